@@ -1,0 +1,70 @@
+import type { Stage } from "../smtp/outcome.ts";
+
+/** Who is at fault for a check that did not end in `accepted`. Only `recipient` may lead to `invalid`. */
+export type Fault = "recipient" | "their_server" | "our_address" | "our_network";
+
+/** How far a check may go: `unprobed` ends before SMTP (tiers without probing, blocklisted domains). */
+export type Scope = "probed" | "unprobed";
+
+export type MxStatus = "ok" | "implicit" | "no_mx" | "null_mx" | "domain_not_found" | "dns_error" | "skipped";
+
+export interface MxEvidence {
+  status: MxStatus;
+  /** Mail exchangers in order of preference; for `implicit` the domain itself. At most LIMITS.check.mxHosts. */
+  hosts: string[];
+  /** Provider of the site, e.g. `google`; null when unknown. */
+  provider: string | null;
+  /** Seconds the answer may be kept, by the DNS; 0 when it may not. */
+  ttlS: number;
+  fault: Fault | null;
+}
+
+/** The class of an SMTP probe's end. `accepted` is the only good one; each other has one row in the verdict table. */
+export type SmtpClass =
+  | "accepted"
+  | "mailbox_not_found"
+  | "mailbox_disabled"
+  | "mailbox_full"
+  | "refused_by_policy"
+  | "sender_blocked"
+  | "greylisted"
+  | "rate_limited_by_server"
+  | "smtp_protocol_error"
+  | "no_connect"
+  | "timeout"
+  | "our_network"
+  | "provider_unverifiable";
+
+export type CatchAll = "accepted" | "refused" | "inconclusive" | "not_probed";
+
+export interface SmtpEvidence {
+  class: SmtpClass;
+  fault: Fault | null;
+  /** Where the dialogue ended. */
+  stage: Stage;
+  /** SMTP reply code, 0 when no reply came. */
+  code: number;
+  /** Enhanced status code (RFC 3463), e.g. `5.1.1`. */
+  enhancedCode: string | null;
+  /** The reply, cut to LIMITS.check.replyTextChars, with addresses redacted. */
+  reply: string;
+  /** Id of the classification rule that decided. */
+  rule: string;
+  mxHost: string;
+  latencyMs: number;
+  tls: boolean;
+  catchAll: CatchAll;
+}
+
+/** Everything a check learnt about one address. Cached; a verdict is computed from it for each request. */
+export interface Evidence {
+  /** Layout version; an entry of another version is a miss. */
+  v: 1;
+  mx: MxEvidence;
+  /** `source` names the list; "none" where the domain is on no list. */
+  disposable: { listed: boolean; source: string };
+  role: string | null;
+  freeProvider: boolean;
+  /** null: not probed. */
+  smtp: SmtpEvidence | null;
+}

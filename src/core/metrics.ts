@@ -1,0 +1,93 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+
+/** Every series of the process. Labels are closed sets: no address, domain of a recipient or id is ever a label. */
+export function createMetrics() {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  return {
+    registry,
+    httpRequests: new Counter({
+      name: "rcpt_http_requests_total",
+      help: "Requests by route, method and status.",
+      labelNames: ["route", "method", "status"],
+      registers,
+    }),
+    httpSeconds: new Histogram({
+      name: "rcpt_http_request_duration_seconds",
+      help: "Time from request to response.",
+      labelNames: ["route"],
+      buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      registers,
+    }),
+    httpInFlight: new Gauge({
+      name: "rcpt_http_requests_in_flight",
+      help: "Requests being served.",
+      registers,
+    }),
+    verifications: new Counter({
+      name: "rcpt_verifications_total",
+      help: "Verifications by verdict, reason and whether from cache.",
+      labelNames: ["verdict", "reason", "cached"],
+      registers,
+    }),
+    cacheLookups: new Counter({
+      name: "rcpt_evidence_cache_lookups_total",
+      help: "Evidence cache look-ups by result.",
+      labelNames: ["result"],
+      registers,
+    }),
+    keyLookups: new Counter({
+      name: "rcpt_key_cache_lookups_total",
+      help: "API key look-ups by result.",
+      labelNames: ["result"],
+      registers,
+    }),
+    quotaLeases: new Counter({
+      name: "rcpt_quota_leases_total",
+      help: "Leases asked of the ledger by result.",
+      labelNames: ["result"],
+      registers,
+    }),
+    probes: new Counter({
+      name: "rcpt_probes_total",
+      help: "Probes by provider and outcome.",
+      labelNames: ["provider", "outcome"],
+      registers,
+    }),
+    sessionsOpened: new Counter({
+      name: "rcpt_smtp_sessions_opened_total",
+      help: "SMTP connections opened.",
+      labelNames: ["provider"],
+      registers,
+    }),
+    slotsInUse: new Gauge({
+      name: "rcpt_smtp_slots_in_use",
+      help: "Connection slots held by this process.",
+      registers,
+    }),
+    slotsWaiting: new Gauge({
+      name: "rcpt_smtp_slots_waiting",
+      help: "Requests for a slot that wait.",
+      registers,
+    }),
+    checksInFlight: new Gauge({
+      name: "rcpt_checks_in_flight",
+      help: "Checks in the thread pool.",
+      registers,
+    }),
+    networkDown: new Gauge({
+      name: "rcpt_our_network_down",
+      help: "1 while no site can be reached from here.",
+      registers,
+    }),
+    dependencyUp: new Gauge({
+      name: "rcpt_dependency_up",
+      help: "1 while a dependency answers.",
+      labelNames: ["dependency"],
+      registers,
+    }),
+  };
+}
+
+export type Metrics = ReturnType<typeof createMetrics>;

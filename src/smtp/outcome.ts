@@ -1,0 +1,41 @@
+import type { Reply } from "./reply.ts";
+
+/** Stages of a probe in order. Failures before `rcpt` are never about the recipient. */
+export type Stage = "dns" | "connect" | "greeting" | "ehlo" | "starttls" | "mail" | "rcpt";
+
+/** Why a stage ended without a reply. */
+export type FailureCause =
+  | "timeout"
+  | "refused"
+  | "unreachable"
+  | "closed"
+  | "tls"
+  | "protocol"
+  | "reply_too_long"
+  | "private_address"
+  | "no_address"
+  | "no_slot"
+  | "smtputf8_missing"
+  | "cancelled";
+
+/** The end of one recipient's transaction: the reply that decided it, or the failure. */
+export type RcptOutcome =
+  | {
+      kind: "reply";
+      stage: Exclude<Stage, "dns" | "connect">;
+      reply: Reply;
+      host: string;
+      address: string;
+      tls: boolean;
+      latencyMs: number;
+    }
+  | {
+      kind: "failure";
+      stage: Stage;
+      cause: FailureCause;
+      detail: string;
+      host: string;
+      address: string;
+      tls: boolean;
+      latencyMs: number;
+    };
