@@ -27,6 +27,10 @@ export const LIMITS = {
     commandTimeoutMs: 15_000,
     tlsTimeoutMs: 10_000,
     quitTimeoutMs: 1_000,
+    localPartBytes: 64,
+    domainBytes: 255,
+    /** Forward and reverse path with their angle brackets. */
+    pathBytes: 256,
     replyLineBytes: 4_096,
     replyLines: 128,
     replyBytes: 65_536,
@@ -39,15 +43,28 @@ export const LIMITS = {
     probeBudgetMs: 30_000,
     slotWaitMs: 30_000,
     pipelineDepthMax: 10,
+    /** Deadlines, cancellations and idle sessions are looked at this often. */
+    sweepMs: 100,
+    /** A session in use that others wait for is given up once it is this old: time slices, not thrashing. */
+    slotTenureMs: 1_000,
+    /** After a further slot was refused, the next try. */
+    growRetryMs: 250,
+    /** What was learnt of a host (depth, broken TLS) outlives its last session by this. */
+    hostMemoryMs: 60_000,
+    hosts: 20_000,
   },
   check: {
     tasksInFlight: 8_192,
     tasksPerThread: 4_096,
     catchAllFacts: 50_000,
+    catchAllPerThread: 5_000,
+    countsEveryMs: 500,
     replyTextChars: 300,
     mxHosts: 100,
     mxHostsReported: 10,
   },
+  network: { windowMs: 60_000, suspicion: 4, sitesRemembered: 64, trialEveryS: 3 },
+  breaker: { blocksToOpen: 3, openMs: 300_000, sitesRemembered: 10_000 },
   quota: {
     leaseTtlMs: 10_000,
     idleReturnMs: 1_500,

@@ -58,7 +58,6 @@ export function createMetrics() {
     sessionsOpened: new Counter({
       name: "rcpt_smtp_sessions_opened_total",
       help: "SMTP connections opened.",
-      labelNames: ["provider"],
       registers,
     }),
     slotsInUse: new Gauge({

@@ -1,0 +1,128 @@
+import type { MessagePort } from "node:worker_threads";
+import type { SlotSource } from "../smtp/slots.ts";
+import type { CatchAllFacts } from "./catch-all.ts";
+import type { MainMessage, ThreadMessage } from "./link.ts";
+import type { NetworkHealth } from "./network-health.ts";
+
+/**
+ * The main thread's end of the lines to the check threads: hands out connection slots and catch-all answers, gathers
+ * what threads see of the network. What a thread holds is on record here, so that a thread that dies gives
+ * everything back: its slots go to the next waiter, its unanswered catch-all claims settle as inconclusive.
+ */
+export interface Broker {
+  /** Takes over a thread's port. It is forgotten, and what it held is freed, when the port closes. */
+  attach(port: MessagePort): void;
+  /** Asks every thread to finish and close its sessions; resolves when all have, or are gone. */
+  drain(): Promise<void>;
+}
+
+export interface BrokerDeps {
+  slots: SlotSource;
+  facts: CatchAllFacts;
+  health: NetworkHealth;
+  onCounts(probes: Record<string, number>, sessionsOpened: number): void;
+}
+
+interface Thread {
+  send(message: MainMessage): void;
+  held: Map<string, number>;
+  claimed: Set<string>;
+  gone: boolean;
+  onDrained: (() => void) | null;
+}
+
+export function createBroker(deps: BrokerDeps): Broker {
+  const threads = new Set<Thread>();
+  deps.slots.onWanted((site) => {
+    for (const thread of threads) if (thread.held.has(site)) thread.send({ type: "wanted", site });
+  });
+
+  async function acquire(
+    thread: Thread,
+    message: Extract<ThreadMessage, { type: "acquire" }>,
+  ): Promise<void> {
+    const granted = await deps.slots.acquire(message.site, message.max, message.waitMs);
+    if (granted && thread.gone) return deps.slots.release(message.site);
+    if (granted) thread.held.set(message.site, (thread.held.get(message.site) ?? 0) + 1);
+    thread.send({ type: "granted", id: message.id, granted });
+  }
+
+  function release(thread: Thread, site: string): void {
+    const held = thread.held.get(site) ?? 0;
+    if (held === 0) return;
+    if (held === 1) thread.held.delete(site);
+    else thread.held.set(site, held - 1);
+    deps.slots.release(site);
+  }
+
+  async function claim(thread: Thread, id: number, key: string): Promise<void> {
+    const answer = await deps.facts.claim(key);
+    if (answer === "ask" && thread.gone) return deps.facts.settle(key, "inconclusive");
+    if (answer === "ask") thread.claimed.add(key);
+    thread.send({ type: "fact", id, answer });
+  }
+
+  function receive(thread: Thread, message: ThreadMessage): void {
+    switch (message.type) {
+      case "acquire":
+        void acquire(thread, message);
+        break;
+      case "release":
+        release(thread, message.site);
+        break;
+      case "claim":
+        void claim(thread, message.id, message.key);
+        break;
+      case "settle":
+        if (thread.claimed.delete(message.key)) deps.facts.settle(message.key, message.answer);
+        break;
+      case "connected":
+        deps.health.connected();
+        break;
+      case "unreachable":
+        deps.health.failed(message.site, message.provider);
+        break;
+      case "counts":
+        deps.onCounts(message.probes, message.sessionsOpened);
+        break;
+      case "drained":
+        thread.onDrained?.();
+        break;
+    }
+  }
+
+  function forget(thread: Thread): void {
+    thread.gone = true;
+    threads.delete(thread);
+    for (const [site, count] of thread.held) for (let i = 0; i < count; i++) deps.slots.release(site);
+    for (const key of thread.claimed) deps.facts.settle(key, "inconclusive");
+    thread.onDrained?.();
+  }
+
+  return {
+    attach(port) {
+      const thread: Thread = {
+        send: (message) => port.postMessage(message),
+        held: new Map(),
+        claimed: new Set(),
+        gone: false,
+        onDrained: null,
+      };
+      threads.add(thread);
+      port.on("message", (message: ThreadMessage) => receive(thread, message));
+      port.on("close", () => forget(thread));
+      port.unref();
+    },
+    async drain() {
+      await Promise.all(
+        [...threads].map(
+          (thread) =>
+            new Promise<void>((resolve) => {
+              thread.onDrained = resolve;
+              thread.send({ type: "drain" });
+            }),
+        ),
+      );
+    },
+  };
+}

@@ -1,0 +1,109 @@
+import type { MessagePort } from "node:worker_threads";
+import { LRUCache } from "lru-cache";
+import { LIMITS } from "../core/limits.ts";
+import type { SlotSource } from "../smtp/slots.ts";
+import type { CatchAllAnswer, CatchAllFacts } from "./catch-all.ts";
+
+/**
+ * The line between a check thread and the main thread: small messages about connections and domains, never one per
+ * address in the common case. The main thread's end is `broker.ts`.
+ *
+ * Slots and catch-all answers are kept by the main thread because a queue of waiters there is fair (first come,
+ * first served over all threads) and because one place can lease from other processes. A connection serves many
+ * addresses, so a message a connection costs nothing that can be measured.
+ */
+export type ThreadMessage =
+  | { type: "acquire"; id: number; site: string; max: number; waitMs: number }
+  | { type: "release"; site: string }
+  | { type: "claim"; id: number; key: string }
+  | { type: "settle"; key: string; answer: CatchAllAnswer }
+  | { type: "connected" }
+  | { type: "unreachable"; site: string; provider: string | null }
+  | { type: "counts"; probes: Record<string, number>; sessionsOpened: number }
+  | { type: "drained" };
+
+export type MainMessage =
+  | { type: "granted"; id: number; granted: boolean }
+  | { type: "fact"; id: number; answer: CatchAllAnswer | "ask" }
+  | { type: "wanted"; site: string }
+  | { type: "drain" };
+
+/** What a thread posts on its parent port to hand over its end of the line. */
+export interface Attach {
+  type: "rcpt.attach";
+  port: MessagePort;
+}
+
+export interface ThreadLink {
+  slots: SlotSource;
+  facts: CatchAllFacts;
+  connected(): void;
+  unreachable(site: string, provider: string | null): void;
+  counts(probes: Record<string, number>, sessionsOpened: number): void;
+  /** Runs `drain` when the main thread asks, then tells it that all is given back. */
+  onDrain(drain: () => Promise<void>): void;
+}
+
+export function createThreadLink(port: MessagePort): ThreadLink {
+  let nextId = 0;
+  const grants = new Map<number, (granted: boolean) => void>();
+  const claims = new Map<number, (answer: CatchAllAnswer | "ask") => void>();
+  const recent = new LRUCache<string, CatchAllAnswer>({ max: LIMITS.check.catchAllPerThread, ttl: 60_000 });
+  let wanted: (site: string) => void = () => {};
+  let drain: () => Promise<void> = async () => {};
+  const post = (message: ThreadMessage) => port.postMessage(message);
+
+  port.on("message", (message: MainMessage) => {
+    switch (message.type) {
+      case "granted":
+        grants.get(message.id)?.(message.granted);
+        grants.delete(message.id);
+        break;
+      case "fact":
+        claims.get(message.id)?.(message.answer);
+        claims.delete(message.id);
+        break;
+      case "wanted":
+        wanted(message.site);
+        break;
+      case "drain":
+        void drain().finally(() => post({ type: "drained" }));
+        break;
+    }
+  });
+
+  return {
+    slots: {
+      acquire(site, max, waitMs) {
+        const id = nextId++;
+        post({ type: "acquire", id, site, max, waitMs });
+        return new Promise((resolve) => grants.set(id, resolve));
+      },
+      release: (site) => post({ type: "release", site }),
+      onWanted(listener) {
+        wanted = listener;
+      },
+    },
+    facts: {
+      async claim(key) {
+        const answer = recent.get(key);
+        if (answer !== undefined) return answer;
+        const id = nextId++;
+        post({ type: "claim", id, key });
+        const fact = await new Promise<CatchAllAnswer | "ask">((resolve) => claims.set(id, resolve));
+        if (fact !== "ask") recent.set(key, fact);
+        return fact;
+      },
+      settle(key, answer) {
+        recent.set(key, answer);
+        post({ type: "settle", key, answer });
+      },
+    },
+    connected: () => post({ type: "connected" }),
+    unreachable: (site, provider) => post({ type: "unreachable", site, provider }),
+    counts: (probes, sessionsOpened) => post({ type: "counts", probes, sessionsOpened }),
+    onDrain(action) {
+      drain = action;
+    },
+  };
+}

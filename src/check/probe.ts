@@ -1,0 +1,82 @@
+import { LIMITS } from "../core/limits.ts";
+import type { Resolver } from "../dns/resolver.ts";
+import type { Mailbox } from "../smtp/command.ts";
+import type { RcptOutcome, Stage } from "../smtp/outcome.ts";
+import type { SitePolicy } from "../smtp/policy.ts";
+import type { SmtpPool } from "../smtp/pool.ts";
+
+/** Where a domain's probes go. `hosts` is the domain's own MX set: no other host is ever asked about it. */
+export interface ProbeRoute {
+  site: string;
+  hosts: string[];
+  policy: SitePolicy;
+}
+
+export interface ProbeControl {
+  cancelled(): boolean;
+  /** `Clock.monotonic` milliseconds after which nothing new is tried. */
+  deadlineAt: number;
+}
+
+const STAGE_ORDER: Record<Stage, number> = {
+  dns: 0,
+  connect: 1,
+  greeting: 2,
+  ehlo: 3,
+  starttls: 4,
+  mail: 5,
+  rcpt: 6,
+};
+
+/**
+ * Asks about one mailbox at the best MX that will talk, by preference (RFC 5321 §5.1): the next host is tried only
+ * when a host could not be reached or turned us away before the recipient was named. Bounded by
+ * `LIMITS.smtp.hostsTried` hosts × `addressesTriedPerHost`. When none will talk, the end that got furthest counts.
+ */
+export async function probeMailbox(
+  deps: { resolver: Resolver; pool: SmtpPool; monotonic(): number },
+  route: ProbeRoute,
+  mailbox: Mailbox,
+  control: ProbeControl,
+): Promise<RcptOutcome> {
+  let furthest: RcptOutcome | null = null;
+  for (const host of route.hosts.slice(0, LIMITS.smtp.hostsTried)) {
+    const addresses = await hostAddresses(deps.resolver, host);
+    if (addresses.length === 0)
+      furthest = further(furthest, unreached(host, "no_address", "the host name has no address"));
+    for (const address of addresses) {
+      if (control.cancelled()) return unreached(host, "cancelled", "nobody waits for the answer");
+      if (deps.monotonic() >= control.deadlineAt) break;
+      const destination = { site: route.site, host, address, policy: route.policy };
+      const outcome = await deps.pool.rcpt(destination, mailbox, control);
+      if (!mayTryNext(outcome)) return outcome;
+      furthest = further(furthest, outcome);
+    }
+  }
+  return furthest ?? unreached("", "timeout", "no mail exchanger could be tried in time");
+}
+
+/** The first addresses of a mail exchanger, IPv4 before IPv6: few senders have a reverse name for IPv6. */
+async function hostAddresses(resolver: Resolver, host: string): Promise<string[]> {
+  const v4 = await resolver.a(host);
+  if (v4.status === "ok") return v4.records.slice(0, LIMITS.smtp.addressesTriedPerHost);
+  const v6 = await resolver.aaaa(host);
+  return v6.status === "ok" ? v6.records.slice(0, LIMITS.smtp.addressesTriedPerHost) : [];
+}
+
+/** True when another mail exchanger may know better: this one never came to hear the recipient. */
+function mayTryNext(outcome: RcptOutcome): boolean {
+  if (outcome.kind === "failure" && (outcome.cause === "cancelled" || outcome.cause === "no_slot"))
+    return false;
+  return STAGE_ORDER[outcome.stage] < STAGE_ORDER.mail;
+}
+
+function further(known: RcptOutcome | null, next: RcptOutcome): RcptOutcome {
+  if (known === null) return next;
+  return STAGE_ORDER[next.stage] > STAGE_ORDER[known.stage] ? next : known;
+}
+
+function unreached(host: string, cause: "no_address" | "cancelled" | "timeout", detail: string): RcptOutcome {
+  const stage: Stage = cause === "no_address" ? "dns" : "connect";
+  return { kind: "failure", stage, cause, detail, host, address: "", tls: false, latencyMs: 0 };
+}

@@ -1,0 +1,129 @@
+import { type ParsedAddress, parseAddress } from "../check/address.ts";
+import type { Evidence, SmtpClass, SmtpEvidence } from "../check/evidence.ts";
+import { decide } from "../check/verdict/verdict.ts";
+import { type Clock, secondsToUtcMidnight, sleep } from "../core/clock.ts";
+import { AppError } from "../core/errors.ts";
+import { renderResult } from "./render-result.ts";
+import type { VerificationResult } from "./verification-result.ts";
+import type { VerifyContext, VerifyInput } from "./verify-address.ts";
+
+/**
+ * Answers for test keys: the local part chooses the outcome, under the tier's rules and the same verdict table. No
+ * network, no cache, no quota, no thread. What follows a `+` in the local part is ignored, as is case.
+ */
+export interface TestKeys {
+  /** @throws AppError for the outcomes `rate-limited`, `quota-exceeded` and `unavailable-in-tier` */
+  answer(input: VerifyInput, context: VerifyContext): VerificationResult | Promise<VerificationResult>;
+}
+
+/** The reply that each outcome pretends to have seen. `unknown`, and any other local part: silence. */
+const REPLIES: Record<
+  string,
+  Pick<SmtpEvidence, "class" | "code" | "enhancedCode" | "fault" | "catchAll">
+> = {
+  valid: { class: "accepted", code: 250, enhancedCode: "2.1.5", fault: null, catchAll: "refused" },
+  role: { class: "accepted", code: 250, enhancedCode: "2.1.5", fault: null, catchAll: "refused" },
+  "catch-all": { class: "accepted", code: 250, enhancedCode: "2.1.5", fault: null, catchAll: "accepted" },
+  risky: { class: "accepted", code: 250, enhancedCode: "2.1.5", fault: null, catchAll: "inconclusive" },
+  invalid: refusal("mailbox_not_found", 550, "5.1.1", "recipient"),
+  full: refusal("mailbox_full", 452, "4.2.2", "recipient"),
+  greylisted: refusal("greylisted", 450, "4.2.0", "their_server"),
+};
+const SILENCE = refusal("timeout", 0, null, "their_server");
+
+function refusal(
+  smtpClass: SmtpClass,
+  code: number,
+  enhancedCode: string | null,
+  fault: SmtpEvidence["fault"],
+) {
+  return { class: smtpClass, code, enhancedCode, fault, catchAll: "not_probed" as const };
+}
+
+export function createTestKeys(deps: { clock: Clock; slowMs: number }): TestKeys {
+  const { clock, slowMs } = deps;
+
+  function settled(
+    input: VerifyInput,
+    context: VerifyContext,
+    failure: "deadline" | null,
+  ): VerificationResult {
+    const parsed = parseAddress(input.email);
+    const address = parsed.ok ? parsed.address : null;
+    const { probing } = context.actor.limits;
+    const evidence = address === null || failure ? null : pretend(address, probing);
+    const blocked = address !== null && context.actor.overlay.isBlocked(address.domain);
+    const decision = decide({ address, evidence, failure, probing, blocked });
+    const now = clock.now();
+    return renderResult({
+      email: address?.normalised ?? input.email,
+      address,
+      decision,
+      entry: evidence === null ? null : { evidence, storedAt: now, ttlS: 0 },
+      now,
+      cached: false,
+      livemode: false,
+      withEvidence: input.withEvidence,
+    });
+  }
+
+  return {
+    answer(input, context) {
+      const outcome = outcomeOf(input.email);
+      if (outcome === "rate-limited")
+        throw new AppError("rate_limited", "as the test address asked", { retryAfterS: 1 });
+      if (outcome === "quota-exceeded") {
+        const retryAfterS = secondsToUtcMidnight(clock.now());
+        throw new AppError("quota_exceeded", "as the test address asked", { retryAfterS });
+      }
+      if (outcome === "unavailable-in-tier")
+        throw new AppError("unavailable_in_tier", "as the test address asked");
+      if (outcome !== "slow") return settled(input, context, null);
+      return sleep(clock, slowMs).then(() => settled(input, context, "deadline"));
+    },
+  };
+}
+
+function outcomeOf(email: string): string {
+  const at = email.lastIndexOf("@");
+  return (at < 0 ? "" : email.slice(0, at)).toLowerCase().replace(/\+.*$/s, "");
+}
+
+/**
+ * The evidence that a check of `address` would have brought home. Where the tier does not probe, `invalid` and
+ * `risky` come from what that tier can see: no mail exchanger, a role address.
+ */
+function pretend(address: ParsedAddress, probing: boolean): Evidence {
+  const outcome = outcomeOf(address.normalised);
+  const disposable = outcome === "disposable";
+  const noMx = outcome === "invalid" && !probing;
+  const role = outcome === "role" || (outcome === "risky" && !probing);
+  const mxHost = `mx.${address.domain}`;
+  return {
+    v: 1,
+    mx: {
+      status: noMx ? "no_mx" : "ok",
+      hosts: noMx ? [] : [mxHost],
+      provider: null,
+      ttlS: 0,
+      fault: noMx ? "recipient" : null,
+    },
+    disposable: { listed: disposable, source: disposable ? "test_key" : "none" },
+    role: role ? "role" : null,
+    freeProvider: false,
+    smtp: probing && !disposable ? pretendSmtp(outcome, mxHost) : null,
+  };
+}
+
+function pretendSmtp(outcome: string, mxHost: string): SmtpEvidence {
+  const reply = REPLIES[outcome] ?? SILENCE;
+  return {
+    ...reply,
+    stage: "rcpt",
+    reply: reply.code === 0 ? "" : `${reply.code} ${reply.enhancedCode} as the test address asked`,
+    rule: "test_key",
+    mxHost,
+    latencyMs: 1,
+    tls: true,
+  };
+}

@@ -1,0 +1,174 @@
+import { type ParsedAddress, parseAddress } from "../check/address.ts";
+import type { Evidence, Scope } from "../check/evidence.ts";
+import type { Lists } from "../check/lists/lists.ts";
+import { decide, isFree, lifetimeS } from "../check/verdict/verdict.ts";
+import type { Clock } from "../core/clock.ts";
+import { AppError } from "../core/errors.ts";
+import type { Metrics } from "../core/metrics.ts";
+import type { CacheEntry, EvidenceCache } from "../store/evidence-cache.ts";
+import type { Actor } from "./actor.ts";
+import type { Flights } from "./flights.ts";
+import type { Quota, Reservation } from "./quota.ts";
+import { renderResult } from "./render-result.ts";
+import type { TestKeys } from "./test-keys.ts";
+import type { VerificationResult } from "./verification-result.ts";
+
+export interface VerifyInput {
+  /** As the caller wrote it; 1 to `LIMITS.http.emailBytes` bytes. */
+  email: string;
+  /** Ask again although the cache knows. */
+  refresh: boolean;
+  withEvidence: boolean;
+}
+
+export interface VerifyContext {
+  actor: Actor;
+  /** True once the client has gone. */
+  cancelled(): boolean;
+  /** Runs `callback` once when the client goes before it was answered. */
+  onCancel(callback: () => void): void;
+}
+
+/**
+ * One address, answered. Synchronous when the answer is in memory and a unit of quota is leased: such a request
+ * touches neither Redis nor Postgres nor another thread.
+ * @throws AppError `unavailable_in_tier` (refresh), `quota_exceeded`, `overloaded`, `unavailable`
+ */
+export type VerifyAddress = (
+  input: VerifyInput,
+  context: VerifyContext,
+) => VerificationResult | Promise<VerificationResult>;
+
+export interface VerifyDeps {
+  clock: Clock;
+  cache: EvidenceCache;
+  flights: Flights;
+  lists: Lists;
+  quota: Quota;
+  testKeys: TestKeys;
+  metrics: Metrics;
+}
+
+/** All that one request carries from step to step. */
+interface Request {
+  input: VerifyInput;
+  context: VerifyContext;
+  address: ParsedAddress | null;
+  blocked: boolean;
+  scope: Scope;
+}
+
+/** What was found, and where. `failure`: why there is no evidence. */
+type Finding =
+  | { entry: CacheEntry; cached: boolean; failure?: undefined }
+  | { entry: null; cached: false; failure?: "deadline" | "internal_error" };
+
+export function createVerifyAddress(deps: VerifyDeps): VerifyAddress {
+  return (input, context) => {
+    const { actor } = context;
+    if (input.refresh && !actor.limits.refresh) {
+      throw new AppError(
+        "unavailable_in_tier",
+        `refresh needs the tier pro or above, the team has ${actor.tier}`,
+      );
+    }
+    if (!actor.livemode) return deps.testKeys.answer(input, context);
+    const request = understand(input, context);
+    const reservation = deps.quota.reserve(actor);
+    if (reservation instanceof Promise) return reservation.then((unit) => charged(deps, request, unit));
+    return charged(deps, request, reservation);
+  };
+}
+
+function understand(input: VerifyInput, context: VerifyContext): Request {
+  const { actor } = context;
+  const parsed = parseAddress(input.email);
+  const address = parsed.ok ? parsed.address : null;
+  const blocked = address !== null && actor.overlay.isBlocked(address.domain);
+  return { input, context, address, blocked, scope: actor.limits.probing ? "probed" : "unprobed" };
+}
+
+/** Answers within a reservation, which is kept or given back whatever happens. */
+function charged(deps: VerifyDeps, request: Request, reservation: Reservation) {
+  try {
+    const finding = find(deps, request);
+    if (!(finding instanceof Promise)) return answer(deps, request, reservation, finding);
+    return finding.then(
+      (found) => answer(deps, request, reservation, found),
+      (error: unknown) => {
+        reservation.giveBack();
+        throw error;
+      },
+    );
+  } catch (error) {
+    reservation.giveBack();
+    throw error;
+  }
+}
+
+function find(deps: VerifyDeps, request: Request): Finding | Promise<Finding> {
+  if (request.address === null) return { entry: null, cached: false };
+  if (request.blocked) return { entry: unasked(deps, request.address), cached: false };
+  const { cacheKey } = request.address;
+  if (!request.input.refresh) {
+    const entry = deps.cache.peek(request.scope, cacheKey);
+    deps.metrics.cacheLookups.inc({ result: entry ? "memory" : "miss" });
+    if (entry) return { entry, cached: true };
+  }
+  return deps.flights.join(
+    { address: request.address, scope: request.scope, refresh: request.input.refresh },
+    request.context,
+  );
+}
+
+/** A blocked domain is not asked about anywhere; what lists know costs nothing. */
+function unasked(deps: VerifyDeps, address: ParsedAddress): CacheEntry {
+  const evidence: Evidence = {
+    v: 1,
+    mx: { status: "skipped", hosts: [], provider: null, ttlS: 0, fault: null },
+    disposable: deps.lists.disposable(address.domain),
+    role: deps.lists.role(address.local),
+    freeProvider: deps.lists.isFree(address.domain),
+    smtp: null,
+  };
+  return { evidence, storedAt: deps.clock.now(), ttlS: 0 };
+}
+
+function answer(
+  deps: VerifyDeps,
+  request: Request,
+  reservation: Reservation,
+  finding: Finding,
+): VerificationResult {
+  const { input, context, address } = request;
+  const decision = decide({
+    address,
+    evidence: finding.entry?.evidence ?? null,
+    failure: finding.failure ?? null,
+    probing: context.actor.limits.probing,
+    blocked: request.blocked,
+  });
+  if (isFree(decision.reason) || context.cancelled()) reservation.giveBack();
+  else reservation.commit();
+  deps.metrics.verifications.inc({
+    verdict: decision.verdict,
+    reason: decision.reason,
+    cached: `${finding.cached}`,
+  });
+  return renderResult({
+    email: address?.normalised ?? input.email,
+    address,
+    decision,
+    entry: finding.entry,
+    now: deps.clock.now(),
+    cached: finding.cached,
+    livemode: true,
+    withEvidence: input.withEvidence,
+  });
+}
+
+/** Seconds a finished check is kept, by what it would be answered with on a tier that sees all of it. */
+export function keepS(scope: Scope, address: ParsedAddress, evidence: Evidence): number {
+  const decision = decide({ address, evidence, failure: null, probing: scope === "probed", blocked: false });
+  return lifetimeS(decision.reason, evidence.mx.ttlS);
+}
