@@ -1,0 +1,99 @@
+import { execFile } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { runsAsRoot } from "./reachable.ts";
+
+const run = promisify(execFile);
+const APT_TIMEOUT_MS = 180_000;
+const APT_SETTINGS = "/etc/apt/apt.conf.d";
+const DPKG_STATUS = "/var/lib/dpkg/status";
+
+export interface UnpackedRedis {
+  binary: string;
+  /** Folders for LD_LIBRARY_PATH. */
+  libraries: string[];
+}
+
+export function hasDebianPackages(): boolean {
+  return existsSync("/usr/bin/apt-get") && existsSync("/usr/bin/dpkg-deb") && existsSync(DPKG_STATUS);
+}
+
+/**
+ * Environment in which every file apt writes is inside `work`. The system's sources, keys and settings are read;
+ * its hooks, which may write anywhere, are left out.
+ */
+function privateApt(work: string): NodeJS.ProcessEnv {
+  for (const part of ["state/lists/partial", "cache/archives/partial", "log", "conf", "packages", "root"])
+    mkdirSync(join(work, part), { recursive: true });
+  cpSync(DPKG_STATUS, join(work, "status"));
+  for (const name of existsSync(APT_SETTINGS) ? readdirSync(APT_SETTINGS) : [])
+    cpSync(join(APT_SETTINGS, name), join(work, "conf", name), { dereference: true });
+  const clear = ["Pre-Invoke", "Post-Invoke", "Post-Invoke-Success"].map(
+    (hook) => `#clear APT::Update::${hook};`,
+  );
+  writeFileSync(join(work, "conf/zz-no-hooks"), `${clear.join("\n")}\n`);
+  const settings = [
+    `Dir::Etc::Parts "${work}/conf";`,
+    `Dir::State "${work}/state";`,
+    `Dir::State::status "${work}/status";`,
+    `Dir::Cache "${work}/cache";`,
+    `Dir::Log "${work}/log";`,
+    'Acquire::Retries "2";',
+    ...(runsAsRoot() ? ['APT::Sandbox::User "root";'] : []),
+  ];
+  writeFileSync(join(work, "apt.conf"), `${settings.join("\n")}\n`);
+  return { PATH: process.env.PATH, LC_ALL: "C", APT_CONFIG: join(work, "apt.conf") };
+}
+
+/** Packages that `redis-server` needs and this system has not: `name=version`, out of a simulated installation. */
+async function missingPackages(env: NodeJS.ProcessEnv): Promise<string[]> {
+  const args = ["--simulate", "--no-install-recommends", "install", "redis-server"];
+  const { stdout } = await run("apt-get", args, { env, timeout: APT_TIMEOUT_MS });
+  return [...stdout.matchAll(/^Inst (\S+) (?:\[[^\]]*\] )?\((\S+)/gm)].map(
+    ([, name, version]) => `${name}=${version}`,
+  );
+}
+
+function libraryFolders(root: string): string[] {
+  return readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((folder) => readdirSync(folder).some((name) => name.includes(".so")));
+}
+
+/**
+ * Redis out of the distribution's packages, unpacked into `folder` the first time: downloaded with private apt
+ * folders and `dpkg-deb`, as root or not. Nothing on the system changes.
+ *
+ * @throws Error when the packages cannot be had (no network, no such package).
+ */
+export async function unpackRedis(folder: string, say: (line: string) => void): Promise<UnpackedRedis> {
+  const root = join(folder, "redis-debian");
+  if (!existsSync(root)) {
+    say(`no redis-server is installed: unpacking the distribution's package into ${folder}`);
+    const work = join(folder, `redis-debian.${process.pid}`);
+    try {
+      await download(work);
+      renameSync(join(work, "root"), root);
+    } finally {
+      rmSync(work, { recursive: true, force: true });
+    }
+  }
+  return { binary: join(root, "usr/bin/redis-server"), libraries: libraryFolders(root) };
+}
+
+async function download(work: string): Promise<void> {
+  const env = privateApt(work);
+  await run("apt-get", ["-qq", "update"], { env, timeout: APT_TIMEOUT_MS });
+  const packages = await missingPackages(env);
+  await run("apt-get", ["-qq", "download", ...packages], {
+    cwd: join(work, "packages"),
+    env,
+    timeout: APT_TIMEOUT_MS,
+  });
+  for (const file of readdirSync(join(work, "packages")))
+    await run("dpkg-deb", ["-x", join(work, "packages", file), join(work, "root")]);
+  if (!existsSync(join(work, "root/usr/bin/redis-server")))
+    throw new Error("the packages hold no redis-server");
+}

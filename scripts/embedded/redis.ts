@@ -1,0 +1,169 @@
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { accessSync, constants, mkdirSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { promisify } from "node:util";
+import { Redis } from "ioredis";
+import { PortTakenError, withFreePort } from "./ports.ts";
+import type { EmbeddedOptions } from "./postgres.ts";
+import { hasDebianPackages, unpackRedis } from "./redis-debian.ts";
+import { type ServiceProcess, startService, untilReady } from "./service.ts";
+
+export interface EmbeddedRedis {
+  url: string;
+  service: ServiceProcess;
+}
+
+interface Program {
+  binary: string;
+  env: Record<string, string | undefined>;
+}
+
+const OLDEST_MAJOR = 7;
+const READY_WITHIN_MS = 60_000;
+const STOP_GRACE_MS = 10_000;
+/** Room for caches. Streams have no TTL and are never evicted; past this, writes of new work are refused. */
+const MAX_MEMORY = "512mb";
+
+function onPath(): Program | null {
+  for (const folder of (process.env.PATH ?? "").split(delimiter)) {
+    for (const name of ["redis-server", "valkey-server"]) {
+      try {
+        accessSync(join(folder, name), constants.X_OK);
+        return { binary: join(folder, name), env: { PATH: process.env.PATH } };
+      } catch {
+        // Not here.
+      }
+    }
+  }
+  return null;
+}
+
+/** True when the program runs and is Redis 7, Valkey 7 or newer. */
+async function isUsable({ binary, env }: Program): Promise<boolean> {
+  try {
+    const { stdout } = await promisify(execFile)(binary, ["--version"], { env, timeout: 10_000 });
+    return Number(/v=(\d+)/.exec(stdout)?.[1] ?? 0) >= OLDEST_MAJOR;
+  } catch {
+    return false;
+  }
+}
+
+function howToInstall(): string {
+  if (process.platform === "darwin") return "brew install redis";
+  for (const [manager, command] of [
+    ["/usr/bin/apt-get", "sudo apt-get install redis-server"],
+    ["/usr/bin/dnf", "sudo dnf install valkey"],
+    ["/sbin/apk", "sudo apk add valkey"],
+    ["/usr/bin/pacman", "sudo pacman -S valkey"],
+    ["/usr/bin/zypper", "sudo zypper install redis"],
+  ] as const) {
+    try {
+      accessSync(manager, constants.X_OK);
+      return command;
+    } catch {
+      // Another system.
+    }
+  }
+  return "install redis-server";
+}
+
+/**
+ * redis-server (or valkey-server) of version 7 or newer: on PATH, else out of Debian's packages in `cacheDir`.
+ * @throws Error one message that says what to do on this platform.
+ */
+async function findRedis(cacheDir: string, say: (line: string) => void): Promise<Program> {
+  const installed = onPath();
+  if (installed && (await isUsable(installed))) return installed;
+  let reason = installed
+    ? `${installed.binary} is older than version ${OLDEST_MAJOR}`
+    : "there is no redis-server";
+  if (hasDebianPackages()) {
+    try {
+      const { binary, libraries } = await unpackRedis(cacheDir, say);
+      const env = { PATH: process.env.PATH, LD_LIBRARY_PATH: libraries.join(":") };
+      if (await isUsable({ binary, env })) return { binary, env };
+      reason = `the distribution's Redis is older than version ${OLDEST_MAJOR}`;
+    } catch (error) {
+      reason += `, and its packages cannot be had (${firstLine(error)})`;
+    }
+  }
+  throw new Error(
+    `Redis ${OLDEST_MAJOR} or newer is needed, but ${reason}.\nEither: ${howToInstall()}\nor set REDIS_URL.`,
+  );
+}
+
+/** What went wrong in one line; of a failed command its own words, but no command line and no host. */
+function firstLine(error: unknown): string {
+  const stderr = (error as { stderr?: string }).stderr ?? "";
+  const text = stderr === "" ? (error as Error).message : stderr;
+  return (text.trim().split("\n")[0] ?? "").replaceAll(/https?:\/\/\S+/g, "the package source");
+}
+
+function configuration(port: number, password: string, folder: string): string {
+  return [
+    "bind 127.0.0.1",
+    `port ${port}`,
+    `requirepass ${password}`,
+    `dir ${JSON.stringify(folder)}`,
+    "daemonize no",
+    "appendonly yes",
+    "appendfsync everysec",
+    'save ""',
+    `maxmemory ${MAX_MEMORY}`,
+    "maxmemory-policy volatile-lru",
+    "loglevel warning",
+    "",
+  ].join("\n");
+}
+
+async function answers(url: string): Promise<boolean> {
+  const client = new Redis(url, {
+    lazyConnect: true,
+    retryStrategy: () => null,
+    maxRetriesPerRequest: 0,
+    connectTimeout: 5_000,
+  });
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+    return (await client.ping()) === "PONG";
+  } catch {
+    return false;
+  } finally {
+    client.disconnect();
+  }
+}
+
+/**
+ * Starts a Redis of our own on a free loopback port, data in `options.folder`, password new each time and handed
+ * over on standard input, where no process list shows it.
+ */
+export async function startRedis(options: EmbeddedOptions & { cacheDir: string }): Promise<EmbeddedRedis> {
+  mkdirSync(options.folder, { recursive: true, mode: 0o700 });
+  mkdirSync(options.cacheDir, { recursive: true });
+  const { binary, env } = await findRedis(options.cacheDir, options.say);
+  const password = randomBytes(24).toString("base64url");
+  return withFreePort(async (port) => {
+    const service = startService({
+      name: "Redis",
+      command: binary,
+      args: ["-"],
+      env,
+      stdin: configuration(port, password, options.folder),
+      logFile: join(options.folder, "redis.log"),
+      stopSignal: "SIGTERM",
+      stopGraceMs: STOP_GRACE_MS,
+      guard: options.guard,
+    });
+    const url = `redis://:${password}@127.0.0.1:${port}/0`;
+    try {
+      await untilReady("Redis", service, READY_WITHIN_MS, () => answers(url));
+    } catch (error) {
+      if (/Could not create server TCP|Address already in use/i.test(service.lastLines()))
+        throw new PortTakenError(String(error));
+      throw error;
+    }
+    return { url, service };
+  });
+}
