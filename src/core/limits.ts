@@ -42,6 +42,7 @@ export const LIMITS = {
     sessionRetries: 1,
     probeBudgetMs: 30_000,
     slotWaitMs: 30_000,
+    slotWaiters: 10_000,
     pipelineDepthMax: 10,
     /** Deadlines, cancellations and idle sessions are looked at this often. */
     sweepMs: 100,
@@ -59,6 +60,10 @@ export const LIMITS = {
     catchAllFacts: 50_000,
     catchAllPerThread: 5_000,
     countsEveryMs: 500,
+    /** Before normalisation: room for escapes and U-labels around the 254 octets of a path. */
+    addressChars: 1_024,
+    /** What classification reads of a reply; real ones end long before. */
+    replyMatchedChars: 4_096,
     replyTextChars: 300,
     mxHosts: 100,
     mxHostsReported: 10,
@@ -66,14 +71,65 @@ export const LIMITS = {
   network: { windowMs: 60_000, suspicion: 4, sitesRemembered: 64, trialEveryS: 3 },
   breaker: { blocksToOpen: 3, openMs: 300_000, sitesRemembered: 10_000 },
   quota: {
+    /** A lease that its process has not renewed for this long is settled by whoever finds it. */
     leaseTtlMs: 10_000,
+    /** A lease gives units out for this long, then the rest goes back: what is left is shared anew. */
+    leaseUseMs: 5_000,
+    /** A lease nobody took a unit of for this long goes back. */
     idleReturnMs: 1_500,
     flushEveryMs: 200,
-    leaseMax: 1_000,
+    /** Flushed leases are renewed at least this often. */
+    renewEveryMs: 2_000,
+    leaseFirst: 4,
+    leaseMax: 5_000,
+    /** Spends that a lease may not yet have told the ledger of: what a killed process costs at most. */
+    trancheMax: 1_000,
     /** A lease is at most this share of what is left of the day, hence 1 near the limit. */
     leaseShare: 64,
+    /** How long a refusal by the ledger is believed without asking again. */
+    refusalMs: 500,
+    ledgerTimeoutMs: 2_000,
+    waitersPerTeam: 1_000,
+    teams: 20_000,
+    leasesReapedPerRound: 500,
   },
-  rate: { leaseMax: 500, leaseTtlMs: 1_000 },
-  keys: { cacheEntries: 100_000, confirmMs: 1_000, pollMs: 400, negativeEntries: 10_000 },
-  redis: { commandTimeoutMs: 500, offlineQueue: 0 },
+  rate: {
+    leaseMax: 500,
+    leaseTtlMs: 250,
+    /** A lease is at most what the sustained rate makes in this time. */
+    leaseSpanMs: 100,
+    refusalMaxMs: 1_000,
+    waitersPerBucket: 1_000,
+    buckets: 20_000,
+    /** After Redis failed, the process keeps the rate alone for this long before it asks again. */
+    aloneMs: 500,
+  },
+  keys: {
+    cacheEntries: 100_000,
+    confirmMs: 1_000,
+    pollMs: 400,
+    negativeEntries: 10_000,
+    negativeMs: 1_000,
+    /** How long the Redis bus alone may vouch for cached keys while Postgres does not answer. */
+    busOnlyMs: 60_000,
+    lookupsInFlight: 1_000,
+    lookupTimeoutMs: 2_000,
+    /** Changes read in one poll; when there are more, the whole cache is dropped instead. */
+    changesPerPoll: 1_000,
+    changesKeptMs: 3_600_000,
+    lastUsedEveryMs: 60_000,
+    lastUsedBatch: 5_000,
+    blocklistEntriesPerTeam: 10_000,
+    sessionTtlMs: 30 * 86_400_000,
+  },
+  postgres: {
+    connectTimeoutMs: 5_000,
+    statementTimeoutMs: 5_000,
+    migrationTimeoutMs: 300_000,
+    idleMs: 8_000,
+    reconnectMaxMs: 500,
+  },
+  redis: { connectTimeoutMs: 2_000, commandTimeoutMs: 500, reconnectFirstMs: 50, reconnectMaxMs: 1_000 },
+  objects: { connectTimeoutMs: 2_000, requestTimeoutMs: 30_000, attempts: 3, sockets: 64 },
+  relay: { everyMs: 1_000, pruneEveryMs: 60_000 },
 } as const;

@@ -1,0 +1,67 @@
+import { LIMITS } from "../core/limits.ts";
+import { type DomainFault, parseDomain } from "./address/domain.ts";
+import { endOfLocalPart, type LocalPartFault, parseLocalPart } from "./address/local-part.ts";
+
+/** RFC 5321 §4.5.3.1.3: a path is at most 256 octets with its angle brackets. */
+const MAX_ADDRESS_OCTETS = 254;
+
+export interface ParsedAddress {
+  /** As it goes on the wire: case kept, NFC, quoted only where it must be. */
+  local: string;
+  /** A-labels, lower case. */
+  domain: string;
+  /** `local@domain`: one text for all spellings of an address that are surely one mailbox. */
+  normalised: string;
+  /** Key of caches and single flight. Keeps the local part's case, since only its server may fold it. */
+  cacheKey: string;
+  quoted: boolean;
+  /** The local part is not ASCII: RCPT needs SMTPUTF8 (RFC 6531). */
+  needsSmtpUtf8: boolean;
+}
+
+export type FormatFault =
+  | "empty"
+  | "too_long"
+  | "control_character"
+  | "no_at_sign"
+  | LocalPartFault
+  | DomainFault;
+
+export type ParseResult = { ok: true; address: ParsedAddress } | { ok: false; reason: FormatFault };
+
+function fail(reason: FormatFault): ParseResult {
+  return { ok: false, reason };
+}
+
+/**
+ * Reads an address by the profile "deliverable mail": RFC 5321, 5322 and 6531 syntax and lengths, dot-atom and quoted
+ * local parts, IDNA domains; no comments, no folding white space, no address literals.
+ * Spaces (U+0020) around it are dropped, as they come with every pasted list; nothing else is repaired. A control
+ * character anywhere, also inside quotes, is refused here: what this accepts can be put into an SMTP command.
+ */
+export function parseAddress(input: string): ParseResult {
+  if (input.length > LIMITS.check.addressChars) return fail("too_long");
+  const text = input.replace(/^ +| +$/g, "").normalize("NFC");
+  if (text === "") return fail("empty");
+  if (/\p{Cc}/u.test(text)) return fail("control_character");
+  const at = endOfLocalPart(text);
+  if (at < 0) return fail(text.includes("@") ? "local_part_syntax" : "no_at_sign");
+  const local = parseLocalPart(text.slice(0, at));
+  if (!local.ok) return local;
+  const domain = parseDomain(text.slice(at + 1));
+  if (!domain.ok) return domain;
+  const normalised = `${local.local}@${domain.domain}`;
+  if (Buffer.byteLength(normalised) > MAX_ADDRESS_OCTETS) return fail("too_long");
+  const { quoted, needsSmtpUtf8 } = local;
+  return {
+    ok: true,
+    address: {
+      local: local.local,
+      domain: domain.domain,
+      normalised,
+      cacheKey: normalised,
+      quoted,
+      needsSmtpUtf8,
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import { domainToASCII } from "node:url";
+
+const MAX_DOMAIN_OCTETS = 253;
+const MAX_LABEL_OCTETS = 63;
+
+export type DomainFault =
+  | "domain_empty"
+  | "domain_syntax"
+  | "domain_too_long"
+  | "domain_single_label"
+  | "address_literal";
+
+export type DomainResult = { ok: true; domain: string } | { ok: false; reason: DomainFault };
+
+const LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
+/** A TLD is alphabetic or an A-label (RFC 3696 §2): this also keeps `1.2.3.4`, `0x7f.1` and their kin out. */
+const TLD = /^[a-z][a-z0-9-]*[a-z0-9]$/;
+/** ASCII that no host name holds. Checked before IDNA: a URL parser would cut at `/`, decode `%`, drop tabs. */
+const NOT_LDH_ASCII = /[^A-Za-z0-9.\-\u0080-\u{10ffff}]/u;
+/** What UTS #46 would drop without a word (soft hyphen, zero width space), save the joiners that scripts need. */
+const DROPPED_BY_IDNA = /(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}|\p{Z}|\p{Cc}|\p{Cs}/u;
+
+function fail(reason: DomainFault): DomainResult {
+  return { ok: false, reason };
+}
+
+/** A-label form, lower case; null where IDNA (UTS #46, nontransitional) refuses the name. */
+function toALabels(text: string): string | null {
+  if (NOT_LDH_ASCII.test(text) || DROPPED_BY_IDNA.test(text)) return null;
+  const lower = text.toLowerCase();
+  const plain = !/[\u0080-\u{10ffff}]/u.test(text) && !lower.includes("xn--");
+  if (plain) return lower;
+  const ascii = domainToASCII(text);
+  return ascii === "" ? null : ascii;
+}
+
+/**
+ * Brings a mail domain to A-labels (RFC 5890), lower case. UTS #46 says what is a name and the DNS has the last word on
+ * whether it is registered, so emoji names pass. Refuses single labels, IP addresses in any notation, address
+ * literals, a trailing dot, and everything outside letters, digits and hyphens. `text` must be bounded by the caller.
+ */
+export function parseDomain(text: string): DomainResult {
+  if (text === "") return fail("domain_empty");
+  if (text.startsWith("[")) return fail("address_literal");
+  const domain = toALabels(text);
+  if (domain === null) return fail("domain_syntax");
+  if (domain.length > MAX_DOMAIN_OCTETS) return fail("domain_too_long");
+  const labels = domain.split(".");
+  if (labels.some((label) => label.length > MAX_LABEL_OCTETS || !LABEL.test(label)))
+    return fail("domain_syntax");
+  if (labels.length < 2) return fail("domain_single_label");
+  return TLD.test(labels.at(-1) ?? "") ? { ok: true, domain } : fail("domain_syntax");
+}

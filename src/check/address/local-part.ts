@@ -1,0 +1,57 @@
+const MAX_LOCAL_OCTETS = 64;
+
+/** RFC 5322 §3.2.3 `atext`, with the non-ASCII of RFC 6531 §3.3. */
+const DOT_ATOM =
+  /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~\-\u0080-\u{10ffff}]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~\-\u0080-\u{10ffff}]+)*$/u;
+/** RFC 5321 §4.1.2: `qtextSMTP` and `quoted-pairSMTP` stand for printable ASCII and space only. */
+const QUOTED_CONTENT = /^[\x20-\x7e\u0080-\u{10ffff}]+$/u;
+/** Non-ASCII that no mailbox needs and that deceives or breaks what prints it: controls, marks of direction, spaces. */
+const UNPRINTABLE = /(?![\u200c\u200d])\p{Cf}|\p{Cc}|\p{Cs}|(?!\x20)\p{Z}|\p{Noncharacter_Code_Point}/u;
+
+export type LocalPartFault = "local_part_empty" | "local_part_syntax" | "local_part_too_long";
+
+export type LocalPartResult =
+  | { ok: true; local: string; quoted: boolean; needsSmtpUtf8: boolean }
+  | { ok: false; reason: LocalPartFault };
+
+/** The content of a quoted string without quotes and escapes; null where a backslash escapes nothing. */
+function unquote(text: string): string | null {
+  let content = "";
+  for (let i = 1; i < text.length - 1; i++) {
+    if (text[i] === "\\") i++;
+    if (i >= text.length - 1) return null;
+    content += text[i];
+  }
+  return content;
+}
+
+/** A quote is needed only where the content is no dot-atom: RFC 5321 §4.1.2 says `"a"@x` and `a@x` are one mailbox. */
+function canonical(content: string): { local: string; quoted: boolean } {
+  if (DOT_ATOM.test(content)) return { local: content, quoted: false };
+  return { local: `"${content.replace(/["\\]/g, "\\$&")}"`, quoted: true };
+}
+
+/**
+ * Checks a local part in its wire form, dot-atom or quoted string, already in NFC, and gives its shortest equal form.
+ * The case is kept: only the receiving server may say that case does not matter (RFC 5321 §2.4).
+ */
+export function parseLocalPart(text: string): LocalPartResult {
+  if (text === "" || text === '""') return { ok: false, reason: "local_part_empty" };
+  const content = text.startsWith('"') ? unquote(text) : text;
+  if (content === null || UNPRINTABLE.test(content)) return { ok: false, reason: "local_part_syntax" };
+  const wellFormed = text.startsWith('"') ? QUOTED_CONTENT.test(content) : DOT_ATOM.test(content);
+  if (!wellFormed) return { ok: false, reason: "local_part_syntax" };
+  const { local, quoted } = canonical(content);
+  if (Buffer.byteLength(local) > MAX_LOCAL_OCTETS) return { ok: false, reason: "local_part_too_long" };
+  return { ok: true, local, quoted, needsSmtpUtf8: /[\u0080-\u{10ffff}]/u.test(local) };
+}
+
+/** Index of the `@` behind a local part, -1 where there is none. A quoted local part may hold further ones. */
+export function endOfLocalPart(text: string): number {
+  if (!text.startsWith('"')) return text.indexOf("@");
+  for (let i = 1; i < text.length; i++) {
+    if (text[i] === "\\") i++;
+    else if (text[i] === '"') return text[i + 1] === "@" ? i + 1 : -1;
+  }
+  return -1;
+}
