@@ -1,0 +1,47 @@
+/**
+ * What a server does when a command (or a connection) arrives. Bytes go out exactly as given: a server that
+ * misbehaves is one whose bytes are wrong.
+ */
+export type Action =
+  | { kind: "say"; bytes: Buffer; next: "go_on" | "close" | "reset" }
+  /** Never says anything in this session again, and keeps the connection until the client gives up. */
+  | { kind: "silence" }
+  /** Sends `chunk` over and over, until `bytes` have gone out or the client leaves; no faster than it reads. */
+  | { kind: "repeat"; chunk: Buffer; bytes: number }
+  /** One byte a tick of the world's drip (`MailWorldOptions.dripIntervalMs`, or `drip()` by hand). */
+  | { kind: "drip"; bytes: Buffer };
+
+const bytesOf = (lines: string[], encoding: "utf8" | "latin1") =>
+  Buffer.from(lines.map((line) => `${line}\r\n`).join(""), encoding);
+
+/** Whole reply lines, without CRLF, in UTF-8. */
+export function say(...lines: string[]): Action {
+  return { kind: "say", bytes: bytesOf(lines, "utf8"), next: "go_on" };
+}
+
+export function sayLatin1(...lines: string[]): Action {
+  return { kind: "say", bytes: bytesOf(lines, "latin1"), next: "go_on" };
+}
+
+/** Says the lines and closes in order, as a server does after a 421. */
+export function sayAndClose(...lines: string[]): Action {
+  return { kind: "say", bytes: bytesOf(lines, "utf8"), next: "close" };
+}
+
+export function sayBytes(bytes: Buffer): Action {
+  return { kind: "say", bytes, next: "go_on" };
+}
+
+export function repeat(chunk: string, bytes: number): Action {
+  return { kind: "repeat", chunk: Buffer.from(chunk, "latin1"), bytes };
+}
+
+export function drip(...lines: string[]): Action {
+  return { kind: "drip", bytes: bytesOf(lines, "utf8") };
+}
+
+/** Closes without a word. */
+export const DROP: Action = { kind: "say", bytes: Buffer.alloc(0), next: "close" };
+/** The same with a TCP reset. */
+export const RESET: Action = { kind: "say", bytes: Buffer.alloc(0), next: "reset" };
+export const SILENCE: Action = { kind: "silence" };

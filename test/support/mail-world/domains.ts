@@ -1,0 +1,132 @@
+import type { HostProfile } from "./profile.ts";
+import type { DnsFault, Zone, ZoneEntry } from "./zone.ts";
+
+/** Loopback addresses on which nothing listens: a connection is refused. */
+export const DEAD_ADDRESSES = ["127.0.0.2", "127.0.0.3"] as const;
+const PLAIN = "mx.plain.test";
+const MANY_HOSTS = 100;
+const HUGE_RECORDS = 1_000;
+
+const mxFault = (fault: DnsFault): ZoneEntry => ({ mx: [[10, PLAIN]], faults: { MX: fault } });
+
+/**
+ * Domains beside the one of each host. `plain` is the address of the well-behaved host: where a resolver errs
+ * from MX to A, it finds a server there that says yes, and the test fails.
+ */
+function domainEntries(plain: string): Record<string, ZoneEntry> {
+  const [dead1, dead2] = DEAD_ADDRESSES;
+  return {
+    "alpha.test": { mx: [[10, "mx-a.provider.test"]] },
+    "beta.test": { mx: [[10, "mx-b.provider.test"]] },
+    "dead-1.plain.test": { a: [dead1] },
+    "dead-2.plain.test": { a: [dead2] },
+    "preferences.test": {
+      mx: [
+        [30, "mx.catchall.test"],
+        [10, PLAIN],
+        [20, "mx.catchall.test"],
+      ],
+    },
+    "failover.test": {
+      mx: [
+        [10, "dead-1.plain.test"],
+        [20, PLAIN],
+      ],
+    },
+    "failover-address.test": { mx: [[10, "two-addresses.plain.test"]] },
+    "two-addresses.plain.test": { a: [dead1, plain] },
+    "failover-busy.test": {
+      mx: [
+        [10, "mx.busy-connect.test"],
+        [20, PLAIN],
+      ],
+    },
+    "failover-drop.test": {
+      mx: [
+        [10, "mx.drop-connect.test"],
+        [20, PLAIN],
+      ],
+    },
+    "failover-silent.test": {
+      mx: [
+        [10, "mx.tarpit-connect.test"],
+        [20, PLAIN],
+      ],
+    },
+    "failover-noaddress.test": {
+      mx: [
+        [10, "nowhere.plain.test"],
+        [20, PLAIN],
+      ],
+    },
+    "dead.test": {
+      mx: [
+        [10, "dead-1.plain.test"],
+        [20, "dead-2.plain.test"],
+      ],
+    },
+    "implicit.test": { a: [plain] },
+    "implicit-aaaa.test": { aaaa: ["::1"] },
+    "nullmx.test": { mx: [[0, "."]], a: [plain] },
+    "nodata.test": {},
+    "servfail.test": { ...mxFault("servfail"), a: [plain] },
+    "refused.test": { ...mxFault("refused"), a: [plain] },
+    "notimp.test": { ...mxFault("notimp"), a: [plain] },
+    "silent.test": { ...mxFault("silent"), a: [plain] },
+    "garbage-dns.test": { ...mxFault("garbage"), a: [plain] },
+    "truncated.test": mxFault("truncated"),
+    "truncated-for-good.test": { ...mxFault("truncated_for_good"), a: [plain] },
+    "spoofed.test": mxFault("spoofed"),
+    "forged.test": { ...mxFault("forged"), a: [plain] },
+    "implicit-servfail.test": { faults: { A: "servfail", AAAA: "servfail" } },
+    "cname.test": { cname: "cname-2.test" },
+    "cname-2.test": { cname: "Cname-3.test" },
+    "cname-3.test": { mx: [[10, PLAIN]] },
+    "cname-loop.test": { cname: "cname-loop-2.test" },
+    "cname-loop-2.test": { cname: "cname-loop.test" },
+    "cname-nowhere.test": { cname: "nowhere.test" },
+    "mx-cname.test": { mx: [[10, "alias.plain.test"]] },
+    "alias.plain.test": { cname: PLAIN },
+    "mx-self.test": { mx: [[10, "mx-self.test"]], a: [plain] },
+    "mx-self-noaddress.test": { mx: [[10, "mx-self-noaddress.test"]] },
+    "mx-noaddress.test": { mx: [[10, "nodata.test"]] },
+    "mx-nxdomain.test": { mx: [[10, "nowhere.plain.test"]] },
+    "mx-literal.test": { mx: [[10, plain]] },
+    "mx-private.test": { mx: [[10, "ten.plain.test"]] },
+    "ten.plain.test": { a: ["10.0.0.1"] },
+    "mx-zero.test": { mx: [[10, "zero.plain.test"]] },
+    "zero.plain.test": { a: ["0.0.0.0"] },
+    "mx-loopback.test": { mx: [[10, "mx.trap.test"]] },
+    "mx-hundred.test": {
+      mx: Array.from({ length: MANY_HOSTS }, (_, i) => [i, `h${i}.hundred.plain.test`] as [number, string]),
+    },
+    "huge.test": {
+      mx: [
+        [1, PLAIN],
+        ...Array.from(
+          { length: HUGE_RECORDS },
+          (_, i) => [i + 2, `m${i}.huge.plain.test`] as [number, string],
+        ),
+      ],
+    },
+    "mixed-case.test": { mx: [[10, "MX.Plain.TEST"]] },
+    "short-ttl.test": { mx: [[10, PLAIN]], ttlS: 5 },
+    "long-ttl.test": { mx: [[10, PLAIN]], ttlS: 604_800 },
+    "zero-ttl.test": { mx: [[10, PLAIN]], ttlS: 0 },
+    "short-negative.test": { negativeTtlS: 5 },
+  };
+}
+
+/** The zone `.test`: an A record for each host, an MX for the domain of each `mx.` host, and the rest. */
+export function buildZone(hosts: { profile: HostProfile; address: string }[]): Zone {
+  const zone: Zone = new Map();
+  let plain = "";
+  for (const { profile, address } of hosts) {
+    if (profile.name === PLAIN) plain = address;
+    zone.set(profile.name, { a: [address] });
+    if (profile.name.startsWith("mx.")) zone.set(profile.name.slice(3), { mx: [[10, profile.name]] });
+  }
+  for (const [name, entry] of Object.entries(domainEntries(plain))) zone.set(name, entry);
+  for (let i = 0; i < MANY_HOSTS; i++) zone.set(`h${i}.hundred.plain.test`, { a: [DEAD_ADDRESSES[0]] });
+  return zone;
+}

@@ -1,0 +1,107 @@
+import type { Answer } from "dns-packet";
+
+export type ZoneType = "MX" | "A" | "AAAA";
+
+/** How the server answers wrongly, or not at all. */
+export type DnsFault =
+  | "servfail"
+  | "refused"
+  | "notimp"
+  /** No answer, by UDP or TCP. */
+  | "silent"
+  /** UDP answers only say "truncated"; TCP has the whole. */
+  | "truncated"
+  /** Truncated over UDP, and TCP closes without an answer. */
+  | "truncated_for_good"
+  /** Two forged answers (wrong id; another question) that lead to the trap, then the true one. */
+  | "spoofed"
+  /** Only the forged ones. */
+  | "forged"
+  /** Bytes that are no DNS message. */
+  | "garbage";
+
+/** The records of one name; a name with none of them still exists (NODATA). */
+export interface ZoneEntry {
+  mx?: [preference: number, exchange: string][];
+  a?: string[];
+  aaaa?: string[];
+  cname?: string;
+  /** Of the records, default TTL_S. */
+  ttlS?: number;
+  /** Of "no such record", default NEGATIVE_TTL_S. */
+  negativeTtlS?: number;
+  faults?: Partial<Record<ZoneType, DnsFault>>;
+}
+
+export type Zone = Map<string, ZoneEntry>;
+
+export interface ZoneAnswer {
+  rcode: number;
+  answers: Answer[];
+  authorities: Answer[];
+}
+
+export const TTL_S = 300;
+export const NEGATIVE_TTL_S = 60;
+export const RCODE = { noError: 0, servfail: 2, nxdomain: 3, notimp: 4, refused: 5 } as const;
+const CHAIN_MAX = 16;
+
+function soa(negativeTtlS: number): Answer {
+  const data = {
+    mname: "ns.test",
+    rname: "hostmaster.test",
+    serial: 1,
+    refresh: 3600,
+    retry: 600,
+    expire: 86400,
+  };
+  return { type: "SOA", name: "test", ttl: negativeTtlS, data: { ...data, minimum: negativeTtlS } };
+}
+
+function recordsOf(name: string, entry: ZoneEntry, type: ZoneType): Answer[] {
+  const ttl = entry.ttlS ?? TTL_S;
+  if (type === "MX")
+    return (entry.mx ?? []).map(([preference, exchange]) => ({
+      type,
+      name,
+      ttl,
+      data: { preference, exchange },
+    }));
+  return ((type === "A" ? entry.a : entry.aaaa) ?? []).map((data) => ({ type, name, ttl, data }));
+}
+
+/** A name exists when it has an entry, or when a name below it has (RFC 8020). */
+function exists(zone: Zone, name: string): boolean {
+  if (zone.has(name)) return true;
+  for (const other of zone.keys()) if (other.endsWith(`.${name}`)) return true;
+  return false;
+}
+
+/**
+ * What a resolver would say of `name` (any case; echoed as asked) and `type`: records behind the whole CNAME
+ * chain, or NODATA / NXDOMAIN with the SOA of RFC 2308. A loop is answered with its CNAMEs. Names outside
+ * `.test` are refused.
+ */
+export function lookUp(zone: Zone, name: string, type: ZoneType): ZoneAnswer {
+  const answers: Answer[] = [];
+  let owner = name;
+  for (let step = 0; step < CHAIN_MAX; step++) {
+    const key = owner.toLowerCase();
+    if (key !== "test" && !key.endsWith(".test"))
+      return { rcode: RCODE.refused, answers: [], authorities: [] };
+    const entry = zone.get(key);
+    if (entry === undefined && !exists(zone, key))
+      return { rcode: RCODE.nxdomain, answers, authorities: [soa(NEGATIVE_TTL_S)] };
+    if (entry?.cname !== undefined) {
+      const looped = answers.some((answer) => answer.name.toLowerCase() === key);
+      if (looped) break;
+      answers.push({ type: "CNAME", name: owner, ttl: entry.ttlS ?? TTL_S, data: entry.cname });
+      owner = entry.cname;
+      continue;
+    }
+    const records = recordsOf(owner, entry ?? {}, type);
+    const authorities = records.length === 0 ? [soa(entry?.negativeTtlS ?? NEGATIVE_TTL_S)] : [];
+    return { rcode: RCODE.noError, answers: [...answers, ...records], authorities };
+  }
+  return { rcode: RCODE.noError, answers, authorities: [] };
+}
