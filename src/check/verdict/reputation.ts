@@ -1,0 +1,81 @@
+import type { ParsedAddress } from "../address.ts";
+import type { Evidence } from "../evidence.ts";
+import { suggestAddress } from "../suggest.ts";
+
+/**
+ * Signals of reputation and what each takes off a score of 100. Drawn from the address, the DNS and the lists only:
+ * what probing taught must not show where a tier does not probe. No signal that an honest address can carry makes
+ * the risk high by itself; it takes two of them, as `low_reputation` costs somebody a customer.
+ */
+export const SIGNAL_PENALTY = {
+  invalid_format: 100,
+  domain_cannot_receive: 100,
+  disposable_domain: 70,
+  /** A near miss of a large mailbox provider: typed wrong, or registered to catch what is typed wrong. */
+  typo_domain: 45,
+  random_looking_local_part: 30,
+  /** A top-level domain that was given away free and is abused far beyond its share. */
+  abused_tld: 20,
+  /** Mail would go to the address record: legal (RFC 5321 §5.1), and rare where people have mailboxes. */
+  implicit_mx: 20,
+  role_address: 15,
+  digits_only_local_part: 10,
+  free_provider: 0,
+} as const;
+
+export type Signal = keyof typeof SIGNAL_PENALTY;
+
+export interface Reputation {
+  /** 0 to 100, 100 is best. */
+  score: number;
+  /** `low` from 70, `medium` from 40, else `high`. */
+  risk: "low" | "medium" | "high";
+  signals: Signal[];
+}
+
+/** Freenom's five, and the generic ones that abuse reports name year after year. */
+const ABUSED_TLDS = new Set(["tk", "ml", "ga", "cf", "gq", "cfd", "sbs", "icu", "bond", "cyou", "rest"]);
+
+/**
+ * Looks like a generator wrote it: long, one run of ASCII letters and digits, and either digits strewn between letters
+ * or hardly a vowel. `j.smith1984`, `krzysztof` and `mschwarz` do not; a hash or a base-36 token does.
+ */
+export function looksRandom(local: string): boolean {
+  const base = local.toLowerCase().replace(/\+.*$/s, "");
+  if (!/^[a-z0-9]{12,64}$/.test(base)) return false;
+  const changes = base.match(/[a-z](?=[0-9])|[0-9](?=[a-z])/g)?.length ?? 0;
+  if (changes >= 5) return true;
+  const letters = base.replace(/[0-9]/g, "");
+  const vowels = letters.match(/[aeiouy]/g)?.length ?? 0;
+  return letters.length >= 12 && vowels / letters.length < 0.1;
+}
+
+function addressSignals(address: ParsedAddress): Signal[] {
+  const signals: Signal[] = [];
+  if (suggestAddress(address) !== null) signals.push("typo_domain");
+  if (looksRandom(address.local)) signals.push("random_looking_local_part");
+  if (ABUSED_TLDS.has(address.domain.slice(address.domain.lastIndexOf(".") + 1))) signals.push("abused_tld");
+  if (/^[0-9]{4,}$/.test(address.local)) signals.push("digits_only_local_part");
+  return signals;
+}
+
+const CANNOT_RECEIVE = new Set<string>(["domain_not_found", "no_mx", "null_mx"]);
+
+function evidenceSignals(evidence: Evidence): Signal[] {
+  const signals: Signal[] = [];
+  if (CANNOT_RECEIVE.has(evidence.mx.status)) signals.push("domain_cannot_receive");
+  if (evidence.mx.status === "implicit") signals.push("implicit_mx");
+  if (evidence.disposable.listed) signals.push("disposable_domain");
+  if (evidence.role !== null) signals.push("role_address");
+  if (evidence.freeProvider) signals.push("free_provider");
+  return signals;
+}
+
+/** Reputation of an address from what is known without SMTP. `address` null: badly formed. */
+export function reputationOf(address: ParsedAddress | null, evidence: Evidence | null): Reputation {
+  const signals: Signal[] = address === null ? ["invalid_format"] : addressSignals(address);
+  if (evidence !== null) signals.push(...evidenceSignals(evidence));
+  const penalty = signals.reduce((sum, signal) => sum + SIGNAL_PENALTY[signal], 0);
+  const score = Math.max(0, 100 - penalty);
+  return { score, risk: score >= 70 ? "low" : score >= 40 ? "medium" : "high", signals };
+}

@@ -1,0 +1,124 @@
+import type { ParsedAddress } from "../address.ts";
+import type { Evidence, SmtpEvidence } from "../evidence.ts";
+import { type Reputation, reputationOf } from "./reputation.ts";
+import { type Reason, ROWS, type Row, type RowId, type Verdict, type VerdictFault } from "./table.ts";
+
+export interface DecideInput {
+  /** null: the address is badly formed. */
+  address: ParsedAddress | null;
+  /** null: the check did not end, `failure` says why; or there was nothing to check (bad format, blocklist). */
+  evidence: Evidence | null;
+  failure: "deadline" | "internal_error" | null;
+  /** The tier probes mailboxes. Where not, SMTP evidence is not looked at, whoever paid for it. */
+  probing: boolean;
+  /** The domain is on the team's blocklist. */
+  blocked: boolean;
+}
+
+export interface Decision {
+  row: RowId;
+  verdict: Verdict;
+  reason: Reason;
+  fault: VerdictFault | null;
+  /** 0 to 100: `valid` at most 30, `risky` and `unknown` 31 to 79, `invalid` 80 and more. */
+  riskScore: number;
+  reputation: Reputation;
+}
+
+const BANDS: Record<Verdict, readonly [min: number, max: number]> = {
+  valid: [0, 30],
+  risky: [31, 79],
+  unknown: [31, 79],
+  invalid: [80, 100],
+};
+
+/** What a lost point of reputation adds to the risk: signals colour a verdict's score, they do not make it. */
+const RISK_PER_PENALTY = 0.25;
+
+/**
+ * The one place that draws a verdict: pure, the first row of the table that applies. Same input, same answer, so that
+ * cached evidence serves every tier and every team.
+ */
+export function decide(input: DecideInput): Decision {
+  const reputation = reputationOf(input.address, input.evidence);
+  const row = chooseRow(input, reputation);
+  const { verdict, reason, fault, baseRisk }: Row & { reason: Reason } = ROWS[row];
+  const [min, max] = BANDS[verdict];
+  const risk = Math.round(baseRisk + (100 - reputation.score) * RISK_PER_PENALTY);
+  return {
+    row,
+    verdict,
+    reason,
+    fault: knownFault(row, input.evidence) ?? fault,
+    riskScore: Math.min(max, Math.max(min, risk)),
+    reputation,
+  };
+}
+
+function chooseRow(input: DecideInput, reputation: Reputation): RowId {
+  const { address, evidence, probing, blocked } = input;
+  if (address === null) return "invalid_format";
+  if (blocked) return "blocklisted_domain";
+  if (evidence === null || evidence.mx.status === "skipped") return input.failure ?? "internal_error";
+  const { status } = evidence.mx;
+  if (status !== "ok" && status !== "implicit") return status;
+  if (evidence.disposable.listed) return "disposable_domain";
+  if (!probing) return unprobedRow(evidence, reputation);
+  if (evidence.smtp === null) return input.failure ?? "internal_error";
+  return smtpRow(evidence, evidence.smtp, reputation);
+}
+
+function unprobedRow(evidence: Evidence, reputation: Reputation): RowId {
+  if (evidence.role !== null) return "unprobed_role";
+  return reputation.risk === "high" ? "unprobed_low_reputation" : "smtp_not_in_tier";
+}
+
+function smtpRow(evidence: Evidence, smtp: SmtpEvidence, reputation: Reputation): RowId {
+  if (smtp.class === "accepted") return acceptedRow(evidence, smtp, reputation);
+  const condemns = smtp.class === "mailbox_not_found" || smtp.class === "mailbox_disabled";
+  // Whatever a rule says: before RCPT, or by another's fault, nothing was learnt about the recipient.
+  if (condemns && (smtp.stage !== "rcpt" || smtp.fault !== "recipient")) return "refused_by_policy";
+  return smtp.class;
+}
+
+function acceptedRow(evidence: Evidence, smtp: SmtpEvidence, reputation: Reputation): RowId {
+  if (smtp.catchAll === "accepted") return "catch_all";
+  // Not asked is not the same as refused: without the second answer the first one proves nothing.
+  if (smtp.catchAll !== "refused") return "catch_all_unconfirmed";
+  if (evidence.role !== null) return "role_address";
+  return reputation.risk === "high" ? "low_reputation" : "accepted_mailbox";
+}
+
+/** Rows of a failure somewhere on the way, where only the evidence knows whose it was. */
+function knownFault(row: RowId, evidence: Evidence | null): VerdictFault | null {
+  if (row === "dns_error") return evidence?.mx.fault ?? null;
+  const onTheWay = row === "timeout" || row === "no_connect" || row === "smtp_protocol_error";
+  return onTheWay ? (evidence?.smtp?.fault ?? null) : null;
+}
+
+const GIVEN_BACK: ReadonlySet<string> = new Set(
+  Object.values(ROWS)
+    .filter((row: Row) => row.givenBack)
+    .map((row) => row.reason),
+);
+
+/** True for the reasons that cost nothing: `unknown` by failure, ours or theirs. */
+export function isFree(reason: Reason): boolean {
+  return GIVEN_BACK.has(reason);
+}
+
+/**
+ * Seconds that evidence which ended in `decision` may be kept; 0: not at all.
+ * @param mxTtlS what the DNS allows for the MX answer; bounds the rows that rest on it alone
+ * @param overrides seconds by reason, the operator's
+ */
+export function lifetimeS(
+  decision: Pick<Decision, "row">,
+  mxTtlS: number,
+  overrides: Partial<Record<Reason, number>> = {},
+): number {
+  const { keptS, reason, dnsTtlBound }: Row & { reason: Reason } = ROWS[decision.row];
+  if (keptS === 0) return 0;
+  const wantedS = overrides[reason] ?? keptS;
+  return dnsTtlBound ? Math.min(wantedS, mxTtlS) : wantedS;
+}
