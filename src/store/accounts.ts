@@ -1,0 +1,69 @@
+import type { Tier } from "../core/tiers.ts";
+import type { Queryable } from "./postgres.ts";
+
+/** SQL that writes teams, users, memberships and credentials. Each takes the transaction it belongs to. */
+
+export interface NewTeam {
+  id: string;
+  name: string;
+  tier: Tier;
+}
+
+export interface NewKey {
+  id: string;
+  teamId: string;
+  userId: string;
+  label: string;
+  env: "live" | "test";
+  role: string;
+  /** SHA-256 of the secret, 32 bytes. */
+  hash: Buffer;
+  /** What is shown of the secret in lists. */
+  prefix: string;
+  last4: string;
+}
+
+export interface NewSession {
+  id: string;
+  userId: string;
+  teamId: string;
+  /** SHA-256 of the token, 32 bytes. */
+  hash: Buffer;
+  ttlMs: number;
+}
+
+export async function insertTeam(sql: Queryable, team: NewTeam): Promise<void> {
+  await sql`insert into teams (id, name, tier) values (${team.id}, ${team.name}, ${team.tier})`;
+}
+
+/** The id of the user of this address, in any case; made with `id` and without a password when there is none. */
+export async function upsertUser(sql: Queryable, id: string, email: string): Promise<string> {
+  const [row] = await sql<[{ id: string }]>`
+    insert into users (id, email) values (${id}, ${email})
+    on conflict (lower(email)) do update set email = users.email
+    returning id`;
+  return row.id;
+}
+
+export async function insertMembership(
+  sql: Queryable,
+  membership: { teamId: string; userId: string; role: string },
+): Promise<void> {
+  await sql`
+    insert into memberships (team_id, user_id, role)
+    values (${membership.teamId}, ${membership.userId}, ${membership.role})`;
+}
+
+export async function insertApiKey(sql: Queryable, key: NewKey): Promise<void> {
+  await sql`
+    insert into api_keys (id, team_id, user_id, label, env, role, hash, prefix, last4)
+    values (${key.id}, ${key.teamId}, ${key.userId}, ${key.label}, ${key.env}, ${key.role}, ${key.hash},
+      ${key.prefix}, ${key.last4})`;
+}
+
+export async function insertSession(sql: Queryable, session: NewSession): Promise<void> {
+  await sql`
+    insert into sessions (id, user_id, team_id, hash, expires_at)
+    values (${session.id}, ${session.userId}, ${session.teamId}, ${session.hash},
+      clock_timestamp() + ${`${session.ttlMs} milliseconds`}::interval)`;
+}

@@ -1,0 +1,118 @@
+import { LIMITS } from "../core/limits.ts";
+import type { Tier } from "../core/tiers.ts";
+import type { Database } from "./postgres.ts";
+
+/** A live key, test key or session as stored, with the role it may use now. */
+export interface CredentialRow {
+  id: string;
+  teamId: string;
+  /** null: the user has left the team, or the account. */
+  userId: string | null;
+  kind: "live" | "test" | "session";
+  /** The role chosen for the key. */
+  keyRole: string;
+  /** The role its user has in the team at present; null without a user. */
+  memberRole: string | null;
+  /** Of a session, from when the database answered; null for keys, which do not expire. */
+  expiresInMs: number | null;
+}
+
+export interface TeamRow {
+  id: string;
+  tier: Tier;
+  /** As stored: not checked against the names and types of `TierLimits`. */
+  limits: unknown;
+  /** At most LIMITS.keys.blocklistEntriesPerTeam. */
+  blocklist: { domain: string; includeSubdomains: boolean }[];
+}
+
+export interface Credentials {
+  /** The credential of a SHA-256 and its team; null when there is none, or it was revoked or has expired. */
+  find(hash: Buffer): Promise<{ credential: CredentialRow; team: TeamRow } | null>;
+  /** Notes that keys were used, at most once a LIMITS.keys.lastUsedEveryMs each. */
+  touch(keyIds: string[]): Promise<void>;
+}
+
+interface FoundRow {
+  id: string;
+  team_id: string;
+  user_id: string | null;
+  kind: CredentialRow["kind"];
+  key_role: string;
+  member_role: string | null;
+  expires_in_ms: number | null;
+  tier: Tier;
+  limits: unknown;
+  domains: string[] | null;
+  subdomains: boolean[] | null;
+}
+
+function toRows(row: FoundRow): { credential: CredentialRow; team: TeamRow } {
+  const subdomains = row.subdomains ?? [];
+  return {
+    credential: {
+      id: row.id,
+      teamId: row.team_id,
+      userId: row.user_id,
+      kind: row.kind,
+      keyRole: row.key_role,
+      memberRole: row.member_role,
+      expiresInMs: row.expires_in_ms,
+    },
+    team: {
+      id: row.team_id,
+      tier: row.tier,
+      limits: row.limits,
+      blocklist: (row.domains ?? []).map((domain, i) => ({
+        domain,
+        includeSubdomains: subdomains[i] ?? false,
+      })),
+    },
+  };
+}
+
+/**
+ * SQL that reads credentials. One statement tells all a request needs, in one snapshot. Looking up by the hash of a
+ * secret of 160 random bits tells nothing by its timing: a guess that shares leading bytes of a hash is no nearer.
+ */
+export function createCredentials(sql: Database): Credentials {
+  return {
+    async find(hash) {
+      const [row] = await sql<FoundRow[]>`
+        with credential as (
+          select id, team_id, user_id, env as kind, role as key_role, null::float8 as expires_in_ms
+          from api_keys where hash = ${hash} and revoked_at is null
+          union all
+          select id, team_id, user_id, 'session', 'owner',
+                 extract(epoch from expires_at - clock_timestamp())::float8 * 1000
+          from sessions where hash = ${hash} and expires_at > clock_timestamp()
+        )
+        select c.id, c.team_id, m.user_id, c.kind, c.key_role, m.role as member_role, c.expires_in_ms,
+               t.tier, t.limits, b.domains, b.subdomains
+        from credential c
+        join teams t on t.id = c.team_id
+        left join memberships m on m.team_id = c.team_id and m.user_id = c.user_id
+        cross join lateral (
+          select array_agg(domain) as domains, array_agg(include_subdomains) as subdomains
+          from (
+            select domain, include_subdomains from blocklist
+            where team_id = c.team_id order by domain limit ${LIMITS.keys.blocklistEntriesPerTeam}
+          ) entries
+        ) b`;
+      return row ? toRows(row) : null;
+    },
+
+    async touch(keyIds) {
+      // Ordered and skipping, so that processes which saw the same keys never wait for one another.
+      await sql`
+        update api_keys set last_used_at = now()
+        where id in (
+          select id from api_keys
+          where id = any(${keyIds})
+            and (last_used_at is null
+                 or last_used_at < now() - ${`${LIMITS.keys.lastUsedEveryMs / 2} milliseconds`}::interval)
+          order by id for update skip locked
+        )`;
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import { createHash } from "node:crypto";
+import type { Logger } from "../core/log.ts";
+import { MIGRATIONS, type Migration } from "./migrations/index.ts";
+import type { Database, Transaction } from "./postgres.ts";
+
+/** Advisory lock of migrating, in the one-key space: no other part of ours uses that. */
+const MIGRATION_LOCK = 7_227_801;
+
+/** The schema is not what this version was written for; a person has to look. */
+export class MigrationError extends Error {
+  override name = "MigrationError";
+}
+
+function checksum(migration: Migration): string {
+  return createHash("sha256").update(migration.sql).digest("hex");
+}
+
+async function createTable(tx: Transaction): Promise<void> {
+  await tx`
+    create table if not exists schema_migrations (
+      id integer primary key,
+      name text not null,
+      checksum text not null,
+      applied_at timestamptz not null default now()
+    )`;
+}
+
+/** Applies `migration` unless it is there. True when this call applied it. */
+async function applyOne(tx: Transaction, migration: Migration): Promise<boolean> {
+  await tx`select pg_advisory_xact_lock(${MIGRATION_LOCK}::bigint)`;
+  const [applied] = await tx<{ checksum: string }[]>`
+    select checksum from schema_migrations where id = ${migration.id}`;
+  if (applied) {
+    if (applied.checksum === checksum(migration)) return false;
+    throw new MigrationError(
+      `migration ${migration.id} (${migration.name}) was changed after it was applied`,
+    );
+  }
+  await tx.unsafe(migration.sql);
+  await tx`
+    insert into schema_migrations (id, name, checksum)
+    values (${migration.id}, ${migration.name}, ${checksum(migration)})`;
+  return true;
+}
+
+/**
+ * Brings the schema up to this version: each migration in a transaction of its own, under a lock, so that any number
+ * of processes may start at once. A schema that is ahead of this version is left alone (a rolling deployment runs two
+ * versions for a while).
+ *
+ * @param migrations in the order of their ids.
+ * @throws MigrationError when an applied migration is not the one this version knows.
+ */
+export async function migrate(
+  sql: Database,
+  log: Logger,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<void> {
+  await sql.begin(async (tx) => {
+    await tx`select pg_advisory_xact_lock(${MIGRATION_LOCK}::bigint)`;
+    await createTable(tx);
+  });
+  for (const migration of migrations) {
+    const applied = await sql.begin((tx) => applyOne(tx, migration));
+    if (applied) log.info({ migration: migration.id, name: migration.name }, "schema migrated");
+  }
+}

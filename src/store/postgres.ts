@@ -1,0 +1,86 @@
+import { connect, type Socket } from "node:net";
+import postgres from "postgres";
+import { LIMITS } from "../core/limits.ts";
+
+/** 64-bit integers arrive as numbers: every one of ours is a count well below 2^53. */
+type Types = { bigint: number };
+
+/** The pool. A statement takes one connection for as long as it runs, a transaction for as long as it lasts. */
+export type Database = postgres.Sql<Types>;
+/** A transaction under way; `Queryable` where a statement may run in one or outside. */
+export type Transaction = postgres.TransactionSql<Types>;
+export type Queryable = Database | Transaction;
+
+const INT8_OID = 20;
+
+export interface PostgresOptions {
+  url: string;
+  maxConnections: number;
+  /** Shown in `pg_stat_activity`, e.g. `rcpt-api`. */
+  applicationName: string;
+  /** The server ends a statement after this long. */
+  statementTimeoutMs?: number;
+}
+
+interface Target {
+  host: string[];
+  port: number[];
+  path: string | false;
+}
+
+/**
+ * Opens sockets without Nagle's delay, which the client itself does not switch off: a small COPY waits 44 ms
+ * otherwise. A socket that is silent for longer than any statement may take is dead, and is destroyed, so that a
+ * network that swallows packets cannot hold the pool for the minutes TCP would wait.
+ */
+function socketFactory(silenceMs: number): (target: Target) => Socket {
+  let attempt = 0;
+  return (target) => {
+    const index = attempt++ % target.host.length;
+    const host = target.host[index] ?? "localhost";
+    const port = target.port[index] ?? 5432;
+    const socket = target.path
+      ? connect({ path: target.path })
+      : connect({ host, port, noDelay: true, keepAlive: true });
+    // The client reads `host` for the TLS server name.
+    Object.assign(socket, { host, port });
+    socket.setTimeout(silenceMs, () => socket.destroy(new Error("Postgres is silent")));
+    return socket;
+  };
+}
+
+/**
+ * The Postgres client. Connects on first use and again after a loss, with a back-off of at most half a second.
+ * A statement rejects when the server cannot be reached, or ends it; it is never repeated here.
+ */
+export function createPostgres(options: PostgresOptions): Database {
+  const statementTimeoutMs = options.statementTimeoutMs ?? LIMITS.postgres.statementTimeoutMs;
+  const { connectTimeoutMs, idleMs, reconnectMaxMs } = LIMITS.postgres;
+  const settings = {
+    max: options.maxConnections,
+    connect_timeout: connectTimeoutMs / 1000,
+    idle_timeout: idleMs / 1000,
+    backoff: (attempt: number) => Math.min(0.025 * 2 ** attempt, reconnectMaxMs / 1000),
+    onnotice: () => undefined,
+    connection: {
+      application_name: options.applicationName,
+      statement_timeout: statementTimeoutMs,
+      idle_in_transaction_session_timeout: statementTimeoutMs,
+    },
+    types: {
+      bigint: {
+        to: INT8_OID,
+        from: [INT8_OID],
+        serialize: (value: number) => String(value),
+        parse: (text: string) => Number(text),
+      },
+    },
+    socket: socketFactory(Math.max(idleMs, statementTimeoutMs) + 5_000),
+  };
+  return postgres(options.url, settings);
+}
+
+/** Resolves when Postgres answers; rejects when it does not. For readiness. */
+export async function pingPostgres(sql: Database): Promise<void> {
+  await sql`select 1`;
+}

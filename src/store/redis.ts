@@ -1,0 +1,68 @@
+import { Redis } from "ioredis";
+import { LIMITS } from "../core/limits.ts";
+import type { Logger } from "../core/log.ts";
+
+/** One connection. */
+export type RedisClient = Redis;
+
+export interface RedisClients {
+  /** For commands. Fails at once while Redis is away: nothing is queued for its return. */
+  commands: RedisClient;
+  /** A connection of its own for subscriptions, subscribed again after a loss. */
+  subscriber: RedisClient;
+  /** Starts connecting. Resolves when both are connected, or when the first attempt failed: then they go on trying. */
+  start(): Promise<void>;
+  /** Resolves when Redis answers; rejects when it does not, within LIMITS.redis.commandTimeoutMs. */
+  ping(): Promise<void>;
+  stop(): void;
+}
+
+function backOff(attempt: number): number {
+  const { reconnectFirstMs, reconnectMaxMs } = LIMITS.redis;
+  const delayMs = Math.min(reconnectFirstMs * 2 ** Math.min(attempt, 16), reconnectMaxMs);
+  // Half of it at random, so that all processes do not come back in one instant.
+  return delayMs / 2 + Math.random() * (delayMs / 2);
+}
+
+function connectLazily(url: string, name: string): RedisClient {
+  return new Redis(url, {
+    lazyConnect: true,
+    connectionName: name,
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    connectTimeout: LIMITS.redis.connectTimeoutMs,
+    commandTimeout: LIMITS.redis.commandTimeoutMs,
+    retryStrategy: backOff,
+    // After a fail-over the old primary answers READONLY: leave it.
+    reconnectOnError: (error) => error.message.startsWith("READONLY"),
+  });
+}
+
+/**
+ * The two Redis connections of a process. Redis is a cache and a transport here: whoever calls it says what
+ * happens without it, and learns that it is away within one command timeout, mostly at once.
+ */
+export function createRedis(options: { url: string; name: string; log: Logger }): RedisClients {
+  const commands = connectLazily(options.url, options.name);
+  const subscriber = connectLazily(options.url, `${options.name}-sub`);
+  for (const client of [commands, subscriber]) {
+    client.on("error", (error: Error) => {
+      options.log.debug({ err: error, connection: client.options.connectionName }, "redis");
+    });
+  }
+  return {
+    commands,
+    subscriber,
+    async start() {
+      await Promise.allSettled([commands.connect(), subscriber.connect()]);
+    },
+    async ping() {
+      await commands.ping();
+    },
+    stop() {
+      commands.disconnect();
+      subscriber.disconnect();
+    },
+  };
+}
