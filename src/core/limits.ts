@@ -5,8 +5,16 @@ export const LIMITS = {
     urlBytes: 8_192,
     headerBytes: 16_384,
     bodyBytes: 1_048_576,
-    idleTimeoutS: 30,
+    /** Bodies being collected, all together. */
+    bodyBytesInFlight: 67_108_864,
+    jsonDepth: 32,
+    queryParameters: 32,
+    validationIssues: 20,
+    connections: 20_000,
     requestsInFlight: 10_000,
+    /** Of the successes, one in so many is logged; failures and slow requests always are. */
+    logSampleEvery: 100,
+    slowRequestMs: 1_000,
   },
   dns: {
     attemptTimeoutMs: 2_000,
@@ -40,6 +48,8 @@ export const LIMITS = {
     hostsTried: 3,
     addressesTriedPerHost: 2,
     sessionRetries: 1,
+    /** How often a transaction goes back to the queue because a session broke before its turn. */
+    requeues: 5,
     probeBudgetMs: 30_000,
     slotWaitMs: 30_000,
     slotWaiters: 10_000,
@@ -50,6 +60,8 @@ export const LIMITS = {
     slotTenureMs: 1_000,
     /** After a further slot was refused, the next try. */
     growRetryMs: 250,
+    /** After the server refused a further connection beside working ones, the next try. */
+    growBackoffMs: 5_000,
     /** What was learnt of a host (depth, broken TLS) outlives its last session by this. */
     hostMemoryMs: 60_000,
     hosts: 20_000,
