@@ -1,0 +1,10 @@
+/**
+ * A value now or later. A cached verification is answered within the call that brought the request: no promise, no
+ * turn of the event loop. Everything between the socket and the cache therefore speaks this type.
+ */
+export type MaybePromise<T> = T | Promise<T>;
+
+/** Goes on with a value at once when it is there, else when it arrives. What `next` throws or rejects passes through. */
+export function then<T, R>(value: MaybePromise<T>, next: (value: T) => MaybePromise<R>): MaybePromise<R> {
+  return value instanceof Promise ? value.then(next) : next(value);
+}

@@ -1,0 +1,61 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Registry } from "prom-client";
+import type { Logger } from "../core/log.ts";
+
+export interface MetricsServer {
+  /** @throws Error when the port cannot be had */
+  listen(): Promise<{ port: number }>;
+  close(): Promise<void>;
+}
+
+/**
+ * `/metrics` (Prometheus text) and `/healthz` on a port of their own, so that neither is reachable where the API is, and
+ * so that roles without an API can be scraped and probed too.
+ */
+export function createMetricsServer(deps: {
+  registry: Registry;
+  log: Logger;
+  config: { host: string; metricsPort: number };
+}): MetricsServer {
+  const { registry, log, config } = deps;
+
+  async function sendMetrics(response: ServerResponse): Promise<void> {
+    try {
+      const text = await registry.metrics();
+      response.writeHead(200, { "Content-Type": registry.contentType }).end(text);
+    } catch (error) {
+      log.error({ err: error }, "metrics could not be collected");
+      response.writeHead(500).end();
+    }
+  }
+
+  function serve(request: IncomingMessage, response: ServerResponse): void {
+    const path = request.url?.split("?", 1)[0];
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      response.writeHead(405, { Allow: "GET, HEAD" }).end();
+    } else if (path === "/metrics") void sendMetrics(response);
+    else if (path === "/healthz") {
+      response.writeHead(200, { "Content-Type": "application/json" }).end('{"status":"ok"}');
+    } else response.writeHead(404).end();
+  }
+
+  const server = createServer({ requestTimeout: 10_000, headersTimeout: 5_000 }, serve);
+  server.maxConnections = 100;
+
+  return {
+    listen: () =>
+      new Promise((resolve, reject) => {
+        server.once("error", reject);
+        server.listen(config.metricsPort, config.host, () => {
+          server.off("error", reject);
+          resolve({ port: (server.address() as AddressInfo).port });
+        });
+      }),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

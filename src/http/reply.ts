@@ -1,0 +1,55 @@
+import { STATUS_CODES } from "node:http";
+
+/** What is sent back. Strings and bytes only: how they reach the socket is the server's business. */
+export class Reply {
+  readonly status: number;
+  /** null: no body (204). */
+  readonly body: string | Uint8Array | null;
+  readonly contentType: ContentType;
+  /** Beyond those that every response has. Names in their usual case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The error code of a problem, for the log; null on success. */
+  readonly code: string | null;
+
+  constructor(
+    status: number,
+    body: string | Uint8Array | null,
+    options: { contentType?: ContentType; headers?: Readonly<Record<string, string>>; code?: string } = {},
+  ) {
+    this.status = status;
+    this.body = body;
+    this.contentType = options.contentType ?? "application/json";
+    this.headers = options.headers ?? NO_HEADERS;
+    this.code = options.code ?? null;
+  }
+}
+
+export type ContentType = "application/json" | "application/problem+json";
+
+export const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
+
+/** Status lines by code, built once: `200 OK`. */
+const statusLines = new Map(
+  Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text}`]),
+);
+
+export function statusLine(status: number): string {
+  return statusLines.get(status) ?? String(status);
+}
+
+/**
+ * Serialised bodies of results that are handed out again and again: a cache hit is the same object each time, so it
+ * is rendered once for as long as it lives. Callers must not change an object after they have returned it.
+ */
+const rendered = new WeakMap<object, string>();
+
+/** JSON of a value; `lasting` values are rendered once per object. */
+export function renderJson(value: unknown, lasting: boolean): string {
+  if (!lasting || typeof value !== "object" || value === null) return JSON.stringify(value);
+  let text = rendered.get(value);
+  if (text === undefined) {
+    text = JSON.stringify(value);
+    rendered.set(value, text);
+  }
+  return text;
+}

@@ -1,0 +1,83 @@
+import type { Actor } from "../services/actor.ts";
+import type { RequestBody } from "./body.ts";
+import { parseQuery } from "./query.ts";
+
+/** Headers that are kept of a request; uWebSockets.js' own request dies when its handler returns. Lower case. */
+export const KEPT_HEADERS = ["authorization", "content-type"] as const;
+export type KeptHeader = (typeof KEPT_HEADERS)[number];
+
+const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
+
+export interface HttpRequestInit {
+  id: string;
+  /** As sent: methods are case-sensitive. */
+  method: string;
+  path: string;
+  /** Without `?`; not decoded. */
+  rawQuery: string;
+  startedMs: number;
+}
+
+/** What a handler may ask of the exchange it serves, besides its validated input. */
+export interface Cancellation {
+  /** True once the client has gone: nobody will read the answer. */
+  cancelled(): boolean;
+  /** Runs `callback` once if the client goes before the answer; at once when it has gone already. */
+  onCancel(callback: () => void): void;
+}
+
+/** One request as plain data, copied out of the server's before anything may wait. */
+export class HttpRequest implements Cancellation {
+  readonly id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly rawQuery: string;
+  readonly startedMs: number;
+  /** Kept headers that the request has; one given several times shows its first value. */
+  readonly headers: Partial<Record<KeptHeader, string>> = {};
+  /** Decoded path parameters by name. */
+  params: Readonly<Record<string, string>> = NO_PARAMS;
+  /** Only for routes that say `readsClientAddress`; else "". */
+  clientAddress = "";
+  /** null: the route takes no body. */
+  body: RequestBody | null = null;
+  /** Set by authentication. */
+  actor: Actor | null = null;
+  #cancelled = false;
+  #onCancel: (() => void)[] | null = null;
+
+  constructor(init: HttpRequestInit) {
+    this.id = init.id;
+    this.method = init.method;
+    this.path = init.path;
+    this.rawQuery = init.rawQuery;
+    this.startedMs = init.startedMs;
+  }
+
+  /** @throws AppError see `parseQuery` */
+  query(): Record<string, string> {
+    return parseQuery(this.rawQuery);
+  }
+
+  cancelled(): boolean {
+    return this.#cancelled;
+  }
+
+  onCancel(callback: () => void): void {
+    if (this.#cancelled) {
+      callback();
+      return;
+    }
+    this.#onCancel ??= [];
+    this.#onCancel.push(callback);
+  }
+
+  /** The server's: the client has gone. Idempotent. */
+  cancel(): void {
+    if (this.#cancelled) return;
+    this.#cancelled = true;
+    const callbacks = this.#onCancel ?? [];
+    this.#onCancel = null;
+    for (const callback of callbacks) callback();
+  }
+}

@@ -1,0 +1,54 @@
+import type { Reply } from "./reply.ts";
+import { statusLine } from "./reply.ts";
+
+/** uWebSockets.js' response, by what a reply needs of it. */
+export interface ResponseWriter {
+  writeStatus(status: string): unknown;
+  writeHeader(key: string, value: string): unknown;
+  end(body: string | Uint8Array, closeConnection: boolean): unknown;
+  endWithoutBody(reportedContentLength?: number, closeConnection?: boolean): unknown;
+}
+
+/** Values of the `RateLimit-Policy` and `RateLimit` fields (IETF httpapi draft) of an actor. */
+export interface RateLimitFields {
+  policy: string;
+  limit: string;
+}
+
+/** Whatever a handler put into a header, no CR, LF or other control character reaches the wire. */
+function fieldValue(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, "");
+}
+
+/**
+ * All header fields as the value of one: each call into uWebSockets.js costs more than joining the strings, and a value
+ * is written as it is. Every part is a constant, a sane id or has passed `fieldValue`.
+ */
+function fieldsAfterRequestId(reply: Reply, rate: RateLimitFields | null): string {
+  let block = "\r\nX-Content-Type-Options: nosniff";
+  if (reply.body !== null) block += `\r\nContent-Type: ${reply.contentType}`;
+  if (reply.headers["Cache-Control"] === undefined) block += "\r\nCache-Control: no-store";
+  if (rate !== null)
+    block += `\r\nRateLimit-Policy: ${fieldValue(rate.policy)}\r\nRateLimit: ${fieldValue(rate.limit)}`;
+  for (const name in reply.headers) block += `\r\n${name}: ${fieldValue(reply.headers[name] ?? "")}`;
+  return block;
+}
+
+/** Bytes of a reply's body. */
+export function bodyBytes(reply: Reply): number {
+  return reply.body === null ? 0 : Buffer.byteLength(reply.body);
+}
+
+/** Writes a whole reply; the caller corks and knows that the client is still there. */
+export function writeReply(
+  response: ResponseWriter,
+  reply: Reply,
+  options: { requestId: string; rate: RateLimitFields | null; headOnly: boolean; close: boolean },
+): void {
+  // uWebSockets.js writes "200 OK" by itself.
+  if (reply.status !== 200) response.writeStatus(statusLine(reply.status));
+  response.writeHeader("X-Request-Id", options.requestId + fieldsAfterRequestId(reply, options.rate));
+  if (reply.body === null) response.endWithoutBody(undefined, options.close);
+  else if (options.headOnly) response.endWithoutBody(bodyBytes(reply), options.close);
+  else response.end(reply.body, options.close);
+}

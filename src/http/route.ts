@@ -1,0 +1,123 @@
+import * as v from "valibot";
+import type { ErrorCode } from "../core/errors.ts";
+import type { Actor, Role } from "../services/actor.ts";
+import { readJson } from "./json-body.ts";
+import { type MaybePromise, then } from "./maybe-promise.ts";
+import { Reply, renderJson } from "./reply.ts";
+import type { Cancellation, HttpRequest } from "./request.ts";
+import { validate } from "./validate.ts";
+
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+type Schema<T> = v.GenericSchema<unknown, T>;
+
+/** What every route says of itself; the OpenAPI document is made from this, the server runs on it. */
+export interface RouteInfo {
+  method: Method;
+  /** `/v1/keys/{id}`: a parameter is a whole segment. */
+  path: string;
+  operationId: string;
+  summary: string;
+  description?: string;
+  tag: string;
+  /** Takes one unit of the team's rate limit. */
+  rateLimited: boolean;
+  /** Served also when the server sheds load: health checks. */
+  essential?: boolean;
+  /** The handler needs the client's address (sign-in limits). */
+  readsClientAddress?: boolean;
+  /** Errors beyond those that follow from the other fields (401, 400, 413, 415, 500, 503…). */
+  errors: readonly ErrorCode[];
+  params?: v.GenericSchema;
+  /** A strict object; absent: no parameter is allowed; "ignored": any is, none is read. */
+  query?: v.GenericSchema | "ignored";
+  body?: v.GenericSchema;
+  success: Success;
+  /** Other documented replies of the same route that are no errors of the caller, e.g. 503 of /readyz. */
+  alternatives?: readonly Success[];
+}
+
+export interface Success {
+  status: number;
+  description: string;
+  /** null: no body. */
+  schema: v.GenericSchema | null;
+  example?: unknown;
+}
+
+export type PublicRoute = RouteInfo & {
+  access: "public";
+  invoke(request: HttpRequest): MaybePromise<Reply>;
+};
+export type TeamRoute = RouteInfo & {
+  /** The least role that may call it. */
+  access: { role: Role };
+  invoke(request: HttpRequest, actor: Actor): MaybePromise<Reply>;
+};
+export type Route = PublicRoute | TeamRoute;
+
+export interface Input<P, Q, B> {
+  params: P;
+  query: Q;
+  body: B;
+}
+
+/** What a handler may know of its request besides the validated input. */
+export type Context = Cancellation & Pick<HttpRequest, "id" | "clientAddress">;
+
+/** A value is rendered as JSON with the route's success status; a `Reply` is sent as it is. */
+type Answer<T> = MaybePromise<T | Reply>;
+
+interface Spec<P, Q, B, T> extends Omit<RouteInfo, "params" | "query" | "body" | "success"> {
+  params?: Schema<P>;
+  query?: Schema<Q> | "ignored";
+  body?: Schema<B>;
+  success: Omit<Success, "schema"> & { schema: Schema<T> | null };
+  /** The same object may be answered many times and is never changed: its JSON is kept with it. */
+  lasting?(value: T): boolean;
+}
+
+const NO_PARAMETERS = v.strictObject({});
+
+/** Validates what the schemas of the route ask for; a promise only where there is a body. */
+function readInput<P, Q, B, T>(spec: Spec<P, Q, B, T>, request: HttpRequest): MaybePromise<Input<P, Q, B>> {
+  // Where the route has no schema, its type parameter is `undefined`.
+  const params = spec.params ? validate(spec.params, request.params, "path") : (undefined as P);
+  let query = undefined as Q;
+  if (spec.query === undefined) validate(NO_PARAMETERS, request.query(), "query");
+  else if (spec.query !== "ignored") query = validate(spec.query, request.query(), "query");
+  const { body } = spec;
+  if (body === undefined) return { params, query, body: undefined as B };
+  return readJson(request).then((json) => ({ params, query, body: validate(body, json, "body") }));
+}
+
+function toReply<P, Q, B, T>(spec: Spec<P, Q, B, T>, answer: T | Reply): Reply {
+  if (answer instanceof Reply) return answer;
+  const { status, schema } = spec.success;
+  if (schema === null) return new Reply(status, null);
+  return new Reply(status, renderJson(answer, spec.lasting?.(answer) ?? false));
+}
+
+/** A route that anybody may call. */
+export function publicRoute<T, P = undefined, Q = undefined, B = undefined>(
+  spec: Spec<P, Q, B, T> & { handler(input: Input<P, Q, B>, context: Context): Answer<T> },
+): PublicRoute {
+  const invoke = (request: HttpRequest) =>
+    then(readInput(spec, request), (input) =>
+      then(spec.handler(input, request), (answer) => toReply(spec, answer)),
+    );
+  return { ...spec, access: "public", invoke };
+}
+
+/** A route that takes the bearer credential of a team, with at least `role`. */
+export function teamRoute<T, P = undefined, Q = undefined, B = undefined>(
+  spec: Spec<P, Q, B, T> & {
+    role: Role;
+    handler(input: Input<P, Q, B>, actor: Actor, context: Context): Answer<T>;
+  },
+): TeamRoute {
+  const invoke = (request: HttpRequest, actor: Actor) =>
+    then(readInput(spec, request), (input) =>
+      then(spec.handler(input, actor, request), (answer) => toReply(spec, answer)),
+    );
+  return { ...spec, access: { role: spec.role }, invoke };
+}

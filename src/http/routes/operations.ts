@@ -1,0 +1,85 @@
+import * as v from "valibot";
+import type { MaybePromise } from "../maybe-promise.ts";
+import { Reply } from "../reply.ts";
+import { type PublicRoute, publicRoute } from "../route.ts";
+import { HealthSchema, type Readiness, ReadinessSchema } from "../schemas.ts";
+
+const HEALTHY = { status: "ok" } as const;
+
+/** Alive: the event loop turns. Says nothing of dependencies, so that their failure restarts nobody. */
+export function createHealthRoute(): PublicRoute {
+  return publicRoute({
+    method: "GET",
+    path: "/healthz",
+    operationId: "getHealth",
+    summary: "Is the process alive?",
+    tag: "operations",
+    rateLimited: false,
+    essential: true,
+    errors: [],
+    query: "ignored",
+    success: { status: 200, description: "Alive", schema: HealthSchema, example: HEALTHY },
+    lasting: () => true,
+    handler: () => HEALTHY,
+  });
+}
+
+/** Ready: requests may be sent here. `unavailable` is a 503, `degraded` (an optional dependency is down) is not. */
+export function createReadinessRoute(readiness: () => MaybePromise<Readiness>): PublicRoute {
+  const ready: Readiness = {
+    status: "ready",
+    dependencies: { postgres: "ok", redis: "ok", objects: "ok", checks: "ok" },
+  };
+  const unavailable: Readiness = {
+    status: "unavailable",
+    dependencies: { ...ready.dependencies, postgres: "down" },
+  };
+  return publicRoute({
+    method: "GET",
+    path: "/readyz",
+    operationId: "getReadiness",
+    summary: "May requests be sent here? Tells dependencies apart",
+    tag: "operations",
+    rateLimited: false,
+    essential: true,
+    errors: [],
+    query: "ignored",
+    success: { status: 200, description: "Ready", schema: ReadinessSchema, example: ready },
+    alternatives: [
+      {
+        status: 503,
+        description: "A required dependency is down",
+        schema: ReadinessSchema,
+        example: unavailable,
+      },
+    ],
+    async handler() {
+      const state = await readiness();
+      return state.status === "unavailable" ? new Reply(503, JSON.stringify(state)) : state;
+    },
+  });
+}
+
+/** @param document the rendered OpenAPI document, asked for once, when first wanted */
+export function createOpenApiRoute(document: () => string): PublicRoute {
+  let reply: Reply | null = null;
+  return publicRoute({
+    method: "GET",
+    path: "/openapi.json",
+    operationId: "getOpenApi",
+    summary: "This description, as OpenAPI 3.1",
+    tag: "operations",
+    rateLimited: false,
+    errors: [],
+    query: "ignored",
+    success: {
+      status: 200,
+      description: "The OpenAPI document",
+      schema: v.looseObject({ openapi: v.string() }),
+    },
+    handler() {
+      reply ??= new Reply(200, document(), { headers: { "Cache-Control": "public, max-age=300" } });
+      return reply;
+    },
+  });
+}

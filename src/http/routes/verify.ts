@@ -1,0 +1,75 @@
+import type { Actor } from "../../services/actor.ts";
+import type { VerificationResult } from "../../services/verification-result.ts";
+import type { MaybePromise } from "../maybe-promise.ts";
+import type { Cancellation } from "../request.ts";
+import { teamRoute } from "../route.ts";
+import { VerificationResultSchema, VerifyQuerySchema } from "../schemas.ts";
+
+export interface VerifyInput {
+  /** Decoded, not yet checked: any characters, 1 to `LIMITS.http.emailBytes` bytes. */
+  email: string;
+  refresh: boolean;
+  withEvidence: boolean;
+}
+
+/** A result that is `cached` may be handed out again as the same object and is then never changed. */
+export type Verify = (
+  input: VerifyInput,
+  context: Cancellation & { actor: Actor },
+) => MaybePromise<VerificationResult>;
+
+const example: VerificationResult = {
+  email: "someone@example.com",
+  verdict: "valid",
+  reason: "accepted_mailbox",
+  risk_score: 5,
+  did_you_mean: null,
+  checks: {
+    format: { ok: true },
+    mx: { ok: true, hosts: ["mx1.example.com", "mx2.example.com"], provider: null, status: "ok" },
+    disposable: { is_disposable: false, source: "none", status: "ok" },
+    role: { is_role: false, role: null, status: "ok" },
+    smtp: {
+      ok: true,
+      code: 250,
+      latency_ms: 84,
+      status: "accepted",
+      catch_all: "refused",
+      enhanced_code: "2.1.5",
+      fault: null,
+    },
+    reputation: { score: 95, risk: "low", signals: [], status: "ok" },
+  },
+  cached: false,
+  cache_ttl_seconds: 86_400,
+  cache_expires_at: "2026-01-02T00:00:00.000Z",
+  verified_at: "2026-01-01T00:00:00.000Z",
+  livemode: true,
+};
+
+export function createVerifyRoute(verify: Verify) {
+  return teamRoute({
+    method: "GET",
+    path: "/v1/verify",
+    operationId: "verifyAddress",
+    summary: "Verify one address",
+    description:
+      "Answers whether an address takes mail, from the cache or by asking its mail server, within the deadline.",
+    tag: "verification",
+    role: "member",
+    rateLimited: true,
+    errors: ["unavailable_in_tier", "quota_exceeded", "unavailable"],
+    query: VerifyQuerySchema,
+    success: { status: 200, description: "The result", schema: VerificationResultSchema, example },
+    lasting: (result) => result.cached,
+    handler: ({ query }, actor, context) =>
+      verify(
+        { email: query.email, refresh: query.refresh, withEvidence: query.evidence },
+        {
+          actor,
+          cancelled: () => context.cancelled(),
+          onCancel: (callback) => context.onCancel(callback),
+        },
+      ),
+  });
+}

@@ -1,0 +1,132 @@
+import * as v from "valibot";
+import { ERRORS, type ErrorCode } from "../core/errors.ts";
+import { LIMITS } from "../core/limits.ts";
+
+const described = (text: string) => v.description<string, string>(text);
+const text = (description: string) => v.pipe(v.string(), described(description));
+const flag = (description: string) => v.pipe(v.boolean(), v.description(description));
+const whole = (description: string, min: number, max: number) =>
+  v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max), v.description(description));
+const instant = (description: string) => v.pipe(v.string(), v.isoTimestamp(), described(description));
+
+const FAULTS = ["recipient", "their_server", "our_address", "our_network"] as const;
+const status = text(
+  "How far this check came: `ok`, the kind of failure, or `skipped` when it was not reached.",
+);
+
+const ChecksSchema = v.object({
+  format: v.object({ ok: flag("The address is well formed (RFC 5321, 5322, 6531).") }),
+  mx: v.object({
+    ok: flag("The domain takes mail."),
+    hosts: v.pipe(v.array(v.string()), v.description("Mail exchangers, most preferred first.")),
+    provider: v.nullable(text("The operator of the mail exchangers, where known, e.g. `google`.")),
+    status,
+  }),
+  disposable: v.object({
+    is_disposable: flag("The domain hands out throw-away addresses."),
+    source: text("The list that names the domain; `none` where no list does."),
+    status,
+  }),
+  role: v.object({
+    is_role: flag("The local part names a function, not a person."),
+    role: v.nullable(text("The function, e.g. `postmaster`.")),
+    status,
+  }),
+  smtp: v.object({
+    ok: flag("The mail server accepted the recipient."),
+    code: whole("The SMTP reply code that decided; 0 when there was none.", 0, 999),
+    latency_ms: whole("How long the dialogue took, in milliseconds.", 0, Number.MAX_SAFE_INTEGER),
+    status,
+    catch_all: v.pipe(
+      v.picklist(["accepted", "refused", "inconclusive", "not_probed"]),
+      v.description("What the server said to an address that cannot exist."),
+    ),
+    enhanced_code: v.nullable(text("The enhanced status code (RFC 3463), e.g. `5.1.1`.")),
+    fault: v.nullable(v.pipe(v.picklist(FAULTS), v.description("Who is at fault for a failure."))),
+  }),
+  reputation: v.object({
+    score: whole("0 to 100; 100 is best.", 0, 100),
+    risk: v.picklist(["low", "medium", "high"]),
+    signals: v.pipe(v.array(v.string()), v.description("What lowered the score.")),
+    status,
+  }),
+});
+
+const EvidenceSchema = v.object({
+  stage: text("Where the SMTP dialogue ended."),
+  reply: text("The deciding reply, cut and with addresses redacted."),
+  rule: text("Id of the classification rule that decided."),
+  mx_host: text("The mail exchanger that was asked."),
+});
+
+/** The contract's verification result with the additive fields; equal to the service's type, as a test proves. */
+export const VerificationResultSchema = v.object({
+  email: text("The address as checked: domain in lower case, as A-labels."),
+  verdict: v.pipe(
+    v.picklist(["valid", "invalid", "risky", "unknown"]),
+    v.description("`valid` only from Pro+ upwards; `unknown` is a failure to find out, never a finding."),
+  ),
+  reason: text("Why, as a stable name, e.g. `accepted_mailbox` or `greylisted`."),
+  risk_score: whole("0 (safe) to 100.", 0, 100),
+  did_you_mean: v.nullable(text("A likely correction of a misspelt domain.")),
+  checks: ChecksSchema,
+  cached: flag("Served from the cache."),
+  cache_ttl_seconds: whole("The lifetime given when the result was stored.", 0, Number.MAX_SAFE_INTEGER),
+  cache_expires_at: v.nullable(instant("When the stored result ends; null when nothing was kept.")),
+  verified_at: instant("When the check was made (ISO 8601, UTC)."),
+  livemode: flag("False for test keys, which check nothing."),
+  evidence: v.optional(v.nullable(EvidenceSchema)),
+});
+
+const booleanText = (description: string) =>
+  v.pipe(
+    v.picklist(["true", "false", "1", "0"], "must be true or false"),
+    v.transform((value) => value === "true" || value === "1"),
+    v.description(description),
+  );
+
+export const VerifyQuerySchema = v.strictObject({
+  email: v.pipe(
+    v.string(),
+    v.nonEmpty("must not be empty"),
+    v.maxBytes(LIMITS.http.emailBytes, `must be at most ${LIMITS.http.emailBytes} bytes`),
+    v.description(
+      "The address to verify. A literal `+` is a plus. A badly formed address is a 200 with `invalid`.",
+    ),
+  ),
+  refresh: v.optional(
+    booleanText("Check afresh instead of answering from the cache (Pro and above)."),
+    "false",
+  ),
+  evidence: v.optional(booleanText("Add what the verdict rests on."), "false"),
+});
+
+export const HealthSchema = v.object({ status: v.literal("ok") });
+
+const DependencySchema = v.picklist(["ok", "down", "unconfigured"]);
+export const ReadinessSchema = v.object({
+  status: v.picklist(["ready", "degraded", "unavailable"]),
+  dependencies: v.object({
+    postgres: DependencySchema,
+    redis: DependencySchema,
+    objects: DependencySchema,
+    checks: DependencySchema,
+  }),
+});
+export type Readiness = v.InferOutput<typeof ReadinessSchema>;
+
+/** RFC 9457, with `code` and `request_id`. */
+export const ProblemSchema = v.object({
+  type: text("A URI reference per code."),
+  title: text("The same for every problem of this code."),
+  status: whole("The HTTP status.", 400, 599),
+  detail: text("What was wrong this time, in words."),
+  code: v.pipe(
+    v.picklist(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]]),
+    v.description("Stable: what a program switches on."),
+  ),
+  request_id: text("Also in the header X-Request-Id; finds the request in our logs."),
+  errors: v.optional(
+    v.array(v.object({ path: text("The field, dotted."), message: text("What is wrong with it.") })),
+  ),
+});

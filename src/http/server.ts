@@ -1,0 +1,216 @@
+/**
+ * The front: the only importer of uWebSockets.js. Everything behind it works on plain requests and replies.
+ *
+ * What uWebSockets.js does by itself, and we cannot change from here:
+ * - A client that is slow is cut off: 10 to 12 s for a request's header from its first byte, for an idle connection and
+ *   for a response nobody reads; a body must come at 16 KB/s or more. A handler that works has no such limit.
+ * - A header over `LIMITS.http.headerBytes` is refused with 431, a malformed request line with 400 or 505, both with
+ *   `Connection: close`; a header that comes in one piece may be larger, it is never kept. More than 100 fields, a
+ *   missing Host or a NUL in a field get no answer: the connection is closed when its time is up.
+ * - Pipelined requests are served in order while the answers come at once; a request that arrives while the one before
+ *   it is still being worked on closes the connection, which cancels that work. Answers are never mixed up.
+ */
+import type {
+  HttpResponse,
+  HttpRequest as NativeRequest,
+  TemplatedApp,
+  us_listen_socket,
+} from "uWebSockets.js";
+import type { Clock } from "../core/clock.ts";
+import { limitNativeHeaders } from "../core/config.ts";
+import { AppError } from "../core/errors.ts";
+import type { Logger } from "../core/log.ts";
+import type { Metrics } from "../core/metrics.ts";
+import { dispatch, type Gate } from "./dispatch.ts";
+import { createIntake, type IntakeLimits } from "./intake.ts";
+import type { MaybePromise } from "./maybe-promise.ts";
+import { CLIENT_CLOSED, createRequestObserver, type ObserverLimits } from "./observe.ts";
+import { problemReply } from "./problem.ts";
+import type { Reply } from "./reply.ts";
+import type { HttpRequest } from "./request.ts";
+import { bodyBytes, writeReply } from "./respond.ts";
+import type { Route } from "./route.ts";
+import type { Match } from "./router.ts";
+
+export interface HttpServer {
+  /** Listens, alone on its port. @throws Error when it cannot */
+  listen(): Promise<{ port: number }>;
+  /** Stops listening and resolves when no request is in flight; every answer from now on closes its connection. */
+  drain(): Promise<void>;
+  /** Closes whatever is still open. Idempotent. */
+  close(): void;
+}
+
+export interface HttpLimits extends IntakeLimits, ObserverLimits {
+  headerBytes: number;
+  /** Connections beyond this are closed as they come. */
+  connections: number;
+  /** Requests being worked on, those whose client has gone included; beyond this they are refused with 503. */
+  requestsInFlight: number;
+}
+
+export interface HttpServerDeps {
+  routes: readonly Route[];
+  gate: Gate;
+  log: Logger;
+  metrics: Metrics;
+  clock: Clock;
+  config: { host: string; port: number; trustedProxies: readonly string[] };
+  limits: HttpLimits;
+}
+
+/** One request on its way: what was matched and whether the client still waits. */
+interface Exchange {
+  request: HttpRequest;
+  match: Match | null;
+  response: HttpResponse;
+  /** Answered or aborted: the native response must not be touched any more. */
+  over: boolean;
+}
+
+const UNMATCHED = "unmatched";
+
+export function createHttpServer(deps: HttpServerDeps): HttpServer {
+  const { gate, log, metrics, limits } = deps;
+  const intake = createIntake(deps);
+  const observer = createRequestObserver(deps);
+  let inFlight = 0;
+  let draining = false;
+  let whenIdle: (() => void) | null = null;
+  let app: TemplatedApp | null = null;
+  let listening: us_listen_socket | null = null;
+  let stopListening = (_socket: us_listen_socket) => {};
+
+  function problem(error: unknown, { request, match }: Exchange): Reply {
+    if (!(error instanceof AppError)) {
+      const route = match?.route.path ?? UNMATCHED;
+      log.error({ err: error, request_id: request.id, route }, "a handler failed");
+    }
+    return problemReply(error, request.id);
+  }
+
+  function finish(exchange: Exchange, status: number, bytes: number, code: string | null): void {
+    exchange.over = true;
+    exchange.request.body?.abandon();
+    observer.finished(exchange.request, exchange.match?.route.path ?? UNMATCHED, { status, bytes, code });
+  }
+
+  function send(exchange: Exchange, reply: Reply): void {
+    const { request, response } = exchange;
+    writeReply(response, reply, {
+      requestId: request.id,
+      rate: request.actor === null ? null : gate.rateLimitHeaders(request.actor),
+      headOnly: request.method === "HEAD",
+      close: draining,
+    });
+    finish(exchange, reply.status, bodyBytes(reply), reply.code);
+  }
+
+  function start(exchange: Exchange, native: NativeRequest): MaybePromise<Reply> {
+    const match = intake.match(exchange.request);
+    exchange.match = match;
+    if (inFlight >= limits.requestsInFlight && match.route.essential !== true)
+      throw new AppError("overloaded", "Too many requests are being served.", { retryAfterS: 1 });
+    intake.read(exchange.request, match, native, exchange.response);
+    return dispatch(gate, match.route, exchange.request);
+  }
+
+  function abort(exchange: Exchange): void {
+    finish(exchange, CLIENT_CLOSED, 0, null);
+    try {
+      exchange.request.cancel();
+    } catch (error) {
+      log.error({ err: error, request_id: exchange.request.id }, "a cancellation failed");
+    }
+  }
+
+  /** A request counts until its work has ended, also when its client has gone: work is what is bounded. */
+  async function sendLater(exchange: Exchange, pending: Promise<Reply>): Promise<void> {
+    exchange.response.onAborted(() => abort(exchange));
+    metrics.httpInFlight.set(++inFlight);
+    let reply: Reply;
+    try {
+      reply = await pending;
+    } catch (error) {
+      reply = problem(error, exchange);
+    }
+    metrics.httpInFlight.set(--inFlight);
+    if (!exchange.over) exchange.response.cork(() => send(exchange, reply));
+    if (inFlight === 0) whenIdle?.();
+  }
+
+  /**
+   * An answer that is there at once is written within the call, which uWebSockets.js has corked, and needs no
+   * `onAborted`: nothing can happen to the connection in between.
+   */
+  function serve(response: HttpResponse, native: NativeRequest): void {
+    const exchange: Exchange = { request: intake.begin(native), match: null, response, over: false };
+    let answer: MaybePromise<Reply>;
+    try {
+      answer = start(exchange, native);
+    } catch (error) {
+      answer = problem(error, exchange);
+    }
+    if (answer instanceof Promise) void sendLater(exchange, answer);
+    else send(exchange, answer);
+  }
+
+  function limitConnections(native: TemplatedApp): void {
+    let connections = 0;
+    const count = (response: HttpResponse, change: number) => {
+      connections += change;
+      if (change === 1 && connections > limits.connections) response.close();
+    };
+    native.filter((response, change) => count(response, Number(change)));
+  }
+
+  return {
+    async listen() {
+      const { host, port } = deps.config;
+      limitNativeHeaders(limits.headerBytes);
+      const { default: uWS } = await import("uWebSockets.js");
+      stopListening = uWS.us_listen_socket_close;
+      const native = uWS.App();
+      limitConnections(native);
+      native.any("/*", serve);
+      listening = await listenExclusively(native, host, port);
+      app = native;
+      // The type says "socket"; the function wants the listening one.
+      return { port: uWS.us_socket_local_port(listening) };
+    },
+    async drain() {
+      draining = true;
+      if (listening !== null) stopListening(listening);
+      listening = null;
+      if (inFlight === 0) return;
+      await new Promise<void>((resolve) => {
+        whenIdle = resolve;
+      });
+    },
+    close() {
+      app?.close();
+      app = null;
+      listening = null;
+    },
+  };
+}
+
+/** `listen` with options and a host: there since long, but missing from the types. */
+type ListenOn = (
+  host: string,
+  port: number,
+  options: number,
+  done: (s: us_listen_socket | false) => void,
+) => void;
+
+/** Exclusive: without it a second process would share the port silently and take half of the requests. */
+function listenExclusively(app: TemplatedApp, host: string, port: number): Promise<us_listen_socket> {
+  const EXCLUSIVE = 1;
+  return new Promise((resolve, reject) => {
+    const listen = app.listen.bind(app) as unknown as ListenOn;
+    listen(host, port, EXCLUSIVE, (socket) => {
+      if (socket) resolve(socket);
+      else reject(new Error(`cannot listen on ${host} port ${port}: is it in use?`));
+    });
+  });
+}

@@ -1,0 +1,43 @@
+import * as v from "valibot";
+import { AppError, type ErrorIssue } from "../core/errors.ts";
+import { LIMITS } from "../core/limits.ts";
+
+const PATH_CHARS = 200;
+const MESSAGE_CHARS = 300;
+
+function cut(text: string, chars: number): string {
+  return text.length <= chars ? text : `${text.slice(0, chars)}…`;
+}
+
+/** In the words of a caller; the library's own wording quotes values, which may be long or secret. */
+function describe(issue: v.BaseIssue<unknown>): string {
+  if (issue.type === "strict_object")
+    return issue.expected === "never" ? "is not a known field" : "is required";
+  if (issue.kind === "schema" && issue.message.startsWith("Invalid "))
+    return `must be ${issue.expected ?? "of another type"}`;
+  return issue.message;
+}
+
+function toErrors(issues: readonly v.BaseIssue<unknown>[]): ErrorIssue[] {
+  return issues.slice(0, LIMITS.http.validationIssues).map((issue) => ({
+    path: cut(v.getDotPath(issue) ?? "", PATH_CHARS),
+    message: cut(describe(issue), MESSAGE_CHARS),
+  }));
+}
+
+/**
+ * Checks input against a schema.
+ * @throws AppError `validation_failed` with one entry in `errors` per field, at most `LIMITS.http.validationIssues`
+ */
+export function validate<T>(
+  schema: v.GenericSchema<unknown, T>,
+  input: unknown,
+  where: "query" | "path" | "body",
+): T {
+  const result = v.safeParse(schema, input);
+  if (result.success) return result.output;
+  const errors = toErrors(result.issues);
+  const first = errors[0];
+  const subject = first === undefined || first.path === "" ? `The ${where}` : `${first.path} (${where})`;
+  throw new AppError("validation_failed", `${subject} ${first?.message ?? "is not valid"}.`, { errors });
+}
