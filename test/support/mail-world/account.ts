@@ -68,3 +68,19 @@ export function recordCommand(account: HostAccount, record: CommandRecord): void
   account.commandCount++;
   if (account.commands.length < COMMANDS_KEPT) account.commands.push(record);
 }
+
+/** `ofSession`: transactions of its session so far, this one counted. */
+export function recordTransaction(account: HostAccount, ofSession: number): void {
+  account.transactions++;
+  account.maxTransactionsPerSession = Math.max(account.maxTransactionsPerSession, ofSession);
+}
+
+export function recordAccepted(account: HostAccount, ofTransaction: number): void {
+  account.accepted++;
+  account.maxRecipientsPerTransaction = Math.max(account.maxRecipientsPerTransaction, ofTransaction);
+}
+
+export function recordRejected(account: HostAccount, ofSession: number): void {
+  account.rejected++;
+  account.maxRejectionsPerSession = Math.max(account.maxRejectionsPerSession, ofSession);
+}

@@ -45,3 +45,16 @@ export const DROP: Action = { kind: "say", bytes: Buffer.alloc(0), next: "close"
 /** The same with a TCP reset. */
 export const RESET: Action = { kind: "say", bytes: Buffer.alloc(0), next: "reset" };
 export const SILENCE: Action = { kind: "silence" };
+
+const startsWith = (action: Action, digits: string) =>
+  action.kind === "say" && digits.includes(String.fromCharCode(action.bytes[0] ?? 0));
+
+/** A 2xx reply after which the session goes on. */
+export function isPositive(action: Action): boolean {
+  return startsWith(action, "2") && action.kind === "say" && action.next === "go_on";
+}
+
+/** A 4xx or 5xx reply. */
+export function isRefusal(action: Action): boolean {
+  return startsWith(action, "45");
+}

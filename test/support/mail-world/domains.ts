@@ -18,8 +18,8 @@ function domainEntries(plain: string): Record<string, ZoneEntry> {
   return {
     "alpha.test": { mx: [[10, "mx-a.provider.test"]] },
     "beta.test": { mx: [[10, "mx-b.provider.test"]] },
-    "dead-1.plain.test": { a: [dead1] },
-    "dead-2.plain.test": { a: [dead2] },
+    "dead-1.hosts.test": { a: [dead1] },
+    "dead-2.hosts.test": { a: [dead2] },
     "preferences.test": {
       mx: [
         [30, "mx.catchall.test"],
@@ -29,12 +29,12 @@ function domainEntries(plain: string): Record<string, ZoneEntry> {
     },
     "failover.test": {
       mx: [
-        [10, "dead-1.plain.test"],
+        [10, "dead-1.hosts.test"],
         [20, PLAIN],
       ],
     },
-    "failover-address.test": { mx: [[10, "two-addresses.plain.test"]] },
-    "two-addresses.plain.test": { a: [dead1, plain] },
+    "failover-address.test": { mx: [[10, "two-addresses.hosts.test"]] },
+    "two-addresses.hosts.test": { a: [dead1, plain] },
     "failover-busy.test": {
       mx: [
         [10, "mx.busy-connect.test"],
@@ -55,14 +55,14 @@ function domainEntries(plain: string): Record<string, ZoneEntry> {
     },
     "failover-noaddress.test": {
       mx: [
-        [10, "nowhere.plain.test"],
+        [10, "nowhere.hosts.test"],
         [20, PLAIN],
       ],
     },
     "dead.test": {
       mx: [
-        [10, "dead-1.plain.test"],
-        [20, "dead-2.plain.test"],
+        [10, "dead-1.hosts.test"],
+        [20, "dead-2.hosts.test"],
       ],
     },
     "implicit.test": { a: [plain] },
@@ -85,27 +85,27 @@ function domainEntries(plain: string): Record<string, ZoneEntry> {
     "cname-loop.test": { cname: "cname-loop-2.test" },
     "cname-loop-2.test": { cname: "cname-loop.test" },
     "cname-nowhere.test": { cname: "nowhere.test" },
-    "mx-cname.test": { mx: [[10, "alias.plain.test"]] },
-    "alias.plain.test": { cname: PLAIN },
+    "mx-cname.test": { mx: [[10, "alias.hosts.test"]] },
+    "alias.hosts.test": { cname: PLAIN },
     "mx-self.test": { mx: [[10, "mx-self.test"]], a: [plain] },
     "mx-self-noaddress.test": { mx: [[10, "mx-self-noaddress.test"]] },
     "mx-noaddress.test": { mx: [[10, "nodata.test"]] },
-    "mx-nxdomain.test": { mx: [[10, "nowhere.plain.test"]] },
+    "mx-nxdomain.test": { mx: [[10, "nowhere.hosts.test"]] },
     "mx-literal.test": { mx: [[10, plain]] },
-    "mx-private.test": { mx: [[10, "ten.plain.test"]] },
-    "ten.plain.test": { a: ["10.0.0.1"] },
-    "mx-zero.test": { mx: [[10, "zero.plain.test"]] },
-    "zero.plain.test": { a: ["0.0.0.0"] },
+    "mx-private.test": { mx: [[10, "ten.hosts.test"]] },
+    "ten.hosts.test": { a: ["10.0.0.1"] },
+    "mx-zero.test": { mx: [[10, "zero.hosts.test"]] },
+    "zero.hosts.test": { a: ["0.0.0.0"] },
     "mx-loopback.test": { mx: [[10, "mx.trap.test"]] },
     "mx-hundred.test": {
-      mx: Array.from({ length: MANY_HOSTS }, (_, i) => [i, `h${i}.hundred.plain.test`] as [number, string]),
+      mx: Array.from({ length: MANY_HOSTS }, (_, i) => [i, `h${i}.hundred.hosts.test`] as [number, string]),
     },
     "huge.test": {
       mx: [
         [1, PLAIN],
         ...Array.from(
           { length: HUGE_RECORDS },
-          (_, i) => [i + 2, `m${i}.huge.plain.test`] as [number, string],
+          (_, i) => [i + 2, `m${i}.huge.hosts.test`] as [number, string],
         ),
       ],
     },
@@ -127,6 +127,6 @@ export function buildZone(hosts: { profile: HostProfile; address: string }[]): Z
     if (profile.name.startsWith("mx.")) zone.set(profile.name.slice(3), { mx: [[10, profile.name]] });
   }
   for (const [name, entry] of Object.entries(domainEntries(plain))) zone.set(name, entry);
-  for (let i = 0; i < MANY_HOSTS; i++) zone.set(`h${i}.hundred.plain.test`, { a: [DEAD_ADDRESSES[0]] });
+  for (let i = 0; i < MANY_HOSTS; i++) zone.set(`h${i}.hundred.hosts.test`, { a: [DEAD_ADDRESSES[0]] });
   return zone;
 }

@@ -42,6 +42,10 @@ export const CONNECTION_LIMIT = 2;
 /** Every SMTP server of the world. `mx.NAME.test` serves the domain `NAME.test`; behaviours.ts says what to expect. */
 export const HOSTS: HostProfile[] = [
   { name: "mx.plain.test" },
+  /** As plain; apart, so that a client that draws conclusions about a whole site does so here. */
+  { name: "mx.blocked.test" },
+  { name: "mx.limited.test" },
+  { name: "mx.rude.test" },
   { name: "mx.catchall.test", on: { rcpt: acceptAll } },
   {
     name: "mx.catchall-tempfail.test",

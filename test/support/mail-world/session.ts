@@ -1,7 +1,15 @@
 import type { Socket } from "node:net";
+import { StringDecoder } from "node:string_decoder";
 import { type SecureContext, TLSSocket } from "node:tls";
-import { type HostAccount, recordCommand } from "./account.ts";
-import { type Action, DROP, SILENCE, say, sayAndClose, sayBytes } from "./action.ts";
+import {
+  type HostAccount,
+  recordAccepted,
+  recordCommand,
+  recordRejected,
+  recordTransaction,
+} from "./account.ts";
+import { type Action, DROP, isPositive, isRefusal, SILENCE, say, sayAndClose, sayBytes } from "./action.ts";
+import { isAscii, parseRecipient, parseSender } from "./command.ts";
 import { answerRecipient } from "./mailboxes.ts";
 import { createOutput, type Output } from "./output.ts";
 import {
@@ -49,6 +57,8 @@ class SmtpSession implements Session {
   readonly #dialogue: Dialogue;
   #stream: Socket;
   #output: Output;
+  /** Keeps a character whole that two reads have in parts. */
+  readonly #decoder = new StringDecoder("utf8");
   #buffer = "";
   #transaction: { smtputf8: boolean } | null = null;
 
@@ -100,7 +110,7 @@ class SmtpSession implements Session {
   #feed(chunk: Buffer): void {
     const { account, profile, changed } = this.#context;
     if (this.#output.ended) return;
-    this.#buffer += chunk.toString("utf8");
+    this.#buffer += this.#decoder.write(chunk);
     const lines = this.#buffer.split("\n");
     this.#buffer = (lines.pop() ?? "").slice(0, LINE_MAX);
     account.maxBurst = Math.max(account.maxBurst, lines.length);
@@ -167,52 +177,33 @@ class SmtpSession implements Session {
 
   #mail(argument: string): Action {
     const { tlsRequired, extensions = DEFAULT_EXTENSIONS } = this.#context.profile;
-    const match = /^FROM:<([^<>]*)>((?: [^ ]+)*)$/i.exec(argument);
-    const smtputf8 = match?.[2]?.toUpperCase().split(" ").includes("SMTPUTF8") ?? false;
+    const sender = parseSender(argument);
     if (this.#dialogue.heloName === "") return say("503 5.5.1 Error: send HELO/EHLO first");
     if (this.#transaction !== null) return say("503 5.5.1 Error: nested MAIL command");
-    if (match === null) return say("501 5.1.7 Bad sender address syntax");
+    if (sender === null) return say("501 5.1.7 Bad sender address syntax");
     if (tlsRequired === true && !this.#dialogue.tls) {
       return say("530 5.7.0 Must issue a STARTTLS command first");
     }
-    if (smtputf8 && !extensions.includes("SMTPUTF8")) return say("555 5.5.4 Unsupported option: SMTPUTF8");
+    if (sender.smtputf8 && !extensions.includes("SMTPUTF8")) {
+      return say("555 5.5.4 Unsupported option: SMTPUTF8");
+    }
     const action = this.#decide("mail", NOBODY, () => say("250 2.1.0 Ok"));
-    if (isPositive(action)) this.#beginTransaction(smtputf8);
+    if (isPositive(action)) {
+      this.#transaction = sender;
+      recordTransaction(this.#context.account, ++this.#dialogue.transactions);
+    }
     return action;
-  }
-
-  #beginTransaction(smtputf8: boolean): void {
-    const { account } = this.#context;
-    this.#transaction = { smtputf8 };
-    account.transactions++;
-    const transactions = ++this.#dialogue.transactions;
-    account.maxTransactionsPerSession = Math.max(account.maxTransactionsPerSession, transactions);
   }
 
   #rcpt(argument: string): Action {
     if (this.#transaction === null) return say("503 5.5.1 Error: need MAIL command");
     const recipient = parseRecipient(argument);
     if (recipient === null) return say("501 5.1.3 Bad recipient address syntax");
-    const ascii = /^[\x00-\x7f]*$/.test(recipient.local + recipient.domain);
-    if (!ascii && !this.#transaction.smtputf8) return say("553 5.6.7 Address requires SMTPUTF8");
+    if (!isAscii(recipient) && !this.#transaction.smtputf8) return say("553 5.6.7 Address requires SMTPUTF8");
     const action = this.#decide("rcpt", recipient, () => answerRecipient(this.#dialogue, recipient));
-    this.#countRecipient(action);
+    if (isPositive(action)) recordAccepted(this.#context.account, ++this.#dialogue.recipients);
+    else if (isRefusal(action)) recordRejected(this.#context.account, ++this.#dialogue.rejections);
     return action;
-  }
-
-  #countRecipient(action: Action): void {
-    const { account } = this.#context;
-    if (isPositive(action)) {
-      account.accepted++;
-      this.#dialogue.recipients++;
-      const { recipients } = this.#dialogue;
-      account.maxRecipientsPerTransaction = Math.max(account.maxRecipientsPerTransaction, recipients);
-      return;
-    }
-    if (action.kind !== "say" || action.bytes.length === 0) return;
-    account.rejected++;
-    this.#dialogue.rejections++;
-    account.maxRejectionsPerSession = Math.max(account.maxRejectionsPerSession, this.#dialogue.rejections);
   }
 
   #endTransaction(): void {
@@ -268,16 +259,4 @@ class SmtpSession implements Session {
     this.#output = createOutput(secure, this.#context);
     this.#listen(secure);
   }
-}
-
-function isPositive(action: Action): boolean {
-  return action.kind === "say" && action.next === "go_on" && action.bytes[0] === 0x32;
-}
-
-function parseRecipient(argument: string): Recipient | null {
-  const match = /^TO:<("(?:[^"\\]|\\.)*"|[^<>"@]+)@([^<>@ ]+)>(?: [^ ]+)*$/i.exec(argument);
-  if (match === null) return null;
-  const [, local = "", domain = ""] = match;
-  const unquoted = local.startsWith('"') ? local.slice(1, -1).replace(/\\(.)/g, "$1") : local;
-  return { local: unquoted, domain: domain.toLowerCase() };
 }

@@ -5,10 +5,14 @@ import { buildZone } from "./domains.ts";
 import { createGreylist } from "./greylist.ts";
 import { createMailHost, type HostDependencies, type MailHost } from "./host.ts";
 import { HOSTS } from "./hosts.ts";
+import type { HostProfile } from "./profile.ts";
+import { createWaitingRoom } from "./waiting-room.ts";
 
 export interface MailWorldOptions {
   /** Milliseconds between the bytes of a slow banner; null: only `drip()` moves it. Default 1000. */
   dripIntervalMs?: number | null;
+  /** Hosts beside those of HOSTS, e.g. under a provider's real name; their domains by `dns.set`. */
+  hosts?: HostProfile[];
 }
 
 /** The internet in miniature, on loopback: `.test` domains, their DNS and their mail servers. */
@@ -27,7 +31,7 @@ export interface MailWorld {
   relent(value?: boolean): void;
   /** Sends `bytes` more of each slow banner. */
   drip(bytes: number): void;
-  /** Resolves once `condition` holds, looked at after every event of the world: no test needs to sleep. */
+  /** Resolves once `condition` holds, looked at after every event of the world: no test needs to sleep. Rejects on `close`. */
   until(condition: () => boolean): Promise<void>;
   /** All accounts and the query log to nought; behaviour and greylists stay. */
   resetCounters(): void;
@@ -40,27 +44,23 @@ export interface MailWorld {
  */
 export async function createMailWorld(options: MailWorldOptions = {}): Promise<MailWorld> {
   const greylist = createGreylist();
-  const waiting = new Set<{ condition: () => boolean; resolve: () => void }>();
-  const changed = () => {
-    for (const waiter of waiting) {
-      if (!waiter.condition()) continue;
-      waiting.delete(waiter);
-      waiter.resolve();
-    }
-  };
+  const events = createWaitingRoom();
   const { dripIntervalMs = 1_000 } = options;
   const deps: HostDependencies = {
     greylist,
     secureContext: selfSignedContext("mail-world.test"),
     dripIntervalMs,
-    changed,
+    changed: events.changed,
   };
-  const placed = HOSTS.map((profile, i) => ({ profile, address: profile.address ?? `127.0.0.${10 + i}` }));
+  const placed = [...HOSTS, ...(options.hosts ?? [])].map((profile, i) => ({
+    profile,
+    address: profile.address ?? `127.0.0.${10 + i}`,
+  }));
   const hosts = placed.map(({ profile, address }) => createMailHost(profile, address, deps));
   const overIpv6 = createMailHost({ name: "implicit-aaaa.test" }, "::1", deps);
   const { port, ipv6 } = await listenEverywhere(hosts, overIpv6);
   if (ipv6) hosts.push(overIpv6);
-  const dns = await createDnsServer(buildZone(placed), changed);
+  const dns = await createDnsServer(buildZone(placed), events.changed);
 
   return {
     dnsServer: dns.address,
@@ -77,16 +77,13 @@ export async function createMailWorld(options: MailWorldOptions = {}): Promise<M
     drip(bytes) {
       for (const host of hosts) host.drip(bytes);
     },
-    until: (condition) =>
-      new Promise((resolve) => {
-        if (condition()) resolve();
-        else waiting.add({ condition, resolve });
-      }),
+    until: events.until,
     resetCounters() {
       dns.resetCounters();
       for (const host of hosts) host.resetCounters();
     },
     async close() {
+      events.close();
       await Promise.all([dns.close(), ...hosts.map((host) => host.close())]);
     },
   };

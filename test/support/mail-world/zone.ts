@@ -77,21 +77,26 @@ function exists(zone: Zone, name: string): boolean {
   return false;
 }
 
+/** Names that we may say do not exist: under `.test`, and those whose last label is a number, as the root does. */
+function isOurs(name: string): boolean {
+  return /(^|\.)(test|\d+)$/.test(name);
+}
+
 /**
  * What a resolver would say of `name` (any case; echoed as asked) and `type`: records behind the whole CNAME
- * chain, or NODATA / NXDOMAIN with the SOA of RFC 2308. A loop is answered with its CNAMEs. Names outside
- * `.test` are refused.
+ * chain, or NODATA / NXDOMAIN with the SOA of RFC 2308. A loop is answered with its CNAMEs.
  */
 export function lookUp(zone: Zone, name: string, type: ZoneType): ZoneAnswer {
   const answers: Answer[] = [];
   let owner = name;
   for (let step = 0; step < CHAIN_MAX; step++) {
     const key = owner.toLowerCase();
-    if (key !== "test" && !key.endsWith(".test"))
-      return { rcode: RCODE.refused, answers: [], authorities: [] };
     const entry = zone.get(key);
-    if (entry === undefined && !exists(zone, key))
-      return { rcode: RCODE.nxdomain, answers, authorities: [soa(NEGATIVE_TTL_S)] };
+    if (entry === undefined && !exists(zone, key)) {
+      return isOurs(key)
+        ? { rcode: RCODE.nxdomain, answers, authorities: [soa(NEGATIVE_TTL_S)] }
+        : { rcode: RCODE.refused, answers: [], authorities: [] };
+    }
     if (entry?.cname !== undefined) {
       const looped = answers.some((answer) => answer.name.toLowerCase() === key);
       if (looped) break;

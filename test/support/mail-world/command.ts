@@ -1,0 +1,22 @@
+import type { Recipient } from "./profile.ts";
+
+/** The argument of MAIL (RFC 5321 §4.1.1.2): whether the transaction is SMTPUTF8; null when malformed. */
+export function parseSender(argument: string): { smtputf8: boolean } | null {
+  const match = /^FROM:<([^<>]*)>((?: [^ ]+)*)$/i.exec(argument);
+  if (match === null) return null;
+  const [, , parameters = ""] = match;
+  return { smtputf8: parameters.toUpperCase().split(" ").includes("SMTPUTF8") };
+}
+
+/** The argument of RCPT (§4.1.1.3), its local part unquoted; null when malformed. */
+export function parseRecipient(argument: string): Recipient | null {
+  const match = /^TO:<("(?:[^"\\]|\\.)*"|[^<>"@]+)@([^<>@ ]+)>(?: [^ ]+)*$/i.exec(argument);
+  if (match === null) return null;
+  const [, local = "", domain = ""] = match;
+  const unquoted = local.startsWith('"') ? local.slice(1, -1).replace(/\\(.)/g, "$1") : local;
+  return { local: unquoted, domain: domain.toLowerCase() };
+}
+
+export function isAscii(recipient: Recipient): boolean {
+  return /^[\x00-\x7f]*$/.test(recipient.local + recipient.domain);
+}

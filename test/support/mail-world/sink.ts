@@ -1,0 +1,111 @@
+import { createServer, type Socket } from "node:net";
+import { closeServer, listenOn } from "./host.ts";
+
+export interface SinkOptions {
+  /** Loopback address and port to listen on; default a free port of 127.0.0.1. */
+  address?: string;
+  port?: number;
+  /** Milliseconds from a read to the answer of all commands in it: the round trip of a distant server. Default 0. */
+  latencyMs?: number;
+  /** Whether a local part exists; default `refusesMissing`. */
+  accepts?: (local: string) => boolean;
+}
+
+/** A mail server that costs next to nothing: for benchmarks of a client, where the world's hosts would be the brake. */
+export interface Sink {
+  readonly address: string;
+  readonly port: number;
+  readonly account: {
+    connections: number;
+    open: number;
+    maxOpen: number;
+    recipients: number;
+    maxBurst: number;
+  };
+  close(): Promise<void>;
+}
+
+/** Local parts that begin with `missing`, or with `rcpt-` as random addresses do, are unknown users. */
+export const refusesMissing = (local: string) => !local.startsWith("missing") && !local.startsWith("rcpt-");
+
+const EHLO_REPLY = "250-sink.test\r\n250-PIPELINING\r\n250 ENHANCEDSTATUSCODES\r\n";
+const ACCEPTED = "250 2.1.5 Ok\r\n";
+const UNKNOWN = "550 5.1.1 User unknown\r\n";
+const OK = "250 2.0.0 Ok\r\n";
+const LINE_MAX = 4_096;
+
+/**
+ * Starts a sink: pipelining, one write per read, no check of the order of commands. In a process of its own
+ * it leaves the client all of its core.
+ */
+export async function createSink(options: SinkOptions = {}): Promise<Sink> {
+  const { address = "127.0.0.1", latencyMs = 0, accepts = refusesMissing } = options;
+  const account = { connections: 0, open: 0, maxOpen: 0, recipients: 0, maxBurst: 0 };
+  const sockets = new Set<Socket>();
+  const timers = new Set<NodeJS.Timeout>();
+
+  function reply(line: string): string {
+    const verb = line.charCodeAt(0) | 0x20;
+    if (verb === 0x72 && (line.charCodeAt(1) | 0x20) === 0x63) {
+      account.recipients++;
+      const start = line.indexOf("<") + 1;
+      return accepts(line.slice(start, line.lastIndexOf("@"))) ? ACCEPTED : UNKNOWN;
+    }
+    if (verb === 0x65) return EHLO_REPLY;
+    return verb === 0x71 ? "221 2.0.0 Bye\r\n" : OK;
+  }
+
+  /** Timers of one delay run in the order they were set, so answers keep theirs. */
+  function send(socket: Socket, text: string, last: boolean): void {
+    const write = () => {
+      if (last) socket.end(text, "latin1");
+      else if (socket.writable) socket.write(text, "latin1");
+    };
+    if (latencyMs === 0) {
+      write();
+      return;
+    }
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      write();
+    }, latencyMs);
+    timers.add(timer);
+  }
+
+  function serve(socket: Socket): void {
+    account.connections++;
+    account.maxOpen = Math.max(account.maxOpen, ++account.open);
+    sockets.add(socket);
+    let pending = "";
+    socket.setEncoding("latin1");
+    socket.on("data", (chunk: string) => {
+      const lines = (pending + chunk).split("\r\n");
+      pending = (lines.pop() ?? "").slice(0, LINE_MAX);
+      if (lines.length === 0) return;
+      account.maxBurst = Math.max(account.maxBurst, lines.length);
+      let text = "";
+      for (const line of lines) text += reply(line);
+      send(socket, text, /^quit/i.test(lines.at(-1) ?? ""));
+    });
+    socket.on("error", () => socket.destroy());
+    socket.on("close", () => {
+      account.open--;
+      sockets.delete(socket);
+    });
+    send(socket, "220 sink.test ESMTP\r\n", false);
+  }
+
+  const server = createServer({ noDelay: true }, serve);
+  const port = await listenOn(server, options.port ?? 0, address);
+  return {
+    address,
+    port,
+    account,
+    async close() {
+      const closed = closeServer(server);
+      for (const timer of timers) clearTimeout(timer);
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}
