@@ -1,7 +1,7 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Resolver } from "../dns/resolver.ts";
-import { type Mailbox, mailbox } from "../smtp/command.ts";
+import { type Mailbox, parseMailbox } from "../smtp/mailbox.ts";
 import type { RcptOutcome } from "../smtp/outcome.ts";
 import type { SmtpPool } from "../smtp/pool.ts";
 import type { Board } from "./board.ts";
@@ -93,7 +93,7 @@ async function probeTarget(
   const known = withoutAsking(deps, target);
   if (known) return known;
   const control: ProbeControl = { cancelled, deadlineAt: deps.clock.monotonic() + LIMITS.smtp.probeBudgetMs };
-  const outcome = await probeMailbox(probeDeps(deps), target.route, mailbox(target.address), control);
+  const outcome = await probeMailbox(probeDeps(deps), target.route, mailboxOf(target.address), control);
   if (outcome.kind === "failure" && outcome.cause === "cancelled") return null;
   const ruling = classify(outcome, { provider: target.provider, self: deps.self });
   report(deps, target, outcome, ruling);
@@ -146,7 +146,7 @@ async function catchAllOf(deps: EngineDeps, target: Target, host: string): Promi
       cancelled: () => false,
       deadlineAt: deps.clock.monotonic() + LIMITS.smtp.probeBudgetMs,
     };
-    const stranger: Mailbox = mailbox(`${randomLocalPart()}@${target.domain}`);
+    const stranger = mailboxOf(`${randomLocalPart()}@${target.domain}`);
     const outcome = await probeMailbox(
       probeDeps(deps),
       { ...target.route, hosts: [host] },
@@ -158,6 +158,13 @@ async function catchAllOf(deps: EngineDeps, target: Target, host: string): Promi
     deps.facts.settle(key, answer);
   }
   return answer;
+}
+
+/** What `parseAddress` lets pass may stand in a command; anything else here is a fault of ours, and nothing is sent. */
+function mailboxOf(address: string): Mailbox {
+  const box = parseMailbox(address);
+  if (box === null) throw new Error("an address that was not parsed reached the engine");
+  return box;
 }
 
 function probeDeps(deps: EngineDeps) {

@@ -1,6 +1,6 @@
 import { LIMITS } from "../core/limits.ts";
 import type { Resolver } from "../dns/resolver.ts";
-import type { Mailbox } from "../smtp/command.ts";
+import type { Mailbox } from "../smtp/mailbox.ts";
 import type { RcptOutcome, Stage } from "../smtp/outcome.ts";
 import type { SitePolicy } from "../smtp/policy.ts";
 import type { SmtpPool } from "../smtp/pool.ts";
@@ -34,7 +34,7 @@ const STAGE_ORDER: Record<Stage, number> = {
  * `LIMITS.smtp.hostsTried` hosts × `addressesTriedPerHost`. When none will talk, the end that got furthest counts.
  */
 export async function probeMailbox(
-  deps: { resolver: Resolver; pool: SmtpPool; monotonic(): number },
+  deps: { resolver: Resolver; pool: Pick<SmtpPool, "rcpt">; monotonic(): number },
   route: ProbeRoute,
   mailbox: Mailbox,
   control: ProbeControl,

@@ -81,6 +81,19 @@ const mailFrom = v.pipe(
   v.transform((s) => (s === "<>" ? "" : s)),
 );
 
+/** `reason=seconds, ...`: how long evidence that leads to a reason is kept, where it differs from the table. */
+const lifetimes = v.pipe(
+  v.string(),
+  v.transform((s) => s.split(",").map((part) => part.trim())),
+  v.check(
+    (items) => items.every((item) => /^[a-z_]{1,40}=\d{1,8}$/.test(item)),
+    "must be a comma list of reason=seconds, e.g. greylisted=300,accepted_mailbox=86400",
+  ),
+  v.transform(
+    (items) => new Map(items.map((item) => [item.split("=")[0] ?? "", Number(item.split("=")[1])])),
+  ),
+);
+
 const SettingsSchema = v.object({
   ROLE: v.optional(v.picklist(ROLES, `must be one of ${ROLES.join(", ")}`), "all"),
   HOST: v.optional(
@@ -124,6 +137,7 @@ const SettingsSchema = v.object({
   TRUSTED_PROXIES: v.optional(
     list(isNetwork, "must be a comma list of addresses or networks, e.g. 10.0.0.0/8"),
   ),
+  CACHE_LIFETIMES: v.optional(lifetimes),
   CACHE_ENTRIES: v.optional(integer(0, 50_000_000), "100000"),
   SHUTDOWN_GRACE_MS: v.optional(integer(1_000, 600_000), "25000"),
 });
@@ -155,7 +169,12 @@ export interface Config {
   } | null;
   dns: { servers: string[] };
   smtp: SmtpConfig;
-  verify: { deadlineMs: number; threads: number; cacheEntries: number };
+  verify: {
+    deadlineMs: number;
+    threads: number;
+    cacheEntries: number;
+    lifetimesS: ReadonlyMap<string, number>;
+  };
   shutdownGraceMs: number;
 }
 
@@ -274,7 +293,16 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
       deadlineMs: s.VERIFY_DEADLINE_MS,
       threads: s.CHECK_THREADS ?? availableParallelism(),
       cacheEntries: s.CACHE_ENTRIES,
+      lifetimesS: s.CACHE_LIFETIMES ?? new Map(),
     },
     shutdownGraceMs: s.SHUTDOWN_GRACE_MS,
   };
+}
+
+/**
+ * Tells uWebSockets.js how large a request's header may be. It reads this variable when its binary is loaded and has no
+ * other way in; 4 096 bytes, its default, is too little behind proxies that add cookies and tokens.
+ */
+export function limitNativeHeaders(bytes: number, env: NodeJS.ProcessEnv = process.env): void {
+  env.UWS_HTTP_MAX_HEADERS_SIZE = String(bytes);
 }

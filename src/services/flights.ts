@@ -29,7 +29,8 @@ export interface Waiter {
 }
 
 export type Landing =
-  | { entry: CacheEntry; cached: boolean; failure?: undefined }
+  | { entry: CacheEntry; cached: true; failure?: undefined }
+  | { entry: CacheEntry; cached: false; failure?: undefined }
   | { entry: null; cached: false; failure: "deadline" | "internal_error" };
 
 interface Flight {

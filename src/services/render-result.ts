@@ -59,7 +59,7 @@ function renderChecks(
       role: evidence?.role ?? null,
       status: evidence === null ? "skipped" : "checked",
     },
-    smtp: renderSmtp(evidence),
+    smtp: renderSmtp(evidence, decision),
     reputation: { ...decision.reputation, status: formatOk ? "checked" : "skipped" },
   };
 }
@@ -71,8 +71,10 @@ function renderMx(evidence: Evidence | null): VerificationResult["checks"]["mx"]
   return { ok, hosts: hosts.slice(0, LIMITS.check.mxHostsReported), provider, status };
 }
 
-function renderSmtp(evidence: Evidence | null): VerificationResult["checks"]["smtp"] {
+function renderSmtp(evidence: Evidence | null, decision: Decision): VerificationResult["checks"]["smtp"] {
   const smtp = evidence?.smtp ?? null;
+  // The verdict's fault: also where the dialogue never began, the reader finds here who stood in the way.
+  const { fault } = decision;
   if (smtp === null) {
     return {
       ok: false,
@@ -81,7 +83,7 @@ function renderSmtp(evidence: Evidence | null): VerificationResult["checks"]["sm
       status: "skipped",
       catch_all: "not_probed",
       enhanced_code: null,
-      fault: evidence?.mx.fault ?? null,
+      fault,
     };
   }
   return {
@@ -91,7 +93,7 @@ function renderSmtp(evidence: Evidence | null): VerificationResult["checks"]["sm
     status: smtp.class,
     catch_all: smtp.catchAll,
     enhanced_code: smtp.enhancedCode,
-    fault: smtp.fault,
+    fault,
   };
 }
 

@@ -1,11 +1,10 @@
-import type { CatchAll, Fault } from "../check/evidence.ts";
-
-export type Verdict = "valid" | "invalid" | "risky" | "unknown";
+import type { CatchAll } from "../check/evidence.ts";
+import type { Reason, Verdict, VerdictFault } from "../check/verdict/table.ts";
 
 export interface VerificationResult {
   email: string;
   verdict: Verdict;
-  reason: string;
+  reason: Reason;
   risk_score: number;
   did_you_mean: string | null;
   checks: {
@@ -20,7 +19,7 @@ export interface VerificationResult {
       status: string;
       catch_all: CatchAll;
       enhanced_code: string | null;
-      fault: Fault | null;
+      fault: VerdictFault | null;
     };
     reputation: { score: number; risk: "low" | "medium" | "high"; signals: string[]; status: string };
   };

@@ -1,13 +1,14 @@
 import { type ParsedAddress, parseAddress } from "../check/address.ts";
 import type { Evidence, Scope } from "../check/evidence.ts";
 import type { Lists } from "../check/lists/lists.ts";
-import { decide, isFree, lifetimeS } from "../check/verdict/verdict.ts";
+import type { Reason } from "../check/verdict/table.ts";
+import { type Decision, decide, isFree, lifetimeS } from "../check/verdict/verdict.ts";
 import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import type { Metrics } from "../core/metrics.ts";
 import type { CacheEntry, EvidenceCache } from "../store/evidence-cache.ts";
 import type { Actor } from "./actor.ts";
-import type { Flights } from "./flights.ts";
+import type { Flights, FlightsDeps } from "./flights.ts";
 import type { Quota, Reservation } from "./quota.ts";
 import { renderResult } from "./render-result.ts";
 import type { TestKeys } from "./test-keys.ts";
@@ -60,7 +61,8 @@ interface Request {
 
 /** What was found, and where. `failure`: why there is no evidence. */
 type Finding =
-  | { entry: CacheEntry; cached: boolean; failure?: undefined }
+  | { entry: CacheEntry; cached: true; failure?: undefined }
+  | { entry: CacheEntry; cached: false; failure?: undefined }
   | { entry: null; cached: false; failure?: "deadline" | "internal_error" };
 
 export function createVerifyAddress(deps: VerifyDeps): VerifyAddress {
@@ -134,12 +136,44 @@ function unasked(deps: VerifyDeps, address: ParsedAddress): CacheEntry {
   return { evidence, storedAt: deps.clock.now(), ttlS: 0 };
 }
 
+interface Answer {
+  decision: Decision;
+  result: VerificationResult;
+}
+
+/**
+ * Answers drawn from cached evidence, kept with it: the same entry, asked again, is the same answer, and its JSON
+ * need not be written again. An entry belongs to one scope, hence to one kind of tier; a blocked domain never gets here.
+ */
+const drawn = new WeakMap<CacheEntry, Answer>();
+
 function answer(
   deps: VerifyDeps,
   request: Request,
   reservation: Reservation,
   finding: Finding,
 ): VerificationResult {
+  const { decision, result } = drawFrom(deps, request, finding);
+  if (isFree(decision.reason) || request.context.cancelled()) reservation.giveBack();
+  else reservation.commit();
+  deps.metrics.verifications.inc({
+    verdict: decision.verdict,
+    reason: decision.reason,
+    cached: `${finding.cached}`,
+  });
+  return result;
+}
+
+function drawFrom(deps: VerifyDeps, request: Request, finding: Finding): Answer {
+  if (!finding.cached || request.input.withEvidence) return draw(deps, request, finding);
+  const known = drawn.get(finding.entry);
+  if (known !== undefined) return known;
+  const fresh = draw(deps, request, finding);
+  drawn.set(finding.entry, fresh);
+  return fresh;
+}
+
+function draw(deps: VerifyDeps, request: Request, finding: Finding): Answer {
   const { input, context, address } = request;
   const decision = decide({
     address,
@@ -148,14 +182,7 @@ function answer(
     probing: context.actor.limits.probing,
     blocked: request.blocked,
   });
-  if (isFree(decision.reason) || context.cancelled()) reservation.giveBack();
-  else reservation.commit();
-  deps.metrics.verifications.inc({
-    verdict: decision.verdict,
-    reason: decision.reason,
-    cached: `${finding.cached}`,
-  });
-  return renderResult({
+  const result = renderResult({
     email: address?.normalised ?? input.email,
     address,
     decision,
@@ -165,10 +192,19 @@ function answer(
     livemode: true,
     withEvidence: input.withEvidence,
   });
+  return { decision, result };
 }
 
-/** Seconds a finished check is kept, by what it would be answered with on a tier that sees all of it. */
-export function keepS(scope: Scope, address: ParsedAddress, evidence: Evidence): number {
-  const decision = decide({ address, evidence, failure: null, probing: scope === "probed", blocked: false });
-  return lifetimeS(decision.reason, evidence.mx.ttlS);
+/** How long finished checks are kept: by what they are answered with on a tier that sees all of their evidence. */
+export function createKeeping(overridesS: Partial<Record<Reason, number>>): FlightsDeps["keepS"] {
+  return (scope, address, evidence) => {
+    const decision = decide({
+      address,
+      evidence,
+      failure: null,
+      probing: scope === "probed",
+      blocked: false,
+    });
+    return lifetimeS(decision, evidence.mx.ttlS, overridesS);
+  };
 }

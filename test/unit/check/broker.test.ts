@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { afterEach, describe, it } from "node:test";
+import { MessageChannel, type MessagePort } from "node:worker_threads";
+import { type Broker, createBroker } from "../../../src/check/broker.ts";
+import { type CatchAllAnswer, createCatchAllFacts } from "../../../src/check/catch-all.ts";
+import { createThreadLink, type ThreadLink } from "../../../src/check/link.ts";
+import { createLocalSlots } from "../../../src/smtp/slots.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
+
+const ports: MessagePort[] = [];
+afterEach(() => {
+  for (const port of ports.splice(0)) port.close();
+});
+
+function broker() {
+  const clock = createFakeClock();
+  const stored = new Map<string, CatchAllAnswer>();
+  const store = {
+    get: async (key: string) => stored.get(key) ?? null,
+    put: (key: string, answer: CatchAllAnswer) => void stored.set(key, answer),
+  };
+  const seen: string[] = [];
+  const made = createBroker({
+    slots: createLocalSlots(clock),
+    facts: createCatchAllFacts(clock, store),
+    health: { connected: () => seen.push("connected"), failed: (site) => seen.push(`failed ${site}`) },
+    onCounts: (probes, sessions) => seen.push(`counts ${JSON.stringify(probes)} ${sessions}`),
+  });
+  return { broker: made, clock, stored, seen };
+}
+
+function thread(to: Broker): { link: ThreadLink; port: MessagePort } {
+  const { port1, port2 } = new MessageChannel();
+  ports.push(port1, port2);
+  to.attach(port2);
+  return { link: createThreadLink(port1), port: port1 };
+}
+
+describe("slots over threads", () => {
+  it("grants no more than the cap and passes a returned slot to the thread that waits", async () => {
+    const { broker: main } = broker();
+    const a = thread(main);
+    const b = thread(main);
+    assert.equal(await a.link.slots.acquire("site", 1, 1000), true);
+    const waiting = b.link.slots.acquire("site", 1, 1000);
+    a.link.slots.release("site");
+    assert.equal(await waiting, true);
+  });
+
+  it("tells the holder that somebody waits", async () => {
+    const { broker: main } = broker();
+    const a = thread(main);
+    const b = thread(main);
+    await a.link.slots.acquire("site", 1, 1000);
+    const wanted = new Promise<string>((resolve) => a.link.slots.onWanted(resolve));
+    const waiting = b.link.slots.acquire("site", 1, 1000);
+    assert.equal(await wanted, "site");
+    a.link.slots.release("site");
+    assert.equal(await waiting, true);
+  });
+
+  it("takes back what a dead thread held", async () => {
+    const { broker: main } = broker();
+    const a = thread(main);
+    const b = thread(main);
+    await a.link.slots.acquire("site", 2, 1000);
+    await a.link.slots.acquire("site", 2, 1000);
+    const waiting = b.link.slots.acquire("site", 2, 1000);
+    a.port.close();
+    assert.equal(await waiting, true);
+    assert.equal(await b.link.slots.acquire("site", 2, 1000), true);
+  });
+});
+
+describe("catch-all answers over threads", () => {
+  it("lets one thread ask and tells all others what it heard", async () => {
+    const { broker: main, stored } = broker();
+    const threads = [thread(main), thread(main), thread(main)];
+    const claims = threads.map(({ link }) => link.facts.claim("example.test|site"));
+    const asker = await Promise.race(
+      claims.map(async (claim, i) => ((await claim) === "ask" ? i : await new Promise<number>(() => {}))),
+    );
+    threads[asker]?.link.facts.settle("example.test|site", "refused");
+    const answers = await Promise.all(claims);
+    assert.deepEqual(answers.filter((answer) => answer === "ask").length, 1);
+    assert.deepEqual(answers.filter((answer) => answer === "refused").length, 2);
+    assert.equal(stored.get("example.test|site"), "refused");
+  });
+
+  it("frees those who wait when the asking thread dies", async () => {
+    const { broker: main } = broker();
+    const a = thread(main);
+    const b = thread(main);
+    assert.equal(await a.link.facts.claim("k"), "ask");
+    const waiting = b.link.facts.claim("k");
+    a.port.close();
+    assert.equal(await waiting, "inconclusive");
+  });
+
+  it("uses what an earlier process stored", async () => {
+    const { broker: main, stored } = broker();
+    stored.set("k", "accepted");
+    assert.equal(await thread(main).link.facts.claim("k"), "accepted");
+  });
+});
+
+describe("the rest of the line", () => {
+  it("carries what threads see of the network, and their counts", async () => {
+    const { broker: main, seen } = broker();
+    const { link } = thread(main);
+    link.unreachable("dead", null);
+    link.connected();
+    link.counts({ "google accepted": 2 }, 1);
+    await link.facts.claim("a round trip, so that all before it has arrived");
+    assert.deepEqual(seen, ["failed dead", "connected", 'counts {"google accepted":2} 1']);
+  });
+
+  it("drains when every thread has given back, and counts a dead thread as done", async () => {
+    const { broker: main } = broker();
+    const a = thread(main);
+    const b = thread(main);
+    const drained: string[] = [];
+    a.link.onDrain(async () => void drained.push("a"));
+    b.link.onDrain(() => new Promise(() => {}));
+    const done = main.drain();
+    await once(a.port, "message");
+    b.port.close();
+    await done;
+    assert.deepEqual(drained, ["a"]);
+  });
+});

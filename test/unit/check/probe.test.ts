@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { probeMailbox } from "../../../src/check/probe.ts";
+import type { DnsOutcome, Resolver } from "../../../src/dns/resolver.ts";
+import { parseMailbox } from "../../../src/smtp/mailbox.ts";
+import type { FailureCause, RcptOutcome, Stage } from "../../../src/smtp/outcome.ts";
+import type { Destination, SmtpPool } from "../../../src/smtp/pool.ts";
+
+const POLICY = {
+  maxConnections: 1,
+  transactionsPerSession: 1,
+  rejectionsPerSession: 1,
+  tls: "never",
+  pipelineDepthMax: 1,
+} as const;
+const MAILBOX = parseMailbox("a@b.test") ?? assert.fail("a plain address");
+const NO_DATA: DnsOutcome<string> = { status: "no_data", ttlS: 1 };
+
+function failure(stage: Stage, cause: FailureCause, host = ""): RcptOutcome {
+  return { kind: "failure", stage, cause, detail: "", host, address: "", tls: false, latencyMs: 0 };
+}
+
+function reply(stage: "greeting" | "ehlo" | "mail" | "rcpt", code: number, host = ""): RcptOutcome {
+  const said = { code, enhanced: null, lines: [] };
+  return { kind: "reply", stage, reply: said, host, address: "", tls: false, latencyMs: 0 };
+}
+
+/** Hosts by name, each with the outcome of whoever asks there. `addresses` defaults to one for every host. */
+function world(outcomes: Record<string, RcptOutcome>, addresses: Record<string, string[]> = {}) {
+  const asked: Destination[] = [];
+  const resolver: Resolver = {
+    mx: async () => NO_DATA as never,
+    a: async (host) => {
+      const records = addresses[host] ?? ["192.0.2.1"];
+      return records.length === 0 ? NO_DATA : { status: "ok", records, ttlS: 60 };
+    },
+    aaaa: async () => NO_DATA,
+    close: async () => {},
+  };
+  const pool: Pick<SmtpPool, "rcpt"> = {
+    async rcpt(destination) {
+      asked.push(destination);
+      return { ...(outcomes[destination.host] ?? failure("connect", "refused")), host: destination.host };
+    },
+  };
+  const probe = (hosts: string[], control = { cancelled: () => false, deadlineAt: 1 }) =>
+    probeMailbox(
+      { resolver, pool, monotonic: () => 0 },
+      { site: "s", hosts, policy: POLICY },
+      MAILBOX,
+      control,
+    );
+  return { probe, asked: () => asked.map(({ host, address }) => `${host} ${address}`) };
+}
+
+describe("MX fail-over", () => {
+  it("stops at the first host that hears the recipient", async () => {
+    const { probe, asked } = world({ one: reply("rcpt", 550), two: reply("rcpt", 250) });
+    const outcome = await probe(["one", "two"]);
+    assert.deepEqual([outcome.kind === "reply" && outcome.reply.code, asked()], [550, ["one 192.0.2.1"]]);
+  });
+
+  it("goes on after a host that is dead, silent, or turns us away at the door", async () => {
+    for (const first of [
+      failure("connect", "refused"),
+      failure("connect", "timeout"),
+      failure("greeting", "closed"),
+      reply("greeting", 554),
+      reply("ehlo", 421),
+    ]) {
+      const { probe, asked } = world({ one: first, two: reply("rcpt", 250) });
+      const outcome = await probe(["one", "two"]);
+      assert.equal(outcome.host, "two");
+      assert.equal(asked().length, 2);
+    }
+  });
+
+  it("does not shop for a better answer once MAIL or RCPT was answered", async () => {
+    for (const first of [reply("mail", 550), reply("rcpt", 450), failure("rcpt", "closed")]) {
+      const { probe, asked } = world({ one: first, two: reply("rcpt", 250) });
+      assert.equal((await probe(["one", "two"])).host, "one");
+      assert.equal(asked().length, 1);
+    }
+  });
+
+  it("reports the end that got furthest when none will talk", async () => {
+    const { probe } = world({
+      one: failure("connect", "timeout"),
+      two: reply("greeting", 554),
+      three: failure("connect", "refused"),
+    });
+    const outcome = await probe(["one", "two", "three"]);
+    assert.deepEqual([outcome.host, outcome.stage], ["two", "greeting"]);
+  });
+
+  it("asks a bounded number of hosts and addresses", async () => {
+    const hosts = Array.from({ length: 100 }, (_, i) => `mx${i}`);
+    const many = Object.fromEntries(hosts.map((host) => [host, ["192.0.2.1", "192.0.2.2", "192.0.2.3"]]));
+    const { probe, asked } = world({}, many);
+    await probe(hosts);
+    assert.equal(asked().length, 6);
+  });
+
+  it("says so when no host has an address", async () => {
+    const { probe, asked } = world({}, { one: [], two: [] });
+    const outcome = await probe(["one", "two"]);
+    assert.deepEqual([outcome.kind === "failure" && outcome.cause, asked()], ["no_address", []]);
+  });
+
+  it("does not try what cannot help: no slot, or nobody who waits", async () => {
+    const { probe, asked } = world({ one: failure("connect", "no_slot"), two: reply("rcpt", 250) });
+    await probe(["one", "two"]);
+    assert.equal(asked().length, 1);
+    const gone = await probe(["one"], { cancelled: () => true, deadlineAt: 1 });
+    assert.equal(gone.kind === "failure" && gone.cause, "cancelled");
+  });
+
+  it("starts nothing after its deadline", async () => {
+    const { probe, asked } = world({ one: reply("rcpt", 250) });
+    const outcome = await probe(["one"], { cancelled: () => false, deadlineAt: 0 });
+    assert.deepEqual([outcome.kind === "failure" && outcome.cause, asked()], ["timeout", []]);
+  });
+});
