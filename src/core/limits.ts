@@ -81,7 +81,7 @@ export const LIMITS = {
     mxHostsReported: 10,
   },
   network: { windowMs: 60_000, suspicion: 4, sitesRemembered: 64, trialEveryS: 3 },
-  breaker: { blocksToOpen: 3, openMs: 300_000, sitesRemembered: 10_000 },
+  breaker: { blocksToOpen: 5, openMs: 300_000, sitesRemembered: 10_000 },
   quota: {
     /** A lease that its process has not renewed for this long is settled by whoever finds it. */
     leaseTtlMs: 10_000,

@@ -1,3 +1,5 @@
+import { LIMITS } from "../core/limits.ts";
+
 /** One complete SMTP reply (RFC 5321 §4.2), decoded as Latin-1 so that no byte is lost or invented. */
 export interface Reply {
   code: number;
@@ -5,4 +7,115 @@ export interface Reply {
   enhanced: string | null;
   /** Text of each line, without code and separator. */
   lines: string[];
+}
+
+/** What makes a stream of replies unreadable. A parser that reported one must not be used again. */
+export type ReplyFault = "protocol" | "reply_too_long";
+
+export interface ReplyParser {
+  /**
+   * Reads `chunk`, which the caller may overwrite afterwards, and calls back for each reply that it completes.
+   * The callback returns false to leave the rest of the chunk unread.
+   */
+  push(chunk: Buffer, onReply: (reply: Reply) => boolean): ReplyFault | null;
+  /** Bytes of an unfinished reply are held. */
+  readonly pending: boolean;
+  /** Forgets an unfinished reply. */
+  reset(): void;
+}
+
+const SPACE = 0x20;
+const HYPHEN = 0x2d;
+const CR = 0x0d;
+
+function digitAt(text: string, index: number): number {
+  const digit = text.charCodeAt(index) - 0x30;
+  return digit >= 0 && digit <= 9 ? digit : -1;
+}
+
+/** The code at the head of `line`, or -1. Second digits above 5 are out of the RFC but in use (`571`, `596`). */
+function codeOf(line: string): number {
+  const [first, second, third] = [digitAt(line, 0), digitAt(line, 1), digitAt(line, 2)];
+  if (first < 2 || first > 5 || second < 0 || third < 0) return -1;
+  return digitAt(line, 3) < 0 ? first * 100 + second * 10 + third : -1;
+}
+
+/** At the start of the text; some write `#5.1.0` or `[5.1.1]`. `5.1.1.2` is an address, no code. */
+const ENHANCED = /^[#[(]?([245]\.\d{1,3}\.\d{1,3})(?!\d|\.\d)/;
+
+function enhancedOf(code: number, lines: readonly string[]): string | null {
+  const digit = String.fromCharCode(0x30 + Math.floor(code / 100));
+  for (const line of lines) {
+    const found = ENHANCED.exec(line)?.[1];
+    if (found?.startsWith(digit)) return found;
+  }
+  return null;
+}
+
+/**
+ * An incremental parser, bounded by `LIMITS.smtp.reply*`. Tolerant as real servers need: bare LF, nothing or no
+ * space after the code. Lines of one reply with different codes, or a line without a code, are a protocol fault.
+ */
+class BoundedReplyParser implements ReplyParser {
+  #rest = "";
+  #code = 0;
+  #lines: string[] = [];
+  #bytes = 0;
+
+  get pending(): boolean {
+    return this.#rest !== "" || this.#lines.length > 0;
+  }
+
+  reset(): void {
+    this.#rest = "";
+    this.#lines = [];
+    this.#bytes = 0;
+  }
+
+  push(chunk: Buffer, onReply: (reply: Reply) => boolean): ReplyFault | null {
+    const text = chunk.toString("latin1");
+    let start = 0;
+    for (;;) {
+      const end = text.indexOf("\n", start);
+      if (end < 0) return this.#keep(text.slice(start));
+      const line = this.#rest === "" ? text.slice(start, end) : this.#rest + text.slice(start, end);
+      this.#rest = "";
+      start = end + 1;
+      const fault = this.#line(line);
+      if (fault === null) continue;
+      if (fault !== "complete") return fault;
+      const reply = this.#finish();
+      if (!onReply(reply)) return null;
+    }
+  }
+
+  #keep(tail: string): ReplyFault | null {
+    this.#rest += tail;
+    return this.#rest.length > LIMITS.smtp.replyLineBytes ? "reply_too_long" : null;
+  }
+
+  #line(raw: string): ReplyFault | "complete" | null {
+    this.#bytes += raw.length + 1;
+    if (raw.length > LIMITS.smtp.replyLineBytes || this.#bytes > LIMITS.smtp.replyBytes)
+      return "reply_too_long";
+    const length = raw.charCodeAt(raw.length - 1) === CR ? raw.length - 1 : raw.length;
+    const code = codeOf(raw);
+    if (code < 0 || (this.#lines.length > 0 && code !== this.#code)) return "protocol";
+    if (this.#lines.length >= LIMITS.smtp.replyLines) return "reply_too_long";
+    this.#code = code;
+    const separator = length > 3 ? raw.charCodeAt(3) : SPACE;
+    this.#lines.push(raw.slice(separator === SPACE || separator === HYPHEN ? 4 : 3, length));
+    return separator === HYPHEN ? null : "complete";
+  }
+
+  #finish(): Reply {
+    const reply = { code: this.#code, enhanced: enhancedOf(this.#code, this.#lines), lines: this.#lines };
+    this.#lines = [];
+    this.#bytes = 0;
+    return reply;
+  }
+}
+
+export function createReplyParser(): ReplyParser {
+  return new BoundedReplyParser();
 }

@@ -1,0 +1,88 @@
+import type { Job } from "./job.ts";
+
+/** Jobs in order of arrival; taking from the front is cheap also in a long queue. */
+class JobQueue {
+  #jobs: Job[] = [];
+  #head = 0;
+
+  get length(): number {
+    return this.#jobs.length - this.#head;
+  }
+
+  push(job: Job): void {
+    this.#jobs.push(job);
+  }
+
+  /** Puts `jobs` before all others, keeping their order. */
+  putBack(jobs: readonly Job[]): void {
+    this.#jobs = [...jobs, ...this.#jobs.slice(this.#head)];
+    this.#head = 0;
+  }
+
+  shift(): Job | undefined {
+    const job = this.#jobs[this.#head];
+    if (job === undefined) return undefined;
+    this.#head++;
+    if (this.#head === this.#jobs.length) {
+      this.#jobs = [];
+      this.#head = 0;
+    } else if (this.#head >= 1_024) {
+      this.#jobs = this.#jobs.slice(this.#head);
+      this.#head = 0;
+    }
+    return job;
+  }
+
+  /** Takes out all for which `isOver` is true. */
+  prune(isOver: (job: Job) => boolean): void {
+    const left: Job[] = [];
+    for (let i = this.#head; i < this.#jobs.length; i++) {
+      const job = this.#jobs[i];
+      if (job && !isOver(job)) left.push(job);
+    }
+    this.#jobs = left;
+    this.#head = 0;
+  }
+}
+
+/** The jobs of one MX host that wait for a session. */
+export class Backlog {
+  readonly #queue = new JobQueue();
+  /** Jobs whose session turned out stale: only the first batch of a new session may take them. */
+  readonly #fresh = new JobQueue();
+
+  get length(): number {
+    return this.#queue.length + this.#fresh.length;
+  }
+
+  /** Jobs that a session which has served before may take. */
+  get forAny(): number {
+    return this.#queue.length;
+  }
+
+  get forFresh(): number {
+    return this.#fresh.length;
+  }
+
+  add(job: Job): void {
+    this.#queue.push(job);
+  }
+
+  addFresh(job: Job): void {
+    this.#fresh.push(job);
+  }
+
+  /** Jobs whose turn had not come when their session broke: before all others. */
+  putBack(jobs: readonly Job[]): void {
+    if (jobs.length > 0) this.#queue.putBack(jobs);
+  }
+
+  take(freshToo: boolean): Job | undefined {
+    return (freshToo ? this.#fresh.shift() : undefined) ?? this.#queue.shift();
+  }
+
+  prune(isOver: (job: Job) => boolean): void {
+    this.#fresh.prune(isOver);
+    this.#queue.prune(isOver);
+  }
+}

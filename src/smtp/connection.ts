@@ -1,0 +1,150 @@
+import { connect, isIP, type Socket } from "node:net";
+import { connect as connectTls, type TLSSocket } from "node:tls";
+import type { FailureCause } from "./outcome.ts";
+
+/** Why a connection is no more. */
+export interface Closure {
+  cause: Extract<FailureCause, "closed" | "refused" | "unreachable" | "timeout" | "tls">;
+  detail: string;
+}
+
+export interface ConnectionTarget {
+  /** Host name of the exchanger, for SNI. */
+  host: string;
+  address: string;
+  port: number;
+  /** Source address; null lets the system choose. */
+  localAddress: string | null;
+}
+
+export interface ConnectionHandler {
+  onConnect(): void;
+  /** `chunk` is only valid during the call. */
+  onData(chunk: Buffer): void;
+  onSecure(): void;
+  /** Once, at the end, whoever closed. Not called after `destroy`. */
+  onClose(closure: Closure): void;
+}
+
+/** One TCP connection that may turn into TLS. It knows bytes, no SMTP. */
+export interface Connection {
+  write(text: string, encoding: "latin1" | "utf8"): void;
+  startTls(): void;
+  /** Half-closes after what was written; the peer's close, or `destroy`, ends it. */
+  end(): void;
+  destroy(): void;
+}
+
+const READ_BUFFER_BYTES = 4_096;
+
+const CAUSES: Readonly<Record<string, Closure["cause"]>> = {
+  ECONNREFUSED: "refused",
+  ECONNRESET: "closed",
+  EPIPE: "closed",
+  ETIMEDOUT: "timeout",
+};
+
+function codeOf(error: NodeJS.ErrnoException): string {
+  return error.code ?? error.message.slice(0, 80);
+}
+
+class SocketConnection implements Connection {
+  readonly #handler: ConnectionHandler;
+  readonly #target: ConnectionTarget;
+  readonly #socket: Socket;
+  #tls: TLSSocket | null = null;
+  #secured = false;
+  #connected = false;
+  #over = false;
+
+  constructor(target: ConnectionTarget, handler: ConnectionHandler) {
+    this.#target = target;
+    this.#handler = handler;
+    const buffer = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
+    this.#socket = connect({
+      host: target.address,
+      port: target.port,
+      ...(target.localAddress === null ? {} : { localAddress: target.localAddress }),
+      noDelay: true,
+      onread: {
+        buffer,
+        callback: (bytes) => {
+          if (!this.#over) this.#handler.onData(buffer.subarray(0, bytes));
+          return true;
+        },
+      },
+    });
+    this.#socket.on("connect", () => {
+      this.#connected = true;
+      if (!this.#over) this.#handler.onConnect();
+    });
+    this.#watch(this.#socket);
+  }
+
+  write(text: string, encoding: "latin1" | "utf8"): void {
+    if (!this.#over) (this.#tls ?? this.#socket).write(text, encoding);
+  }
+
+  /** The certificate is not verified: opportunistic TLS (RFC 7435) only hides from passive eyes. */
+  startTls(): void {
+    try {
+      const tls = connectTls({
+        socket: this.#socket,
+        rejectUnauthorized: false,
+        ...(isIP(this.#target.host) === 0 ? { servername: this.#target.host } : {}),
+      });
+      this.#tls = tls;
+      tls.on("secureConnect", () => {
+        this.#secured = true;
+        if (!this.#over) this.#handler.onSecure();
+      });
+      tls.on("data", (chunk: Buffer) => {
+        if (!this.#over) this.#handler.onData(chunk);
+      });
+      this.#watch(tls);
+    } catch (error) {
+      this.#finish({ cause: "tls", detail: codeOf(error as NodeJS.ErrnoException) });
+    }
+  }
+
+  end(): void {
+    if (!this.#over) (this.#tls ?? this.#socket).end();
+  }
+
+  destroy(): void {
+    this.#over = true;
+    this.#tls?.destroy();
+    this.#socket.destroy();
+  }
+
+  #watch(socket: Socket): void {
+    // Once TLS is on top, the events of the plain socket below come too early: its last bytes may be unread.
+    const current = () => socket === (this.#tls ?? this.#socket);
+    socket.on("error", (error: NodeJS.ErrnoException) => current() && this.#finish(this.#closureOf(error)));
+    socket.on("end", () => current() && this.#finish(this.#closed()));
+    socket.on("close", () => current() && this.#finish(this.#closed()));
+  }
+
+  #closureOf(error: NodeJS.ErrnoException): Closure {
+    const detail = codeOf(error);
+    if (this.#tls && !this.#secured) return { cause: "tls", detail };
+    const cause = CAUSES[error.code ?? ""] ?? (this.#connected ? "closed" : "unreachable");
+    return { cause, detail };
+  }
+
+  #closed(): Closure {
+    if (this.#tls && !this.#secured) return { cause: "tls", detail: "closed during the handshake" };
+    return { cause: "closed", detail: "closed by the peer" };
+  }
+
+  #finish(closure: Closure): void {
+    if (this.#over) return;
+    this.destroy();
+    this.#handler.onClose(closure);
+  }
+}
+
+/** Dials at once; every outcome arrives by `handler`, never before this returns. */
+export function createConnection(target: ConnectionTarget, handler: ConnectionHandler): Connection {
+  return new SocketConnection(target, handler);
+}

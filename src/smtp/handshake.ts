@@ -1,0 +1,113 @@
+import { ehlo, helo, STARTTLS } from "./command.ts";
+import type { HeloName } from "./mailbox.ts";
+import type { FailureCause, Stage } from "./outcome.ts";
+import type { TlsPolicy } from "./policy.ts";
+import type { Reply } from "./reply.ts";
+
+/** How a session ended: by a reply that leaves no way on, or by a failure at a stage. */
+export type SessionEnd =
+  | { kind: "reply"; stage: "greeting" | "ehlo" | "starttls" | "mail" | "rcpt"; reply: Reply }
+  | { kind: "failure"; stage: Stage; cause: FailureCause; detail: string };
+
+/** What a server offers, by its last EHLO. */
+export interface Capabilities {
+  pipelining: boolean;
+  starttls: boolean;
+  smtputf8: boolean;
+}
+
+export type HandshakeStep =
+  | { do: "write"; text: string }
+  | { do: "starttls" }
+  | { do: "ready" }
+  | { do: "end"; end: SessionEnd };
+
+const NO_CAPABILITIES: Capabilities = { pipelining: false, starttls: false, smtputf8: false };
+
+function capabilitiesOf(reply: Reply): Capabilities {
+  const offered = new Set<string>();
+  for (const line of reply.lines.slice(1)) offered.add((line.split(" ", 1)[0] ?? "").toUpperCase());
+  return {
+    pipelining: offered.has("PIPELINING"),
+    starttls: offered.has("STARTTLS"),
+    smtputf8: offered.has("SMTPUTF8"),
+  };
+}
+
+/** The dialogue from the greeting to the first transaction, as a pure machine: replies in, next step out. */
+export class Handshake {
+  stage: "greeting" | "ehlo" | "starttls" = "greeting";
+  capabilities: Capabilities = NO_CAPABILITIES;
+  readonly #name: HeloName;
+  readonly #tls: TlsPolicy;
+  #greeted: "none" | "ehlo" | "helo" = "none";
+  #secure = false;
+
+  constructor(name: HeloName, tls: TlsPolicy) {
+    this.#name = name;
+    this.#tls = tls;
+  }
+
+  accept(reply: Reply): HandshakeStep {
+    if (reply.code === 421) return this.#refused(reply);
+    if (this.stage === "greeting") return this.#greeting(reply);
+    if (this.stage === "ehlo") return this.#hello(reply);
+    if (reply.code === 220) return { do: "starttls" };
+    return this.#tls === "required" ? this.#refused(reply) : { do: "ready" };
+  }
+
+  /** TLS is up: what was learnt in clear is forgotten (RFC 3207 §4.2). */
+  secured(): HandshakeStep {
+    this.#secure = true;
+    this.capabilities = NO_CAPABILITIES;
+    return this.#sendEhlo();
+  }
+
+  #greeting(reply: Reply): HandshakeStep {
+    if (reply.code >= 400) return this.#refused(reply);
+    return reply.code === 220 ? this.#sendEhlo() : this.#outOfStep(reply);
+  }
+
+  #hello(reply: Reply): HandshakeStep {
+    if (reply.code >= 400) return this.#helloRefused(reply);
+    if (reply.code >= 300) return this.#outOfStep(reply);
+    if (this.#greeted === "ehlo") this.capabilities = capabilitiesOf(reply);
+    if (this.#secure || this.#tls === "never") return { do: "ready" };
+    if (this.capabilities.starttls) {
+      this.stage = "starttls";
+      return { do: "write", text: STARTTLS };
+    }
+    if (this.#tls === "opportunistic") return { do: "ready" };
+    this.stage = "starttls";
+    const end: SessionEnd = {
+      kind: "failure",
+      stage: "starttls",
+      cause: "tls",
+      detail: "STARTTLS is not offered",
+    };
+    return { do: "end", end };
+  }
+
+  /** HELO for servers without EHLO; 521 and 556 say that the host takes no mail at all (RFC 7504). */
+  #helloRefused(reply: Reply): HandshakeStep {
+    const final = reply.code < 500 || reply.code === 521 || reply.code === 556;
+    if (final || this.#greeted === "helo") return this.#refused(reply);
+    this.#greeted = "helo";
+    return { do: "write", text: helo(this.#name) };
+  }
+
+  #sendEhlo(): HandshakeStep {
+    this.stage = "ehlo";
+    this.#greeted = "ehlo";
+    return { do: "write", text: ehlo(this.#name) };
+  }
+
+  #refused(reply: Reply): HandshakeStep {
+    return { do: "end", end: { kind: "reply", stage: this.stage, reply } };
+  }
+
+  #outOfStep(reply: Reply): HandshakeStep {
+    const detail = `unexpected ${reply.code}`;
+    return { do: "end", end: { kind: "failure", stage: this.stage, cause: "protocol", detail } };
+  }
+}

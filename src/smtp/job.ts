@@ -1,0 +1,78 @@
+import { LIMITS } from "../core/limits.ts";
+import type { Transaction } from "./batch.ts";
+import type { SessionEnd } from "./handshake.ts";
+import type { Mailbox } from "./mailbox.ts";
+import type { FailureCause, RcptOutcome, Stage } from "./outcome.ts";
+
+export interface JobOptions {
+  /** True when nobody waits any more; asked before dialing and before each write. */
+  cancelled(): boolean;
+  /** `clock.monotonic()` at which the answer is due: then it is a `timeout` where it stands. */
+  deadlineAt: number;
+}
+
+export interface JobPlace {
+  host: string;
+  address: string;
+}
+
+/** One recipient's way through the pool: from `rcpt` to its outcome, whatever sessions it needs. */
+export class Job implements Transaction {
+  readonly mailbox: Mailbox;
+  readonly deadlineAt: number;
+  readonly startedAt: number;
+  settled = false;
+  #retries = 0;
+  #requeues = 0;
+  readonly #place: JobPlace;
+  readonly #options: JobOptions;
+  readonly #resolve: (outcome: RcptOutcome) => void;
+
+  constructor(
+    mailbox: Mailbox,
+    place: JobPlace,
+    options: JobOptions,
+    startedAt: number,
+    resolve: (outcome: RcptOutcome) => void,
+  ) {
+    this.mailbox = mailbox;
+    this.deadlineAt = options.deadlineAt;
+    this.startedAt = startedAt;
+    this.#place = place;
+    this.#options = options;
+    this.#resolve = resolve;
+  }
+
+  cancelled(): boolean {
+    return this.settled || this.#options.cancelled();
+  }
+
+  /** Another session, once, when the one in use turned out stale. */
+  mayRetry(): boolean {
+    return !this.settled && this.#retries++ < LIMITS.smtp.sessionRetries;
+  }
+
+  /** Back into the queue, when a session broke before this job's turn. */
+  mayRequeue(): boolean {
+    return !this.settled && this.#requeues++ < LIMITS.smtp.requeues;
+  }
+
+  /** The first end counts, later ones are ignored. */
+  settle(end: SessionEnd, tls: boolean, now: number): void {
+    if (this.settled) return;
+    this.settled = true;
+    const { host, address } = this.#place;
+    const latencyMs = Math.max(0, Math.round(now - this.startedAt));
+    if (end.kind === "reply") {
+      const { stage, reply } = end;
+      this.#resolve({ kind: "reply", stage, reply, host, address, tls, latencyMs });
+    } else {
+      const { stage, cause, detail } = end;
+      this.#resolve({ kind: "failure", stage, cause, detail, host, address, tls, latencyMs });
+    }
+  }
+}
+
+export function failed(stage: Stage, cause: FailureCause, detail: string): SessionEnd {
+  return { kind: "failure", stage, cause, detail };
+}

@@ -1,0 +1,280 @@
+import type { Clock } from "../core/clock.ts";
+import { LIMITS } from "../core/limits.ts";
+import { Backlog } from "./backlog.ts";
+import type { SessionEnd } from "./handshake.ts";
+import { failed, type Job } from "./job.ts";
+import type { SitePolicy, TlsPolicy } from "./policy.ts";
+import { PooledSession, type SessionOwner } from "./pooled-session.ts";
+import type { Session, SessionHandler } from "./session.ts";
+import type { SlotSource } from "./slots.ts";
+
+export interface MxHostDeps {
+  site: string;
+  policy: SitePolicy;
+  clock: Clock;
+  slots: SlotSource;
+  /** Bound of sessions per thread: `take` is false when there is no room; `give` follows each one granted. */
+  room: { take(host: MxHost): boolean; give(): void };
+  dial(tls: TlsPolicy, handler: SessionHandler): Session;
+  onOpened(): void;
+  onClosed(end: SessionEnd, wasReady: boolean): void;
+}
+
+/**
+ * One MX host (host, address, port, source, TLS policy): its backlog and the sessions that pull from it.
+ *
+ * A session comes to life as: room in the thread → slot of the site → dial → ready → batches of up to `depth` jobs →
+ * idle → QUIT → slot released. The first session of a host waits for its slot and so presses those who hold one;
+ * further ones take a slot only where one is free, so that holders do not take turns at robbing each other.
+ */
+export class MxHost implements SessionOwner {
+  policy: SitePolicy;
+  depth = 1;
+  readonly backlog = new Backlog();
+  readonly clock: Clock;
+  readonly site: string;
+  readonly #deps: MxHostDeps;
+  readonly #sessions = new Set<PooledSession>();
+  /** The longest idle one first. */
+  readonly #idle: PooledSession[] = [];
+  #opening = 0;
+  #acquiring = 0;
+  /** No further session beside the present ones before this. */
+  #growAt = 0;
+  /** An opening failed while others were under way: their ends are awaited before another one. */
+  #troubled = false;
+  /** STARTTLS is offered but broken here. */
+  #plain = false;
+  /** Sessions to give up for others that wait for a slot. */
+  #owed = 0;
+  #pumping = false;
+  #closed = false;
+  #emptySince: number;
+
+  constructor(deps: MxHostDeps) {
+    this.#deps = deps;
+    this.clock = deps.clock;
+    this.site = deps.site;
+    this.policy = deps.policy;
+    this.#emptySince = deps.clock.monotonic();
+  }
+
+  get sessions(): number {
+    return this.#sessions.size;
+  }
+
+  get idle(): number {
+    return this.#idle.length;
+  }
+
+  enqueue(job: Job): void {
+    this.backlog.add(job);
+    this.pumpSoon();
+  }
+
+  /** At the end of the present turn, so that jobs which come together go out together. */
+  pumpSoon(): void {
+    if (this.#pumping) return;
+    this.#pumping = true;
+    queueMicrotask(() => {
+      this.#pumping = false;
+      this.#pump();
+    });
+  }
+
+  /** Gives one idle session back. @returns false when none is idle. */
+  giveIdle(): boolean {
+    const session = this.#idle.shift();
+    session?.quit();
+    return session !== undefined;
+  }
+
+  /** Gives one session in use back after its batch. @returns false when there is none left to give. */
+  oweOne(): boolean {
+    if (this.#owed >= this.#sessions.size - this.#opening) return false;
+    this.#owed++;
+    return true;
+  }
+
+  /**
+   * Deadlines, cancellations, idle sessions. Called every `LIMITS.smtp.sweepMs`.
+   * @returns false when nothing of this host is worth remembering any more.
+   */
+  sweep(now: number): boolean {
+    this.#prune(now);
+    for (const session of this.#sessions) session.expire(now);
+    while (this.#idle[0] && now - this.#idle[0].idleSince >= LIMITS.smtp.idleSessionMs) this.giveIdle();
+    if (this.backlog.length > 0) this.pumpSoon();
+    if (!this.isEmpty()) this.#emptySince = now;
+    return now - this.#emptySince < LIMITS.smtp.hostMemoryMs;
+  }
+
+  isEmpty(): boolean {
+    return this.backlog.length === 0 && this.#sessions.size === 0 && this.#acquiring === 0;
+  }
+
+  close(): void {
+    this.#closed = true;
+    const end = failed("connect", "cancelled", "the pool closes");
+    this.#failAll(end, false);
+    for (const session of this.#sessions) {
+      session.destroy(end);
+      this.#letGo(session, end);
+    }
+    this.#idle.length = 0;
+  }
+
+  onReady(session: PooledSession): void {
+    this.#opening--;
+    this.#settleTrouble();
+    this.#deps.onOpened();
+    this.#next(session);
+  }
+
+  onFree(session: PooledSession, trouble: boolean): void {
+    this.depth = trouble ? 1 : Math.min(this.depth + 1, this.#depthMax());
+    if (this.#owed > 0 && this.clock.monotonic() - session.openedAt >= LIMITS.smtp.slotTenureMs) {
+      this.#owed--;
+      session.spent = true;
+    }
+    if (this.#isFull() && this.backlog.forFresh > 0) session.spent = true;
+    this.#next(session);
+  }
+
+  onGone(session: PooledSession, end: SessionEnd, trouble: boolean): void {
+    const at = this.#idle.indexOf(session);
+    if (at >= 0) this.#idle.splice(at, 1);
+    if (trouble) this.depth = 1;
+    if (session.ready) {
+      this.#letGo(session, end);
+    } else {
+      this.#opening--;
+      if (this.#fallsBackToPlain(end)) {
+        this.#sessions.delete(session);
+        this.#dial();
+        return;
+      }
+      this.#letGo(session, end);
+      this.#openFailed(end, session.secure);
+    }
+    this.pumpSoon();
+  }
+
+  #next(session: PooledSession): void {
+    if (session.spent) session.quit();
+    else if (!session.dispatch()) this.#idle.push(session);
+    if (this.backlog.length > 0) this.pumpSoon();
+  }
+
+  #pump(): void {
+    if (this.#closed) return;
+    while (this.#idle.length > 0 && this.backlog.forAny > 0) {
+      const session = this.#idle.pop();
+      if (session && !session.dispatch()) this.#idle.push(session);
+    }
+    while (this.#wantsAnother() && this.#deps.room.take(this)) {
+      this.#acquire(this.#sessions.size === 0 && this.#acquiring === 0);
+    }
+    if (this.#isFull() && this.backlog.forFresh > 0) this.giveIdle();
+  }
+
+  #wantsAnother(): boolean {
+    const coming = this.#opening + this.#acquiring;
+    if (this.backlog.length <= coming * this.depth || this.#troubled || this.#isFull()) return false;
+    return this.#sessions.size === 0 || this.clock.monotonic() >= this.#growAt;
+  }
+
+  #isFull(): boolean {
+    return this.#sessions.size + this.#acquiring >= this.policy.maxConnections;
+  }
+
+  #depthMax(): number {
+    return Math.min(this.policy.pipelineDepthMax, LIMITS.smtp.pipelineDepthMax);
+  }
+
+  #acquire(press: boolean): void {
+    this.#acquiring++;
+    const since = this.clock.monotonic();
+    const waitMs = press ? LIMITS.smtp.slotWaitMs : 0;
+    this.#deps.slots.acquire(this.site, this.policy.maxConnections, waitMs).then(
+      (granted) => this.#acquired(granted, press, since),
+      () => this.#acquired(false, press, since),
+    );
+  }
+
+  #acquired(granted: boolean, press: boolean, since: number): void {
+    this.#acquiring--;
+    if (granted) {
+      this.#prune(this.clock.monotonic());
+      if (this.#closed || this.backlog.length === 0) this.#release();
+      else this.#dial();
+      return;
+    }
+    this.#deps.room.give();
+    this.#growAt = this.clock.monotonic() + LIMITS.smtp.growRetryMs;
+    if (!press || this.#sessions.size > 0) return;
+    this.#failAll(failed("connect", "no_slot", "no connection slot of the site came free"), false, since);
+    this.pumpSoon();
+  }
+
+  #release(): void {
+    this.#deps.slots.release(this.site);
+    this.#deps.room.give();
+  }
+
+  #dial(): void {
+    const tls = this.#plain ? "never" : this.policy.tls;
+    this.#opening++;
+    this.#sessions.add(new PooledSession(this, (handler) => this.#deps.dial(tls, handler)));
+  }
+
+  /** With opportunistic TLS a broken handshake costs one new connection in clear, on the same slot. */
+  #fallsBackToPlain(end: SessionEnd): boolean {
+    if (end.kind !== "failure" || end.stage !== "starttls" || end.cause === "protocol") return false;
+    if (this.policy.tls !== "opportunistic" || this.#plain || this.#closed) return false;
+    this.#plain = true;
+    return true;
+  }
+
+  /** Beside working sessions a failed opening only says that this host wants no more of them. */
+  #openFailed(end: SessionEnd, secure: boolean): void {
+    const others = this.#sessions.size - this.#opening;
+    this.#troubled = this.#opening > 0;
+    if (others > 0) this.#growAt = this.clock.monotonic() + LIMITS.smtp.growBackoffMs;
+    else if (this.#opening === 0) this.#failAll(end, secure);
+  }
+
+  #settleTrouble(): void {
+    if (!this.#troubled) return;
+    this.#troubled = this.#opening > 0;
+    this.#growAt = this.clock.monotonic() + LIMITS.smtp.growBackoffMs;
+  }
+
+  #letGo(session: PooledSession, end: SessionEnd): void {
+    this.#sessions.delete(session);
+    this.#owed = Math.min(this.#owed, this.#sessions.size);
+    this.#deps.onClosed(end, session.ready);
+    this.#release();
+  }
+
+  #prune(now: number): void {
+    let opening: PooledSession | undefined;
+    for (const session of this.#sessions) if (!session.ready) opening = session;
+    const stage = opening?.stage ?? "connect";
+    const cause = opening ? "timeout" : "no_slot";
+    this.backlog.prune((job) => {
+      if (job.cancelled()) job.settle(failed(stage, "cancelled", "cancelled while waiting"), false, now);
+      else if (job.deadlineAt <= now) job.settle(failed(stage, cause, "deadline while waiting"), false, now);
+      return job.settled;
+    });
+  }
+
+  /** Ends every waiting job, or those that came no later than `since`. */
+  #failAll(end: SessionEnd, secure: boolean, since = Number.POSITIVE_INFINITY): void {
+    const now = this.clock.monotonic();
+    this.backlog.prune((job) => {
+      if (job.startedAt <= since) job.settle(end, secure, now);
+      return job.settled;
+    });
+  }
+}

@@ -1,0 +1,238 @@
+import type { Clock, Timer } from "../core/clock.ts";
+import type { SmtpConfig } from "../core/config.ts";
+import { LIMITS } from "../core/limits.ts";
+import type { Logger } from "../core/log.ts";
+import type { SessionEnd } from "./handshake.ts";
+import { failed, Job, type JobOptions } from "./job.ts";
+import { type Mailbox, parseHeloName, parseReversePath } from "./mailbox.ts";
+import { MxHost } from "./mx-host.ts";
+import type { RcptOutcome } from "./outcome.ts";
+import type { SitePolicy } from "./policy.ts";
+import { createSession } from "./session.ts";
+import type { SlotSource } from "./slots.ts";
+import { mayDial, sourceFor } from "./target-address.ts";
+
+export interface Destination {
+  /** The site whose cap the connection counts against. */
+  site: string;
+  /** MX host name. */
+  host: string;
+  /** One address of the host, an IPv4 or IPv6 literal. */
+  address: string;
+  policy: SitePolicy;
+}
+
+export interface PoolEvent {
+  kind: "opened" | "open_failed" | "closed";
+  site: string;
+}
+
+export interface PoolStats {
+  hosts: number;
+  /** Open, being opened or waiting for a slot. */
+  sessions: number;
+  idle: number;
+  /** Jobs that wait for a session. */
+  waiting: number;
+  /** Jobs without an outcome, those that wait included. */
+  jobs: number;
+}
+
+/** SMTP sessions of one thread, shared by all that ask about recipients of the same MX host. */
+export interface SmtpPool {
+  /** Asks `destination` about `mailbox` in a transaction of its own. Never rejects; ends by `deadlineAt` at the latest. */
+  rcpt(destination: Destination, mailbox: Mailbox, options: JobOptions): Promise<RcptOutcome>;
+  /** Refuses new jobs, lets the present ones end, closes the sessions with QUIT. */
+  drain(): Promise<void>;
+  /** Drops every session; what was under way ends as `cancelled`. */
+  close(): void;
+  stats(): PoolStats;
+}
+
+export interface SmtpPoolDeps {
+  config: SmtpConfig;
+  slots: SlotSource;
+  clock: Clock;
+  log: Logger;
+  onEvent?: (event: PoolEvent) => void;
+}
+
+class HostPool implements SmtpPool {
+  readonly #deps: SmtpPoolDeps;
+  readonly #heloName;
+  readonly #mailFrom;
+  readonly #hosts = new Map<string, MxHost>();
+  readonly #sites = new Map<string, Set<MxHost>>();
+  /** Hosts that found no room for a session, in order. */
+  readonly #starved = new Set<MxHost>();
+  #sessions = 0;
+  #jobs = 0;
+  #sweeper: Timer | null = null;
+  #draining = false;
+  #drained: (() => void)[] = [];
+
+  constructor(deps: SmtpPoolDeps) {
+    const heloName = parseHeloName(deps.config.heloName);
+    const mailFrom = parseReversePath(deps.config.mailFrom);
+    if (heloName === null || mailFrom === null) throw new Error("HELO name or MAIL FROM may not be sent");
+    this.#deps = deps;
+    this.#heloName = heloName;
+    this.#mailFrom = mailFrom;
+    deps.slots.onWanted((site) => this.#giveBack(site));
+  }
+
+  rcpt(destination: Destination, mailbox: Mailbox, options: JobOptions): Promise<RcptOutcome> {
+    return new Promise((resolve) => {
+      const now = this.#deps.clock.monotonic();
+      this.#jobs++;
+      const settle = (outcome: RcptOutcome) => {
+        this.#jobs--;
+        resolve(outcome);
+        if (this.#draining) this.#checkDrained();
+      };
+      const job = new Job(mailbox, destination, options, now, settle);
+      const host = this.#admit(destination);
+      if (host instanceof MxHost) host.enqueue(job);
+      else job.settle(host, false, now);
+    });
+  }
+
+  drain(): Promise<void> {
+    this.#draining = true;
+    return new Promise((resolve) => {
+      this.#drained.push(resolve);
+      this.#checkDrained();
+    });
+  }
+
+  close(): void {
+    this.#draining = true;
+    this.#sweeper?.cancel();
+    this.#sweeper = null;
+    for (const host of this.#hosts.values()) host.close();
+    this.#hosts.clear();
+    this.#sites.clear();
+    this.#starved.clear();
+    this.#checkDrained();
+  }
+
+  stats(): PoolStats {
+    let idle = 0;
+    let waiting = 0;
+    for (const host of this.#hosts.values()) {
+      idle += host.idle;
+      waiting += host.backlog.length;
+    }
+    return { hosts: this.#hosts.size, sessions: this.#sessions, idle, waiting, jobs: this.#jobs };
+  }
+
+  /** The host to queue at, or why there is none. */
+  #admit(destination: Destination): MxHost | SessionEnd {
+    const { config } = this.#deps;
+    if (this.#draining) return failed("connect", "cancelled", "the pool closes");
+    if (!mayDial(destination.address, config.probePrivateAddresses))
+      return failed("connect", "private_address", "not a public address");
+    const source = sourceFor(destination.site, destination.address, config.sourceAddresses);
+    if (source === undefined) return failed("connect", "unreachable", "no source address of this family");
+    const { site, host: name, address, policy } = destination;
+    const key = `${site} ${name} ${address} ${config.port} ${source} ${policy.tls}`;
+    const host = this.#hosts.get(key) ?? this.#addHost(key, destination, source);
+    if (host === null) return failed("connect", "no_slot", "too many MX hosts at once");
+    if (host.backlog.length >= LIMITS.smtp.waitersPerHost)
+      return failed("connect", "no_slot", "too many wait for this MX host");
+    host.policy = policy;
+    return host;
+  }
+
+  #addHost(key: string, destination: Destination, localAddress: string | null): MxHost | null {
+    if (this.#hosts.size >= LIMITS.smtp.hosts) this.#dropEmpty();
+    if (this.#hosts.size >= LIMITS.smtp.hosts) return null;
+    const { site, host: name, address, policy } = destination;
+    const { clock, slots, config } = this.#deps;
+    const target = { host: name, address, port: config.port, localAddress };
+    const host = new MxHost({
+      site,
+      policy,
+      clock,
+      slots,
+      room: { take: (wanting) => this.#takeRoom(wanting), give: () => this.#giveRoom() },
+      dial: (tls, handler) =>
+        createSession({ target, tls, heloName: this.#heloName, mailFrom: this.#mailFrom, clock }, handler),
+      onOpened: () => this.#deps.onEvent?.({ kind: "opened", site }),
+      onClosed: (end, wasReady) => this.#sessionClosed(site, end, wasReady),
+    });
+    this.#hosts.set(key, host);
+    const ofSite = this.#sites.get(site) ?? new Set();
+    this.#sites.set(site, ofSite.add(host));
+    this.#sweeper ??= clock.after(LIMITS.smtp.sweepMs, () => this.#sweep());
+    return host;
+  }
+
+  #sessionClosed(site: string, end: SessionEnd, wasReady: boolean): void {
+    const { log, onEvent } = this.#deps;
+    const why = end.kind === "reply" ? { code: end.reply.code } : { cause: end.cause, detail: end.detail };
+    log.debug({ site, stage: end.stage, ...why }, wasReady ? "session closed" : "session not opened");
+    onEvent?.({ kind: wasReady ? "closed" : "open_failed", site });
+  }
+
+  /** Somebody waits for a slot of `site`: an idle session goes at once, else one in use after its batch. */
+  #giveBack(site: string): void {
+    const hosts = this.#sites.get(site);
+    if (!hosts) return;
+    for (const host of hosts) if (host.giveIdle()) return;
+    for (const host of hosts) if (host.oweOne()) return;
+  }
+
+  #takeRoom(host: MxHost): boolean {
+    if (this.#sessions < LIMITS.smtp.sessionsPerThread) {
+      this.#sessions++;
+      return true;
+    }
+    this.#starved.add(host);
+    for (const other of this.#hosts.values()) if (other.giveIdle()) break;
+    return false;
+  }
+
+  #giveRoom(): void {
+    this.#sessions--;
+    if (this.#draining) this.#checkDrained();
+    const [first] = this.#starved;
+    if (!first) return;
+    this.#starved.delete(first);
+    first.pumpSoon();
+  }
+
+  #sweep(): void {
+    const now = this.#deps.clock.monotonic();
+    for (const [key, host] of this.#hosts) if (!host.sweep(now)) this.#drop(key, host);
+    this.#sweeper =
+      this.#hosts.size > 0 ? this.#deps.clock.after(LIMITS.smtp.sweepMs, () => this.#sweep()) : null;
+    if (this.#draining) this.#checkDrained();
+  }
+
+  #dropEmpty(): void {
+    for (const [key, host] of this.#hosts) if (host.isEmpty()) this.#drop(key, host);
+  }
+
+  #drop(key: string, host: MxHost): void {
+    this.#hosts.delete(key);
+    this.#starved.delete(host);
+    const ofSite = this.#sites.get(host.site);
+    ofSite?.delete(host);
+    if (ofSite?.size === 0) this.#sites.delete(host.site);
+  }
+
+  #checkDrained(): void {
+    if (this.#jobs > 0) return;
+    for (const host of this.#hosts.values()) while (host.giveIdle());
+    if (this.#sessions > 0) return;
+    for (const resolve of this.#drained.splice(0)) resolve();
+    this.#sweeper?.cancel();
+    this.#sweeper = null;
+  }
+}
+
+/** @throws when HELO name or MAIL FROM of the configuration may not be sent. */
+export function createSmtpPool(deps: SmtpPoolDeps): SmtpPool {
+  return new HostPool(deps);
+}

@@ -1,0 +1,243 @@
+import type { Clock } from "../core/clock.ts";
+import { LIMITS } from "../core/limits.ts";
+import { Batch, type Transaction, type TransactionEnd } from "./batch.ts";
+import { QUIT } from "./command.ts";
+import { type Closure, type ConnectionTarget, createConnection } from "./connection.ts";
+import { createDeadline } from "./deadline.ts";
+import { type Capabilities, Handshake, type HandshakeStep, type SessionEnd } from "./handshake.ts";
+import type { HeloName, ReversePath } from "./mailbox.ts";
+import type { Stage } from "./outcome.ts";
+import type { TlsPolicy } from "./policy.ts";
+import { createReplyParser, type Reply } from "./reply.ts";
+
+export interface SessionOptions {
+  target: ConnectionTarget;
+  tls: TlsPolicy;
+  heloName: HeloName;
+  mailFrom: ReversePath;
+  clock: Clock;
+}
+
+export interface SessionHandler {
+  /** The handshake is through: `run` may be called. */
+  onReady(): void;
+  /** All of a batch is answered, in order; `run` may be called again. */
+  onBatch(ends: readonly TransactionEnd[]): void;
+  /**
+   * Once, when the connection is gone. `end` says why; `unfinished` are the ends of the batch that was under way,
+   * empty when there was none. Not called after `destroy`.
+   */
+  onClosed(end: SessionEnd, unfinished: readonly TransactionEnd[]): void;
+}
+
+/** One SMTP connection. Every stage has its timeout of `LIMITS.smtp`; a batch at a time. */
+export interface Session {
+  readonly capabilities: Capabilities;
+  readonly secure: boolean;
+  /** Where the dialogue stands; `mail` when idle. */
+  readonly stage: Stage;
+  /** At least one transaction; more than one only where PIPELINING is offered. Only when ready and idle. */
+  run(transactions: readonly Transaction[]): void;
+  /** QUIT, then closed by the peer or after `LIMITS.smtp.quitTimeoutMs`. Only when ready and idle. */
+  quit(): void;
+  /** Gone at once, without a word or a call back. */
+  destroy(): void;
+}
+
+type Phase =
+  | "connecting"
+  | "handshake"
+  | "securing"
+  | "ready"
+  | "idle"
+  | "batch"
+  | "verified"
+  | "quitting"
+  | "over";
+
+const failure = (stage: Stage, cause: "timeout" | "protocol", detail: string): SessionEnd => ({
+  kind: "failure",
+  stage,
+  cause,
+  detail,
+});
+
+const FAULTS = { protocol: "not an SMTP reply", reply_too_long: "reply over the bounds" } as const;
+
+class SocketSession implements Session {
+  readonly #options: SessionOptions;
+  readonly #handler: SessionHandler;
+  readonly #handshake: Handshake;
+  readonly #replies = createReplyParser();
+  readonly #deadline;
+  readonly #connection;
+  #phase: Phase = "connecting";
+  #batch: Batch | null = null;
+  /** A command was written since the present chunk came: whatever else is in it cannot be the answer. */
+  #asked = false;
+  secure = false;
+
+  constructor(options: SessionOptions, handler: SessionHandler) {
+    this.#options = options;
+    this.#handler = handler;
+    this.#handshake = new Handshake(options.heloName, options.tls);
+    this.#deadline = createDeadline(options.clock, () => this.#expired());
+    this.#deadline.arm(LIMITS.smtp.connectTimeoutMs);
+    this.#connection = createConnection(options.target, {
+      onConnect: () => this.#connected(),
+      onData: (chunk) => this.#read(chunk),
+      onSecure: () => this.#secured(),
+      onClose: (closure) => this.#closed(closure),
+    });
+  }
+
+  get capabilities(): Capabilities {
+    return this.#handshake.capabilities;
+  }
+
+  get stage(): Stage {
+    if (this.#phase === "connecting") return "connect";
+    if (this.#phase === "handshake" || this.#phase === "securing" || this.#phase === "ready")
+      return this.#handshake.stage;
+    return this.#batch?.stage ?? "mail";
+  }
+
+  run(transactions: readonly Transaction[]): void {
+    this.#batch = new Batch(transactions, this.#options.mailFrom, this.capabilities.pipelining);
+    this.#phase = "batch";
+    this.#writeNext(this.#batch);
+  }
+
+  quit(): void {
+    this.#phase = "quitting";
+    this.#deadline.arm(LIMITS.smtp.quitTimeoutMs);
+    this.#connection.write(QUIT, "latin1");
+    this.#connection.end();
+  }
+
+  destroy(): void {
+    this.#phase = "over";
+    this.#deadline.cancel();
+    this.#connection.destroy();
+  }
+
+  #writeNext(batch: Batch): void {
+    this.#asked = true;
+    this.#deadline.arm(LIMITS.smtp.commandTimeoutMs);
+    this.#connection.write(batch.next, batch.utf8 ? "utf8" : "latin1");
+  }
+
+  #connected(): void {
+    this.#phase = "handshake";
+    this.#deadline.arm(LIMITS.smtp.greetingTimeoutMs);
+  }
+
+  #secured(): void {
+    this.secure = true;
+    this.#phase = "handshake";
+    this.#follow(this.#handshake.secured());
+  }
+
+  /** One chunk of replies; what is left over when nothing is outstanding any more was never asked for. */
+  #read(chunk: Buffer): void {
+    if (this.#phase === "quitting" || this.#phase === "over") return;
+    this.#asked = false;
+    const fault = this.#replies.push(chunk, (reply) => this.#accept(reply));
+    if (this.#isOver()) return;
+    if (fault !== null)
+      this.#finish({ kind: "failure", stage: this.stage, cause: fault, detail: FAULTS[fault] });
+    else if (this.#phase === "securing") this.#replies.reset();
+    else if (this.#replies.pending && (this.#asked || !this.#awaitsReply()))
+      this.#finish(failure(this.stage, "protocol", "unsolicited bytes"));
+    else if (this.#phase === "ready") this.#becomeReady();
+    else if (this.#phase === "verified") this.#deliver();
+  }
+
+  /** @returns whether to read on in this chunk. */
+  #accept(reply: Reply): boolean {
+    if (this.#asked) this.#unsolicited(reply);
+    else if (this.#phase === "handshake") this.#follow(this.#handshake.accept(reply));
+    else if (this.#phase === "batch" && this.#batch) this.#advance(this.#batch, reply);
+    else this.#unsolicited(reply);
+    return this.#phase !== "over" && this.#phase !== "securing";
+  }
+
+  #follow(step: HandshakeStep): void {
+    switch (step.do) {
+      case "end":
+        this.#finish(step.end);
+        break;
+      case "starttls":
+        // Plain bytes behind the 220 are discarded: they would pass for replies under TLS (command injection).
+        this.#phase = "securing";
+        this.#deadline.arm(LIMITS.smtp.tlsTimeoutMs);
+        this.#connection.startTls();
+        break;
+      case "write":
+        this.#asked = true;
+        this.#deadline.arm(LIMITS.smtp.commandTimeoutMs);
+        this.#connection.write(step.text, "latin1");
+        break;
+      case "ready":
+        this.#phase = "ready";
+    }
+  }
+
+  #becomeReady(): void {
+    this.#phase = "idle";
+    this.#deadline.rest();
+    this.#handler.onReady();
+  }
+
+  #advance(batch: Batch, reply: Reply): void {
+    const step = batch.accept(reply);
+    if (step === "await") this.#deadline.arm(LIMITS.smtp.commandTimeoutMs);
+    else if (step === "write") this.#writeNext(batch);
+    else if (step === "done") this.#phase = "verified";
+    else if (step === "closing") this.#finish({ kind: "reply", stage: batch.stage, reply });
+    else this.#finish(failure(batch.stage, "protocol", `${reply.code} out of step`));
+  }
+
+  /** A reply that nothing asked for: 421 is the server's right at any time (RFC 5321 §3.8). */
+  #unsolicited(reply: Reply): void {
+    const stage = this.#phase === "handshake" ? this.#handshake.stage : "mail";
+    if (reply.code === 421) this.#finish({ kind: "reply", stage, reply });
+    else this.#finish(failure(this.stage, "protocol", `unsolicited ${reply.code}`));
+  }
+
+  #deliver(): void {
+    const ends = this.#batch?.ends ?? [];
+    this.#batch = null;
+    this.#phase = "idle";
+    this.#deadline.rest();
+    this.#handler.onBatch(ends);
+  }
+
+  #expired(): void {
+    this.#finish(failure(this.stage, "timeout", `no answer at stage ${this.stage}`));
+  }
+
+  #closed(closure: Closure): void {
+    this.#finish({ kind: "failure", stage: this.stage, cause: closure.cause, detail: closure.detail });
+  }
+
+  #finish(end: SessionEnd): void {
+    const batch = this.#batch;
+    this.#batch = null;
+    this.destroy();
+    this.#handler.onClosed(end, batch ? batch.abandon(end) : []);
+  }
+
+  #awaitsReply(): boolean {
+    return this.#phase === "handshake" || this.#phase === "batch";
+  }
+
+  #isOver(): boolean {
+    return this.#phase === "over";
+  }
+}
+
+/** Dials at once; `handler` hears of everything, never before this returns. */
+export function createSession(options: SessionOptions, handler: SessionHandler): Session {
+  return new SocketSession(options, handler);
+}
