@@ -7,7 +7,7 @@ import { startOf } from "../processes.mjs";
 export interface Guard {
   readonly pid: number;
   /** Environment that marks every process of this run, so that the guard finds those nobody told it of. */
-  readonly env: Record<string, string>;
+  readonly env: { RCPT_RUN: string };
   /** Ends process `pid` by `signal`, and by SIGKILL after `graceMs`, once this launcher is done or dead. */
   hold(pid: number, signal: NodeJS.Signals, graceMs: number): void;
   /** Removes a folder or file at the end. */

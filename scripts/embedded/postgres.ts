@@ -123,7 +123,6 @@ export async function startPostgres(options: EmbeddedOptions): Promise<EmbeddedP
 
   return withFreePort(async (port) => {
     const service = startService({
-      name: "PostgreSQL",
       command: binaries.postgres,
       args: serverArguments(data, port, options.throwaway),
       env: ENV,

@@ -24,6 +24,8 @@ const READY_WITHIN_MS = 60_000;
 const STOP_GRACE_MS = 10_000;
 /** Room for caches. Streams have no TTL and are never evicted; past this, writes of new work are refused. */
 const MAX_MEMORY = "512mb";
+/** Each test file gets one to itself. */
+const DATABASES = 4_096;
 
 function onPath(): Program | null {
   for (const folder of (process.env.PATH ?? "").split(delimiter)) {
@@ -107,6 +109,7 @@ function configuration(port: number, password: string, folder: string): string {
     `requirepass ${password}`,
     `dir ${JSON.stringify(folder)}`,
     "daemonize no",
+    `databases ${DATABASES}`,
     "appendonly yes",
     "appendfsync everysec",
     'save ""',
@@ -146,7 +149,6 @@ export async function startRedis(options: EmbeddedOptions & { cacheDir: string }
   const password = randomBytes(24).toString("base64url");
   return withFreePort(async (port) => {
     const service = startService({
-      name: "Redis",
       command: binary,
       args: ["-"],
       env,

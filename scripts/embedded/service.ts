@@ -13,7 +13,6 @@ export interface ServiceProcess {
 }
 
 export interface ServiceSpec {
-  name: string;
   command: string;
   args: string[];
   env: Record<string, string | undefined>;

@@ -1,0 +1,106 @@
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { type ObjectInfo, readBytes, readInfo, type Staged, seal } from "./object-file.ts";
+
+export interface ListQuery {
+  prefix: string;
+  delimiter: string;
+  /** Keys and common prefixes up to and including this one were given before. */
+  after: string;
+  max: number;
+}
+
+export interface Listing {
+  objects: ObjectInfo[];
+  commonPrefixes: string[];
+  /** Where the next page goes on; null when this is the last. */
+  next: string | null;
+}
+
+/** S3 lists keys in the order of their UTF-8 bytes. */
+function compareKeys(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
+
+/**
+ * One bucket: a file per object under the hash of its key, and in memory an index of all keys in order. A change is
+ * one rename and one change of the index in the same turn, hence atomic for every request.
+ */
+export class Bucket {
+  private readonly folder: string;
+  private readonly objects = new Map<string, ObjectInfo>();
+  private readonly keys: string[] = [];
+
+  constructor(folder: string) {
+    this.folder = folder;
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+      if (entry.isFile()) this.index(readInfo(join(entry.parentPath, entry.name)));
+    }
+  }
+
+  get(key: string): ObjectInfo | undefined {
+    return this.objects.get(key);
+  }
+
+  read(info: ObjectInfo, start: number, end: number) {
+    return readBytes(this.pathOf(info.key), start, end);
+  }
+
+  /** Makes the staged file the object, replacing what was there. */
+  commit(staged: Staged, info: ObjectInfo): void {
+    seal(staged, info);
+    const path = this.pathOf(info.key);
+    mkdirSync(join(path, ".."), { recursive: true });
+    renameSync(staged.path, path);
+    this.index(info);
+  }
+
+  delete(key: string): void {
+    if (!this.objects.delete(key)) return;
+    rmSync(this.pathOf(key), { force: true });
+    this.keys.splice(this.position(key), 1);
+  }
+
+  list({ prefix, delimiter, after, max }: ListQuery): Listing {
+    const page: Listing = { objects: [], commonPrefixes: [], next: null };
+    let last = after;
+    for (let i = this.position(compareKeys(after, prefix) > 0 ? after : prefix); i < this.keys.length; i++) {
+      const key = this.keys[i] ?? "";
+      if (!key.startsWith(prefix)) break;
+      const cut = delimiter === "" ? -1 : key.indexOf(delimiter, prefix.length);
+      const common = cut === -1 ? null : key.slice(0, cut + delimiter.length);
+      if (key === after || (common !== null && (common === last || common === after))) continue;
+      if (page.objects.length + page.commonPrefixes.length >= max)
+        return { ...page, next: max === 0 ? null : last };
+      const info = this.objects.get(key);
+      if (common !== null) page.commonPrefixes.push(common);
+      else if (info) page.objects.push(info);
+      last = common ?? key;
+    }
+    return page;
+  }
+
+  private pathOf(key: string): string {
+    const hash = createHash("sha256").update(key).digest("hex");
+    return join(this.folder, hash.slice(0, 2), hash);
+  }
+
+  /** Index of the first key that is not before `key`. */
+  private position(key: string): number {
+    let low = 0;
+    let high = this.keys.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (compareKeys(this.keys[middle] ?? "", key) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  private index(info: ObjectInfo): void {
+    if (!this.objects.has(info.key)) this.keys.splice(this.position(info.key), 0, info.key);
+    this.objects.set(info.key, info);
+  }
+}

@@ -1,0 +1,173 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { pipeline } from "node:stream/promises";
+import { readBody, readText } from "./body.ts";
+import type { Bucket } from "./bucket.ts";
+import { invalid, noSuchKey, S3Error } from "./error.ts";
+import type { Multipart } from "./multipart.ts";
+import { type ObjectInfo, stage } from "./object-file.ts";
+import { document, parseComplete, partEntry } from "./xml.ts";
+
+/** One request on one key. */
+export interface ObjectRequest {
+  req: IncomingMessage;
+  res: ServerResponse;
+  query: URLSearchParams;
+  payloadHash: string;
+  bucketName: string;
+  bucket: Bucket;
+  key: string;
+  uploads: Multipart;
+  /** Folder of unfinished files. */
+  stagingFolder: string;
+}
+
+const XML_MAX_BYTES = 2 * 1024 ** 2;
+const KEPT_HEADERS = ["cache-control", "content-disposition", "content-encoding", "content-language"];
+
+export function sendXml(res: ServerResponse, xml: string): void {
+  res.writeHead(200, { "content-type": "application/xml", "content-length": Buffer.byteLength(xml) });
+  res.end(xml);
+}
+
+function describe(req: IncomingMessage): Pick<ObjectInfo, "contentType" | "headers"> {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(req.headers)) {
+    if (typeof value !== "string") continue;
+    // The framing of the request is no property of the object.
+    const kept = name === "content-encoding" ? value.replace(/\s*aws-chunked\s*,?\s*/g, "") : value;
+    if ((name.startsWith("x-amz-meta-") || KEPT_HEADERS.includes(name)) && kept !== "") headers[name] = kept;
+  }
+  return { contentType: req.headers["content-type"] ?? "application/octet-stream", headers };
+}
+
+/** Conditional writes; asked at the moment of the commit, so that of two rivals one wins. */
+function checkWriteCondition(req: IncomingMessage, existing: ObjectInfo | undefined): void {
+  const failed = () =>
+    new S3Error(412, "PreconditionFailed", "At least one of the pre-conditions you specified did not hold");
+  if (req.headers["if-none-match"] === "*" && existing) throw failed();
+  const wanted = req.headers["if-match"];
+  if (wanted === undefined) return;
+  if (!existing) throw noSuchKey();
+  if (wanted.replaceAll('"', "") !== existing.etag) throw failed();
+}
+
+export async function putObject(r: ObjectRequest): Promise<void> {
+  const staged = await stage(r.stagingFolder, readBody(r.req, r.payloadHash));
+  checkWriteCondition(r.req, r.bucket.get(r.key));
+  const { size, md5, crc32 } = staged;
+  const info = { key: r.key, size, etag: md5, crc32, modifiedMs: Date.now(), ...describe(r.req) };
+  r.bucket.commit(staged, info);
+  r.res.writeHead(200, { etag: `"${md5}"`, "x-amz-checksum-crc32": crc32, "content-length": 0 }).end();
+}
+
+/** First and last byte of a single range; null when there is none to serve but the whole. */
+function rangeOf(header: string | undefined, size: number): { start: number; end: number } | null {
+  const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? "");
+  if (!match || (match[1] === "" && match[2] === "")) return null;
+  const start = match[1] === "" ? Math.max(0, size - Number(match[2])) : Number(match[1]);
+  const end = match[1] === "" || match[2] === "" ? size - 1 : Math.min(Number(match[2]), size - 1);
+  if (start >= size || start > end)
+    throw new S3Error(416, "InvalidRange", "The requested range is not satisfiable");
+  return { start, end };
+}
+
+/** Headers that a (presigned) request asks to be answered with, e.g. `response-content-disposition`. */
+function overrides(query: URLSearchParams): Record<string, string> {
+  const asked = [
+    "cache-control",
+    "content-disposition",
+    "content-encoding",
+    "content-language",
+    "content-type",
+  ];
+  return Object.fromEntries(
+    asked.flatMap((name) => {
+      const value = query.get(`response-${name}`);
+      return value === null || /[\r\n]/.test(value) ? [] : [[name, value]];
+    }),
+  );
+}
+
+export async function getObject({ req, res, query, bucket, key }: ObjectRequest): Promise<void> {
+  const info = bucket.get(key);
+  if (!info) throw noSuchKey();
+  const common = {
+    etag: `"${info.etag}"`,
+    "last-modified": new Date(info.modifiedMs).toUTCString(),
+    "accept-ranges": "bytes",
+    "content-type": info.contentType,
+    ...info.headers,
+    ...overrides(query),
+  };
+  if (req.headers["if-none-match"]?.replaceAll('"', "") === info.etag)
+    return void res.writeHead(304, common).end();
+  const range = rangeOf(req.headers.range, info.size);
+  const { start, end } = range ?? { start: 0, end: info.size - 1 };
+  res.writeHead(range ? 206 : 200, {
+    ...common,
+    "content-length": end - start + 1,
+    ...(range ? { "content-range": `bytes ${start}-${end}/${info.size}` } : {}),
+    ...(!range && info.crc32 !== null ? { "x-amz-checksum-crc32": info.crc32 } : {}),
+  });
+  if (req.method === "HEAD") return void res.end();
+  await pipeline(bucket.read(info, start, end), res);
+}
+
+export function deleteObject({ res, bucket, key }: ObjectRequest): void {
+  bucket.delete(key);
+  res.writeHead(204).end();
+}
+
+export function createUpload(r: ObjectRequest): void {
+  const id = r.uploads.create({ bucket: r.bucketName, key: r.key, ...describe(r.req) });
+  const body = { Bucket: r.bucketName, Key: r.key, UploadId: id };
+  sendXml(r.res, document("InitiateMultipartUploadResult", body));
+}
+
+function uploadId(r: ObjectRequest): string {
+  const id = r.query.get("uploadId") ?? "";
+  r.uploads.get(id, r.bucketName, r.key);
+  return id;
+}
+
+export async function putPart(r: ObjectRequest): Promise<void> {
+  const id = uploadId(r);
+  const staged = await stage(r.stagingFolder, readBody(r.req, r.payloadHash));
+  r.uploads.addPart(id, Number(r.query.get("partNumber")), staged);
+  const headers = { etag: `"${staged.md5}"`, "x-amz-checksum-crc32": staged.crc32, "content-length": 0 };
+  r.res.writeHead(200, headers).end();
+}
+
+export function listParts(r: ObjectRequest): void {
+  const id = uploadId(r);
+  const body = { Bucket: r.bucketName, Key: r.key, UploadId: id, IsTruncated: false };
+  sendXml(r.res, document("ListPartsResult", { ...body, Part: r.uploads.parts(id).map(partEntry) }));
+}
+
+export function abortUpload(r: ObjectRequest): void {
+  r.uploads.remove(uploadId(r));
+  r.res.writeHead(204).end();
+}
+
+export async function completeUpload(r: ObjectRequest): Promise<void> {
+  const id = uploadId(r);
+  const { contentType, headers } = r.uploads.get(id, r.bucketName, r.key);
+  const named = parseComplete(await readText(r.req, r.payloadHash, XML_MAX_BYTES));
+  if (named.some(({ number }) => !Number.isInteger(number))) throw invalid("A part has no number.");
+  const { bytes, etag } = r.uploads.assemble(id, named);
+  const staged = await stage(r.stagingFolder, bytes);
+  checkWriteCondition(r.req, r.bucket.get(r.key));
+  const info = {
+    key: r.key,
+    size: staged.size,
+    etag,
+    crc32: null,
+    modifiedMs: Date.now(),
+    contentType,
+    headers,
+  };
+  r.bucket.commit(staged, info);
+  r.uploads.remove(id);
+  const body = { Location: `/${r.bucketName}/${r.key}`, Bucket: r.bucketName, Key: r.key, ETag: `"${etag}"` };
+  sendXml(r.res, document("CompleteMultipartUploadResult", body));
+}

@@ -1,0 +1,149 @@
+// node scripts/run.mjs start|test|demo|mta|bench|bootstrap [args]
+//
+// The way into every command. Plain JavaScript without dependencies: it runs before anything is installed, installs
+// what is missing, then hands over to the command in the same terminal. It passes signals on, ends with the exit
+// code of the command, and stops it when the npm that started it is gone.
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { commandOf, parentOf, startOf } from "./processes.mjs";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const VERBS = ["start", "test", "demo", "mta", "bench", "bootstrap"];
+const NODE_MIN = [20, 19];
+const PARENT_POLL_MS = 500;
+const STOP_WITHIN_MS = 75_000;
+const OUTPUT_MAX = 20_000;
+
+// Not on standard output: that belongs to the command (`bootstrap --json`).
+const say = (line) => process.stderr.write(`${line}\n`);
+
+function fail(line) {
+  say(`rcpt: ${line}`);
+  process.exit(1);
+}
+
+function checkNode() {
+  const [major, minor] = process.versions.node.split(".").map(Number);
+  if (major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1]))
+    fail(`Node.js ${NODE_MIN.join(".")} or newer is needed, this is ${process.versions.node}`);
+}
+
+/** True when everything in package-lock.json is in node_modules, in the same version, by npm's own record. */
+function isInstalled() {
+  const record = join(ROOT, "node_modules/.package-lock.json");
+  if (!existsSync(record)) return false;
+  const wanted = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")).packages;
+  const found = JSON.parse(readFileSync(record, "utf8")).packages;
+  return Object.entries(wanted).every(([path, entry]) => {
+    if (path === "") return true;
+    // Optional packages are those of other platforms.
+    if (found[path] === undefined) return entry.optional === true || entry.devOptional === true;
+    return found[path].integrity === entry.integrity && existsSync(join(ROOT, path, "package.json"));
+  });
+}
+
+/** The watch on whoever started us: npm, through the shell it may have put in between. */
+function watchParents(stop) {
+  const watched = [process.ppid];
+  if (/^(\S*\/)?(sh|ash|bash|dash|zsh) -c /.test(commandOf(process.ppid)))
+    watched.push(parentOf(process.ppid));
+  const starts = watched.map((pid) => (pid === null ? null : startOf(pid)));
+  const timer = setInterval(() => {
+    const alive = watched.every((pid, i) => starts[i] === null || startOf(pid) === starts[i]);
+    if (alive && process.ppid === watched[0]) return;
+    clearInterval(timer);
+    stop();
+  }, PARENT_POLL_MS);
+  timer.unref();
+}
+
+/** Runs a child to its end, passing signals on. Resolves to its exit code, or to the signal that ended it. */
+function runToEnd(command, args, options) {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { cwd: ROOT, ...options });
+    options.onChild?.(child);
+    const signals = ["SIGINT", "SIGTERM"];
+    const passOn = (signal) => child.kill(signal);
+    for (const signal of signals) process.on(signal, passOn);
+    const end = (how) => {
+      for (const signal of signals) process.off(signal, passOn);
+      resolve(how);
+    };
+    child.once("error", (error) => {
+      say(`rcpt: cannot run ${command}: ${error.message}`);
+      end(1);
+    });
+    child.once("close", (code, signal) => end(signal ?? code));
+  });
+}
+
+let current = null;
+watchParents(() => {
+  current?.kill("SIGTERM");
+  setTimeout(() => {
+    current?.kill("SIGKILL");
+    process.exit(1);
+  }, STOP_WITHIN_MS).unref();
+});
+
+async function install() {
+  say("rcpt: installing the packages of package-lock.json (npm ci)");
+  const npm = process.env.npm_execpath?.endsWith(".js")
+    ? [process.execPath, process.env.npm_execpath]
+    : [process.platform === "win32" ? "npm.cmd" : "npm"];
+  let output = "";
+  const keep = (chunk) => {
+    output = (output + chunk).slice(-OUTPUT_MAX);
+  };
+  const args = ["ci", "--include=dev", "--include=optional", "--no-audit", "--no-fund", "--loglevel=error"];
+  const outcome = await runToEnd(npm[0], [...npm.slice(1), ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+    onChild(child) {
+      current = child;
+      child.stdout.on("data", keep);
+      child.stderr.on("data", keep);
+    },
+  });
+  if (outcome === 0) return;
+  // Which registry is used is this machine's affair.
+  say(output.replaceAll(/https?:\/\/[^\s"']+/g, "<registry>").trim());
+  finish(outcome, "npm ci failed");
+}
+
+function finish(outcome, why) {
+  if (outcome !== 0 && why) say(`rcpt: ${why}`);
+  if (typeof outcome === "string") process.kill(process.pid, outcome);
+  else process.exit(outcome);
+}
+
+/** Settings of the embedded services of a running `npm start`, for a command that has none of its own. */
+function useRunningServices() {
+  if (process.env.DATABASE_URL || process.env.DATABASE_URL_FILE) return;
+  const file = join(ROOT, ".rcpt/env");
+  if (!existsSync(file)) fail("DATABASE_URL is not set, and no `npm start` is running here");
+  process.loadEnvFile(file);
+}
+
+async function main() {
+  const [verb, ...args] = process.argv.slice(2);
+  if (!VERBS.includes(verb)) fail(`usage: node scripts/run.mjs ${VERBS.join("|")} [args]`);
+  checkNode();
+  const compiled = join(ROOT, "dist/src/main.js");
+  const isImage = verb === "bootstrap" && existsSync(compiled) && !existsSync(join(ROOT, "node_modules/tsx"));
+  if (!isImage && !isInstalled()) await install();
+  if (verb === "bootstrap") useRunningServices();
+  const leash = new URL("./leash.mjs", import.meta.url).href;
+  const entry = verb === "bootstrap" ? ["src/main.ts", "bootstrap"] : [`scripts/${verb}.ts`];
+  const program = isImage ? [compiled, "bootstrap"] : ["--import", "tsx", ...entry];
+  const outcome = await runToEnd(process.execPath, ["--import", leash, ...program, ...args], {
+    stdio: ["inherit", "inherit", "inherit", "ipc"],
+    onChild(child) {
+      current = child;
+    },
+  });
+  finish(outcome);
+}
+
+await main();

@@ -1,0 +1,83 @@
+// npm test [-- PATH...]: runs the test files under the paths (default: all) against one set of embedded services.
+import { chmodSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { SETTING_NAMES } from "../src/core/config.ts";
+import { type Guard, startGuard } from "./embedded/guard.ts";
+import { SERVICES, startStack } from "./embedded/stack.ts";
+import { commandOf, markedWith, parentOf } from "./processes.mjs";
+import { collectTestFiles } from "./test/files.ts";
+import { runTestFiles } from "./test/runner.ts";
+
+const ROOT = resolve(import.meta.dirname, "..");
+const LEFTOVER_GRACE_MS = 3_000;
+
+/** The services, in a folder that goes when the run ends, announced to test files by RCPT_TEST_* variables. */
+async function startServices(guard: Guard): Promise<void> {
+  const dir = mkdtempSync(join(tmpdir(), "rcpt-test-"));
+  guard.removeAtEnd(dir);
+  chmodSync(dir, 0o711);
+  const stack = await startStack({
+    dir,
+    cacheDir: join(ROOT, ".rcpt/cache"),
+    wanted: SERVICES,
+    throwaway: true,
+    guard,
+    say: console.log,
+  });
+  Object.assign(process.env, {
+    RCPT_TEST_DATABASE_URL: stack.postgres?.url,
+    RCPT_TEST_REDIS_URL: stack.redis?.url,
+    RCPT_TEST_S3_ENDPOINT: stack.objects?.endpoint,
+    RCPT_TEST_S3_REGION: stack.objects?.region,
+    RCPT_TEST_S3_ACCESS_KEY_ID: stack.objects?.accessKeyId,
+    RCPT_TEST_S3_SECRET_ACCESS_KEY: stack.objects?.secretAccessKey,
+  });
+}
+
+/** Command lines of processes that tests started and did not end; those about to exit are waited for. */
+async function leftovers(guard: Guard, services: number[]): Promise<string[]> {
+  const mark = `RCPT_RUN=${guard.env.RCPT_RUN}`;
+  const find = () =>
+    markedWith(mark).filter((pid) => parentOf(pid) !== process.pid && !services.includes(pid));
+  const deadline = Date.now() + LEFTOVER_GRACE_MS;
+  while (find().length > 0 && Date.now() < deadline) await wait(50);
+  return find().map((pid) => `${pid} ${commandOf(pid)}`);
+}
+
+/** Runs everything. Resolves to the exit code. */
+async function main(stop: AbortSignal): Promise<number> {
+  const startedAt = Date.now();
+  const files = collectTestFiles(ROOT, process.argv.slice(2));
+  const guard = startGuard();
+  try {
+    for (const name of SETTING_NAMES) delete process.env[name];
+    const needsServices = files.some((file) => !file.startsWith(join(ROOT, "test/unit")));
+    if (needsServices) await startServices(guard);
+    const servicesMs = Date.now() - startedAt;
+    const services = markedWith(`RCPT_RUN=${guard.env.RCPT_RUN}`);
+    Object.assign(process.env, guard.env);
+    const { passed, failed } = await runTestFiles(files, stop);
+    const left = await leftovers(guard, services);
+    for (const line of left) console.log(`left behind: ${line}`);
+    const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
+    console.log(`\n${files.length} files: ${passed} passed, ${failed} failed, ${seconds} s`);
+    if (needsServices) console.log(`(services were up after ${(servicesMs / 1000).toFixed(1)} s)`);
+    if (passed + failed === 0) console.log("no test ran");
+    if (stop.aborted) console.log("stopped before the end");
+    return failed > 0 || passed === 0 || left.length > 0 || stop.aborted ? 1 : 0;
+  } finally {
+    await guard.end();
+  }
+}
+
+const stop = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => stop.abort());
+main(stop.signal).then(
+  (code) => process.exit(code),
+  (error: Error) => {
+    console.error(`rcpt: ${error.message}`);
+    process.exit(1);
+  },
+);
