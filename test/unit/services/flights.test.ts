@@ -58,14 +58,19 @@ function world() {
           finish,
           fail,
           cancelled: false,
-          cancel: () => void (check.cancelled = true),
+          cancel() {
+            check.cancelled = true;
+          },
         };
         started.push(check);
         return check;
       },
     },
   });
-  return { clock, started, redis, kept, flights, overload: () => void (overloaded = true) };
+  function overload(): void {
+    overloaded = true;
+  }
+  return { clock, started, redis, kept, flights, overload };
 }
 
 function question(email: string, refresh = false) {
@@ -79,7 +84,9 @@ function waiter(): Waiter & { go(): void } {
   let cancelled = false;
   return {
     cancelled: () => cancelled,
-    onCancel: (callback) => void (gone = callback),
+    onCancel(callback) {
+      gone = callback;
+    },
     go() {
       cancelled = true;
       gone?.();
