@@ -1,0 +1,54 @@
+import type { FailureCause, RcptOutcome } from "../../smtp/outcome.ts";
+import type { Fault, SmtpClass } from "../evidence.ts";
+import { FAULT_OF, matches } from "./rule.ts";
+import { RULES } from "./rules/rules.ts";
+import { type SelfIdentity, subjectOf } from "./subject.ts";
+
+export type { SelfIdentity } from "./subject.ts";
+export { redactReply } from "./text.ts";
+
+export interface Classification {
+  class: SmtpClass;
+  /** null only for `accepted`. */
+  fault: Fault | null;
+  /** Id of the rule that decided, `failure.<cause>` where no reply came. */
+  rule: string;
+}
+
+export interface ClassifyContext {
+  provider: string | null;
+  self: SelfIdentity;
+}
+
+/** Dialogues that ended without a reply. `our_network` as fault: a cap of our own or a caller who left, not theirs. */
+const FAILURES: Record<FailureCause, { class: SmtpClass; fault: Fault }> = {
+  timeout: { class: "timeout", fault: "their_server" },
+  refused: { class: "no_connect", fault: "their_server" },
+  unreachable: { class: "no_connect", fault: "their_server" },
+  no_address: { class: "no_connect", fault: "their_server" },
+  private_address: { class: "no_connect", fault: "their_server" },
+  closed: { class: "smtp_protocol_error", fault: "their_server" },
+  protocol: { class: "smtp_protocol_error", fault: "their_server" },
+  reply_too_long: { class: "smtp_protocol_error", fault: "their_server" },
+  tls: { class: "smtp_protocol_error", fault: "their_server" },
+  smtputf8_missing: { class: "refused_by_policy", fault: "their_server" },
+  no_slot: { class: "timeout", fault: "our_network" },
+  cancelled: { class: "timeout", fault: "our_network" },
+};
+
+/**
+ * What the end of a transaction means and whose fault it is. Pure; linear in the length of the reply. Told apart in
+ * this order: stage; a reply that is about us (our address, our name, a DNSBL); what is known of the provider; the
+ * enhanced code; the text; the bare code last. When in doubt the recipient is not to blame.
+ */
+export function classify(outcome: RcptOutcome, context: ClassifyContext): Classification {
+  if (outcome.kind === "failure") {
+    const closedEarly = outcome.cause === "closed" && outcome.stage === "connect";
+    const { class: smtpClass, fault } = FAILURES[closedEarly ? "refused" : outcome.cause];
+    return { class: smtpClass, fault, rule: `failure.${outcome.cause}` };
+  }
+  const subject = subjectOf(outcome.stage, outcome.reply, context.provider, context.self);
+  const rule = RULES.find((candidate) => matches(candidate, subject));
+  if (rule === undefined) return { class: "smtp_protocol_error", fault: "their_server", rule: "none" };
+  return { class: rule.class, fault: FAULT_OF[rule.class], rule: rule.id };
+}

@@ -1,0 +1,76 @@
+import type { Rule } from "../rule.ts";
+import { POLICY_TEXT } from "./wording.ts";
+
+/** Replies before RCPT. The recipient was not yet named, so none of these is about it. */
+export const BEFORE_RCPT_RULES: readonly Rule[] = [
+  {
+    id: "greeting.no_mail_here",
+    stages: ["greeting", "ehlo"],
+    codes: ["521", "556"],
+    class: "no_connect",
+    example: "521 mail.example.com does not accept mail (RFC 7504)",
+  },
+  {
+    id: "greeting.no_service",
+    stages: ["greeting", "ehlo"],
+    codes: ["5"],
+    text: [
+      "no smtp service",
+      "does not accept mail",
+      "not accept mail",
+      "service not available",
+      "service unavailable",
+    ],
+    class: "no_connect",
+    example: "554 No SMTP service here",
+  },
+  {
+    id: "greeting.refused",
+    stages: ["greeting"],
+    codes: ["5"],
+    class: "sender_blocked",
+    example: "554 mail.example.com Connection refused",
+  },
+  {
+    id: "early.not_understood",
+    stages: ["ehlo", "starttls", "mail"],
+    codes: ["500", "501", "502", "503", "504"],
+    class: "smtp_protocol_error",
+    example: "503 5.5.1 Error: send HELO/EHLO first",
+  },
+  {
+    id: "ehlo.refused",
+    stages: ["ehlo"],
+    codes: ["5"],
+    class: "sender_blocked",
+    example: "550 Access denied - Invalid HELO name (See RFC2821 4.1.1.1)",
+  },
+  {
+    id: "mail.policy",
+    stages: ["mail"],
+    codes: ["530", "535", "538", "523", "552", "555"],
+    class: "refused_by_policy",
+    example: "530 5.7.0 Must issue a STARTTLS command first",
+  },
+  {
+    id: "mail.policy_text",
+    stages: ["mail"],
+    codes: ["5"],
+    text: POLICY_TEXT,
+    class: "refused_by_policy",
+    example: "550 5.7.1 Client was not authenticated",
+  },
+  {
+    id: "mail.refused",
+    stages: ["mail"],
+    codes: ["5"],
+    class: "sender_blocked",
+    example: "550 5.7.1 Command rejected",
+  },
+  {
+    id: "early.transient",
+    stages: ["greeting", "ehlo", "starttls", "mail"],
+    class: "smtp_protocol_error",
+    example: "421 mail.example.com Service not available, closing transmission channel",
+  },
+];

@@ -1,0 +1,48 @@
+import type { Rule } from "../rule.ts";
+
+/** Where a provider's wording means something else than the words do elsewhere. */
+export const PROVIDER_RULES: readonly Rule[] = [
+  {
+    id: "microsoft365.recipient_lookup",
+    providers: ["microsoft365", "outlook"],
+    codes: ["550"],
+    enhanced: ["5.4.1"],
+    text: ["recipient address rejected: access denied"],
+    class: "mailbox_not_found",
+    example:
+      "550 5.4.1 Recipient address rejected: Access denied. [AM5EUR03FT012.eop-EUR03.prod.protection.outlook.com]",
+  },
+  {
+    id: "outlook.mailbox_unavailable",
+    providers: ["outlook"],
+    codes: ["550"],
+    enhanced: ["5.5.0"],
+    text: ["mailbox unavailable"],
+    class: "mailbox_not_found",
+    example: "550 5.5.0 Requested action not taken: mailbox unavailable (S2017062302).",
+  },
+  {
+    id: "microsoft.banned",
+    providers: ["microsoft365", "outlook"],
+    enhanced: ["5.7.5", "5.7.6", "5.7.7", "4.7.5", "4.7.6", "4.7.7"],
+    class: "sender_blocked",
+    example: "550 5.7.606 Access denied, banned sending IP",
+  },
+  {
+    id: "gmx.mailbox_unavailable",
+    providers: ["gmx", "ionos"],
+    codes: ["550"],
+    text: ["mailbox unavailable"],
+    class: "mailbox_not_found",
+    example: "550 Requested action not taken: mailbox unavailable",
+  },
+  {
+    id: "google.over_rate",
+    providers: ["google"],
+    enhanced: ["x.2.1"],
+    text: ["receiving mail at a rate", "too quickly"],
+    class: "rate_limited_by_server",
+    example:
+      "450 4.2.1 The user you are trying to contact is receiving mail at a rate that prevents additional messages",
+  },
+];

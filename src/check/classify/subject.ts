@@ -1,0 +1,53 @@
+import { LIMITS } from "../../core/limits.ts";
+import type { Stage } from "../../smtp/outcome.ts";
+import type { Reply } from "../../smtp/reply.ts";
+import { isOneOf, textOf, withoutAddresses } from "./text.ts";
+
+export type ReplyStage = Exclude<Stage, "dns" | "connect">;
+
+/** What we are called, as a server may quote it back at us. */
+export interface SelfIdentity {
+  heloName: string;
+  /** Our addresses as the server sees them, IPv4 or IPv6 text; may be empty when not known. */
+  addresses: readonly string[];
+}
+
+/** A reply made ready for matching. */
+export interface Subject {
+  stage: ReplyStage;
+  /** Three digits. */
+  code: string;
+  enhanced: string | null;
+  provider: string | null;
+  /** Lower case, one line, single spaces, mail addresses replaced: nobody's mailbox name can look like a reason. */
+  text: string;
+  namesUs: boolean;
+}
+
+/** Enhanced codes that a parser of RFC 2034 does not see: `550 #5.1.0 Address rejected` (Cisco), `(5.1.1)`, `5.1.1:`. */
+const LOOSE_ENHANCED = /(?:^|[\s#([-])([245]\.[0-9]{1,3}\.[0-9]{1,3})(?=$|[\s)\]:,;])/;
+
+function enhancedOf(reply: Reply, text: string): string | null {
+  if (reply.enhanced !== null) return reply.enhanced;
+  const loose = LOOSE_ENHANCED.exec(text)?.[1] ?? null;
+  return loose !== null && loose[0] === String(reply.code)[0] ? loose : null;
+}
+
+export function subjectOf(
+  stage: ReplyStage,
+  reply: Reply,
+  provider: string | null,
+  self: SelfIdentity,
+): Subject {
+  const raw = textOf(reply).slice(0, LIMITS.check.replyMatchedChars).toLowerCase();
+  const text = withoutAddresses(raw);
+  const names = [...self.addresses, ...(self.heloName.includes(".") ? [self.heloName] : [])];
+  return {
+    stage,
+    code: String(reply.code),
+    enhanced: enhancedOf(reply, text),
+    provider,
+    text,
+    namesUs: isOneOf(names, text),
+  };
+}

@@ -1,0 +1,39 @@
+import { LIMITS } from "../../core/limits.ts";
+import type { Reply } from "../../smtp/reply.ts";
+
+/** All lines as one, controls and runs of white space as one space: servers break sentences anywhere. */
+export function textOf(reply: Reply): string {
+  return reply.lines
+    .join(" ")
+    .replace(/[\p{Cc}\s]+/gu, " ")
+    .trim();
+}
+
+/** Characters around an `@` that may belong to an address. Each run is read once. */
+const ADDRESS = /[^\s<>()[\]{},;:"'@]{1,320}@[^\s<>()[\]{},;:"'@]{1,320}/g;
+
+export function withoutAddresses(text: string): string {
+  return text.replace(ADDRESS, "<address>");
+}
+
+/**
+ * A reply as evidence keeps it: code and text on one line, at most `LIMITS.check.replyTextChars` characters, without
+ * controls, and without the addresses that it quotes (the one asked for, the sender, a postmaster).
+ */
+export function redactReply(reply: Reply): string {
+  const text = withoutAddresses(textOf(reply).slice(0, LIMITS.check.replyMatchedChars));
+  return `${reply.code} ${text}`.trim().slice(0, LIMITS.check.replyTextChars);
+}
+
+/** True when one of `names` stands in `text` by itself, not as part of a longer name or number. */
+export function isOneOf(names: readonly string[], text: string): boolean {
+  return names.some((name) => {
+    const wanted = name.toLowerCase();
+    for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + 1)) {
+      const before = text[at - 1] ?? " ";
+      const after = text.slice(at + wanted.length, at + wanted.length + 2);
+      if (!/[a-z0-9.:-]/.test(before) && !/^(?:[a-z0-9-]|[.:][a-z0-9])/.test(after)) return true;
+    }
+    return false;
+  });
+}
