@@ -22,6 +22,7 @@ export interface Destination {
   policy: SitePolicy;
 }
 
+/** A connection got through its handshake, did not, or one that had is gone. */
 export interface PoolEvent {
   kind: "opened" | "open_failed" | "closed";
   site: string;
@@ -54,7 +55,7 @@ export interface SmtpPoolDeps {
   slots: SlotSource;
   clock: Clock;
   log: Logger;
-  onEvent?: (event: PoolEvent) => void;
+  onEvent(event: PoolEvent): void;
 }
 
 class HostPool implements SmtpPool {
@@ -107,8 +108,7 @@ class HostPool implements SmtpPool {
 
   close(): void {
     this.#draining = true;
-    this.#sweeper?.cancel();
-    this.#sweeper = null;
+    this.#stopSweeping();
     for (const host of this.#hosts.values()) host.close();
     this.#hosts.clear();
     this.#sites.clear();
@@ -158,7 +158,7 @@ class HostPool implements SmtpPool {
       room: { take: (wanting) => this.#takeRoom(wanting), give: () => this.#giveRoom() },
       dial: (tls, handler) =>
         createSession({ target, tls, heloName: this.#heloName, mailFrom: this.#mailFrom, clock }, handler),
-      onOpened: () => this.#deps.onEvent?.({ kind: "opened", site }),
+      onOpened: () => this.#deps.onEvent({ kind: "opened", site }),
       onClosed: (end, wasReady) => this.#sessionClosed(site, end, wasReady),
     });
     this.#hosts.set(key, host);
@@ -172,7 +172,7 @@ class HostPool implements SmtpPool {
     const { log, onEvent } = this.#deps;
     const why = end.kind === "reply" ? { code: end.reply.code } : { cause: end.cause, detail: end.detail };
     log.debug({ site, stage: end.stage, ...why }, wasReady ? "session closed" : "session not opened");
-    onEvent?.({ kind: wasReady ? "closed" : "open_failed", site });
+    onEvent({ kind: wasReady ? "closed" : "open_failed", site });
   }
 
   /** Somebody waits for a slot of `site`: an idle session goes at once, else one in use after its batch. */
@@ -205,8 +205,9 @@ class HostPool implements SmtpPool {
   #sweep(): void {
     const now = this.#deps.clock.monotonic();
     for (const [key, host] of this.#hosts) if (!host.sweep(now)) this.#drop(key, host);
-    this.#sweeper =
-      this.#hosts.size > 0 ? this.#deps.clock.after(LIMITS.smtp.sweepMs, () => this.#sweep()) : null;
+    this.#sweeper = null;
+    if (this.#hosts.size > 0)
+      this.#sweeper = this.#deps.clock.after(LIMITS.smtp.sweepMs, () => this.#sweep());
     if (this.#draining) this.#checkDrained();
   }
 
@@ -226,7 +227,11 @@ class HostPool implements SmtpPool {
     if (this.#jobs > 0) return;
     for (const host of this.#hosts.values()) while (host.giveIdle());
     if (this.#sessions > 0) return;
+    this.#stopSweeping();
     for (const resolve of this.#drained.splice(0)) resolve();
+  }
+
+  #stopSweeping(): void {
     this.#sweeper?.cancel();
     this.#sweeper = null;
   }
