@@ -80,7 +80,9 @@ export async function* readBody(req: IncomingMessage, payloadHash: string): Asyn
   const signed = /^[0-9a-f]{64}$/.test(payloadHash) ? createHash("sha256") : null;
   const trailers = new Map<string, string>();
   let bytes = 0;
-  for await (const piece of chunked ? decodeChunked(req, trailers) : req) {
+  // Left open when we stop reading: the client is still to be answered.
+  const raw = req.iterator({ destroyOnReturn: false });
+  for await (const piece of chunked ? decodeChunked(raw, trailers) : raw) {
     bytes += piece.length;
     if (bytes > (expectedBytes ?? OBJECT_MAX_BYTES)) throw invalid("The body is longer than announced.");
     for (const digest of digests.values()) digest.update(piece);

@@ -11,8 +11,8 @@ class Cursor {
   private rest: Buffer = Buffer.alloc(0);
   private readonly source: AsyncIterator<Buffer>;
 
-  constructor(source: AsyncIterable<Buffer>) {
-    this.source = source[Symbol.asyncIterator]();
+  constructor(source: AsyncIterator<Buffer>) {
+    this.source = source;
   }
 
   private async more(): Promise<void> {
@@ -52,7 +52,7 @@ class Cursor {
  * @throws S3Error 400 when the framing is wrong or the end is missing.
  */
 export async function* decodeChunked(
-  source: AsyncIterable<Buffer>,
+  source: AsyncIterator<Buffer>,
   trailers: Map<string, string>,
 ): AsyncGenerator<Buffer> {
   const cursor = new Cursor(source);

@@ -39,7 +39,7 @@ export interface Staged {
 const LENGTH_BYTES = 4;
 
 /** Writes `source` into a new file in `folder`, with back-pressure. The file is removed when the source throws. */
-export async function stage(folder: string, source: AsyncIterable<Buffer>): Promise<Staged> {
+async function stage(folder: string, source: AsyncIterable<Buffer>): Promise<Staged> {
   const path = join(folder, randomUUID());
   const md5 = createHash("md5");
   let crc = 0;
@@ -64,6 +64,20 @@ export async function stage(folder: string, source: AsyncIterable<Buffer>): Prom
   const crcBytes = Buffer.alloc(4);
   crcBytes.writeUInt32BE(crc);
   return { path, size, md5: md5.digest("hex"), crc32: crcBytes.toString("base64") };
+}
+
+/** Stages `source` for `use`, which may make it an object; what it leaves behind is removed. */
+export async function withStaged<T>(
+  folder: string,
+  source: AsyncIterable<Buffer>,
+  use: (staged: Staged) => T,
+): Promise<T> {
+  const staged = await stage(folder, source);
+  try {
+    return use(staged);
+  } finally {
+    await rm(staged.path, { force: true });
+  }
 }
 
 /** Appends `info` to a staged file: `bytes, JSON, length of the JSON`. */

@@ -4,7 +4,7 @@ import { readBody, readText } from "./body.ts";
 import type { Bucket } from "./bucket.ts";
 import { invalid, noSuchKey, S3Error } from "./error.ts";
 import type { Multipart } from "./multipart.ts";
-import { type ObjectInfo, stage } from "./object-file.ts";
+import { type ObjectInfo, withStaged } from "./object-file.ts";
 import { document, parseComplete, partEntry } from "./xml.ts";
 
 /** One request on one key. */
@@ -52,11 +52,12 @@ function checkWriteCondition(req: IncomingMessage, existing: ObjectInfo | undefi
 }
 
 export async function putObject(r: ObjectRequest): Promise<void> {
-  const staged = await stage(r.stagingFolder, readBody(r.req, r.payloadHash));
-  checkWriteCondition(r.req, r.bucket.get(r.key));
-  const { size, md5, crc32 } = staged;
-  const info = { key: r.key, size, etag: md5, crc32, modifiedMs: Date.now(), ...describe(r.req) };
-  r.bucket.commit(staged, info);
+  const { md5, crc32 } = await withStaged(r.stagingFolder, readBody(r.req, r.payloadHash), (staged) => {
+    checkWriteCondition(r.req, r.bucket.get(r.key));
+    const { size, md5: etag, crc32 } = staged;
+    r.bucket.commit(staged, { key: r.key, size, etag, crc32, modifiedMs: Date.now(), ...describe(r.req) });
+    return staged;
+  });
   r.res.writeHead(200, { etag: `"${md5}"`, "x-amz-checksum-crc32": crc32, "content-length": 0 }).end();
 }
 
@@ -132,9 +133,11 @@ function uploadId(r: ObjectRequest): string {
 
 export async function putPart(r: ObjectRequest): Promise<void> {
   const id = uploadId(r);
-  const staged = await stage(r.stagingFolder, readBody(r.req, r.payloadHash));
-  r.uploads.addPart(id, Number(r.query.get("partNumber")), staged);
-  const headers = { etag: `"${staged.md5}"`, "x-amz-checksum-crc32": staged.crc32, "content-length": 0 };
+  const { md5, crc32 } = await withStaged(r.stagingFolder, readBody(r.req, r.payloadHash), (staged) => {
+    r.uploads.addPart(id, Number(r.query.get("partNumber")), staged);
+    return staged;
+  });
+  const headers = { etag: `"${md5}"`, "x-amz-checksum-crc32": crc32, "content-length": 0 };
   r.res.writeHead(200, headers).end();
 }
 
@@ -155,18 +158,11 @@ export async function completeUpload(r: ObjectRequest): Promise<void> {
   const named = parseComplete(await readText(r.req, r.payloadHash, XML_MAX_BYTES));
   if (named.some(({ number }) => !Number.isInteger(number))) throw invalid("A part has no number.");
   const { bytes, etag } = r.uploads.assemble(id, named);
-  const staged = await stage(r.stagingFolder, bytes);
-  checkWriteCondition(r.req, r.bucket.get(r.key));
-  const info = {
-    key: r.key,
-    size: staged.size,
-    etag,
-    crc32: null,
-    modifiedMs: Date.now(),
-    contentType,
-    headers,
-  };
-  r.bucket.commit(staged, info);
+  await withStaged(r.stagingFolder, bytes, (staged) => {
+    checkWriteCondition(r.req, r.bucket.get(r.key));
+    const info = { key: r.key, size: staged.size, etag, crc32: null, modifiedMs: Date.now() };
+    r.bucket.commit(staged, { ...info, contentType, headers });
+  });
   r.uploads.remove(id);
   const body = { Location: `/${r.bucketName}/${r.key}`, Bucket: r.bucketName, Key: r.key, ETag: `"${etag}"` };
   sendXml(r.res, document("CompleteMultipartUploadResult", body));

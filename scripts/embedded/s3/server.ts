@@ -152,15 +152,16 @@ async function onObject(r: ObjectRequest): Promise<void> {
 function sendError(req: IncomingMessage, res: ServerResponse, error: unknown): void {
   const known =
     error instanceof S3Error ? error : new S3Error(500, "InternalError", "We encountered an error.");
-  if (!(error instanceof S3Error) && !req.destroyed) console.error(error);
-  if (res.headersSent || req.destroyed) return void res.destroy();
+  const isGone = req.socket.destroyed;
+  if (!(error instanceof S3Error) && !isGone) console.error(error);
+  if (res.headersSent || isGone) return void res.destroy();
   const xml = document("Error", { Code: known.code, Message: known.message });
   // What is left of the body is read and thrown away, so that the client gets to read the answer.
   req.resume();
   res.writeHead(known.status, {
     "content-type": "application/xml",
     "content-length": Buffer.byteLength(xml),
-    connection: "close",
+    ...(req.complete ? {} : { connection: "close" }),
   });
   res.end(req.method === "HEAD" ? undefined : xml);
 }
