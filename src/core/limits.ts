@@ -80,6 +80,7 @@ export const LIMITS = {
     mxHosts: 100,
     mxHostsReported: 10,
   },
+  readiness: { freshMs: 500, timeoutMs: 1_000 },
   network: { windowMs: 60_000, suspicion: 4, sitesRemembered: 64, trialEveryS: 3 },
   breaker: { blocksToOpen: 5, openMs: 300_000, sitesRemembered: 10_000 },
   quota: {

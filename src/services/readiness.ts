@@ -1,0 +1,70 @@
+import type { Clock } from "../core/clock.ts";
+import { LIMITS } from "../core/limits.ts";
+import type { Metrics } from "../core/metrics.ts";
+
+const DEPENDENCIES = ["postgres", "redis", "objects", "checks"] as const;
+export type Dependency = (typeof DEPENDENCIES)[number];
+export type DependencyState = "ok" | "down" | "unconfigured";
+
+export interface ReadinessReport {
+  /** `unavailable`: a required one is down. `degraded`: an optional one is; requests are served all the same. */
+  status: "ready" | "degraded" | "unavailable";
+  dependencies: Record<Dependency, DependencyState>;
+}
+
+/** Without Redis rates are kept by each process and caches are shorter-lived; without objects only bulk stands still. */
+const REQUIRED: readonly Dependency[] = ["postgres", "checks"];
+
+/** Each resolves when the dependency answers and rejects when it does not; null: not configured. */
+export type Probes = Record<Dependency, (() => Promise<void>) | null>;
+
+/**
+ * Asks every dependency, at most once every `LIMITS.readiness.freshMs` however often it is called, each within
+ * `LIMITS.readiness.timeoutMs`.
+ */
+export function createReadiness(deps: {
+  probes: Probes;
+  clock: Clock;
+  metrics: Metrics;
+}): () => Promise<ReadinessReport> {
+  const { clock, metrics, probes } = deps;
+  let latest: { at: number; report: Promise<ReadinessReport> } | null = null;
+
+  async function ask(name: Dependency): Promise<DependencyState> {
+    const probe = probes[name];
+    if (probe === null) return "unconfigured";
+    let timer: { cancel(): void } | undefined;
+    const expired = new Promise<DependencyState>((resolve) => {
+      timer = clock.after(LIMITS.readiness.timeoutMs, () => resolve("down"));
+    });
+    const answered = probe().then(
+      (): DependencyState => "ok",
+      (): DependencyState => "down",
+    );
+    const state = await Promise.race([answered, expired]);
+    timer?.cancel();
+    metrics.dependencyUp.set({ dependency: name }, state === "ok" ? 1 : 0);
+    return state;
+  }
+
+  async function askAll(): Promise<ReadinessReport> {
+    const [postgres, redis, objects, checks] = await Promise.all([
+      ask("postgres"),
+      ask("redis"),
+      ask("objects"),
+      ask("checks"),
+    ]);
+    const dependencies = { postgres, redis, objects, checks };
+    const down = DEPENDENCIES.filter((name) => dependencies[name] === "down");
+    if (down.length === 0) return { status: "ready", dependencies };
+    const required = down.some((name) => REQUIRED.includes(name));
+    return { status: required ? "unavailable" : "degraded", dependencies };
+  }
+
+  return () => {
+    const now = clock.monotonic();
+    if (latest === null || now - latest.at >= LIMITS.readiness.freshMs)
+      latest = { at: now, report: askAll() };
+    return latest.report;
+  };
+}
