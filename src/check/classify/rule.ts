@@ -9,7 +9,7 @@ export interface Rule {
   stages?: readonly ReplyStage[];
   /** Leading digits of the reply code, any of them: `5`, `55`, `421`. */
   codes?: readonly string[];
-  /** Enhanced codes, any of them: `5.1.1` exactly, `5.7.` all below, `x.2.2` in either class. */
+  /** Enhanced codes, any of them: `5.1.1` exactly, `5.7.` all below, `x.2.2` in either class, `5.7.6##` any digits. */
   enhanced?: readonly string[];
   /** Providers whose wording this is, any of them. */
   providers?: readonly string[];
@@ -44,6 +44,8 @@ export const FAULT_OF: Record<SmtpClass, Fault | null> = {
 function hasCode(code: string, enhanced: string | null): boolean {
   if (enhanced === null) return false;
   if (code.startsWith("x.")) return enhanced.slice(1) === code.slice(1);
+  const digits = code.indexOf("#");
+  if (digits >= 0) return enhanced.length === code.length && enhanced.startsWith(code.slice(0, digits));
   return code.endsWith(".") ? enhanced.startsWith(code) : enhanced === code;
 }
 

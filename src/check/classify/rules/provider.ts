@@ -24,7 +24,7 @@ export const PROVIDER_RULES: readonly Rule[] = [
   {
     id: "microsoft.banned",
     providers: ["microsoft365", "outlook"],
-    enhanced: ["5.7.5", "5.7.6", "5.7.7", "4.7.5", "4.7.6", "4.7.7"],
+    enhanced: ["5.7.5##", "5.7.6##", "5.7.7##", "4.7.5##", "4.7.6##", "4.7.7##"],
     class: "sender_blocked",
     example: "550 5.7.606 Access denied, banned sending IP",
   },

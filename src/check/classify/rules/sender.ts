@@ -1,14 +1,14 @@
 import type { Rule } from "../rule.ts";
 import { RATE_TEXT } from "./wording.ts";
 
-const NOT_ABOUT_RECIPIENT_CODES = ["4", "5"] as const;
+const REFUSED = ["4", "5"] as const;
 
 /** About us, whatever the stage: greylisting and rate limits first, since they too quote our address. */
 export const SENDER_RULES: readonly Rule[] = [
   {
     id: "greylist.text",
     codes: ["4"],
-    text: ["greylist", "graylist", "grey list", "gray list", "grey-list", "gray-list", "greylsit"],
+    text: ["greylist", "graylist", "grey list", "gray list", "grey-list", "gray-list"],
     class: "greylisted",
     example:
       "450 4.2.0 <user@example.com>: Recipient address rejected: Greylisted, see http://postgrey.example/",
@@ -56,14 +56,14 @@ export const SENDER_RULES: readonly Rule[] = [
   },
   {
     id: "us.named",
-    codes: NOT_ABOUT_RECIPIENT_CODES,
+    codes: REFUSED,
     namesUs: true,
     class: "sender_blocked",
     example: "554 IP=192.0.2.1 - A problem occurred. (Ask your postmaster for help to clarify.)",
   },
   {
     id: "us.dnsbl",
-    codes: NOT_ABOUT_RECIPIENT_CODES,
+    codes: REFUSED,
     text: [
       "spamhaus",
       "spamcop",
@@ -73,7 +73,10 @@ export const SENDER_RULES: readonly Rule[] = [
       "abuseat.org",
       "uceprotect",
       "dnsbl",
-      "rbl",
+      " rbl",
+      "rbl.",
+      "rbl-",
+      "rbl:",
       "psbl.surriel",
       "backscatterer",
       "blocklist.de",
@@ -97,7 +100,7 @@ export const SENDER_RULES: readonly Rule[] = [
   },
   {
     id: "us.listed",
-    codes: NOT_ABOUT_RECIPIENT_CODES,
+    codes: REFUSED,
     text: [
       "blacklist",
       "black list",
@@ -136,7 +139,6 @@ export const SENDER_RULES: readonly Rule[] = [
       "dialup",
       "dial-up",
       "residential",
-      "(x:blocked)",
       ":blocked)",
       "open proxy",
     ],
@@ -146,7 +148,7 @@ export const SENDER_RULES: readonly Rule[] = [
   },
   {
     id: "us.dns",
-    codes: NOT_ABOUT_RECIPIENT_CODES,
+    codes: REFUSED,
     text: [
       "reverse dns",
       "reverse lookup",
@@ -169,7 +171,7 @@ export const SENDER_RULES: readonly Rule[] = [
   },
   {
     id: "us.authentication",
-    codes: NOT_ABOUT_RECIPIENT_CODES,
+    codes: REFUSED,
     text: [
       "spf ",
       "spf:",
@@ -190,7 +192,7 @@ export const SENDER_RULES: readonly Rule[] = [
   },
   {
     id: "us.sender",
-    codes: NOT_ABOUT_RECIPIENT_CODES,
+    codes: REFUSED,
     text: [
       "sender address",
       "sender verif",
@@ -242,10 +244,8 @@ export const SENDER_RULES: readonly Rule[] = [
       "x.7.26",
       "x.7.27",
       "x.7.29",
-      "5.7.606",
-      "5.7.511",
     ],
     class: "sender_blocked",
-    example: "550 5.7.606 Access denied, banned sending IP [192.0.2.1]",
+    example: "550 5.7.25 Denied",
   },
 ];

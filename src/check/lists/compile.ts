@@ -1,0 +1,67 @@
+import { createRequire } from "node:module";
+import * as v from "valibot";
+import { buildTable, type SharedTable } from "./hash-table.ts";
+import { MAILBOX_PROVIDERS, NEVER_DISPOSABLE, NOT_A_ROLE } from "./trusted.ts";
+
+/** The lists in shared memory: built once in the main thread, opened by each thread through `workerData`. */
+export interface CompiledLists {
+  disposable: SharedTable;
+  role: SharedTable;
+  free: SharedTable;
+}
+
+/** Names that `source` shows, by label less one; the first list that has a domain names it. */
+export const DISPOSABLE_SOURCES = ["fakefilter", "disposable-email-domains", "mailchecker"] as const;
+
+const DomainsSchema = v.pipe(v.array(v.string()), v.minLength(100));
+const MailcheckerSchema = v.object({ blacklist: v.pipe(v.function(), v.returns(v.set(v.string()))) });
+const FakefilterSchema = v.object({ domains: v.record(v.string(), v.unknown()) });
+
+const MEMBER = 1;
+
+const load = createRequire(import.meta.url);
+
+/** A data package's content, which the module cache would otherwise hold for good. */
+function readOnce(name: string): unknown {
+  const content: unknown = load(name);
+  delete load.cache[load.resolve(name)];
+  return content;
+}
+
+/**
+ * Reads the npm data packages and compiles them; takes some 100 ms.
+ * @throws ValiError when an update of a package changed its shape
+ */
+export function compileLists(): CompiledLists {
+  const lists = [
+    Object.keys(v.parse(FakefilterSchema, readOnce("fakefilter/json/data.json")).domains),
+    v.parse(DomainsSchema, readOnce("disposable-email-domains-js/dist/dict/disposable_email_blocklist.json")),
+    [...v.parse(MailcheckerSchema, readOnce("mailchecker")).blacklist()],
+  ];
+  const disposable = buildTable(labelled(lists), countOf(lists));
+  const isDisposable = new Set(lists.flat());
+  const free = v
+    .parse(DomainsSchema, readOnce("email-providers/all.json"))
+    .filter((domain) => !isDisposable.has(domain))
+    .concat(MAILBOX_PROVIDERS);
+  const roles = v
+    .parse(DomainsSchema, readOnce("role-based-email-addresses"))
+    .filter((role) => !NOT_A_ROLE.has(role));
+  return { disposable, role: membersOf(roles), free: membersOf(free) };
+}
+
+function countOf(lists: readonly string[][]): number {
+  return lists.reduce((sum, list) => sum + list.length, 0);
+}
+
+function* labelled(lists: readonly string[][]): Generator<[string, number]> {
+  for (const [index, list] of lists.entries())
+    for (const domain of list) if (!NEVER_DISPOSABLE.has(domain)) yield [domain, index + 1];
+}
+
+function membersOf(texts: readonly string[]): SharedTable {
+  return buildTable(
+    texts.map((text) => [text, MEMBER] as const),
+    texts.length,
+  );
+}

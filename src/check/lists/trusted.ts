@@ -1,0 +1,137 @@
+/**
+ * Domains that must never be called disposable, whatever a list says: mailbox providers with people behind them, and
+ * privacy relays, which forward to one person's real mailbox for as long as that person wants. Checked against the
+ * lists by hand; the remarks name what a list had wrong when this was written.
+ */
+export const MAILBOX_PROVIDERS: readonly string[] = [
+  ...["gmail.com", "googlemail.com", "google.com"],
+  ...["outlook.com", "hotmail.com", "live.com", "msn.com", "outlook.fr", "outlook.de", "hotmail.co.uk"],
+  ...["hotmail.fr", "hotmail.it", "hotmail.es", "hotmail.de", "live.fr", "live.nl", "live.co.uk"],
+  ...["yahoo.com", "ymail.com", "rocketmail.com", "yahoo.co.uk", "yahoo.fr", "yahoo.de", "yahoo.co.jp"],
+  ...["yahoo.com.br", "yahoo.co.in", "yahoo.it", "yahoo.es", "aol.com", "verizon.net", "att.net"],
+  ...["icloud.com", "me.com", "mac.com"],
+  ...["proton.me", "protonmail.com", "protonmail.ch", "pm.me"],
+  ...["gmx.com", "gmx.net", "gmx.de", "gmx.at", "gmx.ch", "web.de", "mail.com", "email.com", "usa.com"],
+  ...["zoho.com", "zohomail.com", "zoho.eu", "fastmail.com", "fastmail.fm"],
+  ...["tuta.com", "tuta.io", "tutanota.com", "tutanota.de", "tutamail.com", "keemail.me"],
+  ...["hushmail.com", "hush.com", "mailfence.com", "posteo.de", "posteo.net", "mailbox.org", "startmail.com"],
+  ...["runbox.com", "disroot.org", "riseup.net", "sdf.org", "hey.com", "lycos.com", "inbox.com", "inbox.lv"],
+  ...["yandex.com", "yandex.ru", "ya.ru", "mail.ru", "bk.ru", "list.ru", "inbox.ru", "rambler.ru", "ukr.net"],
+  ...[
+    "qq.com",
+    "foxmail.com",
+    "163.com",
+    "126.com",
+    "yeah.net",
+    "sina.com",
+    "sina.cn",
+    "sohu.com",
+    "tom.com",
+  ],
+  ...["21cn.com", "aliyun.com", "139.com", "189.cn", "naver.com", "daum.net", "hanmail.net", "nate.com"],
+  ...["orange.fr", "wanadoo.fr", "free.fr", "laposte.net", "sfr.fr", "neuf.fr", "bbox.fr", "numericable.fr"],
+  ...["libero.it", "virgilio.it", "tiscali.it", "alice.it", "tim.it", "iol.it"],
+  ...[
+    "t-online.de",
+    "freenet.de",
+    "arcor.de",
+    "bluewin.ch",
+    "telenet.be",
+    "skynet.be",
+    "ziggo.nl",
+    "kpnmail.nl",
+  ],
+  ...["seznam.cz", "centrum.cz", "wp.pl", "o2.pl", "onet.pl", "interia.pl", "abv.bg", "mail.ee"],
+  ...["btinternet.com", "sky.com", "virginmedia.com", "talktalk.net", "eircom.net"],
+  ...["comcast.net", "sbcglobal.net", "bellsouth.net", "cox.net", "charter.net", "earthlink.net", "juno.com"],
+  ...["shaw.ca", "rogers.com", "sympatico.ca", "telus.net", "bigpond.com", "optusnet.com.au", "xtra.co.nz"],
+  ...["uol.com.br", "bol.com.br", "terra.com.br", "ig.com.br", "rediffmail.com", "sify.com"],
+];
+
+/** Aliases of one person's mailbox; mailchecker lists most of them, its peers do not. */
+const PRIVACY_RELAYS: readonly string[] = [
+  ...["privaterelay.appleid.com", "duck.com", "mozmail.com", "relay.firefox.com"],
+  ...["passmail.net", "passmail.com", "passinbox.com", "passfwd.com"],
+  ...["simplelogin.com", "simplelogin.co", "simplelogin.fr", "simplelogin.io", "aleeas.com", "slmail.me"],
+  ...["8alias.com", "8shield.net", "dralias.com", "silomails.com"],
+  ...["addy.io", "anonaddy.com", "anonaddy.me", "addymail.com"],
+  ...["forwardemail.net", "improvmx.com"],
+];
+
+/** Universities and forwarding hosts that mailchecker alone lists. */
+const INSTITUTIONS: readonly string[] = ["nus.edu.sg", "test.com", "test.de"];
+
+export const NEVER_DISPOSABLE: ReadonlySet<string> = new Set([
+  ...MAILBOX_PROVIDERS,
+  ...PRIVACY_RELAYS,
+  ...INSTITUTIONS,
+]);
+
+/**
+ * Words of the role list that are as well somebody's name or nobody's role. A role makes an accepted address `risky`,
+ * so the list is kept to what is surely shared.
+ */
+export const NOT_A_ROLE: ReadonlySet<string> = new Set([
+  ...[
+    "alexa",
+    "paris",
+    "sydney",
+    "india",
+    "berlin",
+    "chicago",
+    "denver",
+    "boston",
+    "gardner",
+    "mayor",
+    "angels",
+  ],
+  ...["123", "2015", "2016", "2017", "2018", "2019", "2020", "2021", "2022", "2023", "2024", "2025", "2026"],
+  ...[
+    "2027",
+    "2028",
+    "2029",
+    "2030",
+    "aaa",
+    "abc",
+    "asd",
+    "asdf",
+    "asdasd",
+    "ooo",
+    "apple",
+    "android",
+    "iphone",
+  ],
+  ...[
+    "la",
+    "lt",
+    "ny",
+    "sf",
+    "sa",
+    "ta",
+    "mt",
+    "md",
+    "pd",
+    "cm",
+    "cs",
+    "ap",
+    "bd",
+    "gm",
+    "sc",
+    "alpha",
+    "beta",
+  ],
+  ...[
+    "alla",
+    "alle",
+    "captain",
+    "captains",
+    "pastor",
+    "master",
+    "chef",
+    "geeks",
+    "rockstars",
+    "smile",
+    "tribe",
+  ],
+  ...["travel", "music", "home", "family", "friends", "football", "italia", "france", "europe", "china"],
+]);
