@@ -4,7 +4,7 @@ import { buildTable, type SharedTable } from "./hash-table.ts";
 import { MAILBOX_PROVIDERS, NEVER_DISPOSABLE, NOT_A_ROLE } from "./trusted.ts";
 
 /** The lists in shared memory: built once in the main thread, opened by each thread through `workerData`. */
-export interface CompiledLists {
+export interface SharedLists {
   disposable: SharedTable;
   role: SharedTable;
   free: SharedTable;
@@ -32,7 +32,7 @@ function readOnce(name: string): unknown {
  * Reads the npm data packages and compiles them; takes some 100 ms.
  * @throws ValiError when an update of a package changed its shape
  */
-export function compileLists(): CompiledLists {
+export function compileLists(): SharedLists {
   const lists = [
     Object.keys(v.parse(FakefilterSchema, readOnce("fakefilter/json/data.json")).domains),
     v.parse(DomainsSchema, readOnce("disposable-email-domains-js/dist/dict/disposable_email_blocklist.json")),

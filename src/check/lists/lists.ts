@@ -1,9 +1,9 @@
 import { getDomain } from "tldts";
-import { type CompiledLists, DISPOSABLE_SOURCES } from "./compile.ts";
+import { DISPOSABLE_SOURCES, type SharedLists } from "./compile.ts";
 import { openTable } from "./hash-table.ts";
 import { NEVER_DISPOSABLE } from "./trusted.ts";
 
-export { type CompiledLists, compileLists } from "./compile.ts";
+export { compileLists, type SharedLists } from "./compile.ts";
 
 /** What is known of a domain or a local part without asking anybody. Domains in A-labels, lower case. */
 export interface Lists {
@@ -21,7 +21,7 @@ export interface Lists {
 const NOT_LISTED = { listed: false, source: "none" } as const;
 
 /** Opens compiled lists in this thread; they share the memory of all others. */
-export function openLists(compiled: CompiledLists): Lists {
+export function openLists(compiled: SharedLists): Lists {
   const disposableLabel = openTable(compiled.disposable);
   const roleLabel = openTable(compiled.role);
   const freeLabel = openTable(compiled.free);
