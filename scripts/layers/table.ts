@@ -1,0 +1,34 @@
+/** What a layer may import besides itself; `types` by `import type` only. "all": it is a composition root. */
+interface Layer {
+  may: readonly string[] | "all";
+  types?: readonly string[];
+}
+
+/** The table of ARCHITECTURE.md. Imports point down only, and never sideways between http, bulk and relay. */
+export const LAYERS: Record<string, Layer> = {
+  core: { may: [] },
+  dns: { may: ["core"] },
+  smtp: { may: ["core"], types: ["dns"] },
+  check: { may: ["core", "dns", "smtp"] },
+  store: { may: ["core"], types: ["check"] },
+  services: { may: ["core", "store", "check"] },
+  http: { may: ["core", "services"] },
+  bulk: { may: ["core", "store", "services", "check"] },
+  relay: { may: ["core", "store", "services", "check"] },
+  workers: { may: ["core", "dns", "smtp", "check"] },
+  root: { may: "all" },
+};
+
+const ROOT_FILES = /^src\/(main|compose|supervisor)\.ts$|^src\/(compose|operator)\//;
+
+/** The layer of a path relative to the project, null when it belongs to none. */
+export function layerOf(path: string): string | null {
+  if (path.startsWith("workers/")) return "workers";
+  if (ROOT_FILES.test(path)) return "root";
+  return /^src\/([a-z]+)\//.exec(path)?.[1] ?? null;
+}
+
+export const UWS = { specifier: "uWebSockets.js", only: "src/http/server.ts" };
+export const ENVIRONMENT_READER = "src/core/config.ts";
+export const FILE_LINES_MAX = 400;
+export const FUNCTION_LINES_MAX = 70;

@@ -1,0 +1,103 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+const APT_TIMEOUT_MS = 300_000;
+const OUTPUT_MAX_BYTES = 16 * 1024 * 1024;
+const APT_SETTINGS = "/etc/apt/apt.conf.d";
+const MOUNT_POINTS = ["dev", "mnt", "proc", "run", "tmp"];
+/** Where the distribution ships nothing outside `/usr`, the old names are links (usrmerge). */
+const MERGED = ["bin", "sbin", "lib", "lib64"];
+
+/** One line that says why the distribution's packages cannot be had here, or null. */
+export function whyNoPackages(): string | null {
+  const missing = ["/usr/bin/apt-get", "/usr/bin/dpkg-deb"].filter((path) => !existsSync(path));
+  return missing.length === 0 ? null : `needs Debian or Ubuntu: there is no ${missing.join(", no ")}`;
+}
+
+/**
+ * Environment in which apt believes that nothing is installed, so that it fetches every library too, and writes only
+ * inside `work`. The system's sources, keys and settings are read; its hooks, which may write anywhere, are not run.
+ */
+function privateApt(work: string): NodeJS.ProcessEnv {
+  for (const part of ["state/lists/partial", "cache/archives/partial", "log", "conf"])
+    mkdirSync(join(work, part), { recursive: true });
+  for (const name of existsSync(APT_SETTINGS) ? readdirSync(APT_SETTINGS) : [])
+    cpSync(join(APT_SETTINGS, name), join(work, "conf", name), { dereference: true });
+  const hooks = ["Pre-Invoke", "Post-Invoke", "Post-Invoke-Success"].map((hook) => `APT::Update::${hook}`);
+  writeFileSync(join(work, "conf/zz-no-hooks"), hooks.map((hook) => `#clear ${hook};\n`).join(""));
+  const settings = [
+    `Dir::Etc::Parts "${work}/conf";`,
+    `Dir::State "${work}/state";`,
+    'Dir::State::status "/dev/null";',
+    `Dir::Cache "${work}/cache";`,
+    `Dir::Log "${work}/log";`,
+    'Acquire::Retries "2";',
+    'Acquire::Languages "none";',
+    'APT::Install-Recommends "0";',
+    ...(process.getuid?.() === 0 ? ['APT::Sandbox::User "root";'] : []),
+  ];
+  writeFileSync(join(work, "apt.conf"), `${settings.join("\n")}\n`);
+  return { PATH: process.env.PATH, LC_ALL: "C", APT_CONFIG: join(work, "apt.conf") };
+}
+
+async function download(work: string, packages: readonly string[]): Promise<string[]> {
+  const options = { env: privateApt(work), timeout: APT_TIMEOUT_MS, maxBuffer: OUTPUT_MAX_BYTES };
+  await run("apt-get", ["-qq", "update"], options);
+  await run("apt-get", ["-qq", "--yes", "--download-only", "install", ...packages], options);
+  const archives = join(work, "cache/archives");
+  return readdirSync(archives)
+    .filter((name) => name.endsWith(".deb"))
+    .map((name) => join(archives, name));
+}
+
+async function unpack(archives: string[], root: string): Promise<void> {
+  mkdirSync(root);
+  for (const archive of archives) await run("dpkg-deb", ["-x", archive, root]);
+  for (const name of MOUNT_POINTS) mkdirSync(join(root, name), { recursive: true });
+  for (const name of MERGED)
+    if (!existsSync(join(root, name)) && existsSync(join(root, "usr", name)))
+      symlinkSync(`usr/${name}`, join(root, name));
+}
+
+/**
+ * The packages and all they need, down to the C library, unpacked into a folder of their own under `cacheDir` the
+ * first time: a file system without scripts run, users or settings. As root or not; the system is not changed.
+ * Resolves to that folder.
+ *
+ * @throws Error when the packages cannot be had (no network, no such package).
+ */
+export async function unpackPackages(
+  name: string,
+  packages: readonly string[],
+  cacheDir: string,
+  say: (line: string) => void,
+): Promise<string> {
+  const version = createHash("sha256").update(packages.join(" ")).digest("hex").slice(0, 8);
+  const root = join(cacheDir, `${name}-${version}`);
+  if (existsSync(root)) return root;
+  say(`${name}: fetching ${packages.join(", ")} and what they need, unpacking into ${root}`);
+  const work = `${root}.${process.pid}`;
+  mkdirSync(work, { recursive: true });
+  try {
+    const archives = await download(work, packages);
+    await unpack(archives, join(work, "root"));
+    renameSync(join(work, "root"), root);
+    say(`${name}: ${archives.length} packages unpacked, nothing installed`);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+  return root;
+}
