@@ -1,3 +1,4 @@
+import { StringDecoder } from "node:string_decoder";
 import type { Recipient } from "./profile.ts";
 
 /** The argument of MAIL (RFC 5321 §4.1.1.2): whether the transaction is SMTPUTF8; null when malformed. */
@@ -19,4 +20,20 @@ export function parseRecipient(argument: string): Recipient | null {
 
 export function isAscii(recipient: Recipient): boolean {
   return /^[\x00-\x7f]*$/.test(recipient.local + recipient.domain);
+}
+
+/** Longest unfinished line that is kept. */
+const LINE_MAX = 4_096;
+
+/** Cuts a stream of bytes into lines at LF, a CR before it included, and UTF-8 characters never in two. */
+export function createLineReader(): { read(chunk: Buffer): string[] } {
+  const decoder = new StringDecoder("utf8");
+  let pending = "";
+  return {
+    read(chunk) {
+      const lines = (pending + decoder.write(chunk)).split("\n");
+      pending = (lines.pop() ?? "").slice(0, LINE_MAX);
+      return lines;
+    },
+  };
 }

@@ -1,37 +1,13 @@
 import type { Socket } from "node:net";
-import { StringDecoder } from "node:string_decoder";
-import { type SecureContext, TLSSocket } from "node:tls";
-import {
-  type HostAccount,
-  recordAccepted,
-  recordCommand,
-  recordRejected,
-  recordTransaction,
-} from "./account.ts";
-import { type Action, DROP, isPositive, isRefusal, SILENCE, say, sayAndClose, sayBytes } from "./action.ts";
-import { isAscii, parseRecipient, parseSender } from "./command.ts";
+import { TLSSocket } from "node:tls";
+import { recordAccepted, recordCommand, recordRejected, recordTransaction } from "./account.ts";
+import { type Action, isPositive, isRefusal, say, sayAndClose } from "./action.ts";
+import { createLineReader, isAscii, parseRecipient, parseSender } from "./command.ts";
 import { answerRecipient } from "./mailboxes.ts";
 import { createOutput, type Output } from "./output.ts";
-import {
-  DEFAULT_EXTENSIONS,
-  type Dialogue,
-  type Greylist,
-  type HostProfile,
-  type Moment,
-  type Recipient,
-} from "./profile.ts";
-
-export interface SessionContext {
-  profile: HostProfile;
-  account: HostAccount;
-  greylist: Greylist;
-  secureContext: SecureContext;
-  dripIntervalMs: number | null;
-  /** Behaviour set by a test while the world runs; it goes before the profile's. */
-  overrides: Map<Moment, (dialogue: Dialogue, recipient: Recipient) => Action | null>;
-  isHeld(moment: Moment): boolean;
-  changed(): void;
-}
+import { DEFAULT_EXTENSIONS, type Dialogue, type Moment, type Recipient } from "./profile.ts";
+import type { SessionContext } from "./session-context.ts";
+import { answerStartTls, NO_RECORD } from "./starttls.ts";
 
 export interface Session {
   destroy(): void;
@@ -41,7 +17,6 @@ export interface Session {
   drip(bytes: number): void;
 }
 
-const LINE_MAX = 4_096;
 const NOBODY: Recipient = { local: "", domain: "" };
 
 /** One connection's dialogue: RFC 5321 as far as RCPT, with the profile's deviations. */
@@ -57,9 +32,7 @@ class SmtpSession implements Session {
   readonly #dialogue: Dialogue;
   #stream: Socket;
   #output: Output;
-  /** Keeps a character whole that two reads have in parts. */
-  readonly #decoder = new StringDecoder("utf8");
-  #buffer = "";
+  #lines = createLineReader();
   #transaction: { smtputf8: boolean } | null = null;
 
   constructor(socket: Socket, number: number, context: SessionContext) {
@@ -110,14 +83,13 @@ class SmtpSession implements Session {
   #feed(chunk: Buffer): void {
     const { account, profile, changed } = this.#context;
     if (this.#output.ended) return;
-    this.#buffer += this.#decoder.write(chunk);
-    const lines = this.#buffer.split("\n");
-    this.#buffer = (lines.pop() ?? "").slice(0, LINE_MAX);
+    const reader = this.#lines;
+    const lines = reader.read(chunk);
     account.maxBurst = Math.max(account.maxBurst, lines.length);
     const pipelining = (profile.extensions ?? DEFAULT_EXTENSIONS).includes("PIPELINING");
     if (!pipelining && lines.length > 1) account.outOfTurn += lines.length - 1;
     for (const line of lines) {
-      if (this.#output.ended) break;
+      if (this.#output.ended || this.#lines !== reader) break;
       this.#line(line);
     }
     changed();
@@ -222,24 +194,27 @@ class SmtpSession implements Session {
     );
   }
 
-  #startTls(): Action | null {
+  #startTls(): null {
     const { starttls } = this.#context.profile;
-    const ready = "220 2.0.0 Ready to start TLS";
-    if (starttls === undefined || this.#dialogue.tls) return say("502 5.5.1 Error: command not implemented");
-    if (starttls === "refused") return say("454 4.7.0 TLS not available due to local problem");
-    if (starttls === "drops") return DROP;
-    this.#output.act(starttls === "injects" ? say(ready, "250 2.1.0 Ok", "250 2.1.5 Ok") : say(ready));
-    if (starttls === "garbage") this.#output.act(sayBytes(Buffer.from("this is no TLS record\r\n")));
-    if (starttls === "garbage" || starttls === "silent") return SILENCE;
-    this.#upgrade();
+    const { actions, next } = answerStartTls(this.#dialogue.tls ? undefined : starttls);
+    for (const action of actions) this.#output.act(action);
+    if (next === "handshake") this.#upgrade();
+    if (next === "spoilt") {
+      this.#forgetClear();
+      this.#stream.once("data", () => this.#output.act(NO_RECORD));
+    }
     return null;
   }
 
-  /** What the client sent in clear after STARTTLS is thrown away, as RFC 3207 §6 asks; so is all it said before. */
+  /** What the client sent in clear after STARTTLS is thrown away, as RFC 3207 §6 asks. */
+  #forgetClear(): void {
+    this.#stream.removeAllListeners("data");
+    this.#lines = createLineReader();
+  }
+
   #upgrade(): void {
     const { account, secureContext, changed } = this.#context;
-    this.#stream.removeAllListeners("data");
-    this.#buffer = "";
+    this.#forgetClear();
     this.#endTransaction();
     this.#dialogue.heloName = "";
     this.#dialogue.tls = true;
