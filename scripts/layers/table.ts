@@ -8,7 +8,7 @@ interface Layer {
 export const LAYERS: Record<string, Layer> = {
   core: { may: [] },
   dns: { may: ["core"] },
-  smtp: { may: ["core"], types: ["dns"] },
+  smtp: { may: ["core"] },
   check: { may: ["core", "dns", "smtp"] },
   store: { may: ["core"], types: ["check"] },
   services: { may: ["core", "store", "check"] },

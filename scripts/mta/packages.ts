@@ -1,17 +1,9 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import type { Guard } from "../embedded/guard.ts";
 
 const run = promisify(execFile);
 const APT_TIMEOUT_MS = 300_000;
@@ -31,7 +23,7 @@ export function whyNoPackages(): string | null {
  * Environment in which apt believes that nothing is installed, so that it fetches every library too, and writes only
  * inside `work`. The system's sources, keys and settings are read; its hooks, which may write anywhere, are not run.
  */
-function privateApt(work: string): NodeJS.ProcessEnv {
+function privateApt(work: string, guard: Guard): NodeJS.ProcessEnv {
   for (const part of ["state/lists/partial", "cache/archives/partial", "log", "conf"])
     mkdirSync(join(work, part), { recursive: true });
   for (const name of existsSync(APT_SETTINGS) ? readdirSync(APT_SETTINGS) : [])
@@ -50,11 +42,11 @@ function privateApt(work: string): NodeJS.ProcessEnv {
     ...(process.getuid?.() === 0 ? ['APT::Sandbox::User "root";'] : []),
   ];
   writeFileSync(join(work, "apt.conf"), `${settings.join("\n")}\n`);
-  return { PATH: process.env.PATH, LC_ALL: "C", APT_CONFIG: join(work, "apt.conf") };
+  return { PATH: process.env.PATH, LC_ALL: "C", APT_CONFIG: join(work, "apt.conf"), ...guard.env };
 }
 
-async function download(work: string, packages: readonly string[]): Promise<string[]> {
-  const options = { env: privateApt(work), timeout: APT_TIMEOUT_MS, maxBuffer: OUTPUT_MAX_BYTES };
+async function download(work: string, packages: readonly string[], guard: Guard): Promise<string[]> {
+  const options = { env: privateApt(work, guard), timeout: APT_TIMEOUT_MS, maxBuffer: OUTPUT_MAX_BYTES };
   await run("apt-get", ["-qq", "update"], options);
   await run("apt-get", ["-qq", "--yes", "--download-only", "install", ...packages], options);
   const archives = join(work, "cache/archives");
@@ -83,21 +75,18 @@ export async function unpackPackages(
   name: string,
   packages: readonly string[],
   cacheDir: string,
-  say: (line: string) => void,
+  guard: Guard,
 ): Promise<string> {
   const version = createHash("sha256").update(packages.join(" ")).digest("hex").slice(0, 8);
   const root = join(cacheDir, `${name}-${version}`);
   if (existsSync(root)) return root;
-  say(`${name}: fetching ${packages.join(", ")} and what they need, unpacking into ${root}`);
+  console.log(`${name}: fetching ${packages.join(", ")} and what they need, unpacking into ${root}`);
   const work = `${root}.${process.pid}`;
+  guard.removeAtEnd(work);
   mkdirSync(work, { recursive: true });
-  try {
-    const archives = await download(work, packages);
-    await unpack(archives, join(work, "root"));
-    renameSync(join(work, "root"), root);
-    say(`${name}: ${archives.length} packages unpacked, nothing installed`);
-  } finally {
-    rmSync(work, { recursive: true, force: true });
-  }
+  const archives = await download(work, packages, guard);
+  await unpack(archives, join(work, "root"));
+  renameSync(join(work, "root"), root);
+  console.log(`${name}: ${archives.length} packages unpacked, nothing installed`);
   return root;
 }

@@ -20,7 +20,9 @@ export async function commonFreePort(addresses: readonly string[]): Promise<numb
     const port = FIRST + Math.floor(Math.random() * COUNT);
     const held = await Promise.all(addresses.map((ip) => hold(ip, port)));
     await Promise.all(
-      held.map((server) => new Promise<void>((done) => (server === null ? done() : server.close(() => done())))),
+      held.map(
+        (server) => new Promise<void>((done) => (server === null ? done() : server.close(() => done()))),
+      ),
     );
     if (!held.includes(null)) return port;
   }

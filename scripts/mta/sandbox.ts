@@ -30,7 +30,9 @@ function namespaces(): string[] {
 export async function whyNoSandbox(): Promise<string | null> {
   if (process.platform !== "linux") return "needs Linux (mount and process namespaces)";
   try {
-    await promisify(execFile)("unshare", [...namespaces(), "mount", "-t", "tmpfs", "none", "/mnt"], { env: ENV });
+    await promisify(execFile)("unshare", [...namespaces(), "mount", "-t", "tmpfs", "none", "/mnt"], {
+      env: ENV,
+    });
     return null;
   } catch (error) {
     const detail = (error as { stderr?: string }).stderr?.trim() || (error as Error).message;

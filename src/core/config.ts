@@ -306,3 +306,13 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
 export function limitNativeHeaders(bytes: number, env: NodeJS.ProcessEnv = process.env): void {
   env.UWS_HTTP_MAX_HEADERS_SIZE = String(bytes);
 }
+
+/**
+ * The environment for a child process: ours, with some settings replaced. A replaced setting loses its NAME_FILE, so
+ * that the child does not find both.
+ */
+export function childEnvironment(replaced: Partial<Record<keyof Settings, string>>): NodeJS.ProcessEnv {
+  const env: NodeJS.ProcessEnv = { ...process.env, ...replaced };
+  for (const name of Object.keys(replaced)) delete env[`${name}_FILE`];
+  return env;
+}

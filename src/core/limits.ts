@@ -28,12 +28,21 @@ export const LIMITS = {
     negativeTtlDefaultS: 60,
     negativeTtlMaxS: 3_600,
     answerRecords: 200,
+    messageBytes: 65_535,
+    /** EDNS0: what passes any path unfragmented. */
+    udpPayloadBytes: 1_232,
+    cnameHops: 8,
+    /** Failures are remembered no longer than this. */
+    failureTtlMs: 5_000,
+    /** Records over all cached answers: a bound of memory, whatever strangers put into their zones. */
+    cacheRecords: 200_000,
   },
   smtp: {
     connectTimeoutMs: 5_000,
     greetingTimeoutMs: 15_000,
     commandTimeoutMs: 15_000,
-    tlsTimeoutMs: 10_000,
+    /** Short, so that with opportunistic TLS the way in clear is still open within a request's deadline. */
+    tlsTimeoutMs: 4_000,
     quitTimeoutMs: 1_000,
     localPartBytes: 64,
     domainBytes: 255,
@@ -102,6 +111,9 @@ export const LIMITS = {
     /** How long a refusal by the ledger is believed without asking again. */
     refusalMs: 500,
     ledgerTimeoutMs: 2_000,
+    /** After the ledger failed a team, its requests are refused for this long without asking again. */
+    failureMs: 250,
+    releasesAtOnce: 100,
     waitersPerTeam: 1_000,
     teams: 20_000,
     leasesReapedPerRound: 500,
@@ -126,7 +138,8 @@ export const LIMITS = {
     /** How long the Redis bus alone may vouch for cached keys while Postgres does not answer. */
     busOnlyMs: 60_000,
     lookupsInFlight: 1_000,
-    lookupTimeoutMs: 2_000,
+    /** Below confirmMs: who joins a look-up under way must not be told an older state than a cache may. */
+    lookupTimeoutMs: 900,
     /** Changes read in one poll; when there are more, the whole cache is dropped instead. */
     changesPerPoll: 1_000,
     changesKeptMs: 3_600_000,
@@ -144,5 +157,15 @@ export const LIMITS = {
   },
   redis: { connectTimeoutMs: 2_000, commandTimeoutMs: 500, reconnectFirstMs: 50, reconnectMaxMs: 1_000 },
   objects: { connectTimeoutMs: 2_000, requestTimeoutMs: 30_000, attempts: 3, sockets: 64 },
+  supervisor: {
+    readyWithinMs: 120_000,
+    /** A role that ends sooner after its start than this has failed quickly. */
+    quickFailureMs: 30_000,
+    quickFailures: 5,
+    restartFirstMs: 200,
+    restartMaxMs: 5_000,
+    /** Past the grace the roles give themselves. */
+    killAfterGraceMs: 3_000,
+  },
   relay: { everyMs: 1_000, pruneEveryMs: 60_000 },
 } as const;

@@ -1,0 +1,147 @@
+import { type ChildProcess, fork } from "node:child_process";
+import type { Clock } from "./core/clock.ts";
+import { childEnvironment, type Role } from "./core/config.ts";
+import { LIMITS } from "./core/limits.ts";
+import type { Logger } from "./core/log.ts";
+
+/** What a role says over its IPC channel once it serves. A role without such a port says null. */
+export interface RoleReady {
+  type: "ready";
+  role: Role;
+  port: number | null;
+  metricsPort: number | null;
+}
+
+export interface SupervisorDeps {
+  /** The module to run in each process, and how: `process.argv[1]` and `process.execArgv`. */
+  entry: string;
+  execArgv: string[];
+  log: Logger;
+  clock: Clock;
+  /** Milliseconds a role has to end after SIGTERM. */
+  graceMs: number;
+}
+
+export interface Supervisor {
+  /**
+   * Starts every role in a process of its own; resolves when all are ready. A role that ends before it was ready for
+   * the first time is not tried again: the error names it.
+   */
+  start(): Promise<RoleReady[]>;
+  /** Sends SIGTERM to every role, SIGKILL to those that outlast their grace; resolves when all are gone. Idempotent. */
+  stop(): Promise<void>;
+  /** Resolves when a role has failed quickly too often and is given up. The caller stops the rest. */
+  readonly gaveUp: Promise<Error>;
+}
+
+const { supervisor: limits } = LIMITS;
+const ROLES = ["api", "relay"] as const;
+type ChildRole = (typeof ROLES)[number];
+
+/** The relay leaves the port of the metrics to the api: both cannot have it. */
+const SETTINGS: Record<ChildRole, { ROLE: Role; METRICS_PORT?: string }> = {
+  api: { ROLE: "api" },
+  relay: { ROLE: "relay", METRICS_PORT: "0" },
+};
+
+function isReady(message: unknown): message is RoleReady {
+  return typeof message === "object" && message !== null && "type" in message && message.type === "ready";
+}
+
+/** How long to wait before the restart that follows `failures` quick failures in a row, at least one. */
+function backoffMs(failures: number): number {
+  return Math.min(limits.restartMaxMs, limits.restartFirstMs * 2 ** (failures - 1));
+}
+
+/** Runs the roles of `ROLE=all`, one process each, and restarts what crashes. Roles end when this process does. */
+export function createSupervisor(deps: SupervisorDeps): Supervisor {
+  const { log, clock } = deps;
+  const children = new Map<ChildRole, ChildProcess>();
+  const quickFailures = new Map<ChildRole, number>();
+  let stopping: Promise<void> | null = null;
+  let keepAlive: NodeJS.Timeout | undefined;
+  let giveUp: (error: Error) => void;
+  const gaveUp = new Promise<Error>((resolve) => {
+    giveUp = resolve;
+  });
+
+  /** Starts a role; resolves when it is ready, rejects when it ends, or keeps silent, before. */
+  function launch(role: ChildRole): Promise<RoleReady> {
+    const startedMs = clock.monotonic();
+    const child = fork(deps.entry, [], {
+      execArgv: deps.execArgv,
+      env: childEnvironment(SETTINGS[role]),
+      stdio: ["ignore", "inherit", "inherit", "ipc"],
+    });
+    children.set(role, child);
+    return new Promise((resolve, reject) => {
+      const late = clock.after(limits.readyWithinMs, () => {
+        log.error({ role }, "a role was not ready in time");
+        child.kill("SIGKILL");
+      });
+      child.on("message", (message) => {
+        if (!isReady(message)) return;
+        late.cancel();
+        resolve(message);
+      });
+      const ended = (how: string) => {
+        late.cancel();
+        children.delete(role);
+        reject(new Error(`role ${role} ended (${how})`));
+        onEnd(role, how, clock.monotonic() - startedMs);
+      };
+      child.once("error", (error) => {
+        if (child.pid === undefined) ended(error.message);
+      });
+      child.once("exit", (code, signal) => ended(signal ?? `exit code ${code}`));
+    });
+  }
+
+  let started = false;
+  function onEnd(role: ChildRole, how: string, afterMs: number): void {
+    if (stopping !== null || !started) return;
+    const failures = afterMs < limits.quickFailureMs ? (quickFailures.get(role) ?? 0) + 1 : 1;
+    quickFailures.set(role, failures);
+    if (failures > limits.quickFailures) {
+      giveUp(new Error(`role ${role} failed ${failures} times in a row, the last time with ${how}`));
+      return;
+    }
+    const delayMs = backoffMs(failures);
+    log.error({ role, how, failures, delayMs }, "a role ended; it is restarted");
+    clock.after(delayMs, () => {
+      // What goes wrong is told by onEnd.
+      if (stopping === null) launch(role).catch(() => undefined);
+    });
+  }
+
+  function stopChild(child: ChildProcess): Promise<void> {
+    return new Promise((resolve) => {
+      const kill = clock.after(deps.graceMs + limits.killAfterGraceMs, () => child.kill("SIGKILL"));
+      child.once("exit", () => {
+        kill.cancel();
+        resolve();
+      });
+      child.kill("SIGTERM");
+    });
+  }
+
+  async function stopAll(): Promise<void> {
+    await Promise.all([...children.values()].map(stopChild));
+    clearInterval(keepAlive);
+  }
+
+  return {
+    async start() {
+      // While a role waits for its restart nothing else may keep this process alive.
+      keepAlive = setInterval(() => undefined, 60_000);
+      const ready = await Promise.all(ROLES.map(launch));
+      started = true;
+      return ready;
+    },
+    stop() {
+      stopping ??= stopAll();
+      return stopping;
+    },
+    gaveUp,
+  };
+}
