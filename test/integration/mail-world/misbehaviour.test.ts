@@ -252,8 +252,8 @@ describe("what a test may do to a host", () => {
     );
     assert.equal(account.malformed, 0);
     assert.deepEqual(account.commands[2], { session: account.commands[0]?.session, tls: false, line: rcpt });
-    await client.ask("NOOP a\nNOOP b".replace("\n", "\u0000"), "NOOP c");
-    client.send("RCPT TO:<a@b.test>\nRSET");
+    await client.ask("NOOP a\u0000NOOP b", "NOOP c");
+    client.write("RCPT TO:<a@b.test>\nRSET\r\n");
     await world.until(() => account.malformed === 2);
     world.resetCounters();
     assert.deepEqual([account.commandCount, account.malformed, account.open], [0, 0, 1]);

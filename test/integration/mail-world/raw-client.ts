@@ -9,6 +9,8 @@ export interface RawClient {
   /** Sends the lines in one write and reads one reply for each. */
   ask(...lines: string[]): Promise<string[]>;
   send(...lines: string[]): void;
+  /** Sends the text as it is, in UTF-8. */
+  write(text: string): void;
   /** Bytes received in all. */
   received(): number;
   /** What came and was not read as a reply, Latin-1. */
@@ -74,10 +76,12 @@ export function createRawClient(port: number, address: string): RawClient {
     }
   }
 
-  const send = (...lines: string[]) => void socket.write(lines.map((line) => `${line}\r\n`).join(""));
+  const write = (text: string) => void socket.write(text);
+  const send = (...lines: string[]) => write(lines.map((line) => `${line}\r\n`).join(""));
   return {
     reply,
     send,
+    write,
     async ask(...lines) {
       send(...lines);
       const replies: string[] = [];
