@@ -167,5 +167,5 @@ export const LIMITS = {
     /** Past the grace the roles give themselves. */
     killAfterGraceMs: 3_000,
   },
-  relay: { everyMs: 1_000, pruneEveryMs: 60_000 },
+  relay: { everyMs: 1_000, reapRounds: 20, pruneEveryMs: 60_000 },
 } as const;

@@ -8,10 +8,10 @@ const CHANNEL = "rcpt:auth-changes";
 export interface AuthBus {
   /** Tells every process at once. Best effort: the table is the truth, and is polled. */
   announce(change: AuthChange): Promise<void>;
-  /** `listener` gets each change announced by any process, this one included. */
-  listen(listener: (change: AuthChange) => void): Promise<void>;
-  /** Grows each time the subscription was lost: changes may have been missed in between. */
-  readonly losses: number;
+  /** `listener` gets each change announced by any process, this one included, whenever Redis can be reached. */
+  listen(listener: (change: AuthChange) => void): void;
+  /** Names the present unbroken subscription; null without one. Another name: something may have been missed. */
+  readonly session: number | null;
   /**
    * Resolves when everything announced before the call has been delivered here: the answer to a ping comes on the
    * subscriber's own connection, behind the messages. Rejects when Redis does not answer.
@@ -31,25 +31,42 @@ function parse(message: string): AuthChange | null {
 
 export function createAuthBus(redis: RedisClients, log: Logger): AuthBus {
   const { commands, subscriber } = redis;
-  let losses = 0;
-  subscriber.on("close", () => {
-    losses += 1;
-  });
+  let sessions = 0;
+  let session: number | null = null;
+  let connection = 0;
+
+  async function subscribe(): Promise<void> {
+    const on = connection;
+    try {
+      await subscriber.subscribe(CHANNEL);
+      if (on === connection) session = ++sessions;
+    } catch (error) {
+      log.debug({ err: error }, "cannot follow the bus");
+      // Without a subscription the connection is of no use: take a new one, which is subscribed when it is ready.
+      if (on === connection && subscriber.status === "ready") subscriber.disconnect(true);
+    }
+  }
+
   return {
     async announce(change) {
       await commands.publish(CHANNEL, JSON.stringify(change));
     },
-    async listen(listener) {
+    listen(listener) {
+      subscriber.on("close", () => {
+        connection += 1;
+        session = null;
+      });
+      subscriber.on("ready", () => void subscribe());
       subscriber.on("message", (channel: string, message: string) => {
         if (channel !== CHANNEL) return;
         const change = parse(message);
         if (change) listener(change);
         else log.warn({ channel }, "a message on the bus is no change");
       });
-      await subscriber.subscribe(CHANNEL);
+      if (subscriber.status === "ready") void subscribe();
     },
-    get losses() {
-      return losses;
+    get session() {
+      return session;
     },
     async settle() {
       await subscriber.ping();

@@ -8,7 +8,7 @@ export type RedisClient = Redis;
 export interface RedisClients {
   /** For commands. Fails at once while Redis is away: nothing is queued for its return. */
   commands: RedisClient;
-  /** A connection of its own for subscriptions, subscribed again after a loss. */
+  /** A connection of its own for subscriptions. After a loss its owner subscribes again on `ready`. */
   subscriber: RedisClient;
   /** Starts connecting. Resolves when both are connected, or when the first attempt failed: then they go on trying. */
   start(): Promise<void>;
@@ -30,6 +30,7 @@ function connectLazily(url: string, name: string): RedisClient {
     connectionName: name,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
+    autoResubscribe: false,
     maxRetriesPerRequest: 0,
     connectTimeout: LIMITS.redis.connectTimeoutMs,
     commandTimeout: LIMITS.redis.commandTimeoutMs,

@@ -1,0 +1,129 @@
+import type { Clock, Timer } from "../core/clock.ts";
+import { LIMITS } from "../core/limits.ts";
+import type { Logger } from "../core/log.ts";
+import type { AuthBus } from "../store/auth-bus.ts";
+import type { AuthChange, AuthChanges } from "../store/auth-changes.ts";
+
+/**
+ * Follows what changes about credentials, and says up to when the cache is known to be right.
+ *
+ * Every change is a row of `auth_changes`, written in the transaction that makes the change. A poll that began at T
+ * and whose rows were applied proves all that was cached before T. Polls come every LIMITS.keys.pollMs, so a change is
+ * noticed within that, with or without Redis; the bus only makes it immediate.
+ *
+ * While Postgres does not answer, nothing new is proven, and after LIMITS.keys.confirmMs nothing cached may be used:
+ * somebody else might still reach Postgres and revoke a key. The bus bridges that: whoever commits a change announces
+ * it, so a subscription that is unbroken since before the last good poll, and proven alive by a ping begun at T, has
+ * brought every change committed before T. The one hole: a process that dies between commit and announcement while
+ * Postgres is away from here. LIMITS.keys.busOnlyMs bounds it.
+ */
+export interface ChangeFeed {
+  /** Reads Postgres and pings the bus once. The timer calls it; settles when both have answered. Never rejects. */
+  poll(): Promise<void>;
+  /** Monotonic time: everything cached before it and not dropped since was right then. */
+  readonly confirmedAtMs: number;
+  start(): Promise<void>;
+  stop(): void;
+}
+
+export interface ChangeFeedDeps {
+  changes: AuthChanges;
+  bus: AuthBus;
+  clock: Clock;
+  log: Logger;
+  /** Drops what is cached of the subject. */
+  apply(change: AuthChange): void;
+  /** Drops everything: changes may have been missed. */
+  reset(): void;
+}
+
+export function createChangeFeed(deps: ChangeFeedDeps): ChangeFeed {
+  const { changes, bus, clock, log } = deps;
+  let confirmedAtMs = Number.NEGATIVE_INFINITY;
+  let readAtMs = Number.NEGATIVE_INFINITY;
+  let cursor: string | null = null;
+  let seen = new Set<number>();
+  /** The bus session that was up before the last good poll began. */
+  let anchor: number | null = null;
+  let reading = false;
+  let pinging = false;
+  let failing = false;
+  let timer: Timer | undefined;
+  let stopped = false;
+
+  function confirm(atMs: number): void {
+    confirmedAtMs = Math.max(confirmedAtMs, atMs);
+  }
+
+  function report(error: unknown): void {
+    if (!failing) log.warn({ err: error }, "cannot read the changes of credentials");
+    failing = true;
+  }
+
+  async function readChanges(): Promise<void> {
+    const beganAtMs = clock.monotonic();
+    const session = bus.session;
+    const page = await changes.since(cursor);
+    // What was pruned before it was read is not known: the first read and one after a long silence start afresh.
+    const gap = beganAtMs - readAtMs > LIMITS.keys.changesKeptMs / 2;
+    if (gap || page.overflow) deps.reset();
+    else for (const change of page.changes) if (!seen.has(change.seq)) deps.apply(change);
+    seen = new Set(page.changes.map((change) => change.seq));
+    cursor = page.cursor;
+    readAtMs = beganAtMs;
+    anchor = bus.session === session ? session : null;
+    confirm(beganAtMs);
+    if (failing) log.info("reading the changes of credentials again");
+    failing = false;
+  }
+
+  async function pingBus(): Promise<void> {
+    const beganAtMs = clock.monotonic();
+    const session = bus.session;
+    if (session === null || session !== anchor) return;
+    await bus.settle();
+    const unbroken = bus.session === session && anchor === session;
+    if (unbroken && beganAtMs - readAtMs < LIMITS.keys.busOnlyMs) confirm(beganAtMs);
+  }
+
+  // A read or ping that hangs is not joined by others: the pool and the connection have bounds of their own.
+  async function readOnce(): Promise<void> {
+    if (reading) return;
+    reading = true;
+    await readChanges().catch(report);
+    reading = false;
+  }
+
+  async function pingOnce(): Promise<void> {
+    if (pinging) return;
+    pinging = true;
+    await pingBus().catch((error) => log.debug({ err: error }, "the bus does not answer"));
+    pinging = false;
+  }
+
+  async function poll(): Promise<void> {
+    await Promise.all([readOnce(), pingOnce()]);
+  }
+
+  function tick(): void {
+    if (stopped) return;
+    void poll();
+    timer = clock.after(LIMITS.keys.pollMs, tick);
+  }
+
+  return {
+    poll,
+    get confirmedAtMs() {
+      return confirmedAtMs;
+    },
+    async start() {
+      bus.listen(deps.apply);
+      await poll();
+      timer = clock.after(LIMITS.keys.pollMs, tick);
+    },
+    stop() {
+      stopped = true;
+      timer?.cancel();
+    },
+  };
+}

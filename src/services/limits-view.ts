@@ -1,0 +1,51 @@
+import type { TierLimits } from "../core/tiers.ts";
+import type { Actor } from "./actor.ts";
+import type { Quota } from "./quota.ts";
+import type { RateLimiter } from "./rate-limit.ts";
+
+/** How much of a limit is left, and when that changes. */
+export interface LimitState {
+  /** Requests that may be made now. */
+  remaining: number;
+  /** Whole seconds within which no more than `remaining` may be made. */
+  resetS: number;
+}
+
+export interface LimitsView {
+  limits: Pick<TierLimits, "dailyQuota" | "ratePerS" | "rateBurst">;
+  rate: LimitState;
+  /** null: the credential does not touch the quota (test keys). */
+  quota: LimitState | null;
+}
+
+const DAY_S = 86_400;
+
+/**
+ * The values of `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11): lists of structured
+ * field strings with parameters `q` quota and `w` window in seconds, `r` what is left and `t` the seconds that has to
+ * last. The window of the rate is the time in which an empty bucket fills, so that q / w is the sustained rate.
+ */
+export function rateLimitHeaders(view: LimitsView): { policy: string; limit: string } {
+  const { limits, rate, quota } = view;
+  const windowS = Math.max(1, Math.ceil(limits.rateBurst / limits.ratePerS));
+  const policy = `"rate";q=${limits.rateBurst};w=${windowS}`;
+  const limit = `"rate";r=${rate.remaining};t=${rate.resetS}`;
+  if (!quota) return { policy, limit };
+  return {
+    policy: `${policy}, "quota";q=${limits.dailyQuota};w=${DAY_S}`,
+    limit: `${limit}, "quota";r=${quota.remaining};t=${quota.resetS}`,
+  };
+}
+
+/** What every answer to an actor says of its limits, as far as this process knows. No I/O. */
+export function createLimitsView(deps: {
+  rateLimiter: Pick<RateLimiter, "snapshot">;
+  quota: Pick<Quota, "snapshot">;
+}): (actor: Actor) => { policy: string; limit: string } {
+  return (actor) =>
+    rateLimitHeaders({
+      limits: actor.limits,
+      rate: deps.rateLimiter.snapshot(actor),
+      quota: actor.livemode ? deps.quota.snapshot(actor) : null,
+    });
+}

@@ -1,0 +1,119 @@
+import { AppError } from "../core/errors.ts";
+import { LIMITS } from "../core/limits.ts";
+import type { LeaseGrant } from "../store/quota-ledger.ts";
+import { type Lease, type Reservation, reservationOf } from "./quota-lease.ts";
+
+export interface Waiter {
+  resolve(reservation: Reservation): void;
+  reject(error: AppError): void;
+}
+
+/** What the process knows of a team's quota: leases, who waits for a unit, how much to ask for. No I/O. */
+export class TeamQuota {
+  readonly id: string;
+  limit: number;
+  leases: Lease[] = [];
+  waiters: Waiter[] = [];
+  /** A lease is being fetched, or a flush waited for. */
+  serving = false;
+  /** Until then, monotonic, the ledger's refusal or failure is believed without asking again. */
+  refusedUntilMs = Number.NEGATIVE_INFINITY;
+  failedUntilMs = Number.NEGATIVE_INFINITY;
+  /** End of the day of the last answer, monotonic; null before one. */
+  midnightMs: number | null = null;
+  #want: number = LIMITS.quota.leaseFirst;
+  #askedAtMs = Number.NEGATIVE_INFINITY;
+  /** Units taken here less units given back. */
+  #net = 0;
+  /** What the ledger said was used, and `#net` less what it could not know then. */
+  #usedSeen = 0;
+  #netSeen = 0;
+
+  constructor(id: string, limit: number) {
+    this.id = id;
+    this.limit = limit;
+  }
+
+  /** A unit, now, from what is leased; null when there is none. */
+  take(nowMs: number): Reservation | null {
+    for (const lease of this.leases) {
+      if (!lease.canTake(nowMs)) continue;
+      lease.take(nowMs);
+      this.#net += 1;
+      return reservationOf(lease, () => {
+        this.#net -= 1;
+      });
+    }
+    return null;
+  }
+
+  leaseToFlush(): Lease | undefined {
+    return this.leases.find((lease) => !lease.busy && !lease.retired && lease.wantsFlush);
+  }
+
+  isHeldUp(nowMs: number): boolean {
+    return this.leases.some((lease) => lease.isHeldUp(nowMs));
+  }
+
+  /** Half of the last units are used and no more are coming. Not near the limit, where leases are tiny. */
+  wantsPrefetch(nowMs: number): boolean {
+    if (nowMs < this.refusedUntilMs) return false;
+    let left = 0;
+    let granted = 0;
+    for (const lease of this.leases) {
+      if (!lease.isActive(nowMs)) continue;
+      left += lease.left;
+      granted = Math.max(granted, lease.granted);
+    }
+    return granted > LIMITS.quota.leaseFirst && left * 2 < granted;
+  }
+
+  /** How many units to ask for: doubled when the last were gone in no time, halved when they lasted. */
+  nextWant(nowMs: number): number {
+    const sinceMs = nowMs - this.#askedAtMs;
+    if (sinceMs < 250) this.#want = Math.min(this.#want * 2, LIMITS.quota.leaseMax);
+    else if (sinceMs > 1_000) this.#want = Math.max(1, Math.floor(this.#want / 2));
+    this.#askedAtMs = nowMs;
+    return Math.min(Math.max(this.#want, this.waiters.length), LIMITS.quota.leaseMax);
+  }
+
+  granted(lease: Lease | null, grant: LeaseGrant, sentAtMs: number, nowMs: number): void {
+    const untold = this.leases.reduce((sum, held) => sum + held.untold, 0);
+    this.#usedSeen = grant.used;
+    this.#netSeen = this.#net - untold;
+    this.midnightMs = sentAtMs + grant.msToMidnight;
+    if (lease) {
+      this.leases.push(lease);
+      this.#want = Math.min(this.#want, Math.max(lease.granted * 2, LIMITS.quota.leaseFirst));
+    } else {
+      this.refusedUntilMs = nowMs + Math.min(LIMITS.quota.refusalMs, grant.msToMidnight);
+    }
+  }
+
+  /** Stops giving out what is past its time, or all of it, so that it is returned. */
+  retire(nowMs: number, all: boolean): void {
+    for (const lease of this.leases) {
+      const spent = lease.left === 0;
+      const idle = nowMs - lease.lastTakenAtMs >= LIMITS.quota.idleReturnMs;
+      if (all || spent || idle || !lease.isActive(nowMs)) lease.retired = true;
+    }
+  }
+
+  /** Units left of the day as far as this process can tell: exact when no other one serves the team. */
+  remaining(): number {
+    if (this.midnightMs === null) return this.limit;
+    return Math.max(0, this.limit - this.#usedSeen - (this.#net - this.#netSeen));
+  }
+
+  rejectAll(error: () => AppError): void {
+    const waiters = this.waiters;
+    this.waiters = [];
+    for (const waiter of waiters) waiter.reject(error());
+  }
+}
+
+export function quotaExceeded(limit: number, msToMidnight: number): AppError {
+  return new AppError("quota_exceeded", `The daily quota of ${limit} verifications is used up.`, {
+    retryAfterS: Math.max(1, Math.ceil(msToMidnight / 1000)),
+  });
+}
