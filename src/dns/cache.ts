@@ -1,0 +1,76 @@
+import { LRUCache } from "lru-cache";
+import type { Clock } from "../core/clock.ts";
+import { LIMITS } from "../core/limits.ts";
+import type { DnsOutcome, Resolver } from "./resolver.ts";
+
+interface Entry {
+  outcome: DnsOutcome<unknown>;
+  storedAt: number;
+  expiresAt: number;
+}
+
+/** How long an outcome may be served again, in milliseconds; 0: not at all. */
+function lifetimeMs(outcome: DnsOutcome<unknown>): number {
+  if (outcome.status === "server_failure") return LIMITS.dns.failureTtlMs;
+  if (outcome.status === "no_answer") return outcome.code === "overloaded" ? 0 : LIMITS.dns.failureTtlMs;
+  return Math.max(LIMITS.dns.ttlMinS, outcome.ttlS) * 1_000;
+}
+
+/** The outcome as it is after `ageMs`: what is left of its TTL. */
+function aged<T>(outcome: DnsOutcome<T>, ageMs: number): DnsOutcome<T> {
+  if (!("ttlS" in outcome) || ageMs < 1_000) return outcome;
+  return { ...outcome, ttlS: Math.max(0, outcome.ttlS - Math.floor(ageMs / 1_000)) };
+}
+
+function sizeOf({ outcome }: Entry): number {
+  return 1 + (outcome.status === "ok" ? outcome.records.length : 0);
+}
+
+/**
+ * A cache before `inner`, negative answers included: an answer lives for its TTL, at least `LIMITS.dns.ttlMinS`, a
+ * failure for `failureTtlMs`. Concurrent questions for one name and type share one query. `ttlS` counts down.
+ * Closing it closes `inner`.
+ */
+export function createCachingResolver(inner: Resolver, clock: Clock): Resolver {
+  const entries = new LRUCache<string, Entry>({
+    max: LIMITS.dns.cacheEntries,
+    maxSize: LIMITS.dns.cacheRecords,
+    sizeCalculation: sizeOf,
+  });
+  const flights = new Map<string, Promise<DnsOutcome<unknown>>>();
+
+  function store(key: string, outcome: DnsOutcome<unknown>): void {
+    const lifetime = lifetimeMs(outcome);
+    const storedAt = clock.monotonic();
+    if (lifetime > 0) entries.set(key, { outcome, storedAt, expiresAt: storedAt + lifetime });
+  }
+
+  async function fly<T>(key: string, ask: () => Promise<DnsOutcome<T>>): Promise<DnsOutcome<T>> {
+    try {
+      const outcome = await ask();
+      store(key, outcome);
+      return outcome;
+    } finally {
+      flights.delete(key);
+    }
+  }
+
+  /** `type` belongs to the key, so that an entry under it has the records of `T`. */
+  function lookUp<T>(type: string, name: string, ask: () => Promise<DnsOutcome<T>>): Promise<DnsOutcome<T>> {
+    const key = `${type} ${name}`;
+    const entry = entries.get(key);
+    const now = clock.monotonic();
+    if (entry && entry.expiresAt > now)
+      return Promise.resolve(aged(entry.outcome as DnsOutcome<T>, now - entry.storedAt));
+    const flight = (flights.get(key) as Promise<DnsOutcome<T>> | undefined) ?? fly(key, ask);
+    flights.set(key, flight);
+    return flight;
+  }
+
+  return {
+    mx: (domain) => lookUp("mx", domain.toLowerCase(), () => inner.mx(domain)),
+    a: (name) => lookUp("a", name.toLowerCase(), () => inner.a(name)),
+    aaaa: (name) => lookUp("aaaa", name.toLowerCase(), () => inner.aaaa(name)),
+    close: () => inner.close(),
+  };
+}

@@ -1,0 +1,138 @@
+import type { Clock } from "../core/clock.ts";
+import { LIMITS } from "../core/limits.ts";
+import { type Reading, readAnswer } from "./answer.ts";
+import type { QueryType, Question } from "./message.ts";
+import { normalizeName } from "./name.ts";
+import { addressRecords, mxRecords } from "./records.ts";
+import type { DnsOutcome, Resolver } from "./resolver.ts";
+import { DnsServer } from "./server.ts";
+import { parseServerAddress } from "./server-address.ts";
+
+export interface ResolverDeps {
+  /** `ip`, `ip4:port` or `[ip6]:port`, in order of preference; at least one. */
+  servers: readonly string[];
+  clock: Clock;
+}
+
+type Failure = Extract<DnsOutcome<never>, { status: "server_failure" | "no_answer" }>;
+type Conclusive = Exclude<Reading, { kind: "failure" }>;
+
+const OVERLOADED: Failure = { status: "no_answer", code: "overloaded" };
+const IN_FLIGHT_MAX = LIMITS.dns.socketsPerThread * LIMITS.dns.inFlightPerSocket;
+
+class StubResolver implements Resolver {
+  readonly #servers: readonly DnsServer[];
+  readonly #waiting: (() => void)[] = [];
+  #inFlight = 0;
+  /** Index of the server that answered last when the one before it did not. */
+  #preferred = 0;
+  #closed = false;
+
+  constructor({ servers, clock }: ResolverDeps) {
+    if (servers.length === 0) throw new Error("no DNS server is configured");
+    this.#servers = servers.map((server) => new DnsServer(parseServerAddress(server), clock));
+  }
+
+  mx(domain: string) {
+    return this.#lookUp(domain, "MX", mxRecords);
+  }
+
+  a(name: string) {
+    return this.#lookUp(name, "A", addressRecords);
+  }
+
+  aaaa(name: string) {
+    return this.#lookUp(name, "AAAA", addressRecords);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const server of this.#servers) server.close();
+    for (const start of this.#waiting.splice(0)) start();
+  }
+
+  async #lookUp<T>(
+    text: string,
+    type: QueryType,
+    read: (records: Extract<Reading, { kind: "records" }>["records"]) => T[],
+  ): Promise<DnsOutcome<T>> {
+    const name = normalizeName(text);
+    if (!name) return { status: "server_failure", code: "BAD_NAME" };
+    if (!(await this.#admitted())) return OVERLOADED;
+    try {
+      return await this.#chase({ name, type }, read);
+    } finally {
+      this.#inFlight--;
+      this.#waiting.shift()?.();
+    }
+  }
+
+  /** Waits for its turn. @returns false when too many wait already. */
+  async #admitted(): Promise<boolean> {
+    if (this.#inFlight >= IN_FLIGHT_MAX) {
+      if (this.#waiting.length >= LIMITS.dns.waiting) return false;
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
+    this.#inFlight++;
+    return true;
+  }
+
+  /** Asks, and asks again for the target of a CNAME that the answer left open. */
+  async #chase<T>(
+    first: Question,
+    read: (records: Extract<Reading, { kind: "records" }>["records"]) => T[],
+  ): Promise<DnsOutcome<T>> {
+    const seen = new Set<string>();
+    let ttlS: number = LIMITS.dns.ttlMaxS;
+    let { name } = first;
+    while (seen.size < LIMITS.dns.cnameHops && !seen.has(name)) {
+      seen.add(name);
+      const reading = await this.#ask({ name, type: first.type });
+      if ("status" in reading) return reading;
+      ttlS = Math.min(ttlS, reading.ttlS);
+      if (reading.kind === "follow") {
+        name = reading.target;
+        continue;
+      }
+      if (reading.kind !== "records") return { status: reading.kind, ttlS };
+      const records = read(reading.records);
+      return records.length > 0
+        ? { status: "ok", records, ttlS }
+        : { status: "server_failure", code: "BAD_RECORDS" };
+    }
+    return { status: "server_failure", code: "CNAME_LOOP" };
+  }
+
+  /** One question, over the servers: a failing one is not asked again, a silent one may be. */
+  async #ask(question: Question): Promise<Conclusive | Failure> {
+    const failed = new Set<DnsServer>();
+    let failure: Failure = { status: "no_answer", code: "unreachable" };
+    const first = this.#preferred;
+    for (let attempt = 0; attempt < LIMITS.dns.attempts && !this.#closed; attempt++) {
+      const index = (first + attempt) % this.#servers.length;
+      const server = this.#servers[index];
+      if (!server || failed.has(server)) continue;
+      const exchange = await server.ask(question);
+      if (exchange.kind === "answer") {
+        this.#preferred = index;
+        const reading = readAnswer(exchange.packet, question);
+        if (reading.kind !== "failure") return reading;
+        failed.add(server);
+        failure = { status: "server_failure", code: reading.code };
+      } else if (exchange.kind === "timeout" && failure.status === "no_answer") {
+        failure = { status: "no_answer", code: "timeout" };
+      }
+    }
+    return failure;
+  }
+}
+
+/**
+ * A stub resolver over UDP and TCP: it asks recursive servers and believes only answers to its own questions.
+ * Bounds and timeouts are `LIMITS.dns`; what is over them answers `no_answer`/`overloaded`. TTLs are the true ones,
+ * capped at `ttlMaxS` and `negativeTtlMaxS`. No caching: that is `createCachingResolver`.
+ * @throws when a server address is malformed.
+ */
+export function createResolver(deps: ResolverDeps): Resolver {
+  return new StubResolver(deps);
+}
