@@ -2,7 +2,7 @@ import type { Endpoint, MailServer } from "./mail-server.ts";
 
 /**
  * Debian's own RCPT rules, cut to what decides about a recipient. Over quota is Exim's own check of the mailbox's
- * size at RCPT (\`verify = recipient/quota\`): once with its message passed on, once without, where Exim says only
+ * size at RCPT (`verify = recipient/quota`): once with a message, once without, where Exim says only
  * "Administrative prohibition". The greylisted mailbox asks greylistd, with the words of its documentation. Without a
  * certificate of its own Exim offers STARTTLS with one made on the fly.
  */
@@ -29,7 +29,7 @@ acl_check_rcpt:
   deny
     local_parts = full
     !verify = recipient/quota=1s
-    message = $acl_verify_message
+    message = Mailbox quota exceeded
   require
     verify = recipient/quota=1s
   defer

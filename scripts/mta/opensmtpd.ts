@@ -1,5 +1,14 @@
 import type { Endpoint, MailServer } from "./mail-server.ts";
 
+const MAILBOXES = [
+  "existing@opensmtpd.test",
+  "full@opensmtpd.test",
+  "greylisted@opensmtpd.test",
+  "@catchall.opensmtpd.test",
+]
+  .map((address) => `"${address}" = vmail`)
+  .join(", ");
+
 /**
  * One domain of virtual mailboxes and one of system users, which refuse a missing mailbox in different words. Neither a
  * quota nor greylisting is built in: both are filters, the first with the words of RFC 3463, the second with those of
@@ -7,10 +16,7 @@ import type { Endpoint, MailServer } from "./mail-server.ts";
  */
 const config = ({ ip, port }: Endpoint) => `table full { "full@opensmtpd.test" }
 table greylisted { "greylisted@opensmtpd.test" }
-table mailboxes {
-  "existing@opensmtpd.test" = vmail, "full@opensmtpd.test" = vmail,
-  "greylisted@opensmtpd.test" = vmail, "@catchall.opensmtpd.test" = vmail
-}
+table mailboxes { ${MAILBOXES} }
 filter "quota" phase rcpt-to match rcpt-to <full> reject "552 5.2.2 Mailbox full"
 filter "greylist" phase rcpt-to match rcpt-to <greylisted> \\
   reject "451 4.7.1 Greylisting in action, please come back later"
