@@ -43,7 +43,7 @@ export const BEFORE_RCPT_RULES: readonly Rule[] = [
     stages: ["ehlo"],
     codes: ["5"],
     class: "sender_blocked",
-    example: "550 Access denied - Invalid HELO name (See RFC2821 4.1.1.1)",
+    example: "550 Access denied",
   },
   {
     id: "mail.policy",

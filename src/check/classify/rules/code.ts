@@ -26,7 +26,7 @@ export const CODE_RULES: readonly Rule[] = [
     id: "code.storage",
     codes: ["552"],
     class: "mailbox_full",
-    example: "552 Requested mail action aborted: exceeded storage allocation",
+    example: "552 Requested mail action aborted",
   },
   {
     id: "code.refused",

@@ -1,5 +1,5 @@
 import type { Rule } from "../rule.ts";
-import { DISABLED_TEXT, FULL_TEXT, POLICY_TEXT, UNKNOWN_TEXT } from "./wording.ts";
+import { DISABLED_TEXT, ELSEWHERE_TEXT, FULL_TEXT, POLICY_TEXT, UNKNOWN_TEXT } from "./wording.ts";
 
 /** RFC 3463 and the IANA registry it founded, at RCPT, with the words that show where a code is misused. */
 export const ENHANCED_RULES: readonly Rule[] = [
@@ -41,6 +41,7 @@ export const ENHANCED_RULES: readonly Rule[] = [
     codes: ["5"],
     enhanced: ["5.1.1", "5.1.0", "5.1.6"],
     text: UNKNOWN_TEXT,
+    unless: ELSEWHERE_TEXT,
     class: "mailbox_not_found",
     example:
       "550 5.1.1 <user@example.com>: Recipient address rejected: User unknown in virtual mailbox table",
@@ -89,6 +90,6 @@ export const ENHANCED_RULES: readonly Rule[] = [
     codes: ["5"],
     enhanced: ["5.2.1"],
     class: "mailbox_disabled",
-    example: "550 5.2.1 The email account that you tried to reach is disabled.",
+    example: "550 5.2.1 <user@example.com>",
   },
 ];

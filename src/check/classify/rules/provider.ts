@@ -26,7 +26,7 @@ export const PROVIDER_RULES: readonly Rule[] = [
     providers: ["microsoft365", "outlook"],
     enhanced: ["5.7.5##", "5.7.6##", "5.7.7##", "4.7.5##", "4.7.6##", "4.7.7##"],
     class: "sender_blocked",
-    example: "550 5.7.606 Access denied, banned sending IP",
+    example: "550 5.7.705 Access denied, tenant has exceeded threshold",
   },
   {
     id: "gmx.mailbox_unavailable",
@@ -35,14 +35,5 @@ export const PROVIDER_RULES: readonly Rule[] = [
     text: ["mailbox unavailable"],
     class: "mailbox_not_found",
     example: "550 Requested action not taken: mailbox unavailable",
-  },
-  {
-    id: "google.over_rate",
-    providers: ["google"],
-    enhanced: ["x.2.1"],
-    text: ["receiving mail at a rate", "too quickly"],
-    class: "rate_limited_by_server",
-    example:
-      "450 4.2.1 The user you are trying to contact is receiving mail at a rate that prevents additional messages",
   },
 ];

@@ -46,6 +46,8 @@ export const SENDER_RULES: readonly Rule[] = [
     id: "rate.refused",
     codes: ["5"],
     text: [
+      "receiving mail at a rate",
+      "receiving mail too quickly",
       "connection frequency limited",
       "too many connections",
       "rate limit exceeded",
@@ -96,7 +98,7 @@ export const SENDER_RULES: readonly Rule[] = [
       "cyren",
     ],
     class: "sender_blocked",
-    example: "554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using zen.spamhaus.org",
+    example: "554 5.7.1 Service unavailable; Client host [198.51.100.7] blocked using zen.spamhaus.org",
   },
   {
     id: "us.listed",
@@ -144,7 +146,7 @@ export const SENDER_RULES: readonly Rule[] = [
     ],
     class: "sender_blocked",
     example:
-      "550 5.7.1 Unfortunately, messages from [192.0.2.1] weren't sent. Part of their network is on our block list (S3140).",
+      "550 5.7.1 Unfortunately, messages from [198.51.100.7] weren't sent. Part of their network is on our block list (S3140).",
   },
   {
     id: "us.dns",
@@ -163,7 +165,6 @@ export const SENDER_RULES: readonly Rule[] = [
       "invalid helo",
       "bad helo",
       "helo name",
-      "helo/ehlo",
       "forged",
     ],
     class: "sender_blocked",
@@ -225,7 +226,6 @@ export const SENDER_RULES: readonly Rule[] = [
       "not accepted from",
       "refuse mail from",
       "reject mail from",
-      "messages from",
     ],
     class: "sender_blocked",
     example: "450 4.1.8 <probe@example.org>: Sender address rejected: Domain not found",

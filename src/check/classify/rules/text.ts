@@ -1,8 +1,5 @@
 import type { Rule } from "../rule.ts";
-import { DISABLED_TEXT, FULL_TEXT, POLICY_TEXT, UNKNOWN_TEXT } from "./wording.ts";
-
-/** Words that take the recipient out of it, whatever else the sentence says. */
-const ELSEWHERE = ["relay", "sender", "authenticat", "starttls", "unknown domain", "domain unknown"] as const;
+import { DISABLED_TEXT, ELSEWHERE_TEXT, FULL_TEXT, POLICY_TEXT, UNKNOWN_TEXT } from "./wording.ts";
 
 /** The words themselves, where no enhanced code or one of another subject came with them. */
 export const TEXT_RULES: readonly Rule[] = [
@@ -18,7 +15,7 @@ export const TEXT_RULES: readonly Rule[] = [
     id: "text.disabled",
     codes: ["5"],
     text: DISABLED_TEXT,
-    unless: ELSEWHERE,
+    unless: ELSEWHERE_TEXT,
     class: "mailbox_disabled",
     example:
       "554 delivery error: dd Sorry, your message cannot be delivered. This mailbox is disabled (554.30).",
@@ -27,7 +24,7 @@ export const TEXT_RULES: readonly Rule[] = [
     id: "text.unknown",
     codes: ["5"],
     text: UNKNOWN_TEXT,
-    unless: ELSEWHERE,
+    unless: ELSEWHERE_TEXT,
     class: "mailbox_not_found",
     example: "550 Unrouteable address",
   },

@@ -247,9 +247,26 @@ export const UNKNOWN_TEXT = [
   "neznamy uzivatel",
 ] as const;
 
+/** Not the bare word: Postfix says `User unknown in relay recipient table`. */
+const RELAY_TEXT = [
+  "relaying",
+  "relay access",
+  "relay denied",
+  "relay not",
+  "relay prohibited",
+  "relay reject",
+  "relay from",
+  "to relay",
+  "not relay",
+  "no relay",
+  "cannot relay",
+  "can't relay",
+  "open relay",
+] as const;
+
 /** No judgement of the mailbox: this server would not take mail for the domain, or not from strangers at all. */
 export const POLICY_TEXT = [
-  "relay",
+  ...RELAY_TEXT,
   "authentication required",
   "authentication is required",
   "must be authenticated",
@@ -309,4 +326,15 @@ export const POLICY_TEXT = [
   "access denied",
   "permission denied",
   "prohibited",
+] as const;
+
+/** Words that take the recipient out of it, whatever else the sentence says. */
+export const ELSEWHERE_TEXT = [
+  ...RELAY_TEXT,
+  "sender",
+  "authenticat",
+  "starttls",
+  "unknown domain",
+  "domain unknown",
+  "syntax",
 ] as const;

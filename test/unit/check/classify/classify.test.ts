@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { type Classification, classify, redactReply } from "../../../../src/check/classify/classify.ts";
+import { FAULT_OF } from "../../../../src/check/classify/rule.ts";
+import { RULES } from "../../../../src/check/classify/rules/rules.ts";
+import type { ReplyStage } from "../../../../src/check/classify/subject.ts";
+import { LIMITS } from "../../../../src/core/limits.ts";
+import type { FailureCause, Stage } from "../../../../src/smtp/outcome.ts";
+import { createReplyParser, type Reply } from "../../../../src/smtp/reply.ts";
+import { CORPUS } from "./corpus.ts";
+
+const SELF = { heloName: "probe.rcpt.example", addresses: ["192.0.2.1", "2001:db8::1"] };
+const AT = { host: "mx.example.com", address: "198.51.100.25", tls: true, latencyMs: 1 };
+const CONDEMNING = new Set(["mailbox_not_found", "mailbox_disabled"]);
+
+function parsed(lines: readonly string[]): Reply {
+  const replies: Reply[] = [];
+  const fault = createReplyParser().push(Buffer.from(`${lines.join("\r\n")}\r\n`), (reply) => {
+    replies.push(reply);
+    return true;
+  });
+  assert.equal(fault, null);
+  assert.equal(replies.length, 1, lines.join(" / "));
+  return replies[0] as Reply;
+}
+
+function ruling(
+  lines: readonly string[],
+  stage: ReplyStage = "rcpt",
+  provider: string | null = null,
+): Classification {
+  return classify({ kind: "reply", stage, reply: parsed(lines), ...AT }, { provider, self: SELF });
+}
+
+describe("classify: the labelled corpus", () => {
+  for (const { stage, provider, label, lines } of CORPUS) {
+    it(`${stage} ${provider ?? ""} ${lines.join(" / ").slice(0, 90)}`, () => {
+      const found = ruling(lines, stage, provider);
+      assert.equal(found.class, label, `rule ${found.rule}`);
+      assert.equal(found.fault, FAULT_OF[label]);
+    });
+  }
+
+  it("is large enough to say something, and finds no recipient guilty of another's fault", () => {
+    assert.ok(CORPUS.length >= 200, `${CORPUS.length} replies`);
+    const innocent = CORPUS.filter(({ label }) => FAULT_OF[label] !== "recipient");
+    assert.ok(innocent.length >= 100);
+    const condemned = innocent.filter(({ lines, stage, provider }) =>
+      CONDEMNING.has(ruling(lines, stage, provider).class),
+    );
+    assert.deepEqual(condemned, []);
+  });
+
+  it("needs no provider to keep innocent recipients safe", () => {
+    const condemned = CORPUS.filter(
+      ({ label, lines, stage }) =>
+        FAULT_OF[label] !== "recipient" && CONDEMNING.has(ruling(lines, stage, null).class),
+    );
+    assert.deepEqual(condemned, []);
+  });
+
+  it("never blames the recipient before RCPT, whatever is said there", () => {
+    for (const { lines } of CORPUS)
+      for (const stage of ["greeting", "ehlo", "starttls", "mail"] as const) {
+        const found = ruling(lines, stage);
+        assert.ok(!CONDEMNING.has(found.class), `${stage}: ${lines.join(" / ")} by ${found.rule}`);
+      }
+  });
+});
+
+describe("classify: what is about us comes first", () => {
+  const unknown = "550 5.1.1 User unknown";
+
+  it("our address and our name, by themselves and not inside others", () => {
+    assert.equal(ruling([`${unknown} [192.0.2.1]`]).class, "sender_blocked");
+    assert.equal(ruling([`${unknown} (2001:DB8::1)`]).class, "sender_blocked");
+    assert.equal(ruling([`${unknown} to Probe.Rcpt.Example.`]).class, "sender_blocked");
+    assert.equal(ruling([`${unknown} [192.0.2.10]`]).class, "mailbox_not_found");
+    assert.equal(ruling([`${unknown} [1192.0.2.1]`]).class, "mailbox_not_found");
+    assert.equal(ruling([`${unknown} at xprobe.rcpt.example`]).class, "mailbox_not_found");
+  });
+
+  it("a mailbox whose name looks like a reason is still a mailbox", () => {
+    assert.equal(ruling(["550 5.1.1 <spamhaus@example.com>: User unknown"]).class, "mailbox_not_found");
+    assert.equal(ruling(["550 <relay.blacklist@rbl.example.com> no such user"]).class, "mailbox_not_found");
+  });
+
+  it("a HELO name of one label is too common a word to look for", () => {
+    const outcome = {
+      kind: "reply",
+      stage: "rcpt",
+      reply: parsed(["550 5.1.1 user unknown at mail"]),
+      ...AT,
+    } as const;
+    const found = classify(outcome, { provider: null, self: { heloName: "mail", addresses: [] } });
+    assert.equal(found.class, "mailbox_not_found");
+  });
+});
+
+describe("classify: endings without a reply", () => {
+  const cases: [Stage, FailureCause, string, string][] = [
+    ["connect", "timeout", "timeout", "their_server"],
+    ["rcpt", "timeout", "timeout", "their_server"],
+    ["connect", "refused", "no_connect", "their_server"],
+    ["connect", "unreachable", "no_connect", "their_server"],
+    ["connect", "closed", "no_connect", "their_server"],
+    ["connect", "private_address", "no_connect", "their_server"],
+    ["dns", "no_address", "no_connect", "their_server"],
+    ["greeting", "closed", "smtp_protocol_error", "their_server"],
+    ["rcpt", "closed", "smtp_protocol_error", "their_server"],
+    ["ehlo", "protocol", "smtp_protocol_error", "their_server"],
+    ["greeting", "reply_too_long", "smtp_protocol_error", "their_server"],
+    ["starttls", "tls", "smtp_protocol_error", "their_server"],
+    ["mail", "smtputf8_missing", "refused_by_policy", "their_server"],
+    ["connect", "no_slot", "timeout", "our_network"],
+    ["connect", "cancelled", "timeout", "our_network"],
+  ];
+  for (const [stage, cause, smtpClass, fault] of cases) {
+    it(`${cause} at ${stage}`, () => {
+      const outcome = { kind: "failure", stage, cause, detail: "", ...AT } as const;
+      const found = classify(outcome, { provider: null, self: SELF });
+      assert.deepEqual(found, { class: smtpClass, fault, rule: `failure.${cause}` });
+    });
+  }
+});
+
+describe("the rules", () => {
+  it("have ids of their own", () => {
+    assert.equal(new Set(RULES.map(({ id }) => id)).size, RULES.length);
+  });
+
+  for (const rule of RULES) {
+    it(`${rule.id} decides its own example`, () => {
+      const stage = rule.stages?.[0] ?? "rcpt";
+      const found = ruling([rule.example], stage, rule.providers?.[0] ?? null);
+      assert.equal(found.rule, rule.id);
+    });
+    it(`${rule.id} is written in what it is matched against`, () => {
+      for (const fragment of [...(rule.text ?? []), ...(rule.unless ?? [])]) {
+        assert.match(fragment, /^[\x20-\x7e]{3,}$/);
+        assert.equal(fragment, fragment.toLowerCase());
+      }
+    });
+  }
+});
+
+describe("hostile replies", () => {
+  const line = fc.string({ unit: "binary", maxLength: 200 });
+  const reply = fc.record({
+    code: fc.integer({ min: 200, max: 599 }),
+    enhanced: fc.constantFrom(null, "5.1.1", "4.2.2", "5.7.1", "2.1.5"),
+    lines: fc.array(line, { maxLength: 20 }),
+  });
+
+  it("a bare or unknown refusal condemns nobody", () => {
+    for (let code = 400; code < 600; code++)
+      assert.ok(!CONDEMNING.has(ruling([String(code)]).class), String(code));
+  });
+
+  it("only a permanent refusal condemns", () => {
+    fc.assert(
+      fc.property(reply, (r) => {
+        const found = classify(
+          { kind: "reply", stage: "rcpt", reply: r, ...AT },
+          { provider: null, self: SELF },
+        );
+        if (CONDEMNING.has(found.class)) assert.equal(Math.floor(r.code / 100), 5);
+      }),
+      { numRuns: 500, seed: 3463 },
+    );
+  });
+
+  it("are kept short, on one line, without controls and without addresses", () => {
+    fc.assert(
+      fc.property(reply, (r) => {
+        const kept = redactReply(r);
+        assert.ok(kept.length <= LIMITS.check.replyTextChars);
+        assert.doesNotMatch(kept, /\p{Cc}/u);
+        assert.doesNotMatch(kept, /[a-z0-9]@[a-z0-9]/i);
+      }),
+      { numRuns: 500, seed: 5321 },
+    );
+    const kept = redactReply(
+      parsed(["550-5.1.1 <jane.doe+x@example.com>: no", "550 ask postmaster@example.com"]),
+    );
+    assert.equal(kept, "550 5.1.1 <<address>>: no ask <address>");
+  });
+
+  it("of a megabyte cost no more than short ones", () => {
+    const reply = { code: 550, enhanced: null, lines: [`${"a@".repeat(500_000)} user unknown`] };
+    const before = performance.now();
+    for (let i = 0; i < 20; i++)
+      classify({ kind: "reply", stage: "rcpt", reply, ...AT }, { provider: null, self: SELF });
+    assert.ok(performance.now() - before < 5_000);
+  });
+});
