@@ -189,7 +189,6 @@ describe("the opening of a session", () => {
   const GREETINGS: [domain: string, greeting: RegExp, next: RegExp][] = [
     ["dnsbl-connect.test", /^554 5\.7\.1 .*127\.0\.0\.1.*zen\.spamhaus/, /^closed$/],
     ["drop-connect.test", /^closed$/, /^closed$/],
-    ["reset-connect.test", /^reset$/, /^reset$/],
     ["drop-banner.test", /^220/, /^closed$/],
     ["busy-connect.test", /^421 4\.3\.2/, /^closed$/],
     ["double-banner.test", /^220/, /^220/],
@@ -208,6 +207,7 @@ describe("the opening of a session", () => {
     ["dnsbl-mail.test", /^250/, /^550 5\.7\.1 .*127\.0\.0\.1.*spamcop/],
     ["rate-mail.test", /^250/, /^451 4\.7\.1/],
     ["helo-blocked.test", /^550 5\.7\.1 <probe\.test>/, /^503/],
+    ["reset-ehlo.test", /^reset$/, /^reset$/],
     ["helo-only.test", /^502 5\.5\.1/, /^503/],
     ["tls-required.test", /\n250 STARTTLS/, /^530 5\.7\.0/],
     ["tls-broken-required.test", /\n250 STARTTLS/, /^530 5\.7\.0/],

@@ -31,8 +31,7 @@ describe("the mail world", () => {
     try {
       const addresses = world.hosts().map(({ address }) => address);
       assert.equal(new Set(addresses).size, addresses.length);
-      for (const address of addresses)
-        assert.notEqual(await attempt(world.smtpPort, address), "ECONNREFUSED");
+      for (const address of addresses) assert.equal(await attempt(world.smtpPort, address), "connected");
       for (const address of DEAD_ADDRESSES) {
         assert.equal(await attempt(world.smtpPort, address), "ECONNREFUSED");
       }

@@ -33,6 +33,8 @@ interface Channel {
 
 const HELD_MAX = 10_000;
 const BIND_ATTEMPTS = 20;
+/** A burst of some thousand queries must not be lost here: that would be a test of the kernel. */
+const RECEIVE_BUFFER_BYTES = 4_194_304;
 
 const isZoneType = (type: string): type is ZoneType => type === "MX" || type === "A" || type === "AAAA";
 
@@ -77,7 +79,7 @@ export async function createDnsServer(zone: Zone, changed: () => void = () => {}
     if (messages.length === 0) channel.hangUp();
   }
 
-  const udp = createSocket("udp4");
+  const udp = createSocket({ type: "udp4", recvBufferSize: RECEIVE_BUFFER_BYTES });
   udp.on("message", (message, peer: RemoteInfo) =>
     answer(message, {
       size: UDP_SIZE_DEFAULT,

@@ -97,7 +97,7 @@ export const HOSTS: HostProfile[] = [
     on: { greeting: () => drip("220 mx.slow-banner.test ESMTP one byte at a time") },
   },
   { name: "mx.drop-connect.test", on: { greeting: () => DROP } },
-  { name: "mx.reset-connect.test", on: { greeting: () => RESET } },
+  { name: "mx.reset-ehlo.test", on: { ehlo: () => RESET } },
   { name: "mx.drop-banner.test", on: { greeting: () => sayAndClose("220 mx.drop-banner.test ESMTP ready") } },
   {
     name: "mx.busy-connect.test",

@@ -7,7 +7,7 @@ export interface SinkOptions {
   port?: number;
   /** Milliseconds from a read to the answer of all commands in it: the round trip of a distant server. Default 0. */
   latencyMs?: number;
-  /** Whether a local part exists; default `refusesMissing`. */
+  /** Whether a local part exists; by default those that begin with `exists` or `user` do. */
   accepts?: (local: string) => boolean;
 }
 
@@ -25,8 +25,8 @@ export interface Sink {
   close(): Promise<void>;
 }
 
-/** Local parts that begin with `missing`, or with `rcpt-` as random addresses do, are unknown users. */
-export const refusesMissing = (local: string) => !local.startsWith("missing") && !local.startsWith("rcpt-");
+/** Whoever is called `exists…` or `user…` exists; the random names of a catch-all probe do not. */
+const knowsNamed = (local: string) => local.startsWith("exists") || local.startsWith("user");
 
 const EHLO_REPLY = "250-sink.test\r\n250-PIPELINING\r\n250 ENHANCEDSTATUSCODES\r\n";
 const ACCEPTED = "250 2.1.5 Ok\r\n";
@@ -39,7 +39,7 @@ const LINE_MAX = 4_096;
  * it leaves the client all of its core.
  */
 export async function createSink(options: SinkOptions = {}): Promise<Sink> {
-  const { address = "127.0.0.1", latencyMs = 0, accepts = refusesMissing } = options;
+  const { address = "127.0.0.1", latencyMs = 0, accepts = knowsNamed } = options;
   const account = { connections: 0, open: 0, maxOpen: 0, recipients: 0, maxBurst: 0 };
   const sockets = new Set<Socket>();
   const timers = new Set<NodeJS.Timeout>();
