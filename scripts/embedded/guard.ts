@@ -8,7 +8,10 @@ export interface Guard {
   readonly pid: number;
   /** Environment that marks every process of this run, so that the guard finds those nobody told it of. */
   readonly env: { RCPT_RUN: string };
-  /** Ends process `pid` by `signal`, and by SIGKILL after `graceMs`, once this launcher is done or dead. */
+  /**
+   * Ends process `pid` by `signal`, and by SIGKILL after `graceMs`, once this launcher is done or dead.
+   * @throws Error when the end has begun; the process is killed at once.
+   */
   hold(pid: number, signal: NodeJS.Signals, graceMs: number): void;
   /** Removes a folder or file at the end. */
   removeAtEnd(path: string): void;
@@ -54,6 +57,10 @@ export function startGuard(): Guard {
     },
     env: { RCPT_RUN: mark },
     hold(pid, signal, graceMs) {
+      if (ending) {
+        process.kill(pid, "SIGKILL");
+        throw new Error("this run is being stopped");
+      }
       const start = startOf(pid);
       if (start !== null) tell({ hold: { pid, start, signal, graceMs } });
     },

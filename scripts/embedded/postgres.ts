@@ -35,7 +35,7 @@ const STOP_GRACE_MS = 15_000;
 const ENV = { PATH: process.env.PATH, LC_ALL: "C", TZ: "UTC" };
 
 /** Makes the cluster in `folder/data`, under a temporary name until it is whole, and gives its password. */
-async function ensureCluster(folder: string, binaries: PostgresBinaries): Promise<string> {
+async function ensureCluster(folder: string, binaries: PostgresBinaries, guard: Guard): Promise<string> {
   const data = join(folder, "data");
   const passwordFile = join(folder, "password");
   if (existsSync(data)) return readFileSync(passwordFile, "utf8").trim();
@@ -45,7 +45,7 @@ async function ensureCluster(folder: string, binaries: PostgresBinaries): Promis
   if (runsAsRoot()) chownSync(passwordFile, NOBODY.uid, NOBODY.gid);
   const args = ["-D", unfinished, "-U", USER, "-A", "scram-sha-256", "-E", "UTF8", "--locale=C", "--no-sync"];
   await promisify(execFile)(binaries.initdb, [...args, `--pwfile=${passwordFile}`], {
-    env: ENV,
+    env: { ...ENV, ...guard.env },
     cwd: "/",
     timeout: INIT_TIMEOUT_MS,
     ...(runsAsRoot() ? NOBODY : {}),
@@ -117,7 +117,7 @@ export async function startPostgres(options: EmbeddedOptions): Promise<EmbeddedP
   const own = join(folder, "cluster");
   mkdirSync(own, { recursive: true, mode: 0o700 });
   if (runsAsRoot()) chownSync(own, NOBODY.uid, NOBODY.gid);
-  const password = await ensureCluster(own, binaries);
+  const password = await ensureCluster(own, binaries, options.guard);
   const data = join(own, "data");
   await clearStale(data);
 

@@ -2,6 +2,8 @@ import { execFile } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import type { Guard } from "./guard.ts";
+import type { EmbeddedOptions } from "./postgres.ts";
 import { runsAsRoot } from "./reachable.ts";
 
 const run = promisify(execFile);
@@ -23,7 +25,7 @@ export function hasDebianPackages(): boolean {
  * Environment in which every file apt writes is inside `work`. The system's sources, keys and settings are read;
  * its hooks, which may write anywhere, are left out.
  */
-function privateApt(work: string): NodeJS.ProcessEnv {
+function privateApt(work: string, guard: Guard): NodeJS.ProcessEnv {
   for (const part of ["state/lists/partial", "cache/archives/partial", "log", "conf", "packages", "root"])
     mkdirSync(join(work, part), { recursive: true });
   cpSync(DPKG_STATUS, join(work, "status"));
@@ -43,7 +45,7 @@ function privateApt(work: string): NodeJS.ProcessEnv {
     ...(runsAsRoot() ? ['APT::Sandbox::User "root";'] : []),
   ];
   writeFileSync(join(work, "apt.conf"), `${settings.join("\n")}\n`);
-  return { PATH: process.env.PATH, LC_ALL: "C", APT_CONFIG: join(work, "apt.conf") };
+  return { PATH: process.env.PATH, LC_ALL: "C", APT_CONFIG: join(work, "apt.conf"), ...guard.env };
 }
 
 /** Packages that `redis-server` needs and this system has not: `name=version`, out of a simulated installation. */
@@ -68,13 +70,17 @@ function libraryFolders(root: string): string[] {
  *
  * @throws Error when the packages cannot be had (no network, no such package).
  */
-export async function unpackRedis(folder: string, say: (line: string) => void): Promise<UnpackedRedis> {
+export async function unpackRedis(
+  folder: string,
+  { guard, say }: Pick<EmbeddedOptions, "guard" | "say">,
+): Promise<UnpackedRedis> {
   const root = join(folder, "redis-debian");
   if (!existsSync(root)) {
     say(`no redis-server is installed: unpacking the distribution's package into ${folder}`);
     const work = join(folder, `redis-debian.${process.pid}`);
+    guard.removeAtEnd(work);
     try {
-      await download(work);
+      await download(work, guard);
       renameSync(join(work, "root"), root);
     } finally {
       rmSync(work, { recursive: true, force: true });
@@ -83,8 +89,8 @@ export async function unpackRedis(folder: string, say: (line: string) => void): 
   return { binary: join(root, "usr/bin/redis-server"), libraries: libraryFolders(root) };
 }
 
-async function download(work: string): Promise<void> {
-  const env = privateApt(work);
+async function download(work: string, guard: Guard): Promise<void> {
+  const env = privateApt(work, guard);
   await run("apt-get", ["-qq", "update"], { env, timeout: APT_TIMEOUT_MS });
   const packages = await missingPackages(env);
   await run("apt-get", ["-qq", "download", ...packages], {

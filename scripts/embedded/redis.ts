@@ -14,6 +14,11 @@ export interface EmbeddedRedis {
   service: ServiceProcess;
 }
 
+interface RedisOptions extends EmbeddedOptions {
+  /** Folder for what is downloaded. */
+  cacheDir: string;
+}
+
 interface Program {
   binary: string;
   env: Record<string, string | undefined>;
@@ -74,7 +79,7 @@ function howToInstall(): string {
  * redis-server (or valkey-server) of version 7 or newer: on PATH, else out of Debian's packages in `cacheDir`.
  * @throws Error one message that says what to do on this platform.
  */
-async function findRedis(cacheDir: string, say: (line: string) => void): Promise<Program> {
+async function findRedis({ cacheDir, guard, say }: RedisOptions): Promise<Program> {
   const installed = onPath();
   if (installed && (await isUsable(installed))) return installed;
   let reason = installed
@@ -82,7 +87,7 @@ async function findRedis(cacheDir: string, say: (line: string) => void): Promise
     : "there is no redis-server";
   if (hasDebianPackages()) {
     try {
-      const { binary, libraries } = await unpackRedis(cacheDir, say);
+      const { binary, libraries } = await unpackRedis(cacheDir, { guard, say });
       const env = { PATH: process.env.PATH, LD_LIBRARY_PATH: libraries.join(":") };
       if (await isUsable({ binary, env })) return { binary, env };
       reason = `the distribution's Redis is older than version ${OLDEST_MAJOR}`;
@@ -142,10 +147,10 @@ async function answers(url: string): Promise<boolean> {
  * Starts a Redis of our own on a free loopback port, data in `options.folder`, password new each time and handed
  * over on standard input, where no process list shows it.
  */
-export async function startRedis(options: EmbeddedOptions & { cacheDir: string }): Promise<EmbeddedRedis> {
+export async function startRedis(options: RedisOptions): Promise<EmbeddedRedis> {
   mkdirSync(options.folder, { recursive: true, mode: 0o700 });
   mkdirSync(options.cacheDir, { recursive: true });
-  const { binary, env } = await findRedis(options.cacheDir, options.say);
+  const { binary, env } = await findRedis(options);
   const password = randomBytes(24).toString("base64url");
   return withFreePort(async (port) => {
     const service = startService({

@@ -1,0 +1,108 @@
+// npm start: everything on this machine. Brings up PostgreSQL, Redis and object storage where you have not set your
+// own, starts the service on them, and prints how to use it. Data is kept in .rcpt/ between runs.
+import { mkdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { type Guard, startGuard } from "./embedded/guard.ts";
+import { type Stack, startStack } from "./embedded/stack.ts";
+import { type Running, startEntry } from "./start/entry.ts";
+import { type DemoKeys, demoKeys } from "./start/keys.ts";
+import { takeLock } from "./start/lock.ts";
+import { checkPort25, explainPort25, WELL_KNOWN } from "./start/port25.ts";
+import { stackSettings, wantedServices, writeEnvFile } from "./start/settings.ts";
+
+const ROOT = resolve(import.meta.dirname, "..");
+const HOME = join(ROOT, ".rcpt");
+const ENTRY = ["--import", "tsx", "src/main.ts"];
+const PORT25_WITHIN_MS = 1_500;
+
+const say = (line: string) => console.log(`rcpt: ${line}`);
+
+function dnsServers(): string[] {
+  return (process.env.DNS_SERVERS ?? "")
+    .split(",")
+    .map((server) => server.trim())
+    .filter((server) => server !== "");
+}
+
+/** What makes the database the same one next time: ours changes its port with every run, its password never. */
+function databaseIdentity(stack: Stack, env: NodeJS.ProcessEnv): string {
+  if (stack.postgres) return `embedded ${new URL(stack.postgres.url).password}`;
+  return env.DATABASE_URL ?? `file ${env.DATABASE_URL_FILE}`;
+}
+
+function printWelcome({ url, metricsPort }: Running, keys: DemoKeys): void {
+  console.log(`
+rcpt is up:   ${url}   (metrics on port ${metricsPort})
+live key:     ${keys.live_key}
+test key:     ${keys.test_key}
+
+Try it with the test key, which never touches the network:
+  curl -s -H "Authorization: Bearer ${keys.test_key}" "${url}/v1/verify?email=valid@example.com"
+
+Stop it with Ctrl-C; the data stays in ${HOME}.
+`);
+}
+
+async function tellPort25(): Promise<string> {
+  const options = { dnsServers: dnsServers(), domains: WELL_KNOWN, port: 25, withinMs: PORT25_WITHIN_MS };
+  const text = explainPort25(await checkPort25(options));
+  console.log(text);
+  return text;
+}
+
+/** Brings everything up. Resolves to how the first part that must not end has ended. */
+async function run(guard: Guard): Promise<string> {
+  mkdirSync(HOME, { recursive: true, mode: 0o711 });
+  const lock = join(HOME, "lock");
+  await takeLock(lock, guard.pid, say);
+  guard.removeAtEnd(lock);
+  const port25 = tellPort25();
+  const wanted = wantedServices(process.env);
+  if (wanted.length > 0) say(`starting ${wanted.join(", ")}`);
+  const stack = await startStack({
+    dir: join(HOME, "data"),
+    cacheDir: join(HOME, "cache"),
+    wanted,
+    throwaway: false,
+    guard,
+    say,
+  });
+  const env: NodeJS.ProcessEnv = { HOST: "127.0.0.1", ...process.env, ...stackSettings(stack), ROLE: "all" };
+  const envFile = join(HOME, "env");
+  guard.removeAtEnd(envFile);
+  writeEnvFile(envFile, env);
+  say("starting the service");
+  const running = await startEntry({ root: ROOT, entry: ENTRY, env, guard });
+  const database = databaseIdentity(stack, env);
+  const keys = await demoKeys({ folder: HOME, database, root: ROOT, entry: ENTRY, env });
+  await port25;
+  printWelcome(running, keys);
+  return Promise.race([stack.ended, running.exited.then((how) => `the service ended (${how})`)]);
+}
+
+const guard = startGuard();
+let isStopping = false;
+
+async function stop(code: number): Promise<void> {
+  if (isStopping) return;
+  isStopping = true;
+  await guard.end();
+  process.exit(code);
+}
+
+for (const signal of ["SIGINT", "SIGTERM"]) {
+  process.on(signal, () => {
+    if (!isStopping) console.log("\nrcpt: stopping");
+    void stop(0);
+  });
+}
+run(guard).then(
+  (ended) => {
+    if (!isStopping) say(ended);
+    return stop(1);
+  },
+  (error: Error) => {
+    if (!isStopping) console.error(`rcpt: ${error.message}`);
+    return stop(1);
+  },
+);

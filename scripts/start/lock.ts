@@ -1,0 +1,84 @@
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { setTimeout as wait } from "node:timers/promises";
+import { startOf } from "../processes.mjs";
+
+interface Holder {
+  pid: number;
+  start: string;
+  /** The guard that still ends the services of a launcher that was killed. */
+  guardPid: number;
+  guardStart: string;
+}
+
+const GUARD_WAIT_MS = 90_000;
+const ATTEMPTS = 5;
+
+function readHolder(file: string): { text: string; holder: Holder | null } | null {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch {
+    return null;
+  }
+  try {
+    return { text, holder: JSON.parse(text) as Holder };
+  } catch {
+    return { text, holder: null };
+  }
+}
+
+/** Takes away the lock that was read as `text`. One taken by somebody else in between is put back. */
+function removeStale(file: string, text: string): void {
+  const aside = `${file}.${process.pid}`;
+  try {
+    renameSync(file, aside);
+    if (readFileSync(aside, "utf8") !== text) linkSync(aside, file);
+  } catch {
+    // Somebody else was faster; the next attempt sees who.
+  } finally {
+    rmSync(aside, { force: true });
+  }
+}
+
+async function untilGone(pid: number, start: string): Promise<boolean> {
+  const deadline = Date.now() + GUARD_WAIT_MS;
+  while (startOf(pid) === start) {
+    if (Date.now() > deadline) return false;
+    await wait(50);
+  }
+  return true;
+}
+
+/**
+ * Makes this process the only one that runs on a data folder. A lock whose holder is dead is taken over, once the
+ * holder's guard has ended what it left. The guard removes the lock at the end.
+ *
+ * @throws Error that names the process which runs here already.
+ */
+export async function takeLock(file: string, guardPid: number, say: (line: string) => void): Promise<void> {
+  const mine = { pid: process.pid, start: startOf(process.pid), guardPid, guardStart: startOf(guardPid) };
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    try {
+      writeFileSync(file, JSON.stringify(mine), { flag: "wx", mode: 0o600 });
+      return;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+    const found = readHolder(file);
+    if (found === null) continue;
+    if (found.holder !== null) {
+      const { pid, start, guardPid: guard, guardStart } = found.holder;
+      if (startOf(pid) === start)
+        throw new Error(
+          `rcpt runs in this folder already (process ${pid}). Stop it first, or use another clone.`,
+        );
+      if (startOf(guard) === guardStart) {
+        say("waiting for the previous run to end");
+        if (!(await untilGone(guard, guardStart)))
+          throw new Error(`the previous run does not end (process ${guard})`);
+      }
+    }
+    removeStale(file, found.text);
+  }
+  throw new Error(`cannot take ${file}: others keep taking it`);
+}
