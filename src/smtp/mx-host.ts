@@ -89,9 +89,9 @@ export class MxHost implements SessionOwner {
     return session !== undefined;
   }
 
-  /** Gives one session in use back after its batch. @returns false when there is none left to give. */
+  /** Gives one session back once it is free, also one that opens. @returns false when there is none left to give. */
   oweOne(): boolean {
-    if (this.#owed >= this.#sessions.size - this.#opening) return false;
+    if (this.#owed >= this.#sessions.size) return false;
     this.#owed++;
     return true;
   }
@@ -162,8 +162,18 @@ export class MxHost implements SessionOwner {
 
   #next(session: PooledSession): void {
     if (session.spent) session.quit();
-    else if (!session.dispatch()) this.#idle.push(session);
+    else if (!session.dispatch()) this.#rest(session);
     if (this.backlog.length > 0) this.pumpSoon();
+  }
+
+  /** Nothing to do: back with it where somebody waits for the slot, else it is kept for the next. */
+  #rest(session: PooledSession): void {
+    if (this.#owed === 0) {
+      this.#idle.push(session);
+      return;
+    }
+    this.#owed--;
+    session.quit();
   }
 
   #pump(): void {

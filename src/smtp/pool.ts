@@ -2,6 +2,7 @@ import type { Clock, Timer } from "../core/clock.ts";
 import type { SmtpConfig } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
+import type { ConnectionTarget } from "./connection.ts";
 import type { SessionEnd } from "./handshake.ts";
 import { failed, Job, type JobOptions } from "./job.ts";
 import { type Mailbox, parseHeloName, parseReversePath } from "./mailbox.ts";
@@ -128,44 +129,49 @@ class HostPool implements SmtpPool {
 
   /** The host to queue at, or why there is none. */
   #admit(destination: Destination): MxHost | SessionEnd {
-    const { config } = this.#deps;
     if (this.#draining) return failed("connect", "cancelled", "the pool closes");
-    if (!mayDial(destination.address, config.probePrivateAddresses))
-      return failed("connect", "private_address", "not a public address");
-    const source = sourceFor(destination.site, destination.address, config.sourceAddresses);
-    if (source === undefined) return failed("connect", "unreachable", "no source address of this family");
     const { site, host: name, address, policy } = destination;
-    const key = `${site} ${name} ${address} ${config.port} ${source} ${policy.tls}`;
-    const host = this.#hosts.get(key) ?? this.#addHost(key, destination, source);
-    if (host === null) return failed("connect", "no_slot", "too many MX hosts at once");
+    const key = `${site} ${name} ${address} ${policy.tls}`;
+    const host = this.#hosts.get(key) ?? this.#addHost(key, destination);
+    if (!(host instanceof MxHost)) return host;
     if (host.backlog.length >= LIMITS.smtp.waitersPerHost)
       return failed("connect", "no_slot", "too many wait for this MX host");
     host.policy = policy;
     return host;
   }
 
-  #addHost(key: string, destination: Destination, localAddress: string | null): MxHost | null {
+  /** Everything about a host that its key decides is checked here, once. */
+  #addHost(key: string, destination: Destination): MxHost | SessionEnd {
+    const { config, clock } = this.#deps;
+    const { site, host: name, address } = destination;
+    if (!mayDial(address, config.probePrivateAddresses))
+      return failed("connect", "private_address", "not a public address");
+    const localAddress = sourceFor(site, address, config.sourceAddresses);
+    if (localAddress === undefined)
+      return failed("connect", "unreachable", "no source address of this family");
     if (this.#hosts.size >= LIMITS.smtp.hosts) this.#dropEmpty();
-    if (this.#hosts.size >= LIMITS.smtp.hosts) return null;
-    const { site, host: name, address, policy } = destination;
-    const { clock, slots, config } = this.#deps;
-    const target = { host: name, address, port: config.port, localAddress };
-    const host = new MxHost({
+    if (this.#hosts.size >= LIMITS.smtp.hosts)
+      return failed("connect", "no_slot", "too many MX hosts at once");
+    const host = this.#createHost(destination, { host: name, address, port: config.port, localAddress });
+    this.#hosts.set(key, host);
+    this.#sites.set(site, (this.#sites.get(site) ?? new Set()).add(host));
+    this.#sweeper ??= clock.after(LIMITS.smtp.sweepMs, () => this.#sweep());
+    return host;
+  }
+
+  #createHost({ site, policy }: Destination, target: ConnectionTarget): MxHost {
+    const { clock, slots, onEvent } = this.#deps;
+    const self = { heloName: this.#heloName, mailFrom: this.#mailFrom };
+    return new MxHost({
       site,
       policy,
       clock,
       slots,
       room: { take: (wanting) => this.#takeRoom(wanting), give: () => this.#giveRoom() },
-      dial: (tls, handler) =>
-        createSession({ target, tls, heloName: this.#heloName, mailFrom: this.#mailFrom, clock }, handler),
-      onOpened: () => this.#deps.onEvent({ kind: "opened", site }),
+      dial: (tls, handler) => createSession({ target, tls, clock, ...self }, handler),
+      onOpened: () => onEvent({ kind: "opened", site }),
       onClosed: (end, wasReady) => this.#sessionClosed(site, end, wasReady),
     });
-    this.#hosts.set(key, host);
-    const ofSite = this.#sites.get(site) ?? new Set();
-    this.#sites.set(site, ofSite.add(host));
-    this.#sweeper ??= clock.after(LIMITS.smtp.sweepMs, () => this.#sweep());
-    return host;
   }
 
   #sessionClosed(site: string, end: SessionEnd, wasReady: boolean): void {
