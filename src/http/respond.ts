@@ -6,7 +6,7 @@ export interface ResponseWriter {
   writeStatus(status: string): unknown;
   writeHeader(key: string, value: string): unknown;
   end(body: string | Uint8Array, closeConnection: boolean): unknown;
-  endWithoutBody(reportedContentLength?: number, closeConnection?: boolean): unknown;
+  endWithoutBody(): unknown;
 }
 
 /** Values of the `RateLimit-Policy` and `RateLimit` fields (IETF httpapi draft) of an actor. */
@@ -39,6 +39,17 @@ export function bodyBytes(reply: Reply): number {
   return reply.body === null ? 0 : Buffer.byteLength(reply.body);
 }
 
+/**
+ * A reply of which no body is sent (204, HEAD). `endWithoutBody` is called bare: with arguments, the uWebSockets.js for
+ * Node 20 writes a wrong length or takes the exchange for unfinished. So the fields are written here, and it is the
+ * client who closes; `close()` does it for one who does not.
+ */
+function endBodyless(response: ResponseWriter, reply: Reply, close: boolean): void {
+  if (reply.body !== null) response.writeHeader("Content-Length", String(bodyBytes(reply)));
+  if (close) response.writeHeader("Connection", "close");
+  response.endWithoutBody();
+}
+
 /** Writes a whole reply; the caller corks and knows that the client is still there. */
 export function writeReply(
   response: ResponseWriter,
@@ -48,7 +59,6 @@ export function writeReply(
   // uWebSockets.js writes "200 OK" by itself.
   if (reply.status !== 200) response.writeStatus(statusLine(reply.status));
   response.writeHeader("X-Request-Id", options.requestId + fieldsAfterRequestId(reply, options.rate));
-  if (reply.body === null) response.endWithoutBody(undefined, options.close);
-  else if (options.headOnly) response.endWithoutBody(bodyBytes(reply), options.close);
+  if (reply.body === null || options.headOnly) endBodyless(response, reply, options.close);
   else response.end(reply.body, options.close);
 }

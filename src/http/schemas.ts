@@ -9,7 +9,7 @@ const whole = (description: string, min: number, max: number) =>
   v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max), v.description(description));
 const instant = (description: string) => v.pipe(v.string(), v.isoTimestamp(), described(description));
 
-const FAULTS = ["recipient", "their_server", "our_address", "our_network"] as const;
+const FAULTS = ["recipient", "their_server", "our_address", "our_network", "ours"] as const;
 const status = text(
   "How far this check came: `ok`, the kind of failure, or `skipped` when it was not reached.",
 );
@@ -59,7 +59,7 @@ const EvidenceSchema = v.object({
   mx_host: text("The mail exchanger that was asked."),
 });
 
-/** The contract's verification result with the additive fields; equal to the service's type, as a test proves. */
+/** The contract's verification result with the additive fields: the service's type, as the compiler checks in a test. */
 export const VerificationResultSchema = v.object({
   email: text("The address as checked: domain in lower case, as A-labels."),
   verdict: v.pipe(

@@ -1,22 +1,7 @@
-import type { Actor } from "../../services/actor.ts";
 import type { VerificationResult } from "../../services/verification-result.ts";
-import type { MaybePromise } from "../maybe-promise.ts";
-import type { Cancellation } from "../request.ts";
+import type { VerifyAddress } from "../../services/verify-address.ts";
 import { teamRoute } from "../route.ts";
 import { VerificationResultSchema, VerifyQuerySchema } from "../schemas.ts";
-
-export interface VerifyInput {
-  /** Decoded, not yet checked: any characters, 1 to `LIMITS.http.emailBytes` bytes. */
-  email: string;
-  refresh: boolean;
-  withEvidence: boolean;
-}
-
-/** A result that is `cached` may be handed out again as the same object and is then never changed. */
-export type Verify = (
-  input: VerifyInput,
-  context: Cancellation & { actor: Actor },
-) => MaybePromise<VerificationResult>;
 
 const example: VerificationResult = {
   email: "someone@example.com",
@@ -47,7 +32,7 @@ const example: VerificationResult = {
   livemode: true,
 };
 
-export function createVerifyRoute(verify: Verify) {
+export function createVerifyRoute(verify: VerifyAddress) {
   return teamRoute({
     method: "GET",
     path: "/v1/verify",
@@ -61,6 +46,7 @@ export function createVerifyRoute(verify: Verify) {
     errors: ["unavailable_in_tier", "quota_exceeded", "unavailable"],
     query: VerifyQuerySchema,
     success: { status: 200, description: "The result", schema: VerificationResultSchema, example },
+    // The service hands out one object per cached piece of evidence.
     lasting: (result) => result.cached,
     handler: ({ query }, actor, context) =>
       verify(

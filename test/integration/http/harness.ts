@@ -8,12 +8,12 @@ import { createMetrics } from "../../../src/core/metrics.ts";
 import { effectiveLimits } from "../../../src/core/tiers.ts";
 import type { Gate } from "../../../src/http/dispatch.ts";
 import { type Route, teamRoute } from "../../../src/http/route.ts";
-import type { Verify, VerifyInput } from "../../../src/http/routes/verify.ts";
 import { createRoutes } from "../../../src/http/routes.ts";
 import type { Readiness } from "../../../src/http/schemas.ts";
 import { createHttpServer, type HttpLimits } from "../../../src/http/server.ts";
 import type { Actor } from "../../../src/services/actor.ts";
 import type { VerificationResult } from "../../../src/services/verification-result.ts";
+import type { VerifyAddress, VerifyInput } from "../../../src/services/verify-address.ts";
 
 export const AUTHORIZATION = "Authorization: Bearer good";
 
@@ -129,7 +129,7 @@ export interface Harness {
 }
 
 export interface HarnessOptions {
-  verify?: Verify;
+  verify?: VerifyAddress;
   gate?: Gate;
   readiness?: () => Readiness | Promise<Readiness>;
   extraRoutes?: Route[];

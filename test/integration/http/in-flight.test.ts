@@ -1,0 +1,186 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { VerificationResult } from "../../../src/services/verification-result.ts";
+import type { VerifyAddress } from "../../../src/services/verify-address.ts";
+import { AUTHORIZATION, connect, get, openGate, type RawClient, resultFor, startServer } from "./harness.ts";
+
+const REQUEST = `GET /v1/verify?email=a@b.c HTTP/1.1\r\nHost: a\r\n${AUTHORIZATION}\r\n\r\n`;
+
+/** A verification that ends when the test says so, and tells when one more has begun. */
+function heldVerify() {
+  const held: { resolve(): void; reject(error: Error): void; cancelled(): boolean; cancellations: number }[] =
+    [];
+  let wake: () => void = () => {};
+  const verify: VerifyAddress = (input, context) =>
+    new Promise<VerificationResult>((resolve, reject) => {
+      const entry = {
+        resolve: () => resolve(resultFor(input.email)),
+        reject,
+        cancelled: () => context.cancelled(),
+        cancellations: 0,
+      };
+      context.onCancel(() => entry.cancellations++);
+      held.push(entry);
+      wake();
+    });
+  const begun = async (count: number) => {
+    while (held.length < count) await new Promise<void>((resolve) => (wake = resolve));
+    return held;
+  };
+  return { verify, held, begun };
+}
+
+describe("requests in flight", () => {
+  it("are bounded; health is served beyond the bound; one that ends makes room", async () => {
+    const { verify, held, begun } = heldVerify();
+    const server = await startServer({ verify, limits: { requestsInFlight: 2 } });
+    const clients = [connect(server.port), connect(server.port)];
+    try {
+      for (const client of clients) client.send(REQUEST);
+      await begun(2);
+      const refused = await get(server.port, "/v1/verify?email=a@b.c");
+      assert.deepEqual([refused.status, refused.json().code], [503, "overloaded"]);
+      assert.equal(refused.headers["retry-after"], "1");
+      assert.equal((await get(server.port, "/healthz")).status, 200);
+      assert.equal((await get(server.port, "/readyz")).status, 200);
+      held[0]?.resolve();
+      assert.equal((await clients[0]?.reply())?.status, 200);
+      clients[0]?.send(REQUEST);
+      await begun(3);
+      for (const entry of held) entry.resolve();
+      for (const client of clients) assert.equal((await client.reply()).status, 200);
+    } finally {
+      for (const client of clients) client.destroy();
+      await server.close();
+    }
+  });
+
+  it("know when their client has gone, count until their work ends, and never write to it", async () => {
+    const { verify, held, begun } = heldVerify();
+    const server = await startServer({ verify, limits: { requestsInFlight: 1 } });
+    try {
+      const client = connect(server.port);
+      client.send(REQUEST);
+      await begun(1);
+      assert.equal(held[0]?.cancelled(), false);
+      client.destroy();
+      await client.closed();
+      while (held[0]?.cancelled() === false) await get(server.port, "/healthz");
+      assert.equal(held[0]?.cancellations, 1);
+      assert.equal((await get(server.port, "/v1/verify?email=a@b.c")).status, 503);
+      held[0]?.resolve();
+      await begun(1);
+      const next = connect(server.port);
+      next.send(REQUEST);
+      await begun(2);
+      held[1]?.resolve();
+      assert.equal((await next.reply()).status, 200);
+      next.destroy();
+      const gone = server.logged.filter((event) => event.status === 499);
+      assert.equal(gone.length, 1);
+    } finally {
+      for (const entry of held) entry.resolve();
+      await server.close();
+    }
+  });
+
+  it("survive a rejection after their client has gone, and a cancellation that throws", async () => {
+    const { verify, held, begun } = heldVerify();
+    const server = await startServer({
+      verify: (input, context) => {
+        context.onCancel(() => {
+          throw new Error("in a callback");
+        });
+        return verify(input, context);
+      },
+    });
+    try {
+      const client = connect(server.port);
+      client.send(REQUEST);
+      await begun(1);
+      client.destroy();
+      await client.closed();
+      while (held[0]?.cancelled() === false) await get(server.port, "/healthz");
+      held[0]?.reject(new Error("too late"));
+      assert.equal((await get(server.port, "/healthz")).status, 200);
+      const messages = server.logged.map((event) => event.message);
+      assert.ok(messages.includes("a cancellation failed") && messages.includes("a handler failed"));
+    } finally {
+      await server.close();
+    }
+  });
+
+  it("tell their callback at once when the client had gone before it was set", async () => {
+    let late: Promise<number> = Promise.resolve(0);
+    const { held, begun, verify } = heldVerify();
+    const server = await startServer({
+      verify(input, context) {
+        const answer = verify(input, context) as Promise<VerificationResult>;
+        late = answer.then(() => {
+          let calls = 0;
+          context.onCancel(() => calls++);
+          return calls;
+        });
+        return answer;
+      },
+    });
+    try {
+      const client = connect(server.port);
+      client.send(REQUEST);
+      await begun(1);
+      client.destroy();
+      while (held[0]?.cancelled() === false) await get(server.port, "/healthz");
+      held[0]?.resolve();
+      assert.equal(await late, 1);
+    } finally {
+      await server.close();
+    }
+  });
+});
+
+describe("drain", () => {
+  it("finishes what is in flight, serves open connections once more with Connection: close, and takes no new one", async () => {
+    const { verify, held, begun } = heldVerify();
+    const server = await startServer({ verify, gate: openGate() });
+    const working: RawClient[] = Array.from({ length: 20 }, () => connect(server.port));
+    const idle = connect(server.port);
+    try {
+      idle.send("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n");
+      const first = await idle.reply();
+      assert.equal(first.headers.connection, undefined);
+      for (const client of working) client.send(REQUEST);
+      await begun(20);
+      let drained = false;
+      const draining = server.drain().then(() => {
+        drained = true;
+      });
+      await assert.rejects(get(server.port, "/healthz"));
+      idle.send("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n");
+      const last = await idle.reply();
+      assert.deepEqual([last.status, last.headers.connection], [200, "close"]);
+      await idle.closed();
+      for (const entry of held.slice(0, 19)) entry.resolve();
+      for (const client of working.slice(0, 19)) {
+        const reply = await client.reply();
+        assert.deepEqual([reply.status, reply.headers.connection], [200, "close"]);
+      }
+      assert.equal(drained, false);
+      held[19]?.resolve();
+      await draining;
+      assert.equal((await working[19]?.reply())?.status, 200);
+    } finally {
+      for (const entry of held) entry.resolve();
+      for (const client of [...working, idle]) client.destroy();
+      await server.close();
+    }
+  });
+
+  it("then closes idle connections", async () => {
+    const server = await startServer();
+    const client = connect(server.port);
+    client.send("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n");
+    await client.reply();
+    await server.close();
+    assert.equal(await client.closed(), "");
+  });
+});
