@@ -28,12 +28,13 @@ function privateApt(work: string, guard: Guard): NodeJS.ProcessEnv {
     mkdirSync(join(work, part), { recursive: true });
   for (const name of existsSync(APT_SETTINGS) ? readdirSync(APT_SETTINGS) : [])
     cpSync(join(APT_SETTINGS, name), join(work, "conf", name), { dereference: true });
+  writeFileSync(join(work, "status"), "");
   const hooks = ["Pre-Invoke", "Post-Invoke", "Post-Invoke-Success"].map((hook) => `APT::Update::${hook}`);
   writeFileSync(join(work, "conf/zz-no-hooks"), hooks.map((hook) => `#clear ${hook};\n`).join(""));
   const settings = [
     `Dir::Etc::Parts "${work}/conf";`,
     `Dir::State "${work}/state";`,
-    'Dir::State::status "/dev/null";',
+    `Dir::State::status "${work}/status";`,
     `Dir::Cache "${work}/cache";`,
     `Dir::Log "${work}/log";`,
     'Acquire::Retries "2";',
