@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -12,6 +12,8 @@ const READY_WITHIN_MS = 30_000;
 const BANNER_WITHIN_MS = 2_000;
 const STOP_GRACE_MS = 2_000;
 const ENV = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C", TZ: "UTC" };
+/** Last line of the start script: what a server asks at RCPT, such as a greylist, is up too. */
+const STARTED = "all services started";
 const ENTER = join(import.meta.dirname, "enter.sh");
 const SYSLOG = join(import.meta.dirname, "syslog.pl");
 const SYSTEM_USERS: User[] = [
@@ -59,7 +61,7 @@ const startScript = (server: MailServer) => `set -eu
 perl /run/syslog.pl &
 until [ -S /dev/log ]; do sleep 0.05; done
 ${server.start.trim()}
-echo "${server.name} started"
+echo "${STARTED}"
 wait
 `;
 
@@ -107,14 +109,17 @@ export async function startMailServer(
     "/run/start.sh": startScript(server),
   });
   copyFileSync(SYSLOG, join(files, "run/syslog.pl"));
+  const logFile = join(folder, "log");
   const service = startService({
     command: "unshare",
     args: [...namespaces(), "sh", ENTER, root, files],
     env: ENV,
-    logFile: join(folder, "log"),
+    logFile,
     stopSignal: "SIGKILL",
     stopGraceMs: STOP_GRACE_MS,
     guard,
   });
-  await untilReady(server.name, service, READY_WITHIN_MS, () => greets(endpoint));
+  await untilReady(server.name, service, READY_WITHIN_MS, async () => {
+    return readFileSync(logFile, "utf8").includes(STARTED) && (await greets(endpoint));
+  });
 }
