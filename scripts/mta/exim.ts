@@ -90,6 +90,6 @@ for mailbox in full prohibited; do dd if=/dev/zero of=/var/mail/$mailbox bs=2048
 chown -R mail:mail /var/mail
 chroot --userspec=greylist:greylist / /usr/sbin/greylistd &
 until [ -S /run/greylistd/socket ]; do sleep 0.05; done
-exim4 -bd
+exim4 -bdf &
 `,
 };
