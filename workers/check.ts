@@ -7,7 +7,9 @@ import { openLists } from "../src/check/lists/lists.ts";
 import { loadShaping } from "../src/check/shaping.ts";
 import type { CheckTask, CheckTaskResult, ThreadSetup } from "../src/check/thread.ts";
 import { createThreadCounts } from "../src/check/thread-counts.ts";
-import { systemClock } from "../src/core/clock.ts";
+import { sleep, systemClock } from "../src/core/clock.ts";
+import { LIMITS } from "../src/core/limits.ts";
+import { createLog } from "../src/core/log.ts";
 import { createCachingResolver } from "../src/dns/cache.ts";
 import { createResolver } from "../src/dns/client.ts";
 import { createSmtpPool } from "../src/smtp/pool.ts";
@@ -19,7 +21,15 @@ function compose(setup: ThreadSetup) {
   const link = createThreadLink(port1);
   const counts = createThreadCounts(clock, link.counts);
   const resolver = createCachingResolver(createResolver({ servers: setup.dnsServers, clock }), clock);
-  const pool = createSmtpPool({ config: setup.smtp, slots: link.slots, clock, onSession: counts.session });
+  const pool = createSmtpPool({
+    config: setup.smtp,
+    slots: link.slots,
+    clock,
+    log: createLog(setup.logLevel, { role: "check" }),
+    onEvent: (event) => {
+      if (event.kind === "opened") counts.session();
+    },
+  });
   const board = openBoard(setup.board);
   const engine = createEngine({
     clock,
@@ -36,7 +46,8 @@ function compose(setup: ThreadSetup) {
   });
   link.onDrain(async () => {
     counts.flush();
-    await pool.close();
+    await Promise.race([pool.drain(), sleep(clock, LIMITS.smtp.quitTimeoutMs)]);
+    pool.close();
     await resolver.close();
   });
   parentPort?.postMessage({ type: "rcpt.attach", port: port2 }, [port2]);

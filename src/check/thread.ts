@@ -1,4 +1,5 @@
 import type { SmtpConfig } from "../core/config.ts";
+import type { LogLevel } from "../core/log.ts";
 import type { Scope } from "./evidence.ts";
 import type { SharedLists } from "./lists/lists.ts";
 
@@ -8,6 +9,7 @@ export interface ThreadSetup {
   dnsServers: string[];
   lists: SharedLists;
   board: SharedArrayBuffer;
+  logLevel: LogLevel;
 }
 
 /** One task: addresses one a line, all of one scope, flat so that crossing the thread boundary stays cheap. */

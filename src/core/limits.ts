@@ -89,6 +89,7 @@ export const LIMITS = {
     mxHosts: 100,
     mxHostsReported: 10,
   },
+  testKeys: { slowMs: 3_000 },
   readiness: { freshMs: 500, timeoutMs: 1_000 },
   network: { windowMs: 60_000, suspicion: 4, sitesRemembered: 64, trialEveryS: 3 },
   breaker: { blocksToOpen: 5, openMs: 300_000, sitesRemembered: 10_000 },

@@ -1,0 +1,117 @@
+import { composeRole } from "./compose/role.ts";
+import { systemClock } from "./core/clock.ts";
+import { type Config, ConfigError, loadConfig } from "./core/config.ts";
+import { createLog, type Logger } from "./core/log.ts";
+import { BOOTSTRAP_USAGE, runBootstrap } from "./operator/bootstrap.ts";
+import { bootstrap } from "./services/bootstrap.ts";
+import { migrate } from "./store/migrate.ts";
+import { createObjectStore } from "./store/objects.ts";
+import { createPostgres, type Database } from "./store/postgres.ts";
+import { createSupervisor } from "./supervisor.ts";
+
+/**
+ * The one entry: `main` serves the role that ROLE names, `main migrate` brings schema and bucket up, `main bootstrap`
+ * makes a team with keys. Exit codes: 0 done, 1 failed, 2 wrong configuration or arguments.
+ */
+const USAGE = `usage: main [migrate]\n       main bootstrap ...   (${BOOTSTRAP_USAGE})`;
+
+async function withDatabase<T>(config: Config, work: (sql: Database) => Promise<T>): Promise<T> {
+  const sql = createPostgres({
+    url: config.database.url,
+    maxConnections: 2,
+    applicationName: "rcpt-operator",
+  });
+  try {
+    return await work(sql);
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
+
+async function runMigrate(config: Config, log: Logger): Promise<void> {
+  await withDatabase(config, (sql) => migrate(sql, log));
+  if (config.objects === null) return;
+  const objects = createObjectStore(config.objects);
+  await objects.ensureBucket().finally(() => objects.stop());
+}
+
+/** Runs `stop` once, at the first signal, or when the process that started this one is gone. */
+function onStop(stop: (why: string) => void): void {
+  let asked = false;
+  const once = (why: string) => {
+    if (asked) return;
+    asked = true;
+    stop(why);
+  };
+  process.on("SIGTERM", () => once("SIGTERM"));
+  process.on("SIGINT", () => once("SIGINT"));
+  process.on("disconnect", () => once("the supervisor is gone"));
+}
+
+/** Tells whoever started this process, if by an IPC channel, that it serves. */
+function tellReady(message: Record<string, unknown>): void {
+  process.send?.({ type: "ready", ...message });
+}
+
+async function serveRole(config: Config & { role: "api" | "relay" }, log: Logger): Promise<void> {
+  const role = composeRole(config, log);
+  onStop((why) => {
+    log.info({ why }, "stopping");
+    void role.lifecycle.stop().then(() => process.exit(0));
+  });
+  await role.lifecycle.start();
+  const ports = role.ports();
+  log.info(ports, "serving");
+  tellReady({ role: config.role, ...ports });
+}
+
+async function superviseRoles(config: Config, log: Logger): Promise<void> {
+  await runMigrate(config, log);
+  const [, entry = ""] = process.argv;
+  const supervisor = createSupervisor({
+    entry,
+    execArgv: process.execArgv,
+    log,
+    clock: systemClock,
+    graceMs: config.shutdownGraceMs,
+  });
+  const stop = (code: number) => void supervisor.stop().then(() => process.exit(code));
+  onStop(() => stop(0));
+  void supervisor.gaveUp.then((error) => {
+    log.fatal(error.message);
+    stop(1);
+  });
+  const roles = await supervisor.start().catch(async (error: unknown) => {
+    await supervisor.stop();
+    throw error;
+  });
+  const api = roles.find((ready) => ready.role === "api");
+  const host = config.http.host === "0.0.0.0" ? "127.0.0.1" : config.http.host;
+  const url = config.http.publicUrl ?? `http://${host}:${api?.port}`;
+  tellReady({ role: "all", url, port: api?.port, metricsPort: api?.metricsPort });
+}
+
+async function main(argv: string[]): Promise<void> {
+  const [command] = argv;
+  const config = loadConfig();
+  const log = createLog(config.logLevel, { role: command ?? config.role });
+  if (command === "migrate") return runMigrate(config, log);
+  if (command === "bootstrap") {
+    process.exitCode = await runBootstrap({
+      argv: argv.slice(1),
+      run: (input) => withDatabase(config, (sql) => bootstrap(sql, input)),
+      stdout: (text) => process.stdout.write(text),
+      stderr: (text) => process.stderr.write(text),
+    });
+    return;
+  }
+  if (command !== undefined) throw new ConfigError(USAGE);
+  if (config.role === "all") return superviseRoles(config, log);
+  return serveRole({ ...config, role: config.role }, log);
+}
+
+main(process.argv.slice(2)).catch((error: unknown) => {
+  const text = error instanceof Error ? error.message : String(error);
+  process.stderr.write(`rcpt: ${text || (error as NodeJS.ErrnoException).code}\n`);
+  process.exit(error instanceof ConfigError ? 2 : 1);
+});
