@@ -17,7 +17,10 @@ export interface RequestBody {
    * @throws AppError `body_too_large` over the limit, `overloaded` when all bodies together are over the budget
    */
   readonly bytes: Promise<Buffer>;
-  /** Forgets what was collected and stops collecting; the server goes on reading and dropping. Idempotent. */
+  /**
+   * Forgets what was collected and stops collecting; the server goes on reading and dropping. `bytes` rejects unless it
+   * is settled. Idempotent.
+   */
   abandon(): void;
 }
 
@@ -95,12 +98,9 @@ export function collectBody(
   // A request refused before its body is looked at leaves nobody to hear of the body's own failure.
   bytes.catch(() => {});
 
-  function abandon(): void {
+  function fail(error: AppError): void {
     collecting = false;
     buffer.free();
-  }
-  function fail(error: AppError): void {
-    abandon();
     reject(error);
   }
 
@@ -115,5 +115,6 @@ export function collectBody(
     }
   });
   if (declaredBytes !== null && declaredBytes > limitBytes) fail(tooLarge(limitBytes));
-  return { bytes, abandon };
+  // Whoever waits for a body whose client has gone must end too; a promise that is settled already stays as it is.
+  return { bytes, abandon: () => fail(new AppError("bad_request", "The request ended before its body.")) };
 }

@@ -11,8 +11,10 @@ function cut(text: string, chars: number): string {
 
 /** In the words of a caller; the library's own wording quotes values, which may be long or secret. */
 function describe(issue: v.BaseIssue<unknown>): string {
-  if (issue.type === "strict_object")
-    return issue.expected === "never" ? "is not a known field" : "is required";
+  if (issue.type === "strict_object") {
+    if (issue.expected === "never") return "is not a known field";
+    return issue.received === "undefined" ? "is required" : "must be an object";
+  }
   if (issue.kind === "schema" && issue.message.startsWith("Invalid "))
     return `must be ${issue.expected ?? "of another type"}`;
   return issue.message;
