@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { describe, it } from "node:test";
+import { Worker } from "node:worker_threads";
+import fc from "fast-check";
+import { buildTable, openTable } from "../../../../src/check/lists/hash-table.ts";
+import { compileLists, openLists } from "../../../../src/check/lists/lists.ts";
+import { MAILBOX_PROVIDERS, NEVER_DISPOSABLE } from "../../../../src/check/lists/trusted.ts";
+
+const compiled = compileLists();
+const lists = openLists(compiled);
+const load = createRequire(import.meta.url);
+
+describe("disposable domains", () => {
+  it("names the list that has a domain", () => {
+    assert.deepEqual(lists.disposable("mailinator.com"), { listed: true, source: "fakefilter" });
+    assert.deepEqual(lists.disposable("example.com"), { listed: false, source: "none" });
+    const sources = new Set(
+      ["temp-mail.org", "yopmail.com", "bugmenot.com"].map((d) => lists.disposable(d).source),
+    );
+    assert.ok(!sources.has("none"));
+  });
+
+  it("reaches down to subdomains, up to the registrable domain and no further", () => {
+    assert.equal(lists.disposable("a.b.mailinator.com").listed, true);
+    assert.equal(lists.disposable("my-mailinator.example.com").listed, false);
+    assert.equal(lists.disposable("mailinator.com.example.org").listed, false);
+  });
+
+  it("a listed public suffix says nothing of those below it, nor of itself", () => {
+    const listed = new Set<string>(load("mailchecker").blacklist());
+    for (const suffix of ["dynu.net", "ddns.net", "pp.ua", "za.com"]) {
+      assert.ok(listed.has(suffix), `${suffix} left the list: choose another example`);
+      assert.equal(lists.disposable(suffix).listed, false);
+      assert.equal(lists.disposable(`home.${suffix}`).listed, false);
+    }
+  });
+
+  it("never mailbox providers and privacy relays, nor what is below them", () => {
+    const wronged = [...load("mailchecker").blacklist()].filter((domain) => NEVER_DISPOSABLE.has(domain));
+    assert.ok(wronged.length > 10, "the guard guards against nothing");
+    for (const domain of NEVER_DISPOSABLE) {
+      assert.equal(lists.disposable(domain).listed, false, domain);
+      assert.equal(lists.disposable(`mail.${domain}`).listed, false, domain);
+    }
+    for (const giant of [
+      "gmail.com",
+      "outlook.com",
+      "yahoo.com",
+      "icloud.com",
+      "proton.me",
+      "duck.com",
+      "qq.com",
+    ])
+      assert.ok(NEVER_DISPOSABLE.has(giant), giant);
+  });
+
+  it("holds every name of every list that the guard lets pass", () => {
+    const names: string[] = load("disposable-email-domains-js/dist/dict/disposable_email_blocklist.json");
+    const label = openTable(compiled.disposable);
+    const missing = names.filter((name) => !NEVER_DISPOSABLE.has(name) && label(name) === 0);
+    assert.deepEqual(missing, []);
+    assert.ok(names.length > 5_000);
+  });
+});
+
+describe("free providers", () => {
+  it("knows the large ones, and no throw-away ones", () => {
+    for (const domain of MAILBOX_PROVIDERS) assert.equal(lists.isFree(domain), true, domain);
+    assert.equal(lists.isFree("mailinator.com"), false);
+    assert.equal(lists.isFree("example.org"), false);
+  });
+});
+
+describe("role addresses", () => {
+  it("knows those of RFC 2142 and the usual ones", () => {
+    for (const role of ["info", "marketing", "sales", "support", "abuse", "noc", "security", "postmaster"])
+      assert.equal(lists.role(role), role);
+    for (const role of [
+      "hostmaster",
+      "usenet",
+      "news",
+      "webmaster",
+      "www",
+      "uucp",
+      "ftp",
+      "noreply",
+      "admin",
+    ])
+      assert.equal(lists.role(role), role);
+  });
+
+  it("ignores case and what follows a plus", () => {
+    assert.equal(lists.role("Info+shop"), "info");
+    assert.equal(lists.role("+info"), null);
+  });
+
+  it("takes nobody's name for a role", () => {
+    const people = ["jane.doe", "alexa", "paris", "sydney", "gardner", "john", "maria", "information.jane"];
+    for (const local of people) assert.equal(lists.role(local), null, local);
+  });
+});
+
+describe("the compiled lists", () => {
+  it("are small, and shared with a thread rather than copied", async () => {
+    const bytes = compiled.disposable.words.byteLength + compiled.disposable.labels.byteLength;
+    assert.ok(bytes < 3_000_000, `${bytes} bytes`);
+    const source = `const { workerData, parentPort } = require("node:worker_threads");
+      const { words } = workerData.disposable;
+      parentPort.postMessage(words instanceof SharedArrayBuffer && new Uint8Array(words).some((byte) => byte !== 0));`;
+    const worker = new Worker(source, { eval: true, workerData: compiled });
+    const arrived = await new Promise((resolve, reject) =>
+      worker.once("message", resolve).once("error", reject),
+    );
+    await worker.terminate();
+    assert.equal(arrived, true);
+  });
+
+  it("any set of strings comes out as it went in", () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.string(), { maxLength: 200 }), fc.string(), (texts, stranger) => {
+        const label = openTable(
+          buildTable(
+            texts.map((text, i) => [text, (i % 255) + 1] as const),
+            texts.length,
+          ),
+        );
+        for (const [i, text] of texts.entries()) assert.equal(label(text), (i % 255) + 1);
+        if (!texts.includes(stranger)) assert.equal(label(stranger), 0);
+      }),
+      { numRuns: 300, seed: 64 },
+    );
+  });
+
+  it("no two of half a million near-equal names collide", () => {
+    const names = Array.from({ length: 500_000 }, (_, i) => `host${i}.example.com`);
+    const label = openTable(
+      buildTable(
+        names.slice(0, 250_000).map((name) => [name, 1] as const),
+        250_000,
+      ),
+    );
+    assert.equal(names.filter((name) => label(name) === 1).length, 250_000);
+  });
+});
