@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { pino } from "pino";
+import { parseMailbox } from "../../../src/smtp/mailbox.ts";
+import type { RcptOutcome } from "../../../src/smtp/outcome.ts";
+import type { SitePolicy } from "../../../src/smtp/policy.ts";
+import { createSmtpPool, type Destination, type PoolEvent, type SmtpPool } from "../../../src/smtp/pool.ts";
+import { createLocalSlots, type LocalSlots } from "../../../src/smtp/slots.ts";
+import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
+
+export const POLICY: SitePolicy = {
+  maxConnections: 1,
+  transactionsPerSession: 100,
+  rejectionsPerSession: 100,
+  tls: "opportunistic",
+  pipelineDepthMax: 10,
+};
+
+export interface PoolFixture {
+  clock: FakeClock;
+  slots: LocalSlots;
+  pool: SmtpPool;
+  events: PoolEvent["kind"][];
+  /** Asks 127.0.0.1, unless told otherwise, about `address`, due in `deadlineMs` (default an hour). */
+  rcpt(address: string, options?: RcptOptions): Promise<RcptOutcome>;
+  /** Drains the pool and shows that nothing is left: no session, no slot, no timer. */
+  end(): Promise<void>;
+}
+
+export interface RcptOptions extends Partial<SitePolicy>, Partial<Omit<Destination, "policy">> {
+  deadlineMs?: number;
+  cancelled?: () => boolean;
+}
+
+export interface PoolOptions {
+  sourceAddresses?: string[];
+  probePrivateAddresses?: boolean;
+  slots?: LocalSlots;
+  clock?: FakeClock;
+}
+
+/** A pool whose time stands still until a test moves it, on real sockets. */
+export function createPoolFixture(port: number, options: PoolOptions = {}): PoolFixture {
+  const clock = options.clock ?? createFakeClock();
+  const slots = options.slots ?? createLocalSlots(clock);
+  const events: PoolEvent["kind"][] = [];
+  const pool = createSmtpPool({
+    config: {
+      port,
+      heloName: "probe.test",
+      mailFrom: "",
+      sourceAddresses: options.sourceAddresses ?? [],
+      egressId: "test",
+      probePrivateAddresses: options.probePrivateAddresses ?? true,
+    },
+    slots,
+    clock,
+    log: pino({ level: "silent" }),
+    onEvent: ({ kind }) => events.push(kind),
+  });
+  return {
+    clock,
+    slots,
+    pool,
+    events,
+    rcpt(address, { deadlineMs = 3_600_000, cancelled = () => false, ...rest } = {}) {
+      const { site = "site", host = "mx.test", address: ip = "127.0.0.1", ...policy } = rest;
+      const mailbox = parseMailbox(address) ?? assert.fail(address);
+      const destination = { site, host, address: ip, policy: { ...POLICY, ...policy } };
+      return pool.rcpt(destination, mailbox, { cancelled, deadlineAt: clock.monotonic() + deadlineMs });
+    },
+    async end() {
+      await pool.drain();
+      pool.close();
+      const { sessions, jobs, waiting } = pool.stats();
+      assert.deepEqual({ sessions, jobs, waiting }, { sessions: 0, jobs: 0, waiting: 0 });
+      assert.equal(slots.stats().held, 0);
+      assert.equal(clock.pending, 0, "timers left");
+    },
+  };
+}
+
+/** `stage code` of a reply, `stage cause` of a failure. */
+export function summary(outcome: RcptOutcome): string {
+  return `${outcome.stage} ${outcome.kind === "reply" ? outcome.reply.code : outcome.cause}`;
+}

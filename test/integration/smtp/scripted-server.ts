@@ -1,0 +1,130 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+
+/** What the server says to a line: bytes as they are, nothing, or the end of the connection. */
+export type Answer = string | null | { close: string };
+
+export interface Dialogue {
+  /** Number of the connection, from 1. */
+  connection: number;
+  /** Lines read on this connection, the present one included. */
+  lines: string[];
+  /** Remote address. */
+  from: string;
+}
+
+export interface ScriptedServer {
+  readonly port: number;
+  /** Lines of each connection, in order of arrival. */
+  readonly connections: string[][];
+  readonly open: number;
+  /** Most lines that came in one read. */
+  readonly maxBurst: number;
+  /** Resolves once `condition` holds; looked at after every line and every change of a connection. */
+  until(condition: () => boolean): Promise<void>;
+  /** Sends `text` on every open connection. */
+  say(text: string): void;
+  /** Closes every open connection. */
+  hangUp(): void;
+  close(): Promise<void>;
+}
+
+export const EHLO_PIPELINING = "250-mx.test\r\n250-PIPELINING\r\n250 ENHANCEDSTATUSCODES\r\n";
+
+/** A well-behaved server: users that begin with `missing` are refused, all others accepted. */
+export function wellBehaved(line: string): Answer {
+  if (line.startsWith("EHLO")) return EHLO_PIPELINING;
+  if (line.startsWith("RCPT TO:<missing")) return "550 5.1.1 User unknown\r\n";
+  if (line === "QUIT") return { close: "221 Bye\r\n" };
+  return "250 2.0.0 Ok\r\n";
+}
+
+/**
+ * A server on a free port of 127.0.0.1 that answers each line by `script`, and what that leaves undefined as a
+ * well-behaved one would. The greeting is asked for as the line "".
+ */
+export async function createScriptedServer(
+  script: (line: string, dialogue: Dialogue) => Answer | undefined = () => undefined,
+): Promise<ScriptedServer> {
+  const connections: string[][] = [];
+  const sockets = new Set<Socket>();
+  const waiters = new Set<() => void>();
+  let maxBurst = 0;
+  const changed = () => {
+    for (const check of [...waiters]) check();
+  };
+
+  const server = createServer({ noDelay: true }, (socket) => {
+    const lines: string[] = [];
+    const dialogue: Dialogue = {
+      connection: connections.push(lines),
+      lines,
+      from: socket.remoteAddress ?? "",
+    };
+    let rest = "";
+    const answer = (line: string): string => {
+      const own = script(line, dialogue);
+      const reply = own === undefined ? (line === "" ? "220 mx.test ESMTP\r\n" : wellBehaved(line)) : own;
+      if (reply === null || typeof reply === "string") return reply ?? "";
+      socket.end(reply.close, "latin1");
+      return "";
+    };
+    sockets.add(socket);
+    socket.setEncoding("latin1");
+    socket.write(answer("") || "", "latin1");
+    socket.on("data", (chunk: string) => {
+      const complete = (rest + chunk).split("\r\n");
+      rest = complete.pop() ?? "";
+      maxBurst = Math.max(maxBurst, complete.length);
+      let text = "";
+      for (const line of complete) {
+        lines.push(line);
+        text += answer(line);
+        if (socket.writableEnded) break;
+      }
+      if (text !== "" && socket.writable) socket.write(text, "latin1");
+      changed();
+    });
+    socket.on("error", () => socket.destroy());
+    socket.on("close", () => {
+      sockets.delete(socket);
+      changed();
+    });
+    changed();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+
+  return {
+    port: (server.address() as AddressInfo).port,
+    connections,
+    get open() {
+      return sockets.size;
+    },
+    get maxBurst() {
+      return maxBurst;
+    },
+    until(condition) {
+      return new Promise((resolve) => {
+        const check = () => {
+          if (!condition()) return;
+          waiters.delete(check);
+          resolve();
+        };
+        waiters.add(check);
+        check();
+      });
+    },
+    say(text) {
+      for (const socket of sockets) socket.write(text, "latin1");
+    },
+    hangUp() {
+      for (const socket of sockets) socket.destroy();
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
