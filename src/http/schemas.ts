@@ -75,7 +75,7 @@ export const VerificationResultSchema = v.object({
   cache_expires_at: v.nullable(instant("When the stored result ends; null when nothing was kept.")),
   verified_at: instant("When the check was made (ISO 8601, UTC)."),
   livemode: flag("False for test keys, which check nothing."),
-  evidence: v.optional(v.nullable(EvidenceSchema)),
+  evidence: v.exactOptional(v.nullable(EvidenceSchema)),
 });
 
 const booleanText = (description: string) =>

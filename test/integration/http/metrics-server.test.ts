@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { createLog } from "../../../src/core/log.ts";
+import { createMetrics } from "../../../src/core/metrics.ts";
+import { createMetricsServer } from "../../../src/http/metrics-server.ts";
+import { exchange } from "./harness.ts";
+
+describe("the metrics server", () => {
+  const { registry, httpRequests } = createMetrics();
+  const log = createLog("silent");
+  const server = createMetricsServer({ registry, log, config: { host: "127.0.0.1", metricsPort: 0 } });
+  let port = 0;
+  before(async () => {
+    ({ port } = await server.listen());
+  });
+  after(() => server.close());
+  const ask = (line: string) => exchange(port, [`${line} HTTP/1.1`, "Connection: close"]);
+
+  it("serves the registry", async () => {
+    httpRequests.inc({ route: "/v1/verify", method: "GET", status: 200 });
+    const url = `http://127.0.0.1:${port}/metrics`;
+    const response = await fetch(url);
+    assert.equal(response.status, 200);
+    assert.match(response.headers.get("content-type") ?? "", /^text\/plain/);
+    assert.match(
+      await response.text(),
+      /rcpt_http_requests_total\{route="\/v1\/verify",method="GET",status="200"\} 1/,
+    );
+  });
+
+  it("serves /healthz, nothing else, and only to be read", async () => {
+    assert.equal((await ask("GET /healthz")).status, 200);
+    assert.equal((await ask("GET /")).status, 404);
+    const posted = await ask("POST /metrics");
+    assert.deepEqual([posted.status, posted.headers.allow], [405, "GET, HEAD"]);
+  });
+
+  it("says so when its port is taken", async () => {
+    const second = createMetricsServer({ registry, log, config: { host: "127.0.0.1", metricsPort: port } });
+    await assert.rejects(second.listen(), { code: "EADDRINUSE" });
+  });
+});

@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { AUTHORIZATION, connect, echoRoute, startServer } from "./harness.ts";
+
+/** uWebSockets.js counts in steps of 4 s: what has 10 s ends within 12, and the machine may be busy. */
+const CUT_OFF_MS = 20_000;
+
+// The one test here that waits for real: the limit is built into uWebSockets.js, so only its effect can be seen.
+it("cuts off who is slow with a header, a body or a next request", { timeout: CUT_OFF_MS }, async () => {
+  const server = await startServer({ extraRoutes: [echoRoute()] });
+  const post = `POST /v1/echo HTTP/1.1\r\nHost: a\r\n${AUTHORIZATION}\r\nContent-Type: application/json\r\n`;
+  const slow = [
+    "",
+    `${post}X: `,
+    `${post}Content-Length: 900\r\n\r\n`,
+    `${post}Transfer-Encoding: chunked\r\n\r\n`,
+  ];
+  const drips = ["", "a", "a", "1\r\na\r\n"];
+  const clients = slow.map(() => connect(server.port));
+  const timer = setInterval(() => {
+    for (const [i, client] of clients.entries()) client.send(drips[i] ?? "");
+  }, 1_000);
+  try {
+    for (const [i, client] of clients.entries()) client.send(slow[i] ?? "");
+    assert.deepEqual(await Promise.all(clients.map((client) => client.closed())), ["", "", "", ""]);
+  } finally {
+    clearInterval(timer);
+    for (const client of clients) client.destroy();
+    await server.close();
+  }
+});

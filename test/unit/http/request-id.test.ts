@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createRequestIds, saneRequestId } from "../../../src/http/request-id.ts";
+
+describe("request ids", () => {
+  it("are unique, sorted and shaped like every other id", () => {
+    const next = createRequestIds();
+    const ids = Array.from({ length: 5_000 }, next);
+    assert.equal(new Set(ids).size, ids.length);
+    assert.deepEqual([...ids].sort(), ids);
+    for (const id of ids) assert.match(id, /^req_[0-9a-hjkmnp-tv-z]{26}$/);
+  });
+
+  it("differ between processes", () => {
+    assert.notEqual(createRequestIds()(), createRequestIds()());
+  });
+
+  it("are taken from the caller only when they cannot break a log or a header", () => {
+    assert.equal(saneRequestId("A-z_0.9"), "A-z_0.9");
+    for (const id of ["", "a b", "a\r\nb", "a\nb\n", "a\n", "ä", "a".repeat(129)])
+      assert.equal(saneRequestId(id), null);
+  });
+});
