@@ -1,18 +1,15 @@
-import { execFile } from "node:child_process";
-import { join, resolve } from "node:path";
-import { promisify } from "node:util";
+import { resolve } from "node:path";
 import * as v from "valibot";
 import type { Guard } from "../embedded/guard.ts";
-import { freePort } from "../embedded/ports.ts";
-import { startService, untilReady } from "../embedded/service.ts";
 import { startStack } from "../embedded/stack.ts";
+import { startEntry } from "../start/entry.ts";
+import { demoKeys } from "../start/keys.ts";
+import { stackSettings } from "../start/settings.ts";
 import type { ServiceAnswer } from "./comparison.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
-const READY_WITHIN_MS = 60_000;
-const STOP_GRACE_MS = 30_000;
+const ENTRY = ["--import", "tsx", "src/main.ts"];
 const ANSWER_WITHIN_MS = 60_000;
-const BOOTSTRAP_TIMEOUT_MS = 60_000;
 
 const Answer = v.object({
   verdict: v.string(),
@@ -37,84 +34,38 @@ export interface RunningService {
   ask(address: string): Promise<ServiceAnswer>;
 }
 
-async function settingsOf(settings: ServiceSettings, guard: Guard): Promise<Record<string, string>> {
-  const { dir, cacheDir } = settings;
-  const wanted = ["postgres", "redis"] as const;
-  const { postgres, redis } = await startStack({
-    dir,
-    cacheDir,
-    wanted,
-    throwaway: true,
-    guard,
-    say: console.log,
-  });
-  if (postgres === null || redis === null) throw new Error("PostgreSQL and Redis did not start");
+/** Nothing of the caller's settings: what is compared is the service on these servers, the same everywhere. */
+function probeSettings({ dnsServer, smtpPort, heloName, mailFrom }: ServiceSettings): NodeJS.ProcessEnv {
   return {
-    PATH: process.env.PATH ?? "",
-    DATABASE_URL: postgres.url,
-    REDIS_URL: redis.url,
+    PATH: process.env.PATH,
     HOST: "127.0.0.1",
-    PORT: String(await freePort()),
-    METRICS_PORT: "0",
     LOG_LEVEL: "warn",
-    DNS_SERVERS: settings.dnsServer,
-    SMTP_PORT: String(settings.smtpPort),
-    SMTP_HELO_NAME: settings.heloName,
-    SMTP_MAIL_FROM: settings.mailFrom,
+    DNS_SERVERS: dnsServer,
+    SMTP_PORT: String(smtpPort),
+    SMTP_HELO_NAME: heloName,
+    SMTP_MAIL_FROM: mailFrom,
     PROBE_PRIVATE_ADDRESSES: "true",
   };
-}
-
-const MAIN = ["--import", "tsx", "src/main.ts"];
-
-/** An enterprise team's live key, from the operator's own command. */
-async function liveKey(env: Record<string, string>): Promise<string> {
-  const account = ["--email", "owner@rcpt.test", "--team", "Real MTAs", "--tier", "enterprise", "--json"];
-  const { stdout } = await promisify(execFile)(process.execPath, [...MAIN, "bootstrap", ...account], {
-    cwd: ROOT,
-    env,
-    timeout: BOOTSTRAP_TIMEOUT_MS,
-  });
-  const key = /\brcpt_live_[A-Za-z0-9]+/.exec(stdout)?.[0];
-  if (key === undefined) throw new Error("bootstrap printed no live key");
-  return key;
-}
-
-async function isReady(base: string): Promise<boolean> {
-  return fetch(`${base}/readyz`).then(
-    (response) => response.ok,
-    () => false,
-  );
 }
 
 /**
  * Starts the service as it is in this folder, on PostgreSQL and Redis of its own, told to resolve and to probe where
  * `settings` say. The guard ends all of it.
  *
- * @throws Error with the last log lines when it does not get ready.
+ * @throws Error when a part does not start; what the service had to say is on the terminal.
  */
 export async function startRcpt(settings: ServiceSettings, guard: Guard): Promise<RunningService> {
-  const env = await settingsOf(settings, guard);
-  const service = startService({
-    command: process.execPath,
-    args: MAIN,
-    cwd: ROOT,
-    env,
-    logFile: join(settings.dir, "rcpt.log"),
-    stopSignal: "SIGTERM",
-    stopGraceMs: STOP_GRACE_MS,
-    guard,
-  });
-  const base = `http://127.0.0.1:${env.PORT}`;
-  await untilReady("rcpt", service, READY_WITHIN_MS, () => isReady(base));
-  const authorization = `Bearer ${await liveKey(env)}`;
+  const { dir, cacheDir } = settings;
+  const own = { wanted: ["postgres", "redis"] as const, throwaway: true, guard, say: console.log };
+  const stack = await startStack({ dir, cacheDir, ...own });
+  const env = { ...probeSettings(settings), ...stackSettings(stack) };
+  const { url: base } = await startEntry({ root: ROOT, entry: ENTRY, env, guard });
+  const keys = await demoKeys({ folder: dir, database: dir, root: ROOT, entry: ENTRY, env });
+  const headers = { authorization: `Bearer ${keys.live_key}` };
   return {
     async ask(address) {
       const url = `${base}/v1/verify?evidence=true&email=${encodeURIComponent(address)}`;
-      const response = await fetch(url, {
-        headers: { authorization },
-        signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
-      });
+      const response = await fetch(url, { headers, signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
       if (!response.ok) throw new Error(`${address}: HTTP ${response.status} ${await response.text()}`);
       const { verdict, reason, checks, evidence } = v.parse(Answer, await response.json());
       const { code, enhanced_code: enhancedCode } = checks.smtp;
