@@ -77,6 +77,12 @@ interface JsonSchema {
   required?: string[];
 }
 
+function problemExample(operation: Operation | undefined, status: number, code: string) {
+  const content = operation?.responses[status]?.content["application/problem+json"];
+  const problem = content?.examples?.[code]?.value;
+  return { code: problem?.code, status: problem?.status };
+}
+
 describe("the OpenAPI document", () => {
   const document = createOpenApiDocument(routes, "https://api.example.com");
   const paths = document.paths as Record<string, Record<string, Operation>>;
@@ -95,11 +101,7 @@ describe("the OpenAPI document", () => {
       assert.deepEqual(operation.security, route.access === "public" ? [] : [{ bearer: [] }]);
       for (const code of errorsOf(route)) {
         const { status } = ERRORS[code];
-        const response: Operation["responses"][string] | undefined = operation.responses[status];
-        assert.ok(response, `${route.path} ${status}`);
-        const { examples }: Content = response.content["application/problem+json"] ?? { schema: {} };
-        const example = examples?.[code]?.value;
-        assert.deepEqual([example?.code, example?.status], [code, status]);
+        assert.deepEqual(problemExample(operation, status, code), { code, status }, `${route.path} ${code}`);
       }
     }
   });
