@@ -15,9 +15,12 @@ export interface RateLimitFields {
   limit: string;
 }
 
+const UNSAFE = /[^\x20-\x7e]/;
+const UNSAFE_ALL = /[^\x20-\x7e]/g;
+
 /** Whatever a handler put into a header, no CR, LF or other control character reaches the wire. */
 function fieldValue(text: string): string {
-  return text.replace(/[^\x20-\x7e]/g, "");
+  return UNSAFE.test(text) ? text.replaceAll(UNSAFE_ALL, "") : text;
 }
 
 /**

@@ -89,7 +89,12 @@ export const VerifyQuerySchema = v.strictObject({
   email: v.pipe(
     v.string(),
     v.nonEmpty("must not be empty"),
-    v.maxBytes(LIMITS.http.emailBytes, `must be at most ${LIMITS.http.emailBytes} bytes`),
+    // For readers of the description; the next line is the limit. v.maxBytes would encode the text to count it.
+    v.maxLength(LIMITS.http.emailBytes, `must be at most ${LIMITS.http.emailBytes} bytes`),
+    v.check(
+      (email) => Buffer.byteLength(email) <= LIMITS.http.emailBytes,
+      `must be at most ${LIMITS.http.emailBytes} bytes`,
+    ),
     v.description(
       "The address to verify. A literal `+` is a plus. A badly formed address is a 200 with `invalid`.",
     ),
