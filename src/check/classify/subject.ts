@@ -48,6 +48,7 @@ export function subjectOf(
     enhanced: enhancedOf(reply, text),
     provider,
     text,
-    namesUs: isOneOf(names, text),
+    // Looked for in the untouched text: our sender address names us too.
+    namesUs: isOneOf(names, raw),
   };
 }

@@ -13,11 +13,14 @@ export function textOf(reply: Reply): string {
     .trim();
 }
 
-/** Characters around an `@` that may belong to an address. Each run is read once. */
-const ADDRESS = /[^\s<>()[\]{},;:"'@]{1,320}@[^\s<>()[\]{},;:"'@]{1,320}/g;
+/** A quoted local part with what follows it, or any run without white space and punctuation. Both bounded or linear. */
+const TOKEN = /"[^"]{0,80}"@[^\s<>()[\]{},;:"']*|[^\s<>()[\]{},;:"']+/g;
+
+/** What stands where a mail address was. */
+const REDACTED = "*@*";
 
 export function withoutAddresses(text: string): string {
-  return text.replace(ADDRESS, "<address>");
+  return text.replace(TOKEN, (token) => (token.includes("@") ? REDACTED : token));
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Rule } from "../rule.ts";
-import { DISABLED_TEXT, ELSEWHERE_TEXT, FULL_TEXT, POLICY_TEXT, UNKNOWN_TEXT } from "./wording.ts";
+import { DISABLED_TEXT, FULL_TEXT, UNKNOWN_TEXT } from "./mailbox-wording.ts";
+import { ELSEWHERE_TEXT, POLICY_TEXT } from "./wording.ts";
 
 /** RFC 3463 and the IANA registry it founded, at RCPT, with the words that show where a code is misused. */
 export const ENHANCED_RULES: readonly Rule[] = [
@@ -74,6 +75,7 @@ export const ENHANCED_RULES: readonly Rule[] = [
     id: "enhanced.unknown",
     codes: ["5"],
     enhanced: ["5.1.1", "5.1.6"],
+    unless: ELSEWHERE_TEXT,
     class: "mailbox_not_found",
     example: "550 5.1.1 <user@example.com>",
   },
@@ -89,6 +91,7 @@ export const ENHANCED_RULES: readonly Rule[] = [
     id: "enhanced.disabled",
     codes: ["5"],
     enhanced: ["5.2.1"],
+    unless: ELSEWHERE_TEXT,
     class: "mailbox_disabled",
     example: "550 5.2.1 <user@example.com>",
   },

@@ -1,5 +1,6 @@
 import type { Rule } from "../rule.ts";
-import { DISABLED_TEXT, ELSEWHERE_TEXT, FULL_TEXT, POLICY_TEXT, UNKNOWN_TEXT } from "./wording.ts";
+import { DISABLED_TEXT, FULL_TEXT, UNKNOWN_TEXT } from "./mailbox-wording.ts";
+import { ELSEWHERE_TEXT, POLICY_TEXT } from "./wording.ts";
 
 /** The words themselves, where no enhanced code or one of another subject came with them. */
 export const TEXT_RULES: readonly Rule[] = [

@@ -184,7 +184,14 @@ describe("hostile replies", () => {
     const kept = redactReply(
       parsed(["550-5.1.1 <jane.doe+x@example.com>: no", "550 ask postmaster@example.com"]),
     );
-    assert.equal(kept, "550 5.1.1 <<address>>: no ask <address>");
+    assert.equal(kept, "550 5.1.1 <*@*>: no ask *@*");
+  });
+
+  it("quote no quoted local part either", () => {
+    const kept = redactReply(
+      parsed(['550 5.1.1 <"jane doe"@example.com>: unknown, <jane@example.com>:blocked']),
+    );
+    assert.equal(kept, "550 5.1.1 <*@*>: unknown, <*@*>:blocked");
   });
 
   it("of a megabyte cost no more than short ones", () => {

@@ -260,6 +260,14 @@ const RCPT: readonly Entry[] = [
   ["rate_limited_by_server", "comcast", "421 4.1.0 192.0.2.1 Throttled - try again later"],
   ["rate_limited_by_server", null, "452 Too many recipients received this hour"],
 
+  ["rate_limited_by_server", null, "550 5.7.1 Too many invalid recipients"],
+  ["rate_limited_by_server", null, "554 Too many unknown users, goodbye"],
+  [
+    "rate_limited_by_server",
+    "google",
+    "450 4.2.1 The user you are trying to contact is receiving mail too quickly.",
+  ],
+
   // We are refused
   [
     "sender_blocked",
@@ -360,6 +368,16 @@ const RCPT: readonly Entry[] = [
   ["sender_blocked", null, "550 Rejected because 192.0.2.1 is in a black list at dnsbl.example.org"],
   ["sender_blocked", "netease", "553 Requested action not taken: NULL sender is not allowed"],
 
+  ["sender_blocked", null, "550 5.1.1 <probe@probe.rcpt.example> does not exist"],
+  ["sender_blocked", null, "550 <probe@probe.rcpt.example>: no such user"],
+  ["sender_blocked", null, "550 5.7.1 Your email address does not exist: invalid sender"],
+  ["sender_blocked", null, "550 5.7.1 Your host name was not found by reverse DNS"],
+  [
+    "sender_blocked",
+    null,
+    "571 Email from 198.51.100.7 is currently blocked by example.com's anti-spam system",
+  ],
+
   // Policy, nothing about the mailbox
   ["refused_by_policy", null, "554 5.7.1 <user@example.com>: Relay access denied"],
   ["refused_by_policy", null, "550 5.7.1 Unable to relay"],
@@ -390,6 +408,30 @@ const RCPT: readonly Entry[] = [
   ["refused_by_policy", null, "552 5.3.4 Message size exceeds fixed limit: too large"],
   ["refused_by_policy", null, "550 5.1.2 <user@example.com>: Recipient address rejected: Domain not found"],
   ["refused_by_policy", null, "550 5.1.1 unknown domain"],
+
+  [
+    "refused_by_policy",
+    null,
+    "550 5.7.1 <user@example.com>: Recipient address rejected: undeliverable address: mail for example.com loops back to myself",
+  ],
+  ["refused_by_policy", null, "550 5.2.1 This mailbox does not accept mail"],
+  ["refused_by_policy", null, "550 5.7.1 User doesn't have permission to receive external mail"],
+  ["refused_by_policy", null, "550 Invalid recipient domain"],
+  [
+    "refused_by_policy",
+    null,
+    "550 5.7.133 RESOLVER.RST.SenderNotAuthenticatedForGroup; authentication required; Delivery restriction check failed",
+  ],
+  [
+    "refused_by_policy",
+    null,
+    "550 5.1.1 <user@example.com>: Recipient address rejected: blocked as spam trap",
+  ],
+  ["refused_by_policy", null, "550 5.7.1 This mailbox does not accept mail from outside the organisation"],
+  ["refused_by_policy", null, "556 5.7.1 Rejected"],
+  ["refused_by_policy", null, "550 Mailbox is protected, only accepts mail from known contacts"],
+  ["refused_by_policy", null, "571 Delivery not authorized, message refused"],
+  ["refused_by_policy", null, "554 5.7.1 Recipient rejected for policy reasons"],
 
   // Their trouble
   ["smtp_protocol_error", null, "452 4.3.1 Insufficient system storage"],
