@@ -7,7 +7,7 @@ export type Answer = string | null | { close: string };
 export interface Dialogue {
   /** Number of the connection, from 1. */
   connection: number;
-  /** Lines read on this connection, the present one included. */
+  /** Lines read on this connection before the present one. */
   lines: string[];
   /** Remote address. */
   from: string;
@@ -62,27 +62,28 @@ export async function createScriptedServer(
       from: socket.remoteAddress ?? "",
     };
     let rest = "";
-    const answer = (line: string): string => {
-      const own = script(line, dialogue);
-      const reply = own === undefined ? (line === "" ? "220 mx.test ESMTP\r\n" : wellBehaved(line)) : own;
-      if (reply === null || typeof reply === "string") return reply ?? "";
-      socket.end(reply.close, "latin1");
-      return "";
+    const answerAll = (read: readonly string[]) => {
+      let text = "";
+      for (const line of read) {
+        const own = script(line, dialogue);
+        const answer = own === undefined ? (line === "" ? "220 mx.test ESMTP\r\n" : wellBehaved(line)) : own;
+        if (line !== "") lines.push(line);
+        if (answer !== null && typeof answer === "object") {
+          socket.end(text + answer.close, "latin1");
+          return;
+        }
+        text += answer ?? "";
+      }
+      if (text !== "" && socket.writable) socket.write(text, "latin1");
     };
     sockets.add(socket);
     socket.setEncoding("latin1");
-    socket.write(answer("") || "", "latin1");
+    answerAll([""]);
     socket.on("data", (chunk: string) => {
       const complete = (rest + chunk).split("\r\n");
       rest = complete.pop() ?? "";
       maxBurst = Math.max(maxBurst, complete.length);
-      let text = "";
-      for (const line of complete) {
-        lines.push(line);
-        text += answer(line);
-        if (socket.writableEnded) break;
-      }
-      if (text !== "" && socket.writable) socket.write(text, "latin1");
+      if (!socket.writableEnded) answerAll(complete);
       changed();
     });
     socket.on("error", () => socket.destroy());
