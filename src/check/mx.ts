@@ -22,10 +22,22 @@ export async function lookUpMx(resolver: Resolver, domain: string): Promise<MxAn
     case "no_data":
       return implicitMx(resolver, domain, answer.ttlS);
     case "nxdomain":
-      return { status: "domain_not_found", hosts: [], ttlS: answer.ttlS, fault: "recipient" };
+      if (answer.proven || (await seesTheInternet(resolver))) {
+        return { status: "domain_not_found", hosts: [], ttlS: answer.ttlS, fault: "recipient" };
+      }
+      return { status: "dns_error", hosts: [], ttlS: 0, fault: "our_network" };
     default:
       return dnsError(answer);
   }
+}
+
+/**
+ * A resolver that is cut off, or filters, says NXDOMAIN to everything, and would have us condemn every address. So one
+ * that shows no proof is asked for a name that is certainly there: `com` has no address, but it exists.
+ */
+async function seesTheInternet(resolver: Resolver): Promise<boolean> {
+  const { status } = await resolver.a("com");
+  return status === "ok" || status === "no_data";
 }
 
 function fromRecords(records: MxRecord[], ttlS: number): MxAnswer {

@@ -7,7 +7,7 @@ import { normalizeName } from "./name.ts";
 export type Reading =
   | { kind: "records"; records: Answer[]; ttlS: number }
   | { kind: "no_data"; ttlS: number }
-  | { kind: "nxdomain"; ttlS: number }
+  | { kind: "nxdomain"; ttlS: number; proven: boolean }
   /** The answer ends at a CNAME whose target is to be asked for. */
   | { kind: "follow"; target: string; ttlS: number }
   | { kind: "failure"; code: string };
@@ -53,10 +53,14 @@ function negativeTtlS(packet: DecodedPacket): number {
   return LIMITS.dns.negativeTtlDefaultS;
 }
 
+function hasSoa(packet: DecodedPacket): boolean {
+  return (packet.authorities ?? []).some(({ type }) => type === "SOA");
+}
+
 /** Whether an empty answer only points to other servers: one that does not recurse said nothing of the name. */
 function isReferral(packet: DecodedPacket): boolean {
   const authorities = packet.authorities ?? [];
-  return authorities.some(({ type }) => type === "NS") && !authorities.some(({ type }) => type === "SOA");
+  return authorities.some(({ type }) => type === "NS") && !hasSoa(packet);
 }
 
 /** Reads a response that belongs to `question` and is not truncated. */
@@ -69,11 +73,10 @@ export function readAnswer(packet: DecodedPacket, question: Question): Reading {
   const records = answers.filter((answer) => answer.type === question.type && ownerOf(answer) === end);
   if (rcode === "NXDOMAIN") {
     if (records.length > 0) return { kind: "failure", code: "CONTRADICTION" };
-    return { kind: "nxdomain", ttlS: Math.min(ttlS, negativeTtlS(packet)) };
+    return { kind: "nxdomain", ttlS: Math.min(ttlS, negativeTtlS(packet)), proven: hasSoa(packet) };
   }
   if (records.length > 0) return { kind: "records", records, ttlS: Math.min(ttlS, ...records.map(ttlOf)) };
-  const hasSoa = (packet.authorities ?? []).some(({ type }) => type === "SOA");
-  if (hops > 0 && !hasSoa) return { kind: "follow", target: end, ttlS };
+  if (hops > 0 && !hasSoa(packet)) return { kind: "follow", target: end, ttlS };
   if (isReferral(packet)) return { kind: "failure", code: "REFERRAL" };
   return { kind: "no_data", ttlS: Math.min(ttlS, negativeTtlS(packet)) };
 }

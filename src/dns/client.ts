@@ -94,7 +94,8 @@ class StubResolver implements Resolver {
         name = reading.target;
         continue;
       }
-      if (reading.kind !== "records") return { status: reading.kind, ttlS };
+      if (reading.kind === "nxdomain") return { status: "nxdomain", ttlS, proven: reading.proven };
+      if (reading.kind === "no_data") return { status: "no_data", ttlS };
       const records = read(reading.records);
       return records.length > 0
         ? { status: "ok", records, ttlS }

@@ -3,7 +3,8 @@ export type DnsOutcome<T> =
   | { status: "ok"; records: T[]; ttlS: number }
   /** The name exists without such a record (NODATA). */
   | { status: "no_data"; ttlS: number }
-  | { status: "nxdomain"; ttlS: number }
+  /** `proven`: an SOA came along (RFC 2308), so a zone above the name stands by it and no filter on the way made it up. */
+  | { status: "nxdomain"; ttlS: number; proven: boolean }
   /** A server answered that it could not: SERVFAIL, REFUSED, NOTIMP, or an answer that makes no sense (a CNAME loop). */
   | { status: "server_failure"; code: string }
   /** No server answered in time, or none could be sent to. */

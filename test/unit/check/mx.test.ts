@@ -58,7 +58,16 @@ describe("MX look-up", () => {
 
   it("tells a domain without mail from one that does not exist", async () => {
     assert.equal((await look({ mx: NO_DATA })).status, "no_mx");
-    assert.equal((await look({ mx: { status: "nxdomain", ttlS: 9 } })).status, "domain_not_found");
+    assert.equal((await look({ mx: { status: "nxdomain", ttlS: 9, proven: true } })).status, "domain_not_found");
+  });
+
+  it("believes an NXDOMAIN without proof only of a resolver that knows better of com", async () => {
+    const unproven = { status: "nxdomain", ttlS: 9, proven: false } as const;
+    assert.equal((await look({ mx: unproven, a: NO_DATA })).status, "domain_not_found");
+    for (const a of [unproven, { status: "no_answer", code: "timeout" } as const]) {
+      const answer = await look({ mx: unproven, a });
+      assert.deepEqual([answer.status, answer.fault, answer.ttlS], ["dns_error", "our_network", 0]);
+    }
   });
 
   it("blames their server for SERVFAIL, our network for silence, and the recipient for neither", async () => {
