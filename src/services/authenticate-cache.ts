@@ -53,7 +53,7 @@ export function createCredentialCache(): CredentialCache {
 
   function contextFor(row: TeamRow, beganMs: number, usableSinceMs: number): TeamContext {
     const known = teams.get(row.id);
-    if (known && known.loadedAtMs >= usableSinceMs) return known;
+    if (known && known.loadedAtMs > usableSinceMs) return known;
     const context = teamContext(row, beganMs);
     teams.set(row.id, context);
     return context;

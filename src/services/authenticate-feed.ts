@@ -45,8 +45,8 @@ export function createChangeFeed(deps: ChangeFeedDeps): ChangeFeed {
   let seen = new Set<number>();
   /** The bus session that was up before the last good poll began. */
   let anchor: number | null = null;
-  let reading = false;
-  let pinging = false;
+  let reading: Promise<void> | undefined;
+  let pinging: Promise<void> | undefined;
   let failing = false;
   let timer: Timer | undefined;
   let stopped = false;
@@ -86,23 +86,19 @@ export function createChangeFeed(deps: ChangeFeedDeps): ChangeFeed {
     if (unbroken && beganAtMs - readAtMs < LIMITS.keys.busOnlyMs) confirm(beganAtMs);
   }
 
-  // A read or ping that hangs is not joined by others: the pool and the connection have bounds of their own.
-  async function readOnce(): Promise<void> {
-    if (reading) return;
-    reading = true;
-    await readChanges().catch(report);
-    reading = false;
-  }
-
-  async function pingOnce(): Promise<void> {
-    if (pinging) return;
-    pinging = true;
-    await pingBus().catch((error) => log.debug({ err: error }, "the bus does not answer"));
-    pinging = false;
-  }
-
+  // One at a time of each: what hangs is joined, not multiplied. Pool and connection have time limits of their own.
   async function poll(): Promise<void> {
-    await Promise.all([readOnce(), pingOnce()]);
+    reading ??= readChanges()
+      .catch(report)
+      .finally(() => {
+        reading = undefined;
+      });
+    pinging ??= pingBus()
+      .catch((error) => log.debug({ err: error }, "the bus does not answer"))
+      .finally(() => {
+        pinging = undefined;
+      });
+    await Promise.all([reading, pinging]);
   }
 
   function tick(): void {

@@ -21,8 +21,8 @@ export class TeamQuota {
   failedUntilMs = Number.NEGATIVE_INFINITY;
   /** End of the day of the last answer, monotonic; null before one. */
   midnightMs: number | null = null;
-  #want: number = LIMITS.quota.leaseFirst;
-  #askedAtMs = Number.NEGATIVE_INFINITY;
+  #want = 0;
+  #askedAtMs: number | null = null;
   /** Units taken here less units given back. */
   #net = 0;
   /** What the ledger said was used, and `#net` less what it could not know then. */
@@ -70,8 +70,9 @@ export class TeamQuota {
 
   /** How many units to ask for: doubled when the last were gone in no time, halved when they lasted. */
   nextWant(nowMs: number): number {
-    const sinceMs = nowMs - this.#askedAtMs;
-    if (sinceMs < 250) this.#want = Math.min(this.#want * 2, LIMITS.quota.leaseMax);
+    const sinceMs = this.#askedAtMs === null ? null : nowMs - this.#askedAtMs;
+    if (sinceMs === null) this.#want = LIMITS.quota.leaseFirst;
+    else if (sinceMs < 250) this.#want = Math.min(this.#want * 2, LIMITS.quota.leaseMax);
     else if (sinceMs > 1_000) this.#want = Math.max(1, Math.floor(this.#want / 2));
     this.#askedAtMs = nowMs;
     return Math.min(Math.max(this.#want, this.waiters.length), LIMITS.quota.leaseMax);

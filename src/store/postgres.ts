@@ -44,6 +44,11 @@ function socketFactory(silenceMs: number): (target: Target) => Socket {
       : connect({ host, port, noDelay: true, keepAlive: true });
     // The client reads `host` for the TLS server name.
     Object.assign(socket, { host, port });
+    // A proxy without a server behind it accepts and closes. The client would try again for ever, without a pause,
+    // and leave the statement waiting; told of an error, it rejects it.
+    socket.once("end", () => {
+      if (socket.bytesRead === 0) socket.destroy(new Error("Postgres closed the connection at once"));
+    });
     socket.setTimeout(silenceMs, () => socket.destroy(new Error("Postgres is silent")));
     return socket;
   };

@@ -69,7 +69,8 @@ begin
   used := coalesce(v_settled, 0) + used;
   v_left := p_limit - coalesce(v_settled, p_limit) - v_out;
   granted := greatest(0, least(p_want, v_left, greatest(1, v_left / p_share)));
-  tranche := least(p_tranche_max, (granted + 1) / 2);
+  -- Half of the lease, but all of a tiny one: a flush a unit would cost more than the units.
+  tranche := least(p_tranche_max, greatest(least(granted, 4), granted / 2));
   if granted > 0 then
     insert into quota_leases (id, team_id, day, granted, tranche, expires_at)
     values (p_id, p_team, v_day, granted, tranche, clock_timestamp() + p_ttl);

@@ -1,0 +1,76 @@
+import { createLog } from "../../src/core/log.ts";
+import type { Tier } from "../../src/core/tiers.ts";
+import { effectiveLimits, type TierLimits } from "../../src/core/tiers.ts";
+import type { Actor } from "../../src/services/actor.ts";
+import { type Bootstrapped, bootstrap } from "../../src/services/bootstrap.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { createPostgres, type Database } from "../../src/store/postgres.ts";
+import { createRedis, type RedisClients } from "../../src/store/redis.ts";
+import { createTestDatabase, testRedisUrl } from "./embedded.ts";
+
+export const silentLog = createLog("silent");
+
+/** Where to say what is to be closed at the end: a test's context, or a `Closing` of a file. */
+interface Closer {
+  after(close: () => void | Promise<void>): void;
+}
+
+/** What a whole file opened; `close` belongs into its `after` hook. Last opened, first closed. */
+export function createClosing(): Closer & { close(): Promise<void> } {
+  const closers: (() => void | Promise<void>)[] = [];
+  return {
+    after(close) {
+      closers.unshift(close);
+    },
+    async close() {
+      for (const close of closers) await close();
+    },
+  };
+}
+
+/** A migrated database of its own, closed and dropped at the end. */
+export async function openDatabase(t: Closer): Promise<Database> {
+  const database = await createTestDatabase();
+  const sql = createPostgres({ url: database.url, maxConnections: 10, applicationName: "rcpt-test" });
+  t.after(async () => {
+    await sql.end({ timeout: 1 });
+    await database.drop();
+  });
+  await migrate(sql, silentLog);
+  return sql;
+}
+
+/** Redis clients on a logical database of their own, or on `url`. */
+export async function openRedis(t: Closer, url?: string): Promise<RedisClients> {
+  const redis = createRedis({ url: url ?? (await testRedisUrl()), name: "rcpt-test", log: silentLog });
+  t.after(() => redis.stop());
+  await redis.start();
+  return redis;
+}
+
+let teams = 0;
+
+/** A new team with its owner and keys. */
+export function newTeam(sql: Database, tier: Tier = "free"): Promise<Bootstrapped> {
+  teams += 1;
+  return bootstrap(sql, { email: `owner${teams}@example.com`, team: `team ${teams}`, tier });
+}
+
+/** An actor of the team as authentication would make it. */
+export function actorFor(
+  teamId: string,
+  overrides: Partial<TierLimits> = {},
+  rest: Partial<Actor> = {},
+): Actor {
+  return {
+    teamId,
+    userId: null,
+    keyId: "key_test",
+    role: "member",
+    livemode: true,
+    tier: "free",
+    limits: effectiveLimits("free", overrides),
+    overlay: { isBlocked: () => false },
+    ...rest,
+  };
+}
