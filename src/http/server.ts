@@ -28,7 +28,7 @@ import { CLIENT_CLOSED, createRequestObserver, type ObserverLimits } from "./obs
 import { problemReply } from "./problem.ts";
 import type { Reply } from "./reply.ts";
 import type { HttpRequest } from "./request.ts";
-import { bodyBytes, writeReply } from "./respond.ts";
+import { bodyBytes, type RateLimitFields, writeReply } from "./respond.ts";
 import type { Route } from "./route.ts";
 import type { Match } from "./router.ts";
 
@@ -76,7 +76,10 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   const observer = createRequestObserver(deps);
   let inFlight = 0;
   let draining = false;
-  let whenIdle: (() => void) | null = null;
+  let whenIdle: () => void = () => {};
+  const idle = new Promise<void>((resolve) => {
+    whenIdle = resolve;
+  });
   let app: TemplatedApp | null = null;
   let listening: us_listen_socket | null = null;
   let stopListening = (_socket: us_listen_socket) => {};
@@ -95,11 +98,22 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     observer.finished(exchange.request, exchange.match?.route.path ?? UNMATCHED, { status, bytes, code });
   }
 
+  /** An answer is worth more than its limits' description, and an exception here would end the process. */
+  function rateFields({ request }: Exchange): RateLimitFields | null {
+    if (request.actor === null) return null;
+    try {
+      return gate.rateLimitHeaders(request.actor);
+    } catch (error) {
+      log.error({ err: error, request_id: request.id }, "the rate limit could not be described");
+      return null;
+    }
+  }
+
   function send(exchange: Exchange, reply: Reply): void {
     const { request, response } = exchange;
     writeReply(response, reply, {
       requestId: request.id,
-      rate: request.actor === null ? null : gate.rateLimitHeaders(request.actor),
+      rate: rateFields(exchange),
       headOnly: request.method === "HEAD",
       close: draining,
     });
@@ -136,7 +150,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     }
     metrics.httpInFlight.set(--inFlight);
     if (!exchange.over) exchange.response.cork(() => send(exchange, reply));
-    if (inFlight === 0) whenIdle?.();
+    if (draining && inFlight === 0) whenIdle();
   }
 
   /**
@@ -182,10 +196,8 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       draining = true;
       if (listening !== null) stopListening(listening);
       listening = null;
-      if (inFlight === 0) return;
-      await new Promise<void>((resolve) => {
-        whenIdle = resolve;
-      });
+      if (inFlight === 0) whenIdle();
+      await idle;
     },
     close() {
       app?.close();

@@ -125,6 +125,9 @@ export interface Harness {
   logged: Record<string, unknown>[];
   metrics: ReturnType<typeof createMetrics>;
   drain(): Promise<void>;
+  /** Without draining. */
+  closeNow(): void;
+  /** Drains, then closes. */
   close(): Promise<void>;
 }
 
@@ -179,6 +182,7 @@ export async function startServer(options: HarnessOptions = {}): Promise<Harness
     logged,
     metrics,
     drain: () => server.drain(),
+    closeNow: () => server.close(),
     async close() {
       await server.drain();
       server.close();

@@ -184,3 +184,35 @@ describe("drain", () => {
     assert.equal(await client.closed(), "");
   });
 });
+
+describe("close", () => {
+  it("cancels what is in flight, and what ends afterwards writes to nobody", async () => {
+    const { verify, held, begun } = heldVerify();
+    const server = await startServer({ verify });
+    const client = connect(server.port);
+    client.send(REQUEST);
+    await begun(1);
+    const draining = Promise.all([server.drain(), server.drain()]);
+    server.closeNow();
+    assert.equal(await client.closed(), "");
+    assert.deepEqual([held[0]?.cancelled(), held[0]?.cancellations], [true, 1]);
+    held[0]?.resolve();
+    await draining;
+    await server.close();
+  });
+});
+
+describe("a gate that fails", () => {
+  it("does not take the answer with it when it cannot describe the limits", async () => {
+    const rateLimitHeaders = () => {
+      throw new Error("no description");
+    };
+    const server = await startServer({ gate: openGate({ rateLimitHeaders }) });
+    try {
+      const reply = await get(server.port, "/v1/verify?email=a@b.c");
+      assert.deepEqual([reply.status, reply.headers.ratelimit], [200, undefined]);
+    } finally {
+      await server.close();
+    }
+  });
+});

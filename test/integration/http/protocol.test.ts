@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import * as v from "valibot";
+import { publicRoute, teamRoute } from "../../../src/http/route.ts";
 import {
   AUTHORIZATION,
+  actor,
   connect,
   echoRoute,
   exchange,
@@ -123,6 +126,68 @@ describe("operations", () => {
       assert.match(reply.headers["cache-control"] ?? "", /max-age/);
     } finally {
       await server.close();
+    }
+  });
+});
+
+describe("the client's address", () => {
+  const whoami = publicRoute({
+    method: "GET",
+    path: "/whoami",
+    operationId: "whoami",
+    summary: "Who am I?",
+    tag: "test",
+    rateLimited: false,
+    readsClientAddress: true,
+    errors: [],
+    success: { status: 200, description: "Address", schema: v.string() },
+    handler: (_input, { clientAddress }) => clientAddress,
+  });
+
+  it("is the peer's unless the peer is a trusted proxy, and the last field counts last", async () => {
+    const forwarded = ["X-Forwarded-For: 1.1.1.1", "X-Forwarded-For: 203.0.113.9"];
+    for (const [trustedProxies, expected] of [
+      [[], "127.0.0.1"],
+      [["127.0.0.0/8"], "203.0.113.9"],
+    ] as [string[], string][]) {
+      const server = await startServer({ extraRoutes: [whoami], trustedProxies });
+      try {
+        assert.equal((await get(server.port, "/whoami", ...forwarded)).body, JSON.stringify(expected));
+      } finally {
+        await server.close();
+      }
+    }
+  });
+});
+
+describe("roles", () => {
+  it("refuses who has too low a role, and serves who has enough", async () => {
+    const owners = teamRoute({
+      method: "GET",
+      path: "/v1/owners",
+      operationId: "owners",
+      summary: "Owners only",
+      tag: "test",
+      role: "owner",
+      rateLimited: false,
+      errors: [],
+      success: { status: 200, description: "Role", schema: v.string() },
+      handler: (_input, caller) => caller.role,
+    });
+    for (const [role, status] of [
+      ["member", 403],
+      ["admin", 403],
+      ["owner", 200],
+    ] as const) {
+      const gate = openGate({ authenticate: () => ({ ...actor, role }) });
+      const server = await startServer({ extraRoutes: [owners], gate });
+      try {
+        const reply = await get(server.port, "/v1/owners");
+        assert.equal(reply.status, status);
+        if (status === 403) assert.equal(reply.json().code, "insufficient_role");
+      } finally {
+        await server.close();
+      }
     }
   });
 });
