@@ -24,6 +24,14 @@ const CACHE = resolve(import.meta.dirname, "../.rcpt/cache");
 const SERVERS: readonly MailServer[] = [postfix, exim, opensmtpd];
 const SENDER = { heloName: "probe.rcpt.test", mailFrom: "probe@rcpt.test" };
 
+/** One run of this command: what ends its processes, and the word that it is ending. */
+interface Run {
+  guard: Guard;
+  /** Aborted before the guard ends: nothing may be started from then on. */
+  stop: AbortSignal;
+  port: number;
+}
+
 interface Heard {
   server: MailServer;
   mailbox: Mailbox;
@@ -44,19 +52,20 @@ function readOptions(): { servers: readonly MailServer[]; transcriptsOnly: boole
 /** Those that came up; the others are said to be left out, and why. */
 async function startServers(
   servers: readonly MailServer[],
-  port: number,
-  guard: Guard,
+  { guard, stop, port }: Run,
 ): Promise<MailServer[]> {
   const running: MailServer[] = [];
   for (const server of servers) {
     try {
-      const root = await unpackPackages(server.name, server.packages, join(CACHE, "mta"), guard);
+      const root = await unpackPackages(server.name, server.packages, join(CACHE, "mta"), guard, stop);
+      stop.throwIfAborted();
       await startMailServer(server, { ip: server.ip, port }, root, guard);
       console.log(
         `${server.name}: runs on ${server.ip}:${port}, in namespaces of its own, changes in memory only`,
       );
       running.push(server);
     } catch (error) {
+      stop.throwIfAborted();
       console.log(`${server.name}: left out: ${(error as Error).message}`);
     }
   }
@@ -78,14 +87,14 @@ async function hear(servers: readonly MailServer[], port: number): Promise<Heard
 }
 
 /** The service's answer to each address heard of. */
-async function compareAll(heard: readonly Heard[], port: number, guard: Guard): Promise<Comparison[]> {
+async function compareAll(heard: readonly Heard[], { guard, stop, port }: Run): Promise<Comparison[]> {
   const dir = mkdtempSync(join(tmpdir(), "rcpt-mta-"));
   guard.removeAtEnd(dir);
   chmodSync(dir, 0o711);
   const dns = await createDnsServer(zoneOf([...new Set(heard.map(({ server }) => server))]));
   try {
     const settings = { dir, cacheDir: CACHE, dnsServer: dns.address, smtpPort: port, ...SENDER };
-    const service = await startRcpt(settings, guard);
+    const service = await startRcpt(settings, guard, stop);
     const comparisons: Comparison[] = [];
     for (const { server, mailbox, raw } of heard)
       comparisons.push(compare(server, mailbox, raw, await service.ask(mailbox.address)));
@@ -96,18 +105,18 @@ async function compareAll(heard: readonly Heard[], port: number, guard: Guard): 
 }
 
 /** Resolves to the exit code. */
-async function main(guard: Guard): Promise<number> {
+async function main(guard: Guard, stop: AbortSignal): Promise<number> {
   const { servers, transcriptsOnly } = readOptions();
   const why = whyNoPackages() ?? (await whyNoSandbox());
   if (why !== null) {
     console.log(`mta: this command ${why}; nothing was done`);
     return 2;
   }
-  const port = await commonFreePort(servers.map(({ ip }) => ip));
-  const running = await startServers(servers, port, guard);
-  const heard = await hear(running, port);
+  const run = { guard, stop, port: await commonFreePort(servers.map(({ ip }) => ip)) };
+  const running = await startServers(servers, run);
+  const heard = await hear(running, run.port);
   if (!transcriptsOnly && heard.length > 0) {
-    const comparisons = await compareAll(heard, port, guard);
+    const comparisons = await compareAll(heard, run);
     console.log(["", ...renderTable(comparisons)].join("\n"));
     const wrong = comparisons.filter(({ differences }) => differences.length > 0).length;
     console.log(`\n${comparisons.length} addresses, ${wrong} not as expected`);
@@ -117,12 +126,17 @@ async function main(guard: Guard): Promise<number> {
 }
 
 const guard = startGuard();
-async function finish(code: number): Promise<void> {
+const stopping = new AbortController();
+
+async function end(code: number): Promise<void> {
+  if (stopping.signal.aborted) return;
+  stopping.abort();
   await guard.end();
   process.exit(code);
 }
-for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => void finish(1));
-main(guard).then(finish, (error: Error) => {
-  console.error(`rcpt: ${error.message}`);
-  return finish(1);
+
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => void end(1));
+main(guard, stopping.signal).then(end, (error: Error) => {
+  if (!stopping.signal.aborted) console.error(`rcpt: ${error.message}`);
+  return end(1);
 });

@@ -46,8 +46,18 @@ function privateApt(work: string, guard: Guard): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH, LC_ALL: "C", APT_CONFIG: join(work, "apt.conf"), ...guard.env };
 }
 
-async function download(work: string, packages: readonly string[], guard: Guard): Promise<string[]> {
-  const options = { env: privateApt(work, guard), timeout: APT_TIMEOUT_MS, maxBuffer: OUTPUT_MAX_BYTES };
+async function download(
+  work: string,
+  packages: readonly string[],
+  guard: Guard,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const options = {
+    signal,
+    env: privateApt(work, guard),
+    timeout: APT_TIMEOUT_MS,
+    maxBuffer: OUTPUT_MAX_BYTES,
+  };
   await run("apt-get", ["-qq", "update"], options);
   await run("apt-get", ["-qq", "--yes", "--download-only", "install", ...packages], options);
   const archives = join(work, "cache/archives");
@@ -56,9 +66,9 @@ async function download(work: string, packages: readonly string[], guard: Guard)
     .map((name) => join(archives, name));
 }
 
-async function unpack(archives: string[], root: string): Promise<void> {
+async function unpack(archives: string[], root: string, signal: AbortSignal): Promise<void> {
   mkdirSync(root);
-  for (const archive of archives) await run("dpkg-deb", ["-x", archive, root]);
+  for (const archive of archives) await run("dpkg-deb", ["-x", archive, root], { signal });
   for (const name of MOUNT_POINTS) mkdirSync(join(root, name), { recursive: true });
   for (const name of MERGED)
     if (!existsSync(join(root, name)) && existsSync(join(root, "usr", name)))
@@ -70,13 +80,14 @@ async function unpack(archives: string[], root: string): Promise<void> {
  * first time: a file system without scripts run, users or settings. As root or not; the system is not changed.
  * Resolves to that folder.
  *
- * @throws Error when the packages cannot be had (no network, no such package).
+ * @throws Error when the packages cannot be had (no network, no such package), or on `stop`.
  */
 export async function unpackPackages(
   name: string,
   packages: readonly string[],
   cacheDir: string,
   guard: Guard,
+  stop: AbortSignal,
 ): Promise<string> {
   const version = createHash("sha256").update(packages.join(" ")).digest("hex").slice(0, 8);
   const root = join(cacheDir, `${name}-${version}`);
@@ -85,8 +96,8 @@ export async function unpackPackages(
   const work = `${root}.${process.pid}`;
   guard.removeAtEnd(work);
   mkdirSync(work, { recursive: true });
-  const archives = await download(work, packages, guard);
-  await unpack(archives, join(work, "root"));
+  const archives = await download(work, packages, guard, stop);
+  await unpack(archives, join(work, "root"), stop);
   renameSync(join(work, "root"), root);
   console.log(`${name}: ${archives.length} packages unpacked, nothing installed`);
   return root;

@@ -52,12 +52,17 @@ function probeSettings({ dnsServer, smtpPort, heloName, mailFrom }: ServiceSetti
  * Starts the service as it is in this folder, on PostgreSQL and Redis of its own, told to resolve and to probe where
  * `settings` say. The guard ends all of it.
  *
- * @throws Error when a part does not start; what the service had to say is on the terminal.
+ * @throws Error on `stop`, or when a part does not start; what the service had to say is on the terminal.
  */
-export async function startRcpt(settings: ServiceSettings, guard: Guard): Promise<RunningService> {
+export async function startRcpt(
+  settings: ServiceSettings,
+  guard: Guard,
+  stop: AbortSignal,
+): Promise<RunningService> {
   const { dir, cacheDir } = settings;
   const own = { wanted: ["postgres", "redis"] as const, throwaway: true, guard, say: console.log };
   const stack = await startStack({ dir, cacheDir, ...own });
+  stop.throwIfAborted();
   const env = { ...probeSettings(settings), ...stackSettings(stack) };
   const { url: base } = await startEntry({ root: ROOT, entry: ENTRY, env, guard });
   const keys = await demoKeys({ folder: dir, database: dir, root: ROOT, entry: ENTRY, env });
