@@ -58,6 +58,7 @@ export const DISABLED_TEXT = [
   "mailbox suspended",
   "mailbox is suspended",
   "user suspended",
+  "user has been suspended",
   "user is suspended",
   "recipient suspended",
   "account inactive",
@@ -100,6 +101,12 @@ export const DISABLED_TEXT = [
 
 export const UNKNOWN_TEXT = [
   "user unknown",
+  "addressee unknown",
+  "user invalid",
+  "we have no user",
+  "has no mailbox",
+  "address is not exist",
+  "in my validrcptto list",
   "unknown user",
   "unknown recipient",
   "recipient unknown",

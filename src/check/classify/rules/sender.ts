@@ -1,5 +1,5 @@
 import type { Rule } from "../rule.ts";
-import { RATE_TEXT } from "./wording.ts";
+import { DNSBL_TEXT, RATE_TEXT } from "./wording.ts";
 
 const REFUSED = ["4", "5"] as const;
 
@@ -67,37 +67,7 @@ export const SENDER_RULES: readonly Rule[] = [
   {
     id: "us.dnsbl",
     codes: REFUSED,
-    text: [
-      "spamhaus",
-      "spamcop",
-      "barracudacentral",
-      "bl.barracuda",
-      "sorbs.net",
-      "abuseat.org",
-      "uceprotect",
-      "dnsbl",
-      " rbl",
-      "rbl.",
-      "rbl-",
-      "rbl:",
-      "psbl.surriel",
-      "backscatterer",
-      "blocklist.de",
-      "senderscore",
-      "cloudmark",
-      "invaluement",
-      "truncate.gbudb",
-      "hostkarma",
-      "mailspike",
-      "manitu",
-      "spamrats",
-      "s5h.net",
-      "ipcheck.proofpoint",
-      "senderbase",
-      "talosintelligence",
-      "csi.mimecast",
-      "cyren",
-    ],
+    text: DNSBL_TEXT,
     class: "sender_blocked",
     example: "554 5.7.1 Service unavailable; Client host [198.51.100.7] blocked using zen.spamhaus.org",
   },

@@ -157,6 +157,16 @@ const RCPT: readonly Entry[] = [
   ["mailbox_not_found", null, "550 5.1.1 sorry, bad recipient"],
   ["mailbox_not_found", null, "550 5.1.1 RESOLVER.ADR.RecipNotFound; not found"],
 
+  ["mailbox_not_found", null, "553 sorry, this recipient is not in my validrcptto list (#5.7.1)"],
+  ["mailbox_not_found", null, "550 Domain example.com has no mailbox user"],
+  [
+    "mailbox_not_found",
+    null,
+    "550 5.1.1 RCP-P1 http://postmaster.example.com/response_codes?ip=x#rcp Invalid recipient",
+  ],
+  ["mailbox_not_found", null, "550 The account <user@example.com> does not exist here"],
+  ["mailbox_not_found", "daum", "550 5.1.1 <user@example.com>... User Unknown"],
+
   // The mailbox is there and takes nothing
   [
     "mailbox_disabled",
@@ -428,6 +438,15 @@ const RCPT: readonly Entry[] = [
     "550 5.1.1 <user@example.com>: Recipient address rejected: blocked as spam trap",
   ],
   ["refused_by_policy", null, "550 5.7.1 This mailbox does not accept mail from outside the organisation"],
+  ["refused_by_policy", null, "550 5.1.1 temporarily deferred"],
+  ["refused_by_policy", null, "550 Your account has been suspended"],
+  ["refused_by_policy", null, "550 invalid user agent"],
+  [
+    "refused_by_policy",
+    null,
+    "550 5.7.1 TRANSPORT.RULES.RejectMessage; the message was rejected by organization policy",
+  ],
+  ["refused_by_policy", null, "550 Service unavailable"],
   ["refused_by_policy", null, "556 5.7.1 Rejected"],
   ["refused_by_policy", null, "550 Mailbox is protected, only accepts mail from known contacts"],
   ["refused_by_policy", null, "571 Delivery not authorized, message refused"],
