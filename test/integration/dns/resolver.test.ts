@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, describe, it } from "node:test";
+import { LIMITS } from "../../../src/core/limits.ts";
+import { createResolver } from "../../../src/dns/client.ts";
+import type { DnsOutcome, Resolver } from "../../../src/dns/resolver.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
+import { createMailWorld, type MailWorld } from "../../support/mail-world/world.ts";
+import { createScriptedDns, type DnsScript, type ScriptedDns } from "./scripted-dns.ts";
+
+const summary = (outcome: DnsOutcome<unknown>) =>
+  "code" in outcome ? `${outcome.status} ${outcome.code}` : outcome.status;
+
+describe("a resolver in the mail world", () => {
+  let world: MailWorld;
+  let resolver: Resolver;
+  before(async () => {
+    world = await createMailWorld();
+    resolver = createResolver({ servers: [world.dnsServer], clock: createFakeClock() });
+  });
+  after(async () => {
+    await resolver.close();
+    await world.close();
+  });
+
+  const ENDS: [domain: string, end: string][] = [
+    ["plain.test", "ok"],
+    ["nodata.test", "no_data"],
+    ["nowhere.test", "nxdomain"],
+    ["cname-nowhere.test", "nxdomain"],
+    ["servfail.test", "server_failure SERVFAIL"],
+    ["refused.test", "server_failure REFUSED"],
+    ["notimp.test", "server_failure NOTIMP"],
+    ["cname-loop.test", "server_failure CNAME_LOOP"],
+    ["truncated-for-good.test", "no_answer unreachable"],
+    ["not a name.test", "server_failure BAD_NAME"],
+  ];
+  for (const [domain, end] of ENDS) {
+    it(`${domain}: ${end}`, async () => assert.equal(summary(await resolver.mx(domain)), end));
+  }
+
+  it("reads MX through CNAMEs, over TCP when truncated, and past forged answers", async () => {
+    for (const domain of ["cname.test", "truncated.test", "spoofed.test", "mixed-case.test"]) {
+      const outcome = await resolver.mx(domain);
+      assert.ok(outcome.status === "ok", domain);
+      assert.deepEqual(outcome.records, [{ preference: 10, exchange: "mx.plain.test" }]);
+    }
+  });
+
+  it("reads the null MX and the best of a thousand MX records", async () => {
+    const none = await resolver.mx("nullmx.test");
+    assert.ok(none.status === "ok");
+    assert.deepEqual(none.records, [{ preference: 0, exchange: "" }]);
+    const huge = await resolver.mx("huge.test");
+    assert.ok(huge.status === "ok");
+    assert.deepEqual(
+      [huge.records.length, huge.records[0]?.exchange],
+      [LIMITS.dns.answerRecords, "mx.plain.test"],
+    );
+  });
+
+  it("tells true TTLs, also of what is not", async () => {
+    const ttl = async (domain: string) => {
+      const outcome = await resolver.mx(domain);
+      return "ttlS" in outcome ? outcome.ttlS : null;
+    };
+    assert.deepEqual(
+      [
+        await ttl("short-ttl.test"),
+        await ttl("zero-ttl.test"),
+        await ttl("long-ttl.test"),
+        await ttl("short-negative.test"),
+      ],
+      [5, 0, LIMITS.dns.ttlMaxS, 5],
+    );
+  });
+
+  it("reads addresses", async () => {
+    const outcome = await resolver.a("mx.plain.test");
+    assert.ok(outcome.status === "ok");
+    assert.deepEqual(outcome.records, [world.host("mx.plain.test").address]);
+    assert.equal((await resolver.aaaa("mx.plain.test")).status, "no_data");
+  });
+});
+
+describe("a resolver among servers that fail", () => {
+  const opened: (ScriptedDns | Resolver)[] = [];
+  afterEach(async () => {
+    for (const part of opened.splice(0)) await part.close();
+  });
+
+  async function start(...scripts: DnsScript[]) {
+    const servers = await Promise.all(scripts.map(createScriptedDns));
+    const clock = createFakeClock();
+    const resolver = createResolver({ servers: servers.map(({ address }) => address), clock });
+    opened.push(resolver, ...servers);
+    return { servers, clock, resolver };
+  }
+
+  it("goes on to the next after SERVFAIL, and does not ask the first one again", async () => {
+    const { servers, resolver } = await start("servfail", "answer");
+    assert.equal((await resolver.a("x.test")).status, "ok");
+    assert.deepEqual(
+      servers.map(({ asked }) => asked.length),
+      [1, 1],
+    );
+  });
+
+  it("reports the failure when all fail, not the silence of another", async () => {
+    const { clock, resolver } = await start("silent", "refused");
+    const pending = resolver.a("x.test");
+    let outcome: DnsOutcome<string> | null = null;
+    void pending.then((value) => {
+      outcome = value;
+    });
+    while (outcome === null) await clock.advanceAsync(LIMITS.dns.attemptTimeoutMs);
+    assert.deepEqual(outcome, { status: "server_failure", code: "REFUSED" });
+  });
+
+  it("tries a silent server again, then gives up", async () => {
+    const { servers, clock, resolver } = await start("silent");
+    let outcome: DnsOutcome<string> | null = null;
+    void resolver.a("x.test").then((value) => {
+      outcome = value;
+    });
+    for (let attempt = 1; attempt <= LIMITS.dns.attempts; attempt++) {
+      await servers[0]?.until(() => servers[0]?.asked.length === attempt);
+      assert.equal(outcome, null);
+      await clock.advanceAsync(LIMITS.dns.attemptTimeoutMs);
+    }
+    assert.deepEqual(outcome, { status: "no_answer", code: "timeout" });
+    assert.equal(clock.pending, 0);
+  });
+
+  it("prefers the server that answers over one that was silent", async () => {
+    const { servers, clock, resolver } = await start("silent", "answer");
+    const first = resolver.a("x.test");
+    await servers[0]?.until(() => servers[0]?.asked.length === 1);
+    await clock.advanceAsync(LIMITS.dns.attemptTimeoutMs);
+    assert.equal((await first).status, "ok");
+    assert.equal((await resolver.a("y.test")).status, "ok");
+    assert.equal(servers[0]?.asked.length, 1);
+  });
+
+  it("says unreachable, soon, when nobody listens", async () => {
+    const gone = await createScriptedDns("answer");
+    await gone.close();
+    const resolver = createResolver({ servers: [gone.address], clock: createFakeClock() });
+    opened.push(resolver);
+    assert.deepEqual(await resolver.a("x.test"), { status: "no_answer", code: "unreachable" });
+  });
+
+  it("asks for the target of a CNAME that the answer leaves open, but not for ever", async () => {
+    const { resolver } = await start("half-chain");
+    const outcome = await resolver.a("alias.test");
+    assert.deepEqual(outcome, { status: "ok", records: ["192.0.2.1"], ttlS: 30 });
+    assert.deepEqual(await resolver.a("endless0.test"), { status: "server_failure", code: "CNAME_LOOP" });
+  });
+
+  it("outlives packets of noise, and answers still", async () => {
+    const { servers, resolver } = await start("noise");
+    for (let i = 0; i < 20; i++) assert.equal((await resolver.a(`n${i}.test`)).status, "ok");
+    assert.equal(servers[0]?.asked.length, 20);
+  });
+
+  it("bounds what is in flight, keeps the rest waiting, turns away what is over", async () => {
+    const { servers, resolver } = await start("silent");
+    const flying = LIMITS.dns.socketsPerThread * LIMITS.dns.inFlightPerSocket;
+    const all = Array.from({ length: flying + LIMITS.dns.waiting }, (_, i) => resolver.a(`n${i}.test`));
+    assert.deepEqual(await resolver.a("over.test"), { status: "no_answer", code: "overloaded" });
+    await servers[0]?.until(() => servers[0]?.asked.length === flying);
+    await resolver.close();
+    const outcomes = await Promise.all(all);
+    assert.ok(outcomes.every(({ status }) => status === "no_answer"));
+    assert.equal(servers[0]?.asked.length, flying);
+  });
+});

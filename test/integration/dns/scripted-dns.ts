@@ -1,0 +1,98 @@
+import { randomBytes } from "node:crypto";
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { type Answer, type DecodedPacket, decode, encode } from "dns-packet";
+
+/**
+ * `answer`: an address for every name. `half-chain`: CNAMEs one step at a time; `endlessN.test` never ends.
+ * `noise`: a burst of garbage and mangled copies before each true answer.
+ */
+export type DnsScript = "answer" | "servfail" | "refused" | "silent" | "half-chain" | "noise";
+
+export interface ScriptedDns {
+  /** `ip:port` */
+  readonly address: string;
+  /** Names, in order of their questions. */
+  readonly asked: string[];
+  until(condition: () => boolean): Promise<void>;
+  close(): Promise<void>;
+}
+
+const ADDRESS = "192.0.2.1";
+const RCODES = { servfail: 2, refused: 5 };
+/** More than the kernel's default, so that a burst of questions is counted in full. */
+const RECEIVE_BUFFER_BYTES = 4_194_304;
+
+function halfChain(name: string): Answer {
+  const endless = /^endless(\d+)\.test$/.exec(name);
+  if (endless) return { type: "CNAME", name, ttl: 30, data: `endless${Number(endless[1]) + 1}.test` };
+  if (name === "alias.test") return { type: "CNAME", name, ttl: 30, data: "target.test" };
+  return { type: "A", name, ttl: 300, data: ADDRESS };
+}
+
+function reply(query: DecodedPacket, rcode: number, answers: Answer[]): Buffer {
+  return encode({ type: "response", id: query.id, flags: rcode, questions: query.questions, answers });
+}
+
+/** Bytes that are no answer: random ones, and the true answer with its id, its question or its length spoilt. */
+function noise(truth: Buffer): Buffer[] {
+  const otherId = Buffer.from(truth);
+  otherId.writeUInt16BE((truth.readUInt16BE() + 1) & 0xffff);
+  const otherName = Buffer.from(truth);
+  otherName[14] = (otherName[14] ?? 0) ^ 1;
+  const query = Buffer.from(truth);
+  query[2] = (query[2] ?? 0) & 0x7f;
+  return [
+    randomBytes(64),
+    Buffer.alloc(0),
+    otherId,
+    otherName,
+    query,
+    truth.subarray(0, 20),
+    randomBytes(12),
+  ];
+}
+
+/** A DNS server of one habit on a free UDP port of 127.0.0.1. */
+export async function createScriptedDns(script: DnsScript): Promise<ScriptedDns> {
+  const socket = createSocket({ type: "udp4", recvBufferSize: RECEIVE_BUFFER_BYTES });
+  const asked: string[] = [];
+  const waiters = new Set<() => void>();
+
+  function answers(query: DecodedPacket, name: string): Buffer[] {
+    if (script === "silent") return [];
+    if (script === "servfail" || script === "refused") return [reply(query, RCODES[script], [])];
+    if (script === "half-chain") return [reply(query, 0, [halfChain(name)])];
+    const truth = reply(query, 0, [{ type: "A", name, ttl: 300, data: ADDRESS }]);
+    return script === "noise" ? [...noise(truth), truth] : [truth];
+  }
+
+  socket.on("message", (bytes, from) => {
+    const query = decode(bytes);
+    const name = query.questions?.[0]?.name ?? "";
+    asked.push(name);
+    for (const answer of answers(query, name)) socket.send(answer, from.port, from.address);
+    for (const check of [...waiters]) check();
+  });
+  socket.bind(0, "127.0.0.1");
+  await once(socket, "listening");
+
+  return {
+    address: `127.0.0.1:${socket.address().port}`,
+    asked,
+    until(condition) {
+      return new Promise((resolve) => {
+        const check = () => {
+          if (!condition()) return;
+          waiters.delete(check);
+          resolve();
+        };
+        waiters.add(check);
+        check();
+      });
+    },
+    close() {
+      return new Promise((resolve) => socket.close(() => resolve()));
+    },
+  };
+}

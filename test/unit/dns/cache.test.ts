@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { LIMITS } from "../../../src/core/limits.ts";
+import { createCachingResolver } from "../../../src/dns/cache.ts";
+import type { DnsOutcome, MxRecord, Resolver } from "../../../src/dns/resolver.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
+
+const RECORD: MxRecord = { preference: 10, exchange: "mx.test" };
+
+function caching(answer: () => DnsOutcome<MxRecord> | Promise<DnsOutcome<MxRecord>>) {
+  const clock = createFakeClock();
+  const asked: string[] = [];
+  let closed = false;
+  const inner: Resolver = {
+    async mx(domain) {
+      asked.push(`mx ${domain}`);
+      return answer();
+    },
+    async a(name) {
+      asked.push(`a ${name}`);
+      return { status: "ok", records: ["192.0.2.1"], ttlS: 60 };
+    },
+    async aaaa(name) {
+      asked.push(`aaaa ${name}`);
+      return { status: "no_data", ttlS: 60 };
+    },
+    async close() {
+      closed = true;
+    },
+  };
+  return { clock, asked, resolver: createCachingResolver(inner, clock), isClosed: () => closed };
+}
+
+describe("the DNS cache", () => {
+  it("serves an answer for its TTL, which counts down", async () => {
+    const { clock, asked, resolver } = caching(() => ({ status: "ok", records: [RECORD], ttlS: 60 }));
+    await resolver.mx("x.test");
+    clock.advance(20_500);
+    assert.deepEqual(await resolver.mx("X.test"), { status: "ok", records: [RECORD], ttlS: 40 });
+    assert.equal(asked.length, 1);
+    clock.advance(39_500);
+    assert.deepEqual(await resolver.mx("x.test"), { status: "ok", records: [RECORD], ttlS: 60 });
+    assert.equal(asked.length, 2);
+  });
+
+  it("keeps types apart", async () => {
+    const { asked, resolver } = caching(() => ({ status: "nxdomain", ttlS: 60, proven: true }));
+    await Promise.all([resolver.a("x.test"), resolver.aaaa("x.test"), resolver.mx("x.test")]);
+    await Promise.all([resolver.a("x.test"), resolver.aaaa("x.test"), resolver.mx("x.test")]);
+    assert.deepEqual(asked.sort(), ["a x.test", "aaaa x.test", "mx x.test"]);
+  });
+
+  it("remembers that there is nothing", async () => {
+    for (const kind of [{ status: "nxdomain", proven: true }, { status: "no_data" }] as const) {
+      const { clock, asked, resolver } = caching(() => ({ ...kind, ttlS: 30 }));
+      await resolver.mx("x.test");
+      clock.advance(10_000);
+      assert.deepEqual(await resolver.mx("x.test"), { ...kind, ttlS: 20 });
+      assert.equal(asked.length, 1);
+    }
+  });
+
+  it("holds a TTL of 0 for the least time, and says 0", async () => {
+    const { clock, asked, resolver } = caching(() => ({ status: "ok", records: [RECORD], ttlS: 0 }));
+    await resolver.mx("x.test");
+    clock.advance(LIMITS.dns.ttlMinS * 1_000 - 1);
+    assert.deepEqual(await resolver.mx("x.test"), { status: "ok", records: [RECORD], ttlS: 0 });
+    assert.equal(asked.length, 1);
+    clock.advance(1);
+    await resolver.mx("x.test");
+    assert.equal(asked.length, 2);
+  });
+
+  it("holds a failure for seconds at most, an overload not at all", async () => {
+    const { clock, asked, resolver } = caching(() => ({ status: "server_failure", code: "SERVFAIL" }));
+    await resolver.mx("x.test");
+    clock.advance(4_999);
+    await resolver.mx("x.test");
+    assert.equal(asked.length, 1);
+    clock.advance(1);
+    await resolver.mx("x.test");
+    assert.equal(asked.length, 2);
+    const overloaded = caching(() => ({ status: "no_answer", code: "overloaded" }));
+    await overloaded.resolver.mx("x.test");
+    await overloaded.resolver.mx("x.test");
+    assert.equal(overloaded.asked.length, 2);
+  });
+
+  it("asks once for all who ask at once", async () => {
+    let answer: (outcome: DnsOutcome<MxRecord>) => void = () => {};
+    const { asked, resolver } = caching(
+      () =>
+        new Promise((resolve) => {
+          answer = resolve;
+        }),
+    );
+    const all = Array.from({ length: 50 }, () => resolver.mx("x.test"));
+    answer({ status: "ok", records: [RECORD], ttlS: 9 });
+    assert.deepEqual(new Set((await Promise.all(all)).map(({ status }) => status)), new Set(["ok"]));
+    assert.equal(asked.length, 1);
+  });
+
+  it("holds no more records than its bound", async () => {
+    const records = Array.from({ length: LIMITS.dns.answerRecords }, () => RECORD);
+    const { asked, resolver } = caching(() => ({ status: "ok", records, ttlS: 3_600 }));
+    const names = Math.ceil(LIMITS.dns.cacheRecords / LIMITS.dns.answerRecords) + 1;
+    for (let i = 0; i < names; i++) await resolver.mx(`d${i}.test`);
+    await resolver.mx(`d${names - 1}.test`);
+    assert.equal(asked.length, names, "the newest is there");
+    await resolver.mx("d0.test");
+    assert.equal(asked.length, names + 1, "the oldest went");
+  });
+
+  it("closes what it stands before", async () => {
+    const { resolver, isClosed } = caching(() => ({ status: "nxdomain", ttlS: 1, proven: true }));
+    await resolver.close();
+    assert.equal(isClosed(), true);
+  });
+});
