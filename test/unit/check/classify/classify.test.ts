@@ -5,6 +5,7 @@ import { type Classification, classify, redactReply } from "../../../../src/chec
 import { FAULT_OF } from "../../../../src/check/classify/rule.ts";
 import { RULES } from "../../../../src/check/classify/rules/rules.ts";
 import type { ReplyStage } from "../../../../src/check/classify/subject.ts";
+import { PROVIDER_MX_SUFFIXES } from "../../../../src/check/providers.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import type { FailureCause, Stage } from "../../../../src/smtp/outcome.ts";
 import { createReplyParser, type Reply } from "../../../../src/smtp/reply.ts";
@@ -126,6 +127,15 @@ describe("classify: endings without a reply", () => {
 });
 
 describe("the rules", () => {
+  it("and the corpus speak of providers that sites roll up to", () => {
+    const named = [
+      ...RULES.flatMap(({ providers }) => providers ?? []),
+      ...CORPUS.map(({ provider }) => provider),
+    ];
+    for (const provider of named)
+      assert.ok(provider === null || provider in PROVIDER_MX_SUFFIXES, `${provider}`);
+  });
+
   it("have ids of their own", () => {
     assert.equal(new Set(RULES.map(({ id }) => id)).size, RULES.length);
   });
