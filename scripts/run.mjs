@@ -130,6 +130,8 @@ async function main() {
   const [verb, ...args] = process.argv.slice(2);
   if (!VERBS.includes(verb)) fail(`usage: node scripts/run.mjs ${VERBS.join("|")} [args]`);
   checkNode();
+  // The SDK warns on every start that it will want a newer Node.js next year; that is for us to know, not for the user.
+  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= "true";
   const compiled = join(ROOT, "dist/src/main.js");
   const isImage = verb === "bootstrap" && existsSync(compiled) && !existsSync(join(ROOT, "node_modules/tsx"));
   if (!isImage && !isInstalled()) await install();

@@ -78,6 +78,10 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
         try {
           const result: CheckTaskResult = await piscina.run(task);
           return JSON.parse(result) as Evidence | null;
+        } catch (error) {
+          // Threads that are ended on purpose take their checks with them.
+          if (closing) return null;
+          throw error;
         } finally {
           done = true;
           inFlight -= 1;

@@ -43,7 +43,7 @@ export async function probeMailbox(
   for (const host of route.hosts.slice(0, LIMITS.smtp.hostsTried)) {
     const addresses = await hostAddresses(deps.resolver, host);
     if (addresses.length === 0)
-      furthest = further(furthest, unreached(host, "no_address", "the host name has no address"));
+      furthest = further(furthest, unreached(host, "no_address", "no address of the host is known"));
     for (const address of addresses) {
       if (control.cancelled()) return unreached(host, "cancelled", "nobody waits for the answer");
       if (deps.monotonic() >= control.deadlineAt) break;

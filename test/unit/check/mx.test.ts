@@ -58,7 +58,10 @@ describe("MX look-up", () => {
 
   it("tells a domain without mail from one that does not exist", async () => {
     assert.equal((await look({ mx: NO_DATA })).status, "no_mx");
-    assert.equal((await look({ mx: { status: "nxdomain", ttlS: 9, proven: true } })).status, "domain_not_found");
+    assert.equal(
+      (await look({ mx: { status: "nxdomain", ttlS: 9, proven: true } })).status,
+      "domain_not_found",
+    );
   });
 
   it("believes an NXDOMAIN without proof only of a resolver that knows better of com", async () => {

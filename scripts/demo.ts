@@ -1,0 +1,81 @@
+// npm run demo: the service against the mail world, an internet in miniature on loopback whose mail servers behave and
+// misbehave in every way. Verifies one address of each behaviour and prints what the service said, and on what evidence.
+import type { VerificationResult } from "../src/services/verification-result.ts";
+import { createMailWorld, type MailWorld } from "../test/support/mail-world/world.ts";
+import { formatRow, type Row, summarise, tableHead } from "./demo/table.ts";
+import { type Guard, startGuard } from "./embedded/guard.ts";
+import { startThrowaway, type ThrowawayService } from "./start/throwaway.ts";
+
+const DEADLINE_MS = 3_000;
+const CONCURRENCY = 8;
+const ANSWER_WITHIN_MS = 60_000;
+
+const say = (line: string) => console.log(`rcpt: ${line}`);
+
+async function verify(service: ThrowawayService, address: string): Promise<VerificationResult> {
+  const url = `${service.url}/v1/verify?evidence=true&email=${encodeURIComponent(address)}`;
+  const headers = { authorization: `Bearer ${service.live_key}` };
+  const response = await fetch(url, { headers, signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
+  if (!response.ok) throw new Error(`${address}: HTTP ${response.status} ${await response.text()}`);
+  return (await response.json()) as VerificationResult;
+}
+
+/** Verifies every address of the world, some at a time, and prints each row as it comes, in the world's order. */
+async function verifyAll(service: ThrowawayService, world: MailWorld): Promise<Row[]> {
+  const asked = world.expectations.filter((row) => row.needs !== "private_addresses_refused");
+  const rows = new Array<Row | undefined>(asked.length);
+  let next = 0;
+  let printed = 0;
+  async function worker(): Promise<void> {
+    while (next < asked.length) {
+      const at = next++;
+      const expectation = asked[at];
+      if (!expectation) return;
+      const startedMs = performance.now();
+      const result = await verify(service, expectation.address);
+      rows[at] = { expectation, result, ms: performance.now() - startedMs };
+      for (let row = rows[printed]; row; row = rows[++printed]) console.log(formatRow(row));
+    }
+  }
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
+  return rows.filter((row) => row !== undefined);
+}
+
+async function demo(guard: Guard): Promise<number> {
+  const world = await createMailWorld();
+  say(`the mail world is up: ${world.hosts().length} mail servers, DNS at ${world.dnsServer}`);
+  const service = await startThrowaway(
+    {
+      DNS_SERVERS: world.dnsServer,
+      SMTP_PORT: String(world.smtpPort),
+      SMTP_HELO_NAME: "probe.rcpt.test",
+      PROBE_PRIVATE_ADDRESSES: "true",
+      VERIFY_DEADLINE_MS: String(DEADLINE_MS),
+    },
+    guard,
+    say,
+  );
+  say(`the service is up at ${service.url}; a request is answered within ${DEADLINE_MS / 1000} s\n`);
+  console.log(tableHead());
+  const rows = await verifyAll(service, world);
+  const { text, surprises } = summarise(rows);
+  console.log(text);
+  await world.close();
+  return surprises === 0 ? 0 : 1;
+}
+
+const guard = startGuard();
+let isStopping = false;
+
+async function stop(code: number): Promise<void> {
+  if (isStopping) return;
+  isStopping = true;
+  await guard.end();
+  process.exit(code);
+}
+
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => void stop(130));
+demo(guard).then(stop, (error: Error) => {
+  if (!isStopping) console.error(`rcpt: ${error.message}`);
+  return stop(1);
+});
