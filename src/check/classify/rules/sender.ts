@@ -22,6 +22,15 @@ export const SENDER_RULES: readonly Rule[] = [
     example: "451 4.7.1 Sorry, the service is currently unavailable. Please try again in 300 seconds",
   },
   {
+    // Postfix's postscreen, after its protocol tests: whoever passed them is let in on the next connection.
+    id: "greylist.postscreen",
+    codes: ["450"],
+    enhanced: ["4.3.2"],
+    text: ["service currently unavailable"],
+    class: "greylisted",
+    example: "450 4.3.2 Service currently unavailable",
+  },
+  {
     id: "rate.reputation",
     codes: ["4"],
     text: [
