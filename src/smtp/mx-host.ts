@@ -115,13 +115,13 @@ export class MxHost implements SessionOwner {
 
   close(): void {
     this.#closed = true;
+    this.#idle.length = 0;
     const end = failed("connect", "cancelled", "the pool closes");
     this.#failAll(end, false);
     for (const session of this.#sessions) {
       session.destroy(end);
       this.#letGo(session, end);
     }
-    this.#idle.length = 0;
   }
 
   onReady(session: PooledSession): void {
@@ -133,10 +133,7 @@ export class MxHost implements SessionOwner {
 
   onFree(session: PooledSession, trouble: boolean): void {
     this.depth = trouble ? 1 : Math.min(this.depth + 1, this.#depthMax());
-    if (this.#owed > 0 && this.clock.monotonic() - session.openedAt >= LIMITS.smtp.slotTenureMs) {
-      this.#owed--;
-      session.spent = true;
-    }
+    this.#payDebt(session);
     if (this.#isFull() && this.backlog.forFresh > 0) session.spent = true;
     this.#next(session);
   }
@@ -158,6 +155,15 @@ export class MxHost implements SessionOwner {
       this.#openFailed(end, session.secure);
     }
     this.pumpSoon();
+  }
+
+  /** A session that is closed anyway pays for the one that others wait for. */
+  #payDebt(session: PooledSession): void {
+    if (this.#owed === 0) return;
+    const served = this.clock.monotonic() - session.openedAt >= LIMITS.smtp.slotTenureMs;
+    if (!session.spent && !served) return;
+    this.#owed--;
+    session.spent = true;
   }
 
   #next(session: PooledSession): void {
@@ -262,7 +268,7 @@ export class MxHost implements SessionOwner {
 
   #letGo(session: PooledSession, end: SessionEnd): void {
     this.#sessions.delete(session);
-    this.#owed = Math.min(this.#owed, this.#sessions.size);
+    if (this.#owed > 0 && !session.spent) this.#owed--;
     this.#deps.onClosed(end, session.ready);
     this.#release();
   }
