@@ -41,12 +41,17 @@ export interface Intake {
 const KEPT: ReadonlySet<string> = new Set(KEPT_HEADERS);
 const isKept = (name: string): name is KeptHeader => KEPT.has(name);
 
-/** null: no `Content-Length`. Two of them are how requests are smuggled past a proxy (RFC 9112 §6.3). */
+/**
+ * null: no `Content-Length`. Two of them are how requests are smuggled past a proxy: whoever sends them is refused and
+ * disconnected (RFC 9112 §6.3).
+ */
 function declaredLength(values: readonly string[]): number | null {
   const [value] = values;
   if (value === undefined) return null;
   if (values.length > 1 || !/^\d{1,15}$/.test(value))
-    throw new AppError("bad_request", "The Content-Length header is not a single number.");
+    throw new AppError("bad_request", "The Content-Length header is not a single number.", {
+      headers: { Connection: "close" },
+    });
   return Number(value);
 }
 

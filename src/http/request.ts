@@ -2,7 +2,10 @@ import type { Actor } from "../services/actor.ts";
 import type { RequestBody } from "./body.ts";
 import { parseQuery } from "./query.ts";
 
-/** Headers that are kept of a request; uWebSockets.js' own request dies when its handler returns. Lower case. */
+/**
+ * Headers that are kept of a request, lower case: uWebSockets.js' own request dies when its handler returns. Of a request
+ * to a route without a body only `authorization` is read.
+ */
 export const KEPT_HEADERS = ["authorization", "content-type"] as const;
 export type KeptHeader = (typeof KEPT_HEADERS)[number];
 

@@ -33,7 +33,11 @@ function fieldsAfterRequestId(reply: Reply, rate: RateLimitFields | null): strin
   if (reply.headers["Cache-Control"] === undefined) block += "\r\nCache-Control: no-store";
   if (rate !== null)
     block += `\r\nRateLimit-Policy: ${fieldValue(rate.policy)}\r\nRateLimit: ${fieldValue(rate.limit)}`;
-  for (const name in reply.headers) block += `\r\n${name}: ${fieldValue(reply.headers[name] ?? "")}`;
+  for (const name in reply.headers) {
+    // Closing is done, not only said: see writeReply.
+    if (name === "Connection") continue;
+    block += `\r\n${name}: ${fieldValue(reply.headers[name] ?? "")}`;
+  }
   return block;
 }
 
@@ -53,7 +57,10 @@ function endBodyless(response: ResponseWriter, reply: Reply, close: boolean): vo
   response.endWithoutBody();
 }
 
-/** Writes a whole reply; the caller corks and knows that the client is still there. */
+/**
+ * Writes a whole reply; the caller corks and knows that the client is still there. The connection is closed after it
+ * when the caller says so or the reply has `Connection: close`.
+ */
 export function writeReply(
   response: ResponseWriter,
   reply: Reply,
@@ -62,6 +69,7 @@ export function writeReply(
   // uWebSockets.js writes "200 OK" by itself.
   if (reply.status !== 200) response.writeStatus(statusLine(reply.status));
   response.writeHeader("X-Request-Id", options.requestId + fieldsAfterRequestId(reply, options.rate));
-  if (reply.body === null || options.headOnly) endBodyless(response, reply, options.close);
-  else response.end(reply.body, options.close);
+  const close = options.close || reply.headers.Connection === "close";
+  if (reply.body === null || options.headOnly) endBodyless(response, reply, close);
+  else response.end(reply.body, close);
 }

@@ -2,8 +2,8 @@
  * The front: the only importer of uWebSockets.js. Everything behind it works on plain requests and replies.
  *
  * What uWebSockets.js does by itself, and we cannot change from here:
- * - A client that is slow is cut off: 10 to 12 s for a request's header from its first byte, for an idle connection and
- *   for a response nobody reads; a body must come at 16 KB/s or more. A handler that works has no such limit.
+ * - A client that is slow is cut off: 10 to 12 s for a request's header from its first byte and for an idle connection; a
+ *   body must come at 16 KB/s or more. While a handler works there is no such limit.
  * - A header over `LIMITS.http.headerBytes` is refused with 431, a malformed request line with 400 or 505, both with
  *   `Connection: close`; a header that comes in one piece may be larger, it is never kept. More than 100 fields, a
  *   missing Host or a NUL in a field get no answer: the connection is closed when its time is up.
