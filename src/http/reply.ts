@@ -26,7 +26,7 @@ export class Reply {
 
 export type ContentType = "application/json" | "application/problem+json";
 
-export const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
+const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
 
 /** Status lines by code, built once: `200 OK`. */
 const statusLines = new Map(
