@@ -8,7 +8,7 @@ import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
-import type { Metrics } from "../core/metrics.ts";
+import { type Metrics, observeEngine } from "../core/metrics.ts";
 import { createLocalSlots } from "../smtp/slots.ts";
 import { createCatchAllStore } from "../store/evidence-cache.ts";
 import type { RedisClient } from "../store/redis.ts";
@@ -29,8 +29,9 @@ export function composeChecks(deps: {
   const clock = systemClock;
   const lists = compileLists();
   const board = createBoard(LIMITS.check.tasksInFlight);
+  const slots = createLocalSlots(clock);
   const broker = createBroker({
-    slots: createLocalSlots(clock),
+    slots,
     facts: createCatchAllFacts(clock, createCatchAllStore(redis)),
     health: watchNetwork(board, log, metrics),
     onCounts(probes, sessionsOpened) {
@@ -48,7 +49,12 @@ export function composeChecks(deps: {
     board: board.shared,
     logLevel: config.logLevel,
   };
-  return { lists, pool: createCheckPool({ threads: config.verify.threads, setup, board, broker, log }) };
+  const pool = createCheckPool({ threads: config.verify.threads, setup, board, broker, log });
+  observeEngine(metrics, () => {
+    const { held, waiting } = slots.stats();
+    return { checksInFlight: pool.inFlight, slotsHeld: held, slotWaiters: waiting };
+  });
+  return { lists, pool };
 }
 
 function watchNetwork(board: Board, log: Logger, metrics: Metrics) {

@@ -5,8 +5,13 @@ export function createMetrics() {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
+  return { registry, ...httpSeries(registers), ...serviceSeries(registers), ...engineSeries(registers) };
+}
+
+export type Metrics = ReturnType<typeof createMetrics>;
+
+function httpSeries(registers: Registry[]) {
   return {
-    registry,
     httpRequests: new Counter({
       name: "rcpt_http_requests_total",
       help: "Requests by route, method and status.",
@@ -25,6 +30,11 @@ export function createMetrics() {
       help: "Requests being served.",
       registers,
     }),
+  };
+}
+
+function serviceSeries(registers: Registry[]) {
+  return {
     verifications: new Counter({
       name: "rcpt_verifications_total",
       help: "Verifications by verdict, reason and whether from cache.",
@@ -49,6 +59,17 @@ export function createMetrics() {
       labelNames: ["result"],
       registers,
     }),
+    dependencyUp: new Gauge({
+      name: "rcpt_dependency_up",
+      help: "1 while a dependency answers.",
+      labelNames: ["dependency"],
+      registers,
+    }),
+  };
+}
+
+function engineSeries(registers: Registry[]) {
+  return {
     probes: new Counter({
       name: "rcpt_probes_total",
       help: "Probes by provider and outcome.",
@@ -60,33 +81,33 @@ export function createMetrics() {
       help: "SMTP connections opened.",
       registers,
     }),
-    slotsInUse: new Gauge({
-      name: "rcpt_smtp_slots_in_use",
-      help: "Connection slots held by this process.",
-      registers,
-    }),
-    slotsWaiting: new Gauge({
-      name: "rcpt_smtp_slots_waiting",
-      help: "Requests for a slot that wait.",
-      registers,
-    }),
-    checksInFlight: new Gauge({
-      name: "rcpt_checks_in_flight",
-      help: "Checks in the thread pool.",
-      registers,
-    }),
     networkDown: new Gauge({
       name: "rcpt_our_network_down",
       help: "1 while no site can be reached from here.",
       registers,
     }),
-    dependencyUp: new Gauge({
-      name: "rcpt_dependency_up",
-      help: "1 while a dependency answers.",
-      labelNames: ["dependency"],
-      registers,
-    }),
   };
 }
 
-export type Metrics = ReturnType<typeof createMetrics>;
+/** What is read of the check engine whenever the metrics are asked for. */
+export interface EngineLoad {
+  checksInFlight: number;
+  slotsHeld: number;
+  slotWaiters: number;
+}
+
+/** Adds the gauges of the engine's load to `metrics`: read when scraped, costing nothing in between. */
+export function observeEngine(metrics: Metrics, read: () => EngineLoad): void {
+  const gauge = (name: string, help: string, value: keyof EngineLoad) =>
+    new Gauge({
+      name,
+      help,
+      registers: [metrics.registry],
+      collect() {
+        this.set(read()[value]);
+      },
+    });
+  gauge("rcpt_checks_in_flight", "Checks in the thread pool.", "checksInFlight");
+  gauge("rcpt_smtp_slots_in_use", "Connection slots held by this process.", "slotsHeld");
+  gauge("rcpt_smtp_slots_waiting", "Requests for a connection slot that wait.", "slotWaiters");
+}

@@ -5,7 +5,7 @@ import { type Clock, secondsToUtcMidnight, sleep } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import { renderResult } from "./render-result.ts";
 import type { VerificationResult } from "./verification-result.ts";
-import type { VerifyContext, VerifyInput } from "./verify-address.ts";
+import type { VerifyContext, VerifyInput } from "./verify-input.ts";
 
 /**
  * Answers for test keys: the local part chooses the outcome, under the tier's rules and the same verdict table. No

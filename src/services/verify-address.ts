@@ -7,28 +7,12 @@ import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import type { Metrics } from "../core/metrics.ts";
 import type { CacheEntry, EvidenceCache } from "../store/evidence-cache.ts";
-import type { Actor } from "./actor.ts";
 import type { Flights, FlightsDeps } from "./flights.ts";
 import type { Quota, Reservation } from "./quota.ts";
 import { renderResult } from "./render-result.ts";
 import type { TestKeys } from "./test-keys.ts";
 import type { VerificationResult } from "./verification-result.ts";
-
-export interface VerifyInput {
-  /** As the caller wrote it; 1 to `LIMITS.http.emailBytes` bytes. */
-  email: string;
-  /** Ask again although the cache knows. */
-  refresh: boolean;
-  withEvidence: boolean;
-}
-
-export interface VerifyContext {
-  actor: Actor;
-  /** True once the client has gone. */
-  cancelled(): boolean;
-  /** Runs `callback` once when the client goes before it was answered. */
-  onCancel(callback: () => void): void;
-}
+import type { VerifyContext, VerifyInput } from "./verify-input.ts";
 
 /**
  * One address, answered. Synchronous when the answer is in memory and a unit of quota is leased: such a request

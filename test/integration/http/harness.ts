@@ -13,7 +13,8 @@ import type { Readiness } from "../../../src/http/schemas.ts";
 import { createHttpServer, type HttpLimits } from "../../../src/http/server.ts";
 import type { Actor } from "../../../src/services/actor.ts";
 import type { VerificationResult } from "../../../src/services/verification-result.ts";
-import type { VerifyAddress, VerifyInput } from "../../../src/services/verify-address.ts";
+import type { VerifyAddress } from "../../../src/services/verify-address.ts";
+import type { VerifyInput } from "../../../src/services/verify-input.ts";
 
 export const AUTHORIZATION = "Authorization: Bearer good";
 

@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { effectiveLimits, type Tier } from "../../../src/core/tiers.ts";
 import { createTestKeys } from "../../../src/services/test-keys.ts";
 import type { VerificationResult } from "../../../src/services/verification-result.ts";
-import type { VerifyContext } from "../../../src/services/verify-address.ts";
+import type { VerifyContext } from "../../../src/services/verify-input.ts";
 import { AdditiveResult, ContractResult } from "../../support/contract.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 

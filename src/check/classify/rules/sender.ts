@@ -22,6 +22,15 @@ export const SENDER_RULES: readonly Rule[] = [
     example: "451 4.7.1 Sorry, the service is currently unavailable. Please try again in 300 seconds",
   },
   {
+    // greylistd, the way Debian's documentation wires it into Exim: no word of grey, and our address in it.
+    id: "greylist.greylistd",
+    codes: ["4"],
+    text: ["not yet authorized to deliver"],
+    class: "greylisted",
+    example:
+      "451-192.0.2.1 is not yet authorized to deliver mail from <probe@example.com> to | 451 <user@example.com>. Please try later.",
+  },
+  {
     // Postfix's postscreen, after its protocol tests: whoever passed them is let in on the next connection.
     id: "greylist.postscreen",
     codes: ["450"],
