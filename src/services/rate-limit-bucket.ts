@@ -74,11 +74,11 @@ export class SharedBucket {
     return this.#request(Math.max(this.#want, waiting), waiting, 0);
   }
 
-  /** Brings back what will not be used in time and tells what was used; null when there is nothing to say. */
-  returnRequest(nowMs: number): BucketRequest | null {
+  /** Brings back what will not be used in time, or `all`, and tells what was used; null when there is nothing to say. */
+  returnRequest(nowMs: number, all: boolean): BucketRequest | null {
     let back = 0;
     for (const lease of this.#leases) {
-      if (nowMs < lease.endsAtMs && lease.endsAtMs - nowMs <= RETURN_BEFORE_END_MS) {
+      if (nowMs < lease.endsAtMs && (all || lease.endsAtMs - nowMs <= RETURN_BEFORE_END_MS)) {
         back += lease.left;
         lease.left = 0;
       }

@@ -156,17 +156,17 @@ export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
     });
   }
 
-  async function returnLeftovers(): Promise<void> {
+  async function returnLeftovers(all: boolean): Promise<void> {
     const nowMs = clock.monotonic();
     for (const bucket of buckets.values()) {
-      const request = bucket.returnRequest(nowMs);
+      const request = bucket.returnRequest(nowMs, all);
       if (request && !alone) await ask(bucket, request).catch(goAlone);
     }
   }
 
   function schedule(): void {
     timer = clock.after(LIMITS.rate.leaseTtlMs / 4, () => {
-      void returnLeftovers().finally(() => {
+      void returnLeftovers(false).finally(() => {
         if (timer) schedule();
       });
     });
@@ -196,7 +196,7 @@ export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
     async drain() {
       timer?.cancel();
       timer = undefined;
-      await returnLeftovers();
+      await returnLeftovers(true);
     },
   };
 }

@@ -29,7 +29,7 @@ export function createClosing(): Closer & { close(): Promise<void> } {
 }
 
 /** A migrated database of its own, closed and dropped at the end. */
-export async function openDatabase(t: Closer): Promise<Database> {
+export async function openDatabase(t: Closer): Promise<{ sql: Database; url: string }> {
   const database = await createTestDatabase();
   const sql = createPostgres({ url: database.url, maxConnections: 10, applicationName: "rcpt-test" });
   t.after(async () => {
@@ -37,7 +37,7 @@ export async function openDatabase(t: Closer): Promise<Database> {
     await database.drop();
   });
   await migrate(sql, silentLog);
-  return sql;
+  return { sql, url: database.url };
 }
 
 /** Redis clients on a logical database of their own, or on `url`. */

@@ -14,8 +14,9 @@ export interface TcpGate {
   close(): Promise<void>;
 }
 
-/** @param target host and port to forward to. */
-export async function createTcpGate(target: { host: string; port: number }): Promise<TcpGate> {
+/** @param targetUrl of the server to forward to; its host and port count. */
+export async function createTcpGate(targetUrl: string): Promise<TcpGate> {
+  const target = new URL(targetUrl);
   const pairs = new Set<Socket>();
   let state: "open" | "shut" | "stalled" = "open";
   const server = createServer((socket) => {
@@ -24,7 +25,7 @@ export async function createTcpGate(target: { host: string; port: number }): Pro
     socket.on("close", () => pairs.delete(socket));
     if (state === "shut") return void socket.destroy();
     if (state === "stalled") return;
-    const upstream = connect(target.port, target.host);
+    const upstream = connect(Number(target.port), target.hostname);
     upstream.setNoDelay(true);
     socket.setNoDelay(true);
     upstream.on("error", () => socket.destroy());

@@ -16,9 +16,10 @@ import { createClosing, newTeam, openDatabase, openRedis, silentLog } from "../.
 import { createTcpGate, type TcpGate, throughGate } from "../../support/tcp-gate.ts";
 
 let sql: Database;
+let databaseUrl: string;
 const closing = createClosing();
 before(async () => {
-  sql = await openDatabase(closing);
+  ({ sql, url: databaseUrl } = await openDatabase(closing));
 });
 after(closing.close);
 
@@ -34,13 +35,12 @@ interface Process {
 /** A process as far as credentials go, each dependency behind a gate. Polls only when its clock is moved. */
 async function startProcess(t: TestContext): Promise<Process> {
   const redisUrl = await testRedisUrl();
-  const redisGate = await createTcpGate({ host: "127.0.0.1", port: Number(new URL(redisUrl).port) });
+  const redisGate = await createTcpGate(redisUrl);
   t.after(() => redisGate.close());
-  const postgresGate = await createTcpGate({ host: "127.0.0.1", port: Number(sql.options.port[0]) });
+  const postgresGate = await createTcpGate(databaseUrl);
   t.after(() => postgresGate.close());
   const redis = await openRedis(t, throughGate(redisUrl, redisGate));
-  const { user, database } = sql.options;
-  const url = `postgres://${user}@127.0.0.1:${postgresGate.port}/${database}`;
+  const url = throughGate(databaseUrl, postgresGate);
   const own = createPostgres({ url, maxConnections: 3, applicationName: "rcpt-test" });
   t.after(() => own.end({ timeout: 0 }));
   const clock = createFakeClock();

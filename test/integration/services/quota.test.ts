@@ -10,12 +10,13 @@ import { createPostgres, type Database } from "../../../src/store/postgres.ts";
 import { createQuotaLedger } from "../../../src/store/quota-ledger.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
 import { actorFor, createClosing, newTeam, openDatabase, silentLog } from "../../support/store.ts";
-import { createTcpGate } from "../../support/tcp-gate.ts";
+import { createTcpGate, throughGate } from "../../support/tcp-gate.ts";
 
 let sql: Database;
+let databaseUrl: string;
 const closing = createClosing();
 before(async () => {
-  sql = await openDatabase(closing);
+  ({ sql, url: databaseUrl } = await openDatabase(closing));
 });
 after(closing.close);
 
@@ -227,10 +228,9 @@ describe("quota over processes", () => {
 describe("quota without Postgres", () => {
   it("spends what is leased, then answers 503 and not 429, and counts on when Postgres is back", async (t) => {
     const { teamId } = await newTeam(sql);
-    const direct = sql.options;
-    const gate = await createTcpGate({ host: "127.0.0.1", port: Number(direct.port[0]) });
+    const gate = await createTcpGate(databaseUrl);
     t.after(() => gate.close());
-    const url = `postgres://${direct.user}@127.0.0.1:${gate.port}/${direct.database}`;
+    const url = throughGate(databaseUrl, gate);
     const gated = createPostgres({ url, maxConnections: 2, applicationName: "rcpt-test" });
     t.after(() => gated.end({ timeout: 0 }));
     const clock = createFakeClock();

@@ -8,7 +8,7 @@ import { createClosing, openDatabase } from "../../support/store.ts";
 let sql: Database;
 const closing = createClosing();
 before(async () => {
-  sql = await openDatabase(closing);
+  ({ sql } = await openDatabase(closing));
 });
 after(closing.close);
 

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { runBootstrap } from "../../../src/operator/bootstrap.ts";
+import type { BootstrapInput } from "../../../src/services/bootstrap.ts";
+
+const MADE = { teamId: "team_1", userId: "usr_1", sessionToken: "s", liveKey: "l", testKey: "t" };
+
+async function run(...argv: string[]) {
+  const asked: BootstrapInput[] = [];
+  let stdout = "";
+  let stderr = "";
+  const code = await runBootstrap({
+    argv,
+    run: async (input) => {
+      asked.push(input);
+      return MADE;
+    },
+    stdout: (text) => {
+      stdout += text;
+    },
+    stderr: (text) => {
+      stderr += text;
+    },
+  });
+  return { code, stdout, stderr, asked };
+}
+
+const GOOD = ["--email", "a@example.com", "--team", "Acme", "--tier", "pro_plus"];
+
+describe("the command bootstrap", () => {
+  it("prints one JSON object with --json", async () => {
+    const { code, stdout, asked } = await run(...GOOD, "--json");
+    assert.equal(code, 0);
+    assert.deepEqual(JSON.parse(stdout), {
+      team_id: "team_1",
+      user_id: "usr_1",
+      session_token: "s",
+      live_key: "l",
+      test_key: "t",
+    });
+    assert.equal(stdout.trimEnd().includes("\n"), false);
+    assert.equal(asked[0]?.tier, "pro_plus");
+  });
+
+  it("prints every secret once without it", async () => {
+    const { stdout } = await run(...GOOD);
+    for (const text of ["team_1", "usr_1", "session token  s", "live key       l", "test key       t"])
+      assert.equal(stdout.split(text).length, 2, text);
+  });
+
+  it("answers wrong arguments with one line and exit code 2, before anything is done", async () => {
+    const wrong = [
+      [],
+      ["--email", "a@example.com", "--team", "Acme"],
+      ["--email", "a@example.com", "--team", " ", "--tier", "pro"],
+      ["--email", "nobody", "--team", "Acme", "--tier", "pro"],
+      ["--email", "a@example.com", "--team", "x".repeat(201), "--tier", "pro"],
+      ["--email", "a@example.com", "--team", "Acme", "--tier", "gold"],
+      [...GOOD, "--nonsense"],
+      [...GOOD, "surplus"],
+      ["--email"],
+    ];
+    for (const argv of wrong) {
+      const { code, stdout, stderr, asked } = await run(...argv);
+      assert.equal(code, 2, argv.join(" "));
+      assert.match(stderr, /^bootstrap: [^\n]+\n$/);
+      assert.equal(stdout, "");
+      assert.deepEqual(asked, []);
+    }
+  });
+});

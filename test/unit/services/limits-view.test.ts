@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { TIER_LIMITS, TIERS } from "../../../src/core/tiers.ts";
+import type { Actor } from "../../../src/services/actor.ts";
+import { createLimitsView, rateLimitHeaders } from "../../../src/services/limits-view.ts";
+
+/** One item of the list: a string, then parameters that are integers (RFC 9651). */
+const ITEM = /^"[a-z]+"(;[a-z]+=\d+)+$/;
+
+describe("the RateLimit fields", () => {
+  it("say quota, window, what is left and for how long", () => {
+    const headers = rateLimitHeaders({
+      limits: TIER_LIMITS.free,
+      rate: { remaining: 8, resetS: 1 },
+      quota: { remaining: 99, resetS: 3_600 },
+    });
+    assert.deepEqual(headers, {
+      policy: '"rate";q=10;w=5, "quota";q=100;w=86400',
+      limit: '"rate";r=8;t=1, "quota";r=99;t=3600',
+    });
+  });
+
+  it("are lists of structured field items for every tier", () => {
+    for (const tier of TIERS) {
+      const state = { remaining: 0, resetS: 1 };
+      const { policy, limit } = rateLimitHeaders({ limits: TIER_LIMITS[tier], rate: state, quota: state });
+      for (const item of [...policy.split(", "), ...limit.split(", ")]) assert.match(item, ITEM);
+    }
+  });
+
+  it("leave out the quota for test keys, which do not touch it", () => {
+    const view = createLimitsView({
+      rateLimiter: { snapshot: () => ({ remaining: 10, resetS: 1 }) },
+      quota: { snapshot: () => ({ remaining: 5, resetS: 60 }) },
+    });
+    const actor = { livemode: false, limits: TIER_LIMITS.free } as Actor;
+    assert.equal(view(actor).policy, '"rate";q=10;w=5');
+    assert.equal(view({ ...actor, livemode: true }).limit, '"rate";r=10;t=1, "quota";r=5;t=60');
+  });
+});
