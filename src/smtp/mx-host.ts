@@ -1,6 +1,7 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import { Backlog } from "./backlog.ts";
+import { Growth } from "./growth.ts";
 import type { SessionEnd } from "./handshake.ts";
 import { failed, type Job } from "./job.ts";
 import type { SitePolicy, TlsPolicy } from "./policy.ts";
@@ -37,12 +38,7 @@ export class MxHost implements SessionOwner {
   readonly #sessions = new Set<PooledSession>();
   /** The longest idle one first. */
   readonly #idle: PooledSession[] = [];
-  #opening = 0;
-  #acquiring = 0;
-  /** No further session beside the present ones before this. */
-  #growAt = 0;
-  /** An opening failed while others were under way: their ends are awaited before another one. */
-  #troubled = false;
+  readonly #growth = new Growth();
   /** STARTTLS is offered but broken here. */
   #plain = false;
   /** Sessions to give up for others that wait for a slot. */
@@ -110,7 +106,7 @@ export class MxHost implements SessionOwner {
   }
 
   isEmpty(): boolean {
-    return this.backlog.length === 0 && this.#sessions.size === 0 && this.#acquiring === 0;
+    return this.backlog.length === 0 && this.#sessions.size === 0 && this.#growth.acquiring === 0;
   }
 
   close(): void {
@@ -125,8 +121,7 @@ export class MxHost implements SessionOwner {
   }
 
   onReady(session: PooledSession): void {
-    this.#opening--;
-    this.#settleTrouble();
+    this.#growth.opened(this.clock.monotonic());
     this.#deps.onOpened();
     this.#next(session);
   }
@@ -142,18 +137,14 @@ export class MxHost implements SessionOwner {
     const at = this.#idle.indexOf(session);
     if (at >= 0) this.#idle.splice(at, 1);
     if (trouble) this.depth = 1;
-    if (session.ready) {
-      this.#letGo(session, end);
-    } else {
-      this.#opening--;
-      if (this.#fallsBackToPlain(end)) {
-        this.#sessions.delete(session);
-        this.#dial();
-        return;
-      }
-      this.#letGo(session, end);
-      this.#openFailed(end, session.secure);
+    if (!session.ready && this.#fallsBackToPlain(end)) {
+      this.#growth.opening--;
+      this.#sessions.delete(session);
+      this.#dial();
+      return;
     }
+    this.#letGo(session, end);
+    if (!session.ready) this.#openFailed(end, session.secure);
     this.pumpSoon();
   }
 
@@ -179,6 +170,7 @@ export class MxHost implements SessionOwner {
       return;
     }
     this.#owed--;
+    session.spent = true;
     session.quit();
   }
 
@@ -189,19 +181,18 @@ export class MxHost implements SessionOwner {
       if (session && !session.dispatch()) this.#idle.push(session);
     }
     while (this.#wantsAnother() && this.#deps.room.take(this)) {
-      this.#acquire(this.#sessions.size === 0 && this.#acquiring === 0);
+      this.#acquire(this.#sessions.size === 0 && this.#growth.acquiring === 0);
     }
     if (this.#isFull() && this.backlog.forFresh > 0) this.giveIdle();
   }
 
   #wantsAnother(): boolean {
-    const coming = this.#opening + this.#acquiring;
-    if (this.backlog.length <= coming * this.depth || this.#troubled || this.#isFull()) return false;
-    return this.#sessions.size === 0 || this.clock.monotonic() >= this.#growAt;
+    if (this.#isFull() || this.backlog.length <= this.#growth.coming * this.depth) return false;
+    return this.#growth.allows(this.clock.monotonic(), this.#sessions.size > 0);
   }
 
   #isFull(): boolean {
-    return this.#sessions.size + this.#acquiring >= this.policy.maxConnections;
+    return this.#sessions.size + this.#growth.acquiring >= this.policy.maxConnections;
   }
 
   #depthMax(): number {
@@ -209,7 +200,7 @@ export class MxHost implements SessionOwner {
   }
 
   #acquire(press: boolean): void {
-    this.#acquiring++;
+    this.#growth.acquiring++;
     const since = this.clock.monotonic();
     const waitMs = press ? LIMITS.smtp.slotWaitMs : 0;
     this.#deps.slots.acquire(this.site, this.policy.maxConnections, waitMs).then(
@@ -219,15 +210,16 @@ export class MxHost implements SessionOwner {
   }
 
   #acquired(granted: boolean, press: boolean, since: number): void {
-    this.#acquiring--;
+    const now = this.clock.monotonic();
     if (granted) {
-      this.#prune(this.clock.monotonic());
+      this.#growth.acquiring--;
+      this.#prune(now);
       if (this.#closed || this.backlog.length === 0) this.#release();
       else this.#dial();
       return;
     }
+    this.#growth.slotRefused(now);
     this.#deps.room.give();
-    this.#growAt = this.clock.monotonic() + LIMITS.smtp.growRetryMs;
     if (!press || this.#sessions.size > 0) return;
     this.#failAll(failed("connect", "no_slot", "no connection slot of the site came free"), false, since);
     this.pumpSoon();
@@ -240,7 +232,7 @@ export class MxHost implements SessionOwner {
 
   #dial(): void {
     const tls = this.#plain ? "never" : this.policy.tls;
-    this.#opening++;
+    this.#growth.opening++;
     this.#sessions.add(new PooledSession(this, (handler) => this.#deps.dial(tls, handler)));
   }
 
@@ -252,23 +244,15 @@ export class MxHost implements SessionOwner {
     return true;
   }
 
-  /** Beside working sessions a failed opening only says that this host wants no more of them. */
   #openFailed(end: SessionEnd, secure: boolean): void {
-    const others = this.#sessions.size - this.#opening;
-    this.#troubled = this.#opening > 0;
-    if (others > 0) this.#growAt = this.clock.monotonic() + LIMITS.smtp.growBackoffMs;
-    else if (this.#opening === 0) this.#failAll(end, secure);
-  }
-
-  #settleTrouble(): void {
-    if (!this.#troubled) return;
-    this.#troubled = this.#opening > 0;
-    this.#growAt = this.clock.monotonic() + LIMITS.smtp.growBackoffMs;
+    const working = this.#sessions.size - (this.#growth.opening - 1);
+    if (this.#growth.openFailed(this.clock.monotonic(), working)) this.#failAll(end, secure);
   }
 
   #letGo(session: PooledSession, end: SessionEnd): void {
     this.#sessions.delete(session);
     if (this.#owed > 0 && !session.spent) this.#owed--;
+    this.#owed = Math.min(this.#owed, this.#sessions.size);
     this.#deps.onClosed(end, session.ready);
     this.#release();
   }

@@ -1,0 +1,46 @@
+import { LIMITS } from "../core/limits.ts";
+
+/** When a host may open a further session: what is on the way, and what earlier openings taught. */
+export class Growth {
+  /** Sessions between dial and the end of their handshake. */
+  opening = 0;
+  /** Slots asked for. */
+  acquiring = 0;
+  /** No further session beside present ones before this. */
+  #notBefore = 0;
+  /** An opening failed while others were under way: their ends are awaited before another one. */
+  #troubled = false;
+
+  get coming(): number {
+    return this.opening + this.acquiring;
+  }
+
+  /** @param beside whether the host has sessions already: its first one is never held back. */
+  allows(now: number, beside: boolean): boolean {
+    return !this.#troubled && (!beside || now >= this.#notBefore);
+  }
+
+  /** No slot came free. */
+  slotRefused(now: number): void {
+    this.acquiring--;
+    this.#notBefore = now + LIMITS.smtp.growRetryMs;
+  }
+
+  opened(now: number): void {
+    this.opening--;
+    if (!this.#troubled) return;
+    this.#troubled = this.opening > 0;
+    this.#notBefore = now + LIMITS.smtp.growBackoffMs;
+  }
+
+  /**
+   * Beside working sessions a failed opening only says that this host wants no more of them.
+   * @returns true when there is neither a working session nor another one on the way: nobody can be served.
+   */
+  openFailed(now: number, working: number): boolean {
+    this.opening--;
+    this.#troubled = this.opening > 0;
+    if (working > 0) this.#notBefore = now + LIMITS.smtp.growBackoffMs;
+    return working === 0 && this.opening === 0;
+  }
+}
