@@ -15,6 +15,7 @@ const NODE_MIN = [20, 19];
 const PARENT_POLL_MS = 500;
 const STOP_WITHIN_MS = 75_000;
 const OUTPUT_MAX = 20_000;
+const FAILURE_LINES = 25;
 
 // Not on standard output: that belongs to the command (`bootstrap --json`).
 const say = (line) => process.stderr.write(`${line}\n`);
@@ -95,7 +96,7 @@ async function install() {
     : [process.platform === "win32" ? "npm.cmd" : "npm"];
   let output = "";
   const keep = (chunk) => {
-    output = (output + chunk).slice(-OUTPUT_MAX);
+    output = (output + chunk).slice(0, OUTPUT_MAX);
   };
   const args = ["ci", "--include=dev", "--include=optional", "--no-audit", "--no-fund", "--loglevel=error"];
   const outcome = await runToEnd(npm[0], [...npm.slice(1), ...args], {
@@ -108,7 +109,8 @@ async function install() {
   });
   if (outcome === 0) return;
   // Which registry is used is this machine's affair.
-  say(output.replaceAll(/https?:\/\/[^\s"']+/g, "<registry>").trim());
+  const lines = output.replaceAll(/https?:\/\/[^\s"']+/g, "<registry>").trim().split("\n");
+  say(lines.slice(0, FAILURE_LINES).join("\n"));
   finish(outcome, "npm ci failed");
 }
 
