@@ -1,4 +1,6 @@
-import type { Job } from "./job.ts";
+import type { SessionEnd } from "./handshake.ts";
+import { failed, type Job } from "./job.ts";
+import type { FailureCause, Stage } from "./outcome.ts";
 
 /** Jobs in order of arrival; taking from the front is cheap also in a long queue. */
 class JobQueue {
@@ -81,7 +83,24 @@ export class Backlog {
     return (freshToo ? this.#fresh.shift() : undefined) ?? this.#queue.shift();
   }
 
-  prune(isOver: (job: Job) => boolean): void {
+  /** Ends those whose time is up, for `cause`, and those nobody waits for. */
+  expire(now: number, stage: Stage, cause: FailureCause): void {
+    this.#prune((job) => {
+      if (job.cancelled()) job.settle(failed(stage, "cancelled", "cancelled while waiting"), false, now);
+      else if (job.deadlineAt <= now) job.settle(failed(stage, cause, "deadline while waiting"), false, now);
+      return job.settled;
+    });
+  }
+
+  /** Ends all with `end`, or those that came no later than `since`. */
+  fail(end: SessionEnd, tls: boolean, now: number, since = Number.POSITIVE_INFINITY): void {
+    this.#prune((job) => {
+      if (job.startedAt <= since) job.settle(end, tls, now);
+      return job.settled;
+    });
+  }
+
+  #prune(isOver: (job: Job) => boolean): void {
     this.#fresh.prune(isOver);
     this.#queue.prune(isOver);
   }

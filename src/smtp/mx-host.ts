@@ -113,7 +113,7 @@ export class MxHost implements SessionOwner {
     this.#closed = true;
     this.#idle.length = 0;
     const end = failed("connect", "cancelled", "the pool closes");
-    this.#failAll(end, false);
+    this.backlog.fail(end, false, this.clock.monotonic());
     for (const session of this.#sessions) {
       session.destroy(end);
       this.#letGo(session, end);
@@ -221,7 +221,8 @@ export class MxHost implements SessionOwner {
     this.#growth.slotRefused(now);
     this.#deps.room.give();
     if (!press || this.#sessions.size > 0) return;
-    this.#failAll(failed("connect", "no_slot", "no connection slot of the site came free"), false, since);
+    const end = failed("connect", "no_slot", "no connection slot of the site came free");
+    this.backlog.fail(end, false, now, since);
     this.pumpSoon();
   }
 
@@ -246,7 +247,8 @@ export class MxHost implements SessionOwner {
 
   #openFailed(end: SessionEnd, secure: boolean): void {
     const working = this.#sessions.size - (this.#growth.opening - 1);
-    if (this.#growth.openFailed(this.clock.monotonic(), working)) this.#failAll(end, secure);
+    const now = this.clock.monotonic();
+    if (this.#growth.openFailed(now, working)) this.backlog.fail(end, secure, now);
   }
 
   #letGo(session: PooledSession, end: SessionEnd): void {
@@ -260,21 +262,6 @@ export class MxHost implements SessionOwner {
   #prune(now: number): void {
     let opening: PooledSession | undefined;
     for (const session of this.#sessions) if (!session.ready) opening = session;
-    const stage = opening?.stage ?? "connect";
-    const cause = opening ? "timeout" : "no_slot";
-    this.backlog.prune((job) => {
-      if (job.cancelled()) job.settle(failed(stage, "cancelled", "cancelled while waiting"), false, now);
-      else if (job.deadlineAt <= now) job.settle(failed(stage, cause, "deadline while waiting"), false, now);
-      return job.settled;
-    });
-  }
-
-  /** Ends every waiting job, or those that came no later than `since`. */
-  #failAll(end: SessionEnd, secure: boolean, since = Number.POSITIVE_INFINITY): void {
-    const now = this.clock.monotonic();
-    this.backlog.prune((job) => {
-      if (job.startedAt <= since) job.settle(end, secure, now);
-      return job.settled;
-    });
+    this.backlog.expire(now, opening?.stage ?? "connect", opening ? "timeout" : "no_slot");
   }
 }

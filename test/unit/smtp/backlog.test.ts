@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { Backlog } from "../../../src/smtp/backlog.ts";
+import { failed, Job } from "../../../src/smtp/job.ts";
+import { parseMailbox } from "../../../src/smtp/mailbox.ts";
+import type { RcptOutcome } from "../../../src/smtp/outcome.ts";
+
+function jobAt(startedAt: number, deadlineAt = 1_000, cancelled = () => false) {
+  const mailbox = parseMailbox(`u${startedAt}@x.test`) ?? assert.fail();
+  const outcomes: RcptOutcome[] = [];
+  const place = { host: "mx.test", address: "192.0.2.1" };
+  const job = new Job(mailbox, place, { cancelled, deadlineAt }, startedAt, (outcome) =>
+    outcomes.push(outcome),
+  );
+  return { job, outcomes };
+}
+
+describe("the backlog of a host", () => {
+  it("serves in order of arrival, also past thousands", () => {
+    const backlog = new Backlog();
+    const jobs = Array.from({ length: 3_000 }, (_, i) => jobAt(i).job);
+    for (const job of jobs) backlog.add(job);
+    for (const job of jobs) assert.equal(backlog.take(false), job);
+    assert.deepEqual([backlog.take(true), backlog.length], [undefined, 0]);
+  });
+
+  it("puts back before all others, in order", () => {
+    const backlog = new Backlog();
+    const [a, b, c] = [jobAt(1).job, jobAt(2).job, jobAt(3).job];
+    backlog.add(c);
+    backlog.putBack([a, b]);
+    assert.deepEqual([backlog.take(false), backlog.take(false), backlog.take(false)], [a, b, c]);
+  });
+
+  it("keeps the jobs of stale sessions for new ones", () => {
+    const backlog = new Backlog();
+    const { job } = jobAt(1);
+    backlog.addFresh(job);
+    assert.deepEqual([backlog.forAny, backlog.forFresh, backlog.take(false)], [0, 1, undefined]);
+    assert.equal(backlog.take(true), job);
+  });
+
+  it("ends who is over time or cancelled, and nobody else", () => {
+    const backlog = new Backlog();
+    const late = jobAt(1, 10);
+    const gone = jobAt(2, 1_000, () => true);
+    const fine = jobAt(3);
+    for (const { job } of [late, gone, fine]) backlog.add(job);
+    backlog.expire(10, "connect", "no_slot");
+    assert.deepEqual(
+      [late, gone, fine].map(({ outcomes: [first] }) => (first?.kind === "failure" ? first.cause : null)),
+      ["no_slot", "cancelled", null],
+    );
+    assert.equal(backlog.length, 1);
+  });
+
+  it("fails those who came no later than the evidence", () => {
+    const backlog = new Backlog();
+    const before = jobAt(1);
+    const behind = jobAt(5);
+    backlog.add(before.job);
+    backlog.add(behind.job);
+    backlog.fail(failed("connect", "refused", "ECONNREFUSED"), false, 9, 3);
+    assert.deepEqual([before.outcomes.length, behind.outcomes.length], [1, 0]);
+    assert.equal(before.outcomes[0]?.latencyMs, 8);
+  });
+});
+
+describe("a job", () => {
+  it("has one end, the first", () => {
+    const { job, outcomes } = jobAt(0);
+    job.settle(failed("rcpt", "timeout", "deadline"), false, 5);
+    job.settle(failed("rcpt", "closed", "later"), true, 9);
+    assert.deepEqual(
+      outcomes.map((outcome) => outcome.kind === "failure" && outcome.cause),
+      ["timeout"],
+    );
+    assert.deepEqual([job.cancelled(), job.mayRetry(), job.mayRequeue()], [true, false, false]);
+  });
+
+  it("is retried once and put back a few times", () => {
+    const { job } = jobAt(0);
+    assert.deepEqual([job.mayRetry(), job.mayRetry()], [true, false]);
+    assert.equal(Array.from({ length: 20 }, () => job.mayRequeue()).filter(Boolean).length, 5);
+  });
+});

@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { LIMITS } from "../../../src/core/limits.ts";
+import { Growth } from "../../../src/smtp/growth.ts";
+
+describe("the growth of a host", () => {
+  it("waits after a slot was refused, but never holds back the first session", () => {
+    const growth = new Growth();
+    growth.acquiring = 1;
+    growth.slotRefused(0);
+    assert.equal(growth.coming, 0);
+    assert.equal(growth.allows(LIMITS.smtp.growRetryMs - 1, true), false);
+    assert.equal(growth.allows(0, false), true);
+    assert.equal(growth.allows(LIMITS.smtp.growRetryMs, true), true);
+  });
+
+  it("gives up only when nothing works and nothing is on the way", () => {
+    const growth = new Growth();
+    growth.opening = 2;
+    assert.equal(growth.openFailed(0, 0), false);
+    assert.equal(growth.allows(0, false), false, "the other end is awaited");
+    assert.equal(growth.openFailed(0, 0), true);
+    assert.equal(growth.allows(0, false), true);
+  });
+
+  it("backs off when the host refuses one beside others that work", () => {
+    const growth = new Growth();
+    growth.opening = 2;
+    growth.openFailed(0, 0);
+    growth.opened(100);
+    assert.equal(growth.allows(100, true), false);
+    assert.equal(growth.allows(100 + LIMITS.smtp.growBackoffMs, true), true);
+    growth.opening = 1;
+    assert.equal(growth.openFailed(10_000, 1), false);
+    assert.equal(growth.allows(10_000, true), false);
+  });
+});
