@@ -28,7 +28,6 @@ export const LIMITS = {
     negativeTtlDefaultS: 60,
     negativeTtlMaxS: 3_600,
     answerRecords: 200,
-    messageBytes: 65_535,
     /** EDNS0: what passes any path unfragmented. */
     udpPayloadBytes: 1_232,
     cnameHops: 8,
