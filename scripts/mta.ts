@@ -2,8 +2,6 @@
 //
 // Real mail servers of the distribution on loopback, and the service's answers beside what they really said.
 // Exit code: 0 all as expected; 1 a difference or a failure; 2 a server could not be set up, the rest is as expected.
-import { chmodSync, mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { createDnsServer } from "../test/support/mail-world/dns-server.ts";
@@ -88,12 +86,9 @@ async function hear(servers: readonly MailServer[], port: number): Promise<Heard
 
 /** The service's answer to each address heard of. */
 async function compareAll(heard: readonly Heard[], { guard, stop, port }: Run): Promise<Comparison[]> {
-  const dir = mkdtempSync(join(tmpdir(), "rcpt-mta-"));
-  guard.removeAtEnd(dir);
-  chmodSync(dir, 0o711);
   const dns = await createDnsServer(zoneOf([...new Set(heard.map(({ server }) => server))]));
   try {
-    const settings = { dir, cacheDir: CACHE, dnsServer: dns.address, smtpPort: port, ...SENDER };
+    const settings = { dnsServer: dns.address, smtpPort: port, ...SENDER };
     const service = await startRcpt(settings, guard, stop);
     const comparisons: Comparison[] = [];
     for (const { server, mailbox, raw } of heard)

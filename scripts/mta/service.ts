@@ -1,14 +1,8 @@
-import { resolve } from "node:path";
 import * as v from "valibot";
 import type { Guard } from "../embedded/guard.ts";
-import { startStack } from "../embedded/stack.ts";
-import { startEntry } from "../start/entry.ts";
-import { demoKeys } from "../start/keys.ts";
-import { stackSettings } from "../start/settings.ts";
+import { startThrowaway } from "../start/throwaway.ts";
 import type { ServiceAnswer } from "./comparison.ts";
 
-const ROOT = resolve(import.meta.dirname, "../..");
-const ENTRY = ["--import", "tsx", "src/main.ts"];
 const ANSWER_WITHIN_MS = 60_000;
 
 const Answer = v.object({
@@ -19,10 +13,6 @@ const Answer = v.object({
 });
 
 export interface ServiceSettings {
-  /** Folder of the embedded services' data, thrown away. */
-  dir: string;
-  /** Folder of what was downloaded for them before. */
-  cacheDir: string;
   dnsServer: string;
   smtpPort: number;
   heloName: string;
@@ -34,23 +24,8 @@ export interface RunningService {
   ask(address: string): Promise<ServiceAnswer>;
 }
 
-/** Nothing of the caller's settings: what is compared is the service on these servers, the same everywhere. */
-function probeSettings({ dnsServer, smtpPort, heloName, mailFrom }: ServiceSettings): NodeJS.ProcessEnv {
-  return {
-    PATH: process.env.PATH,
-    HOST: "127.0.0.1",
-    LOG_LEVEL: "warn",
-    DNS_SERVERS: dnsServer,
-    SMTP_PORT: String(smtpPort),
-    SMTP_HELO_NAME: heloName,
-    SMTP_MAIL_FROM: mailFrom,
-    PROBE_PRIVATE_ADDRESSES: "true",
-  };
-}
-
 /**
- * Starts the service as it is in this folder, on PostgreSQL and Redis of its own, told to resolve and to probe where
- * `settings` say. The guard ends all of it.
+ * Starts the service as it is in this folder, told to resolve and to probe where `settings` say. The guard ends it.
  *
  * @throws Error on `stop`, or when a part does not start; what the service had to say is on the terminal.
  */
@@ -59,18 +34,26 @@ export async function startRcpt(
   guard: Guard,
   stop: AbortSignal,
 ): Promise<RunningService> {
-  const { dir, cacheDir } = settings;
-  const own = { wanted: ["postgres", "redis"] as const, throwaway: true, guard, say: console.log };
-  const stack = await startStack({ dir, cacheDir, ...own });
+  const { url: base, live_key: key } = await startThrowaway(
+    {
+      DNS_SERVERS: settings.dnsServer,
+      SMTP_PORT: String(settings.smtpPort),
+      SMTP_HELO_NAME: settings.heloName,
+      SMTP_MAIL_FROM: settings.mailFrom,
+      PROBE_PRIVATE_ADDRESSES: "true",
+    },
+    guard,
+    console.log,
+  );
   stop.throwIfAborted();
-  const env = { ...probeSettings(settings), ...stackSettings(stack) };
-  const { url: base } = await startEntry({ root: ROOT, entry: ENTRY, env, guard });
-  const keys = await demoKeys({ folder: dir, database: dir, root: ROOT, entry: ENTRY, env });
-  const headers = { authorization: `Bearer ${keys.live_key}` };
   return {
     async ask(address) {
       const url = `${base}/v1/verify?evidence=true&email=${encodeURIComponent(address)}`;
-      const response = await fetch(url, { headers, signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
+      const options = {
+        headers: { authorization: `Bearer ${key}` },
+        signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+      };
+      const response = await fetch(url, options);
       if (!response.ok) throw new Error(`${address}: HTTP ${response.status} ${await response.text()}`);
       const { verdict, reason, checks, evidence } = v.parse(Answer, await response.json());
       const { code, enhanced_code: enhancedCode } = checks.smtp;
