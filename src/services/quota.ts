@@ -55,6 +55,8 @@ export function createQuota(deps: QuotaDeps): Quota {
   const { ledger, clock, log } = deps;
   const teams = new Map<string, TeamQuota>();
   const settling = createSettling({ ledger, clock, log, teams });
+  /** Leases asked for and not answered, also those nobody waits for any more. */
+  const fetching = new Set<Promise<void>>();
   const leasesBy = {
     granted: deps.metrics.quotaLeases.labels("granted"),
     refused: deps.metrics.quotaLeases.labels("refused"),
@@ -99,13 +101,16 @@ export function createQuota(deps: QuotaDeps): Quota {
     const id = randomUUID();
     const { limit } = team;
     let abandoned = false;
-    const answer = ledger.lease(id, team.id, limit, team.nextWant(sentAtMs)).then((grant) => {
+    const answer: Promise<void> = ledger.lease(id, team.id, limit, team.nextWant(sentAtMs)).then((grant) => {
       const lease = grant.granted > 0 ? new Lease(id, grant, sentAtMs) : null;
       // Too late for those who waited, or granted by a limit that is no longer in force: back with it.
       if (lease && (abandoned || draining || limit > team.limit)) lease.retired = true;
       leasesBy[lease ? "granted" : "refused"].inc();
       team.granted(lease, grant, sentAtMs, clock.monotonic());
     });
+    fetching.add(answer);
+    const answered = () => void fetching.delete(answer);
+    answer.then(answered, answered);
     try {
       await bounded(answer);
     } catch (error) {
@@ -203,6 +208,7 @@ export function createQuota(deps: QuotaDeps): Quota {
       draining = true;
       timer?.cancel();
       for (const team of teams.values()) team.rejectAll(() => unavailable());
+      await Promise.allSettled(fetching);
       await settling.returnAll();
     },
   };

@@ -346,6 +346,16 @@ describe("quota in a process", () => {
     );
   });
 
+  it("returns a lease that is on its way when the process goes down", async () => {
+    const { teamId } = await newTeam(sql);
+    const process = startProcess();
+    const pending = reserve(process, actorFor(teamId, { dailyQuota: 10_000 }));
+    await process.quota.drain();
+    assert.ok((await pending) instanceof AppError);
+    assert.deepEqual(await leases(teamId), []);
+    assert.equal(await used(teamId), 0);
+  });
+
   it("says how much is left of the day", async () => {
     const { teamId } = await newTeam(sql);
     const process = startProcess();
