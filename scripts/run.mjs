@@ -109,7 +109,10 @@ async function install() {
   });
   if (outcome === 0) return;
   // Which registry is used is this machine's affair.
-  const lines = output.replaceAll(/https?:\/\/[^\s"']+/g, "<registry>").trim().split("\n");
+  const lines = output
+    .replaceAll(/https?:\/\/[^\s"']+/g, "<registry>")
+    .trim()
+    .split("\n");
   say(lines.slice(0, FAILURE_LINES).join("\n"));
   finish(outcome, "npm ci failed");
 }
