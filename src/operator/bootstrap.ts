@@ -5,11 +5,11 @@ import type { BootstrapInput, Bootstrapped } from "../services/bootstrap.ts";
 export const BOOTSTRAP_USAGE = "usage: npm run bootstrap -- --email ADDRESS --team NAME --tier TIER [--json]";
 
 /** What was typed cannot be used. `message` is one line. */
-export class UsageError extends Error {
+class UsageError extends Error {
   override name = "UsageError";
 }
 
-export interface BootstrapArgs extends BootstrapInput {
+interface BootstrapArgs extends BootstrapInput {
   json: boolean;
 }
 
@@ -41,7 +41,7 @@ function tierOf(text: string): Tier {
 }
 
 /** @throws UsageError one line that names what is wrong. */
-export function parseBootstrapArgs(argv: string[]): BootstrapArgs {
+function parseBootstrapArgs(argv: string[]): BootstrapArgs {
   const values = parse(argv);
   const email = required("email", values.email);
   if (!/^[^\s@]{1,64}@[^\s@]{1,253}$/.test(email)) throw new UsageError("--email must be an email address");
@@ -51,7 +51,7 @@ export function parseBootstrapArgs(argv: string[]): BootstrapArgs {
 }
 
 /** What goes to standard output: with `json` one object on one line, else lines for people. */
-export function formatBootstrapped(made: Bootstrapped, json: boolean): string {
+function formatBootstrapped(made: Bootstrapped, json: boolean): string {
   if (json)
     return `${JSON.stringify({
       team_id: made.teamId,

@@ -4,7 +4,7 @@ import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 
 /** One of the relay's chores. Idempotent: any number of relays may do it at once. */
-export interface Chore {
+interface Chore {
   name: string;
   everyMs: number;
   /** Rejects when it could not be done; it is tried again when it is next due. */

@@ -17,7 +17,7 @@ export interface TeamContext {
 const AT_LEAST_ONE: readonly string[] = ["ratePerS", "rateBurst"] satisfies (keyof TierLimits)[];
 
 /** Of the operator's overrides, those that name a limit and have its type; anything else is not in force. */
-export function limitOverrides(stored: unknown): Partial<TierLimits> {
+function limitOverrides(stored: unknown): Partial<TierLimits> {
   if (typeof stored !== "object" || stored === null) return {};
   const known = Object.entries(stored).filter(([name, value]) => {
     const sample: unknown = TIER_LIMITS.free[name as keyof TierLimits];

@@ -4,7 +4,7 @@ import type { Quota } from "./quota.ts";
 import type { RateLimiter } from "./rate-limit.ts";
 
 /** How much of a limit is left, and when that changes. */
-export interface LimitState {
+interface LimitState {
   /** Requests that may be made now. */
   remaining: number;
   /** Whole seconds within which no more than `remaining` may be made. */

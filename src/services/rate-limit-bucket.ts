@@ -8,7 +8,7 @@ interface TokenLease {
   endsAtMs: number;
 }
 
-export interface TokenWaiter {
+interface TokenWaiter {
   resolve(): void;
   reject(error: AppError): void;
 }

@@ -7,7 +7,7 @@ import { createMetrics } from "../../../src/core/metrics.ts";
 import type { Actor } from "../../../src/services/actor.ts";
 import { createQuota, type Quota, type Reservation } from "../../../src/services/quota.ts";
 import { createPostgres, type Database } from "../../../src/store/postgres.ts";
-import { createQuotaLedger } from "../../../src/store/quota-ledger.ts";
+import { createQuotaLedger, type QuotaLedger } from "../../../src/store/quota-ledger.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
 import { actorFor, createClosing, newTeam, openDatabase, silentLog } from "../../support/store.ts";
 import { createTcpGate, throughGate } from "../../support/tcp-gate.ts";
@@ -23,22 +23,43 @@ after(closing.close);
 interface Process {
   quota: Quota;
   clock: FakeClock;
+  /** Resolves when the ledger has answered everything this process asked. */
+  settled(): Promise<void>;
+}
+
+/** The ledger, with a count of the calls it has not answered. */
+function countCalls(ledger: QuotaLedger): { ledger: QuotaLedger; settled(): Promise<void> } {
+  let pending = 0;
+  const counted = new Proxy(ledger, {
+    get(target, name: keyof QuotaLedger) {
+      return (...args: never[]) => {
+        pending += 1;
+        const call = target[name] as (...args: never[]) => Promise<unknown>;
+        return call(...args).finally(() => {
+          pending -= 1;
+        });
+      };
+    },
+  });
+  return {
+    ledger: counted,
+    async settled() {
+      do await new Promise((resolve) => setTimeout(resolve, 1));
+      while (pending > 0);
+    },
+  };
 }
 
 /**
  * A process as far as quota goes. Its clock stands still; nothing is flushed unless the test moves it, nor then when it
  * is not `ticking`.
  */
-function startProcess(ticking = true): Process {
+function startProcess(ticking = true, db = sql): Process {
   const clock = createFakeClock();
-  const quota = createQuota({
-    ledger: createQuotaLedger(sql),
-    clock,
-    log: silentLog,
-    metrics: createMetrics(),
-  });
+  const { ledger, settled } = countCalls(createQuotaLedger(db));
+  const quota = createQuota({ ledger, clock, log: silentLog, metrics: createMetrics() });
   if (ticking) quota.start();
-  return { quota, clock };
+  return { quota, clock, settled };
 }
 
 async function reserve(process: Process, actor: Actor): Promise<Reservation | AppError> {
@@ -69,11 +90,12 @@ async function leases(teamId: string): Promise<{ granted: number; spent: number 
   return [...rows];
 }
 
-/** Moves the process's clock until `condition` holds; each step lets the database answer. */
-async function until(process: Process, condition: () => Promise<boolean>): Promise<void> {
+/** Moves the clocks a flush at a time until `condition` holds; the database answers in no time of theirs. */
+async function until(processes: Process[], condition: () => Promise<boolean>): Promise<void> {
   for (let step = 0; step < 200; step++) {
     if (await condition()) return;
-    await process.clock.advanceAsync(LIMITS.quota.flushEveryMs);
+    for (const process of processes) await process.clock.advanceAsync(LIMITS.quota.flushEveryMs);
+    for (const process of processes) await process.settled();
   }
   assert.fail("did not come about");
 }
@@ -106,8 +128,7 @@ describe("quota over processes", () => {
       if (refused) assert.ok((refused.retryAfterS ?? 0) >= 1 && (refused.retryAfterS ?? 0) <= 86_400);
       if (granted(outcomes).length === 0) {
         // What others hold idle comes back within two seconds.
-        for (const process of processes) await process.clock.advanceAsync(LIMITS.quota.idleReturnMs + 500);
-        await until(processes[0] as Process, async () => (await leases(teamId)).length === 0);
+        await until(processes, async () => (await leases(teamId)).length === 0);
       }
       if (count === 300) break;
     }
@@ -188,7 +209,7 @@ describe("quota over processes", () => {
     let taken = 0;
     // Enough for leases of some size.
     for (let i = 0; i < 60; i++) taken += granted([await reserve(doomed, actor)]).length;
-    await until(doomed, async () => {
+    await until([doomed], async () => {
       const spent = (await leases(teamId)).reduce((sum, lease) => sum + lease.spent, 0);
       return (await used(teamId)) >= taken && spent >= 0;
     });
@@ -233,10 +254,8 @@ describe("quota without Postgres", () => {
     const url = throughGate(databaseUrl, gate);
     const gated = createPostgres({ url, maxConnections: 2, applicationName: "rcpt-test" });
     t.after(() => gated.end({ timeout: 0 }));
-    const clock = createFakeClock();
-    const ledger = createQuotaLedger(gated);
-    const quota = createQuota({ ledger, clock, log: silentLog, metrics: createMetrics() });
-    const process = { quota, clock };
+    const process = startProcess(false, gated);
+    const { clock, quota } = process;
     const actor = actorFor(teamId, { dailyQuota: 10_000 });
     assert.equal(granted([await reserve(process, actor)]).length, 1);
     gate.shut();
@@ -288,10 +307,10 @@ describe("quota in a process", () => {
     const [inFlight] = granted([await reserve(process, actor)]);
     assert.ok(((await leases(teamId))[0]?.granted ?? 0) > 1);
     const beganAt = process.clock.monotonic();
-    await until(process, async () => (await leases(teamId))[0]?.granted === 1);
+    await until([process], async () => (await leases(teamId))[0]?.granted === 1);
     assert.ok(process.clock.monotonic() - beganAt <= 2_000);
     inFlight?.giveBack();
-    await until(process, async () => (await leases(teamId)).length === 0);
+    await until([process], async () => (await leases(teamId)).length === 0);
     assert.equal(await used(teamId), 0);
     await process.quota.drain();
   });
@@ -305,7 +324,9 @@ describe("quota in a process", () => {
     const before = await Promise.all(Array.from({ length: 20 }, () => reserve(process, low)));
     // Units leased under the old limit come back with the next tick.
     await process.clock.advanceAsync(LIMITS.quota.refusalMs + LIMITS.quota.flushEveryMs);
-    await until(process, async () => (await leases(teamId)).every((lease) => lease.granted === lease.spent));
+    await until([process], async () =>
+      (await leases(teamId)).every((lease) => lease.granted === lease.spent),
+    );
     const later = await Promise.all(Array.from({ length: 20 }, () => reserve(process, low)));
     assert.equal(2 + granted(before).length + granted(later).length, 3);
     await process.quota.drain();
