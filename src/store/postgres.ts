@@ -31,7 +31,8 @@ interface Target {
 /**
  * Opens sockets without Nagle's delay, which the client itself does not switch off: a small COPY waits 44 ms
  * otherwise. A socket that is silent for longer than any statement may take is dead, and is destroyed, so that a
- * network that swallows packets cannot hold the pool for the minutes TCP would wait.
+ * network that swallows packets cannot hold the pool for the minutes TCP would wait. (Under TLS the client takes our
+ * listeners off once the handshake begins; there only the deadlines of the callers are left.)
  */
 function socketFactory(silenceMs: number): (target: Target) => Socket {
   let attempt = 0;

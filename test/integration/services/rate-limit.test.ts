@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
+import { systemClock } from "../../../src/core/clock.ts";
 import { AppError } from "../../../src/core/errors.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import type { Actor } from "../../../src/services/actor.ts";
@@ -66,6 +67,31 @@ describe("the rate over processes", () => {
     const processes = [await startProcess(t, url), await startProcess(t, url), await startProcess(t, url)];
     assert.equal(await countPassing(processes, slow("team_a", 10), 100), 10);
     assert.equal(await countPassing(processes, slow("team_b", 1), 60), 1);
+  });
+
+  it("never lets more through than burst and rate allow, leases and all", async (t) => {
+    const url = await testRedisUrl();
+    // Real time, since Redis's clock counts too; only an upper bound is asked, so a slow machine changes nothing.
+    const redis = [await openRedis(t, url), await openRedis(t, url)];
+    const limiters = redis.map(({ commands }) =>
+      createRateLimiter({ buckets: createRateBuckets(commands), clock: systemClock, log: silentLog }),
+    );
+    for (const limiter of limiters) limiter.start();
+    const actor = actorFor("team_busy", { ratePerS: 2_000, rateBurst: 300 });
+    const beganAtMs = performance.now();
+    let passed = 0;
+    while (performance.now() - beganAtMs < 400) {
+      const takes = limiters.flatMap((limiter) =>
+        Array.from({ length: 25 }, async () => limiter.take(actor)),
+      );
+      const outcomes = await Promise.allSettled(takes);
+      passed += outcomes.filter((outcome) => outcome.status === "fulfilled").length;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const elapsedS = (performance.now() - beganAtMs) / 1000;
+    for (const limiter of limiters) await limiter.drain();
+    assert.ok(passed <= 300 + 2_000 * elapsedS + 1, `${passed} in ${elapsedS} s`);
+    assert.ok(passed >= 300, `${passed}`);
   });
 
   it("keeps live and test credentials, and teams, apart", async (t) => {
