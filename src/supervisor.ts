@@ -58,6 +58,8 @@ export function createSupervisor(deps: SupervisorDeps): Supervisor {
   const { log, clock } = deps;
   const children = new Map<ChildRole, ChildProcess>();
   const quickFailures = new Map<ChildRole, number>();
+  /** Roles that were ready once: what ends before that fails the start instead of being restarted. */
+  const served = new Set<ChildRole>();
   let stopping: Promise<void> | null = null;
   let keepAlive: NodeJS.Timeout | undefined;
   let giveUp: (error: Error) => void;
@@ -82,6 +84,7 @@ export function createSupervisor(deps: SupervisorDeps): Supervisor {
       child.on("message", (message) => {
         if (!isReady(message)) return;
         late.cancel();
+        served.add(role);
         resolve(message);
       });
       const ended = (how: string) => {
@@ -97,9 +100,8 @@ export function createSupervisor(deps: SupervisorDeps): Supervisor {
     });
   }
 
-  let started = false;
   function onEnd(role: ChildRole, how: string, afterMs: number): void {
-    if (stopping !== null || !started) return;
+    if (stopping !== null || !served.has(role)) return;
     const failures = afterMs < limits.quickFailureMs ? (quickFailures.get(role) ?? 0) + 1 : 1;
     quickFailures.set(role, failures);
     if (failures > limits.quickFailures) {
@@ -131,12 +133,10 @@ export function createSupervisor(deps: SupervisorDeps): Supervisor {
   }
 
   return {
-    async start() {
+    start() {
       // While a role waits for its restart nothing else may keep this process alive.
       keepAlive = setInterval(() => undefined, 60_000);
-      const ready = await Promise.all(ROLES.map(launch));
-      started = true;
-      return ready;
+      return Promise.all(ROLES.map(launch));
     },
     stop() {
       stopping ??= stopAll();

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { availableParallelism } from "node:os";
 import { finished } from "node:stream/promises";
 import { run } from "node:test";
@@ -5,7 +6,7 @@ import { spec } from "node:test/reporters";
 import { failures } from "./report.ts";
 
 /** No file may hang the run. Far above what any takes, on the slowest machine. */
-const FILE_TIMEOUT_MS = 300_000;
+const FILE_TIMEOUT_MS = 120_000;
 
 export interface Totals {
   passed: number;
@@ -21,6 +22,8 @@ export interface Totals {
 export async function runTestFiles(files: string[], stop: AbortSignal): Promise<Totals> {
   const totals = { passed: 0, failed: 0 };
   if (files.length === 0) return totals;
+  // Every file listens for the stop.
+  setMaxListeners(0, stop);
   const concurrency = Math.max(2, availableParallelism());
   const events = run({ files, concurrency, timeout: FILE_TIMEOUT_MS, signal: stop });
   events.on("test:pass", ({ details, skip, todo }) => {

@@ -7,5 +7,4 @@ if (behaviour !== "ignore-sigterm") process.on("SIGTERM", () => process.exit(0))
 else process.on("SIGTERM", () => undefined);
 const metricsPort = Number(process.env.METRICS_PORT ?? 9090);
 process.send({ type: "ready", role, port: process.pid, metricsPort });
-if (behaviour === "crash" && role === "api") process.exit(4);
 setInterval(() => undefined, 1_000);

@@ -59,17 +59,19 @@ test("a role that was killed is started again, after a wait", async () => {
 });
 
 test("one that fails quickly again and again is given up, after longer and longer waits", async () => {
-  const { supervisor, clock, nextRestart } = supervise("crash");
+  const { supervisor, clock, nextRestart } = supervise("serve");
   const delays: number[] = [];
+  const ready = await supervisor.start();
+  process.env.RCPT_TEST_ROLE_BEHAVIOUR = "refuse-to-start";
   let announced = nextRestart();
-  await supervisor.start();
+  process.kill(pidOf(ready, "relay"), "SIGKILL");
   for (let i = 0; i < limits.quickFailures; i++) {
     delays.push((await announced).delayMs);
     announced = nextRestart();
     clock.advance(delays[i] ?? 0);
   }
   const error = await supervisor.gaveUp;
-  assert.match(error.message, /role api failed 6 times in a row, the last time with exit code 4/);
+  assert.match(error.message, /role relay failed 6 times in a row, the last time with exit code 3/);
   assert.deepEqual(delays, [200, 400, 800, 1_600, 3_200]);
 });
 
