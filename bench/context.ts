@@ -1,0 +1,50 @@
+import type { Guard } from "../scripts/embedded/guard.ts";
+import { InvalidRun } from "./figures.ts";
+
+/** What every section has at hand. */
+export interface BenchContext {
+  guard: Guard;
+  databaseUrl: string;
+  redisUrl: string;
+}
+
+/** Settings of the engine and of the API: the sinks are the internet, all else is the default. */
+export function settingsFor(
+  context: BenchContext,
+  mail: { dnsServer: string; smtpPort: number },
+): Record<string, string> {
+  return {
+    HOST: "127.0.0.1",
+    PORT: "0",
+    METRICS_PORT: "0",
+    DATABASE_URL: context.databaseUrl,
+    REDIS_URL: context.redisUrl,
+    DNS_SERVERS: mail.dnsServer,
+    SMTP_PORT: String(mail.smtpPort),
+    SMTP_HELO_NAME: "bench.rcpt.test",
+    PROBE_PRIVATE_ADDRESSES: "true",
+  };
+}
+
+/** Ends what was started, last first, whatever comes of `work`. */
+export async function withChildren<T>(
+  work: (keep: <C extends { end(): Promise<void> }>(child: C) => C) => Promise<T>,
+): Promise<T> {
+  const started: { end(): Promise<void> }[] = [];
+  try {
+    return await work((child) => {
+      started.push(child);
+      return child;
+    });
+  } finally {
+    for (const child of started.reverse()) await child.end();
+  }
+}
+
+/** @param wrong how often each unexpected verdict came @throws InvalidRun when there is any */
+export function requireRight(subject: string, wrong: Record<string, number> | number): void {
+  const counts = typeof wrong === "number" ? { "wrong answers": wrong } : wrong;
+  const found = Object.entries(counts).filter(([, count]) => count > 0);
+  if (found.length === 0) return;
+  throw new InvalidRun(`${subject}: ${found.map(([what, count]) => `${count} × ${what}`).join(", ")}`);
+}

@@ -1,0 +1,72 @@
+import { connect, type Socket } from "node:net";
+
+export interface HttpAnswer {
+  /** Status line and header fields, without the empty line. */
+  head: string;
+  body: string;
+}
+
+const END_OF_HEAD = "\r\n\r\n";
+const LENGTH = /\r\ncontent-length: (\d+)/i;
+
+/**
+ * One keep-alive connection that asks, waits and asks again; never two at once. Reads bodies by their
+ * `Content-Length` and nothing else: for servers of our own.
+ */
+export class HttpConnection {
+  readonly #socket: Socket;
+  readonly #onAnswer: (answer: HttpAnswer) => void;
+  #pending = "";
+
+  /** @param onEnd told once, of an error or of a server that hung up. */
+  constructor(port: number, onAnswer: (answer: HttpAnswer) => void, onEnd: (error: Error) => void) {
+    this.#onAnswer = onAnswer;
+    this.#socket = connect({ host: "127.0.0.1", port, noDelay: true });
+    this.#socket.setEncoding("latin1");
+    this.#socket.on("data", (chunk: string) => this.#read(chunk));
+    this.#socket.on("error", onEnd);
+    this.#socket.on("end", () => onEnd(new Error("the server hung up")));
+  }
+
+  send(request: string): void {
+    this.#socket.write(request, "latin1");
+  }
+
+  close(): void {
+    this.#socket.removeAllListeners("end");
+    this.#socket.destroy();
+  }
+
+  #read(chunk: string): void {
+    const text = this.#pending + chunk;
+    const headEnd = text.indexOf(END_OF_HEAD);
+    const bodyAt = headEnd + END_OF_HEAD.length;
+    const head = headEnd === -1 ? "" : text.slice(0, headEnd);
+    const length = Number(LENGTH.exec(head)?.[1] ?? Number.NaN);
+    if (headEnd === -1 || text.length < bodyAt + length) {
+      this.#pending = text;
+      return;
+    }
+    this.#pending = text.slice(bodyAt + length);
+    this.#onAnswer({ head, body: text.slice(bodyAt, bodyAt + length) });
+  }
+}
+
+/** One request on a connection of its own. Rejects when there is no answer. */
+export function askOnce(port: number, request: string): Promise<HttpAnswer> {
+  return new Promise((resolve, reject) => {
+    const connection = new HttpConnection(
+      port,
+      (answer) => {
+        connection.close();
+        resolve(answer);
+      },
+      reject,
+    );
+    connection.send(request);
+  });
+}
+
+export function getRequest(path: string, key: string): string {
+  return `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+}

@@ -1,0 +1,160 @@
+import { createLog } from "../src/core/log.ts";
+import { bootstrap } from "../src/services/bootstrap.ts";
+import { migrate } from "../src/store/migrate.ts";
+import { createPostgres } from "../src/store/postgres.ts";
+import { type Child, startChild } from "./child.ts";
+import { type BenchContext, requireRight, settingsFor, withChildren } from "./context.ts";
+import { InvalidRun, interleave, type Subject, type Summary, sampleOf } from "./figures.ts";
+import { askOnce, getRequest, type HttpAnswer } from "./http-connection.ts";
+import { planRun } from "./plan.ts";
+import type { ApiProcess } from "./processes/api.ts";
+import type { LoadGenerator } from "./processes/load.ts";
+import type { MailServers } from "./processes/mail-servers.ts";
+import type { RawServer } from "./processes/raw-server.ts";
+import { ratio, type Section } from "./table.ts";
+import { countTouched, type Touched } from "./touched.ts";
+
+const ROUNDS = 5;
+const TEAMS = 64;
+/** None of them missing: the first tenth is asked of every domain. */
+const ADDRESSES = 1_000;
+/** Every team asks about every address before a pair comes again: the least common multiple of the two. */
+const REQUESTS = 8_000;
+const CONNECTIONS = 64;
+const RUN_MS = 1_500;
+const MARKS = ['"verdict":"valid"', '"cached":true'];
+
+/** Written by uWebSockets.js into every answer, ours and the raw server's. */
+const WRITTEN_BY_UWS: ReadonlySet<string> = new Set(["date", "content-length", "uwebsockets"]);
+
+/** Keys of TEAMS enterprise teams, in a database of the newest schema. */
+async function makeTeams(context: BenchContext): Promise<string[]> {
+  const sql = createPostgres({ url: context.databaseUrl, maxConnections: 2, applicationName: "rcpt-bench" });
+  try {
+    await migrate(sql, createLog("silent"));
+    const keys: string[] = [];
+    for (let team = 0; team < TEAMS; team++) {
+      const input = { email: `owner${team}@example.com`, team: `team ${team}`, tier: "enterprise" } as const;
+      keys.push((await bootstrap(sql, input)).liveKey);
+    }
+    return keys;
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
+
+/** Header fields of an answer that its server, and not uWebSockets.js, wrote. */
+export function ownFields({ head }: HttpAnswer): [string, string][] {
+  return head
+    .split("\r\n")
+    .slice(1)
+    .map((line): [string, string] => {
+      const colon = line.indexOf(":");
+      return [line.slice(0, colon), line.slice(colon + 1).trim()];
+    })
+    .filter(([name]) => !WRITTEN_BY_UWS.has(name.toLowerCase()));
+}
+
+interface Processes {
+  api: Child<ApiProcess>;
+  apiPort: number;
+  raw: Child<RawServer>;
+  rawPort: number;
+  load: Child<LoadGenerator>;
+}
+
+/** The whole of it: sinks to learn the addresses from, the API with its cache full, the raw server with its bytes. */
+async function startAll(context: BenchContext, keep: <C extends { end(): Promise<void> }>(child: C) => C) {
+  const keys = await makeTeams(context);
+  const mail = keep(await startChild<MailServers>("mail-servers", context.guard));
+  const world = await mail.call("start", { latencyMs: 0, runs: 1 });
+  const api = keep(await startChild<ApiProcess>("api", context.guard));
+  const { port: apiPort } = await api.call("start", settingsFor(context, world));
+  const paths = planRun(0, ADDRESSES).map(({ address }) => `/v1/verify?email=${encodeURIComponent(address)}`);
+  const [key = ""] = keys;
+  for (const path of paths) await askOnce(apiPort, getRequest(path, key));
+  const sample = await askOnce(apiPort, getRequest(paths[0] ?? "", key));
+  const raw = keep(await startChild<RawServer>("raw-server", context.guard));
+  const { port: rawPort } = await raw.call("start", { fields: ownFields(sample), body: sample.body });
+  const copy = await askOnce(rawPort, getRequest(paths[0] ?? "", key));
+  const bytes = sample.head.length + 4 + sample.body.length;
+  if (copy.head.length + 4 + copy.body.length !== bytes)
+    throw new InvalidRun(`the raw server does not send the same bytes:\n${sample.head}\n---\n${copy.head}`);
+  const load = keep(await startChild<LoadGenerator>("load", context.guard));
+  await load.call("prepare", { paths, keys, count: REQUESTS });
+  return { processes: { api, apiPort, raw, rawPort, load }, bytes };
+}
+
+interface Totals {
+  answered: number;
+}
+
+function subject(
+  { load }: Processes,
+  name: string,
+  server: { usage(): Promise<NodeJS.CpuUsage>; port: number },
+  totals: Totals,
+): Subject {
+  return {
+    async run() {
+      const before = await server.usage();
+      const done = await load.call("load", {
+        port: server.port,
+        connections: CONNECTIONS,
+        forMs: RUN_MS,
+        marks: MARKS,
+      });
+      const after = await server.usage();
+      requireRight(name, done.wrong);
+      totals.answered += done.answered;
+      return sampleOf(done.answered, done.wallMs, after.user + after.system - before.user - before.system);
+    },
+  };
+}
+
+/** Cached `GET /v1/verify`, everything on, against uWebSockets.js that sends the same bytes. */
+export async function benchCachedVerify(context: BenchContext): Promise<Section> {
+  return withChildren(async (keep) => {
+    const { processes, bytes } = await startAll(context, keep);
+    const { api, apiPort, raw, rawPort } = processes;
+    const totals = { answered: 0 };
+    const subjects = [
+      subject(processes, "rcpt", { usage: () => api.call("usage"), port: apiPort }, totals),
+      subject(processes, "raw", { usage: () => raw.call("usage"), port: rawPort }, { answered: 0 }),
+    ];
+    let summaries: Summary[] = [];
+    const touched = await countTouched(context, async () => {
+      summaries = await interleave(subjects, ROUNDS);
+    });
+    const [whole, ceiling] = summaries;
+    if (!whole || !ceiling) throw new InvalidRun("a subject is missing");
+    return {
+      title: "Cached GET /v1/verify",
+      configuration: [
+        `${TEAMS} enterprise teams, ${ADDRESSES} addresses in memory, ${bytes} bytes an answer; ${CONNECTIONS} keep-alive connections, closed loop, no pipelining`,
+        `server, raw server and load generator (Node.js) in processes of their own; medians of ${ROUNDS} runs of ${RUN_MS / 1000} s by turns`,
+      ],
+      unit: "requests",
+      lines: [
+        {
+          name: "rcpt",
+          figures: whole,
+          ratios: [
+            `${ratio(ceiling.cpuUs, whole.cpuUs, "raw")} in CPU`,
+            ratio(whole.perS, ceiling.perS, "raw"),
+          ],
+        },
+        { name: "raw uWebSockets.js", figures: ceiling, ratios: ["ceiling: the same bytes"] },
+      ],
+      notes: touchedNotes(touched, totals.answered),
+    };
+  });
+}
+
+function touchedNotes({ redis, postgres }: Touched, answered: number): string[] {
+  const per = (count: number) => `${count} (${((count / answered) * 100).toFixed(3)} % of requests)`;
+  return [
+    `${answered} requests: ${per(redis)} Redis commands, ${per(postgres)} Postgres transactions, timers included`,
+    "a server that is not busy all the while pays more CPU a request, since it gathers less work a turn",
+  ];
+}

@@ -1,0 +1,43 @@
+/** Which addresses a run asks about, where their mail goes, and what must come out. Pure: every process computes it alike. */
+
+/** Sites, hence MX hosts; each may be held at 10 connections, the default of `src/check/shaping.json`. */
+export const SITES = 20;
+export const CONNECTIONS_PER_SITE = 10;
+export const CONNECTIONS = SITES * CONNECTIONS_PER_SITE;
+/** Domains of a run, spread over the sites. Each run has its own, so that no run lives on another's facts. */
+export const DOMAINS = 200;
+/** Of so many addresses one is of nobody. */
+const MISSING_EVERY = 10;
+
+export interface PlannedAddress {
+  address: string;
+  site: number;
+  exists: boolean;
+}
+
+export function siteOfDomain(domain: number): number {
+  return domain % SITES;
+}
+
+export function domainName(run: number, domain: number): string {
+  return `d${domain}.r${run}.test`;
+}
+
+/** Every site is run by somebody else: a registrable name of its own. */
+export function mxName(site: number): string {
+  return `mx.site${site}.test`;
+}
+
+export function mxAddress(site: number): string {
+  return `127.0.3.${site + 1}`;
+}
+
+/** The addresses of run `run`: consecutive ones go to different domains, and hence to different sites. */
+export function planRun(run: number, count: number): PlannedAddress[] {
+  return Array.from({ length: count }, (_, i) => {
+    const domain = i % DOMAINS;
+    const exists = Math.floor(i / DOMAINS) % MISSING_EVERY !== MISSING_EVERY - 1;
+    const local = `${exists ? "user" : "nobody"}${i}`;
+    return { address: `${local}@${domainName(run, domain)}`, site: siteOfDomain(domain), exists };
+  });
+}

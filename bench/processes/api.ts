@@ -1,0 +1,24 @@
+import { composeRole, type ServingRole } from "../../src/compose/role.ts";
+import { loadConfig } from "../../src/core/config.ts";
+import { createLog } from "../../src/core/log.ts";
+import { answerParent } from "../child.ts";
+
+let role: ServingRole | null = null;
+
+const verbs = {
+  /** The role `api` as in production, its log at the usual level. */
+  async start(settings: Record<string, string>) {
+    const config = loadConfig(settings);
+    role = composeRole({ ...config, role: "api" }, createLog(config.logLevel, { role: "api" }));
+    await role.lifecycle.start();
+    return { port: role.ports().port ?? 0 };
+  },
+
+  usage: () => process.cpuUsage(),
+};
+
+export type ApiProcess = typeof verbs;
+
+answerParent(verbs, async () => {
+  await role?.lifecycle.stop();
+});

@@ -1,0 +1,93 @@
+import { answerParent } from "../child.ts";
+import { measure } from "../cpu.ts";
+import {
+  CONNECTIONS,
+  CONNECTIONS_PER_SITE,
+  mxAddress,
+  type PlannedAddress,
+  planRun,
+  SITES,
+} from "../plan.ts";
+import { Dialogue } from "../smtp-dialogue.ts";
+
+const EHLO = "EHLO bench.test\r\n";
+const MAIL = "MAIL FROM:<>\r\n";
+const RSET = "RSET\r\n";
+const rcpt = (address: string) => `RCPT TO:<${address}>\r\n`;
+
+/** True when the reply to RCPT is what the plan says. */
+const isRight = (plan: PlannedAddress, code: string | undefined) => code === (plan.exists ? "250" : "550");
+
+/** One address in lock step: three round trips. */
+async function askAlone(dialogue: Dialogue, plan: PlannedAddress): Promise<number> {
+  await dialogue.ask(MAIL, 1);
+  const [code] = await dialogue.ask(rcpt(plan.address), 1);
+  await dialogue.ask(RSET, 1);
+  return isRight(plan, code) ? 0 : 1;
+}
+
+/** Several addresses in one write and one round trip, a transaction each. */
+async function askTogether(dialogue: Dialogue, plans: readonly PlannedAddress[]): Promise<number> {
+  let text = "";
+  for (const { address } of plans) text += MAIL + rcpt(address) + RSET;
+  const codes = await dialogue.ask(text, plans.length * 3);
+  return plans.filter((plan, at) => !isRight(plan, codes[at * 3 + 1])).length;
+}
+
+/** A connection that takes from its site's list until nothing is left. @returns wrong answers */
+async function drainSite(site: number, port: number, left: PlannedAddress[], depth: number): Promise<number> {
+  const dialogue = await Dialogue.open(mxAddress(site), port);
+  await dialogue.ask(EHLO, 1);
+  let wrong = 0;
+  while (left.length > 0) {
+    const plans = left.splice(-depth);
+    const [only] = plans;
+    wrong += depth === 1 && only ? await askAlone(dialogue, only) : await askTogether(dialogue, plans);
+  }
+  await dialogue.quit();
+  return wrong;
+}
+
+const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
+
+const verbs = {
+  /** As few connections as the engine may open, each asking `depth` addresses at a time, and nothing else. */
+  async pooled({ run, count, depth, port }: { run: number; count: number; depth: number; port: number }) {
+    const bySite = Array.from({ length: SITES }, (): PlannedAddress[] => []);
+    for (const plan of planRun(run, count)) bySite[plan.site]?.push(plan);
+    let wrong = 0;
+    const sample = await measure(count, async () => {
+      const sessions = bySite.flatMap((left, site) =>
+        Array.from({ length: CONNECTIONS_PER_SITE }, () => drainSite(site, port, left, depth)),
+      );
+      wrong = sum(await Promise.all(sessions));
+    });
+    return { sample, wrong };
+  },
+
+  /** A connection for each address, as many at once: greeting, EHLO, MAIL, RCPT, QUIT. */
+  async perAddress({ run, count, port }: { run: number; count: number; port: number }) {
+    const left = planRun(run, count);
+    async function worker(): Promise<number> {
+      let wrong = 0;
+      for (let plan = left.pop(); plan; plan = left.pop()) {
+        const dialogue = await Dialogue.open(mxAddress(plan.site), port);
+        await dialogue.ask(EHLO, 1);
+        await dialogue.ask(MAIL, 1);
+        const [code] = await dialogue.ask(rcpt(plan.address), 1);
+        if (!isRight(plan, code)) wrong++;
+        await dialogue.quit();
+      }
+      return wrong;
+    }
+    let wrong = 0;
+    const sample = await measure(count, async () => {
+      wrong = sum(await Promise.all(Array.from({ length: CONNECTIONS }, worker)));
+    });
+    return { sample, wrong };
+  },
+};
+
+export type BareClient = typeof verbs;
+
+answerParent(verbs, async () => {});

@@ -1,0 +1,36 @@
+import uWS, { type TemplatedApp, type us_listen_socket } from "uWebSockets.js";
+import { answerParent } from "../child.ts";
+
+let app: TemplatedApp | null = null;
+
+const verbs = {
+  /**
+   * A server that does nothing but send `body` with `fields`, whatever it is asked.
+   * @param fields of the header, `[name, value]`, those aside that uWebSockets.js writes itself
+   */
+  start({ fields, body }: { fields: [string, string][]; body: string }) {
+    const native = uWS.App();
+    // All fields as the value of the first, as src/http/respond.ts does it: one call is cheaper than several.
+    const [[name, value] = ["X-Request-Id", "-"], ...rest] = fields;
+    const block = value + rest.map(([key, text]) => `\r\n${key}: ${text}`).join("");
+    native.any("/*", (response) => {
+      response.writeHeader(name, block);
+      response.end(body);
+    });
+    app = native;
+    return new Promise<{ port: number }>((resolve, reject) => {
+      native.listen("127.0.0.1", 0, (socket: us_listen_socket | false) => {
+        if (socket) resolve({ port: uWS.us_socket_local_port(socket) });
+        else reject(new Error("cannot listen"));
+      });
+    });
+  },
+
+  usage: () => process.cpuUsage(),
+};
+
+export type RawServer = typeof verbs;
+
+answerParent(verbs, async () => {
+  app?.close();
+});

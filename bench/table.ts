@@ -1,0 +1,69 @@
+import type { Summary } from "./figures.ts";
+
+/** One measured subject of a section. */
+export interface Line {
+  name: string;
+  figures: Summary;
+  /** Ratios to the other lines of its section, ready to print. */
+  ratios: string[];
+}
+
+export interface Section {
+  title: string;
+  /** What was run, one line each: counts, connections, delays, rounds. */
+  configuration: string[];
+  /** What is counted, e.g. `addresses`. */
+  unit: string;
+  lines: Line[];
+  /** Observations under the table. */
+  notes: string[];
+}
+
+/** A ratio, e.g. `0.83 × raw in CPU`; `value` and `reference` are of one unit. */
+export function ratio(value: number, reference: number, of: string): string {
+  return `${(value / reference).toFixed(2)} × ${of}`;
+}
+
+function cells(line: Line): string[] {
+  const { perS, cpuUs, busy, spread } = line.figures;
+  return [
+    line.name,
+    Math.round(perS).toLocaleString("en"),
+    `±${Math.round(spread * 50)} %`,
+    cpuUs.toFixed(1),
+    `${Math.round(busy * 100)} %`,
+    line.ratios.join("; "),
+  ];
+}
+
+/** Columns padded to their widest cell: the first and the last to the left, figures to the right. */
+export function alignColumns(rows: readonly string[][]): string[] {
+  const columns = Math.max(0, ...rows.map((row) => row.length));
+  const widths = Array.from({ length: columns }, (_, at) =>
+    Math.max(...rows.map((row) => row[at]?.length ?? 0)),
+  );
+  return rows.map((row) =>
+    row
+      .map((cell, at) =>
+        at === 0 || at === columns - 1 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0),
+      )
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+export function renderSection({ title, configuration, unit, lines, notes }: Section): string {
+  const head = ["", `${unit}/s`, "spread", "CPU µs each", "busy", "ratio"];
+  const table = alignColumns([head, ...lines.map(cells)]);
+  const rule = "-".repeat(Math.max(...table.map((row) => row.length)));
+  return [
+    title,
+    ...configuration.map((text) => `  ${text}`),
+    "",
+    ...table.slice(0, 1),
+    rule,
+    ...table.slice(1),
+    ...notes.map((text) => `  ${text}`),
+    "",
+  ].join("\n");
+}
