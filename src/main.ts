@@ -1,6 +1,7 @@
 import { composeRole } from "./compose/role.ts";
 import { systemClock } from "./core/clock.ts";
 import { type Config, ConfigError, loadConfig } from "./core/config.ts";
+import { LIMITS } from "./core/limits.ts";
 import { createLog, type Logger } from "./core/log.ts";
 import { BOOTSTRAP_USAGE, runBootstrap } from "./operator/bootstrap.ts";
 import { bootstrap } from "./services/bootstrap.ts";
@@ -20,6 +21,7 @@ async function withDatabase<T>(config: Config, work: (sql: Database) => Promise<
     url: config.database.url,
     maxConnections: 2,
     applicationName: "rcpt-operator",
+    statementTimeoutMs: LIMITS.postgres.migrationTimeoutMs,
   });
   try {
     return await work(sql);
@@ -55,6 +57,12 @@ function tellReady(message: Record<string, unknown>): void {
 
 async function serveRole(config: Config & { role: "api" | "relay" }, log: Logger): Promise<void> {
   const role = composeRole(config, log);
+  if (config.role === "api" && !config.smtp.heloNameGiven) {
+    log.warn(
+      { helo: config.smtp.heloName },
+      "SMTP_HELO_NAME is not set: mail servers may turn a made-up name away",
+    );
+  }
   onStop((why) => {
     log.info({ why }, "stopping");
     void role.lifecycle.stop().then(() => process.exit(0));

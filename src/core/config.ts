@@ -168,7 +168,8 @@ export interface Config {
     credentials: { accessKeyId: string; secretAccessKey: string } | null;
   } | null;
   dns: { servers: string[] };
-  smtp: SmtpConfig;
+  /** `heloNameGiven` false: the name was made up from the host's. */
+  smtp: SmtpConfig & { heloNameGiven: boolean };
   verify: {
     deadlineMs: number;
     threads: number;
@@ -284,6 +285,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
     smtp: {
       port: s.SMTP_PORT,
       heloName,
+      heloNameGiven: s.SMTP_HELO_NAME !== undefined,
       mailFrom: s.SMTP_MAIL_FROM ?? "",
       sourceAddresses: s.SMTP_SOURCE_ADDRESSES ?? [],
       egressId: s.EGRESS_ID ?? hostname().slice(0, 64),
