@@ -11,6 +11,12 @@ describe("whom to dial", () => {
       "::1",
       "fd00::1",
       "::ffff:127.0.0.1",
+      // IPv4-compatible, long deprecated: `::10.0.0.1` as the DNS hands it out.
+      "::a00:1",
+      "::7f00:1",
+      "64:ff9b::a00:1",
+      "2002:a00:1::",
+      "100:0:0:1::1",
     ]) {
       assert.equal(mayDial(address, false), false, address);
       assert.equal(mayDial(address, true), true, address);
