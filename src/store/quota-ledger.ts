@@ -36,15 +36,21 @@ export interface QuotaLedger {
   usage(teamId: string): Promise<{ day: string; used: number; msToMidnight: number }>;
 }
 
-/** SQL of `quota_days` and `quota_leases`; see the migration for what holds at all times. */
+/**
+ * SQL of `quota_days` and `quota_leases`; see the migration for what holds at all times.
+ *
+ * A team may be deleted under load. That locks the team, its days, its leases, in this order, so a new lease takes its
+ * share of the team's lock before the function takes the day's, and a flush passes over leases somebody else has
+ * locked: they are being settled or deleted, and are lost either way.
+ */
 export function createQuotaLedger(sql: Database): QuotaLedger {
   const { leaseTtlMs, leaseShare, trancheMax, leasesReapedPerRound } = LIMITS.quota;
   return {
     async lease(id, teamId, limit, want) {
       const [row] = await sql<[{ granted: number; tranche: number; ms_to_midnight: number; used: number }]>`
         select granted, tranche, ms_to_midnight, used
-        from quota_lease(${id}, ${teamId}, ${limit}, ${want}, ${leaseShare}, ${trancheMax},
-          ${`${leaseTtlMs} milliseconds`}::interval)`;
+        from quota_lease(${id}, (select t.id from teams t where t.id = ${teamId} for key share), ${limit}, ${want},
+          ${leaseShare}, ${trancheMax}, ${`${leaseTtlMs} milliseconds`}::interval)`;
       return {
         granted: row.granted,
         tranche: row.tranche,
@@ -54,16 +60,18 @@ export function createQuotaLedger(sql: Database): QuotaLedger {
     },
 
     async flush(reports) {
+      const ids = reports.map((report) => report.id);
       const rows = await sql<{ id: string }[]>`
+        with mine as (select id from quota_leases where id = any(${ids}::uuid[]) for update skip locked)
         update quota_leases l
         set spent = r.taken, revision = r.revision,
             expires_at = clock_timestamp() + ${`${leaseTtlMs} milliseconds`}::interval
-        from unnest(
-          ${reports.map((report) => report.id)}::uuid[],
+        from mine join unnest(
+          ${ids}::uuid[],
           ${reports.map((report) => report.taken)}::integer[],
           ${reports.map((report) => report.revision)}::integer[]
-        ) as r (id, taken, revision)
-        where l.id = r.id and l.revision < r.revision and l.expires_at > clock_timestamp()
+        ) as r (id, taken, revision) using (id)
+        where l.id = mine.id and l.revision < r.revision and l.expires_at > clock_timestamp()
         returning l.id`;
       return new Set(rows.map((row) => row.id));
     },

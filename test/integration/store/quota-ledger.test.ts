@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, describe, it } from "node:test";
+import type { Database } from "../../../src/store/postgres.ts";
+import { createQuotaLedger } from "../../../src/store/quota-ledger.ts";
+import { createClosing, newTeam, openDatabase } from "../../support/store.ts";
+import { until } from "../../support/until.ts";
+
+let sql: Database;
+const closing = createClosing();
+before(async () => {
+  ({ sql } = await openDatabase(closing));
+});
+after(closing.close);
+
+/** Resolves once a statement of this database waits for a lock. */
+function somebodyWaits(): Promise<true> {
+  return until("a statement waits for a lock", async () => {
+    const waiting = await sql`
+      select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    return waiting.length > 0;
+  });
+}
+
+describe("the ledger while a team is being deleted", () => {
+  it("lets the deletion go first and then grants nothing", async () => {
+    const { teamId } = await newTeam(sql, "enterprise");
+    const ledger = createQuotaLedger(sql);
+    await ledger.lease(randomUUID(), teamId, 1_000, 10);
+    let leasing: ReturnType<typeof ledger.lease> | undefined;
+    await sql.begin(async (tx) => {
+      await tx`select from teams where id = ${teamId} for update`;
+      leasing = ledger.lease(randomUUID(), teamId, 1_000, 10);
+      await somebodyWaits();
+      await tx`delete from teams where id = ${teamId}`;
+    });
+    assert.equal((await leasing)?.granted, 0);
+    const left = await sql`select from quota_leases where team_id = ${teamId}`;
+    assert.equal(left.length, 0);
+  });
+
+  it("flushes what is not locked, without waiting for the rest", async () => {
+    const { teamId } = await newTeam(sql, "enterprise");
+    const ledger = createQuotaLedger(sql);
+    const [free, locked] = [randomUUID(), randomUUID()];
+    for (const id of [free, locked]) await ledger.lease(id, teamId, 1_000, 10);
+    const reports = [free, locked].map((id) => ({ id, taken: 2, inFlight: 0, revision: 1 }));
+    const kept = await sql.begin(async (tx) => {
+      await tx`select from quota_leases where id = ${locked} for update`;
+      return { ids: await ledger.flush(reports) };
+    });
+    assert.deepEqual([...kept.ids], [free]);
+    assert.equal((await ledger.usage(teamId)).used, 2);
+  });
+});
