@@ -2,7 +2,10 @@ import type { Logger } from "../core/log.ts";
 import type { AuthChange } from "./auth-changes.ts";
 import type { RedisClients } from "./redis.ts";
 
-/** Redis pub/sub channel of changes to credentials; a message is one `AuthChange` as JSON. */
+/**
+ * Redis pub/sub channel of changes to credentials; a message is one `AuthChange` as JSON. Channels are common to all
+ * logical databases of a Redis, so the number of ours is in the name: deployments that share a server stay strangers.
+ */
 const CHANNEL = "rcpt:auth-changes";
 
 export interface AuthBus {
@@ -31,6 +34,7 @@ function parse(message: string): AuthChange | null {
 
 export function createAuthBus(redis: RedisClients, log: Logger): AuthBus {
   const { commands, subscriber } = redis;
+  const channel = `${CHANNEL}:${commands.options.db ?? 0}`;
   let sessions = 0;
   let session: number | null = null;
   let connection = 0;
@@ -38,7 +42,7 @@ export function createAuthBus(redis: RedisClients, log: Logger): AuthBus {
   async function subscribe(): Promise<void> {
     const on = connection;
     try {
-      await subscriber.subscribe(CHANNEL);
+      await subscriber.subscribe(channel);
       if (on === connection) session = ++sessions;
     } catch (error) {
       log.debug({ err: error }, "cannot follow the bus");
@@ -49,7 +53,7 @@ export function createAuthBus(redis: RedisClients, log: Logger): AuthBus {
 
   return {
     async announce(change) {
-      await commands.publish(CHANNEL, JSON.stringify(change));
+      await commands.publish(channel, JSON.stringify(change));
     },
     listen(listener) {
       subscriber.on("close", () => {
@@ -57,8 +61,8 @@ export function createAuthBus(redis: RedisClients, log: Logger): AuthBus {
         session = null;
       });
       subscriber.on("ready", () => void subscribe());
-      subscriber.on("message", (channel: string, message: string) => {
-        if (channel !== CHANNEL) return;
+      subscriber.on("message", (name: string, message: string) => {
+        if (name !== channel) return;
         const change = parse(message);
         if (change) listener(change);
         else log.warn({ channel }, "a message on the bus is no change");

@@ -17,8 +17,10 @@ import { createTcpGate, type TcpGate, throughGate } from "../../support/tcp-gate
 
 let sql: Database;
 let databaseUrl: string;
+let redisUrl: string;
 const closing = createClosing();
 before(async () => {
+  redisUrl = await testRedisUrl();
   ({ sql, url: databaseUrl } = await openDatabase(closing));
 });
 after(closing.close);
@@ -34,7 +36,6 @@ interface Process {
 
 /** A process as far as credentials go, each dependency behind a gate. Polls only when its clock is moved. */
 async function startProcess(t: TestContext): Promise<Process> {
-  const redisUrl = await testRedisUrl();
   const redisGate = await createTcpGate(redisUrl);
   t.after(() => redisGate.close());
   const postgresGate = await createTcpGate(databaseUrl);

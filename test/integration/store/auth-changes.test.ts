@@ -12,8 +12,17 @@ before(async () => {
 });
 after(closing.close);
 
-function subjects(page: ChangePage): string[] {
-  return page.changes.map((change) => change.subject);
+/**
+ * Tells the subjects of a page that were on no page before. A change may well be told again: as long as an older
+ * transaction runs anywhere on the server, of another test for instance, the cursor stays behind it.
+ */
+function newcomers(): (page: ChangePage) => string[] {
+  const told = new Set<string>();
+  return (page) => {
+    const fresh = page.changes.map((change) => change.subject).filter((subject) => !told.has(subject));
+    for (const subject of fresh) told.add(subject);
+    return fresh;
+  };
 }
 
 /** A transaction that has written its change and is committed when the test says so. */
@@ -43,6 +52,7 @@ async function openChange(subject: string): Promise<{ commit(): Promise<void> }>
 describe("the feed of changes", () => {
   it("starts with nothing and then tells each change", async () => {
     const changes = createAuthChanges(sql);
+    const subjects = newcomers();
     const first = await changes.since(null);
     assert.deepEqual(first.changes, []);
     await sql.begin((tx) => recordChange(tx, { kind: "credential", subject: "ab12" }));
@@ -56,6 +66,8 @@ describe("the feed of changes", () => {
 
   it("misses no change that was numbered early and committed late", async () => {
     const changes = createAuthChanges(sql);
+    const subjects = newcomers();
+    await sql`delete from auth_changes`;
     const start = await changes.since(null);
     const early = await openChange("early");
     const late = await openChange("late");
@@ -90,7 +102,7 @@ describe("the feed of changes", () => {
     for (let last = false; !last; ) {
       last = !writing;
       const page = await changes.since(cursor);
-      for (const subject of subjects(page)) seen.add(subject);
+      for (const { subject } of page.changes) seen.add(subject);
       cursor = page.cursor;
     }
     await writers;
