@@ -31,18 +31,27 @@ interface Pending {
 const END_WITHIN_MS = 10_000;
 const READY = -1;
 
+/** Where children belong. */
+export interface ChildHost {
+  guard: Guard;
+  /** Where the compiled project is. */
+  compiledDir: string;
+  /** Folder for a CPU profile of each child; null: none is taken. */
+  profileDir: string | null;
+}
+
 /**
- * Starts `bench/processes/NAME.ts`. What it logs on standard output is thrown away, as in production it would be
- * someone else's; NODE_OPTIONS is passed on, so that a run can be profiled (`--cpu-prof`).
+ * Starts `bench/processes/NAME.ts`, compiled. What it logs on standard output is thrown away: in production that would be
+ * someone else's work.
  */
 export async function startChild<Verbs extends Record<keyof Verbs, Verb>>(
   name: string,
-  guard: Guard,
+  { guard, compiledDir, profileDir }: ChildHost,
 ): Promise<Child<Verbs>> {
-  const file = join(import.meta.dirname, "processes", `${name}.ts`);
-  const { PATH, NODE_OPTIONS } = process.env;
-  const child = spawn(process.execPath, ["--import", "tsx", file], {
-    env: { PATH, ...(NODE_OPTIONS === undefined ? {} : { NODE_OPTIONS }), ...guard.env },
+  const file = join(compiledDir, "bench/processes", `${name}.js`);
+  const profile = profileDir === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${join(profileDir, name)}`];
+  const child = spawn(process.execPath, [...profile, file], {
+    env: { PATH: process.env.PATH, ...guard.env },
     stdio: ["ignore", "ignore", "inherit", "ipc"],
     serialization: "advanced",
   });

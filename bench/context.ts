@@ -1,9 +1,8 @@
-import type { Guard } from "../scripts/embedded/guard.ts";
+import type { ChildHost } from "./child.ts";
 import { InvalidRun } from "./figures.ts";
 
 /** What every section has at hand. */
-export interface BenchContext {
-  guard: Guard;
+export interface BenchContext extends ChildHost {
   databaseUrl: string;
   redisUrl: string;
 }

@@ -31,11 +31,11 @@ interface Processes {
 export async function benchProbing(context: BenchContext, latencyMs: keyof typeof COUNTS): Promise<Section> {
   const counts = COUNTS[latencyMs];
   return withChildren(async (keep) => {
-    const mail = keep(await startChild<MailServers>("mail-servers", context.guard));
+    const mail = keep(await startChild<MailServers>("mail-servers", context));
     const world = await mail.call("start", { latencyMs, runs: ROUNDS + 1 });
-    const engine = keep(await startChild<EngineProcess>("engine", context.guard));
+    const engine = keep(await startChild<EngineProcess>("engine", context));
     const { threads } = await engine.call("start", settingsFor(context, world));
-    const bare = keep(await startChild<BareClient>("bare-client", context.guard));
+    const bare = keep(await startChild<BareClient>("bare-client", context));
     const processes = { mail, engine, bare, port: world.smtpPort };
     const sessions: number[] = [];
     const subjects = [

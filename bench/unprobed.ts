@@ -14,9 +14,9 @@ const RUN = 0;
 /** The engine without SMTP: MX from the cache, lists, evidence, there and back through the threads. */
 export async function benchUnprobed(context: BenchContext): Promise<Section> {
   return withChildren(async (keep) => {
-    const mail = keep(await startChild<MailServers>("mail-servers", context.guard));
+    const mail = keep(await startChild<MailServers>("mail-servers", context));
     const world = await mail.call("start", { latencyMs: 0, runs: 1 });
-    const engine = keep(await startChild<EngineProcess>("engine", context.guard));
+    const engine = keep(await startChild<EngineProcess>("engine", context));
     const { threads } = await engine.call("start", settingsFor(context, world));
     const checks: Subject = {
       async run() {

@@ -1,8 +1,11 @@
-// npm run bench [-- probing|unprobed|http ...]: what the service costs, each figure beside a ceiling that was measured in
-// the same run. Exits non-zero when a run was invalid (errors, wrong verdicts), never because the machine is slow.
+// npm run bench [-- probing|unprobed|http ... [--profile DIR]]: what the service costs, each figure beside a ceiling that
+// was measured in the same run. Exits non-zero when a run was invalid (errors, wrong verdicts), never because the machine
+// is slow. With --profile each measured process leaves a CPU profile in DIR, at the price of true figures.
 import { chmodSync, mkdtempSync } from "node:fs";
 import { availableParallelism, cpus, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { compileProject } from "../bench/compile.ts";
 import type { BenchContext } from "../bench/context.ts";
 import { benchCachedVerify } from "../bench/http.ts";
 import { benchProbing } from "../bench/probing.ts";
@@ -32,7 +35,7 @@ function chosen(names: readonly string[]): Bench[] {
 }
 
 /** Postgres and Redis of this run alone, in a folder that goes with it. */
-async function startServices(guard: Guard): Promise<BenchContext> {
+async function startServices(guard: Guard): Promise<Pick<BenchContext, "databaseUrl" | "redisUrl">> {
   const dir = mkdtempSync(join(tmpdir(), "rcpt-bench-"));
   guard.removeAtEnd(dir);
   chmodSync(dir, 0o711);
@@ -45,15 +48,19 @@ async function startServices(guard: Guard): Promise<BenchContext> {
     say: (line) => console.error(line),
   });
   if (!postgres || !redis) throw new Error("the services did not start");
-  return { guard, databaseUrl: postgres.url, redisUrl: redis.url };
+  return { databaseUrl: postgres.url, redisUrl: redis.url };
 }
 
-async function bench(guard: Guard, names: readonly string[]): Promise<void> {
-  const benches = chosen(names);
+async function bench(guard: Guard, argv: string[]): Promise<void> {
+  const options = { profile: { type: "string" } } as const;
+  const { values, positionals } = parseArgs({ args: argv, options, allowPositionals: true });
+  const benches = chosen(positionals);
   const startedMs = performance.now();
   const model = cpus()[0]?.model.trim() ?? "unknown processor";
   console.log(`Node.js ${process.versions.node}, ${availableParallelism()} cores, ${model}\n`);
-  const context = await startServices(guard);
+  const profileDir = values.profile === undefined ? null : resolve(values.profile);
+  const [services, compiledDir] = await Promise.all([startServices(guard), compileProject(ROOT, guard)]);
+  const context = { guard, compiledDir, profileDir, ...services };
   for (const run of benches) console.log(renderSection(await run(context)));
   console.log(`Every run was valid. ${Math.round((performance.now() - startedMs) / 1000)} s`);
 }

@@ -1,3 +1,4 @@
+import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Piscina } from "piscina";
 import { parseAddress } from "../../src/check/address.ts";
@@ -110,7 +111,7 @@ const verbs = {
 
 function startConstant(): Piscina {
   constant ??= new Piscina({
-    filename: fileURLToPath(new URL("./constant-thread.ts", import.meta.url)),
+    filename: fileURLToPath(new URL(`./constant-thread${extname(import.meta.url)}`, import.meta.url)),
     minThreads: threads,
     maxThreads: threads,
     concurrentTasksPerWorker: LIMITS.check.tasksPerThread,

@@ -1,0 +1,22 @@
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import type { Guard } from "../scripts/embedded/guard.ts";
+
+/**
+ * Compiles the project as production runs it, into a folder that goes with this run. What runs TypeScript as it stands
+ * names every function anew each time it is made: on the way of a cached answer that alone is a tenth of the CPU time.
+ *
+ * @returns the folder; it lies in the project, so that packages are found from it
+ */
+export async function compileProject(root: string, guard: Guard): Promise<string> {
+  mkdirSync(join(root, ".rcpt"), { recursive: true });
+  const folder = mkdtempSync(join(root, ".rcpt/bench-"));
+  guard.removeAtEnd(folder);
+  const typescript = dirname(createRequire(import.meta.url).resolve("typescript/package.json"));
+  const project = ["-p", join(root, "tsconfig.json"), "--outDir", folder];
+  await promisify(execFile)(process.execPath, [join(typescript, "bin/tsc"), ...project, "--noCheck"]);
+  return folder;
+}
