@@ -98,6 +98,7 @@ async function probeTarget(
   const ruling = classify(outcome, { provider: target.provider, self: deps.self });
   report(deps, target, outcome, ruling);
   if (ruling.class !== "accepted") return smtpEvidence(outcome, ruling, "not_probed");
+  if (cancelled()) return null;
   return smtpEvidence(outcome, ruling, await catchAllOf(deps, target, outcome.host));
 }
 

@@ -138,7 +138,12 @@ function answer(
   finding: Finding,
 ): VerificationResult {
   const { decision, result } = drawFrom(deps, request, finding);
-  if (isFree(decision.reason) || request.context.cancelled()) reservation.giveBack();
+  if (request.context.cancelled()) {
+    // Nobody is told, so nothing is counted.
+    reservation.giveBack();
+    return result;
+  }
+  if (isFree(decision.reason)) reservation.giveBack();
   else reservation.commit();
   deps.metrics.verifications.inc({
     verdict: decision.verdict,

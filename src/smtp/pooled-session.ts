@@ -85,10 +85,11 @@ export class PooledSession implements SessionHandler {
     return true;
   }
 
-  /** Answers those whose time is up; what the server says of them later is not waited for. */
+  /** Ends those whose time is up or for whom nobody waits; what the server says of them later is not waited for. */
   expire(now: number): void {
     for (const job of this.#jobs) {
-      if (job.deadlineAt <= now) job.settle(failed(this.stage, "timeout", "deadline"), this.secure, now);
+      if (job.cancelled()) job.settle(failed(this.stage, "cancelled", "cancelled"), this.secure, now);
+      else if (job.deadlineAt <= now) job.settle(failed(this.stage, "timeout", "deadline"), this.secure, now);
     }
   }
 
