@@ -146,7 +146,8 @@ describe("addresses that are not public", () => {
 
 describe("the whole mail world, being on loopback", () => {
   it("is out of bounds: what the DNS alone tells is told, nobody is dialled", async () => {
-    const asked = EXPECTATIONS.filter((row) => row.needs !== "ipv6");
+    // A silent DNS is as silent here as anywhere, and takes its time.
+    const asked = EXPECTATIONS.filter((row) => !(row.holds && BY_DNS_ALONE.has(row.expected.reason)));
     const answers = await Promise.all(
       asked.map(async ({ address, expected }) => ({ address, expected, body: await verify(address) })),
     );
