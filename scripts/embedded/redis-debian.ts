@@ -1,15 +1,13 @@
 import { execFile } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Guard } from "./guard.ts";
 import type { EmbeddedOptions } from "./postgres.ts";
-import { runsAsRoot } from "./reachable.ts";
+import { privateApt } from "./private-apt.ts";
 
 const run = promisify(execFile);
 const APT_TIMEOUT_MS = 180_000;
-const APT_SETTINGS = "/etc/apt/apt.conf.d";
-const DPKG_STATUS = "/var/lib/dpkg/status";
 
 export interface UnpackedRedis {
   binary: string;
@@ -17,40 +15,9 @@ export interface UnpackedRedis {
   libraries: string[];
 }
 
-export function hasDebianPackages(): boolean {
-  return existsSync("/usr/bin/apt-get") && existsSync("/usr/bin/dpkg-deb") && existsSync(DPKG_STATUS);
-}
-
-/**
- * Environment in which every file apt writes is inside `work`. The system's sources, keys and settings are read;
- * its hooks, which may write anywhere, are left out.
- */
-function privateApt(work: string, guard: Guard): NodeJS.ProcessEnv {
-  for (const part of ["state/lists/partial", "cache/archives/partial", "log", "conf", "packages", "root"])
-    mkdirSync(join(work, part), { recursive: true });
-  cpSync(DPKG_STATUS, join(work, "status"));
-  for (const name of existsSync(APT_SETTINGS) ? readdirSync(APT_SETTINGS) : [])
-    cpSync(join(APT_SETTINGS, name), join(work, "conf", name), { dereference: true });
-  const clear = ["Pre-Invoke", "Post-Invoke", "Post-Invoke-Success"].map(
-    (hook) => `#clear APT::Update::${hook};`,
-  );
-  writeFileSync(join(work, "conf/zz-no-hooks"), `${clear.join("\n")}\n`);
-  const settings = [
-    `Dir::Etc::Parts "${work}/conf";`,
-    `Dir::State "${work}/state";`,
-    `Dir::State::status "${work}/status";`,
-    `Dir::Cache "${work}/cache";`,
-    `Dir::Log "${work}/log";`,
-    'Acquire::Retries "2";',
-    ...(runsAsRoot() ? ['APT::Sandbox::User "root";'] : []),
-  ];
-  writeFileSync(join(work, "apt.conf"), `${settings.join("\n")}\n`);
-  return { PATH: process.env.PATH, LC_ALL: "C", APT_CONFIG: join(work, "apt.conf"), ...guard.env };
-}
-
 /** Packages that `redis-server` needs and this system has not: `name=version`, out of a simulated installation. */
 async function missingPackages(env: NodeJS.ProcessEnv): Promise<string[]> {
-  const args = ["--simulate", "--no-install-recommends", "install", "redis-server"];
+  const args = ["--simulate", "install", "redis-server"];
   const { stdout } = await run("apt-get", args, { env, timeout: APT_TIMEOUT_MS });
   return [...stdout.matchAll(/^Inst (\S+) (?:\[[^\]]*\] )?\((\S+)/gm)].map(
     ([, name, version]) => `${name}=${version}`,
@@ -90,7 +57,8 @@ export async function unpackRedis(
 }
 
 async function download(work: string, guard: Guard): Promise<void> {
-  const env = privateApt(work, guard);
+  for (const part of ["packages", "root"]) mkdirSync(join(work, part), { recursive: true });
+  const env = privateApt(work, guard, "system");
   await run("apt-get", ["-qq", "update"], { env, timeout: APT_TIMEOUT_MS });
   const packages = await missingPackages(env);
   await run("apt-get", ["-qq", "download", ...packages], {

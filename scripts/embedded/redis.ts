@@ -6,7 +6,8 @@ import { promisify } from "node:util";
 import { Redis } from "ioredis";
 import { PortTakenError, withFreePort } from "./ports.ts";
 import type { EmbeddedOptions } from "./postgres.ts";
-import { hasDebianPackages, unpackRedis } from "./redis-debian.ts";
+import { whyNoPackages } from "./private-apt.ts";
+import { unpackRedis } from "./redis-debian.ts";
 import { type ServiceProcess, startService, untilReady } from "./service.ts";
 
 export interface EmbeddedRedis {
@@ -85,7 +86,7 @@ async function findRedis({ cacheDir, guard, say }: RedisOptions): Promise<Progra
   let reason = installed
     ? `${installed.binary} is older than version ${OLDEST_MAJOR}`
     : "there is no redis-server";
-  if (hasDebianPackages()) {
+  if (whyNoPackages() === null) {
     try {
       const { binary, libraries } = await unpackRedis(cacheDir, { guard, say });
       const env = { PATH: process.env.PATH, LD_LIBRARY_PATH: libraries.join(":") };

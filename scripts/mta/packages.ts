@@ -1,50 +1,17 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Guard } from "../embedded/guard.ts";
+import { privateApt } from "../embedded/private-apt.ts";
 
 const run = promisify(execFile);
 const APT_TIMEOUT_MS = 300_000;
 const OUTPUT_MAX_BYTES = 16 * 1024 * 1024;
-const APT_SETTINGS = "/etc/apt/apt.conf.d";
 const MOUNT_POINTS = ["dev", "mnt", "proc", "run", "tmp"];
 /** Where the distribution ships nothing outside `/usr`, the old names are links (usrmerge). */
 const MERGED = ["bin", "sbin", "lib", "lib64"];
-
-/** One line that says why the distribution's packages cannot be had here, or null. */
-export function whyNoPackages(): string | null {
-  const missing = ["/usr/bin/apt-get", "/usr/bin/dpkg-deb"].filter((path) => !existsSync(path));
-  return missing.length === 0 ? null : `needs Debian or Ubuntu: there is no ${missing.join(", no ")}`;
-}
-
-/**
- * Environment in which apt believes that nothing is installed, so that it fetches every library too, and writes only
- * inside `work`. The system's sources, keys and settings are read; its hooks, which may write anywhere, are not run.
- */
-function privateApt(work: string, guard: Guard): NodeJS.ProcessEnv {
-  for (const part of ["state/lists/partial", "cache/archives/partial", "log", "conf"])
-    mkdirSync(join(work, part), { recursive: true });
-  for (const name of existsSync(APT_SETTINGS) ? readdirSync(APT_SETTINGS) : [])
-    cpSync(join(APT_SETTINGS, name), join(work, "conf", name), { dereference: true });
-  writeFileSync(join(work, "status"), "");
-  const hooks = ["Pre-Invoke", "Post-Invoke", "Post-Invoke-Success"].map((hook) => `APT::Update::${hook}`);
-  writeFileSync(join(work, "conf/zz-no-hooks"), hooks.map((hook) => `#clear ${hook};\n`).join(""));
-  const settings = [
-    `Dir::Etc::Parts "${work}/conf";`,
-    `Dir::State "${work}/state";`,
-    `Dir::State::status "${work}/status";`,
-    `Dir::Cache "${work}/cache";`,
-    `Dir::Log "${work}/log";`,
-    'Acquire::Retries "2";',
-    'Acquire::Languages "none";',
-    'APT::Install-Recommends "0";',
-    ...(process.getuid?.() === 0 ? ['APT::Sandbox::User "root";'] : []),
-  ];
-  writeFileSync(join(work, "apt.conf"), `${settings.join("\n")}\n`);
-  return { PATH: process.env.PATH, LC_ALL: "C", APT_CONFIG: join(work, "apt.conf"), ...guard.env };
-}
 
 async function download(
   work: string,
@@ -54,7 +21,7 @@ async function download(
 ): Promise<string[]> {
   const options = {
     signal,
-    env: privateApt(work, guard),
+    env: privateApt(work, guard, "nothing"),
     timeout: APT_TIMEOUT_MS,
     maxBuffer: OUTPUT_MAX_BYTES,
   };
