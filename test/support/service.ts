@@ -32,11 +32,15 @@ export interface TestApi {
   stop(): Promise<void>;
 }
 
+/** The environment of a process of the deployment; ports are free ones of loopback. */
+export type Settings = Record<string, string> & { DATABASE_URL: string; REDIS_URL: string };
+
 /** One deployment: a database and a Redis of its own, a mail world, and as many API processes' worth as are started. */
 export interface TestDeployment {
   world: MailWorld;
   sql: Database;
   redisUrl: string;
+  settings: Settings;
   /** A team as the operator makes one; `limits` override the tier's. */
   team(tier: Tier, limits?: Partial<TierLimits>): Promise<Team>;
   startApi(settings?: Record<string, string>): Promise<TestApi>;
@@ -55,11 +59,25 @@ export async function createDeployment(): Promise<TestDeployment> {
   await migrate(sql, log);
   const apis = new Set<TestApi>();
   let teams = 0;
+  const settings: Settings = {
+    HOST: "127.0.0.1",
+    PORT: "0",
+    METRICS_PORT: "0",
+    DATABASE_URL: database.url,
+    REDIS_URL: redisUrl,
+    LOG_LEVEL: "silent",
+    DNS_SERVERS: world.dnsServer,
+    SMTP_PORT: String(world.smtpPort),
+    SMTP_HELO_NAME: "probe.rcpt.test",
+    PROBE_PRIVATE_ADDRESSES: "true",
+    CHECK_THREADS: "2",
+  };
 
   return {
     world,
     sql,
     redisUrl,
+    settings,
     async team(tier, limits = {}) {
       teams += 1;
       const email = `owner${teams}@example.com`;
@@ -67,21 +85,8 @@ export async function createDeployment(): Promise<TestDeployment> {
       await sql`update teams set limits = ${sql.json({ ...limits })} where id = ${made.teamId}`;
       return { id: made.teamId, liveKey: made.liveKey, testKey: made.testKey };
     },
-    async startApi(settings = {}) {
-      const config = loadConfig({
-        HOST: "127.0.0.1",
-        PORT: "0",
-        METRICS_PORT: "0",
-        DATABASE_URL: database.url,
-        REDIS_URL: redisUrl,
-        LOG_LEVEL: "silent",
-        DNS_SERVERS: world.dnsServer,
-        SMTP_PORT: String(world.smtpPort),
-        SMTP_HELO_NAME: "probe.rcpt.test",
-        PROBE_PRIVATE_ADDRESSES: "true",
-        CHECK_THREADS: "2",
-        ...settings,
-      });
+    async startApi(changed = {}) {
+      const config = loadConfig({ ...settings, ...changed });
       const role = composeRole({ ...config, role: "api" }, log);
       await role.lifecycle.start();
       const api = apiOf(role, () => apis.delete(api));

@@ -1,0 +1,117 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { parentOf, startOf } from "../../scripts/processes.mjs";
+
+const ENTRY = resolve(import.meta.dirname, "../../src/main.ts");
+const READY_WITHIN_MS = 60_000;
+
+export interface Exit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+/** What `main` tells whoever forked it, once it serves. */
+interface Ready {
+  port: number | null;
+}
+
+/** `src/main.ts` in a process of its own. */
+export interface MainProcess {
+  pid: number;
+  /** `http://127.0.0.1:PORT`. Rejects when it ends before it serves, with what it wrote to standard error. */
+  ready: Promise<string>;
+  exited: Promise<Exit>;
+  /** All of standard error so far. */
+  stderr(): string;
+  kill(signal: NodeJS.Signals): void;
+}
+
+export interface Processes {
+  /** Runs `main` with nothing of our own environment but what Node and the run's guard need. */
+  start(settings: Record<string, string>): MainProcess;
+  /** Kills what still runs. */
+  close(): Promise<void>;
+}
+
+/** PATH and the like, the mark by which the run finds what is left behind, and no setting. */
+function bareEnvironment(): Record<string, string> {
+  const kept = ["PATH", "HOME", "TMPDIR", "RCPT_RUN"];
+  return Object.fromEntries(kept.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
+}
+
+/** The processes of a test file. */
+export function createProcesses(): Processes {
+  const running = new Set<ChildProcess>();
+  return {
+    start(settings) {
+      const child = fork(ENTRY, [], {
+        execArgv: ["--import", "tsx"],
+        env: { ...bareEnvironment(), ...settings },
+        stdio: ["ignore", "ignore", "pipe", "ipc"],
+      });
+      running.add(child);
+      child.once("exit", () => running.delete(child));
+      return watch(child);
+    },
+    async close() {
+      const left = [...running].map((child) => {
+        const gone = once(child, "exit");
+        child.kill("SIGKILL");
+        return gone;
+      });
+      await Promise.all(left);
+    },
+  };
+}
+
+function watch(child: ChildProcess): MainProcess {
+  let errors = "";
+  child.stderr?.on("data", (chunk) => {
+    errors += chunk;
+  });
+  // "close" comes once standard error has been read to its end.
+  const exited = new Promise<Exit>((done) => {
+    child.once("close", (code, signal) => done({ code, signal }));
+  });
+  const ready = new Promise<string>((serve, fail) => {
+    const late = setTimeout(() => fail(new Error(`not ready in time: ${errors}`)), READY_WITHIN_MS);
+    child.once("message", (message) => {
+      clearTimeout(late);
+      serve(`http://127.0.0.1:${(message as Ready).port}`);
+    });
+    void exited.then(({ code, signal }) => {
+      clearTimeout(late);
+      fail(new Error(`ended before it served (${signal ?? code}): ${errors}`));
+    });
+  });
+  // Not every test waits for it.
+  ready.catch(() => undefined);
+  return {
+    pid: child.pid ?? 0,
+    ready,
+    exited,
+    stderr: () => errors,
+    kill: (signal) => void child.kill(signal),
+  };
+}
+
+/** Pids of the living children of `parent` whose environment has ROLE=`role`. */
+export function childrenWithRole(parent: number, role: string): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter(
+      (pid) =>
+        parentOf(pid) === parent && startOf(pid) !== null && environmentOf(pid).includes(`ROLE=${role}`),
+    );
+}
+
+function environmentOf(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, "latin1").split("\0");
+  } catch {
+    return [];
+  }
+}
