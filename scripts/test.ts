@@ -62,8 +62,9 @@ async function main(stop: AbortSignal): Promise<number> {
     const left = await leftovers(guard, services);
     for (const line of left) console.log(`left behind: ${line}`);
     const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
-    console.log(`\n${files.length} files: ${passed} passed, ${failed} failed, ${seconds} s`);
-    if (needsServices) console.log(`(services were up after ${(servicesMs / 1000).toFixed(1)} s)`);
+    const upAfter = needsServices ? `, services were up after ${(servicesMs / 1000).toFixed(1)} s` : "";
+    console.log(`\n${files.length} files in ${seconds} s${upAfter}`);
+    console.log(`${passed} passed, ${failed} failed`);
     if (passed + failed === 0) console.log("no test ran");
     if (stop.aborted) console.log("stopped before the end");
     return failed > 0 || passed === 0 || left.length > 0 || stop.aborted ? 1 : 0;
