@@ -9,6 +9,9 @@ export interface HttpAnswer {
 const END_OF_HEAD = "\r\n\r\n";
 const LENGTH = /\r\ncontent-length: (\d+)/i;
 
+/** Written by uWebSockets.js into every answer, ours and the raw server's. */
+const WRITTEN_BY_UWS: ReadonlySet<string> = new Set(["date", "content-length", "uwebsockets"]);
+
 /**
  * One keep-alive connection that asks, waits and asks again; never two at once. Reads bodies by their
  * `Content-Length` and nothing else: for servers of our own.
@@ -69,4 +72,16 @@ export function askOnce(port: number, request: string): Promise<HttpAnswer> {
 
 export function getRequest(path: string, key: string): string {
   return `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+}
+
+/** Header fields of an answer that its server, and not uWebSockets.js, wrote. */
+export function ownFields({ head }: HttpAnswer): [string, string][] {
+  return head
+    .split("\r\n")
+    .slice(1)
+    .map((line): [string, string] => {
+      const colon = line.indexOf(":");
+      return [line.slice(0, colon), line.slice(colon + 1).trim()];
+    })
+    .filter(([name]) => !WRITTEN_BY_UWS.has(name.toLowerCase()));
 }

@@ -5,7 +5,7 @@ import { createPostgres } from "../src/store/postgres.ts";
 import { type Child, startChild } from "./child.ts";
 import { type BenchContext, requireRight, settingsFor, withChildren } from "./context.ts";
 import { InvalidRun, interleave, type Subject, sampleOf } from "./figures.ts";
-import { askOnce, getRequest, type HttpAnswer } from "./http-connection.ts";
+import { askOnce, getRequest, ownFields } from "./http-connection.ts";
 import { planRun } from "./plan.ts";
 import type { ApiProcess } from "./processes/api.ts";
 import type { LoadGenerator } from "./processes/load.ts";
@@ -28,9 +28,6 @@ const LEAD_MS = 500;
 const STEADY_MS = 4_000;
 const MARKS = ['"verdict":"valid"', '"cached":true'];
 
-/** Written by uWebSockets.js into every answer, ours and the raw server's. */
-const WRITTEN_BY_UWS: ReadonlySet<string> = new Set(["date", "content-length", "uwebsockets"]);
-
 /** Keys of TEAMS enterprise teams, in a database of the newest schema. */
 async function makeTeams(context: BenchContext): Promise<string[]> {
   const sql = createPostgres({ url: context.databaseUrl, maxConnections: 2, applicationName: "rcpt-bench" });
@@ -45,18 +42,6 @@ async function makeTeams(context: BenchContext): Promise<string[]> {
   } finally {
     await sql.end({ timeout: 1 });
   }
-}
-
-/** Header fields of an answer that its server, and not uWebSockets.js, wrote. */
-export function ownFields({ head }: HttpAnswer): [string, string][] {
-  return head
-    .split("\r\n")
-    .slice(1)
-    .map((line): [string, string] => {
-      const colon = line.indexOf(":");
-      return [line.slice(0, colon), line.slice(colon + 1).trim()];
-    })
-    .filter(([name]) => !WRITTEN_BY_UWS.has(name.toLowerCase()));
 }
 
 interface Processes {

@@ -67,14 +67,17 @@ export async function benchProbing(context: BenchContext, latencyMs: keyof typeo
           ratios: [
             ratio(whole.perS, lockStep.perS, "lock step"),
             ratio(whole.perS, deep.perS, `${DEPTH} a write`),
-            ratio(whole.perS, perAddress.perS, "connection per address"),
+            `${ratio(whole.perS, perAddress.perS, "connection per address")} (${ratio(perAddress.cpuUs, whole.cpuUs, "in CPU")})`,
           ],
         },
         { name: "bare, lock step", figures: lockStep, ratios: ["ceiling of one address at a time"] },
         { name: `bare, ${DEPTH} a write`, figures: deep, ratios: ["ceiling of a pipeline as deep"] },
         { name: "connection per address", figures: perAddress, ratios: ["what others do"] },
       ],
-      notes: [`the engine opened ${sessions.slice(1).join(", ")} connections in its runs`],
+      notes: [
+        `the engine opened ${sessions.slice(1).join(", ")} connections in its runs: a session ends after 8 refusals or 100 addresses`,
+        "all sinks share one process: where a client is less busy than a core, the sinks or the delay are its bound",
+      ],
     };
   });
 }

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { isIPv4 } from "node:net";
+import { describe, it } from "node:test";
+import { CONNECTIONS_PER_SITE, DOMAINS, mxAddress, mxName, planRun, SITES } from "../../../bench/plan.ts";
+import { parseAddress } from "../../../src/check/address.ts";
+import { loadShaping } from "../../../src/check/shaping.ts";
+import { siteOf } from "../../../src/check/site.ts";
+
+describe("the plan of a probing benchmark", () => {
+  it("gives the engine no more connections than the bare clients take: the default of a site", () => {
+    assert.equal(loadShaping().policyFor(null).maxConnections, CONNECTIONS_PER_SITE);
+  });
+
+  it("has as many sites, by the engine's own reckoning, as it says, each on an address of its own", () => {
+    const sites = Array.from({ length: SITES }, (_, site) => site);
+    assert.equal(new Set(sites.map((site) => siteOf([mxName(site)], "d0.r0.test").site)).size, SITES);
+    const addresses = sites.map(mxAddress);
+    assert.equal(new Set(addresses).size, SITES);
+    assert.ok(addresses.every((address) => isIPv4(address) && address.startsWith("127.0.")));
+  });
+
+  it("spreads the addresses evenly over sites and domains, each once, one in ten missing", () => {
+    const plan = planRun(1, DOMAINS * 20);
+    const perSite = new Map<number, number>();
+    for (const { site } of plan) perSite.set(site, (perSite.get(site) ?? 0) + 1);
+    assert.deepEqual([...new Set(perSite.values())], [plan.length / SITES]);
+    assert.equal(new Set(plan.map(({ address }) => address)).size, plan.length);
+    assert.equal(plan.filter(({ exists }) => !exists).length, plan.length / 10);
+  });
+
+  it("names real addresses that the sinks know or do not know", () => {
+    for (const { address, exists } of planRun(2, DOMAINS * 10)) {
+      assert.ok(parseAddress(address).ok, address);
+      assert.equal(/^(exists|user)/.test(address), exists, address);
+    }
+  });
+
+  it("shares no domain between runs", () => {
+    const domains = (run: number) => planRun(run, DOMAINS).map(({ address }) => address.split("@")[1]);
+    const first = new Set(domains(1));
+    assert.equal(first.size, DOMAINS);
+    assert.ok(domains(2).every((domain) => !first.has(domain)));
+  });
+});
