@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import fc from "fast-check";
+import { ConfigError, loadConfig, SETTING_NAMES } from "../../../src/core/config.ts";
+
+const NEEDED = { DATABASE_URL: "postgres://u:p@db/rcpt", REDIS_URL: "redis://cache" };
+const load = (settings: Record<string, string>) => loadConfig({ ...NEEDED, ...settings });
+
+const dir = mkdtempSync(join(tmpdir(), "rcpt-config-"));
+after(() => rmSync(dir, { recursive: true }));
+
+let files = 0;
+function file(content: string): string {
+  const path = join(dir, `setting-${files++}`);
+  writeFileSync(path, content);
+  return path;
+}
+
+function messageOf(action: () => unknown): string {
+  try {
+    action();
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, String(error));
+    return error.message;
+  }
+  return assert.fail("was accepted");
+}
+
+/** Settings that must stop the process, and the variable that must be named. */
+const WRONG: [Record<string, string>, string][] = [
+  [{ ROLE: "boss" }, "ROLE"],
+  [{ HOST: "example.com" }, "HOST"],
+  [{ PORT: "http" }, "PORT"],
+  [{ PORT: "65536" }, "PORT"],
+  [{ PORT: "-1" }, "PORT"],
+  [{ PORT: "8080", METRICS_PORT: "8080" }, "METRICS_PORT"],
+  [{ PUBLIC_URL: "example.com" }, "PUBLIC_URL"],
+  [{ LOG_LEVEL: "loud" }, "LOG_LEVEL"],
+  [{ DATABASE_URL: "mysql://db" }, "DATABASE_URL"],
+  [{ REDIS_URL: "http://cache" }, "REDIS_URL"],
+  [{ S3_BUCKET: "No Bucket" }, "S3_BUCKET"],
+  [{ S3_BUCKET: "bucket", S3_ACCESS_KEY_ID: "only-one" }, "S3_SECRET_ACCESS_KEY"],
+  [{ S3_BUCKET: "bucket", S3_SECRET_ACCESS_KEY: "only-one" }, "S3_ACCESS_KEY_ID"],
+  [{ S3_ENDPOINT: "http://127.0.0.1:9000" }, "S3_BUCKET"],
+  [{ DNS_SERVERS: "resolver.example.com" }, "DNS_SERVERS"],
+  [{ DNS_SERVERS: "127.0.0.1:99999" }, "DNS_SERVERS"],
+  [{ DNS_SERVERS: " , " }, "DNS_SERVERS"],
+  [{ SMTP_PORT: "2525" }, "SMTP_PORT"],
+  [{ SMTP_HELO_NAME: "no name\r\nMAIL FROM:<>" }, "SMTP_HELO_NAME"],
+  [{ SMTP_MAIL_FROM: "someone" }, "SMTP_MAIL_FROM"],
+  [{ SMTP_MAIL_FROM: "a@b.example>\r\nDATA" }, "SMTP_MAIL_FROM"],
+  [{ SMTP_SOURCE_ADDRESSES: "eth0" }, "SMTP_SOURCE_ADDRESSES"],
+  [{ EGRESS_ID: "two words" }, "EGRESS_ID"],
+  [{ PROBE_PRIVATE_ADDRESSES: "maybe" }, "PROBE_PRIVATE_ADDRESSES"],
+  [{ VERIFY_DEADLINE_MS: "1" }, "VERIFY_DEADLINE_MS"],
+  [{ CHECK_THREADS: "0" }, "CHECK_THREADS"],
+  [{ TRUSTED_PROXIES: "10.0.0.0/40" }, "TRUSTED_PROXIES"],
+  [{ CACHE_LIFETIMES: "greylisted" }, "CACHE_LIFETIMES"],
+  [{ SMTP_PROXIES: "socks5://127.0.0.1:1080" }, "SMTP_PROXIES"],
+];
+
+describe("a wrong setting", () => {
+  for (const [settings, name] of WRONG) {
+    it(`is named, on one line: ${JSON.stringify(settings)}`, () => {
+      const message = messageOf(() => load(settings));
+      assert.match(message, new RegExp(`^${name}: .+`));
+      assert.doesNotMatch(message, /[\r\n]/);
+    });
+  }
+
+  it("that is missing is called required", () => {
+    assert.equal(
+      messageOf(() => loadConfig({ REDIS_URL: "redis://cache" })),
+      "DATABASE_URL: is required",
+    );
+    assert.equal(
+      messageOf(() => loadConfig({ DATABASE_URL: "", REDIS_URL: "redis://c" })),
+      "DATABASE_URL: is required",
+    );
+  });
+
+  it("never shows the value, which may be a secret", () => {
+    const message = messageOf(() => load({ DATABASE_URL: "mysql://user:hunter2@db" }));
+    assert.doesNotMatch(message, /hunter2/);
+  });
+
+  it("of any kind stops with a ConfigError and nothing else", () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...SETTING_NAMES), fc.string(), (name, value) => {
+        try {
+          load({ [name]: value });
+        } catch (error) {
+          assert.ok(error instanceof ConfigError);
+          assert.ok(error.message.startsWith(`${name}: `) || /^[A-Z0-9_]+: /.test(error.message));
+        }
+      }),
+      { seed: 5321, numRuns: 2_000 },
+    );
+  });
+});
+
+describe("NAME_FILE", () => {
+  it("is read, without the line end", () => {
+    const path = file("postgres://u:p@elsewhere/rcpt\n");
+    const config = loadConfig({ REDIS_URL: "redis://cache", DATABASE_URL_FILE: path });
+    assert.equal(config.database.url, "postgres://u:p@elsewhere/rcpt");
+  });
+
+  it("that cannot be read is named", () => {
+    const message = messageOf(() => load({ EGRESS_ID_FILE: join(dir, "missing") }));
+    assert.match(message, /^EGRESS_ID_FILE: cannot read .+ENOENT/);
+  });
+
+  it("and NAME together are refused", () => {
+    assert.match(
+      messageOf(() => load({ EGRESS_ID: "a", EGRESS_ID_FILE: file("b") })),
+      /^EGRESS_ID: /,
+    );
+  });
+});
+
+describe("defaults", () => {
+  it("are those of the README", () => {
+    const config = load({});
+    assert.deepEqual(
+      [config.role, config.http.host, config.http.port, config.http.metricsPort, config.logLevel],
+      ["all", "0.0.0.0", 8080, 9090, "info"],
+    );
+    assert.deepEqual(
+      [config.smtp.port, config.smtp.mailFrom, config.smtp.probePrivateAddresses, config.verify.deadlineMs],
+      [25, "", false, 10_000],
+    );
+    assert.equal(config.objects, null);
+    assert.ok(config.verify.threads >= 1);
+  });
+
+  it("let the public endpoint follow the endpoint", () => {
+    const objects = load({ S3_ENDPOINT: "http://127.0.0.1:9000", S3_BUCKET: "rcpt" }).objects;
+    assert.equal(objects?.publicEndpoint, "http://127.0.0.1:9000");
+    assert.equal(objects?.credentials, null);
+  });
+
+  it("read lists, lifetimes and the null sender", () => {
+    const config = load({
+      DNS_SERVERS: "127.0.0.1:5353, [::1]:53,9.9.9.9",
+      CACHE_LIFETIMES: "greylisted=60, accepted_mailbox=3600",
+      SMTP_MAIL_FROM: "<>",
+    });
+    assert.deepEqual(config.dns.servers, ["127.0.0.1:5353", "[::1]:53", "9.9.9.9"]);
+    assert.deepEqual(
+      [...config.verify.lifetimesS],
+      [
+        ["greylisted", 60],
+        ["accepted_mailbox", 3600],
+      ],
+    );
+    assert.equal(config.smtp.mailFrom, "");
+  });
+});

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createLifecycle, type Part } from "../../../src/core/lifecycle.ts";
+import { createLog } from "../../../src/core/log.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
+
+const GRACE_MS = 10_000;
+
+function life(parts: Part[]) {
+  const clock = createFakeClock();
+  return { clock, lifecycle: createLifecycle(parts, { log: createLog("silent"), clock, graceMs: GRACE_MS }) };
+}
+
+function recorded(name: string, events: string[], changes: Partial<Part> = {}): Part {
+  const note = (verb: string) => () => void events.push(`${verb} ${name}`);
+  return { name, start: note("start"), drain: note("drain"), stop: note("stop"), ...changes };
+}
+
+describe("lifecycle", () => {
+  it("starts in order, drains all before it stops any, both in reverse", async () => {
+    const events: string[] = [];
+    const { lifecycle } = life([recorded("a", events), recorded("b", events)]);
+    await lifecycle.start();
+    assert.equal(lifecycle.state, "running");
+    await lifecycle.stop();
+    assert.deepEqual(events, ["start a", "start b", "drain b", "drain a", "stop b", "stop a"]);
+    assert.equal(lifecycle.state, "stopped");
+  });
+
+  it("stops what had started when a part fails to, and passes the error on", async () => {
+    const events: string[] = [];
+    const failing = recorded("b", events, {
+      start: () => {
+        throw new Error("no port");
+      },
+    });
+    const { lifecycle } = life([recorded("a", events), failing, recorded("c", events)]);
+    await assert.rejects(lifecycle.start(), /no port/);
+    assert.ok(events.includes("stop a"));
+    assert.ok(!events.some((event) => event.endsWith(" c")));
+  });
+
+  it("does not wait for ever for a part that hangs", async () => {
+    const events: string[] = [];
+    const hanging = recorded("b", events, { drain: () => new Promise<void>(() => {}) });
+    const { lifecycle, clock } = life([recorded("a", events), hanging]);
+    await lifecycle.start();
+    const stopped = lifecycle.stop();
+    await clock.advanceAsync(GRACE_MS);
+    await stopped;
+    assert.deepEqual(events.slice(-3), ["drain a", "stop b", "stop a"]);
+  });
+
+  it("goes on when a part fails on its way down", async () => {
+    const events: string[] = [];
+    const failing = recorded("b", events, { stop: () => Promise.reject(new Error("broken pipe")) });
+    const { lifecycle } = life([recorded("a", events), failing]);
+    await lifecycle.start();
+    await lifecycle.stop();
+    assert.equal(events.at(-1), "stop a");
+  });
+
+  it("stops once, however often it is told", async () => {
+    const events: string[] = [];
+    const { lifecycle } = life([recorded("a", events)]);
+    await lifecycle.start();
+    await Promise.all([lifecycle.stop(), lifecycle.stop(), lifecycle.stop()]);
+    assert.equal(events.filter((event) => event === "stop a").length, 1);
+  });
+});

@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { secondsToUtcMidnight, utcDay } from "../../../src/core/clock.ts";
+import { AppError, ERRORS } from "../../../src/core/errors.ts";
+import { newId } from "../../../src/core/ids.ts";
+import { effectiveLimits, TIER_LIMITS, TIERS } from "../../../src/core/tiers.ts";
+
+describe("ids", () => {
+  it("sort by the time they were made, and differ within a millisecond", () => {
+    const at = Date.UTC(2026, 0, 1);
+    const ids = [at, at + 1, at + 60_000, at + 86_400_000].map((ms) => newId("team", ms));
+    assert.deepEqual([...ids].sort(), ids);
+    assert.equal(new Set(Array.from({ length: 10_000 }, () => newId("key", at))).size, 10_000);
+    assert.match(newId("usr"), /^usr_[0-9a-hjkmnp-tv-z]{26}$/);
+  });
+});
+
+describe("days", () => {
+  it("are those of UTC", () => {
+    assert.equal(utcDay(Date.UTC(2026, 1, 28, 23, 59, 59, 999)), "2026-02-28");
+    assert.equal(utcDay(Date.UTC(2026, 2, 1)), "2026-03-01");
+    assert.equal(secondsToUtcMidnight(Date.UTC(2026, 0, 1, 23, 59, 59, 1)), 1);
+    assert.equal(secondsToUtcMidnight(Date.UTC(2026, 0, 1)), 86_400);
+  });
+});
+
+describe("errors", () => {
+  it("carry the status of their code", () => {
+    for (const [code, { status }] of Object.entries(ERRORS)) {
+      assert.equal(new AppError(code as keyof typeof ERRORS, "why").status, status);
+    }
+  });
+});
+
+describe("tiers", () => {
+  it("are those of the documentation", () => {
+    const table = TIERS.map((tier) => {
+      const { dailyQuota, ratePerS, rateBurst, bulkBytes, historyDays, refresh, probing } = TIER_LIMITS[tier];
+      return [tier, dailyQuota, ratePerS, rateBurst, bulkBytes, historyDays, refresh, probing];
+    });
+    assert.deepEqual(table, [
+      ["free", 100, 2, 10, 0, 7, false, false],
+      ["starter", 10_000, 10, 50, 5e6, 30, false, false],
+      ["pro", 250_000, 50, 200, 100e6, 90, true, false],
+      ["pro_plus", 2_000_000, 250, 1_000, 1e9, 365, true, true],
+      ["enterprise", 50_000_000, 5_000, 10_000, 20e9, 365, true, true],
+    ]);
+  });
+
+  it("yield to the operator's overrides, one by one", () => {
+    assert.deepEqual(effectiveLimits("free", { dailyQuota: 7 }), { ...TIER_LIMITS.free, dailyQuota: 7 });
+  });
+});
