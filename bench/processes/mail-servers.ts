@@ -10,10 +10,10 @@ const PORT_ATTEMPTS = 10;
 let dns: DnsServer | null = null;
 let sinks: Sink[] = [];
 
-function zoneOf(runs: number): Zone {
+function zoneOf(runs: readonly number[]): Zone {
   const zone: Zone = new Map();
   for (let site = 0; site < SITES; site++) zone.set(mxName(site), { a: [mxAddress(site)] });
-  for (let run = 0; run < runs; run++) {
+  for (const run of runs) {
     for (let domain = 0; domain < DOMAINS; domain++)
       zone.set(domainName(run, domain), { mx: [[10, mxName(siteOfDomain(domain))]] });
   }
@@ -36,7 +36,7 @@ async function listenAll(latencyMs: number): Promise<Sink[]> {
 }
 
 const verbs = {
-  async start({ latencyMs, runs }: { latencyMs: number; runs: number }) {
+  async start({ latencyMs, runs }: { latencyMs: number; runs: number[] }) {
     dns = await createDnsServer(zoneOf(runs));
     sinks = await listenAll(latencyMs);
     return { dnsServer: dns.address, smtpPort: sinks[0]?.port ?? 0 };
