@@ -44,7 +44,7 @@ const clock = systemClock;
 /** The role `api`: everything between a socket and a verdict. @throws ConfigError for an unknown reason in CACHE_LIFETIMES */
 export function composeApi(deps: Deps): ApiRole {
   const { config, log, metrics, stores } = deps;
-  const checks = composeChecks({ config, log, metrics, redis: stores.redis.commands });
+  const checks = composeChecks({ config, log, metrics, redis: stores.redis });
   const authenticator = composeAuthenticator(deps);
   const quota = createQuota({ ledger: createQuotaLedger(stores.sql), clock, log, metrics });
   const rateLimiter = createRateLimiter({ buckets: createRateBuckets(stores.redis.commands), clock, log });
@@ -67,6 +67,7 @@ export function composeApi(deps: Deps): ApiRole {
   });
   let port: number | null = null;
   const parts: Part[] = [
+    { name: "connection slots", start: () => checks.slots.start(), stop: () => checks.slots.close() },
     { name: "checks", start: () => checks.pool.ready(), stop: () => checks.pool.close() },
     { name: "quota", start: () => quota.start(), drain: () => quota.drain() },
     { name: "rate limit", start: () => rateLimiter.start(), drain: () => rateLimiter.drain() },

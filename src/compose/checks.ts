@@ -1,6 +1,7 @@
 import { type Board, createBoard } from "../check/board.ts";
 import { createBroker } from "../check/broker.ts";
 import { createCatchAllFacts } from "../check/catch-all.ts";
+import { createEgressSlots, type EgressSlots } from "../check/egress-slots.ts";
 import { compileLists, type SharedLists } from "../check/lists/lists.ts";
 import { createNetworkHealth } from "../check/network-health.ts";
 import { type CheckPool, createCheckPool } from "../check/pool.ts";
@@ -9,13 +10,14 @@ import type { Config } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import { type Metrics, observeEngine } from "../core/metrics.ts";
-import { createLocalSlots } from "../smtp/slots.ts";
 import { createCatchAllStore } from "../store/evidence-cache.ts";
-import type { RedisClient } from "../store/redis.ts";
+import type { RedisClients } from "../store/redis.ts";
+import { createSlotLeases } from "../store/slot-leases.ts";
 
 export interface Checks {
   pool: CheckPool;
   lists: SharedLists;
+  slots: EgressSlots;
 }
 
 /** The check engine of a process: threads, what they share, and what they ask of the main thread. */
@@ -23,16 +25,17 @@ export function composeChecks(deps: {
   config: Config;
   log: Logger;
   metrics: Metrics;
-  redis: RedisClient;
+  redis: RedisClients;
 }): Checks {
   const { config, log, metrics, redis } = deps;
   const clock = systemClock;
   const lists = compileLists();
   const board = createBoard(LIMITS.check.tasksInFlight);
-  const slots = createLocalSlots(clock);
+  const leases = createSlotLeases(redis, config.smtp.egressId, log);
+  const slots = createEgressSlots({ leases, clock, log });
   const broker = createBroker({
     slots,
-    facts: createCatchAllFacts(clock, createCatchAllStore(redis)),
+    facts: createCatchAllFacts(clock, createCatchAllStore(redis.commands)),
     health: watchNetwork(board, log, metrics),
     onCounts(probes, sessionsOpened) {
       metrics.sessionsOpened.inc(sessionsOpened);
@@ -54,7 +57,7 @@ export function composeChecks(deps: {
     const { held, waiting } = slots.stats();
     return { checksInFlight: pool.inFlight, slotsHeld: held, slotWaiters: waiting };
   });
-  return { lists, pool };
+  return { lists, pool, slots };
 }
 
 function watchNetwork(board: Board, log: Logger, metrics: Metrics) {

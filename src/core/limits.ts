@@ -74,6 +74,26 @@ export const LIMITS = {
     hostMemoryMs: 60_000,
     hosts: 20_000,
   },
+  /** Connection slots shared by the processes of an egress. */
+  slots: {
+    /** What a process holds is free again when it has said nothing for this long. */
+    leaseTtlMs: 10_000,
+    renewEveryMs: 2_000,
+    /** A slot that nobody used for this long, twice it at most, goes back. */
+    idleMs: 1_000,
+    beatMs: 250,
+    /** Who stands in line asks again, and has left the line when it did not for `lineTtlMs`. */
+    askEveryMs: 500,
+    lineTtlMs: 2_000,
+    /** For as long as a holder may keep a session that others wait for, it is not told again. */
+    announceEveryMs: 1_000,
+    /** After a refusal nobody who would not wait asks the store again. */
+    refusalMs: 250,
+    /** Slots of a site that a process which holds none takes by itself while the store does not answer. */
+    alone: 1,
+    aloneMs: 500,
+    sitesPerCall: 100,
+  },
   check: {
     tasksInFlight: 8_192,
     tasksPerThread: 4_096,

@@ -1,0 +1,133 @@
+import type { Clock } from "../core/clock.ts";
+import { LIMITS } from "../core/limits.ts";
+import type { Logger } from "../core/log.ts";
+import type { SiteSlots } from "./site-slots.ts";
+import type { SlotAnswer, SlotLeases, SlotStatement } from "./slot-leases.ts";
+
+export interface SlotReportsDeps {
+  leases: SlotLeases;
+  clock: Clock;
+  log: Logger;
+  answered(site: SiteSlots, statement: SlotStatement, answer: SlotAnswer): void;
+  /** The store did not answer: nothing will come of what was asked. Also for each try to come back that fails. */
+  onLost(): void;
+  /** It answers again and knows all that is held. */
+  onBack(): void;
+}
+
+/**
+ * What this process tells the store. Sites that changed in a turn are stated at its end in one call, a site never twice
+ * at once: statements that overtook each other would leave the older truth. While the store does not answer nothing is
+ * stated but, every LIMITS.slots.aloneMs, all that is held, with which the process comes back.
+ */
+export class SlotReports {
+  readonly #deps: SlotReportsDeps;
+  readonly #touched = new Set<SiteSlots>();
+  #flushing = false;
+  #alone = false;
+  #comingBack = false;
+  #askAgainAt = 0;
+  #closed = false;
+
+  constructor(deps: SlotReportsDeps) {
+    this.#deps = deps;
+  }
+
+  get alone(): boolean {
+    return this.#alone;
+  }
+
+  /** The store is yet to be told of `site`, or is just being told. */
+  isPending(site: SiteSlots): boolean {
+    return site.busy || this.#touched.has(site);
+  }
+
+  /** The store is to be told of `site`, at the end of the present turn; when alone, on the way back. */
+  touch(site: SiteSlots): void {
+    if (this.#closed || (this.#alone && !this.#comingBack)) return;
+    this.#touched.add(site);
+    this.#flushSoon();
+  }
+
+  /** When alone and it is time, tries to come back with `sites`: all that there are. */
+  comeBackWith(sites: Iterable<SiteSlots>): void {
+    if (!this.#alone || this.#comingBack || this.#deps.clock.monotonic() < this.#askAgainAt) return;
+    this.#comingBack = true;
+    void this.#comeBack([...sites].filter((site) => !site.busy)).finally(() => {
+      this.#comingBack = false;
+    });
+  }
+
+  /** States that nothing of `sites` is held any more. The last that is said. Never rejects. */
+  async close(sites: Iterable<SiteSlots>): Promise<void> {
+    this.#closed = true;
+    const now = this.#deps.clock.monotonic();
+    const nothing = [...sites].map((site) => ({ ...site.statement(now, false), held: 0 }));
+    await Promise.allSettled(inCalls(nothing).map((statements) => this.#deps.leases.state(statements)));
+  }
+
+  #flushSoon(): void {
+    if (this.#flushing) return;
+    this.#flushing = true;
+    queueMicrotask(() => {
+      this.#flushing = false;
+      if (this.#alone || this.#closed) return;
+      const ready = [...this.#touched].filter((site) => !site.busy);
+      for (const sites of inCalls(ready)) void this.#state(sites, true);
+    });
+  }
+
+  /** @returns whether the store answered */
+  async #state(sites: readonly SiteSlots[], mayAsk: boolean): Promise<boolean> {
+    const sentAt = this.#deps.clock.monotonic();
+    const told = sites.map((site) => {
+      this.#touched.delete(site);
+      site.busy = true;
+      return { site, statement: site.statement(sentAt, mayAsk) };
+    });
+    const answers = await this.#ask(told.map(({ statement }) => statement));
+    for (const { site } of told) site.busy = false;
+    if (this.#closed) return false;
+    if (answers === null) {
+      this.#deps.onLost();
+      return false;
+    }
+    for (const [i, { site, statement }] of told.entries()) {
+      site.statedAt = sentAt;
+      const answer = answers[i];
+      if (answer) this.#deps.answered(site, statement, answer);
+    }
+    if (this.#touched.size > 0) this.#flushSoon();
+    return true;
+  }
+
+  async #ask(statements: SlotStatement[]): Promise<SlotAnswer[] | null> {
+    try {
+      return await this.#deps.leases.state(statements);
+    } catch (error) {
+      if (!this.#alone && !this.#closed)
+        this.#deps.log.warn({ err: error }, "connection slots are kept by this process alone: Redis is away");
+      this.#alone = true;
+      this.#touched.clear();
+      this.#askAgainAt = this.#deps.clock.monotonic() + LIMITS.slots.aloneMs;
+      return null;
+    }
+  }
+
+  async #comeBack(sites: SiteSlots[]): Promise<void> {
+    for (const some of sites.length > 0 ? inCalls(sites) : [[]]) {
+      if (!(await this.#state(some, false))) return;
+    }
+    this.#alone = false;
+    this.#deps.log.info("connection slots are shared again: Redis answers");
+    if (this.#touched.size > 0) this.#flushSoon();
+    this.#deps.onBack();
+  }
+}
+
+function inCalls<T>(all: readonly T[]): T[][] {
+  const { sitesPerCall } = LIMITS.slots;
+  return Array.from({ length: Math.ceil(all.length / sitesPerCall) }, (_, i) =>
+    all.slice(i * sitesPerCall, (i + 1) * sitesPerCall),
+  );
+}
