@@ -1,11 +1,11 @@
 import { type Child, startChild } from "./child.ts";
 import { type BenchContext, requireRight, settingsFor, withChildren } from "./context.ts";
-import { InvalidRun, interleave, type Sample, type Subject } from "./figures.ts";
+import { InvalidRun, interleave, type Sample, type Subject, type Summary } from "./figures.ts";
 import { CONNECTIONS, CONNECTIONS_PER_SITE, DOMAINS, SITES } from "./plan.ts";
 import type { BareClient } from "./processes/bare-client.ts";
 import type { EngineProcess } from "./processes/engine.ts";
 import type { MailServers } from "./processes/mail-servers.ts";
-import { ratio, type Section } from "./table.ts";
+import { type Line, ratio, type Section } from "./table.ts";
 
 const ROUNDS = 3;
 const DEPTH = 10;
@@ -61,32 +61,40 @@ export async function benchProbing(context: BenchContext, latencyMs: keyof typeo
     if (!whole || !lockStep || !deep || !perAddress) throw new InvalidRun("a subject is missing");
     return {
       title: `Probing, ${latencyMs} ms a round trip`,
-      configuration: [
-        `${SITES} sites with ${CONNECTIONS_PER_SITE} connections each (the default of shaping.json): ${CONNECTIONS} for every client`,
-        `engine: ${threads} threads, ${counts.engine} addresses of ${DOMAINS} new domains a run, 1 in 10 missing; no TLS`,
-        `bare: ${counts.lockStep} in lock step, ${counts.deep} ten a write, ${counts.perAddress} a connection each; medians of ${ROUNDS} runs by turns`,
-      ],
+      configuration: configurationOf(counts, threads),
       unit: "addresses",
-      lines: [
-        {
-          name: "engine",
-          figures: whole,
-          ratios: [
-            ratio(whole.perS, lockStep.perS, "lock step"),
-            ratio(whole.perS, deep.perS, `${DEPTH} a write`),
-            `${ratio(whole.perS, perAddress.perS, "connection per address")} (${ratio(perAddress.cpuUs, whole.cpuUs, "in CPU")})`,
-          ],
-        },
-        { name: "bare, lock step", figures: lockStep, ratios: ["ceiling of one address at a time"] },
-        { name: `bare, ${DEPTH} a write`, figures: deep, ratios: ["ceiling of a pipeline as deep"] },
-        { name: "connection per address", figures: perAddress, ratios: ["what others do"] },
-      ],
+      lines: linesOf({ whole, lockStep, deep, perAddress }),
       notes: [
         `the engine opened ${sessions.slice(1).join(", ")} connections in its runs: a session ends after 8 refusals or 100 addresses`,
         "all sinks share one process: where a client is less busy than a core, the sinks or the delay are its bound",
       ],
     };
   });
+}
+
+function configurationOf(counts: (typeof COUNTS)[keyof typeof COUNTS], threads: number): string[] {
+  const { engine, lockStep, deep, perAddress } = counts;
+  return [
+    `${SITES} sites with ${CONNECTIONS_PER_SITE} connections each (the default of shaping.json): ${CONNECTIONS} for every client`,
+    `engine: ${threads} threads, ${engine} addresses of ${DOMAINS} new domains a run, 1 in 10 missing; no TLS`,
+    `bare: ${lockStep} in lock step, ${deep} ten a write, ${perAddress} a connection each; medians of ${ROUNDS} runs by turns`,
+  ];
+}
+
+function linesOf(of: Record<"whole" | "lockStep" | "deep" | "perAddress", Summary>): Line[] {
+  const { whole, lockStep, deep, perAddress } = of;
+  const inCpu = ratio(perAddress.cpuUs, whole.cpuUs, "in CPU");
+  const ratios = [
+    ratio(whole.perS, lockStep.perS, "lock step"),
+    ratio(whole.perS, deep.perS, `${DEPTH} a write`),
+    `${ratio(whole.perS, perAddress.perS, "connection per address")} (${inCpu})`,
+  ];
+  return [
+    { name: "engine", figures: whole, ratios },
+    { name: "bare, lock step", figures: lockStep, ratios: ["ceiling of one address at a time"] },
+    { name: `bare, ${DEPTH} a write`, figures: deep, ratios: ["ceiling of a pipeline as deep"] },
+    { name: "connection per address", figures: perAddress, ratios: ["what others do"] },
+  ];
 }
 
 function probing({ mail, engine, latencyMs }: Processes, count: number, sessions: number[]): Subject {

@@ -73,7 +73,7 @@ const verbs = {
     const log = createLog(config.logLevel);
     redis = createRedis({ url: config.redis.url, name: "rcpt-bench", log });
     await redis.start();
-    pool = composeChecks({ config, log, metrics: createMetrics(), redis: redis.commands }).pool;
+    pool = composeChecks({ config, log, metrics: createMetrics(), redis }).pool;
     threads = config.verify.threads;
     await pool.ready();
     return { threads };

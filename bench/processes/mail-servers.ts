@@ -4,7 +4,7 @@ import type { Zone } from "../../test/support/mail-world/zone.ts";
 import { answerParent } from "../child.ts";
 import { DOMAINS, domainName, mxAddress, mxName, SITES, siteOfDomain } from "../plan.ts";
 
-const QUIET_WITHIN_MS = 15_000;
+const QUIET_WITHIN_MS = 30_000;
 const PORT_ATTEMPTS = 10;
 
 let dns: DnsServer | null = null;
