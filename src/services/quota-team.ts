@@ -100,10 +100,18 @@ export class TeamQuota {
     }
   }
 
-  /** Units left of the day as far as this process can tell: exact when no other one serves the team. */
-  remaining(): number {
+  /**
+   * Units left of the day as far as this process can tell: exact when no other one serves the team. While the ledger
+   * refuses, only what is leased here: the rest is in other hands, and nobody is told of units that he cannot have.
+   */
+  remaining(nowMs: number): number {
     if (this.midnightMs === null) return this.limit;
-    return Math.max(0, this.limit - this.#usedSeen - (this.#net - this.#netSeen));
+    const left = Math.max(0, this.limit - this.#usedSeen - (this.#net - this.#netSeen));
+    return nowMs < this.refusedUntilMs ? Math.min(left, this.#leased(nowMs)) : left;
+  }
+
+  #leased(nowMs: number): number {
+    return this.leases.reduce((sum, lease) => sum + (lease.isActive(nowMs) ? lease.left : 0), 0);
   }
 
   rejectAll(error: () => AppError): void {

@@ -195,7 +195,7 @@ export function createQuota(deps: QuotaDeps): Quota {
     snapshot(actor) {
       const team = teamOf(actor);
       const untilMs = team.midnightMs === null ? 86_400_000 - (clock.now() % 86_400_000) : msToMidnight(team);
-      return { remaining: team.remaining(), resetS: Math.max(1, Math.ceil(untilMs / 1000)) };
+      return { remaining: team.remaining(clock.monotonic()), resetS: Math.max(1, Math.ceil(untilMs / 1000)) };
     },
     async view(teamId) {
       const { day, used, msToMidnight: untilMs } = await ledger.usage(teamId);
