@@ -70,11 +70,18 @@ export function createMailHost(profile: HostProfile, address: string, deps: Host
       isHeld: (moment) => heldMoments.has(moment),
     });
     sessions.add(session);
+    let isOpen = true;
+    function countOut(): void {
+      if (isOpen) account.open--;
+      isOpen = false;
+      deps.changed();
+    }
+    // Our FIN is gone: on its receipt the client may dial anew, before "close" is emitted here.
+    socket.once("finish", countOut);
     socket.once("close", () => {
-      account.open--;
       sessions.delete(session);
       session.destroy();
-      deps.changed();
+      countOut();
     });
     deps.changed();
   }
