@@ -5,7 +5,7 @@ import type { Mailbox } from "./mailbox.ts";
 import type { FailureCause, RcptOutcome, Stage } from "./outcome.ts";
 
 export interface JobOptions {
-  /** True when nobody waits any more; asked before dialing and before each write. */
+  /** True when nobody waits any more; asked before dialing, before each write and every `LIMITS.smtp.sweepMs`. */
   cancelled(): boolean;
   /** `clock.monotonic()` at which the answer is due: then it is a `timeout` where it stands. */
   deadlineAt: number;
