@@ -7,7 +7,7 @@ import { BOOTSTRAP_USAGE, runBootstrap } from "./operator/bootstrap.ts";
 import { bootstrap } from "./services/bootstrap.ts";
 import { migrate } from "./store/migrate.ts";
 import { createObjectStore } from "./store/objects.ts";
-import { createPostgres, type Database } from "./store/postgres.ts";
+import { createPostgres, type Database, pingPostgres } from "./store/postgres.ts";
 import { createSupervisor } from "./supervisor.ts";
 
 /**
@@ -31,7 +31,10 @@ async function withDatabase<T>(config: Config, work: (sql: Database) => Promise<
 }
 
 async function runMigrate(config: Config, log: Logger): Promise<void> {
-  await withDatabase(config, (sql) => migrate(sql, log));
+  await withDatabase(config, async (sql) => {
+    await pingPostgres(sql);
+    await migrate(sql, log);
+  });
   if (config.objects === null) return;
   const objects = createObjectStore(config.objects);
   await objects.ensureBucket().finally(() => objects.stop());

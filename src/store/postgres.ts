@@ -86,7 +86,12 @@ export function createPostgres(options: PostgresOptions): Database {
   return postgres(options.url, settings);
 }
 
-/** Resolves when Postgres answers; rejects when it does not. For readiness. */
+/** Resolves when Postgres answers. For readiness. @throws Error one line that says that it was Postgres, and why */
 export async function pingPostgres(sql: Database): Promise<void> {
-  await sql`select 1`;
+  try {
+    await sql`select 1`;
+  } catch (error) {
+    const { message, code } = error as NodeJS.ErrnoException;
+    throw new Error(`Postgres cannot be used: ${message || code}`, { cause: error });
+  }
 }
