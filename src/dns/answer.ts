@@ -6,7 +6,8 @@ import { normalizeName } from "./name.ts";
 /** What one response says. TTLs are seconds, the least over the chain of CNAMEs. */
 export type Reading =
   | { kind: "records"; records: Answer[]; ttlS: number }
-  | { kind: "no_data"; ttlS: number }
+  /** `proven`: the zone that holds the name says so itself, by its SOA. */
+  | { kind: "no_data"; ttlS: number; proven: boolean }
   | { kind: "nxdomain"; ttlS: number; proven: boolean }
   /** The answer ends at a CNAME whose target is to be asked for. */
   | { kind: "follow"; target: string; ttlS: number }
@@ -44,23 +45,28 @@ function chainFrom(name: string, answers: readonly Answer[]): Chain {
   return chain;
 }
 
-/** RFC 2308 §5: the lesser of the SOA's own TTL and its minimum field. */
-function negativeTtlS(packet: DecodedPacket): number {
-  for (const record of packet.authorities ?? []) {
-    if (record.type === "SOA")
-      return Math.min(ttlOf(record), record.data.minimum ?? 0, LIMITS.dns.negativeTtlMaxS);
+interface Absence {
+  ttlS: number;
+  proven: boolean;
+}
+
+/** Whether `name` is `zone` or below it. */
+function isWithin(name: string, zone: string): boolean {
+  return zone === "." || name === zone || name.endsWith(`.${zone}`);
+}
+
+/**
+ * What the authority section says of the absence of `name`. Only the SOA of a zone that holds the name proves it: a
+ * filter on the way adds one too, but of its own zone (`rpz.filter.local`).
+ * The TTL is the lesser of that SOA's own and its minimum field (RFC 2308 §5).
+ */
+function absenceOf(name: string, authorities: readonly Answer[]): Absence {
+  for (const record of authorities) {
+    if (record.type !== "SOA" || !isInternet(record) || !isWithin(name, ownerOf(record))) continue;
+    const ttlS = Math.min(ttlOf(record), record.data.minimum ?? 0, LIMITS.dns.negativeTtlMaxS);
+    return { ttlS, proven: true };
   }
-  return LIMITS.dns.negativeTtlDefaultS;
-}
-
-function hasSoa(packet: DecodedPacket): boolean {
-  return (packet.authorities ?? []).some(({ type }) => type === "SOA");
-}
-
-/** Whether an empty answer only points to other servers: one that does not recurse said nothing of the name. */
-function isReferral(packet: DecodedPacket): boolean {
-  const authorities = packet.authorities ?? [];
-  return authorities.some(({ type }) => type === "NS") && !hasSoa(packet);
+  return { ttlS: LIMITS.dns.negativeTtlDefaultS, proven: false };
 }
 
 /** Reads a response that belongs to `question` and is not truncated. */
@@ -71,12 +77,17 @@ export function readAnswer(packet: DecodedPacket, question: Question): Reading {
   const { end, hops, ttlS } = chainFrom(question.name, answers);
   if (end === null) return { kind: "failure", code: "CNAME_LOOP" };
   const records = answers.filter((answer) => answer.type === question.type && ownerOf(answer) === end);
+  const authorities = packet.authorities ?? [];
+  const absence = absenceOf(end, authorities);
+  const negative = { ttlS: Math.min(ttlS, absence.ttlS), proven: absence.proven };
   if (rcode === "NXDOMAIN") {
     if (records.length > 0) return { kind: "failure", code: "CONTRADICTION" };
-    return { kind: "nxdomain", ttlS: Math.min(ttlS, negativeTtlS(packet)), proven: hasSoa(packet) };
+    return { kind: "nxdomain", ...negative };
   }
   if (records.length > 0) return { kind: "records", records, ttlS: Math.min(ttlS, ...records.map(ttlOf)) };
-  if (hops > 0 && !hasSoa(packet)) return { kind: "follow", target: end, ttlS };
-  if (isReferral(packet)) return { kind: "failure", code: "REFERRAL" };
-  return { kind: "no_data", ttlS: Math.min(ttlS, negativeTtlS(packet)) };
+  if (hops > 0 && !absence.proven) return { kind: "follow", target: end, ttlS };
+  // Who only points to other servers does not recurse, and said nothing of the name.
+  if (!absence.proven && authorities.some(({ type }) => type === "NS"))
+    return { kind: "failure", code: "REFERRAL" };
+  return { kind: "no_data", ...negative };
 }

@@ -94,8 +94,7 @@ class StubResolver implements Resolver {
         name = reading.target;
         continue;
       }
-      if (reading.kind === "nxdomain") return { status: "nxdomain", ttlS, proven: reading.proven };
-      if (reading.kind === "no_data") return { status: "no_data", ttlS };
+      if (reading.kind !== "records") return { status: reading.kind, ttlS, proven: reading.proven };
       const records = read(reading.records);
       return records.length > 0
         ? { status: "ok", records, ttlS }

@@ -1,13 +1,16 @@
 /** What a resolver says of one name and type. Every outcome is a value; nothing here throws for the network's sake. */
 export type DnsOutcome<T> =
   | { status: "ok"; records: T[]; ttlS: number }
-  /** The name exists without such a record (NODATA). */
-  | { status: "no_data"; ttlS: number }
-  /** `proven`: an SOA came along (RFC 2308), so a zone above the name stands by it and no filter on the way made it up. */
+  /** The name exists without such a record (NODATA). `proven` as for `nxdomain`. */
+  | { status: "no_data"; ttlS: number; proven: boolean }
+  /**
+   * `proven`: the SOA of a zone that holds the name came along (RFC 2308), after CNAMEs of one that holds their end. So
+   * that zone stands by it. Without, a filter or a cut-off resolver may have made it up.
+   */
   | { status: "nxdomain"; ttlS: number; proven: boolean }
   /** A server answered that it could not: SERVFAIL, REFUSED, NOTIMP, or an answer that makes no sense (a CNAME loop). */
   | { status: "server_failure"; code: string }
-  /** No server answered in time, or none could be sent to. */
+  /** No server answered in time, or none could be sent to, or (`overloaded`) we had no place to ask; the last is never cached. */
   | { status: "no_answer"; code: "timeout" | "unreachable" | "overloaded" };
 
 export interface MxRecord {

@@ -4,7 +4,7 @@ import { lookUpMx } from "../../../src/check/mx.ts";
 import type { DnsOutcome, MxRecord, Resolver } from "../../../src/dns/resolver.ts";
 
 type Answers = { mx: DnsOutcome<MxRecord>; a?: DnsOutcome<string>; aaaa?: DnsOutcome<string> };
-const NO_DATA = { status: "no_data", ttlS: 50 } as const;
+const NO_DATA = { status: "no_data", ttlS: 50, proven: true } as const;
 
 function resolverOf(answers: Answers): Resolver {
   return {

@@ -14,7 +14,7 @@ const POLICY = {
   pipelineDepthMax: 1,
 } as const;
 const MAILBOX = parseMailbox("a@b.test") ?? assert.fail("a plain address");
-const NO_DATA: DnsOutcome<string> = { status: "no_data", ttlS: 1 };
+const NO_DATA: DnsOutcome<string> = { status: "no_data", ttlS: 1, proven: true };
 
 function failure(stage: Stage, cause: FailureCause, host = ""): RcptOutcome {
   return { kind: "failure", stage, cause, detail: "", host, address: "", tls: false, latencyMs: 0 };

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Answer, decode, encode } from "dns-packet";
 import fc from "fast-check";
+import { LIMITS } from "../../../src/core/limits.ts";
 import { readAnswer } from "../../../src/dns/answer.ts";
 import { decodeResponse, encodeQuery, type Question, responseId } from "../../../src/dns/message.ts";
 import { addressRecords, mxRecords } from "../../../src/dns/records.ts";
@@ -30,9 +31,9 @@ const mx = (name: string, exchange: string, ttl = 300): Answer => ({
   data: { preference: 10, exchange },
 });
 const cname = (name: string, data: string, ttl = 300): Answer => ({ type: "CNAME", name, ttl, data });
-const soa = (ttl: number, minimum: number): Answer => ({
+const soa = (ttl: number, minimum: number, name = "test"): Answer => ({
   type: "SOA",
-  name: "test",
+  name,
   ttl,
   data: { mname: "ns.test", rname: "root.test", serial: 1, refresh: 1, retry: 1, expire: 1, minimum },
 });
@@ -61,7 +62,11 @@ describe("reading an answer", () => {
   it("asks for a target that the answer leaves out, but not when the SOA says there is nothing", () => {
     const answers = [cname("x.test", "y.test", 30)];
     assert.deepEqual(read({ answers }), { kind: "follow", target: "y.test", ttlS: 30 });
-    assert.deepEqual(read({ answers, authorities: [soa(60, 60)] }), { kind: "no_data", ttlS: 30 });
+    assert.deepEqual(read({ answers, authorities: [soa(60, 60)] }), {
+      kind: "no_data",
+      ttlS: 30,
+      proven: true,
+    });
   });
 
   it("calls a circle of CNAMEs a failure", () => {
@@ -79,9 +84,47 @@ describe("reading an answer", () => {
       proven: true,
     });
     assert.deepEqual(read({ rcode: RCODE.nxdomain }), { kind: "nxdomain", ttlS: 60, proven: false });
-    assert.deepEqual(read({ authorities: [soa(30, 120)] }), { kind: "no_data", ttlS: 30 });
-    assert.deepEqual(read({}), { kind: "no_data", ttlS: 60 });
-    assert.deepEqual(read({ authorities: [soa(90_000, 90_000)] }), { kind: "no_data", ttlS: 3_600 });
+    const noData = { kind: "no_data", proven: true };
+    assert.deepEqual(read({ authorities: [soa(30, 120)] }), { ...noData, ttlS: 30 });
+    assert.deepEqual(read({}), { kind: "no_data", ttlS: 60, proven: false });
+    assert.deepEqual(read({ authorities: [soa(90_000, 90_000)] }), { ...noData, ttlS: 3_600 });
+  });
+
+  it("takes only the SOA of a zone that holds the name for proof, whatever a filter sends along", () => {
+    const PROOFS: [owner: string, proven: boolean][] = [
+      ["x.test", true],
+      ["X.TEST", true],
+      ["test", true],
+      [".", true],
+      ["rpz.filter.local", false],
+      ["a.x.test", false],
+      ["t", false],
+      [".est", false],
+    ];
+    for (const [owner, proven] of PROOFS) {
+      const authorities = [soa(30, 30, owner)];
+      const ttlS = proven ? 30 : LIMITS.dns.negativeTtlDefaultS;
+      assert.deepEqual(
+        read({ rcode: RCODE.nxdomain, authorities }),
+        { kind: "nxdomain", ttlS, proven },
+        owner,
+      );
+      assert.deepEqual(read({ authorities }), { kind: "no_data", ttlS, proven }, owner);
+    }
+    const foreign = [soa(900, 900, "rpz.filter.local"), soa(30, 30)];
+    assert.deepEqual(read({ authorities: foreign }), { kind: "no_data", ttlS: 30, proven: true });
+    assert.equal(read({ authorities: [ns("test"), soa(30, 30, "rpz.filter.local")] }).kind, "failure");
+  });
+
+  it("wants the proof for the end of a chain of CNAMEs, not for its start", () => {
+    const answers = [cname("x.test", "y.example", 90)];
+    const nowhere = (owner: string) =>
+      read({ rcode: RCODE.nxdomain, answers, authorities: [soa(30, 30, owner)] });
+    assert.deepEqual(nowhere("example"), { kind: "nxdomain", ttlS: 30, proven: true });
+    assert.deepEqual(nowhere("test"), { kind: "nxdomain", ttlS: 60, proven: false });
+    const empty = (owner: string) => read({ answers, authorities: [soa(30, 30, owner)] });
+    assert.deepEqual(empty("example"), { kind: "no_data", ttlS: 30, proven: true });
+    assert.deepEqual(empty("test"), { kind: "follow", target: "y.example", ttlS: 90 });
   });
 
   it("takes a referral, an error code and a contradiction for failures, never for an absent domain", () => {

@@ -22,7 +22,7 @@ function caching(answer: () => DnsOutcome<MxRecord> | Promise<DnsOutcome<MxRecor
     },
     async aaaa(name) {
       asked.push(`aaaa ${name}`);
-      return { status: "no_data", ttlS: 60 };
+      return { status: "no_data", ttlS: 60, proven: true };
     },
     async close() {
       closed = true;
@@ -51,7 +51,8 @@ describe("the DNS cache", () => {
   });
 
   it("remembers that there is nothing", async () => {
-    for (const kind of [{ status: "nxdomain", proven: true }, { status: "no_data" }] as const) {
+    for (const status of ["nxdomain", "no_data"] as const) {
+      const kind = { status, proven: status === "nxdomain" };
       const { clock, asked, resolver } = caching(() => ({ ...kind, ttlS: 30 }));
       await resolver.mx("x.test");
       clock.advance(10_000);
