@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { createLocalSlots } from "../../../src/smtp/slots.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
+import { createLocalSlots } from "../../support/local-slots.ts";
 import { createPoolFixture, summary } from "./fixture.ts";
 import { createScriptedServer } from "./scripted-server.ts";
 

@@ -4,8 +4,8 @@ import { parseMailbox } from "../../../src/smtp/mailbox.ts";
 import type { RcptOutcome } from "../../../src/smtp/outcome.ts";
 import type { SitePolicy } from "../../../src/smtp/policy.ts";
 import { createSmtpPool, type Destination, type PoolEvent, type SmtpPool } from "../../../src/smtp/pool.ts";
-import { createLocalSlots, type LocalSlots } from "../../../src/smtp/slots.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
+import { createLocalSlots, type LocalSlots } from "../../support/local-slots.ts";
 
 export const POLICY: SitePolicy = {
   maxConnections: 1,

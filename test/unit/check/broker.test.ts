@@ -5,8 +5,8 @@ import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { type Broker, createBroker } from "../../../src/check/broker.ts";
 import { type CatchAllAnswer, createCatchAllFacts } from "../../../src/check/catch-all.ts";
 import { createThreadLink, type ThreadLink } from "../../../src/check/link.ts";
-import { createLocalSlots } from "../../../src/smtp/slots.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
+import { createLocalSlots } from "../../support/local-slots.ts";
 
 const ports: MessagePort[] = [];
 afterEach(() => {

@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 import { createEgressSlots } from "../../../src/check/egress-slots.ts";
 import type { SlotAnswer, SlotListener, SlotStatement } from "../../../src/check/slot-leases.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
+import { createLog } from "../../../src/core/log.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
-import { silentLog } from "../../support/store.ts";
 
 const { idleMs, renewEveryMs, refusalMs, announceEveryMs, beatMs, aloneMs } = LIMITS.slots;
 
@@ -34,7 +34,7 @@ function setUp(room = 1_000) {
       },
     },
     clock,
-    log: silentLog,
+    log: createLog("silent"),
   });
   slots.start();
   const pressed: string[] = [];

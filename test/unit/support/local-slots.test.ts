@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createLocalSlots } from "../../../src/smtp/slots.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
+import { createLocalSlots } from "../../support/local-slots.ts";
 
 describe("local slots", () => {
   it("hands out no more than the cap of a site, each site for itself", async () => {
