@@ -34,26 +34,26 @@ const TARGETS = [
 const REAL_NEIGHBOURS = new Set<string>(["liberto.it"]);
 
 /** Endings that no root zone holds, and what was meant. */
-const TLD_TYPOS: Readonly<Record<string, string>> = {
-  con: "com",
-  cpm: "com",
-  vom: "com",
-  xom: "com",
-  cmo: "com",
-  ocm: "com",
-  comm: "com",
-  coom: "com",
-  comn: "com",
-  cim: "com",
-  clm: "com",
-  ney: "net",
-  nte: "net",
-  nett: "net",
-  orgg: "org",
-  ogr: "org",
-  rog: "org",
-  edy: "edu",
-};
+const TLD_TYPOS: ReadonlyMap<string, string> = new Map([
+  ["con", "com"],
+  ["cpm", "com"],
+  ["vom", "com"],
+  ["xom", "com"],
+  ["cmo", "com"],
+  ["ocm", "com"],
+  ["comm", "com"],
+  ["coom", "com"],
+  ["comn", "com"],
+  ["cim", "com"],
+  ["clm", "com"],
+  ["ney", "net"],
+  ["nte", "net"],
+  ["nett", "net"],
+  ["orgg", "org"],
+  ["ogr", "org"],
+  ["rog", "org"],
+  ["edy", "edu"],
+]);
 
 /** True when `a` becomes `b` by one insertion, deletion, substitution or swap of neighbours. Linear time. */
 function isOneEdit(a: string, b: string): boolean {
@@ -86,7 +86,7 @@ function isSlip(domain: string, target: string): boolean {
 /** The domain with its ending put right, where the ending does not exist and is a known slip. */
 function mendTld(domain: string): string {
   const dot = domain.lastIndexOf(".");
-  const meant = TLD_TYPOS[domain.slice(dot + 1)];
+  const meant = TLD_TYPOS.get(domain.slice(dot + 1));
   if (meant === undefined || parse(domain).isIcann) return domain;
   return `${domain.slice(0, dot)}.${meant}`;
 }

@@ -58,6 +58,12 @@ describe("did you mean", () => {
     for (const domain of [...real, ...others]) assert.equal(suggestDomain(domain), null, domain);
   });
 
+  it("takes no ending for a property that every object has", () => {
+    for (const ending of Object.getOwnPropertyNames(Object.prototype))
+      assert.equal(suggestDomain(`foo.${ending}`), null, ending);
+    assert.equal(suggestAddress({ local: "a", domain: "foo.constructor" }), null);
+  });
+
   it("hardly ever bothers the customers of real providers", () => {
     const providers: string[] = load("email-providers/all.json");
     const disposable = load("mailchecker").blacklist();
