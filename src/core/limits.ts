@@ -77,7 +77,7 @@ export const LIMITS = {
   /** Connection slots shared by the processes of an egress. */
   slots: {
     /** What a process holds is free again when it has said nothing for this long. */
-    leaseTtlMs: 10_000,
+    leaseTtlMs: 6_000,
     renewEveryMs: 2_000,
     /** A slot that nobody used for this long, twice it at most, goes back. */
     idleMs: 1_000,
