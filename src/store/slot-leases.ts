@@ -9,7 +9,8 @@ import type { RedisClients } from "./redis.ts";
  *
  * `rcpt:slots:{<egress>}:<site>` is a hash: `h<process>` = `<slots held>:<end of the lease>`, `w<process>` = `<arrival
  * in line, µs>:<end>`. Ends are epoch milliseconds; what has ended is removed by whoever looks next, and the key goes
- * with the last lease. It has a TTL, so `volatile-lru` may drop it: the next renewals write it anew. `rcpt:slots:<egress>` is the channel of the egress's processes; a message is a `Said` as JSON.
+ * with the last lease. It has a TTL, so `volatile-lru` may drop it: the next renewals write it anew.
+ * `rcpt:slots:<egress>` is the channel of the egress's processes; a message is a `Said` as JSON.
  *
  * One script for all that is said, so that what a process says of a site is never executed out of order. It takes its
  * statement for the truth, grants out of what is left by those who hold and those who came before, one at a time while
