@@ -33,10 +33,71 @@ describe("siteOf: known providers", () => {
     ["netease", ["163mx01.mxmail.netease.com"]],
     ["fastmail", ["in1-smtp.messagingengine.com"]],
     ["rackspace", ["mx1.emailsrvr.com"]],
+    ["google", ["alt4.gmail-smtp-in.l.google.com"]],
+    ["yahoo", ["mx-aol.mail.gm0.yahoodns.net"]],
+    ["yahoo", ["mta7.am0.yahoodns.net"]],
+    ["yahoo_jp", ["mx5.mail.yahoo.co.jp"]],
+    ["apple", ["mx-in-vib.apple.com"]],
+    ["amazon", ["inbound-smtp.us-east-1.amazonaws.com"]],
+    ["amazon", ["inbound-smtp.eu-west-1.amazonaws.com"]],
+    ["cloudflare", ["route1.mx.cloudflare.net"]],
+    ["godaddy", ["mailstore1.secureserver.net"]],
+    ["godaddy", ["smtp.europe.secureserver.net"]],
+    ["namecheap", ["mx1.privateemail.com"]],
+    ["namecheap", ["eforward3.registrar-servers.com"]],
+    ["hostinger", ["mx1.hostinger.com"]],
+    ["ovh", ["mx1.ovh.net"]],
+    ["ovh", ["mxb.ovh.net"]],
+    ["ovh", ["ex3.mail.ovh.net"]],
+    ["ovh", ["redirect.ovh.net"]],
+    ["ionos", ["mxint01.1and1.com"]],
+    ["ionos", ["mx00.ionos.fr"]],
+    ["gmx", ["mx01.mail.com"]],
+    ["strato", ["smtpin.rzone.de"]],
+    ["telekom", ["mx03.t-online.de"]],
+    ["gandi", ["spool.mail.gandi.net"]],
+    ["gandi", ["mail8.gandi.net"]],
+    ["infomaniak", ["mta-gw.infomaniak.ch"]],
+    ["orange", ["smtp-in2.orange.fr"]],
+    ["free_fr", ["mx1.free.fr"]],
+    ["laposte", ["smtpz4.laposte.net"]],
+    ["sfr", ["smtp-in.sfr.fr"]],
+    ["libero", ["smtp-in.libero.it"]],
+    ["aruba", ["mx.aruba.it"]],
+    ["comcast", ["mx1a1.comcast.net"]],
+    ["comcast", ["mx2h1.comcast.net"]],
+    ["charter", ["mx0.charter.net"]],
+    ["charter", ["pkvw-mx.msg.pkvw.co.charter.net"]],
+    ["charter", ["cdptpa-pub-iedge-vip.email.rr.com"]],
+    ["cox", ["mx.east.cox.net"]],
+    ["cox", ["cxr.mx.a.cloudfilter.net"]],
+    ["bt", ["mx.bt.lon5.cpcloud.co.uk"]],
+    ["bt", ["mx.bt.prod.cloud.openwave.ai"]],
+    ["seznam", ["mx1.seznam.cz"]],
+    ["seznam", ["d6e7a7cf4aef5fca.mx1.emailprofi.seznam.cz"]],
+    ["wp", ["mx.wp.pl"]],
+    ["onet", ["mx.poczta.onet.pl"]],
+    ["mailru", ["emx.mail.ru"]],
+    ["yandex", ["mx.yandex.net"]],
+    ["qq", ["mx3.qq.com"]],
+    ["netease", ["mx.ym.163.com"]],
+    ["netease", ["qiye163mx02.mxmail.netease.com"]],
+    ["alibaba", ["mxn.mxhichina.com"]],
+    ["alibaba", ["mx1.qiye.aliyun.com"]],
+    ["alibaba", ["mx2.mail.aliyun.com"]],
+    ["naver", ["mx4.naver.com"]],
+    ["daum", ["mx1.hanmail.net"]],
+    ["daum", ["aspmx.daum.net"]],
   ];
   for (const [provider, hosts] of cases)
     it(`${hosts[0]} is ${provider}`, () =>
       assert.deepEqual(siteOf(hosts, "example.com"), { site: provider, provider }));
+
+  it("every provider of the list has a real exchanger in this one, or a domain that holds nothing else", () => {
+    const shown = new Set(cases.map(([provider]) => provider));
+    for (const [provider, names] of Object.entries(PROVIDER_MX_SUFFIXES))
+      assert.ok(shown.has(provider) || names.every((name) => !name.includes("*")), provider);
+  });
 
   it("a million domains of one provider are one site", () => {
     const sites = new Set(
@@ -48,6 +109,53 @@ describe("siteOf: known providers", () => {
   it("a name that only ends alike is somebody else's", () => {
     assert.equal(siteOf(["mx.notgoogle.com"], "example.com").provider, null);
     assert.equal(siteOf(["google.com.example.org"], "example.org").provider, null);
+  });
+
+  const customers = [
+    "vps-1a2b3c.vps.ovh.net",
+    "ns3012345.ovh.net",
+    "cluster010.ovh.net",
+    "ip-192-0-2-1.ip.secureserver.net",
+    "s192-0-2-1.secureserver.net",
+    "n3plcpnl0001.prod.ams3.secureserver.net",
+    "1.2.0.192.host.secureserver.net",
+    "ec2-192-0-2-1.compute-1.amazonaws.com",
+    "ec2-192-0-2-1.eu-west-1.compute.amazonaws.com",
+    "mail-1234567890.us-east-1.elb.amazonaws.com",
+    "c-192-0-2-1.hsd1.ma.comcast.net",
+    "192-0-2-1-static.hfc.comcastbusiness.net",
+    "cpe-192-0-2-1.nyc.res.rr.com",
+    "rrcs-192-0-2-1.nyc.biz.rr.com",
+    "192-0-2-1.dhcp.stls.mo.charter.net",
+    "ip192-0-2-1.ph.ph.cox.net",
+    "wsip-192-0-2-1.om.om.cox.net",
+    "host192-0-2-1.range86.btcentralplus.com",
+    "lns-bzn-1.w192-0.abo.wanadoo.fr",
+    "alice.hd.free.fr",
+    "host1-2-0-192.serverdedicati.aruba.it",
+    "infong123.kundenserver.de",
+    "s12345678.onlinehome-server.com",
+    "srv1.mcs.mail.ru",
+    "xvm-2-1.gandi.net",
+    "od-12345.infomaniak.ch",
+    "p4pweb.geo.bf1.yahoodns.net",
+    "mx1.alice.vps.ovh.net",
+    "inbound-smtp.alice.example.amazonaws.com",
+  ];
+  for (const host of customers)
+    it(`${host} is a customer's, and nobody else's neighbour`, () => {
+      const { site, provider } = siteOf([host], "example.com");
+      assert.equal(provider, null);
+      const labels = host.split(".");
+      const next = [`x${labels[0]}`, ...labels.slice(1)].join(".");
+      if (!/btcentralplus|comcastbusiness|onlinehome/.test(host))
+        assert.notEqual(siteOf([next], "example.org").site, site);
+    });
+
+  it("a hundred and twenty labels are looked at no longer than the list is deep", () => {
+    const host = `${"mx1.".repeat(120)}ovh.net`.slice(-253);
+    assert.equal(siteOf([host], "example.com").provider, "ovh");
+    assert.equal(siteOf([`${"a.".repeat(120)}example.net`], "example.com").provider, null);
   });
 
   it("the most preferred host decides", () => {
