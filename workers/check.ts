@@ -2,12 +2,14 @@ import { MessageChannel, parentPort, workerData } from "node:worker_threads";
 import { openBoard } from "../src/check/board.ts";
 import { createBreaker } from "../src/check/breaker.ts";
 import { createEngine } from "../src/check/engine.ts";
+import type { Scope } from "../src/check/evidence.ts";
 import { createThreadLink } from "../src/check/link.ts";
 import { openLists } from "../src/check/lists/lists.ts";
 import { loadShaping } from "../src/check/shaping.ts";
-import type { CheckTask, CheckTaskResult, ThreadSetup } from "../src/check/thread.ts";
+import type { CheckLine, CheckTask, CheckTaskResult, ThreadSetup } from "../src/check/thread.ts";
 import { createThreadCounts } from "../src/check/thread-counts.ts";
 import { sleep, systemClock } from "../src/core/clock.ts";
+import { AppError } from "../src/core/errors.ts";
 import { LIMITS } from "../src/core/limits.ts";
 import { createLog } from "../src/core/log.ts";
 import { createCachingResolver } from "../src/dns/cache.ts";
@@ -41,7 +43,7 @@ function compose(setup: ThreadSetup) {
     breaker: createBreaker(clock),
     board,
     self: { heloName: setup.smtp.heloName, addresses: setup.smtp.sourceAddresses },
-    reach: { connected: link.connected, unreachable: link.unreachable },
+    reach: link.reach,
     onProbe: counts.probe,
   });
   link.onDrain(async () => {
@@ -61,7 +63,16 @@ export default async function check(task: CheckTask): Promise<CheckTaskResult> {
   if (task.addresses === "") return "";
   const cancelled = () => board.isCancelled(task.slot);
   const lines = task.addresses.split("\n").map(async (address) => {
-    return JSON.stringify(await engine.check(address, task.scope, cancelled));
+    return JSON.stringify(await checkOne(address, task.scope, cancelled));
   });
   return (await Promise.all(lines)).join("\n");
+}
+
+async function checkOne(address: string, scope: Scope, cancelled: () => boolean): Promise<CheckLine> {
+  try {
+    return await engine.check(address, scope, cancelled);
+  } catch (error) {
+    if (error instanceof AppError && error.code === "overloaded") return "overloaded";
+    throw error;
+  }
 }

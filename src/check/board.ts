@@ -1,23 +1,21 @@
 /**
- * The few facts that every thread must see at once, in shared memory: how our own network seems, when a trial
- * probe may next go out, and which checks were cancelled. One copy a process; all access is atomic.
+ * The few facts that every thread must see at once, in shared memory: whether our own network is down, when a mail
+ * server last answered, and which checks were cancelled. One copy a process; all access is atomic.
  *
- * Layout (Int32): [0] a `NetworkState`; [1] second of the last trial; [2...] one flag a check slot.
+ * Layout (Int32): [0] 1 while our network is down; [1] epoch second of the last answer; [2...] one flag a check slot.
  */
-const NETWORK = 0;
-const LAST_TRIAL_S = 1;
+const DOWN = 0;
+const LAST_REACHED_S = 1;
 const FLAGS = 2;
-
-/** `suspected`: failures are on record, so the next success is worth a message; when `fine`, none is sent. */
-const NETWORK_STATES = ["fine", "suspected", "down"] as const;
-export type NetworkState = (typeof NETWORK_STATES)[number];
 
 export interface Board {
   readonly shared: SharedArrayBuffer;
-  network(): NetworkState;
-  setNetwork(state: NetworkState): void;
-  /** True for exactly one caller of all threads every `everyS` seconds: that one may probe although we seem cut off. */
-  takeTrial(nowS: number, everyS: number): boolean;
+  networkDown(): boolean;
+  setNetworkDown(down: boolean): void;
+  /** Some mail server took our connection in this second of wall time. */
+  noteReached(epochS: number): void;
+  /** 0: none yet. */
+  lastReachedS(): number;
   setCancelled(slot: number, cancelled: boolean): void;
   isCancelled(slot: number): boolean;
 }
@@ -32,15 +30,15 @@ export function openBoard(shared: SharedArrayBuffer): Board {
   const cells = new Int32Array(shared);
   return {
     shared,
-    network: () => NETWORK_STATES[Atomics.load(cells, NETWORK)] ?? "fine",
-    setNetwork(state) {
-      Atomics.store(cells, NETWORK, NETWORK_STATES.indexOf(state));
+    networkDown: () => Atomics.load(cells, DOWN) === 1,
+    setNetworkDown(down) {
+      Atomics.store(cells, DOWN, down ? 1 : 0);
     },
-    takeTrial(nowS, everyS) {
-      const last = Atomics.load(cells, LAST_TRIAL_S);
-      if (nowS - last < everyS) return false;
-      return Atomics.compareExchange(cells, LAST_TRIAL_S, last, nowS) === last;
+    noteReached(epochS) {
+      // A load is cheaper than a store that takes the line from every other core.
+      if (Atomics.load(cells, LAST_REACHED_S) !== epochS) Atomics.store(cells, LAST_REACHED_S, epochS);
     },
+    lastReachedS: () => Atomics.load(cells, LAST_REACHED_S),
     setCancelled(slot, cancelled) {
       Atomics.store(cells, FLAGS + slot, cancelled ? 1 : 0);
     },

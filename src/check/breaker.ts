@@ -2,7 +2,7 @@ import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 
 /**
- * Circuit breaker of a site: when its replies say that *we* are blocked, asking on makes it worse and tells nothing
+ * Circuit breaker of a site, of one thread: when its replies say that *we* are blocked, asking on makes it worse and tells nothing
  * about recipients. Closed → open after `blocksToOpen` such replies in a row → half-open after `openMs`: one probe
  * goes through; its end closes the breaker or opens it again.
  */
@@ -10,7 +10,7 @@ export interface Breaker {
   /** May a probe of this site go out now? When half-open, true for one caller only until that one reports. */
   allows(site: string): boolean;
   blocked(site: string): void;
-  /** Any end of a probe that is no block of us. */
+  /** The server has talked to us about a sender or a recipient, and did not block us. */
   passed(site: string): void;
 }
 

@@ -7,7 +7,7 @@ import type { NetworkHealth } from "./network-health.ts";
 /**
  * The main thread's end of the lines to the check threads: hands out connection slots and catch-all answers, gathers
  * what threads see of the network. What a thread holds is on record here, so that a thread that dies gives
- * everything back: its slots go to the next waiter, its unanswered catch-all claims settle as inconclusive.
+ * everything back: its slots go to the next waiter, its unanswered catch-all claims are abandoned.
  */
 export interface Broker {
   /** Takes over a thread's port. It is forgotten, and what it held is freed, when the port closes. */
@@ -19,7 +19,7 @@ export interface Broker {
 export interface BrokerDeps {
   slots: SlotSource;
   facts: CatchAllFacts;
-  health: NetworkHealth;
+  health: Pick<NetworkHealth, "failed" | "candidate">;
   onCounts(probes: Record<string, number>, sessionsOpened: number): void;
 }
 
@@ -57,7 +57,7 @@ export function createBroker(deps: BrokerDeps): Broker {
 
   async function claim(thread: Thread, id: number, key: string): Promise<void> {
     const answer = await deps.facts.claim(key);
-    if (answer === "ask" && thread.gone) return deps.facts.settle(key, "inconclusive");
+    if (answer === "ask" && thread.gone) return deps.facts.abandon(key);
     if (answer === "ask") thread.claimed.add(key);
     thread.send({ type: "fact", id, answer });
   }
@@ -76,11 +76,14 @@ export function createBroker(deps: BrokerDeps): Broker {
       case "settle":
         if (thread.claimed.delete(message.key)) deps.facts.settle(message.key, message.answer);
         break;
-      case "connected":
-        deps.health.connected();
+      case "abandon":
+        if (thread.claimed.delete(message.key)) deps.facts.abandon(message.key);
         break;
-      case "unreachable":
-        deps.health.failed(message.site, message.provider);
+      case "failed":
+        deps.health.failed(message.dial);
+        break;
+      case "candidate":
+        deps.health.candidate(message.address);
         break;
       case "counts":
         deps.onCounts(message.probes, message.sessionsOpened);
@@ -95,7 +98,7 @@ export function createBroker(deps: BrokerDeps): Broker {
     thread.gone = true;
     threads.delete(thread);
     for (const [site, count] of thread.held) for (let i = 0; i < count; i++) deps.slots.release(site);
-    for (const key of thread.claimed) deps.facts.settle(key, "inconclusive");
+    for (const key of thread.claimed) deps.facts.abandon(key);
     thread.onDrained?.();
   }
 

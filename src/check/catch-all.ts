@@ -1,47 +1,60 @@
-import { randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { CatchAll, SmtpClass } from "./evidence.ts";
 
 /**
- * Does a domain accept everybody? Asked with a random address, only after a real one was accepted, and **once per
- * domain and site**: whoever claims a key first asks the server and settles the answer; all others, in every thread,
- * wait for it. Answers live in this process and, through `CatchAllStore`, beyond it.
+ * Does a host accept everybody at a domain? Asked with a made-up address, only after a real one was accepted there, and
+ * **once per domain and host**: whoever claims a key first asks the server and settles the answer; all others, in every
+ * thread, wait for it. A backup MX often accepts what its primary would refuse, hence the host in the key.
+ *
+ * What was settled lives in this process and, through `CatchAllStore`, beyond it. An inconclusive answer is soon asked
+ * again and stays here; what we failed to ask at all is forgotten at once.
  */
 export type CatchAllAnswer = Exclude<CatchAll, "not_probed">;
+/** What is worth keeping beyond the process. */
+export type CatchAllFact = Exclude<CatchAllAnswer, "inconclusive">;
 
 export interface CatchAllFacts {
-  /** The settled answer, or `ask`: the caller must ask the server and then `settle`, whatever happens. */
+  /** The settled answer, or `ask`: the caller must ask the server and then `settle` or `abandon`, whatever happens. */
   claim(key: string): Promise<CatchAllAnswer | "ask">;
   settle(key: string, answer: CatchAllAnswer): void;
+  /** We could not ask, for reasons of our own. Those who wait are told `inconclusive`; nothing is remembered. */
+  abandon(key: string): void;
 }
 
-/** Where answers outlive the process. Both never reject; an unreachable store knows nothing. */
+/** Where answers outlive the process. Neither ever rejects; an unreachable store knows nothing. */
 export interface CatchAllStore {
-  get(key: string): Promise<CatchAllAnswer | null>;
-  put(key: string, answer: CatchAllAnswer, ttlS: number): void;
+  /** With the seconds it may still be believed. */
+  get(key: string): Promise<{ answer: CatchAllFact; ttlS: number } | null>;
+  put(key: string, answer: CatchAllFact, ttlS: number): void;
 }
 
-/** Seconds an answer is believed. What could not be asked is soon asked again. */
-export const CATCH_ALL_TTL_S: Record<CatchAllAnswer, number> = {
-  accepted: 12 * 3600,
-  refused: 24 * 3600,
-  inconclusive: 3600,
-};
+/** Seconds an answer is believed. */
+const TTL_S: Record<CatchAllAnswer, number> = { accepted: 12 * 3600, refused: 24 * 3600, inconclusive: 300 };
 
-export function catchAllKey(domain: string, site: string): string {
-  return `${domain}|${site}`;
+const WEEK_MS = 7 * 86_400_000;
+
+export function catchAllKey(domain: string, site: string, host: string): string {
+  return `${domain}|${site}|${host}`;
 }
 
-/** A local part that nobody has: 80 random bits, letters first so that no rule about numbers applies. */
-export function randomLocalPart(): string {
-  return `q${BigInt(`0x${randomBytes(10).toString("hex")}`).toString(36)}`;
+/**
+ * A local part that nobody has: 80 bits, a letter first so that no rule about numbers applies. The same for a domain
+ * all week: a server that greylists strangers must meet the same stranger again, or it would never answer.
+ *
+ * @param salt what tells this deployment from others, so that nobody can prepare for its strangers
+ */
+export function strangerAt(domain: string, epochMs: number, salt: string): string {
+  const week = Math.floor(epochMs / WEEK_MS);
+  const digest = createHash("sha256").update(`${salt}\n${domain}\n${week}`).digest("hex");
+  return `q${BigInt(`0x${digest.slice(0, 20)}`).toString(36)}`;
 }
 
-/** What the reply to the random address says. Only a refusal that is about the recipient counts as one. */
-export function catchAllAnswer(randomReply: SmtpClass): CatchAllAnswer {
-  switch (randomReply) {
+/** What the reply to the stranger says. Only a refusal that is about the recipient counts as one. */
+export function catchAllAnswer(reply: SmtpClass): CatchAllAnswer {
+  switch (reply) {
     case "accepted":
     case "mailbox_full":
       return "accepted";
@@ -59,8 +72,8 @@ export function createCatchAllFacts(clock: Clock, store: CatchAllStore): CatchAl
   });
   const asking = new Map<string, ((answer: CatchAllAnswer) => void)[]>();
 
-  function remember(key: string, answer: CatchAllAnswer): void {
-    known.set(key, { answer, until: clock.monotonic() + CATCH_ALL_TTL_S[answer] * 1000 });
+  function remember(key: string, answer: CatchAllAnswer, ttlS: number): void {
+    known.set(key, { answer, until: clock.monotonic() + ttlS * 1000 });
   }
 
   function wake(key: string, answer: CatchAllAnswer): void {
@@ -78,14 +91,15 @@ export function createCatchAllFacts(clock: Clock, store: CatchAllStore): CatchAl
       asking.set(key, []);
       const stored = await store.get(key);
       if (stored === null) return "ask";
-      remember(key, stored);
-      wake(key, stored);
-      return stored;
+      remember(key, stored.answer, stored.ttlS);
+      wake(key, stored.answer);
+      return stored.answer;
     },
     settle(key, answer) {
-      remember(key, answer);
-      store.put(key, answer, CATCH_ALL_TTL_S[answer]);
+      remember(key, answer, TTL_S[answer]);
+      if (answer !== "inconclusive") store.put(key, answer, TTL_S[answer]);
       wake(key, answer);
     },
+    abandon: (key) => wake(key, "inconclusive"),
   };
 }

@@ -1,4 +1,4 @@
-import type { Clock } from "../core/clock.ts";
+import { type Clock, sleep } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Resolver } from "../dns/resolver.ts";
 import { type Mailbox, parseMailbox } from "../smtp/mailbox.ts";
@@ -6,12 +6,26 @@ import type { RcptOutcome } from "../smtp/outcome.ts";
 import type { SmtpPool } from "../smtp/pool.ts";
 import type { Board } from "./board.ts";
 import type { Breaker } from "./breaker.ts";
-import { type CatchAllFacts, catchAllAnswer, catchAllKey, randomLocalPart } from "./catch-all.ts";
+import {
+  type CatchAllAnswer,
+  type CatchAllFacts,
+  catchAllAnswer,
+  catchAllKey,
+  strangerAt,
+} from "./catch-all.ts";
 import { type Classification, classify, redactReply, type SelfIdentity } from "./classify/classify.ts";
 import type { CatchAll, Evidence, MxEvidence, Scope, SmtpEvidence } from "./evidence.ts";
 import type { Lists } from "./lists/lists.ts";
-import { lookUpMx, type MxAnswer } from "./mx.ts";
-import { type ProbeControl, type ProbeRoute, probeMailbox } from "./probe.ts";
+import { hostAddresses, lookUpMx, type MxAnswer } from "./mx.ts";
+import { isCutOff, type NetworkHealth } from "./network-health.ts";
+import {
+  type ProbeControl,
+  type ProbeDeps,
+  type ProbeRoute,
+  probeMailbox,
+  wasHeard,
+  wasReached,
+} from "./probe.ts";
 import type { Shaping } from "./shaping.ts";
 import { siteOf } from "./site.ts";
 
@@ -38,8 +52,7 @@ export interface EngineDeps {
   breaker: Breaker;
   board: Board;
   self: SelfIdentity;
-  /** Told of every attempt to reach a site that has MX records. */
-  reach: { connected(): void; unreachable(site: string, provider: string | null): void };
+  reach: Pick<NetworkHealth, "failed" | "candidate">;
   onProbe(provider: string | null, outcome: SmtpEvidence["class"]): void;
 }
 
@@ -55,6 +68,7 @@ interface Target {
 export function createEngine(deps: EngineDeps): CheckEngine {
   return {
     async check(address, scope, cancelled) {
+      const deadlineAt = deps.clock.monotonic() + LIMITS.smtp.probeBudgetMs;
       const at = address.lastIndexOf("@");
       const local = address.slice(0, at);
       const domain = address.slice(at + 1);
@@ -72,7 +86,8 @@ export function createEngine(deps: EngineDeps): CheckEngine {
       if (scope === "unprobed" || !reachable || evidence.disposable.listed) return evidence;
       if (cancelled()) return null;
       const route = { site, hosts: mx.hosts, policy: deps.shaping.policyFor(provider) };
-      evidence.smtp = await probeTarget(deps, { address, local, domain, mx, provider, route }, cancelled);
+      const target = { address, local, domain, mx, provider, route };
+      evidence.smtp = await probeTarget(deps, target, { cancelled, deadlineAt });
       if (evidence.smtp === null) return null;
       deps.onProbe(provider, evidence.smtp.class);
       return evidence;
@@ -81,40 +96,55 @@ export function createEngine(deps: EngineDeps): CheckEngine {
 }
 
 function mxEvidence(mx: MxAnswer, provider: string | null): MxEvidence {
-  return { status: mx.status, hosts: mx.hosts, provider, ttlS: mx.ttlS, fault: mx.fault };
+  const hosts = mx.hosts.slice(0, LIMITS.check.mxHostsReported);
+  return { status: mx.status, hosts, provider, ttlS: mx.ttlS, fault: mx.fault };
 }
 
 /** Asks the mail server, unless it is known beforehand that asking cannot tell. */
 async function probeTarget(
   deps: EngineDeps,
   target: Target,
-  cancelled: () => boolean,
+  control: ProbeControl,
 ): Promise<SmtpEvidence | null> {
   const known = withoutAsking(deps, target);
   if (known) return known;
-  const control: ProbeControl = { cancelled, deadlineAt: deps.clock.monotonic() + LIMITS.smtp.probeBudgetMs };
-  const outcome = await probeMailbox(probeDeps(deps), target.route, mailboxOf(target.address), control);
+  const outcome = await probeMailbox(
+    probeDeps(deps, target),
+    target.route,
+    mailboxOf(target.address),
+    control,
+  );
   if (outcome.kind === "failure" && outcome.cause === "cancelled") return null;
   const ruling = classify(outcome, { provider: target.provider, self: deps.self });
-  report(deps, target, outcome, ruling);
+  if (ruling.class === "sender_blocked") deps.breaker.blocked(target.route.site);
+  else if (wasHeard(outcome)) deps.breaker.passed(target.route.site);
   if (ruling.class !== "accepted") return smtpEvidence(outcome, ruling, "not_probed");
-  if (cancelled()) return null;
-  return smtpEvidence(outcome, ruling, await catchAllOf(deps, target, outcome.host));
+  if (control.cancelled()) return null;
+  return smtpEvidence(outcome, ruling, await catchAllOf(deps, target, outcome.host, control.deadlineAt));
 }
 
 function withoutAsking(deps: EngineDeps, target: Target): SmtpEvidence | null {
-  const { clock, board, breaker, shaping } = deps;
-  if (shaping.cannotBeBelieved(target.provider)) {
+  if (deps.shaping.cannotBeBelieved(target.provider)) {
     return unasked("provider_unverifiable", "their_server", "provider_habit");
   }
-  if (
-    board.network() === "down" &&
-    !board.takeTrial(Math.floor(clock.monotonic() / 1000), LIMITS.network.trialEveryS)
-  ) {
-    return unasked("our_network", "our_network", "no_site_reachable");
-  }
-  if (!breaker.allows(target.route.site)) return unasked("sender_blocked", "our_address", "breaker_open");
-  return null;
+  if (!deps.breaker.allows(target.route.site))
+    return unasked("sender_blocked", "our_address", "breaker_open");
+  if (!deps.board.networkDown()) return null;
+  offerForTrial(deps, target);
+  return unasked("our_network", "our_network", "no_site_reachable");
+}
+
+/** Lets the main thread find out by this domain's best host whether our network is back; the caller does not wait. */
+function offerForTrial(deps: EngineDeps, target: Target): void {
+  const [host] = target.mx.hosts;
+  if (host === undefined) return;
+  hostAddresses(deps.resolver, host).then(
+    ([address]) => {
+      if (address !== undefined) deps.reach.candidate(address);
+    },
+    // The resolver is overloaded: others' domains serve as well.
+    () => {},
+  );
 }
 
 function unasked(smtpClass: SmtpEvidence["class"], fault: SmtpEvidence["fault"], rule: string): SmtpEvidence {
@@ -122,43 +152,60 @@ function unasked(smtpClass: SmtpEvidence["class"], fault: SmtpEvidence["fault"],
   return { class: smtpClass, fault, stage: "connect", rule, ...nothing, catchAll: "not_probed" };
 }
 
-/** Tells the breaker and the network watch what this probe's end says of us. */
-function report(deps: EngineDeps, target: Target, outcome: RcptOutcome, ruling: Classification): void {
-  if (ruling.class === "sender_blocked") deps.breaker.blocked(target.route.site);
-  else deps.breaker.passed(target.route.site);
-  const dialled = outcome.stage !== "dns" && outcome.stage !== "connect";
-  if (dialled) {
-    if (deps.board.network() !== "fine") deps.reach.connected();
+/** Tells the network watch what an attempt says of us. */
+function reportAttempt(deps: EngineDeps, target: Target, outcome: RcptOutcome): void {
+  if (wasReached(outcome)) {
+    deps.board.noteReached(Math.floor(deps.clock.now() / 1000));
     return;
   }
-  const cutOff = outcome.kind === "failure" && ["timeout", "unreachable", "refused"].includes(outcome.cause);
   // A domain without MX records often runs no mail server at all: its silence says nothing about our network.
-  if (cutOff && target.mx.status === "ok") deps.reach.unreachable(target.route.site, target.provider);
+  if (outcome.kind !== "failure" || outcome.stage !== "connect" || target.mx.status !== "ok") return;
+  if (!isCutOff(outcome.cause, target.provider)) return;
+  deps.reach.failed({ site: target.route.site, provider: target.provider, address: outcome.address });
 }
 
-/** The random question, at the host that accepted the real address. */
-async function catchAllOf(deps: EngineDeps, target: Target, host: string): Promise<CatchAll> {
-  const key = catchAllKey(target.domain, target.route.site);
-  const fact = await deps.facts.claim(key);
-  if (fact !== "ask") return fact;
-  let answer: ReturnType<typeof catchAllAnswer> = "inconclusive";
+/** What is known of strangers at the host that accepted the real address; asked there when nobody has yet. */
+async function catchAllOf(
+  deps: EngineDeps,
+  target: Target,
+  host: string,
+  deadlineAt: number,
+): Promise<CatchAllAnswer> {
+  const budgetMs = Math.min(deadlineAt - deps.clock.monotonic(), LIMITS.check.catchAllBudgetMs);
+  const key = catchAllKey(target.domain, target.route.site, host);
+  const claim = deps.facts.claim(key);
+  const fact = await Promise.race([claim, sleep(deps.clock, budgetMs)]);
+  if (fact === "ask")
+    return askStranger(deps, target, { host, key, deadlineAt: deps.clock.monotonic() + budgetMs });
+  if (fact !== undefined) return fact;
+  // Too late for us; should the question fall to us after all, the next one who needs the answer asks it.
+  void claim.then((late) => late === "ask" && deps.facts.abandon(key));
+  return "inconclusive";
+}
+
+async function askStranger(
+  deps: EngineDeps,
+  target: Target,
+  question: { host: string; key: string; deadlineAt: number },
+): Promise<CatchAllAnswer> {
+  const { host, key, deadlineAt } = question;
+  const local = strangerAt(target.domain, deps.clock.now(), deps.self.heloName);
+  const route = { ...target.route, hosts: [host] };
+  const control = { cancelled: () => false, deadlineAt };
   try {
-    const control = {
-      cancelled: () => false,
-      deadlineAt: deps.clock.monotonic() + LIMITS.smtp.probeBudgetMs,
-    };
-    const stranger = mailboxOf(`${randomLocalPart()}@${target.domain}`);
-    const outcome = await probeMailbox(
-      probeDeps(deps),
-      { ...target.route, hosts: [host] },
-      stranger,
-      control,
-    );
-    answer = catchAllAnswer(classify(outcome, { provider: target.provider, self: deps.self }).class);
-  } finally {
+    const stranger = mailboxOf(`${local}@${target.domain}`);
+    const outcome = await probeMailbox(probeDeps(deps, target), route, stranger, control);
+    if (outcome.kind === "failure" && (outcome.cause === "cancelled" || outcome.cause === "no_slot")) {
+      deps.facts.abandon(key);
+      return "inconclusive";
+    }
+    const answer = catchAllAnswer(classify(outcome, { provider: target.provider, self: deps.self }).class);
     deps.facts.settle(key, answer);
+    return answer;
+  } catch (error) {
+    deps.facts.abandon(key);
+    throw error;
   }
-  return answer;
 }
 
 /** What `parseAddress` lets pass may stand in a command; anything else here is a fault of ours, and nothing is sent. */
@@ -168,8 +215,13 @@ function mailboxOf(address: string): Mailbox {
   return box;
 }
 
-function probeDeps(deps: EngineDeps) {
-  return { resolver: deps.resolver, pool: deps.pool, monotonic: () => deps.clock.monotonic() };
+function probeDeps(deps: EngineDeps, target: Target): ProbeDeps {
+  return {
+    resolver: deps.resolver,
+    pool: deps.pool,
+    monotonic: () => deps.clock.monotonic(),
+    onAttempt: (outcome) => reportAttempt(deps, target, outcome),
+  };
 }
 
 function smtpEvidence(outcome: RcptOutcome, ruling: Classification, catchAll: CatchAll): SmtpEvidence {

@@ -10,7 +10,7 @@ export type MxStatus = "ok" | "implicit" | "no_mx" | "null_mx" | "domain_not_fou
 
 export interface MxEvidence {
   status: MxStatus;
-  /** Mail exchangers in order of preference; for `implicit` the domain itself. At most LIMITS.check.mxHosts. */
+  /** Mail exchangers in order of preference; for `implicit` the domain itself. At most LIMITS.check.mxHostsReported. */
   hosts: string[];
   /** Provider of the site, e.g. `google`; null when unknown. */
   provider: string | null;

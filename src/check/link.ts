@@ -3,6 +3,7 @@ import { LRUCache } from "lru-cache";
 import { LIMITS } from "../core/limits.ts";
 import type { SlotSource } from "../smtp/slots.ts";
 import type { CatchAllAnswer, CatchAllFacts } from "./catch-all.ts";
+import type { FailedDial, NetworkHealth } from "./network-health.ts";
 
 /**
  * The line between a check thread and the main thread: small messages about connections and domains, never one per
@@ -17,8 +18,9 @@ export type ThreadMessage =
   | { type: "release"; site: string }
   | { type: "claim"; id: number; key: string }
   | { type: "settle"; key: string; answer: CatchAllAnswer }
-  | { type: "connected" }
-  | { type: "unreachable"; site: string; provider: string | null }
+  | { type: "abandon"; key: string }
+  | { type: "failed"; dial: FailedDial }
+  | { type: "candidate"; address: string }
   | { type: "counts"; probes: Record<string, number>; sessionsOpened: number }
   | { type: "drained" };
 
@@ -37,8 +39,7 @@ export interface Attach {
 export interface ThreadLink {
   slots: SlotSource;
   facts: CatchAllFacts;
-  connected(): void;
-  unreachable(site: string, provider: string | null): void;
+  reach: Pick<NetworkHealth, "failed" | "candidate">;
   counts(probes: Record<string, number>, sessionsOpened: number): void;
   /** Runs `drain` when the main thread asks, then tells it that all is given back. */
   onDrain(drain: () => Promise<void>): void;
@@ -48,7 +49,10 @@ export function createThreadLink(port: MessagePort): ThreadLink {
   let nextId = 0;
   const grants = new Map<number, (granted: boolean) => void>();
   const claims = new Map<number, (answer: CatchAllAnswer | "ask") => void>();
-  const recent = new LRUCache<string, CatchAllAnswer>({ max: LIMITS.check.catchAllPerThread, ttl: 60_000 });
+  const recent = new LRUCache<string, CatchAllAnswer>({
+    max: LIMITS.check.catchAllPerThread,
+    ttl: LIMITS.check.catchAllPerThreadMs,
+  });
   let wanted: (site: string) => void = () => {};
   let drain: () => Promise<void> = async () => {};
   const post = (message: ThreadMessage) => port.postMessage(message);
@@ -91,16 +95,16 @@ export function createThreadLink(port: MessagePort): ThreadLink {
         const id = nextId++;
         post({ type: "claim", id, key });
         const fact = await new Promise<CatchAllAnswer | "ask">((resolve) => claims.set(id, resolve));
-        if (fact !== "ask") recent.set(key, fact);
+        if (fact !== "ask" && fact !== "inconclusive") recent.set(key, fact);
         return fact;
       },
-      settle(key, answer) {
-        recent.set(key, answer);
-        post({ type: "settle", key, answer });
-      },
+      settle: (key, answer) => post({ type: "settle", key, answer }),
+      abandon: (key) => post({ type: "abandon", key }),
     },
-    connected: () => post({ type: "connected" }),
-    unreachable: (site, provider) => post({ type: "unreachable", site, provider }),
+    reach: {
+      failed: (dial) => post({ type: "failed", dial }),
+      candidate: (address) => post({ type: "candidate", address }),
+    },
     counts: (probes, sessionsOpened) => post({ type: "counts", probes, sessionsOpened }),
     onDrain(action) {
       drain = action;

@@ -1,3 +1,4 @@
+import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { DnsOutcome, MxRecord, Resolver } from "../dns/resolver.ts";
 import type { Fault, MxStatus } from "./evidence.ts";
@@ -13,36 +14,50 @@ export interface MxAnswer {
 
 type Unanswered = Extract<DnsOutcome<never>, { status: "server_failure" | "no_answer" }>;
 
-/** Asks the MX of `domain` (A-labels, lower case). Never throws; a DNS fault is the answer `dns_error`. */
+/** Names that certainly have mail exchangers: a resolver that knows none of them knows nothing of the internet. */
+const CERTAIN = ["gmail.com", "outlook.com"] as const;
+
+/**
+ * Asks the MX of `domain` (A-labels, lower case). A DNS fault is the answer `dns_error`.
+ * @throws AppError `overloaded` when our resolver has no room for the question
+ */
 export async function lookUpMx(resolver: Resolver, domain: string): Promise<MxAnswer> {
   const answer = await resolver.mx(domain);
   switch (answer.status) {
     case "ok":
       return fromRecords(answer.records, answer.ttlS);
     case "no_data":
-      return implicitMx(resolver, domain, answer.ttlS);
+      if (await isBelievable(resolver, answer)) return implicitMx(resolver, domain, answer.ttlS);
+      return CUT_OFF;
     case "nxdomain":
-      if (answer.proven || (await seesTheInternet(resolver))) {
-        return { status: "domain_not_found", hosts: [], ttlS: answer.ttlS, fault: "recipient" };
-      }
-      return { status: "dns_error", hosts: [], ttlS: 0, fault: "our_network" };
+      if (await isBelievable(resolver, answer)) return nobodyThere("domain_not_found", answer.ttlS);
+      return CUT_OFF;
     default:
       return dnsError(answer);
   }
 }
 
+const CUT_OFF: MxAnswer = { status: "dns_error", hosts: [], ttlS: 0, fault: "our_network" };
+
+function nobodyThere(status: "domain_not_found" | "no_mx" | "null_mx", ttlS: number): MxAnswer {
+  return { status, hosts: [], ttlS, fault: "recipient" };
+}
+
 /**
- * A resolver that is cut off, or filters, says NXDOMAIN to everything, and would have us condemn every address. So one
- * that shows no proof is asked for a name that is certainly there: `com` has no address, but it exists.
+ * A resolver that is cut off, or filters, says to every name that it is not there or has no such record, and would have
+ * us condemn every address. So one that shows no proof is asked about names that certainly have mail exchangers.
  */
-async function seesTheInternet(resolver: Resolver): Promise<boolean> {
-  const { status } = await resolver.a("com");
-  return status === "ok" || status === "no_data";
+async function isBelievable(resolver: Resolver, answer: { proven: boolean }): Promise<boolean> {
+  if (answer.proven) return true;
+  for (const name of CERTAIN) {
+    if ((await resolver.mx(name)).status === "ok") return true;
+  }
+  return false;
 }
 
 function fromRecords(records: MxRecord[], ttlS: number): MxAnswer {
   const real = records.filter((record) => record.exchange !== "");
-  if (real.length === 0) return { status: "null_mx", hosts: [], ttlS, fault: "recipient" };
+  if (real.length === 0) return nobodyThere("null_mx", ttlS);
   // Equal preferences go by name, not by chance: the same host again means a session that is open already.
   real.sort((a, b) => a.preference - b.preference || (a.exchange < b.exchange ? -1 : 1));
   const hosts = [...new Set(real.map((record) => record.exchange))].slice(0, LIMITS.check.mxHosts);
@@ -51,18 +66,38 @@ function fromRecords(records: MxRecord[], ttlS: number): MxAnswer {
 
 /** No MX record: the domain's own address is its mail exchanger, if it has one. */
 async function implicitMx(resolver: Resolver, domain: string, noMxTtlS: number): Promise<MxAnswer> {
-  const [v4, v6] = await Promise.all([resolver.a(domain), resolver.aaaa(domain)]);
-  for (const found of [v4, v6]) {
-    if (found.status === "ok")
-      return { status: "implicit", hosts: [domain], ttlS: Math.min(noMxTtlS, found.ttlS), fault: null };
+  const found = await Promise.all([resolver.a(domain), resolver.aaaa(domain)]);
+  for (const answer of found) {
+    if (answer.status !== "ok") continue;
+    return { status: "implicit", hosts: [domain], ttlS: Math.min(noMxTtlS, answer.ttlS), fault: null };
   }
-  for (const missing of [v4, v6]) {
-    if (missing.status === "server_failure" || missing.status === "no_answer") return dnsError(missing);
+  for (const answer of found) {
+    if (answer.status === "server_failure" || answer.status === "no_answer") return dnsError(answer);
+    if (answer.status !== "ok" && !(await isBelievable(resolver, answer))) return CUT_OFF;
   }
-  return { status: "no_mx", hosts: [], ttlS: noMxTtlS, fault: "recipient" };
+  return nobodyThere("no_mx", noMxTtlS);
 }
 
 function dnsError(answer: Unanswered): MxAnswer {
+  refuseWhenOverloaded(answer);
   const fault = answer.status === "server_failure" ? "their_server" : "our_network";
   return { status: "dns_error", hosts: [], ttlS: 0, fault };
+}
+
+function refuseWhenOverloaded(answer: DnsOutcome<unknown>): void {
+  if (answer.status !== "no_answer" || answer.code !== "overloaded") return;
+  throw new AppError("overloaded", "Too many names are being looked up.", { retryAfterS: 1 });
+}
+
+/**
+ * The first addresses of a mail exchanger, IPv4 before IPv6: few senders have a reverse name for IPv6.
+ * @throws AppError `overloaded`
+ */
+export async function hostAddresses(resolver: Resolver, host: string): Promise<string[]> {
+  for (const family of ["a", "aaaa"] as const) {
+    const answer = await resolver[family](host);
+    refuseWhenOverloaded(answer);
+    if (answer.status === "ok") return answer.records.slice(0, LIMITS.smtp.addressesTriedPerHost);
+  }
+  return [];
 }

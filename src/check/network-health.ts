@@ -1,45 +1,118 @@
-import type { Clock } from "../core/clock.ts";
+import type { Clock, Timer } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
-import type { NetworkState } from "./board.ts";
+import type { Board } from "./board.ts";
 
 /**
  * Tells "that server does not answer" from "nothing answers from here" (port 25 closed by the provider, no route).
  *
- * Every attempt to connect to a site whose MX records say that it receives mail is reported. When failures of
- * distinct sites add up to `suspicion` within `windowMs` and not one attempt succeeded, our network is down: checks
- * answer `our_network` at once, and one trial probe every `trialEveryS` finds out when it is back. A site of a
- * known provider counts double: Google does not go away, so two of those are proof enough. One success ends it.
+ * Every failed dial to a site that has MX records is reported. When failures of distinct sites add up to `suspicion`
+ * within `windowS`, and no mail server has taken a connection since the first of them, our network is down: checks
+ * answer `our_network` at once. From then on this process itself dials, every `trialEveryMs`, some of the addresses it
+ * was told of, until one takes the connection; no request is spent on that.
+ *
+ * The biggest providers count double: Google does not go away, so two of those are proof enough.
  */
 export interface NetworkHealth {
-  connected(): void;
-  failed(site: string, provider: string | null): void;
+  failed(dial: FailedDial): void;
+  /** An address that somebody would have dialled had we not been down: to be tried. */
+  candidate(address: string): void;
+  stop(): void;
 }
 
-export function createNetworkHealth(clock: Clock, onChange: (state: NetworkState) => void): NetworkHealth {
-  const { windowMs, suspicion, sitesRemembered } = LIMITS.network;
-  const failures = new Map<string, { at: number; weight: number }>();
-  let state: NetworkState = "fine";
+export interface FailedDial {
+  site: string;
+  provider: string | null;
+  address: string;
+}
 
-  function become(next: NetworkState): void {
-    if (state === next) return;
-    state = next;
-    onChange(state);
+export interface NetworkHealthDeps {
+  clock: Clock;
+  board: Board;
+  /** True when `address` takes a connection. Never rejects; ends by itself in bounded time. */
+  dial(address: string): Promise<boolean>;
+  onChange(down: boolean): void;
+}
+
+/** Providers whose mail exchangers are theirs alone and always up: their silence is not theirs. */
+const ALWAYS_UP: ReadonlySet<string> = new Set(["google", "outlook", "microsoft365", "yahoo", "apple"]);
+
+/** A refusal shows that packets travel, unless it comes in the name of somebody who refuses nobody. */
+export function isCutOff(cause: string, provider: string | null): boolean {
+  if (cause === "refused") return provider !== null && ALWAYS_UP.has(provider);
+  return cause === "timeout" || cause === "unreachable";
+}
+
+export function createNetworkHealth(deps: NetworkHealthDeps): NetworkHealth {
+  const { clock, board } = deps;
+  const { windowS, suspicion, sitesRemembered, trialEveryMs, trialDials } = LIMITS.network;
+  const failures = new Map<string, { atS: number; weight: number }>();
+  const candidates = new Set<string>();
+  let downSinceS = 0;
+  let timer: Timer | null = null;
+
+  const nowS = () => Math.floor(clock.now() / 1000);
+
+  function remember(address: string): void {
+    candidates.delete(address);
+    candidates.add(address);
+    const [oldest] = candidates;
+    if (candidates.size > sitesRemembered && oldest !== undefined) candidates.delete(oldest);
+  }
+
+  function suspects(): number {
+    const since = Math.max(board.lastReachedS(), nowS() - windowS);
+    let weight = 0;
+    for (const [site, failure] of failures) {
+      if (failure.atS > since) weight += failure.weight;
+      else failures.delete(site);
+    }
+    return weight;
+  }
+
+  function become(down: boolean): void {
+    board.setNetworkDown(down);
+    deps.onChange(down);
+    if (!down) {
+      failures.clear();
+      candidates.clear();
+      timer = null;
+      return;
+    }
+    downSinceS = nowS();
+    timer = clock.after(trialEveryMs, () => void tryAgain());
+  }
+
+  /** The newest half of the round's dials and the oldest half, so that neither many dead ones nor old ones crowd out. */
+  function nextDials(): string[] {
+    const all = [...candidates];
+    const half = Math.ceil(trialDials / 2);
+    return [...new Set([...all.slice(-half), ...all.slice(0, half)])];
+  }
+
+  async function tryAgain(): Promise<void> {
+    const round = nextDials();
+    const reached = await Promise.all(round.map((address) => deps.dial(address)));
+    if (timer === null) return;
+    if (reached.includes(true) || board.lastReachedS() > downSinceS) return become(false);
+    for (const address of round) if (candidates.delete(address)) candidates.add(address);
+    timer = clock.after(trialEveryMs, () => void tryAgain());
   }
 
   return {
-    connected() {
-      failures.clear();
-      become("fine");
-    },
-    failed(site, provider) {
-      const now = clock.monotonic();
+    failed({ site, provider, address }) {
+      remember(address);
       failures.delete(site);
-      failures.set(site, { at: now, weight: provider === null ? 1 : 2 });
-      if (failures.size > sitesRemembered) failures.delete(failures.keys().next().value ?? site);
-      let weight = 0;
-      for (const failure of failures.values()) if (now - failure.at <= windowMs) weight += failure.weight;
-      if (weight >= suspicion) become("down");
-      else if (state === "fine") become("suspected");
+      failures.set(site, { atS: nowS(), weight: provider !== null && ALWAYS_UP.has(provider) ? 2 : 1 });
+      const [oldest] = failures.keys();
+      if (failures.size > sitesRemembered && oldest !== undefined) failures.delete(oldest);
+      if (timer === null && suspects() >= suspicion) become(true);
+    },
+    candidate(address) {
+      if (timer !== null) remember(address);
+    },
+    stop() {
+      timer?.cancel();
+      timer = null;
     },
   };
 }

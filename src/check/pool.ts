@@ -9,7 +9,7 @@ import type { Board } from "./board.ts";
 import type { Broker } from "./broker.ts";
 import type { Evidence, Scope } from "./evidence.ts";
 import type { Attach } from "./link.ts";
-import type { CheckTask, CheckTaskResult, ThreadSetup } from "./thread.ts";
+import type { CheckLine, CheckTask, CheckTaskResult, ThreadSetup } from "./thread.ts";
 
 /** A check on its way. */
 export interface PendingCheck {
@@ -68,16 +68,16 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
   return {
     check(address, scope) {
       const slot = closing ? undefined : freeSlots.pop();
-      if (slot === undefined) {
-        throw new AppError("overloaded", "too many checks are under way", { retryAfterS: 1 });
-      }
+      if (slot === undefined) throw overloaded();
       inFlight += 1;
       deps.board.setCancelled(slot, false);
       let done = false;
       async function run(task: CheckTask): Promise<Evidence | null> {
         try {
           const result: CheckTaskResult = await piscina.run(task);
-          return JSON.parse(result) as Evidence | null;
+          const line = JSON.parse(result) as CheckLine;
+          if (line === "overloaded") throw overloaded();
+          return line;
         } catch (error) {
           // Threads that are ended on purpose take their checks with them.
           if (closing) return null;
@@ -108,6 +108,10 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
       await piscina.destroy();
     },
   };
+}
+
+function overloaded(): AppError {
+  return new AppError("overloaded", "Too many checks are under way.", { retryAfterS: 1 });
 }
 
 /** The thread's entry beside this tree, with the importer's own extension: `.ts` under tsx, `.js` compiled. */

@@ -4,6 +4,7 @@ import type { Mailbox } from "../smtp/mailbox.ts";
 import type { RcptOutcome, Stage } from "../smtp/outcome.ts";
 import type { SitePolicy } from "../smtp/policy.ts";
 import type { SmtpPool } from "../smtp/pool.ts";
+import { hostAddresses } from "./mx.ts";
 
 /** Where a domain's probes go. `hosts` is the domain's own MX set: no other host is ever asked about it. */
 export interface ProbeRoute {
@@ -16,6 +17,14 @@ export interface ProbeControl {
   cancelled(): boolean;
   /** `Clock.monotonic` milliseconds after which nothing new is tried. */
   deadlineAt: number;
+}
+
+export interface ProbeDeps {
+  resolver: Resolver;
+  pool: Pick<SmtpPool, "rcpt">;
+  monotonic(): number;
+  /** Told of every attempt, also of those after which the next host is tried. */
+  onAttempt(outcome: RcptOutcome): void;
 }
 
 const STAGE_ORDER: Record<Stage, number> = {
@@ -34,13 +43,14 @@ const STAGE_ORDER: Record<Stage, number> = {
  * `LIMITS.smtp.hostsTried` hosts × `addressesTriedPerHost`. When none will talk, the end that got furthest counts.
  */
 export async function probeMailbox(
-  deps: { resolver: Resolver; pool: Pick<SmtpPool, "rcpt">; monotonic(): number },
+  deps: ProbeDeps,
   route: ProbeRoute,
   mailbox: Mailbox,
   control: ProbeControl,
 ): Promise<RcptOutcome> {
   let furthest: RcptOutcome | null = null;
   for (const host of route.hosts.slice(0, LIMITS.smtp.hostsTried)) {
+    if (deps.monotonic() >= control.deadlineAt) break;
     const addresses = await hostAddresses(deps.resolver, host);
     if (addresses.length === 0)
       furthest = further(furthest, unreached(host, "no_address", "no address of the host is known"));
@@ -49,6 +59,7 @@ export async function probeMailbox(
       if (deps.monotonic() >= control.deadlineAt) break;
       const destination = { site: route.site, host, address, policy: route.policy };
       const outcome = await deps.pool.rcpt(destination, mailbox, control);
+      deps.onAttempt(outcome);
       if (!mayTryNext(outcome)) return outcome;
       furthest = further(furthest, outcome);
     }
@@ -56,19 +67,21 @@ export async function probeMailbox(
   return furthest ?? unreached("", "timeout", "no mail exchanger could be tried in time");
 }
 
-/** The first addresses of a mail exchanger, IPv4 before IPv6: few senders have a reverse name for IPv6. */
-async function hostAddresses(resolver: Resolver, host: string): Promise<string[]> {
-  const v4 = await resolver.a(host);
-  if (v4.status === "ok") return v4.records.slice(0, LIMITS.smtp.addressesTriedPerHost);
-  const v6 = await resolver.aaaa(host);
-  return v6.status === "ok" ? v6.records.slice(0, LIMITS.smtp.addressesTriedPerHost) : [];
-}
-
 /** True when another mail exchanger may know better: this one never came to hear the recipient. */
 function mayTryNext(outcome: RcptOutcome): boolean {
   if (outcome.kind === "failure" && (outcome.cause === "cancelled" || outcome.cause === "no_slot"))
     return false;
   return STAGE_ORDER[outcome.stage] < STAGE_ORDER.mail;
+}
+
+/** True once a mail server has taken our connection. */
+export function wasReached(outcome: RcptOutcome): boolean {
+  return STAGE_ORDER[outcome.stage] > STAGE_ORDER.connect;
+}
+
+/** True once a server has answered about a sender or a recipient, not only let us in. */
+export function wasHeard(outcome: RcptOutcome): boolean {
+  return outcome.kind === "reply" && STAGE_ORDER[outcome.stage] >= STAGE_ORDER.mail;
 }
 
 function further(known: RcptOutcome | null, next: RcptOutcome): RcptOutcome {

@@ -1,6 +1,6 @@
 import type { SmtpConfig } from "../core/config.ts";
 import type { LogLevel } from "../core/log.ts";
-import type { Scope } from "./evidence.ts";
+import type { Evidence, Scope } from "./evidence.ts";
 import type { SharedLists } from "./lists/lists.ts";
 
 /** What a check thread is born with (`workerData`): plain data and shared memory. */
@@ -20,5 +20,9 @@ export interface CheckTask {
   slot: number;
 }
 
-/** One line an address, in order: its evidence as JSON, or `null` when the task was cancelled. */
+/**
+ * One line an address, in order, as JSON: its evidence; `null` when the task was cancelled; `"overloaded"` when a bound
+ * of the thread left no room for it.
+ */
 export type CheckTaskResult = string;
+export type CheckLine = Evidence | null | "overloaded";

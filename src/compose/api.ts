@@ -68,6 +68,7 @@ export function composeApi(deps: Deps): ApiRole {
   let port: number | null = null;
   const parts: Part[] = [
     { name: "connection slots", start: () => checks.slots.start(), stop: () => checks.slots.close() },
+    { name: "network watch", stop: () => checks.network.stop() },
     { name: "checks", start: () => checks.pool.ready(), stop: () => checks.pool.close() },
     { name: "quota", start: () => quota.start(), drain: () => quota.drain() },
     { name: "rate limit", start: () => rateLimiter.start(), drain: () => rateLimiter.drain() },
@@ -99,8 +100,8 @@ function composeVerify(deps: Deps, made: { checks: Checks; lists: Lists; quota: 
   const { config, log, metrics, stores } = deps;
   const { deadlineMs, cacheEntries, lifetimesS } = config.verify;
   const cache = createEvidenceCache({ redis: stores.redis.commands, clock, maxEntries: cacheEntries });
-  const keepS = createKeeping(readLifetimes(lifetimesS));
-  const flights = createFlights({ clock, cache, pool: made.checks.pool, log, deadlineMs, keepS });
+  const keep = createKeeping(readLifetimes(lifetimesS));
+  const flights = createFlights({ clock, cache, pool: made.checks.pool, log, deadlineMs, keep });
   const testKeys = createTestKeys({ clock, slowMs: Math.min(deadlineMs, LIMITS.testKeys.slowMs) });
   return createVerifyAddress({
     clock,

@@ -3,13 +3,14 @@ import { createBroker } from "../check/broker.ts";
 import { createCatchAllFacts } from "../check/catch-all.ts";
 import { createEgressSlots, type EgressSlots } from "../check/egress-slots.ts";
 import { compileLists, type SharedLists } from "../check/lists/lists.ts";
-import { createNetworkHealth } from "../check/network-health.ts";
+import { createNetworkHealth, type NetworkHealth } from "../check/network-health.ts";
 import { type CheckPool, createCheckPool } from "../check/pool.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import { type Metrics, observeEngine } from "../core/metrics.ts";
+import { takesConnection } from "../smtp/dial.ts";
 import { createCatchAllStore } from "../store/evidence-cache.ts";
 import type { RedisClients } from "../store/redis.ts";
 import { createSlotLeases } from "../store/slot-leases.ts";
@@ -18,25 +19,29 @@ export interface Checks {
   pool: CheckPool;
   lists: SharedLists;
   slots: EgressSlots;
+  network: NetworkHealth;
 }
 
-/** The check engine of a process: threads, what they share, and what they ask of the main thread. */
-export function composeChecks(deps: {
+interface Deps {
   config: Config;
   log: Logger;
   metrics: Metrics;
   redis: RedisClients;
-}): Checks {
+}
+
+/** The check engine of a process: threads, what they share, and what they ask of the main thread. */
+export function composeChecks(deps: Deps): Checks {
   const { config, log, metrics, redis } = deps;
   const clock = systemClock;
   const lists = compileLists();
   const board = createBoard(LIMITS.check.tasksInFlight);
   const leases = createSlotLeases(redis, config.smtp.egressId, log);
   const slots = createEgressSlots({ leases, clock, log });
+  const network = watchNetwork(board, deps);
   const broker = createBroker({
     slots,
-    facts: createCatchAllFacts(clock, createCatchAllStore(redis.commands)),
-    health: watchNetwork(board, log, metrics),
+    facts: createCatchAllFacts(clock, createCatchAllStore(redis.commands, clock)),
+    health: network,
     onCounts(probes, sessionsOpened) {
       metrics.sessionsOpened.inc(sessionsOpened);
       for (const [key, count] of Object.entries(probes)) {
@@ -57,14 +62,18 @@ export function composeChecks(deps: {
     const { held, waiting } = slots.stats();
     return { checksInFlight: pool.inFlight, slotsHeld: held, slotWaiters: waiting };
   });
-  return { lists, pool, slots };
+  return { lists, pool, slots, network };
 }
 
-function watchNetwork(board: Board, log: Logger, metrics: Metrics) {
-  return createNetworkHealth(systemClock, (state) => {
-    board.setNetwork(state);
-    metrics.networkDown.set(state === "down" ? 1 : 0);
-    if (state === "down") log.error("no mail server can be reached from here: is outbound port 25 open?");
-    if (state === "fine") log.info("mail servers can be reached");
+function watchNetwork(board: Board, { config, log, metrics }: Pick<Deps, "config" | "log" | "metrics">) {
+  return createNetworkHealth({
+    clock: systemClock,
+    board,
+    dial: (address) => takesConnection(address, config.smtp, LIMITS.network.trialDialMs),
+    onChange(down) {
+      metrics.networkDown.set(down ? 1 : 0);
+      if (down) log.error("no mail server can be reached from here: is outbound port 25 open?");
+      else log.info("mail servers can be reached again");
+    },
   });
 }

@@ -20,8 +20,23 @@ export const LIMITS = {
     attemptTimeoutMs: 2_000,
     attempts: 3,
     socketsPerThread: 4,
+    /** Look-ups that were just sent, per socket: their answers must find room in its buffer. */
     inFlightPerSocket: 100,
+    /** While others wait, who got no answer in this time counts among the slow. */
+    freshMs: 50,
+    /** Look-ups that are slow or ask again: two for each of the tasks a thread may have. */
+    slow: 8_192,
     waiting: 20_000,
+    /** Longest wait for a place; far below a request's deadline. */
+    waitMs: 1_000,
+    /** A UDP socket, hence its random port, is left after so many queries or this time. */
+    socketQueries: 64,
+    socketAgeMs: 5_000,
+    /** Sockets that were left and still wait for answers. */
+    socketsDraining: 64,
+    /** A server that changed the case of the question so often in a row is asked in lower case for `plainCaseMs`. */
+    caseLosses: 3,
+    plainCaseMs: 600_000,
     cacheEntries: 50_000,
     ttlMinS: 5,
     ttlMaxS: 86_400,
@@ -99,6 +114,9 @@ export const LIMITS = {
     tasksPerThread: 4_096,
     catchAllFacts: 50_000,
     catchAllPerThread: 5_000,
+    catchAllPerThreadMs: 60_000,
+    /** The stranger's share of a check's budget: the answer about the real address is there already. */
+    catchAllBudgetMs: 5_000,
     countsEveryMs: 500,
     /** Before normalisation: room for escapes and U-labels around the 254 octets of a path. */
     addressChars: 1_024,
@@ -109,8 +127,23 @@ export const LIMITS = {
     mxHostsReported: 10,
   },
   testKeys: { slowMs: 3_000 },
+  evidenceCache: {
+    /** An entry in memory is looked up in Redis again after this: another process may have refreshed it. */
+    memoryMs: 300_000,
+  },
+  flights: {
+    /** Of all checks under way, one team may have this share. */
+    teamShare: 4,
+  },
   readiness: { freshMs: 500, timeoutMs: 1_000 },
-  network: { windowMs: 60_000, suspicion: 4, sitesRemembered: 64, trialEveryS: 3 },
+  network: {
+    windowS: 60,
+    suspicion: 4,
+    sitesRemembered: 64,
+    trialEveryMs: 3_000,
+    trialDials: 8,
+    trialDialMs: 2_500,
+  },
   breaker: { blocksToOpen: 5, openMs: 300_000, sitesRemembered: 10_000 },
   quota: {
     /** A lease that its process has not renewed for this long is settled by whoever finds it. */

@@ -62,7 +62,7 @@ export interface Input<P, Q, B> {
 }
 
 /** What a handler may know of its request besides the validated input. */
-export type Context = Cancellation & Pick<HttpRequest, "id" | "clientAddress">;
+export type Context = Cancellation & Pick<HttpRequest, "id" | "clientAddress" | "startedMs">;
 
 /** A value is rendered as JSON with the route's success status; a `Reply` is sent as it is. */
 type Answer<T> = MaybePromise<T | Reply>;

@@ -2,6 +2,8 @@ import type { ParsedAddress } from "../check/address.ts";
 import type { Evidence, Scope } from "../check/evidence.ts";
 import type { CheckPool, PendingCheck } from "../check/pool.ts";
 import type { Clock } from "../core/clock.ts";
+import { AppError } from "../core/errors.ts";
+import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import type { CacheEntry, EvidenceCache } from "../store/evidence-cache.ts";
 
@@ -17,6 +19,8 @@ export interface Flights {
 }
 
 export interface FlightQuestion {
+  /** Who pays: no team may have all checks to itself. */
+  teamId: string;
   address: ParsedAddress;
   scope: Scope;
   /** Do not be content with what Redis knows. */
@@ -24,6 +28,8 @@ export interface FlightQuestion {
 }
 
 export interface Waiter {
+  /** `Clock.monotonic` milliseconds when the request came: its deadline counts from there. */
+  startedMs: number;
   cancelled(): boolean;
   onCancel(callback: () => void): void;
 }
@@ -50,8 +56,8 @@ export interface FlightsDeps {
   pool: CheckPool;
   log: Logger;
   deadlineMs: number;
-  /** Seconds a result is kept. */
-  keepS(scope: Scope, address: ParsedAddress, evidence: Evidence): number;
+  /** How long a result is kept, and whether it may leave this process. */
+  keep(scope: Scope, address: ParsedAddress, evidence: Evidence): { ttlS: number; shared: boolean };
 }
 
 const DEADLINE: Landing = { entry: null, cached: false, failure: "deadline" };
@@ -59,6 +65,8 @@ const BROKEN: Landing = { entry: null, cached: false, failure: "internal_error" 
 
 export function createFlights(deps: FlightsDeps): Flights {
   const flights = new Map<string, Flight>();
+  /** Flights by the team that started them. */
+  const flying = new Map<string, number>();
 
   async function fly(flight: Flight, question: FlightQuestion): Promise<Landing> {
     const { address, scope } = question;
@@ -70,16 +78,34 @@ export function createFlights(deps: FlightsDeps): Flights {
     }
     flight.check = deps.pool.check(address.normalised, scope);
     const evidence = await flight.check.evidence.catch((error: unknown) => {
+      if (error instanceof AppError) throw error;
       deps.log.error({ err: error }, "a check broke");
       return null;
     });
     if (evidence === null) return BROKEN;
-    const entry = { evidence, storedAt: deps.clock.now(), ttlS: deps.keepS(scope, address, evidence) };
-    deps.cache.store(scope, address.cacheKey, entry);
+    const { ttlS, shared } = deps.keep(scope, address, evidence);
+    const entry = { evidence, storedAt: deps.clock.now(), ttlS };
+    deps.cache.store(scope, address.cacheKey, entry, shared);
     return { entry, cached: false };
   }
 
+  /** @throws AppError `overloaded` when the team has its share of checks under way */
+  function board(teamId: string): void {
+    const mine = flying.get(teamId) ?? 0;
+    if (mine >= LIMITS.check.tasksInFlight / LIMITS.flights.teamShare) {
+      throw new AppError("overloaded", "Too many checks of this team are under way.", { retryAfterS: 1 });
+    }
+    flying.set(teamId, mine + 1);
+  }
+
+  function alight(teamId: string): void {
+    const mine = flying.get(teamId) ?? 0;
+    if (mine > 1) flying.set(teamId, mine - 1);
+    else flying.delete(teamId);
+  }
+
   function depart(key: string, question: FlightQuestion): Flight {
+    board(question.teamId);
     const flight: Flight = {
       landed: Promise.resolve(BROKEN),
       fresh: question.refresh,
@@ -89,6 +115,7 @@ export function createFlights(deps: FlightsDeps): Flights {
       abandoned: false,
     };
     flight.landed = fly(flight, question).finally(() => {
+      alight(question.teamId);
       if (flights.get(key) === flight) flights.delete(key);
     });
     // Whoever waits hears of a failure; when nobody does any more, it must not end the process.
@@ -109,7 +136,8 @@ export function createFlights(deps: FlightsDeps): Flights {
     flight.waiting += 1;
     return new Promise((resolve, reject) => {
       let answered = false;
-      const timer = deps.clock.after(deps.deadlineMs, () => {
+      const leftMs = waiter.startedMs + deps.deadlineMs - deps.clock.monotonic();
+      const timer = deps.clock.after(Math.max(0, leftMs), () => {
         answered = true;
         flight.promised = true;
         resolve(DEADLINE);

@@ -2,7 +2,6 @@ import type { ParsedAddress } from "../check/address.ts";
 import type { Evidence } from "../check/evidence.ts";
 import { suggestAddress } from "../check/suggest.ts";
 import type { Decision } from "../check/verdict/verdict.ts";
-import { LIMITS } from "../core/limits.ts";
 import type { CacheEntry } from "../store/evidence-cache.ts";
 import type { VerificationResult } from "./verification-result.ts";
 
@@ -68,7 +67,7 @@ function renderMx(evidence: Evidence | null): VerificationResult["checks"]["mx"]
   if (evidence === null) return { ok: false, hosts: [], provider: null, status: "skipped" };
   const { status, hosts, provider } = evidence.mx;
   const ok = status === "ok" || status === "implicit";
-  return { ok, hosts: hosts.slice(0, LIMITS.check.mxHostsReported), provider, status };
+  return { ok, hosts, provider, status };
 }
 
 function renderSmtp(evidence: Evidence | null, decision: Decision): VerificationResult["checks"]["smtp"] {

@@ -16,19 +16,20 @@ export interface TestKeys {
   answer(input: VerifyInput, context: VerifyContext): VerificationResult | Promise<VerificationResult>;
 }
 
+type PretendedReply = Pick<SmtpEvidence, "class" | "code" | "enhancedCode" | "fault" | "catchAll">;
+
+const ACCEPTED = { class: "accepted", code: 250, enhancedCode: "2.1.5", fault: null } as const;
+
 /** The reply that each outcome pretends to have seen. `unknown`, and any other local part: silence. */
-const REPLIES: Record<
-  string,
-  Pick<SmtpEvidence, "class" | "code" | "enhancedCode" | "fault" | "catchAll">
-> = {
-  valid: { class: "accepted", code: 250, enhancedCode: "2.1.5", fault: null, catchAll: "refused" },
-  role: { class: "accepted", code: 250, enhancedCode: "2.1.5", fault: null, catchAll: "refused" },
-  "catch-all": { class: "accepted", code: 250, enhancedCode: "2.1.5", fault: null, catchAll: "accepted" },
-  risky: { class: "accepted", code: 250, enhancedCode: "2.1.5", fault: null, catchAll: "inconclusive" },
-  invalid: refusal("mailbox_not_found", 550, "5.1.1", "recipient"),
-  full: refusal("mailbox_full", 452, "4.2.2", "recipient"),
-  greylisted: refusal("greylisted", 450, "4.2.0", "their_server"),
-};
+const REPLIES: ReadonlyMap<string, PretendedReply> = new Map<string, PretendedReply>([
+  ["valid", { ...ACCEPTED, catchAll: "refused" }],
+  ["role", { ...ACCEPTED, catchAll: "refused" }],
+  ["catch-all", { ...ACCEPTED, catchAll: "accepted" }],
+  ["risky", { ...ACCEPTED, catchAll: "inconclusive" }],
+  ["invalid", refusal("mailbox_not_found", 550, "5.1.1", "recipient")],
+  ["full", refusal("mailbox_full", 452, "4.2.2", "recipient")],
+  ["greylisted", refusal("greylisted", 450, "4.2.0", "their_server")],
+]);
 const SILENCE = refusal("timeout", 0, null, "their_server");
 
 function refusal(
@@ -36,8 +37,8 @@ function refusal(
   code: number,
   enhancedCode: string | null,
   fault: SmtpEvidence["fault"],
-) {
-  return { class: smtpClass, code, enhancedCode, fault, catchAll: "not_probed" as const };
+): PretendedReply {
+  return { class: smtpClass, code, enhancedCode, fault, catchAll: "not_probed" };
 }
 
 export function createTestKeys(deps: { clock: Clock; slowMs: number }): TestKeys {
@@ -116,7 +117,7 @@ function pretend(address: ParsedAddress, probing: boolean): Evidence {
 }
 
 function pretendSmtp(outcome: string, mxHost: string): SmtpEvidence {
-  const reply = REPLIES[outcome] ?? SILENCE;
+  const reply = REPLIES.get(outcome) ?? SILENCE;
   return {
     ...reply,
     stage: "rcpt",

@@ -102,7 +102,12 @@ function find(deps: VerifyDeps, request: Request): Finding | Promise<Finding> {
     if (entry) return { entry, cached: true };
   }
   return deps.flights.join(
-    { address: request.address, scope: request.scope, refresh: request.input.refresh },
+    {
+      teamId: request.context.actor.teamId,
+      address: request.address,
+      scope: request.scope,
+      refresh: request.input.refresh,
+    },
     request.context,
   );
 }
@@ -184,8 +189,14 @@ function draw(deps: VerifyDeps, request: Request, finding: Finding): Answer {
   return { decision, result };
 }
 
-/** How long finished checks are kept: by what they are answered with on a tier that sees all of their evidence. */
-export function createKeeping(overridesS: Partial<Record<Reason, number>>): FlightsDeps["keepS"] {
+/** Reasons that are true of one egress alone: what another address or network of ours would meet is not known. */
+const OURS_ALONE: ReadonlySet<Reason> = new Set(["our_network", "sender_blocked"]);
+
+/**
+ * How long finished checks are kept: by what they are answered with on a tier that sees all of their evidence. What
+ * failed for reasons of our own stays in this process, and a bound that we ran into is not kept at all.
+ */
+export function createKeeping(overridesS: Partial<Record<Reason, number>>): FlightsDeps["keep"] {
   return (scope, address, evidence) => {
     const decision = decide({
       address,
@@ -194,6 +205,9 @@ export function createKeeping(overridesS: Partial<Record<Reason, number>>): Flig
       probing: scope === "probed",
       blocked: false,
     });
-    return lifetimeS(decision, evidence.mx.ttlS, overridesS);
+    const { reason, fault } = decision;
+    if (reason === "timeout" && fault === "our_network") return { ttlS: 0, shared: false };
+    const shared = !OURS_ALONE.has(reason) && fault !== "our_network";
+    return { ttlS: lifetimeS(decision, evidence.mx.ttlS, overridesS), shared };
   };
 }

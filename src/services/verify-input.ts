@@ -10,6 +10,8 @@ export interface VerifyInput {
 
 export interface VerifyContext {
   actor: Actor;
+  /** `Clock.monotonic` milliseconds when the request came. */
+  startedMs: number;
   /** True once the client has gone. */
   cancelled(): boolean;
   /** Runs `callback` once when the client goes before it was answered. */

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import type { CatchAllAnswer, CatchAllStore } from "../check/catch-all.ts";
+import type { CatchAllFact, CatchAllStore } from "../check/catch-all.ts";
 import type { Evidence, Scope } from "../check/evidence.ts";
 import type { Clock } from "../core/clock.ts";
+import { LIMITS } from "../core/limits.ts";
 import type { RedisClient } from "./redis.ts";
 
 /**
@@ -25,13 +26,22 @@ export interface CacheEntry {
 export interface EvidenceCache {
   /** From this process's memory: no I/O. */
   peek(scope: Scope, cacheKey: string): CacheEntry | undefined;
-  /** From Redis, kept in memory when found. Never rejects: without Redis it is a miss. */
+  /** The newest of Redis and memory. Never rejects: without Redis it is what memory has. */
   fetch(scope: Scope, cacheKey: string): Promise<CacheEntry | undefined>;
-  /** Kept here at once and in Redis soon. A TTL of 0 is not kept. */
-  store(scope: Scope, cacheKey: string, entry: CacheEntry): void;
+  /**
+   * Kept here at once and, unless it is about ourselves, in Redis soon. A TTL of 0 is not kept.
+   * @param shared false: true of this process's egress alone, so others must not believe it
+   */
+  store(scope: Scope, cacheKey: string, entry: CacheEntry, shared: boolean): void;
 }
 
 const SCOPE_LETTER: Record<Scope, string> = { probed: "p", unprobed: "u" };
+
+/** An entry in memory, and when it was last known to be the newest: another process may refresh it in Redis. */
+interface Remembered {
+  entry: CacheEntry;
+  seenMs: number;
+}
 
 export function createEvidenceCache(deps: {
   redis: RedisClient;
@@ -39,46 +49,68 @@ export function createEvidenceCache(deps: {
   maxEntries: number;
 }): EvidenceCache {
   const { redis, clock } = deps;
-  const memory = new LRUCache<string, CacheEntry>({ max: Math.max(1, deps.maxEntries) });
+  const memory = new LRUCache<string, Remembered>({ max: Math.max(1, deps.maxEntries) });
 
   function live(entry: CacheEntry | undefined): entry is CacheEntry {
     return entry !== undefined && entry.storedAt + entry.ttlS * 1000 > clock.now();
   }
 
+  function remember(key: string, entry: CacheEntry): void {
+    memory.set(key, { entry, seenMs: clock.monotonic() });
+  }
+
+  async function fromRedis(scope: Scope, cacheKey: string): Promise<CacheEntry | undefined> {
+    const text = await redis.get(redisKey(scope, cacheKey)).catch(() => null);
+    const entry = text === null ? undefined : readEntry(text);
+    return live(entry) ? entry : undefined;
+  }
+
   return {
     peek(scope, cacheKey) {
-      const entry = memory.get(SCOPE_LETTER[scope] + cacheKey);
-      return live(entry) ? entry : undefined;
+      const found = memory.get(SCOPE_LETTER[scope] + cacheKey);
+      if (found === undefined || !live(found.entry)) return undefined;
+      return clock.monotonic() - found.seenMs < LIMITS.evidenceCache.memoryMs ? found.entry : undefined;
     },
     async fetch(scope, cacheKey) {
-      try {
-        const text = await redis.get(redisKey(scope, cacheKey));
-        const entry = text === null ? undefined : (JSON.parse(text) as CacheEntry);
-        if (entry?.evidence.v !== 1 || !live(entry)) return undefined;
-        memory.set(SCOPE_LETTER[scope] + cacheKey, entry);
-        return entry;
-      } catch {
-        return undefined;
-      }
+      const key = SCOPE_LETTER[scope] + cacheKey;
+      const theirs = await fromRedis(scope, cacheKey);
+      const ours = memory.get(key)?.entry;
+      const entry = live(ours) && (theirs === undefined || ours.storedAt >= theirs.storedAt) ? ours : theirs;
+      if (entry !== undefined) remember(key, entry);
+      return entry;
     },
-    store(scope, cacheKey, entry) {
+    store(scope, cacheKey, entry, shared) {
       if (entry.ttlS <= 0) return;
-      memory.set(SCOPE_LETTER[scope] + cacheKey, entry);
+      remember(SCOPE_LETTER[scope] + cacheKey, entry);
+      if (!shared) return;
       redis.set(redisKey(scope, cacheKey), JSON.stringify(entry), "EX", entry.ttlS).catch(ignore);
     },
   };
 }
 
-/** Catch-all answers beyond this process. */
-export function createCatchAllStore(redis: RedisClient): CatchAllStore {
-  const answers: Record<string, CatchAllAnswer> = { a: "accepted", r: "refused", i: "inconclusive" };
+/** undefined for what another version wrote, or nobody of ours. */
+function readEntry(text: string): CacheEntry | undefined {
+  try {
+    const entry = JSON.parse(text) as CacheEntry;
+    return entry.evidence.v === 1 ? entry : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Catch-all answers beyond this process: a letter and the epoch second until which it holds. */
+export function createCatchAllStore(redis: RedisClient, clock: Clock): CatchAllStore {
+  const answers: Record<string, CatchAllFact | undefined> = { a: "accepted", r: "refused" };
   return {
     async get(key) {
-      const letter = await redis.get(`rcpt:ca:${hash(key)}`).catch(() => null);
-      return letter === null ? null : (answers[letter] ?? null);
+      const text = await redis.get(`rcpt:ca:${hash(key)}`).catch(() => null);
+      const answer = answers[text?.charAt(0) ?? ""];
+      const ttlS = Number(text?.slice(1)) - Math.ceil(clock.now() / 1000);
+      return answer !== undefined && ttlS > 0 ? { answer, ttlS } : null;
     },
     put(key, answer, ttlS) {
-      redis.set(`rcpt:ca:${hash(key)}`, answer.charAt(0), "EX", ttlS).catch(ignore);
+      const until = Math.floor(clock.now() / 1000) + ttlS;
+      redis.set(`rcpt:ca:${hash(key)}`, `${answer.charAt(0)}${until}`, "EX", ttlS).catch(ignore);
     },
   };
 }

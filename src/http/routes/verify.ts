@@ -53,6 +53,7 @@ export function createVerifyRoute(verify: VerifyAddress) {
         { email: query.email, refresh: query.refresh, withEvidence: query.evidence },
         {
           actor,
+          startedMs: context.startedMs,
           cancelled: () => context.cancelled(),
           onCancel: (callback) => context.onCancel(callback),
         },

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { afterEach, describe, it } from "node:test";
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { type Broker, createBroker } from "../../../src/check/broker.ts";
-import { type CatchAllAnswer, createCatchAllFacts } from "../../../src/check/catch-all.ts";
+import { type CatchAllFact, type CatchAllStore, createCatchAllFacts } from "../../../src/check/catch-all.ts";
 import { createThreadLink, type ThreadLink } from "../../../src/check/link.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { createLocalSlots } from "../../support/local-slots.ts";
@@ -15,16 +15,22 @@ afterEach(() => {
 
 function broker() {
   const clock = createFakeClock();
-  const stored = new Map<string, CatchAllAnswer>();
-  const store = {
-    get: async (key: string) => stored.get(key) ?? null,
-    put: (key: string, answer: CatchAllAnswer) => void stored.set(key, answer),
+  const stored = new Map<string, CatchAllFact>();
+  const store: CatchAllStore = {
+    async get(key) {
+      const answer = stored.get(key);
+      return answer === undefined ? null : { answer, ttlS: 60 };
+    },
+    put: (key, answer) => void stored.set(key, answer),
   };
   const seen: string[] = [];
   const made = createBroker({
     slots: createLocalSlots(clock),
     facts: createCatchAllFacts(clock, store),
-    health: { connected: () => seen.push("connected"), failed: (site) => seen.push(`failed ${site}`) },
+    health: {
+      failed: ({ site, address }) => seen.push(`failed ${site} ${address}`),
+      candidate: (address) => seen.push(`candidate ${address}`),
+    },
     onCounts: (probes, sessions) => seen.push(`counts ${JSON.stringify(probes)} ${sessions}`),
   });
   return { broker: made, clock, stored, seen };
@@ -109,11 +115,15 @@ describe("the rest of the line", () => {
   it("carries what threads see of the network, and their counts", async () => {
     const { broker: main, seen } = broker();
     const { link } = thread(main);
-    link.unreachable("dead", null);
-    link.connected();
+    link.reach.failed({ site: "dead", provider: null, address: "192.0.2.1" });
+    link.reach.candidate("192.0.2.2");
     link.counts({ "google accepted": 2 }, 1);
     await link.facts.claim("a round trip, so that all before it has arrived");
-    assert.deepEqual(seen, ["failed dead", "connected", 'counts {"google accepted":2} 1']);
+    assert.deepEqual(seen, [
+      "failed dead 192.0.2.1",
+      "candidate 192.0.2.2",
+      'counts {"google accepted":2} 1',
+    ]);
   });
 
   it("drains when every thread has given back, and counts a dead thread as done", async () => {

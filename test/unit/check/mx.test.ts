@@ -1,14 +1,24 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { lookUpMx } from "../../../src/check/mx.ts";
+import { hostAddresses, lookUpMx } from "../../../src/check/mx.ts";
 import type { DnsOutcome, MxRecord, Resolver } from "../../../src/dns/resolver.ts";
 
-type Answers = { mx: DnsOutcome<MxRecord>; a?: DnsOutcome<string>; aaaa?: DnsOutcome<string> };
+interface Answers {
+  mx: DnsOutcome<MxRecord>;
+  a?: DnsOutcome<string>;
+  aaaa?: DnsOutcome<string>;
+  /** What is said of any other domain; default: it has a mail exchanger. */
+  others?: DnsOutcome<MxRecord>;
+}
+const OTHERS = { status: "ok", records: [{ preference: 5, exchange: "mx.others.test" }], ttlS: 60 } as const;
 const NO_DATA = { status: "no_data", ttlS: 50, proven: true } as const;
 
 function resolverOf(answers: Answers): Resolver {
   return {
-    mx: async () => answers.mx,
+    mx: async (domain) =>
+      domain === "example.test"
+        ? answers.mx
+        : (answers.others ?? { ...OTHERS, records: [...OTHERS.records] }),
     a: async () => answers.a ?? NO_DATA,
     aaaa: async () => answers.aaaa ?? NO_DATA,
     close: async () => {},
@@ -64,13 +74,28 @@ describe("MX look-up", () => {
     );
   });
 
-  it("believes an NXDOMAIN without proof only of a resolver that knows better of com", async () => {
-    const unproven = { status: "nxdomain", ttlS: 9, proven: false } as const;
-    assert.equal((await look({ mx: unproven, a: NO_DATA })).status, "domain_not_found");
-    for (const a of [unproven, { status: "no_answer", code: "timeout" } as const]) {
-      const answer = await look({ mx: unproven, a });
-      assert.deepEqual([answer.status, answer.fault, answer.ttlS], ["dns_error", "our_network", 0]);
+  it("believes what comes without proof only of a resolver that knows the internet", async () => {
+    const gone = { status: "nxdomain", ttlS: 9, proven: false } as const;
+    const empty = { status: "no_data", ttlS: 9, proven: false } as const;
+    assert.equal((await look({ mx: gone })).status, "domain_not_found");
+    assert.equal((await look({ mx: empty, a: empty, aaaa: empty })).status, "no_mx");
+    for (const others of [gone, empty, { status: "no_answer", code: "timeout" } as const]) {
+      for (const mx of [gone, empty]) {
+        const answer = await look({ mx, a: empty, aaaa: empty, others });
+        assert.deepEqual([answer.status, answer.fault, answer.ttlS], ["dns_error", "our_network", 0]);
+      }
+      const half = await look({ mx: NO_DATA, a: empty, aaaa: empty, others });
+      assert.equal(half.status, "dns_error");
     }
+  });
+
+  it("says so when the resolver has no room, instead of an answer", async () => {
+    const full = { status: "no_answer", code: "overloaded" } as const;
+    await assert.rejects(look({ mx: full }), { code: "overloaded" });
+    await assert.rejects(look({ mx: NO_DATA, aaaa: full }), { code: "overloaded" });
+    await assert.rejects(hostAddresses(resolverOf({ mx: full, a: full }), "mx.example.test"), {
+      code: "overloaded",
+    });
   });
 
   it("blames their server for SERVFAIL, our network for silence, and the recipient for neither", async () => {

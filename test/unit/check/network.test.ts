@@ -1,79 +1,149 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createBoard, type NetworkState, openBoard } from "../../../src/check/board.ts";
-import { createNetworkHealth } from "../../../src/check/network-health.ts";
+import { createBoard, openBoard } from "../../../src/check/board.ts";
+import { createNetworkHealth, isCutOff } from "../../../src/check/network-health.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
+const { trialEveryMs, trialDials, windowS, sitesRemembered } = LIMITS.network;
+
 function watched() {
   const clock = createFakeClock();
-  const states: NetworkState[] = [];
-  return { clock, states, health: createNetworkHealth(clock, (state) => states.push(state)) };
+  const board = createBoard(4);
+  const states: boolean[] = [];
+  const dialled: string[] = [];
+  const up = new Set<string>();
+  const health = createNetworkHealth({
+    clock,
+    board,
+    async dial(address) {
+      dialled.push(address);
+      return up.has(address);
+    },
+    onChange: (down) => states.push(down),
+  });
+  const fail = (site: string, provider: string | null = null) =>
+    health.failed({ site, provider, address: `192.0.2.${site.length}` });
+  const reach = () => board.noteReached(Math.floor(clock.now() / 1000));
+  return { clock, board, states, dialled, up, health, fail, reach };
 }
 
 describe("network health", () => {
   it("calls the network down when several sites fail and none succeeds", () => {
-    const { health, states } = watched();
-    for (const site of ["a", "b", "c"]) health.failed(site, null);
-    assert.deepEqual(states, ["suspected"]);
-    health.failed("d", null);
-    assert.deepEqual(states, ["suspected", "down"]);
+    const { fail, states, board } = watched();
+    for (const site of ["a", "b", "c"]) fail(site);
+    assert.deepEqual(states, []);
+    fail("d");
+    assert.deepEqual(states, [true]);
+    assert.equal(board.networkDown(), true);
   });
 
   it("does not count one dead site many times", () => {
-    const { health, states } = watched();
-    for (let i = 0; i < 50; i++) health.failed("dead.example", null);
-    assert.deepEqual(states, ["suspected"]);
+    const { fail, states } = watched();
+    for (let i = 0; i < 50; i++) fail("dead.example");
+    assert.deepEqual(states, []);
   });
 
-  it("takes two known providers as proof enough", () => {
-    const { health, states } = watched();
-    health.failed("google", "google");
-    health.failed("microsoft", "microsoft");
-    assert.equal(states.at(-1), "down");
+  it("takes two of the biggest providers as proof enough, and no smaller one's customers", () => {
+    const small = watched();
+    small.fail("ovh", "ovh");
+    small.fail("amazon", "amazon");
+    assert.deepEqual(small.states, []);
+    const big = watched();
+    big.fail("google", "google");
+    big.fail("microsoft365", "microsoft365");
+    assert.deepEqual(big.states, [true]);
+  });
+
+  it("counts nothing from before a mail server was last reached, however many are dead", () => {
+    const { clock, fail, reach, states } = watched();
+    for (let i = 0; i < 100; i++) {
+      fail(`dead${i}.example`);
+      if (i % 3 === 2) reach();
+      clock.advance(1_000);
+    }
+    assert.deepEqual(states, []);
   });
 
   it("forgets failures that are older than the window", () => {
-    const { clock, health, states } = watched();
-    for (const site of ["a", "b", "c"]) health.failed(site, null);
-    clock.advance(LIMITS.network.windowMs + 1);
-    health.failed("d", null);
-    assert.deepEqual(states, ["suspected"]);
+    const { clock, fail, states } = watched();
+    for (const site of ["a", "b", "c"]) fail(site);
+    clock.advance((windowS + 1) * 1000);
+    fail("d");
+    assert.deepEqual(states, []);
   });
 
-  it("is fine again after one success, and starts to count anew", () => {
-    const { health, states } = watched();
-    for (const site of ["a", "b", "c", "d"]) health.failed(site, null);
-    health.connected();
-    assert.equal(states.at(-1), "fine");
-    health.failed("e", null);
-    assert.equal(states.at(-1), "suspected");
+  it("knows which ends of a dial say that nothing leaves from here", () => {
+    assert.equal(isCutOff("timeout", null), true);
+    assert.equal(isCutOff("unreachable", null), true);
+    assert.equal(isCutOff("refused", null), false);
+    assert.equal(isCutOff("refused", "ovh"), false);
+    assert.equal(isCutOff("refused", "google"), true);
+    assert.equal(isCutOff("closed", "google"), false);
+  });
+});
+
+describe("trials while the network is down", () => {
+  async function down() {
+    const world = watched();
+    for (const site of ["a", "bb", "ccc", "dddd"]) world.fail(site);
+    return world;
+  }
+
+  it("are made by the process itself, again and again, until one is taken", async () => {
+    const { clock, dialled, up, states } = await down();
+    await clock.advanceAsync(trialEveryMs);
+    assert.deepEqual(dialled.sort(), ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"]);
+    assert.deepEqual(states, [true]);
+    up.add("192.0.2.3");
+    await clock.advanceAsync(trialEveryMs);
+    assert.deepEqual(states, [true, false]);
+    assert.equal(clock.pending, 0);
   });
 
-  it("remembers a bounded number of sites", () => {
-    const { health, states } = watched();
-    for (let i = 0; i < 10_000; i++) health.failed(`site-${i}`, null);
-    assert.deepEqual(states, ["suspected", "down"]);
+  it("include what others would have dialled, in bounded number", async () => {
+    const { clock, health, dialled, up, states } = await down();
+    for (let i = 0; i < 1_000; i++) health.candidate(`198.51.100.${i % 250}`);
+    await clock.advanceAsync(trialEveryMs);
+    assert.ok(dialled.length <= trialDials);
+    up.add("198.51.100.249");
+    health.candidate("198.51.100.249");
+    await clock.advanceAsync(trialEveryMs);
+    assert.equal(states.at(-1), false);
+  });
+
+  it("reach everything remembered in the end", async () => {
+    const { clock, health, dialled } = await down();
+    for (let i = 0; i < sitesRemembered - 4; i++) health.candidate(`198.51.100.${i}`);
+    for (let i = 0; i < 40; i++) await clock.advanceAsync(trialEveryMs);
+    assert.equal(new Set(dialled).size, sitesRemembered);
+  });
+
+  it("end when a probe that was under way got through", async () => {
+    const { clock, reach, states } = await down();
+    clock.advance(1_000);
+    reach();
+    await clock.advanceAsync(trialEveryMs);
+    assert.deepEqual(states, [true, false]);
+  });
+
+  it("end with the process", async () => {
+    const { clock, health, dialled } = await down();
+    health.stop();
+    await clock.advanceAsync(trialEveryMs * 3);
+    assert.deepEqual(dialled, []);
+    assert.equal(clock.pending, 0);
   });
 });
 
 describe("board", () => {
-  it("shows every thread the same network state", () => {
+  it("shows every thread the same state", () => {
     const board = createBoard(4);
     const other = openBoard(board.shared);
-    assert.equal(other.network(), "fine");
-    board.setNetwork("down");
-    assert.equal(other.network(), "down");
-  });
-
-  it("grants one trial in a period, whoever asks", () => {
-    const board = createBoard(4);
-    const other = openBoard(board.shared);
-    assert.equal(board.takeTrial(100, 3), true);
-    assert.equal(other.takeTrial(100, 3), false);
-    assert.equal(other.takeTrial(102, 3), false);
-    assert.equal(other.takeTrial(103, 3), true);
-    assert.equal(board.takeTrial(103, 3), false);
+    assert.deepEqual([other.networkDown(), other.lastReachedS()], [false, 0]);
+    board.setNetworkDown(true);
+    board.noteReached(1_767_225_600);
+    assert.deepEqual([other.networkDown(), other.lastReachedS()], [true, 1_767_225_600]);
   });
 
   it("keeps cancellations apart by slot", () => {

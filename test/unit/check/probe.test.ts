@@ -28,6 +28,7 @@ function reply(stage: "greeting" | "ehlo" | "mail" | "rcpt", code: number, host 
 /** Hosts by name, each with the outcome of whoever asks there. `addresses` defaults to one for every host. */
 function world(outcomes: Record<string, RcptOutcome>, addresses: Record<string, string[]> = {}) {
   const asked: Destination[] = [];
+  const attempts: string[] = [];
   const resolver: Resolver = {
     mx: async () => NO_DATA as never,
     a: async (host) => {
@@ -45,12 +46,12 @@ function world(outcomes: Record<string, RcptOutcome>, addresses: Record<string, 
   };
   const probe = (hosts: string[], control = { cancelled: () => false, deadlineAt: 1 }) =>
     probeMailbox(
-      { resolver, pool, monotonic: () => 0 },
+      { resolver, pool, monotonic: () => 0, onAttempt: (outcome) => attempts.push(outcome.host) },
       { site: "s", hosts, policy: POLICY },
       MAILBOX,
       control,
     );
-  return { probe, asked: () => asked.map(({ host, address }) => `${host} ${address}`) };
+  return { probe, attempts, asked: () => asked.map(({ host, address }) => `${host} ${address}`) };
 }
 
 describe("MX fail-over", () => {
@@ -91,6 +92,12 @@ describe("MX fail-over", () => {
     });
     const outcome = await probe(["one", "two", "three"]);
     assert.deepEqual([outcome.host, outcome.stage], ["two", "greeting"]);
+  });
+
+  it("tells of every attempt, also of those that were not the last", async () => {
+    const { probe, attempts } = world({ one: failure("connect", "timeout"), two: reply("rcpt", 250) });
+    await probe(["one", "two"]);
+    assert.deepEqual(attempts, ["one", "two"]);
   });
 
   it("asks a bounded number of hosts and addresses", async () => {

@@ -157,7 +157,7 @@ describe("reading an answer", () => {
 describe("a message from the wire", () => {
   it("must be a response to the very question", () => {
     assert.equal(responseId(message({})), 7);
-    assert.equal(responseId(encodeQuery(7, QUESTION)), -1);
+    assert.equal(responseId(encodeQuery(7, "x.test", "MX")), -1);
     assert.equal(responseId(Buffer.alloc(4)), -1);
     assert.notEqual(decodeResponse(message({ question: { name: "X.TEST", type: "MX" } }), QUESTION), null);
     assert.equal(decodeResponse(message({ question: { name: "y.test", type: "MX" } }), QUESTION), null);
@@ -167,8 +167,9 @@ describe("a message from the wire", () => {
   });
 
   it("asks with recursion and EDNS0", () => {
-    const query = decode(encodeQuery(7, QUESTION));
+    const query = decode(encodeQuery(7, "X.teSt", "MX"));
     assert.deepEqual([query.id, query.flag_rd, query.questions?.length], [7, true, 1]);
+    assert.equal(query.questions?.[0]?.name, "X.teSt");
     const [opt] = query.additionals ?? [];
     assert.ok(opt?.type === "OPT");
     assert.equal(opt.udpPayloadSize, 1_232);

@@ -4,6 +4,7 @@ import { parseAddress } from "../../../src/check/address.ts";
 import type { Evidence } from "../../../src/check/evidence.ts";
 import type { PendingCheck } from "../../../src/check/pool.ts";
 import { AppError } from "../../../src/core/errors.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
 import { createLog } from "../../../src/core/log.ts";
 import { createFlights, type Waiter } from "../../../src/services/flights.ts";
 import type { CacheEntry } from "../../../src/store/evidence-cache.ts";
@@ -35,7 +36,7 @@ function world() {
     clock,
     log: createLog("silent"),
     deadlineMs: DEADLINE_MS,
-    keepS: () => 60,
+    keep: () => ({ ttlS: 60, shared: true }),
     cache: {
       peek: () => undefined,
       fetch: async (scope, key) => redis.get(`${scope} ${key}`),
@@ -76,13 +77,14 @@ function world() {
 function question(email: string, refresh = false) {
   const parsed = parseAddress(email);
   assert.ok(parsed.ok);
-  return { address: parsed.address, scope: "probed" as const, refresh };
+  return { teamId: "team_1", address: parsed.address, scope: "probed" as const, refresh };
 }
 
 function waiter(): Waiter & { go(): void } {
   let gone: (() => void) | null = null;
   let cancelled = false;
   return {
+    startedMs: 0,
     cancelled: () => cancelled,
     onCancel(callback) {
       gone = callback;
@@ -154,6 +156,15 @@ describe("deadline", () => {
     assert.equal(kept.size, 1);
   });
 
+  it("counts from when the request came, not from when the check began", async () => {
+    const { flights, clock } = world();
+    clock.advance(DEADLINE_MS - 1);
+    const asked = flights.join(question("late@example.com"), waiter());
+    await turn();
+    clock.advance(1);
+    assert.equal((await asked).failure, "deadline");
+  });
+
   it("leaves no timer behind", async () => {
     const { flights, started, clock } = world();
     const asked = flights.join(question("a@example.com"), waiter());
@@ -219,6 +230,24 @@ describe("faults of our own", () => {
     started[0]?.fail(new Error("boom"));
     assert.equal((await asked).failure, "internal_error");
     assert.equal(kept.size, 0);
+  });
+
+  it("lets no team have all checks to itself", async () => {
+    const { flights, started } = world();
+    const share = LIMITS.check.tasksInFlight / LIMITS.flights.teamShare;
+    for (let i = 0; i < share; i++) void flights.join(question(`a${i}@example.com`), waiter());
+    await assert.rejects(flights.join(question("one-more@example.com"), waiter()), { code: "overloaded" });
+    await turn();
+    const other = flights.join({ ...question("b@example.com"), teamId: "team_2" }, waiter());
+    await turn();
+    started.at(-1)?.finish(EVIDENCE);
+    assert.equal((await other).entry?.evidence, EVIDENCE);
+    started[0]?.finish(EVIDENCE);
+    await turn();
+    const again = flights.join(question("again@example.com"), waiter());
+    await turn();
+    started.at(-1)?.finish(EVIDENCE);
+    assert.equal((await again).entry?.evidence, EVIDENCE);
   });
 
   it("passes overload on to the caller", async () => {

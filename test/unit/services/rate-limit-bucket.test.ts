@@ -60,6 +60,24 @@ describe("a shared bucket, as a process sees it", () => {
     assert.equal(fresh().returnRequest(LIMITS.rate.leaseTtlMs, false), null);
   });
 
+  it("makes no request to tell that tokens were used, and tells of none that Redis may have forgotten", () => {
+    const bucket = new SharedBucket("key", 1_000, 1_000);
+    const grant = { granted: 2, left: 100, nextMs: 0 };
+    const use = (nowMs: number) => {
+      bucket.answered(bucket.nextRequest(nowMs), grant, nowMs, nowMs);
+      while (bucket.take(nowMs)) {}
+      assert.equal(bucket.returnRequest(nowMs, false), null);
+      assert.equal(bucket.returnRequest(nowMs, true), null);
+    };
+    use(0);
+    assert.equal(bucket.nextRequest(1).used, 2);
+    use(1_000);
+    assert.equal(bucket.isIdle, false);
+    assert.equal(bucket.returnRequest(1_000 + LIMITS.rate.leaseTtlMs, false), null);
+    assert.equal(bucket.isIdle, true);
+    assert.equal(bucket.nextRequest(2_000).used, 0);
+  });
+
   it("asks for more as more is taken, never for more than a moment's worth", () => {
     const bucket = new SharedBucket("key", 250, 1_000);
     const wants = Array.from({ length: 10 }, (_, i) => bucket.nextRequest(i).want);

@@ -10,6 +10,7 @@ import { createFakeClock } from "../../support/fake-clock.ts";
 
 function context(tier: Tier, blocked = false): VerifyContext {
   return {
+    startedMs: 0,
     cancelled: () => false,
     onCancel: () => {},
     actor: {
@@ -20,6 +21,7 @@ function context(tier: Tier, blocked = false): VerifyContext {
       livemode: false,
       tier,
       limits: effectiveLimits(tier, {}),
+      limitsAsOfMs: 0,
       overlay: { isBlocked: () => blocked },
     },
   };
@@ -75,6 +77,12 @@ describe("test keys", () => {
     await assert.rejects(ask("rate-limited"), { code: "rate_limited", status: 429 });
     await assert.rejects(ask("quota-exceeded"), { code: "quota_exceeded", status: 429 });
     await assert.rejects(ask("unavailable-in-tier"), { code: "unavailable_in_tier", status: 402 });
+  });
+
+  it("take no local part for more than text", async () => {
+    for (const local of ["constructor", "__proto__", "toString", "hasOwnProperty"]) {
+      assert.equal((await ask(local)).reason, "timeout", local);
+    }
   });
 
   it("ignores case and what follows a plus", async () => {

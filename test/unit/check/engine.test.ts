@@ -1,0 +1,203 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createBoard } from "../../../src/check/board.ts";
+import { createBreaker } from "../../../src/check/breaker.ts";
+import { type CatchAllFact, createCatchAllFacts } from "../../../src/check/catch-all.ts";
+import { createEngine } from "../../../src/check/engine.ts";
+import type { FailedDial } from "../../../src/check/network-health.ts";
+import { loadShaping } from "../../../src/check/shaping.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
+import type { Resolver } from "../../../src/dns/resolver.ts";
+import type { FailureCause, RcptOutcome, Stage } from "../../../src/smtp/outcome.ts";
+import type { Destination } from "../../../src/smtp/pool.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
+
+type Reply = (address: string, host: string) => RcptOutcome | Promise<RcptOutcome>;
+
+const at = (host: string) => ({ host, address: "192.0.2.1", tls: false, latencyMs: 1 });
+
+function replied(code: number, enhanced: string | null, text: string, host = ""): RcptOutcome {
+  return { kind: "reply", stage: "rcpt", reply: { code, enhanced, lines: [text] }, ...at(host) };
+}
+
+function failed(stage: Stage, cause: FailureCause, host = ""): RcptOutcome {
+  return { kind: "failure", stage, cause, detail: "", ...at(host) };
+}
+
+const OK = replied(250, "2.1.5", "Ok");
+const UNKNOWN = replied(550, "5.1.1", "User unknown");
+
+/** An engine whose mail servers answer as `reply` says; `example.test` has a primary and a backup MX. */
+function engine(reply: Reply) {
+  const clock = createFakeClock();
+  const board = createBoard(1);
+  const asked: string[] = [];
+  const stored = new Map<string, CatchAllFact>();
+  const seen: { failed: FailedDial[]; candidates: string[] } = { failed: [], candidates: [] };
+  const resolver: Resolver = {
+    mx: async () => ({
+      status: "ok",
+      ttlS: 60,
+      records: [
+        { preference: 10, exchange: "mx1.example.test" },
+        { preference: 20, exchange: "mx2.example.test" },
+      ],
+    }),
+    a: async () => ({ status: "ok", records: ["192.0.2.1"], ttlS: 60 }),
+    aaaa: async () => ({ status: "no_data", ttlS: 60, proven: true }),
+    close: async () => {},
+  };
+  const made = createEngine({
+    clock,
+    resolver,
+    pool: {
+      async rcpt(destination: Destination, mailbox) {
+        asked.push(`${mailbox.address} ${destination.host}`);
+        const outcome = await reply(mailbox.address, destination.host);
+        return { ...outcome, host: destination.host };
+      },
+      drain: async () => {},
+      close: () => {},
+      stats: () => ({ hosts: 0, sessions: 0, idle: 0, waiting: 0, jobs: 0 }),
+    },
+    lists: { disposable: () => ({ listed: false, source: "none" }), role: () => null, isFree: () => false },
+    shaping: loadShaping(),
+    facts: createCatchAllFacts(clock, {
+      get: async () => null,
+      put: (key, answer) => void stored.set(key, answer),
+    }),
+    breaker: createBreaker(clock),
+    board,
+    self: { heloName: "probe.test", addresses: [] },
+    reach: {
+      failed: (dial) => void seen.failed.push(dial),
+      candidate: (address) => void seen.candidates.push(address),
+    },
+    onProbe: () => {},
+  });
+  const check = (local: string) => made.check(`${local}@example.test`, "probed", () => false);
+  return { check, asked, board, clock, stored, seen };
+}
+
+describe("catch-all, as the engine asks it", () => {
+  it("is believed of the host that said it, not of a backup that accepts everybody", async () => {
+    let primaryUp = true;
+    const { check, asked } = engine((address, host) => {
+      if (host === "mx2.example.test") return OK;
+      if (!primaryUp) return failed("connect", "refused");
+      return address.startsWith("alice@") ? OK : UNKNOWN;
+    });
+    assert.equal((await check("alice"))?.smtp?.catchAll, "refused");
+    primaryUp = false;
+    const ghost = await check("ghost");
+    assert.deepEqual([ghost?.smtp?.mxHost, ghost?.smtp?.catchAll], ["mx2.example.test", "accepted"]);
+    assert.ok(asked.some((line) => line.startsWith("q") && line.endsWith(" mx2.example.test")));
+  });
+
+  it("is asked with the same stranger again, whom greylisting then lets in", async () => {
+    const met = new Set<string>();
+    const { check, clock } = engine((address) => {
+      if (!met.has(address)) {
+        met.add(address);
+        return replied(450, "4.2.0", "Greylisted, try again later");
+      }
+      return address.startsWith("alice@") ? OK : UNKNOWN;
+    });
+    assert.equal((await check("alice"))?.smtp?.class, "greylisted");
+    assert.equal((await check("alice"))?.smtp?.catchAll, "inconclusive");
+    clock.advance(600_000);
+    assert.equal((await check("alice"))?.smtp?.catchAll, "refused");
+  });
+
+  it("remembers nothing that we failed to ask", async () => {
+    for (const cause of ["no_slot", "cancelled"] as const) {
+      let failing = true;
+      const { check } = engine((address) => {
+        if (address.startsWith("alice@")) return OK;
+        return failing ? failed("connect", cause) : UNKNOWN;
+      });
+      assert.equal((await check("alice"))?.smtp?.catchAll, "inconclusive");
+      failing = false;
+      assert.equal((await check("alice"))?.smtp?.catchAll, "refused");
+    }
+  });
+
+  it("keeps an inconclusive answer to this process", async () => {
+    const { check, stored } = engine((address) =>
+      address.startsWith("alice@") ? OK : replied(451, "4.3.0", "later"),
+    );
+    assert.equal((await check("alice"))?.smtp?.catchAll, "inconclusive");
+    assert.equal(stored.size, 0);
+  });
+
+  it("holds up an answer that is there only for its own short budget", async () => {
+    const { check, clock } = engine((address) =>
+      address.startsWith("alice@") ? OK : new Promise<RcptOutcome>(() => {}),
+    );
+    const first = check("alice");
+    await clock.advanceAsync(1);
+    const second = check("alice");
+    await clock.advanceAsync(LIMITS.check.catchAllBudgetMs);
+    assert.equal((await second)?.smtp?.catchAll, "inconclusive");
+    void first;
+  });
+});
+
+describe("what the engine tells of our network", () => {
+  it("is every dial that was cut off, as soon as it was", async () => {
+    const { check, seen } = engine(() => failed("connect", "timeout"));
+    await check("alice");
+    assert.deepEqual(
+      seen.failed.map(({ site, address }) => `${site} ${address}`),
+      ["example.test 192.0.2.1", "example.test 192.0.2.1"],
+    );
+  });
+
+  it("is no refusal: packets travel", async () => {
+    const { check, seen } = engine(() => failed("connect", "refused"));
+    assert.equal((await check("alice"))?.smtp?.class, "no_connect");
+    assert.deepEqual(seen.failed, []);
+  });
+
+  it("is the second in which a server took a connection", async () => {
+    const { check, board, clock } = engine(() => UNKNOWN);
+    await check("alice");
+    assert.equal(board.lastReachedS(), Math.floor(clock.now() / 1000));
+  });
+
+  it("while it is down: nobody is dialled for a caller, and the address is offered for the next trial", async () => {
+    const { check, board, asked, seen } = engine(() => OK);
+    board.setNetworkDown(true);
+    const evidence = await check("alice");
+    assert.deepEqual([evidence?.smtp?.class, evidence?.smtp?.fault], ["our_network", "our_network"]);
+    assert.deepEqual(asked, []);
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(seen.candidates, ["192.0.2.1"]);
+  });
+});
+
+describe("the breaker, as the engine works it", () => {
+  const blocked = replied(
+    554,
+    "5.7.1",
+    "Service unavailable; Client host [192.0.2.9] blocked using zen.spamhaus.org",
+  );
+
+  it("stops probing a site that blocks us", async () => {
+    const { check, asked } = engine(() => blocked);
+    for (let i = 0; i < LIMITS.breaker.blocksToOpen; i++) await check(`a${i}`);
+    const before = asked.length;
+    const evidence = await check("one-more");
+    assert.deepEqual([evidence?.smtp?.class, evidence?.smtp?.rule], ["sender_blocked", "breaker_open"]);
+    assert.equal(asked.length, before);
+  });
+
+  it("is not closed by an end that says nothing of us", async () => {
+    let n = 0;
+    const { check, asked } = engine(() => (n++ % 2 === 0 ? blocked : failed("connect", "no_slot")));
+    for (let i = 0; i < LIMITS.breaker.blocksToOpen * 2; i++) await check(`a${i}`);
+    const before = asked.length;
+    await check("one-more");
+    assert.equal(asked.length, before);
+  });
+});
