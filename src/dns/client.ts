@@ -1,5 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
+import { Admission, type Place } from "./admission.ts";
 import { type Reading, readAnswer } from "./answer.ts";
 import type { QueryType, Question } from "./message.ts";
 import { normalizeName } from "./name.ts";
@@ -18,18 +19,18 @@ type Failure = Extract<DnsOutcome<never>, { status: "server_failure" | "no_answe
 type Conclusive = Exclude<Reading, { kind: "failure" }>;
 
 const OVERLOADED: Failure = { status: "no_answer", code: "overloaded" };
-const IN_FLIGHT_MAX = LIMITS.dns.socketsPerThread * LIMITS.dns.inFlightPerSocket;
+const UNREACHABLE: Failure = { status: "no_answer", code: "unreachable" };
 
 class StubResolver implements Resolver {
   readonly #servers: readonly DnsServer[];
-  readonly #waiting: (() => void)[] = [];
-  #inFlight = 0;
+  readonly #admission: Admission;
   /** Index of the server that answered last when the one before it did not. */
   #preferred = 0;
   #closed = false;
 
   constructor({ servers, clock }: ResolverDeps) {
     if (servers.length === 0) throw new Error("no DNS server is configured");
+    this.#admission = new Admission(clock);
     this.#servers = servers.map((server) => new DnsServer(parseServerAddress(server), clock));
   }
 
@@ -48,7 +49,7 @@ class StubResolver implements Resolver {
   async close(): Promise<void> {
     this.#closed = true;
     for (const server of this.#servers) server.close();
-    for (const start of this.#waiting.splice(0)) start();
+    this.#admission.close();
   }
 
   async #lookUp<T>(
@@ -58,28 +59,20 @@ class StubResolver implements Resolver {
   ): Promise<DnsOutcome<T>> {
     const name = normalizeName(text);
     if (!name) return { status: "server_failure", code: "BAD_NAME" };
-    if (!(await this.#admitted())) return OVERLOADED;
+    if (this.#closed) return UNREACHABLE;
+    const place = await this.#admission.enter();
+    if (!place) return this.#closed ? UNREACHABLE : OVERLOADED;
     try {
-      return await this.#chase({ name, type }, read);
+      return await this.#chase({ name, type }, place, read);
     } finally {
-      this.#inFlight--;
-      this.#waiting.shift()?.();
+      place.leave();
     }
-  }
-
-  /** Waits for its turn. @returns false when too many wait already. */
-  async #admitted(): Promise<boolean> {
-    if (this.#inFlight >= IN_FLIGHT_MAX) {
-      if (this.#waiting.length >= LIMITS.dns.waiting) return false;
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    }
-    this.#inFlight++;
-    return true;
   }
 
   /** Asks, and asks again for the target of a CNAME that the answer left open. */
   async #chase<T>(
     first: Question,
+    place: Place,
     read: (records: Extract<Reading, { kind: "records" }>["records"]) => T[],
   ): Promise<DnsOutcome<T>> {
     const seen = new Set<string>();
@@ -87,7 +80,7 @@ class StubResolver implements Resolver {
     let { name } = first;
     while (seen.size < LIMITS.dns.cnameHops && !seen.has(name)) {
       seen.add(name);
-      const reading = await this.#ask({ name, type: first.type });
+      const reading = await this.#ask({ name, type: first.type }, place);
       if ("status" in reading) return reading;
       ttlS = Math.min(ttlS, reading.ttlS);
       if (reading.kind === "follow") {
@@ -104,9 +97,9 @@ class StubResolver implements Resolver {
   }
 
   /** One question, over the servers: a failing one is not asked again, a silent one may be. */
-  async #ask(question: Question): Promise<Conclusive | Failure> {
+  async #ask(question: Question, place: Place): Promise<Conclusive | Failure> {
     const failed = new Set<DnsServer>();
-    let failure: Failure = { status: "no_answer", code: "unreachable" };
+    let failure: Failure = UNREACHABLE;
     const first = this.#preferred;
     for (let attempt = 0; attempt < LIMITS.dns.attempts && !this.#closed; attempt++) {
       const index = (first + attempt) % this.#servers.length;
@@ -119,8 +112,9 @@ class StubResolver implements Resolver {
         if (reading.kind !== "failure") return reading;
         failed.add(server);
         failure = { status: "server_failure", code: reading.code };
-      } else if (exchange.kind === "timeout" && failure.status === "no_answer") {
-        failure = { status: "no_answer", code: "timeout" };
+      } else if (exchange.kind === "timeout") {
+        if (failure.status === "no_answer") failure = { status: "no_answer", code: "timeout" };
+        if (!place.retry()) break;
       }
     }
     return failure;
@@ -129,8 +123,8 @@ class StubResolver implements Resolver {
 
 /**
  * A stub resolver over UDP and TCP: it asks recursive servers and believes only answers to its own questions.
- * Bounds and timeouts are `LIMITS.dns`; what is over them answers `no_answer`/`overloaded`. TTLs are the true ones,
- * capped at `ttlMaxS` and `negativeTtlMaxS`. No caching: that is `createCachingResolver`.
+ * Bounds and timeouts are `LIMITS.dns`; what is over them, or got no place to ask for `waitMs`, answers
+ * `no_answer`/`overloaded`. TTLs are the true ones, capped at `ttlMaxS` and `negativeTtlMaxS`. No caching: that is `createCachingResolver`.
  * @throws when a server address is malformed.
  */
 export function createResolver(deps: ResolverDeps): Resolver {

@@ -13,13 +13,13 @@ const HEADER_BYTES = 12;
 const QR_BIT = 0x80;
 const OPCODE_BITS = 0x78;
 
-/** A query with recursion desired and EDNS0 (RFC 6891). */
-export function encodeQuery(id: number, question: Question): Buffer {
+/** A query with recursion desired and EDNS0 (RFC 6891), for `name` in the very case given. */
+export function encodeQuery(id: number, name: string, type: QueryType): Buffer {
   return encode({
     type: "query",
     id,
     flags: RECURSION_DESIRED,
-    questions: [{ ...question, class: "IN" }],
+    questions: [{ name, type, class: "IN" }],
     additionals: [
       {
         type: "OPT",
@@ -59,4 +59,9 @@ export function decodeResponse(bytes: Buffer, question: Question): DecodedPacket
   } catch {
     return null;
   }
+}
+
+/** Whether a response has the name of its question in the very case of `name`. */
+export function echoes(packet: DecodedPacket, name: string): boolean {
+  return packet.questions?.[0]?.name === name;
 }

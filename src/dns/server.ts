@@ -1,29 +1,35 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Exchange, UdpExchange } from "./exchange.ts";
 import type { Question } from "./message.ts";
+import { randomCase } from "./random.ts";
 import type { ServerAddress } from "./server-address.ts";
 import { askOverTcp, type TcpQuery } from "./tcp.ts";
-import { UdpSocket } from "./udp.ts";
+import { UdpSockets } from "./udp-sockets.ts";
 
-/** One DNS server: a few UDP sockets, opened as they are needed, and TCP for what does not fit. */
+/** One DNS server: UDP with questions in mixed case, and TCP for what does not fit. */
 export class DnsServer {
   readonly #address: ServerAddress;
   readonly #clock: Clock;
-  #sockets: UdpSocket[] = [];
+  readonly #sockets: UdpSockets;
   readonly #overTcp = new Set<TcpQuery>();
+  /** Questions in a row whose case came back changed. */
+  #caseLosses = 0;
+  #plainUntilMs = 0;
   #closed = false;
 
   constructor(address: ServerAddress, clock: Clock) {
     this.#address = address;
     this.#clock = clock;
+    this.#sockets = new UdpSockets(address, clock);
   }
 
-  /** Never rejects, and never ends as `truncated`. */
+  /** Never rejects. */
   async ask(question: Question): Promise<Exchange> {
-    const exchange = await this.#socket().ask(question);
-    if (exchange.kind !== "truncated") return exchange;
     if (this.#closed) return { kind: "unreachable" };
+    const exchange = await this.#askOverUdp(question);
+    if (exchange.kind === "case_changed" || this.#closed) return { kind: "unreachable" };
+    if (exchange.kind !== "truncated") return exchange;
     const query = askOverTcp(this.#address, question, this.#clock);
     this.#overTcp.add(query);
     const whole = await query.result;
@@ -33,18 +39,23 @@ export class DnsServer {
 
   close(): void {
     this.#closed = true;
-    for (const socket of this.#sockets) socket.close();
+    this.#sockets.close();
     for (const query of this.#overTcp) query.abort();
   }
 
-  /** The least busy socket; a further one is opened while all have work and the bound allows. */
-  #socket(): UdpSocket {
-    this.#sockets = this.#sockets.filter((socket) => !socket.broken);
-    let best: UdpSocket | undefined;
-    for (const socket of this.#sockets) if (!best || socket.inFlight < best.inFlight) best = socket;
-    if (best && (best.inFlight === 0 || this.#sockets.length >= LIMITS.dns.socketsPerThread)) return best;
-    const socket = new UdpSocket(this.#address, this.#clock);
-    this.#sockets.push(socket);
-    return socket;
+  /**
+   * An answer in another case than the question's is not believed: the question is put again, in lower case, with an id
+   * and maybe a port of its own, so that a forger has to guess anew. A server that always does so is spared the detour.
+   */
+  async #askOverUdp(question: Question): Promise<UdpExchange> {
+    if (this.#clock.monotonic() < this.#plainUntilMs) return this.#sockets.take().ask(question, null);
+    const exchange = await this.#sockets.take().ask(question, randomCase(question.name));
+    if (exchange.kind === "answer" || exchange.kind === "truncated") this.#caseLosses = 0;
+    if (exchange.kind !== "case_changed" || this.#closed) return exchange;
+    if (++this.#caseLosses >= LIMITS.dns.caseLosses) {
+      this.#caseLosses = 0;
+      this.#plainUntilMs = this.#clock.monotonic() + LIMITS.dns.plainCaseMs;
+    }
+    return this.#sockets.take().ask(question, null);
   }
 }

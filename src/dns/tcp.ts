@@ -3,7 +3,7 @@ import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Exchange } from "./exchange.ts";
 import { decodeResponse, encodeQuery, type Question, responseId } from "./message.ts";
-import { randomId } from "./random-id.ts";
+import { randomId } from "./random.ts";
 import type { ServerAddress } from "./server-address.ts";
 
 const LENGTH_BYTES = 2;
@@ -36,7 +36,7 @@ export function askOverTcp(server: ServerAddress, question: Question, clock: Clo
     };
     const timer = clock.after(LIMITS.dns.attemptTimeoutMs, () => finish({ kind: "timeout" }));
     abort = () => finish({ kind: "unreachable" });
-    socket.on("connect", () => socket.write(framed(encodeQuery(id, question))));
+    socket.on("connect", () => socket.write(framed(encodeQuery(id, question.name, question.type))));
     socket.on("error", abort);
     socket.on("close", abort);
     socket.on("data", (chunk: Buffer) => {

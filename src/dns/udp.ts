@@ -1,15 +1,16 @@
 import { createSocket, type Socket } from "node:dgram";
 import type { Clock, Timer } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
-import type { Exchange } from "./exchange.ts";
-import { decodeResponse, encodeQuery, type Question, responseId } from "./message.ts";
-import { randomId } from "./random-id.ts";
+import type { UdpExchange } from "./exchange.ts";
+import { decodeResponse, echoes, encodeQuery, type Question, responseId } from "./message.ts";
+import { randomId } from "./random.ts";
 import type { ServerAddress } from "./server-address.ts";
 
 interface Pending {
   question: Question;
+  mixedName: string | null;
   timer: Timer;
-  settle(exchange: Exchange): void;
+  settle(exchange: UdpExchange): void;
 }
 
 /** Room for the answers of all queries in flight while the event loop is busy. */
@@ -25,10 +26,16 @@ export class UdpSocket {
   readonly #pending = new Map<number, Pending>();
   #connected = false;
   #unsent: (() => void)[] = [];
-  broken = false;
+  #isDraining = false;
+  /** By `clock.monotonic()`. */
+  readonly openedAtMs: number;
+  /** Questions so far. */
+  asked = 0;
+  closed = false;
 
   constructor(server: ServerAddress, clock: Clock) {
     this.#clock = clock;
+    this.openedAtMs = clock.monotonic();
     const type = server.family === 4 ? "udp4" : "udp6";
     this.#socket = createSocket({ type, recvBufferSize: RECEIVE_BUFFER_BYTES });
     this.#socket.on("message", (bytes) => this.#receive(bytes));
@@ -41,21 +48,26 @@ export class UdpSocket {
     return this.#pending.size;
   }
 
-  /** Sends one query and waits up to `LIMITS.dns.attemptTimeoutMs`. Never rejects. */
-  ask(question: Question): Promise<Exchange> {
+  /**
+   * Sends one query and waits up to `LIMITS.dns.attemptTimeoutMs`. Never rejects.
+   * @param mixedName the name in the case in which it is sent and must come back; null: in lower case, back in any.
+   */
+  ask(question: Question, mixedName: string | null): Promise<UdpExchange> {
     return new Promise((resolve) => {
-      if (this.broken) return resolve({ kind: "unreachable" });
+      if (this.closed) return resolve({ kind: "unreachable" });
       const id = randomId((taken) => this.#pending.has(taken));
-      const settle = (exchange: Exchange) => {
+      const settle = (exchange: UdpExchange) => {
         const pending = this.#pending.get(id);
         this.#pending.delete(id);
         pending?.timer.cancel();
         resolve(exchange);
+        if (this.#isDraining && this.#pending.size === 0) this.close();
       };
       const timer = this.#clock.after(LIMITS.dns.attemptTimeoutMs, () => settle({ kind: "timeout" }));
-      this.#pending.set(id, { question, timer, settle });
+      this.#pending.set(id, { question, mixedName, timer, settle });
+      this.asked++;
       const send = () =>
-        this.#socket.send(encodeQuery(id, question), (error) => {
+        this.#socket.send(encodeQuery(id, mixedName ?? question.name, question.type), (error) => {
           if (error) settle({ kind: "unreachable" });
         });
       if (this.#connected) send();
@@ -63,9 +75,15 @@ export class UdpSocket {
     });
   }
 
+  /** Closes when the last question is answered; to be asked no more. */
+  drain(): void {
+    this.#isDraining = true;
+    if (this.#pending.size === 0) this.close();
+  }
+
   close(): void {
-    if (this.broken) return;
-    this.broken = true;
+    if (this.closed) return;
+    this.closed = true;
     this.#unsent = [];
     this.#socket.close();
     for (const pending of [...this.#pending.values()]) pending.settle({ kind: "unreachable" });
@@ -80,6 +98,9 @@ export class UdpSocket {
     const pending = this.#pending.get(responseId(bytes));
     if (!pending) return;
     const packet = decodeResponse(bytes, pending.question);
-    if (packet) pending.settle(packet.flag_tc ? { kind: "truncated" } : { kind: "answer", packet });
+    if (!packet) return;
+    if (pending.mixedName !== null && !echoes(packet, pending.mixedName))
+      pending.settle({ kind: "case_changed" });
+    else pending.settle(packet.flag_tc ? { kind: "truncated" } : { kind: "answer", packet });
   }
 }

@@ -162,6 +162,44 @@ describe("a resolver among servers that fail", () => {
     assert.equal(servers[0]?.asked.length, 20);
   });
 
+  it("answers a healthy name behind a thousand silent ones in a moment", async () => {
+    const { servers, clock, resolver } = await start("half-silent");
+    const [server] = servers;
+    const silent = Array.from({ length: 1_000 }, (_, i) => resolver.a(`silent${i}.test`));
+    let answeredAtMs: number | null = null;
+    const healthy = resolver.a("healthy.test").then((outcome) => {
+      answeredAtMs = clock.monotonic();
+      return outcome.status;
+    });
+    const FRESH = LIMITS.dns.socketsPerThread * LIMITS.dns.inFlightPerSocket;
+    for (let sent = FRESH; sent < 1_001; sent += FRESH) {
+      await server?.until(() => server.asked.length >= sent);
+      assert.equal(answeredAtMs, null);
+      await clock.advanceAsync(LIMITS.dns.freshMs);
+    }
+    assert.equal(await healthy, "ok");
+    assert.equal(answeredAtMs, 2 * LIMITS.dns.freshMs);
+    await resolver.close();
+    const ends = new Set((await Promise.all(silent)).map(summary));
+    assert.deepEqual(ends, new Set(["no_answer unreachable"]));
+  });
+
+  it("does not let a thousand names that ask again hold up one that asks first", async () => {
+    const { servers, clock, resolver } = await start("half-silent");
+    const [server] = servers;
+    const silent: Promise<unknown>[] = [];
+    for (let asked = 0; asked < 1_000; asked += 250) {
+      for (let i = 0; i < 250; i++) silent.push(resolver.a(`silent${asked + i}.test`));
+      await server?.until(() => server.asked.length === asked + 250);
+      await clock.advanceAsync(LIMITS.dns.freshMs);
+    }
+    await clock.advanceAsync(LIMITS.dns.attemptTimeoutMs - LIMITS.dns.freshMs);
+    await server?.until(() => server.asked.length === 2_000);
+    assert.equal((await resolver.a("healthy.test")).status, "ok", "while the clock stands still");
+    await resolver.close();
+    await Promise.all(silent);
+  });
+
   it("bounds what is in flight, keeps the rest waiting, turns away what is over", async () => {
     const { servers, resolver } = await start("silent");
     const flying = LIMITS.dns.socketsPerThread * LIMITS.dns.inFlightPerSocket;
@@ -172,5 +210,86 @@ describe("a resolver among servers that fail", () => {
     const outcomes = await Promise.all(all);
     assert.ok(outcomes.every(({ status }) => status === "no_answer"));
     assert.equal(servers[0]?.asked.length, flying);
+  });
+});
+
+describe("a resolver that strangers try to answer for", () => {
+  const opened: (ScriptedDns | Resolver)[] = [];
+  afterEach(async () => {
+    for (const part of opened.splice(0)) await part.close();
+  });
+
+  async function start(script: DnsScript) {
+    const server = await createScriptedDns(script);
+    const clock = createFakeClock();
+    const resolver = createResolver({ servers: [server.address], clock });
+    opened.push(resolver, server);
+    return { server, clock, resolver };
+  }
+
+  const udpSockets = () => process.getActiveResourcesInfo().filter((name) => name === "UDPWrap").length;
+
+  it("leaves a port after a few questions", async () => {
+    const { server, resolver } = await start("answer");
+    const openBefore = udpSockets();
+    const COUNT = 5 * LIMITS.dns.socketQueries;
+    for (let i = 0; i < COUNT; i++) assert.equal((await resolver.a(`n${i}.test`)).status, "ok");
+    const uses = new Map<number, number>();
+    for (const port of server.ports) uses.set(port, (uses.get(port) ?? 0) + 1);
+    // The kernel draws the ports, so one of them may come twice.
+    assert.ok(uses.size >= 4, `${uses.size} ports`);
+    assert.ok(Math.max(...uses.values()) <= 2 * LIMITS.dns.socketQueries);
+    assert.ok(
+      udpSockets() - openBefore <= LIMITS.dns.socketsPerThread,
+      "the ports that were left are closed",
+    );
+  });
+
+  it("leaves a port after some seconds", async () => {
+    const { server, clock, resolver } = await start("answer");
+    for (let i = 0; i < 5; i++) {
+      assert.equal((await resolver.a(`n${i}.test`)).status, "ok");
+      clock.advance(LIMITS.dns.socketAgeMs);
+    }
+    assert.ok(new Set(server.ports).size >= 4);
+  });
+
+  it("still hears an answer that comes to a port it left", async () => {
+    const { server, resolver } = await start("held");
+    const held = resolver.a("held.test");
+    await server.until(() => server.asked.length === 1);
+    const rest = LIMITS.dns.socketQueries * (LIMITS.dns.socketsPerThread + 1);
+    for (let i = 0; i < rest; i++) assert.equal((await resolver.a(`n${i}.test`)).status, "ok");
+    server.release();
+    assert.equal((await held).status, "ok");
+  });
+
+  it("asks in a case that nobody can foresee", async () => {
+    const { server, resolver } = await start("answer");
+    const name = "a-long-enough-name.example.test";
+    for (let i = 0; i < 5; i++) assert.equal((await resolver.a(name)).status, "ok");
+    assert.deepEqual(new Set(server.asked), new Set([name]));
+    assert.equal(new Set(server.spelt).size, 5);
+  });
+
+  it("does not believe an answer in another case, and asks again", async () => {
+    const { server, resolver } = await start("forged-case");
+    const outcome = await resolver.a("bank.example.test");
+    assert.deepEqual(outcome, { status: "ok", records: ["192.0.2.1"], ttlS: 300 });
+    assert.equal(server.spelt.length, 2);
+    assert.equal(server.spelt[1], "bank.example.test");
+  });
+
+  it("asks a server that keeps no case in lower case, and after a while tries it anew", async () => {
+    const { server, clock, resolver } = await start("lower-case");
+    const ask = async () => {
+      const before = server.asked.length;
+      assert.equal((await resolver.a("a-long-enough-name.example.test")).status, "ok");
+      return server.asked.length - before;
+    };
+    for (let i = 0; i < LIMITS.dns.caseLosses; i++) assert.equal(await ask(), 2);
+    for (let i = 0; i < 5; i++) assert.equal(await ask(), 1);
+    clock.advance(LIMITS.dns.plainCaseMs);
+    assert.equal(await ask(), 2);
   });
 });

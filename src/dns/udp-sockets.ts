@@ -1,0 +1,50 @@
+import type { Clock } from "../core/clock.ts";
+import { LIMITS } from "../core/limits.ts";
+import type { ServerAddress } from "./server-address.ts";
+import { UdpSocket } from "./udp.ts";
+
+/**
+ * The UDP sockets to one server, opened as they are needed. The kernel gives each a random port, which an attacker off
+ * the path must guess, so none is kept: after `LIMITS.dns.socketQueries` or `socketAgeMs` it gets no further question,
+ * and closes with its last answer.
+ */
+export class UdpSockets {
+  readonly #address: ServerAddress;
+  readonly #clock: Clock;
+  #active: UdpSocket[] = [];
+  #draining: UdpSocket[] = [];
+
+  constructor(address: ServerAddress, clock: Clock) {
+    this.#address = address;
+    this.#clock = clock;
+  }
+
+  /** The least busy socket for one question; a further one is opened while all have work and the bound allows. */
+  take(): UdpSocket {
+    this.#active = this.#active.filter((socket) => this.#isFit(socket));
+    let best: UdpSocket | undefined;
+    for (const socket of this.#active) if (!best || socket.inFlight < best.inFlight) best = socket;
+    if (best && (best.inFlight === 0 || this.#active.length >= LIMITS.dns.socketsPerThread)) return best;
+    const socket = new UdpSocket(this.#address, this.#clock);
+    this.#active.push(socket);
+    return socket;
+  }
+
+  close(): void {
+    for (const socket of [...this.#active, ...this.#draining]) socket.close();
+  }
+
+  /** Whether it may take a question. A spent one goes, unless so many drain already: then it serves a little longer. */
+  #isFit(socket: UdpSocket): boolean {
+    if (socket.closed) return false;
+    const ageMs = this.#clock.monotonic() - socket.openedAtMs;
+    if (socket.asked < LIMITS.dns.socketQueries && ageMs < LIMITS.dns.socketAgeMs) return true;
+    if (socket.inFlight > 0) {
+      this.#draining = this.#draining.filter(({ closed }) => !closed);
+      if (this.#draining.length >= LIMITS.dns.socketsDraining) return true;
+      this.#draining.push(socket);
+    }
+    socket.drain();
+    return false;
+  }
+}
