@@ -29,13 +29,10 @@ export function sleep(clock: Clock, delayMs: number): Promise<void> {
   });
 }
 
-/** The UTC day of a wall time, `YYYY-MM-DD`: the day a reservation is charged to. */
-export function utcDay(epochMs: number): string {
-  return new Date(epochMs).toISOString().slice(0, 10);
-}
+/** A day of UTC, as POSIX time counts it. */
+export const DAY_MS = 86_400_000;
 
 /** Whole seconds until the next UTC midnight, at least 1. */
 export function secondsToUtcMidnight(epochMs: number): number {
-  const dayMs = 86_400_000;
-  return Math.max(1, Math.ceil((dayMs - (epochMs % dayMs)) / 1000));
+  return Math.max(1, Math.ceil((DAY_MS - (epochMs % DAY_MS)) / 1000));
 }

@@ -14,6 +14,8 @@ export interface Actor {
   livemode: boolean;
   tier: Tier;
   limits: TierLimits;
+  /** When the look-up that read `limits` began, monotonic: of two actors of a team the later one's are in force. */
+  limitsAsOfMs: number;
   overlay: TeamOverlay;
 }
 

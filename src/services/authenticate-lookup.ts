@@ -58,6 +58,7 @@ export function actorOf(credential: CredentialRow, team: TeamRow, context: TeamC
     livemode: credential.kind !== "test",
     tier: team.tier,
     limits: context.limits,
+    limitsAsOfMs: context.loadedAtMs,
     overlay: context.overlay,
   };
 }

@@ -27,14 +27,28 @@ const DAY_S = 86_400;
  */
 export function rateLimitHeaders(view: LimitsView): { policy: string; limit: string } {
   const { limits, rate, quota } = view;
-  const windowS = Math.max(1, Math.ceil(limits.rateBurst / limits.ratePerS));
-  const policy = `"rate";q=${limits.rateBurst};w=${windowS}`;
+  const policies = policiesOf(limits);
   const limit = `"rate";r=${rate.remaining};t=${rate.resetS}`;
-  if (!quota) return { policy, limit };
-  return {
-    policy: `${policy}, "quota";q=${limits.dailyQuota};w=${DAY_S}`,
-    limit: `${limit}, "quota";r=${quota.remaining};t=${quota.resetS}`,
-  };
+  if (!quota) return { policy: policies.rateOnly, limit };
+  return { policy: policies.full, limit: `${limit}, "quota";r=${quota.remaining};t=${quota.resetS}` };
+}
+
+interface Policies {
+  rateOnly: string;
+  full: string;
+}
+
+/** Written once per limits object: all actors of a team share it, and it is never mutated. */
+const written = new WeakMap<LimitsView["limits"], Policies>();
+
+function policiesOf(limits: LimitsView["limits"]): Policies {
+  const known = written.get(limits);
+  if (known) return known;
+  const windowS = Math.max(1, Math.ceil(limits.rateBurst / limits.ratePerS));
+  const rateOnly = `"rate";q=${limits.rateBurst};w=${windowS}`;
+  const policies = { rateOnly, full: `${rateOnly}, "quota";q=${limits.dailyQuota};w=${DAY_S}` };
+  written.set(limits, policies);
+  return policies;
 }
 
 /** What every answer to an actor says of its limits, as far as this process knows. No I/O. */

@@ -29,6 +29,8 @@ export class Lease {
   /** A flush or release of it is under way. */
   busy = false;
   lastTakenAtMs: number;
+  /** End of the day that its units belong to, monotonic. */
+  readonly midnightMs: number;
   readonly #tranche: number;
   readonly #usableUntilMs: number;
   #floor = 0;
@@ -41,7 +43,8 @@ export class Lease {
     this.id = id;
     this.granted = grant.granted;
     this.#tranche = grant.tranche;
-    this.#usableUntilMs = sentAtMs + Math.min(LIMITS.quota.leaseUseMs, grant.msToMidnight);
+    this.midnightMs = sentAtMs + grant.msToMidnight;
+    this.#usableUntilMs = Math.min(sentAtMs + LIMITS.quota.leaseUseMs, this.midnightMs);
     this.lastTakenAtMs = sentAtMs;
     this.#toldAtMs = sentAtMs;
   }

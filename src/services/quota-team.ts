@@ -1,6 +1,8 @@
+import { DAY_MS } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { LeaseGrant } from "../store/quota-ledger.ts";
+import type { Actor } from "./actor.ts";
 import { type Lease, type Reservation, reservationOf } from "./quota-lease.ts";
 
 export interface Waiter {
@@ -12,6 +14,8 @@ export interface Waiter {
 export class TeamQuota {
   readonly id: string;
   limit: number;
+  /** When `limit` was read, monotonic. */
+  limitAsOfMs: number;
   leases: Lease[] = [];
   waiters: Waiter[] = [];
   /** A lease is being fetched, or a flush waited for. */
@@ -29,9 +33,18 @@ export class TeamQuota {
   #usedSeen = 0;
   #netSeen = 0;
 
-  constructor(id: string, limit: number) {
-    this.id = id;
-    this.limit = limit;
+  constructor(actor: Pick<Actor, "teamId" | "limits" | "limitsAsOfMs">) {
+    this.id = actor.teamId;
+    this.limit = actor.limits.dailyQuota;
+    this.limitAsOfMs = actor.limitsAsOfMs;
+  }
+
+  /**
+   * The limit in force now that `actor` is heard: his own, unless it was read before the present one. A request that
+   * began before the limit was lowered does not bring the old one back.
+   */
+  limitFor(actor: Pick<Actor, "limits" | "limitsAsOfMs">): number {
+    return actor.limitsAsOfMs < this.limitAsOfMs ? this.limit : actor.limits.dailyQuota;
   }
 
   /** A unit, now, from what is leased; null when there is none. */
@@ -41,7 +54,8 @@ export class TeamQuota {
       lease.take(nowMs);
       this.#net += 1;
       return reservationOf(lease, () => {
-        this.#net -= 1;
+        // A unit of an earlier day is none of what is left of this one.
+        if (this.#isOfDay(lease)) this.#net -= 1;
       });
     }
     return null;
@@ -79,10 +93,10 @@ export class TeamQuota {
   }
 
   granted(lease: Lease | null, grant: LeaseGrant, sentAtMs: number, nowMs: number): void {
-    const untold = this.leases.reduce((sum, held) => sum + held.untold, 0);
+    this.midnightMs = sentAtMs + grant.msToMidnight;
+    const untold = this.leases.reduce((sum, held) => sum + (this.#isOfDay(held) ? held.untold : 0), 0);
     this.#usedSeen = grant.used;
     this.#netSeen = this.#net - untold;
-    this.midnightMs = sentAtMs + grant.msToMidnight;
     if (lease) {
       this.leases.push(lease);
       this.#want = Math.min(this.#want, Math.max(lease.granted * 2, LIMITS.quota.leaseFirst));
@@ -103,11 +117,18 @@ export class TeamQuota {
   /**
    * Units left of the day as far as this process can tell: exact when no other one serves the team. While the ledger
    * refuses, only what is leased here: the rest is in other hands, and nobody is told of units that he cannot have.
+   * Of a day that the ledger has not answered for yet, all of them.
    */
-  remaining(nowMs: number): number {
-    if (this.midnightMs === null) return this.limit;
-    const left = Math.max(0, this.limit - this.#usedSeen - (this.#net - this.#netSeen));
+  remaining(actor: Pick<Actor, "limits" | "limitsAsOfMs">, nowMs: number): number {
+    const limit = this.limitFor(actor);
+    if (this.midnightMs === null || nowMs >= this.midnightMs) return limit;
+    const left = Math.max(0, limit - this.#usedSeen - (this.#net - this.#netSeen));
     return nowMs < this.refusedUntilMs ? Math.min(left, this.#leased(nowMs)) : left;
+  }
+
+  /** The lease is of the day that the ledger last answered for. Midnights of one day differ by what answers took. */
+  #isOfDay(lease: Lease): boolean {
+    return this.midnightMs !== null && Math.abs(lease.midnightMs - this.midnightMs) < DAY_MS / 2;
   }
 
   #leased(nowMs: number): number {

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Clock, Timer } from "../core/clock.ts";
+import { type Clock, DAY_MS, secondsToUtcMidnight, type Timer } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
@@ -66,20 +66,22 @@ export function createQuota(deps: QuotaDeps): Quota {
   let draining = false;
 
   function teamOf(actor: Actor): TeamQuota {
-    const limit = actor.limits.dailyQuota;
     let team = teams.get(actor.teamId);
     if (!team) {
       if (teams.size >= LIMITS.quota.teams) settling.forgetIdle();
       if (teams.size >= LIMITS.quota.teams)
         throw new AppError("overloaded", "Too many teams are served by this process.", { retryAfterS: 1 });
-      team = new TeamQuota(actor.teamId, limit);
+      team = new TeamQuota(actor);
       teams.set(actor.teamId, team);
     }
-    if (team.limit !== limit) changeLimit(team, limit);
+    adoptLimit(team, actor);
     return team;
   }
 
-  function changeLimit(team: TeamQuota, limit: number): void {
+  function adoptLimit(team: TeamQuota, actor: Actor): void {
+    const limit = team.limitFor(actor);
+    team.limitAsOfMs = Math.max(team.limitAsOfMs, actor.limitsAsOfMs);
+    if (limit === team.limit) return;
     // What was leased under a higher limit may be more than the lower one leaves.
     if (limit < team.limit) team.retire(clock.monotonic(), true);
     team.limit = limit;
@@ -154,6 +156,14 @@ export function createQuota(deps: QuotaDeps): Quota {
     return (team.midnightMs ?? 0) - clock.monotonic();
   }
 
+  /** By the ledger's clock as far as it is known, also when its last answer was about an earlier day. */
+  function secondsToMidnight(team: TeamQuota): number {
+    if (team.midnightMs === null) return secondsToUtcMidnight(clock.now());
+    const untilMs = msToMidnight(team);
+    const daysPast = Math.max(0, Math.floor(-untilMs / DAY_MS) + 1);
+    return Math.max(1, Math.ceil((untilMs + daysPast * DAY_MS) / 1000));
+  }
+
   function refuseAll(team: TeamQuota): void {
     team.rejectAll(() => quotaExceeded(team.limit, msToMidnight(team)));
   }
@@ -193,9 +203,9 @@ export function createQuota(deps: QuotaDeps): Quota {
       return wait(team);
     },
     snapshot(actor) {
-      const team = teamOf(actor);
-      const untilMs = team.midnightMs === null ? 86_400_000 - (clock.now() % 86_400_000) : msToMidnight(team);
-      return { remaining: team.remaining(clock.monotonic()), resetS: Math.max(1, Math.ceil(untilMs / 1000)) };
+      const team = teams.get(actor.teamId);
+      const remaining = team?.remaining(actor, clock.monotonic()) ?? actor.limits.dailyQuota;
+      return { remaining, resetS: team ? secondsToMidnight(team) : secondsToUtcMidnight(clock.now()) };
     },
     async view(teamId) {
       const { day, used, msToMidnight: untilMs } = await ledger.usage(teamId);

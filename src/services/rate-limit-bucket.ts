@@ -16,16 +16,23 @@ interface TokenWaiter {
 /** A lease that ends within this is returned rather than lost. */
 const RETURN_BEFORE_END_MS = LIMITS.rate.leaseTtlMs / 2;
 
+/** Told later, the use of tokens that Redis has forgotten might be taken for that of another process's. */
+const TELL_WITHIN_MS = LIMITS.rate.leaseTtlMs / 2;
+
 /** What this process knows of one team's bucket: tokens leased, who waits, what was refused. No I/O. */
 export class SharedBucket {
   readonly key: string;
   ratePerS: number;
   burst: number;
+  /** When rate and burst were read, monotonic. */
+  limitsAsOfMs = Number.NEGATIVE_INFINITY;
   waiters: TokenWaiter[] = [];
   serving = false;
   refusedUntilMs = Number.NEGATIVE_INFINITY;
   #leases: TokenLease[] = [];
+  /** Leased tokens that were used and Redis has not been told of. */
   #used = 0;
+  #takenAtMs = Number.NEGATIVE_INFINITY;
   #want = 1;
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #lastAdvance = 0;
@@ -44,6 +51,7 @@ export class SharedBucket {
       if (lease.left === 0 || nowMs >= lease.endsAtMs) continue;
       lease.left -= 1;
       this.#used += 1;
+      this.#takenAtMs = nowMs;
       return true;
     }
     return false;
@@ -74,7 +82,11 @@ export class SharedBucket {
     return this.#request(Math.max(this.#want, waiting), waiting, 0);
   }
 
-  /** Brings back what will not be used in time, or `all`, and tells what was used; null when there is nothing to say. */
+  /**
+   * Brings back what will not be used in time, or `all`; null when that is nothing. That tokens were used goes along with
+   * the next request and is worth none of its own. When no request comes soon it is not told at all: Redis takes them
+   * for still out then, which errs on the safe side, and forgets them within two leases' time.
+   */
   returnRequest(nowMs: number, all: boolean): BucketRequest | null {
     let back = 0;
     for (const lease of this.#leases) {
@@ -84,7 +96,9 @@ export class SharedBucket {
       }
     }
     this.#leases = this.#leases.filter((lease) => lease.left > 0 && nowMs < lease.endsAtMs);
-    return back + this.#used > 0 ? this.#request(0, 0, back) : null;
+    if (back > 0) return this.#request(0, 0, back);
+    if (nowMs - this.#takenAtMs >= TELL_WITHIN_MS) this.#used = 0;
+    return null;
   }
 
   #request(want: number, waiting: number, back: number): BucketRequest {

@@ -43,6 +43,15 @@ function rateLimited(bucket: SharedBucket, waitMs: number): AppError {
   );
 }
 
+function keyOf(actor: Actor): string {
+  return `${actor.teamId}:${actor.livemode ? "live" : "test"}`;
+}
+
+/** What a bucket holds that nobody has taken from here. */
+function untouched({ limits }: Actor): { remaining: number; resetS: number } {
+  return { remaining: limits.rateBurst, resetS: Math.max(1, Math.ceil(1 / limits.ratePerS)) };
+}
+
 export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
   const { clock, log } = deps;
   const buckets = new Map<string, SharedBucket>();
@@ -54,7 +63,7 @@ export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
 
   function bucketOf(actor: Actor): SharedBucket {
     const { ratePerS, rateBurst } = actor.limits;
-    const key = `${actor.teamId}:${actor.livemode ? "live" : "test"}`;
+    const key = keyOf(actor);
     let bucket = buckets.get(key);
     if (!bucket) {
       if (buckets.size >= LIMITS.rate.buckets) forgetIdle();
@@ -63,8 +72,11 @@ export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
       bucket = new SharedBucket(key, ratePerS, rateBurst);
       buckets.set(key, bucket);
     }
+    // A request that began before the limits were changed does not bring the old ones back.
+    if (actor.limitsAsOfMs < bucket.limitsAsOfMs) return bucket;
     bucket.ratePerS = ratePerS;
     bucket.burst = rateBurst;
+    bucket.limitsAsOfMs = actor.limitsAsOfMs;
     return bucket;
   }
 
@@ -185,7 +197,8 @@ export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
       return wait(bucket);
     },
     snapshot(actor) {
-      const bucket = bucketOf(actor);
+      const bucket = buckets.get(keyOf(actor));
+      if (!bucket) return untouched(actor);
       const nowMs = clock.monotonic();
       const { ratePerS, burst } = bucket;
       const remaining = alone?.get(bucket.key)?.remaining(nowMs, ratePerS, burst) ?? bucket.remaining(nowMs);

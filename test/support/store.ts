@@ -70,6 +70,7 @@ export function actorFor(
     livemode: true,
     tier: "free",
     limits: effectiveLimits("free", overrides),
+    limitsAsOfMs: 0,
     overlay: { isBlocked: () => false },
     ...rest,
   };

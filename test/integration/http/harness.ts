@@ -28,6 +28,7 @@ export const actor: Actor = {
   livemode: true,
   tier: "enterprise",
   limits: effectiveLimits("enterprise", {}),
+  limitsAsOfMs: 0,
   overlay: { isBlocked: () => false },
 };
 

@@ -101,6 +101,32 @@ async function until(processes: Process[], condition: () => Promise<boolean>): P
 }
 
 describe("quota over processes", () => {
+  it("keeps to a lowered limit, whatever requests that began before it was lowered still ask", async () => {
+    const { teamId } = await newTeam(sql);
+    const before = actorFor(teamId, { dailyQuota: 40 }, { limitsAsOfMs: 1 });
+    const now = actorFor(teamId, { dailyQuota: 10 }, { limitsAsOfMs: 2 });
+    const process = startProcess();
+    const outcomes: (Reservation | AppError)[] = [await reserve(process, now)];
+    for (let i = 0; i < 50; i++) {
+      assert.ok(process.quota.snapshot(before).remaining <= 10);
+      outcomes.push(await reserve(process, i % 2 === 0 ? now : before));
+    }
+    for (const reservation of granted(outcomes)) reservation.commit();
+    assert.equal(granted(outcomes).length, 10);
+    await process.quota.drain();
+    assert.equal(await used(teamId), 10);
+  });
+
+  it("raises the limit as soon as a request knows of it", async () => {
+    const { teamId } = await newTeam(sql);
+    const process = startProcess();
+    const before = actorFor(teamId, { dailyQuota: 1 }, { limitsAsOfMs: 1 });
+    const now = actorFor(teamId, { dailyQuota: 3 }, { limitsAsOfMs: 2 });
+    assert.equal(granted([await reserve(process, before), await reserve(process, before)]).length, 1);
+    assert.equal(granted([await reserve(process, now), await reserve(process, before)]).length, 2);
+    await process.quota.drain();
+  });
+
   it("gives the last unit to exactly one of a hundred simultaneous requests of two processes", async () => {
     const { teamId } = await newTeam(sql);
     const actor = actorFor(teamId, { dailyQuota: 1 });

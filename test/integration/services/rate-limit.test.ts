@@ -146,6 +146,21 @@ describe("the rate in a process", () => {
     assert.ok(remaining >= 100_000 - 41, `${remaining} remain`);
   });
 
+  it("is not brought back to what it was by a request that began before it was lowered", async (t) => {
+    const process = await startProcess(t, await testRedisUrl());
+    const before = slow("team_a", 40, { limitsAsOfMs: 1 });
+    const now = slow("team_a", 10, { limitsAsOfMs: 2 });
+    assert.equal(await countPassing([process], now, 1), 1);
+    let passed = 1;
+    for (let i = 0; i < 40; i++) {
+      process.limiter.snapshot(before);
+      process.clock.advance(LIMITS.rate.refusalMaxMs);
+      passed += await countPassing([process], i % 2 === 0 ? now : before, 1);
+    }
+    assert.equal(passed, 10);
+    assert.ok(process.asked.every((request) => request.burst === 10));
+  });
+
   it("says how much is left", async (t) => {
     const process = await startProcess(t, await testRedisUrl());
     const actor = slow("team_a", 5);
