@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import type { SlotAnswer, SlotLeases, SlotListener, SlotStatement } from "../check/slot-leases.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
@@ -7,9 +7,10 @@ import type { RedisClients } from "./redis.ts";
 /**
  * Connection slots of an egress in Redis, by Redis's clock.
  *
- * `rcpt:slots:{<egress>}:<site>` is a hash: `h<process>` = `<slots held>:<end of the lease>`, `w<process>` = `<arrival
- * in line, µs>:<end>`. Ends are epoch milliseconds; what has ended is removed by whoever looks next, and the key goes
- * with the last lease. It has a TTL, so `volatile-lru` may drop it: the next renewals write it anew.
+ * `rcpt:slots:{<egress>}:<hash>` is a hash of one site: `h<process>` = `<slots held>:<end of the lease>`, `w<process>` =
+ * `<arrival in line, µs>:<end>`. Ends are epoch milliseconds; what has ended is removed by whoever looks next, and the
+ * key goes with the last lease. It has a TTL, so `volatile-lru` may drop it: the next renewals write it anew. Its name
+ * ends in the site's SHA-256, cut to 128 bits: a site may be a recipient's domain, and Redis is to hold none in clear.
  * `rcpt:slots:<egress>` is the channel of the egress's processes; a message is a `Said` as JSON.
  *
  * One script for all that is said, so that what a process says of a site is never executed out of order. It takes its
@@ -104,6 +105,11 @@ function parse(message: string): Said | null {
   }
 }
 
+function slotsKey(egressId: string, site: string): string {
+  const hash = createHash("sha256").update(site).digest().subarray(0, 16).toString("base64url");
+  return `rcpt:slots:{${egressId}}:${hash}`;
+}
+
 /** @param egressId of `EGRESS_ID`; each call makes a process of its own of it */
 export function createSlotLeases(redis: RedisClients, egressId: string, log: Logger): SlotLeases {
   const { commands, subscriber } = redis;
@@ -119,7 +125,7 @@ export function createSlotLeases(redis: RedisClients, egressId: string, log: Log
     const answers = await rcptStateSlots.call(
       commands,
       statements.length,
-      ...statements.map(({ site }) => `rcpt:slots:{${egressId}}:${site}`),
+      ...statements.map(({ site }) => slotsKey(egressId, site)),
       ...[self, leaseTtlMs, lineTtlMs, channel],
       ...statements.flatMap(({ site, held, want, max, waiting, announce }) => [
         ...[site, held, want, max],

@@ -9,6 +9,7 @@ import type { RedisClients } from "../../../src/store/redis.ts";
 import { createSlotLeases } from "../../../src/store/slot-leases.ts";
 import { testRedisUrl } from "../../support/embedded.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
+import { slotsKey } from "../../support/slot-keys.ts";
 import { openRedis, silentLog } from "../../support/store.ts";
 import { createTcpGate, type TcpGate, throughGate } from "../../support/tcp-gate.ts";
 
@@ -57,7 +58,7 @@ async function startProcesses(t: TestContext, count: number) {
   const processes: Process[] = [];
   for (let i = 0; i < count; i++) processes.push(await startProcess(t, url, egressId));
   const redis = await openRedis(t, url);
-  return { url, egressId, processes, redis, key: `rcpt:slots:{${egressId}}:${SITE}` };
+  return { url, egressId, processes, redis, key: slotsKey(egressId, SITE) };
 }
 
 /** Lets the time of the processes pass until `condition` holds. */

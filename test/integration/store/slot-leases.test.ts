@@ -6,6 +6,7 @@ import { LIMITS } from "../../../src/core/limits.ts";
 import type { RedisClients } from "../../../src/store/redis.ts";
 import { createSlotLeases } from "../../../src/store/slot-leases.ts";
 import { testRedisUrl } from "../../support/embedded.ts";
+import { slotsKey } from "../../support/slot-keys.ts";
 import { openRedis, silentLog } from "../../support/store.ts";
 
 interface Process {
@@ -22,7 +23,7 @@ const CAP = 2;
 async function setUp(t: TestContext, count: number) {
   const url = await testRedisUrl();
   const egressId = randomUUID();
-  const key = `rcpt:slots:{${egressId}}:site`;
+  const key = slotsKey(egressId, "site");
   const start = async (): Promise<Process> => {
     const redis = await openRedis(t, url);
     const leases = createSlotLeases(redis, egressId, silentLog);
