@@ -72,10 +72,12 @@ const domainName = v.pipe(
   v.regex(/^(?=.*[a-z])[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*$/i, "must be a host name, e.g. probe.example.com"),
 );
 
+/** An ASCII dot-atom at a host name: what may stand in MAIL FROM of any server. */
 const mailFrom = v.pipe(
   v.string(),
+  v.maxLength(254, "must have at most 254 characters"),
   v.regex(
-    /^$|^<>$|^[A-Za-z0-9.!#$%&'*+/=?^_{|}~-]{1,64}@[A-Za-z0-9.-]{1,253}$/,
+    /^$|^<>$|^[A-Za-z0-9.!#$%&'*+/=?^_{|}~-]{1,64}@[A-Za-z0-9-]{1,63}(\.[A-Za-z0-9-]{1,63})*$/,
     "must be an address, or <> for the null sender",
   ),
   v.transform((s) => (s === "<>" ? "" : s)),

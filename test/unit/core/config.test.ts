@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import fc from "fast-check";
 import { ConfigError, loadConfig, SETTING_NAMES } from "../../../src/core/config.ts";
+import { parseHeloName, parseReversePath } from "../../../src/smtp/mailbox.ts";
 
 const NEEDED = { DATABASE_URL: "postgres://u:p@db/rcpt", REDIS_URL: "redis://cache" };
 const load = (settings: Record<string, string>) => loadConfig({ ...NEEDED, ...settings });
@@ -52,6 +53,7 @@ const WRONG: [Record<string, string>, string][] = [
   [{ SMTP_HELO_NAME: "no name\r\nMAIL FROM:<>" }, "SMTP_HELO_NAME"],
   [{ SMTP_MAIL_FROM: "someone" }, "SMTP_MAIL_FROM"],
   [{ SMTP_MAIL_FROM: "a@b.example>\r\nDATA" }, "SMTP_MAIL_FROM"],
+  [{ SMTP_MAIL_FROM: "probe@example..com" }, "SMTP_MAIL_FROM"],
   [{ SMTP_SOURCE_ADDRESSES: "eth0" }, "SMTP_SOURCE_ADDRESSES"],
   [{ EGRESS_ID: "two words" }, "EGRESS_ID"],
   [{ PROBE_PRIVATE_ADDRESSES: "maybe" }, "PROBE_PRIVATE_ADDRESSES"],
@@ -98,6 +100,31 @@ describe("a wrong setting", () => {
         }
       }),
       { seed: 5321, numRuns: 2_000 },
+    );
+  });
+});
+
+describe("what a probe says of itself", () => {
+  it("can be sent whenever it is accepted here", () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.emailAddress(), fc.domain()), (value) => {
+        for (const [name, read] of [
+          ["SMTP_MAIL_FROM", parseReversePath],
+          ["SMTP_HELO_NAME", parseHeloName],
+        ] as const) {
+          let config: ReturnType<typeof load>;
+          try {
+            config = load({ [name]: value });
+          } catch {
+            continue;
+          }
+          assert.notEqual(
+            read(name === "SMTP_MAIL_FROM" ? config.smtp.mailFrom : config.smtp.heloName),
+            null,
+          );
+        }
+      }),
+      { seed: 5321, numRuns: 3_000 },
     );
   });
 });
