@@ -42,7 +42,6 @@ export function createChangeFeed(deps: ChangeFeedDeps): ChangeFeed {
   let confirmedAtMs = Number.NEGATIVE_INFINITY;
   let readAtMs = Number.NEGATIVE_INFINITY;
   let cursor: string | null = null;
-  let seen = new Set<number>();
   /** The bus session that was up before the last good poll began. */
   let anchor: number | null = null;
   let reading: Promise<void> | undefined;
@@ -67,8 +66,7 @@ export function createChangeFeed(deps: ChangeFeedDeps): ChangeFeed {
     // What was pruned before it was read is not known: the first read and one after a long silence start afresh.
     const gap = beganAtMs - readAtMs > LIMITS.keys.changesKeptMs / 2;
     if (gap || page.overflow) deps.reset();
-    else for (const change of page.changes) if (!seen.has(change.seq)) deps.apply(change);
-    seen = new Set(page.changes.map((change) => change.seq));
+    else for (const change of page.changes) deps.apply(change);
     cursor = page.cursor;
     readAtMs = beganAtMs;
     anchor = bus.session === session ? session : null;

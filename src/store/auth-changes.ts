@@ -11,7 +11,7 @@ export interface AuthChange {
 
 /** The answer to one poll. */
 export interface ChangePage {
-  changes: (AuthChange & { seq: number })[];
+  changes: AuthChange[];
   /** Where the next poll starts. */
   cursor: string;
   /** There were more changes than a poll reads: everything cached is to be dropped. */
@@ -20,8 +20,7 @@ export interface ChangePage {
 
 export interface AuthChanges {
   /**
-   * Changes that were committed since `cursor` was handed out, and perhaps some seen before; null for a first cursor
-   * with no changes.
+   * Changes that were committed since `cursor` was handed out, each once; null for a first cursor with no changes.
    */
   since(cursor: string | null): Promise<ChangePage>;
   /** Deletes what is older than LIMITS.keys.changesKeptMs. */
@@ -36,31 +35,33 @@ export async function recordChange(tx: Transaction, change: AuthChange): Promise
 interface PolledRow {
   cursor: string;
   ahead: boolean;
-  seq: number | null;
   kind: AuthChange["kind"] | null;
   subject: string | null;
 }
 
 /**
  * Reading the feed. A sequence cannot be the cursor: number 7 may be committed after number 8 was read. The cursor is
- * the `xmin` of the snapshot of the last poll: every transaction that snapshot did not show has that id or a later
- * one, so asking for `xid >= cursor` misses none. What was seen already may come again while an old transaction is
- * open; the caller tells by `seq`.
+ * the whole snapshot of the last poll. What it did not show are the changes of transactions that began after it (its
+ * `xmax` or later) and of those that were under way then (its `xip` list), so asking for these misses none, tells each
+ * once, and costs no more while some transaction stays open for long.
  */
 export function createAuthChanges(sql: Database): AuthChanges {
   return {
     async since(cursor) {
       const rows = await sql<PolledRow[]>`
-        select pg_snapshot_xmin(s.now)::text as cursor,
-               coalesce(${cursor}::xid8 > pg_snapshot_xmin(s.now), false) as ahead,
-               c.seq, c.kind, c.subject
-        from (select pg_current_snapshot() as now) s
+        select s.now::text as cursor,
+               coalesce(pg_snapshot_xmin(s.last) > pg_snapshot_xmin(s.now)
+                        or pg_snapshot_xmax(s.last) > pg_snapshot_xmax(s.now), false) as ahead,
+               c.kind, c.subject
+        from (select pg_current_snapshot() as now, ${cursor}::pg_snapshot as last) s
         left join lateral (
-          select seq, kind, subject from auth_changes
-          where xid >= ${cursor}::xid8 limit ${LIMITS.keys.changesPerPoll + 1}
+          select kind, subject from auth_changes where xid >= pg_snapshot_xmax(s.last)
+          union all
+          select kind, subject from auth_changes where xid = any (array(select pg_snapshot_xip(s.last)))
+          limit ${LIMITS.keys.changesPerPoll + 1}
         ) c on true`;
-      const changes = rows.flatMap(({ seq, kind, subject }) =>
-        seq === null || kind === null || subject === null ? [] : [{ seq, kind, subject }],
+      const changes = rows.flatMap(({ kind, subject }) =>
+        kind === null || subject === null ? [] : [{ kind, subject }],
       );
       const first = rows[0];
       if (!first) throw new Error("the change feed answered no row");

@@ -27,7 +27,10 @@ export interface TeamRow {
 }
 
 export interface Credentials {
-  /** The credential of a SHA-256 and its team; null when there is none, or it was revoked or has expired. */
+  /**
+   * The credential of a SHA-256 and its team; null when there is none, it was revoked or has expired, or it is the
+   * session of somebody who has left the team. (A key outlives its user's membership, without a user.)
+   */
   find(hash: Buffer): Promise<{ credential: CredentialRow; team: TeamRow } | null>;
   /** Notes that keys were used, at most once a LIMITS.keys.lastUsedEveryMs each. */
   touch(keyIds: string[]): Promise<void>;
@@ -85,7 +88,8 @@ export function createCredentials(sql: Database): Credentials {
           union all
           select id, team_id, user_id, 'session', 'owner',
                  extract(epoch from expires_at - clock_timestamp())::float8 * 1000
-          from sessions where hash = ${hash} and expires_at > clock_timestamp()
+          from sessions join memberships using (team_id, user_id)
+          where hash = ${hash} and expires_at > clock_timestamp()
         )
         select c.id, c.team_id, m.user_id, c.kind, c.key_role, m.role as member_role, c.expires_in_ms,
                t.tier, t.limits, b.domains, b.subdomains

@@ -168,6 +168,19 @@ describe("authentication", () => {
     assert.deepEqual([orphan.role, orphan.userId], ["member", null]);
   });
 
+  it("ends the sessions of somebody who has left the team, and not those in his other teams", async (t) => {
+    const process = await startProcess(t);
+    const [team, other] = [await newTeam(sql), await newTeam(sql)];
+    await ask(process, team.sessionToken);
+    await sql`insert into memberships (team_id, user_id, role) values (${other.teamId}, ${team.userId}, 'member')`;
+    await sql`update sessions set user_id = ${team.userId} where team_id = ${other.teamId}`;
+    await sql`delete from memberships where team_id = ${team.teamId}`;
+    process.authenticator.invalidate({ kind: "team", subject: team.teamId });
+    await assert.rejects(ask(process, team.sessionToken), { code: "unauthorized" });
+    const elsewhere = await ask(process, other.sessionToken);
+    assert.deepEqual([elsewhere.userId, elsewhere.role], [team.userId, "member"]);
+  });
+
   it("asks Postgres once for many requests that come at once", async (t) => {
     const process = await startProcess(t);
     const { liveKey } = await newTeam(sql);
