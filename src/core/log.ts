@@ -1,4 +1,5 @@
-import { type Logger, pino } from "pino";
+import { type DestinationStream, type Logger, pino } from "pino";
+import { logError } from "./log-error.ts";
 
 export type { Logger };
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
@@ -7,13 +8,21 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 /**
  * One JSON line an event on standard output. No address and no secret is ever logged in clear: callers log ids,
  * sites and codes; the redaction below is the net under that rule, not the rule.
+ *
+ * @param to where the lines go; standard output when absent
  */
-export function createLog(level: LogLevel, bindings: Record<string, unknown> = {}): Logger {
-  return pino({
+export function createLog(
+  level: LogLevel,
+  bindings: Record<string, unknown> = {},
+  to?: DestinationStream,
+): Logger {
+  const options = {
     level,
     base: bindings,
     timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label) => ({ level: label }) },
+    formatters: { level: (label: string) => ({ level: label }) },
+    serializers: { err: logError },
     redact: ["authorization", "*.authorization", "email", "*.email", "secret", "*.secret"],
-  });
+  };
+  return to ? pino(options, to) : pino(options);
 }
