@@ -15,6 +15,8 @@ export interface Rule {
   providers?: readonly string[];
   /** The reply names our address or our HELO name. */
   namesUs?: true;
+  /** The reply names us in a closing note of who asked, and nowhere else. */
+  logsUs?: true;
   /** Lower-case fragments, any of them. */
   text?: readonly string[];
   /** Lower-case fragments, none of them. */
@@ -56,6 +58,7 @@ export function matches(rule: Rule, subject: Subject): boolean {
   if (enhanced && !enhanced.some((code) => hasCode(code, subject.enhanced))) return false;
   if (providers && !providers.includes(subject.provider ?? "")) return false;
   if (rule.namesUs && !subject.namesUs) return false;
+  if (rule.logsUs && !subject.logsUs) return false;
   if (text && !text.some((fragment) => subject.text.includes(fragment))) return false;
   return !unless?.some((fragment) => subject.text.includes(fragment));
 }

@@ -1,7 +1,7 @@
 import { LIMITS } from "../../core/limits.ts";
 import type { Stage } from "../../smtp/outcome.ts";
 import type { Reply } from "../../smtp/reply.ts";
-import { isOneOf, textOf, withoutAddresses } from "./text.ts";
+import { NAME, textOf, withoutAddresses, withoutNames } from "./text.ts";
 
 export type ReplyStage = Exclude<Stage, "dns" | "connect">;
 
@@ -22,10 +22,18 @@ export interface Subject {
   /** Lower case, one line, single spaces, mail addresses replaced: nobody's mailbox name can look like a reason. */
   text: string;
   namesUs: boolean;
+  /** The text ends in a note of who asked, in brackets or after `from` or `client`, and names us only there. */
+  logsUs: boolean;
 }
 
 /** Enhanced codes that a parser of RFC 2034 does not see: `550 #5.1.0 Address rejected` (Cisco), `(5.1.1)`, `5.1.1:`. */
 const LOOSE_ENHANCED = /(?:^|[\s#([-])([245]\.[0-9]{1,3}\.[0-9]{1,3})(?=$|[\s)\]:,;])/;
+
+/** Our names in brackets or after a word for who asked, with ports, at the end. Every repeat is bounded. */
+const CLOSING_NOTE = new RegExp(
+  `(?:\\b(?:client|from|ip|remote|peer)[ :=]{1,3}[([]{0,2}|[([]{1,2})${NAME}[)\\]]{0,2}(?::[0-9]{1,5})?` +
+    `(?:[ ,]{0,2}[([]{0,2}${NAME}[)\\]]{0,2}(?::[0-9]{1,5})?){0,3}[)\\].;, ]{0,4}$`,
+);
 
 function enhancedOf(reply: Reply, text: string): string | null {
   if (reply.enhanced !== null) return reply.enhanced;
@@ -41,14 +49,17 @@ export function subjectOf(
 ): Subject {
   const raw = textOf(reply).slice(0, LIMITS.check.replyMatchedChars).toLowerCase();
   const text = withoutAddresses(raw);
+  // Looked for in the untouched text: our sender address names us too.
   const names = [...self.addresses, ...(self.heloName.includes(".") ? [self.heloName] : [])];
+  const masked = withoutNames(names, raw);
+  const namesUs = masked !== raw;
   return {
     stage,
     code: String(reply.code),
     enhanced: enhancedOf(reply, text),
     provider,
     text,
-    // Looked for in the untouched text: our sender address names us too.
-    namesUs: isOneOf(names, raw),
+    namesUs,
+    logsUs: namesUs && CLOSING_NOTE.test(masked) && !masked.replace(CLOSING_NOTE, "").includes(NAME),
   };
 }

@@ -39,15 +39,23 @@ export function redactReply(reply: Reply): string {
   return `${reply.code} ${text}`.trim().slice(0, LIMITS.check.replyTextChars);
 }
 
-/** True when one of `names` stands in `text` by itself, not as part of a longer name or number. */
-export function isOneOf(names: readonly string[], text: string): boolean {
-  return names.some((name) => {
-    const wanted = name.toLowerCase();
-    for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + 1)) {
-      const before = text[at - 1] ?? " ";
-      const after = text.slice(at + wanted.length, at + wanted.length + 2);
-      if (!/[a-z0-9.:-]/.test(before) && !/^(?:[a-z0-9-]|[.:][a-z0-9])/.test(after)) return true;
-    }
-    return false;
-  });
+/** Stands for a name of ours. No reply holds it: `textOf` leaves no controls. */
+export const NAME = "\u0001";
+
+/** `text` with each of `names` that stands by itself, not as part of a longer name or number, replaced by `NAME`. */
+export function withoutNames(names: readonly string[], text: string): string {
+  return names.reduce((rest, name) => withoutName(name.toLowerCase(), rest), text);
+}
+
+function withoutName(name: string, text: string): string {
+  let kept = "";
+  let from = 0;
+  for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
+    const before = text[at - 1] ?? " ";
+    const after = text.slice(at + name.length, at + name.length + 2);
+    if (/[a-z0-9.:-]/.test(before) || /^(?:[a-z0-9-]|[.:][a-z0-9])/.test(after)) continue;
+    kept += text.slice(from, at) + NAME;
+    from = at + name.length;
+  }
+  return kept + text.slice(from);
 }

@@ -1,6 +1,7 @@
 import type { Rule } from "../rule.ts";
+import { ANOTHER_SUBJECT_TEXT, ELSEWHERE_TEXT, NOT_FOR_GOOD_TEXT } from "./acquitting-wording.ts";
 import { DISABLED_TEXT, FULL_TEXT, UNKNOWN_TEXT } from "./mailbox-wording.ts";
-import { ELSEWHERE_TEXT, POLICY_TEXT } from "./wording.ts";
+import { POLICY_TEXT } from "./wording.ts";
 
 /** RFC 3463 and the IANA registry it founded, at RCPT, with the words that show where a code is misused. */
 export const ENHANCED_RULES: readonly Rule[] = [
@@ -34,6 +35,7 @@ export const ENHANCED_RULES: readonly Rule[] = [
     id: "enhanced.null_mx",
     codes: ["5"],
     enhanced: ["5.1.10"],
+    unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT],
     class: "mailbox_not_found",
     example: "550 5.1.10 RESOLVER.ADR.RecipientNotFound; Recipient not found by SMTP address lookup",
   },
@@ -42,7 +44,7 @@ export const ENHANCED_RULES: readonly Rule[] = [
     codes: ["5"],
     enhanced: ["5.1.1", "5.1.0", "5.1.6"],
     text: UNKNOWN_TEXT,
-    unless: ELSEWHERE_TEXT,
+    unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT],
     class: "mailbox_not_found",
     example:
       "550 5.1.1 <user@example.com>: Recipient address rejected: User unknown in virtual mailbox table",
@@ -52,6 +54,7 @@ export const ENHANCED_RULES: readonly Rule[] = [
     codes: ["5"],
     enhanced: ["5.1.", "5.2."],
     text: FULL_TEXT,
+    unless: ["sending quota", "sender", "your account", "system storage"],
     class: "mailbox_full",
     example: "550 5.1.1 user is over quota",
   },
@@ -60,6 +63,7 @@ export const ENHANCED_RULES: readonly Rule[] = [
     codes: ["5"],
     enhanced: ["5.1.", "5.2."],
     text: DISABLED_TEXT,
+    unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, "sending"],
     class: "mailbox_disabled",
     example: "550 5.1.1 Account is disabled",
   },
@@ -75,7 +79,7 @@ export const ENHANCED_RULES: readonly Rule[] = [
     id: "enhanced.unknown",
     codes: ["5"],
     enhanced: ["5.1.1", "5.1.6"],
-    unless: ELSEWHERE_TEXT,
+    unless: ANOTHER_SUBJECT_TEXT,
     class: "mailbox_not_found",
     example: "550 5.1.1 <user@example.com>",
   },
@@ -84,6 +88,7 @@ export const ENHANCED_RULES: readonly Rule[] = [
     codes: ["5"],
     enhanced: ["5.1.0"],
     text: ["address rejected"],
+    unless: ANOTHER_SUBJECT_TEXT,
     class: "mailbox_not_found",
     example: "550 #5.1.0 Address rejected.",
   },
@@ -91,7 +96,7 @@ export const ENHANCED_RULES: readonly Rule[] = [
     id: "enhanced.disabled",
     codes: ["5"],
     enhanced: ["5.2.1"],
-    unless: ELSEWHERE_TEXT,
+    unless: ANOTHER_SUBJECT_TEXT,
     class: "mailbox_disabled",
     example: "550 5.2.1 <user@example.com>",
   },

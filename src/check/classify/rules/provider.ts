@@ -1,4 +1,5 @@
 import type { Rule } from "../rule.ts";
+import { NOT_FOR_GOOD_TEXT } from "./acquitting-wording.ts";
 
 /** Where a provider's wording means something else than the words do elsewhere. */
 export const PROVIDER_RULES: readonly Rule[] = [
@@ -18,6 +19,7 @@ export const PROVIDER_RULES: readonly Rule[] = [
     codes: ["550"],
     enhanced: ["5.5.0"],
     text: ["mailbox unavailable"],
+    unless: [...NOT_FOR_GOOD_TEXT, "polic"],
     class: "mailbox_not_found",
     example: "550 5.5.0 Requested action not taken: mailbox unavailable (S2017062302).",
   },
@@ -33,6 +35,7 @@ export const PROVIDER_RULES: readonly Rule[] = [
     providers: ["gmx", "ionos"],
     codes: ["550"],
     text: ["mailbox unavailable"],
+    unless: [...NOT_FOR_GOOD_TEXT, "polic"],
     class: "mailbox_not_found",
     example: "550 Requested action not taken: mailbox unavailable",
   },

@@ -2,6 +2,7 @@ import type { Rule } from "../rule.ts";
 import { BEFORE_RCPT_RULES } from "./before-rcpt.ts";
 import { CODE_RULES } from "./code.ts";
 import { ENHANCED_RULES } from "./enhanced.ts";
+import { NAMES_US_RULES } from "./names-us.ts";
 import { PROVIDER_RULES } from "./provider.ts";
 import { SENDER_RULES } from "./sender.ts";
 import { TEXT_RULES } from "./text.ts";
@@ -12,6 +13,7 @@ import { TEXT_RULES } from "./text.ts";
  */
 export const RULES: readonly Rule[] = [
   ...SENDER_RULES,
+  ...NAMES_US_RULES,
   ...BEFORE_RCPT_RULES,
   ...PROVIDER_RULES,
   ...ENHANCED_RULES,

@@ -1,6 +1,7 @@
 import type { Rule } from "../rule.ts";
+import { ELSEWHERE_TEXT, NOT_FOR_GOOD_TEXT } from "./acquitting-wording.ts";
 import { DISABLED_TEXT, FULL_TEXT, UNKNOWN_TEXT } from "./mailbox-wording.ts";
-import { ELSEWHERE_TEXT, POLICY_TEXT } from "./wording.ts";
+import { POLICY_TEXT } from "./wording.ts";
 
 /** The words themselves, where no enhanced code or one of another subject came with them. */
 export const TEXT_RULES: readonly Rule[] = [
@@ -8,7 +9,7 @@ export const TEXT_RULES: readonly Rule[] = [
     id: "text.full",
     codes: ["4", "5"],
     text: FULL_TEXT,
-    unless: ["sending quota", "system storage"],
+    unless: ["sending quota", "sender", "your account", "system storage"],
     class: "mailbox_full",
     example: "552 Mailbox is full / Blocks limit exceeded / Inode limit exceeded",
   },
@@ -16,7 +17,7 @@ export const TEXT_RULES: readonly Rule[] = [
     id: "text.disabled",
     codes: ["5"],
     text: DISABLED_TEXT,
-    unless: ELSEWHERE_TEXT,
+    unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, "sending"],
     class: "mailbox_disabled",
     example:
       "554 delivery error: dd Sorry, your message cannot be delivered. This mailbox is disabled (554.30).",
@@ -25,7 +26,7 @@ export const TEXT_RULES: readonly Rule[] = [
     id: "text.unknown",
     codes: ["5"],
     text: UNKNOWN_TEXT,
-    unless: ELSEWHERE_TEXT,
+    unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT],
     class: "mailbox_not_found",
     example: "550 Unrouteable address",
   },

@@ -26,12 +26,13 @@ export const RATE_TEXT = [
   "system is busy",
   "over rate",
   "exceeded the rate",
+  "rate exceeded",
   "exceeded the limit",
   "limit exceeded",
 ] as const;
 
 /** Not the bare word: Postfix says `User unknown in relay recipient table`. */
-const RELAY_TEXT = [
+export const RELAY_TEXT = [
   "relaying",
   "relay access",
   "relay denied",
@@ -114,27 +115,6 @@ export const POLICY_TEXT = [
   "access denied",
   "permission denied",
   "prohibited",
-] as const;
-
-/** Words that take the recipient out of it, whatever else the sentence says. */
-export const ELSEWHERE_TEXT = [
-  ...RELAY_TEXT,
-  "sender",
-  "authenticat",
-  "starttls",
-  "unknown domain",
-  "domain unknown",
-  "syntax",
-  "recipient domain",
-  "domain of",
-  "ip address",
-  "hostname",
-  "host name",
-  "dns",
-  "your account",
-  "user agent",
-  "blocked",
-  "deferred",
 ] as const;
 
 /** Names of lists and of those who keep them, as they stand in replies and in the links there. */
