@@ -46,12 +46,10 @@ interface FoundRow {
   expires_in_ms: number | null;
   tier: Tier;
   limits: unknown;
-  domains: string[] | null;
-  subdomains: boolean[] | null;
+  blocklist: TeamRow["blocklist"] | null;
 }
 
 function toRows(row: FoundRow): { credential: CredentialRow; team: TeamRow } {
-  const subdomains = row.subdomains ?? [];
   return {
     credential: {
       id: row.id,
@@ -66,10 +64,7 @@ function toRows(row: FoundRow): { credential: CredentialRow; team: TeamRow } {
       id: row.team_id,
       tier: row.tier,
       limits: row.limits,
-      blocklist: (row.domains ?? []).map((domain, i) => ({
-        domain,
-        includeSubdomains: subdomains[i] ?? false,
-      })),
+      blocklist: row.blocklist ?? [],
     },
   };
 }
@@ -92,12 +87,12 @@ export function createCredentials(sql: Database): Credentials {
           where hash = ${hash} and expires_at > clock_timestamp()
         )
         select c.id, c.team_id, m.user_id, c.kind, c.key_role, m.role as member_role, c.expires_in_ms,
-               t.tier, t.limits, b.domains, b.subdomains
+               t.tier, t.limits, b.blocklist
         from credential c
         join teams t on t.id = c.team_id
         left join memberships m on m.team_id = c.team_id and m.user_id = c.user_id
         cross join lateral (
-          select array_agg(domain) as domains, array_agg(include_subdomains) as subdomains
+          select jsonb_agg(jsonb_build_object('domain', domain, 'includeSubdomains', include_subdomains)) as blocklist
           from (
             select domain, include_subdomains from blocklist
             where team_id = c.team_id order by domain limit ${LIMITS.keys.blocklistEntriesPerTeam}
@@ -112,7 +107,7 @@ export function createCredentials(sql: Database): Credentials {
         update api_keys set last_used_at = now()
         where id in (
           select id from api_keys
-          where id = any(${keyIds})
+          where id in (select jsonb_array_elements_text(${sql.json(keyIds)}))
             and (last_used_at is null
                  or last_used_at < now() - ${`${LIMITS.keys.lastUsedEveryMs / 2} milliseconds`}::interval)
           order by id for update skip locked

@@ -68,6 +68,9 @@ export function createPostgres(options: PostgresOptions): Database {
     idle_timeout: idleMs / 1000,
     backoff: (attempt: number) => Math.min(0.025 * 2 ** attempt, reconnectMaxMs / 1000),
     onnotice: () => undefined,
+    // The client asks for the array types of every new connection by a query that nobody awaits: when the server goes
+    // just then, its rejection is unhandled and ends the process. Lists travel as JSON instead.
+    fetch_types: false,
     connection: {
       application_name: options.applicationName,
       statement_timeout: statementTimeoutMs,

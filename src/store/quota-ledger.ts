@@ -60,17 +60,16 @@ export function createQuotaLedger(sql: Database): QuotaLedger {
     },
 
     async flush(reports) {
-      const ids = reports.map((report) => report.id);
       const rows = await sql<{ id: string }[]>`
-        with mine as (select id from quota_leases where id = any(${ids}::uuid[]) for update skip locked)
+        with r as (
+          select * from jsonb_to_recordset(${sql.json(reports.map(({ id, taken, revision }) => ({ id, taken, revision })))})
+            as r (id uuid, taken integer, revision integer)
+        ),
+        mine as (select id from quota_leases where id in (select id from r) for update skip locked)
         update quota_leases l
         set spent = r.taken, revision = r.revision,
             expires_at = clock_timestamp() + ${`${leaseTtlMs} milliseconds`}::interval
-        from mine join unnest(
-          ${ids}::uuid[],
-          ${reports.map((report) => report.taken)}::integer[],
-          ${reports.map((report) => report.revision)}::integer[]
-        ) as r (id, taken, revision) using (id)
+        from mine join r using (id)
         where l.id = mine.id and l.revision < r.revision and l.expires_at > clock_timestamp()
         returning l.id`;
       return new Set(rows.map((row) => row.id));
