@@ -118,9 +118,14 @@ async function probeTarget(
   const ruling = classify(outcome, { provider: target.provider, self: deps.self });
   if (ruling.class === "sender_blocked") deps.breaker.blocked(target.route.site);
   else if (wasHeard(outcome)) deps.breaker.passed(target.route.site);
-  if (ruling.class !== "accepted") return smtpEvidence(outcome, ruling, "not_probed");
+  if (ruling.class !== "accepted") return smtpEvidence(target, outcome, ruling, "not_probed");
   if (control.cancelled()) return null;
-  return smtpEvidence(outcome, ruling, await catchAllOf(deps, target, outcome.host, control.deadlineAt));
+  return smtpEvidence(
+    target,
+    outcome,
+    ruling,
+    await catchAllOf(deps, target, outcome.host, control.deadlineAt),
+  );
 }
 
 function withoutAsking(deps: EngineDeps, target: Target): SmtpEvidence | null {
@@ -224,7 +229,12 @@ function probeDeps(deps: EngineDeps, target: Target): ProbeDeps {
   };
 }
 
-function smtpEvidence(outcome: RcptOutcome, ruling: Classification, catchAll: CatchAll): SmtpEvidence {
+function smtpEvidence(
+  target: Target,
+  outcome: RcptOutcome,
+  ruling: Classification,
+  catchAll: CatchAll,
+): SmtpEvidence {
   const reply = outcome.kind === "reply" ? outcome.reply : null;
   return {
     class: ruling.class,
@@ -232,7 +242,7 @@ function smtpEvidence(outcome: RcptOutcome, ruling: Classification, catchAll: Ca
     stage: outcome.stage,
     code: reply?.code ?? 0,
     enhancedCode: reply?.enhanced ?? null,
-    reply: outcome.kind === "reply" ? redactReply(outcome.reply) : outcome.detail,
+    reply: outcome.kind === "reply" ? redactReply(outcome.reply, target.local) : outcome.detail,
     rule: ruling.rule,
     mxHost: outcome.host,
     latencyMs: Math.round(outcome.latencyMs),

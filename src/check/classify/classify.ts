@@ -4,8 +4,8 @@ import { FAULT_OF, matches } from "./rule.ts";
 import { RULES } from "./rules/rules.ts";
 import { type SelfIdentity, subjectOf } from "./subject.ts";
 
+export { redactReply } from "./redact.ts";
 export type { SelfIdentity } from "./subject.ts";
-export { redactReply } from "./text.ts";
 
 export interface Classification {
   class: SmtpClass;

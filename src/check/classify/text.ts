@@ -1,4 +1,3 @@
-import { LIMITS } from "../../core/limits.ts";
 import type { Reply } from "../../smtp/reply.ts";
 
 /** An enhanced code in front of a line; in the middle of a reply it tears the sentence apart. */
@@ -13,12 +12,6 @@ export function textOf(reply: Reply): string {
     .trim();
 }
 
-/** Bytes that are UTF-8 as characters, any others as Latin-1, which the reply was read as. For readers, not for rules. */
-function readable(latin1: string): string {
-  const utf8 = Buffer.from(latin1, "latin1").toString("utf8");
-  return utf8.includes("\ufffd") ? latin1 : utf8;
-}
-
 /** A quoted local part with what follows it, or any run without white space and punctuation. Both bounded or linear. */
 const TOKEN = /"[^"]{0,80}"@[^\s<>()[\]{},;:"']*|[^\s<>()[\]{},;:"']+/g;
 
@@ -27,16 +20,6 @@ const REDACTED = "*@*";
 
 export function withoutAddresses(text: string): string {
   return text.replace(TOKEN, (token) => (token.includes("@") ? REDACTED : token));
-}
-
-/**
- * A reply as evidence keeps it: code and text on one line, at most `LIMITS.check.replyTextChars` characters, without
- * controls, and without the addresses that it quotes (the one asked for, the sender, a postmaster).
- */
-export function redactReply(reply: Reply): string {
-  const decoded = textOf({ ...reply, lines: reply.lines.map(readable) });
-  const text = withoutAddresses(decoded.slice(0, LIMITS.check.replyMatchedChars));
-  return `${reply.code} ${text}`.trim().slice(0, LIMITS.check.replyTextChars);
 }
 
 /** Stands for a name of ours. No reply holds it: `textOf` leaves no controls. */
