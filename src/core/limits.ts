@@ -27,8 +27,8 @@ export const LIMITS = {
     /** Look-ups that are slow or ask again: two for each of the tasks a thread may have. */
     slow: 8_192,
     waiting: 20_000,
-    /** Longest wait for a place; far below a request's deadline. */
-    waitMs: 1_000,
+    /** Longest wait for a place: far below a request's deadline, and enough for all of `slow` to be asked once. */
+    waitMs: 1_200,
     /** A UDP socket, hence its random port, is left after so many queries or this time. */
     socketQueries: 64,
     socketAgeMs: 5_000,

@@ -45,7 +45,7 @@ export class DnsServer {
 
   /**
    * An answer in another case than the question's is not believed: the question is put again, in lower case, with an id
-   * and maybe a port of its own, so that a forger has to guess anew. A server that always does so is spared the detour.
+   * and a port of its own, so that a forger has to guess anew. A server that always does so is spared the detour.
    */
   async #askOverUdp(question: Question): Promise<UdpExchange> {
     if (this.#clock.monotonic() < this.#plainUntilMs) return this.#sockets.take().ask(question, null);

@@ -37,8 +37,7 @@ export class UdpSockets {
   /** Whether it may take a question. A spent one goes, unless so many drain already: then it serves a little longer. */
   #isFit(socket: UdpSocket): boolean {
     if (socket.closed) return false;
-    const ageMs = this.#clock.monotonic() - socket.openedAtMs;
-    if (socket.asked < LIMITS.dns.socketQueries && ageMs < LIMITS.dns.socketAgeMs) return true;
+    if (!socket.spent) return true;
     if (socket.inFlight > 0) {
       this.#draining = this.#draining.filter(({ closed }) => !closed);
       if (this.#draining.length >= LIMITS.dns.socketsDraining) return true;

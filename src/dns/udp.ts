@@ -26,16 +26,15 @@ export class UdpSocket {
   readonly #pending = new Map<number, Pending>();
   #connected = false;
   #unsent: (() => void)[] = [];
+  readonly #openedAtMs: number;
+  #asked = 0;
+  #isSuspect = false;
   #isDraining = false;
-  /** By `clock.monotonic()`. */
-  readonly openedAtMs: number;
-  /** Questions so far. */
-  asked = 0;
   closed = false;
 
   constructor(server: ServerAddress, clock: Clock) {
     this.#clock = clock;
-    this.openedAtMs = clock.monotonic();
+    this.#openedAtMs = clock.monotonic();
     const type = server.family === 4 ? "udp4" : "udp6";
     this.#socket = createSocket({ type, recvBufferSize: RECEIVE_BUFFER_BYTES });
     this.#socket.on("message", (bytes) => this.#receive(bytes));
@@ -48,6 +47,12 @@ export class UdpSocket {
     return this.#pending.size;
   }
 
+  /** Whether its port was in use for long enough, or may have been found out. */
+  get spent(): boolean {
+    if (this.#isSuspect || this.#asked >= LIMITS.dns.socketQueries) return true;
+    return this.#clock.monotonic() - this.#openedAtMs >= LIMITS.dns.socketAgeMs;
+  }
+
   /**
    * Sends one query and waits up to `LIMITS.dns.attemptTimeoutMs`. Never rejects.
    * @param mixedName the name in the case in which it is sent and must come back; null: in lower case, back in any.
@@ -58,14 +63,15 @@ export class UdpSocket {
       const id = randomId((taken) => this.#pending.has(taken));
       const settle = (exchange: UdpExchange) => {
         const pending = this.#pending.get(id);
+        if (pending?.settle !== settle) return;
         this.#pending.delete(id);
-        pending?.timer.cancel();
+        pending.timer.cancel();
         resolve(exchange);
         if (this.#isDraining && this.#pending.size === 0) this.close();
       };
       const timer = this.#clock.after(LIMITS.dns.attemptTimeoutMs, () => settle({ kind: "timeout" }));
       this.#pending.set(id, { question, mixedName, timer, settle });
-      this.asked++;
+      this.#asked++;
       const send = () =>
         this.#socket.send(encodeQuery(id, mixedName ?? question.name, question.type), (error) => {
           if (error) settle({ kind: "unreachable" });
@@ -99,8 +105,9 @@ export class UdpSocket {
     if (!pending) return;
     const packet = decodeResponse(bytes, pending.question);
     if (!packet) return;
-    if (pending.mixedName !== null && !echoes(packet, pending.mixedName))
+    if (pending.mixedName !== null && !echoes(packet, pending.mixedName)) {
+      this.#isSuspect = true;
       pending.settle({ kind: "case_changed" });
-    else pending.settle(packet.flag_tc ? { kind: "truncated" } : { kind: "answer", packet });
+    } else pending.settle(packet.flag_tc ? { kind: "truncated" } : { kind: "answer", packet });
   }
 }

@@ -288,6 +288,7 @@ describe("a resolver that strangers try to answer for", () => {
       return server.asked.length - before;
     };
     for (let i = 0; i < LIMITS.dns.caseLosses; i++) assert.equal(await ask(), 2);
+    assert.ok(new Set(server.ports).size >= LIMITS.dns.caseLosses, "a new port for each second question");
     for (let i = 0; i < 5; i++) assert.equal(await ask(), 1);
     clock.advance(LIMITS.dns.plainCaseMs);
     assert.equal(await ask(), 2);
