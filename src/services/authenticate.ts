@@ -26,10 +26,10 @@ import { createLastUsed } from "./authenticate-last-used.ts";
  */
 export interface Authenticator {
   /**
-   * The actor behind an `Authorization` header: at once from memory, or a promise after a look-up.
+   * The actor behind an `Authorization` header, "" when there is none: at once from memory, or a promise after a look-up.
    * @throws AppError `unauthorized`; `unavailable` without Postgres; `overloaded` beyond LIMITS.keys.lookupsInFlight.
    */
-  authenticate(authorization: string | undefined): Actor | Promise<Actor>;
+  authenticate(authorization: string): Actor | Promise<Actor>;
   /** Forgets what is cached of the subject, in this process. */
   invalidate(change: AuthChange): void;
   /** Reads the feed of changes once; the timer does so every LIMITS.keys.pollMs. Never rejects. */
@@ -55,8 +55,8 @@ function unauthorized(detail: string): AppError {
   return new AppError("unauthorized", detail);
 }
 
-function readSecret(authorization: string | undefined): string {
-  if (authorization === undefined) throw unauthorized("Send a key or session as `Authorization: Bearer …`.");
+function readSecret(authorization: string): string {
+  if (authorization === "") throw unauthorized("Send a key or session as `Authorization: Bearer …`.");
   const secret = authorization.startsWith("Bearer rcpt_")
     ? authorization.slice("Bearer ".length)
     : BEARER.exec(authorization)?.[1];
