@@ -12,8 +12,10 @@ export const LIMITS = {
     validationIssues: 20,
     connections: 20_000,
     requestsInFlight: 10_000,
-    /** Of the successes, one in so many is logged; failures and slow requests always are. */
+    /** Of the successes, and of the refusals, one in so many is logged; failures and slow requests always are. */
     logSampleEvery: 100,
+    /** A refusal after none was logged for this long is logged too. */
+    refusalQuietMs: 1_000,
     slowRequestMs: 1_000,
   },
   dns: {

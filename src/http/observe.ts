@@ -1,3 +1,4 @@
+import type { Counter, Histogram } from "prom-client";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
@@ -31,12 +32,23 @@ export interface RequestObserver {
 
 export interface ObserverLimits {
   logSampleEvery: number;
+  refusalQuietMs: number;
   slowRequestMs: number;
 }
 
+type Increment = Pick<Counter.Internal, "inc">;
+
+/** The series of one route, looked up by labels once: hashing labels costs more than counting. */
+interface RouteSeries {
+  seconds: Pick<Histogram.Internal<"route">, "observe">;
+  /** By method, then status. */
+  requests: Map<string, Map<number, Increment>>;
+}
+
 /**
- * One wide event per request: never the path's parameters, the query or an address. Failures and slow ones always,
- * of the rest one in `sampleEvery`, since at full speed a line per success would cost more than the answer.
+ * One wide event per request: never the path's parameters, the query or an address. Failures and slow ones always. Of
+ * the successes one in `logSampleEvery`, since at full speed a line each would cost more than the answer; of the
+ * refusals too, which strangers can have as many of as they like, and besides the first after a quiet time.
  */
 export function createRequestObserver(deps: {
   log: Logger;
@@ -45,32 +57,53 @@ export function createRequestObserver(deps: {
   limits: ObserverLimits;
 }): RequestObserver {
   const { log, metrics, clock, limits } = deps;
-  const seconds = new Map<string, { observe(value: number): void }>();
-  let untilSample = 0;
+  const routes = new Map<string, RouteSeries>();
+  let successes = 0;
+  let refusals = 0;
+  let refusalLoggedMs = Number.NEGATIVE_INFINITY;
 
-  function observeSeconds(route: string, ms: number): void {
-    let series = seconds.get(route);
+  function seriesOf(route: string): RouteSeries {
+    let series = routes.get(route);
     if (series === undefined) {
-      series = metrics.httpSeconds.labels(route);
-      seconds.set(route, series);
+      series = { seconds: metrics.httpSeconds.labels(route), requests: new Map() };
+      routes.set(route, series);
     }
-    series.observe(ms / 1000);
+    return series;
   }
 
-  function isWorthALine(status: number, ms: number): boolean {
-    if (status >= 400 || ms >= limits.slowRequestMs) return true;
-    untilSample = untilSample === 0 ? limits.logSampleEvery - 1 : untilSample - 1;
-    return untilSample === 0;
+  function requestsOf({ requests }: RouteSeries, route: string, method: string, status: number): Increment {
+    let byStatus = requests.get(method);
+    if (byStatus === undefined) {
+      byStatus = new Map();
+      requests.set(method, byStatus);
+    }
+    let counter = byStatus.get(status);
+    if (counter === undefined) {
+      counter = metrics.httpRequests.labels({ route, method, status });
+      byStatus.set(status, counter);
+    }
+    return counter;
+  }
+
+  function isWorthALine(status: number, ms: number, nowMs: number): boolean {
+    if (status >= 500 || ms >= limits.slowRequestMs) return true;
+    if (status < 400) return ++successes % limits.logSampleEvery === 0;
+    const isSample = ++refusals % limits.logSampleEvery === 0;
+    if (!isSample && nowMs - refusalLoggedMs < limits.refusalQuietMs) return false;
+    refusalLoggedMs = nowMs;
+    return true;
   }
 
   return {
     finished(request, route, { status, bytes, code }) {
-      const ms = clock.monotonic() - request.startedMs;
+      const nowMs = clock.monotonic();
+      const ms = nowMs - request.startedMs;
       // A label must be of a closed set, and a method is whatever the client wrote.
       const method = KNOWN_METHODS.has(request.method) ? request.method : "other";
-      metrics.httpRequests.inc({ route, method, status });
-      observeSeconds(route, ms);
-      if (!isWorthALine(status, ms)) return;
+      const series = seriesOf(route);
+      requestsOf(series, route, method, status).inc();
+      series.seconds.observe(ms / 1000);
+      if (!isWorthALine(status, ms, nowMs)) return;
       const event = {
         request_id: request.id,
         method,

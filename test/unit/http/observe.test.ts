@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createLog } from "../../../src/core/log.ts";
+import { createMetrics } from "../../../src/core/metrics.ts";
+import { createRequestObserver } from "../../../src/http/observe.ts";
+import { HttpRequest } from "../../../src/http/request.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
+
+const LIMITS = { logSampleEvery: 100, refusalQuietMs: 1_000, slowRequestMs: 500 };
+
+function setUp() {
+  const clock = createFakeClock();
+  const metrics = createMetrics();
+  const statuses: number[] = [];
+  const log = createLog("info", {}, { write: (line) => void statuses.push(JSON.parse(line).status) });
+  const observer = createRequestObserver({ log, metrics, clock, limits: LIMITS });
+  /** One request that took `ms` and ended in `status`. */
+  function finish(status: number, ms = 0, method = "GET"): void {
+    const startedMs = clock.monotonic();
+    const request = new HttpRequest({ id: "req_1", method, path: "/x", rawQuery: "", startedMs });
+    clock.advance(ms);
+    observer.finished(request, "/x", { status, bytes: 0, code: null });
+  }
+  return { clock, metrics, statuses, finish };
+}
+
+describe("the log of requests", () => {
+  it("is written by strangers no faster than one line in a hundred refusals, and one a second", () => {
+    const { clock, statuses, finish } = setUp();
+    for (let i = 0; i < 1_000; i++) finish(401);
+    assert.equal(statuses.length, 11, "the first, then one in a hundred");
+    clock.advance(LIMITS.refusalQuietMs);
+    finish(404);
+    assert.deepEqual(statuses.slice(11), [404], "the first after a quiet time");
+  });
+
+  it("holds every failure and every slow request", () => {
+    const { statuses, finish } = setUp();
+    for (let i = 0; i < 5; i++) finish(503);
+    for (let i = 0; i < 5; i++) finish(200, LIMITS.slowRequestMs);
+    finish(404);
+    for (let i = 0; i < 2; i++) finish(404, LIMITS.slowRequestMs - 1);
+    assert.deepEqual(statuses, [503, 503, 503, 503, 503, 200, 200, 200, 200, 200, 404]);
+  });
+});
+
+describe("the series of requests", () => {
+  it("are by route, method and status", async () => {
+    const { metrics, finish } = setUp();
+    for (const [status, method] of [
+      [200, "GET"],
+      [200, "GET"],
+      [404, "GET"],
+      [404, "BREW"],
+    ] as const)
+      finish(status, 0, method);
+    const { values } = await metrics.httpRequests.get();
+    assert.deepEqual(
+      values.map(({ labels, value }) => [labels.route, labels.method, labels.status, value]),
+      [
+        ["/x", "GET", 200, 2],
+        ["/x", "GET", 404, 1],
+        ["/x", "other", 404, 1],
+      ],
+    );
+  });
+});
