@@ -14,9 +14,14 @@ function contains([network, bits]: Network, address: Address): boolean {
   return address.match(network, bits);
 }
 
+/** `192.0.2.1:5123`, `[2001:db8::1]:443`, `[2001:db8::1]`: as some proxies write whom they saw. */
+const DECORATED = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d{1,5})?$/;
+
 /** IPv4 in IPv6 (`::ffff:192.0.2.1`, how a dual-stack socket reports it) counts as IPv4. */
 function parseAddress(text: string): Address | null {
-  return ipaddr.isValid(text) ? ipaddr.process(text) : null;
+  const match = DECORATED.exec(text);
+  const bare = match ? (match[1] ?? match[2] ?? "") : text;
+  return ipaddr.isValid(bare) ? ipaddr.process(bare) : null;
 }
 
 /** Reads the client's address from the peer's and from `X-Forwarded-For`. */
