@@ -71,11 +71,15 @@ function problemExample(code: ErrorCode): Problem {
   };
 }
 
+/** Thrown before it is known who asks, so that his limits cannot be told. */
+const BEFORE_AUTHENTICATION: ReadonlySet<ErrorCode> = new Set(["unauthorized", "uri_too_long"]);
+
 function problemResponse(status: number, codes: ErrorCode[], limited: boolean): Json {
   const headers: Json = { "X-Request-Id": { $ref: "#/components/headers/RequestId" } };
   if (status === 401) headers["WWW-Authenticate"] = { $ref: "#/components/headers/WwwAuthenticate" };
   if (status === 429 || status === 503) headers["Retry-After"] = { $ref: "#/components/headers/RetryAfter" };
-  if (limited) Object.assign(headers, RATE_LIMIT_HEADERS);
+  if (limited && !codes.every((code) => BEFORE_AUTHENTICATION.has(code)))
+    Object.assign(headers, RATE_LIMIT_HEADERS);
   return {
     description: codes.map((code) => `\`${code}\`: ${ERRORS[code].title}`).join("; "),
     headers,

@@ -19,7 +19,7 @@ export interface RouteInfo {
   summary: string;
   description?: string;
   tag: string;
-  /** Takes one unit of the team's rate limit. */
+  /** Charges: takes one unit of the team's rate limit, and perhaps of its quota. Such a GET cannot be had by HEAD. */
   rateLimited: boolean;
   /** Served also when the server sheds load: health checks. */
   essential?: boolean;

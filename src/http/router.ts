@@ -10,7 +10,8 @@ export interface Match {
 
 export interface Router {
   /**
-   * The route of a method and a raw path. HEAD finds the GET route; OPTIONS is answered for every known path.
+   * The route of a method and a raw path. HEAD finds the GET route, unless that charges: nobody is to pay for a body
+   * that is thrown away. OPTIONS is answered for every known path.
    * @throws AppError `not_found`; `method_not_allowed` with `Allow`; `bad_request` for a malformed path
    */
   match(method: string, path: string): Match;
@@ -46,7 +47,7 @@ function createResource(path: string, routes: Route[]): Resource {
     byMethod.set(route.method, { route, params: null });
   }
   const get = byMethod.get("GET");
-  if (get) byMethod.set("HEAD", get);
+  if (get && !get.route.rateLimited) byMethod.set("HEAD", get);
   const allow = [...byMethod.keys(), "OPTIONS"].sort().join(", ");
   byMethod.set("OPTIONS", { route: optionsRoute(path, allow), params: null });
   return { segments: path.split("/"), byMethod, allow };

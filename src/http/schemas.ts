@@ -1,6 +1,13 @@
 import * as v from "valibot";
 import { ERRORS, type ErrorCode } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
+import {
+  LOOKUP_STATUSES,
+  MX_STATUSES,
+  REASONS,
+  SIGNALS,
+  SMTP_STATUSES,
+} from "../services/verification-result.ts";
 
 const described = (text: string) => v.description<string, string>(text);
 const text = (description: string) => v.pipe(v.string(), described(description));
@@ -10,9 +17,9 @@ const whole = (description: string, min: number, max: number) =>
 const instant = (description: string) => v.pipe(v.string(), v.isoTimestamp(), described(description));
 
 const FAULTS = ["recipient", "their_server", "our_address", "our_network", "ours"] as const;
-const status = text(
-  "How far this check came: `ok`, the kind of failure, or `skipped` when it was not reached.",
-);
+const oneOf = <const T extends readonly string[]>(names: T, description: string) =>
+  v.pipe(v.picklist(names), v.description(description));
+const lookedUp = oneOf(LOOKUP_STATUSES, "`skipped` when this check was not reached.");
 
 const ChecksSchema = v.object({
   format: v.object({ ok: flag("The address is well formed (RFC 5321, 5322, 6531).") }),
@@ -20,35 +27,35 @@ const ChecksSchema = v.object({
     ok: flag("The domain takes mail."),
     hosts: v.pipe(v.array(v.string()), v.description("Mail exchangers, most preferred first.")),
     provider: v.nullable(text("The operator of the mail exchangers, where known, e.g. `google`.")),
-    status,
+    status: oneOf(MX_STATUSES, "What the DNS said; `implicit`: no MX record, but an address of its own."),
   }),
   disposable: v.object({
     is_disposable: flag("The domain hands out throw-away addresses."),
     source: text("The list that names the domain; `none` where no list does."),
-    status,
+    status: lookedUp,
   }),
   role: v.object({
     is_role: flag("The local part names a function, not a person."),
     role: v.nullable(text("The function, e.g. `postmaster`.")),
-    status,
+    status: lookedUp,
   }),
   smtp: v.object({
     ok: flag("The mail server accepted the recipient."),
     code: whole("The SMTP reply code that decided; 0 when there was none.", 0, 999),
     latency_ms: whole("How long the dialogue took, in milliseconds.", 0, Number.MAX_SAFE_INTEGER),
-    status,
-    catch_all: v.pipe(
-      v.picklist(["accepted", "refused", "inconclusive", "not_probed"]),
-      v.description("What the server said to an address that cannot exist."),
+    status: oneOf(SMTP_STATUSES, "What the dialogue came to; `skipped` when there was none."),
+    catch_all: oneOf(
+      ["accepted", "refused", "inconclusive", "not_probed"],
+      "What the server said to an address that cannot exist.",
     ),
     enhanced_code: v.nullable(text("The enhanced status code (RFC 3463), e.g. `5.1.1`.")),
-    fault: v.nullable(v.pipe(v.picklist(FAULTS), v.description("Who is at fault for a failure."))),
+    fault: v.nullable(oneOf(FAULTS, "Who is at fault for a failure.")),
   }),
   reputation: v.object({
     score: whole("0 to 100; 100 is best.", 0, 100),
     risk: v.picklist(["low", "medium", "high"]),
-    signals: v.pipe(v.array(v.string()), v.description("What lowered the score.")),
-    status,
+    signals: v.pipe(v.array(v.picklist(SIGNALS)), v.description("What the score is made of.")),
+    status: lookedUp,
   }),
 });
 
@@ -59,14 +66,14 @@ const EvidenceSchema = v.object({
   mx_host: text("The mail exchanger that was asked."),
 });
 
-/** The contract's verification result with the additive fields: the service's type, as the compiler checks in a test. */
+/** The contract's verification result with the additive fields: the service's type, as the compiler sees in a test. */
 export const VerificationResultSchema = v.object({
   email: text("The address as checked: domain in lower case, as A-labels."),
-  verdict: v.pipe(
-    v.picklist(["valid", "invalid", "risky", "unknown"]),
-    v.description("`valid` only from Pro+ upwards; `unknown` is a failure to find out, never a finding."),
+  verdict: oneOf(
+    ["valid", "invalid", "risky", "unknown"],
+    "`valid` only from Pro+ upwards; `unknown` is a failure to find out, never a finding.",
   ),
-  reason: text("Why, as a stable name, e.g. `accepted_mailbox` or `greylisted`."),
+  reason: oneOf(REASONS, "Why: stable names."),
   risk_score: whole("0 (safe) to 100.", 0, 100),
   did_you_mean: v.nullable(text("A likely correction of a misspelt domain.")),
   checks: ChecksSchema,
@@ -81,8 +88,9 @@ export const VerificationResultSchema = v.object({
 const booleanText = (description: string) =>
   v.pipe(
     v.picklist(["true", "false", "1", "0"], "must be true or false"),
-    v.transform((value) => value === "true" || value === "1"),
+    // Before the transformation: what follows it describes what comes out.
     v.description(description),
+    v.transform((value) => value === "true" || value === "1"),
   );
 
 export const VerifyQuerySchema = v.strictObject({

@@ -12,8 +12,8 @@ const example: VerificationResult = {
   checks: {
     format: { ok: true },
     mx: { ok: true, hosts: ["mx1.example.com", "mx2.example.com"], provider: null, status: "ok" },
-    disposable: { is_disposable: false, source: "none", status: "ok" },
-    role: { is_role: false, role: null, status: "ok" },
+    disposable: { is_disposable: false, source: "none", status: "checked" },
+    role: { is_role: false, role: null, status: "checked" },
     smtp: {
       ok: true,
       code: 250,
@@ -23,7 +23,7 @@ const example: VerificationResult = {
       enhanced_code: "2.1.5",
       fault: null,
     },
-    reputation: { score: 95, risk: "low", signals: [], status: "ok" },
+    reputation: { score: 95, risk: "low", signals: [], status: "checked" },
   },
   cached: false,
   cache_ttl_seconds: 86_400,
@@ -39,7 +39,8 @@ export function createVerifyRoute(verify: VerifyAddress) {
     operationId: "verifyAddress",
     summary: "Verify one address",
     description:
-      "Answers whether an address takes mail, from the cache or by asking its mail server, within the deadline.",
+      "Answers whether an address takes mail, from the cache or by asking its mail server, within the deadline. " +
+      "Each answer is charged, so HEAD is not allowed.",
     tag: "verification",
     role: "member",
     rateLimited: true,

@@ -42,8 +42,8 @@ export function resultFor(email: string): VerificationResult {
     checks: {
       format: { ok: true },
       mx: { ok: false, hosts: [], provider: null, status: "skipped" },
-      disposable: { is_disposable: false, source: "none", status: "ok" },
-      role: { is_role: false, role: null, status: "ok" },
+      disposable: { is_disposable: false, source: "none", status: "checked" },
+      role: { is_role: false, role: null, status: "checked" },
       smtp: {
         ok: false,
         code: 0,
@@ -53,7 +53,7 @@ export function resultFor(email: string): VerificationResult {
         enhanced_code: null,
         fault: null,
       },
-      reputation: { score: 50, risk: "medium", signals: [], status: "ok" },
+      reputation: { score: 50, risk: "medium", signals: [], status: "checked" },
     },
     cached: false,
     cache_ttl_seconds: 0,

@@ -87,13 +87,15 @@ describe("GET /v1/verify", () => {
     assert.equal(reply.headers.ratelimit, undefined);
   });
 
-  it("serves HEAD like GET, without the body", async () => {
+  it("refuses HEAD, which would be charged for an answer that nobody gets", async () => {
+    const asked = server.verified.length;
     const reply = await exchange(server.port, [
       "HEAD /v1/verify?email=a@example.com HTTP/1.1",
       "Authorization: Bearer good",
     ]);
-    assert.equal(reply.status, 200);
-    assert.equal(Number(reply.headers["content-length"]), JSON.stringify(resultFor("a@example.com")).length);
+    assert.equal(reply.status, 405);
+    assert.equal(reply.headers.allow, "GET, OPTIONS");
+    assert.equal(server.verified.length, asked);
   });
 });
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as v from "valibot";
+import { ROWS } from "../../../src/check/verdict/table.ts";
 import { ERRORS } from "../../../src/core/errors.ts";
 import { createOpenApiDocument, errorsOf } from "../../../src/http/openapi.ts";
 import { createRouter } from "../../../src/http/router.ts";
@@ -14,10 +15,10 @@ const unused = () => {
 };
 const routes = createRoutes({ verify: unused, readiness: unused, publicUrl: "https://api.example.com" });
 
-/** Compiles only where each type can stand for the other; `reason` is a closed set in the service, a string outside. */
+/** Compiles only where each type can stand for the other. */
 type Documented = v.InferOutput<typeof VerificationResultSchema>;
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
-const sameType: Same<Documented, Omit<VerificationResult, "reason"> & { reason: string }> = true;
+const sameType: Same<Documented, VerificationResult> = true;
 
 describe("the route table", () => {
   it("describes the type that the service returns", () => assert.ok(sameType));
@@ -62,7 +63,7 @@ describe("the route table", () => {
 interface Operation {
   operationId: string;
   security: unknown[];
-  parameters?: { name: string; in: string; required: boolean; schema: Record<string, unknown> }[];
+  parameters?: { name: string; in: string; required: boolean; description?: string; schema: JsonSchema }[];
   responses: Record<string, { description: string; headers: object; content: Record<string, Content> }>;
 }
 interface Content {
@@ -118,6 +119,50 @@ describe("the OpenAPI document", () => {
     for (const status of ["200", "400", "401", "402", "429"]) assert.ok(verify?.responses[status], status);
     const codes = Object.keys(verify?.responses["429"]?.content["application/problem+json"]?.examples ?? {});
     assert.deepEqual(codes.sort(), ["quota_exceeded", "rate_limited"]);
+  });
+
+  it("describes every parameter", () => {
+    const parameters = Object.values(paths).flatMap((path) =>
+      Object.values(path).flatMap((operation) => operation.parameters ?? []),
+    );
+    assert.ok(parameters.length >= 3);
+    for (const { name, description = "" } of parameters) assert.match(description, /\w+ \w+/, name);
+  });
+
+  it("tells of limits where they are sent: not before it is known who asks", () => {
+    const told = Object.entries(verify?.responses ?? {}).map(([code, { headers }]) => [
+      Number(code),
+      "RateLimit" in headers && "RateLimit-Policy" in headers,
+    ]);
+    assert.deepEqual(
+      told.filter(([, isTold]) => !isTold).map(([code]) => code),
+      [401, 414],
+    );
+  });
+
+  it("lists the reasons, and the ways a check can end", () => {
+    const result = verify?.responses["200"]?.content["application/json"]?.schema;
+    const checks = result?.properties?.checks?.properties;
+    const reasons = [...new Set(Object.values(ROWS).map((row) => row.reason))];
+    assert.deepEqual(result?.properties?.reason?.enum, reasons);
+    assert.ok(checks?.smtp?.properties?.status?.enum?.includes("greylisted"));
+    assert.ok(checks?.mx?.properties?.status?.enum?.includes("null_mx"));
+    for (const name of ["disposable", "role", "reputation"])
+      assert.deepEqual(checks?.[name]?.properties?.status?.enum, ["checked", "skipped"], name);
+  });
+
+  it("allows the methods that it names, HEAD beside a GET that charges nothing, and OPTIONS", () => {
+    const router = createRouter(routes);
+    for (const [path, operations] of Object.entries(paths)) {
+      const methods = Object.keys(operations).map((method) => method.toUpperCase());
+      const isFree = routes.some(
+        (route) => route.path === path && route.method === "GET" && !route.rateLimited,
+      );
+      const allow = [...methods, ...(isFree ? ["HEAD"] : []), "OPTIONS"].sort().join(", ");
+      assert.throws(() => router.match("BREW", path), { headers: { Allow: allow } });
+    }
+    assert.throws(() => router.match("HEAD", "/v1/verify"), { code: "method_not_allowed" });
+    assert.equal(router.match("HEAD", "/healthz").route.operationId, "getHealth");
   });
 
   it("has every field of the contract's verification result, required", () => {
