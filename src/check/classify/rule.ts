@@ -17,6 +17,8 @@ export interface Rule {
   namesUs?: true;
   /** The reply names us in a closing note of who asked, and nowhere else. */
   logsUs?: true;
+  /** Nothing was said but codes. */
+  wordless?: true;
   /** Lower-case fragments, any of them. */
   text?: readonly string[];
   /** Lower-case fragments, none of them. */
@@ -59,6 +61,7 @@ export function matches(rule: Rule, subject: Subject): boolean {
   if (providers && !providers.includes(subject.provider ?? "")) return false;
   if (rule.namesUs && !subject.namesUs) return false;
   if (rule.logsUs && !subject.logsUs) return false;
+  if (rule.wordless && !subject.wordless) return false;
   if (text && !text.some((fragment) => subject.text.includes(fragment))) return false;
   return !unless?.some((fragment) => subject.text.includes(fragment));
 }

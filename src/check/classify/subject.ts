@@ -21,6 +21,8 @@ export interface Subject {
   provider: string | null;
   /** Lower case, one line, single spaces, mail addresses replaced: nobody's mailbox name can look like a reason. */
   text: string;
+  /** Codes and punctuation alone. */
+  wordless: boolean;
   namesUs: boolean;
   /** The text ends in a note of who asked, in brackets or after `from` or `client`, and names us only there. */
   logsUs: boolean;
@@ -59,6 +61,7 @@ export function subjectOf(
     enhanced: enhancedOf(reply, text),
     provider,
     text,
+    wordless: /^[0-9\s.#()[\]:;,-]*$/.test(text),
     namesUs,
     logsUs: namesUs && CLOSING_NOTE.test(masked) && !masked.replace(CLOSING_NOTE, "").includes(NAME),
   };

@@ -1,5 +1,10 @@
 import type { Rule } from "../rule.ts";
-import { ANOTHER_SUBJECT_TEXT, ELSEWHERE_TEXT, NOT_FOR_GOOD_TEXT } from "./acquitting-wording.ts";
+import {
+  ANOTHER_SUBJECT_TEXT,
+  ELSEWHERE_TEXT,
+  NOT_FOR_GOOD_TEXT,
+  RECIPIENT_TEXT,
+} from "./acquitting-wording.ts";
 import { DISABLED_TEXT, FULL_TEXT, UNKNOWN_TEXT } from "./mailbox-wording.ts";
 import { POLICY_TEXT } from "./wording.ts";
 
@@ -79,9 +84,18 @@ export const ENHANCED_RULES: readonly Rule[] = [
     id: "enhanced.unknown",
     codes: ["5"],
     enhanced: ["5.1.1", "5.1.6"],
+    text: RECIPIENT_TEXT,
     unless: ANOTHER_SUBJECT_TEXT,
     class: "mailbox_not_found",
     example: "550 5.1.1 <user@example.com>",
+  },
+  {
+    id: "enhanced.unknown_wordless",
+    codes: ["5"],
+    enhanced: ["5.1.1", "5.1.6"],
+    wordless: true,
+    class: "mailbox_not_found",
+    example: "550 5.1.1",
   },
   {
     id: "enhanced.address_rejected",
@@ -96,8 +110,17 @@ export const ENHANCED_RULES: readonly Rule[] = [
     id: "enhanced.disabled",
     codes: ["5"],
     enhanced: ["5.2.1"],
+    text: RECIPIENT_TEXT,
     unless: ANOTHER_SUBJECT_TEXT,
     class: "mailbox_disabled",
     example: "550 5.2.1 <user@example.com>",
+  },
+  {
+    id: "enhanced.disabled_wordless",
+    codes: ["5"],
+    enhanced: ["5.2.1"],
+    wordless: true,
+    class: "mailbox_disabled",
+    example: "550 5.2.1",
   },
 ];
