@@ -2,6 +2,7 @@ import { composeRole } from "./compose/role.ts";
 import { systemClock } from "./core/clock.ts";
 import { type Config, ConfigError, loadConfig } from "./core/config.ts";
 import { LIMITS } from "./core/limits.ts";
+import { localUrl } from "./core/local-url.ts";
 import { createLog, type Logger } from "./core/log.ts";
 import { BOOTSTRAP_USAGE, runBootstrap } from "./operator/bootstrap.ts";
 import { bootstrap } from "./services/bootstrap.ts";
@@ -97,8 +98,7 @@ async function superviseRoles(config: Config, log: Logger): Promise<void> {
     throw error;
   });
   const api = roles.find((ready) => ready.role === "api");
-  const host = config.http.host === "0.0.0.0" ? "127.0.0.1" : config.http.host;
-  const url = config.http.publicUrl ?? `http://${host}:${api?.port}`;
+  const url = config.http.publicUrl ?? localUrl(config.http.host, Number(api?.port));
   tellReady({ role: "all", url, port: api?.port, metricsPort: api?.metricsPort });
 }
 
