@@ -4,11 +4,12 @@ import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Guard, startGuard } from "./embedded/guard.ts";
 import { type Stack, startStack } from "./embedded/stack.ts";
-import { type Running, startEntry } from "./start/entry.ts";
-import { type DemoKeys, demoKeys } from "./start/keys.ts";
+import { startEntry } from "./start/entry.ts";
+import { demoKeys } from "./start/keys.ts";
 import { takeLock } from "./start/lock.ts";
 import { checkPort25, explainPort25, WELL_KNOWN } from "./start/port25.ts";
-import { stackSettings, wantedServices, writeEnvFile } from "./start/settings.ts";
+import { dnsServersOf, stackSettings, wantedServices, writeEnvFile } from "./start/settings.ts";
+import { welcome } from "./start/welcome.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
 const HOME = join(ROOT, ".rcpt");
@@ -17,37 +18,16 @@ const PORT25_WITHIN_MS = 1_500;
 
 const say = (line: string) => console.log(`rcpt: ${line}`);
 
-function dnsServers(): string[] {
-  return (process.env.DNS_SERVERS ?? "")
-    .split(",")
-    .map((server) => server.trim())
-    .filter((server) => server !== "");
-}
-
 /** What makes the database the same one next time: ours changes its port with every run, its password never. */
 function databaseIdentity(stack: Stack, env: NodeJS.ProcessEnv): string {
   if (stack.postgres) return `embedded ${new URL(stack.postgres.url).password}`;
   return env.DATABASE_URL ?? `file ${env.DATABASE_URL_FILE}`;
 }
 
-function printWelcome({ url, metricsPort }: Running, keys: DemoKeys): void {
-  console.log(`
-rcpt is up:   ${url}   (metrics on port ${metricsPort})
-live key:     ${keys.live_key}
-test key:     ${keys.test_key}
-
-Try it with the test key, which never touches the network:
-  curl -s -H "Authorization: Bearer ${keys.test_key}" "${url}/v1/verify?email=valid@example.com"
-
-Stop it with Ctrl-C; the data stays in ${HOME}.
-`);
-}
-
-async function tellPort25(): Promise<string> {
-  const options = { dnsServers: dnsServers(), domains: WELL_KNOWN, port: 25, withinMs: PORT25_WITHIN_MS };
-  const text = explainPort25(await checkPort25(options));
-  console.log(text);
-  return text;
+async function tellPort25(): Promise<void> {
+  const dnsServers = dnsServersOf(process.env);
+  const options = { dnsServers, domains: WELL_KNOWN, port: 25, withinMs: PORT25_WITHIN_MS };
+  console.log(explainPort25(await checkPort25(options)));
 }
 
 /** Brings everything up. Resolves to how the first part that must not end has ended. */
@@ -76,7 +56,7 @@ async function run(guard: Guard): Promise<string> {
   const database = databaseIdentity(stack, env);
   const keys = await demoKeys({ folder: HOME, database, root: ROOT, entry: ENTRY, env });
   await port25;
-  printWelcome(running, keys);
+  console.log(welcome({ running, keys, home: HOME, postgresFolder: stack.postgres?.folder ?? null }));
   return Promise.race([stack.ended, running.exited.then((how) => `the service ended (${how})`)]);
 }
 

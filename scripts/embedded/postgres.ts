@@ -15,6 +15,8 @@ import { type ServiceProcess, startService, untilReady } from "./service.ts";
 export interface EmbeddedPostgres {
   /** URL of the database `rcpt`, as a superuser of the cluster. */
   url: string;
+  /** Where its data is: not always the folder that was asked for. */
+  folder: string;
   service: ServiceProcess;
 }
 
@@ -142,6 +144,6 @@ export async function startPostgres(options: EmbeddedOptions): Promise<EmbeddedP
       throw error;
     }
     await ensureDatabase(url("postgres"), USER);
-    return { url: url(USER), service };
+    return { url: url(USER), folder, service };
   });
 }

@@ -30,11 +30,12 @@ export function nobodyCanReach(path: string): boolean {
 
 /**
  * A folder that `nobody` can reach, for a data folder that lies under a private one. It has a random name, so that
- * nobody else can have made it, and is remembered in `<dataDir>/outside`.
+ * nobody else can have made it, and is remembered in `<dataDir>/outside`. When it is gone (what is in there may be
+ * cleaned away by the system), a new one is made, and `say` is told.
  *
  * @throws Error when the remembered folder is not ours any more.
  */
-export function folderOutside(dataDir: string): string {
+export function folderOutside(dataDir: string, say: (line: string) => void): string {
   const memory = join(dataDir, "outside");
   if (existsSync(memory)) {
     const folder = readFileSync(memory, "utf8").trim();
@@ -44,6 +45,7 @@ export function folderOutside(dataDir: string): string {
         throw new Error(`${folder} is not ours any more; remove ${memory} to start afresh`);
       return folder;
     }
+    say(`the data of earlier runs was in ${folder}, which is gone: starting anew, without it`);
   }
   const base = existsSync("/var/tmp") ? "/var/tmp" : tmpdir();
   const folder = mkdtempSync(join(base, "rcpt-"));
@@ -56,7 +58,7 @@ export function folderOutside(dataDir: string): string {
 export function reachableFolder(dataDir: string, say: (line: string) => void): string {
   mkdirSync(dataDir, { recursive: true, mode: 0o711 });
   if (!runsAsRoot() || nobodyCanReach(dataDir)) return dataDir;
-  const folder = folderOutside(dataDir);
+  const folder = folderOutside(dataDir, say);
   say(`${dataDir} lies in a private folder, where PostgreSQL's own user cannot go: its data is in ${folder}`);
   return folder;
 }

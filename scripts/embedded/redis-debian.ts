@@ -1,12 +1,13 @@
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { parseEnv, promisify } from "node:util";
 import type { Guard } from "./guard.ts";
 import type { EmbeddedOptions } from "./postgres.ts";
 import { privateApt } from "./private-apt.ts";
 
 const run = promisify(execFile);
+const OS_RELEASE = "/etc/os-release";
 const APT_TIMEOUT_MS = 180_000;
 
 export interface UnpackedRedis {
@@ -32,7 +33,32 @@ function libraryFolders(root: string): string[] {
 }
 
 /**
- * Redis out of the distribution's packages, unpacked into `folder` the first time: downloaded with private apt
+ * Names the system by id and version, e.g. `debian-12`: what was unpacked for another version may not run on its
+ * libraries, and is older than it need be.
+ *
+ * @param osRelease content of /etc/os-release
+ */
+export function distributionName(osRelease: string): string {
+  const { ID = "linux", VERSION_ID, VERSION_CODENAME } = parseEnv(osRelease);
+  // Debian's testing has no number.
+  return `${ID}-${VERSION_ID ?? VERSION_CODENAME ?? "rolling"}`.replaceAll(/[^A-Za-z0-9._-]/g, "_");
+}
+
+function distribution(): string {
+  return distributionName(existsSync(OS_RELEASE) ? readFileSync(OS_RELEASE, "utf8") : "");
+}
+
+/** Another run may have been faster; its folder holds the same. */
+function moveUnlessThere(from: string, to: string): void {
+  try {
+    renameSync(from, to);
+  } catch (error) {
+    if (!existsSync(to)) throw error;
+  }
+}
+
+/**
+ * Redis out of the distribution's packages, unpacked into `folder` the first time on a version of it: downloaded with private apt
  * folders and `dpkg-deb`, as root or not. Nothing on the system changes.
  *
  * @throws Error when the packages cannot be had (no network, no such package).
@@ -41,14 +67,14 @@ export async function unpackRedis(
   folder: string,
   { guard, say }: Pick<EmbeddedOptions, "guard" | "say">,
 ): Promise<UnpackedRedis> {
-  const root = join(folder, "redis-debian");
+  const root = join(folder, `redis-${distribution()}`);
   if (!existsSync(root)) {
     say(`no redis-server is installed: unpacking the distribution's package into ${folder}`);
-    const work = join(folder, `redis-debian.${process.pid}`);
+    const work = `${root}.${process.pid}`;
     guard.removeAtEnd(work);
     try {
       await download(work, guard);
-      renameSync(join(work, "root"), root);
+      moveUnlessThere(join(work, "root"), root);
     } finally {
       rmSync(work, { recursive: true, force: true });
     }

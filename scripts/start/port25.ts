@@ -5,7 +5,7 @@ import { connect } from "node:net";
 export type Port25 = "open" | "closed" | "unknown";
 
 export interface Port25Options {
-  /** `ip` or `ip:port`; empty: those of the machine. */
+  /** `ip` or `ip:port`, not checked; empty: those of the machine. */
   dnsServers: string[];
   domains: readonly string[];
   port: number;
@@ -44,11 +44,22 @@ async function exchangerAddress(resolver: Resolver, domain: string): Promise<str
   }
 }
 
-/** Tries to reach the mail exchangers of big providers, all at once, within `withinMs`. */
+/** Asks `servers`; null when one of them is no address of a server. */
+function resolverOf(servers: string[], timeoutMs: number): Resolver | null {
+  const resolver = new Resolver({ timeout: timeoutMs, tries: 1 });
+  try {
+    if (servers.length > 0) resolver.setServers(servers);
+    return resolver;
+  } catch {
+    return null;
+  }
+}
+
+/** Tries to reach the mail exchangers of big providers, all at once, within `withinMs`. Never rejects. */
 export async function checkPort25(options: Port25Options): Promise<Port25> {
   const deadline = Date.now() + options.withinMs;
-  const resolver = new Resolver({ timeout: options.withinMs, tries: 1 });
-  if (options.dnsServers.length > 0) resolver.setServers(options.dnsServers);
+  const resolver = resolverOf(options.dnsServers, options.withinMs);
+  if (resolver === null) return "unknown";
   const expire = setTimeout(() => resolver.cancel(), Math.max(0, options.withinMs - CONNECT_MIN_MS));
   const tries = options.domains.map(async (domain): Promise<Port25> => {
     const address = await exchangerAddress(resolver, domain);

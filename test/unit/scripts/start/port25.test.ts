@@ -57,3 +57,12 @@ test("a name server that never answers does not hold up more than the time given
   assert.equal(await checkPort25({ dnsServers, domains: ["a.test"], port: 25, withinMs: 600 }), "unknown");
   silent.close();
 });
+
+test("what is no name server's address ends in no way to tell, not in an error", async () => {
+  for (const server of ["foo", "1.2.3.4:99999999", "[::1", "::1:53:"])
+    assert.equal(
+      await checkPort25({ dnsServers: [server], domains: ["a.test"], port: 25, withinMs: 600 }),
+      "unknown",
+      server,
+    );
+});

@@ -1,0 +1,28 @@
+import { sep } from "node:path";
+import type { Running } from "./entry.ts";
+import type { DemoKeys } from "./keys.ts";
+
+export interface WelcomeFacts {
+  running: Pick<Running, "url" | "metricsPort">;
+  keys: DemoKeys;
+  /** Folder of everything that is kept. */
+  home: string;
+  /** Where PostgreSQL's data really is; null when the database is the user's own. */
+  postgresFolder: string | null;
+}
+
+/** What a user is told once everything is up. */
+export function welcome({ running, keys, home, postgresFolder }: WelcomeFacts): string {
+  const isOutside = postgresFolder !== null && !`${postgresFolder}${sep}`.startsWith(`${home}${sep}`);
+  const folders = isOutside ? `${home}, PostgreSQL's in ${postgresFolder}` : home;
+  return `
+rcpt is up:   ${running.url}   (metrics on port ${running.metricsPort})
+live key:     ${keys.live_key}
+test key:     ${keys.test_key}
+
+Try it with the test key, which never touches the network:
+  curl -s -H "Authorization: Bearer ${keys.test_key}" "${running.url}/v1/verify?email=valid@example.com"
+
+Stop it with Ctrl-C; the data stays in ${folders}.
+`;
+}
