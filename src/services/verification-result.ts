@@ -6,7 +6,7 @@ import { type Reason, ROWS, type Verdict, type VerdictFault } from "../check/ver
 export const REASONS: readonly Reason[] = [...new Set(Object.values(ROWS).map((row) => row.reason))];
 export const SIGNALS = Object.keys(SIGNAL_PENALTY) as readonly Signal[];
 
-export type SmtpStatus = SmtpClass | "skipped";
+type SmtpStatus = SmtpClass | "skipped";
 export const SMTP_STATUSES = namesOf<SmtpStatus>({
   accepted: true,
   mailbox_not_found: true,
