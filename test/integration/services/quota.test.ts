@@ -3,14 +3,12 @@ import { after, before, describe, it } from "node:test";
 import fc from "fast-check";
 import { AppError } from "../../../src/core/errors.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { createMetrics } from "../../../src/core/metrics.ts";
-import type { Actor } from "../../../src/services/actor.ts";
-import { createQuota, type Quota, type Reservation } from "../../../src/services/quota.ts";
+import type { Reservation } from "../../../src/services/quota.ts";
 import { createPostgres, type Database } from "../../../src/store/postgres.ts";
-import { createQuotaLedger, type QuotaLedger } from "../../../src/store/quota-ledger.ts";
-import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
-import { actorFor, createClosing, newTeam, openDatabase, silentLog } from "../../support/store.ts";
+import { createQuotaLedger } from "../../../src/store/quota-ledger.ts";
+import { actorFor, createClosing, newTeam, openDatabase } from "../../support/store.ts";
 import { createTcpGate, throughGate } from "../../support/tcp-gate.ts";
+import { granted, type Process, reserve, startQuotaProcess } from "./quota-process.ts";
 
 let sql: Database;
 let databaseUrl: string;
@@ -20,60 +18,7 @@ before(async () => {
 });
 after(closing.close);
 
-interface Process {
-  quota: Quota;
-  clock: FakeClock;
-  /** Resolves when the ledger has answered everything this process asked. */
-  settled(): Promise<void>;
-}
-
-/** The ledger, with a count of the calls it has not answered. */
-function countCalls(ledger: QuotaLedger): { ledger: QuotaLedger; settled(): Promise<void> } {
-  let pending = 0;
-  const counted = new Proxy(ledger, {
-    get(target, name: keyof QuotaLedger) {
-      return (...args: never[]) => {
-        pending += 1;
-        const call = target[name] as (...args: never[]) => Promise<unknown>;
-        return call(...args).finally(() => {
-          pending -= 1;
-        });
-      };
-    },
-  });
-  return {
-    ledger: counted,
-    async settled() {
-      do await new Promise((resolve) => setTimeout(resolve, 1));
-      while (pending > 0);
-    },
-  };
-}
-
-/**
- * A process as far as quota goes. Its clock stands still; nothing is flushed unless the test moves it, nor then when it
- * is not `ticking`.
- */
-function startProcess(ticking = true, db = sql): Process {
-  const clock = createFakeClock();
-  const { ledger, settled } = countCalls(createQuotaLedger(db));
-  const quota = createQuota({ ledger, clock, log: silentLog, metrics: createMetrics() });
-  if (ticking) quota.start();
-  return { quota, clock, settled };
-}
-
-async function reserve(process: Process, actor: Actor): Promise<Reservation | AppError> {
-  try {
-    return await process.quota.reserve(actor);
-  } catch (error) {
-    assert.ok(error instanceof AppError, String(error));
-    return error;
-  }
-}
-
-function granted(outcomes: (Reservation | AppError)[]): Reservation[] {
-  return outcomes.filter((outcome): outcome is Reservation => !(outcome instanceof AppError));
-}
+const startProcess = (ticking = true, db = sql) => startQuotaProcess(db, ticking);
 
 async function used(teamId: string): Promise<number> {
   return (await createQuotaLedger(sql).usage(teamId)).used;
@@ -101,32 +46,6 @@ async function until(processes: Process[], condition: () => Promise<boolean>): P
 }
 
 describe("quota over processes", () => {
-  it("keeps to a lowered limit, whatever requests that began before it was lowered still ask", async () => {
-    const { teamId } = await newTeam(sql);
-    const before = actorFor(teamId, { dailyQuota: 40 }, { limitsAsOfMs: 1 });
-    const now = actorFor(teamId, { dailyQuota: 10 }, { limitsAsOfMs: 2 });
-    const process = startProcess();
-    const outcomes: (Reservation | AppError)[] = [await reserve(process, now)];
-    for (let i = 0; i < 50; i++) {
-      assert.ok(process.quota.snapshot(before).remaining <= 10);
-      outcomes.push(await reserve(process, i % 2 === 0 ? now : before));
-    }
-    for (const reservation of granted(outcomes)) reservation.commit();
-    assert.equal(granted(outcomes).length, 10);
-    await process.quota.drain();
-    assert.equal(await used(teamId), 10);
-  });
-
-  it("raises the limit as soon as a request knows of it", async () => {
-    const { teamId } = await newTeam(sql);
-    const process = startProcess();
-    const before = actorFor(teamId, { dailyQuota: 1 }, { limitsAsOfMs: 1 });
-    const now = actorFor(teamId, { dailyQuota: 3 }, { limitsAsOfMs: 2 });
-    assert.equal(granted([await reserve(process, before), await reserve(process, before)]).length, 1);
-    assert.equal(granted([await reserve(process, now), await reserve(process, before)]).length, 2);
-    await process.quota.drain();
-  });
-
   it("gives the last unit to exactly one of a hundred simultaneous requests of two processes", async () => {
     const { teamId } = await newTeam(sql);
     const actor = actorFor(teamId, { dailyQuota: 1 });
