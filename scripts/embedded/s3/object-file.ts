@@ -1,14 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
-import {
-  closeSync,
-  createReadStream,
-  createWriteStream,
-  openSync,
-  readSync,
-  statSync,
-  writeSync,
-} from "node:fs";
-import { rm } from "node:fs/promises";
+import { closeSync, createReadStream, openSync, readSync, statSync, writeSync } from "node:fs";
+import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -52,11 +44,10 @@ async function stage(folder: string, source: AsyncIterable<Buffer>): Promise<Sta
       yield piece;
     }
   }
+  // Opened first: a stream still opening when the source throws would make the file after it was removed.
+  const file = await open(path, "wx", 0o600);
   try {
-    await pipeline(
-      Readable.from(measured(), { objectMode: false }),
-      createWriteStream(path, { mode: 0o600 }),
-    );
+    await pipeline(Readable.from(measured(), { objectMode: false }), file.createWriteStream());
   } catch (error) {
     await rm(path, { force: true });
     throw error;
