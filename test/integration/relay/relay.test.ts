@@ -43,7 +43,7 @@ describe("the relay", () => {
     const left = await sql`select 1 from quota_leases`;
     assert.equal(left.length, 0);
     const days = await sql<{ used: number }[]>`
-      select used from quota_days where team_id = any(${teams})`;
+      select used from quota_days where team_id in ${sql(teams)}`;
     // Five were told of; ten more the process might have taken.
     assert.deepEqual(
       days.map((day) => day.used),
