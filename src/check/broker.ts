@@ -2,7 +2,7 @@ import type { MessagePort } from "node:worker_threads";
 import type { SlotSource } from "../smtp/slots.ts";
 import type { CatchAllFacts } from "./catch-all.ts";
 import type { MainMessage, ThreadMessage } from "./link.ts";
-import type { NetworkHealth } from "./network-health.ts";
+import type { NetworkReports } from "./network-health.ts";
 
 /**
  * The main thread's end of the lines to the check threads: hands out connection slots and catch-all answers, gathers
@@ -19,7 +19,7 @@ export interface Broker {
 export interface BrokerDeps {
   slots: SlotSource;
   facts: CatchAllFacts;
-  health: Pick<NetworkHealth, "failed" | "candidate">;
+  health: NetworkReports;
   onCounts(probes: Record<string, number>, sessionsOpened: number): void;
 }
 
@@ -81,6 +81,9 @@ export function createBroker(deps: BrokerDeps): Broker {
         break;
       case "failed":
         deps.health.failed(message.dial);
+        break;
+      case "reached":
+        deps.health.reached(message.address);
         break;
       case "candidate":
         deps.health.candidate(message.address);

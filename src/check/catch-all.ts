@@ -17,10 +17,13 @@ export type CatchAllAnswer = Exclude<CatchAll, "not_probed">;
 export type CatchAllFact = Exclude<CatchAllAnswer, "inconclusive">;
 
 export interface CatchAllFacts {
-  /** The settled answer, or `ask`: the caller must ask the server and then `settle` or `abandon`, whatever happens. */
-  claim(key: string): Promise<CatchAllAnswer | "ask">;
+  /**
+   * The settled answer; `not_probed` when whoever asked gave up; or `ask`: the caller must ask the server and then
+   * `settle` or `abandon`, whatever happens.
+   */
+  claim(key: string): Promise<CatchAll | "ask">;
   settle(key: string, answer: CatchAllAnswer): void;
-  /** We could not ask, for reasons of our own. Those who wait are told `inconclusive`; nothing is remembered. */
+  /** We could not ask, for reasons of our own. Those who wait are told `not_probed`; nothing is remembered. */
   abandon(key: string): void;
 }
 
@@ -70,13 +73,13 @@ export function createCatchAllFacts(clock: Clock, store: CatchAllStore): CatchAl
   const known = new LRUCache<string, { answer: CatchAllAnswer; until: number }>({
     max: LIMITS.check.catchAllFacts,
   });
-  const asking = new Map<string, ((answer: CatchAllAnswer) => void)[]>();
+  const asking = new Map<string, ((answer: CatchAll) => void)[]>();
 
   function remember(key: string, answer: CatchAllAnswer, ttlS: number): void {
     known.set(key, { answer, until: clock.monotonic() + ttlS * 1000 });
   }
 
-  function wake(key: string, answer: CatchAllAnswer): void {
+  function wake(key: string, answer: CatchAll): void {
     const waiting = asking.get(key) ?? [];
     asking.delete(key);
     for (const resolve of waiting) resolve(answer);
@@ -100,6 +103,6 @@ export function createCatchAllFacts(clock: Clock, store: CatchAllStore): CatchAl
       if (answer !== "inconclusive") store.put(key, answer, TTL_S[answer]);
       wake(key, answer);
     },
-    abandon: (key) => wake(key, "inconclusive"),
+    abandon: (key) => wake(key, "not_probed"),
   };
 }

@@ -1,4 +1,4 @@
-import { type Clock, sleep } from "../core/clock.ts";
+import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Resolver } from "../dns/resolver.ts";
 import { type Mailbox, parseMailbox } from "../smtp/mailbox.ts";
@@ -6,18 +6,12 @@ import type { RcptOutcome } from "../smtp/outcome.ts";
 import type { SmtpPool } from "../smtp/pool.ts";
 import type { Board } from "./board.ts";
 import type { Breaker } from "./breaker.ts";
-import {
-  type CatchAllAnswer,
-  type CatchAllFacts,
-  catchAllAnswer,
-  catchAllKey,
-  strangerAt,
-} from "./catch-all.ts";
+import { type CatchAllFacts, catchAllAnswer, catchAllKey, strangerAt } from "./catch-all.ts";
 import { type Classification, classify, redactReply, type SelfIdentity } from "./classify/classify.ts";
 import type { CatchAll, Evidence, MxEvidence, Scope, SmtpEvidence } from "./evidence.ts";
 import type { Lists } from "./lists/lists.ts";
 import { hostAddresses, lookUpMx, type MxAnswer } from "./mx.ts";
-import { isCutOff, type NetworkHealth } from "./network-health.ts";
+import { isCutOff, type NetworkReports } from "./network-health.ts";
 import {
   type ProbeControl,
   type ProbeDeps,
@@ -52,7 +46,7 @@ export interface EngineDeps {
   breaker: Breaker;
   board: Board;
   self: SelfIdentity;
-  reach: Pick<NetworkHealth, "failed" | "candidate">;
+  reach: NetworkReports;
   onProbe(provider: string | null, outcome: SmtpEvidence["class"]): void;
 }
 
@@ -160,7 +154,10 @@ function unasked(smtpClass: SmtpEvidence["class"], fault: SmtpEvidence["fault"],
 /** Tells the network watch what an attempt says of us. */
 function reportAttempt(deps: EngineDeps, target: Target, outcome: RcptOutcome): void {
   if (wasReached(outcome)) {
-    deps.board.noteReached(Math.floor(deps.clock.now() / 1000));
+    const nowS = Math.floor(deps.clock.now() / 1000);
+    // One message a second at most, from whichever thread is first.
+    if (nowS !== deps.board.lastReachedS() && outcome.address !== "") deps.reach.reached(outcome.address);
+    deps.board.noteReached(nowS);
     return;
   }
   // A domain without MX records often runs no mail server at all: its silence says nothing about our network.
@@ -175,24 +172,32 @@ async function catchAllOf(
   target: Target,
   host: string,
   deadlineAt: number,
-): Promise<CatchAllAnswer> {
+): Promise<CatchAll> {
   const budgetMs = Math.min(deadlineAt - deps.clock.monotonic(), LIMITS.check.catchAllBudgetMs);
   const key = catchAllKey(target.domain, target.route.site, host);
   const claim = deps.facts.claim(key);
-  const fact = await Promise.race([claim, sleep(deps.clock, budgetMs)]);
+  const fact = await within(deps.clock, claim, budgetMs);
   if (fact === "ask")
     return askStranger(deps, target, { host, key, deadlineAt: deps.clock.monotonic() + budgetMs });
   if (fact !== undefined) return fact;
   // Too late for us; should the question fall to us after all, the next one who needs the answer asks it.
   void claim.then((late) => late === "ask" && deps.facts.abandon(key));
-  return "inconclusive";
+  return "not_probed";
+}
+
+/** What `promise` resolves to, or undefined after `ms`. */
+function within<T>(clock: Clock, promise: Promise<T>, ms: number): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const timer = clock.after(ms, () => resolve(undefined));
+    promise.then(resolve, reject).finally(() => timer.cancel());
+  });
 }
 
 async function askStranger(
   deps: EngineDeps,
   target: Target,
   question: { host: string; key: string; deadlineAt: number },
-): Promise<CatchAllAnswer> {
+): Promise<CatchAll> {
   const { host, key, deadlineAt } = question;
   const local = strangerAt(target.domain, deps.clock.now(), deps.self.heloName);
   const route = { ...target.route, hosts: [host] };
@@ -202,7 +207,7 @@ async function askStranger(
     const outcome = await probeMailbox(probeDeps(deps, target), route, stranger, control);
     if (outcome.kind === "failure" && (outcome.cause === "cancelled" || outcome.cause === "no_slot")) {
       deps.facts.abandon(key);
-      return "inconclusive";
+      return "not_probed";
     }
     const answer = catchAllAnswer(classify(outcome, { provider: target.provider, self: deps.self }).class);
     deps.facts.settle(key, answer);

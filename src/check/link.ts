@@ -2,8 +2,9 @@ import type { MessagePort } from "node:worker_threads";
 import { LRUCache } from "lru-cache";
 import { LIMITS } from "../core/limits.ts";
 import type { SlotSource } from "../smtp/slots.ts";
-import type { CatchAllAnswer, CatchAllFacts } from "./catch-all.ts";
-import type { FailedDial, NetworkHealth } from "./network-health.ts";
+import type { CatchAllAnswer, CatchAllFact, CatchAllFacts } from "./catch-all.ts";
+import type { CatchAll } from "./evidence.ts";
+import type { FailedDial, NetworkReports } from "./network-health.ts";
 
 /**
  * The line between a check thread and the main thread: small messages about connections and domains, never one per
@@ -21,12 +22,13 @@ export type ThreadMessage =
   | { type: "abandon"; key: string }
   | { type: "failed"; dial: FailedDial }
   | { type: "candidate"; address: string }
+  | { type: "reached"; address: string }
   | { type: "counts"; probes: Record<string, number>; sessionsOpened: number }
   | { type: "drained" };
 
 export type MainMessage =
   | { type: "granted"; id: number; granted: boolean }
-  | { type: "fact"; id: number; answer: CatchAllAnswer | "ask" }
+  | { type: "fact"; id: number; answer: CatchAll | "ask" }
   | { type: "wanted"; site: string }
   | { type: "drain" };
 
@@ -39,7 +41,7 @@ export interface Attach {
 export interface ThreadLink {
   slots: SlotSource;
   facts: CatchAllFacts;
-  reach: Pick<NetworkHealth, "failed" | "candidate">;
+  reach: NetworkReports;
   counts(probes: Record<string, number>, sessionsOpened: number): void;
   /** Runs `drain` when the main thread asks, then tells it that all is given back. */
   onDrain(drain: () => Promise<void>): void;
@@ -48,8 +50,8 @@ export interface ThreadLink {
 export function createThreadLink(port: MessagePort): ThreadLink {
   let nextId = 0;
   const grants = new Map<number, (granted: boolean) => void>();
-  const claims = new Map<number, (answer: CatchAllAnswer | "ask") => void>();
-  const recent = new LRUCache<string, CatchAllAnswer>({
+  const claims = new Map<number, (answer: CatchAll | "ask") => void>();
+  const recent = new LRUCache<string, CatchAllFact>({
     max: LIMITS.check.catchAllPerThread,
     ttl: LIMITS.check.catchAllPerThreadMs,
   });
@@ -94,8 +96,8 @@ export function createThreadLink(port: MessagePort): ThreadLink {
         if (answer !== undefined) return answer;
         const id = nextId++;
         post({ type: "claim", id, key });
-        const fact = await new Promise<CatchAllAnswer | "ask">((resolve) => claims.set(id, resolve));
-        if (fact !== "ask" && fact !== "inconclusive") recent.set(key, fact);
+        const fact = await new Promise<CatchAll | "ask">((resolve) => claims.set(id, resolve));
+        if (fact === "accepted" || fact === "refused") recent.set(key, fact);
         return fact;
       },
       settle: (key, answer) => post({ type: "settle", key, answer }),
@@ -104,6 +106,7 @@ export function createThreadLink(port: MessagePort): ThreadLink {
     reach: {
       failed: (dial) => post({ type: "failed", dial }),
       candidate: (address) => post({ type: "candidate", address }),
+      reached: (address) => post({ type: "reached", address }),
     },
     counts: (probes, sessionsOpened) => post({ type: "counts", probes, sessionsOpened }),
     onDrain(action) {

@@ -6,17 +6,23 @@ import type { Board } from "./board.ts";
  * Tells "that server does not answer" from "nothing answers from here" (port 25 closed by the provider, no route).
  *
  * Every failed dial to a site that has MX records is reported. When failures of distinct sites add up to `suspicion`
- * within `windowS`, and no mail server has taken a connection since the first of them, our network is down: checks
- * answer `our_network` at once. From then on this process itself dials, every `trialEveryMs`, some of the addresses it
+ * within `windowS`, and no mail server has taken a connection since the first of them, those that last did are dialled
+ * once more. When none takes it, our network is down: checks answer `our_network` at once. From then on this process itself dials, every `trialEveryMs`, some of the addresses it
  * was told of, until one takes the connection; no request is spent on that.
  *
  * The biggest providers count double: Google does not go away, so two of those are proof enough.
  */
-export interface NetworkHealth {
+export interface NetworkHealth extends NetworkReports {
+  stop(): void;
+}
+
+/** What check threads report. */
+export interface NetworkReports {
   failed(dial: FailedDial): void;
+  /** An address that took a connection; told now and then, not each time. */
+  reached(address: string): void;
   /** An address that somebody would have dialled had we not been down: to be tried. */
   candidate(address: string): void;
-  stop(): void;
 }
 
 export interface FailedDial {
@@ -44,19 +50,32 @@ export function isCutOff(cause: string, provider: string | null): boolean {
 
 export function createNetworkHealth(deps: NetworkHealthDeps): NetworkHealth {
   const { clock, board } = deps;
-  const { windowS, suspicion, sitesRemembered, trialEveryMs, trialDials } = LIMITS.network;
+  const { windowS, suspicion, sitesRemembered, reachedRemembered, trialEveryMs, trialDials } = LIMITS.network;
   const failures = new Map<string, { atS: number; weight: number }>();
   const candidates = new Set<string>();
+  const lastReached = new Set<string>();
+  let confirming = false;
+  let stopped = false;
   let downSinceS = 0;
   let timer: Timer | null = null;
 
   const nowS = () => Math.floor(clock.now() / 1000);
 
-  function remember(address: string): void {
-    candidates.delete(address);
-    candidates.add(address);
-    const [oldest] = candidates;
-    if (candidates.size > sitesRemembered && oldest !== undefined) candidates.delete(oldest);
+  function remember(addresses: Set<string>, address: string, most: number): void {
+    addresses.delete(address);
+    addresses.add(address);
+    const [oldest] = addresses;
+    if (addresses.size > most && oldest !== undefined) addresses.delete(oldest);
+  }
+
+  /** Four dead domains prove nothing while somebody else still answers. */
+  async function confirm(): Promise<void> {
+    confirming = true;
+    const reached = await Promise.all([...lastReached].map((address) => deps.dial(address)));
+    confirming = false;
+    if (stopped || timer !== null) return;
+    if (reached.includes(true)) board.noteReached(nowS());
+    if (suspects() >= suspicion) become(true);
   }
 
   function suspects(): number {
@@ -84,7 +103,7 @@ export function createNetworkHealth(deps: NetworkHealthDeps): NetworkHealth {
 
   /** The newest half of the round's dials and the oldest half, so that neither many dead ones nor old ones crowd out. */
   function nextDials(): string[] {
-    const all = [...candidates];
+    const all = [...lastReached, ...candidates];
     const half = Math.ceil(trialDials / 2);
     return [...new Set([...all.slice(-half), ...all.slice(0, half)])];
   }
@@ -100,17 +119,19 @@ export function createNetworkHealth(deps: NetworkHealthDeps): NetworkHealth {
 
   return {
     failed({ site, provider, address }) {
-      remember(address);
+      remember(candidates, address, sitesRemembered);
       failures.delete(site);
       failures.set(site, { atS: nowS(), weight: provider !== null && ALWAYS_UP.has(provider) ? 2 : 1 });
       const [oldest] = failures.keys();
       if (failures.size > sitesRemembered && oldest !== undefined) failures.delete(oldest);
-      if (timer === null && suspects() >= suspicion) become(true);
+      if (timer === null && !confirming && !stopped && suspects() >= suspicion) void confirm();
     },
+    reached: (address) => remember(lastReached, address, reachedRemembered),
     candidate(address) {
-      if (timer !== null) remember(address);
+      if (timer !== null) remember(candidates, address, sitesRemembered);
     },
     stop() {
+      stopped = true;
       timer?.cancel();
       timer = null;
     },

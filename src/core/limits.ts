@@ -142,6 +142,7 @@ export const LIMITS = {
     windowS: 60,
     suspicion: 4,
     sitesRemembered: 64,
+    reachedRemembered: 4,
     trialEveryMs: 3_000,
     trialDials: 8,
     trialDialMs: 2_500,

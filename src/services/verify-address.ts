@@ -192,6 +192,8 @@ function draw(deps: VerifyDeps, request: Request, finding: Finding): Answer {
 /** Reasons that are true of one egress alone: what another address or network of ours would meet is not known. */
 const OURS_ALONE: ReadonlySet<Reason> = new Set(["our_network", "sender_blocked"]);
 
+const NOT_KEPT = { ttlS: 0, shared: false };
+
 /**
  * How long finished checks are kept: by what they are answered with on a tier that sees all of their evidence. What
  * failed for reasons of our own stays in this process, and a bound that we ran into is not kept at all.
@@ -206,7 +208,9 @@ export function createKeeping(overridesS: Partial<Record<Reason, number>>): Flig
       blocked: false,
     });
     const { reason, fault } = decision;
-    if (reason === "timeout" && fault === "our_network") return { ttlS: 0, shared: false };
+    if (reason === "timeout" && fault === "our_network") return NOT_KEPT;
+    // Accepted, but the stranger was never asked: a bound of ours, or a thread that went. The next one asks.
+    if (evidence.smtp?.class === "accepted" && evidence.smtp.catchAll === "not_probed") return NOT_KEPT;
     const shared = !OURS_ALONE.has(reason) && fault !== "our_network";
     return { ttlS: lifetimeS(decision, evidence.mx.ttlS, overridesS), shared };
   };

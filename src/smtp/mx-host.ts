@@ -261,7 +261,13 @@ export class MxHost implements SessionOwner {
 
   #prune(now: number): void {
     let opening: PooledSession | undefined;
-    for (const session of this.#sessions) if (!session.ready) opening = session;
-    this.backlog.expire(now, opening?.stage ?? "connect", opening ? "timeout" : "no_slot");
+    let working = false;
+    for (const session of this.#sessions) {
+      if (session.ready) working = true;
+      else opening = session;
+    }
+    // Where sessions work, who waited too long waited for our cap, not for their server.
+    if (opening === undefined || working) this.backlog.expire(now, "connect", "no_slot");
+    else this.backlog.expire(now, opening.stage, "timeout");
   }
 }

@@ -37,12 +37,15 @@ export function createOutput(socket: Socket, context: OutputContext): Output {
     ended ||= action.next !== "go_on";
   }
 
-  /** Writes while the client reads; the socket's own buffer is the only one. */
+  /**
+   * Writes while the client reads; the socket's own buffer is the only one. Ends with the stream: once it was ended, a
+   * write is refused without being full, and an endless flood would never leave this loop.
+   */
   function repeat(chunk: Buffer, bytes: number): void {
     let left = bytes;
     ended = true;
     const pump = () => {
-      while (left > 0 && !socket.destroyed) {
+      while (left > 0 && socket.writable) {
         left -= chunk.length;
         if (!socket.write(chunk)) {
           socket.once("drain", pump);

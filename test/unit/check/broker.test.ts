@@ -30,6 +30,7 @@ function broker() {
     health: {
       failed: ({ site, address }) => seen.push(`failed ${site} ${address}`),
       candidate: (address) => seen.push(`candidate ${address}`),
+      reached: (address) => seen.push(`reached ${address}`),
     },
     onCounts: (probes, sessions) => seen.push(`counts ${JSON.stringify(probes)} ${sessions}`),
   });
@@ -101,7 +102,7 @@ describe("catch-all answers over threads", () => {
     assert.equal(await a.link.facts.claim("k"), "ask");
     const waiting = b.link.facts.claim("k");
     a.port.close();
-    assert.equal(await waiting, "inconclusive");
+    assert.equal(await waiting, "not_probed");
   });
 
   it("uses what an earlier process stored", async () => {
@@ -117,11 +118,13 @@ describe("the rest of the line", () => {
     const { link } = thread(main);
     link.reach.failed({ site: "dead", provider: null, address: "192.0.2.1" });
     link.reach.candidate("192.0.2.2");
+    link.reach.reached("192.0.2.3");
     link.counts({ "google accepted": 2 }, 1);
     await link.facts.claim("a round trip, so that all before it has arrived");
     assert.deepEqual(seen, [
       "failed dead 192.0.2.1",
       "candidate 192.0.2.2",
+      "reached 192.0.2.3",
       'counts {"google accepted":2} 1',
     ]);
   });

@@ -65,7 +65,7 @@ describe("catch-all facts", () => {
     await made.claim(KEY);
     const waiting = made.claim(KEY);
     made.abandon(KEY);
-    assert.equal(await waiting, "inconclusive");
+    assert.equal(await waiting, "not_probed");
     assert.equal(stored.size, 0);
     assert.equal(await made.claim(KEY), "ask");
   });

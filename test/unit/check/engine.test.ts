@@ -33,7 +33,11 @@ function engine(reply: Reply) {
   const board = createBoard(1);
   const asked: string[] = [];
   const stored = new Map<string, CatchAllFact>();
-  const seen: { failed: FailedDial[]; candidates: string[] } = { failed: [], candidates: [] };
+  const seen: { failed: FailedDial[]; candidates: string[]; reached: string[] } = {
+    failed: [],
+    candidates: [],
+    reached: [],
+  };
   const resolver: Resolver = {
     mx: async () => ({
       status: "ok",
@@ -72,6 +76,7 @@ function engine(reply: Reply) {
     reach: {
       failed: (dial) => void seen.failed.push(dial),
       candidate: (address) => void seen.candidates.push(address),
+      reached: (address) => void seen.reached.push(address),
     },
     onProbe: () => {},
   });
@@ -116,7 +121,7 @@ describe("catch-all, as the engine asks it", () => {
         if (address.startsWith("alice@")) return OK;
         return failing ? failed("connect", cause) : UNKNOWN;
       });
-      assert.equal((await check("alice"))?.smtp?.catchAll, "inconclusive");
+      assert.equal((await check("alice"))?.smtp?.catchAll, "not_probed");
       failing = false;
       assert.equal((await check("alice"))?.smtp?.catchAll, "refused");
     }
@@ -138,7 +143,7 @@ describe("catch-all, as the engine asks it", () => {
     await clock.advanceAsync(1);
     const second = check("alice");
     await clock.advanceAsync(LIMITS.check.catchAllBudgetMs);
-    assert.equal((await second)?.smtp?.catchAll, "inconclusive");
+    assert.equal((await second)?.smtp?.catchAll, "not_probed");
     void first;
   });
 });
@@ -160,9 +165,11 @@ describe("what the engine tells of our network", () => {
   });
 
   it("is the second in which a server took a connection", async () => {
-    const { check, board, clock } = engine(() => UNKNOWN);
+    const { check, board, clock, seen } = engine(() => UNKNOWN);
     await check("alice");
     assert.equal(board.lastReachedS(), Math.floor(clock.now() / 1000));
+    await check("bob");
+    assert.deepEqual(seen.reached, ["192.0.2.1"]);
   });
 
   it("while it is down: nobody is dialled for a caller, and the address is offered for the next trial", async () => {

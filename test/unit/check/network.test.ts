@@ -28,12 +28,32 @@ function watched() {
   return { clock, board, states, dialled, up, health, fail, reach };
 }
 
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
 describe("network health", () => {
-  it("calls the network down when several sites fail and none succeeds", () => {
+  it("asks those who last answered before it believes that nobody does", async () => {
+    const { health, up, fail, states, dialled } = watched();
+    health.reached("198.51.100.7");
+    up.add("198.51.100.7");
+    for (const site of ["a", "b", "c", "d", "e"]) fail(site);
+    await settled();
+    assert.deepEqual([states, dialled], [[], ["198.51.100.7"]]);
+  });
+
+  it("believes it when they are silent too", async () => {
+    const { health, fail, states } = watched();
+    health.reached("198.51.100.7");
+    for (const site of ["a", "b", "c", "d"]) fail(site);
+    await settled();
+    assert.deepEqual(states, [true]);
+  });
+
+  it("calls the network down when several sites fail and none succeeds", async () => {
     const { fail, states, board } = watched();
     for (const site of ["a", "b", "c"]) fail(site);
     assert.deepEqual(states, []);
     fail("d");
+    await settled();
     assert.deepEqual(states, [true]);
     assert.equal(board.networkDown(), true);
   });
@@ -44,7 +64,7 @@ describe("network health", () => {
     assert.deepEqual(states, []);
   });
 
-  it("takes two of the biggest providers as proof enough, and no smaller one's customers", () => {
+  it("takes two of the biggest providers as proof enough, and no smaller one's customers", async () => {
     const small = watched();
     small.fail("ovh", "ovh");
     small.fail("amazon", "amazon");
@@ -52,6 +72,7 @@ describe("network health", () => {
     const big = watched();
     big.fail("google", "google");
     big.fail("microsoft365", "microsoft365");
+    await settled();
     assert.deepEqual(big.states, [true]);
   });
 
@@ -87,6 +108,7 @@ describe("trials while the network is down", () => {
   async function down() {
     const world = watched();
     for (const site of ["a", "bb", "ccc", "dddd"]) world.fail(site);
+    await settled();
     return world;
   }
 
