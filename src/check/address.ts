@@ -14,9 +14,6 @@ export interface ParsedAddress {
   normalised: string;
   /** Key of caches and single flight. Keeps the local part's case, since only its server may fold it. */
   cacheKey: string;
-  quoted: boolean;
-  /** The local part is not ASCII: RCPT needs SMTPUTF8 (RFC 6531). */
-  needsSmtpUtf8: boolean;
 }
 
 export type FormatFault =
@@ -52,16 +49,8 @@ export function parseAddress(input: string): ParseResult {
   if (!domain.ok) return domain;
   const normalised = `${local.local}@${domain.domain}`;
   if (Buffer.byteLength(normalised) > MAX_ADDRESS_OCTETS) return fail("too_long");
-  const { quoted, needsSmtpUtf8 } = local;
   return {
     ok: true,
-    address: {
-      local: local.local,
-      domain: domain.domain,
-      normalised,
-      cacheKey: normalised,
-      quoted,
-      needsSmtpUtf8,
-    },
+    address: { local: local.local, domain: domain.domain, normalised, cacheKey: normalised },
   };
 }

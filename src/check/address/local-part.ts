@@ -10,9 +10,7 @@ const UNPRINTABLE = /(?![\u200c\u200d])\p{Cf}|\p{Cc}|\p{Cs}|(?!\x20)\p{Z}|\p{Non
 
 export type LocalPartFault = "local_part_empty" | "local_part_syntax" | "local_part_too_long";
 
-export type LocalPartResult =
-  | { ok: true; local: string; quoted: boolean; needsSmtpUtf8: boolean }
-  | { ok: false; reason: LocalPartFault };
+export type LocalPartResult = { ok: true; local: string } | { ok: false; reason: LocalPartFault };
 
 /** The content of a quoted string without quotes and escapes; null where a backslash escapes nothing. */
 function unquote(text: string): string | null {
@@ -26,9 +24,8 @@ function unquote(text: string): string | null {
 }
 
 /** A quote is needed only where the content is no dot-atom: RFC 5321 §4.1.2 says `"a"@x` and `a@x` are one mailbox. */
-function canonical(content: string): { local: string; quoted: boolean } {
-  if (DOT_ATOM.test(content)) return { local: content, quoted: false };
-  return { local: `"${content.replace(/["\\]/g, "\\$&")}"`, quoted: true };
+function canonical(content: string): string {
+  return DOT_ATOM.test(content) ? content : `"${content.replace(/["\\]/g, "\\$&")}"`;
 }
 
 /**
@@ -41,9 +38,9 @@ export function parseLocalPart(text: string): LocalPartResult {
   if (content === null || UNPRINTABLE.test(content)) return { ok: false, reason: "local_part_syntax" };
   const wellFormed = text.startsWith('"') ? QUOTED_CONTENT.test(content) : DOT_ATOM.test(content);
   if (!wellFormed) return { ok: false, reason: "local_part_syntax" };
-  const { local, quoted } = canonical(content);
+  const local = canonical(content);
   if (Buffer.byteLength(local) > MAX_LOCAL_OCTETS) return { ok: false, reason: "local_part_too_long" };
-  return { ok: true, local, quoted, needsSmtpUtf8: /[\u0080-\u{10ffff}]/u.test(local) };
+  return { ok: true, local };
 }
 
 /** Index of the `@` behind a local part, -1 where there is none. A quoted local part may hold further ones. */
