@@ -17,11 +17,15 @@ function contains([network, bits]: Network, address: Address): boolean {
 /** `192.0.2.1:5123`, `[2001:db8::1]:443`, `[2001:db8::1]`: as some proxies write whom they saw. */
 const DECORATED = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d{1,5})?$/;
 
-/** IPv4 in IPv6 (`::ffff:192.0.2.1`, how a dual-stack socket reports it) counts as IPv4. */
+/**
+ * IPv4 in IPv6 (`::ffff:192.0.2.1`, how a dual-stack socket reports it) counts as IPv4. IPv4 is four decimal parts:
+ * `1`, `0x7f.1` and `010.0.0.1` are addresses to inet_aton, and nothing that a proxy writes.
+ */
 function parseAddress(text: string): Address | null {
   const match = DECORATED.exec(text);
   const bare = match ? (match[1] ?? match[2] ?? "") : text;
-  return ipaddr.isValid(bare) ? ipaddr.process(bare) : null;
+  const valid = ipaddr.IPv4.isValidFourPartDecimal(bare) || ipaddr.IPv6.isValid(bare);
+  return valid ? ipaddr.process(bare) : null;
 }
 
 /** Reads the client's address from the peer's and from `X-Forwarded-For`. */
