@@ -12,7 +12,10 @@ export interface Part {
 }
 
 export interface Lifecycle {
-  /** Starts the parts in order; when one fails, those already started are stopped and the error is thrown. */
+  /**
+   * Starts the parts in order; when one fails, those already started are stopped and the error is thrown. When stop()
+   * comes meanwhile no further part is started, and it resolves once all have stopped.
+   */
   start(): Promise<void>;
   /** Drains all in reverse order, then stops all in reverse order. Idempotent. Bounded by `graceMs` in all. */
   stop(): Promise<void>;
@@ -56,23 +59,27 @@ export function createLifecycle(
     state = "stopped";
   }
 
+  function stop(): Promise<void> {
+    stopping ??= shutDown();
+    return stopping;
+  }
+
   return {
     async start() {
       for (const part of parts) {
+        if (stopping) return stopping;
         started.push(part);
         try {
           await part.start?.();
         } catch (error) {
-          await shutDown();
+          await stop();
           throw error;
         }
       }
-      if (state === "new") state = "running";
+      if (stopping) return stopping;
+      state = "running";
     },
-    stop() {
-      stopping ??= shutDown();
-      return stopping;
-    },
+    stop,
     get state() {
       return state;
     },

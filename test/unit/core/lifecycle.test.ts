@@ -60,6 +60,50 @@ describe("lifecycle", () => {
     assert.equal(events.at(-1), "stop a");
   });
 
+  it("starts no further part once it is told to stop", async () => {
+    const events: string[] = [];
+    let begun = () => {};
+    const slow = recorded("a", events, {
+      start: () =>
+        new Promise<void>((resolve) => {
+          begun = resolve;
+        }),
+    });
+    const { lifecycle } = life([slow, recorded("b", events)]);
+    const starting = lifecycle.start();
+    const stopped = lifecycle.stop();
+    begun();
+    await Promise.all([starting, stopped]);
+    assert.deepEqual(events, ["drain a", "stop a"]);
+    assert.equal(lifecycle.state, "stopped");
+  });
+
+  it("starts nothing after it was stopped", async () => {
+    const events: string[] = [];
+    const { lifecycle } = life([recorded("a", events)]);
+    await lifecycle.stop();
+    await lifecycle.start();
+    assert.deepEqual(events, []);
+    assert.equal(lifecycle.state, "stopped");
+  });
+
+  it("stops once when a part fails to start because it is being stopped", async () => {
+    const events: string[] = [];
+    let fail = (_: Error) => {};
+    const waiting = recorded("b", events, {
+      start: () =>
+        new Promise<void>((_, reject) => {
+          fail = reject;
+        }),
+      drain: () => fail(new Error("closed")),
+    });
+    const { lifecycle } = life([recorded("a", events), waiting]);
+    const starting = assert.rejects(lifecycle.start(), /closed/);
+    await new Promise(setImmediate);
+    await Promise.all([starting, lifecycle.stop()]);
+    assert.deepEqual(events, ["start a", "drain a", "stop b", "stop a"]);
+  });
+
   it("stops once, however often it is told", async () => {
     const events: string[] = [];
     const { lifecycle } = life([recorded("a", events)]);
