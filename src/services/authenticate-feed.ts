@@ -63,9 +63,10 @@ export function createChangeFeed(deps: ChangeFeedDeps): ChangeFeed {
     const beganAtMs = clock.monotonic();
     const session = bus.session;
     const page = await changes.since(cursor);
-    // What was pruned before it was read is not known: the first read and one after a long silence start afresh.
+    // What was pruned before it was read is not known: the first read and one after a long silence start afresh. So does
+    // one after a failure: a standby that was promoted meanwhile may have lost transactions and given their ids anew.
     const gap = beganAtMs - readAtMs > LIMITS.keys.changesKeptMs / 2;
-    if (gap || page.overflow) deps.reset();
+    if (gap || failing || page.overflow) deps.reset();
     else for (const change of page.changes) deps.apply(change);
     cursor = page.cursor;
     readAtMs = beganAtMs;

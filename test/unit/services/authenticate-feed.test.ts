@@ -113,6 +113,22 @@ describe("the feed of changes", () => {
     assert.equal(resets(), 2);
   });
 
+  it("starts afresh, once, when Postgres answers again: it may be another server", async () => {
+    const { feed, postgres, applied, resets, step } = setUp();
+    await feed.poll();
+    postgres.up = false;
+    await step();
+    await step();
+    assert.equal(resets(), 1, "what is cached is used while Postgres is away");
+    postgres.up = true;
+    await step();
+    assert.equal(resets(), 2);
+    postgres.page = { changes: [{ kind: "team", subject: "a" }], cursor: "2", overflow: false };
+    await step();
+    assert.equal(resets(), 2);
+    assert.deepEqual(applied, ["a"]);
+  });
+
   it("polls by the clock until it is stopped", async () => {
     const { feed, clock, postgres } = setUp();
     await feed.start();
