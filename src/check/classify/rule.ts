@@ -21,7 +21,7 @@ export interface Rule {
   wordless?: true;
   /** Lower-case fragments, any of them. */
   text?: readonly string[];
-  /** Lower-case fragments, none of them. */
+  /** Lower-case fragments, none of them; host names do not count. */
   unless?: readonly string[];
   class: SmtpClass;
   /** A reply that servers really give and that this rule is for. */
@@ -63,5 +63,5 @@ export function matches(rule: Rule, subject: Subject): boolean {
   if (rule.logsUs && !subject.logsUs) return false;
   if (rule.wordless && !subject.wordless) return false;
   if (text && !text.some((fragment) => subject.text.includes(fragment))) return false;
-  return !unless?.some((fragment) => subject.text.includes(fragment));
+  return !unless?.some((fragment) => subject.prose.includes(fragment));
 }

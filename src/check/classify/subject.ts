@@ -1,7 +1,7 @@
 import { LIMITS } from "../../core/limits.ts";
 import type { Stage } from "../../smtp/outcome.ts";
 import type { Reply } from "../../smtp/reply.ts";
-import { NAME, textOf, withoutAddresses, withoutNames } from "./text.ts";
+import { NAME, textOf, withoutAddresses, withoutHosts, withoutNames } from "./text.ts";
 
 export type ReplyStage = Exclude<Stage, "dns" | "connect">;
 
@@ -21,6 +21,8 @@ export interface Subject {
   provider: string | null;
   /** Lower case, one line, single spaces, mail addresses replaced: nobody's mailbox name can look like a reason. */
   text: string;
+  /** `text` without host names: that a server is called `blocked-mail.example.com` is no reason. */
+  prose: string;
   /** Codes and punctuation alone. */
   wordless: boolean;
   namesUs: boolean;
@@ -61,6 +63,7 @@ export function subjectOf(
     enhanced: enhancedOf(reply, text),
     provider,
     text,
+    prose: withoutHosts(text),
     wordless: /^[0-9\s.#()[\]:;,-]*$/.test(text),
     namesUs,
     logsUs: namesUs && CLOSING_NOTE.test(masked) && !masked.replace(CLOSING_NOTE, "").includes(NAME),

@@ -22,6 +22,17 @@ export function withoutAddresses(text: string): string {
   return text.replace(TOKEN, (token) => (token.includes("@") ? REDACTED : token));
 }
 
+/**
+ * A host name by itself, lower case. Three labels and a short top level, since `user unknown.blocked here` is a
+ * sentence and `smtpsend.dns.nonexistentdomain` a diagnosis; not in a link, which is there to tell the reason.
+ */
+const HOST = /(?<![\w./-])(?:[a-z0-9_-]{1,63}\.){2,}[a-z]{2,6}(?![\w/-]|\.\w)/g;
+
+/** `text` with a `*` for each host name. */
+export function withoutHosts(text: string): string {
+  return text.replace(HOST, "*");
+}
+
 /** Stands for a name of ours. No reply holds it: `textOf` leaves no controls. */
 export const NAME = "\u0001";
 

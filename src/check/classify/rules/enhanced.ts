@@ -3,9 +3,9 @@ import {
   ANOTHER_SUBJECT_TEXT,
   ELSEWHERE_TEXT,
   NOT_FOR_GOOD_TEXT,
-  RECIPIENT_TEXT,
+  SHUT_TO_SOME_TEXT,
 } from "./acquitting-wording.ts";
-import { DISABLED_TEXT, FULL_TEXT, UNKNOWN_TEXT } from "./mailbox-wording.ts";
+import { DISABLED_TEXT, FULL_TEXT, RECIPIENT_TEXT, UNKNOWN_TEXT } from "./mailbox-wording.ts";
 import { POLICY_TEXT } from "./wording.ts";
 
 /** RFC 3463 and the IANA registry it founded, at RCPT, with the words that show where a code is misused. */
@@ -68,7 +68,7 @@ export const ENHANCED_RULES: readonly Rule[] = [
     codes: ["5"],
     enhanced: ["5.1.", "5.2."],
     text: DISABLED_TEXT,
-    unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, "sending"],
+    unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, ...SHUT_TO_SOME_TEXT],
     class: "mailbox_disabled",
     example: "550 5.1.1 Account is disabled",
   },

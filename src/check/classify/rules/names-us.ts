@@ -1,5 +1,5 @@
 import type { Rule } from "../rule.ts";
-import { ELSEWHERE_TEXT, NOT_FOR_GOOD_TEXT } from "./acquitting-wording.ts";
+import { ELSEWHERE_TEXT, NOT_FOR_GOOD_TEXT, SHUT_TO_SOME_TEXT } from "./acquitting-wording.ts";
 import { DISABLED_TEXT, FULL_TEXT, UNKNOWN_TEXT } from "./mailbox-wording.ts";
 import { POLICY_TEXT } from "./wording.ts";
 
@@ -39,7 +39,7 @@ export const NAMES_US_RULES: readonly Rule[] = [
     enhanced: ["5.1.", "5.2."],
     logsUs: true,
     text: DISABLED_TEXT,
-    unless: [...OTHER_GROUNDS, "sending"],
+    unless: [...OTHER_GROUNDS, ...SHUT_TO_SOME_TEXT],
     class: "mailbox_disabled",
     example: "550 5.2.1 <user@example.com>: Mailbox disabled (from probe.rcpt.example [192.0.2.1])",
   },

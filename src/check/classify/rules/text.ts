@@ -1,5 +1,5 @@
 import type { Rule } from "../rule.ts";
-import { ELSEWHERE_TEXT, NOT_FOR_GOOD_TEXT } from "./acquitting-wording.ts";
+import { ELSEWHERE_TEXT, NOT_FOR_GOOD_TEXT, SHUT_TO_SOME_TEXT } from "./acquitting-wording.ts";
 import { DISABLED_TEXT, FULL_TEXT, UNKNOWN_TEXT } from "./mailbox-wording.ts";
 import { POLICY_TEXT } from "./wording.ts";
 
@@ -17,7 +17,7 @@ export const TEXT_RULES: readonly Rule[] = [
     id: "text.disabled",
     codes: ["5"],
     text: DISABLED_TEXT,
-    unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, "sending"],
+    unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, ...SHUT_TO_SOME_TEXT],
     class: "mailbox_disabled",
     example:
       "554 delivery error: dd Sorry, your message cannot be delivered. This mailbox is disabled (554.30).",
