@@ -162,7 +162,7 @@ export const LIMITS = {
     leaseMax: 5_000,
     /** Spends that a lease may not yet have told the ledger of: what a killed process costs at most. */
     trancheMax: 1_000,
-    /** A lease is at most this share of what is left of the day, hence 1 near the limit. */
+    /** A lease ahead of need is at most this share of what is left of the day, hence 1 near the limit. */
     leaseShare: 64,
     /** How long a refusal by the ledger is believed without asking again. */
     refusalMs: 500,
@@ -171,6 +171,8 @@ export const LIMITS = {
     failureMs: 250,
     releasesAtOnce: 100,
     waitersPerTeam: 1_000,
+    /** A request that waits for a unit is turned away after this long: several rounds to the ledger, if it is slow. */
+    waitMs: 3_000,
     teams: 20_000,
     leasesReapedPerRound: 500,
   },

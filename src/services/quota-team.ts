@@ -1,7 +1,7 @@
 import { DAY_MS } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
-import type { LeaseGrant } from "../store/quota-ledger.ts";
+import type { LeaseAsk, LeaseGrant } from "../store/quota-ledger.ts";
 import type { Actor } from "./actor.ts";
 import { type Lease, type Reservation, reservationOf } from "./quota-lease.ts";
 
@@ -82,17 +82,27 @@ export class TeamQuota {
     return granted > LIMITS.quota.leaseFirst && left * 2 < granted;
   }
 
-  /** How many units to ask for: doubled when the last were gone in no time, halved when they lasted. */
-  nextWant(nowMs: number): number {
+  /**
+   * How many units to ask for: doubled when the last were gone in no time, halved when they lasted, and enough for all
+   * who wait. Units ahead of need are a share of what is left, lest they lie idle here while another process has none.
+   * Units that are waited for are not: near the limit it would take a statement for each.
+   */
+  nextAsk(nowMs: number): LeaseAsk {
     const sinceMs = this.#askedAtMs === null ? null : nowMs - this.#askedAtMs;
     if (sinceMs === null) this.#want = LIMITS.quota.leaseFirst;
     else if (sinceMs < 250) this.#want = Math.min(this.#want * 2, LIMITS.quota.leaseMax);
     else if (sinceMs > 1_000) this.#want = Math.max(1, Math.floor(this.#want / 2));
     this.#askedAtMs = nowMs;
-    return Math.min(Math.max(this.#want, this.waiters.length), LIMITS.quota.leaseMax);
+    const ahead = this.#want > this.waiters.length;
+    return {
+      limit: this.limit,
+      want: Math.min(Math.max(this.#want, this.waiters.length), LIMITS.quota.leaseMax),
+      share: ahead ? LIMITS.quota.leaseShare : 1,
+    };
   }
 
-  granted(lease: Lease | null, grant: LeaseGrant, sentAtMs: number, nowMs: number): void {
+  /** @param limit what the ledger was asked by: its refusal says nothing about a higher one. */
+  granted(lease: Lease | null, grant: LeaseGrant, limit: number, sentAtMs: number, nowMs: number): void {
     this.midnightMs = sentAtMs + grant.msToMidnight;
     const untold = this.leases.reduce((sum, held) => sum + (this.#isOfDay(held) ? held.untold : 0), 0);
     this.#usedSeen = grant.used;
@@ -100,8 +110,8 @@ export class TeamQuota {
     if (lease) {
       this.leases.push(lease);
       this.#want = Math.min(this.#want, Math.max(lease.granted * 2, LIMITS.quota.leaseFirst));
-    } else {
-      this.refusedUntilMs = nowMs + Math.min(LIMITS.quota.refusalMs, grant.msToMidnight);
+    } else if (limit >= this.limit) {
+      this.refusedUntilMs = Math.min(nowMs + LIMITS.quota.refusalMs, this.midnightMs);
     }
   }
 
@@ -133,6 +143,10 @@ export class TeamQuota {
 
   #leased(nowMs: number): number {
     return this.leases.reduce((sum, lease) => sum + (lease.isActive(nowMs) ? lease.left : 0), 0);
+  }
+
+  forget(waiter: Waiter): void {
+    this.waiters = this.waiters.filter((other) => other !== waiter);
   }
 
   rejectAll(error: () => AppError): void {

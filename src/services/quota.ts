@@ -8,7 +8,7 @@ import type { QuotaLedger } from "../store/quota-ledger.ts";
 import type { Actor } from "./actor.ts";
 import { Lease, type Reservation } from "./quota-lease.ts";
 import { createSettling } from "./quota-settling.ts";
-import { quotaExceeded, TeamQuota } from "./quota-team.ts";
+import { quotaExceeded, TeamQuota, type Waiter } from "./quota-team.ts";
 
 export type { Reservation } from "./quota-lease.ts";
 
@@ -21,14 +21,15 @@ export type { Reservation } from "./quota-lease.ts";
  * spends and one tranche are charged, the rest returns), through a stopped process that wakes up late, and without
  * trust in any clock of ours; days and expiries are the database's.
  *
- * A lease grows with the team's rate, shrinks to 1 near the limit, gives units out for LIMITS.quota.leaseUseMs, and
- * goes back when nobody took one for LIMITS.quota.idleReturnMs. Without Postgres units may be taken until a lease ends
- * or its tranche is spent; then the answer is 503, not 429.
+ * A lease grows with the team's rate, shrinks near the limit to what is waited for, gives units out for
+ * LIMITS.quota.leaseUseMs, and goes back when nobody took one for LIMITS.quota.idleReturnMs. Without Postgres units may
+ * be taken until a lease ends or its tranche is spent; then the answer is 503, not 429.
  */
 export interface Quota {
   /**
    * One unit of the team's present UTC day: at once when one is leased, else a promise.
-   * @throws AppError `quota_exceeded`; `unavailable` without the ledger; `overloaded` when too many wait.
+   * @throws AppError `quota_exceeded`; `unavailable` without the ledger, and after LIMITS.quota.waitMs; `overloaded` when too
+   * many wait.
    */
   reserve(actor: Actor): Reservation | Promise<Reservation>;
   /** What is left of the day as far as this process knows, and whole seconds to its end. No I/O. */
@@ -101,14 +102,14 @@ export function createQuota(deps: QuotaDeps): Quota {
   async function fetchLease(team: TeamQuota): Promise<void> {
     const sentAtMs = clock.monotonic();
     const id = randomUUID();
-    const { limit } = team;
+    const ask = team.nextAsk(sentAtMs);
     let abandoned = false;
-    const answer: Promise<void> = ledger.lease(id, team.id, limit, team.nextWant(sentAtMs)).then((grant) => {
+    const answer: Promise<void> = ledger.lease(id, team.id, ask).then((grant) => {
       const lease = grant.granted > 0 ? new Lease(id, grant, sentAtMs) : null;
       // Too late for those who waited, or granted by a limit that is no longer in force: back with it.
-      if (lease && (abandoned || draining || limit > team.limit)) lease.retired = true;
+      if (lease && (abandoned || draining || ask.limit > team.limit)) lease.retired = true;
       leasesBy[lease ? "granted" : "refused"].inc();
-      team.granted(lease, grant, sentAtMs, clock.monotonic());
+      team.granted(lease, grant, ask.limit, sentAtMs, clock.monotonic());
     });
     fetching.add(answer);
     const answered = () => void fetching.delete(answer);
@@ -178,7 +179,21 @@ export function createQuota(deps: QuotaDeps): Quota {
     if (team.waiters.length >= LIMITS.quota.waitersPerTeam)
       throw new AppError("overloaded", "Too many requests of the team wait for quota.", { retryAfterS: 1 });
     return new Promise((resolve, reject) => {
-      team.waiters.push({ resolve, reject });
+      const expiry = clock.after(LIMITS.quota.waitMs, () => {
+        team.forget(waiter);
+        reject(unavailable());
+      });
+      const waiter: Waiter = {
+        resolve(reservation) {
+          expiry.cancel();
+          resolve(reservation);
+        },
+        reject(error) {
+          expiry.cancel();
+          reject(error);
+        },
+      };
+      team.waiters.push(waiter);
       if (!team.serving) void serve(team);
     });
   }

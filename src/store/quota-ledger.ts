@@ -23,9 +23,19 @@ export interface LeaseReport {
   revision: number;
 }
 
+/** How many units a lease is to have. */
+export interface LeaseAsk {
+  /** Units of the team's day. */
+  limit: number;
+  /** At most so many, at least 1. */
+  want: number;
+  /** And at most what is left of the day divided by this, but 1 if there is one. 1: all that is left. */
+  share: number;
+}
+
 export interface QuotaLedger {
   /** @param id a UUID of the caller's, so that it can release a lease whose answer never came. */
-  lease(id: string, teamId: string, limit: number, want: number): Promise<LeaseGrant>;
+  lease(id: string, teamId: string, ask: LeaseAsk): Promise<LeaseGrant>;
   /** Stores what was taken of each lease and renews it. The ids of those the ledger still has. */
   flush(reports: LeaseReport[]): Promise<Set<string>>;
   /** Gives back what was not taken, settles the rest unless it is in flight. Unknown leases are ignored. */
@@ -44,13 +54,13 @@ export interface QuotaLedger {
  * locked: they are being settled or deleted, and are lost either way.
  */
 export function createQuotaLedger(sql: Database): QuotaLedger {
-  const { leaseTtlMs, leaseShare, trancheMax, leasesReapedPerRound } = LIMITS.quota;
+  const { leaseTtlMs, trancheMax, leasesReapedPerRound } = LIMITS.quota;
   return {
-    async lease(id, teamId, limit, want) {
+    async lease(id, teamId, { limit, want, share }) {
       const [row] = await sql<[{ granted: number; tranche: number; ms_to_midnight: number; used: number }]>`
         select granted, tranche, ms_to_midnight, used
         from quota_lease(${id}, (select t.id from teams t where t.id = ${teamId} for key share), ${limit}, ${want},
-          ${leaseShare}, ${trancheMax}, ${`${leaseTtlMs} milliseconds`}::interval)`;
+          ${share}, ${trancheMax}, ${`${leaseTtlMs} milliseconds`}::interval)`;
       return {
         granted: row.granted,
         tranche: row.tranche,

@@ -23,7 +23,7 @@ async function abandonLeases(count: number): Promise<string[]> {
   for (let i = 0; i < count; i++) {
     const { teamId } = await newTeam(sql);
     const id = randomUUID();
-    await ledger.lease(id, teamId, 10_000, 20);
+    await ledger.lease(id, teamId, { limit: 10_000, want: 20, share: 64 });
     await ledger.flush([{ id, taken: 5, inFlight: 0, revision: 1 }]);
     teams.push(teamId);
   }

@@ -11,17 +11,21 @@ import { silentLog } from "../../support/store.ts";
 export interface Process {
   quota: Quota;
   clock: FakeClock;
+  /** How often it has called the ledger. */
+  calls(): number;
   /** Resolves when the ledger has answered everything this process asked. */
   settled(): Promise<void>;
 }
 
 /** The ledger, with a count of the calls it has not answered. */
-function countCalls(ledger: QuotaLedger): { ledger: QuotaLedger; settled(): Promise<void> } {
+function countCalls(ledger: QuotaLedger): { ledger: QuotaLedger } & Pick<Process, "calls" | "settled"> {
   let pending = 0;
+  let calls = 0;
   const counted = new Proxy(ledger, {
     get(target, name: keyof QuotaLedger) {
       return (...args: never[]) => {
         pending += 1;
+        calls += 1;
         const call = target[name] as (...args: never[]) => Promise<unknown>;
         return call(...args).finally(() => {
           pending -= 1;
@@ -31,6 +35,7 @@ function countCalls(ledger: QuotaLedger): { ledger: QuotaLedger; settled(): Prom
   });
   return {
     ledger: counted,
+    calls: () => calls,
     async settled() {
       do await new Promise((resolve) => setTimeout(resolve, 1));
       while (pending > 0);
@@ -44,10 +49,10 @@ function countCalls(ledger: QuotaLedger): { ledger: QuotaLedger; settled(): Prom
  */
 export function startQuotaProcess(db: Database, ticking: boolean): Process {
   const clock = createFakeClock();
-  const { ledger, settled } = countCalls(createQuotaLedger(db));
+  const { ledger, calls, settled } = countCalls(createQuotaLedger(db));
   const quota = createQuota({ ledger, clock, log: silentLog, metrics: createMetrics() });
   if (ticking) quota.start();
-  return { quota, clock, settled };
+  return { quota, clock, calls, settled };
 }
 
 export async function reserve(process: Process, actor: Actor): Promise<Reservation | AppError> {

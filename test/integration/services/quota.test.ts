@@ -60,6 +60,19 @@ describe("quota over processes", () => {
     assert.equal(await used(teamId), 1);
   });
 
+  it("gives out the last units to all who wait for them in a few statements, not in one for each", async () => {
+    const { teamId } = await newTeam(sql);
+    const actor = actorFor(teamId, { dailyQuota: 1_000 });
+    const [a, b] = [startProcess(false), startProcess(false)];
+    const outcomes = await Promise.all(
+      Array.from({ length: 1_200 }, (_, i) => reserve(i % 2 === 0 ? a : b, actor)),
+    );
+    assert.equal(granted(outcomes).length, 1_000);
+    assert.ok(a.calls() + b.calls() <= 20, `${a.calls()} and ${b.calls()} statements`);
+    await Promise.all([a.quota.drain(), b.quota.drain()]);
+    assert.equal(await used(teamId), 1_000);
+  });
+
   it("gives out every unit of the day and not one more, and says when there will be more", async () => {
     const { teamId } = await newTeam(sql);
     const actor = actorFor(teamId, { dailyQuota: 300 });

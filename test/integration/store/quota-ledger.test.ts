@@ -6,6 +6,8 @@ import { createQuotaLedger } from "../../../src/store/quota-ledger.ts";
 import { createClosing, newTeam, openDatabase } from "../../support/store.ts";
 import { until } from "../../support/until.ts";
 
+const ASK = { limit: 1_000, want: 10, share: 64 };
+
 let sql: Database;
 const closing = createClosing();
 before(async () => {
@@ -26,11 +28,11 @@ describe("the ledger while a team is being deleted", () => {
   it("lets the deletion go first and then grants nothing", async () => {
     const { teamId } = await newTeam(sql, "enterprise");
     const ledger = createQuotaLedger(sql);
-    await ledger.lease(randomUUID(), teamId, 1_000, 10);
+    await ledger.lease(randomUUID(), teamId, ASK);
     let leasing: ReturnType<typeof ledger.lease> | undefined;
     await sql.begin(async (tx) => {
       await tx`select from teams where id = ${teamId} for update`;
-      leasing = ledger.lease(randomUUID(), teamId, 1_000, 10);
+      leasing = ledger.lease(randomUUID(), teamId, ASK);
       await somebodyWaits();
       await tx`delete from teams where id = ${teamId}`;
     });
@@ -43,7 +45,7 @@ describe("the ledger while a team is being deleted", () => {
     const { teamId } = await newTeam(sql, "enterprise");
     const ledger = createQuotaLedger(sql);
     const [free, locked] = [randomUUID(), randomUUID()];
-    for (const id of [free, locked]) await ledger.lease(id, teamId, 1_000, 10);
+    for (const id of [free, locked]) await ledger.lease(id, teamId, ASK);
     const reports = [free, locked].map((id) => ({ id, taken: 2, inFlight: 0, revision: 1 }));
     const kept = await sql.begin(async (tx) => {
       await tx`select from quota_leases where id = ${locked} for update`;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { DAY_MS } from "../../../src/core/clock.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
 import { createMetrics } from "../../../src/core/metrics.ts";
 import { effectiveLimits } from "../../../src/core/tiers.ts";
 import { createQuota } from "../../../src/services/quota.ts";
@@ -19,7 +20,7 @@ function asked(limitsAsOfMs = 0, dailyQuota = LIMIT) {
 /** A team that leased units at time `nowMs`, `toMidnightMs` before its day ended. */
 function lend(team: TeamQuota, nowMs: number, used: number, toMidnightMs: number): void {
   const grant = { granted: 10, tranche: 10, used, msToMidnight: toMidnightMs };
-  team.granted(new Lease(`lease ${nowMs}`, grant, nowMs), grant, nowMs, nowMs);
+  team.granted(new Lease(`lease ${nowMs}`, grant, nowMs), grant, team.limit, nowMs, nowMs);
 }
 
 describe("what is left of a team's day", () => {
@@ -57,6 +58,26 @@ describe("what is left of a team's day", () => {
     assert.equal(team.remaining(asked(1, 40), 0), 10);
     assert.equal(team.remaining(asked(3, 50), 0), 50);
     assert.equal(team.limit, 10, "looking changes nothing");
+  });
+});
+
+describe("a refusal", () => {
+  const refusal = (msToMidnight: number) => ({ granted: 0, tranche: 0, used: LIMIT, msToMidnight });
+
+  it("is believed for a while, and not beyond the day's end, however late it came", () => {
+    const team = new TeamQuota(asked());
+    team.granted(null, refusal(MIDNIGHT_MS), LIMIT, 0, 10);
+    assert.equal(team.refusedUntilMs, 10 + LIMITS.quota.refusalMs);
+    team.granted(null, refusal(MIDNIGHT_MS), LIMIT, 0, MIDNIGHT_MS - 10);
+    assert.equal(team.refusedUntilMs, MIDNIGHT_MS);
+  });
+
+  it("by a limit that was raised meanwhile says nothing, by one that was lowered it does", () => {
+    const team = new TeamQuota(asked());
+    team.granted(null, refusal(MIDNIGHT_MS), LIMIT - 1, 0, 10);
+    assert.equal(team.refusedUntilMs, Number.NEGATIVE_INFINITY);
+    team.granted(null, refusal(MIDNIGHT_MS), LIMIT + 1, 0, 10);
+    assert.equal(team.refusedUntilMs, 10 + LIMITS.quota.refusalMs);
   });
 });
 
