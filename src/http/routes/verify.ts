@@ -7,7 +7,7 @@ const example: VerificationResult = {
   email: "someone@example.com",
   verdict: "valid",
   reason: "accepted_mailbox",
-  risk_score: 5,
+  risk_score: 3,
   did_you_mean: null,
   checks: {
     format: { ok: true },
@@ -23,7 +23,7 @@ const example: VerificationResult = {
       enhanced_code: "2.1.5",
       fault: null,
     },
-    reputation: { score: 95, risk: "low", signals: [], status: "checked" },
+    reputation: { score: 100, risk: "low", signals: [], status: "checked" },
   },
   cached: false,
   cache_ttl_seconds: 86_400,
