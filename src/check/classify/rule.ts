@@ -53,6 +53,13 @@ function hasCode(code: string, enhanced: string | null): boolean {
   return code.endsWith(".") ? enhanced.startsWith(code) : enhanced === code;
 }
 
+/** What is said of a mailbox must be said in words: a server that is called `mailbox.example.com` has said nothing. */
+function heard(rule: Rule, subject: Subject): string {
+  return rule.class === "mailbox_not_found" || rule.class === "mailbox_disabled"
+    ? subject.prose
+    : subject.text;
+}
+
 export function matches(rule: Rule, subject: Subject): boolean {
   const { stages, codes, enhanced, providers, text, unless } = rule;
   if (stages && !stages.includes(subject.stage)) return false;
@@ -62,6 +69,6 @@ export function matches(rule: Rule, subject: Subject): boolean {
   if (rule.namesUs && !subject.namesUs) return false;
   if (rule.logsUs && !subject.logsUs) return false;
   if (rule.wordless && !subject.wordless) return false;
-  if (text && !text.some((fragment) => subject.text.includes(fragment))) return false;
+  if (text && !text.some((fragment) => heard(rule, subject).includes(fragment))) return false;
   return !unless?.some((fragment) => subject.prose.includes(fragment));
 }
