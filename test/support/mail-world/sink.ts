@@ -88,9 +88,16 @@ export async function createSink(options: SinkOptions = {}): Promise<Sink> {
       send(socket, text, /^quit/i.test(lines.at(-1) ?? ""));
     });
     socket.on("error", () => socket.destroy());
-    socket.on("close", () => {
-      account.open--;
+    let isOpen = true;
+    const countOut = () => {
+      if (isOpen) account.open--;
+      isOpen = false;
+    };
+    // Our FIN is gone: on its receipt the client may dial anew, before "close" is emitted here.
+    socket.once("finish", countOut);
+    socket.once("close", () => {
       sockets.delete(socket);
+      countOut();
     });
     send(socket, "220 sink.test ESMTP\r\n", false);
   }
