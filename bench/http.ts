@@ -1,5 +1,5 @@
 import { createLog } from "../src/core/log.ts";
-import { bootstrap } from "../src/services/bootstrap.ts";
+import { bootstrap } from "../src/services/teams/bootstrap.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { createPostgres } from "../src/store/postgres.ts";
 import { type Child, startChild } from "./child.ts";

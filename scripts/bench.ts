@@ -11,7 +11,8 @@ import { benchCachedVerify } from "../bench/http.ts";
 import { benchProbing } from "../bench/probing.ts";
 import { renderSection, type Section } from "../bench/table.ts";
 import { benchUnprobed } from "../bench/unprobed.ts";
-import { type Guard, startGuard } from "./embedded/guard.ts";
+import type { Guard } from "./embedded/guard.ts";
+import { runGuarded } from "./embedded/guarded.ts";
 import { startStack } from "./embedded/stack.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
@@ -51,7 +52,7 @@ async function startServices(guard: Guard): Promise<Pick<BenchContext, "database
   return { databaseUrl: postgres.url, redisUrl: redis.url };
 }
 
-async function bench(guard: Guard, argv: string[]): Promise<void> {
+async function bench(guard: Guard, argv: string[]): Promise<number> {
   const options = { profile: { type: "string" } } as const;
   const { values, positionals } = parseArgs({ args: argv, options, allowPositionals: true });
   const benches = chosen(positionals);
@@ -63,23 +64,7 @@ async function bench(guard: Guard, argv: string[]): Promise<void> {
   const context = { guard, compiledDir, profileDir, ...services };
   for (const run of benches) console.log(renderSection(await run(context)));
   console.log(`Every run was valid. ${Math.round((performance.now() - startedMs) / 1000)} s`);
+  return 0;
 }
 
-const guard = startGuard();
-let isStopping = false;
-
-async function stop(code: number): Promise<void> {
-  if (isStopping) return;
-  isStopping = true;
-  await guard.end();
-  process.exit(code);
-}
-
-for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => void stop(130));
-bench(guard, process.argv.slice(2)).then(
-  () => stop(0),
-  (error: Error) => {
-    if (!isStopping) console.error(`rcpt: ${error.message}`);
-    return stop(1);
-  },
-);
+runGuarded((guard) => bench(guard, process.argv.slice(2)), { interruptedCode: 130 });

@@ -1,9 +1,10 @@
 // npm run demo: the service against the mail world, an internet in miniature on loopback whose mail servers behave and
 // misbehave in every way. Verifies one address of each behaviour and prints what the service said, and on what evidence.
-import type { VerificationResult } from "../src/services/verification-result.ts";
+import type { VerificationResult } from "../src/services/verify/verification-result.ts";
 import { createMailWorld, type MailWorld } from "../test/support/mail-world/world.ts";
 import { formatRow, type Row, summarise, tableHead } from "./demo/table.ts";
-import { type Guard, startGuard } from "./embedded/guard.ts";
+import type { Guard } from "./embedded/guard.ts";
+import { runGuarded } from "./embedded/guarded.ts";
 import { startThrowaway, type ThrowawayService } from "./start/throwaway.ts";
 
 const DEADLINE_MS = 3_000;
@@ -64,18 +65,4 @@ async function demo(guard: Guard): Promise<number> {
   return surprises === 0 ? 0 : 1;
 }
 
-const guard = startGuard();
-let isStopping = false;
-
-async function stop(code: number): Promise<void> {
-  if (isStopping) return;
-  isStopping = true;
-  await guard.end();
-  process.exit(code);
-}
-
-for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => void stop(130));
-demo(guard).then(stop, (error: Error) => {
-  if (!isStopping) console.error(`rcpt: ${error.message}`);
-  return stop(1);
-});
+runGuarded(demo, { interruptedCode: 130 });

@@ -5,7 +5,8 @@
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { createDnsServer } from "../test/support/mail-world/dns-server.ts";
-import { type Guard, startGuard } from "./embedded/guard.ts";
+import type { Guard } from "./embedded/guard.ts";
+import { runGuarded } from "./embedded/guarded.ts";
 import { whyNoPackages } from "./embedded/private-apt.ts";
 import { type Comparison, compare, renderTable } from "./mta/comparison.ts";
 import { askServer, type RawReply } from "./mta/dialogue.ts";
@@ -121,18 +122,4 @@ async function main(guard: Guard, stop: AbortSignal): Promise<number> {
   return running.length === servers.length ? 0 : 2;
 }
 
-const guard = startGuard();
-const stopping = new AbortController();
-
-async function end(code: number): Promise<void> {
-  if (stopping.signal.aborted) return;
-  stopping.abort();
-  await guard.end();
-  process.exit(code);
-}
-
-for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => void end(1));
-main(guard, stopping.signal).then(end, (error: Error) => {
-  if (!stopping.signal.aborted) console.error(`rcpt: ${error.message}`);
-  return end(1);
-});
+runGuarded(main, { interruptedCode: 1 });

@@ -1,4 +1,4 @@
-// node scripts/run.mjs start|test|demo|mta|bench|bootstrap [args]
+// node scripts/run.mjs start|test|demo|mta|bench|bootstrap|team|overrides [args]
 //
 // The way into every command. Plain JavaScript without dependencies: it runs before anything is installed, installs
 // what is missing, then hands over to the command in the same terminal. It passes signals on, ends with the exit
@@ -10,7 +10,9 @@ import { fileURLToPath } from "node:url";
 import { commandOf, parentOf, startOf } from "./processes.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const VERBS = ["start", "test", "demo", "mta", "bench", "bootstrap"];
+/** Commands of src/main.ts on a deployment that is there: also in an image, which has no tsx. */
+const OPERATOR_VERBS = ["bootstrap", "team", "overrides"];
+const VERBS = ["start", "test", "demo", "mta", "bench", ...OPERATOR_VERBS];
 const NODE_MIN = [20, 19];
 const PARENT_POLL_MS = 500;
 const STOP_WITHIN_MS = 75_000;
@@ -138,12 +140,13 @@ async function main() {
   // The SDK warns on every start that it will want a newer Node.js next year; that is for us to know, not for the user.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= "true";
   const compiled = join(ROOT, "dist/src/main.js");
-  const isImage = verb === "bootstrap" && existsSync(compiled) && !existsSync(join(ROOT, "node_modules/tsx"));
+  const isOperator = OPERATOR_VERBS.includes(verb);
+  const isImage = isOperator && existsSync(compiled) && !existsSync(join(ROOT, "node_modules/tsx"));
   if (!isImage && !isInstalled()) await install();
-  if (verb === "bootstrap") useRunningServices();
+  if (isOperator) useRunningServices();
   const leash = new URL("./leash.mjs", import.meta.url).href;
-  const entry = verb === "bootstrap" ? ["src/main.ts", "bootstrap"] : [`scripts/${verb}.ts`];
-  const program = isImage ? [compiled, "bootstrap"] : ["--import", "tsx", ...entry];
+  const entry = isOperator ? ["src/main.ts", verb] : [`scripts/${verb}.ts`];
+  const program = isImage ? [compiled, verb] : ["--import", "tsx", ...entry];
   const outcome = await runToEnd(process.execPath, ["--import", leash, ...program, ...args], {
     stdio: ["inherit", "inherit", "inherit", "ipc"],
     onChild(child) {

@@ -2,12 +2,14 @@
 // own, starts the service on them, and prints how to use it. Data is kept in .rcpt/ between runs.
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { type Guard, startGuard } from "./embedded/guard.ts";
+import type { Guard } from "./embedded/guard.ts";
+import { runGuarded } from "./embedded/guarded.ts";
 import { type Stack, startStack } from "./embedded/stack.ts";
 import { startEntry } from "./start/entry.ts";
 import { demoKeys } from "./start/keys.ts";
 import { takeLock } from "./start/lock.ts";
 import { checkPort25, explainPort25, WELL_KNOWN } from "./start/port25.ts";
+import { keptSecretsKey } from "./start/secrets-key.ts";
 import { dnsServersOf, stackSettings, wantedServices, writeEnvFile } from "./start/settings.ts";
 import { welcome } from "./start/welcome.ts";
 
@@ -47,7 +49,13 @@ async function run(guard: Guard): Promise<string> {
     guard,
     say,
   });
-  const env: NodeJS.ProcessEnv = { HOST: "127.0.0.1", ...process.env, ...stackSettings(stack), ROLE: "all" };
+  const env: NodeJS.ProcessEnv = {
+    HOST: "127.0.0.1",
+    ...process.env,
+    ...stackSettings(stack),
+    ...keptSecretsKey(HOME, process.env),
+    ROLE: "all",
+  };
   const envFile = join(HOME, "env");
   guard.removeAtEnd(envFile);
   writeEnvFile(envFile, env);
@@ -60,29 +68,11 @@ async function run(guard: Guard): Promise<string> {
   return Promise.race([stack.ended, running.exited.then((how) => `the service ended (${how})`)]);
 }
 
-const guard = startGuard();
-let isStopping = false;
-
-async function stop(code: number): Promise<void> {
-  if (isStopping) return;
-  isStopping = true;
-  await guard.end();
-  process.exit(code);
+/** Serves until a part that must not end has ended: that is a failure. */
+async function start(guard: Guard, stopping: AbortSignal): Promise<number> {
+  const ended = await run(guard);
+  if (!stopping.aborted) say(ended);
+  return 1;
 }
 
-for (const signal of ["SIGINT", "SIGTERM"]) {
-  process.on(signal, () => {
-    if (!isStopping) console.log("\nrcpt: stopping");
-    void stop(0);
-  });
-}
-run(guard).then(
-  (ended) => {
-    if (!isStopping) say(ended);
-    return stop(1);
-  },
-  (error: Error) => {
-    if (!isStopping) console.error(`rcpt: ${error.message}`);
-    return stop(1);
-  },
-);
+runGuarded(start, { interruptedCode: 0, onInterrupt: () => console.log("\nrcpt: stopping") });

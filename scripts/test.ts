@@ -1,5 +1,5 @@
 // npm test [-- PATH...]: runs the test files under the paths (default: all) against one set of embedded services.
-import { chmodSync, mkdtempSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -9,15 +9,20 @@ import { SERVICES, startStack } from "./embedded/stack.ts";
 import { commandOf, markedWith, parentOf } from "./processes.mjs";
 import { collectTestFiles } from "./test/files.ts";
 import { runTestFiles } from "./test/runner.ts";
+import { judgeLogs } from "./test/secrets.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
 const LEFTOVER_GRACE_MS = 3_000;
+/** Of a run of all tests: far fewer than they log, more than a few services say of themselves. */
+const LOG_LINES_MIN = 1_000;
 
-/** The services, in a folder that goes when the run ends, announced to test files by RCPT_TEST_* variables. */
-async function startServices(guard: Guard): Promise<void> {
+/** The services, in a folder that goes when the run ends, announced to test files by RCPT_TEST_* variables. Where they log. */
+async function startServices(guard: Guard): Promise<string> {
   const dir = mkdtempSync(join(tmpdir(), "rcpt-test-"));
   guard.removeAtEnd(dir);
   chmodSync(dir, 0o711);
+  const logs = join(dir, "logs");
+  mkdirSync(logs);
   const stack = await startStack({
     dir,
     cacheDir: join(ROOT, ".rcpt/cache"),
@@ -27,6 +32,7 @@ async function startServices(guard: Guard): Promise<void> {
     say: console.log,
   });
   Object.assign(process.env, {
+    RCPT_TEST_LOGS: logs,
     RCPT_TEST_DATABASE_URL: stack.postgres?.url,
     RCPT_TEST_REDIS_URL: stack.redis?.url,
     RCPT_TEST_S3_ENDPOINT: stack.objects?.endpoint,
@@ -34,6 +40,7 @@ async function startServices(guard: Guard): Promise<void> {
     RCPT_TEST_S3_ACCESS_KEY_ID: stack.objects?.accessKeyId,
     RCPT_TEST_S3_SECRET_ACCESS_KEY: stack.objects?.secretAccessKey,
   });
+  return logs;
 }
 
 /** Command lines of processes that tests started and did not end; those about to exit are waited for. */
@@ -46,15 +53,24 @@ async function leftovers(guard: Guard, services: number[]): Promise<string[]> {
   return find().map((pid) => `${pid} ${commandOf(pid)}`);
 }
 
+/** Says what is wrong with what the services logged; true: nothing. */
+function reportLogs(folder: string, linesMin: number): boolean {
+  const { lines, faults } = judgeLogs(folder, linesMin);
+  for (const fault of faults) console.log(fault);
+  console.log(`${lines} logged lines were looked through for secrets: ${faults.length} faults`);
+  return faults.length === 0;
+}
+
 /** Runs everything. Resolves to the exit code. */
 async function main(stop: AbortSignal): Promise<number> {
   const startedAt = Date.now();
-  const files = collectTestFiles(ROOT, process.argv.slice(2));
+  const filters = process.argv.slice(2);
+  const files = collectTestFiles(ROOT, filters);
   const guard = startGuard();
   try {
     for (const name of SETTING_NAMES) delete process.env[name];
     const needsServices = files.some((file) => !file.startsWith(join(ROOT, "test/unit")));
-    if (needsServices) await startServices(guard);
+    const logs = needsServices ? await startServices(guard) : null;
     const servicesMs = Date.now() - startedAt;
     const services = markedWith(`RCPT_RUN=${guard.env.RCPT_RUN}`);
     Object.assign(process.env, guard.env);
@@ -65,9 +81,10 @@ async function main(stop: AbortSignal): Promise<number> {
     const upAfter = needsServices ? `, services were up after ${(servicesMs / 1000).toFixed(1)} s` : "";
     console.log(`\n${files.length} files in ${seconds} s${upAfter}`);
     console.log(`${passed} passed, ${failed} failed`);
+    const logsAreGood = logs === null || reportLogs(logs, filters.length === 0 ? LOG_LINES_MIN : 0);
     if (passed + failed === 0) console.log("no test ran");
     if (stop.aborted) console.log("stopped before the end");
-    return failed > 0 || passed === 0 || left.length > 0 || stop.aborted ? 1 : 0;
+    return failed > 0 || passed === 0 || left.length > 0 || !logsAreGood || stop.aborted ? 1 : 0;
   } finally {
     await guard.end();
   }

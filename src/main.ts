@@ -1,35 +1,23 @@
-import { composeRole } from "./compose/role.ts";
+import { composeRole, type SingleRole } from "./compose/role.ts";
 import { systemClock } from "./core/clock.ts";
 import { type Config, ConfigError, loadConfig } from "./core/config.ts";
-import { LIMITS } from "./core/limits.ts";
 import { localUrl } from "./core/local-url.ts";
 import { createLog, type Logger } from "./core/log.ts";
-import { BOOTSTRAP_USAGE, runBootstrap } from "./operator/bootstrap.ts";
-import { bootstrap } from "./services/bootstrap.ts";
+import { OPERATOR_COMMANDS } from "./operator/commands.ts";
+import { withDatabase } from "./operator/connections.ts";
 import { migrate } from "./store/migrate.ts";
 import { createObjectStore } from "./store/objects.ts";
-import { createPostgres, type Database, pingPostgres } from "./store/postgres.ts";
+import { pingPostgres } from "./store/postgres.ts";
 import { createSupervisor } from "./supervisor.ts";
 
 /**
- * The one entry: `main` serves the role that ROLE names, `main migrate` brings schema and bucket up, `main bootstrap`
- * makes a team with keys. Exit codes: 0 done, 1 failed, 2 wrong configuration or arguments.
+ * The one entry: `main` serves the role that ROLE names, `main migrate` brings schema and bucket up, the other verbs are
+ * the operator's commands. Exit codes: 0 done, 1 failed, 2 wrong configuration or arguments.
  */
-const USAGE = `usage: main [migrate]\n       main bootstrap ...   (${BOOTSTRAP_USAGE})`;
-
-async function withDatabase<T>(config: Config, work: (sql: Database) => Promise<T>): Promise<T> {
-  const sql = createPostgres({
-    url: config.database.url,
-    maxConnections: 2,
-    applicationName: "rcpt-operator",
-    statementTimeoutMs: LIMITS.postgres.migrationTimeoutMs,
-  });
-  try {
-    return await work(sql);
-  } finally {
-    await sql.end({ timeout: 1 });
-  }
-}
+const USAGE = [
+  "usage: main [migrate]",
+  ...[...OPERATOR_COMMANDS.keys()].map((verb) => `main ${verb} ...`),
+].join("\n       ");
 
 async function runMigrate(config: Config, log: Logger): Promise<void> {
   await withDatabase(config, async (sql) => {
@@ -37,7 +25,7 @@ async function runMigrate(config: Config, log: Logger): Promise<void> {
     await migrate(sql, log);
   });
   if (config.objects === null) return;
-  const objects = createObjectStore(config.objects);
+  const objects = createObjectStore(config.objects, systemClock);
   await objects.ensureBucket().finally(() => objects.stop());
 }
 
@@ -59,9 +47,9 @@ function tellReady(message: Record<string, unknown>): void {
   process.send?.({ type: "ready", ...message });
 }
 
-async function serveRole(config: Config & { role: "api" | "relay" }, log: Logger): Promise<void> {
+async function serveRole(config: Config & { role: SingleRole }, log: Logger): Promise<void> {
   const role = composeRole(config, log);
-  if (config.role === "api" && !config.smtp.heloNameGiven) {
+  if (config.role !== "relay" && !config.smtp.heloNameGiven) {
     log.warn(
       { helo: config.smtp.heloName },
       "SMTP_HELO_NAME is not set: mail servers may turn a made-up name away",
@@ -80,7 +68,10 @@ async function serveRole(config: Config & { role: "api" | "relay" }, log: Logger
 async function superviseRoles(config: Config, log: Logger): Promise<void> {
   await runMigrate(config, log);
   const [, entry = ""] = process.argv;
+  if (config.objects === null) log.warn("S3_BUCKET is not set: there is no bulk verification");
   const supervisor = createSupervisor({
+    // Without object storage there is nothing that a worker could do.
+    roles: config.objects === null ? ["api", "relay"] : ["api", "bulk", "relay"],
     entry,
     execArgv: process.execArgv,
     log,
@@ -105,17 +96,18 @@ async function superviseRoles(config: Config, log: Logger): Promise<void> {
 async function main(argv: string[]): Promise<void> {
   const [command] = argv;
   const config = loadConfig();
-  const log = createLog(config.logLevel, { role: command ?? config.role });
-  if (command === "migrate") return runMigrate(config, log);
-  if (command === "bootstrap") {
-    process.exitCode = await runBootstrap({
+  const operator = OPERATOR_COMMANDS.get(command ?? "");
+  if (operator) {
+    process.exitCode = await operator({
       argv: argv.slice(1),
-      run: (input) => withDatabase(config, (sql) => bootstrap(sql, input)),
+      config,
       stdout: (text) => process.stdout.write(text),
       stderr: (text) => process.stderr.write(text),
     });
     return;
   }
+  const log = createLog(config.logLevel, { role: command ?? config.role });
+  if (command === "migrate") return runMigrate(config, log);
   if (command !== undefined) throw new ConfigError(USAGE);
   if (config.role === "all") return superviseRoles(config, log);
   return serveRole({ ...config, role: config.role }, log);

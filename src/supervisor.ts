@@ -12,7 +12,11 @@ export interface RoleReady {
   metricsPort: number | null;
 }
 
+export type ChildRole = Exclude<Role, "all">;
+
 export interface SupervisorDeps {
+  /** What to run, a process each. */
+  roles: readonly ChildRole[];
   /** The module to run in each process, and how: `process.argv[1]` and `process.execArgv`. */
   entry: string;
   execArgv: string[];
@@ -30,17 +34,16 @@ export interface Supervisor {
   start(): Promise<RoleReady[]>;
   /** Sends SIGTERM to every role, SIGKILL to those that outlast their grace; resolves when all are gone. Idempotent. */
   stop(): Promise<void>;
-  /** Resolves when a role has failed quickly too often and is given up. The caller stops the rest. */
+  /** Resolves when a role other than `bulk` has failed quickly too often and is given up. The caller stops the rest. */
   readonly gaveUp: Promise<Error>;
 }
 
 const { supervisor: limits } = LIMITS;
-const ROLES = ["api", "relay"] as const;
-type ChildRole = (typeof ROLES)[number];
 
-/** The relay leaves the port of the metrics to the api: both cannot have it. */
+/** Only the api has the port of the metrics: all cannot have it. */
 const SETTINGS: Record<ChildRole, { ROLE: Role; METRICS_PORT?: string }> = {
   api: { ROLE: "api" },
+  bulk: { ROLE: "bulk", METRICS_PORT: "0" },
   relay: { ROLE: "relay", METRICS_PORT: "0" },
 };
 
@@ -48,8 +51,15 @@ function isReady(message: unknown): message is RoleReady {
   return typeof message === "object" && message !== null && "type" in message && message.type === "ready";
 }
 
+/**
+ * Work that a customer sent in can end this role again and again, until the task that does it is given up: that is no
+ * reason to end the others.
+ */
+const NEVER_GIVEN_UP: ChildRole = "bulk";
+
 /** How long to wait before the restart that follows `failures` quick failures in a row, at least one. */
 function backoffMs(failures: number): number {
+  if (failures > limits.quickFailures) return limits.restartSlowMs;
   return Math.min(limits.restartMaxMs, limits.restartFirstMs * 2 ** (failures - 1));
 }
 
@@ -104,7 +114,7 @@ export function createSupervisor(deps: SupervisorDeps): Supervisor {
     if (stopping !== null || !served.has(role)) return;
     const failures = afterMs < limits.quickFailureMs ? (quickFailures.get(role) ?? 0) + 1 : 1;
     quickFailures.set(role, failures);
-    if (failures > limits.quickFailures) {
+    if (failures > limits.quickFailures && role !== NEVER_GIVEN_UP) {
       giveUp(new Error(`role ${role} failed ${failures} times in a row, the last time with ${how}`));
       return;
     }
@@ -136,7 +146,7 @@ export function createSupervisor(deps: SupervisorDeps): Supervisor {
     start() {
       // While a role waits for its restart nothing else may keep this process alive.
       keepAlive = setInterval(() => undefined, 60_000);
-      return Promise.all(ROLES.map(launch));
+      return Promise.all(deps.roles.map(launch));
     },
     stop() {
       stopping ??= stopAll();

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -21,7 +21,10 @@ export interface DemoKeysOptions {
 }
 
 const BOOTSTRAP_TIMEOUT_MS = 60_000;
-const TEAM = ["--email", "owner@rcpt.local", "--team", "demo", "--tier", "enterprise", "--json"];
+const TEAM = ["--team", "demo", "--tier", "enterprise", "--json"];
+
+/** Of its own each time: the database may be in use already, and a known address somebody's account by now. */
+const newOwner = () => `owner-${randomBytes(6).toString("hex")}@rcpt.local`;
 
 function isKeys(value: unknown): value is DemoKeys {
   const keys = value as Partial<DemoKeys> | null;
@@ -33,7 +36,8 @@ export async function demoKeys({ folder, database, root, entry, env }: DemoKeysO
   const name = createHash("sha256").update(database).digest("hex").slice(0, 16);
   const file = join(folder, `keys-${name}.json`);
   if (!existsSync(file)) {
-    const { stdout } = await promisify(execFile)(process.execPath, [...entry, "bootstrap", ...TEAM], {
+    const args = [...entry, "bootstrap", "--email", newOwner(), ...TEAM];
+    const { stdout } = await promisify(execFile)(process.execPath, args, {
       cwd: root,
       env,
       timeout: BOOTSTRAP_TIMEOUT_MS,

@@ -5,6 +5,7 @@ import type { Guard } from "../embedded/guard.ts";
 import { SERVICES, startStack } from "../embedded/stack.ts";
 import { startEntry } from "./entry.ts";
 import { type DemoKeys, demoKeys } from "./keys.ts";
+import { keptSecretsKey } from "./secrets-key.ts";
 import { stackSettings } from "./settings.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -37,6 +38,7 @@ export async function startThrowaway(
     HOST: "127.0.0.1",
     LOG_LEVEL: "warn",
     ...stackSettings(stack),
+    ...keptSecretsKey(dir, {}),
     ...settings,
   };
   const { url } = await startEntry({ root: ROOT, entry: ENTRY, env, guard });

@@ -23,6 +23,8 @@ test key:     ${keys.test_key}
 Try it with the test key, which never touches the network:
   curl -s -H "Authorization: Bearer ${keys.test_key}" "${running.url}/v1/verify?email=valid@example.com"
 
+The API's reference:  ${running.url}/docs
+
 Stop it with Ctrl-C; the data stays in ${folders}.
 `;
 }

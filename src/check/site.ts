@@ -61,6 +61,11 @@ function providerOf(labels: readonly string[], at = labels.length - 1, branch = 
   return provider ?? branch.provider;
 }
 
+/** Whether a domain is, or is below, the registrable domain of a provider's listed mail exchangers. */
+export function isProviderDomain(domain: string): boolean {
+  return PROVIDER_DOMAINS.has(getDomain(domain) ?? domain);
+}
+
 /**
  * Who runs a host, as the public suffix list with its private part tells: neighbours at a dynamic DNS are strangers.
  * So are those below a provider's domain, where the provider's own exchangers are listed.

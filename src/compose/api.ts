@@ -1,4 +1,3 @@
-import { type Lists, openLists } from "../check/lists/lists.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import type { Part } from "../core/lifecycle.ts";
@@ -7,23 +6,33 @@ import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import { createRoutes } from "../http/routes.ts";
 import { createHttpServer } from "../http/server.ts";
-import { type Authenticator, createAuthenticator } from "../services/authenticate.ts";
-import { createFlights } from "../services/flights.ts";
+import { type Authenticator, createAuthenticator } from "../services/authenticate/authenticate.ts";
+import { createChangePublisher } from "../services/authenticate/publish.ts";
+import { createIdempotency } from "../services/idempotency.ts";
 import { createLimitsView } from "../services/limits-view.ts";
-import { createQuota, type Quota } from "../services/quota.ts";
-import { createRateLimiter } from "../services/rate-limit.ts";
+import {
+  createPromotedDisposables,
+  type PromotedDisposables,
+} from "../services/overrides/promoted-disposables.ts";
+import { createQuota, type Quota } from "../services/quota/quota.ts";
+import { createRateLimiter } from "../services/rate-limit/rate-limit.ts";
 import { createReadiness } from "../services/readiness.ts";
-import { createTestKeys } from "../services/test-keys.ts";
-import { createKeeping, createVerifyAddress, type VerifyAddress } from "../services/verify-address.ts";
-import { createAuthBus } from "../store/auth-bus.ts";
+import { createUsageCounter, type UsageCounter } from "../services/usage/counts.ts";
+import { createUsage } from "../services/usage/usage.ts";
+import { createTestKeys } from "../services/verify/test-keys.ts";
+import { createVerifyAddress, type VerifyAddress } from "../services/verify/verify-address.ts";
+import { type AuthBus, createAuthBus } from "../store/auth-bus.ts";
 import { createAuthChanges } from "../store/auth-changes.ts";
 import { createCredentials } from "../store/credentials.ts";
-import { createEvidenceCache } from "../store/evidence-cache.ts";
-import { pingPostgres } from "../store/postgres.ts";
+import { isObjectsOutage } from "../store/objects.ts";
+import { isOutage, pingPostgres } from "../store/postgres.ts";
+import { readPromoted } from "../store/promoted-disposables.ts";
 import { createQuotaLedger } from "../store/quota-ledger.ts";
 import { createRateBuckets } from "../store/rate-bucket.ts";
+import { createUsageStore } from "../store/usage.ts";
 import { type Checks, composeChecks } from "./checks.ts";
-import { readLifetimes } from "./lifetimes.ts";
+import { composeExaminer } from "./examiner.ts";
+import { composeResources } from "./resources.ts";
 import type { Stores } from "./stores.ts";
 
 export interface ApiRole {
@@ -45,12 +54,26 @@ const clock = systemClock;
 export function composeApi(deps: Deps): ApiRole {
   const { config, log, metrics, stores } = deps;
   const checks = composeChecks({ config, log, metrics, redis: stores.redis });
-  const authenticator = composeAuthenticator(deps);
   const quota = createQuota({ ledger: createQuotaLedger(stores.sql), clock, log, metrics });
+  const usageStore = createUsageStore(stores.sql);
+  const counter = createUsageCounter({ store: usageStore, clock, log });
   const rateLimiter = createRateLimiter({ buckets: createRateBuckets(stores.redis.commands), clock, log });
+  const bus = createAuthBus(stores.redis, log);
+  const authenticator = composeAuthenticator(deps, bus);
+  const promoted = createPromotedDisposables({ read: () => readPromoted(stores.sql), clock, log });
+  authenticator.followLists(() => promoted.reload());
+  const publisher = createChangePublisher({
+    sql: stores.sql,
+    bus,
+    log,
+    invalidate: (change) => authenticator.invalidate(change),
+  });
+  const idempotency = createIdempotency({ sql: stores.sql, clock, log });
   const server = createHttpServer({
     routes: createRoutes({
-      verify: composeVerify(deps, { checks, lists: openLists(checks.lists), quota }),
+      ...composeResources({ ...deps, clock, publisher }),
+      verify: composeVerify(deps, { checks, promoted, quota, counter }),
+      usage: createUsage({ store: usageStore, quota, counter, clock }),
       readiness: composeReadiness(deps, checks),
       publicUrl: config.http.publicUrl,
     }),
@@ -58,11 +81,13 @@ export function composeApi(deps: Deps): ApiRole {
       authenticate: (authorization) => authenticator.authenticate(authorization),
       rateLimit: rateLimiter,
       rateLimitHeaders: createLimitsView({ rateLimiter, quota }),
+      idempotency,
     },
     log,
     metrics,
     clock,
-    config: config.http,
+    isOutage: (error) => isOutage(error) || isObjectsOutage(error),
+    config: { ...config.http, corsOrigins: config.corsOrigins },
     limits: LIMITS.http,
   });
   let port: number | null = null;
@@ -70,9 +95,13 @@ export function composeApi(deps: Deps): ApiRole {
     { name: "connection slots", start: () => checks.slots.start(), stop: () => checks.slots.close() },
     { name: "network watch", stop: () => checks.network.stop() },
     { name: "checks", start: () => checks.pool.ready(), stop: () => checks.pool.close() },
+    { name: "idempotency keys", drain: () => idempotency.drain() },
+    { name: "usage", start: () => counter.start(), drain: () => counter.drain() },
     { name: "quota", start: () => quota.start(), drain: () => quota.drain() },
     { name: "rate limit", start: () => rateLimiter.start(), drain: () => rateLimiter.drain() },
     { name: "authentication", start: () => authenticator.start(), stop: () => authenticator.stop() },
+    // After the feed has begun: what changes from then on is heard of.
+    { name: "promoted overrides", start: () => promoted.start(), stop: () => promoted.stop() },
     {
       name: "http",
       async start() {
@@ -85,32 +114,37 @@ export function composeApi(deps: Deps): ApiRole {
   return { parts, port: () => port };
 }
 
-function composeAuthenticator({ stores, log, metrics }: Deps): Authenticator {
+function composeAuthenticator({ stores, log, metrics }: Deps, bus: AuthBus): Authenticator {
   return createAuthenticator({
     credentials: createCredentials(stores.sql),
     changes: createAuthChanges(stores.sql),
-    bus: createAuthBus(stores.redis, log),
+    bus,
     clock,
     log,
     metrics,
   });
 }
 
-function composeVerify(deps: Deps, made: { checks: Checks; lists: Lists; quota: Quota }): VerifyAddress {
-  const { config, log, metrics, stores } = deps;
-  const { deadlineMs, cacheEntries, lifetimesS } = config.verify;
-  const cache = createEvidenceCache({ redis: stores.redis.commands, clock, maxEntries: cacheEntries });
-  const keep = createKeeping(readLifetimes(lifetimesS));
-  const flights = createFlights({ clock, cache, pool: made.checks.pool, log, deadlineMs, keep });
-  const testKeys = createTestKeys({ clock, slowMs: Math.min(deadlineMs, LIMITS.testKeys.slowMs) });
+interface VerifyParts {
+  checks: Checks;
+  promoted: PromotedDisposables;
+  quota: Quota;
+  counter: UsageCounter;
+}
+
+function composeVerify(deps: Deps, made: VerifyParts): VerifyAddress {
+  const { deadlineMs } = deps.config.verify;
+  const { checks, promoted, quota, counter } = made;
   return createVerifyAddress({
-    clock,
-    cache,
-    flights,
-    lists: made.lists,
-    quota: made.quota,
-    testKeys,
-    metrics,
+    examiner: composeExaminer({ ...deps, checks, promoted, deadlineMs }),
+    quota,
+    testKeys: createTestKeys({
+      clock,
+      slowMs: Math.min(deadlineMs, LIMITS.testKeys.slowMs),
+      isPromoted: promoted.covers,
+    }),
+    usage: counter,
+    metrics: deps.metrics,
   });
 }
 

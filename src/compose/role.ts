@@ -1,10 +1,11 @@
 import { systemClock } from "../core/clock.ts";
-import type { Config } from "../core/config.ts";
-import { createLifecycle, type Lifecycle } from "../core/lifecycle.ts";
+import type { Config, Role } from "../core/config.ts";
+import { createLifecycle, type Lifecycle, type Part } from "../core/lifecycle.ts";
 import type { Logger } from "../core/log.ts";
 import { createMetrics } from "../core/metrics.ts";
 import { createMetricsServer } from "../http/metrics-server.ts";
 import { composeApi } from "./api.ts";
+import { composeBulk } from "./bulk.ts";
 import { composeRelay } from "./relay.ts";
 import { composeStores } from "./stores.ts";
 
@@ -15,12 +16,28 @@ export interface ServingRole {
   ports(): { port: number | null; metricsPort: number };
 }
 
+/** Roles that run in a process of their own. */
+export type SingleRole = Exclude<Role, "all">;
+
+interface Composed {
+  parts: Part[];
+  /** null where the role has no API. */
+  port(): number | null;
+}
+
+const without = (parts: Part[]): Composed => ({ parts, port: () => null });
+
 /** @throws ConfigError for what only shows when the parts meet */
-export function composeRole(config: Config & { role: "api" | "relay" }, log: Logger): ServingRole {
+export function composeRole(config: Config & { role: SingleRole }, log: Logger): ServingRole {
   const metrics = createMetrics();
   const stores = composeStores(config, log);
-  const api = config.role === "api" ? composeApi({ config, log, metrics, stores }) : null;
-  const parts = api === null ? [composeRelay({ log, stores })] : api.parts;
+  const deps = { config, log, metrics, stores };
+  const compose: Record<SingleRole, () => Composed> = {
+    api: () => composeApi(deps),
+    bulk: () => without(composeBulk(deps)),
+    relay: () => without(composeRelay(deps)),
+  };
+  const { parts, port } = compose[config.role]();
   const metricsServer = createMetricsServer({ registry: metrics.registry, log, config: config.http });
   let metricsPort = 0;
   const observed = {
@@ -36,6 +53,6 @@ export function composeRole(config: Config & { role: "api" | "relay" }, log: Log
       clock: systemClock,
       graceMs: config.shutdownGraceMs,
     }),
-    ports: () => ({ port: api?.port() ?? null, metricsPort }),
+    ports: () => ({ port: port(), metricsPort }),
   };
 }

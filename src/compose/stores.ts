@@ -1,3 +1,4 @@
+import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import type { Part } from "../core/lifecycle.ts";
 import type { Logger } from "../core/log.ts";
@@ -20,7 +21,7 @@ export function composeStores(config: Config, log: Logger): Stores {
   const { url, maxConnections } = config.database;
   const sql = createPostgres({ url, maxConnections, applicationName: name });
   const redis = createRedis({ url: config.redis.url, name, log });
-  const objects = config.objects === null ? null : createObjectStore(config.objects);
+  const objects = config.objects === null ? null : createObjectStore(config.objects, systemClock);
   const parts: Part[] = [
     { name: "postgres", start: () => pingPostgres(sql), stop: () => sql.end({ timeout: 1 }) },
     { name: "redis", start: () => redis.start(), stop: () => redis.stop() },

@@ -1,148 +1,17 @@
 import { getServers } from "node:dns";
 import { readFileSync } from "node:fs";
-import { isIP } from "node:net";
 import { availableParallelism, hostname } from "node:os";
 import * as v from "valibot";
-import { LOG_LEVELS } from "./log.ts";
+import { localUrl } from "./local-url.ts";
+import type { LOG_LEVELS } from "./log.ts";
+import { type REGISTRATIONS, type Role, SettingsSchema } from "./settings.ts";
+
+export type { Role } from "./settings.ts";
 
 /** A wrong setting. `message` is one line that names the variable; the process prints it and stops. */
 export class ConfigError extends Error {
   override name = "ConfigError";
 }
-
-const ROLES = ["api", "relay", "all"] as const;
-export type Role = (typeof ROLES)[number];
-
-const integer = (min: number, max: number) =>
-  v.pipe(
-    v.string(),
-    v.regex(/^\d{1,12}$/, `must be a whole number from ${min} to ${max}`),
-    v.transform(Number),
-    v.minValue(min, `must be a whole number from ${min} to ${max}`),
-    v.maxValue(max, `must be a whole number from ${min} to ${max}`),
-  );
-
-const flag = v.pipe(
-  v.picklist(["true", "false", "1", "0"], "must be true or false"),
-  v.transform((s) => s === "true" || s === "1"),
-);
-
-const url = (...protocols: string[]) =>
-  v.pipe(
-    v.string(),
-    v.check(
-      (s) => URL.canParse(s) && protocols.includes(new URL(s).protocol),
-      `must be a URL starting with ${protocols.map((p) => `${p}//`).join(" or ")}`,
-    ),
-  );
-
-const list = (item: (s: string) => boolean, message: string) =>
-  v.pipe(
-    v.string(),
-    v.transform((s) =>
-      s
-        .split(",")
-        .map((part) => part.trim())
-        .filter((part) => part !== ""),
-    ),
-    v.minLength(1, message),
-    v.maxLength(64, "at most 64 items"),
-    v.check((items) => items.every(item), message),
-  );
-
-/** `ip`, `ip:port` or `[ip6]:port`. */
-function isServerAddress(text: string): boolean {
-  const match = /^(?:\[([^\]]+)\]|([0-9.]+))(?::(\d{1,5}))?$/.exec(text);
-  if (!match) return isIP(text) !== 0;
-  const port = match[3] === undefined ? 53 : Number(match[3]);
-  return isIP(match[1] ?? match[2] ?? "") !== 0 && port > 0 && port < 65_536;
-}
-
-/** `ip` or `ip/prefix`. */
-function isNetwork(text: string): boolean {
-  const [ip = "", prefix] = text.split("/");
-  const family = isIP(ip);
-  if (family === 0) return false;
-  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128));
-}
-
-const domainName = v.pipe(
-  v.string(),
-  v.maxLength(253, "must be a host name"),
-  v.regex(/^(?=.*[a-z])[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*$/i, "must be a host name, e.g. probe.example.com"),
-);
-
-/** An ASCII dot-atom at a host name: what may stand in MAIL FROM of any server. */
-const mailFrom = v.pipe(
-  v.string(),
-  v.maxLength(254, "must have at most 254 characters"),
-  v.regex(
-    /^$|^<>$|^[A-Za-z0-9.!#$%&'*+/=?^_{|}~-]{1,64}@[A-Za-z0-9-]{1,63}(\.[A-Za-z0-9-]{1,63})*$/,
-    "must be an address, or <> for the null sender",
-  ),
-  v.transform((s) => (s === "<>" ? "" : s)),
-);
-
-/** `reason=seconds, ...`: how long evidence that leads to a reason is kept, where it differs from the table. */
-const lifetimes = v.pipe(
-  v.string(),
-  v.transform((s) => s.split(",").map((part) => part.trim())),
-  v.check(
-    (items) => items.every((item) => /^[a-z_]{1,40}=\d{1,8}$/.test(item)),
-    "must be a comma list of reason=seconds, e.g. greylisted=300,accepted_mailbox=86400",
-  ),
-  v.transform(
-    (items) => new Map(items.map((item) => [item.split("=")[0] ?? "", Number(item.split("=")[1])])),
-  ),
-);
-
-const SettingsSchema = v.object({
-  ROLE: v.optional(v.picklist(ROLES, `must be one of ${ROLES.join(", ")}`), "all"),
-  HOST: v.optional(
-    v.pipe(
-      v.string(),
-      v.check((s) => isIP(s) !== 0 || s === "localhost", "must be an IP address"),
-    ),
-    "0.0.0.0",
-  ),
-  PORT: v.optional(integer(0, 65_535), "8080"),
-  METRICS_PORT: v.optional(integer(0, 65_535), "9090"),
-  PUBLIC_URL: v.optional(url("http:", "https:")),
-  LOG_LEVEL: v.optional(v.picklist(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`), "info"),
-  DATABASE_URL: url("postgres:", "postgresql:"),
-  DATABASE_MAX_CONNECTIONS: v.optional(integer(1, 1_000), "10"),
-  REDIS_URL: url("redis:", "rediss:"),
-  S3_ENDPOINT: v.optional(url("http:", "https:")),
-  S3_PUBLIC_ENDPOINT: v.optional(url("http:", "https:")),
-  S3_REGION: v.optional(
-    v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,64}$/, "must be a region, e.g. eu-central-1")),
-    "us-east-1",
-  ),
-  S3_BUCKET: v.optional(
-    v.pipe(v.string(), v.regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, "must be a bucket name")),
-  ),
-  S3_ACCESS_KEY_ID: v.optional(v.pipe(v.string(), v.minLength(1, "must not be empty"))),
-  S3_SECRET_ACCESS_KEY: v.optional(v.pipe(v.string(), v.minLength(1, "must not be empty"))),
-  DNS_SERVERS: v.optional(list(isServerAddress, "must be a comma list of ip:port")),
-  SMTP_PORT: v.optional(integer(1, 65_535), "25"),
-  SMTP_HELO_NAME: v.optional(domainName),
-  SMTP_MAIL_FROM: v.optional(mailFrom),
-  SMTP_SOURCE_ADDRESSES: v.optional(
-    list((s) => isIP(s) !== 0, "must be a comma list of IP addresses of this host"),
-  ),
-  EGRESS_ID: v.optional(
-    v.pipe(v.string(), v.regex(/^[A-Za-z0-9._-]{1,64}$/, "must be 1 to 64 letters, digits, dots, dashes")),
-  ),
-  PROBE_PRIVATE_ADDRESSES: v.optional(flag, "false"),
-  VERIFY_DEADLINE_MS: v.optional(integer(100, 120_000), "10000"),
-  CHECK_THREADS: v.optional(integer(1, 256)),
-  TRUSTED_PROXIES: v.optional(
-    list(isNetwork, "must be a comma list of addresses or networks, e.g. 10.0.0.0/8"),
-  ),
-  CACHE_LIFETIMES: v.optional(lifetimes),
-  CACHE_ENTRIES: v.optional(integer(0, 50_000_000), "100000"),
-  SHUTDOWN_GRACE_MS: v.optional(integer(1_000, 600_000), "25000"),
-});
 
 /** Settings of `API.md` that this version does not act on: refused, so that none is believed to be in force. */
 const NOT_IN_FORCE = ["SMTP_PROXIES"] as const;
@@ -178,7 +47,38 @@ export interface Config {
     cacheEntries: number;
     lifetimesS: ReadonlyMap<string, number>;
   };
+  /** Who may make an account: anybody, who was invited, nobody. */
+  registration: (typeof REGISTRATIONS)[number];
+  /** 32 bytes that encrypt what must be read again (webhook secrets, mails that wait); null: none of that is on. */
+  secretsKey: Buffer | null;
+  /** Outgoing mail; null: none is sent. */
+  mail: { url: string; from: string } | null;
+  webhooks: { privateAddresses: boolean };
+  /** null: no billing. */
+  billing: BillingConfig | null;
+  corsOrigins: string[];
+  /** What bulk jobs leave behind is removed so many days after they ended. */
+  retentionDays: number;
   shutdownGraceMs: number;
+}
+
+export type BillingTier = "starter" | "pro" | "pro_plus";
+export type BillingInterval = "month" | "year";
+
+export interface BillingPlan {
+  tier: BillingTier;
+  interval: BillingInterval;
+}
+
+export interface BillingConfig {
+  secretKey: string;
+  webhookSecret: string;
+  /** scheme://host[:port] */
+  apiBase: string;
+  /** Where the customer lands after Stripe's pages. */
+  returnUrl: string;
+  /** What is for sale, by price id. */
+  prices: ReadonlyMap<string, BillingPlan>;
 }
 
 /** What a probe says of itself and where it goes. Plain data: it crosses into the check threads. */
@@ -243,11 +143,54 @@ function checkAcross(env: NodeJS.ProcessEnv, s: Settings): void {
   if (s.S3_ENDPOINT !== undefined && s.S3_BUCKET === undefined)
     throw new ConfigError("S3_BUCKET: is required when S3_ENDPOINT is set");
   if (s.PORT !== 0 && s.PORT === s.METRICS_PORT) throw new ConfigError("METRICS_PORT: must differ from PORT");
+  if ((s.STRIPE_SECRET_KEY === undefined) !== (s.STRIPE_WEBHOOK_SECRET === undefined)) {
+    const missing = s.STRIPE_SECRET_KEY === undefined ? "STRIPE_SECRET_KEY" : "STRIPE_WEBHOOK_SECRET";
+    throw new ConfigError(`${missing}: is required when its counterpart is set`);
+  }
+  const prices = Object.entries(s).flatMap(([name, id]) =>
+    name.startsWith("STRIPE_PRICE_") && id !== undefined ? [String(id)] : [],
+  );
+  if (new Set(prices).size !== prices.length)
+    throw new ConfigError("STRIPE_PRICE_…: two tiers or intervals have the same price id");
+  if (s.SMTP_OUT_URL !== undefined) {
+    if (s.SMTP_OUT_FROM === undefined)
+      throw new ConfigError("SMTP_OUT_FROM: is required when SMTP_OUT_URL is set");
+    if (s.SECRETS_KEY === undefined)
+      throw new ConfigError(
+        "SECRETS_KEY: is required when SMTP_OUT_URL is set: mails that wait are encrypted",
+      );
+    if (s.PUBLIC_URL === undefined)
+      throw new ConfigError(
+        "PUBLIC_URL: is required when SMTP_OUT_URL is set: the links of mails lead there",
+      );
+  }
   if (s.SMTP_PORT !== 25 && !s.PROBE_PRIVATE_ADDRESSES) {
     throw new ConfigError(
       "SMTP_PORT: mail exchangers answer on port 25; another one needs PROBE_PRIVATE_ADDRESSES=true (tests, demo)",
     );
   }
+}
+
+function readBilling(s: Settings): BillingConfig | null {
+  if (s.STRIPE_SECRET_KEY === undefined || s.STRIPE_WEBHOOK_SECRET === undefined) return null;
+  const prices: [string | undefined, BillingTier, BillingInterval][] = [
+    [s.STRIPE_PRICE_STARTER_MONTH, "starter", "month"],
+    [s.STRIPE_PRICE_STARTER_YEAR, "starter", "year"],
+    [s.STRIPE_PRICE_PRO_MONTH, "pro", "month"],
+    [s.STRIPE_PRICE_PRO_YEAR, "pro", "year"],
+    [s.STRIPE_PRICE_PRO_PLUS_MONTH, "pro_plus", "month"],
+    [s.STRIPE_PRICE_PRO_PLUS_YEAR, "pro_plus", "year"],
+  ];
+  const given = prices.flatMap(([id, tier, interval]) =>
+    id === undefined ? [] : [[id, { tier, interval }] as const],
+  );
+  return {
+    secretKey: s.STRIPE_SECRET_KEY,
+    webhookSecret: s.STRIPE_WEBHOOK_SECRET,
+    apiBase: s.STRIPE_API_BASE,
+    returnUrl: s.STRIPE_RETURN_URL ?? `${(s.PUBLIC_URL ?? localUrl(s.HOST, s.PORT)).replace(/\/$/, "")}/docs`,
+    prices: new Map(given),
+  };
 }
 
 /**
@@ -299,6 +242,13 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
       cacheEntries: s.CACHE_ENTRIES,
       lifetimesS: s.CACHE_LIFETIMES ?? new Map(),
     },
+    registration: s.REGISTRATION,
+    secretsKey: s.SECRETS_KEY ?? null,
+    mail: s.SMTP_OUT_URL === undefined ? null : { url: s.SMTP_OUT_URL, from: s.SMTP_OUT_FROM ?? "" },
+    webhooks: { privateAddresses: s.WEBHOOK_PRIVATE_ADDRESSES },
+    billing: readBilling(s),
+    corsOrigins: s.CORS_ORIGINS ?? [],
+    retentionDays: s.RETENTION_DAYS,
     shutdownGraceMs: s.SHUTDOWN_GRACE_MS,
   };
 }

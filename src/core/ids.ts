@@ -1,22 +1,74 @@
 import { randomBytes } from "node:crypto";
 
 const CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz";
-const ID_PREFIXES = ["team", "usr", "key", "sess", "job", "upl", "wh", "inv", "evt", "req"] as const;
+const ID_PREFIXES = [
+  "team",
+  "usr",
+  "key",
+  "sess",
+  "job",
+  "upl",
+  "wh",
+  "inv",
+  "evt",
+  "ovr",
+  "dlv",
+  "mail",
+  "req",
+] as const;
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 
+/** A word is 40 bits: 8 characters of base 32. */
+const WORD = 2 ** 40;
+/** The largest step from one id to the next of a millisecond, a random one: nobody guesses his neighbour's. */
+const STEP_MAX = 2 ** 38;
+
+/** The random part of the id made last, and its millisecond. */
+const last = { epochMs: -1, high: 0, low: 0 };
+
+/** Draws anew in a new millisecond; within one it goes up, so that ids sort as they were made. */
+function advance(epochMs: number): void {
+  if (epochMs !== last.epochMs) {
+    const random = randomBytes(10);
+    // Half of the range is left to go up in: more ids than a millisecond has room for.
+    Object.assign(last, {
+      epochMs,
+      high: random.readUIntBE(0, 5) % (WORD / 2),
+      low: random.readUIntBE(5, 5),
+    });
+    return;
+  }
+  last.low += 1 + (randomBytes(5).readUIntBE(0, 5) % STEP_MAX);
+  if (last.low < WORD) return;
+  last.low -= WORD;
+  last.high += 1;
+}
+
+/** The last `count` digits of `value` in base 32. */
+function encode(value: number, count: number): string {
+  let rest = value;
+  let text = "";
+  for (let i = 0; i < count; i++) {
+    text = CROCKFORD.charAt(rest % 32) + text;
+    rest = Math.floor(rest / 32);
+  }
+  return text;
+}
+
 /**
- * A new id, `prefix_` and 26 characters of Crockford base 32: 48 bits of time in milliseconds, so that ids
- * sort by creation, then 80 random bits. The layout is that of a ULID in lower case.
+ * A new id, `prefix_` and 26 characters of Crockford base 32: 48 bits of time in milliseconds, then 80 bits that are
+ * random and grow within a millisecond, so that the ids of a process sort as they were made. The layout is that of a
+ * monotonic ULID in lower case.
  */
 export function newId(prefix: IdPrefix, epochMs: number = Date.now()): string {
-  let time = epochMs;
-  let head = "";
-  for (let i = 0; i < 10; i++) {
-    head = CROCKFORD.charAt(time % 32) + head;
-    time = Math.floor(time / 32);
-  }
-  let tail = "";
-  const random = randomBytes(16);
-  for (const byte of random) tail += CROCKFORD.charAt(byte & 31);
-  return `${prefix}_${head}${tail}`;
+  advance(epochMs);
+  return `${prefix}_${encode(epochMs, 10)}${encode(last.high, 8)}${encode(last.low, 8)}`;
+}
+
+/**
+ * True when `text` has the form of an id of the prefix. Anything else names nothing, and is not worth a question to the
+ * database, which refuses some texts (NUL).
+ */
+export function isId(prefix: IdPrefix, text: string): boolean {
+  return text.startsWith(`${prefix}_`) && /^[0-9a-hjkmnp-tv-z]{26}$/.test(text.slice(prefix.length + 1));
 }

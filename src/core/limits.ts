@@ -1,3 +1,7 @@
+import { BULK_LIMITS } from "./limits-bulk.ts";
+import { MAIL_LIMITS, PORTAL_LIMITS } from "./limits-portal.ts";
+import { WEBHOOK_LIMITS } from "./limits-webhooks.ts";
+
 /** Every bound of the process that is not a setting: queues, buffers, retries and waits, each with its unit. */
 export const LIMITS = {
   http: {
@@ -12,6 +16,8 @@ export const LIMITS = {
     validationIssues: 20,
     connections: 20_000,
     requestsInFlight: 10_000,
+    /** Of an answer, what a connection may keep in memory for a slow client. */
+    bufferedBytes: 65_536,
     /** Of the successes, and of the refusals, one in so many is logged; failures and slow requests always are. */
     logSampleEvery: 100,
     /** A refusal after none was logged for this long is logged too. */
@@ -176,6 +182,30 @@ export const LIMITS = {
     teams: 20_000,
     leasesReapedPerRound: 500,
   },
+  usage: {
+    /** What a killed process loses of the reports (never of the quota) is at most this much of answers. */
+    flushEveryMs: 1_000,
+    rowsPerFlush: 2_000,
+    /** Teams, a day each, whose counts wait to be written: while Postgres is away, no more are counted. */
+    teamDays: 40_000,
+    readTimeoutMs: 3_000,
+    /** Who asks for figures waits so long for what this process has not written yet. */
+    flushWaitMs: 500,
+    /** Before it goes, a process tries so often to write its counts. */
+    drainAttempts: 5,
+    drainPauseMs: 200,
+    keptDays: 400,
+    /** After this long a silent process may no longer repeat a flush. */
+    writersKeptDays: 7,
+    prunedPerRound: 5_000,
+    pruneRounds: 20,
+    historyDaysDefault: 30,
+    historyDaysMax: 365,
+    thresholdsEveryMs: 2_000,
+    teamDaysPerLook: 1_000,
+    /** A change may be committed this long after its time was noted: several times what a statement may take. */
+    changeLagMs: 30_000,
+  },
   rate: {
     leaseMax: 500,
     leaseTtlMs: 250,
@@ -206,6 +236,86 @@ export const LIMITS = {
     blocklistEntriesPerTeam: 10_000,
     sessionTtlMs: 30 * 86_400_000,
   },
+  /** Disposable-domain overrides. */
+  overrides: {
+    domainsPerRequest: 500,
+    domainChars: 253,
+    perTeam: 10_000,
+    mergeEveryMs: 2_000,
+    /** Of one team in one transaction: one event tells of so many at most. */
+    mergeBatch: 1_000,
+    mergeTeamsPerRound: 100,
+    mergeRounds: 50,
+    /** Domains that the event names; it counts them all. */
+    eventDomains: 20,
+    /** Of the operator, over all teams. */
+    promoted: 100_000,
+    /** After the promoted ones could not be read. */
+    rereadMs: 1_000,
+    operatorArguments: 1_000,
+    operatorLines: 1_000,
+  },
+  team: {
+    nameChars: 200,
+    /** Of one team; invitations that are accepted count. */
+    members: 500,
+    /** Keys that are not revoked. */
+    keys: 500,
+    /** The latest revoked keys are kept, for questions about them. */
+    revokedKeysKept: 100,
+    s3Grants: 100,
+    /** Deleting a team with all it has, below the silence after which a connection is given up. */
+    deletionTimeoutMs: 10_000,
+    /** Rows of a table that go at once before that, and how often: the rest goes with the team. */
+    deletionBatch: 2_000,
+    deletionBatches: 1_000,
+    /** Tries, when others who hold rows of the team and wait for more of them deadlock with its deletion. */
+    deletionAttempts: 5,
+  },
+  /** Deleting the objects of deleted teams. */
+  removals: {
+    everyMs: 1_000,
+    perRound: 10,
+    /** Longer than one sweep takes. A removal that a relay took and did not bring back is taken by another after this. */
+    leaseMs: 300_000,
+    /** Pages of one team in one turn, so that the smaller ones need not wait for all of the largest. */
+    pagesPerTurn: 10,
+    retryFirstMs: 5_000,
+    retryMaxMs: 3_600_000,
+    /** A second sweep, for what presigned uploads and processes that had not heard yet wrote after the first. */
+    sweepAgainMs: 86_400_000,
+  },
+  billing: {
+    /** One attempt at one call of Stripe's API, and further attempts after a failure that may pass. */
+    callTimeoutMs: 10_000,
+    callRetries: 1,
+    /** Whoever subscribes is answered within this; no call is begun after it. */
+    answerMs: 15_000,
+    /** Above `answerMs` and all attempts at the last call. */
+    claimLeaseMs: 60_000,
+    claimPollMs: 100,
+    /** Age, and lead, of a notification's timestamp. */
+    signatureToleranceS: 300,
+    signatures: 10,
+    /** Read at a time: of a customer at Stripe, of a team here. */
+    subscriptions: 100,
+    checkouts: 100,
+    /** How far our clock and Stripe's may be apart before late events are taken for new ones. */
+    clockSkewMs: 300_000,
+    rereadEveryMs: 1_000,
+    /** Reads at once, and in turn until the next beat. */
+    rereadLanes: 4,
+    rereadsPerLane: 25,
+    rereadLeaseMs: 300_000,
+    rereadFirstMs: 2_000,
+    rereadMaxMs: 3_600_000,
+    /** Stripe repeats a notification for three days, and by hand for thirty. */
+    eventsKeptMs: 35 * 86_400_000,
+    pruneEveryMs: 3_600_000,
+    prunedPerRound: 5_000,
+    pruneRounds: 100,
+  },
+  bulk: BULK_LIMITS,
   postgres: {
     connectTimeoutMs: 5_000,
     statementTimeoutMs: 5_000,
@@ -214,7 +324,20 @@ export const LIMITS = {
     reconnectMaxMs: 500,
   },
   redis: { connectTimeoutMs: 2_000, commandTimeoutMs: 500, reconnectFirstMs: 50, reconnectMaxMs: 1_000 },
-  objects: { connectTimeoutMs: 2_000, requestTimeoutMs: 30_000, attempts: 3, sockets: 64 },
+  objects: {
+    connectTimeoutMs: 2_000,
+    /** One attempt, until the answer begins: the sending of a body included. */
+    requestTimeoutMs: 20_000,
+    /** A connection on which nothing moves, be it in the middle of a body. */
+    silenceMs: 5_000,
+    attempts: 3,
+    /** One operation, all attempts and the body included. */
+    operationMs: 45_000,
+    sockets: 64,
+    /** Objects of one listing when all below a prefix are deleted, and deletions at once. */
+    deletionPage: 1_000,
+    deletionsInFlight: 16,
+  },
   supervisor: {
     readyWithinMs: 120_000,
     /** A role that ends sooner after its start than this has failed quickly. */
@@ -222,8 +345,38 @@ export const LIMITS = {
     quickFailures: 5,
     restartFirstMs: 200,
     restartMaxMs: 5_000,
+    /** Of the role that is never given up, once it has failed quickly more often than that. */
+    restartSlowMs: 30_000,
     /** Past the grace the roles give themselves. */
     killAfterGraceMs: 3_000,
   },
-  relay: { everyMs: 1_000, reapRounds: 20, pruneEveryMs: 60_000 },
+  webhooks: WEBHOOK_LIMITS,
+  idempotency: {
+    keyChars: 255,
+    keptMs: 86_400_000,
+    /** A claim of a process that died is free again after this: longer than any request works. */
+    leaseMs: 120_000,
+    /** A team's latest that are remembered, in live and in test mode each. */
+    perTeam: 10_000,
+    /** So many more are held before the oldest go, all at once. */
+    spare: 500,
+    claimTimeoutMs: 3_000,
+    /** How long an answer waits until it is kept; what could not be written is tried again behind it. */
+    writeWaitMs: 1_000,
+    writeBackoffMs: 250,
+    writeBackoffMaxMs: 8_000,
+    /** Of a process, that wait for their next try. */
+    writesRepeated: 1_000,
+    prunedPerRound: 5_000,
+    pruneRounds: 20,
+  },
+  portal: PORTAL_LIMITS,
+  mail: MAIL_LIMITS,
+  relay: {
+    everyMs: 1_000,
+    reapRounds: 20,
+    pruneEveryMs: 60_000,
+    /** Teams that fail in one round of a chore before it gives up: it is not they, then. */
+    teamFailures: 10,
+  },
 } as const;

@@ -5,7 +5,13 @@ export function createMetrics() {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
-  return { registry, ...httpSeries(registers), ...serviceSeries(registers), ...engineSeries(registers) };
+  return {
+    registry,
+    ...httpSeries(registers),
+    ...serviceSeries(registers),
+    ...engineSeries(registers),
+    ...webhookSeries(registers),
+  };
 }
 
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -59,6 +65,11 @@ function serviceSeries(registers: Registry[]) {
       labelNames: ["result"],
       registers,
     }),
+    chunksOutstanding: new Gauge({
+      name: "rcpt_chunks_outstanding",
+      help: "Tasks of bulk jobs that are not done, as the relay last counted them.",
+      registers,
+    }),
     dependencyUp: new Gauge({
       name: "rcpt_dependency_up",
       help: "1 while a dependency answers.",
@@ -84,6 +95,28 @@ function engineSeries(registers: Registry[]) {
     networkDown: new Gauge({
       name: "rcpt_our_network_down",
       help: "1 while no site can be reached from here.",
+      registers,
+    }),
+  };
+}
+
+function webhookSeries(registers: Registry[]) {
+  return {
+    webhookAttempts: new Counter({
+      name: "rcpt_webhook_attempts_total",
+      help: "Attempts to deliver to webhooks by result: succeeded, retrying, failed (given up).",
+      labelNames: ["result"],
+      registers,
+    }),
+    webhookSeconds: new Histogram({
+      name: "rcpt_webhook_attempt_duration_seconds",
+      help: "Time from the name look-up to the receiver's answer.",
+      buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
+      registers,
+    }),
+    webhookBacklog: new Gauge({
+      name: "rcpt_webhook_deliveries_pending",
+      help: "Deliveries that wait for their next attempt, of the whole deployment.",
       registers,
     }),
   };

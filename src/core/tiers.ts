@@ -14,6 +14,8 @@ export interface TierLimits {
   historyDays: number;
   /** May ask for a fresh check with `refresh=true`. */
   refresh: boolean;
+  /** May register outbound webhooks. */
+  webhooks: boolean;
   /** Mailboxes are probed by SMTP: hence the verdict `valid`. */
   probing: boolean;
 }
@@ -29,6 +31,7 @@ export const TIER_LIMITS: Record<Tier, TierLimits> = {
     bulkBytes: 0,
     historyDays: 7,
     refresh: false,
+    webhooks: false,
     probing: false,
   },
   starter: {
@@ -38,6 +41,7 @@ export const TIER_LIMITS: Record<Tier, TierLimits> = {
     bulkBytes: 5 * MB,
     historyDays: 30,
     refresh: false,
+    webhooks: true,
     probing: false,
   },
   pro: {
@@ -47,6 +51,7 @@ export const TIER_LIMITS: Record<Tier, TierLimits> = {
     bulkBytes: 100 * MB,
     historyDays: 90,
     refresh: true,
+    webhooks: true,
     probing: false,
   },
   pro_plus: {
@@ -56,6 +61,7 @@ export const TIER_LIMITS: Record<Tier, TierLimits> = {
     bulkBytes: GB,
     historyDays: 365,
     refresh: true,
+    webhooks: true,
     probing: true,
   },
   enterprise: {
@@ -65,6 +71,7 @@ export const TIER_LIMITS: Record<Tier, TierLimits> = {
     bulkBytes: 20 * GB,
     historyDays: 365,
     refresh: true,
+    webhooks: true,
     probing: true,
   },
 };

@@ -1,10 +1,13 @@
 import { AppError } from "../core/errors.ts";
-import { type Actor, ROLES } from "../services/actor.ts";
+import { type Actor, reaches } from "../services/actor.ts";
+import type { Idempotency } from "../services/idempotency.ts";
+import { insufficientRole, liveCredentialNeeded } from "../services/teams/acting-member.ts";
+import { invokeOnce } from "./idempotency.ts";
 import { type MaybePromise, then } from "./maybe-promise.ts";
 import type { Reply } from "./reply.ts";
 import type { HttpRequest } from "./request.ts";
 import type { RateLimitFields } from "./respond.ts";
-import type { Route, TeamRoute } from "./route.ts";
+import type { PublicRoute, Route, TeamRoute } from "./route.ts";
 
 export interface Gate {
   /**
@@ -17,25 +20,51 @@ export interface Gate {
     /** Takes one request from the actor's rate limit. @throws AppError `rate_limited` */
     take(actor: Actor): MaybePromise<void>;
   };
+  idempotency: Idempotency;
   /** What every answer to the actor says of its limits; null: nothing. */
   rateLimitHeaders(actor: Actor): RateLimitFields | null;
 }
 
+function invokePublic(gate: Gate, route: PublicRoute, request: HttpRequest): MaybePromise<Reply> {
+  const { authorization } = request.headers;
+  if (route.mayAuthenticate !== true || authorization === undefined) return route.invoke(request);
+  return then(gate.authenticate(authorization), (actor) => {
+    request.actor = actor;
+    return route.invoke(request);
+  });
+}
+
+function requireUser(route: TeamRoute, actor: Actor): void {
+  if (route.needsUser !== true || actor.userId !== null) return;
+  throw new AppError(
+    "key_without_user",
+    "The user of this key has left the team: it verifies and reads, nothing else.",
+  );
+}
+
 function requireRole(route: TeamRoute, actor: Actor): void {
-  if (ROLES.indexOf(actor.role) >= ROLES.indexOf(route.access.role)) return;
-  throw new AppError("insufficient_role", `This needs the role ${route.access.role}; you are ${actor.role}.`);
+  const { role } = route.access;
+  if (!reaches(actor.role, role)) throw insufficientRole(role, actor.role);
+  if (route.liveOnly === true && !actor.livemode) throw liveCredentialNeeded();
+}
+
+function invoke(gate: Gate, route: TeamRoute, request: HttpRequest, actor: Actor): MaybePromise<Reply> {
+  const key = route.idempotent === true ? request.headers["idempotency-key"] : undefined;
+  if (key === undefined) return route.invoke(request, actor);
+  return invokeOnce(gate.idempotency, { route, request, actor, key }, () => route.invoke(request, actor));
 }
 
 /**
- * Serves a matched request: authenticate, role, rate limit, validate, handle, in this order, so that a stranger learns
- * nothing of the input's validity and an exhausted limit costs no work. Synchronous when every step is.
+ * Serves a matched request: authenticate, role, rate limit, idempotency key, validate, handle, in this order, so that a
+ * stranger learns nothing of the input's validity and an exhausted limit costs no work. Synchronous when every step is.
  */
 export function dispatch(gate: Gate, route: Route, request: HttpRequest): MaybePromise<Reply> {
-  if (route.access === "public") return route.invoke(request);
+  if (route.access === "public") return invokePublic(gate, route, request);
   return then(gate.authenticate(request.headers.authorization ?? ""), (actor) => {
     request.actor = actor;
+    requireUser(route, actor);
     requireRole(route, actor);
-    if (!route.rateLimited) return route.invoke(request, actor);
-    return then(gate.rateLimit.take(actor), () => route.invoke(request, actor));
+    if (!route.rateLimited) return invoke(gate, route, request, actor);
+    return then(gate.rateLimit.take(actor), () => invoke(gate, route, request, actor));
   });
 }

@@ -27,7 +27,7 @@ export interface IntakeLimits {
 }
 
 export interface Intake {
-  /** Copies the request's line and its id. Never throws. */
+  /** Copies the request's line, its id, and its origin where that matters. Never throws. */
   begin(source: RequestSource): HttpRequest;
   /** @throws AppError `uri_too_long` and those of the router */
   match(request: HttpRequest): Match;
@@ -69,7 +69,7 @@ function readHeaders(request: HttpRequest, source: RequestSource): string[] {
 export function createIntake(deps: {
   routes: readonly Route[];
   clock: Clock;
-  config: { trustedProxies: readonly string[] };
+  config: { trustedProxies: readonly string[]; corsOrigins: readonly string[] };
   limits: IntakeLimits;
 }): Intake {
   const { clock, limits } = deps;
@@ -77,6 +77,7 @@ export function createIntake(deps: {
   const addresses = createClientAddresses(deps.config.trustedProxies);
   const budget = createBodyBudget(limits.bodyBytesInFlight);
   const nextId = createRequestIds();
+  const readsOrigin = deps.config.corsOrigins.length > 0;
 
   function readAddress(source: RequestSource, connection: ConnectionSource): string {
     // A proxy may append a field of its own instead of extending the client's: all of them count, in order.
@@ -91,13 +92,16 @@ export function createIntake(deps: {
 
   return {
     begin(source) {
-      return new HttpRequest({
+      const request = new HttpRequest({
         id: saneRequestId(source.getHeader("x-request-id")) ?? nextId(),
         method: source.getCaseSensitiveMethod(),
         path: source.getUrl(),
         rawQuery: source.getQuery() ?? "",
         startedMs: clock.monotonic(),
       });
+      // A call into the server that nearly no deployment needs.
+      if (readsOrigin) request.origin = source.getHeader("origin");
+      return request;
     },
     match(request) {
       if (request.path.length + request.rawQuery.length > limits.urlBytes)
@@ -108,14 +112,18 @@ export function createIntake(deps: {
     },
     read(request, { route }, source, connection) {
       if (route.readsClientAddress === true) request.clientAddress = readAddress(source, connection);
-      if (route.body === undefined) {
+      if (route.body === undefined && route.signedBody === undefined) {
         // The one header that these routes need, without a call into JavaScript for each of the others.
         const authorization = source.getHeader("authorization");
         if (authorization !== "") request.headers.authorization = authorization;
         return;
       }
       const declaredBytes = declaredLength(readHeaders(request, source));
-      request.body = collectBody(connection, { limitBytes: limits.bodyBytes, declaredBytes, budget });
+      request.body = collectBody(connection, {
+        limitBytes: route.bodyBytes ?? limits.bodyBytes,
+        declaredBytes,
+        budget,
+      });
     },
   };
 }

@@ -59,10 +59,25 @@ export async function readJson(request: HttpRequest): Promise<unknown> {
       "unsupported_media_type",
       "The body must be JSON: send Content-Type: application/json.",
     );
+  return parseBody(request, parseJson);
+}
+
+/**
+ * Reads a request's body as JSON, once `verify` has passed its bytes. Their signature says more than a content type.
+ * @throws AppError `body_too_large`, `overloaded`, what `verify` throws, `malformed_json`
+ */
+export function readSignedJson(request: HttpRequest, verify: (bytes: Buffer) => void): Promise<unknown> {
+  return parseBody(request, (bytes) => {
+    verify(bytes);
+    return parseJson(bytes);
+  });
+}
+
+async function parseBody(request: HttpRequest, parse: (bytes: Buffer) => unknown): Promise<unknown> {
   if (request.body === null) throw malformed("The request has no body; JSON is expected.");
   const bytes = await request.body.bytes;
   try {
-    return parseJson(bytes);
+    return parse(bytes);
   } finally {
     request.body.abandon();
   }

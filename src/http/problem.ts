@@ -14,7 +14,7 @@ export interface Problem {
   errors?: ErrorIssue[];
 }
 
-/** Seconds for `Retry-After` where the error itself names none: every 429 and 503 carries the header. */
+/** Seconds for `Retry-After` where the error itself names none: every 429 and 503 carries the header, any other that names some. */
 const RETRY_AFTER_DEFAULT_S = 1;
 const RETRIABLE: ReadonlySet<number> = new Set([429, 503]);
 
@@ -25,7 +25,7 @@ export function problemType(code: ErrorCode): string {
 function problemHeaders(error: AppError): Record<string, string> {
   const headers: Record<string, string> = { ...error.headers };
   if (error.status === 401) headers["WWW-Authenticate"] = 'Bearer realm="rcpt"';
-  if (RETRIABLE.has(error.status))
+  if (RETRIABLE.has(error.status) || error.retryAfterS !== undefined)
     headers["Retry-After"] = String(Math.max(1, Math.ceil(error.retryAfterS ?? RETRY_AFTER_DEFAULT_S)));
   return headers;
 }

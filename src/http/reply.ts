@@ -10,21 +10,37 @@ export class Reply {
   readonly headers: Readonly<Record<string, string>>;
   /** The error code of a problem, for the log; null on success. */
   readonly code: string | null;
+  /** Called once when nobody needs the body any more: it is sent, or the client has gone. null: nobody wants to know. */
+  readonly released: (() => void) | null;
 
   constructor(
     status: number,
     body: string | Uint8Array | null,
-    options: { contentType?: ContentType; headers?: Readonly<Record<string, string>>; code?: string } = {},
+    options: {
+      contentType?: ContentType;
+      headers?: Readonly<Record<string, string>>;
+      code?: string;
+      released?: () => void;
+    } = {},
   ) {
     this.status = status;
     this.body = body;
     this.contentType = options.contentType ?? "application/json";
     this.headers = options.headers ?? NO_HEADERS;
     this.code = options.code ?? null;
+    this.released = options.released ?? null;
   }
 }
 
-export type ContentType = "application/json" | "application/problem+json";
+export type ContentType =
+  | "application/json"
+  | "application/problem+json"
+  | "application/x-ndjson"
+  | "text/csv; charset=utf-8"
+  | "text/html; charset=utf-8"
+  | "text/css; charset=utf-8"
+  | "text/javascript; charset=utf-8"
+  | "image/png";
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
 

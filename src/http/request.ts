@@ -6,7 +6,7 @@ import { parseQuery } from "./query.ts";
  * Headers that are kept of a request, lower case: uWebSockets.js' own request dies when its handler returns. Of a request
  * to a route without a body only `authorization` is read.
  */
-export const KEPT_HEADERS = ["authorization", "content-type"] as const;
+export const KEPT_HEADERS = ["authorization", "content-type", "idempotency-key", "stripe-signature"] as const;
 export type KeptHeader = (typeof KEPT_HEADERS)[number];
 
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
@@ -42,6 +42,8 @@ export class HttpRequest implements Cancellation {
   params: Readonly<Record<string, string>> = NO_PARAMS;
   /** Only for routes that say `readsClientAddress`; else "". */
   clientAddress = "";
+  /** The page that a browser sends this for; "" when there is none or where no other origins are allowed. */
+  origin = "";
   /** null: the route takes no body. */
   body: RequestBody | null = null;
   /** Set by authentication. */

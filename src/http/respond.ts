@@ -9,6 +9,14 @@ export interface ResponseWriter {
   endWithoutBody(): unknown;
 }
 
+/** The same, for what is sent piece by piece. */
+export interface LargeResponseWriter extends ResponseWriter {
+  /** Sends what the connection takes now, without keeping the rest: [all was taken, the response is complete]. */
+  tryEnd(body: Uint8Array, totalBytes: number): [boolean, boolean];
+  /** `handler` is called with the bytes sent so far when the connection takes more. */
+  onWritable(handler: (offset: number) => boolean): unknown;
+}
+
 /** Values of the `RateLimit-Policy` and `RateLimit` fields (IETF httpapi draft) of an actor. */
 export interface RateLimitFields {
   policy: string;
@@ -23,11 +31,20 @@ function fieldValue(text: string): string {
   return UNSAFE.test(text) ? text.replaceAll(UNSAFE_ALL, "") : text;
 }
 
+export interface WriteOptions {
+  requestId: string;
+  rate: RateLimitFields | null;
+  /** Further fields, each with CR LF before it. */
+  cors: string;
+  headOnly: boolean;
+  close: boolean;
+}
+
 /**
  * All header fields as the value of one: each call into uWebSockets.js costs more than joining the strings, and a value
  * is written as it is. Every part is a constant, a sane id or has passed `fieldValue`.
  */
-function fieldsAfterRequestId(reply: Reply, rate: RateLimitFields | null): string {
+function fieldsAfterRequestId(reply: Reply, { rate, cors }: WriteOptions): string {
   let block = "\r\nX-Content-Type-Options: nosniff";
   if (reply.body !== null) block += `\r\nContent-Type: ${reply.contentType}`;
   if (reply.headers["Cache-Control"] === undefined) block += "\r\nCache-Control: no-store";
@@ -38,7 +55,7 @@ function fieldsAfterRequestId(reply: Reply, rate: RateLimitFields | null): strin
     if (name === "Connection") continue;
     block += `\r\n${name}: ${fieldValue(reply.headers[name] ?? "")}`;
   }
-  return block;
+  return block + cors;
 }
 
 /** Bytes of a reply's body. */
@@ -61,15 +78,37 @@ function endBodyless(response: ResponseWriter, reply: Reply, close: boolean): vo
  * Writes a whole reply; the caller corks and knows that the client is still there. The connection is closed after it
  * when the caller says so or the reply has `Connection: close`.
  */
-export function writeReply(
-  response: ResponseWriter,
-  reply: Reply,
-  options: { requestId: string; rate: RateLimitFields | null; headOnly: boolean; close: boolean },
-): void {
-  // uWebSockets.js writes "200 OK" by itself.
-  if (reply.status !== 200) response.writeStatus(statusLine(reply.status));
-  response.writeHeader("X-Request-Id", options.requestId + fieldsAfterRequestId(reply, options.rate));
+export function writeReply(response: ResponseWriter, reply: Reply, options: WriteOptions): void {
+  writeHead(response, reply, options);
   const close = options.close || reply.headers.Connection === "close";
   if (reply.body === null || options.headOnly) endBodyless(response, reply, close);
   else response.end(reply.body, close);
+}
+
+/**
+ * The same for a body of bytes that many ask for at once: sent from the one copy as the client takes it, since what
+ * `end` is given and the client does not take is copied for each of them.
+ * @param done called when all was sent; never when the client goes before
+ */
+export function writeAsTaken(
+  response: LargeResponseWriter,
+  reply: Reply & { body: Uint8Array },
+  options: WriteOptions,
+  done: () => void,
+): void {
+  const { body } = reply;
+  const sendFrom = (offset: number) => {
+    const [taken, complete] = response.tryEnd(body.subarray(offset), body.length);
+    if (complete) done();
+    return taken;
+  };
+  writeHead(response, reply, options);
+  response.onWritable(sendFrom);
+  sendFrom(0);
+}
+
+function writeHead(response: ResponseWriter, reply: Reply, options: WriteOptions): void {
+  // uWebSockets.js writes "200 OK" by itself.
+  if (reply.status !== 200) response.writeStatus(statusLine(reply.status));
+  response.writeHeader("X-Request-Id", options.requestId + fieldsAfterRequestId(reply, options));
 }

@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import type { ErrorCode } from "../core/errors.ts";
 import type { Actor, Role } from "../services/actor.ts";
-import { readJson } from "./json-body.ts";
+import { readJson, readSignedJson } from "./json-body.ts";
 import { type MaybePromise, then } from "./maybe-promise.ts";
-import { Reply, renderJson } from "./reply.ts";
+import { type ContentType, Reply, renderJson } from "./reply.ts";
 import type { Cancellation, HttpRequest } from "./request.ts";
 import { validate } from "./validate.ts";
 
@@ -21,18 +21,36 @@ export interface RouteInfo {
   tag: string;
   /** Charges: takes one unit of the team's rate limit, and perhaps of its quota. Such a GET cannot be had by HEAD. */
   rateLimited: boolean;
+  /** Part of a page of ours, and not described: nobody programs against it. */
+  internal?: boolean;
   /** Served also when the server sheds load: health checks. */
   essential?: boolean;
+  /** A key whose user has left is refused with 401 `key_without_user`, before its role is looked at. */
+  needsUser?: boolean;
+  /** A test key is refused with 403 `live_credential_needed`, once its role reaches. */
+  liveOnly?: boolean;
+  /** Honours `Idempotency-Key`: the same key and body get the first answer again. Of POST routes with a body. */
+  idempotent?: boolean;
+  /** The member of the answer that is shown once: never kept for a replay, which says null there. */
+  secretField?: string;
+  /** Largest body in bytes, where it is not LIMITS.http.bodyBytes. */
+  bodyBytes?: number;
   /** The handler needs the client's address (sign-in limits). */
   readsClientAddress?: boolean;
+  /** Of a public route: a credential may come along. One that is wrong is refused; the handler sees whose it is. */
+  mayAuthenticate?: boolean;
   /** Errors beyond those that follow from the other fields (401, 400, 413, 415, 500, 503…). */
   errors: readonly ErrorCode[];
   params?: v.GenericSchema;
   /** A strict object; absent: no parameter is allowed; "ignored": any is, none is read. */
   query?: v.GenericSchema | "ignored";
   body?: v.GenericSchema;
+  /** A body that the schema accepts, as documented. */
+  bodyExample?: unknown;
+  /** Instead of `body`: JSON of any content type whose sender is known by a signature over its bytes. */
+  signedBody?: v.GenericSchema;
   success: Success;
-  /** Other documented replies of the same route that are no errors of the caller, e.g. 503 of /readyz. */
+  /** Other documented replies, each of a status of its own, that are no errors of the caller, e.g. 503 of /readyz. */
   alternatives?: readonly Success[];
 }
 
@@ -41,6 +59,12 @@ export interface Success {
   description: string;
   /** null: no body. */
   schema: v.GenericSchema | null;
+  /** Where it is not JSON. */
+  contentType?: ContentType;
+  /** Further content types of the same schema that the caller may ask for: of each, an example. */
+  alsoAs?: Readonly<Partial<Record<ContentType, unknown>>>;
+  /** Fields that this answer has beyond those of every one, by name: what each says. */
+  headers?: Readonly<Record<string, string>>;
   example?: unknown;
 }
 
@@ -62,7 +86,7 @@ export interface Input<P, Q, B> {
 }
 
 /** What a handler may know of its request besides the validated input. */
-export type Context = Cancellation & Pick<HttpRequest, "id" | "clientAddress" | "startedMs">;
+export type Context = Cancellation & Pick<HttpRequest, "id" | "actor" | "clientAddress" | "startedMs">;
 
 /** A value is rendered as JSON with the route's success status; a `Reply` is sent as it is. */
 type Answer<T> = MaybePromise<T | Reply>;
@@ -104,6 +128,23 @@ export function publicRoute<T, P = undefined, Q = undefined, B = undefined>(
   const invoke = (request: HttpRequest) =>
     then(readInput(spec, request), (input) =>
       then(spec.handler(input, request), (answer) => toReply(spec, answer)),
+    );
+  return { ...spec, access: "public", invoke };
+}
+
+/** A route that others' servers call, known by a signature over the bytes of the body. */
+export function signedRoute<T, B>(
+  spec: Omit<Spec<undefined, undefined, undefined, T>, "params" | "body" | "idempotent"> & {
+    query: "ignored";
+    signedBody: Schema<B>;
+    /** Looks at the body as it came. @throws AppError when it is not from whom it should be */
+    verify(bytes: Buffer, headers: HttpRequest["headers"]): void;
+    handler(body: B): Answer<T>;
+  },
+): PublicRoute {
+  const invoke = (request: HttpRequest) =>
+    readSignedJson(request, (bytes) => spec.verify(bytes, request.headers)).then((json) =>
+      then(spec.handler(validate(spec.signedBody, json, "body")), (answer) => toReply(spec, answer)),
     );
   return { ...spec, access: "public", invoke };
 }

@@ -7,13 +7,15 @@ import {
   REASONS,
   SIGNALS,
   SMTP_STATUSES,
-} from "../services/verification-result.ts";
+} from "../services/verify/verification-result.ts";
 
 const described = (text: string) => v.description<string, string>(text);
 const text = (description: string) => v.pipe(v.string(), described(description));
 const flag = (description: string) => v.pipe(v.boolean(), v.description(description));
 const whole = (description: string, min: number, max: number) =>
   v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max), v.description(description));
+const part = <S extends v.GenericSchema>(description: string, schema: S) =>
+  v.pipe(schema, v.description(description));
 const instant = (description: string) => v.pipe(v.string(), v.isoTimestamp(), described(description));
 
 const FAULTS = ["recipient", "their_server", "our_address", "our_network", "ours"] as const;
@@ -22,41 +24,61 @@ const oneOf = <const T extends readonly string[]>(names: T, description: string)
 const lookedUp = oneOf(LOOKUP_STATUSES, "`skipped` when this check was not reached.");
 
 const ChecksSchema = v.object({
-  format: v.object({ ok: flag("The address is well formed (RFC 5321, 5322, 6531).") }),
-  mx: v.object({
-    ok: flag("The domain takes mail."),
-    hosts: v.pipe(v.array(v.string()), v.description("Mail exchangers, most preferred first.")),
-    provider: v.nullable(text("The operator of the mail exchangers, where known, e.g. `google`.")),
-    status: oneOf(MX_STATUSES, "What the DNS said; `implicit`: no MX record, but an address of its own."),
-  }),
-  disposable: v.object({
-    is_disposable: flag("The domain hands out throw-away addresses."),
-    source: text("The list that names the domain; `none` where no list does."),
-    status: lookedUp,
-  }),
-  role: v.object({
-    is_role: flag("The local part names a function, not a person."),
-    role: v.nullable(text("The function, e.g. `postmaster`.")),
-    status: lookedUp,
-  }),
-  smtp: v.object({
-    ok: flag("The mail server accepted the recipient."),
-    code: whole("The SMTP reply code that decided; 0 when there was none.", 0, 999),
-    latency_ms: whole("How long the dialogue took, in milliseconds.", 0, Number.MAX_SAFE_INTEGER),
-    status: oneOf(SMTP_STATUSES, "What the dialogue came to; `skipped` when there was none."),
-    catch_all: oneOf(
-      ["accepted", "refused", "inconclusive", "not_probed"],
-      "What the server said to an address that cannot exist.",
-    ),
-    enhanced_code: v.nullable(text("The enhanced status code (RFC 3463), e.g. `5.1.1`.")),
-    fault: v.nullable(oneOf(FAULTS, "Who is at fault for a failure.")),
-  }),
-  reputation: v.object({
-    score: whole("0 to 100; 100 is best.", 0, 100),
-    risk: v.picklist(["low", "medium", "high"]),
-    signals: v.pipe(v.array(v.picklist(SIGNALS)), v.description("What the score is made of.")),
-    status: lookedUp,
-  }),
+  format: part(
+    "The form of the address.",
+    v.object({ ok: flag("The address is well formed (RFC 5321, 5322, 6531).") }),
+  ),
+  mx: part(
+    "Whether the domain takes mail, and where.",
+    v.object({
+      ok: flag("The domain takes mail."),
+      hosts: v.pipe(v.array(v.string()), v.description("Mail exchangers, most preferred first.")),
+      provider: v.nullable(text("The operator of the mail exchangers, where known, e.g. `google`.")),
+      status: oneOf(MX_STATUSES, "What the DNS said; `implicit`: no MX record, but an address of its own."),
+    }),
+  ),
+  disposable: part(
+    "Whether the domain is for throwing away.",
+    v.object({
+      is_disposable: flag("The domain hands out throw-away addresses."),
+      source: text(
+        "The list that names the domain; `override` where the team or the operator does, `none` where nobody does.",
+      ),
+      status: lookedUp,
+    }),
+  ),
+  role: part(
+    "Whether a function or a person reads it.",
+    v.object({
+      is_role: flag("The local part names a function, not a person."),
+      role: v.nullable(text("The function, e.g. `postmaster`.")),
+      status: lookedUp,
+    }),
+  ),
+  smtp: part(
+    "What its mail server said; not asked below Pro+.",
+    v.object({
+      ok: flag("The mail server accepted the recipient."),
+      code: whole("The SMTP reply code that decided; 0 when there was none.", 0, 999),
+      latency_ms: whole("How long the dialogue took, in milliseconds.", 0, Number.MAX_SAFE_INTEGER),
+      status: oneOf(SMTP_STATUSES, "What the dialogue came to; `skipped` when there was none."),
+      catch_all: oneOf(
+        ["accepted", "refused", "inconclusive", "not_probed"],
+        "What the server said to an address that cannot exist.",
+      ),
+      enhanced_code: v.nullable(text("The enhanced status code (RFC 3463), e.g. `5.1.1`.")),
+      fault: v.nullable(oneOf(FAULTS, "Who is at fault for a failure.")),
+    }),
+  ),
+  reputation: part(
+    "What is known of the domain and the local part.",
+    v.object({
+      score: whole("0 to 100; 100 is best.", 0, 100),
+      risk: oneOf(["low", "medium", "high"], "The score, coarsely."),
+      signals: v.pipe(v.array(v.picklist(SIGNALS)), v.description("What the score is made of.")),
+      status: lookedUp,
+    }),
+  ),
 });
 
 const EvidenceSchema = v.object({
@@ -76,13 +98,18 @@ export const VerificationResultSchema = v.object({
   reason: oneOf(REASONS, "Why: stable names."),
   risk_score: whole("0 (safe) to 100.", 0, 100),
   did_you_mean: v.nullable(text("A likely correction of a misspelt domain.")),
-  checks: ChecksSchema,
+  checks: part("What was found out; a check that was not reached says `skipped`.", ChecksSchema),
   cached: flag("Served from the cache."),
   cache_ttl_seconds: whole("The lifetime given when the result was stored.", 0, Number.MAX_SAFE_INTEGER),
   cache_expires_at: v.nullable(instant("When the stored result ends; null when nothing was kept.")),
   verified_at: instant("When the check was made (ISO 8601, UTC)."),
   livemode: flag("False for test keys, which check nothing."),
-  evidence: v.exactOptional(v.nullable(EvidenceSchema)),
+  evidence: v.exactOptional(
+    part(
+      "What the verdict rests on, when asked for; null where no server was asked.",
+      v.nullable(EvidenceSchema),
+    ),
+  ),
 });
 
 const booleanText = (description: string) =>
@@ -114,17 +141,23 @@ export const VerifyQuerySchema = v.strictObject({
   evidence: v.optional(booleanText("Add what the verdict rests on."), "false"),
 });
 
-export const HealthSchema = v.object({ status: v.literal("ok") });
+export const HealthSchema = v.object({ status: part("The event loop turns.", v.literal("ok")) });
 
-const DependencySchema = v.picklist(["ok", "down", "unconfigured"]);
+const dependency = (description: string) => oneOf(["ok", "down", "unconfigured"], description);
 export const ReadinessSchema = v.object({
-  status: v.picklist(["ready", "degraded", "unavailable"]),
-  dependencies: v.object({
-    postgres: DependencySchema,
-    redis: DependencySchema,
-    objects: DependencySchema,
-    checks: DependencySchema,
-  }),
+  status: oneOf(
+    ["ready", "degraded", "unavailable"],
+    "`degraded`: something that one can do without is down; `unavailable`, with 503: send requests elsewhere.",
+  ),
+  dependencies: part(
+    "What it works with.",
+    v.object({
+      postgres: dependency("Accounts and quota."),
+      redis: dependency("Rate limits and caches."),
+      objects: dependency("Object storage, for files."),
+      checks: dependency("The threads that check addresses."),
+    }),
+  ),
 });
 export type Readiness = v.InferOutput<typeof ReadinessSchema>;
 
@@ -140,6 +173,9 @@ export const ProblemSchema = v.object({
   ),
   request_id: text("Also in the header X-Request-Id; finds the request in our logs."),
   errors: v.optional(
-    v.array(v.object({ path: text("The field, dotted."), message: text("What is wrong with it.") })),
+    part(
+      "Of a failed validation: each field that is wrong.",
+      v.array(v.object({ path: text("The field, dotted."), message: text("What is wrong with it.") })),
+    ),
   ),
 });

@@ -19,8 +19,10 @@ import type {
 import type { Clock } from "../core/clock.ts";
 import { limitNativeHeaders } from "../core/config.ts";
 import { AppError } from "../core/errors.ts";
+import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
+import { createCors } from "./cors.ts";
 import { dispatch, type Gate } from "./dispatch.ts";
 import { createIntake, type IntakeLimits } from "./intake.ts";
 import type { MaybePromise } from "./maybe-promise.ts";
@@ -28,14 +30,17 @@ import { CLIENT_CLOSED, createRequestObserver, type ObserverLimits } from "./obs
 import { problemReply } from "./problem.ts";
 import type { Reply } from "./reply.ts";
 import type { HttpRequest } from "./request.ts";
-import { bodyBytes, type RateLimitFields, writeReply } from "./respond.ts";
+import { bodyBytes, type RateLimitFields, writeAsTaken, writeReply } from "./respond.ts";
 import type { Route } from "./route.ts";
 import type { Match } from "./router.ts";
 
 export interface HttpServer {
   /** Listens, alone on its port. @throws Error when it cannot */
   listen(): Promise<{ port: number }>;
-  /** Stops listening and resolves when no request is in flight; every answer from now on closes its connection. */
+  /**
+   * Stops listening and resolves when no request is in flight; every answer from now on closes its connection. What
+   * still comes over open connections after that is refused with 503.
+   */
   drain(): Promise<void>;
   /** Closes whatever is still open. Idempotent. */
   close(): void;
@@ -55,7 +60,15 @@ export interface HttpServerDeps {
   log: Logger;
   metrics: Metrics;
   clock: Clock;
-  config: { host: string; port: number; trustedProxies: readonly string[] };
+  /** Whether something thrown says that a store cannot be reached now: a 503, not a fault of ours. */
+  isOutage(error: unknown): boolean;
+  config: {
+    host: string;
+    port: number;
+    trustedProxies: readonly string[];
+    /** Origins whose pages may call; none: no browser's page may. */
+    corsOrigins: readonly string[];
+  };
   limits: HttpLimits;
 }
 
@@ -64,36 +77,56 @@ interface Exchange {
   request: HttpRequest;
   match: Match | null;
   response: HttpResponse;
+  /** Of the reply that is being sent. */
+  released: (() => void) | null;
   /** Answered or aborted: the native response must not be touched any more. */
   over: boolean;
 }
 
 const UNMATCHED = "unmatched";
 
+/** Bytes that are sent as the client takes them; what others answer fits the buffers of any connection. */
+function isLarge(reply: Reply): reply is Reply & { body: Uint8Array } {
+  return reply.body instanceof Uint8Array && reply.body.length > LIMITS.http.bufferedBytes;
+}
+
 export function createHttpServer(deps: HttpServerDeps): HttpServer {
   const { gate, log, metrics, limits } = deps;
   const intake = createIntake(deps);
   const observer = createRequestObserver(deps);
+  const cors = deps.config.corsOrigins.length > 0 ? createCors(deps.config.corsOrigins) : null;
   let inFlight = 0;
   let draining = false;
-  let whenIdle: () => void = () => {};
+  /** Nothing is in flight any more and nothing may come: what was accepted now would be cut off, after it was charged. */
+  let drained = false;
+  let resolveIdle: () => void = () => {};
   const idle = new Promise<void>((resolve) => {
-    whenIdle = resolve;
+    resolveIdle = resolve;
   });
+
+  function whenIdle(): void {
+    drained = true;
+    resolveIdle();
+  }
   let app: TemplatedApp | null = null;
   let listening: us_listen_socket | null = null;
   let stopListening = (_socket: us_listen_socket) => {};
 
   function problem(error: unknown, { request, match }: Exchange): Reply {
-    if (!(error instanceof AppError)) {
-      const route = match?.route.path ?? UNMATCHED;
-      log.error({ err: error, request_id: request.id, route }, "a handler failed");
+    if (error instanceof AppError) return problemReply(error, request.id);
+    const event = { err: error, request_id: request.id, route: match?.route.path ?? UNMATCHED };
+    if (!deps.isOutage(error)) {
+      log.error(event, "a handler failed");
+      return problemReply(error, request.id);
     }
-    return problemReply(error, request.id);
+    log.warn(event, "a dependency does not answer");
+    return problemReply(new AppError("unavailable", "A dependency does not answer. Try again."), request.id);
   }
 
   function finish(exchange: Exchange, status: number, bytes: number, code: string | null): void {
     exchange.over = true;
+    exchange.released?.();
+    exchange.released = null;
     exchange.request.body?.abandon();
     observer.finished(exchange.request, exchange.match?.route.path ?? UNMATCHED, { status, bytes, code });
   }
@@ -111,18 +144,29 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
 
   function send(exchange: Exchange, reply: Reply): void {
     const { request, response } = exchange;
-    writeReply(response, reply, {
+    exchange.released = reply.released;
+    const options = {
       requestId: request.id,
       rate: rateFields(exchange),
+      cors: cors === null ? "" : cors.fieldsOf(request, reply),
       headOnly: request.method === "HEAD",
       close: draining,
-    });
-    finish(exchange, reply.status, bodyBytes(reply), reply.code);
+    };
+    const sent = () => finish(exchange, reply.status, bodyBytes(reply), reply.code);
+    if (isLarge(reply) && !options.headOnly && !options.close) {
+      response.onAborted(() => abort(exchange));
+      writeAsTaken(response, reply, options, sent);
+      return;
+    }
+    writeReply(response, reply, options);
+    sent();
   }
 
   function start(exchange: Exchange, native: NativeRequest): MaybePromise<Reply> {
     const match = intake.match(exchange.request);
     exchange.match = match;
+    if (drained && match.route.essential !== true)
+      throw new AppError("unavailable", "This process is shutting down.", { retryAfterS: 1 });
     if (inFlight >= limits.requestsInFlight && match.route.essential !== true)
       throw new AppError("overloaded", "Too many requests are being served.", { retryAfterS: 1 });
     intake.read(exchange.request, match, native, exchange.response);
@@ -149,7 +193,8 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       reply = problem(error, exchange);
     }
     metrics.httpInFlight.set(--inFlight);
-    if (!exchange.over) exchange.response.cork(() => send(exchange, reply));
+    if (exchange.over) reply.released?.();
+    else exchange.response.cork(() => send(exchange, reply));
     if (draining && inFlight === 0) whenIdle();
   }
 
@@ -158,7 +203,13 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
    * `onAborted`: nothing can happen to the connection in between.
    */
   function serve(response: HttpResponse, native: NativeRequest): void {
-    const exchange: Exchange = { request: intake.begin(native), match: null, response, over: false };
+    const exchange: Exchange = {
+      request: intake.begin(native),
+      match: null,
+      response,
+      released: null,
+      over: false,
+    };
     let answer: MaybePromise<Reply>;
     try {
       answer = start(exchange, native);

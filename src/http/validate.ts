@@ -36,6 +36,11 @@ export function validate<T>(
   input: unknown,
   where: "query" | "path" | "body",
 ): T {
+  // An array passes for an object whose every field is optional.
+  if (Array.isArray(input) && schema.type.endsWith("object"))
+    throw new AppError("validation_failed", `The ${where} must be an object.`, {
+      errors: [{ path: "", message: "must be an object" }],
+    });
   const result = v.safeParse(schema, input);
   if (result.success) return result.output;
   const errors = toErrors(result.issues);

@@ -1,13 +1,12 @@
-import { parseArgs } from "node:util";
-import { TIERS, type Tier } from "../core/tiers.ts";
-import type { BootstrapInput, Bootstrapped } from "../services/bootstrap.ts";
+import * as v from "valibot";
+import { labelSchema } from "../http/schemas/label.ts";
+import { readEmail } from "../services/accounts/email-address.ts";
+import type { BootstrapInput, Bootstrapped } from "../services/teams/bootstrap.ts";
+import { parseCommandLine, parseTier, runCommand, type Terminal, UsageError } from "./command.ts";
 
-export const BOOTSTRAP_USAGE = "usage: npm run bootstrap -- --email ADDRESS --team NAME --tier TIER [--json]";
-
-/** What was typed cannot be used. `message` is one line. */
-class UsageError extends Error {
-  override name = "UsageError";
-}
+const BOOTSTRAP_USAGE =
+  "usage: npm run bootstrap -- --email ADDRESS --team NAME --tier TIER [--existing-user] [--json]; " +
+  "with --existing-user the account that the address has already, verified by nobody, becomes the owner";
 
 interface BootstrapArgs extends BootstrapInput {
   json: boolean;
@@ -17,16 +16,9 @@ const OPTIONS = {
   email: { type: "string" },
   team: { type: "string" },
   tier: { type: "string" },
+  "existing-user": { type: "boolean", default: false },
   json: { type: "boolean", default: false },
 } as const;
-
-function parse(argv: string[]) {
-  try {
-    return parseArgs({ args: argv, options: OPTIONS, strict: true, allowPositionals: false }).values;
-  } catch (error) {
-    throw new UsageError(`${(error as Error).message.split("\n")[0]} (${BOOTSTRAP_USAGE})`);
-  }
-}
 
 function required(name: string, value: string | undefined): string {
   const text = value?.trim() ?? "";
@@ -34,20 +26,25 @@ function required(name: string, value: string | undefined): string {
   return text;
 }
 
-function tierOf(text: string): Tier {
-  const tier = TIERS.find((name) => name === text);
-  if (!tier) throw new UsageError(`--tier must be one of ${TIERS.join(", ")}, not ${text}`);
-  return tier;
+/** The same names as the API takes: they are shown to people in mails and on the operator's terminal. */
+function teamNameOf(text: string): string {
+  const read = v.safeParse(labelSchema("The team's name."), text);
+  if (read.success) return read.output;
+  throw new UsageError(`--team ${read.issues[0].message}`);
 }
 
 /** @throws UsageError one line that names what is wrong. */
 function parseBootstrapArgs(argv: string[]): BootstrapArgs {
-  const values = parse(argv);
-  const email = required("email", values.email);
-  if (!/^[^\s@]{1,64}@[^\s@]{1,253}$/.test(email)) throw new UsageError("--email must be an email address");
-  const team = required("team", values.team);
-  if (team.length > 200) throw new UsageError("--team must have at most 200 characters");
-  return { email, team, tier: tierOf(required("tier", values.tier)), json: values.json };
+  const { values } = parseCommandLine({ args: argv, options: OPTIONS }, BOOTSTRAP_USAGE);
+  const email = readEmail(required("email", values.email));
+  if (email === null) throw new UsageError("--email must be an email address");
+  return {
+    email,
+    team: teamNameOf(required("team", values.team)),
+    tier: parseTier("--tier", required("tier", values.tier)),
+    existingUser: values["existing-user"],
+    json: values.json,
+  };
 }
 
 /** What goes to standard output: with `json` one object on one line, else lines for people. */
@@ -71,23 +68,16 @@ function formatBootstrapped(made: Bootstrapped, json: boolean): string {
   ].join("\n");
 }
 
-export interface BootstrapCommand {
+export interface BootstrapCommand extends Terminal {
   argv: string[];
   /** Opens the database only when the arguments are right. */
   run(input: BootstrapInput): Promise<Bootstrapped>;
-  stdout(text: string): void;
-  stderr(text: string): void;
 }
 
 /** The command `bootstrap`; the exit code: 0 done, 2 wrong arguments. Other failures are the caller's to report. */
-export async function runBootstrap(command: BootstrapCommand): Promise<number> {
-  try {
+export function runBootstrap(command: BootstrapCommand): Promise<number> {
+  return runCommand("bootstrap", command, async () => {
     const args = parseBootstrapArgs(command.argv);
-    command.stdout(formatBootstrapped(await command.run(args), args.json));
-    return 0;
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    command.stderr(`bootstrap: ${error.message}\n`);
-    return 2;
-  }
+    return formatBootstrapped(await command.run(args), args.json);
+  });
 }

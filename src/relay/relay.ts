@@ -1,19 +1,21 @@
 import type { Clock, Timer } from "../core/clock.ts";
 import type { Part } from "../core/lifecycle.ts";
-import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 
 /** One of the relay's chores. Idempotent: any number of relays may do it at once. */
-interface Chore {
+export interface Chore {
   name: string;
+  /** From the end of one run to the start of the next. */
   everyMs: number;
-  /** Rejects when it could not be done; it is tried again when it is next due. */
-  run(): Promise<unknown>;
+  /**
+   * Rejects when it could not be done; it is tried again when it is next due. A chore of many rounds ends early, and
+   * without loss, once `isStopping` says so.
+   */
+  run(isStopping: () => boolean): Promise<unknown>;
 }
 
 export interface RelayDeps {
-  ledger: { reap(): Promise<number> };
-  changes: { prune(): Promise<void> };
+  chores: readonly Chore[];
   clock: Clock;
   log: Logger;
 }
@@ -24,25 +26,14 @@ export interface RelayDeps {
  * due under the database's locks, so two relays at once do each thing once.
  */
 export function createRelay(deps: RelayDeps): Part {
-  const { ledger, changes, clock, log } = deps;
-  const chores: Chore[] = [
-    { name: "reap quota leases", everyMs: LIMITS.relay.everyMs, run: reapAll },
-    { name: "prune auth changes", everyMs: LIMITS.relay.pruneEveryMs, run: () => changes.prune() },
-  ];
+  const { chores, clock, log } = deps;
   const timers = new Map<string, Timer>();
   const running = new Set<Promise<void>>();
   let stopping = false;
 
-  /** Rounds until none is due, or the rest may wait for the next beat. */
-  async function reapAll(): Promise<void> {
-    for (let round = 0; round < LIMITS.relay.reapRounds && !stopping; round++) {
-      if ((await ledger.reap()) < LIMITS.quota.leasesReapedPerRound) return;
-    }
-  }
-
   async function perform(chore: Chore): Promise<void> {
     try {
-      await chore.run();
+      await chore.run(() => stopping);
     } catch (error) {
       log.warn({ err: error, chore: chore.name }, "a chore of the relay failed");
     }

@@ -2,7 +2,7 @@ import * as crypto from "node:crypto";
 import { crc32 } from "node:zlib";
 
 /**
- * Secrets of keys and sessions: `rcpt_` kind `_`, 27 random letters and digits (160.7 bits), then 6 that are the CRC-32
+ * Secrets of keys, sessions and mailed links: `rcpt_` kind `_`, 27 random letters and digits (160.7 bits), then 6 that are the CRC-32
  * of all before them in base 62. The checksum tells a mistyped or cut secret without a look-up; it guards nothing.
  * A secret is stored, looked up and cached by its SHA-256 only. It needs no salt and no slow hash, being random, and no
  * constant-time comparison: none is compared, and what an index look-up's timing tells of a hash is no help in finding
@@ -10,11 +10,14 @@ import { crc32 } from "node:zlib";
  */
 export const CREDENTIAL_KINDS = ["live", "test", "sess"] as const;
 export type CredentialKind = (typeof CREDENTIAL_KINDS)[number];
+/** Of links, good for one thing and once: an invitation, a new password. No credentials: they sign nothing in. */
+export type TokenKind = "inv" | "pwr";
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const RANDOM_CHARS = 27;
 const CHECKSUM_CHARS = 6;
 const SHAPE = new RegExp(`^rcpt_(live|test|sess)_[0-9A-Za-z]{${RANDOM_CHARS + CHECKSUM_CHARS}}$`);
+const TOKEN_SHAPE = new RegExp(`^rcpt_(inv|pwr)_[0-9A-Za-z]{${RANDOM_CHARS + CHECKSUM_CHARS}}$`);
 
 /** Random letters and digits, each equally likely: bytes that would favour the first letters are thrown away. */
 function randomChars(count: number): string {
@@ -39,16 +42,23 @@ function checksum(text: string): string {
 }
 
 /** A new secret. Shown once, never stored. */
-export function newSecret(kind: CredentialKind): string {
+export function newSecret(kind: CredentialKind | TokenKind): string {
   const body = `rcpt_${kind}_${randomChars(RANDOM_CHARS)}`;
   return body + checksum(body);
 }
 
 /** True when `text` has the form of a secret and its checksum: false says that it cannot be one of ours. */
 export function isWellFormedSecret(text: string): boolean {
-  return (
-    SHAPE.test(text) && checksum(text.slice(0, -CHECKSUM_CHARS)) === text.slice(text.length - CHECKSUM_CHARS)
-  );
+  return SHAPE.test(text) && hasChecksum(text);
+}
+
+/** The same of a link's token of the kind. */
+export function isWellFormedToken(kind: TokenKind, text: string): boolean {
+  return TOKEN_SHAPE.exec(text)?.[1] === kind && hasChecksum(text);
+}
+
+function hasChecksum(text: string): boolean {
+  return checksum(text.slice(0, -CHECKSUM_CHARS)) === text.slice(text.length - CHECKSUM_CHARS);
 }
 
 /** What lists show of a secret: how it starts, and its last four characters. */

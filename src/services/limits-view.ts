@@ -1,7 +1,7 @@
 import type { TierLimits } from "../core/tiers.ts";
 import type { Actor } from "./actor.ts";
-import type { Quota } from "./quota.ts";
-import type { RateLimiter } from "./rate-limit.ts";
+import type { Quota } from "./quota/quota.ts";
+import type { RateLimiter } from "./rate-limit/rate-limit.ts";
 
 /** How much of a limit is left, and when that changes. */
 interface LimitState {

@@ -1,6 +1,7 @@
 import { connect } from "node:net";
 import type { SmtpConfig } from "../core/config.ts";
-import { mayDial, sourceFor } from "./target-address.ts";
+import { mayDial } from "../core/public-address.ts";
+import { sourceFor } from "./target-address.ts";
 
 /**
  * True when `address` takes a TCP connection on the SMTP port within `withinMs`; nothing is said on it. False also for

@@ -2,6 +2,7 @@ import type { Clock, Timer } from "../core/clock.ts";
 import type { SmtpConfig } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
+import { mayDial } from "../core/public-address.ts";
 import type { ConnectionTarget } from "./connection.ts";
 import type { SessionEnd } from "./handshake.ts";
 import { failed, Job, type JobOptions } from "./job.ts";
@@ -11,7 +12,7 @@ import type { RcptOutcome } from "./outcome.ts";
 import type { SitePolicy } from "./policy.ts";
 import { createSession } from "./session.ts";
 import type { SlotSource } from "./slots.ts";
-import { mayDial, sourceFor } from "./target-address.ts";
+import { sourceFor } from "./target-address.ts";
 
 export interface Destination {
   /** The site whose cap the connection counts against. */

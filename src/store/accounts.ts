@@ -40,7 +40,7 @@ export async function insertTeam(sql: Queryable, team: NewTeam): Promise<void> {
 export async function upsertUser(sql: Queryable, id: string, email: string): Promise<string> {
   const [row] = await sql<[{ id: string }]>`
     insert into users (id, email) values (${id}, ${email})
-    on conflict (lower(email)) do update set email = users.email
+    on conflict (lower(email collate "C")) do update set email = users.email
     returning id`;
   return row.id;
 }
@@ -54,16 +54,22 @@ export async function insertMembership(
     values (${membership.teamId}, ${membership.userId}, ${membership.role})`;
 }
 
-export async function insertApiKey(sql: Queryable, key: NewKey): Promise<void> {
-  await sql`
+/** When it was made. */
+export async function insertApiKey(sql: Queryable, key: NewKey): Promise<Date> {
+  const [row] = await sql<[{ created_at: Date }]>`
     insert into api_keys (id, team_id, user_id, label, env, role, hash, prefix, last4)
     values (${key.id}, ${key.teamId}, ${key.userId}, ${key.label}, ${key.env}, ${key.role}, ${key.hash},
-      ${key.prefix}, ${key.last4})`;
+      ${key.prefix}, ${key.last4})
+    returning created_at`;
+  return row.created_at;
 }
 
-export async function insertSession(sql: Queryable, session: NewSession): Promise<void> {
-  await sql`
+/** When it expires. */
+export async function insertSession(sql: Queryable, session: NewSession): Promise<Date> {
+  const [row] = await sql<[{ expiresAt: Date }]>`
     insert into sessions (id, user_id, team_id, hash, expires_at)
     values (${session.id}, ${session.userId}, ${session.teamId}, ${session.hash},
-      clock_timestamp() + ${`${session.ttlMs} milliseconds`}::interval)`;
+      clock_timestamp() + ${`${session.ttlMs} milliseconds`}::interval)
+    returning expires_at as "expiresAt"`;
+  return row.expiresAt;
 }

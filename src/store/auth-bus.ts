@@ -25,7 +25,8 @@ export interface AuthBus {
 function parse(message: string): AuthChange | null {
   try {
     const { kind, subject } = JSON.parse(message) as Record<string, unknown>;
-    if ((kind !== "credential" && kind !== "team") || typeof subject !== "string") return null;
+    if (typeof subject !== "string") return null;
+    if (kind !== "credential" && kind !== "team" && kind !== "lists" && kind !== "all") return null;
     return { kind, subject };
   } catch {
     return null;

@@ -1,11 +1,14 @@
 import { LIMITS } from "../core/limits.ts";
 import type { Database, Transaction } from "./postgres.ts";
 
-/** Something that cached credentials said has changed. */
+/** Something that cached credentials said has changed: noted by triggers, see migration 3. */
 export interface AuthChange {
-  /** `credential`: one key or session; `team`: the team's tier, limits, members or blocklist. */
-  kind: "credential" | "team";
-  /** Of a credential its SHA-256 in hex, of a team its id. */
+  /**
+   * `credential`: one key or session; `team`: the team's tier, limits, members, blocklist or overrides; `lists`: what
+   * the operator has added to the lists, which no credential carries; `all`: more than is told one by one, never stored.
+   */
+  kind: "credential" | "team" | "lists" | "all";
+  /** Of a credential its SHA-256 in hex, of a team its id, of lists the name of the list; of all nothing. */
   subject: string;
 }
 
@@ -27,9 +30,15 @@ export interface AuthChanges {
   prune(): Promise<void>;
 }
 
-/** Writes a change in the transaction that makes it, so that neither is ever there without the other. */
-export async function recordChange(tx: Transaction, change: AuthChange): Promise<void> {
-  await tx`insert into auth_changes (kind, subject) values (${change.kind}, ${change.subject})`;
+/** What the transaction has changed so far: LIMITS.keys.changesPerPoll subjects at most, or `all`. */
+export async function changesOf(tx: Transaction): Promise<AuthChange[]> {
+  const max = LIMITS.keys.changesPerPoll;
+  const changes = await tx<AuthChange[]>`
+    select distinct kind, subject from auth_changes
+    where xid = pg_current_xact_id_if_assigned()
+    limit ${max + 1}`;
+  // Which of them were left out is not known: the team itself perhaps.
+  return changes.length > max ? [{ kind: "all", subject: "" }] : changes;
 }
 
 interface PolledRow {

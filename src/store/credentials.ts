@@ -1,6 +1,6 @@
 import { LIMITS } from "../core/limits.ts";
 import type { Tier } from "../core/tiers.ts";
-import type { Database } from "./postgres.ts";
+import type { Database, Transaction } from "./postgres.ts";
 
 /** A live key, test key or session as stored, with the role it may use now. */
 export interface CredentialRow {
@@ -24,6 +24,8 @@ export interface TeamRow {
   limits: unknown;
   /** At most LIMITS.keys.blocklistEntriesPerTeam. */
   blocklist: { domain: string; includeSubdomains: boolean }[];
+  /** Domains of the merged disposable overrides, at most LIMITS.overrides.perTeam. */
+  disposable: string[];
 }
 
 export interface Credentials {
@@ -47,6 +49,7 @@ interface FoundRow {
   tier: Tier;
   limits: unknown;
   blocklist: TeamRow["blocklist"] | null;
+  disposable: TeamRow["disposable"] | null;
 }
 
 function toRows(row: FoundRow): { credential: CredentialRow; team: TeamRow } {
@@ -65,6 +68,7 @@ function toRows(row: FoundRow): { credential: CredentialRow; team: TeamRow } {
       tier: row.tier,
       limits: row.limits,
       blocklist: row.blocklist ?? [],
+      disposable: row.disposable ?? [],
     },
   };
 }
@@ -87,7 +91,7 @@ export function createCredentials(sql: Database): Credentials {
           where hash = ${hash} and expires_at > clock_timestamp()
         )
         select c.id, c.team_id, m.user_id, c.kind, c.key_role, m.role as member_role, c.expires_in_ms,
-               t.tier, t.limits, b.blocklist
+               t.tier, t.limits, b.blocklist, d.disposable
         from credential c
         join teams t on t.id = c.team_id
         left join memberships m on m.team_id = c.team_id and m.user_id = c.user_id
@@ -97,7 +101,14 @@ export function createCredentials(sql: Database): Credentials {
             select domain, include_subdomains from blocklist
             where team_id = c.team_id order by domain limit ${LIMITS.keys.blocklistEntriesPerTeam}
           ) entries
-        ) b`;
+        ) b
+        cross join lateral (
+          select jsonb_agg(domain) as disposable
+          from (
+            select domain from disposable_overrides
+            where team_id = c.team_id and status = 'merged' order by domain limit ${LIMITS.overrides.perTeam}
+          ) merged
+        ) d`;
       return row ? toRows(row) : null;
     },
 
@@ -114,4 +125,25 @@ export function createCredentials(sql: Database): Credentials {
         )`;
     },
   };
+}
+
+/**
+ * Keeps a credential from being revoked, or ended, until the transaction ends; false when it is not its user's any more,
+ * was revoked or has expired. The caller holds the lock of its team or, for a session, of its user.
+ */
+export async function holdCredential(
+  tx: Transaction,
+  credential: { id: string; isSession: boolean; teamId: string; userId: string },
+): Promise<boolean> {
+  const { id, isSession, teamId, userId } = credential;
+  const rows = isSession
+    ? await tx`
+        select from sessions
+        where id = ${id} and team_id = ${teamId} and user_id = ${userId} and expires_at > clock_timestamp()
+        for share`
+    : await tx`
+        select from api_keys
+        where id = ${id} and team_id = ${teamId} and user_id = ${userId} and revoked_at is null
+        for share`;
+  return rows.length > 0;
 }

@@ -1,24 +1,98 @@
-import { CreateBucketCommand, HeadBucketCommand, S3Client, S3ServiceException } from "@aws-sdk/client-s3";
+import {
+  CreateBucketCommand,
+  DeleteObjectCommand,
+  HeadBucketCommand,
+  ListObjectsV2Command,
+  S3Client,
+  S3ServiceException,
+} from "@aws-sdk/client-s3";
+import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 
 export interface ObjectStore {
   client: S3Client;
   bucket: string;
+  /**
+   * One operation, with all its attempts and the bodies of their answers, within LIMITS.objects.operationMs.
+   * @param work hands the signal to each request that it sends
+   * @param cancelled ends it at once; rejects with its reason
+   * @throws TimeoutError when time is up; what `work` throws
+   */
+  within<T>(work: (signal: AbortSignal) => Promise<T>, cancelled?: AbortSignal): Promise<T>;
   /** Makes the bucket when it is missing. Rejects when it belongs to somebody else or cannot be made. */
   ensureBucket(): Promise<void>;
   /** Resolves when the bucket answers; rejects when it does not. For readiness. */
   ping(): Promise<void>;
+  /**
+   * Deletes what is below a prefix, LIMITS.objects.deletionPage objects at most. True when nothing is left of it, of
+   * versions apart. Rejects when an object could not be deleted.
+   */
+  deleteBelow(prefix: string): Promise<boolean>;
   stop(): void;
 }
 
-function httpStatus(error: unknown): number | undefined {
-  return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
+/** Of the answer that an error is about, one that is no S3 answer (a proxy's page) included. */
+export function httpStatus(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !("$metadata" in error)) return undefined;
+  return (error as Pick<S3ServiceException, "$metadata">).$metadata.httpStatusCode;
+}
+
+/** Our credentials, or our clock, are not accepted: whatever is asked for, until the operator mends it. */
+const NOT_LET_IN = new Set([
+  "CredentialsProviderError",
+  "ExpiredToken",
+  "InvalidAccessKeyId",
+  "InvalidToken",
+  "RequestTimeTooSkewed",
+  "SignatureDoesNotMatch",
+]);
+
+/** Whether a request failed for want of the object storage: it may succeed when it is repeated. */
+export function isObjectsOutage(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const status = httpStatus(error) ?? 0;
+  if (status >= 500 || status === 429 || NOT_LET_IN.has(error.name)) return true;
+  if (error instanceof S3ServiceException) return error.$fault === "server";
+  const { code, name } = error as NodeJS.ErrnoException;
+  return name === "TimeoutError" || /^E(?!RR_)[A-Z]+$/.test(code ?? "");
+}
+
+function tooLate(): Error {
+  const error = new Error(`object storage did not answer within ${LIMITS.objects.operationMs} ms`);
+  error.name = "TimeoutError";
+  return error;
+}
+
+/** Runs `work` until it ends or time is up, with a signal that says which. */
+async function runWithin<T>(
+  clock: Clock,
+  work: (signal: AbortSignal) => Promise<T>,
+  cancelled: AbortSignal | undefined,
+): Promise<T> {
+  const deadline = new AbortController();
+  const late = clock.after(LIMITS.objects.operationMs, () => deadline.abort(tooLate()));
+  const signal = cancelled === undefined ? deadline.signal : AbortSignal.any([deadline.signal, cancelled]);
+  try {
+    signal.throwIfAborted();
+    return await new Promise<T>((resolve, reject) => {
+      // Whatever the client makes of the signal, and of a body that is half read.
+      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+      work(signal).then(resolve, reject);
+    });
+  } finally {
+    late.cancel();
+  }
+}
+
+/** A key as a listing with the encoding `url` writes it. */
+function plainKey(encoded: string): string {
+  return decodeURIComponent(encoded.replaceAll("+", " "));
 }
 
 /** The S3 client of a process, path-style, so that it serves S3, R2, MinIO and the development server alike. */
-export function createObjectStore(settings: NonNullable<Config["objects"]>): ObjectStore {
-  const { connectTimeoutMs, requestTimeoutMs, attempts, sockets } = LIMITS.objects;
+export function createObjectStore(settings: NonNullable<Config["objects"]>, clock: Clock): ObjectStore {
+  const { connectTimeoutMs, requestTimeoutMs, silenceMs, attempts, sockets } = LIMITS.objects;
   const { bucket } = settings;
   const client = new S3Client({
     region: settings.region,
@@ -27,6 +101,9 @@ export function createObjectStore(settings: NonNullable<Config["objects"]>): Obj
     requestHandler: {
       connectionTimeout: connectTimeoutMs,
       requestTimeout: requestTimeoutMs,
+      // Else it only warns.
+      throwOnRequestTimeout: true,
+      socketTimeout: silenceMs,
       httpAgent: { maxSockets: sockets },
       httpsAgent: { maxSockets: sockets },
     },
@@ -34,22 +111,45 @@ export function createObjectStore(settings: NonNullable<Config["objects"]>): Obj
     ...(settings.credentials === null ? {} : { credentials: settings.credentials }),
   });
 
+  const within: ObjectStore["within"] = (work, cancelled) => runWithin(clock, work, cancelled);
+
   async function ping(): Promise<void> {
-    await client.send(new HeadBucketCommand({ Bucket: bucket }));
+    await within((abortSignal) => client.send(new HeadBucketCommand({ Bucket: bucket }), { abortSignal }));
   }
 
   async function create(): Promise<void> {
     try {
-      await client.send(new CreateBucketCommand({ Bucket: bucket }));
+      await within((abortSignal) =>
+        client.send(new CreateBucketCommand({ Bucket: bucket }), { abortSignal }),
+      );
     } catch (error) {
       // Another process made it first.
       if (!(error instanceof S3ServiceException) || error.name !== "BucketAlreadyOwnedByYou") throw error;
     }
   }
 
+  /** One by one: not every store that speaks S3 knows the deletion of many at once. */
+  async function deleteAll(keys: string[]): Promise<void> {
+    const rest = keys.values();
+    let failed = false;
+    const remove = async (key: string) => {
+      const command = new DeleteObjectCommand({ Bucket: bucket, Key: key });
+      await within((abortSignal) => client.send(command, { abortSignal })).catch((error: unknown) => {
+        failed = true;
+        throw error;
+      });
+    };
+    const lane = async () => {
+      for (const key of rest) if (!failed) await remove(key);
+    };
+    const lanes = await Promise.allSettled(Array.from({ length: LIMITS.objects.deletionsInFlight }, lane));
+    for (const outcome of lanes) if (outcome.status === "rejected") throw outcome.reason;
+  }
+
   return {
     client,
     bucket,
+    within,
     async ensureBucket() {
       try {
         await ping();
@@ -59,6 +159,20 @@ export function createObjectStore(settings: NonNullable<Config["objects"]>): Obj
       }
     },
     ping,
+    async deleteBelow(prefix) {
+      const command = new ListObjectsV2Command({
+        Bucket: bucket,
+        Prefix: prefix,
+        MaxKeys: LIMITS.objects.deletionPage,
+        // Keys may hold what XML cannot.
+        EncodingType: "url",
+      });
+      const listing = await within((abortSignal) => client.send(command, { abortSignal }));
+      const { Contents = [], EncodingType } = listing;
+      const keys = Contents.flatMap(({ Key }) => (Key === undefined ? [] : [Key]));
+      await deleteAll(EncodingType === "url" ? keys.map(plainKey) : keys);
+      return listing.IsTruncated !== true;
+    },
     stop() {
       client.destroy();
     },

@@ -5,10 +5,13 @@ import { LIMITS } from "../core/limits.ts";
 /** 64-bit integers arrive as numbers: every one of ours is a count well below 2^53. */
 type Types = { bigint: number };
 
+/** A transaction under way: statements only. (The client's `savepoint` and `prepare` would go past the guard below.) */
+export type Transaction = postgres.ISql<Types>;
+/** Rejects with what `work` throws, or with the loss of the connection: then nothing is committed. */
+type Begin = <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>;
 /** The pool. A statement takes one connection for as long as it runs, a transaction for as long as it lasts. */
-export type Database = postgres.Sql<Types>;
-/** A transaction under way; `Queryable` where a statement may run in one or outside. */
-export type Transaction = postgres.TransactionSql<Types>;
+export type Database = postgres.ISql<Types> & Pick<postgres.Sql<Types>, "end"> & { begin: Begin };
+/** Where a statement may run in a transaction or outside. */
 export type Queryable = Database | Transaction;
 
 const INT8_OID = 20;
@@ -20,6 +23,11 @@ export interface PostgresOptions {
   applicationName: string;
   /** The server ends a statement after this long. */
   statementTimeoutMs?: number;
+}
+
+/** A connection that we gave up ourselves. */
+class PostgresLost extends Error {
+  readonly code = "CONNECTION_CLOSED";
 }
 
 interface Target {
@@ -48,9 +56,9 @@ function socketFactory(silenceMs: number): (target: Target) => Socket {
     // A proxy without a server behind it accepts and closes. The client would try again for ever, without a pause,
     // and leave the statement waiting; told of an error, it rejects it.
     socket.once("end", () => {
-      if (socket.bytesRead === 0) socket.destroy(new Error("Postgres closed the connection at once"));
+      if (socket.bytesRead === 0) socket.destroy(new PostgresLost("Postgres closed the connection at once"));
     });
-    socket.setTimeout(silenceMs, () => socket.destroy(new Error("Postgres is silent")));
+    socket.setTimeout(silenceMs, () => socket.destroy(new PostgresLost("Postgres is silent")));
     return socket;
   };
 }
@@ -86,7 +94,65 @@ export function createPostgres(options: PostgresOptions): Database {
     },
     socket: socketFactory(Math.max(idleMs, statementTimeoutMs) + 5_000),
   };
-  return postgres(options.url, settings);
+  return withGuardedTransactions(postgres(options.url, settings));
+}
+
+const never = () => new Promise<never>(() => undefined);
+
+/**
+ * Of the connection that a statement ran on: neither the server's refusal nor a value that the client could not send,
+ * though it hangs the statement onto all three.
+ */
+const isLoss = (error: unknown) =>
+  isOutage(error) && error instanceof Error && "query" in error && !(error instanceof postgres.PostgresError);
+
+/**
+ * The client, with a `begin` that sends nothing to a connection which was lost under its transaction. The client's own
+ * does: the `rollback` or `commit`, or the next statement. There is no socket any more, which ends the process by an
+ * uncaught error, or there is a new one, where a statement would stand outside of any transaction.
+ *
+ * `begin` rejects by itself as soon as the connection is gone, so the work of a lost one need never come to an end.
+ * (Should it be another connection's loss that the work met, the server ends the idle transaction after its timeout.)
+ */
+function withGuardedTransactions(sql: postgres.Sql<Types>): Database {
+  const begin = sql.begin.bind(sql) as Begin;
+
+  const guarded: Begin = (work) => {
+    let lost = false;
+    const outcome = begin(async (tx) => {
+      const guardedTx = new Proxy(tx, {
+        apply(target, self, args) {
+          if (lost) throw new PostgresLost("the connection of the transaction was lost");
+          return Reflect.apply(target, self, args);
+        },
+      });
+      try {
+        const value = await work(guardedTx);
+        return lost ? never() : value;
+      } catch (error) {
+        if (lost || isLoss(error)) return never();
+        throw error;
+      }
+    });
+    outcome.catch(() => {
+      lost = true;
+    });
+    return outcome;
+  };
+  return Object.assign(sql, { begin: guarded });
+}
+
+/**
+ * Connection lost, refused or not to be had (`ECONNREFUSED`; of Node's own `ERR_…` those of TLS only); out of
+ * resources; shutting down, cancelled or timed out; deadlock.
+ */
+const OUTAGE =
+  /^(CONNECT(ION)?_[A-Z_]+|E(?!RR_)[A-Z]+|ERR_(SSL|TLS)_[A-Z_\d]+|08...|25P03|40...|53...|55P03|57...)$/;
+
+/** Whether a statement failed for want of Postgres: it may succeed when it is repeated. Else it was wrong. */
+export function isOutage(error: unknown): boolean {
+  const { code } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
+  return code !== undefined && OUTAGE.test(code);
 }
 
 /** Resolves when Postgres answers. For readiness. @throws Error one line that says that it was Postgres, and why */

@@ -7,10 +7,20 @@ export interface LeaseGrant {
   granted: number;
   /** Units that may be taken before the ledger is told of them. */
   tranche: number;
-  /** To the end of the UTC day that the units belong to, from when the ledger answered. */
+  /** The UTC day that the units belong to, `YYYY-MM-DD`. */
+  day: string;
+  /** To its end, from when the ledger answered. */
   msToMidnight: number;
-  /** Units of the day that are settled or told of, of the whole team. */
-  used: number;
+  /** Units of the day that are settled, told of, or held by jobs, of the whole team: what is not left for leases. */
+  committed: number;
+  /** What of it was told of the leases of the day. */
+  leases: ToldSpend[];
+}
+
+/** What the ledger has been told of a lease. */
+export interface ToldSpend {
+  id: string;
+  spent: number;
 }
 
 /** What a process tells of one of its leases. */
@@ -21,6 +31,18 @@ export interface LeaseReport {
   inFlight: number;
   /** Grows with each report of a lease. */
   revision: number;
+}
+
+/** The present UTC day of a team. */
+export interface LedgerUsage {
+  /** `YYYY-MM-DD`. */
+  day: string;
+  /** Units settled or told of, without those that jobs hold. */
+  used: number;
+  /** Units that jobs hold, neither used nor there for others. */
+  held: number;
+  /** What of `used` was told of the leases. */
+  leases: ToldSpend[];
 }
 
 /** How many units a lease is to have. */
@@ -42,8 +64,7 @@ export interface QuotaLedger {
   release(report: LeaseReport): Promise<void>;
   /** Settles expired leases of all teams, LIMITS.quota.leasesReapedPerRound team days at most; how many there were. */
   reap(): Promise<number>;
-  /** Units of the present UTC day that are settled or told of, and the day. */
-  usage(teamId: string): Promise<{ day: string; used: number; msToMidnight: number }>;
+  usage(teamId: string): Promise<LedgerUsage>;
 }
 
 /**
@@ -57,16 +78,16 @@ export function createQuotaLedger(sql: Database): QuotaLedger {
   const { leaseTtlMs, trancheMax, leasesReapedPerRound } = LIMITS.quota;
   return {
     async lease(id, teamId, { limit, want, share }) {
-      const [row] = await sql<[{ granted: number; tranche: number; ms_to_midnight: number; used: number }]>`
-        select granted, tranche, ms_to_midnight, used
+      const [row] = await sql<[Omit<LeaseGrant, "msToMidnight"> & { ms_to_midnight: number }]>`
+        select lease.granted, lease.tranche, lease.ms_to_midnight, lease.used as committed, today.day::text,
+          quota_told(${teamId}, today.day) as leases
         from quota_lease(${id}, (select t.id from teams t where t.id = ${teamId} for key share), ${limit}, ${want},
-          ${share}, ${trancheMax}, ${`${leaseTtlMs} milliseconds`}::interval)`;
-      return {
-        granted: row.granted,
-        tranche: row.tranche,
-        msToMidnight: row.ms_to_midnight,
-        used: row.used,
-      };
+               ${share}, ${trancheMax}, ${`${leaseTtlMs} milliseconds`}::interval) lease,
+          -- The midnight that this is before, though a moment has passed: the nearest to then.
+          lateral (select (clock_timestamp() at time zone 'utc' + lease.ms_to_midnight * interval '1 millisecond'
+                           + interval '12 hours')::date - 1 as day) today`;
+      const { ms_to_midnight: msToMidnight, ...grant } = row;
+      return { ...grant, msToMidnight };
     },
 
     async flush(reports) {
@@ -96,18 +117,21 @@ export function createQuotaLedger(sql: Database): QuotaLedger {
     },
 
     async usage(teamId) {
-      const [row] = await sql<[{ day: string; used: number; ms_to_midnight: number }]>`
+      const [row] = await sql<[LedgerUsage]>`
         with today as (
-          select at::date as day,
-                 extract(epoch from (at::date + 1)::timestamp - at)::float8 * 1000 as ms_to_midnight
-          from (select clock_timestamp() at time zone 'utc' as at) clock
+          select (clock_timestamp() at time zone 'utc')::date as day
         )
-        select today.day::text as day, today.ms_to_midnight,
-          coalesce((select used from quota_days d where d.team_id = ${teamId} and d.day = today.day), 0)
-          + coalesce((select sum(spent) from quota_leases l
-                      where l.team_id = ${teamId} and l.day = today.day), 0)::bigint as used
-        from today`;
-      return { day: row.day, used: row.used, msToMidnight: row.ms_to_midnight };
+        select today.day::text as day,
+          (coalesce((select used from quota_days d where d.team_id = ${teamId} and d.day = today.day), 0)
+           + coalesce(leased.spent, 0))::bigint as used,
+          coalesce((select sum(units) from quota_holds h where h.team_id = ${teamId} and h.day = today.day), 0)::bigint
+            as held,
+          coalesce(leased.leases, '[]') as leases
+        from today, lateral (
+          select sum(spent) as spent, jsonb_agg(jsonb_build_object('id', id, 'spent', spent)) as leases
+          from quota_leases l where l.team_id = ${teamId} and l.day = today.day
+        ) leased`;
+      return row;
     },
   };
 }

@@ -24,7 +24,11 @@ function backOff(attempt: number): number {
   return delayMs / 2 + Math.random() * (delayMs / 2);
 }
 
-function connectLazily(url: string, name: string): RedisClient {
+function connectLazily(
+  url: string,
+  name: string,
+  commandTimeoutMs: number = LIMITS.redis.commandTimeoutMs,
+): RedisClient {
   return new Redis(url, {
     lazyConnect: true,
     connectionName: name,
@@ -33,11 +37,24 @@ function connectLazily(url: string, name: string): RedisClient {
     autoResubscribe: false,
     maxRetriesPerRequest: 0,
     connectTimeout: LIMITS.redis.connectTimeoutMs,
-    commandTimeout: LIMITS.redis.commandTimeoutMs,
+    commandTimeout: commandTimeoutMs,
     retryStrategy: backOff,
     // After a fail-over the old primary answers READONLY: leave it.
     reconnectOnError: (error) => error.message.startsWith("READONLY"),
   });
+}
+
+/** A connection for one command at a time that waits up to `blockMs` at the server. Its owner connects and disconnects it. */
+export function createBlockingRedis(options: {
+  url: string;
+  name: string;
+  blockMs: number;
+  log: Logger;
+}): RedisClient {
+  const timeoutMs = options.blockMs + LIMITS.redis.commandTimeoutMs;
+  const client = connectLazily(options.url, `${options.name}-block`, timeoutMs);
+  client.on("error", (error: Error) => options.log.debug({ err: error }, "redis"));
+  return client;
 }
 
 /**

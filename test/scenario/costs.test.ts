@@ -8,15 +8,13 @@ import { until } from "../support/until.ts";
 /** What a request costs, over two processes: what is free is given back, and nothing is charged twice. */
 const apis = useTwoApis();
 
-/** Units left after an answer, by its headers: what this process knows of them, which may be late but never too many. */
+/** Units left after an answer, by its headers: exact where no other process serves the team. */
 function left(answer: Answer): number | undefined {
   return limitFields(answer.headers).quota?.r;
 }
 
-function assertAnswered(answer: Answer, reason: string, mostLeft: number): void {
-  assert.deepEqual([answer.status, answer.body.reason], [200, reason]);
-  const units = left(answer);
-  assert.ok(units !== undefined && units <= mostLeft, `${units} left, ${mostLeft} at most`);
+function assertAnswered(answer: Answer, reason: string, units: number): void {
+  assert.deepEqual([answer.status, answer.body.reason, left(answer)], [200, reason, units]);
 }
 
 describe("what a request costs", () => {

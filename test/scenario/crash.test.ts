@@ -184,12 +184,7 @@ describe("SIGTERM", () => {
       Object.keys(counts).filter((name) => !["200", "null", "503 unavailable"].includes(name)),
       [],
     );
-    // An answer that was on its way when its kept-alive connection was closed is charged, though its client read none:
-    // at most one for each request that was in flight, and never fewer than were read.
-    const { used, leases } = await ledgerOf(id);
-    const read = counts["200"] ?? 0;
-    assert.deepEqual(leases, []);
-    assert.ok(used >= read && used <= read + LOADERS, `${used} used, ${read} answers read`);
+    assert.deepEqual(await ledgerOf(id), { used: counts["200"], leases: [] });
   });
 
   it("with a check that does not end: gone when the grace is over, with code 0", async () => {
@@ -245,8 +240,10 @@ describe("a wrong setting", () => {
     ["CHECK_THREADS", { CHECK_THREADS: "0" }],
     ["TRUSTED_PROXIES", { TRUSTED_PROXIES: "10.0.0.0/33" }],
     ["CACHE_LIFETIMES", { CACHE_LIFETIMES: "greylist=60" }],
-    ["S3_BUCKET", { S3_ENDPOINT: "http://127.0.0.1:9000" }],
-    ["S3_SECRET_ACCESS_KEY", { S3_BUCKET: "rcpt", S3_ACCESS_KEY_ID: "id" }],
+    ["S3_BUCKET", { S3_BUCKET: "" }],
+    ["S3_BUCKET", { ROLE: "bulk", S3_BUCKET: "", S3_ENDPOINT: "" }],
+    ["S3_SECRET_ACCESS_KEY", { S3_SECRET_ACCESS_KEY: "" }],
+    ["RETENTION_DAYS", { RETENTION_DAYS: "0" }],
     ["SHUTDOWN_GRACE_MS", { SHUTDOWN_GRACE_MS: "-1" }],
   ];
 
@@ -268,6 +265,8 @@ describe("a wrong setting", () => {
 });
 
 describe("a start that cannot succeed", () => {
+  /** Without object storage, whose client warns of old versions of Node in its own words. */
+  const bare = () => ({ ...deployment.settings, S3_ENDPOINT: "", S3_BUCKET: "" });
   for (const name of ["PORT", "METRICS_PORT"]) {
     it(`says that the port is in use: ${name}`, async () => {
       const server = createServer();
@@ -275,7 +274,7 @@ describe("a start that cannot succeed", () => {
       const bound = server.address();
       const port = String(typeof bound === "object" && bound !== null ? bound.port : 0);
       try {
-        const { code, lines } = await failure({ ...deployment.settings, ROLE: "api", [name]: port });
+        const { code, lines } = await failure({ ...bare(), ROLE: "api", [name]: port });
         assert.deepEqual([code, lines.length], [1, 1], lines.join("\n"));
         assert.match(lines[0] ?? "", new RegExp(`^rcpt: (?=.*in use).*\\b${port}\\b`));
       } finally {
@@ -288,7 +287,7 @@ describe("a start that cannot succeed", () => {
     it(`says that Postgres cannot be reached (${role})`, async () => {
       const port = await freePort();
       const DATABASE_URL = `postgres://rcpt:secret-of-postgres@127.0.0.1:${port}/rcpt`;
-      const { code, lines } = await failure({ ...deployment.settings, ROLE: role, DATABASE_URL });
+      const { code, lines } = await failure({ ...bare(), ROLE: role, DATABASE_URL });
       assert.deepEqual([code, lines.length], [1, 1], lines.join("\n"));
       assert.match(lines[0] ?? "", /^rcpt: Postgres cannot be used: .*ECONNREFUSED/);
       assert.doesNotMatch(lines[0] ?? "", /secret-of-postgres/);
@@ -346,7 +345,7 @@ describe("the supervisor", () => {
   it("stops all its roles at SIGTERM, with code 0", async () => {
     const supervisor = start("all");
     await supervisor.ready;
-    const children = [await childOf(supervisor, "api"), await childOf(supervisor, "relay")];
+    const children = await Promise.all(["api", "bulk", "relay"].map((role) => childOf(supervisor, role)));
     supervisor.kill("SIGTERM");
     assert.deepEqual(await exitOf(supervisor), { code: 0, signal: null });
     for (const pid of children) assert.equal(startOf(pid), null);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { after, before, describe, it } from "node:test";
 import * as v from "valibot";
-import type { VerificationResult } from "../../src/services/verification-result.ts";
+import type { VerificationResult } from "../../src/services/verify/verification-result.ts";
 import { ContractResult } from "../support/contract.ts";
 import { type Action, repeat } from "../support/mail-world/action.ts";
 import { EXPECTATIONS, type Expectation } from "../support/mail-world/behaviours.ts";

@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { newId } from "../../src/core/ids.ts";
 import { LIMITS } from "../../src/core/limits.ts";
 import { hashSecret, newSecret, secretHint } from "../../src/services/api-key.ts";
-import { type ChangePublisher, createChangePublisher } from "../../src/services/authenticate-publish.ts";
+import { type ChangePublisher, createChangePublisher } from "../../src/services/authenticate/publish.ts";
 import { insertApiKey } from "../../src/store/accounts.ts";
 import { createAuthBus } from "../../src/store/auth-bus.ts";
 import { ContractProblem } from "../support/contract.ts";
@@ -69,19 +69,17 @@ const WEATHER: [string, () => void][] = [
 
 function revoke(key: string): Promise<void> {
   const hash = hashSecret(key);
-  return publisher.transact(async (tx, publishChange) => {
+  return publisher.transact(async (tx) => {
     await tx`update api_keys set revoked_at = now() where hash = ${Buffer.from(hash, "hex")}`;
-    await publishChange(tx, "credential", hash);
   });
 }
 
 function changeTeam(team: Team, statement: "tier" | "limits" | "delete"): Promise<void> {
-  return publisher.transact(async (tx, publishChange) => {
+  return publisher.transact(async (tx) => {
     if (statement === "tier") await tx`update teams set tier = 'free' where id = ${team.id}`;
     if (statement === "limits")
       await tx`update teams set limits = '{"dailyQuota": 777}' where id = ${team.id}`;
     if (statement === "delete") await tx`delete from teams where id = ${team.id}`;
-    await publishChange(tx, "team", team.id);
   });
 }
 

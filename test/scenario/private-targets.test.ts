@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { composeRole, type ServingRole } from "../../src/compose/role.ts";
 import { ConfigError, loadConfig } from "../../src/core/config.ts";
 import { createLog } from "../../src/core/log.ts";
-import type { VerificationResult } from "../../src/services/verification-result.ts";
+import type { VerificationResult } from "../../src/services/verify/verification-result.ts";
 import { ContractResult } from "../support/contract.ts";
 import { EXPECTATIONS } from "../support/mail-world/behaviours.ts";
 import type { ZoneEntry } from "../support/mail-world/zone.ts";

@@ -1,8 +1,9 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync } from "node:fs";
+import { closeSync, readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parentOf, startOf } from "../../scripts/processes.mjs";
+import { openLogFile } from "./log.ts";
 
 const ENTRY = resolve(import.meta.dirname, "../../src/main.ts");
 const READY_WITHIN_MS = 60_000;
@@ -46,11 +47,13 @@ export function createProcesses(): Processes {
   const running = new Set<ChildProcess>();
   return {
     start(settings) {
+      const log = openLogFile(`main-${process.pid}`);
       const child = fork(ENTRY, [], {
         execArgv: ["--import", "tsx"],
         env: { ...bareEnvironment(), ...settings },
-        stdio: ["ignore", "ignore", "pipe", "ipc"],
+        stdio: ["ignore", log ?? "ignore", "pipe", "ipc"],
       });
+      if (log !== null) closeSync(log);
       running.add(child);
       child.once("exit", () => running.delete(child));
       return watch(child);

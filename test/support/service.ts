@@ -1,12 +1,12 @@
 import { composeRole, type ServingRole } from "../../src/compose/role.ts";
 import { loadConfig } from "../../src/core/config.ts";
-import { createLog } from "../../src/core/log.ts";
 import type { Tier, TierLimits } from "../../src/core/tiers.ts";
-import { bootstrap } from "../../src/services/bootstrap.ts";
-import type { VerificationResult } from "../../src/services/verification-result.ts";
+import { bootstrap } from "../../src/services/teams/bootstrap.ts";
+import type { VerificationResult } from "../../src/services/verify/verification-result.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { createPostgres, type Database } from "../../src/store/postgres.ts";
-import { createTestDatabase, testRedisUrl } from "./embedded.ts";
+import { createTestDatabase, testObjects, testRedisUrl } from "./embedded.ts";
+import { testLog as log, testLogLevel } from "./log.ts";
 import { createMailWorld, type MailWorld } from "./mail-world/world.ts";
 
 export interface Answer {
@@ -18,8 +18,27 @@ export interface Answer {
 
 export interface Team {
   id: string;
+  ownerId: string;
+  ownerEmail: string;
+  /** A portal session of the owner. */
+  session: string;
   liveKey: string;
   testKey: string;
+}
+
+/** What came back, of any shape; `body` is null where there was none. */
+export interface Response<T = Record<string, unknown>> {
+  status: number;
+  headers: Headers;
+  body: T;
+}
+
+export interface SendOptions {
+  /** Bearer credential: a key or a session. */
+  key?: string;
+  /** Sent as JSON; a string or bytes are sent as they are. */
+  body?: unknown;
+  headers?: Record<string, string>;
 }
 
 /** The role `api` as it runs in production, on free ports of loopback. */
@@ -27,6 +46,12 @@ export interface TestApi {
   url: string;
   metrics(): Promise<string>;
   get(path: string, key?: string): Promise<Answer>;
+  /** Any request. `path` with its query. */
+  send<T = Record<string, unknown>>(
+    method: string,
+    path: string,
+    options?: SendOptions,
+  ): Promise<Response<T>>;
   /** `GET /v1/verify`; `query` is appended as it stands, e.g. `&refresh=true`. */
   verify(key: string, email: string, query?: string): Promise<Answer>;
   stop(): Promise<void>;
@@ -35,7 +60,7 @@ export interface TestApi {
 /** The environment of a process of the deployment; ports are free ones of loopback. */
 export type Settings = Record<string, string> & { DATABASE_URL: string; REDIS_URL: string };
 
-/** One deployment: a database and a Redis of its own, a mail world, and as many API processes' worth as are started. */
+/** One deployment: a database, a Redis and a bucket of its own, a mail world, and as many API processes' worth as are started. */
 export interface TestDeployment {
   world: MailWorld;
   sql: Database;
@@ -44,20 +69,23 @@ export interface TestDeployment {
   /** A team as the operator makes one; `limits` override the tier's. */
   team(tier: Tier, limits?: Partial<TierLimits>): Promise<Team>;
   startApi(settings?: Record<string, string>): Promise<TestApi>;
+  /** The role `bulk`; stopped with the deployment when not before. */
+  startBulk(settings?: Record<string, string>): Promise<{ stop(): Promise<void> }>;
+  /** The role `relay`; stopped with the deployment when not before. */
+  startRelay(settings?: Record<string, string>): Promise<{ stop(): Promise<void> }>;
   stop(): Promise<void>;
 }
 
-const log = createLog("silent");
-
 export async function createDeployment(): Promise<TestDeployment> {
-  const [database, redisUrl, world] = await Promise.all([
+  const [database, redisUrl, world, objects] = await Promise.all([
     createTestDatabase(),
     testRedisUrl(),
     createMailWorld(),
+    testObjects(),
   ]);
   const sql = createPostgres({ url: database.url, maxConnections: 4, applicationName: "rcpt-scenario" });
   await migrate(sql, log);
-  const apis = new Set<TestApi>();
+  const roles = new Set<{ stop(): Promise<void> }>();
   let teams = 0;
   const settings: Settings = {
     HOST: "127.0.0.1",
@@ -65,13 +93,34 @@ export async function createDeployment(): Promise<TestDeployment> {
     METRICS_PORT: "0",
     DATABASE_URL: database.url,
     REDIS_URL: redisUrl,
-    LOG_LEVEL: "silent",
+    LOG_LEVEL: testLogLevel,
     DNS_SERVERS: world.dnsServer,
     SMTP_PORT: String(world.smtpPort),
     SMTP_HELO_NAME: "probe.rcpt.test",
     PROBE_PRIVATE_ADDRESSES: "true",
     CHECK_THREADS: "2",
+    SECRETS_KEY: Buffer.alloc(32, 7).toString("base64"),
+    WEBHOOK_PRIVATE_ADDRESSES: "true",
+    S3_ENDPOINT: objects.endpoint,
+    S3_REGION: objects.region,
+    S3_BUCKET: objects.bucket,
+    S3_ACCESS_KEY_ID: objects.accessKeyId,
+    S3_SECRET_ACCESS_KEY: objects.secretAccessKey,
   };
+
+  async function startBackground(name: "bulk" | "relay", changed: Record<string, string>) {
+    const config = loadConfig({ ...settings, ...changed });
+    const role = composeRole({ ...config, role: name }, log);
+    await role.lifecycle.start();
+    const running = {
+      async stop() {
+        roles.delete(running);
+        await role.lifecycle.stop();
+      },
+    };
+    roles.add(running);
+    return running;
+  }
 
   return {
     world,
@@ -83,18 +132,27 @@ export async function createDeployment(): Promise<TestDeployment> {
       const email = `owner${teams}@example.com`;
       const made = await bootstrap(sql, { email, team: `team ${teams}`, tier });
       await sql`update teams set limits = ${sql.json({ ...limits })} where id = ${made.teamId}`;
-      return { id: made.teamId, liveKey: made.liveKey, testKey: made.testKey };
+      return {
+        id: made.teamId,
+        ownerId: made.userId,
+        ownerEmail: email,
+        session: made.sessionToken,
+        liveKey: made.liveKey,
+        testKey: made.testKey,
+      };
     },
     async startApi(changed = {}) {
       const config = loadConfig({ ...settings, ...changed });
       const role = composeRole({ ...config, role: "api" }, log);
       await role.lifecycle.start();
-      const api = apiOf(role, () => apis.delete(api));
-      apis.add(api);
+      const api = apiOf(role, () => roles.delete(api));
+      roles.add(api);
       return api;
     },
+    startBulk: (changed = {}) => startBackground("bulk", changed),
+    startRelay: (changed = {}) => startBackground("relay", changed),
     async stop() {
-      await Promise.all([...apis].map((api) => api.stop()));
+      await Promise.all([...roles].map((role) => role.stop()));
       await world.close();
       await sql.end({ timeout: 1 });
       await database.drop();
@@ -114,9 +172,29 @@ function apiOf(role: ServingRole, stopped: () => void): TestApi {
       body: (await response.json()) as Answer["body"],
     };
   }
+  async function send<T>(method: string, path: string, options: SendOptions = {}): Promise<Response<T>> {
+    const { key, body } = options;
+    const isJson = body !== undefined && typeof body !== "string" && !(body instanceof Uint8Array);
+    const response = await fetch(url + path, {
+      method,
+      headers: {
+        ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }),
+        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+        ...options.headers,
+      },
+      ...(body === undefined ? {} : { body: isJson ? JSON.stringify(body) : (body as string) }),
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: (text === "" ? null : JSON.parse(text)) as T,
+    };
+  }
   return {
     url,
     get,
+    send,
     verify: (key, email, query = "") => get(`/v1/verify?email=${encodeURIComponent(email)}${query}`, key),
     metrics: async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text(),
     async stop() {

@@ -1,14 +1,15 @@
-import { createLog } from "../../src/core/log.ts";
 import type { Tier } from "../../src/core/tiers.ts";
 import { effectiveLimits, type TierLimits } from "../../src/core/tiers.ts";
 import type { Actor } from "../../src/services/actor.ts";
-import { type Bootstrapped, bootstrap } from "../../src/services/bootstrap.ts";
+import { type Bootstrapped, bootstrap } from "../../src/services/teams/bootstrap.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { createPostgres, type Database } from "../../src/store/postgres.ts";
 import { createRedis, type RedisClients } from "../../src/store/redis.ts";
 import { createTestDatabase, testRedisUrl } from "./embedded.ts";
+import { testLog } from "./log.ts";
 
-export const silentLog = createLog("silent");
+/** What is logged in tests is nobody's to read but the search for secrets after them. */
+export const silentLog = testLog;
 
 /** Where to say what is to be closed at the end: a test's context, or a `Closing` of a file. */
 interface Closer {
@@ -66,12 +67,20 @@ export function actorFor(
     teamId,
     userId: null,
     keyId: "key_test",
+    isSession: false,
     role: "member",
     livemode: true,
     tier: "free",
     limits: effectiveLimits("free", overrides),
     limitsAsOfMs: 0,
-    overlay: { isBlocked: () => false },
+    overlay: { isBlocked: () => false, isDisposable: () => false },
     ...rest,
   };
+}
+
+/** The owner of a bootstrapped team, by its live key. */
+export async function ownerOf(sql: Database, { teamId, userId }: Bootstrapped): Promise<Actor> {
+  const [key] = await sql<[{ id: string }]>`
+    select id from api_keys where team_id = ${teamId} and env = 'live' and role = 'owner'`;
+  return actorFor(teamId, {}, { userId, role: "owner", keyId: key.id });
 }

@@ -75,10 +75,12 @@ export function createOpenApiRoute(document: () => string): PublicRoute {
     success: {
       status: 200,
       description: "The OpenAPI document",
-      schema: v.looseObject({ openapi: v.string() }),
+      schema: v.looseObject({ openapi: v.pipe(v.string(), v.description("The version of the format.")) }),
     },
     handler() {
-      reply ??= new Reply(200, document(), { headers: { "Cache-Control": "public, max-age=300" } });
+      reply ??= new Reply(200, Buffer.from(document()), {
+        headers: { "Cache-Control": "public, max-age=300" },
+      });
       return reply;
     },
   });

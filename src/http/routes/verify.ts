@@ -1,9 +1,9 @@
-import type { VerificationResult } from "../../services/verification-result.ts";
-import type { VerifyAddress } from "../../services/verify-address.ts";
+import type { VerificationResult } from "../../services/verify/verification-result.ts";
+import type { VerifyAddress } from "../../services/verify/verify-address.ts";
 import { teamRoute } from "../route.ts";
 import { VerificationResultSchema, VerifyQuerySchema } from "../schemas.ts";
 
-const example: VerificationResult = {
+export const verificationExample: VerificationResult = {
   email: "someone@example.com",
   verdict: "valid",
   reason: "accepted_mailbox",
@@ -46,7 +46,12 @@ export function createVerifyRoute(verify: VerifyAddress) {
     rateLimited: true,
     errors: ["unavailable_in_tier", "quota_exceeded", "unavailable"],
     query: VerifyQuerySchema,
-    success: { status: 200, description: "The result", schema: VerificationResultSchema, example },
+    success: {
+      status: 200,
+      description: "The result",
+      schema: VerificationResultSchema,
+      example: verificationExample,
+    },
     // The service hands out one object per cached piece of evidence.
     lasting: (result) => result.cached,
     handler: ({ query }, actor, context) =>

@@ -1,5 +1,15 @@
 import { accounts } from "./0001-accounts.ts";
 import { quota } from "./0002-quota.ts";
+import { changeFeed } from "./0003-change-feed.ts";
+import { events } from "./0004-events.ts";
+import { portal } from "./0005-portal.ts";
+import { teamRemoval } from "./0006-team-removal.ts";
+import { usage } from "./0007-usage.ts";
+import { overrides } from "./0008-overrides.ts";
+import { webhooks } from "./0009-webhooks.ts";
+import { billing } from "./0010-billing.ts";
+import { idempotency } from "./0011-idempotency.ts";
+import { bulk } from "./0012-bulk.ts";
 
 /** One step of the schema. Modules, not `.sql` files, so that `tsc` alone carries them into the build. */
 export interface Migration {
@@ -12,4 +22,14 @@ export interface Migration {
 export const MIGRATIONS: readonly Migration[] = [
   { id: 1, name: "accounts", sql: accounts },
   { id: 2, name: "quota", sql: quota },
+  { id: 3, name: "change-feed", sql: changeFeed },
+  { id: 4, name: "events", sql: events },
+  { id: 5, name: "portal", sql: portal },
+  { id: 6, name: "team-removal", sql: teamRemoval },
+  { id: 7, name: "usage", sql: usage },
+  { id: 8, name: "overrides", sql: overrides },
+  { id: 9, name: "webhooks", sql: webhooks },
+  { id: 10, name: "billing", sql: billing },
+  { id: 11, name: "idempotency", sql: idempotency },
+  { id: 12, name: "bulk", sql: bulk },
 ];

@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { systemClock } from "../../../src/core/clock.ts";
 import { createMetrics } from "../../../src/core/metrics.ts";
 import { newSecret } from "../../../src/services/api-key.ts";
-import { createAuthenticator } from "../../../src/services/authenticate.ts";
+import { createAuthenticator } from "../../../src/services/authenticate/authenticate.ts";
 import { exchange } from "../../support/raw-http.ts";
 import { silentLog } from "../../support/store.ts";
 import { type Harness, openGate, startServer } from "./harness.ts";

@@ -6,14 +6,20 @@ import { createLog, type Logger } from "../../../src/core/log.ts";
 import { createMetrics } from "../../../src/core/metrics.ts";
 import { effectiveLimits } from "../../../src/core/tiers.ts";
 import type { Gate } from "../../../src/http/dispatch.ts";
+import { createOpenApiDocument } from "../../../src/http/openapi/openapi.ts";
 import { type Route, teamRoute } from "../../../src/http/route.ts";
-import { createRoutes } from "../../../src/http/routes.ts";
+import {
+  createHealthRoute,
+  createOpenApiRoute,
+  createReadinessRoute,
+} from "../../../src/http/routes/operations.ts";
+import { createVerifyRoute } from "../../../src/http/routes/verify.ts";
 import type { Readiness } from "../../../src/http/schemas.ts";
 import { createHttpServer, type HttpLimits } from "../../../src/http/server.ts";
 import type { Actor } from "../../../src/services/actor.ts";
-import type { VerificationResult } from "../../../src/services/verification-result.ts";
-import type { VerifyAddress } from "../../../src/services/verify-address.ts";
-import type { VerifyInput } from "../../../src/services/verify-input.ts";
+import type { VerificationResult } from "../../../src/services/verify/verification-result.ts";
+import type { VerifyAddress } from "../../../src/services/verify/verify-address.ts";
+import type { VerifyInput } from "../../../src/services/verify/verify-input.ts";
 import { exchange, type RawReply } from "../../support/raw-http.ts";
 
 export { connect, exchange, type RawClient } from "../../support/raw-http.ts";
@@ -24,12 +30,13 @@ export const actor: Actor = {
   teamId: "team_1",
   userId: "usr_1",
   keyId: "key_1",
+  isSession: false,
   role: "member",
   livemode: true,
   tier: "enterprise",
   limits: effectiveLimits("enterprise", {}),
   limitsAsOfMs: 0,
-  overlay: { isBlocked: () => false },
+  overlay: { isBlocked: () => false, isDisposable: () => false },
 };
 
 export function resultFor(email: string): VerificationResult {
@@ -76,6 +83,10 @@ export function openGate(overrides: Partial<Gate> = {}): Gate {
       throw new AppError("unauthorized", "The credential is missing or unknown.");
     },
     rateLimit: { take: () => {} },
+    idempotency: {
+      begin: async () => ({ settle: () => Promise.resolve(), release: () => Promise.resolve() }),
+      drain: () => Promise.resolve(),
+    },
     rateLimitHeaders: () => ({ policy: '"default";q=10;w=1', limit: '"default";r=9;t=1' }),
     ...overrides,
   };
@@ -142,6 +153,7 @@ export interface HarnessOptions {
   extraRoutes?: Route[];
   limits?: Partial<HttpLimits>;
   trustedProxies?: string[];
+  corsOrigins?: string[];
 }
 
 /** A log that keeps its events. */
@@ -157,26 +169,34 @@ function recordingLog(into: Record<string, unknown>[]): Logger {
   }) as Logger;
 }
 
-/** A real server on a free loopback port with the real route table over fakes. */
+/** A real server on a free loopback port with the routes of verification and operations over fakes. */
 export async function startServer(options: HarnessOptions = {}): Promise<Harness> {
   const verified: VerifyInput[] = [];
   const logged: Record<string, unknown>[] = [];
   const metrics = createMetrics();
-  const routes = createRoutes({
-    verify(input, context) {
+  const routes: Route[] = [
+    createVerifyRoute((input, context) => {
       verified.push(input);
       return options.verify?.(input, context) ?? resultFor(input.email);
-    },
-    readiness: options.readiness ?? (() => READY),
-    publicUrl: null,
-  });
+    }),
+    createHealthRoute(),
+    createReadinessRoute(options.readiness ?? (() => READY)),
+    createOpenApiRoute(() => JSON.stringify(createOpenApiDocument(routes, null))),
+    ...(options.extraRoutes ?? []),
+  ];
   const server = createHttpServer({
-    routes: [...routes, ...(options.extraRoutes ?? [])],
+    routes,
     gate: options.gate ?? openGate(),
     log: recordingLog(logged),
     metrics,
     clock: systemClock,
-    config: { host: "127.0.0.1", port: 0, trustedProxies: options.trustedProxies ?? [] },
+    isOutage: (error) => error instanceof Error && error.message === "the database is gone",
+    config: {
+      host: "127.0.0.1",
+      port: 0,
+      trustedProxies: options.trustedProxies ?? [],
+      corsOrigins: options.corsOrigins ?? [],
+    },
     limits: { ...LIMITS.http, logSampleEvery: 1, ...options.limits },
   });
   const { port } = await server.listen();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { VerificationResult } from "../../../src/services/verification-result.ts";
-import type { VerifyAddress } from "../../../src/services/verify-address.ts";
+import type { VerificationResult } from "../../../src/services/verify/verification-result.ts";
+import type { VerifyAddress } from "../../../src/services/verify/verify-address.ts";
 import { AUTHORIZATION, connect, get, openGate, type RawClient, resultFor, startServer } from "./harness.ts";
 
 const REQUEST = `GET /v1/verify?email=a@b.c HTTP/1.1\r\nHost: a\r\n${AUTHORIZATION}\r\n\r\n`;
@@ -171,6 +171,26 @@ describe("drain", () => {
     } finally {
       for (const entry of held) entry.resolve();
       for (const client of [...working, idle]) client.destroy();
+      await server.close();
+    }
+  });
+
+  it("refuses what comes over open connections once nothing is in flight: it would be charged and cut off", async () => {
+    const server = await startServer();
+    const client = connect(server.port);
+    try {
+      client.send("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n");
+      await client.reply();
+      await server.drain();
+      client.send(REQUEST);
+      const reply = await client.reply();
+      assert.deepEqual(
+        [reply.status, reply.json().code, reply.headers.connection],
+        [503, "unavailable", "close"],
+      );
+      assert.deepEqual(server.verified, []);
+    } finally {
+      client.destroy();
       await server.close();
     }
   });

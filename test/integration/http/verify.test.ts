@@ -130,6 +130,18 @@ describe("GET /v1/verify behind a gate that waits or refuses", () => {
     }
   });
 
+  it("is told to try again when a store is away, not that we are at fault", async () => {
+    const server = await startServer({ verify: () => Promise.reject(new Error("the database is gone")) });
+    try {
+      const reply = await get(server.port, "/v1/verify?email=someone@example.com");
+      assert.deepEqual([reply.status, reply.json().code], [503, "unavailable"]);
+      assert.equal(reply.headers["retry-after"], "1");
+      assert.doesNotMatch(reply.body, /gone/);
+    } finally {
+      await server.close();
+    }
+  });
+
   for (const [how, verify] of [
     [
       "thrown",

@@ -3,7 +3,9 @@ import { randomUUID } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createRelay } from "../../../src/relay/relay.ts";
+import { tidyingChores } from "../../../src/relay/tidying.ts";
 import { createAuthChanges } from "../../../src/store/auth-changes.ts";
+import { pruneKeys } from "../../../src/store/idempotency.ts";
 import type { Database } from "../../../src/store/postgres.ts";
 import { createQuotaLedger } from "../../../src/store/quota-ledger.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
@@ -15,6 +17,12 @@ before(async () => {
   ({ sql } = await openDatabase(closing));
 });
 after(closing.close);
+
+const parts = () => ({
+  ledger: createQuotaLedger(sql),
+  changes: createAuthChanges(sql),
+  idempotencyKeys: { prune: () => pruneKeys(sql) },
+});
 
 /** Leases of many teams that their processes have left behind, 5 units told of each. */
 async function abandonLeases(count: number): Promise<string[]> {
@@ -35,7 +43,8 @@ describe("the relay", () => {
   it("settles the leases of dead processes, each once though two relays do it", async () => {
     const teams = await abandonLeases(25);
     const clock = createFakeClock();
-    const deps = { ledger: createQuotaLedger(sql), changes: createAuthChanges(sql), clock, log: silentLog };
+    const chores = tidyingChores(parts());
+    const deps = { chores, clock, log: silentLog };
     const relays = [createRelay(deps), createRelay(deps)];
     for (const relay of relays) await relay.start?.();
     clock.advance(LIMITS.relay.everyMs);
@@ -56,17 +65,14 @@ describe("the relay", () => {
     await sql`insert into auth_changes (kind, subject, created_at) values ('team', 'old', now() - interval '2 hours')`;
     const clock = createFakeClock();
     let reaps = 0;
-    const relay = createRelay({
-      ledger: {
-        reap: async () => {
-          reaps += 1;
-          throw new Error("down");
-        },
+    const failing = {
+      reap: async () => {
+        reaps += 1;
+        throw new Error("down");
       },
-      changes: createAuthChanges(sql),
-      clock,
-      log: silentLog,
-    });
+    };
+    const chores = tidyingChores({ ...parts(), ledger: failing });
+    const relay = createRelay({ chores, clock, log: silentLog });
     await relay.start?.();
     await clock.advanceAsync(LIMITS.relay.pruneEveryMs);
     await relay.drain?.();

@@ -64,6 +64,31 @@ describe("the bounds of the pool", () => {
     await server.close();
   });
 
+  it("blames the server's silence only where no session works: beside one, who waited did so for our own cap", async () => {
+    let held = false;
+    const server = await createScriptedServer((line, { connection }) => {
+      if (line === "" && connection > 1) return null;
+      if (line.includes("<hold")) held = true;
+      return line.includes("<hold") ? null : undefined;
+    });
+    const fixture = createPoolFixture(server.port);
+    const rcpt = (address: string, host: string, deadlineMs: number) =>
+      fixture.rcpt(address, { host, deadlineMs, maxConnections: 3 });
+    const working = rcpt("hold@x.test", "mx.test", 3_600_000);
+    await server.until(() => held);
+    const beside = rcpt("a@x.test", "mx.test", 1_000);
+    await server.until(() => server.connections.length === 2);
+    const alone = rcpt("b@x.test", "silent.test", 1_000);
+    await server.until(() => server.connections.length === 3);
+    await fixture.clock.advanceAsync(1_000 + LIMITS.smtp.sweepMs);
+    assert.equal(summary(await beside), "connect no_slot");
+    assert.equal(summary(await alone), "greeting timeout");
+    fixture.pool.close();
+    assert.equal(summary(await working), "connect cancelled");
+    await fixture.end();
+    await server.close();
+  });
+
   it("hands an idle session's slot to another host of the site at once", async () => {
     const server = await createScriptedServer();
     const fixture = createPoolFixture(server.port);

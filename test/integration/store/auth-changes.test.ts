@@ -1,9 +1,16 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { type ChangePage, createAuthChanges, recordChange } from "../../../src/store/auth-changes.ts";
-import type { Database } from "../../../src/store/postgres.ts";
-import { createClosing, openDatabase } from "../../support/store.ts";
+import { hashSecret } from "../../../src/services/api-key.ts";
+import type { Bootstrapped } from "../../../src/services/teams/bootstrap.ts";
+import {
+  type AuthChange,
+  type ChangePage,
+  changesOf,
+  createAuthChanges,
+} from "../../../src/store/auth-changes.ts";
+import type { Database, Transaction } from "../../../src/store/postgres.ts";
+import { createClosing, newTeam, openDatabase } from "../../support/store.ts";
 
 let sql: Database;
 const closing = createClosing();
@@ -13,6 +20,11 @@ before(async () => {
 after(closing.close);
 
 const subjects = (page: ChangePage) => page.changes.map((change) => change.subject);
+
+/** What the triggers write. */
+async function recordChange(tx: Transaction, change: AuthChange): Promise<void> {
+  await tx`insert into auth_changes (kind, subject) values (${change.kind}, ${change.subject})`;
+}
 
 /** A transaction that has written its change and is committed when the test says so. */
 async function openChange(subject: string): Promise<{ commit(): Promise<void> }> {
@@ -128,6 +140,19 @@ describe("the feed of changes", () => {
     assert.equal((await changes.since(ahead.cursor)).overflow, true);
   });
 
+  it("tells a transaction what it changed, and that it was everything when it was more than is told", async () => {
+    const max = LIMITS.keys.changesPerPoll;
+    const [few, many] = await sql.begin(async (tx) => {
+      await tx`insert into auth_changes (kind, subject) select 'team', n::text from generate_series(1, ${max}) n`;
+      await tx`insert into auth_changes (kind, subject) values ('team', '1')`;
+      const exact = await changesOf(tx);
+      await tx`insert into auth_changes (kind, subject) values ('credential', 'ab')`;
+      return [exact, await changesOf(tx)];
+    });
+    assert.equal(few?.length, max);
+    assert.deepEqual(many, [{ kind: "all", subject: "" }]);
+  });
+
   it("keeps nothing of a transaction that failed, and prunes what is old", async () => {
     const changes = createAuthChanges(sql);
     await sql`delete from auth_changes`;
@@ -145,5 +170,108 @@ describe("the feed of changes", () => {
       left.map((row) => row.subject),
       ["new"],
     );
+  });
+});
+
+describe("the database notes by itself", () => {
+  type Change = (sql: Database, team: Bootstrapped) => Promise<unknown>;
+  const sha = (secret: string) => Buffer.from(hashSecret(secret), "hex");
+  const NOTED: [string, Change, (team: Bootstrapped) => string[]][] = [
+    [
+      "a tier",
+      (sql, { teamId }) => sql`update teams set tier = 'pro' where id = ${teamId}`,
+      (team) => [`team ${team.teamId}`],
+    ],
+    [
+      "limits",
+      (sql, { teamId }) => sql`update teams set limits = '{"dailyQuota": 7}' where id = ${teamId}`,
+      (team) => [`team ${team.teamId}`],
+    ],
+    [
+      "a member's role",
+      (sql, { teamId }) => sql`update memberships set role = 'member' where team_id = ${teamId}`,
+      (team) => [`team ${team.teamId}`],
+    ],
+    [
+      "a member's leaving",
+      (sql, { teamId }) => sql`delete from memberships where team_id = ${teamId}`,
+      (team) => [`team ${team.teamId}`],
+    ],
+    [
+      "a key's revocation",
+      (sql, { liveKey }) => sql`update api_keys set revoked_at = now() where hash = ${sha(liveKey)}`,
+      (team) => [`credential ${hashSecret(team.liveKey)}`],
+    ],
+    [
+      "a key's loss of its user",
+      (sql, { testKey }) => sql`update api_keys set user_id = null where hash = ${sha(testKey)}`,
+      (team) => [`credential ${hashSecret(team.testKey)}`],
+    ],
+    [
+      "a session's end",
+      (sql, { sessionToken }) => sql`delete from sessions where hash = ${sha(sessionToken)}`,
+      (team) => [`credential ${hashSecret(team.sessionToken)}`],
+    ],
+    [
+      "a session's shorter life",
+      (sql, { sessionToken }) =>
+        sql`update sessions set expires_at = now() where hash = ${sha(sessionToken)}`,
+      (team) => [`credential ${hashSecret(team.sessionToken)}`],
+    ],
+    [
+      "a blocked domain",
+      (sql, { teamId }) => sql`insert into blocklist (team_id, domain) values (${teamId}, 'a.test')`,
+      (team) => [`team ${team.teamId}`],
+    ],
+    [
+      "a team that goes, with all its credentials",
+      (sql, { teamId }) => sql`delete from teams where id = ${teamId}`,
+      (team) => [
+        `team ${team.teamId}`,
+        ...[team.liveKey, team.testKey, team.sessionToken].map(
+          (secret) => `credential ${hashSecret(secret)}`,
+        ),
+      ],
+    ],
+    [
+      "a user who goes: the keys lose theirs, the sessions end",
+      (sql, { userId }) => sql`delete from users where id = ${userId}`,
+      (team) => [
+        `team ${team.teamId}`,
+        ...[team.liveKey, team.testKey, team.sessionToken].map(
+          (secret) => `credential ${hashSecret(secret)}`,
+        ),
+      ],
+    ],
+    [
+      "nothing where nothing changed that is cached",
+      async (sql, { teamId }) => {
+        await sql`update api_keys set last_used_at = now() where team_id = ${teamId}`;
+        await sql`update teams set name = 'another' where id = ${teamId}`;
+      },
+      () => [],
+    ],
+  ];
+  for (const [what, change, expected] of NOTED) {
+    it(what, async () => {
+      const team = await newTeam(sql);
+      const feed = createAuthChanges(sql);
+      const { cursor } = await feed.since(null);
+      await change(sql, team);
+      const { changes } = await feed.since(cursor);
+      const noted = new Set(changes.map(({ kind, subject }) => `${kind} ${subject}`));
+      assert.deepEqual([...noted].sort(), expected(team).sort());
+    });
+  }
+
+  it("a large blocklist that goes with its team by one line, not ten thousand", async () => {
+    const { teamId } = await newTeam(sql);
+    await sql`insert into blocklist (team_id, domain) select ${teamId}, 'd' || i || '.test' from generate_series(1, 5000) i`;
+    const feed = createAuthChanges(sql);
+    const { cursor } = await feed.since(null);
+    await sql`delete from teams where id = ${teamId}`;
+    const page = await feed.since(cursor);
+    assert.equal(page.overflow, false);
+    assert.ok(page.changes.length < 10, `${page.changes.length} changes`);
   });
 });

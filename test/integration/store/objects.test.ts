@@ -1,18 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { GetObjectCommand, PutObjectCommand } from "@aws-sdk/client-s3";
+import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand } from "@aws-sdk/client-s3";
+import { systemClock } from "../../../src/core/clock.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
 import { createObjectStore } from "../../../src/store/objects.ts";
 import { testObjects } from "../../support/embedded.ts";
 
 async function openStore(t: TestContext, bucketSuffix = "") {
   const { endpoint, region, bucket, ...credentials } = await testObjects();
-  const store = createObjectStore({
-    endpoint,
-    publicEndpoint: endpoint,
-    region,
-    bucket: `${bucket}${bucketSuffix}`,
-    credentials,
-  });
+  const store = createObjectStore(
+    { endpoint, publicEndpoint: endpoint, region, bucket: `${bucket}${bucketSuffix}`, credentials },
+    systemClock,
+  );
   t.after(() => store.stop());
   return store;
 }
@@ -31,5 +30,25 @@ describe("object storage", () => {
     await client.send(new PutObjectCommand({ Bucket: bucket, Key: "a/b", Body: "content" }));
     const got = await client.send(new GetObjectCommand({ Bucket: bucket, Key: "a/b" }));
     assert.equal(await got.Body?.transformToString(), "content");
+  });
+
+  it("deletes all below a prefix, a page at a time, and nothing beside it", async (t) => {
+    const store = await openStore(t);
+    const { client, bucket } = store;
+    const put = (Key: string) => client.send(new PutObjectCommand({ Bucket: bucket, Key, Body: "x" }));
+    const names = Array.from({ length: LIMITS.objects.deletionPage + 1 }, (_, i) => `teams/a/${i}`);
+    const odd = ["teams/a/ä +%2F&<>.csv", "teams/a/\u0001"];
+    const beside = ["teams/ab", "teams/a", "teams/b/1"];
+    const all = [...names, ...odd, ...beside].values();
+    await Promise.all(
+      Array.from({ length: 16 }, async () => {
+        for (const name of all) await put(name);
+      }),
+    );
+    assert.equal(await store.deleteBelow("teams/a/"), false);
+    assert.equal(await store.deleteBelow("teams/a/"), true);
+    assert.equal(await store.deleteBelow("teams/a/"), true);
+    const left = await client.send(new ListObjectsV2Command({ Bucket: bucket }));
+    assert.deepEqual((left.Contents ?? []).map(({ Key }) => Key).sort(), beside.sort());
   });
 });

@@ -2,7 +2,7 @@
 const role = process.env.ROLE;
 const behaviour = process.env.RCPT_TEST_ROLE_BEHAVIOUR;
 process.on("disconnect", () => process.exit(0));
-if (behaviour === "refuse-to-start" && role === "relay") process.exit(3);
+if (behaviour === "refuse-to-start" && role !== "api") process.exit(3);
 if (behaviour !== "ignore-sigterm") process.on("SIGTERM", () => process.exit(0));
 else process.on("SIGTERM", () => undefined);
 const metricsPort = Number(process.env.METRICS_PORT ?? 9090);

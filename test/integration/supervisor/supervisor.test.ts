@@ -12,14 +12,21 @@ const entry = fileURLToPath(new URL("./role.fixture.mjs", import.meta.url));
 const { supervisor: limits } = LIMITS;
 
 /** A supervisor on a clock that stands still; each restart that it announces is an event with its delay. */
-function supervise(behaviour: string) {
+function supervise(behaviour: string, second: "relay" | "bulk" = "relay") {
   process.env.RCPT_TEST_ROLE_BEHAVIOUR = behaviour;
   const clock = createFakeClock();
   const restarts = new EventEmitter();
   const log = createLog("silent");
   log.error = ((fields: { role: string; delayMs?: number }) =>
     restarts.emit("restart", fields)) as typeof log.error;
-  const supervisor = createSupervisor({ entry, execArgv: [], log, clock, graceMs: 1_000 });
+  const supervisor = createSupervisor({
+    roles: ["api", second],
+    entry,
+    execArgv: [],
+    log,
+    clock,
+    graceMs: 1_000,
+  });
   running = supervisor;
   return { supervisor, clock, nextRestart: async () => (await once(restarts, "restart"))[0] };
 }
@@ -73,6 +80,27 @@ test("one that fails quickly again and again is given up, after longer and longe
   const error = await supervisor.gaveUp;
   assert.match(error.message, /role relay failed 6 times in a row, the last time with exit code 3/);
   assert.deepEqual(delays, [200, 400, 800, 1_600, 3_200]);
+});
+
+test("bulk is not: the others go on, and it is tried again and again, slowly", async () => {
+  const { supervisor, clock, nextRestart } = supervise("serve", "bulk");
+  const delays: number[] = [];
+  const ready = await supervisor.start();
+  let hasGivenUp = false;
+  void supervisor.gaveUp.then(() => {
+    hasGivenUp = true;
+  });
+  process.env.RCPT_TEST_ROLE_BEHAVIOUR = "refuse-to-start";
+  let announced = nextRestart();
+  process.kill(pidOf(ready, "bulk"), "SIGKILL");
+  for (let i = 0; i < limits.quickFailures + 2; i++) {
+    delays.push((await announced).delayMs);
+    announced = nextRestart();
+    clock.advance(delays[i] ?? 0);
+  }
+  assert.deepEqual(delays.slice(limits.quickFailures), [limits.restartSlowMs, limits.restartSlowMs]);
+  assert.equal(hasGivenUp, false);
+  assert.notEqual(startOf(pidOf(ready, "api")), null);
 });
 
 test("a role that cannot start at all fails the start", async () => {

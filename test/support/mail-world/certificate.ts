@@ -19,10 +19,10 @@ const name = (commonName: string) =>
 const utcTime = (text: string) => der(0x17, Buffer.from(text));
 
 /**
- * A TLS context with a self-signed certificate made on the spot (RFC 5280, version 1, P-256), valid to 2049:
+ * A key and a self-signed certificate for it, as PEM, made on the spot (RFC 5280, version 1, P-256), valid to 2049:
  * no private key in the repository, no openssl on the machine.
  */
-export function selfSignedContext(commonName: string): SecureContext {
+export function selfSignedCertificate(commonName: string): { key: string; cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const toBeSigned = der(
     SEQUENCE,
@@ -40,8 +40,13 @@ export function selfSignedContext(commonName: string): SecureContext {
     ECDSA_WITH_SHA256,
     der(0x03, Buffer.from([0]), signature),
   ).toString("base64");
-  return createSecureContext({
-    key: privateKey.export({ type: "pkcs8", format: "pem" }),
+  return {
+    key: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
     cert: `-----BEGIN CERTIFICATE-----\n${certificate}\n-----END CERTIFICATE-----\n`,
-  });
+  };
+}
+
+/** A TLS context of such a certificate. */
+export function selfSignedContext(commonName: string): SecureContext {
+  return createSecureContext(selfSignedCertificate(commonName));
 }

@@ -61,6 +61,28 @@ const WRONG: [Record<string, string>, string][] = [
   [{ CHECK_THREADS: "0" }, "CHECK_THREADS"],
   [{ TRUSTED_PROXIES: "10.0.0.0/40" }, "TRUSTED_PROXIES"],
   [{ CACHE_LIFETIMES: "greylisted" }, "CACHE_LIFETIMES"],
+  [{ REGISTRATION: "maybe" }, "REGISTRATION"],
+  [{ SECRETS_KEY: "short" }, "SECRETS_KEY"],
+  [{ SECRETS_KEY: "g".repeat(64) }, "SECRETS_KEY"],
+  [{ SMTP_OUT_URL: "http://mail" }, "SMTP_OUT_URL"],
+  [{ SMTP_OUT_URL: "smtp://mail", SECRETS_KEY: "0".repeat(64) }, "SMTP_OUT_FROM"],
+  [{ SMTP_OUT_URL: "smtp://mail", SMTP_OUT_FROM: "rcpt@example.com" }, "SECRETS_KEY"],
+  [
+    { SMTP_OUT_URL: "smtp://mail", SMTP_OUT_FROM: "rcpt@example.com", SECRETS_KEY: "0".repeat(64) },
+    "PUBLIC_URL",
+  ],
+  [{ SMTP_OUT_FROM: "no address" }, "SMTP_OUT_FROM"],
+  [{ WEBHOOK_PRIVATE_ADDRESSES: "maybe" }, "WEBHOOK_PRIVATE_ADDRESSES"],
+  [{ STRIPE_SECRET_KEY: "sk_test_12345678" }, "STRIPE_WEBHOOK_SECRET"],
+  [{ STRIPE_WEBHOOK_SECRET: "whsec_12345678" }, "STRIPE_SECRET_KEY"],
+  [{ STRIPE_API_BASE: "stripe.com" }, "STRIPE_API_BASE"],
+  [{ STRIPE_API_BASE: "https://mock.example.com/stripe" }, "STRIPE_API_BASE"],
+  [{ STRIPE_API_BASE: "https://key@mock.example.com" }, "STRIPE_API_BASE"],
+  [{ STRIPE_API_BASE: "https://mock.example.com/?a=b" }, "STRIPE_API_BASE"],
+  [{ STRIPE_RETURN_URL: "javascript:alert(1)" }, "STRIPE_RETURN_URL"],
+  [{ STRIPE_PRICE_PRO_MONTH: "two words" }, "STRIPE_PRICE_PRO_MONTH"],
+  [{ CORS_ORIGINS: "https://app.example.com/path" }, "CORS_ORIGINS"],
+  [{ CORS_ORIGINS: "*" }, "CORS_ORIGINS"],
   [{ SMTP_PROXIES: "socks5://127.0.0.1:1080" }, "SMTP_PROXIES"],
 ];
 
@@ -185,5 +207,42 @@ describe("defaults", () => {
       ],
     );
     assert.equal(config.smtp.mailFrom, "");
+  });
+
+  it("read the secrets key as base64 and as hex, the prices by tier and interval", () => {
+    const bytes = Buffer.alloc(32, 200);
+    for (const encoding of ["base64", "hex"] as const)
+      assert.deepEqual(load({ SECRETS_KEY: bytes.toString(encoding) }).secretsKey, bytes);
+    assert.equal(load({}).billing, null);
+    const { billing } = load({
+      STRIPE_SECRET_KEY: "sk_test_12345678",
+      STRIPE_WEBHOOK_SECRET: "whsec_12345678",
+      STRIPE_PRICE_PRO_PLUS_YEAR: "price_1",
+    });
+    assert.deepEqual(billing?.prices, new Map([["price_1", { tier: "pro_plus", interval: "year" }]]));
+    assert.equal(billing?.apiBase, "https://api.stripe.com");
+  });
+
+  it("take Stripe's base by its origin, and where customers return to from the public address", () => {
+    const billingOf = (settings: Record<string, string>) =>
+      load({
+        STRIPE_SECRET_KEY: "sk_test_12345678",
+        STRIPE_WEBHOOK_SECRET: "whsec_12345678",
+        HOST: "0.0.0.0",
+        PORT: "8080",
+        ...settings,
+      }).billing;
+    assert.equal(billingOf({ STRIPE_API_BASE: "http://127.0.0.1:4242/" })?.apiBase, "http://127.0.0.1:4242");
+    assert.equal(billingOf({})?.returnUrl, "http://127.0.0.1:8080/docs");
+    assert.equal(billingOf({ PUBLIC_URL: "https://a.test/api/" })?.returnUrl, "https://a.test/api/docs");
+    assert.equal(billingOf({ STRIPE_RETURN_URL: "https://b.test/x?y" })?.returnUrl, "https://b.test/x?y");
+  });
+
+  it("do not let two tiers share a price", () => {
+    const prices = { STRIPE_PRICE_PRO_MONTH: "price_1", STRIPE_PRICE_STARTER_MONTH: "price_1" };
+    assert.match(
+      messageOf(() => load(prices)),
+      /^STRIPE_PRICE_/,
+    );
   });
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { secondsToUtcMidnight } from "../../../src/core/clock.ts";
 import { AppError, ERRORS } from "../../../src/core/errors.ts";
-import { newId } from "../../../src/core/ids.ts";
+import { isId, newId } from "../../../src/core/ids.ts";
 import { effectiveLimits, TIER_LIMITS, TIERS } from "../../../src/core/tiers.ts";
 
 describe("ids", () => {
@@ -12,6 +12,34 @@ describe("ids", () => {
     assert.deepEqual([...ids].sort(), ids);
     assert.equal(new Set(Array.from({ length: 10_000 }, () => newId("key", at))).size, 10_000);
     assert.match(newId("usr"), /^usr_[0-9a-hjkmnp-tv-z]{26}$/);
+  });
+
+  it("sort as they were made within a millisecond too, of whatever kind they are", () => {
+    const at = Date.UTC(2026, 0, 2);
+    const ids = Array.from({ length: 20_000 }, (_, i) => newId(i % 2 === 0 ? "ovr" : "key", at).slice(4));
+    assert.deepEqual([...ids].sort(), ids);
+    // The random part alone goes up, by steps that nobody can tell.
+    assert.equal(new Set(ids.map((id) => id.slice(0, 10))).size, 1);
+    const ends = new Set(ids.map((id) => id.slice(-4)));
+    assert.ok(ends.size > 19_000, `${ends.size}`);
+  });
+
+  it("are told from everything else", () => {
+    const id = newId("key");
+    assert.ok(isId("key", id));
+    for (const other of [
+      "",
+      "key_",
+      id.slice(1),
+      id.slice(0, -1),
+      `${id}0`,
+      `${id}\n`,
+      id.toUpperCase(),
+      "usr_",
+    ])
+      assert.equal(isId("key", other), false, other);
+    assert.equal(isId("usr", id), false);
+    assert.equal(isId("key", `${id.slice(0, -1)}\0`), false);
   });
 });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { runBootstrap } from "../../../src/operator/bootstrap.ts";
-import type { BootstrapInput } from "../../../src/services/bootstrap.ts";
+import type { BootstrapInput } from "../../../src/services/teams/bootstrap.ts";
 
 const MADE = { teamId: "team_1", userId: "usr_1", sessionToken: "s", liveKey: "l", testKey: "t" };
 
@@ -48,6 +48,16 @@ describe("the command bootstrap", () => {
       assert.equal(stdout.split(text).length, 2, text);
   });
 
+  it("takes an address that has an account only when told to", async () => {
+    assert.equal((await run(...GOOD)).asked[0]?.existingUser, false);
+    assert.equal((await run(...GOOD, "--existing-user")).asked[0]?.existingUser, true);
+  });
+
+  it("takes the names that the API takes", async () => {
+    for (const team of ["Ömer & Søn 🏭", "x".repeat(200)])
+      assert.equal((await run("--email", "a@b.de", "--team", team, "--tier", "pro")).asked[0]?.team, team);
+  });
+
   it("answers wrong arguments with one line and exit code 2, before anything is done", async () => {
     const wrong = [
       [],
@@ -55,6 +65,10 @@ describe("the command bootstrap", () => {
       ["--email", "a@example.com", "--team", " ", "--tier", "pro"],
       ["--email", "nobody", "--team", "Acme", "--tier", "pro"],
       ["--email", "a@example.com", "--team", "x".repeat(201), "--tier", "pro"],
+      ...["\u001b[2Jcleared", "two\nlines", "two\u2028lines", "\ud800"].map((team) => [
+        ...["--email", "a@example.com", "--tier", "pro"],
+        ...["--team", team],
+      ]),
       ["--email", "a@example.com", "--team", "Acme", "--tier", "gold"],
       [...GOOD, "--nonsense"],
       [...GOOD, "surplus"],

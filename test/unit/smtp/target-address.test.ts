@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { mayDial, sourceFor } from "../../../src/smtp/target-address.ts";
+import { mayDial } from "../../../src/core/public-address.ts";
+import { sourceFor } from "../../../src/smtp/target-address.ts";
 
 describe("whom to dial", () => {
   it("refuses private addresses unless they are allowed", () => {

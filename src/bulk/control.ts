@@ -1,0 +1,60 @@
+import type { Waiter } from "../services/verify/flights.ts";
+import { isObjectsOutage } from "../store/objects.ts";
+import { isOutage } from "../store/postgres.ts";
+
+/** Whether a task in hand is still wanted: told by its worker, asked by whoever works on it. */
+export interface Control extends Pick<Waiter, "cancelled" | "onCancel"> {
+  /** The same, for operations that take one: aborted with an Interruption. */
+  readonly signal: AbortSignal;
+  /** Nobody wants it any more, or not from here. Idempotent. */
+  cancel(): void;
+}
+
+export function createControl(): Control {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const callbacks = new Set<() => void>();
+  return {
+    signal,
+    cancelled: () => signal.aborted,
+    onCancel(callback) {
+      if (signal.aborted) callback();
+      else callbacks.add(callback);
+    },
+    cancel() {
+      controller.abort(new Interruption("cancelled"));
+      for (const callback of callbacks) callback();
+      callbacks.clear();
+    },
+  };
+}
+
+/** Postgres, Redis or object storage failed, or the task is not wanted any more: it is not to blame. */
+export class Interruption extends Error {
+  override name = "Interruption";
+}
+
+/**
+ * SQLSTATEs by which Postgres speaks of itself, not of the statement: a standby that is not yet, or a primary no longer,
+ * one to write to; our login or database is not there; its disk fails.
+ */
+const NOT_SERVING = /^(?:25006|28...|3D000|58...)$/;
+
+function isNotServing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && NOT_SERVING.test(String(error.code));
+}
+
+/**
+ * What a dependency answers.
+ * @throws Interruption when it is away, or the task was cancelled; the error itself for any other: that is no reason to
+ *   wait
+ */
+export async function ask<T>(question: () => Promise<T>): Promise<T> {
+  try {
+    return await question();
+  } catch (error) {
+    if (isOutage(error) || isNotServing(error) || isObjectsOutage(error))
+      throw new Interruption("a dependency is away", { cause: error });
+    throw error;
+  }
+}

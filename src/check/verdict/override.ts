@@ -1,0 +1,12 @@
+import type { Evidence } from "../evidence.ts";
+
+/** What `checks.disposable.source` says of a domain that the team, or the operator for all, calls disposable. */
+const OVERRIDE_SOURCE = "override";
+
+/**
+ * Evidence as somebody sees it whose override covers the domain: listed, hence not probed. A copy: the evidence itself
+ * is everybody's, and no team's opinion gets into it.
+ */
+export function withOverride(evidence: Evidence): Evidence {
+  return { ...evidence, disposable: { listed: true, source: OVERRIDE_SOURCE }, smtp: null };
+}

@@ -1,0 +1,172 @@
+import { randomUUID } from "node:crypto";
+import { createRowVerifier } from "../bulk/rows.ts";
+import { createTaskRunner } from "../bulk/task.ts";
+import { createWorker } from "../bulk/worker.ts";
+import { type Clock, systemClock, type Timer } from "../core/clock.ts";
+import { type Config, ConfigError } from "../core/config.ts";
+import type { Part } from "../core/lifecycle.ts";
+import { LIMITS } from "../core/limits.ts";
+import type { Logger } from "../core/log.ts";
+import type { Metrics } from "../core/metrics.ts";
+import { type BulkChoresDeps, bulkChores } from "../relay/bulk.ts";
+import type { Chore } from "../relay/relay.ts";
+import { createEmitter } from "../services/bulk/emit.ts";
+import { createEndings } from "../services/bulk/ending.ts";
+import { type BulkJobs, createBulkJobs } from "../services/bulk/jobs.ts";
+import { createBulkRemoval } from "../services/bulk/removal.ts";
+import { createResults } from "../services/bulk/results.ts";
+import { createSubmitBulk } from "../services/bulk/submit.ts";
+import type { ViewSettings } from "../services/bulk/view.ts";
+import {
+  createPromotedDisposables,
+  type PromotedDisposables,
+} from "../services/overrides/promoted-disposables.ts";
+import { createTestKeys } from "../services/verify/test-keys.ts";
+import { createJobObjects } from "../store/job-objects.ts";
+import { createJobStream } from "../store/job-stream.ts";
+import { countOutstandingTasks } from "../store/job-tasks.ts";
+import { readPromoted } from "../store/promoted-disposables.ts";
+import { createBlockingRedis } from "../store/redis.ts";
+import { composeChecks } from "./checks.ts";
+import { composeExaminer } from "./examiner.ts";
+import type { Stores } from "./stores.ts";
+
+interface Deps {
+  config: Config;
+  log: Logger;
+  metrics: Metrics;
+  stores: Stores;
+}
+
+const clock: Clock = systemClock;
+
+function viewOf({ http, retentionDays }: Config): ViewSettings {
+  return { publicUrl: http.publicUrl, retentionDays };
+}
+
+/** Bulk jobs as the API has them: taken in, looked at, ended. */
+export function composeBulkJobs({ config, log, stores }: Deps): BulkJobs {
+  const { sql } = stores;
+  const view = viewOf(config);
+  const objects = stores.objects === null ? null : createJobObjects(stores.objects);
+  const emitter = createEmitter({ sql, stream: createJobStream(stores.redis.commands) });
+  return createBulkJobs({
+    sql,
+    clock,
+    view,
+    endings: createEndings({ clock, view }),
+    submit: createSubmitBulk({
+      sql,
+      objects,
+      clock,
+      log,
+      view,
+      webhooks: config.webhooks,
+      // The relay does it too; this saves the wait.
+      onQueued: () => {
+        emitter.emit().catch((error: unknown) => log.debug({ err: error }, "tasks were not emitted"));
+      },
+    }),
+    results: objects === null ? null : createResults({ sql, objects }),
+  });
+}
+
+/** What the relay does for bulk jobs. */
+export function composeBulkChores({ config, metrics, stores }: Deps): Chore[] {
+  const { sql, objects } = stores;
+  const stream = createJobStream(stores.redis.commands);
+  const deps: BulkChoresDeps = {
+    emitter: createEmitter({ sql, stream }),
+    removal: createBulkRemoval({
+      sql,
+      // Without object storage there is nothing to delete.
+      deleteBelow: async (prefix) => objects?.deleteBelow(prefix) ?? true,
+      retentionDays: config.retentionDays,
+    }),
+    stream,
+    outstanding: {
+      count: () => countOutstandingTasks(sql),
+      set: (tasks) => metrics.chunksOutstanding.set(tasks),
+    },
+  };
+  return bulkChores(deps);
+}
+
+/** Reads the promoted overrides again and again: no change feed is followed in this role. */
+function rereading(promoted: PromotedDisposables): Part {
+  let timer: Timer | undefined;
+  const schedule = () => {
+    timer = clock.after(LIMITS.bulk.promotedEveryMs, () => {
+      promoted.reload();
+      schedule();
+    });
+  };
+  return {
+    name: "promoted overrides",
+    async start() {
+      await promoted.start();
+      schedule();
+    },
+    stop() {
+      timer?.cancel();
+      promoted.stop();
+    },
+  };
+}
+
+/**
+ * The role `bulk`: takes tasks of jobs and verifies their rows, with a check pool of its own.
+ * @throws ConfigError without object storage
+ */
+export function composeBulk(deps: Deps): Part[] {
+  const { config, log, metrics, stores } = deps;
+  const { sql, redis } = stores;
+  if (stores.objects === null) throw new ConfigError("S3_BUCKET: is required by the role bulk");
+  const objects = createJobObjects(stores.objects);
+  const stream = createJobStream(redis.commands);
+  const checks = composeChecks({ config, log, metrics, redis });
+  const promoted = createPromotedDisposables({ read: () => readPromoted(sql), clock, log });
+  const examiner = composeExaminer({ ...deps, checks, promoted, deadlineMs: LIMITS.bulk.rowDeadlineMs });
+  const testKeys = createTestKeys({ clock, slowMs: LIMITS.testKeys.slowMs, isPromoted: promoted.covers });
+  const tasks = createTaskRunner({
+    sql,
+    objects,
+    stream,
+    clock,
+    log,
+    rows: createRowVerifier({
+      clock,
+      log,
+      examiner,
+      testKeys,
+      onVerified: ({ verdict, reason, cached }) =>
+        metrics.verifications.inc({ verdict, reason, cached: `${cached}` }),
+    }),
+    endings: createEndings({ clock, view: viewOf(config) }),
+  });
+  const emitter = createEmitter({ sql, stream });
+  const reader = createBlockingRedis({
+    url: config.redis.url,
+    name: "rcpt-bulk",
+    blockMs: LIMITS.bulk.readBlockMs,
+    log,
+  });
+  const worker = createWorker({
+    sql,
+    stream,
+    reader,
+    tasks,
+    emit: emitter.emit,
+    consumer: randomUUID(),
+    clock,
+    log,
+    graceMs: config.shutdownGraceMs,
+  });
+  return [
+    { name: "connection slots", start: () => checks.slots.start(), stop: () => checks.slots.close() },
+    { name: "network watch", stop: () => checks.network.stop() },
+    { name: "checks", start: () => checks.pool.ready(), stop: () => checks.pool.close() },
+    rereading(promoted),
+    worker,
+  ];
+}

@@ -1,0 +1,45 @@
+import type { Clock } from "../core/clock.ts";
+import type { Config } from "../core/config.ts";
+import type { Logger } from "../core/log.ts";
+import type { Metrics } from "../core/metrics.ts";
+import type { RouteDeps } from "../http/routes.ts";
+import type { ChangePublisher } from "../services/authenticate/publish.ts";
+import { createOverrides } from "../services/overrides/overrides.ts";
+import { createBlocklist } from "../services/teams/blocklist.ts";
+import { createKeys } from "../services/teams/keys.ts";
+import { createMembers } from "../services/teams/members.ts";
+import { createTeam } from "../services/teams/team.ts";
+import { composeBilling } from "./billing.ts";
+import { composeBulkJobs } from "./bulk.ts";
+import { composePortal } from "./portal.ts";
+import type { Stores } from "./stores.ts";
+import { composeWebhooks } from "./webhooks.ts";
+
+/** What the services of accounts, teams and all that belongs to them are made from, in whichever role. */
+export interface ResourceDeps {
+  config: Config;
+  log: Logger;
+  metrics: Metrics;
+  stores: Stores;
+  clock: Clock;
+  publisher: ChangePublisher;
+}
+
+/** The services behind the routes, apart from verification, what it uses up, and readiness. */
+export type Resources = Omit<RouteDeps, "verify" | "usage" | "readiness" | "publicUrl">;
+
+export function composeResources(deps: ResourceDeps): Resources {
+  const { stores, publisher } = deps;
+  const { sql } = stores;
+  return {
+    bulk: composeBulkJobs(deps),
+    blocklist: createBlocklist({ sql, publisher }),
+    overrides: createOverrides({ sql, publisher }),
+    billing: composeBilling(deps),
+    keys: createKeys({ sql, publisher }),
+    team: createTeam({ sql, publisher }),
+    members: createMembers({ publisher }),
+    ...composeWebhooks(deps),
+    ...composePortal(deps),
+  };
+}

@@ -1,0 +1,84 @@
+import type { Clock } from "../core/clock.ts";
+import type { Config } from "../core/config.ts";
+import type { Part } from "../core/lifecycle.ts";
+import { LIMITS } from "../core/limits.ts";
+import type { Logger } from "../core/log.ts";
+import type { Metrics } from "../core/metrics.ts";
+import { createCachingResolver } from "../dns/cache.ts";
+import { createResolver } from "../dns/client.ts";
+import type { Resolver } from "../dns/resolver.ts";
+import type { Chore } from "../relay/relay.ts";
+import { createWebhookClient } from "../relay/webhook-client.ts";
+import { createDeliver } from "../relay/webhook-delivery.ts";
+import { createWebhookDispatcher } from "../relay/webhook-dispatcher.ts";
+import type { HostLookup } from "../relay/webhook-target.ts";
+import { webhookChores } from "../relay/webhooks.ts";
+import { createSecretBox, type SecretBox } from "../services/secret-box.ts";
+import { createWebhookDeliveries, type WebhookDeliveries } from "../services/webhooks/deliveries.ts";
+import { createFanOut } from "../services/webhooks/fan-out.ts";
+import { createWebhooks, type Webhooks } from "../services/webhooks/webhooks.ts";
+import { countBacklog, pruneEvents } from "../store/webhook-queue.ts";
+import type { Stores } from "./stores.ts";
+
+interface Deps {
+  config: Config;
+  log: Logger;
+  metrics: Metrics;
+  stores: Stores;
+  clock: Clock;
+}
+
+function boxOf({ config }: Pick<Deps, "config">): SecretBox | null {
+  return config.secretsKey === null ? null : createSecretBox(config.secretsKey);
+}
+
+/** What the routes of webhooks run on. */
+export function composeWebhooks(deps: Deps): {
+  webhooks: Webhooks;
+  webhookDeliveries: WebhookDeliveries;
+} {
+  const { sql } = deps.stores;
+  const box = boxOf(deps);
+  const { privateAddresses } = deps.config.webhooks;
+  return {
+    webhooks: createWebhooks({ sql, box, privateAddresses }),
+    webhookDeliveries: createWebhookDeliveries({ sql, box }),
+  };
+}
+
+/** Both families at once; one of them is enough. Names are looked up in the DNS only, not in the system's hosts file. */
+function hostLookup(resolver: Resolver): HostLookup {
+  return async (host) => {
+    const outcomes = await Promise.all([resolver.a(host), resolver.aaaa(host)]);
+    const addresses = outcomes.flatMap((outcome) => (outcome.status === "ok" ? outcome.records : []));
+    if (addresses.length > 0) return { found: true, addresses };
+    const failed = outcomes.some(({ status }) => status === "server_failure" || status === "no_answer");
+    return { found: false, error: failed ? "dns_failure" : "host_not_found" };
+  };
+}
+
+/** What the relay does for webhooks. Without SECRETS_KEY nothing can be signed, and what is due waits for it. */
+export function composeWebhookDelivery(deps: Deps): { parts: Part[]; chores: Chore[] } {
+  const { config, log, metrics, clock } = deps;
+  const { sql } = deps.stores;
+  const { keptMs, prunedPerRound } = LIMITS.webhooks;
+  const chores = webhookChores({
+    fanOut: createFanOut(sql),
+    prune: () => pruneEvents(sql, keptMs, prunedPerRound),
+    countBacklog: async () => metrics.webhookBacklog.set(await countBacklog(sql)),
+  });
+  const box = boxOf(deps);
+  if (box === null) return { parts: [], chores };
+  const resolver = createCachingResolver(createResolver({ servers: config.dns.servers, clock }), clock);
+  const client = createWebhookClient({
+    lookup: hostLookup(resolver),
+    clock,
+    privateAddresses: config.webhooks.privateAddresses,
+  });
+  const deliver = createDeliver({ sql, box, client, clock, random: Math.random, log, metrics });
+  const parts: Part[] = [
+    { name: "webhook names", stop: () => resolver.close() },
+    createWebhookDispatcher({ sql, deliver, clock, log }),
+  ];
+  return { parts, chores };
+}

@@ -1,0 +1,11 @@
+/** What a team's webhooks may be told of. The names are public: `events` of `POST /v1/webhooks`. */
+export const EVENT_TYPES = [
+  "bulk.completed",
+  "bulk.failed",
+  "bulk.cancelled",
+  "quota.threshold_reached",
+  "team.member_joined",
+  "disposable.merged",
+  "ping",
+] as const;
+export type EventType = (typeof EVENT_TYPES)[number];

@@ -1,0 +1,72 @@
+/** Bounds of bulk jobs and of the workers that verify them. */
+export const BULK_LIMITS = {
+  inlineRows: 10_000,
+  /** A body of so many rows of the longest addresses, whose other letters some clients write as \u escapes. */
+  bodyBytes: 10_485_760,
+  metadataPairs: 50,
+  metadataKeyChars: 40,
+  metadataValueChars: 500,
+  /** All of it, as JSON: it travels with every event. */
+  metadataBytes: 8_192,
+  /** Jobs of a team that have not ended. */
+  activeJobs: 100,
+  /** Rows that are read or written between two turns of the event loop. */
+  rowsPerTurn: 250,
+  /** A submission waits so long for idle units of quota to come back from processes before it is refused. */
+  quotaWaitMs: 3_000,
+  quotaRetryMs: 250,
+  /** Longer than writing a source takes with all its attempts; then the submission is given up by the relay. */
+  submissionMs: 180_000,
+  rowsPerChunk: 250,
+  /** Tasks of a job that are emitted and not done: at least twice what the workers at hand take at once. */
+  window: 16,
+  /** The same of all jobs of a team: whoever comes next waits behind no more of each other team's. */
+  teamWindow: 64,
+  emitJobs: 100,
+  emitEveryMs: 500,
+  /** Of one worker process. */
+  tasksAtOnce: 4,
+  rowsAtOnce: 512,
+  /** Above what a probe may take with look-ups before it and a slot to be waited for: what ended it is then known. */
+  rowDeadlineMs: 60_000,
+  /** After the check pool or a dependency turned work away; a task that fails by itself waits longer each time. */
+  retryMs: 1_000,
+  retryMaxMs: 10_000,
+  readBlockMs: 1_000,
+  /** A task that its worker gave no sign of life of for so long is another's. */
+  leaseMs: 10_000,
+  renewEveryMs: 2_000,
+  claimEveryMs: 1_000,
+  /** A task that was begun so often, and whose worker never lived to say why, is given up. */
+  deliveries: 15,
+  /** From this delivery on it is alone in its process, which then ends by nobody else's fault. */
+  aloneFrom: 3,
+  /** An object that is missing so often is gone. */
+  missingTries: 4,
+  reconcileEveryMs: 2_000,
+  reconcilePage: 1_000,
+  reconcilePages: 1_000,
+  /** Workers that have been gone for so long are forgotten. */
+  idleConsumerMs: 600_000,
+  forgetEveryMs: 60_000,
+  /** Jobs looked at, ended or removed in one round of a chore. */
+  jobsPerRound: 100,
+  removeEveryMs: 5_000,
+  /**
+   * Between a job's end or removal and that of its objects: whoever still works on it has heard of it by then, and what
+   * he had begun to write is written (LIMITS.objects.operationMs).
+   */
+  removalRestMs: 120_000,
+  objectPages: 100,
+  chunksPerPage: 1_000,
+  /** The promoted overrides are read again by workers. */
+  promotedEveryMs: 30_000,
+  /** Results that one process puts together at once, and those of one team. */
+  resultsAtOnce: 8,
+  teamResultsAtOnce: 4,
+  /** Of results that one process holds until their clients have taken them; and of one team. */
+  resultsBytes: 134_217_728,
+  teamResultsBytes: 33_554_432,
+  /** Share of the grace that is left to tasks in hand before they are handed back. */
+  drainShare: 0.5,
+} as const;

@@ -1,0 +1,193 @@
+import { isIP } from "node:net";
+import * as v from "valibot";
+import { LOG_LEVELS } from "./log.ts";
+
+/** The settings, by name, as the environment writes them: every one with its form, its bounds and its default. */
+
+export const ROLES = ["api", "bulk", "relay", "all"] as const;
+export type Role = (typeof ROLES)[number];
+
+export const REGISTRATIONS = ["open", "invite", "closed"] as const;
+
+const integer = (min: number, max: number) =>
+  v.pipe(
+    v.string(),
+    v.regex(/^\d{1,12}$/, `must be a whole number from ${min} to ${max}`),
+    v.transform(Number),
+    v.minValue(min, `must be a whole number from ${min} to ${max}`),
+    v.maxValue(max, `must be a whole number from ${min} to ${max}`),
+  );
+
+const flag = v.pipe(
+  v.picklist(["true", "false", "1", "0"], "must be true or false"),
+  v.transform((s) => s === "true" || s === "1"),
+);
+
+const url = (...protocols: string[]) =>
+  v.pipe(
+    v.string(),
+    v.check(
+      (s) => URL.canParse(s) && protocols.includes(new URL(s).protocol),
+      `must be a URL starting with ${protocols.map((p) => `${p}//`).join(" or ")}`,
+    ),
+  );
+
+const list = (item: (s: string) => boolean, message: string) =>
+  v.pipe(
+    v.string(),
+    v.transform((s) =>
+      s
+        .split(",")
+        .map((part) => part.trim())
+        .filter((part) => part !== ""),
+    ),
+    v.minLength(1, message),
+    v.maxLength(64, "at most 64 items"),
+    v.check((items) => items.every(item), message),
+  );
+
+/** `ip`, `ip:port` or `[ip6]:port`. */
+function isServerAddress(text: string): boolean {
+  const match = /^(?:\[([^\]]+)\]|([0-9.]+))(?::(\d{1,5}))?$/.exec(text);
+  if (!match) return isIP(text) !== 0;
+  const port = match[3] === undefined ? 53 : Number(match[3]);
+  return isIP(match[1] ?? match[2] ?? "") !== 0 && port > 0 && port < 65_536;
+}
+
+/** `ip` or `ip/prefix`. */
+function isNetwork(text: string): boolean {
+  const [ip = "", prefix] = text.split("/");
+  const family = isIP(ip);
+  if (family === 0) return false;
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128));
+}
+
+const domainName = v.pipe(
+  v.string(),
+  v.maxLength(253, "must be a host name"),
+  v.regex(/^(?=.*[a-z])[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*$/i, "must be a host name, e.g. probe.example.com"),
+);
+
+/** An ASCII dot-atom at a host name: what may stand in MAIL FROM of any server. */
+const mailFrom = v.pipe(
+  v.string(),
+  v.maxLength(254, "must have at most 254 characters"),
+  v.regex(
+    /^$|^<>$|^[A-Za-z0-9.!#$%&'*+/=?^_{|}~-]{1,64}@[A-Za-z0-9-]{1,63}(\.[A-Za-z0-9-]{1,63})*$/,
+    "must be an address, or <> for the null sender",
+  ),
+  v.transform((s) => (s === "<>" ? "" : s)),
+);
+
+const mailboxAddress = v.pipe(
+  v.string(),
+  v.maxLength(254, "must have at most 254 characters"),
+  v.regex(/^[^\s@<>]{1,64}@[^\s@<>]{1,253}$/, "must be an address, e.g. rcpt@example.com"),
+);
+
+const secret = v.pipe(v.string(), v.minLength(8, "must have at least 8 characters"), v.maxLength(512));
+const priceId = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,255}$/, "must be a price id, e.g. price_1AbC"));
+
+/** 32 bytes as base64 or hex. */
+const secretsKey = v.pipe(
+  v.string(),
+  v.check(
+    (s) => /^[0-9a-f]{64}$/i.test(s) || /^[A-Za-z0-9+/]{43}=$/.test(s),
+    "must be 32 random bytes as base64 or hex, e.g. from `openssl rand -base64 32`",
+  ),
+  v.transform((s) => Buffer.from(s, s.length === 64 ? "hex" : "base64")),
+);
+
+/** scheme://host[:port], nothing more. */
+function isOrigin(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && new URL(text).origin === text;
+}
+
+/** Stripe's client takes scheme, host and port only: a base with more would be called without it. */
+const apiBase = v.pipe(
+  v.string(),
+  v.check((s) => {
+    if (!URL.canParse(s)) return false;
+    const { protocol, origin, href } = new URL(s);
+    return /^https?:$/.test(protocol) && href === `${origin}/`;
+  }, "must be scheme://host[:port] without a path, e.g. https://api.stripe.com"),
+  v.transform((s) => new URL(s).origin),
+);
+
+/** `reason=seconds, ...`: how long evidence that leads to a reason is kept, where it differs from the table. */
+const lifetimes = v.pipe(
+  v.string(),
+  v.transform((s) => s.split(",").map((part) => part.trim())),
+  v.check(
+    (items) => items.every((item) => /^[a-z_]{1,40}=\d{1,8}$/.test(item)),
+    "must be a comma list of reason=seconds, e.g. greylisted=300,accepted_mailbox=86400",
+  ),
+  v.transform(
+    (items) => new Map(items.map((item) => [item.split("=")[0] ?? "", Number(item.split("=")[1])])),
+  ),
+);
+
+export const SettingsSchema = v.object({
+  ROLE: v.optional(v.picklist(ROLES, `must be one of ${ROLES.join(", ")}`), "all"),
+  HOST: v.optional(
+    v.pipe(
+      v.string(),
+      v.check((s) => isIP(s) !== 0 || s === "localhost", "must be an IP address"),
+    ),
+    "0.0.0.0",
+  ),
+  PORT: v.optional(integer(0, 65_535), "8080"),
+  METRICS_PORT: v.optional(integer(0, 65_535), "9090"),
+  PUBLIC_URL: v.optional(url("http:", "https:")),
+  LOG_LEVEL: v.optional(v.picklist(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`), "info"),
+  DATABASE_URL: url("postgres:", "postgresql:"),
+  DATABASE_MAX_CONNECTIONS: v.optional(integer(1, 1_000), "10"),
+  REDIS_URL: url("redis:", "rediss:"),
+  S3_ENDPOINT: v.optional(url("http:", "https:")),
+  S3_PUBLIC_ENDPOINT: v.optional(url("http:", "https:")),
+  S3_REGION: v.optional(
+    v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,64}$/, "must be a region, e.g. eu-central-1")),
+    "us-east-1",
+  ),
+  S3_BUCKET: v.optional(
+    v.pipe(v.string(), v.regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, "must be a bucket name")),
+  ),
+  S3_ACCESS_KEY_ID: v.optional(v.pipe(v.string(), v.minLength(1, "must not be empty"))),
+  S3_SECRET_ACCESS_KEY: v.optional(v.pipe(v.string(), v.minLength(1, "must not be empty"))),
+  DNS_SERVERS: v.optional(list(isServerAddress, "must be a comma list of ip:port")),
+  SMTP_PORT: v.optional(integer(1, 65_535), "25"),
+  SMTP_HELO_NAME: v.optional(domainName),
+  SMTP_MAIL_FROM: v.optional(mailFrom),
+  SMTP_SOURCE_ADDRESSES: v.optional(
+    list((s) => isIP(s) !== 0, "must be a comma list of IP addresses of this host"),
+  ),
+  EGRESS_ID: v.optional(
+    v.pipe(v.string(), v.regex(/^[A-Za-z0-9._-]{1,64}$/, "must be 1 to 64 letters, digits, dots, dashes")),
+  ),
+  PROBE_PRIVATE_ADDRESSES: v.optional(flag, "false"),
+  VERIFY_DEADLINE_MS: v.optional(integer(100, 120_000), "10000"),
+  CHECK_THREADS: v.optional(integer(1, 256)),
+  TRUSTED_PROXIES: v.optional(
+    list(isNetwork, "must be a comma list of addresses or networks, e.g. 10.0.0.0/8"),
+  ),
+  REGISTRATION: v.optional(v.picklist(REGISTRATIONS, `must be one of ${REGISTRATIONS.join(", ")}`), "open"),
+  SECRETS_KEY: v.optional(secretsKey),
+  SMTP_OUT_URL: v.optional(url("smtp:", "smtps:")),
+  SMTP_OUT_FROM: v.optional(mailboxAddress),
+  WEBHOOK_PRIVATE_ADDRESSES: v.optional(flag, "false"),
+  STRIPE_SECRET_KEY: v.optional(secret),
+  STRIPE_WEBHOOK_SECRET: v.optional(secret),
+  STRIPE_API_BASE: v.optional(apiBase, "https://api.stripe.com"),
+  STRIPE_RETURN_URL: v.optional(url("http:", "https:")),
+  STRIPE_PRICE_STARTER_MONTH: v.optional(priceId),
+  STRIPE_PRICE_STARTER_YEAR: v.optional(priceId),
+  STRIPE_PRICE_PRO_MONTH: v.optional(priceId),
+  STRIPE_PRICE_PRO_YEAR: v.optional(priceId),
+  STRIPE_PRICE_PRO_PLUS_MONTH: v.optional(priceId),
+  STRIPE_PRICE_PRO_PLUS_YEAR: v.optional(priceId),
+  CORS_ORIGINS: v.optional(list(isOrigin, "must be a comma list of origins, e.g. https://app.example.com")),
+  CACHE_LIFETIMES: v.optional(lifetimes),
+  CACHE_ENTRIES: v.optional(integer(0, 50_000_000), "100000"),
+  RETENTION_DAYS: v.optional(integer(1, 3_650), "30"),
+  SHUTDOWN_GRACE_MS: v.optional(integer(1_000, 600_000), "25000"),
+});

@@ -1,0 +1,33 @@
+import type { Reply } from "./reply.ts";
+import type { HttpRequest } from "./request.ts";
+
+/** What pages of other origins may do: see `CORS_ORIGINS`. Never with credentials that a browser adds by itself. */
+export interface Cors {
+  /** Header fields for the reply, each with CR LF before it: "" where there is nothing to say. */
+  fieldsOf(request: HttpRequest, reply: Reply): string;
+}
+
+const ALLOWED_HEADERS = "Authorization, Content-Type, Idempotency-Key, X-Request-Id";
+const EXPOSED_HEADERS =
+  "Content-Disposition, Idempotent-Replayed, Location, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, " +
+  "X-Request-Id";
+/** Browsers keep a preflight's answer at most this long; Chromium no longer than 2 hours. */
+const PREFLIGHT_S = 7_200;
+
+/** @param origins exact ones, `https://app.example.com`; every answer varies by Origin, or caches would mix them up */
+export function createCors(origins: readonly string[]): Cors {
+  const allowed: ReadonlySet<string> = new Set(origins);
+  const vary = "\r\nVary: Origin";
+  return {
+    fieldsOf({ origin, method }, reply) {
+      if (!allowed.has(origin)) return vary;
+      const granted = `${vary}\r\nAccess-Control-Allow-Origin: ${origin}`;
+      const methods = method === "OPTIONS" ? reply.headers.Allow : undefined;
+      if (methods === undefined) return `${granted}\r\nAccess-Control-Expose-Headers: ${EXPOSED_HEADERS}`;
+      return (
+        `${granted}\r\nAccess-Control-Allow-Methods: ${methods}` +
+        `\r\nAccess-Control-Allow-Headers: ${ALLOWED_HEADERS}\r\nAccess-Control-Max-Age: ${PREFLIGHT_S}`
+      );
+    },
+  };
+}

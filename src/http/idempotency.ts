@@ -1,0 +1,85 @@
+import { AppError, type ErrorCode } from "../core/errors.ts";
+import type { Actor } from "../services/actor.ts";
+import type { Attempt, Idempotency, Replay } from "../services/idempotency.ts";
+import { problemReply } from "./problem.ts";
+import { type ContentType, Reply } from "./reply.ts";
+import type { HttpRequest } from "./request.ts";
+import type { TeamRoute } from "./route.ts";
+
+/**
+ * Refusals that are kept: they say what is there already, as an answer to a request that was done twice would. Every
+ * other releases the key, since its cause may pass within the day: a tier is raised, room is made, a dependency is back.
+ */
+const FINAL_REFUSALS: ReadonlySet<string> = new Set<ErrorCode>([
+  "already_blocked",
+  "already_member",
+  "account_exists",
+]);
+
+function isFinal({ status, code }: Reply): boolean {
+  return code === null ? status < 300 : FINAL_REFUSALS.has(code);
+}
+
+/** The body without what is shown once. */
+function withoutSecret(body: string, secretField: string | undefined): string {
+  if (secretField === undefined) return body;
+  const value: unknown = JSON.parse(body);
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, secretField)) return body;
+  return JSON.stringify({ ...value, [secretField]: null });
+}
+
+async function settle(attempt: Attempt, reply: Reply, secretField: string | undefined): Promise<void> {
+  if (!isFinal(reply)) return attempt.release();
+  const { status, contentType, headers, body } = reply;
+  const text = body === null || typeof body === "string" ? body : Buffer.from(body).toString("utf8");
+  const kept = text === null ? null : withoutSecret(text, secretField);
+  await attempt.settle({ status, contentType, headers: { ...headers }, body: kept });
+}
+
+function replayed({ replay }: Replay): Reply {
+  return new Reply(replay.status, replay.body, {
+    // What a reply said of itself, come back from where it was kept.
+    contentType: replay.contentType as ContentType,
+    headers: { ...replay.headers, "Idempotent-Replayed": "true" },
+  });
+}
+
+/** The reply of the work; what it throws for its caller's sake is a reply too. @throws what is our own fault */
+async function replyOf(work: () => Reply | Promise<Reply>, requestId: string): Promise<Reply> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof AppError) return problemReply(error, requestId);
+    throw error;
+  }
+}
+
+/**
+ * Does `work` once for all requests that come with the key, and gives its answer to each.
+ * @throws AppError see `Idempotency`, and those of reading the body
+ */
+export async function invokeOnce(
+  idempotency: Idempotency,
+  exchange: { route: TeamRoute; request: HttpRequest; actor: Actor; key: string },
+  work: () => Reply | Promise<Reply>,
+): Promise<Reply> {
+  const { route, request, actor, key } = exchange;
+  const body = (await request.body?.bytes) ?? new Uint8Array();
+  const begun = await idempotency.begin({
+    teamId: actor.teamId,
+    livemode: actor.livemode,
+    key,
+    method: request.method,
+    target: `${request.path}?${request.rawQuery}`,
+    body,
+  });
+  if ("replay" in begun) return replayed(begun);
+  try {
+    const reply = await replyOf(work, request.id);
+    await settle(begun, reply, route.secretField);
+    return reply;
+  } catch (error) {
+    await begun.release();
+    throw error;
+  }
+}

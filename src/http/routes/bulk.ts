@@ -1,0 +1,198 @@
+import * as v from "valibot";
+import { LIMITS } from "../../core/limits.ts";
+import type { BulkJobs } from "../../services/bulk/jobs.ts";
+import { PageQuerySchema, pageAsk, pageSchema } from "../paging.ts";
+import { Reply, renderJson } from "../reply.ts";
+import { type Route, teamRoute } from "../route.ts";
+import {
+  BulkJobSchema,
+  completedJob,
+  JobParamsSchema,
+  queuedJob,
+  ResultsQuerySchema,
+  SubmitBulkSchema,
+} from "../schemas/bulk.ts";
+import { verificationExample } from "./verify.ts";
+
+/** What most of them share; what is costly to serve counts against the rate limit. */
+const MEMBERS = { tag: "bulk", role: "member", rateLimited: false } as const;
+const CONTENT_TYPES = { csv: "text/csv; charset=utf-8", jsonl: "application/x-ndjson" } as const;
+const lineExample = { row: 1, input: "someone@example.com", duplicate_of: null, ...verificationExample };
+
+export function createBulkRoutes(jobs: BulkJobs): Route[] {
+  return [
+    submitRoute(jobs),
+    listRoute(jobs),
+    getRoute(jobs),
+    cancelRoute(jobs),
+    removeRoute(jobs),
+    resultsRoute(jobs),
+  ];
+}
+
+function submitRoute(jobs: BulkJobs): Route {
+  return teamRoute({
+    ...MEMBERS,
+    rateLimited: true,
+    method: "POST",
+    path: "/v1/verify/bulk",
+    operationId: "submitBulk",
+    summary: "Verify a list as a job",
+    description:
+      "Takes the list and answers at once; the job is verified in the background. Each well-formed address costs one " +
+      "unit of the daily quota of today: reserved now, given back at the end where the answer is free of charge. A job " +
+      "may have as many rows as the team's daily quota, and a team " +
+      `${LIMITS.bulk.activeJobs} jobs under way. Of a test key, the addresses that ask for an error (\`quota-exceeded@…\`) get it for the ` +
+      "whole list.",
+    idempotent: true,
+    bodyBytes: LIMITS.bulk.bodyBytes,
+    errors: [
+      "unavailable_in_tier",
+      "limit_reached",
+      "inline_too_large",
+      "bulk_too_large",
+      "quota_exceeded",
+      "rate_limited",
+      "feature_unconfigured",
+    ],
+    body: SubmitBulkSchema,
+    bodyExample: {
+      emails: ["someone@example.com", "info@example.com", "Someone@EXAMPLE.com", "no address"],
+      metadata: { campaign: "spring" },
+    },
+    success: {
+      status: 202,
+      description: "The job",
+      schema: BulkJobSchema,
+      headers: { Location: "The job's path." },
+      example: queuedJob,
+    },
+    async handler({ body }, actor) {
+      const job = await jobs.submit(actor, {
+        emails: body.emails,
+        withEvidence: body.evidence,
+        metadata: body.metadata,
+        webhookUrl: body.webhook_url,
+      });
+      const headers = { Location: `/v1/bulk-jobs/${job.id}` };
+      return new Reply(202, renderJson(job, false), { headers });
+    },
+  });
+}
+
+function listRoute(jobs: BulkJobs): Route {
+  return teamRoute({
+    ...MEMBERS,
+    method: "GET",
+    path: "/v1/bulk-jobs",
+    operationId: "listBulkJobs",
+    summary: "List the team's jobs",
+    description: "Newest first, those of test keys included.",
+    errors: [],
+    query: PageQuerySchema,
+    success: {
+      status: 200,
+      description: "A page of the jobs",
+      schema: pageSchema(BulkJobSchema),
+      example: { data: [completedJob], next_cursor: null },
+    },
+    handler: ({ query }, actor) => jobs.list(actor, pageAsk(query)),
+  });
+}
+
+function getRoute(jobs: BulkJobs): Route {
+  return teamRoute({
+    ...MEMBERS,
+    method: "GET",
+    path: "/v1/bulk-jobs/{id}",
+    operationId: "getBulkJob",
+    summary: "Look at a job",
+    errors: ["not_found"],
+    params: JobParamsSchema,
+    success: { status: 200, description: "The job", schema: BulkJobSchema, example: completedJob },
+    handler: ({ params }, actor) => jobs.get(actor, params.id),
+  });
+}
+
+function cancelRoute(jobs: BulkJobs): Route {
+  return teamRoute({
+    ...MEMBERS,
+    method: "POST",
+    path: "/v1/bulk-jobs/{id}/cancel",
+    operationId: "cancelBulkJob",
+    summary: "Cancel a job",
+    needsUser: true,
+    description:
+      "At once. Rows that are answered are charged and stay readable; the rest of the reservation returns.",
+    errors: ["not_found", "job_finished"],
+    params: JobParamsSchema,
+    success: {
+      status: 200,
+      description: "The job as it ended",
+      schema: BulkJobSchema,
+      example: { ...queuedJob, status: "cancelled", completed_at: "2026-01-01T00:00:01.000Z" },
+    },
+    handler: ({ params }, actor) => jobs.cancel(actor, params.id),
+  });
+}
+
+function removeRoute(jobs: BulkJobs): Route {
+  return teamRoute({
+    ...MEMBERS,
+    method: "DELETE",
+    path: "/v1/bulk-jobs/{id}",
+    operationId: "deleteBulkJob",
+    summary: "Remove a job and its results",
+    needsUser: true,
+    description:
+      "One that is under way is cancelled first. Ended jobs go by themselves when their retention is over.",
+    errors: ["not_found"],
+    params: JobParamsSchema,
+    success: { status: 204, description: "Removed", schema: null },
+    async handler({ params }, actor) {
+      await jobs.remove(actor, params.id);
+      return null;
+    },
+  });
+}
+
+function resultsRoute(jobs: BulkJobs): Route {
+  return teamRoute({
+    ...MEMBERS,
+    rateLimited: true,
+    method: "GET",
+    path: "/v1/bulk-jobs/{id}/results",
+    operationId: "getBulkResults",
+    summary: "Read a job's results",
+    description:
+      "In input order; while the job is under way, what is answered so far; of a cancelled one, what was answered. " +
+      "CSV (RFC 4180) has the column `email` as you sent it, then `rcpt_verdict`, `rcpt_reason`, `rcpt_risk_score`, " +
+      "`rcpt_email`, `rcpt_did_you_mean`, `rcpt_catch_all`, `rcpt_role`, `rcpt_disposable`, `rcpt_mx_provider`. JSONL " +
+      "(`format=jsonl`, `application/x-ndjson`) has a line for each row: the result of a single verification with `row` " +
+      "(from 1), `input`, and `duplicate_of`, the row whose result this one copies.",
+    errors: ["not_found", "feature_unconfigured"],
+    params: JobParamsSchema,
+    query: ResultsQuerySchema,
+    success: {
+      status: 200,
+      description: "The rows",
+      contentType: CONTENT_TYPES.csv,
+      schema: v.string(),
+      headers: { "Content-Disposition": "A file name for the rows." },
+      example:
+        "email,rcpt_verdict,rcpt_reason,rcpt_risk_score,rcpt_email,rcpt_did_you_mean,rcpt_catch_all,rcpt_role," +
+        "rcpt_disposable,rcpt_mx_provider\r\n" +
+        "someone@example.com,valid,accepted_mailbox,3,someone@example.com,,refused,,false,\r\n",
+      alsoAs: { [CONTENT_TYPES.jsonl]: `${JSON.stringify(lineExample)}\n` },
+    },
+    async handler({ params, query }, actor) {
+      const { format } = query;
+      const { bytes, release } = await jobs.results(actor, params.id, format, query.verdict ?? null);
+      return new Reply(200, bytes, {
+        released: release,
+        contentType: CONTENT_TYPES[format],
+        headers: { "Content-Disposition": `attachment; filename="${params.id}.${format}"` },
+      });
+    },
+  });
+}

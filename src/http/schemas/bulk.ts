@@ -1,0 +1,199 @@
+import * as v from "valibot";
+import { LIMITS } from "../../core/limits.ts";
+import { FORMATS } from "../../services/bulk/results.ts";
+import { VERDICTS } from "../../services/bulk/shard.ts";
+import type { BulkJob } from "../../services/bulk/view.ts";
+
+const { inlineRows, metadataPairs, metadataKeyChars, metadataValueChars, metadataBytes } = LIMITS.bulk;
+
+const described = (text: string) => v.description<string, string>(text);
+const text = (description: string) => v.pipe(v.string(), described(description));
+const instant = (description: string) => v.pipe(v.string(), v.isoTimestamp(), described(description));
+const count = (description: string) =>
+  v.pipe(v.number(), v.integer(), v.minValue(0), v.description(description));
+
+/**
+ * A list of strings. The first item that is none is told of, and no other: noting a million of them would hold up the
+ * process. A list that is too long is not looked at here; the service refuses it with a code of its own.
+ */
+function emailList() {
+  const schema = v.pipe(
+    v.array(v.string()),
+    v.minLength(1, "must have at least 1 item"),
+    v.description(
+      `Up to ${inlineRows} addresses (more: 413 \`inline_too_large\`). A badly formed one is a row with the verdict ` +
+        "`invalid`; one that repeats an earlier one copies its result. Neither is charged.",
+    ),
+  );
+  const run: (typeof schema)["~run"] = (dataset, config) => {
+    const { value } = dataset;
+    if (Array.isArray(value) && value.length > inlineRows) return { typed: true, value };
+    return schema["~run"](dataset, { ...config, abortEarly: true });
+  };
+  return { ...schema, "~run": run };
+}
+
+/** What the database can keep as JSON. */
+const storable = v.regex<string, string>(/^[^\0\p{Cs}]*$/u, "must not hold NUL or half of a surrogate pair");
+
+/** Pairs of strings. Of an object with too many only that is said: its pairs are not looked at. */
+function metadataPairsOf() {
+  const tooMany = `must have at most ${metadataPairs} names`;
+  const schema = v.pipe(
+    v.record(
+      v.pipe(v.string(), v.minLength(1, "names must not be empty"), v.maxLength(metadataKeyChars), storable),
+      v.pipe(v.string(), v.maxLength(metadataValueChars), storable),
+    ),
+    v.check((pairs) => Object.keys(pairs).length <= metadataPairs, tooMany),
+    v.check(
+      (pairs) => Buffer.byteLength(JSON.stringify(pairs)) <= metadataBytes,
+      `must be at most ${metadataBytes} bytes as JSON`,
+    ),
+    v.description(
+      `Yours: ${metadataPairs} pairs of strings at most, names up to ${metadataKeyChars} and values up to ` +
+        `${metadataValueChars} characters, ${metadataBytes} bytes as JSON. Comes back with the job and its events.`,
+    ),
+  );
+  const refused = v.pipe(
+    v.unknown(),
+    v.check(() => false, tooMany),
+  );
+  const run: (typeof schema)["~run"] = (dataset, config) => {
+    const { value } = dataset;
+    const count = typeof value === "object" && value !== null ? Object.keys(value).length : 0;
+    return count > metadataPairs
+      ? (refused["~run"](dataset, config) as never)
+      : schema["~run"](dataset, config);
+  };
+  return { ...schema, "~run": run };
+}
+
+export const SubmitBulkSchema = v.strictObject({
+  emails: emailList(),
+  evidence: v.optional(
+    v.pipe(v.boolean(), v.description("Add to each JSONL row what its verdict rests on.")),
+    false,
+  ),
+  metadata: v.optional(metadataPairsOf(), {}),
+  webhook_url: v.optional(
+    v.nullable(
+      v.pipe(
+        v.string(),
+        described(
+          "Told of the job's end too, beside the team's webhooks; signed with the team's own secret, which there must be.",
+        ),
+      ),
+    ),
+    null,
+  ),
+});
+
+export const BulkJobSchema = v.object({
+  id: text("The job's id, `job_…`."),
+  status: v.pipe(
+    v.picklist(["queued", "processing", "finalizing", "completed", "failed", "cancelled"]),
+    v.description("The last three are ends."),
+  ),
+  source: v.pipe(
+    v.object({ type: v.pipe(v.literal("inline"), v.description("The list was in the request.")) }),
+    v.description("Where the list came from."),
+  ),
+  created_at: instant("When it was submitted."),
+  started_at: v.nullable(instant("When its first rows were begun.")),
+  completed_at: v.nullable(instant("When it ended, whichever way.")),
+  rows: v.pipe(
+    v.object({
+      total: count("Rows of the list."),
+      processed: count("Rows that are answered."),
+      deferred: count("Rows that wait for their mail server."),
+      duplicates: count("Rows that repeat an earlier one: they copy its result and cost nothing."),
+      malformed: count("Rows that are no address: `invalid`, `invalid_format`; they cost nothing."),
+    }),
+    v.description("Rows by what has become of them."),
+  ),
+  progress: v.pipe(
+    v.number(),
+    v.minValue(0),
+    v.maxValue(1),
+    v.description("Share of the rows that are answered."),
+  ),
+  eta_seconds: v.nullable(count("Until all rows are answered, at the pace so far; null while nobody knows.")),
+  rows_per_second: v.nullable(v.pipe(v.number(), v.description("The pace so far."))),
+  verdicts: v.pipe(
+    v.object({
+      valid: count("Rows."),
+      invalid: count("Rows."),
+      risky: count("Rows."),
+      unknown: count("Rows."),
+    }),
+    v.description("The answered rows by verdict."),
+  ),
+  results: v.pipe(
+    v.nullable(
+      v.object({
+        csv_url: text("As CSV."),
+        jsonl_url: text("As JSONL, with every field."),
+        expires_at: instant("The results are removed then."),
+      }),
+    ),
+    v.description("Where the results are, with your credential; null before the end and after a failure."),
+  ),
+  error: v.pipe(
+    v.nullable(v.object({ code: text("Stable."), detail: text("What went wrong, in words.") })),
+    v.description("Why the job failed."),
+  ),
+  metadata: v.pipe(v.record(v.string(), v.string()), v.description("As it was sent.")),
+  livemode: v.pipe(v.boolean(), v.description("False for test keys, which check nothing and cost nothing.")),
+});
+
+const RESULTS = "https://api.example.com/v1/bulk-jobs/job_01h455vb4pex5vsknk084sn02q/results";
+
+/** Of one job. */
+export const JobParamsSchema = v.strictObject({ id: text("The job's id, `job_…`.") });
+
+export const queuedJob: BulkJob = {
+  id: "job_01h455vb4pex5vsknk084sn02q",
+  status: "queued",
+  source: { type: "inline" },
+  created_at: "2026-01-01T00:00:00.000Z",
+  started_at: null,
+  completed_at: null,
+  rows: { total: 4, processed: 0, deferred: 0, duplicates: 1, malformed: 1 },
+  progress: 0,
+  eta_seconds: null,
+  rows_per_second: null,
+  verdicts: { valid: 0, invalid: 0, risky: 0, unknown: 0 },
+  results: null,
+  error: null,
+  metadata: { campaign: "spring" },
+  livemode: true,
+};
+
+export const completedJob: BulkJob = {
+  ...queuedJob,
+  status: "completed",
+  started_at: "2026-01-01T00:00:00.500Z",
+  completed_at: "2026-01-01T00:00:02.500Z",
+  rows: { ...queuedJob.rows, processed: 4 },
+  progress: 1,
+  rows_per_second: 2,
+  verdicts: { valid: 2, invalid: 1, risky: 1, unknown: 0 },
+  results: {
+    csv_url: `${RESULTS}?format=csv`,
+    jsonl_url: `${RESULTS}?format=jsonl`,
+    expires_at: "2026-01-31T00:00:02.500Z",
+  },
+};
+
+export const ResultsQuerySchema = v.strictObject({
+  format: v.optional(
+    v.pipe(v.picklist(FORMATS, `must be one of ${FORMATS.join(", ")}`), v.description("`csv` when absent.")),
+    "csv",
+  ),
+  verdict: v.optional(
+    v.pipe(
+      v.picklist(VERDICTS, `must be one of ${VERDICTS.join(", ")}`),
+      v.description("Only rows with this verdict."),
+    ),
+  ),
+});

@@ -1,0 +1,56 @@
+import { compileLists, openLists } from "../check/lists/lists.ts";
+import type { Config } from "../core/config.ts";
+import { localUrl } from "../core/local-url.ts";
+import { createMakeResetLink } from "../services/accounts/reset-link.ts";
+import { createPromotion } from "../services/overrides/promotion.ts";
+import { bootstrap } from "../services/teams/bootstrap.ts";
+import { createTeamOperations } from "../services/teams/operations.ts";
+import { runBootstrap } from "./bootstrap.ts";
+import type { Terminal } from "./command.ts";
+import { withDatabase, withPublisher } from "./connections.ts";
+import { runOverrides } from "./overrides.ts";
+import { runTeam } from "./team.ts";
+
+/** What a command is run with. */
+interface Operation extends Terminal {
+  argv: string[];
+  config: Config;
+}
+
+/** The exit code: 0 done, 2 wrong arguments. Other failures reject. */
+type OperatorCommand = (operation: Operation) => Promise<number>;
+
+/** What `main` runs on a deployment besides serving, by verb: commands for whoever operates it. */
+export const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map<string, OperatorCommand>([
+  [
+    "bootstrap",
+    ({ config, ...command }) =>
+      runBootstrap({ ...command, run: (input) => withDatabase(config, (sql) => bootstrap(sql, input)) }),
+  ],
+  [
+    "overrides",
+    ({ config, ...command }) =>
+      runOverrides({
+        ...command,
+        withPromotion: (work) =>
+          withDatabase(config, (sql) => work(createPromotion({ sql, lists: openLists(compileLists()) }))),
+      }),
+  ],
+  [
+    "team",
+    ({ config, ...command }) =>
+      runTeam({
+        ...command,
+        withOperations: (work) =>
+          withPublisher(config, (sql, publisher) =>
+            work({
+              ...createTeamOperations({ sql, publisher, ownBucket: config.objects?.bucket ?? null }),
+              resetLink: createMakeResetLink({
+                sql,
+                baseUrl: config.http.publicUrl ?? localUrl(config.http.host, config.http.port),
+              }),
+            }),
+          ),
+      }),
+  ],
+]);

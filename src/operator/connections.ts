@@ -1,0 +1,45 @@
+import type { Config } from "../core/config.ts";
+import { LIMITS } from "../core/limits.ts";
+import { createLog } from "../core/log.ts";
+import { type ChangePublisher, createChangePublisher } from "../services/authenticate/publish.ts";
+import { createAuthBus } from "../store/auth-bus.ts";
+import { createPostgres, type Database } from "../store/postgres.ts";
+import { createRedis } from "../store/redis.ts";
+
+/** Runs `work` on a database of its own, with the patience of a command that nobody's request waits for. */
+export async function withDatabase<T>(config: Config, work: (sql: Database) => Promise<T>): Promise<T> {
+  const sql = createPostgres({
+    url: config.database.url,
+    maxConnections: 2,
+    applicationName: "rcpt-operator",
+    statementTimeoutMs: LIMITS.postgres.migrationTimeoutMs,
+  });
+  try {
+    return await work(sql);
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
+
+/**
+ * The same, with a publisher that announces changes to the running processes. Without Redis they read them from the
+ * feed, within LIMITS.keys.confirmMs all the same.
+ */
+export function withPublisher<T>(
+  config: Config,
+  work: (sql: Database, publisher: ChangePublisher) => Promise<T>,
+): Promise<T> {
+  // Standard output belongs to the command.
+  const log = createLog(config.logLevel, { role: "operator" }, process.stderr);
+  return withDatabase(config, async (sql) => {
+    const redis = createRedis({ url: config.redis.url, name: "rcpt-operator", log });
+    try {
+      await redis.start();
+      const bus = createAuthBus(redis, log);
+      // No credential is cached in a command.
+      return await work(sql, createChangePublisher({ sql, bus, log, invalidate: () => undefined }));
+    } finally {
+      redis.stop();
+    }
+  });
+}

@@ -1,0 +1,45 @@
+import { isIP } from "node:net";
+import { LIMITS } from "../core/limits.ts";
+import { mayDial } from "../core/public-address.ts";
+import type { AttemptError } from "../services/webhooks/outcome.ts";
+import { hostOf, isLocalhost } from "../services/webhooks/url.ts";
+
+/** What the DNS says of a host. */
+export type HostLookup = (host: string) => Promise<HostAddresses>;
+export type HostAddresses =
+  | { found: true; addresses: string[] }
+  | { found: false; error: Extract<AttemptError, "host_not_found" | "dns_failure"> };
+
+/** Where an attempt may connect to: these addresses and no others. */
+export type Target =
+  | { ok: true; host: string; addresses: { address: string; family: 4 | 6 }[] }
+  | { ok: false; error: AttemptError };
+
+function addressesOf(host: string, lookup: HostLookup): Promise<HostAddresses> | HostAddresses {
+  if (isIP(host) !== 0) return { found: true, addresses: [host] };
+  if (isLocalhost(host)) return { found: true, addresses: ["127.0.0.1", "::1"] };
+  return lookup(host);
+}
+
+/**
+ * Looks the host of a URL up, once: what is checked here is what is connected to, so that a name which answers
+ * differently the next time (DNS rebinding) gains nothing. One private address among public ones refuses the host:
+ * whoever mixes them means mischief, or has a mistake in their zone that should show.
+ *
+ * @param url one that `readWebhookUrl` has passed
+ */
+export async function resolveTarget(
+  url: URL,
+  lookup: HostLookup,
+  privateAddresses: boolean,
+): Promise<Target> {
+  const host = hostOf(url);
+  const known = await addressesOf(host, lookup);
+  if (!known.found) return { ok: false, error: known.error };
+  if (!known.addresses.every((address) => mayDial(address, privateAddresses)))
+    return { ok: false, error: "address_not_allowed" };
+  const addresses = known.addresses
+    .slice(0, LIMITS.webhooks.addressesTried)
+    .map((address) => ({ address, family: isIP(address) === 6 ? (6 as const) : (4 as const) }));
+  return addresses.length === 0 ? { ok: false, error: "host_not_found" } : { ok: true, host, addresses };
+}

@@ -1,0 +1,141 @@
+import type { Config } from "../../core/config.ts";
+import { AppError } from "../../core/errors.ts";
+import { newId } from "../../core/ids.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { insertMembership } from "../../store/accounts.ts";
+import { findInvite, type InviteRow, takeInvite } from "../../store/invites.ts";
+import { countMembers, findMember } from "../../store/members.ts";
+import { recordEvent } from "../../store/outbox.ts";
+import type { Database, Transaction } from "../../store/postgres.ts";
+import { findTeam, lockTeam } from "../../store/teams.ts";
+import { findUserByEmail, insertUser, lockUser, type UserRow } from "../../store/users.ts";
+import type { Actor } from "../actor.ts";
+import { hashSecret, isWellFormedToken } from "../api-key.ts";
+import type { ChangePublisher } from "../authenticate/publish.ts";
+import { type Passwords, passwordFault } from "./password.ts";
+import { tokenUnusable } from "./password-reset.ts";
+import type { PortalLimits, SignInAttempt } from "./portal-limits.ts";
+import { holdSession, openSession, type SignedIn } from "./portal-session.ts";
+
+/** Who accepts an invitation, as far as they have said. */
+export interface Accepting {
+  token: string;
+  /** Of the account of the invited address, or for the one that is to be made. */
+  password: string | null;
+  /** Whoever's credential came along; null: none. */
+  actor: Actor | null;
+  clientAddress: string;
+}
+
+/**
+ * Accepts an invitation, once: makes its address's account a member of the team and begins a session there.
+ *
+ * The token shows that somebody was invited, not who they are. An account that exists joins only when its owner says
+ * so, by a session or by the password; one that does not is made with the password. It is good for as long as whoever
+ * made it may make it: the database withdraws it when he leaves the team or his role is lowered, under the team's lock.
+ *
+ * @throws AppError `token_unusable`; `already_member`, which uses the token up; `invalid_credentials`; `session_required`
+ * when a key came along; `registration_closed`; `account_exists` when the account was made meanwhile; `limit_reached`;
+ * `validation_failed`; `rate_limited` and `overloaded` as for signing in
+ */
+export type AcceptInvite = (accepting: Accepting) => Promise<SignedIn>;
+
+export interface AcceptInviteDeps {
+  sql: Database;
+  publisher: ChangePublisher;
+  passwords: Passwords;
+  limits: PortalLimits;
+  registration: Config["registration"];
+}
+
+/** The person who joins; `made`: the account is still to be made, and what to count then. */
+interface Joiner {
+  user: UserRow;
+  /** The session that says so; null: a password did. */
+  session: Actor | null;
+  made: SignInAttempt | null;
+}
+
+const notProven = () =>
+  new AppError(
+    "invalid_credentials",
+    "The invited address has an account: sign in to it, or send its password.",
+  );
+
+const teamIsFull = () => new AppError("limit_reached", `A team may have ${LIMITS.team.members} members.`);
+
+function wrongPassword(fault: string): AppError {
+  return new AppError("validation_failed", `password (body) ${fault}.`, {
+    errors: [{ path: "password", message: fault }],
+  });
+}
+
+export function createAcceptInvite(deps: AcceptInviteDeps): AcceptInvite {
+  const { sql, publisher, passwords, limits } = deps;
+
+  /** The account that is to be made. What refuses it is asked before the hash: a token may be sent any number of times. */
+  async function newcomer(
+    { email, teamId }: InviteRow,
+    password: string,
+    attempt: SignInAttempt,
+  ): Promise<Joiner> {
+    if (deps.registration === "closed")
+      throw new AppError("registration_closed", "No accounts are made here: ask the operator for one.");
+    if ((await countMembers(sql, teamId)) >= LIMITS.team.members) throw teamIsFull();
+    const passwordHash = await passwords.hash(password, attempt.standing);
+    return { user: { id: newId("usr"), email, passwordHash }, session: null, made: attempt };
+  }
+
+  /**
+   * Whoever invited somebody has the token, too: what is wrong with the password is answered, and what is tried is
+   * counted, the same whether the address has an account or not.
+   */
+  async function identify(invite: InviteRow, accepting: Accepting): Promise<Joiner> {
+    const { actor, password, clientAddress } = accepting;
+    const user = await findUserByEmail(sql, invite.email);
+    if (user !== null && actor?.userId === user.id) return { user, session: actor, made: null };
+    if (password === null)
+      throw wrongPassword("is required unless the invited address's session comes along");
+    const fault = passwordFault(password);
+    if (fault !== null) throw wrongPassword(fault);
+    const attempt = await limits.signIn(invite.email, clientAddress);
+    if (user === null) return newcomer(invite, password, attempt);
+    if (!(await passwords.verify(user.passwordHash, password, attempt.standing))) throw notProven();
+    await attempt.succeeded();
+    return { user, session: null, made: null };
+  }
+
+  /** null: they are a member already; the invitation is gone all the same. */
+  async function join(tx: Transaction, invite: InviteRow, joiner: Joiner): Promise<SignedIn | null> {
+    const { user, session } = joiner;
+    const isNew = joiner.made !== null;
+    const { teamId, role } = invite;
+    if (!(await lockTeam(tx, teamId)) || !(await takeInvite(tx, invite))) throw tokenUnusable();
+    if (isNew && !(await insertUser(tx, user)))
+      throw new AppError("account_exists", "The account has been made meanwhile: accept as its owner.");
+    if (!isNew && !(await lockUser(tx, user))) throw notProven();
+    if (session !== null) await holdSession(tx, session);
+    if ((await findMember(tx, teamId, user.id)) !== null) return null;
+    if ((await countMembers(tx, teamId)) >= LIMITS.team.members) throw teamIsFull();
+    const team = await findTeam(tx, teamId);
+    if (team === null) throw tokenUnusable();
+    await insertMembership(tx, { teamId, userId: user.id, role });
+    const data = { team_id: teamId, user_id: user.id, email: user.email, role };
+    await recordEvent(tx, { teamId, type: "team.member_joined", livemode: true, data });
+    return openSession(tx, user, { id: teamId, name: team.name, tier: team.tier, role });
+  }
+
+  return async (accepting) => {
+    const { token, actor } = accepting;
+    if (actor !== null && !actor.isSession)
+      throw new AppError("session_required", "Accept with your portal session or password, not with a key.");
+    const hash = isWellFormedToken("inv", token) ? Buffer.from(hashSecret(token), "hex") : null;
+    const invite = hash === null ? null : await findInvite(sql, hash);
+    if (invite === null) throw tokenUnusable();
+    const joiner = await identify(invite, accepting);
+    const signedIn = await publisher.transact((tx) => join(tx, invite, joiner));
+    if (signedIn === null) throw new AppError("already_member", "You are a member of this team already.");
+    await joiner.made?.succeeded();
+    return signedIn;
+  };
+}

@@ -1,0 +1,143 @@
+import { AppError } from "../../core/errors.ts";
+import { isId, newId } from "../../core/ids.ts";
+import { LIMITS } from "../../core/limits.ts";
+import {
+  findTeamInvite,
+  type InviteRow,
+  insertInvite,
+  listInvites,
+  takeInvite,
+} from "../../store/invites.ts";
+import { findMember } from "../../store/members.ts";
+import type { Database } from "../../store/postgres.ts";
+import { findTeam } from "../../store/teams.ts";
+import { findUserByEmail } from "../../store/users.ts";
+import type { Actor, Role } from "../actor.ts";
+import { hashSecret, newSecret } from "../api-key.ts";
+import type { MailQueue } from "../mail/queue.ts";
+import { invitationMail, portalLink } from "../mail/texts.ts";
+import { type Page, type PageAsk, pageOf } from "../page.ts";
+import { insufficientRole, lockActingMember } from "../teams/acting-member.ts";
+import { requireEmail } from "./email-address.ts";
+import type { PortalLimits } from "./portal-limits.ts";
+
+/** An invitation that waits. It is listed until it is accepted, withdrawn or has expired. */
+export interface Invite {
+  id: string;
+  email: string;
+  role: Role;
+  status: "pending";
+  created_at: string;
+  expires_at: string;
+}
+
+/** The token, alone and in the link, is shown once: it is stored as a hash. */
+export interface NewInvitation extends Invite {
+  token: string;
+  link: string;
+  /** False: no mail goes out here, or too many did of late; whoever invites hands the link on. */
+  mailed: boolean;
+}
+
+export interface Invites {
+  /** Newest first. */
+  list(actor: Actor, ask: PageAsk): Promise<Page<Invite>>;
+  /**
+   * Invites an address, in place of an earlier invitation, and mails it where mail is configured, unless the address has
+   * been mailed too many of late.
+   * @throws AppError `insufficient_role` when an admin invites, or was to replace the invitation of, an owner; `already_member`; `limit_reached`;
+   * `rate_limited`; `validation_failed`
+   */
+  create(actor: Actor, invite: { email: string; role: Role }): Promise<NewInvitation>;
+  /**
+   * Withdraws an invitation; a mail of it that waits is not sent any more.
+   * @throws AppError `not_found`; `insufficient_role` when an admin withdraws that of an owner
+   */
+  cancel(actor: Actor, id: string): Promise<void>;
+}
+
+export interface InvitesDeps {
+  sql: Database;
+  limits: PortalLimits;
+  /** null: no mail is sent here. */
+  queue: MailQueue | null;
+  baseUrl: string;
+}
+
+function render(row: InviteRow): Invite {
+  return {
+    id: row.id,
+    email: row.email,
+    role: row.role,
+    status: "pending",
+    created_at: row.createdAt.toISOString(),
+    expires_at: row.expiresAt.toISOString(),
+  };
+}
+
+/** What makes an owner is for owners. @throws AppError `insufficient_role` */
+function requireOwner(invited: readonly (Role | undefined)[], own: Role): void {
+  if (invited.includes("owner") && own !== "owner") throw insufficientRole("owner", own);
+}
+
+export function createInvites(deps: InvitesDeps): Invites {
+  const { sql, limits, queue } = deps;
+
+  /** Writes the invitation and, where `mails` is not null, its mail. */
+  function store(
+    actor: Actor,
+    { email, role, token }: { email: string; role: Role; token: string },
+    mails: MailQueue | null,
+  ): Promise<InviteRow> {
+    return sql.begin(async (tx) => {
+      const { userId, role: own } = await lockActingMember(tx, actor, "admin");
+      const replaced = await findTeamInvite(tx, actor.teamId, { email });
+      requireOwner([role, replaced?.role], own);
+      const user = await findUserByEmail(tx, email);
+      if (user !== null && (await findMember(tx, actor.teamId, user.id)) !== null)
+        throw new AppError("already_member", "This address is a member of the team already.");
+      const hash = Buffer.from(hashSecret(token), "hex");
+      const invite = { id: newId("inv"), teamId: actor.teamId, email, role, invitedBy: userId, hash };
+      const row = await insertInvite(tx, invite);
+      if (row === null)
+        throw new AppError(
+          "limit_reached",
+          `A team may have ${LIMITS.portal.invitesPerTeam} open invitations.`,
+        );
+      const team = await findTeam(tx, actor.teamId);
+      if (mails !== null && team !== null) {
+        const link = portalLink(deps.baseUrl, "accept-invite", token);
+        const mail = { to: email, teamName: team.name, role, link, token, expiresAt: row.expiresAt };
+        await mails.enqueue(tx, invitationMail(mail), { inviteId: row.id }, LIMITS.mail.keptMs);
+      }
+      return row;
+    });
+  }
+
+  return {
+    async list(actor, ask) {
+      const rows = await listInvites(sql, actor.teamId, { after: ask.after, limit: ask.limit + 1 });
+      return pageOf(rows, ask, (row) => row.id, render);
+    },
+
+    async create(actor, { email: text, role }) {
+      const email = requireEmail(text);
+      requireOwner([role], actor.role);
+      await limits.invitation(actor.teamId, email);
+      const token = newSecret("inv");
+      const mailed = queue !== null && (await limits.invitationMail(actor, email));
+      const row = await store(actor, { email, role, token }, mailed ? queue : null);
+      return { ...render(row), token, link: portalLink(deps.baseUrl, "accept-invite", token), mailed };
+    },
+
+    async cancel(actor, id) {
+      await sql.begin(async (tx) => {
+        const { role: own } = await lockActingMember(tx, actor, "admin");
+        const invite = isId("inv", id) ? await findTeamInvite(tx, actor.teamId, { id }) : null;
+        requireOwner([invite?.role], own);
+        if (invite === null || !(await takeInvite(tx, invite)))
+          throw new AppError("not_found", "The team has no open invitation of this id.");
+      });
+    },
+  };
+}

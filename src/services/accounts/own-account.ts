@@ -1,0 +1,118 @@
+import { AppError } from "../../core/errors.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { retryDeadlocks } from "../../store/deadlock.ts";
+import { deleteResetsOfUser } from "../../store/password-resets.ts";
+import type { Database } from "../../store/postgres.ts";
+import { deleteSession, deleteSessionsOfUser } from "../../store/sessions.ts";
+import { findTeam } from "../../store/teams.ts";
+import { findUser, listTeamsOfUser, lockUser, setPassword, type UserRow } from "../../store/users.ts";
+import type { Actor, Role } from "../actor.ts";
+import type { ChangePublisher } from "../authenticate/publish.ts";
+import type { Passwords } from "./password.ts";
+import type { PortalLimits } from "./portal-limits.ts";
+import {
+  holdSession,
+  invalidCredentials,
+  type PortalTeam,
+  type PortalUser,
+  requireSession,
+} from "./portal-session.ts";
+
+/** Who asks, by which credential. */
+export interface Identity {
+  /** null: a key whose user has left the team. */
+  user: PortalUser | null;
+  team: PortalTeam;
+  /** What the credential may do in the team: the user's role, or a key's lower one. */
+  role: Role;
+  credential: { type: "session" | "api_key"; id: string };
+  /** Of a session all the user's teams, LIMITS.portal.teamsListed at most. A key knows of its own only. */
+  teams: PortalTeam[];
+}
+
+export interface OwnAccount {
+  me(actor: Actor): Promise<Identity>;
+  /** Ends the session, here at once, in every other process within a second. @throws AppError `session_required` */
+  logout(actor: Actor): Promise<void>;
+  /**
+   * Sets the user's password. All their other sessions end, in whichever team, and links for a new password with them.
+   * @param current null when none is set yet
+   * @throws AppError `session_required`; `validation_failed` when `current` is wanting; `invalid_credentials`;
+   * `rate_limited`, by the counters of signing in; `overloaded`
+   */
+  changePassword(
+    actor: Actor,
+    change: { current: string | null; next: string },
+    clientAddress: string,
+  ): Promise<void>;
+}
+
+export interface OwnAccountDeps {
+  sql: Database;
+  publisher: ChangePublisher;
+  passwords: Passwords;
+  limits: PortalLimits;
+}
+
+const isGone = () => new AppError("unauthorized", "The account or the team has been deleted.");
+
+function currentIsRequired(): AppError {
+  const message = "is required: the account has a password";
+  return new AppError("validation_failed", `current_password (body) ${message}.`, {
+    errors: [{ path: "current_password", message }],
+  });
+}
+
+export function createOwnAccount(deps: OwnAccountDeps): OwnAccount {
+  const { sql, publisher, passwords, limits } = deps;
+
+  async function prove(user: UserRow, current: string | null, clientAddress: string): Promise<void> {
+    if (user.passwordHash === null) return;
+    if (current === null) throw currentIsRequired();
+    const attempt = await limits.signIn(user.email, clientAddress);
+    if (!(await passwords.verify(user.passwordHash, current, "known"))) throw invalidCredentials();
+    await attempt.succeeded();
+  }
+
+  return {
+    async me(actor) {
+      const { userId } = actor;
+      const [user, team] = await Promise.all([
+        userId === null ? null : findUser(sql, userId),
+        findTeam(sql, actor.teamId),
+      ]);
+      if (team === null) throw isGone();
+      const own = { id: team.id, name: team.name, tier: team.tier, role: actor.role };
+      const isPerson = actor.isSession && userId !== null;
+      return {
+        user: user === null ? null : { id: user.id, email: user.email },
+        team: own,
+        role: actor.role,
+        credential: { type: actor.isSession ? "session" : "api_key", id: actor.keyId },
+        teams: isPerson ? await listTeamsOfUser(sql, userId, LIMITS.portal.teamsListed) : [own],
+      };
+    },
+
+    async logout(actor) {
+      const { userId, sessionId } = requireSession(actor);
+      await publisher.transact((tx) => deleteSession(tx, { id: sessionId, userId }));
+    },
+
+    async changePassword(actor, { current, next }, clientAddress) {
+      const { userId, sessionId } = requireSession(actor);
+      const user = await findUser(sql, userId);
+      if (user === null) throw isGone();
+      await prove(user, current, clientAddress);
+      const passwordHash = await passwords.hash(next, "known");
+      await retryDeadlocks(LIMITS.portal.transactionAttempts, () =>
+        publisher.transact(async (tx) => {
+          if (!(await lockUser(tx, user))) throw invalidCredentials();
+          await holdSession(tx, actor);
+          await setPassword(tx, userId, passwordHash);
+          await deleteSessionsOfUser(tx, userId, sessionId);
+          await deleteResetsOfUser(tx, userId);
+        }),
+      );
+    },
+  };
+}

@@ -1,0 +1,81 @@
+import { AppError } from "../../core/errors.ts";
+import { newId } from "../../core/ids.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { retryDeadlocks } from "../../store/deadlock.ts";
+import { findReset, insertResetRequest, takeReset } from "../../store/password-resets.ts";
+import type { Database } from "../../store/postgres.ts";
+import { deleteSessionsOfUser } from "../../store/sessions.ts";
+import { setPassword } from "../../store/users.ts";
+import { hashSecret, isWellFormedToken } from "../api-key.ts";
+import type { ChangePublisher } from "../authenticate/publish.ts";
+import type { SecretBox } from "../secret-box.ts";
+import { requireEmail } from "./email-address.ts";
+import type { Passwords } from "./password.ts";
+import type { PortalLimits } from "./portal-limits.ts";
+
+/** A new password for who has lost theirs, by a link that is mailed. */
+export interface PasswordReset {
+  /**
+   * Notes that a link was asked for; whether the address has an account is looked up by the relay, so that neither
+   * answer nor time tells it to whoever asks.
+   * @throws AppError `feature_unconfigured` without outgoing mail; `validation_failed`; `rate_limited`; `overloaded`
+   */
+  request(email: string, clientAddress: string): Promise<void>;
+  /**
+   * Sets the password and ends all sessions of the user. The token, and all others of the user, are used up. It proves
+   * the account: whoever guesses at the password keeps its owner from signing in no longer.
+   * @throws AppError `token_unusable`; `overloaded`
+   */
+  confirm(token: string, password: string, clientAddress: string): Promise<void>;
+}
+
+export interface PasswordResetDeps {
+  sql: Database;
+  publisher: ChangePublisher;
+  passwords: Passwords;
+  limits: PortalLimits;
+  /** null: no mail is sent here. */
+  box: SecretBox | null;
+}
+
+export const resetRequestContext = (id: string) => `password_reset_requests.sealed_email:${id}`;
+
+export const tokenUnusable = () =>
+  new AppError("token_unusable", "This token is none, was used, was withdrawn or has expired.");
+
+export function createPasswordReset(deps: PasswordResetDeps): PasswordReset {
+  const { sql, publisher, passwords, limits, box } = deps;
+  return {
+    async request(text, clientAddress) {
+      if (box === null)
+        throw new AppError(
+          "feature_unconfigured",
+          "No mail is sent here: ask the operator for a link for a new password.",
+        );
+      const email = requireEmail(text);
+      await limits.passwordReset(clientAddress);
+      const id = newId("req");
+      const sealedEmail = box.seal(email, resetRequestContext(id));
+      const noted = await insertResetRequest(sql, { id, sealedEmail });
+      if (!noted)
+        throw new AppError("overloaded", "Too many requests for a new password wait.", { retryAfterS: 60 });
+    },
+
+    async confirm(token, password, clientAddress) {
+      if (!isWellFormedToken("pwr", token)) throw tokenUnusable();
+      const hash = Buffer.from(hashSecret(token), "hex");
+      const user = await findReset(sql, hash);
+      if (user === null) throw tokenUnusable();
+      const passwordHash = await passwords.hash(password, "known");
+      await retryDeadlocks(LIMITS.portal.transactionAttempts, () =>
+        publisher.transact(async (tx) => {
+          // The user first, as whoever changes a password locks him first.
+          await setPassword(tx, user.id, passwordHash);
+          if (!(await takeReset(tx, user.id, hash))) throw tokenUnusable();
+          await deleteSessionsOfUser(tx, user.id, null);
+        }),
+      );
+      await limits.proven(user.email, clientAddress);
+    },
+  };
+}

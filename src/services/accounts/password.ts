@@ -1,0 +1,90 @@
+import { randomBytes } from "node:crypto";
+import { hash, verify } from "@node-rs/argon2";
+import { AppError } from "../../core/errors.ts";
+import { LIMITS } from "../../core/limits.ts";
+
+const MIN = LIMITS.portal.passwordCharsMin;
+const MAX = LIMITS.portal.passwordCharsMax;
+
+/** One text for all ways to type it: keyboards differ in what they compose. */
+function normalised(password: string): string {
+  return password.normalize("NFKC");
+}
+
+/**
+ * What is wrong with a new password, in words; null: nothing. Characters are code points after NFKC, at most 4 bytes
+ * each, which also bounds what is hashed. Any of them will do except NUL, which some tools take for the end.
+ */
+export function passwordFault(password: string): string | null {
+  // Far more than NFKC makes MAX characters of: not worth the work.
+  if (password.length > 8 * MAX) return `must be at most ${MAX} characters`;
+  if (/\p{Cs}/u.test(password)) return "must be Unicode text";
+  const text = normalised(password);
+  const chars = [...text].length;
+  if (chars < MIN) return `must be at least ${MIN} characters`;
+  if (chars > MAX) return `must be at most ${MAX} characters`;
+  return text.includes("\0") ? "must not contain NUL" : null;
+}
+
+/** Who waits for a hash: somebody who has proven an account before, here or with what came along, or anybody. */
+export type Standing = "known" | "stranger";
+
+/** Passwords, kept as argon2id. */
+export interface Passwords {
+  /** @param password without a fault. @throws AppError `overloaded` */
+  hash(password: string, standing: Standing): Promise<string>;
+  /**
+   * Takes as long for a password that has a fault or an account that has none (`stored` null): false then.
+   * @throws AppError `overloaded`
+   */
+  verify(stored: string | null, password: string, standing: Standing): Promise<boolean>;
+}
+
+const unpadded = (bytes: Buffer) => bytes.toString("base64").replaceAll("=", "");
+
+/** The form of a hash that nobody has the password of: to verify against it takes as long as against a real one. */
+function unmatchable(): string {
+  const { memoryCost, timeCost, parallelism } = LIMITS.portal.argon2;
+  const head = `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}`;
+  return `${head}$${unpadded(randomBytes(16))}$${unpadded(randomBytes(32))}`;
+}
+
+/**
+ * Each hash takes tens of milliseconds of a thread and 19 MiB, so that few are computed at once and not many wait: a
+ * flood of sign-ins is turned away, it does not stop the process. Who is known waits in a queue of his own, which goes
+ * first: strangers, however many, keep none of them out.
+ * @param cores of the machine: half of them hash, LIMITS.portal.hashesInFlight at most
+ */
+export function createPasswords(cores: number): Passwords {
+  const nobody = unmatchable();
+  const places = Math.min(LIMITS.portal.hashesInFlight, Math.max(1, Math.floor(cores / 2)));
+  const waiting: Record<Standing, (() => void)[]> = { known: [], stranger: [] };
+  let inFlight = 0;
+
+  async function inTurn<T>(standing: Standing, work: () => Promise<T>): Promise<T> {
+    if (inFlight >= places) {
+      if (waiting[standing].length >= LIMITS.portal.hashesWaiting[standing])
+        throw new AppError("overloaded", "Too many passwords are being checked.", { retryAfterS: 2 });
+      // Whoever ends hands its place on.
+      await new Promise<void>((resolve) => waiting[standing].push(resolve));
+    } else inFlight++;
+    try {
+      return await work();
+    } finally {
+      const next = waiting.known.shift() ?? waiting.stranger.shift();
+      if (next === undefined) inFlight--;
+      else next();
+    }
+  }
+
+  return {
+    hash: (password, standing) => inTurn(standing, () => hash(normalised(password), LIMITS.portal.argon2)),
+
+    async verify(stored, password, standing) {
+      const hasFault = passwordFault(password) !== null;
+      const text = hasFault ? "" : normalised(password);
+      const matches = await inTurn(standing, () => verify(stored ?? nobody, text));
+      return matches && !hasFault && stored !== null;
+    },
+  };
+}

@@ -1,0 +1,144 @@
+import ipaddr from "ipaddr.js";
+import { foldAddress } from "../../core/address-case.ts";
+import { AppError } from "../../core/errors.ts";
+import { LIMITS } from "../../core/limits.ts";
+import type { Tier } from "../../core/tiers.ts";
+import type { AttemptCount, AttemptCounters } from "../../store/attempt-counters.ts";
+import { hashSecret } from "../api-key.ts";
+import type { Standing } from "./password.ts";
+
+/**
+ * How often strangers may try. Sign-ins are counted before the password is looked at, so that many at once count too, by
+ * three counters of ten minutes: of (account, client address), strict, which stops who guesses; of the client address
+ * over all accounts, which stops who sprays; of the account over all addresses, lax, which stops who guesses from many
+ * addresses. The last one alone could be used to lock the owner out, so it does not count for an address from which
+ * somebody has signed in to this account before. Success begins the account's counters anew, not the address's: an
+ * account of one's own would wash it clean, and what a client may cost us in hashes would have no bound.
+ *
+ * IPv6 clients count by their /64: a single one has that many addresses. As a whole site (/48) has 65 536 of those, each
+ * counter of a client has a wider one beside it, for LIMITS.portal.clientsPerSite clients. Keys hold hashes of e-mail
+ * addresses only.
+ */
+export interface PortalLimits {
+  /** @throws AppError `rate_limited` */
+  signIn(email: string, clientAddress: string): Promise<SignInAttempt>;
+  /** @throws AppError `rate_limited` */
+  registration(clientAddress: string): Promise<void>;
+  /** @throws AppError `rate_limited` */
+  passwordReset(clientAddress: string): Promise<void>;
+  /** @throws AppError `rate_limited` */
+  invitation(teamId: string, email: string): Promise<void>;
+  /**
+   * Whether one more invitation may be mailed to the address: any number of teams, which cost nothing to make, could
+   * fill a mailbox between them. Not an error: else strangers could keep somebody from being invited.
+   */
+  invitationMail(team: { teamId: string; tier: Tier }, email: string): Promise<boolean>;
+  /**
+   * Somebody at the client address has shown the account to be theirs, by whichever means: its counters begin anew, and
+   * from there its owner can sign in whatever others fail at.
+   */
+  proven(email: string, clientAddress: string): Promise<void>;
+}
+
+export interface SignInAttempt {
+  /** Known: somebody has signed in to this account from there before. */
+  standing: Standing;
+  /** The same as `proven`. */
+  succeeded(): Promise<void>;
+}
+
+function prefixOf(address: ipaddr.IPv6, bits: number): string {
+  const groups = address.parts.slice(0, bits / 16);
+  return `${groups.map((group) => group.toString(16)).join(":")}::/${bits}`;
+}
+
+/** What counts as one client. */
+export function clientNetwork(address: string): string {
+  return ipaddr.IPv6.isValid(address) ? prefixOf(ipaddr.IPv6.parse(address), 64) : address;
+}
+
+/** One count for the client and, where it has one, one for its site. */
+function clientCounts(name: string, address: string, limit: number, windowMs: number): AttemptCount[] {
+  const counts = [{ key: `${name}:${clientNetwork(address)}`, limit, windowMs }];
+  if (!ipaddr.IPv6.isValid(address)) return counts;
+  const site = prefixOf(ipaddr.IPv6.parse(address), 48);
+  return [...counts, { key: `${name}:${site}`, limit: limit * LIMITS.portal.clientsPerSite, windowMs }];
+}
+
+/** One mailbox in its spellings: with most providers what stands behind a plus sign leads to the same person. */
+const mailboxOf = (email: string) => email.replace(/\+[^@]*(?=@[^@]*$)/, "");
+
+const hashed = (email: string) => hashSecret(foldAddress(email)).slice(0, 32);
+
+export function createPortalLimits(counters: AttemptCounters): PortalLimits {
+  const limits = LIMITS.portal;
+  const signInCount = (key: string, limit: number) => ({ key, limit, windowMs: limits.signInWindowMs });
+
+  async function take(counts: readonly AttemptCount[], what: string): Promise<void> {
+    const waitMs = await counters.count(counts);
+    if (waitMs === 0) return;
+    throw new AppError("rate_limited", `Too many ${what}; wait before the next.`, {
+      retryAfterS: Math.ceil(waitMs / 1000),
+    });
+  }
+
+  const ofPair = (account: string, network: string) =>
+    signInCount(`pair:${account}:${network}`, limits.signInPerPair);
+  const ofAccount = (account: string) => signInCount(`account:${account}`, limits.signInPerAccount);
+  const markOf = (account: string, network: string) => `known:${account}:${network}`;
+
+  async function proven(email: string, clientAddress: string): Promise<void> {
+    const account = hashed(email);
+    const network = clientNetwork(clientAddress);
+    await counters.settle({
+      clear: [ofPair(account, network).key, ofAccount(account).key],
+      mark: markOf(account, network),
+      markMs: limits.knownAddressMs,
+    });
+  }
+
+  return {
+    proven,
+
+    async signIn(email, clientAddress) {
+      const account = hashed(email);
+      const network = clientNetwork(clientAddress);
+      const { signInPerAddress, signInWindowMs } = limits;
+      const ofClient = clientCounts("address", clientAddress, signInPerAddress, signInWindowMs);
+      const isKnown = await counters.isMarked(markOf(account, network));
+      const ofAll = isKnown ? [] : [ofAccount(account)];
+      await take([ofPair(account, network), ...ofClient, ...ofAll], "sign-ins failed");
+      return {
+        standing: isKnown ? "known" : "stranger",
+        succeeded: () => proven(email, clientAddress),
+      };
+    },
+
+    registration(clientAddress) {
+      const { registrationsPerAddress, registrationWindowMs } = limits;
+      const counts = clientCounts("register", clientAddress, registrationsPerAddress, registrationWindowMs);
+      return take(counts, "registrations");
+    },
+
+    passwordReset(clientAddress) {
+      const counts = clientCounts("reset", clientAddress, limits.resetsPerAddress, limits.resetWindowMs);
+      return take(counts, "requests for a new password");
+    },
+
+    invitation(teamId, email) {
+      const windowMs = limits.inviteWindowMs;
+      const ofTeam = { key: `invite:${teamId}`, limit: limits.invitesPerWindow, windowMs };
+      const key = `invite:${teamId}:${hashed(email)}`;
+      return take([ofTeam, { key, limit: limits.invitesPerRecipient, windowMs }], "invitations");
+    },
+
+    async invitationMail({ teamId, tier }, email) {
+      const windowMs = limits.inviteMailWindowMs;
+      const key = `invite-to:${hashed(mailboxOf(email))}`;
+      const counts = [{ key, limit: limits.inviteMailsPerRecipient, windowMs }];
+      if (tier === "free")
+        counts.push({ key: `invite-mails:${teamId}`, limit: limits.inviteMailsOfFreeTeam, windowMs });
+      return (await counters.count(counts)) === 0;
+    },
+  };
+}

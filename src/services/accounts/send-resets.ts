@@ -1,0 +1,72 @@
+import { LIMITS } from "../../core/limits.ts";
+import type { Logger } from "../../core/log.ts";
+import { insertReset, type ResetRequest, takeResetRequest } from "../../store/password-resets.ts";
+import type { Database, Transaction } from "../../store/postgres.ts";
+import { findUserByEmail } from "../../store/users.ts";
+import { hashSecret, newSecret } from "../api-key.ts";
+import type { MailQueue } from "../mail/queue.ts";
+import { portalLink, resetMail } from "../mail/texts.ts";
+import { type SecretBox, SecretBoxError } from "../secret-box.ts";
+import { resetRequestContext } from "./password-reset.ts";
+
+export interface SendResetsDeps {
+  sql: Database;
+  box: SecretBox;
+  queue: MailQueue;
+  baseUrl: string;
+  log: Logger;
+}
+
+/**
+ * Looks at the requests for a new password that wait, LIMITS.portal.resetRequestsPerRun at most, and queues a link for
+ * those whose address has an account. One that fails is left for the next run, and the others are answered all the same.
+ */
+export type SendResets = (isStopping: () => boolean) => Promise<void>;
+
+export function createSendResets({ sql, box, queue, baseUrl, log }: SendResetsDeps): SendResets {
+  /** null: sealed under another key; whoever asked will ask again. */
+  function readEmail(request: ResetRequest): string | null {
+    try {
+      return box.open(request.sealedEmail, resetRequestContext(request.id));
+    } catch (error) {
+      if (!(error instanceof SecretBoxError)) throw error;
+      log.warn({ err: error, request: request.id }, "a request for a new password cannot be read");
+      return null;
+    }
+  }
+
+  async function answer(tx: Transaction, request: ResetRequest): Promise<void> {
+    const email = readEmail(request);
+    const user = email === null ? null : await findUserByEmail(tx, email);
+    if (user === null) return;
+    const token = newSecret("pwr");
+    const resetHash = Buffer.from(hashSecret(token), "hex");
+    if (!(await insertReset(tx, user.id, resetHash))) return;
+    // To the address of the account, not to the one that was typed.
+    const mail = resetMail({ to: user.email, link: portalLink(baseUrl, "reset-password", token), token });
+    await queue.enqueue(tx, mail, { resetHash }, LIMITS.portal.resetTtlMs);
+  }
+
+  /** Takes and answers the oldest request behind `after`, in a transaction of its own. Its id; null: there is none. */
+  async function next(after: string): Promise<string | null> {
+    const taken: ResetRequest[] = [];
+    try {
+      await sql.begin(async (tx) => {
+        taken.push(...(await takeResetRequest(tx, after)));
+        for (const request of taken) await answer(tx, request);
+      });
+    } catch (error) {
+      if (taken.length === 0) throw error;
+      log.warn({ err: error, request: taken[0]?.id }, "a request for a new password could not be answered");
+    }
+    return taken[0]?.id ?? null;
+  }
+
+  return async (isStopping) => {
+    let after: string | null = "";
+    for (let i = 0; i < LIMITS.portal.resetRequestsPerRun && !isStopping(); i++) {
+      after = await next(after);
+      if (after === null) return;
+    }
+  };
+}

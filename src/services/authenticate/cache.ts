@@ -1,0 +1,113 @@
+import { LRUCache } from "lru-cache";
+import { LIMITS } from "../../core/limits.ts";
+import type { AuthChange } from "../../store/auth-changes.ts";
+import type { CredentialRow, TeamRow } from "../../store/credentials.ts";
+import type { Actor } from "../actor.ts";
+import { actorOf, type TeamContext, teamContext } from "./lookup.ts";
+
+export interface CachedCredential {
+  readonly actor: Actor;
+  readonly team: TeamContext;
+  /** When the look-up began that this rests on, monotonic. */
+  readonly loadedAtMs: number;
+  /** Of a session, monotonic; Infinity for keys. */
+  readonly expiresAtMs: number;
+  readonly isKey: boolean;
+  /** When its use was last noted, monotonic. */
+  notedAtMs: number;
+}
+
+export interface CredentialCache {
+  get(hash: string): CachedCredential | undefined;
+  /** True when the hash was looked up in vain a moment ago. */
+  isUnknown(hash: string, nowMs: number): boolean;
+  /** The entry for what was found. Kept unless something changed since `epoch` was read. */
+  admit(
+    hash: string,
+    found: { credential: CredentialRow; team: TeamRow },
+    at: { beganMs: number; epoch: number; usableSinceMs: number },
+  ): CachedCredential;
+  admitUnknown(hash: string, nowMs: number, epoch: number): void;
+  drop(change: AuthChange): void;
+  clear(): void;
+  /** Grows with each drop: a look-up under way across one may have read the state before it. */
+  readonly epoch: number;
+}
+
+/**
+ * Credentials by hash, bounded, in process. All credentials of a team share one context, so that a change to the team
+ * reaches them all by marking it stale; no index from teams to credentials is needed.
+ */
+export function createCredentialCache(): CredentialCache {
+  const { cacheEntries, negativeEntries, negativeMs } = LIMITS.keys;
+  const entries = new LRUCache<string, CachedCredential>({ max: cacheEntries });
+  const unknown = new LRUCache<string, number>({ max: negativeEntries });
+  const teams = new LRUCache<string, TeamContext>({
+    max: cacheEntries,
+    // A context that is not to be found by its team id any more can no longer be told of changes.
+    dispose: (context) => {
+      context.stale = true;
+    },
+  });
+  let epoch = 0;
+
+  function contextFor(row: TeamRow, beganMs: number, usableSinceMs: number): TeamContext {
+    const known = teams.get(row.id);
+    if (known && known.loadedAtMs > usableSinceMs) return known;
+    const context = teamContext(row, beganMs);
+    teams.set(row.id, context);
+    return context;
+  }
+
+  function build(
+    found: { credential: CredentialRow; team: TeamRow },
+    team: TeamContext,
+    beganMs: number,
+  ): CachedCredential {
+    const { credential } = found;
+    return {
+      actor: actorOf(credential, found.team, team),
+      team,
+      loadedAtMs: Math.min(beganMs, team.loadedAtMs),
+      expiresAtMs: credential.expiresInMs === null ? Infinity : beganMs + credential.expiresInMs,
+      isKey: credential.kind !== "session",
+      notedAtMs: Number.NEGATIVE_INFINITY,
+    };
+  }
+
+  return {
+    get(hash) {
+      const entry = entries.get(hash);
+      return entry && !entry.team.stale ? entry : undefined;
+    },
+    isUnknown: (hash, nowMs) => nowMs < (unknown.get(hash) ?? 0),
+    admit(hash, found, at) {
+      if (at.epoch !== epoch) return build(found, teamContext(found.team, at.beganMs), at.beganMs);
+      const entry = build(found, contextFor(found.team, at.beganMs, at.usableSinceMs), at.beganMs);
+      entries.set(hash, entry);
+      return entry;
+    },
+    admitUnknown(hash, nowMs, readEpoch) {
+      entries.delete(hash);
+      if (readEpoch === epoch) unknown.set(hash, nowMs + negativeMs);
+    },
+    drop(change) {
+      epoch += 1;
+      if (change.kind === "team") {
+        teams.delete(change.subject);
+        return;
+      }
+      entries.delete(change.subject);
+      unknown.delete(change.subject);
+    },
+    clear() {
+      epoch += 1;
+      entries.clear();
+      unknown.clear();
+      teams.clear();
+    },
+    get epoch() {
+      return epoch;
+    },
+  };
+}

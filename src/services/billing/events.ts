@@ -1,0 +1,187 @@
+import * as v from "valibot";
+import { AppError } from "../../core/errors.ts";
+import { isId } from "../../core/ids.ts";
+import { LIMITS } from "../../core/limits.ts";
+import type { Logger } from "../../core/log.ts";
+import {
+  findOrphan,
+  findSubscription,
+  lockCustomer,
+  lockTeam,
+  lockTeamOfCustomer,
+  recordStripeEvent,
+  setCustomer,
+  type TeamBilling,
+  writeSubscription,
+} from "../../store/billing.ts";
+import { requestReread } from "../../store/billing-rereads.ts";
+import { isOutage, type Transaction } from "../../store/postgres.ts";
+import type { ChangePublisher } from "../authenticate/publish.ts";
+import { settleTeam } from "./settle-team.ts";
+import { isOurs, mergeEvent, type Plans, planOf, type SeenSubscription, standingOf } from "./state.ts";
+import { readCheckout, readCustomer, readSubscription, type SeenCheckout } from "./subscription.ts";
+
+/** A notification of Stripe, its signature verified. */
+export interface StripeEvent {
+  id: string;
+  type: string;
+  /** Stripe's clock, seconds. */
+  created: number;
+  data: { object: Record<string, unknown> };
+}
+
+export interface BillingEvents {
+  /**
+   * Records an event and does what follows from it, in one transaction, once for each id. Kinds that say nothing of
+   * subscriptions are recorded and no more.
+   * @throws AppError `validation_failed` when its object is not what its type says; `unavailable` without Postgres: to be
+   *   delivered again
+   */
+  receive(event: StripeEvent): Promise<void>;
+}
+
+export interface BillingEventDeps {
+  publisher: ChangePublisher;
+  plans: Plans;
+  log: Logger;
+}
+
+/** What an event tells us of a customer; `customer`: that something has changed. */
+type Notice = { customerId: string } & (
+  | { of: "subscription"; seen: SeenSubscription }
+  | { of: "checkout"; seen: SeenCheckout }
+  | { of: "customer" }
+);
+
+/** null: nothing of ours. */
+function readNotice({ type, data: { object } }: StripeEvent, plans: Plans): Notice | null {
+  switch (type) {
+    case "customer.subscription.created":
+    case "customer.subscription.updated":
+    case "customer.subscription.paused":
+    case "customer.subscription.resumed":
+    case "customer.subscription.deleted": {
+      const seen = readSubscription(object, (price) => plans.has(price));
+      const isOver = type.endsWith("deleted") && standingOf(seen.status) !== "ended";
+      const { customerId } = seen;
+      return { of: "subscription", customerId, seen: isOver ? { ...seen, status: "canceled" } : seen };
+    }
+    case "checkout.session.completed": {
+      if (object.mode !== "subscription") return null;
+      const seen = readCheckout(object);
+      return seen.customerId === null ? null : { of: "checkout", customerId: seen.customerId, seen };
+    }
+    case "invoice.paid":
+    case "invoice.payment_failed": {
+      const customerId = readCustomer(object);
+      return customerId === null ? null : { of: "customer", customerId };
+    }
+    default:
+      return null;
+  }
+}
+
+function wrongObject(issues: readonly v.BaseIssue<unknown>[]): AppError {
+  const errors = issues.slice(0, LIMITS.http.validationIssues).map((issue) => ({
+    path: `data.object.${v.getDotPath(issue) ?? ""}`,
+    message: `must be ${issue.expected ?? "of another form"}`,
+  }));
+  return new AppError("validation_failed", "The event's object is not what its type says.", { errors });
+}
+
+export function createBillingEvents({ publisher, plans, log }: BillingEventDeps): BillingEvents {
+  /** True: Stripe must be asked for the customer's subscriptions. */
+  async function take(tx: Transaction, event: StripeEvent, notice: Notice): Promise<boolean> {
+    const { customerId } = notice;
+    await lockCustomer(tx, customerId);
+    const owner = await lockTeamOfCustomer(tx, customerId);
+    if (owner === null && (await findOrphan(tx, customerId)) !== null) return true;
+    if (notice.of === "subscription") {
+      const team = owner ?? (await adopt(tx, notice.seen, log));
+      if (team === null) return false;
+      return (await takeSubscription(tx, team, event, notice.seen)) || owner === null;
+    }
+    if (owner !== null && notice.of === "checkout") await takeCheckout(tx, owner, event, notice.seen);
+    return owner !== null;
+  }
+
+  /** True: the truth must be asked for. */
+  async function takeSubscription(
+    tx: Transaction,
+    team: TeamBilling,
+    event: StripeEvent,
+    seen: SeenSubscription,
+  ): Promise<boolean> {
+    const before = await findSubscription(tx, team.id, seen.id);
+    const known = before === null ? [] : [before.id];
+    if (!isOurs(seen, { teamId: team.id, known }, plans)) return false;
+    const merged = mergeEvent(before, seen, event.created, plans);
+    if (merged.row !== null) await writeSubscription(tx, team.id, merged.row);
+    const { surplus } = await settleTeam(tx, team, { plans, log });
+    return merged.reread || surplus;
+  }
+
+  /** What was just paid for counts at once, should the subscription's own events be late. */
+  async function takeCheckout(
+    tx: Transaction,
+    team: TeamBilling,
+    event: StripeEvent,
+    seen: SeenCheckout,
+  ): Promise<void> {
+    const { subscriptionId: id, priceId, createdS } = seen;
+    if (seen.teamId !== team.id || !seen.paid || id === null) return;
+    const plan = planOf({ priceId, plan: seen.sold }, plans);
+    if (plan === null) return;
+    if ((await findSubscription(tx, team.id, id)) !== null) return;
+    await writeSubscription(tx, team.id, {
+      id,
+      status: "active",
+      priceId,
+      plan,
+      createdS,
+      periodEndS: null,
+      cancelAtPeriodEnd: false,
+      stateAtS: event.created,
+      readAt: null,
+    });
+    await settleTeam(tx, team, { plans, log });
+  }
+
+  async function record(tx: Transaction, event: StripeEvent, notice: Notice | null): Promise<void> {
+    const { id, type, created } = event;
+    if (!(await recordStripeEvent(tx, { id, type, createdS: created })) || notice === null) return;
+    if (await take(tx, event, notice)) await requestReread(tx, notice.customerId);
+  }
+
+  return {
+    async receive(event) {
+      try {
+        const notice = readNotice(event, plans);
+        await publisher.transact((tx) => record(tx, event, notice));
+      } catch (error) {
+        if (error instanceof v.ValiError) throw wrongObject(error.issues);
+        if (!isOutage(error)) throw error;
+        throw new AppError("unavailable", "The event cannot be recorded now. Deliver it again.", {
+          cause: error,
+        });
+      }
+    },
+  };
+}
+
+/**
+ * Makes the customer the one of the team that his subscription names: made by hand at Stripe, or for another deployment
+ * on the same account. A checkout session never does that: whoever is given a payment link may write any team into it.
+ * @returns the team, locked; null: none, or one that has another customer
+ */
+async function adopt(
+  tx: Transaction,
+  { customerId, teamId }: SeenSubscription,
+  log: Logger,
+): Promise<TeamBilling | null> {
+  const named = teamId !== null && isId("team", teamId) ? await lockTeam(tx, teamId) : null;
+  if (named === null) return null;
+  if (await setCustomer(tx, named.id, customerId, null)) return { ...named, customerId };
+  log.warn({ team: named.id, customer: customerId }, "a subscription names a team that has another customer");
+  return null;
+}

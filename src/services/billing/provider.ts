@@ -1,0 +1,177 @@
+import type { Stripe } from "stripe";
+import type { BillingConfig, BillingPlan } from "../../core/config.ts";
+import { AppError } from "../../core/errors.ts";
+import { LIMITS } from "../../core/limits.ts";
+import type { Logger } from "../../core/log.ts";
+import type { SeenSubscription } from "./state.ts";
+import { readCheckout, readSubscription, type SeenCheckout } from "./subscription.ts";
+
+export interface NewCheckout extends BillingPlan {
+  teamId: string;
+  customerId: string;
+  priceId: string;
+}
+
+/**
+ * Stripe, by what billing asks of it. Every call is bounded (LIMITS.billing.callTimeoutMs an attempt) and repeated at
+ * most LIMITS.billing.callRetries times. Only repetitions within a call have the idempotency key of the first attempt, as
+ * Stripe's client does it: Stripe answers a key for a day what it answered first, its own failures too.
+ * @throws AppError each of them: `billing_provider_error` for whatever went wrong; what it was is in the log alone
+ */
+export interface BillingProvider {
+  /** A new customer, named after the team. */
+  createCustomer(teamId: string): Promise<string>;
+  /** All subscriptions of a customer, ended ones too, latest first; null: Stripe does not know him. */
+  listSubscriptions(customerId: string): Promise<SeenSubscription[] | null>;
+  /** None of a customer whom Stripe does not know. */
+  listOpenCheckouts(customerId: string): Promise<SeenCheckout[]>;
+  /** Address of a new Checkout session; null: Stripe does not know the customer. */
+  createCheckout(checkout: NewCheckout): Promise<string | null>;
+  /** False: it was no longer open. */
+  expireCheckout(id: string): Promise<boolean>;
+  /** Address of a new session of the billing portal. */
+  createPortal(customerId: string): Promise<string>;
+  /**
+   * Ends a subscription at once; one that Stripe does not know, or that has ended, is as good as ended.
+   * @param credit what is paid and not used up goes to the customer's balance
+   */
+  cancelSubscription(id: string, credit: boolean): Promise<void>;
+}
+
+function isStripeError(error: unknown): error is Stripe.errors.StripeError {
+  return error instanceof Error && "rawType" in error && "statusCode" in error;
+}
+
+const isMissing = (error: unknown): boolean => isStripeError(error) && error.code === "resource_missing";
+const isMissingCustomer = (error: unknown): boolean =>
+  isMissing(error) && (error as Stripe.errors.StripeInvalidRequestError).param === "customer";
+const isInvalidRequest = (error: unknown): boolean =>
+  isStripeError(error) && error.rawType === "invalid_request_error" && error.statusCode === 400;
+
+/** What may be logged: Stripe's messages quote keys and customers' data. */
+function failureOf(error: unknown): Record<string, unknown> {
+  if (!isStripeError(error)) return { kind: error instanceof Error ? error.constructor.name : typeof error };
+  return { kind: error.type, code: error.code, status: error.statusCode, stripe_request: error.requestId };
+}
+
+/** Stripe's client, made when it is first needed: its package takes 20 MB that most deployments have no use for. */
+function lazyClient(config: BillingConfig): () => Promise<Stripe> {
+  let made: Promise<Stripe> | null = null;
+  async function make(): Promise<Stripe> {
+    const { default: Client } = await import("stripe");
+    const base = new URL(config.apiBase);
+    return new Client(config.secretKey, {
+      protocol: base.protocol === "http:" ? "http" : "https",
+      host: base.hostname,
+      port: base.port === "" ? (base.protocol === "http:" ? 80 : 443) : Number(base.port),
+      timeout: LIMITS.billing.callTimeoutMs,
+      maxNetworkRetries: LIMITS.billing.callRetries,
+      telemetry: false,
+      // Its other client bounds the silence of a socket; this one the whole call, to the end of the body.
+      httpClient: Client.createFetchHttpClient((url, init) => fetch(url, { ...init, redirect: "error" })),
+    });
+  }
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
+export function createBillingProvider({
+  config,
+  log,
+}: {
+  config: BillingConfig;
+  log: Logger;
+}): BillingProvider {
+  const client = lazyClient(config);
+  const isForSale = (priceId: string) => config.prices.has(priceId);
+
+  /** @param expected what some failures mean instead */
+  async function call<T>(
+    name: string,
+    work: (stripe: Stripe) => Promise<T>,
+    expected?: { when(error: unknown): boolean; value: T },
+  ): Promise<T> {
+    try {
+      return await work(await client());
+    } catch (error) {
+      if (expected?.when(error) === true) return expected.value;
+      log.warn({ call: name, ...failureOf(error) }, "the billing provider failed");
+      throw new AppError("billing_provider_error", "The billing provider did not do it. Try again later.");
+    }
+  }
+
+  return {
+    createCustomer: (teamId) =>
+      call("create customer", async (stripe) => {
+        const { id } = await stripe.customers.create({ metadata: { team_id: teamId } });
+        return present(id);
+      }),
+    listSubscriptions: (customer) =>
+      call<SeenSubscription[] | null>(
+        "list subscriptions",
+        async (stripe) => {
+          const limit = LIMITS.billing.subscriptions;
+          const { data } = await stripe.subscriptions.list({ customer, status: "all", limit });
+          return data.map((one) => readSubscription(one, isForSale));
+        },
+        { when: isMissing, value: null },
+      ),
+    listOpenCheckouts: (customer) =>
+      call<SeenCheckout[]>(
+        "list checkouts",
+        async (stripe) => {
+          const limit = LIMITS.billing.checkouts;
+          const { data } = await stripe.checkout.sessions.list({ customer, status: "open", limit });
+          return data.map(readCheckout);
+        },
+        { when: isMissing, value: [] },
+      ),
+    createCheckout: (checkout) =>
+      call<string | null>("create checkout", (stripe) => createSession(stripe, config, checkout), {
+        when: isMissingCustomer,
+        value: null,
+      }),
+    expireCheckout: (id) =>
+      call<boolean>("expire checkout", (stripe) => stripe.checkout.sessions.expire(id).then(() => true), {
+        when: isInvalidRequest,
+        value: false,
+      }),
+    createPortal: (customer) =>
+      call("create portal session", async (stripe) => {
+        const made = await stripe.billingPortal.sessions.create({ customer, return_url: config.returnUrl });
+        return present(made.url);
+      }),
+    cancelSubscription: (id, credit) =>
+      call<void>(
+        "cancel subscription",
+        (stripe) =>
+          stripe.subscriptions.cancel(id, { prorate: credit, invoice_now: credit }).then(() => undefined),
+        { when: isMissing, value: undefined },
+      ),
+  };
+}
+
+/** The types promise it; whatever stands in for Stripe may not. */
+function present(text: string | null): string {
+  if (typeof text !== "string" || text === "") throw new Error("an answer without what was asked for");
+  return text;
+}
+
+async function createSession(stripe: Stripe, config: BillingConfig, checkout: NewCheckout): Promise<string> {
+  const { teamId, customerId, priceId, tier, interval } = checkout;
+  const sold = { team_id: teamId, tier, interval };
+  const { url } = await stripe.checkout.sessions.create({
+    mode: "subscription",
+    customer: customerId,
+    client_reference_id: teamId,
+    line_items: [{ price: priceId, quantity: 1 }],
+    // `price_id` tells later whether the session is for what is asked for then.
+    metadata: { ...sold, price_id: priceId },
+    subscription_data: { metadata: sold },
+    success_url: config.returnUrl,
+    cancel_url: config.returnUrl,
+  });
+  return present(url);
+}

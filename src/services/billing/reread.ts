@@ -1,0 +1,144 @@
+import type { Clock } from "../../core/clock.ts";
+import { LIMITS } from "../../core/limits.ts";
+import type { Logger } from "../../core/log.ts";
+import {
+  findOrphan,
+  findSubscription,
+  findTeamOfCustomer,
+  lockTeam,
+  type Orphan,
+  revisionOf,
+  subscriptionsOf,
+  type TeamBilling,
+  writeSubscription,
+} from "../../store/billing.ts";
+import { type DueReread, finishReread, leaseReread, postponeReread } from "../../store/billing-rereads.ts";
+import type { Database } from "../../store/postgres.ts";
+import type { ChangePublisher } from "../authenticate/publish.ts";
+import type { BillingProvider } from "./provider.ts";
+import { settleTeam } from "./settle-team.ts";
+import { isOurs, mergeRead, type Plans, type SeenSubscription, standingOf, surplusOf } from "./state.ts";
+
+export interface BillingRereads {
+  /**
+   * Reads what is due from Stripe and brings it about: the truth is written, surplus subscriptions and those of deleted
+   * teams are cancelled. What fails is due again later, for as long as it takes. Any number of processes at once.
+   */
+  workOff(isStopping: () => boolean): Promise<void>;
+}
+
+export interface BillingRereadDeps {
+  sql: Database;
+  publisher: ChangePublisher;
+  provider: BillingProvider;
+  plans: Plans;
+  clock: Clock;
+  log: Logger;
+}
+
+/** `overtaken`: an event came while Stripe was read, so that what was read may be older. */
+type Outcome = "done" | "overtaken";
+
+export function createBillingRereads(deps: BillingRereadDeps): BillingRereads {
+  const { sql, log } = deps;
+
+  async function perform(customerId: string): Promise<Outcome> {
+    const team = await findTeamOfCustomer(sql, customerId);
+    if (team !== null) return readTeam(deps, team, customerId);
+    const orphan = await findOrphan(sql, customerId);
+    if (orphan !== null) await clearAway(deps, orphan, customerId);
+    return "done";
+  }
+
+  /** False: Stripe or the database failed, and more of the same is to be expected. */
+  async function work(due: DueReread): Promise<boolean> {
+    try {
+      if ((await perform(due.customerId)) === "overtaken") await postponeReread(sql, due, 0);
+      else await finishReread(sql, due);
+      return true;
+    } catch (error) {
+      log.warn({ err: error, customer: due.customerId, attempts: due.attempts }, "a customer was not read");
+      await postponeReread(sql, due, delayOf(due.attempts));
+      return false;
+    }
+  }
+
+  async function lane(isStopping: () => boolean): Promise<void> {
+    for (let turn = 0; turn < LIMITS.billing.rereadsPerLane && !isStopping(); turn++) {
+      const due = await leaseReread(sql);
+      if (due === null || !(await work(due))) return;
+    }
+  }
+
+  return {
+    async workOff(isStopping) {
+      const lanes = Array.from({ length: LIMITS.billing.rereadLanes }, () => lane(isStopping));
+      const failed = (await Promise.allSettled(lanes)).find((one) => one.status === "rejected");
+      if (failed !== undefined) throw failed.reason;
+    },
+  };
+}
+
+/** Doubles with each failure, and differs a little so that what failed together does not come back together. */
+function delayOf(attempts: number): number {
+  const { rereadFirstMs, rereadMaxMs } = LIMITS.billing;
+  return Math.min(rereadFirstMs * 2 ** (attempts - 1), rereadMaxMs) * (0.75 + Math.random() / 2);
+}
+
+async function readTeam(deps: BillingRereadDeps, team: TeamBilling, customerId: string): Promise<Outcome> {
+  const { sql, publisher, provider, plans, clock, log } = deps;
+  const before = await revisionOf(sql, team.id);
+  const readAt = new Date(clock.now());
+  const listed = await provider.listSubscriptions(customerId);
+  if (listed === null) {
+    log.warn({ team: team.id, customer: customerId }, "Stripe does not know a team's customer");
+    return "done";
+  }
+  const known = (await subscriptionsOf(sql, team.id)).map(({ id }) => id);
+  const ours = listed.filter((one) => isOurs(one, { teamId: team.id, known }, plans));
+  const seen = await endSurplus(deps, team.id, ours);
+  return publisher.transact(async (tx) => {
+    const locked = await lockTeam(tx, team.id);
+    if (locked === null || locked.customerId !== customerId || (await revisionOf(tx, team.id)) !== before)
+      return "overtaken";
+    for (const one of seen)
+      await writeSubscription(
+        tx,
+        team.id,
+        mergeRead(await findSubscription(tx, team.id, one.id), one, readAt, plans),
+      );
+    await settleTeam(tx, locked, { plans, log });
+    return "done";
+  });
+}
+
+/** A team pays once: the subscriptions as they are when all beside the one that is kept have been cancelled. */
+async function endSurplus(
+  { provider, log }: BillingRereadDeps,
+  teamId: string,
+  seen: SeenSubscription[],
+): Promise<SeenSubscription[]> {
+  const surplus = new Set(surplusOf(seen));
+  for (const { id, status } of surplus) {
+    log.warn({ team: teamId, subscription: id }, "a second subscription of a team is cancelled");
+    // In any other status nothing was paid for the time that is left.
+    await provider.cancelSubscription(id, status === "active");
+  }
+  return seen.map((one) => (surplus.has(one) ? { ...one, status: "canceled" } : one));
+}
+
+/** Ends what a deleted team still has at Stripe, or began to have: its customer pays for nothing any more. */
+async function clearAway(
+  { provider, plans, log }: BillingRereadDeps,
+  { teamId, subscriptionId }: Orphan,
+  customerId: string,
+): Promise<void> {
+  const known = subscriptionId === null ? [] : [subscriptionId];
+  for (const { id, teamId: named } of await provider.listOpenCheckouts(customerId))
+    if (named === teamId) await provider.expireCheckout(id);
+  for (const one of (await provider.listSubscriptions(customerId)) ?? []) {
+    if (standingOf(one.status) === "ended" || !isOurs(one, { teamId, known }, plans)) continue;
+    log.info({ team: teamId, subscription: one.id }, "the subscription of a deleted team is cancelled");
+    await provider.cancelSubscription(one.id, false);
+  }
+}

@@ -1,0 +1,64 @@
+import type { Clock } from "../../core/clock.ts";
+import type { EventType } from "../../core/events.ts";
+import { type Ending, endJob, type JobRow, type JobStatus, keepTeam, lockJob } from "../../store/jobs.ts";
+import { recordEvent } from "../../store/outbox.ts";
+import type { Transaction } from "../../store/postgres.ts";
+import { settleHold } from "../../store/quota-holds.ts";
+import { addUsage } from "../../store/usage.ts";
+import { renderJob, type ViewSettings } from "./view.ts";
+
+const EVENTS: Record<Ending["status"], EventType> = {
+  completed: "bulk.completed",
+  failed: "bulk.failed",
+  cancelled: "bulk.cancelled",
+};
+
+/** Whether a job that was locked may still end, and how. */
+export function isActive(status: JobStatus): boolean {
+  return status === "queued" || status === "processing" || status === "finalizing";
+}
+
+/** The ends of jobs: state, charge, counters and the event are one transaction. */
+export interface Endings {
+  /**
+   * Ends a job of the team in the caller's transaction, which has locked nothing of the team's yet. What its finished
+   * chunks cost is charged and the rest of what it held is given back; a failed one costs nothing.
+   * @returns the job as it ended; its status when it had ended before; null when the team has no such job
+   */
+  end(tx: Transaction, teamId: string, jobId: string, ending: Ending): Promise<JobRow | JobStatus | null>;
+}
+
+export function createEndings(deps: { clock: Clock; view: ViewSettings }): Endings {
+  async function charge(tx: Transaction, job: JobRow): Promise<void> {
+    if (job.day === null) return;
+    const { valid, invalid, risky, unknown } = job;
+    if (job.status !== "failed") {
+      const bulk = valid + invalid + risky + unknown;
+      const counts = { single: 0, bulk, cached: 0, valid, invalid, risky, unknown };
+      await addUsage(tx, [{ teamId: job.team_id, day: job.day, ...counts }]);
+    }
+    await settleHold(tx, job.id, job.charged);
+  }
+
+  async function tell(tx: Transaction, job: JobRow, type: EventType): Promise<void> {
+    await recordEvent(tx, {
+      teamId: job.team_id,
+      type,
+      livemode: job.livemode,
+      data: { ...renderJob(job, deps.view, deps.clock.now()) },
+      ...(job.webhook_url === null ? {} : { extraUrl: job.webhook_url }),
+    });
+  }
+
+  return {
+    async end(tx, teamId, jobId, ending) {
+      if (!(await keepTeam(tx, teamId))) return null;
+      const status = await lockJob(tx, teamId, jobId);
+      if (status === null || !isActive(status)) return status;
+      const job = await endJob(tx, jobId, ending);
+      await charge(tx, job);
+      await tell(tx, job, EVENTS[ending.status]);
+      return job;
+    },
+  };
+}

@@ -1,0 +1,84 @@
+import type { Verdict } from "../../check/verdict/table.ts";
+import type { Clock } from "../../core/clock.ts";
+import { AppError } from "../../core/errors.ts";
+import { isId } from "../../core/ids.ts";
+import { findJob, hideJob, type JobRow, keepTeam, listJobs, lockJob } from "../../store/jobs.ts";
+import type { Database } from "../../store/postgres.ts";
+import type { Actor } from "../actor.ts";
+import { type Page, type PageAsk, pageOf } from "../page.ts";
+import { type Endings, isActive } from "./ending.ts";
+import type { Format, Results, ResultsBody } from "./results.ts";
+import type { SubmitBulk } from "./submit.ts";
+import { type BulkJob, renderJob, type ViewSettings } from "./view.ts";
+
+/** Bulk jobs as their team uses them. Another team's job is not found. */
+export interface BulkJobs {
+  submit: SubmitBulk;
+  /** @throws AppError `not_found` */
+  get(actor: Actor, id: string): Promise<BulkJob>;
+  /** Newest first. */
+  list(actor: Actor, ask: PageAsk): Promise<Page<BulkJob>>;
+  /** Ends a job at once; what is answered is charged and can be read. @throws AppError `not_found`, `job_finished` */
+  cancel(actor: Actor, id: string): Promise<BulkJob>;
+  /** Cancels it if it runs, and removes it with its results. @throws AppError `not_found` */
+  remove(actor: Actor, id: string): Promise<void>;
+  /** To be released when it is sent. @throws AppError `not_found`, and those of `Results` */
+  results(actor: Actor, id: string, format: Format, verdict: Verdict | null): Promise<ResultsBody>;
+}
+
+export interface BulkJobsDeps {
+  sql: Database;
+  clock: Clock;
+  view: ViewSettings;
+  endings: Endings;
+  submit: SubmitBulk;
+  /** null: no object storage is configured. */
+  results: Results | null;
+}
+
+function notFound(): AppError {
+  return new AppError("not_found", "There is no such job.");
+}
+
+export function createBulkJobs(deps: BulkJobsDeps): BulkJobs {
+  const { sql, endings } = deps;
+  const render = (row: JobRow) => renderJob(row, deps.view, deps.clock.now());
+
+  async function find(actor: Actor, id: string): Promise<JobRow> {
+    const row = isId("job", id) ? await findJob(sql, actor.teamId, id) : null;
+    if (row === null) throw notFound();
+    return row;
+  }
+
+  return {
+    submit: deps.submit,
+    get: async (actor, id) => render(await find(actor, id)),
+    async list(actor, ask) {
+      const rows = await listJobs(sql, actor.teamId, { after: ask.after, limit: ask.limit + 1 });
+      return pageOf(rows, ask, (row) => row.id, render);
+    },
+    async cancel(actor, id) {
+      if (!isId("job", id)) throw notFound();
+      const ended = await sql.begin((tx) => endings.end(tx, actor.teamId, id, { status: "cancelled" }));
+      if (ended === null) throw notFound();
+      if (typeof ended === "string") throw new AppError("job_finished", `The job is ${ended}.`);
+      return render(ended);
+    },
+    async remove(actor, id) {
+      if (!isId("job", id)) throw notFound();
+      await sql.begin(async (tx) => {
+        if (!(await keepTeam(tx, actor.teamId))) throw notFound();
+        const status = await lockJob(tx, actor.teamId, id);
+        if (status === null) throw notFound();
+        if (isActive(status)) await endings.end(tx, actor.teamId, id, { status: "cancelled" });
+        await hideJob(tx, id);
+      });
+    },
+    async results(actor, id, format, verdict) {
+      const job = await find(actor, id);
+      if (deps.results === null)
+        throw new AppError("feature_unconfigured", "Object storage is not configured here.");
+      return deps.results.read(job, format, verdict);
+    },
+  };
+}

@@ -1,0 +1,82 @@
+import { DAY_MS } from "../../core/clock.ts";
+import type { JobRow, JobStatus } from "../../store/jobs.ts";
+
+/** A bulk job as its team sees it. */
+export interface BulkJob {
+  id: string;
+  status: Exclude<JobStatus, "submitting">;
+  source: { type: "inline" };
+  created_at: string;
+  started_at: string | null;
+  completed_at: string | null;
+  rows: { total: number; processed: number; deferred: number; duplicates: number; malformed: number };
+  /** Share of the rows that are answered, 0 to 1. */
+  progress: number;
+  /** Whole seconds until all rows are answered, at the pace so far; null when it is not known, or there is nothing to come. */
+  eta_seconds: number | null;
+  /** null before the first row. */
+  rows_per_second: number | null;
+  verdicts: { valid: number; invalid: number; risky: number; unknown: number };
+  results: { csv_url: string; jsonl_url: string; expires_at: string } | null;
+  error: { code: string; detail: string } | null;
+  metadata: Record<string, string>;
+  livemode: boolean;
+}
+
+export interface ViewSettings {
+  /** The base address of the API; null: URLs are paths. */
+  publicUrl: string | null;
+  retentionDays: number;
+}
+
+const PROGRESS_STEPS = 10_000;
+
+/** Down, so that no job is whole before it is. */
+function progressOf(processed: number, total: number): number {
+  return Math.floor((processed * PROGRESS_STEPS) / total) / PROGRESS_STEPS;
+}
+
+function resultsOf(row: JobRow, processed: number, { publicUrl, retentionDays }: ViewSettings) {
+  const readable = row.status === "completed" || (row.status === "cancelled" && processed > 0);
+  if (!readable || row.completed_at === null) return null;
+  const url = `${(publicUrl ?? "").replace(/\/+$/, "")}/v1/bulk-jobs/${row.id}/results`;
+  return {
+    csv_url: `${url}?format=csv`,
+    jsonl_url: `${url}?format=jsonl`,
+    expires_at: new Date(row.completed_at.getTime() + retentionDays * DAY_MS).toISOString(),
+  };
+}
+
+/** @param nowMs epoch milliseconds, for the pace of a job under way */
+export function renderJob(row: JobRow, settings: ViewSettings, nowMs: number): BulkJob {
+  const { valid, invalid, risky, unknown } = row;
+  const processed = valid + invalid + risky + unknown;
+  const endMs = row.completed_at?.getTime() ?? nowMs;
+  const elapsedS = row.started_at === null ? 0 : (endMs - row.started_at.getTime()) / 1000;
+  const pace = processed > 0 && elapsedS > 0 ? processed / elapsedS : null;
+  const left = row.rows_total - processed;
+  return {
+    id: row.id,
+    // One that is being submitted is not shown to anybody.
+    status: row.status === "submitting" ? "queued" : row.status,
+    source: row.source,
+    created_at: row.created_at.toISOString(),
+    started_at: row.started_at?.toISOString() ?? null,
+    completed_at: row.completed_at?.toISOString() ?? null,
+    rows: {
+      total: row.rows_total,
+      processed,
+      deferred: 0,
+      duplicates: row.duplicates,
+      malformed: row.malformed,
+    },
+    progress: progressOf(processed, row.rows_total),
+    eta_seconds: pace === null || row.completed_at !== null ? null : Math.ceil(left / pace),
+    rows_per_second: pace === null ? null : Number(pace.toFixed(2)),
+    verdicts: { valid, invalid, risky, unknown },
+    results: resultsOf(row, processed, settings),
+    error: row.error_code === null ? null : { code: row.error_code, detail: row.error_detail ?? "" },
+    metadata: row.metadata,
+    livemode: row.livemode,
+  };
+}

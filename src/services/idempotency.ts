@@ -1,0 +1,151 @@
+import { createHash, randomUUID } from "node:crypto";
+import type { Clock } from "../core/clock.ts";
+import { AppError } from "../core/errors.ts";
+import { LIMITS } from "../core/limits.ts";
+import type { Logger } from "../core/log.ts";
+import {
+  claimKey,
+  evictKeys,
+  type KeptAnswer,
+  type KeyClaim,
+  type KeyState,
+  readKey,
+  releaseKey,
+  settleKey,
+} from "../store/idempotency.ts";
+import type { Database } from "../store/postgres.ts";
+import { createIdempotencyWrites } from "./idempotency-writes.ts";
+
+/**
+ * `Idempotency-Key` (IETF httpapi draft): a request that may have been lost on its way can be sent again without being
+ * done twice. The key belongs to the team, apart for live and test mode. It is claimed before the work begins, by one
+ * statement, and settled with the answer after it; of any number at once exactly one works.
+ *
+ * The work and the settling are two transactions: when the process dies between them, or Postgres goes and stays away,
+ * the key is free again once its lease has ended, and whoever then sends the request again has it done again. Within
+ * the lease he is told that the first is still running.
+ */
+export interface Idempotency {
+  /**
+   * @throws AppError `bad_request` for a key that is none; `idempotency_mismatch`, `idempotency_in_flight`; `overloaded`
+   *   when more of the team's keys are being worked on than are remembered; `unavailable` without Postgres: nothing has been done then.
+   */
+  begin(request: KeyedRequest): Promise<Attempt | Replay>;
+  /** Tries once more to write what could not be written. */
+  drain(): Promise<void>;
+}
+
+export interface KeyedRequest {
+  teamId: string;
+  livemode: boolean;
+  /** As sent. */
+  key: string;
+  method: string;
+  /** With its query. */
+  target: string;
+  body: Uint8Array;
+}
+
+/** The first: do it, then call one of these. Neither rejects, nor waits for a Postgres that is away. */
+export interface Attempt {
+  /** The answer is final. */
+  settle(answer: KeptAnswer): Promise<void>;
+  /** Nothing was done, or it is not known: another try may do it. */
+  release(): Promise<void>;
+}
+
+export interface Replay {
+  replay: KeptAnswer;
+}
+
+const KEY = new RegExp(`^[\\x20-\\x7e]{1,${LIMITS.idempotency.keyChars}}$`);
+
+function sha256(...parts: (string | Uint8Array)[]): Buffer {
+  const hash = createHash("sha256");
+  for (const part of parts) hash.update(part);
+  return hash.digest();
+}
+
+function claimOf(request: KeyedRequest): KeyClaim {
+  return {
+    teamId: request.teamId,
+    livemode: request.livemode,
+    keyHash: sha256(request.livemode ? "live " : "test ", request.key),
+    fingerprint: sha256(`${request.method} ${request.target}\n`, request.body),
+    claim: randomUUID(),
+  };
+}
+
+function refusal(state: Exclude<KeyState["state"], "kept">): AppError {
+  if (state === "other")
+    return new AppError(
+      "idempotency_mismatch",
+      "This Idempotency-Key came with another body, or to another path. Use a new key for a new request.",
+    );
+  if (state === "running" || state === "free")
+    return new AppError("idempotency_in_flight", "The first request with this Idempotency-Key is running.", {
+      retryAfterS: 1,
+    });
+  return new AppError("overloaded", "Too many of the team's requests with Idempotency-Keys are running.", {
+    retryAfterS: 1,
+  });
+}
+
+export function createIdempotency(deps: { sql: Database; clock: Clock; log: Logger }): Idempotency {
+  const { sql, clock } = deps;
+  const writes = createIdempotencyWrites(deps);
+
+  async function claim(key: KeyClaim): Promise<KeyState | null> {
+    if (await claimKey(sql, key)) return null;
+    const found = await readKey(sql, key);
+    if (found.state === "full") await evictKeys(sql, key);
+    // Free: others have made room meanwhile, or it was released.
+    else if (found.state !== "free") return found;
+    return (await claimKey(sql, key)) ? null : readKey(sql, key);
+  }
+
+  /** `claim`, or 503 when it fails or takes too long; one that succeeds too late is undone. */
+  function claimInTime(key: KeyClaim): Promise<KeyState | null> {
+    return new Promise((resolve, reject) => {
+      let late = false;
+      const fail = (cause: unknown) =>
+        reject(
+          new AppError("unavailable", "Idempotency-Keys cannot be checked now.", { retryAfterS: 1, cause }),
+        );
+      const timer = clock.after(LIMITS.idempotency.claimTimeoutMs, () => {
+        late = true;
+        fail(new Error("the claim of an idempotency key timed out"));
+      });
+      claim(key)
+        .then((state) => (late && state === null ? void attempt(key).release() : resolve(state)), fail)
+        .finally(() => timer.cancel());
+    });
+  }
+
+  function attempt(key: KeyClaim): Attempt {
+    const leaseEndMs = clock.monotonic() + LIMITS.idempotency.leaseMs;
+    const write = (perform: () => Promise<void>, otherwise: string) =>
+      writes.run({ teamId: key.teamId, perform, otherwise }, leaseEndMs);
+    return {
+      settle: (answer) =>
+        write(() => settleKey(sql, key, answer), "an answer could not be kept for its idempotency key"),
+      release: () => write(() => releaseKey(sql, key), "an idempotency key is locked until its lease ends"),
+    };
+  }
+
+  return {
+    async begin(request) {
+      if (!KEY.test(request.key))
+        throw new AppError(
+          "bad_request",
+          `The Idempotency-Key must be 1 to ${LIMITS.idempotency.keyChars} printable ASCII characters.`,
+        );
+      const key = claimOf(request);
+      const found = await claimInTime(key);
+      if (found === null) return attempt(key);
+      if (found.state === "kept") return { replay: found.answer };
+      throw refusal(found.state);
+    },
+    drain: () => writes.drain(),
+  };
+}

@@ -1,0 +1,73 @@
+import { LIMITS } from "../../core/limits.ts";
+import type { Logger } from "../../core/log.ts";
+import type { LeasedMail, MailOutbox } from "../../store/mail-outbox.ts";
+import type { Mail, MailQueue } from "./queue.ts";
+
+/** What became of an attempt; `code` says why in the words of the mail client, without an address. */
+export type MailOutcome = { sent: true } | { sent: false; permanent: boolean; code: string };
+
+/** Hands a mail to the mail server that was configured, within LIMITS.mail.attemptMs. Never rejects. */
+export type SendMail = (id: string, mail: Mail) => Promise<MailOutcome>;
+
+/** Delivers what is due until nothing is, or `isStopping`. Any number of relays may at once. */
+export type DeliverMail = (isStopping: () => boolean) => Promise<void>;
+
+export interface DeliverMailDeps {
+  outbox: MailOutbox;
+  queue: MailQueue;
+  send: SendMail;
+  /** 0 to 1: spreads retries. */
+  random(): number;
+  log: Logger;
+}
+
+/** How long after the `attempts`th failure the next attempt is made: 10 s, doubled each time up to an hour, ±25 %. */
+export function mailRetryDelayMs(attempts: number, random: number): number {
+  const { retryFirstMs, retryMaxMs } = LIMITS.mail;
+  const delayMs = Math.min(retryMaxMs, retryFirstMs * 2 ** Math.min(attempts - 1, 20));
+  return Math.round(delayMs * (0.75 + random / 2));
+}
+
+export function createDeliverMail(deps: DeliverMailDeps): DeliverMail {
+  const { outbox, queue, send, log } = deps;
+
+  /** null: it was sealed with another key, or is damaged; it will never be readable. */
+  function read(leased: LeasedMail): Mail | null {
+    try {
+      return queue.read(leased);
+    } catch (error) {
+      log.error({ err: error, mail: leased.id }, "a mail cannot be read and is dropped");
+      return null;
+    }
+  }
+
+  async function deliver(leased: LeasedMail): Promise<void> {
+    const mail = read(leased);
+    if (mail === null) return outbox.remove(leased);
+    const outcome = await send(leased.id, mail);
+    if (outcome.sent) return outbox.remove(leased);
+    const { code, permanent } = outcome;
+    log.warn(
+      { mail: leased.id, attempts: leased.attempts, code },
+      permanent ? "a mail was refused for good and is dropped" : "a mail could not be sent and waits",
+    );
+    if (permanent) return outbox.remove(leased);
+    return outbox.postpone(leased, mailRetryDelayMs(leased.attempts, deps.random()));
+  }
+
+  /** One at a time, so that a slow server holds up one place only. */
+  async function work(isStopping: () => boolean): Promise<void> {
+    while (!isStopping()) {
+      const [leased] = await outbox.take(1);
+      if (leased === undefined) return;
+      await deliver(leased);
+    }
+  }
+
+  return async (isStopping) => {
+    const places = Array.from({ length: LIMITS.mail.inFlight }, () => work(isStopping));
+    // All of them end before the next run begins, also when one fails.
+    await Promise.allSettled(places);
+    await Promise.all(places);
+  };
+}

@@ -1,0 +1,39 @@
+import * as v from "valibot";
+import { newId } from "../../core/ids.ts";
+import { insertMail, type LeasedMail } from "../../store/mail-outbox.ts";
+import type { Transaction } from "../../store/postgres.ts";
+import type { SecretBox } from "../secret-box.ts";
+
+const MailSchema = v.object({ to: v.string(), subject: v.string(), text: v.string() });
+
+/** A plain-text mail. `subject` is one line. */
+export type Mail = v.InferOutput<typeof MailSchema>;
+
+/** What a mail tells of: it is withdrawn with it. */
+export type MailAbout = { inviteId: string } | { resetHash: Buffer };
+
+/** Mails that wait to be sent, encrypted: they hold addresses and tokens. */
+export interface MailQueue {
+  /** Queues a mail in the transaction of what it tells of, to be sent within `ttlMs` or not at all. */
+  enqueue(tx: Transaction, mail: Mail, about: MailAbout, ttlMs: number): Promise<void>;
+  /** @throws SecretBoxError when it was queued under another SECRETS_KEY */
+  read(queued: LeasedMail): Mail;
+}
+
+const contextOf = (id: string) => `mail_outbox.sealed:${id}`;
+
+export function createMailQueue(box: SecretBox): MailQueue {
+  return {
+    async enqueue(tx, mail, about, ttlMs) {
+      const id = newId("mail");
+      await insertMail(tx, {
+        id,
+        sealed: box.seal(JSON.stringify(mail), contextOf(id)),
+        inviteId: "inviteId" in about ? about.inviteId : null,
+        resetHash: "resetHash" in about ? about.resetHash : null,
+        ttlMs,
+      });
+    },
+    read: ({ id, sealed }) => v.parse(MailSchema, JSON.parse(box.open(sealed, contextOf(id)))),
+  };
+}

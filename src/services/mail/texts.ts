@@ -1,0 +1,77 @@
+import { LIMITS } from "../../core/limits.ts";
+import type { Role } from "../actor.ts";
+import type { Mail } from "./queue.ts";
+
+/**
+ * What the mails say. Plain text. The one thing in them that a stranger chose is the name of a team; whoever may invite
+ * could otherwise have us mail anybody anything.
+ */
+
+/** A page of ours. The token stands behind `#`, which browsers send to no server: it comes into no log. */
+export function portalLink(baseUrl: string, page: "accept-invite" | "reset-password", token: string): string {
+  const url = new URL(page, baseUrl.endsWith("/") ? baseUrl : `${baseUrl}/`);
+  url.hash = `token=${token}`;
+  return url.href;
+}
+
+/** The name as a mail may show it; null for one that reads as a link, or is too long to be one. */
+export function mailableName(name: string): string | null {
+  const line = name.replace(/[\p{Cc}\p{Cf}\p{Z}]+/gu, " ").trim();
+  const looksLikeLink = /[/\\@:]|[\p{L}\p{N}]\s?[.\u2024\u3002\uff0e\uff61]\s?[\p{L}\p{N}]/u.test(line);
+  return line === "" || line.length > LIMITS.mail.teamNameChars || looksLikeLink ? null : line;
+}
+
+const withArticle = (role: Role) => (role === "member" ? `a ${role}` : `an ${role}`);
+
+export function invitationMail(invite: {
+  to: string;
+  teamName: string;
+  role: Role;
+  link: string;
+  token: string;
+  expiresAt: Date;
+}): Mail {
+  const name = mailableName(invite.teamName);
+  const team = name === null ? "a team" : `the team "${name}"`;
+  return {
+    to: invite.to,
+    subject: "Invitation to a team",
+    text: [
+      `You are invited to join ${team}, an account for e-mail verification, as ${withArticle(invite.role)}.`,
+      "",
+      "To accept, open this link:",
+      "",
+      invite.link,
+      "",
+      "or send this token to POST /v1/auth/accept-invite:",
+      "",
+      invite.token,
+      "",
+      `It is good for one use until ${invite.expiresAt.toISOString()}. If you did not expect this, ignore it:`,
+      "nothing happens without you.",
+      "",
+    ].join("\n"),
+  };
+}
+
+export function resetMail(reset: { to: string; link: string; token: string }): Mail {
+  const minutes = LIMITS.portal.resetTtlMs / 60_000;
+  return {
+    to: reset.to,
+    subject: "Choose a new password",
+    text: [
+      "Somebody, probably you, asked for a new password for the account of this address.",
+      "",
+      "To choose one, open this link:",
+      "",
+      reset.link,
+      "",
+      "or send this token to POST /v1/auth/password-reset/confirm:",
+      "",
+      reset.token,
+      "",
+      `It is good for one use within ${minutes} minutes. If it was not you, ignore it: your password stays as it is.`,
+      "",
+    ].join("\n"),
+  };
+}

@@ -1,0 +1,47 @@
+import { LIMITS } from "../../core/limits.ts";
+import type { Logger } from "../../core/log.ts";
+import { recordEvent } from "../../store/outbox.ts";
+import { mergeOverrides, teamsToMerge } from "../../store/overrides.ts";
+import type { Database } from "../../store/postgres.ts";
+import type { ChangePublisher } from "../authenticate/publish.ts";
+import { createTeamGuard } from "../team-guard.ts";
+
+/**
+ * Merges the overrides that wait, of all teams, each batch of a team with its event in one transaction; any number of
+ * processes may do so at once. Ends when none is left, after LIMITS.overrides.mergeRounds rounds, or when `isStopping`. A
+ * team that fails waits for the next beat and holds up no other; after LIMITS.relay.teamFailures of them it rejects.
+ */
+export type MergeOverrides = (isStopping: () => boolean) => Promise<void>;
+
+export function createMergeOverrides(deps: {
+  sql: Database;
+  publisher: ChangePublisher;
+  log: Logger;
+}): MergeOverrides {
+  const { sql, publisher, log } = deps;
+
+  function mergeTeam(teamId: string): Promise<void> {
+    return publisher.transact(async (tx) => {
+      const domains = await mergeOverrides(tx, teamId);
+      if (domains.length === 0) return;
+      const data = { count: domains.length, domains: domains.slice(0, LIMITS.overrides.eventDomains) };
+      await recordEvent(tx, { teamId, type: "disposable.merged", livemode: true, data });
+    });
+  }
+
+  return async (isStopping) => {
+    const guard = createTeamGuard(log, "the overrides of a team could not be merged");
+    let after = "";
+    for (let round = 0; round < LIMITS.overrides.mergeRounds; round++) {
+      const teams = await teamsToMerge(sql, after);
+      for (const teamId of teams) {
+        if (isStopping()) return;
+        await guard.run(teamId, () => mergeTeam(teamId));
+      }
+      const last = teams.at(-1);
+      // Past the last team: what came meanwhile, or was locked, waits for the next beat.
+      if (last === undefined) return;
+      after = last;
+    }
+  };
+}

@@ -1,0 +1,131 @@
+import { AppError, type ErrorIssue } from "../../core/errors.ts";
+import { newId } from "../../core/ids.ts";
+import { LIMITS } from "../../core/limits.ts";
+import {
+  countOverrides,
+  countPending,
+  deleteOverride,
+  insertOverrides,
+  listOverrides,
+  type OverrideRow,
+  readOverrides,
+} from "../../store/overrides.ts";
+import type { Database, Transaction } from "../../store/postgres.ts";
+import type { Actor } from "../actor.ts";
+import type { ChangePublisher } from "../authenticate/publish.ts";
+import { NO_DOMAIN, readDomainName } from "../domain-name.ts";
+import { type Page, type PageAsk, pageOf } from "../page.ts";
+import { lockActingMember } from "../teams/acting-member.ts";
+
+export interface Override {
+  id: string;
+  /** A-labels, lower case. */
+  domain: string;
+  status: "pending" | "merged";
+  /** What `checks.disposable.source` says once it is merged. */
+  source: "override" | null;
+  created_at: string;
+  merged_at: string | null;
+}
+
+export interface Submission {
+  /** Domains that are new to the team. */
+  accepted: number;
+  /** The others: sent twice, or submitted before. */
+  duplicates: number;
+  /** Each domain of the request once, in its order, as it stands now. */
+  data: Override[];
+}
+
+/**
+ * Domains that a team calls disposable. They wait until the relay merges them, and then count in the verdicts of that
+ * team alone: whoever owns a team is a stranger to all others.
+ */
+export interface Overrides {
+  /**
+   * All or nothing.
+   * @param domains 1 to LIMITS.overrides.domainsPerRequest, in any spelling
+   * @throws AppError `validation_failed` naming each that is no domain; `limit_reached`
+   */
+  submit(actor: Actor, domains: readonly string[]): Promise<Submission>;
+  /** Newest first. */
+  list(actor: Actor, ask: PageAsk): Promise<Page<Override>>;
+  pending(actor: Actor): Promise<number>;
+  /**
+   * In force in this process when it resolves, in every other within a second.
+   * @param domain in any spelling that `submit` takes. @throws AppError `not_found`
+   */
+  remove(actor: Actor, domain: string): Promise<void>;
+}
+
+function render(row: OverrideRow): Override {
+  return {
+    id: row.id,
+    domain: row.domain,
+    status: row.status,
+    source: row.status === "merged" ? "override" : null,
+    created_at: row.createdAt.toISOString(),
+    merged_at: row.mergedAt?.toISOString() ?? null,
+  };
+}
+
+/** Each domain once, in order of first mention. */
+function readDomains(texts: readonly string[]): string[] {
+  const domains = new Set<string>();
+  const errors: ErrorIssue[] = [];
+  for (const [index, text] of texts.entries()) {
+    const domain = readDomainName(text);
+    if (domain !== null) domains.add(domain);
+    else if (errors.length < LIMITS.http.validationIssues)
+      errors.push({ path: `domains.${index}`, message: NO_DOMAIN });
+  }
+  const [first] = errors;
+  if (first === undefined) return [...domains];
+  throw new AppError("validation_failed", `${first.path} (body) ${NO_DOMAIN}.`, { errors });
+}
+
+/** Stores what is new; how many that were. */
+async function store(tx: Transaction, actor: Actor, domains: readonly string[]): Promise<number> {
+  const { teamId } = actor;
+  const { userId } = await lockActingMember(tx, actor, "owner");
+  const overrides = domains.map((domain) => ({ id: newId("ovr"), domain }));
+  const added = await insertOverrides(tx, { teamId, userId, overrides });
+  const max = LIMITS.overrides.perTeam;
+  if (added > 0 && (await countOverrides(tx, teamId)) > max)
+    throw new AppError("limit_reached", `A team may have ${max} disposable overrides; none was added.`);
+  return added;
+}
+
+export function createOverrides(deps: { sql: Database; publisher: ChangePublisher }): Overrides {
+  const { sql, publisher } = deps;
+  return {
+    async submit(actor, texts) {
+      const domains = readDomains(texts);
+      return publisher.transact(async (tx) => {
+        const accepted = await store(tx, actor, domains);
+        const rows = await readOverrides(tx, actor.teamId, domains);
+        const byDomain = new Map(rows.map((row) => [row.domain, row]));
+        const data = domains.flatMap((domain) => byDomain.get(domain) ?? []).map(render);
+        return { accepted, duplicates: texts.length - accepted, data };
+      });
+    },
+
+    async list(actor, ask) {
+      const rows = await listOverrides(sql, actor.teamId, { after: ask.after, limit: ask.limit + 1 });
+      return pageOf(rows, ask, (row) => row.id, render);
+    },
+
+    pending: (actor) => countPending(sql, actor.teamId),
+
+    async remove(actor, text) {
+      const domain = readDomainName(text);
+      const removed =
+        domain !== null &&
+        (await publisher.transact(async (tx) => {
+          await lockActingMember(tx, actor, "owner");
+          return deleteOverride(tx, actor.teamId, domain);
+        }));
+      if (!removed) throw new AppError("not_found", "The team has no override of this domain.");
+    },
+  };
+}

@@ -1,0 +1,72 @@
+import { isPromoted } from "../../check/lists/promoted.ts";
+import type { Clock, Timer } from "../../core/clock.ts";
+import { LIMITS } from "../../core/limits.ts";
+import type { Logger } from "../../core/log.ts";
+
+/** What the operator calls disposable for everybody, in this process's memory. */
+export interface PromotedDisposables {
+  /** One of them is the A-label domain or a parent of it. No I/O. */
+  covers(domain: string): boolean;
+  /** They have changed, or may have: they are read again, soon and until it works. What is known holds meanwhile. */
+  reload(): void;
+  /** Resolves when they were read. @throws what the read throws */
+  start(): Promise<void>;
+  stop(): void;
+}
+
+export interface PromotedDisposablesDeps {
+  /** At most LIMITS.overrides.promoted domains. */
+  read(): Promise<string[]>;
+  clock: Clock;
+  log: Logger;
+}
+
+export function createPromotedDisposables(deps: PromotedDisposablesDeps): PromotedDisposables {
+  let domains: ReadonlySet<string> = new Set();
+  let reading: Promise<void> | null = null;
+  /** Something has changed since the read under way began: it may have seen the state before. */
+  let again = false;
+  let retry: Timer | null = null;
+  let stopped = false;
+
+  async function readUntilCurrent(): Promise<void> {
+    try {
+      do {
+        again = false;
+        domains = new Set(await deps.read());
+      } while (again && !stopped);
+    } finally {
+      // Here, not in a callback of the promise: a change that came in between would be lost.
+      reading = null;
+    }
+  }
+
+  function refresh(): Promise<void> {
+    again = true;
+    reading ??= readUntilCurrent();
+    return reading;
+  }
+
+  function failed(error: unknown): void {
+    if (stopped || retry !== null) return;
+    deps.log.warn({ err: error }, "cannot read the promoted disposable domains");
+    retry = deps.clock.after(LIMITS.overrides.rereadMs, () => {
+      retry = null;
+      reload();
+    });
+  }
+
+  function reload(): void {
+    if (!stopped) refresh().catch(failed);
+  }
+
+  return {
+    covers: (domain) => isPromoted(domain, domains),
+    reload,
+    start: refresh,
+    stop() {
+      stopped = true;
+      retry?.cancel();
+    },
+  };
+}

@@ -1,0 +1,254 @@
+import { randomUUID } from "node:crypto";
+import { type Clock, DAY_MS, secondsToUtcMidnight, type Timer } from "../../core/clock.ts";
+import { AppError } from "../../core/errors.ts";
+import { LIMITS } from "../../core/limits.ts";
+import type { Logger } from "../../core/log.ts";
+import type { Metrics } from "../../core/metrics.ts";
+import type { QuotaLedger } from "../../store/quota-ledger.ts";
+import type { Actor } from "../actor.ts";
+import { Lease, type Reservation, untoldOf } from "./lease.ts";
+import { createSettling } from "./settling.ts";
+import { quotaExceeded, TeamQuota, type Waiter } from "./team.ts";
+
+export type { Reservation } from "./lease.ts";
+
+/**
+ * The daily quota of a team, exact over all processes, with no I/O on the way of most requests.
+ *
+ * A process leases units from the Postgres ledger ahead of need and gives them out from memory. Redis has no part in
+ * it. What holds: settled + leased never exceeds the limit (one statement under the day's row lock), and what a process
+ * takes of a lease never exceeds what the ledger would charge for it. So the limit holds through kill -9 (the flushed
+ * spends and one tranche are charged, the rest returns), through a stopped process that wakes up late, and without
+ * trust in any clock of ours; days and expiries are the database's.
+ *
+ * A lease grows with the team's rate, shrinks near the limit to what is waited for, gives units out for
+ * LIMITS.quota.leaseUseMs, and goes back when nobody took one for LIMITS.quota.idleReturnMs. Without Postgres units may
+ * be taken until a lease ends or its tranche is spent; then the answer is 503, not 429.
+ */
+export interface Quota {
+  /**
+   * One unit of the team's present UTC day: at once when one is leased, else a promise.
+   * @throws AppError `quota_exceeded`; `unavailable` without the ledger, and after LIMITS.quota.waitMs; `overloaded` when too
+   * many wait.
+   */
+  reserve(actor: Actor): Reservation | Promise<Reservation>;
+  /** What is left of the day as far as this process knows, and whole seconds to its end. No I/O. */
+  snapshot(actor: Actor): { remaining: number; resetS: number };
+  /**
+   * The team's present UTC day (`YYYY-MM-DD`), the units used of it, those in flight included, and those that jobs hold: by
+   * the ledger, with all that this process has taken, and what the others have told of, as they do every
+   * LIMITS.quota.flushEveryMs.
+   */
+  view(teamId: string): Promise<{ day: string; used: number; held: number }>;
+  start(): void;
+  /** Returns every lease; units in flight count as used. Nothing can be reserved any more. Never rejects. */
+  drain(): Promise<void>;
+}
+
+export interface QuotaDeps {
+  ledger: QuotaLedger;
+  clock: Clock;
+  log: Logger;
+  metrics: Metrics;
+}
+
+function unavailable(cause?: unknown): AppError {
+  return new AppError("unavailable", "The quota cannot be checked now.", { retryAfterS: 1, cause });
+}
+
+export function createQuota(deps: QuotaDeps): Quota {
+  const { ledger, clock, log } = deps;
+  const teams = new Map<string, TeamQuota>();
+  const settling = createSettling({ ledger, clock, log, teams });
+  /** Leases asked for and not answered, also those nobody waits for any more. */
+  const fetching = new Set<Promise<void>>();
+  const leasesBy = {
+    granted: deps.metrics.quotaLeases.labels("granted"),
+    refused: deps.metrics.quotaLeases.labels("refused"),
+    failed: deps.metrics.quotaLeases.labels("failed"),
+  };
+  let timer: Timer | undefined;
+  let draining = false;
+
+  function teamOf(actor: Actor): TeamQuota {
+    let team = teams.get(actor.teamId);
+    if (!team) {
+      if (teams.size >= LIMITS.quota.teams) settling.forgetIdle();
+      if (teams.size >= LIMITS.quota.teams)
+        throw new AppError("overloaded", "Too many teams are served by this process.", { retryAfterS: 1 });
+      team = new TeamQuota(actor);
+      teams.set(actor.teamId, team);
+    }
+    adoptLimit(team, actor);
+    return team;
+  }
+
+  function adoptLimit(team: TeamQuota, actor: Actor): void {
+    const limit = team.limitFor(actor);
+    team.limitAsOfMs = Math.max(team.limitAsOfMs, actor.limitsAsOfMs);
+    if (limit === team.limit) return;
+    // What was leased under a higher limit may be more than the lower one leaves.
+    if (limit < team.limit) team.retire(clock.monotonic(), true);
+    team.limit = limit;
+    team.refusedUntilMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** `work`, or a rejection after LIMITS.quota.ledgerTimeoutMs; the work goes on. */
+  function bounded<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const expiry = clock.after(LIMITS.quota.ledgerTimeoutMs, () =>
+        reject(new Error("the quota ledger is silent")),
+      );
+      work.then(resolve, reject).finally(() => expiry.cancel());
+    });
+  }
+
+  async function fetchLease(team: TeamQuota): Promise<void> {
+    const sentAtMs = clock.monotonic();
+    const id = randomUUID();
+    const ask = team.nextAsk(sentAtMs);
+    const held = [...team.leases];
+    let abandoned = false;
+    const answer: Promise<void> = ledger.lease(id, team.id, ask).then((grant) => {
+      const lease = grant.granted > 0 ? new Lease(id, grant, sentAtMs) : null;
+      // Too late for those who waited, or granted by a limit that is no longer in force: back with it.
+      if (lease && (abandoned || draining || ask.limit > team.limit)) lease.retired = true;
+      leasesBy[lease ? "granted" : "refused"].inc();
+      team.granted(lease, grant, { sentAtMs, held, limit: ask.limit }, clock.monotonic());
+    });
+    fetching.add(answer);
+    const answered = () => void fetching.delete(answer);
+    answer.then(answered, answered);
+    try {
+      await bounded(answer);
+    } catch (error) {
+      abandoned = true;
+      leasesBy.failed.inc();
+      // It may have been granted without our hearing of it.
+      answer.catch(() => team.leases.push(settling.orphan(id, sentAtMs)));
+      throw error;
+    }
+  }
+
+  function handOut(team: TeamQuota): void {
+    const nowMs = clock.monotonic();
+    while (team.waiters.length > 0) {
+      const reservation = team.take(nowMs);
+      if (!reservation) return;
+      team.waiters.shift()?.resolve(reservation);
+    }
+  }
+
+  /** Nobody is refused for units of our own that are not back yet: the ledger is asked again once they are. */
+  async function heedRefusal(team: TeamQuota): Promise<void> {
+    if (!team.isReturning) return refuseAll(team);
+    team.refusedUntilMs = Number.NEGATIVE_INFINITY;
+    await bounded(settling.settle());
+  }
+
+  /** Gets units for those who wait, and for those to come, one statement at a time for a team. */
+  async function serve(team: TeamQuota): Promise<void> {
+    team.serving = true;
+    try {
+      do {
+        if (team.isHeldUp(clock.monotonic())) await bounded(settling.flush());
+        else await fetchLease(team);
+        handOut(team);
+        if (clock.monotonic() < team.refusedUntilMs) await heedRefusal(team);
+      } while (team.waiters.length > 0);
+    } catch (error) {
+      log.warn({ err: error, team: team.id }, "cannot lease quota");
+      team.failedUntilMs = clock.monotonic() + LIMITS.quota.failureMs;
+      team.rejectAll(() => unavailable(error));
+    } finally {
+      team.serving = false;
+    }
+  }
+
+  function msToMidnight(team: TeamQuota): number {
+    return (team.midnightMs ?? 0) - clock.monotonic();
+  }
+
+  /** By the ledger's clock as far as it is known, also when its last answer was about an earlier day. */
+  function secondsToMidnight(team: TeamQuota): number {
+    if (team.midnightMs === null) return secondsToUtcMidnight(clock.now());
+    const untilMs = msToMidnight(team);
+    const daysPast = Math.max(0, Math.floor(-untilMs / DAY_MS) + 1);
+    return Math.max(1, Math.ceil((untilMs + daysPast * DAY_MS) / 1000));
+  }
+
+  function refuseAll(team: TeamQuota): void {
+    team.rejectAll(() => quotaExceeded(team.limit, msToMidnight(team)));
+  }
+
+  /** Asks ahead, so that the next request need not wait. */
+  function lookAhead(team: TeamQuota, nowMs: number): void {
+    if (team.leaseToFlush()) settling.flush().catch(settling.report);
+    if (!team.serving && team.wantsPrefetch(nowMs) && nowMs >= team.failedUntilMs) void serve(team);
+  }
+
+  function wait(team: TeamQuota): Promise<Reservation> {
+    if (team.waiters.length >= LIMITS.quota.waitersPerTeam)
+      throw new AppError("overloaded", "Too many requests of the team wait for quota.", { retryAfterS: 1 });
+    return new Promise((resolve, reject) => {
+      const expiry = clock.after(LIMITS.quota.waitMs, () => {
+        team.forget(waiter);
+        reject(unavailable());
+      });
+      const waiter: Waiter = {
+        resolve(reservation) {
+          expiry.cancel();
+          resolve(reservation);
+        },
+        reject(error) {
+          expiry.cancel();
+          reject(error);
+        },
+      };
+      team.waiters.push(waiter);
+      if (!team.serving) void serve(team);
+    });
+  }
+
+  async function tick(): Promise<void> {
+    timer = clock.after(LIMITS.quota.flushEveryMs, () => void tick());
+    await settling.settle().catch(settling.report);
+  }
+
+  return {
+    reserve(actor) {
+      if (draining) throw unavailable();
+      const team = teamOf(actor);
+      const nowMs = clock.monotonic();
+      const reservation = team.take(nowMs);
+      if (reservation) {
+        lookAhead(team, nowMs);
+        return reservation;
+      }
+      if (nowMs < team.refusedUntilMs) throw quotaExceeded(team.limit, msToMidnight(team));
+      if (nowMs < team.failedUntilMs) throw unavailable();
+      return wait(team);
+    },
+    snapshot(actor) {
+      const team = teams.get(actor.teamId);
+      const remaining = team?.remaining(actor, clock.monotonic()) ?? actor.limits.dailyQuota;
+      return { remaining, resetS: team ? secondsToMidnight(team) : secondsToUtcMidnight(clock.now()) };
+    },
+    async view(teamId) {
+      const team = teams.get(teamId);
+      const before = [...(team?.leases ?? [])];
+      const { day, used, held, leases } = await ledger.usage(teamId);
+      return { day, used: used + untoldOf(leases, [...before, ...(team?.leases ?? [])]), held };
+    },
+    start() {
+      timer = clock.after(LIMITS.quota.flushEveryMs, () => void tick());
+    },
+    async drain() {
+      draining = true;
+      timer?.cancel();
+      for (const team of teams.values()) team.rejectAll(() => unavailable());
+      await Promise.allSettled(fetching);
+      await settling.returnAll();
+    },
+  };
+}

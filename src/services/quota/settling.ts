@@ -1,0 +1,132 @@
+import type { Clock } from "../../core/clock.ts";
+import { LIMITS } from "../../core/limits.ts";
+import type { Logger } from "../../core/log.ts";
+import type { LeaseReport, QuotaLedger } from "../../store/quota-ledger.ts";
+import { Lease } from "./lease.ts";
+import type { TeamQuota } from "./team.ts";
+
+/** The way back to the ledger: what was spent of the leases, and what is no longer needed. */
+export interface Settling {
+  /** Tells the ledger what was taken of each lease, in one statement. Concurrent calls share one. */
+  flush(): Promise<void>;
+  /** Retires what is past its time, flushes, releases what is retired. */
+  settle(): Promise<void>;
+  /** Retires and releases everything. Never rejects. */
+  returnAll(): Promise<void>;
+  /** A lease that may or may not have been granted: to be released. */
+  orphan(id: string, sentAtMs: number): Lease;
+  /** Forgets teams of which nothing is held. */
+  forgetIdle(): void;
+  /** Logs a failure of what runs in the background; it is tried again at the next tick. */
+  report(error: unknown): void;
+}
+
+export function createSettling(deps: {
+  ledger: QuotaLedger;
+  clock: Clock;
+  log: Logger;
+  teams: Map<string, TeamQuota>;
+}): Settling {
+  const { ledger, clock, log, teams } = deps;
+  let flushing: Promise<void> | undefined;
+  let settlingNow: Promise<void> | undefined;
+
+  function* leasesWhere(wanted: (lease: Lease) => boolean): Generator<Lease> {
+    for (const team of teams.values()) for (const lease of team.leases) if (wanted(lease)) yield lease;
+  }
+
+  async function flushAll(): Promise<void> {
+    const nowMs = clock.monotonic();
+    const sent: [Lease, LeaseReport][] = [];
+    for (const lease of leasesWhere((held) => held.isDirty(nowMs))) sent.push([lease, lease.report()]);
+    if (sent.length === 0) return;
+    try {
+      const kept = await ledger.flush(sent.map(([, report]) => report));
+      for (const [lease, report] of sent) {
+        if (kept.has(lease.id)) lease.flushed(report, clock.monotonic());
+        else lease.lost = true;
+      }
+    } finally {
+      for (const [lease] of sent) lease.busy = false;
+    }
+  }
+
+  async function release(lease: Lease, abandonInFlight: boolean): Promise<void> {
+    const report = lease.report();
+    if (abandonInFlight) report.inFlight = 0;
+    try {
+      await ledger.release(report);
+      if (report.inFlight === 0) lease.lost = true;
+      else lease.shrunk(report, clock.monotonic());
+    } finally {
+      lease.busy = false;
+    }
+  }
+
+  async function releaseRetired(abandonInFlight: boolean): Promise<void> {
+    const due = [...leasesWhere((lease) => !lease.busy && (lease.wantsRelease || abandonInFlight))];
+    for (let i = 0; i < due.length; i += LIMITS.quota.releasesAtOnce) {
+      const batch = due.slice(i, i + LIMITS.quota.releasesAtOnce);
+      await Promise.all(batch.map((lease) => release(lease, abandonInFlight)));
+    }
+  }
+
+  function dropLost(): void {
+    const nowMs = clock.monotonic();
+    for (const team of teams.values()) {
+      const gone = team.leases.some((lease) => lease.lost || lease.isForgotten(nowMs));
+      if (gone) team.leases = team.leases.filter((lease) => !lease.lost && !lease.isForgotten(nowMs));
+    }
+  }
+
+  function flush(): Promise<void> {
+    flushing ??= flushAll().finally(() => {
+      flushing = undefined;
+    });
+    return flushing;
+  }
+
+  async function settleOnce(): Promise<void> {
+    const nowMs = clock.monotonic();
+    for (const team of teams.values()) team.retire(nowMs, false);
+    try {
+      await flush();
+      await releaseRetired(false);
+    } finally {
+      dropLost();
+    }
+  }
+
+  function settle(): Promise<void> {
+    settlingNow ??= settleOnce().finally(() => {
+      settlingNow = undefined;
+    });
+    return settlingNow;
+  }
+
+  function report(error: unknown): void {
+    log.warn({ err: error }, "cannot tell the quota ledger what was spent");
+  }
+
+  return {
+    flush,
+    settle,
+    report,
+    async returnAll() {
+      await (settlingNow ?? flushing)?.catch(report);
+      for (const team of teams.values()) team.retire(clock.monotonic(), true);
+      await releaseRetired(true).catch(report);
+      dropLost();
+    },
+    orphan(id, sentAtMs) {
+      const lease = new Lease(id, { granted: 0, tranche: 0, day: "", msToMidnight: 0 }, sentAtMs);
+      lease.retired = true;
+      return lease;
+    },
+    forgetIdle() {
+      for (const [id, team] of teams) {
+        if (team.leases.length === 0 && team.waiters.length === 0 && !team.serving) teams.delete(id);
+      }
+    },
+  };
+}

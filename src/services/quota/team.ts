@@ -1,0 +1,178 @@
+import { DAY_MS } from "../../core/clock.ts";
+import { AppError } from "../../core/errors.ts";
+import { LIMITS } from "../../core/limits.ts";
+import type { LeaseAsk, LeaseGrant } from "../../store/quota-ledger.ts";
+import type { Actor } from "../actor.ts";
+import { type Lease, type Reservation, reservationOf, untoldOf } from "./lease.ts";
+
+export interface Waiter {
+  resolve(reservation: Reservation): void;
+  reject(error: AppError): void;
+}
+
+/** What a question to the ledger rested on. */
+interface LeaseAsked {
+  /** Monotonic. */
+  sentAtMs: number;
+  /** Leases of the team that this process had. */
+  held: readonly Lease[];
+  limit: number;
+}
+
+/** What the process knows of a team's quota: leases, who waits for a unit, how much to ask for. No I/O. */
+export class TeamQuota {
+  readonly id: string;
+  limit: number;
+  /** When `limit` was read, monotonic. */
+  limitAsOfMs: number;
+  leases: Lease[] = [];
+  waiters: Waiter[] = [];
+  /** A lease is being fetched, or a flush waited for. */
+  serving = false;
+  /** Until then, monotonic, the ledger's refusal or failure is believed without asking again. */
+  refusedUntilMs = Number.NEGATIVE_INFINITY;
+  failedUntilMs = Number.NEGATIVE_INFINITY;
+  /** End of the day of the last answer, monotonic; null before one. */
+  midnightMs: number | null = null;
+  #want = 0;
+  #askedAtMs: number | null = null;
+  /** Units taken here less units given back. */
+  #net = 0;
+  /** What was committed by the ledger's last answer, with what it could not know then, and `#net` at that time. */
+  #committedSeen = 0;
+  #netSeen = 0;
+
+  constructor(actor: Pick<Actor, "teamId" | "limits" | "limitsAsOfMs">) {
+    this.id = actor.teamId;
+    this.limit = actor.limits.dailyQuota;
+    this.limitAsOfMs = actor.limitsAsOfMs;
+  }
+
+  /**
+   * The limit in force now that `actor` is heard: his own, unless it was read before the present one. A request that
+   * began before the limit was lowered does not bring the old one back.
+   */
+  limitFor(actor: Pick<Actor, "limits" | "limitsAsOfMs">): number {
+    return actor.limitsAsOfMs < this.limitAsOfMs ? this.limit : actor.limits.dailyQuota;
+  }
+
+  /** A unit, now, from what is leased; null when there is none. */
+  take(nowMs: number): Reservation | null {
+    for (const lease of this.leases) {
+      if (!lease.canTake(nowMs)) continue;
+      lease.take(nowMs);
+      this.#net += 1;
+      return reservationOf(lease, () => {
+        // A unit of an earlier day is none of what is left of this one.
+        if (this.#isOfDay(lease)) this.#net -= 1;
+      });
+    }
+    return null;
+  }
+
+  leaseToFlush(): Lease | undefined {
+    return this.leases.find((lease) => !lease.busy && !lease.retired && lease.wantsFlush);
+  }
+
+  /** Units that nobody has are on their way back: the ledger does not know yet that they are left. */
+  get isReturning(): boolean {
+    return this.leases.some((lease) => lease.retired && !lease.lost && lease.left > 0);
+  }
+
+  isHeldUp(nowMs: number): boolean {
+    return this.leases.some((lease) => lease.isHeldUp(nowMs));
+  }
+
+  /** Half of the last units are used and no more are coming. Not near the limit, where leases are tiny. */
+  wantsPrefetch(nowMs: number): boolean {
+    if (nowMs < this.refusedUntilMs) return false;
+    let left = 0;
+    let granted = 0;
+    for (const lease of this.leases) {
+      if (!lease.isActive(nowMs)) continue;
+      left += lease.left;
+      granted = Math.max(granted, lease.granted);
+    }
+    return granted > LIMITS.quota.leaseFirst && left * 2 < granted;
+  }
+
+  /**
+   * How many units to ask for: doubled when the last were gone in no time, halved when they lasted, and enough for all
+   * who wait. Units ahead of need are a share of what is left, lest they lie idle here while another process has none.
+   * Units that are waited for are not: near the limit it would take a statement for each.
+   */
+  nextAsk(nowMs: number): LeaseAsk {
+    const sinceMs = this.#askedAtMs === null ? null : nowMs - this.#askedAtMs;
+    if (sinceMs === null) this.#want = LIMITS.quota.leaseFirst;
+    else if (sinceMs < 250) this.#want = Math.min(this.#want * 2, LIMITS.quota.leaseMax);
+    else if (sinceMs > 1_000) this.#want = Math.max(1, Math.floor(this.#want / 2));
+    this.#askedAtMs = nowMs;
+    const ahead = this.#want > this.waiters.length;
+    return {
+      limit: this.limit,
+      want: Math.min(Math.max(this.#want, this.waiters.length), LIMITS.quota.leaseMax),
+      share: ahead ? LIMITS.quota.leaseShare : 1,
+    };
+  }
+
+  /** @param asked when, what was held then, and by which limit: a refusal says nothing about a higher one. */
+  granted(lease: Lease | null, grant: LeaseGrant, asked: LeaseAsked, nowMs: number): void {
+    const { sentAtMs, held, limit } = asked;
+    this.midnightMs = sentAtMs + grant.msToMidnight;
+    this.#committedSeen = grant.committed + untoldOf(grant.leases, [...held, ...this.leases]);
+    this.#netSeen = this.#net;
+    if (lease) {
+      this.leases.push(lease);
+      this.#want = Math.min(this.#want, Math.max(lease.granted * 2, LIMITS.quota.leaseFirst));
+    } else if (limit >= this.limit) {
+      this.refusedUntilMs = Math.min(nowMs + LIMITS.quota.refusalMs, this.midnightMs);
+    }
+  }
+
+  /** Stops giving out what is past its time, or all of it, so that it is returned. */
+  retire(nowMs: number, all: boolean): void {
+    for (const lease of this.leases) {
+      // Units in flight may be given back, and are then the first to be taken again.
+      const spent = lease.left === 0 && lease.inFlight === 0;
+      const idle = nowMs - lease.lastTakenAtMs >= LIMITS.quota.idleReturnMs;
+      if (all || spent || idle || !lease.isActive(nowMs)) lease.retired = true;
+    }
+  }
+
+  /**
+   * Units left of the day as far as this process can tell: exact when no other one serves the team. While the ledger
+   * refuses, only what is leased here: the rest is in other hands, and nobody is told of units that he cannot have.
+   * Of a day that the ledger has not answered for yet, all of them.
+   */
+  remaining(actor: Pick<Actor, "limits" | "limitsAsOfMs">, nowMs: number): number {
+    const limit = this.limitFor(actor);
+    if (this.midnightMs === null || nowMs >= this.midnightMs) return limit;
+    const left = Math.max(0, limit - this.#committedSeen - (this.#net - this.#netSeen));
+    return nowMs < this.refusedUntilMs ? Math.min(left, this.#leased(nowMs)) : left;
+  }
+
+  /** The lease is of the day that the ledger last answered for. Midnights of one day differ by what answers took. */
+  #isOfDay(lease: Lease): boolean {
+    return this.midnightMs !== null && Math.abs(lease.midnightMs - this.midnightMs) < DAY_MS / 2;
+  }
+
+  #leased(nowMs: number): number {
+    return this.leases.reduce((sum, lease) => sum + (lease.isActive(nowMs) ? lease.left : 0), 0);
+  }
+
+  forget(waiter: Waiter): void {
+    this.waiters = this.waiters.filter((other) => other !== waiter);
+  }
+
+  rejectAll(error: () => AppError): void {
+    const waiters = this.waiters;
+    this.waiters = [];
+    for (const waiter of waiters) waiter.reject(error());
+  }
+}
+
+export function quotaExceeded(limit: number, msToMidnight: number): AppError {
+  return new AppError("quota_exceeded", `The daily quota of ${limit} verifications is used up.`, {
+    retryAfterS: Math.max(1, Math.ceil(msToMidnight / 1000)),
+  });
+}

@@ -1,0 +1,153 @@
+import type { AppError } from "../../core/errors.ts";
+import { LIMITS } from "../../core/limits.ts";
+import type { BucketGrant, BucketRequest } from "../../store/rate-bucket.ts";
+
+/** Tokens leased in advance, from when the bucket was asked for them. */
+interface TokenLease {
+  left: number;
+  endsAtMs: number;
+}
+
+interface TokenWaiter {
+  resolve(): void;
+  reject(error: AppError): void;
+}
+
+/** A lease that ends within this is returned rather than lost. */
+const RETURN_BEFORE_END_MS = LIMITS.rate.leaseTtlMs / 2;
+
+/** Told later, the use of tokens that Redis has forgotten might be taken for that of another process's. */
+const TELL_WITHIN_MS = LIMITS.rate.leaseTtlMs / 2;
+
+/** What this process knows of one team's bucket: tokens leased, who waits, what was refused. No I/O. */
+export class SharedBucket {
+  readonly key: string;
+  ratePerS: number;
+  burst: number;
+  /** When rate and burst were read, monotonic. */
+  limitsAsOfMs = Number.NEGATIVE_INFINITY;
+  waiters: TokenWaiter[] = [];
+  serving = false;
+  refusedUntilMs = Number.NEGATIVE_INFINITY;
+  #leases: TokenLease[] = [];
+  /** Leased tokens that were used and Redis has not been told of. */
+  #used = 0;
+  #takenAtMs = Number.NEGATIVE_INFINITY;
+  #want = 1;
+  #askedAtMs = Number.NEGATIVE_INFINITY;
+  #lastAdvance = 0;
+  #leftSeen: number;
+  #seenAtMs = 0;
+
+  constructor(key: string, ratePerS: number, burst: number) {
+    this.key = key;
+    this.ratePerS = ratePerS;
+    this.burst = burst;
+    this.#leftSeen = burst;
+  }
+
+  take(nowMs: number): boolean {
+    for (const lease of this.#leases) {
+      if (lease.left === 0 || nowMs >= lease.endsAtMs) continue;
+      lease.left -= 1;
+      this.#used += 1;
+      this.#takenAtMs = nowMs;
+      return true;
+    }
+    return false;
+  }
+
+  get isIdle(): boolean {
+    return this.#leases.length === 0 && this.#used === 0 && this.waiters.length === 0 && !this.serving;
+  }
+
+  wantsPrefetch(nowMs: number): boolean {
+    return (
+      this.#lastAdvance > 1 && this.#leased(nowMs) * 2 < this.#lastAdvance && nowMs >= this.refusedUntilMs
+    );
+  }
+
+  #leased(nowMs: number): number {
+    return this.#leases.reduce((sum, lease) => sum + (nowMs < lease.endsAtMs ? lease.left : 0), 0);
+  }
+
+  /** A request for tokens: for those who wait, and in advance as many as go in a moment at the present rate. */
+  nextRequest(nowMs: number): BucketRequest {
+    const { leaseMax, leaseSpanMs } = LIMITS.rate;
+    const most = Math.max(1, Math.min(leaseMax, Math.floor((this.ratePerS * leaseSpanMs) / 1000)));
+    const sinceMs = nowMs - this.#askedAtMs;
+    this.#want = sinceMs < leaseSpanMs ? Math.min(this.#want * 2, most) : Math.max(1, this.#want >> 1);
+    this.#askedAtMs = nowMs;
+    const waiting = this.waiters.length;
+    return this.#request(Math.max(this.#want, waiting), waiting, 0);
+  }
+
+  /**
+   * Brings back what will not be used in time, or `all`; null when that is nothing. That tokens were used goes along with
+   * the next request and is worth none of its own. When no request comes soon it is not told at all: Redis takes them
+   * for still out then, which errs on the safe side, and forgets them within two leases' time.
+   */
+  returnRequest(nowMs: number, all: boolean): BucketRequest | null {
+    let back = 0;
+    for (const lease of this.#leases) {
+      if (nowMs < lease.endsAtMs && (all || lease.endsAtMs - nowMs <= RETURN_BEFORE_END_MS)) {
+        back += lease.left;
+        lease.left = 0;
+      }
+    }
+    this.#leases = this.#leases.filter((lease) => lease.left > 0 && nowMs < lease.endsAtMs);
+    if (back > 0) return this.#request(0, 0, back);
+    if (nowMs - this.#takenAtMs >= TELL_WITHIN_MS) this.#used = 0;
+    return null;
+  }
+
+  #request(want: number, waiting: number, back: number): BucketRequest {
+    const used = this.#used;
+    this.#used = 0;
+    return { ratePerS: this.ratePerS, burst: this.burst, want, waiting, back, used };
+  }
+
+  answered(request: BucketRequest, grant: BucketGrant, sentAtMs: number, nowMs: number): void {
+    this.#leftSeen = grant.left;
+    this.#seenAtMs = nowMs;
+    if (request.want === 0) return;
+    const advance = Math.max(0, grant.granted - request.waiting);
+    this.#lastAdvance = advance;
+    if (advance > 0) this.#leases.push({ left: advance, endsAtMs: sentAtMs + LIMITS.rate.leaseTtlMs });
+    if (grant.granted < Math.max(1, request.waiting)) {
+      this.refusedUntilMs = nowMs + Math.min(LIMITS.rate.refusalMaxMs, Math.max(1, grant.nextMs));
+    }
+    for (const waiter of this.waiters.splice(0, Math.min(grant.granted, request.waiting))) waiter.resolve();
+  }
+
+  /** Tokens left as far as this process can tell. */
+  remaining(nowMs: number): number {
+    if (nowMs < this.refusedUntilMs) return 0;
+    const refilled = ((nowMs - this.#seenAtMs) * this.ratePerS) / 1000;
+    return Math.floor(Math.min(this.burst, this.#leftSeen + this.#leased(nowMs) + refilled));
+  }
+}
+
+/** A token bucket of this process alone, for when Redis is away. */
+export class LocalBucket {
+  #tokens: number;
+  #atMs: number;
+
+  constructor(tokens: number, nowMs: number) {
+    this.#tokens = tokens;
+    this.#atMs = nowMs;
+  }
+
+  /** 0 when a token was taken, else the milliseconds until there is one. */
+  take(nowMs: number, ratePerS: number, burst: number): number {
+    this.#tokens = Math.min(burst, this.#tokens + ((nowMs - this.#atMs) * ratePerS) / 1000);
+    this.#atMs = nowMs;
+    if (this.#tokens < 1) return Math.ceil(((1 - this.#tokens) * 1000) / ratePerS);
+    this.#tokens -= 1;
+    return 0;
+  }
+
+  remaining(nowMs: number, ratePerS: number, burst: number): number {
+    return Math.floor(Math.min(burst, this.#tokens + ((nowMs - this.#atMs) * ratePerS) / 1000));
+  }
+}

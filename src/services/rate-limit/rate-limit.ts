@@ -1,0 +1,215 @@
+import type { Clock, Timer } from "../../core/clock.ts";
+import { AppError } from "../../core/errors.ts";
+import { LIMITS } from "../../core/limits.ts";
+import type { Logger } from "../../core/log.ts";
+import type { BucketRequest, RateBuckets } from "../../store/rate-bucket.ts";
+import type { Actor } from "../actor.ts";
+import { LocalBucket, SharedBucket } from "./bucket.ts";
+
+/**
+ * The rate of single verifications of a team: a token bucket in Redis, by Redis's clock, shared by all processes; one
+ * for live and one for test credentials. Busy teams' tokens are leased ahead, so that most requests ask nobody; a team
+ * with a low rate takes them one by one. A refusal is remembered until the next token is due, so that a flood of
+ * refused requests costs no call either.
+ *
+ * Without Redis each process keeps the rate alone, by a bucket of its own that starts with what it last knew was left:
+ * n processes then let n times the rate through at most, rather than none. Leaving and coming back is decided for the
+ * whole process by one call in the background, so that requests do not wait for a Redis that is silent.
+ */
+export interface RateLimiter {
+  /**
+   * Takes one token, at once when one is leased.
+   * @throws AppError `rate_limited` with the seconds to the next token; `overloaded` when too many wait.
+   */
+  take(actor: Actor): void | Promise<void>;
+  /** Tokens left as far as this process knows, and whole seconds until there is one more. No I/O. */
+  snapshot(actor: Actor): { remaining: number; resetS: number };
+  start(): void;
+  /** Gives leased tokens back. Never rejects. */
+  drain(): Promise<void>;
+}
+
+export interface RateLimiterDeps {
+  buckets: RateBuckets;
+  clock: Clock;
+  log: Logger;
+}
+
+function rateLimited(bucket: SharedBucket, waitMs: number): AppError {
+  return new AppError(
+    "rate_limited",
+    `The rate of ${bucket.ratePerS} verifications a second (${bucket.burst} at once) is exceeded.`,
+    { retryAfterS: Math.max(1, Math.ceil(waitMs / 1000)) },
+  );
+}
+
+function keyOf(actor: Actor): string {
+  return `${actor.teamId}:${actor.livemode ? "live" : "test"}`;
+}
+
+/** What a bucket holds that nobody has taken from here. */
+function untouched({ limits }: Actor): { remaining: number; resetS: number } {
+  return { remaining: limits.rateBurst, resetS: Math.max(1, Math.ceil(1 / limits.ratePerS)) };
+}
+
+export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
+  const { clock, log } = deps;
+  const buckets = new Map<string, SharedBucket>();
+  /** Buckets of this process while it is alone; null while Redis answers. */
+  let alone: Map<string, LocalBucket> | null = null;
+  let askAgainAtMs = 0;
+  let asking = false;
+  let timer: Timer | undefined;
+
+  function bucketOf(actor: Actor): SharedBucket {
+    const { ratePerS, rateBurst } = actor.limits;
+    const key = keyOf(actor);
+    let bucket = buckets.get(key);
+    if (!bucket) {
+      if (buckets.size >= LIMITS.rate.buckets) forgetIdle();
+      if (buckets.size >= LIMITS.rate.buckets)
+        throw new AppError("overloaded", "Too many teams are served by this process.", { retryAfterS: 1 });
+      bucket = new SharedBucket(key, ratePerS, rateBurst);
+      buckets.set(key, bucket);
+    }
+    // A request that began before the limits were changed does not bring the old ones back.
+    if (actor.limitsAsOfMs < bucket.limitsAsOfMs) return bucket;
+    bucket.ratePerS = ratePerS;
+    bucket.burst = rateBurst;
+    bucket.limitsAsOfMs = actor.limitsAsOfMs;
+    return bucket;
+  }
+
+  function forgetIdle(): void {
+    for (const [key, bucket] of buckets) if (bucket.isIdle) buckets.delete(key);
+  }
+
+  async function ask(bucket: SharedBucket, request: BucketRequest): Promise<void> {
+    const sentAtMs = clock.monotonic();
+    const grant = await deps.buckets.take(bucket.key, request);
+    bucket.answered(request, grant, sentAtMs, clock.monotonic());
+  }
+
+  function goAlone(error: unknown): void {
+    askAgainAtMs = clock.monotonic() + LIMITS.rate.aloneMs;
+    if (alone) return;
+    log.warn({ err: error }, "rates are kept by this process alone: Redis does not answer");
+    alone = new Map();
+  }
+
+  /** While alone, asks Redis now and then, in the background. */
+  function askAgain(bucket: SharedBucket): void {
+    if (asking || clock.monotonic() < askAgainAtMs) return;
+    asking = true;
+    const { ratePerS, burst } = bucket;
+    ask(bucket, { ratePerS, burst, want: 0, waiting: 0, back: 0, used: 0 })
+      .then(() => {
+        alone = null;
+        log.info("rates are shared again: Redis answers");
+      }, goAlone)
+      .finally(() => {
+        asking = false;
+      });
+  }
+
+  function takeAlone(bucket: SharedBucket, locals: Map<string, LocalBucket>): void {
+    askAgain(bucket);
+    const nowMs = clock.monotonic();
+    let local = locals.get(bucket.key);
+    if (!local) {
+      local = new LocalBucket(bucket.remaining(nowMs), nowMs);
+      locals.set(bucket.key, local);
+    }
+    const waitMs = local.take(nowMs, bucket.ratePerS, bucket.burst);
+    if (waitMs > 0) throw rateLimited(bucket, waitMs);
+  }
+
+  function settleAlone(bucket: SharedBucket, locals: Map<string, LocalBucket>): void {
+    for (const waiter of bucket.waiters.splice(0)) {
+      try {
+        takeAlone(bucket, locals);
+        waiter.resolve();
+      } catch (error) {
+        if (error instanceof AppError) waiter.reject(error);
+      }
+    }
+  }
+
+  function handOut(bucket: SharedBucket): void {
+    const nowMs = clock.monotonic();
+    while (bucket.waiters.length > 0 && bucket.take(nowMs)) bucket.waiters.shift()?.resolve();
+    if (nowMs >= bucket.refusedUntilMs) return;
+    for (const waiter of bucket.waiters.splice(0))
+      waiter.reject(rateLimited(bucket, bucket.refusedUntilMs - nowMs));
+  }
+
+  /** Gets tokens for those who wait, one call at a time for a bucket. */
+  async function serve(bucket: SharedBucket): Promise<void> {
+    bucket.serving = true;
+    try {
+      do {
+        await ask(bucket, bucket.nextRequest(clock.monotonic()));
+        handOut(bucket);
+      } while (bucket.waiters.length > 0);
+    } catch (error) {
+      goAlone(error);
+      if (alone) settleAlone(bucket, alone);
+    } finally {
+      bucket.serving = false;
+    }
+  }
+
+  function wait(bucket: SharedBucket): Promise<void> {
+    if (bucket.waiters.length >= LIMITS.rate.waitersPerBucket)
+      throw new AppError("overloaded", "Too many requests of the team wait.", { retryAfterS: 1 });
+    return new Promise((resolve, reject) => {
+      bucket.waiters.push({ resolve, reject });
+      if (!bucket.serving) void serve(bucket);
+    });
+  }
+
+  async function returnLeftovers(all: boolean): Promise<void> {
+    const nowMs = clock.monotonic();
+    for (const bucket of buckets.values()) {
+      const request = bucket.returnRequest(nowMs, all);
+      if (request && !alone) await ask(bucket, request).catch(goAlone);
+    }
+  }
+
+  function schedule(): void {
+    timer = clock.after(LIMITS.rate.leaseTtlMs / 4, () => {
+      void returnLeftovers(false).finally(() => {
+        if (timer) schedule();
+      });
+    });
+  }
+
+  return {
+    take(actor) {
+      const bucket = bucketOf(actor);
+      if (alone) return takeAlone(bucket, alone);
+      const nowMs = clock.monotonic();
+      if (bucket.take(nowMs)) {
+        if (!bucket.serving && bucket.wantsPrefetch(nowMs)) void serve(bucket);
+        return;
+      }
+      if (nowMs < bucket.refusedUntilMs) throw rateLimited(bucket, bucket.refusedUntilMs - nowMs);
+      return wait(bucket);
+    },
+    snapshot(actor) {
+      const bucket = buckets.get(keyOf(actor));
+      if (!bucket) return untouched(actor);
+      const nowMs = clock.monotonic();
+      const { ratePerS, burst } = bucket;
+      const remaining = alone?.get(bucket.key)?.remaining(nowMs, ratePerS, burst) ?? bucket.remaining(nowMs);
+      const refusedMs = remaining === 0 ? bucket.refusedUntilMs - nowMs : 0;
+      return { remaining, resetS: Math.max(1, Math.ceil(Math.max(refusedMs, 1000 / ratePerS) / 1000)) };
+    },
+    start: schedule,
+    async drain() {
+      timer?.cancel();
+      timer = undefined;
+      await returnLeftovers(true);
+    },
+  };
+}

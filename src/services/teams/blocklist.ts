@@ -1,0 +1,79 @@
+import { AppError } from "../../core/errors.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { type BlocklistRow, deleteBlocked, insertBlocked, listBlocked } from "../../store/blocklist.ts";
+import type { Database } from "../../store/postgres.ts";
+import type { Actor } from "../actor.ts";
+import type { ChangePublisher } from "../authenticate/publish.ts";
+import { NO_DOMAIN, readDomainName } from "../domain-name.ts";
+import { type Page, type PageAsk, pageOf } from "../page.ts";
+import { lockActingMember } from "./acting-member.ts";
+
+export interface BlocklistEntry {
+  /** A-labels, lower case. */
+  domain: string;
+  include_subdomains: boolean;
+  created_at: string;
+}
+
+/** The domains a team does not write to: their addresses are answered `risky` and asked about nowhere. */
+export interface Blocklist {
+  /** By domain. */
+  list(actor: Actor, ask: PageAsk): Promise<Page<BlocklistEntry>>;
+  /**
+   * In force in this process when it resolves, in every other within a second.
+   * @throws AppError `validation_failed` for what is no domain below a top-level one; `already_blocked`; `limit_reached`
+   */
+  add(actor: Actor, entry: { domain: string; includeSubdomains: boolean }): Promise<BlocklistEntry>;
+  /** @param domain in any spelling that `add` takes. @throws AppError `not_found` */
+  remove(actor: Actor, domain: string): Promise<void>;
+}
+
+function render(row: BlocklistRow): BlocklistEntry {
+  return {
+    domain: row.domain,
+    include_subdomains: row.includeSubdomains,
+    created_at: row.createdAt.toISOString(),
+  };
+}
+
+function readDomain(text: string): string {
+  const domain = readDomainName(text);
+  if (domain !== null) return domain;
+  throw new AppError("validation_failed", `domain (body) ${NO_DOMAIN}.`, {
+    errors: [{ path: "domain", message: NO_DOMAIN }],
+  });
+}
+
+export function createBlocklist(deps: { sql: Database; publisher: ChangePublisher }): Blocklist {
+  const { sql, publisher } = deps;
+  const max = LIMITS.keys.blocklistEntriesPerTeam;
+  return {
+    async list(actor, ask) {
+      const rows = await listBlocked(sql, actor.teamId, { after: ask.after, limit: ask.limit + 1 });
+      return pageOf(rows, ask, (row) => row.domain, render);
+    },
+
+    async add(actor, { domain: text, includeSubdomains }) {
+      const domain = readDomain(text);
+      const added = await publisher.transact(async (tx) => {
+        await lockActingMember(tx, actor, "admin");
+        return insertBlocked(tx, actor.teamId, { domain, includeSubdomains });
+      });
+      if (added === "blocked")
+        throw new AppError("already_blocked", `${domain} is on the blocklist already.`);
+      if (added === "full") throw new AppError("limit_reached", `A team may block ${max} domains.`);
+      return render(added);
+    },
+
+    async remove(actor, text) {
+      const domain = readDomainName(text);
+      const removed =
+        domain !== null &&
+        (await publisher.transact(async (tx) => {
+          await lockActingMember(tx, actor, "admin");
+          return deleteBlocked(tx, actor.teamId, domain);
+        }));
+      if (!removed) throw new AppError("not_found", "This domain is not on the blocklist.");
+    },
+  };
+}

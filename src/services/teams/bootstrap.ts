@@ -1,0 +1,88 @@
+import { newId } from "../../core/ids.ts";
+import { LIMITS } from "../../core/limits.ts";
+import type { Tier } from "../../core/tiers.ts";
+import {
+  insertApiKey,
+  insertMembership,
+  insertSession,
+  insertTeam,
+  type NewKey,
+  upsertUser,
+} from "../../store/accounts.ts";
+import type { Database, Transaction } from "../../store/postgres.ts";
+import { insertUser } from "../../store/users.ts";
+import { hashSecret, newSecret, secretHint } from "../api-key.ts";
+import { OperationError } from "./operations.ts";
+
+export interface BootstrapInput {
+  email: string;
+  team: string;
+  tier: Tier;
+  /** The address may have an account already. */
+  existingUser?: boolean;
+}
+
+/** The secrets are nowhere else: they are stored as hashes. */
+export interface Bootstrapped {
+  teamId: string;
+  userId: string;
+  sessionToken: string;
+  liveKey: string;
+  testKey: string;
+}
+
+function newKey(env: NewKey["env"], teamId: string, userId: string): { secret: string; row: NewKey } {
+  const secret = newSecret(env);
+  const row: NewKey = {
+    id: newId("key"),
+    teamId,
+    userId,
+    label: `bootstrap ${env}`,
+    env,
+    role: "owner",
+    hash: Buffer.from(hashSecret(secret), "hex"),
+    ...secretHint(secret),
+  };
+  return { secret, row };
+}
+
+/**
+ * The user of the address. Whoever registers says what his address is and proves nothing: the team would be his who was
+ * there first.
+ */
+async function ownerFor(tx: Transaction, { email, existingUser = false }: BootstrapInput): Promise<string> {
+  const id = newId("usr");
+  if (existingUser) return upsertUser(tx, id, email);
+  if (await insertUser(tx, { id, email, passwordHash: null })) return id;
+  throw new OperationError(
+    "this address has an account already, and nobody has verified that it is theirs: with --existing-user it gets the team",
+  );
+}
+
+/**
+ * Makes a team of a tier, its owner, a session and a key of each kind, in one transaction. With `existingUser` an address
+ * that has an account already keeps it and becomes the owner of this team too: a user may own several. A user made here
+ * has no password; the session lets in.
+ * @throws OperationError when the address has an account already
+ */
+export async function bootstrap(sql: Database, input: BootstrapInput): Promise<Bootstrapped> {
+  const teamId = newId("team");
+  const sessionToken = newSecret("sess");
+  return sql.begin(async (tx) => {
+    await insertTeam(tx, { id: teamId, name: input.team, tier: input.tier });
+    const userId = await ownerFor(tx, input);
+    await insertMembership(tx, { teamId, userId, role: "owner" });
+    const live = newKey("live", teamId, userId);
+    const test = newKey("test", teamId, userId);
+    await insertApiKey(tx, live.row);
+    await insertApiKey(tx, test.row);
+    await insertSession(tx, {
+      id: newId("sess"),
+      userId,
+      teamId,
+      hash: Buffer.from(hashSecret(sessionToken), "hex"),
+      ttlMs: LIMITS.keys.sessionTtlMs,
+    });
+    return { teamId, userId, sessionToken, liveKey: live.secret, testKey: test.secret };
+  });
+}

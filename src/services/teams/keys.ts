@@ -1,0 +1,130 @@
+import { AppError } from "../../core/errors.ts";
+import { isId, newId } from "../../core/ids.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { insertApiKey } from "../../store/accounts.ts";
+import { countKeys, findKey, forgetRevokedKeys, type KeyRow, listKeys, revokeKey } from "../../store/keys.ts";
+import type { Database } from "../../store/postgres.ts";
+import { type Actor, asRole, lowerRole, type Role, reaches } from "../actor.ts";
+import { hashSecret, newSecret, secretHint } from "../api-key.ts";
+import type { ChangePublisher } from "../authenticate/publish.ts";
+import { type Page, type PageAsk, pageOf } from "../page.ts";
+import {
+  type ActingMember,
+  insufficientRole,
+  liveCredentialNeeded,
+  lockActingMember,
+} from "./acting-member.ts";
+
+/** A key as its team sees it. */
+export interface ApiKey {
+  id: string;
+  label: string;
+  env: "live" | "test";
+  /** What it may do now: the role it was made with, or its user's where that is lower; without a user `member`. */
+  role: Role;
+  prefix: string;
+  last4: string;
+  created_at: string;
+  /** Its user; null once he has left the team. */
+  created_by: string | null;
+  last_used_at: string | null;
+}
+
+/** `secret` is shown in this answer and never again: null in a replay of it. */
+export interface CreatedKey extends ApiKey {
+  secret: string | null;
+}
+
+export interface NewApiKey {
+  label: string;
+  env: "live" | "test";
+  /** At most the caller's own, and the caller's own when absent. */
+  role?: Role | undefined;
+}
+
+export interface Keys {
+  /** Newest first, without the revoked. */
+  list(actor: Actor, ask: PageAsk): Promise<Page<ApiKey>>;
+  /**
+   * @throws AppError `insufficient_role` for a role above the caller's; `live_credential_needed` for a live key by a
+   *   test key; `limit_reached` at LIMITS.team.keys
+   */
+  create(actor: Actor, key: NewApiKey): Promise<CreatedKey>;
+  /**
+   * Stops it in this process at once, in every other within a second.
+   * @throws AppError `not_found`; `insufficient_role` for another's key who is an owner, by an admin;
+   *   `live_credential_needed` for a live key by a test key
+   */
+  revoke(actor: Actor, id: string): Promise<void>;
+}
+
+function render(row: KeyRow): ApiKey {
+  return {
+    id: row.id,
+    label: row.label,
+    env: row.env,
+    role: lowerRole(asRole(row.role), asRole(row.memberRole)),
+    prefix: row.prefix,
+    last4: row.last4,
+    created_at: row.createdAt.toISOString(),
+    created_by: row.userId,
+    last_used_at: row.lastUsedAt?.toISOString() ?? null,
+  };
+}
+
+export function createKeys(deps: { sql: Database; publisher: ChangePublisher }): Keys {
+  const { sql, publisher } = deps;
+  return {
+    async list(actor, { limit, after }) {
+      const rows = await listKeys(sql, actor.teamId, { before: after, limit: limit + 1 });
+      return pageOf(rows, { limit, after }, (row) => row.id, render);
+    },
+
+    create: (actor, key) => createKey(sql, actor, key),
+
+    async revoke(actor, id) {
+      const revoked =
+        isId("key", id) &&
+        (await publisher.transact(async (tx) => {
+          const acting = await lockActingMember(tx, actor, "admin");
+          const key = await findKey(tx, actor.teamId, id);
+          if (key !== null) requireRevoker(actor, acting, key);
+          const was = await revokeKey(tx, actor.teamId, id);
+          if (was) await forgetRevokedKeys(tx, actor.teamId, LIMITS.team.revokedKeysKept);
+          return was;
+        }));
+      if (!revoked) throw new AppError("not_found", "There is no key of this id.");
+    },
+  };
+}
+
+/** An owner's keys are the owners' to revoke, and live ones are no test key's. */
+function requireRevoker(actor: Actor, { userId, role }: ActingMember, key: KeyRow): void {
+  if (!actor.livemode && key.env === "live") throw liveCredentialNeeded();
+  if (key.memberRole === "owner" && key.userId !== userId && role !== "owner")
+    throw insufficientRole("owner", role);
+}
+
+/** Nobody has cached a key that is new: there is nothing to publish. */
+async function createKey(sql: Database, actor: Actor, { label, env, role }: NewApiKey): Promise<CreatedKey> {
+  const secret = newSecret(env);
+  return sql.begin(async (tx) => {
+    const { userId, role: own } = await lockActingMember(tx, actor, "admin");
+    if (!actor.livemode && env === "live") throw liveCredentialNeeded();
+    const granted = role ?? own;
+    if (!reaches(own, granted)) throw insufficientRole(granted, own);
+    if ((await countKeys(tx, actor.teamId)) >= LIMITS.team.keys)
+      throw new AppError("limit_reached", `A team may have ${LIMITS.team.keys} keys; revoke one first.`);
+    const row = {
+      id: newId("key"),
+      teamId: actor.teamId,
+      userId,
+      label,
+      env,
+      role: granted,
+      ...secretHint(secret),
+    };
+    const createdAt = await insertApiKey(tx, { ...row, hash: Buffer.from(hashSecret(secret), "hex") });
+    return { ...render({ ...row, memberRole: own, createdAt, lastUsedAt: null }), secret };
+  });
+}

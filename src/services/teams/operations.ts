@@ -1,0 +1,128 @@
+import { isId } from "../../core/ids.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { effectiveLimits, type Tier, type TierLimits } from "../../core/tiers.ts";
+import type { Database, Transaction } from "../../store/postgres.ts";
+import { deleteGrant, insertGrant, listGrants, type S3Grant } from "../../store/s3-grants.ts";
+import {
+  findTeamsOfOwner,
+  listOperatedTeams,
+  type OperatedTeam,
+  setTeamLimit,
+  setTeamTier,
+} from "../../store/team-operations.ts";
+import { lockTeam } from "../../store/teams.ts";
+import { readEmail } from "../accounts/email-address.ts";
+import { limitOverrides } from "../authenticate/lookup.ts";
+import type { ChangePublisher } from "../authenticate/publish.ts";
+
+/** A team as the operator sees it. */
+export interface TeamReport extends Omit<OperatedTeam, "limits"> {
+  /** In force: the tier's with the overrides on top. */
+  limits: TierLimits;
+  overrides: Partial<TierLimits>;
+  grants: S3Grant[];
+}
+
+/** What cannot be done as it was asked. `message` is one line. */
+export class OperationError extends Error {
+  override name = "OperationError";
+}
+
+/** A new value of one limit; null: the tier's again. */
+export type LimitChange = {
+  [N in keyof TierLimits]: { name: N; value: TierLimits[N] | null };
+}[keyof TierLimits];
+
+/**
+ * What the operator does to a team, with nobody's role. `team` is an id, or the address of an owner who has one team.
+ * Changes count in every running process within a second. All throw OperationError.
+ */
+export interface TeamOperations {
+  show(team: string): Promise<TeamReport>;
+  setTier(team: string, tier: Tier): Promise<TeamReport>;
+  setLimit(team: string, change: LimitChange): Promise<TeamReport>;
+  grantS3(team: string, grant: S3Grant): Promise<TeamReport>;
+  revokeS3(team: string, grant: S3Grant): Promise<TeamReport>;
+  /** Every team by id, a page at a time. */
+  pages(): AsyncIterable<OperatedTeam[]>;
+}
+
+export interface TeamOperationsDeps {
+  sql: Database;
+  publisher: ChangePublisher;
+  /** Of this deployment's own objects, which no team may be granted; null: it has none. */
+  ownBucket: string | null;
+}
+
+const PAGE = 1_000;
+/** Teams of one owner that a refusal names. */
+const NAMED = 10;
+
+export function createTeamOperations({ sql, publisher, ownBucket }: TeamOperationsDeps): TeamOperations {
+  async function resolve(team: string): Promise<string> {
+    if (!team.includes("@")) {
+      if (!isId("team", team))
+        throw new OperationError(`${JSON.stringify(team)} is no team's id, nor an address`);
+      return team;
+    }
+    const email = readEmail(team.trim());
+    if (email === null) throw new OperationError(`${JSON.stringify(team)} is no address`);
+    const [id, ...others] = await findTeamsOfOwner(sql, email, NAMED + 1);
+    if (id === undefined) throw new OperationError("this address owns no team");
+    if (others.length > 0)
+      throw new OperationError(`this address owns several teams; name one: ${[id, ...others].join(" ")}`);
+    return id;
+  }
+
+  async function report(id: string): Promise<TeamReport> {
+    const [[team], grants] = await Promise.all([
+      listOperatedTeams(sql, { id, after: "", limit: 1 }),
+      listGrants(sql, id),
+    ]);
+    if (team === undefined) throw noTeam(id);
+    const overrides = limitOverrides(team.limits);
+    return { ...team, limits: effectiveLimits(team.tier, overrides), overrides, grants };
+  }
+
+  /** Does `work` to the team, locked. */
+  async function change(
+    team: string,
+    work: (tx: Transaction, id: string) => Promise<void>,
+  ): Promise<TeamReport> {
+    const id = await resolve(team);
+    await publisher.transact(async (tx) => {
+      if (!(await lockTeam(tx, id))) throw noTeam(id);
+      await work(tx, id);
+    });
+    return report(id);
+  }
+
+  return {
+    show: async (team) => report(await resolve(team)),
+    setTier: (team, tier) => change(team, (tx, id) => setTeamTier(tx, id, tier)),
+    setLimit: (team, { name, value }) => change(team, (tx, id) => setTeamLimit(tx, id, name, value)),
+    grantS3: (team, grant) =>
+      change(team, async (tx, id) => {
+        if (grant.bucket === ownBucket)
+          throw new OperationError(`${grant.bucket} holds what all teams have stored: it is granted to none`);
+        const max = LIMITS.team.s3Grants;
+        if (!(await insertGrant(tx, id, grant, max)))
+          throw new OperationError(`the team has ${max} grants already`);
+      }),
+    revokeS3: (team, grant) =>
+      change(team, async (tx, id) => {
+        if (!(await deleteGrant(tx, id, grant))) throw new OperationError("the team has no such grant");
+      }),
+    async *pages() {
+      for (let after = ""; ; ) {
+        const page = await listOperatedTeams(sql, { id: null, after, limit: PAGE });
+        yield page;
+        const last = page.at(-1);
+        if (last === undefined || page.length < PAGE) return;
+        after = last.id;
+      }
+    },
+  };
+}
+
+const noTeam = (id: string) => new OperationError(`there is no team ${id}`);

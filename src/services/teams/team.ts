@@ -1,0 +1,113 @@
+import { AppError } from "../../core/errors.ts";
+import { isId } from "../../core/ids.ts";
+import { LIMITS } from "../../core/limits.ts";
+import type { Tier } from "../../core/tiers.ts";
+import { retryDeadlocks } from "../../store/deadlock.ts";
+import { findMember, listMembers, setMemberRole } from "../../store/members.ts";
+import type { Database } from "../../store/postgres.ts";
+import { recordTeamRemoval } from "../../store/team-removals.ts";
+import { deleteHistory, deleteTeam, findTeam, renameTeam } from "../../store/teams.ts";
+import type { Actor, Role } from "../actor.ts";
+import type { ChangePublisher } from "../authenticate/publish.ts";
+import { lockActingMember } from "./acting-member.ts";
+import { type Member, renderMember, unknownMember } from "./members.ts";
+
+/** A team as its members see it. */
+export interface TeamView {
+  id: string;
+  name: string;
+  tier: Tier;
+  /** The caller's. */
+  role: Role;
+  /** By the time they joined. */
+  members: Member[];
+  created_at: string;
+}
+
+export interface Team {
+  get(actor: Actor): Promise<TeamView>;
+  rename(actor: Actor, name: string): Promise<TeamView>;
+  /**
+   * Makes another member an owner and the caller an admin, both or neither.
+   * @throws AppError `not_found` when the user is no member; `validation_failed` when it is the caller
+   */
+  transfer(actor: Actor, userId: string): Promise<TeamView>;
+  /**
+   * Deletes the team with all it has in the database: its credentials stop here at once, in every other process within
+   * a second. What it has elsewhere (objects, the subscription) goes soon after, by the relay. When it fails the team is
+   * there still, its events, their deliveries and the partial results of its cancelled jobs perhaps not; another try
+   * begins where this one ended.
+   */
+  remove(actor: Actor): Promise<void>;
+}
+
+const isGone = () => new AppError("unauthorized", "The team has been deleted.");
+
+export function createTeam(deps: { sql: Database; publisher: ChangePublisher }): Team {
+  const { sql, publisher } = deps;
+
+  async function view(actor: Actor, role: Role): Promise<TeamView> {
+    const [team, members] = await Promise.all([
+      findTeam(sql, actor.teamId),
+      listMembers(sql, actor.teamId, LIMITS.team.members),
+    ]);
+    if (team === null) throw isGone();
+    const { id, name, tier, createdAt } = team;
+    return { id, name, tier, role, members: members.map(renderMember), created_at: createdAt.toISOString() };
+  }
+
+  /** Takes what a large team has most of first, in pieces: one statement for all of it would run out of time, each time. */
+  async function thin(actor: Actor): Promise<void> {
+    const { deletionBatch, deletionBatches } = LIMITS.team;
+    for (let batch = 0; batch < deletionBatches; batch++) {
+      const deleted = await sql.begin(async (tx) => {
+        await lockActingMember(tx, actor, "owner");
+        return deleteHistory(tx, actor.teamId, deletionBatch);
+      });
+      if (deleted < deletionBatch) return;
+    }
+  }
+
+  return {
+    get: (actor) => view(actor, actor.role),
+
+    async rename(actor, name) {
+      const role = await sql.begin(async (tx) => {
+        const { role: own } = await lockActingMember(tx, actor, "admin");
+        await renameTeam(tx, actor.teamId, name);
+        return own;
+      });
+      return view(actor, role);
+    },
+
+    async transfer(actor, userId) {
+      await publisher.transact(async (tx) => {
+        const owner = await lockActingMember(tx, actor, "owner");
+        if (userId === owner.userId) throw ownerAlready();
+        const heir = isId("usr", userId) ? await findMember(tx, actor.teamId, userId) : null;
+        if (heir === null) throw unknownMember();
+        await setMemberRole(tx, { teamId: actor.teamId, userId, role: "owner" });
+        await setMemberRole(tx, { teamId: actor.teamId, userId: owner.userId, role: "admin" });
+      });
+      return view(actor, "admin");
+    },
+
+    async remove(actor) {
+      await thin(actor);
+      await retryDeadlocks(LIMITS.team.deletionAttempts, () =>
+        publisher.transact(async (tx) => {
+          await lockActingMember(tx, actor, "owner");
+          await recordTeamRemoval(tx, actor.teamId);
+          await deleteTeam(tx, actor.teamId, LIMITS.team.deletionTimeoutMs);
+        }),
+      );
+    },
+  };
+}
+
+function ownerAlready(): AppError {
+  const message = "is your own: you are an owner already";
+  return new AppError("validation_failed", `user_id (body) ${message}.`, {
+    errors: [{ path: "user_id", message }],
+  });
+}

@@ -1,0 +1,149 @@
+import { randomUUID } from "node:crypto";
+import type { Verdict } from "../../check/verdict/table.ts";
+import { type Clock, sleep, type Timer } from "../../core/clock.ts";
+import { LIMITS } from "../../core/limits.ts";
+import type { Logger } from "../../core/log.ts";
+import type { UsageCounts, UsageFlush, UsageRow, UsageStore } from "../../store/usage.ts";
+
+/**
+ * Counts answered live verifications by team and day, for reports; the quota ledger charges by itself. Counted in memory,
+ * written together every LIMITS.usage.flushEveryMs: a killed process loses what it counted since. A flush has a number,
+ * which the database remembers of each process, so that one whose answer was lost is sent again and counts once. What a
+ * flush leaves out, of teams that are being deleted, goes into the next; should this process end first, it is lost.
+ */
+export interface UsageCounter {
+  /**
+   * One answer to a single verification. No I/O, and nothing allocated after the first of a team in a second.
+   * @param day of the unit that was reserved for it
+   */
+  count(teamId: string, day: string, verdict: Verdict, cached: boolean): void;
+  /** Writes all that was counted before the call, of teams nobody is deleting. Rejects when it could not; it stays to be written. */
+  flush(): Promise<void>;
+  start(): void;
+  /** Writes what is left, in several tries. Never rejects. */
+  drain(): Promise<void>;
+}
+
+export interface UsageCounterDeps {
+  store: Pick<UsageStore, "record">;
+  clock: Clock;
+  log: Logger;
+}
+
+const COUNTS = [
+  "single",
+  "bulk",
+  "cached",
+  "valid",
+  "invalid",
+  "risky",
+  "unknown",
+] as const satisfies (keyof UsageCounts)[];
+
+export function createUsageCounter({ store, clock, log }: UsageCounterDeps): UsageCounter {
+  const writer = randomUUID();
+  let revision = 0;
+  /** By day, then by team. */
+  let counted = new Map<string, Map<string, UsageCounts>>();
+  let teamDays = 0;
+  /** On the way, oldest first: what is in here may be in the database or not. */
+  const sent: UsageFlush[] = [];
+  let writing: Promise<void> | undefined;
+  let failing = false;
+  let timer: Timer | undefined;
+
+  function open(teamId: string, day: string): UsageCounts | undefined {
+    if (teamDays >= LIMITS.usage.teamDays) return undefined;
+    teamDays += 1;
+    const counts = { single: 0, bulk: 0, cached: 0, valid: 0, invalid: 0, risky: 0, unknown: 0 };
+    const ofDay = counted.get(day) ?? new Map<string, UsageCounts>();
+    ofDay.set(teamId, counts);
+    counted.set(day, ofDay);
+    return counts;
+  }
+
+  /** Puts what was counted into flushes, in pieces. */
+  function seal(): void {
+    const { rowsPerFlush } = LIMITS.usage;
+    const rows: UsageRow[] = [];
+    for (const [day, teams] of counted)
+      for (const [teamId, counts] of teams) rows.push({ teamId, day, ...counts });
+    counted = new Map();
+    teamDays = 0;
+    for (let i = 0; i < rows.length; i += rowsPerFlush) {
+      revision += 1;
+      sent.push({ writer, revision, rows: rows.slice(i, i + rowsPerFlush) });
+    }
+  }
+
+  function keep({ teamId, day, ...more }: UsageRow): void {
+    const counts = counted.get(day)?.get(teamId) ?? open(teamId, day);
+    if (counts === undefined) return;
+    for (const name of COUNTS) counts[name] += more[name];
+  }
+
+  async function send(): Promise<void> {
+    for (let flush = sent[0]; flush !== undefined; flush = sent[0]) {
+      const leftOut = new Set(await store.record(flush));
+      sent.shift();
+      for (const row of flush.rows) if (leftOut.has(row.teamId)) keep(row);
+    }
+  }
+
+  /** What failed before goes first, as it is: only then is more put together, so that what waits stays bounded. */
+  async function write(): Promise<void> {
+    await send();
+    seal();
+    await send();
+  }
+
+  async function flush(): Promise<void> {
+    // One that is under way may have been put together before the last was counted.
+    await writing?.catch(() => undefined);
+    writing ??= write().finally(() => {
+      writing = undefined;
+    });
+    return writing;
+  }
+
+  /** True when all is written. */
+  async function tryFlush(): Promise<boolean> {
+    try {
+      await flush();
+      if (failing) log.info("usage is written again");
+      failing = false;
+      return true;
+    } catch (error) {
+      if (!failing) log.warn({ err: error }, "cannot write usage");
+      failing = true;
+      return false;
+    }
+  }
+
+  function schedule(): void {
+    timer = clock.after(LIMITS.usage.flushEveryMs, () => {
+      schedule();
+      // What takes longer than the beat is not queued up behind itself.
+      if (writing === undefined) void tryFlush();
+    });
+  }
+
+  return {
+    count(teamId, day, verdict, cached) {
+      const counts = counted.get(day)?.get(teamId) ?? open(teamId, day);
+      if (counts === undefined) return;
+      counts.single += 1;
+      counts[verdict] += 1;
+      if (cached) counts.cached += 1;
+    },
+    flush,
+    start: schedule,
+    async drain() {
+      timer?.cancel();
+      for (let attempt = 1; !(await tryFlush()); attempt++) {
+        if (attempt === LIMITS.usage.drainAttempts) return;
+        await sleep(clock, LIMITS.usage.drainPauseMs);
+      }
+    },
+  };
+}

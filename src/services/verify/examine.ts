@@ -1,0 +1,164 @@
+import { type ParsedAddress, parseAddress } from "../../check/address.ts";
+import type { Evidence, Scope } from "../../check/evidence.ts";
+import type { Lists } from "../../check/lists/lists.ts";
+import { withOverride } from "../../check/verdict/override.ts";
+import { type Decision, decide } from "../../check/verdict/verdict.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { CacheEntry, EvidenceCache } from "../../store/evidence-cache.ts";
+import type { TeamOverlay } from "../actor.ts";
+import type { Flights, Waiter } from "./flights.ts";
+import { renderResult } from "./render-result.ts";
+import type { VerificationResult } from "./verification-result.ts";
+
+/** Who asks, as far as it changes the answer. */
+export interface Asker {
+  teamId: string;
+  /** The tier probes mailboxes. */
+  probing: boolean;
+  overlay: TeamOverlay;
+}
+
+/** One address as a team asks about it. */
+export interface Question {
+  teamId: string;
+  /** As it was written. */
+  email: string;
+  withEvidence: boolean;
+  /** null: badly formed. */
+  address: ParsedAddress | null;
+  blocked: boolean;
+  /** The team's overrides, or the operator's, call the domain disposable: nobody is asked. */
+  overridden: boolean;
+  scope: Scope;
+}
+
+/** What was found, and where. `failure`: why there is no evidence. */
+export type Finding =
+  | { entry: CacheEntry; cached: true; failure?: undefined }
+  | { entry: CacheEntry; cached: false; failure?: undefined }
+  | { entry: null; cached: false; failure?: "deadline" | "internal_error" };
+
+export interface Answer {
+  decision: Decision;
+  result: VerificationResult;
+}
+
+/** The way from an address to its result, the same for single requests and for the rows of a job. */
+export interface Examiner {
+  understand(email: string, withEvidence: boolean, asker: Asker): Question;
+  /**
+   * At once when the cache knows, or nobody need be asked.
+   * @param refresh do not be content with what the cache knows
+   * @throws AppError `overloaded`
+   */
+  find(question: Question, refresh: boolean, waiter: Waiter): Finding | Promise<Finding>;
+  /** Never changed by whoever gets it: answers from the cache are kept. */
+  draw(question: Question, finding: Finding): Answer;
+}
+
+export interface ExaminerDeps {
+  clock: Clock;
+  cache: EvidenceCache;
+  flights: Flights;
+  lists: Lists;
+  /** Whether the operator calls the domain disposable for everybody. */
+  isPromoted(domain: string): boolean;
+  /** Told of every look into the cache's memory. */
+  onLookup(result: "memory" | "miss"): void;
+}
+
+export function createExaminer(deps: ExaminerDeps): Examiner {
+  return {
+    understand(email, withEvidence, { teamId, probing, overlay }) {
+      const parsed = parseAddress(email);
+      const address = parsed.ok ? parsed.address : null;
+      const domain = address?.domain ?? null;
+      const overridden = domain !== null && (overlay.isDisposable(domain) || deps.isPromoted(domain));
+      return {
+        teamId,
+        email,
+        withEvidence,
+        address,
+        blocked: domain !== null && overlay.isBlocked(domain),
+        overridden,
+        scope: probing && domain !== null && !overridden ? "probed" : "unprobed",
+      };
+    },
+    find: (question, refresh, waiter) => find(deps, question, refresh, waiter),
+    draw: (question, finding) => drawFrom(deps, question, finding),
+  };
+}
+
+function find(
+  deps: ExaminerDeps,
+  { teamId, address, blocked, scope }: Question,
+  refresh: boolean,
+  waiter: Waiter,
+): Finding | Promise<Finding> {
+  if (address === null) return { entry: null, cached: false };
+  if (blocked) return { entry: unasked(deps, address), cached: false };
+  if (!refresh) {
+    const entry = deps.cache.peek(scope, address.cacheKey);
+    deps.onLookup(entry ? "memory" : "miss");
+    if (entry) return { entry, cached: true };
+  }
+  return deps.flights.join({ teamId, address, scope, refresh }, waiter);
+}
+
+/** A blocked domain is not asked about anywhere; what lists know costs nothing. */
+function unasked(deps: ExaminerDeps, address: ParsedAddress): CacheEntry {
+  const evidence: Evidence = {
+    v: 1,
+    mx: { status: "skipped", hosts: [], provider: null, ttlS: 0, fault: null },
+    disposable: deps.lists.disposable(address.domain),
+    role: deps.lists.role(address.local),
+    freeProvider: deps.lists.isFree(address.domain),
+    smtp: null,
+  };
+  return { evidence, storedAt: deps.clock.now(), ttlS: 0 };
+}
+
+/**
+ * Answers drawn from cached evidence, kept with it: the same entry, asked again, is the same answer, and its JSON
+ * need not be written again. An entry belongs to one scope, hence to one kind of tier; a blocked domain never gets here;
+ * what an override makes of an entry is kept apart from what all others see.
+ */
+const drawn = new WeakMap<CacheEntry, Answer>();
+const drawnOverridden = new WeakMap<CacheEntry, Answer>();
+
+function drawFrom(deps: ExaminerDeps, question: Question, finding: Finding): Answer {
+  if (!finding.cached || question.withEvidence) return draw(deps, question, finding);
+  const answers = question.overridden ? drawnOverridden : drawn;
+  const known = answers.get(finding.entry);
+  if (known !== undefined) return known;
+  const fresh = draw(deps, question, finding);
+  answers.set(finding.entry, fresh);
+  return fresh;
+}
+
+function draw(deps: ExaminerDeps, question: Question, finding: Finding): Answer {
+  const { email, address } = question;
+  const entry = question.overridden ? overriddenEntry(finding.entry) : finding.entry;
+  const decision = decide({
+    address,
+    evidence: entry?.evidence ?? null,
+    failure: finding.failure ?? null,
+    probing: question.scope === "probed",
+    blocked: question.blocked,
+  });
+  const result = renderResult({
+    email: address?.normalised ?? email,
+    address,
+    decision,
+    entry,
+    now: deps.clock.now(),
+    cached: finding.cached,
+    livemode: true,
+    withEvidence: question.withEvidence,
+  });
+  return { decision, result };
+}
+
+function overriddenEntry(entry: CacheEntry | null): CacheEntry | null {
+  return entry === null ? null : { ...entry, evidence: withOverride(entry.evidence) };
+}

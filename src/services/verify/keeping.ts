@@ -1,0 +1,30 @@
+import type { Reason } from "../../check/verdict/table.ts";
+import { decide, lifetimeS } from "../../check/verdict/verdict.ts";
+import type { FlightsDeps } from "./flights.ts";
+
+/** Reasons that are true of one egress alone: what another address or network of ours would meet is not known. */
+const OURS_ALONE: ReadonlySet<Reason> = new Set(["our_network", "sender_blocked"]);
+
+const NOT_KEPT = { ttlS: 0, shared: false };
+
+/**
+ * How long finished checks are kept: by what they are answered with on a tier that sees all of their evidence. What
+ * failed for reasons of our own stays in this process, and a bound that we ran into is not kept at all.
+ */
+export function createKeeping(overridesS: Partial<Record<Reason, number>>): FlightsDeps["keep"] {
+  return (scope, address, evidence) => {
+    const decision = decide({
+      address,
+      evidence,
+      failure: null,
+      probing: scope === "probed",
+      blocked: false,
+    });
+    const { reason, fault } = decision;
+    if (reason === "timeout" && fault === "our_network") return NOT_KEPT;
+    // Accepted, but the stranger was never asked: a bound of ours, or a thread that went. The next one asks.
+    if (evidence.smtp?.class === "accepted" && evidence.smtp.catchAll === "not_probed") return NOT_KEPT;
+    const shared = !OURS_ALONE.has(reason) && fault !== "our_network";
+    return { ttlS: lifetimeS(decision, evidence.mx.ttlS, overridesS), shared };
+  };
+}

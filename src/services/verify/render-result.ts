@@ -1,0 +1,103 @@
+import type { ParsedAddress } from "../../check/address.ts";
+import type { Evidence } from "../../check/evidence.ts";
+import { suggestAddress } from "../../check/suggest.ts";
+import type { Decision } from "../../check/verdict/verdict.ts";
+import type { CacheEntry } from "../../store/evidence-cache.ts";
+import type { VerificationResult } from "./verification-result.ts";
+
+/** What a result is written from. `entry` null: nothing was found out (bad format, deadline, our own fault). */
+export interface ResultSource {
+  email: string;
+  address: ParsedAddress | null;
+  decision: Decision;
+  entry: CacheEntry | null;
+  /** Epoch milliseconds; the time of a result that was not kept. */
+  now: number;
+  cached: boolean;
+  livemode: boolean;
+  withEvidence: boolean;
+}
+
+/** The response body of a verification: every field of the contract, in its type, whatever was reached. */
+export function renderResult(source: ResultSource): VerificationResult {
+  const { decision, entry, address } = source;
+  const verifiedAt = entry?.storedAt ?? source.now;
+  const ttlS = entry?.ttlS ?? 0;
+  const result: VerificationResult = {
+    email: source.email,
+    verdict: decision.verdict,
+    reason: decision.reason,
+    risk_score: decision.riskScore,
+    did_you_mean: address === null ? null : suggestAddress(address),
+    checks: renderChecks(address !== null, entry?.evidence ?? null, decision),
+    cached: source.cached,
+    cache_ttl_seconds: ttlS,
+    cache_expires_at: ttlS > 0 ? new Date(verifiedAt + ttlS * 1000).toISOString() : null,
+    verified_at: new Date(verifiedAt).toISOString(),
+    livemode: source.livemode,
+  };
+  if (source.withEvidence) result.evidence = renderEvidence(entry?.evidence ?? null);
+  return result;
+}
+
+function renderChecks(
+  formatOk: boolean,
+  evidence: Evidence | null,
+  decision: Decision,
+): VerificationResult["checks"] {
+  return {
+    format: { ok: formatOk },
+    mx: renderMx(evidence),
+    disposable: {
+      is_disposable: evidence?.disposable.listed ?? false,
+      source: evidence?.disposable.source ?? "none",
+      status: evidence === null ? "skipped" : "checked",
+    },
+    role: {
+      is_role: evidence !== null && evidence.role !== null,
+      role: evidence?.role ?? null,
+      status: evidence === null ? "skipped" : "checked",
+    },
+    smtp: renderSmtp(evidence, decision),
+    reputation: { ...decision.reputation, status: formatOk ? "checked" : "skipped" },
+  };
+}
+
+function renderMx(evidence: Evidence | null): VerificationResult["checks"]["mx"] {
+  if (evidence === null) return { ok: false, hosts: [], provider: null, status: "skipped" };
+  const { status, hosts, provider } = evidence.mx;
+  const ok = status === "ok" || status === "implicit";
+  return { ok, hosts, provider, status };
+}
+
+function renderSmtp(evidence: Evidence | null, decision: Decision): VerificationResult["checks"]["smtp"] {
+  const smtp = evidence?.smtp ?? null;
+  // The verdict's fault: also where the dialogue never began, the reader finds here who stood in the way.
+  const { fault } = decision;
+  if (smtp === null) {
+    return {
+      ok: false,
+      code: 0,
+      latency_ms: 0,
+      status: "skipped",
+      catch_all: "not_probed",
+      enhanced_code: null,
+      fault,
+    };
+  }
+  return {
+    ok: smtp.class === "accepted",
+    code: smtp.code,
+    latency_ms: smtp.latencyMs,
+    status: smtp.class,
+    catch_all: smtp.catchAll,
+    enhanced_code: smtp.enhancedCode,
+    fault,
+  };
+}
+
+function renderEvidence(evidence: Evidence | null): NonNullable<VerificationResult["evidence"]> | null {
+  const smtp = evidence?.smtp ?? null;
+  if (smtp === null) return null;
+  return { stage: smtp.stage, reply: smtp.reply, rule: smtp.rule, mx_host: smtp.mxHost };
+}

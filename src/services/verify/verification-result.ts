@@ -1,0 +1,76 @@
+import type { CatchAll, MxStatus, SmtpClass } from "../../check/evidence.ts";
+import { SIGNAL_PENALTY, type Signal } from "../../check/verdict/reputation.ts";
+import { type Reason, ROWS, type Verdict, type VerdictFault } from "../../check/verdict/table.ts";
+
+/** The closed lists of the result, for its description. */
+export const REASONS: readonly Reason[] = [...new Set(Object.values(ROWS).map((row) => row.reason))];
+export const SIGNALS = Object.keys(SIGNAL_PENALTY) as readonly Signal[];
+
+type SmtpStatus = SmtpClass | "skipped";
+export const SMTP_STATUSES = namesOf<SmtpStatus>({
+  accepted: true,
+  mailbox_not_found: true,
+  mailbox_disabled: true,
+  mailbox_full: true,
+  refused_by_policy: true,
+  sender_blocked: true,
+  greylisted: true,
+  rate_limited_by_server: true,
+  smtp_protocol_error: true,
+  no_connect: true,
+  timeout: true,
+  our_network: true,
+  provider_unverifiable: true,
+  skipped: true,
+});
+
+export const MX_STATUSES = namesOf<MxStatus>({
+  ok: true,
+  implicit: true,
+  no_mx: true,
+  null_mx: true,
+  domain_not_found: true,
+  dns_error: true,
+  skipped: true,
+});
+
+/** What a look-up in our own data came to. */
+export const LOOKUP_STATUSES = ["checked", "skipped"] as const;
+type LookupStatus = (typeof LOOKUP_STATUSES)[number];
+
+/** Every name of a union, as the compiler sees to. */
+function namesOf<T extends string>(names: Record<T, true>): readonly T[] {
+  return Object.keys(names) as T[];
+}
+
+export interface VerificationResult {
+  email: string;
+  verdict: Verdict;
+  reason: Reason;
+  risk_score: number;
+  did_you_mean: string | null;
+  checks: {
+    format: { ok: boolean };
+    mx: { ok: boolean; hosts: string[]; provider: string | null; status: MxStatus };
+    disposable: { is_disposable: boolean; source: string; status: LookupStatus };
+    role: { is_role: boolean; role: string | null; status: LookupStatus };
+    smtp: {
+      ok: boolean;
+      code: number;
+      latency_ms: number;
+      status: SmtpStatus;
+      catch_all: CatchAll;
+      enhanced_code: string | null;
+      fault: VerdictFault | null;
+    };
+    reputation: { score: number; risk: "low" | "medium" | "high"; signals: Signal[]; status: LookupStatus };
+  };
+  cached: boolean;
+  cache_ttl_seconds: number;
+  /** null when nothing was kept. */
+  cache_expires_at: string | null;
+  verified_at: string;
+  livemode: boolean;
+  /** Only on `evidence=true`. */
+  evidence?: { stage: string; reply: string; rule: string; mx_host: string } | null;
+}

@@ -1,0 +1,152 @@
+import { DAY_MS } from "../../core/clock.ts";
+import { AppError } from "../../core/errors.ts";
+import { isId, newId } from "../../core/ids.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { recordEvent } from "../../store/outbox.ts";
+import type { Database, Transaction } from "../../store/postgres.ts";
+import {
+  countPending,
+  type DeliveryRow,
+  type DeliveryStatus,
+  findDelivery,
+  holdEvent,
+  insertDeliveries,
+  listDeliveries,
+} from "../../store/webhook-deliveries.ts";
+import { countWebhookUse } from "../../store/webhook-uses.ts";
+import { countManualDelivery, findWebhook } from "../../store/webhooks.ts";
+import type { Actor } from "../actor.ts";
+import { type Page, type PageAsk, pageOf } from "../page.ts";
+import type { SecretBox } from "../secret-box.ts";
+import { DELIVERY_ERRORS, type DeliveryError } from "./outcome.ts";
+import { noSuchWebhook, requireBox, requireWebhooks } from "./webhooks.ts";
+
+export interface WebhookDelivery {
+  id: string;
+  event_id: string;
+  event_type: string;
+  status: DeliveryStatus;
+  attempts: number;
+  response_status: number | null;
+  error: DeliveryError | null;
+  duration_ms: number | null;
+  next_attempt_at: string | null;
+  created_at: string;
+  last_attempt_at: string | null;
+}
+
+/** What a webhook was sent, and sending it again. Another team's webhooks and deliveries are not found. */
+export interface WebhookDeliveries {
+  /** The newest first. @throws AppError `not_found` */
+  list(
+    actor: Actor,
+    webhookId: string,
+    ask: PageAsk & { status: DeliveryStatus | null },
+  ): Promise<Page<WebhookDelivery>>;
+  /**
+   * Tells this webhook, and no other, of an event `ping`. Its id.
+   * @throws AppError `not_found`, `webhook_disabled`, `limit_reached` (too many wait), `rate_limited`,
+   *   `unavailable_in_tier`, `feature_unconfigured`
+   */
+  ping(actor: Actor, webhookId: string): Promise<{ event_id: string }>;
+  /**
+   * A further delivery of an event that the webhook was told of before, however that ended.
+   * @throws AppError as `ping`; `event_expired`
+   */
+  redeliver(actor: Actor, webhookId: string, deliveryId: string): Promise<WebhookDelivery>;
+}
+
+/** A name that this version does not know is not shown. */
+function errorOf(name: string | null): DeliveryError | null {
+  return DELIVERY_ERRORS.find((known) => known === name) ?? null;
+}
+
+function render(row: DeliveryRow): WebhookDelivery {
+  return {
+    id: row.id,
+    event_id: row.event_id,
+    event_type: row.event_type,
+    status: row.status,
+    attempts: row.attempts,
+    response_status: row.response_status,
+    error: errorOf(row.error),
+    duration_ms: row.duration_ms,
+    next_attempt_at: row.next_attempt_at?.toISOString() ?? null,
+    created_at: row.created_at.toISOString(),
+    last_attempt_at: row.last_attempt_at?.toISOString() ?? null,
+  };
+}
+
+/** @throws AppError `rate_limited` */
+function requireBelow(most: number, counted: { count: number; leftS: number }, who: string): void {
+  if (counted.count > most)
+    throw new AppError("rate_limited", `${who} takes ${most} pings and redeliveries an hour.`, {
+      retryAfterS: counted.leftS,
+    });
+}
+
+/** Whether one more may be sent because somebody asked for it; counts it. @throws AppError as `ping` */
+async function admit(tx: Transaction, teamId: string, webhookId: string): Promise<void> {
+  const { manualPerHour, manualPerTeamHour, pendingPerWebhook } = LIMITS.webhooks;
+  const counted = await countManualDelivery(tx, teamId, webhookId);
+  const webhook = counted === null ? null : await findWebhook(tx, teamId, webhookId);
+  if (counted === null || webhook === null) throw noSuchWebhook();
+  if (webhook.status === "disabled")
+    throw new AppError("webhook_disabled", "The webhook is disabled: enable it, then nothing is held back.");
+  requireBelow(manualPerHour, counted, "A webhook");
+  requireBelow(manualPerTeamHour, await countWebhookUse(tx, teamId, "manual"), "A team");
+  const pending = await countPending(tx, [webhookId]);
+  if ((pending.get(webhookId) ?? 0) >= pendingPerWebhook)
+    throw new AppError("limit_reached", `${pendingPerWebhook} deliveries of the webhook wait already.`);
+}
+
+export function createWebhookDeliveries(deps: { sql: Database; box: SecretBox | null }): WebhookDeliveries {
+  const { sql, box } = deps;
+  const noSuchDelivery = () => new AppError("not_found", "The webhook has no such delivery.");
+
+  return {
+    async list(actor, webhookId, ask) {
+      const of = { teamId: actor.teamId, webhookId };
+      if (!isId("wh", webhookId) || (await findWebhook(sql, actor.teamId, webhookId)) === null)
+        throw noSuchWebhook();
+      const { after, limit, status } = ask;
+      const rows = await listDeliveries(sql, of, { after, limit: limit + 1, status });
+      return pageOf(rows, ask, (row) => row.id, render);
+    },
+
+    async ping(actor, webhookId) {
+      if (!isId("wh", webhookId)) throw noSuchWebhook();
+      requireWebhooks(actor);
+      requireBox(box);
+      const { teamId, livemode } = actor;
+      const eventId = await sql.begin(async (tx) => {
+        await admit(tx, teamId, webhookId);
+        const data = { webhook_id: webhookId };
+        return recordEvent(tx, { teamId, type: "ping", livemode, data, onlyWebhookId: webhookId });
+      });
+      return { event_id: eventId };
+    },
+
+    async redeliver(actor, webhookId, deliveryId) {
+      if (!isId("wh", webhookId)) throw noSuchWebhook();
+      requireWebhooks(actor);
+      requireBox(box);
+      const { teamId } = actor;
+      const of = { teamId, webhookId };
+      const id = newId("dlv");
+      const made = await sql.begin(async (tx) => {
+        await admit(tx, teamId, webhookId);
+        const known = isId("dlv", deliveryId) ? await findDelivery(tx, of, deliveryId) : null;
+        const event = known === null ? null : await holdEvent(tx, known.event_id);
+        if (known === null || event === null) throw noSuchDelivery();
+        if (event.ageMs >= LIMITS.webhooks.keptMs)
+          throw new AppError("event_expired", `Events are kept for ${LIMITS.webhooks.keptMs / DAY_MS} days.`);
+        const delivery = { id, teamId, eventId: known.event_id, to: { webhookId }, lane: webhookId };
+        await insertDeliveries(tx, [{ ...delivery, refused: null }]);
+        return findDelivery(tx, of, id);
+      });
+      if (made === null) throw noSuchDelivery();
+      return render(made);
+    },
+  };
+}

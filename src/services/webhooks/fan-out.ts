@@ -1,0 +1,83 @@
+import { newId } from "../../core/ids.ts";
+import { LIMITS } from "../../core/limits.ts";
+import type { Database } from "../../store/postgres.ts";
+import { countPending, insertDeliveries, type NewDelivery } from "../../store/webhook-deliveries.ts";
+import {
+  markFannedOut,
+  type Subscription,
+  subscriptionsOf,
+  takeWaitingEvents,
+  type WaitingEvent,
+} from "../../store/webhook-queue.ts";
+import { limitsOf } from "../authenticate/lookup.ts";
+import type { DeliveryError } from "./outcome.ts";
+
+/**
+ * Turns events into deliveries, each exactly once however many relays do it.
+ * @returns how many events there were, at most LIMITS.webhooks.eventsPerFanOut
+ */
+export type FanOut = () => Promise<number>;
+
+/**
+ * Whether a webhook is told of an event: of one meant for it always, of others if it is subscribed and they did not
+ * happen before it was made, which may have been long ago.
+ */
+function isSubscribed(webhook: Subscription, event: WaitingEvent): boolean {
+  if (webhook.team_id !== event.team_id) return false;
+  if (event.only_webhook_id !== null) return event.only_webhook_id === webhook.id;
+  if (webhook.created_at > event.created_at) return false;
+  return webhook.events === null || webhook.events.includes(event.type);
+}
+
+/** The deliveries that tell of an event. A team whose tier has no webhooks is told nothing. */
+export function deliveriesOf(
+  event: WaitingEvent,
+  subscriptions: readonly Subscription[],
+): Omit<NewDelivery, "refused">[] {
+  if (!limitsOf(event).webhooks) return [];
+  const made = (to: NewDelivery["to"], lane: string) => ({
+    id: newId("dlv"),
+    teamId: event.team_id,
+    eventId: event.id,
+    to,
+    lane,
+  });
+  const deliveries = subscriptions
+    .filter((webhook) => isSubscribed(webhook, event))
+    .map(({ id }) => made({ webhookId: id }, id));
+  if (event.extra_url !== null) deliveries.push(made({ url: event.extra_url }, event.team_id));
+  return deliveries;
+}
+
+/** Refuses what would wait in a lane that is full. @param pending how many wait in each lane */
+function boundBacklog(
+  deliveries: readonly Omit<NewDelivery, "refused">[],
+  pending: ReadonlyMap<string, number>,
+): NewDelivery[] {
+  const full: DeliveryError = "backlog_full";
+  const counts = new Map(pending);
+  return deliveries.map((delivery) => {
+    const count = counts.get(delivery.lane) ?? 0;
+    counts.set(delivery.lane, count + 1);
+    return { ...delivery, refused: count < LIMITS.webhooks.pendingPerWebhook ? null : full };
+  });
+}
+
+export function createFanOut(sql: Database): FanOut {
+  return () =>
+    sql.begin(async (tx) => {
+      const events = await takeWaitingEvents(tx, LIMITS.webhooks.eventsPerFanOut);
+      if (events.length === 0) return 0;
+      const subscriptions = await subscriptionsOf(tx, [...new Set(events.map((event) => event.team_id))]);
+      const deliveries = events.flatMap((event) => deliveriesOf(event, subscriptions));
+      if (deliveries.length > 0) {
+        const pending = await countPending(tx, [...new Set(deliveries.map(({ lane }) => lane))]);
+        await insertDeliveries(tx, boundBacklog(deliveries, pending));
+      }
+      await markFannedOut(
+        tx,
+        events.map(({ id }) => id),
+      );
+      return events.length;
+    });
+}

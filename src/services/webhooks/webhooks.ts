@@ -1,0 +1,233 @@
+import { AppError } from "../../core/errors.ts";
+import { EVENT_TYPES, type EventType } from "../../core/events.ts";
+import { isId, newId } from "../../core/ids.ts";
+import { LIMITS } from "../../core/limits.ts";
+import type { Database, Transaction } from "../../store/postgres.ts";
+import { stopDeliveries } from "../../store/webhook-deliveries.ts";
+import { countWebhookUse } from "../../store/webhook-uses.ts";
+import {
+  countWebhooks,
+  type DisabledReason,
+  deleteWebhook,
+  disableWebhook,
+  enableWebhook,
+  findWebhook,
+  insertWebhook,
+  listWebhooks,
+  putTeamWebhookSecret,
+  rotateWebhookSecret,
+  updateWebhook,
+  type WebhookChange,
+  type WebhookRow,
+} from "../../store/webhooks.ts";
+import type { Actor } from "../actor.ts";
+import { type Page, type PageAsk, pageOf } from "../page.ts";
+import type { SecretBox } from "../secret-box.ts";
+import { lockActingMember } from "../teams/acting-member.ts";
+import type { DeliveryError } from "./outcome.ts";
+import { secretPlace } from "./secrets.ts";
+import { newSigningSecret } from "./signature.ts";
+import { readWebhookUrl } from "./url.ts";
+
+export interface Webhook {
+  id: string;
+  url: string;
+  events: EventType[];
+  description: string;
+  status: "enabled" | "disabled";
+  disabled_reason: DisabledReason | null;
+  disabled_at: string | null;
+  created_at: string;
+  last_success_at: string | null;
+  failing_since: string | null;
+}
+
+export interface WebhookInput {
+  url: string;
+  /** Absent: all, also those to come. */
+  events?: EventType[] | undefined;
+  description?: string | undefined;
+}
+
+export interface WebhookPatch {
+  url?: string | undefined;
+  /** null: all, also those to come. */
+  events?: EventType[] | null | undefined;
+  description?: string | undefined;
+  status?: "enabled" | "disabled" | undefined;
+}
+
+/** The URLs that a team is told at, each signed with a secret of its own. Another team's are not found. */
+export interface Webhooks {
+  list(actor: Actor, ask: PageAsk): Promise<Page<Webhook>>;
+  /**
+   * The secret is shown here and never again.
+   * @throws AppError `unavailable_in_tier`, `feature_unconfigured`, `validation_failed` (url), `limit_reached`,
+   *   `rate_limited`
+   */
+  create(actor: Actor, input: WebhookInput): Promise<Webhook & { secret: string }>;
+  /**
+   * Enabling starts afresh; disabling gives up what waits.
+   * @throws AppError `not_found`, `validation_failed` (url), `unavailable_in_tier` (enabling)
+   */
+  update(actor: Actor, id: string, patch: WebhookPatch): Promise<Webhook>;
+  /** @throws AppError `not_found` */
+  remove(actor: Actor, id: string): Promise<void>;
+  /**
+   * A new secret; the old one signs beside it for LIMITS.webhooks.oldSecretMs.
+   * @throws AppError `not_found`, `feature_unconfigured`
+   */
+  rotateSecret(actor: Actor, id: string): Promise<{ secret: string }>;
+  /**
+   * Makes or replaces, at once, what the URLs are signed with that the team's jobs name themselves.
+   * @throws AppError `unavailable_in_tier`, `feature_unconfigured`
+   */
+  rotateTeamSecret(actor: Actor): Promise<{ secret: string }>;
+}
+
+export interface WebhooksDeps {
+  sql: Database;
+  /** null: SECRETS_KEY is not set, so no secret can be kept. */
+  box: SecretBox | null;
+  privateAddresses: boolean;
+}
+
+export const noSuchWebhook = () => new AppError("not_found", "The team has no such webhook.");
+
+/** @throws AppError `unavailable_in_tier` */
+export function requireWebhooks(actor: Actor): void {
+  if (!actor.limits.webhooks)
+    throw new AppError("unavailable_in_tier", "Webhooks are not part of the team's tier.");
+}
+
+/** @throws AppError `feature_unconfigured` */
+export function requireBox(box: SecretBox | null): SecretBox {
+  if (box !== null) return box;
+  throw new AppError("feature_unconfigured", "This deployment has no SECRETS_KEY, so it keeps no webhooks.");
+}
+
+/** All types where the webhook is subscribed to all; names of types that are no more are left out. */
+function eventsOf(row: WebhookRow): EventType[] {
+  return EVENT_TYPES.filter((type) => row.events === null || row.events.includes(type));
+}
+
+function render(row: WebhookRow): Webhook {
+  return {
+    id: row.id,
+    url: row.url,
+    events: eventsOf(row),
+    description: row.description,
+    status: row.status,
+    disabled_reason: row.disabled_reason,
+    disabled_at: row.disabled_at?.toISOString() ?? null,
+    created_at: row.created_at.toISOString(),
+    last_success_at: row.last_success_at?.toISOString() ?? null,
+    failing_since: row.failing_since?.toISOString() ?? null,
+  };
+}
+
+export function createWebhooks({ sql, box, privateAddresses }: WebhooksDeps): Webhooks {
+  const { perTeam, createdPerHour, oldSecretMs } = LIMITS.webhooks;
+
+  function readUrl(text: string): string {
+    const read = readWebhookUrl(text, privateAddresses);
+    if ("url" in read) return read.url;
+    throw new AppError("validation_failed", `url (body) ${read.problem}.`, {
+      errors: [{ path: "url", message: read.problem }],
+    });
+  }
+
+  function changeOf({ url, events, description }: WebhookPatch): WebhookChange {
+    return {
+      ...(url === undefined ? {} : { url: readUrl(url) }),
+      ...(events === undefined ? {} : { events }),
+      ...(description === undefined ? {} : { description }),
+    };
+  }
+
+  async function change(tx: Transaction, teamId: string, id: string, patch: WebhookPatch) {
+    if (patch.status === "enabled") await enableWebhook(tx, teamId, id);
+    if (patch.status === "disabled") await disableWebhook(tx, teamId, id, "by_user");
+    return updateWebhook(tx, teamId, id, changeOf(patch));
+  }
+
+  /** Where a team is told, and with which secret, outlasts the request: asked of the caller as he is now. */
+  async function asAdmin<T>(actor: Actor, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const { done } = await sql.begin(async (tx) => {
+      await lockActingMember(tx, actor, "admin");
+      return { done: await work(tx) };
+    });
+    return done;
+  }
+
+  return {
+    async list(actor, ask) {
+      const rows = await listWebhooks(sql, actor.teamId, { after: ask.after, limit: ask.limit + 1 });
+      return pageOf(rows, ask, (row) => row.id, render);
+    },
+
+    async create(actor, input) {
+      requireWebhooks(actor);
+      const sealer = requireBox(box);
+      const { teamId } = actor;
+      const id = newId("wh");
+      const secret = newSigningSecret();
+      const row = {
+        id,
+        teamId,
+        url: readUrl(input.url),
+        events: input.events ?? null,
+        description: input.description ?? "",
+        secret: sealer.seal(secret, secretPlace({ webhookId: id })),
+      };
+      const made = await asAdmin(actor, async (tx) => {
+        if ((await countWebhooks(tx, teamId)) >= perTeam)
+          throw new AppError("limit_reached", `A team may have ${perTeam} webhooks.`);
+        const { count, leftS } = await countWebhookUse(tx, teamId, "creation");
+        if (count > createdPerHour)
+          throw new AppError("rate_limited", `A team may make ${createdPerHour} webhooks an hour.`, {
+            retryAfterS: leftS,
+          });
+        return insertWebhook(tx, row);
+      });
+      return { ...render(made), secret };
+    },
+
+    async update(actor, id, patch) {
+      if (!isId("wh", id)) throw noSuchWebhook();
+      if (patch.status === "enabled") requireWebhooks(actor);
+      const { teamId } = actor;
+      const row = await asAdmin(actor, (tx) => change(tx, teamId, id, patch));
+      if (row === null) throw noSuchWebhook();
+      const stopped: DeliveryError = "webhook_disabled";
+      if (patch.status === "disabled") await stopDeliveries(sql, id, stopped);
+      return render(row);
+    },
+
+    async remove(actor, id) {
+      const removed = isId("wh", id) && (await asAdmin(actor, (tx) => deleteWebhook(tx, actor.teamId, id)));
+      if (!removed) throw noSuchWebhook();
+    },
+
+    async rotateSecret(actor, id) {
+      const { teamId } = actor;
+      if (!isId("wh", id) || (await findWebhook(sql, teamId, id)) === null) throw noSuchWebhook();
+      const secret = newSigningSecret();
+      const sealed = requireBox(box).seal(secret, secretPlace({ webhookId: id }));
+      const rotated = await asAdmin(actor, (tx) =>
+        rotateWebhookSecret(tx, teamId, id, { secret: sealed, oldMs: oldSecretMs }),
+      );
+      if (!rotated) throw noSuchWebhook();
+      return { secret };
+    },
+
+    async rotateTeamSecret(actor) {
+      requireWebhooks(actor);
+      const { teamId } = actor;
+      const secret = newSigningSecret();
+      const sealed = requireBox(box).seal(secret, secretPlace({ teamId }));
+      await asAdmin(actor, (tx) => putTeamWebhookSecret(tx, teamId, sealed));
+      return { secret };
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import { LIMITS } from "../core/limits.ts";
+import type { Database, Queryable } from "./postgres.ts";
+
+/**
+ * Customers whose subscriptions are to be read from Stripe: asked for in any transaction, worked off by the relays. A
+ * relay leases a row, so that one that dies leaves it to another; what is asked for again meanwhile is done again.
+ */
+
+export interface DueReread {
+  customerId: string;
+  /** How often it was asked for when it was leased. */
+  requested: number;
+  /** Of this one, leases so far. */
+  attempts: number;
+}
+
+/** Asks for a read, at once. */
+export async function requestReread(sql: Queryable, customerId: string): Promise<void> {
+  await sql`
+    insert into billing_rereads (customer_id) values (${customerId})
+    on conflict (customer_id) do update set requested = billing_rereads.requested + 1, due_at = now()`;
+}
+
+/** The one that has been due for longest and that nobody works on, for LIMITS.billing.rereadLeaseMs; null: none is. */
+export async function leaseReread(sql: Database): Promise<DueReread | null> {
+  const lease = `${LIMITS.billing.rereadLeaseMs} milliseconds`;
+  const [row] = await sql<DueReread[]>`
+    update billing_rereads
+    set attempts = attempts + 1, leased_until = clock_timestamp() + ${lease}::interval
+    where customer_id = (
+      select customer_id from billing_rereads
+      where due_at <= clock_timestamp() and (leased_until is null or leased_until < clock_timestamp())
+      order by due_at limit 1 for update skip locked)
+    returning customer_id as "customerId", requested, attempts`;
+  return row ?? null;
+}
+
+/** Done: the row goes, unless it was asked for again since it was leased. */
+export async function finishReread(sql: Database, done: DueReread): Promise<void> {
+  await sql.begin(async (tx) => {
+    await tx`
+      delete from billing_rereads where customer_id = ${done.customerId} and requested = ${done.requested}`;
+    await tx`
+      update billing_rereads set leased_until = null, attempts = 0
+      where customer_id = ${done.customerId} and requested <> ${done.requested}`;
+  });
+}
+
+/** Not done: due again after `delayMs`, sooner if it was asked for meanwhile. */
+export async function postponeReread(sql: Database, failed: DueReread, delayMs: number): Promise<void> {
+  await sql`
+    update billing_rereads set leased_until = null,
+      due_at = case when requested = ${failed.requested}
+        then clock_timestamp() + ${`${delayMs} milliseconds`}::interval else due_at end
+    where customer_id = ${failed.customerId}`;
+}

@@ -1,0 +1,174 @@
+import type { BillingPlan } from "../core/config.ts";
+import { LIMITS } from "../core/limits.ts";
+import type { Tier } from "../core/tiers.ts";
+import type { Database, Queryable, Transaction } from "./postgres.ts";
+
+/** SQL of what is known of a team's subscriptions. Times `…S` are seconds of Stripe's clock. */
+
+export interface TeamBilling {
+  id: string;
+  tier: Tier;
+  /** null: the team has never been to a checkout. */
+  customerId: string | null;
+  /** The subscription that the tier follows; null: none does. */
+  subscriptionId: string | null;
+}
+
+export interface SubscriptionRow {
+  id: string;
+  status: string;
+  priceId: string | null;
+  /** What its price last meant while that was for sale, else what it was sold as; null: never known. */
+  plan: BillingPlan | null;
+  createdS: number;
+  periodEndS: number | null;
+  cancelAtPeriodEnd: boolean;
+  stateAtS: number;
+  readAt: Date | null;
+}
+
+const TEAM = `id, tier, stripe_customer_id as "customerId", stripe_subscription_id as "subscriptionId"`;
+const SUBSCRIPTION = `id, status, price_id as "priceId", plan, created_s as "createdS", period_end_s as "periodEndS",
+  cancel_at_period_end as "cancelAtPeriodEnd", state_at_s as "stateAtS", read_at as "readAt"`;
+
+export async function findTeam(sql: Queryable, teamId: string): Promise<TeamBilling | null> {
+  const [row] = await sql<TeamBilling[]>`select ${sql.unsafe(TEAM)} from teams where id = ${teamId}`;
+  return row ?? null;
+}
+
+export async function findTeamOfCustomer(sql: Queryable, customerId: string): Promise<TeamBilling | null> {
+  const [row] = await sql<TeamBilling[]>`
+    select ${sql.unsafe(TEAM)} from teams where stripe_customer_id = ${customerId}`;
+  return row ?? null;
+}
+
+/** Nobody else changes the team's tier or subscriptions until the transaction ends. */
+export async function lockTeam(tx: Transaction, teamId: string): Promise<TeamBilling | null> {
+  const [row] = await tx<TeamBilling[]>`
+    select ${tx.unsafe(TEAM)} from teams where id = ${teamId} for no key update`;
+  return row ?? null;
+}
+
+/** The same, of the team that has the customer; null: none has. */
+export async function lockTeamOfCustomer(tx: Transaction, customerId: string): Promise<TeamBilling | null> {
+  const [row] = await tx<TeamBilling[]>`
+    select ${tx.unsafe(TEAM)} from teams where stripe_customer_id = ${customerId} for no key update`;
+  return row ?? null;
+}
+
+/**
+ * Nobody else gives the customer to a team until the transaction ends. To be taken before the team's lock: while no
+ * team has the customer there is no row that two who come at once could wait for.
+ */
+export async function lockCustomer(tx: Transaction, customerId: string): Promise<void> {
+  await tx`select pg_advisory_xact_lock(hashtextextended(${`stripe customer ${customerId}`}, 0))`;
+}
+
+/**
+ * Makes `customerId` the team's customer where it is still `replaced`.
+ * @returns false when it has another by now, or is gone
+ */
+export async function setCustomer(
+  sql: Queryable,
+  teamId: string,
+  customerId: string,
+  replaced: string | null,
+): Promise<boolean> {
+  const { count } = await sql`
+    update teams set stripe_customer_id = ${customerId}
+    where id = ${teamId} and stripe_customer_id is not distinct from ${replaced}`;
+  return count === 1;
+}
+
+export async function setTierAndSubscription(
+  tx: Transaction,
+  team: Pick<TeamBilling, "id" | "tier" | "subscriptionId">,
+): Promise<void> {
+  await tx`
+    update teams set tier = ${team.tier}, stripe_subscription_id = ${team.subscriptionId} where id = ${team.id}`;
+}
+
+/** The team's subscriptions, latest first, at most LIMITS.billing.subscriptions. */
+export async function subscriptionsOf(sql: Queryable, teamId: string): Promise<SubscriptionRow[]> {
+  return sql<SubscriptionRow[]>`
+    select ${sql.unsafe(SUBSCRIPTION)} from billing_subscriptions where team_id = ${teamId}
+    order by created_s desc, id desc limit ${LIMITS.billing.subscriptions}`;
+}
+
+export async function findSubscription(
+  sql: Queryable,
+  teamId: string,
+  subscriptionId: string,
+): Promise<SubscriptionRow | null> {
+  const [row] = await sql<SubscriptionRow[]>`
+    select ${sql.unsafe(SUBSCRIPTION)} from billing_subscriptions
+    where team_id = ${teamId} and id = ${subscriptionId}`;
+  return row ?? null;
+}
+
+export async function writeSubscription(
+  tx: Transaction,
+  teamId: string,
+  row: SubscriptionRow,
+): Promise<void> {
+  const plan = row.plan === null ? null : tx.json({ ...row.plan });
+  await tx`
+    insert into billing_subscriptions
+      (id, team_id, status, price_id, plan, created_s, period_end_s, cancel_at_period_end, state_at_s, read_at)
+    values (${row.id}, ${teamId}, ${row.status}, ${row.priceId}, ${plan}, ${row.createdS}, ${row.periodEndS},
+      ${row.cancelAtPeriodEnd}, ${row.stateAtS}, ${row.readAt})
+    on conflict (id) do update set status = excluded.status, price_id = excluded.price_id, plan = excluded.plan,
+      created_s = excluded.created_s, period_end_s = excluded.period_end_s,
+      cancel_at_period_end = excluded.cancel_at_period_end, state_at_s = excluded.state_at_s,
+      read_at = excluded.read_at, revision = billing_subscriptions.revision + 1
+    where billing_subscriptions.team_id = excluded.team_id`;
+}
+
+/** Of a customer whom Stripe has lost: nothing will ever tell of them again. */
+export async function endSubscriptions(tx: Transaction, teamId: string): Promise<void> {
+  await tx`
+    update billing_subscriptions set status = 'canceled', revision = revision + 1 where team_id = ${teamId}`;
+}
+
+/** Changes with every write to a subscription of the team. */
+export async function revisionOf(sql: Queryable, teamId: string): Promise<string> {
+  const [row] = await sql<[{ revision: string }]>`
+    select count(*) || ':' || coalesce(sum(revision), 0) as revision
+    from billing_subscriptions where team_id = ${teamId}`;
+  return row.revision;
+}
+
+/** A deleted team. */
+export interface Orphan {
+  teamId: string;
+  /** The subscription that its tier followed; null: none. */
+  subscriptionId: string | null;
+}
+
+/** The deleted team whose customer this was; null: we know none. */
+export async function findOrphan(sql: Queryable, customerId: string): Promise<Orphan | null> {
+  const [row] = await sql<Orphan[]>`
+    select team_id as "teamId", subscription_id as "subscriptionId" from billing_orphans where customer_id = ${customerId}`;
+  return row ?? null;
+}
+
+/** False: an event of this id was recorded before, or is being by a transaction that has since committed. */
+export async function recordStripeEvent(
+  tx: Transaction,
+  event: { id: string; type: string; createdS: number },
+): Promise<boolean> {
+  const { count } = await tx`
+    insert into stripe_events (id, type, created_s) values (${event.id}, ${event.type}, ${event.createdS})
+    on conflict do nothing`;
+  return count === 1;
+}
+
+/** Forgets events that Stripe does not repeat any more, LIMITS.billing.prunedPerRound at most. How many it were. */
+export async function pruneStripeEvents(sql: Database): Promise<number> {
+  const kept = `${LIMITS.billing.eventsKeptMs} milliseconds`;
+  const { count } = await sql`
+    delete from stripe_events where id in (
+      select id from stripe_events where received_at < clock_timestamp() - ${kept}::interval
+      order by received_at limit ${LIMITS.billing.prunedPerRound} for update skip locked)`;
+  return count;
+}

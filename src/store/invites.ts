@@ -1,0 +1,95 @@
+import { foldAddress } from "../core/address-case.ts";
+import { LIMITS } from "../core/limits.ts";
+import type { Database, Queryable, Transaction } from "./postgres.ts";
+
+/**
+ * An invitation that waits: it is deleted when it is accepted or withdrawn, and, by the database, when whoever made it
+ * leaves the team or could not make it any more.
+ */
+export interface InviteRow {
+  id: string;
+  teamId: string;
+  email: string;
+  role: "member" | "admin" | "owner";
+  createdAt: Date;
+  expiresAt: Date;
+}
+
+export interface NewInvite {
+  id: string;
+  teamId: string;
+  email: string;
+  role: InviteRow["role"];
+  /** A member of the team: whose invitation it is. */
+  invitedBy: string;
+  /** SHA-256 of the token, 32 bytes. */
+  hash: Buffer;
+}
+
+const columns = (sql: Queryable) =>
+  sql`id, team_id as "teamId", email, role, created_at as "createdAt", expires_at as "expiresAt"`;
+
+/** Open invitations of a team, newest first, those before `after`. */
+export async function listInvites(
+  sql: Queryable,
+  teamId: string,
+  page: { after: string | null; limit: number },
+): Promise<InviteRow[]> {
+  return sql<InviteRow[]>`
+    select ${columns(sql)} from invites
+    where team_id = ${teamId} and expires_at > now()
+      and (${page.after}::text is null or id < ${page.after})
+    order by id desc limit ${page.limit}`;
+}
+
+/** The open invitation of a token, of whichever team. */
+export async function findInvite(sql: Queryable, hash: Buffer): Promise<InviteRow | null> {
+  const [row] = await sql<InviteRow[]>`
+    select ${columns(sql)} from invites where hash = ${hash} and expires_at > now()`;
+  return row ?? null;
+}
+
+/**
+ * Invites in place of an earlier invitation of the same address; null when the team, which the caller has locked, has
+ * LIMITS.portal.invitesPerTeam open ones.
+ */
+export async function insertInvite(tx: Transaction, invite: NewInvite): Promise<InviteRow | null> {
+  await tx`
+    delete from invites
+    where team_id = ${invite.teamId} and (lower(email collate "C") = ${foldAddress(invite.email)} or expires_at <= now())`;
+  const [row] = await tx<InviteRow[]>`
+    insert into invites (id, team_id, email, role, invited_by, hash, expires_at)
+    select ${invite.id}::text, ${invite.teamId}::text, ${invite.email}::text, ${invite.role}::text,
+      ${invite.invitedBy}::text, ${invite.hash}::bytea, now() + ${`${LIMITS.portal.inviteTtlMs} milliseconds`}::interval
+    where (select count(*) from invites where team_id = ${invite.teamId}) < ${LIMITS.portal.invitesPerTeam}
+    returning ${columns(tx)}`;
+  return row ?? null;
+}
+
+/** An open invitation of the team. */
+export async function findTeamInvite(
+  tx: Transaction,
+  teamId: string,
+  which: { id: string } | { email: string },
+): Promise<InviteRow | null> {
+  const isIt =
+    "id" in which ? tx`id = ${which.id}` : tx`lower(email collate "C") = ${foldAddress(which.email)}`;
+  const [row] = await tx<InviteRow[]>`
+    select ${columns(tx)} from invites where team_id = ${teamId} and ${isIt} and expires_at > now()`;
+  return row ?? null;
+}
+
+/** Takes an open invitation away, to be accepted or withdrawn: true for one caller only. */
+export async function takeInvite(tx: Transaction, invite: InviteRow): Promise<boolean> {
+  const rows = await tx`
+    delete from invites where id = ${invite.id} and team_id = ${invite.teamId} and expires_at > now() returning id`;
+  return rows.length > 0;
+}
+
+/** Deletes LIMITS.portal.prunedPerRound expired invitations at most. */
+export async function pruneInvites(sql: Database): Promise<void> {
+  await sql`
+    delete from invites where id in (
+      select id from invites where expires_at < now()
+      order by expires_at limit ${LIMITS.portal.prunedPerRound} for update skip locked)`;
+}

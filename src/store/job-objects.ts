@@ -1,0 +1,85 @@
+import { randomBytes } from "node:crypto";
+import { GetObjectCommand, NoSuchKey, PutObjectCommand } from "@aws-sdk/client-s3";
+import { httpStatus, type ObjectStore } from "./objects.ts";
+
+/**
+ * The objects of bulk jobs. All of a job's are below `teams/<team>/jobs/<job>/`, all of a team's below `teams/<team>/`:
+ *
+ * - `source`: the rows as they were given, until the job has ended;
+ * - `shards/<chunk>-<attempt>`: what a worker found out about a chunk; the task says which attempt counts;
+ * - `results-<attempt>.jsonl`, `.csv`: the assembled results; the job says which.
+ *
+ * Whatever is written is written whole, or not at all. Every operation ends within LIMITS.objects.operationMs, or as soon
+ * as it is cancelled: then it rejects with the signal's reason.
+ */
+export interface JobObjects {
+  put(key: string, body: string | Uint8Array, contentType: string, cancelled?: AbortSignal): Promise<void>;
+  /** The whole object. @throws MissingObject */
+  get(key: string, cancelled?: AbortSignal): Promise<Buffer>;
+  /** Some of it, at least one byte. @throws MissingObject also when it ends before them */
+  getRange(key: string, range: ByteRange, cancelled?: AbortSignal): Promise<Buffer>;
+}
+
+export interface ByteRange {
+  firstByte: number;
+  bytes: number;
+}
+
+/** Object storage answered that there is no such object, or no such bytes of it. */
+export class MissingObject extends Error {
+  override name = "MissingObject";
+}
+
+export function jobPrefix(teamId: string, jobId: string): string {
+  return `teams/${teamId}/jobs/${jobId}/`;
+}
+
+export function sourceKey(teamId: string, jobId: string): string {
+  return `${jobPrefix(teamId, jobId)}source`;
+}
+
+/** Random, so that two workers on one task never write over each other. */
+function newAttempt(): string {
+  return randomBytes(8).toString("hex");
+}
+
+/** A new key for the shard of a chunk. */
+export function newShardKey(teamId: string, jobId: string, chunk: number): string {
+  return `${jobPrefix(teamId, jobId)}shards/${String(chunk).padStart(8, "0")}-${newAttempt()}`;
+}
+
+/** What the keys of newly assembled results begin with; `.` and the format follow. */
+export function newResultsKey(teamId: string, jobId: string): string {
+  return `${jobPrefix(teamId, jobId)}results-${newAttempt()}`;
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof NoSuchKey || httpStatus(error) === 416;
+}
+
+export function createJobObjects(store: Pick<ObjectStore, "client" | "bucket" | "within">): JobObjects {
+  const { client, bucket: Bucket } = store;
+
+  async function read(Key: string, range: ByteRange | null, cancelled?: AbortSignal): Promise<Buffer> {
+    const Range =
+      range === null ? {} : { Range: `bytes=${range.firstByte}-${range.firstByte + range.bytes - 1}` };
+    try {
+      return await store.within(async (abortSignal) => {
+        const { Body } = await client.send(new GetObjectCommand({ Bucket, Key, ...Range }), { abortSignal });
+        return Buffer.from((await Body?.transformToByteArray()) ?? []);
+      }, cancelled);
+    } catch (error) {
+      if (isMissing(error)) throw new MissingObject("no such object", { cause: error });
+      throw error;
+    }
+  }
+
+  return {
+    async put(Key, Body, ContentType, cancelled) {
+      const command = new PutObjectCommand({ Bucket, Key, Body, ContentType });
+      await store.within((abortSignal) => client.send(command, { abortSignal }), cancelled);
+    },
+    get: (key, cancelled) => read(key, null, cancelled),
+    getRange: (key, range, cancelled) => read(key, range, cancelled),
+  };
+}

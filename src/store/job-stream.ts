@@ -1,0 +1,218 @@
+import type { TaskPointer } from "./job-tasks.ts";
+import type { RedisClient } from "./redis.ts";
+
+/**
+ * Pointers to tasks on their way to workers, in a Redis stream with one consumer group. Redis Streams in brief: an
+ * entry read through a group is *pending* for its consumer until it is acknowledged; one that is pending for too long
+ * without a sign of life can be claimed by another consumer.
+ *
+ * Keys, in one slot of a cluster and without a TTL, so that `volatile-lru` leaves them alone:
+ * - `rcpt:{bulk}:tasks`: the stream. Entries have `job` and `number`. A finished one is acknowledged and deleted in
+ *   one step, so the stream is as long as there are tasks outstanding, bounded by the windows of the jobs under way.
+ * - `rcpt:{bulk}:dead`: tasks that were given up, the newest few.
+ *
+ * All of it may be lost at any time: the emitter compares it with Postgres.
+ */
+const TASKS = "rcpt:{bulk}:tasks";
+const DEAD = "rcpt:{bulk}:dead";
+const GROUP = "workers";
+const DEAD_KEPT = 1_000;
+const CLAIM_CALLS = 100;
+/** Idle for so long that whoever looks next may claim it. */
+const ABANDONED_MS = 86_400_000;
+
+export interface StreamEntry {
+  id: string;
+  pointer: TaskPointer;
+}
+
+export interface JobStream {
+  /** Adds entries, all or, when it rejects, perhaps some. */
+  add(pointers: readonly TaskPointer[]): Promise<void>;
+  /**
+   * New entries for a consumer, `count` at most; none after `blockMs`.
+   * @param reader a connection that nobody else uses: it is blocked meanwhile
+   */
+  read(reader: RedisClient, consumer: string, count: number, blockMs: number): Promise<StreamEntry[]>;
+  /** Takes over entries that nobody gave a sign of life of for `idleMs`. */
+  claim(consumer: string, idleMs: number, count: number): Promise<StreamEntry[]>;
+  /** A sign of life. The ids that are still the consumer's. */
+  renew(consumer: string, ids: readonly string[]): Promise<Set<string>>;
+  /** Lets others claim the entry at once, if it is still the consumer's. */
+  handBack(consumer: string, id: string): Promise<void>;
+  /** The task is done, or there is nothing to do: its entries go. */
+  finish(ids: readonly string[]): Promise<void>;
+  /** Every pointer in the stream, pending or not, in one of `pages` pages; null when there are more. */
+  outstanding(pageSize: number, pages: number): Promise<Set<string> | null>;
+  /** Notes a task that is given up. */
+  bury(pointer: TaskPointer, deliveries: number): Promise<void>;
+  /** Removes a consumer that has nothing pending and none that was idle for less than `idleMs`. */
+  removeIdleConsumers(idleMs: number): Promise<void>;
+}
+
+/** One text for a pointer, to put into sets. */
+export function pointerKey({ jobId, number }: TaskPointer): string {
+  return `${jobId} ${number}`;
+}
+
+/** KEYS: the stream. ARGV: group, consumer, ids. Renews only what is still the consumer's, so that it steals nothing back. */
+const RENEW = `
+local mine = {}
+for i = 3, #ARGV do
+  local pending = redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[i], ARGV[i], 1, ARGV[2])
+  if #pending > 0 then
+    redis.call('XCLAIM', KEYS[1], ARGV[1], ARGV[2], 0, ARGV[i], 'JUSTID')
+    mine[#mine + 1] = ARGV[i]
+  end
+end
+return mine`;
+
+/** KEYS: the stream. ARGV: group, consumer, idle time, id. Nothing for an entry that is another's by now. */
+const HAND_BACK = `
+local pending = redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[4], ARGV[4], 1, ARGV[2])
+if #pending > 0 then
+  redis.call('XCLAIM', KEYS[1], ARGV[1], ARGV[2], 0, ARGV[4], 'IDLE', ARGV[3], 'JUSTID')
+end`;
+
+/** KEYS: the stream. ARGV: group, shortest idle time. */
+const REMOVE_IDLE = `
+local removed = 0
+for _, consumer in ipairs(redis.call('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])) do
+  local fields = {}
+  for i = 1, #consumer, 2 do fields[consumer[i]] = consumer[i + 1] end
+  if fields.pending == 0 and fields.idle >= tonumber(ARGV[2]) then
+    redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], fields.name)
+    removed = removed + 1
+  end
+end
+return removed`;
+
+type RawEntry = [id: string, fields: string[] | null];
+
+/** null for what is no entry of ours, or was deleted. */
+function readEntry([id, fields]: RawEntry): StreamEntry | null {
+  const values = new Map<string, string>();
+  for (let i = 0; fields !== null && i + 1 < fields.length; i += 2)
+    values.set(fields[i] ?? "", fields[i + 1] ?? "");
+  const jobId = values.get("job");
+  const number = Number(values.get("number") ?? Number.NaN);
+  return jobId === undefined || !Number.isInteger(number) ? null : { id, pointer: { jobId, number } };
+}
+
+function readEntries(raw: readonly RawEntry[]): StreamEntry[] {
+  return raw.map(readEntry).filter((entry) => entry !== null);
+}
+
+function isMissingGroup(error: unknown): boolean {
+  return (
+    error instanceof Error && (error.message.startsWith("NOGROUP") || error.message.includes("no such key"))
+  );
+}
+
+export function createJobStream(redis: RedisClient): JobStream {
+  async function makeGroup(): Promise<void> {
+    try {
+      await redis.xgroup("CREATE", TASKS, GROUP, "0", "MKSTREAM");
+    } catch (error) {
+      if (!(error instanceof Error && error.message.startsWith("BUSYGROUP"))) throw error;
+    }
+  }
+
+  /** `work`, or `otherwise` when the group is not there: Redis is new, or was emptied. It is made for the next time. */
+  async function inGroup<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isMissingGroup(error)) throw error;
+      await makeGroup();
+      return otherwise;
+    }
+  }
+
+  return {
+    async add(pointers) {
+      if (pointers.length === 0) return;
+      const batch = redis.pipeline();
+      for (const { jobId, number } of pointers) batch.xadd(TASKS, "*", "job", jobId, "number", number);
+      for (const [error] of (await batch.exec()) ?? []) if (error) throw error;
+    },
+    read: (reader, consumer, count, blockMs) =>
+      inGroup(async () => {
+        const answer = await reader.xreadgroup(
+          "GROUP",
+          GROUP,
+          consumer,
+          "COUNT",
+          count,
+          "BLOCK",
+          blockMs,
+          "STREAMS",
+          TASKS,
+          ">",
+        );
+        const [stream] = (answer ?? []) as [string, RawEntry[]][];
+        return readEntries(stream?.[1] ?? []);
+      }, []),
+    claim: (consumer, idleMs, count) =>
+      inGroup(async () => {
+        // One call looks at ten times `count` pending entries, then says where to go on.
+        let start = "0";
+        for (let call = 0; call < CLAIM_CALLS; call++) {
+          const answer = await redis.xautoclaim(TASKS, GROUP, consumer, idleMs, start, "COUNT", count);
+          const [next, entries] = answer as [string, RawEntry[]];
+          if (entries.length > 0 || next === "0-0") return readEntries(entries);
+          start = next;
+        }
+        return [];
+      }, []),
+    renew: (consumer, ids) =>
+      inGroup(
+        async () => new Set((await redis.eval(RENEW, 1, TASKS, GROUP, consumer, ...ids)) as string[]),
+        new Set<string>(),
+      ),
+    async handBack(consumer, id) {
+      await inGroup(async () => {
+        await redis.eval(HAND_BACK, 1, TASKS, GROUP, consumer, ABANDONED_MS, id);
+      }, undefined);
+    },
+    async finish(ids) {
+      if (ids.length === 0) return;
+      const done = redis.multi();
+      done.xack(TASKS, GROUP, ...ids);
+      done.xdel(TASKS, ...ids);
+      await done.exec();
+    },
+    async outstanding(pageSize, pages) {
+      const pointers = new Set<string>();
+      let start = "-";
+      for (let page = 0; page < pages; page++) {
+        const entries = (await redis.xrange(TASKS, start, "+", "COUNT", pageSize)) as RawEntry[];
+        for (const { pointer } of readEntries(entries)) pointers.add(pointerKey(pointer));
+        const last = entries.at(-1);
+        if (last === undefined || entries.length < pageSize) return pointers;
+        start = `(${last[0]}`;
+      }
+      return null;
+    },
+    async bury({ jobId, number }, deliveries) {
+      await redis.xadd(
+        DEAD,
+        "MAXLEN",
+        "~",
+        DEAD_KEPT,
+        "*",
+        "job",
+        jobId,
+        "number",
+        number,
+        "deliveries",
+        deliveries,
+      );
+    },
+    async removeIdleConsumers(idleMs) {
+      await inGroup(async () => {
+        await redis.eval(REMOVE_IDLE, 1, TASKS, GROUP, idleMs);
+      }, undefined);
+    },
+  };
+}

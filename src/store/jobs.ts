@@ -1,0 +1,246 @@
+import type { Queryable, Transaction } from "./postgres.ts";
+
+/** SQL of bulk jobs. What a team may see of them names the team; what workers do goes by id alone. */
+
+export type JobStatus =
+  | "submitting"
+  | "queued"
+  | "processing"
+  | "finalizing"
+  | "completed"
+  | "failed"
+  | "cancelled";
+
+/** Rows by verdict, repeats included, and the units they cost. */
+export interface JobCounts {
+  valid: number;
+  invalid: number;
+  risky: number;
+  unknown: number;
+  charged: number;
+}
+
+export interface JobRow extends JobCounts {
+  id: string;
+  team_id: string;
+  livemode: boolean;
+  status: JobStatus;
+  source: { type: "inline" };
+  metadata: Record<string, string>;
+  webhook_url: string | null;
+  rows_total: number;
+  duplicates: number;
+  malformed: number;
+  day: string | null;
+  results_key: string | null;
+  error_code: string | null;
+  error_detail: string | null;
+  created_at: Date;
+  started_at: Date | null;
+  completed_at: Date | null;
+}
+
+export interface NewJob {
+  id: string;
+  teamId: string;
+  livemode: boolean;
+  source: JobRow["source"];
+  probing: boolean;
+  withEvidence: boolean;
+  metadata: Record<string, string>;
+  webhookUrl: string | null;
+  rows: number;
+  duplicates: number;
+  malformed: number;
+}
+
+/** How a job ends. */
+export type Ending =
+  | { status: "completed"; resultsKey: string }
+  | { status: "failed"; code: string; detail: string }
+  | { status: "cancelled" };
+
+/** Of a job that runs the counts are those of its finished chunks, of an ended one they are kept with it. */
+const columns = (sql: Queryable) => sql`
+  j.id, j.team_id, j.livemode, j.status, j.source, j.metadata, j.webhook_url, j.rows_total, j.duplicates, j.malformed,
+  j.day::text, j.results_key, j.error_code, j.error_detail, j.created_at, j.started_at, j.completed_at,
+  coalesce(t.valid, j.valid) as valid, coalesce(t.invalid, j.invalid) as invalid,
+  coalesce(t.risky, j.risky) as risky, coalesce(t.unknown, j.unknown) as unknown,
+  coalesce(t.charged, j.charged) as charged`;
+
+const tallied = (sql: Queryable) => sql`
+  jobs j left join lateral (
+    select sum(valid)::int as valid, sum(invalid)::int as invalid, sum(risky)::int as risky,
+           sum(unknown)::int as unknown, sum(charged)::int as charged
+    from job_tasks t where t.job_id = j.id and t.state = 'done' and j.completed_at is null
+  ) t on true`;
+
+const visible = (sql: Queryable) => sql`j.removed_at is null and j.status <> 'submitting'`;
+
+export async function listJobs(
+  sql: Queryable,
+  teamId: string,
+  page: { limit: number; after: string | null },
+): Promise<JobRow[]> {
+  return sql<JobRow[]>`
+    select ${columns(sql)} from ${tallied(sql)}
+    where j.team_id = ${teamId} and ${visible(sql)} and (${page.after}::text is null or j.id < ${page.after})
+    order by j.id desc limit ${page.limit}`;
+}
+
+/** null: the team has no such job. */
+export async function findJob(sql: Queryable, teamId: string, id: string): Promise<JobRow | null> {
+  const [row] = await sql<JobRow[]>`
+    select ${columns(sql)} from ${tallied(sql)}
+    where j.team_id = ${teamId} and j.id = ${id} and ${visible(sql)}`;
+  return row ?? null;
+}
+
+/**
+ * Jobs of the team that have not ended, those being submitted included; null when the team is gone. Until the
+ * transaction ends nobody else submits one.
+ */
+export async function countActiveJobsAlone(tx: Transaction, teamId: string): Promise<number | null> {
+  const team = await tx`select from teams where id = ${teamId} for no key update`;
+  if (team.length === 0) return null;
+  const [row] = await tx<[{ count: number }]>`
+    select count(*)::int as count from jobs
+    where team_id = ${teamId} and completed_at is null and removed_at is null`;
+  return row.count;
+}
+
+/** Makes a job that nobody sees before its source is there. */
+export async function insertJob(tx: Transaction, job: NewJob): Promise<void> {
+  await tx`
+    insert into jobs (id, team_id, livemode, status, source, probing, with_evidence, metadata, webhook_url, rows_total,
+      duplicates, malformed)
+    values (${job.id}, ${job.teamId}, ${job.livemode}, 'submitting', ${tx.json(job.source)}, ${job.probing},
+      ${job.withEvidence}, ${tx.json(job.metadata)}, ${job.webhookUrl}, ${job.rows}, ${job.duplicates},
+      ${job.malformed})`;
+}
+
+/** Notes the day of the job's reservation. */
+export async function setJobDay(tx: Transaction, id: string, day: string): Promise<void> {
+  await tx`update jobs set day = ${day} where id = ${id}`;
+}
+
+/** The source is there: the job waits for a worker. False: it was given up meanwhile. */
+export async function queueJob(tx: Transaction, id: string): Promise<boolean> {
+  const queued = await tx`
+    update jobs set status = 'queued' where id = ${id} and status = 'submitting' and removed_at is null`;
+  return queued.count === 1;
+}
+
+/** Gives up a job whose source could not be written. False: it is no longer being submitted. */
+export async function abandonSubmission(tx: Transaction, id: string): Promise<boolean> {
+  const abandoned = await tx`
+    update jobs set removed_at = now() where id = ${id} and status = 'submitting' and removed_at is null`;
+  return abandoned.count === 1;
+}
+
+/** Jobs whose submission began longer ago than any takes. */
+export async function staleSubmissions(
+  sql: Queryable,
+  ageMs: number,
+  limit: number,
+): Promise<{ id: string; teamId: string }[]> {
+  return sql<{ id: string; teamId: string }[]>`
+    select id, team_id as "teamId" from jobs
+    where completed_at is null and removed_at is null and status = 'submitting'
+      and created_at < now() - ${`${ageMs} milliseconds`}::interval
+    order by id limit ${limit}`;
+}
+
+/** A worker has begun: the first time, the job is under way. */
+export async function startJob(sql: Queryable, id: string): Promise<void> {
+  await sql`update jobs set status = 'processing', started_at = now() where id = ${id} and status = 'queued'`;
+}
+
+/** Of `ids`, those that are still under way. */
+export async function activeJobsOf(sql: Queryable, ids: readonly string[]): Promise<Set<string>> {
+  const rows = await sql<{ id: string }[]>`
+    select id from jobs
+    where id in (select jsonb_array_elements_text(${sql.json(ids)})) and completed_at is null and removed_at is null`;
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Keeps the team from being deleted until the transaction ends. False: it is gone. */
+export async function keepTeam(tx: Transaction, teamId: string): Promise<boolean> {
+  const team = await tx`select from teams where id = ${teamId} for key share`;
+  return team.length === 1;
+}
+
+/** The job's status, and the row until the transaction ends; null: the team has no such job. */
+export async function lockJob(tx: Transaction, teamId: string, id: string): Promise<JobStatus | null> {
+  const [row] = await tx<{ status: JobStatus }[]>`
+    select status from jobs j where j.team_id = ${teamId} and j.id = ${id} and ${visible(tx)} for update`;
+  return row?.status ?? null;
+}
+
+/** Ends a job that the transaction has locked; a failed one costs nothing. */
+export async function endJob(tx: Transaction, id: string, ending: Ending): Promise<JobRow> {
+  const failure = ending.status === "failed" ? ending : null;
+  await tx`
+    update jobs j set status = ${ending.status}, completed_at = now(),
+      results_key = ${ending.status === "completed" ? ending.resultsKey : null},
+      error_code = ${failure?.code ?? null}, error_detail = ${failure?.detail ?? null},
+      valid = t.valid, invalid = t.invalid, risky = t.risky, unknown = t.unknown,
+      charged = ${failure === null ? tx`t.charged` : 0}
+    from (
+      select coalesce(sum(valid), 0) as valid, coalesce(sum(invalid), 0) as invalid,
+             coalesce(sum(risky), 0) as risky, coalesce(sum(unknown), 0) as unknown,
+             coalesce(sum(charged), 0) as charged
+      from job_tasks where job_id = ${id} and state = 'done'
+    ) t
+    where j.id = ${id}`;
+  await tx`delete from job_repeats where job_id = ${id}`;
+  const [row] = await tx<[JobRow]>`select ${columns(tx)} from ${tallied(tx)} where j.id = ${id}`;
+  return row;
+}
+
+/** Hides a job; what it has goes with a later round of the relay. */
+export async function hideJob(tx: Transaction, id: string): Promise<void> {
+  await tx`update jobs set removed_at = now() where id = ${id}`;
+}
+
+/** Hides what ended longer ago than `keptMs`, `limit` jobs at most. */
+export async function hideExpiredJobs(sql: Queryable, keptMs: number, limit: number): Promise<void> {
+  await sql`
+    update jobs set removed_at = now() where id in (
+      select id from jobs
+      where completed_at < now() - ${`${keptMs} milliseconds`}::interval and removed_at is null
+      order by completed_at limit ${limit} for update skip locked)`;
+}
+
+/** Ended jobs that still have their source, of which no worker can be at work any more. */
+export async function jobsWithSpentSource(
+  sql: Queryable,
+  restMs: number,
+  limit: number,
+): Promise<{ id: string; teamId: string }[]> {
+  return sql<{ id: string; teamId: string }[]>`
+    select id, team_id as "teamId" from jobs
+    where completed_at < now() - ${`${restMs} milliseconds`}::interval and not source_removed
+    order by completed_at limit ${limit}`;
+}
+
+/** Notes that the job has no source any more. */
+export async function noteSourceRemoved(sql: Queryable, id: string): Promise<void> {
+  await sql`update jobs set source_removed = true where id = ${id}`;
+}
+
+/** Hidden jobs of which no worker can be at work any more. */
+export async function removableJobs(
+  sql: Queryable,
+  restMs: number,
+  limit: number,
+): Promise<{ id: string; teamId: string }[]> {
+  return sql<{ id: string; teamId: string }[]>`
+    select id, team_id as "teamId" from jobs
+    where removed_at < now() - ${`${restMs} milliseconds`}::interval
+    order by removed_at limit ${limit}`;
+}
+
+export async function deleteJob(sql: Queryable, id: string): Promise<void> {
+  await sql`delete from jobs where id = ${id}`;
+}

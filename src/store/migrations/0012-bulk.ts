@@ -1,0 +1,182 @@
+/**
+ * Bulk jobs, the tasks they are made of, and what they hold of the daily quota.
+ *
+ * A task is what one worker does at a time: a *chunk* (rows of the source) or the *assembly* of the results when all
+ * chunks are done. `ready` tasks wait for their turn, `emitted` ones are in the Redis stream or in a worker's hands, `done`
+ * ones have their shard in object storage. Redis may lose everything: an emitted task that is not in the stream becomes
+ * ready again.
+ *
+ * The ledger's law becomes, for a team and a day: settled + granted of all leases + units of all holds <= limit. Lock order
+ * of all that is here: team, job, day, leases and holds.
+ */
+export const bulk = `
+create table jobs (
+  id text primary key,
+  team_id text not null references teams (id) on delete cascade,
+  livemode boolean not null,
+  -- submitting: its source is being written; nobody sees it yet.
+  status text not null check (status in
+    ('submitting', 'queued', 'processing', 'finalizing', 'completed', 'failed', 'cancelled')),
+  source jsonb not null check (jsonb_typeof(source) = 'object'),
+  -- As the tier was when the job was submitted.
+  probing boolean not null,
+  with_evidence boolean not null,
+  metadata jsonb not null check (jsonb_typeof(metadata) = 'object'),
+  webhook_url text,
+  rows_total integer not null check (rows_total > 0),
+  duplicates integer not null check (duplicates >= 0),
+  malformed integer not null check (malformed >= 0),
+  -- The UTC day of the reservation; null: nothing is charged (test keys).
+  day date,
+  -- Of the whole job, once it has ended.
+  valid integer not null default 0,
+  invalid integer not null default 0,
+  risky integer not null default 0,
+  unknown integer not null default 0,
+  charged integer not null default 0,
+  -- Keys of the assembled results begin so.
+  results_key text,
+  error_code text,
+  error_detail text,
+  created_at timestamptz not null default now(),
+  started_at timestamptz,
+  completed_at timestamptz,
+  -- The source object is gone: an ended job needs it no more.
+  source_removed boolean not null default false,
+  -- Not to be seen any more; objects and row go soon.
+  removed_at timestamptz,
+  check ((status in ('completed', 'failed', 'cancelled')) = (completed_at is not null)),
+  check ((error_code is null) = (error_detail is null))
+);
+create index jobs_team on jobs (team_id, id);
+create index jobs_active on jobs (id) where completed_at is null and removed_at is null;
+create index jobs_ended on jobs (completed_at) where completed_at is not null;
+create index jobs_ended_with_source on jobs (completed_at) where completed_at is not null and not source_removed;
+create index jobs_removed on jobs (removed_at) where removed_at is not null;
+
+create table job_tasks (
+  job_id text not null references jobs (id) on delete cascade,
+  number integer not null,
+  kind text not null check (kind in ('chunk', 'assembly')),
+  -- Of the job's rows, counted from 0, and of the bytes of its source.
+  first_row integer not null default 0,
+  row_count integer not null default 0,
+  first_byte bigint not null default 0,
+  byte_count bigint not null default 0,
+  state text not null default 'ready' check (state in ('ready', 'emitted', 'done')),
+  emitted_at timestamptz,
+  -- How often a worker began it and did not say why it stopped.
+  deliveries integer not null default 0,
+  -- Key of the shard that counts: another worker may have written one too.
+  shard_key text,
+  -- Rows by verdict, repeats included; and units to charge.
+  valid integer not null default 0,
+  invalid integer not null default 0,
+  risky integer not null default 0,
+  unknown integer not null default 0,
+  charged integer not null default 0,
+  primary key (job_id, number),
+  check ((state = 'emitted') = (emitted_at is not null))
+);
+-- For the autoscaler's count.
+create index job_tasks_outstanding on job_tasks (job_id) where state <> 'done';
+create index job_tasks_ready on job_tasks (job_id, number) where state = 'ready';
+create index job_tasks_emitted on job_tasks (job_id, number) where state = 'emitted';
+
+-- Of a row that others repeat, all of them of finished chunks: its verdict, noted by its own chunk, and how many repeat
+-- it, noted by each other chunk that has some. Where both are there, the chunk that came second has counted the repeats.
+create table job_repeats (
+  job_id text not null references jobs (id) on delete cascade,
+  row_number integer not null,
+  chunk integer not null,
+  verdict text,
+  copies integer not null,
+  primary key (job_id, row_number, chunk),
+  check ((verdict is null) = (copies > 0))
+);
+
+create table quota_holds (
+  job_id text primary key references jobs (id) on delete cascade,
+  team_id text not null references teams (id) on delete cascade,
+  day date not null,
+  units bigint not null check (units >= 0)
+);
+create index quota_holds_day on quota_holds (team_id, day);
+
+-- As in migration 2, with what jobs hold taken off what is left.
+create or replace function quota_lease(
+  p_id uuid, p_team text, p_limit bigint, p_want integer, p_share integer, p_tranche_max integer, p_ttl interval,
+  out granted integer, out tranche integer, out ms_to_midnight double precision, out used bigint
+) language plpgsql as $$
+declare
+  v_at timestamp := clock_timestamp() at time zone 'utc';
+  v_day date := v_at::date;
+  v_settled bigint;
+  v_out bigint;
+  v_held bigint;
+  v_left bigint;
+begin
+  ms_to_midnight := extract(epoch from (v_day + 1)::timestamp - v_at) * 1000;
+  insert into quota_days (team_id, day) select id, v_day from teams where id = p_team
+    on conflict do nothing;
+  perform from quota_days where team_id = p_team and day = v_day for update;
+  perform quota_settle_expired(p_team, v_day);
+  select d.used into v_settled from quota_days d where team_id = p_team and day = v_day;
+  select coalesce(sum(l.granted), 0), coalesce(sum(l.spent), 0) into v_out, used
+    from quota_leases l where team_id = p_team and day = v_day;
+  select coalesce(sum(h.units), 0) into v_held from quota_holds h where team_id = p_team and day = v_day;
+  used := coalesce(v_settled, 0) + used + v_held;
+  v_left := p_limit - coalesce(v_settled, p_limit) - v_out - v_held;
+  granted := greatest(0, least(p_want, v_left, greatest(1, v_left / p_share)));
+  -- Half of the lease, but all of a tiny one: a flush a unit would cost more than the units.
+  tranche := least(p_tranche_max, greatest(least(granted, 4), granted / 2));
+  if granted > 0 then
+    insert into quota_leases (id, team_id, day, granted, tranche, expires_at)
+    values (p_id, p_team, v_day, granted, tranche, clock_timestamp() + p_ttl);
+  end if;
+end $$;
+
+-- Holds p_units of the present day for a job, all or none. available: what was left of the day; unspent: what leases
+-- have and may bring back soon. day is null when the team is gone.
+create function quota_hold(
+  p_job text, p_team text, p_limit bigint, p_units bigint,
+  out held boolean, out day date, out available bigint, out unspent bigint, out ms_to_midnight double precision
+) language plpgsql as $$
+declare
+  v_at timestamp := clock_timestamp() at time zone 'utc';
+  v_day date := v_at::date;
+  v_settled bigint;
+  v_leased bigint;
+  v_held bigint;
+begin
+  ms_to_midnight := extract(epoch from (v_day + 1)::timestamp - v_at) * 1000;
+  insert into quota_days (team_id, day) select id, v_day from teams where id = p_team
+    on conflict do nothing;
+  perform from quota_days d where d.team_id = p_team and d.day = v_day for update;
+  perform quota_settle_expired(p_team, v_day);
+  select d.used, d.day into v_settled, day from quota_days d where d.team_id = p_team and d.day = v_day;
+  select coalesce(sum(l.granted), 0), coalesce(sum(l.granted - l.spent), 0) into v_leased, unspent
+    from quota_leases l where l.team_id = p_team and l.day = v_day;
+  select coalesce(sum(h.units), 0) into v_held from quota_holds h where h.team_id = p_team and h.day = v_day;
+  available := greatest(0, p_limit - coalesce(v_settled, p_limit) - v_leased - v_held);
+  held := day is not null and p_units <= available;
+  if held then
+    insert into quota_holds (job_id, team_id, day, units) values (p_job, p_team, v_day, p_units);
+  end if;
+end $$;
+
+-- Ends a hold: p_charged of its units are used, the rest is there again. Nothing for a job that holds nothing.
+create function quota_settle_hold(p_job text, p_charged bigint) returns void language plpgsql as $$
+declare
+  v_hold quota_holds;
+begin
+  select * into v_hold from quota_holds where job_id = p_job;
+  if not found then return; end if;
+  perform from quota_days where team_id = v_hold.team_id and day = v_hold.day for update;
+  delete from quota_holds where job_id = p_job;
+  if found then
+    update quota_days set used = used + least(p_charged, v_hold.units)
+    where team_id = v_hold.team_id and day = v_hold.day;
+  end if;
+end $$;
+`;

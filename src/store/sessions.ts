@@ -1,0 +1,33 @@
+import { LIMITS } from "../core/limits.ts";
+import type { Database, Transaction } from "./postgres.ts";
+
+/** Statements that end portal sessions. Each end is noted in the change feed by the database. */
+
+export async function deleteSession(tx: Transaction, session: { id: string; userId: string }): Promise<void> {
+  await tx`delete from sessions where id = ${session.id} and user_id = ${session.userId}`;
+}
+
+/** Ends all sessions of a user, in whichever team, except one; null: all. */
+export async function deleteSessionsOfUser(
+  tx: Transaction,
+  userId: string,
+  exceptId: string | null,
+): Promise<void> {
+  await tx`delete from sessions where user_id = ${userId} and id is distinct from ${exceptId}`;
+}
+
+/** Ends the oldest sessions of a user beyond LIMITS.portal.sessionsPerUser. */
+export async function deleteSurplusSessions(tx: Transaction, userId: string): Promise<void> {
+  await tx`
+    delete from sessions where id in (
+      select id from sessions where user_id = ${userId}
+      order by created_at desc, id desc offset ${LIMITS.portal.sessionsPerUser})`;
+}
+
+/** Deletes LIMITS.portal.prunedPerRound expired sessions at most. */
+export async function pruneSessions(sql: Database): Promise<void> {
+  await sql`
+    delete from sessions where id in (
+      select id from sessions where expires_at < now()
+      order by expires_at limit ${LIMITS.portal.prunedPerRound} for update skip locked)`;
+}

@@ -1,0 +1,64 @@
+import type { Tier } from "../core/tiers.ts";
+import type { Queryable, Transaction } from "./postgres.ts";
+
+export interface TeamRecord {
+  id: string;
+  name: string;
+  tier: Tier;
+  createdAt: Date;
+}
+
+/**
+ * Holds back whoever else would change who belongs to the team, or how many of something it has, until the transaction
+ * ends; rows that only name the team are still written. False when there is no such team.
+ */
+export async function lockTeam(tx: Transaction, teamId: string): Promise<boolean> {
+  const rows = await tx`select from teams where id = ${teamId} for no key update`;
+  return rows.length > 0;
+}
+
+export async function findTeam(sql: Queryable, teamId: string): Promise<TeamRecord | null> {
+  const [row] = await sql<TeamRecord[]>`
+    select id, name, tier, created_at as "createdAt" from teams where id = ${teamId}`;
+  return row ?? null;
+}
+
+export async function renameTeam(tx: Transaction, teamId: string, name: string): Promise<void> {
+  await tx`update teams set name = ${name} where id = ${teamId}`;
+}
+
+/**
+ * Deletes of what grows without end with a team `limit` rows a table at most; how many rows of the table that had most.
+ * Rows that somebody works on are left. Of jobs, the tasks of those that have ended: their results are assembled.
+ */
+export async function deleteHistory(tx: Transaction, teamId: string, limit: number): Promise<number> {
+  const deleted = [
+    await tx`
+      delete from webhook_deliveries where id in (
+        select id from webhook_deliveries where team_id = ${teamId} limit ${limit} for update skip locked)`,
+    await tx`
+      delete from events where id in (
+        select id from events e
+        where team_id = ${teamId} and not exists (select from webhook_deliveries d where d.event_id = e.id)
+        limit ${limit} for update skip locked)`,
+    await tx`
+      delete from job_tasks where (job_id, number) in (
+        select t.job_id, t.number from jobs j join job_tasks t on t.job_id = j.id
+        where j.team_id = ${teamId} and j.completed_at is not null
+        limit ${limit} for update of t skip locked)`,
+    await tx`
+      delete from idempotency_keys where (team_id, key_hash) in (
+        select team_id, key_hash from idempotency_keys where team_id = ${teamId}
+        limit ${limit} for update skip locked)`,
+  ];
+  return Math.max(...deleted.map(({ count }) => count));
+}
+
+/**
+ * The team, and by its foreign keys all it has, in at most `timeoutMs` a statement. Whoever writes to several rows of a
+ * team takes his share of the team's lock first, or deadlocks with this.
+ */
+export async function deleteTeam(tx: Transaction, teamId: string, timeoutMs: number): Promise<void> {
+  await tx`select set_config('statement_timeout', ${String(timeoutMs)}, true)`;
+  await tx`delete from teams where id = ${teamId}`;
+}

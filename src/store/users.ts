@@ -1,0 +1,94 @@
+import { foldAddress } from "../core/address-case.ts";
+import type { Tier } from "../core/tiers.ts";
+import type { Queryable, Transaction } from "./postgres.ts";
+
+/** Statements about people: their accounts, and which teams they belong to. Addresses are compared as `foldAddress` has them. */
+
+export interface UserRow {
+  id: string;
+  email: string;
+  /** argon2id in its encoded form; null: no password was set yet. */
+  passwordHash: string | null;
+}
+
+export interface UserTeamRow {
+  id: string;
+  name: string;
+  tier: Tier;
+  /** The user's role there. */
+  role: "member" | "admin" | "owner";
+}
+
+const userColumns = (sql: Queryable) => sql`id, email, password_hash as "passwordHash"`;
+const teamColumns = (sql: Queryable) => sql`t.id, t.name, t.tier, m.role`;
+
+export async function findUserByEmail(sql: Queryable, email: string): Promise<UserRow | null> {
+  const [row] = await sql<UserRow[]>`
+    select ${userColumns(sql)} from users where lower(email collate "C") = ${foldAddress(email)}`;
+  return row ?? null;
+}
+
+export async function findUser(sql: Queryable, id: string): Promise<UserRow | null> {
+  const [row] = await sql<UserRow[]>`select ${userColumns(sql)} from users where id = ${id}`;
+  return row ?? null;
+}
+
+/**
+ * The user of the address with the team to sign in to: the one that is named, else the one he has been a member of for
+ * longest. One statement, so that an address without an account takes as long as one with.
+ */
+export async function findSignIn(
+  sql: Queryable,
+  email: string,
+  teamId: string | null,
+): Promise<{ user: UserRow; team: UserTeamRow | null } | null> {
+  const [row] = await sql<(UserRow & { team: UserTeamRow | null })[]>`
+    select ${userColumns(sql)}, (
+      select jsonb_build_object('id', t.id, 'name', t.name, 'tier', t.tier, 'role', m.role)
+      from memberships m join teams t on t.id = m.team_id
+      where m.user_id = users.id and t.id = coalesce(${teamId}::text, t.id)
+      order by m.created_at, t.id limit 1
+    ) as team
+    from users where lower(email collate "C") = ${foldAddress(email)}`;
+  if (row === undefined) return null;
+  const { team, ...user } = row;
+  return { user, team };
+}
+
+/** A user's teams, first joined first, at most `limit`. */
+export async function listTeamsOfUser(sql: Queryable, userId: string, limit: number): Promise<UserTeamRow[]> {
+  return sql<UserTeamRow[]>`
+    select ${teamColumns(sql)} from memberships m join teams t on t.id = m.team_id
+    where m.user_id = ${userId} order by m.created_at, t.id limit ${limit}`;
+}
+
+/** False when the address has an account already. */
+export async function insertUser(tx: Transaction, user: UserRow): Promise<boolean> {
+  const rows = await tx`
+    insert into users (id, email, password_hash) values (${user.id}, ${user.email}, ${user.passwordHash})
+    on conflict (lower(email collate "C")) do nothing returning id`;
+  return rows.length > 0;
+}
+
+/**
+ * Holds back whoever else would change the user's password or begin a session of his, until the transaction ends. False
+ * when the password is not the one of `known` any more: what was proven with it is worth nothing then.
+ */
+export async function lockUser(tx: Transaction, known: UserRow): Promise<boolean> {
+  const rows = await tx`
+    select from users
+    where id = ${known.id} and password_hash is not distinct from ${known.passwordHash} for no key update`;
+  return rows.length > 0;
+}
+
+/** Keeps a membership, and its team, from going until the transaction ends; false when it is gone. */
+export async function holdMembership(tx: Transaction, teamId: string, userId: string): Promise<boolean> {
+  const rows = await tx`
+    select from teams t join memberships m on m.team_id = t.id
+    where t.id = ${teamId} and m.user_id = ${userId} for key share of t, m`;
+  return rows.length > 0;
+}
+
+export async function setPassword(tx: Transaction, userId: string, passwordHash: string): Promise<void> {
+  await tx`update users set password_hash = ${passwordHash} where id = ${userId}`;
+}

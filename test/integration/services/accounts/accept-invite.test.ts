@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { newId } from "../../../../src/core/ids.ts";
+import { LIMITS } from "../../../../src/core/limits.ts";
+import { createAcceptInvite } from "../../../../src/services/accounts/accept-invite.ts";
+import { createLocalCounters } from "../../../../src/services/accounts/attempt-counters.ts";
+import { createPortalLimits } from "../../../../src/services/accounts/portal-limits.ts";
+import { hashSecret, newSecret } from "../../../../src/services/api-key.ts";
+import { createChangePublisher } from "../../../../src/services/authenticate/publish.ts";
+import { insertInvite } from "../../../../src/store/invites.ts";
+import { insertUser } from "../../../../src/store/users.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+import { newTeam, openDatabase, silentLog } from "../../../support/store.ts";
+
+const PASSWORD = "correct horse battery";
+const HOME = "192.0.2.1";
+
+/** Invitations with passwords that are "hashed" by a prefix, so that what a token costs can be counted. */
+async function setUp(t: TestContext) {
+  const { sql } = await openDatabase(t);
+  const { teamId, userId } = await newTeam(sql);
+  const work = { hashed: 0, verified: 0 };
+  const limits = createPortalLimits(createLocalCounters(createFakeClock()));
+  const acceptInvite = createAcceptInvite({
+    sql,
+    publisher: createChangePublisher({
+      sql,
+      bus: { announce: async () => undefined },
+      log: silentLog,
+      invalidate: () => undefined,
+    }),
+    passwords: {
+      async hash(password) {
+        work.hashed++;
+        return `hash:${password}`;
+      },
+      async verify(stored, password) {
+        work.verified++;
+        return stored === `hash:${password}`;
+      },
+    },
+    limits,
+    registration: "invite",
+  });
+  return {
+    sql,
+    teamId,
+    work,
+    limits,
+    async invite(email: string): Promise<string> {
+      const token = newSecret("inv");
+      const hash = Buffer.from(hashSecret(token), "hex");
+      const id = newId("inv");
+      await sql.begin((tx) =>
+        insertInvite(tx, { id, teamId, email, role: "member", invitedBy: userId, hash }),
+      );
+      return token;
+    },
+    accept: (token: string, password: string | null) =>
+      acceptInvite({ token, password, actor: null, clientAddress: HOME }),
+  };
+}
+
+async function fillTeam(sql: Awaited<ReturnType<typeof setUp>>["sql"], teamId: string): Promise<void> {
+  await sql`
+    with people as (
+      insert into users (id, email) select 'usr_' || i, i || '@full.example'
+      from generate_series(2, ${LIMITS.team.members}) i returning id
+    )
+    insert into memberships (team_id, user_id, role) select ${teamId}, id, 'member' from people`;
+}
+
+describe("accepting an invitation without an account", () => {
+  it("costs no hash once the team is full, and a bounded number by one client", async (t) => {
+    const { sql, teamId, work, invite, accept } = await setUp(t);
+    const token = await invite("new@example.com");
+    await fillTeam(sql, teamId);
+    for (let i = 0; i < LIMITS.portal.signInPerPair; i++)
+      await assert.rejects(accept(token, PASSWORD), { code: "limit_reached" });
+    await assert.rejects(accept(token, PASSWORD), { code: "rate_limited" });
+    assert.deepEqual(work, { hashed: 0, verified: 0 });
+  });
+
+  it("makes the client known to the account", async (t) => {
+    const { limits, invite, accept } = await setUp(t);
+    const email = "new@example.com";
+    assert.equal((await accept(await invite(email), PASSWORD)).user.email, email);
+    assert.equal((await limits.signIn(email, HOME)).standing, "known");
+    assert.equal((await limits.signIn(email, "192.0.2.2")).standing, "stranger");
+  });
+});
+
+describe("the token of an invitation", () => {
+  it("does not tell whether the address has an account, short of a password for it", async (t) => {
+    const { sql, work, invite, accept } = await setUp(t);
+    const user = { id: newId("usr"), email: "known@example.com", passwordHash: `hash:${PASSWORD}` };
+    await sql.begin((tx) => insertUser(tx, user));
+    const [known, unknown] = [await invite(user.email), await invite("unknown@example.com")];
+    const refusal = (token: string, password: string | null) =>
+      accept(token, password).then(
+        () => assert.fail("it was accepted"),
+        (error: Error) => JSON.stringify({ ...error, message: error.message }),
+      );
+    for (const password of [null, "", "short", "x".repeat(300), `has a NUL in it \0`]) {
+      const said = await refusal(known, password);
+      assert.match(said, /validation_failed/);
+      assert.equal(await refusal(unknown, password), said);
+    }
+    assert.deepEqual(work, { hashed: 0, verified: 0 });
+    assert.match(await refusal(known, "a wrong password"), /invalid_credentials/);
+  });
+});

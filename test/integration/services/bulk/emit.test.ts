@@ -1,0 +1,195 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, describe, it } from "node:test";
+import { newId } from "../../../../src/core/ids.ts";
+import { LIMITS } from "../../../../src/core/limits.ts";
+import { createEmitter, type Emitter } from "../../../../src/services/bulk/emit.ts";
+import { createJobStream, type JobStream } from "../../../../src/store/job-stream.ts";
+import { finishChunk, insertChunks } from "../../../../src/store/job-tasks.ts";
+import { insertJob, queueJob } from "../../../../src/store/jobs.ts";
+import type { Database } from "../../../../src/store/postgres.ts";
+import type { RedisClient } from "../../../../src/store/redis.ts";
+import { createClosing, newTeam, openDatabase, openRedis } from "../../../support/store.ts";
+
+/** Tasks on their way from Postgres into the stream. */
+const { window, teamWindow, emitJobs } = LIMITS.bulk;
+const TASKS = "rcpt:{bulk}:tasks";
+const closing = createClosing();
+let sql: Database;
+let redis: RedisClient;
+let stream: JobStream;
+let emitter: Emitter;
+
+before(async () => {
+  ({ sql } = await openDatabase(closing));
+  redis = (await openRedis(closing)).commands;
+  stream = createJobStream(redis);
+  emitter = createEmitter({ sql, stream });
+});
+after(closing.close);
+beforeEach(async () => {
+  await sql`delete from jobs`;
+  await redis.flushdb();
+});
+
+const teamOf = async () => (await newTeam(sql, "enterprise")).teamId;
+
+async function job(chunks: number, ofTeam?: string): Promise<string> {
+  const teamId = ofTeam ?? (await teamOf());
+  const id = newId("job");
+  await sql.begin(async (tx) => {
+    await insertJob(tx, {
+      id,
+      teamId,
+      livemode: false,
+      source: { type: "inline" },
+      probing: true,
+      withEvidence: false,
+      metadata: {},
+      webhookUrl: null,
+      rows: chunks,
+      duplicates: 0,
+      malformed: 0,
+    });
+    await queueJob(tx, id);
+    const ranges = Array.from({ length: chunks }, (_, i) => ({
+      firstRow: i,
+      rows: 1,
+      firstByte: i,
+      bytes: 1,
+    }));
+    await insertChunks(tx, id, ranges);
+  });
+  return id;
+}
+
+/** Job ids in the order of the stream. */
+async function inStream(): Promise<string[]> {
+  const entries = (await redis.xrange(TASKS, "-", "+")) as [string, string[]][];
+  return entries.map(([, fields]) => fields[1] ?? "");
+}
+
+async function states(jobId: string): Promise<Record<string, number>> {
+  const rows = await sql<{ state: string; count: number }[]>`
+    select state, count(*)::int as count from job_tasks where job_id = ${jobId} group by state order by state`;
+  return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
+}
+
+const none = { valid: 0, invalid: 0, risky: 0, unknown: 0, charged: 0 };
+const finish = (jobId: string, number: number) =>
+  sql.begin((tx) =>
+    finishChunk(tx, { jobId, number }, { shardKey: "s", counts: { ...none, valid: 1 }, repeats: [] }),
+  );
+
+describe("emission", () => {
+  it("keeps a window of each job in the stream, so that a small one overtakes a big one", async () => {
+    const big = await job(window * 3);
+    await emitter.emit();
+    const small = await job(1);
+    await emitter.emit();
+    const order = await inStream();
+    assert.deepEqual(order, [...Array.from({ length: window }, () => big), small]);
+    await finish(big, 0);
+    await finish(big, 1);
+    assert.equal(await emitter.emit(), 2);
+    assert.deepEqual(await states(big), { done: 2, emitted: window, ready: window * 2 - 2 });
+  });
+
+  it("by many at once neither emits a task twice nor much beyond the window", async () => {
+    const big = await job(window * 4);
+    await Promise.all(Array.from({ length: 8 }, () => emitter.emit()));
+    const numbers = (await redis.xrange(TASKS, "-", "+")).map(([, fields]) => fields[3]);
+    assert.equal(new Set(numbers).size, numbers.length);
+    assert.ok(numbers.length >= window && numbers.length <= 2 * window, String(numbers.length));
+    assert.equal((await states(big)).emitted, numbers.length);
+  });
+
+  it("passes over jobs whose windows are full, however many are older", async () => {
+    const full = await Promise.all(Array.from({ length: emitJobs + 1 }, () => job(window + 1)));
+    await emitter.emit();
+    await emitter.emit();
+    assert.equal(await emitter.emit(), 0);
+    const late = await job(1);
+    assert.equal(await emitter.emit(), 1);
+    assert.equal((await inStream()).at(-1), late);
+    for (const id of full) assert.deepEqual(await states(id), { emitted: window, ready: 1 });
+  });
+
+  it("keeps a window of each team, shared by its jobs in turn, and serves first who has least", async () => {
+    const team = await teamOf();
+    const many = await Promise.all(Array.from({ length: 40 }, () => job(window, team)));
+    const other = await job(2);
+    assert.equal(await emitter.emit(), teamWindow + 2);
+    const emitted = await Promise.all(many.map(async (id) => (await states(id)).emitted ?? 0));
+    assert.deepEqual(new Set(emitted), new Set([1, 2]));
+    assert.ok((await inStream()).lastIndexOf(other) < 4);
+    const latest = await job(1, team);
+    assert.equal(await emitter.emit(), 0);
+    await finish(many[0] ?? "", 0);
+    assert.equal(await emitter.emit(), 1);
+    assert.equal((await inStream()).at(-1), latest);
+  });
+
+  it("leaves tasks ready while Redis is away", async () => {
+    const id = await job(3);
+    const gone = createEmitter({
+      sql,
+      stream: { ...stream, add: () => Promise.reject(new Error("Redis is away")) },
+    });
+    await assert.rejects(gone.emit(), /away/);
+    assert.deepEqual(await states(id), { ready: 3 });
+    assert.equal(await emitter.emit(), 3);
+  });
+});
+
+describe("reconciliation", () => {
+  it("makes ready again what the stream has lost, and nothing else", async () => {
+    const id = await job(4);
+    await emitter.emit();
+    const entries = await redis.xrange(TASKS, "-", "+");
+    await redis.xdel(TASKS, entries[1]?.[0] ?? "", entries[2]?.[0] ?? "");
+    await finish(id, 1);
+    await emitter.reconcile(() => false);
+    assert.deepEqual(await states(id), { done: 1, emitted: 2, ready: 1 });
+    await redis.flushdb();
+    await emitter.reconcile(() => false);
+    assert.deepEqual(await states(id), { done: 1, ready: 3 });
+    assert.equal(await emitter.emit(), 3);
+  });
+
+  it("does nothing while the stream cannot be read", async () => {
+    const id = await job(2);
+    await emitter.emit();
+    const blind = createEmitter({
+      sql,
+      stream: { ...stream, outstanding: () => Promise.reject(new Error("Redis is away")) },
+    });
+    await assert.rejects(
+      blind.reconcile(() => false),
+      /away/,
+    );
+    assert.deepEqual(await states(id), { emitted: 2 });
+  });
+
+  it("begins the assembly that nobody came to begin, once", async () => {
+    const id = await job(2);
+    await emitter.emit();
+    await finish(id, 0);
+    await emitter.reconcile(() => false);
+    assert.deepEqual(await states(id), { done: 1, emitted: 1 });
+    await finish(id, 1);
+    await Promise.all(Array.from({ length: 4 }, () => emitter.reconcile(() => false)));
+    const tasks = await sql`select kind from job_tasks where job_id = ${id} and kind = 'assembly'`;
+    const [row] = await sql`select status from jobs where id = ${id}`;
+    assert.deepEqual([tasks.length, row?.status], [1, "finalizing"]);
+  });
+});
+
+describe("a chunk", () => {
+  it("is finished once, by whoever is first, and not once its job has ended", async () => {
+    const id = await job(2);
+    const finished = await Promise.all(Array.from({ length: 5 }, () => finish(id, 0)));
+    assert.equal(finished.filter((isFirst) => isFirst).length, 1);
+    await sql`update jobs set status = 'cancelled', completed_at = now() where id = ${id}`;
+    assert.equal(await finish(id, 1), false);
+  });
+});

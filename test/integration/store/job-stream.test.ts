@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { beforeEach, describe, it } from "node:test";
+import { createJobStream, type JobStream, pointerKey } from "../../../src/store/job-stream.ts";
+import { createBlockingRedis, type RedisClient } from "../../../src/store/redis.ts";
+import { testRedisUrl } from "../../support/embedded.ts";
+import { openRedis, silentLog } from "../../support/store.ts";
+import { until } from "../../support/until.ts";
+
+/** Pointers in a real Redis. Consumers are workers that live or die. */
+let redis: RedisClient;
+let reader: RedisClient;
+let stream: JobStream;
+
+beforeEach(async (t) => {
+  assert.ok("after" in t);
+  const url = await testRedisUrl();
+  redis = (await openRedis(t, url)).commands;
+  reader = createBlockingRedis({ url, name: "rcpt-test", blockMs: 1_000, log: silentLog });
+  t.after(() => reader.disconnect());
+  await reader.connect();
+  stream = createJobStream(redis);
+});
+
+const task = (number: number) => ({ jobId: "job_1", number });
+const read = (consumer: string, count = 10) => stream.read(reader, consumer, count, 1);
+
+/** The first look makes the group. */
+async function started(numbers: number[]): Promise<void> {
+  assert.deepEqual(await read("nobody"), []);
+  await stream.add(numbers.map(task));
+}
+
+describe("the stream of tasks", () => {
+  it("gives each task to one worker, and forgets it when it is done", async () => {
+    await started([0, 1, 2]);
+    const one = await read("one", 2);
+    const two = await read("two");
+    assert.deepEqual(
+      [one, two].map((entries) => entries.map(({ pointer }) => pointer.number)),
+      [[0, 1], [2]],
+    );
+    assert.equal((await stream.outstanding(2, 10))?.size, 3);
+    await stream.finish([...one, ...two].map(({ id }) => id));
+    assert.deepEqual(await stream.outstanding(2, 10), new Set());
+    await stream.finish([]);
+  });
+
+  it("waits for the first task to come", async () => {
+    await started([]);
+    const waiting = stream.read(reader, "one", 1, 1_000);
+    await stream.add([task(7)]);
+    assert.deepEqual(
+      (await waiting).map(({ pointer }) => pointer),
+      [task(7)],
+    );
+  });
+
+  it("lets others have what a worker gives no sign of life of, and not what it does", async () => {
+    await started([0, 1]);
+    const entries = await read("one");
+    const [first, second] = entries.map(({ id }) => id);
+    await until("both are idle for a while", async () => {
+      const pending = (await redis.xpending("rcpt:{bulk}:tasks", "workers", "-", "+", 10)) as [
+        string,
+        string,
+        number,
+      ][];
+      return pending.every(([, , idleMs]) => idleMs >= 60);
+    });
+    assert.deepEqual(await stream.renew("one", [first ?? ""]), new Set([first]));
+    const claimed = await stream.claim("two", 50, 10);
+    assert.deepEqual(
+      claimed.map(({ id }) => id),
+      [second],
+    );
+    // Who lost an entry cannot renew it back.
+    assert.deepEqual(await stream.renew("one", [first ?? "", second ?? ""]), new Set([first]));
+    assert.deepEqual(await stream.claim("three", 50, 10), []);
+  });
+
+  it("lets others have at once what a worker hands back", async () => {
+    await started([0]);
+    const [entry] = await read("one");
+    await stream.handBack("one", entry?.id ?? "");
+    assert.deepEqual(
+      (await stream.claim("two", 60_000, 1)).map(({ pointer }) => pointer),
+      [task(0)],
+    );
+  });
+
+  it("hands back nothing that another has claimed", async () => {
+    await started([0]);
+    const [entry] = await read("slow");
+    await stream.claim("heir", 0, 1);
+    await stream.handBack("slow", entry?.id ?? "");
+    assert.deepEqual(await stream.claim("third", 60_000, 1), []);
+    assert.deepEqual(await stream.renew("heir", [entry?.id ?? ""]), new Set([entry?.id]));
+  });
+
+  it("finds an abandoned task behind many that are in hand", async () => {
+    await started(Array.from({ length: 60 }, (_, i) => i));
+    const entries = await read("one", 60);
+    const last = entries.at(-1);
+    await stream.handBack("one", last?.id ?? "");
+    assert.deepEqual(await stream.claim("two", 60_000, 1), [last]);
+  });
+
+  it("is there again after Redis was emptied", async () => {
+    await started([0]);
+    const [entry] = await read("one");
+    await redis.flushdb();
+    assert.deepEqual(await stream.renew("one", [entry?.id ?? ""]), new Set());
+    assert.deepEqual(await stream.claim("one", 0, 1), []);
+    await redis.flushdb();
+    assert.deepEqual(await read("one"), []);
+    await stream.add([task(1)]);
+    assert.deepEqual(
+      (await read("one")).map(({ pointer }) => pointer),
+      [task(1)],
+    );
+  });
+
+  it("says that it does not know when there is more than it may read", async () => {
+    await started([0, 1, 2, 3]);
+    assert.equal(await stream.outstanding(1, 3), null);
+    assert.deepEqual(
+      await stream.outstanding(1, 5),
+      new Set([0, 1, 2, 3].map((number) => pointerKey(task(number)))),
+    );
+  });
+
+  it("passes over what is no pointer", async () => {
+    await started([0]);
+    await redis.xadd("rcpt:{bulk}:tasks", "*", "job", "job_2", "number", "x");
+    await redis.xadd("rcpt:{bulk}:tasks", "*", "something", "else");
+    assert.deepEqual(
+      (await read("one")).map(({ pointer }) => pointer),
+      [task(0)],
+    );
+  });
+
+  it("forgets workers that have been gone for long, if nothing is in their hands", async () => {
+    await started([0, 1]);
+    await read("busy", 1);
+    await stream.finish((await read("idle")).map(({ id }) => id));
+    await stream.removeIdleConsumers(3_600_000);
+    const names = async () =>
+      ((await redis.xinfo("CONSUMERS", "rcpt:{bulk}:tasks", "workers")) as string[][])
+        .map(([, name]) => name)
+        .sort();
+    assert.deepEqual(await names(), ["busy", "idle"]);
+    await stream.removeIdleConsumers(0);
+    assert.deepEqual(await names(), ["busy"]);
+  });
+
+  it("keeps the newest of the tasks that were given up", async () => {
+    await stream.bury(task(3), 16);
+    const [entry] = (await redis.xrange("rcpt:{bulk}:dead", "-", "+")) as [string, string[]][];
+    assert.deepEqual(entry?.[1], ["job", "job_1", "number", "3", "deliveries", "16"]);
+  });
+});

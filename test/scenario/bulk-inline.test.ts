@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { ended, ledgerState, resultLines, resultsText, submitted } from "../support/bulk.ts";
+import { EXPECTATIONS } from "../support/mail-world/behaviours.ts";
+import { createDeployment, type Team, type TestApi, type TestDeployment } from "../support/service.ts";
+import { createClosing } from "../support/store.ts";
+import { awayFromMidnight } from "../support/until.ts";
+
+/** A list from submission to results, against every behaviour of the mail world. */
+const closing = createClosing();
+let deployment: TestDeployment;
+let api: TestApi;
+let team: Team;
+
+before(async () => {
+  await awayFromMidnight();
+  deployment = await createDeployment();
+  closing.after(() => deployment.stop());
+  [api] = await Promise.all([deployment.startApi(), deployment.startRelay(), deployment.startBulk()]);
+  team = await deployment.team("enterprise");
+});
+after(closing.close);
+
+/** Verdict and reason of every behaviour that does not hold the client for long. */
+const ASKED = EXPECTATIONS.filter((row) => row.needs === undefined && row.holds !== true);
+const FREE = [
+  "timeout",
+  "greylisted",
+  "no_connect",
+  "sender_blocked",
+  "rate_limited_by_server",
+  "smtp_protocol_error",
+  "dns_error",
+];
+
+describe("an inline list", () => {
+  it("is answered row by row as the mail world says, in order, and charged exactly", async () => {
+    const emails: string[] = [];
+    const expected: string[] = [];
+    for (const [
+      i,
+      {
+        address,
+        expected: { verdict, reason },
+      },
+    ] of ASKED.entries()) {
+      emails.push(address);
+      expected.push(`${verdict} ${reason}`);
+      emails.push(
+        `exists-bulk${i}@plain.test`,
+        `missing-bulk${i}@plain.test`,
+        `not an address ${i}`,
+        address.replace(/@.*/, (domain) => domain.toUpperCase()),
+      );
+      expected.push(
+        "valid accepted_mailbox",
+        "invalid mailbox_not_found",
+        "invalid invalid_format",
+        `${verdict} ${reason}`,
+      );
+    }
+    const job = await submitted(api, team.liveKey, emails, { metadata: { campaign: "spring" } });
+    assert.deepEqual([job.status, job.rows.total, job.livemode], ["queued", emails.length, true]);
+    const done = await ended(api, team.liveKey, job.id);
+    assert.equal(done.status, "completed");
+    const lines = await resultLines(api, team.liveKey, job.id);
+    assert.deepEqual(
+      lines.map(({ input }) => input),
+      emails,
+    );
+    assert.deepEqual(
+      lines.map(({ row }) => row),
+      emails.map((_, i) => i + 1),
+    );
+    const wrong = lines
+      .map(({ input, verdict, reason }, i) => ({ input, got: `${verdict} ${reason}`, wanted: expected[i] }))
+      .filter(({ got, wanted }) => got !== wanted);
+    assert.deepEqual(wrong, []);
+    const charged = lines.filter(
+      ({ duplicate_of, reason }) =>
+        duplicate_of === null && reason !== "invalid_format" && !FREE.includes(reason),
+    ).length;
+    assert.deepEqual(await ledgerState(deployment, team.id), { used: charged, held: 0, leased: 0 });
+    assert.deepEqual(done.rows, {
+      total: emails.length,
+      processed: emails.length,
+      deferred: 0,
+      duplicates: ASKED.length,
+      malformed: ASKED.length,
+    });
+    const csv = await resultsText(api, team.liveKey, job.id);
+    assert.equal(csv.split("\r\n").length, emails.length + 2);
+  });
+});

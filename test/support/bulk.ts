@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import type { ResultRow } from "../../src/services/bulk/shard.ts";
+import type { BulkJob } from "../../src/services/bulk/view.ts";
+import type { VerificationResult } from "../../src/services/verify/verification-result.ts";
+import type { Response, TestApi, TestDeployment } from "./service.ts";
+import { until } from "./until.ts";
+
+/** A line of the JSONL results. */
+export type ResultLine = VerificationResult &
+  Pick<ResultRow, "row" | "input"> & { duplicate_of: number | null };
+
+const ENDS: readonly string[] = ["completed", "failed", "cancelled"];
+
+export function submit(
+  api: TestApi,
+  key: string,
+  emails: readonly unknown[],
+  rest: Record<string, unknown> = {},
+): Promise<Response<BulkJob & { code?: string }>> {
+  return api.send("POST", "/v1/verify/bulk", { key, body: { emails, ...rest } });
+}
+
+/** Submits what must be taken. */
+export async function submitted(
+  api: TestApi,
+  key: string,
+  emails: readonly string[],
+  rest: Record<string, unknown> = {},
+): Promise<BulkJob> {
+  const { status, headers, body } = await submit(api, key, emails, rest);
+  assert.equal(status, 202, JSON.stringify(body));
+  assert.equal(headers.get("location"), `/v1/bulk-jobs/${body.id}`);
+  return body;
+}
+
+export async function jobOf(api: TestApi, key: string, id: string): Promise<BulkJob> {
+  const { status, body } = await api.send<BulkJob>("GET", `/v1/bulk-jobs/${id}`, { key });
+  assert.equal(status, 200, JSON.stringify(body));
+  return body;
+}
+
+/** The job once it has ended. */
+export function ended(api: TestApi, key: string, id: string, withinMs = 90_000): Promise<BulkJob> {
+  return until(
+    `job ${id} ends`,
+    async () => {
+      const job = await jobOf(api, key, id);
+      return ENDS.includes(job.status) && job;
+    },
+    withinMs,
+  );
+}
+
+/** The results as they are sent. */
+export async function resultsText(api: TestApi, key: string, id: string, query = ""): Promise<string> {
+  const response = await fetch(`${api.url}/v1/bulk-jobs/${id}/results${query}`, {
+    headers: { Authorization: `Bearer ${key}` },
+  });
+  const text = await response.text();
+  assert.equal(response.status, 200, text);
+  return text;
+}
+
+export async function resultLines(api: TestApi, key: string, id: string, query = ""): Promise<ResultLine[]> {
+  const text = await resultsText(api, key, id, `?format=jsonl${query}`);
+  return text
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as ResultLine);
+}
+
+export interface LedgerState {
+  used: number;
+  held: number;
+  leased: number;
+}
+
+/** What the ledger says of a team, over all days. */
+export async function ledgerState({ sql }: TestDeployment, teamId: string): Promise<LedgerState> {
+  const [row] = await sql<[LedgerState]>`
+    select (select coalesce(sum(used), 0)::int from quota_days where team_id = ${teamId}) as used,
+           (select coalesce(sum(units), 0)::int from quota_holds where team_id = ${teamId}) as held,
+           (select coalesce(sum(granted), 0)::int from quota_leases where team_id = ${teamId}) as leased`;
+  return row;
+}

@@ -1,0 +1,154 @@
+import { after, before } from "node:test";
+import { LIMITS } from "../../src/core/limits.ts";
+import { createMailSink, type MailSink } from "./mail-sink.ts";
+import { createDeployment, type Response, type TestApi, type TestDeployment } from "./service.ts";
+import { createClosing } from "./store.ts";
+import { createTcpGate, type TcpGate, throughGate } from "./tcp-gate.ts";
+import { until } from "./until.ts";
+
+/** What signing in, registering and accepting an invitation answer. */
+export interface SignedInBody extends Record<string, unknown> {
+  user: { id: string; email: string };
+  team: { id: string; name: string; tier: string; role: string };
+  session: { token: string; expires_at: string };
+}
+
+export type SignedInResponse = Response<SignedInBody>;
+
+/** Two API processes and a relay with outgoing mail, behind a proxy that says who the client is. */
+export interface PortalProcesses {
+  readonly deployment: TestDeployment;
+  readonly one: TestApi;
+  readonly two: TestApi;
+  readonly sink: MailSink;
+  /** Between the processes and Redis. */
+  readonly redis: TcpGate;
+  /** Stops the relay while `work` lasts, and starts another then. */
+  withoutRelay(work: () => Promise<void>): Promise<void>;
+}
+
+export const PASSWORD = "correct horse battery";
+export const PUBLIC_URL = "https://rcpt.example/base";
+
+/** Resolves when a session that was ended just now must be refused by whoever is asked. */
+export async function afterItEnded(): Promise<void> {
+  const endMs = performance.now() + LIMITS.keys.confirmMs;
+  await until("a second has passed", () => performance.now() > endMs);
+}
+
+let clients = 0;
+/** Headers of a client at an address of its own: what one test fails at is not counted against another. */
+export function newClient(): Record<string, string> {
+  clients += 1;
+  return { "X-Forwarded-For": `198.51.${Math.floor(clients / 250)}.${clients % 250}` };
+}
+
+let people = 0;
+/** An address that nobody has. */
+export function newEmail(): string {
+  people += 1;
+  return `person${people}@example.com`;
+}
+
+/** Starts them before the tests of the calling file and stops them at the end. */
+export function usePortal(): PortalProcesses {
+  const closing = createClosing();
+  let started: PortalProcesses | null = null;
+  const parts = (): PortalProcesses => {
+    if (started === null) throw new Error("not started yet");
+    return started;
+  };
+
+  before(async () => {
+    const deployment = await createDeployment();
+    closing.after(() => deployment.stop());
+    const sink = await createMailSink();
+    closing.after(() => sink.close());
+    const redis = await createTcpGate(deployment.settings.REDIS_URL);
+    closing.after(() => redis.close());
+    const settings = {
+      REDIS_URL: throughGate(deployment.settings.REDIS_URL, redis),
+      SMTP_OUT_URL: sink.url,
+      SMTP_OUT_FROM: "rcpt@sender.example",
+      PUBLIC_URL,
+      TRUSTED_PROXIES: "127.0.0.1",
+    };
+    const [one, two] = await Promise.all([deployment.startApi(settings), deployment.startApi(settings)]);
+    let relay = await deployment.startRelay(settings);
+    async function withoutRelay(work: () => Promise<void>): Promise<void> {
+      await relay.stop();
+      await work();
+      relay = await deployment.startRelay(settings);
+    }
+    started = { deployment, one, two, sink, redis, withoutRelay };
+  });
+  after(closing.close);
+
+  return {
+    get deployment() {
+      return parts().deployment;
+    },
+    get one() {
+      return parts().one;
+    },
+    get two() {
+      return parts().two;
+    },
+    get sink() {
+      return parts().sink;
+    },
+    get redis() {
+      return parts().redis;
+    },
+    withoutRelay: (work) => parts().withoutRelay(work),
+  };
+}
+
+export function register(
+  api: TestApi,
+  email: string,
+  password = PASSWORD,
+  headers = newClient(),
+): Promise<SignedInResponse> {
+  const body = { email, password, team_name: `team of ${email}` };
+  return api.send("POST", "/v1/auth/register", { body, headers });
+}
+
+export function login(
+  api: TestApi,
+  credentials: { email: string; password: string; team_id?: string },
+  headers = newClient(),
+): Promise<SignedInResponse> {
+  return api.send("POST", "/v1/auth/login", { body: credentials, headers });
+}
+
+export interface Invitation extends Record<string, unknown> {
+  id: string;
+  email: string;
+  role: string;
+  token: string;
+  link: string;
+  mailed: boolean;
+}
+
+/** Invitations, made in the first process and accepted in whichever. */
+export function invitesOf(portal: PortalProcesses) {
+  return {
+    invite: (key: string, body: Record<string, unknown>): Promise<Response<Invitation>> =>
+      portal.one.send("POST", "/v1/team/invites", { key, body }),
+
+    accept(
+      body: Record<string, unknown>,
+      options: { key?: string; api?: TestApi; headers?: Record<string, string> } = {},
+    ): Promise<SignedInResponse> {
+      const { key, api = portal.one, headers = newClient() } = options;
+      const credential = key === undefined ? {} : { key };
+      return api.send("POST", "/v1/auth/accept-invite", { body, headers, ...credential });
+    },
+
+    async listed(key: string): Promise<Record<string, unknown>[]> {
+      const { body } = await portal.one.send("GET", "/v1/team/invites", { key });
+      return body.data as Record<string, unknown>[];
+    },
+  };
+}

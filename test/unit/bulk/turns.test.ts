@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { createTurns, type EndTurn } from "../../../src/bulk/turns.ts";
+
+/** Asks for turns by name; `!` alone. */
+function fixture() {
+  const turns = createTurns();
+  const at = new Map<string, EndTurn>();
+  return {
+    ask(name: string): void {
+      void turns.take(name.endsWith("!")).then((end) => at.set(name, end));
+    },
+    end(name: string): void {
+      at.get(name)?.();
+      at.delete(name);
+    },
+    async now(): Promise<string[]> {
+      await turn();
+      return [...at.keys()];
+    },
+  };
+}
+
+describe("turns", () => {
+  it("are many at once, or one alone, in the order of asking", async () => {
+    const { ask, end, now } = fixture();
+    for (const name of ["a", "b", "c!", "d", "e", "f!", "g!"]) ask(name);
+    assert.deepEqual(await now(), ["a", "b"]);
+    end("a");
+    assert.deepEqual(await now(), ["b"]);
+    end("b");
+    assert.deepEqual(await now(), ["c!"]);
+    end("c!");
+    assert.deepEqual(await now(), ["d", "e"]);
+    end("e");
+    end("d");
+    assert.deepEqual(await now(), ["f!"]);
+    end("f!");
+    assert.deepEqual(await now(), ["g!"]);
+    ask("h");
+    assert.deepEqual(await now(), ["g!"]);
+    end("g!");
+    assert.deepEqual(await now(), ["h"]);
+  });
+});

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { parseAddress } from "../../../../src/check/address.ts";
+import type { Evidence, MxStatus, SmtpEvidence } from "../../../../src/check/evidence.ts";
+import { withOverride } from "../../../../src/check/verdict/override.ts";
+import { type DecideInput, decide } from "../../../../src/check/verdict/verdict.ts";
+
+const parsed = parseAddress("jane.doe@example.com");
+assert.ok(parsed.ok);
+const { address } = parsed;
+
+const ACCEPTED: SmtpEvidence = {
+  class: "accepted",
+  fault: null,
+  stage: "rcpt",
+  code: 250,
+  enhancedCode: null,
+  reply: "",
+  rule: "test",
+  mxHost: "mx.example.com",
+  latencyMs: 1,
+  tls: true,
+  catchAll: "refused",
+};
+
+const anyEvidence: fc.Arbitrary<Evidence> = fc.record({
+  v: fc.constant(1 as const),
+  mx: fc.record({
+    status: fc.constantFrom<MxStatus[]>(
+      "ok",
+      "implicit",
+      "no_mx",
+      "null_mx",
+      "domain_not_found",
+      "dns_error",
+    ),
+    hosts: fc.constant([]),
+    provider: fc.constant(null),
+    ttlS: fc.nat(),
+    fault: fc.constant(null),
+  }),
+  disposable: fc.constantFrom({ listed: false, source: "none" }, { listed: true, source: "mailchecker" }),
+  role: fc.constantFrom(null, "info"),
+  freeProvider: fc.boolean(),
+  smtp: fc.constantFrom(null, ACCEPTED),
+});
+
+const input = (evidence: Evidence, change: Partial<DecideInput> = {}): DecideInput => ({
+  address,
+  evidence,
+  failure: null,
+  probing: true,
+  blocked: false,
+  ...change,
+});
+
+describe("an override", () => {
+  it("makes a copy: the evidence is everybody's", () => {
+    fc.assert(
+      fc.property(anyEvidence, (evidence) => {
+        const before = JSON.stringify(evidence);
+        const seen = withOverride(evidence);
+        assert.equal(JSON.stringify(evidence), before);
+        assert.deepEqual(seen.disposable, { listed: true, source: "override" });
+      }),
+    );
+  });
+
+  it("decides where the domain takes mail, in every tier alike, and nowhere before its row", () => {
+    fc.assert(
+      fc.property(anyEvidence, fc.boolean(), (evidence, probing) => {
+        const { row, reputation } = decide(input(withOverride(evidence), { probing }));
+        const { status } = evidence.mx;
+        assert.equal(row, status === "ok" || status === "implicit" ? "disposable_domain" : status);
+        assert.ok(reputation.signals.includes("disposable_domain"));
+        const blocked = decide(input(withOverride(evidence), { probing, blocked: true }));
+        assert.deepEqual([blocked.row, blocked.riskScore], ["blocklisted_domain", 79]);
+      }),
+    );
+  });
+
+  it("is answered as what a list says is", () => {
+    fc.assert(
+      fc.property(anyEvidence, fc.boolean(), (evidence, probing) => {
+        const listed = { ...evidence, disposable: { listed: true, source: "fakefilter" }, smtp: null };
+        assert.deepEqual(
+          decide(input(withOverride(evidence), { probing })),
+          decide(input(listed, { probing })),
+        );
+      }),
+    );
+  });
+});

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import * as v from "valibot";
+import { BulkJobSchema } from "../../../../src/http/schemas/bulk.ts";
+import { type BulkJob, renderJob } from "../../../../src/services/bulk/view.ts";
+import type { JobRow } from "../../../../src/store/jobs.ts";
+
+type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
+const sameType: Same<v.InferOutput<typeof BulkJobSchema>, BulkJob> = true;
+
+const row: JobRow = {
+  id: "job_01h455vb4pex5vsknk084sn02q",
+  team_id: "team_1",
+  livemode: true,
+  status: "processing",
+  source: { type: "inline" },
+  metadata: {},
+  webhook_url: null,
+  rows_total: 400,
+  duplicates: 1,
+  malformed: 2,
+  day: "2026-01-01",
+  valid: 60,
+  invalid: 30,
+  risky: 9,
+  unknown: 1,
+  charged: 90,
+  results_key: null,
+  error_code: null,
+  error_detail: null,
+  created_at: new Date("2026-01-01T00:00:00Z"),
+  started_at: new Date("2026-01-01T00:00:01Z"),
+  completed_at: null,
+};
+const settings = { publicUrl: "https://api.example.com/", retentionDays: 30 };
+const nowMs = Date.parse("2026-01-01T00:00:11Z");
+
+describe("a job as its team sees it", () => {
+  it("is what the API describes", () => {
+    assert.ok(sameType);
+    v.assert(BulkJobSchema, renderJob(row, settings, nowMs));
+  });
+
+  it("has the pace so far, and when it would be done at that", () => {
+    const job = renderJob(row, settings, nowMs);
+    assert.deepEqual(
+      [job.rows.processed, job.progress, job.rows_per_second, job.eta_seconds, job.results],
+      [100, 0.25, 10, 30, null],
+    );
+    const nearly = renderJob({ ...row, rows_total: 100_000, valid: 99_958, unknown: 2 }, settings, nowMs);
+    assert.deepEqual([nearly.rows.processed, nearly.progress], [99_999, 0.9999]);
+    const fresh = {
+      ...row,
+      status: "queued" as const,
+      started_at: null,
+      valid: 0,
+      invalid: 0,
+      risky: 0,
+      unknown: 0,
+    };
+    const queued = renderJob(fresh, settings, nowMs);
+    assert.deepEqual([queued.progress, queued.rows_per_second, queued.eta_seconds], [0, null, null]);
+  });
+
+  it("names its results for as long as they are kept", () => {
+    const completed_at = new Date("2026-01-01T00:00:06Z");
+    const done = renderJob({ ...row, status: "completed", valid: 360, completed_at }, settings, nowMs);
+    const url = "https://api.example.com/v1/bulk-jobs/job_01h455vb4pex5vsknk084sn02q/results";
+    assert.deepEqual(done.results, {
+      csv_url: `${url}?format=csv`,
+      jsonl_url: `${url}?format=jsonl`,
+      expires_at: "2026-01-31T00:00:06.000Z",
+    });
+    assert.deepEqual([done.rows_per_second, done.eta_seconds], [80, null]);
+    const failed = {
+      ...row,
+      status: "failed" as const,
+      completed_at,
+      error_code: "internal_error",
+      error_detail: "x",
+    };
+    assert.deepEqual(renderJob(failed, settings, nowMs).results, null);
+    assert.deepEqual(renderJob(failed, settings, nowMs).error, { code: "internal_error", detail: "x" });
+    const cancelled = renderJob(
+      { ...row, status: "cancelled", completed_at },
+      { ...settings, publicUrl: null },
+      nowMs,
+    );
+    assert.match(cancelled.results?.csv_url ?? "", /^\/v1\/bulk-jobs\//);
+  });
+});

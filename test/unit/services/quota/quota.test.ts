@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { DAY_MS } from "../../../../src/core/clock.ts";
+import { AppError } from "../../../../src/core/errors.ts";
+import { LIMITS } from "../../../../src/core/limits.ts";
+import { createMetrics } from "../../../../src/core/metrics.ts";
+import type { Actor } from "../../../../src/services/actor.ts";
+import { createQuota } from "../../../../src/services/quota/quota.ts";
+import type { LeaseAsk, LeaseGrant } from "../../../../src/store/quota-ledger.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+import { actorFor, silentLog } from "../../../support/store.ts";
+
+const NOTHING = { granted: 0, tranche: 0 };
+
+/** A quota whose ledger answers each lease by `answer`, `statementMs` later. */
+function setUp(statementMs: number, answer: (ask: LeaseAsk) => Pick<LeaseGrant, "granted" | "tranche">) {
+  const clock = createFakeClock();
+  const quota = createQuota({
+    ledger: {
+      lease: (_id, _teamId, ask) =>
+        new Promise((resolve) => {
+          const grant = { ...answer(ask), day: "2026-01-01", msToMidnight: DAY_MS, committed: 0, leases: [] };
+          clock.after(statementMs, () => resolve(grant));
+        }),
+      flush: async (reports) => new Set(reports.map((report) => report.id)),
+      release: async () => {},
+      reap: async () => 0,
+      usage: async () => ({ day: "2026-01-01", used: 0, held: 0, leases: [] }),
+    },
+    clock,
+    log: silentLog,
+    metrics: createMetrics(),
+  });
+  /** "granted" or the code of the error, and when, milliseconds since the start. */
+  async function reserve(actor: Actor): Promise<{ outcome: string; atMs: number }> {
+    try {
+      await quota.reserve(actor);
+      return { outcome: "granted", atMs: clock.monotonic() };
+    } catch (error) {
+      assert.ok(error instanceof AppError, String(error));
+      return { outcome: error.code, atMs: clock.monotonic() };
+    }
+  }
+  return { clock, quota, reserve };
+}
+
+describe("who waits for a unit", () => {
+  it("waits for a few statements, also when all that is left is waited for", async () => {
+    let left = 1_000;
+    const { clock, reserve } = setUp(60, ({ want, share }) => {
+      const granted = Math.min(want, left, Math.max(1, Math.floor(left / share)));
+      left -= granted;
+      return { granted, tranche: granted };
+    });
+    const actor = actorFor("team_1", { dailyQuota: 1_000 });
+    const all = Promise.all(Array.from({ length: 1_000 }, () => reserve(actor)));
+    await clock.advanceAsync(600);
+    const outcomes = await all;
+    assert.ok(outcomes.every(({ outcome }) => outcome === "granted"));
+    assert.ok(outcomes.every(({ atMs }) => atMs <= 600));
+  });
+
+  it("is turned away after a while, however many statements are answered meanwhile", async () => {
+    const { clock, reserve } = setUp(1_900, () => ({ granted: 1, tranche: 1 }));
+    const actor = actorFor("team_1", { dailyQuota: 1_000 });
+    const all = Promise.all([reserve(actor), reserve(actor), reserve(actor)]);
+    await clock.advanceAsync(10_000);
+    assert.deepEqual(await all, [
+      { outcome: "granted", atMs: 1_900 },
+      { outcome: "unavailable", atMs: LIMITS.quota.waitMs },
+      { outcome: "unavailable", atMs: LIMITS.quota.waitMs },
+    ]);
+    assert.equal(clock.pending, 0);
+  });
+
+  it("leaves no timer behind once it is answered", async () => {
+    const { clock, reserve } = setUp(10, () => NOTHING);
+    const answer = reserve(actorFor("team_1", { dailyQuota: 1 }));
+    await clock.advanceAsync(10);
+    assert.deepEqual(await answer, { outcome: "quota_exceeded", atMs: 10 });
+    assert.equal(clock.pending, 0);
+  });
+
+  it("by a limit that was raised is not refused by the answer to a question about the old one", async () => {
+    const { clock, reserve } = setUp(10, ({ limit }) => (limit > 1 ? { granted: 4, tranche: 4 } : NOTHING));
+    const early = reserve(actorFor("team_1", { dailyQuota: 1 }, { limitsAsOfMs: 1 }));
+    const raised = reserve(actorFor("team_1", { dailyQuota: 5 }, { limitsAsOfMs: 2 }));
+    await clock.advanceAsync(50);
+    assert.equal((await early).outcome, "granted");
+    assert.equal((await raised).outcome, "granted");
+  });
+});

@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { LIMITS } from "../../../../src/core/limits.ts";
+import { LocalBucket, SharedBucket } from "../../../../src/services/rate-limit/bucket.ts";
+
+describe("the bucket of a process alone", () => {
+  it("lets no more through in any time than burst and rate allow", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 0, max: 400 }), { maxLength: 100 }),
+        fc.integer({ min: 1, max: 20 }),
+        fc.integer({ min: 1, max: 10 }),
+        (pauses, ratePerS, burst) => {
+          const bucket = new LocalBucket(burst, 0);
+          const passedAt: number[] = [];
+          let nowMs = 0;
+          for (const pauseMs of pauses) {
+            nowMs += pauseMs;
+            if (bucket.take(nowMs, ratePerS, burst) === 0) passedAt.push(nowMs);
+          }
+          for (const [i, fromMs] of passedAt.entries())
+            for (const [j, toMs] of passedAt.entries())
+              if (j >= i) assert.ok(j - i + 1 <= burst + ((toMs - fromMs) * ratePerS) / 1000 + 1e-6);
+        },
+      ),
+    );
+  });
+
+  it("says when the next token is due", () => {
+    const bucket = new LocalBucket(0, 0);
+    const waitMs = bucket.take(0, 4, 10);
+    assert.equal(waitMs, 250);
+    assert.equal(bucket.take(waitMs - 1, 4, 10) > 0, true);
+    assert.equal(bucket.take(waitMs, 4, 10), 0);
+  });
+});
+
+describe("a shared bucket, as a process sees it", () => {
+  it("uses leased tokens until the lease ends, and accounts for them in the next request", () => {
+    const bucket = new SharedBucket("key", 1_000, 1_000);
+    const request = bucket.nextRequest(0);
+    bucket.answered(request, { granted: 5, left: 100, nextMs: 0 }, 0, 1);
+    assert.equal(bucket.take(2), true);
+    assert.equal(bucket.take(2), true);
+    assert.equal(bucket.take(LIMITS.rate.leaseTtlMs), false);
+    assert.equal(bucket.nextRequest(3).used, 2);
+    assert.equal(bucket.nextRequest(3).used, 0, "told once");
+  });
+
+  it("returns what is left before its lease ends, not after", () => {
+    const fresh = () => {
+      const bucket = new SharedBucket("key", 1_000, 1_000);
+      bucket.answered(bucket.nextRequest(0), { granted: 5, left: 100, nextMs: 0 }, 0, 1);
+      return bucket;
+    };
+    assert.equal(fresh().returnRequest(1, false), null);
+    assert.equal(fresh().returnRequest(1, true)?.back, 5);
+    assert.equal(fresh().returnRequest(LIMITS.rate.leaseTtlMs - 1, false)?.back, 5);
+    assert.equal(fresh().returnRequest(LIMITS.rate.leaseTtlMs, false), null);
+  });
+
+  it("makes no request to tell that tokens were used, and tells of none that Redis may have forgotten", () => {
+    const bucket = new SharedBucket("key", 1_000, 1_000);
+    const grant = { granted: 2, left: 100, nextMs: 0 };
+    const use = (nowMs: number) => {
+      bucket.answered(bucket.nextRequest(nowMs), grant, nowMs, nowMs);
+      while (bucket.take(nowMs)) {}
+      assert.equal(bucket.returnRequest(nowMs, false), null);
+      assert.equal(bucket.returnRequest(nowMs, true), null);
+    };
+    use(0);
+    assert.equal(bucket.nextRequest(1).used, 2);
+    use(1_000);
+    assert.equal(bucket.isIdle, false);
+    assert.equal(bucket.returnRequest(1_000 + LIMITS.rate.leaseTtlMs, false), null);
+    assert.equal(bucket.isIdle, true);
+    assert.equal(bucket.nextRequest(2_000).used, 0);
+  });
+
+  it("asks for more as more is taken, never for more than a moment's worth", () => {
+    const bucket = new SharedBucket("key", 250, 1_000);
+    const wants = Array.from({ length: 10 }, (_, i) => bucket.nextRequest(i).want);
+    assert.equal(wants[0], 1);
+    assert.equal(Math.max(...wants), (250 * LIMITS.rate.leaseSpanMs) / 1_000);
+    const slow = new SharedBucket("key", 2, 10);
+    assert.deepEqual(
+      Array.from({ length: 5 }, (_, i) => slow.nextRequest(i).want),
+      [1, 1, 1, 1, 1],
+    );
+  });
+});

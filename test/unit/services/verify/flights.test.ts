@@ -1,0 +1,259 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { parseAddress } from "../../../../src/check/address.ts";
+import type { Evidence } from "../../../../src/check/evidence.ts";
+import type { PendingCheck } from "../../../../src/check/pool.ts";
+import { AppError } from "../../../../src/core/errors.ts";
+import { LIMITS } from "../../../../src/core/limits.ts";
+import { createLog } from "../../../../src/core/log.ts";
+import { createFlights, type Waiter } from "../../../../src/services/verify/flights.ts";
+import type { CacheEntry } from "../../../../src/store/evidence-cache.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+
+const EVIDENCE: Evidence = {
+  v: 1,
+  mx: { status: "no_mx", hosts: [], provider: null, ttlS: 60, fault: "recipient" },
+  disposable: { listed: false, source: "none" },
+  role: null,
+  freeProvider: false,
+  smtp: null,
+};
+const DEADLINE_MS = 10_000;
+
+interface Started extends PendingCheck {
+  finish(evidence: Evidence | null): void;
+  fail(error: Error): void;
+  cancelled: boolean;
+}
+
+function world() {
+  const clock = createFakeClock();
+  const started: Started[] = [];
+  const redis = new Map<string, CacheEntry>();
+  const kept = new Map<string, CacheEntry>();
+  let overloaded = false;
+  const flights = createFlights({
+    clock,
+    log: createLog("silent"),
+    deadlineMs: DEADLINE_MS,
+    keep: () => ({ ttlS: 60, shared: true }),
+    cache: {
+      peek: () => undefined,
+      fetch: async (scope, key) => redis.get(`${scope} ${key}`),
+      store: (scope, key, entry) => void kept.set(`${scope} ${key}`, entry),
+    },
+    pool: {
+      inFlight: 0,
+      ready: async () => {},
+      close: async () => {},
+      check() {
+        if (overloaded) throw new AppError("overloaded", "full");
+        let finish: Started["finish"] = () => {};
+        let fail: Started["fail"] = () => {};
+        const evidence = new Promise<Evidence | null>((resolve, reject) => {
+          finish = resolve;
+          fail = reject;
+        });
+        const check: Started = {
+          evidence,
+          finish,
+          fail,
+          cancelled: false,
+          cancel() {
+            check.cancelled = true;
+          },
+        };
+        started.push(check);
+        return check;
+      },
+    },
+  });
+  function overload(): void {
+    overloaded = true;
+  }
+  return { clock, started, redis, kept, flights, overload };
+}
+
+function question(email: string, refresh = false) {
+  const parsed = parseAddress(email);
+  assert.ok(parsed.ok);
+  return { teamId: "team_1", address: parsed.address, scope: "probed" as const, refresh };
+}
+
+function waiter(): Waiter & { go(): void } {
+  let gone: (() => void) | null = null;
+  let cancelled = false;
+  return {
+    startedMs: 0,
+    cancelled: () => cancelled,
+    onCancel(callback) {
+      gone = callback;
+    },
+    go() {
+      cancelled = true;
+      gone?.();
+    },
+  };
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+describe("single flight", () => {
+  it("shares one check among all who ask at once", async () => {
+    const { flights, started, kept } = world();
+    const asked = Array.from({ length: 20 }, () => flights.join(question("a@example.com"), waiter()));
+    await turn();
+    assert.equal(started.length, 1);
+    started[0]?.finish(EVIDENCE);
+    for (const landing of await Promise.all(asked)) assert.equal(landing.entry?.evidence, EVIDENCE);
+    assert.equal(kept.size, 1);
+    assert.equal(flights.size, 0);
+  });
+
+  it("keeps addresses and scopes apart", async () => {
+    const { flights, started } = world();
+    void flights.join(question("a@example.com"), waiter());
+    void flights.join(question("b@example.com"), waiter());
+    void flights.join({ ...question("a@example.com"), scope: "unprobed" }, waiter());
+    await turn();
+    assert.equal(started.length, 3);
+  });
+
+  it("is content with Redis, unless fresh evidence was asked for", async () => {
+    const { flights, started, redis } = world();
+    redis.set("probed a@example.com", { evidence: EVIDENCE, storedAt: 5, ttlS: 60 });
+    const landing = await flights.join(question("a@example.com"), waiter());
+    assert.deepEqual([landing.cached, landing.entry?.storedAt, started.length], [true, 5, 0]);
+    void flights.join(question("a@example.com", true), waiter());
+    await turn();
+    assert.equal(started.length, 1);
+  });
+
+  it("lets a refresh join a check that is under way, never a look into the cache", async () => {
+    const { flights, started, redis } = world();
+    redis.set("probed a@example.com", { evidence: EVIDENCE, storedAt: 5, ttlS: 60 });
+    const content = flights.join(question("a@example.com"), waiter());
+    const fresh = flights.join(question("a@example.com", true), waiter());
+    const joined = flights.join(question("a@example.com", true), waiter());
+    assert.equal((await content).cached, true);
+    await turn();
+    assert.equal(started.length, 1);
+    started[0]?.finish(EVIDENCE);
+    assert.deepEqual([(await fresh).cached, (await joined).cached], [false, false]);
+  });
+});
+
+describe("deadline", () => {
+  it("answers at the deadline while the check goes on to fill the cache", async () => {
+    const { flights, started, clock, kept } = world();
+    const asked = flights.join(question("slow@example.com"), waiter());
+    await turn();
+    clock.advance(DEADLINE_MS);
+    assert.deepEqual(await asked, { entry: null, cached: false, failure: "deadline" });
+    assert.equal(started[0]?.cancelled, false);
+    started[0]?.finish(EVIDENCE);
+    await turn();
+    assert.equal(kept.size, 1);
+  });
+
+  it("counts from when the request came, not from when the check began", async () => {
+    const { flights, clock } = world();
+    clock.advance(DEADLINE_MS - 1);
+    const asked = flights.join(question("late@example.com"), waiter());
+    await turn();
+    clock.advance(1);
+    assert.equal((await asked).failure, "deadline");
+  });
+
+  it("leaves no timer behind", async () => {
+    const { flights, started, clock } = world();
+    const asked = flights.join(question("a@example.com"), waiter());
+    await turn();
+    started[0]?.finish(EVIDENCE);
+    await asked;
+    assert.equal(clock.pending, 0);
+  });
+});
+
+describe("clients that go away", () => {
+  it("ends the check when the last one has gone", async () => {
+    const { flights, started } = world();
+    const [one, two] = [waiter(), waiter()];
+    void flights.join(question("a@example.com"), one);
+    void flights.join(question("a@example.com"), two);
+    await turn();
+    one.go();
+    assert.equal(started[0]?.cancelled, false);
+    two.go();
+    assert.equal(started[0]?.cancelled, true);
+  });
+
+  it("never ends a check that somebody was promised at the deadline", async () => {
+    const { flights, started, clock } = world();
+    void flights.join(question("a@example.com"), waiter());
+    await turn();
+    clock.advance(DEADLINE_MS);
+    const late = waiter();
+    void flights.join(question("a@example.com"), late);
+    late.go();
+    assert.equal(started[0]?.cancelled, false);
+  });
+
+  it("starts a new check for who comes after an abandoned one", async () => {
+    const { flights, started } = world();
+    const gone = waiter();
+    void flights.join(question("a@example.com"), gone);
+    await turn();
+    gone.go();
+    const next = flights.join(question("a@example.com"), waiter());
+    await turn();
+    started[0]?.finish(null);
+    started[1]?.finish(EVIDENCE);
+    assert.equal((await next).entry?.evidence, EVIDENCE);
+  });
+
+  it("does not start a check for a client that left while Redis was asked", async () => {
+    const { flights, started } = world();
+    const gone = waiter();
+    void flights.join(question("a@example.com"), gone);
+    gone.go();
+    await turn();
+    assert.equal(started.length, 0);
+  });
+});
+
+describe("faults of our own", () => {
+  it("answers internal_error when a check breaks, and keeps nothing", async () => {
+    const { flights, started, kept } = world();
+    const asked = flights.join(question("a@example.com"), waiter());
+    await turn();
+    started[0]?.fail(new Error("boom"));
+    assert.equal((await asked).failure, "internal_error");
+    assert.equal(kept.size, 0);
+  });
+
+  it("lets no team have all checks to itself", async () => {
+    const { flights, started } = world();
+    const share = LIMITS.check.tasksInFlight / LIMITS.flights.teamShare;
+    for (let i = 0; i < share; i++) void flights.join(question(`a${i}@example.com`), waiter());
+    await assert.rejects(flights.join(question("one-more@example.com"), waiter()), { code: "overloaded" });
+    await turn();
+    const other = flights.join({ ...question("b@example.com"), teamId: "team_2" }, waiter());
+    await turn();
+    started.at(-1)?.finish(EVIDENCE);
+    assert.equal((await other).entry?.evidence, EVIDENCE);
+    started[0]?.finish(EVIDENCE);
+    await turn();
+    const again = flights.join(question("again@example.com"), waiter());
+    await turn();
+    started.at(-1)?.finish(EVIDENCE);
+    assert.equal((await again).entry?.evidence, EVIDENCE);
+  });
+
+  it("passes overload on to the caller", async () => {
+    const { flights, overload } = world();
+    overload();
+    await assert.rejects(flights.join(question("a@example.com"), waiter()), { code: "overloaded" });
+    assert.equal(flights.size, 0);
+  });
+});
