@@ -12,7 +12,8 @@ import { runTestFiles } from "./test/runner.ts";
 import { judgeLogs } from "./test/secrets.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
-const LEFTOVER_GRACE_MS = 3_000;
+/** Waited out only when something was left behind; far above what a process that was told to go takes. */
+const LEFTOVER_GRACE_MS = 30_000;
 /** Of a run of all tests: far fewer than they log, more than a few services say of themselves. */
 const LOG_LINES_MIN = 1_000;
 

@@ -11,7 +11,7 @@ import { startLoad, tally } from "../support/load.ts";
 import { childrenWithRole, createProcesses, type Exit, type MainProcess } from "../support/processes.ts";
 import { type Answer, createDeployment, type TestDeployment } from "../support/service.ts";
 import { createClosing } from "../support/store.ts";
-import { awayFromMidnight, until } from "../support/until.ts";
+import { until } from "../support/until.ts";
 
 /** Real processes, killed and stopped in the middle of their work: what the ledger, the clients and the exit codes say. */
 /** Requests that a load keeps in flight. */
@@ -21,7 +21,6 @@ const processes = createProcesses();
 let deployment: TestDeployment;
 
 before(async () => {
-  await awayFromMidnight();
   deployment = await createDeployment();
   closing.after(() => deployment.stop());
   closing.after(() => processes.close());
@@ -201,7 +200,8 @@ describe("SIGTERM", () => {
       const askedMs = performance.now();
       api.kill("SIGTERM");
       assert.deepEqual(await exitOf(api), { code: 0, signal: null });
-      assert.ok(performance.now() - askedMs < 20_000);
+      // The check would have gone on until its deadline.
+      assert.ok(performance.now() - askedMs < 100_000);
     } finally {
       host.release();
     }

@@ -247,8 +247,14 @@ describe("DNS", () => {
     } finally {
       deployment.world.dns.release();
     }
-    const answer = await hasty.verify(team.liveKey, "exists@failover-busy.test");
-    assert.deepEqual([answer.status, answer.body.verdict], [200, "valid"]);
+    // However long a loaded machine takes to find it out: what comes at the deadline is free.
+    await until("it is answered", async () => {
+      const { status, body } = await hasty.verify(team.liveKey, "exists@failover-busy.test");
+      assert.equal(status, 200);
+      if (body.reason === "deadline") return false;
+      assert.equal(body.verdict, "valid");
+      return true;
+    });
     assert.equal(await chargedTo(team.id), 1);
     await hasty.stop();
   });

@@ -4,7 +4,7 @@ import { startLoad } from "../support/load.ts";
 import { createProcesses } from "../support/processes.ts";
 import { type Answer, createDeployment, type TestDeployment } from "../support/service.ts";
 import { createClosing } from "../support/store.ts";
-import { awayFromMidnight, until } from "../support/until.ts";
+import { until } from "../support/until.ts";
 
 /** Real processes that end in the middle of their work: what is reported of them afterwards. */
 const LOADERS = 8;
@@ -13,7 +13,6 @@ const processes = createProcesses();
 let deployment: TestDeployment;
 
 before(async () => {
-  await awayFromMidnight();
   deployment = await createDeployment();
   closing.after(() => deployment.stop());
   closing.after(() => processes.close());

@@ -87,13 +87,11 @@ const arrived = (count: number, at = receiver) =>
   until(`${count} arrived`, () => at.received.length >= count && at.received);
 
 describe("a ping", () => {
-  it("arrives signed within a second or so, is logged, and sent again when asked", async () => {
+  it("arrives signed, is logged, and sent again when asked", async () => {
     const hook = await create();
     const bystander = await create();
-    const beganMs = performance.now();
     const eventId = await ping(hook.id);
     const [first] = await arrived(1);
-    assert.ok(performance.now() - beganMs < 5_000);
     assert.ok(first);
     const told = verified(hook.secret, first);
     const { timestamp, ...rest } = told;

@@ -25,7 +25,15 @@ export interface BillingDeployment {
   /** The tier as the database has it. */
   tierOf(team: Team): Promise<string>;
   /** Resolves once a process treats the team as one with, or without, what `pro` and above have. */
-  treatedAsPro(api: TestApi, team: Team, yes: boolean, withinMs?: number): Promise<void>;
+  treatedAsPro(api: TestApi, team: Team, yes: boolean): Promise<void>;
+  /** Whether it does. */
+  isTreatedAsPro(api: TestApi, team: Team): Promise<boolean>;
+}
+
+async function isTreatedAsPro(api: TestApi, team: Team): Promise<boolean> {
+  const { status } = await api.verify(team.testKey, "valid@example.com", "&refresh=true");
+  assert.ok(status === 200 || status === 402, `answered ${status}`);
+  return status === 200;
 }
 
 /** Starts it before the tests of the calling file and stops it at the end. */
@@ -76,16 +84,10 @@ export function useBilling(): BillingDeployment {
         select tier from teams where id = ${team.id}`;
       return row.tier;
     },
-    async treatedAsPro(api, team, yes, withinMs) {
-      await until(
-        `the team is ${yes ? "" : "not "}treated as pro`,
-        async () => {
-          const { status } = await api.verify(team.testKey, "valid@example.com", "&refresh=true");
-          assert.ok(status === 200 || status === 402, `answered ${status}`);
-          return (status === 200) === yes;
-        },
-        withinMs,
-      );
+    async treatedAsPro(api, team, yes) {
+      const what = `the team is ${yes ? "" : "not "}treated as pro`;
+      await until(what, async () => (await isTreatedAsPro(api, team)) === yes);
     },
+    isTreatedAsPro,
   };
 }

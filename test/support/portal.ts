@@ -1,10 +1,9 @@
 import { after, before } from "node:test";
-import { LIMITS } from "../../src/core/limits.ts";
 import { createMailSink, type MailSink } from "./mail-sink.ts";
 import { createDeployment, type Response, type TestApi, type TestDeployment } from "./service.ts";
 import { createClosing } from "./store.ts";
 import { createTcpGate, type TcpGate, throughGate } from "./tcp-gate.ts";
-import { until } from "./until.ts";
+import { afterASecond } from "./until.ts";
 
 /** What signing in, registering and accepting an invitation answer. */
 export interface SignedInBody extends Record<string, unknown> {
@@ -31,10 +30,7 @@ export const PASSWORD = "correct horse battery";
 export const PUBLIC_URL = "https://rcpt.example/base";
 
 /** Resolves when a session that was ended just now must be refused by whoever is asked. */
-export async function afterItEnded(): Promise<void> {
-  const endMs = performance.now() + LIMITS.keys.confirmMs;
-  await until("a second has passed", () => performance.now() > endMs);
-}
+export const afterItEnded = afterASecond;
 
 let clients = 0;
 /** Headers of a client at an address of its own: what one test fails at is not counted against another. */

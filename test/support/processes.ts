@@ -6,7 +6,7 @@ import { parentOf, startOf } from "../../scripts/processes.mjs";
 import { openLogFile } from "./log.ts";
 
 const ENTRY = resolve(import.meta.dirname, "../../src/main.ts");
-const READY_WITHIN_MS = 60_000;
+const READY_WITHIN_MS = 180_000;
 
 export interface Exit {
   code: number | null;

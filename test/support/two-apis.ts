@@ -8,7 +8,7 @@ import { limitFields } from "./rate-fields.ts";
 import { type Answer, createDeployment, type TestApi, type TestDeployment } from "./service.ts";
 import { createClosing } from "./store.ts";
 import { createTcpGate, type TcpGate, throughGate } from "./tcp-gate.ts";
-import { awayFromMidnight, until } from "./until.ts";
+import { until } from "./until.ts";
 
 /** Two API processes' worth on one database, and on a Redis of their own that can be cut, stalled and emptied. */
 export interface TwoApis {
@@ -39,7 +39,6 @@ export function useTwoApis(): TwoApis {
   const parts = () => started ?? assert.fail("not started yet");
 
   before(async () => {
-    await awayFromMidnight();
     const deployment = await createDeployment();
     closing.after(() => deployment.stop());
     const redis = await startOwnRedis();

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
+import { DAY_MS } from "../../src/core/clock.ts";
+import { LIMITS } from "../../src/core/limits.ts";
 
 const EVERY_MS = 20;
 
@@ -21,8 +23,20 @@ export async function until<T>(
   }
 }
 
+/**
+ * Resolves when a second has passed: a question put from then on must be answered by what was changed before the call,
+ * in every process, however long the answer takes.
+ */
+export async function afterASecond(): Promise<void> {
+  const endMs = performance.now() + LIMITS.keys.confirmMs;
+  await until("a second has passed", () => performance.now() > endMs);
+}
+
+/** Longer than any test takes on a loaded machine. */
+const LAST_OF_DAY_MS = 90_000;
+
 /** A test that counts units of one UTC day must not begin at its very end: then it begins with the next. */
-export async function awayFromMidnight(marginMs = 90_000): Promise<void> {
-  const leftMs = 86_400_000 - (Date.now() % 86_400_000);
-  if (leftMs < marginMs) await wait(leftMs + 1_000);
+export async function awayFromMidnight(): Promise<void> {
+  const leftMs = DAY_MS - (Date.now() % DAY_MS);
+  if (leftMs < LAST_OF_DAY_MS) await wait(leftMs + 1_000);
 }

@@ -240,7 +240,8 @@ describe("the mail server", () => {
     const beganMs = performance.now();
     const send = createMailTransport({ url: sink.url, from: "rcpt@sender.example" }, 300);
     assert.equal((await send("mail_1", MAIL)).sent, false);
-    assert.ok(performance.now() - beganMs < 5_000);
+    // Far above the 300 ms on any machine, and far below what the client waits for a greeting by itself.
+    assert.ok(performance.now() - beganMs < 20_000);
   });
 
   it("that drips holds an attempt no longer than it may take, and its connection is closed", async (t) => {

@@ -8,14 +8,12 @@ import type { Database } from "../../../src/store/postgres.ts";
 import { holdQuota, settleHold } from "../../../src/store/quota-holds.ts";
 import { createQuotaLedger } from "../../../src/store/quota-ledger.ts";
 import { createClosing, newTeam, openDatabase } from "../../support/store.ts";
-import { awayFromMidnight } from "../../support/until.ts";
 
 /** Leases and holds on one ledger. */
 const closing = createClosing();
 let sql: Database;
 
 before(async () => {
-  await awayFromMidnight();
   ({ sql } = await openDatabase(closing));
 });
 after(closing.close);

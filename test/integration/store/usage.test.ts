@@ -5,12 +5,10 @@ import { LIMITS } from "../../../src/core/limits.ts";
 import type { Database } from "../../../src/store/postgres.ts";
 import { addUsage, createUsageStore, type UsageCounts, type UsageRow } from "../../../src/store/usage.ts";
 import { createClosing, newTeam, openDatabase } from "../../support/store.ts";
-import { awayFromMidnight } from "../../support/until.ts";
 
 let sql: Database;
 const closing = createClosing();
 before(async () => {
-  await awayFromMidnight();
   ({ sql } = await openDatabase(closing));
 });
 after(closing.close);

@@ -20,8 +20,8 @@ import { setTimeout as wait } from "node:timers/promises";
 import { commandOf, startOf } from "../../../scripts/processes.mjs";
 
 const ROOT = resolve(import.meta.dirname, "../../..");
-const UP_WITHIN_MS = 120_000;
-const GONE_WITHIN_MS = 30_000;
+const UP_WITHIN_MS = 240_000;
+const GONE_WITHIN_MS = 120_000;
 let parent: string;
 /** A project with the real scripts and a small service, in a folder with a space in its name. */
 let project: string;

@@ -20,6 +20,7 @@ import { testRedisUrl } from "../../../support/embedded.ts";
 import { createFakeClock, type FakeClock } from "../../../support/fake-clock.ts";
 import { createClosing, newTeam, openDatabase, openRedis, silentLog } from "../../../support/store.ts";
 import { createTcpGate, type TcpGate, throughGate } from "../../../support/tcp-gate.ts";
+import { until } from "../../../support/until.ts";
 
 let sql: Database;
 let databaseUrl: string;
@@ -76,19 +77,12 @@ function bearer(secret: string): string {
 }
 
 /** Waits for what other sockets deliver, without moving anybody's clock. */
-async function eventually(condition: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 2_000; turn++) {
-    if (condition()) return;
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
-  assert.fail("did not come about");
-}
+const eventually = (condition: () => boolean) => until("what other sockets deliver", condition);
 
 async function ask(process: Process, secret: string): Promise<Actor> {
   return process.authenticator.authenticate(bearer(secret));
 }
 
-/** Revokes with SQL alone: nobody announces it. */
 /** As the operator might, by SQL: the database notes it, nobody announces it. */
 async function revokeSilently(secret: string): Promise<void> {
   await sql`update api_keys set revoked_at = now() where hash = ${Buffer.from(hashSecret(secret), "hex")}`;

@@ -7,12 +7,11 @@ import type { Database } from "../../../../src/store/postgres.ts";
 import { createQuotaLedger, type QuotaLedger } from "../../../../src/store/quota-ledger.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { actorFor, createClosing, newTeam, openDatabase, silentLog } from "../../../support/store.ts";
-import { awayFromMidnight, until } from "../../../support/until.ts";
+import { until } from "../../../support/until.ts";
 
 let sql: Database;
 const closing = createClosing();
 before(async () => {
-  await awayFromMidnight();
   ({ sql } = await openDatabase(closing));
 });
 after(closing.close);

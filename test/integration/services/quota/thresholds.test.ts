@@ -5,13 +5,11 @@ import { createQuotaThresholds, type QuotaThresholds } from "../../../../src/ser
 import type { Database } from "../../../../src/store/postgres.ts";
 import { refuseEvents } from "../../../support/refuse-events.ts";
 import { actorFor, createClosing, newTeam, openDatabase, silentLog } from "../../../support/store.ts";
-import { awayFromMidnight } from "../../../support/until.ts";
 import { granted, reserve, startQuotaProcess } from "./quota-process.ts";
 
 let sql: Database;
 const closing = createClosing();
 before(async () => {
-  await awayFromMidnight();
   ({ sql } = await openDatabase(closing));
 });
 after(closing.close);
