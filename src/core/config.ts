@@ -1,6 +1,6 @@
 import { getServers } from "node:dns";
 import { readFileSync } from "node:fs";
-import { availableParallelism, hostname } from "node:os";
+import { availableParallelism, hostname, tmpdir } from "node:os";
 import * as v from "valibot";
 import { localUrl } from "./local-url.ts";
 import type { LOG_LEVELS } from "./log.ts";
@@ -57,6 +57,17 @@ export interface Config {
   /** null: no billing. */
   billing: BillingConfig | null;
   corsOrigins: string[];
+  /** Directory for the temporary files of bulk jobs. */
+  scratchDir: string;
+  /** Of rows of bulk jobs that have to wait for their mail server. */
+  deferral: {
+    /** After the first refusal that may pass, where the server names no time; then twice as long each time. */
+    firstMs: number;
+    /** From its first deferral on, a row that is refused so is tried again for so long. */
+    maxMs: number;
+    /** From its first deferral on, a row waits for its turn at a busy site for so long. */
+    queueMaxMs: number;
+  };
   /** What bulk jobs leave behind is removed so many days after they ended. */
   retentionDays: number;
   shutdownGraceMs: number;
@@ -248,6 +259,12 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
     webhooks: { privateAddresses: s.WEBHOOK_PRIVATE_ADDRESSES },
     billing: readBilling(s),
     corsOrigins: s.CORS_ORIGINS ?? [],
+    scratchDir: s.SCRATCH_DIR ?? tmpdir(),
+    deferral: {
+      firstMs: s.DEFERRAL_FIRST_S * 1_000,
+      maxMs: s.DEFERRAL_MAX_S * 1_000,
+      queueMaxMs: s.DEFERRAL_QUEUE_MAX_S * 1_000,
+    },
     retentionDays: s.RETENTION_DAYS,
     shutdownGraceMs: s.SHUTDOWN_GRACE_MS,
   };

@@ -12,6 +12,7 @@ export const ERRORS = {
   invalid_signature: { status: 401, title: "Invalid signature" },
   unavailable_in_tier: { status: 402, title: "Feature unavailable for the tier" },
   insufficient_role: { status: 403, title: "Insufficient role" },
+  s3_not_granted: { status: 403, title: "The team may not read from there" },
   live_credential_needed: { status: 403, title: "A test key may not do this" },
   session_required: { status: 403, title: "A portal session is needed" },
   registration_closed: { status: 403, title: "Registration is closed" },
@@ -25,6 +26,9 @@ export const ERRORS = {
   limit_reached: { status: 409, title: "The team has as many of these as it may have" },
   webhook_disabled: { status: 409, title: "The webhook is disabled" },
   job_finished: { status: 409, title: "The job has ended" },
+  upload_missing: { status: 409, title: "Nothing has been uploaded yet" },
+  upload_in_use: { status: 409, title: "A job reads the upload" },
+  source_missing: { status: 409, title: "The object to read is not there" },
   idempotency_in_flight: {
     status: 409,
     title: "The first request with this Idempotency-Key is still running",

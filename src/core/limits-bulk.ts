@@ -17,7 +17,15 @@ export const BULK_LIMITS = {
   quotaRetryMs: 250,
   /** Longer than writing a source takes with all its attempts; then the submission is given up by the relay. */
   submissionMs: 180_000,
-  rowsPerChunk: 250,
+  rowsPerChunk: 1_000,
+  /** Of a chunk's part of its source, about: it ends with the record that gets there. */
+  chunkBytes: 1_048_576,
+  /** One record of a source, its end included; and its columns. */
+  recordBytes: 1_048_576,
+  columns: 2_000,
+  /** The start of a source, by which its layout is known. */
+  sampleBytes: 262_144,
+  sampleRows: 1_000,
   /** Tasks of a job that are emitted and not done: at least twice what the workers at hand take at once. */
   window: 16,
   /** The same of all jobs of a team: whoever comes next waits behind no more of each other team's. */

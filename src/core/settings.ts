@@ -188,6 +188,10 @@ export const SettingsSchema = v.object({
   CORS_ORIGINS: v.optional(list(isOrigin, "must be a comma list of origins, e.g. https://app.example.com")),
   CACHE_LIFETIMES: v.optional(lifetimes),
   CACHE_ENTRIES: v.optional(integer(0, 50_000_000), "100000"),
+  SCRATCH_DIR: v.optional(v.pipe(v.string(), v.minLength(1, "must not be empty"))),
+  DEFERRAL_FIRST_S: v.optional(integer(1, 86_400), "300"),
+  DEFERRAL_MAX_S: v.optional(integer(1, 604_800), "14400"),
+  DEFERRAL_QUEUE_MAX_S: v.optional(integer(1, 604_800), "86400"),
   RETENTION_DAYS: v.optional(integer(1, 3_650), "30"),
   SHUTDOWN_GRACE_MS: v.optional(integer(1_000, 600_000), "25000"),
 });

@@ -1,32 +1,72 @@
 /**
- * Bulk jobs, the tasks they are made of, and what they hold of the daily quota.
+ * Uploads, bulk jobs, the tasks they are made of, and what they hold of the daily quota.
  *
- * A task is what one worker does at a time: a *chunk* (rows of the source) or the *assembly* of the results when all
- * chunks are done. `ready` tasks wait for their turn, `emitted` ones are in the Redis stream or in a worker's hands, `done`
- * ones have their shard in object storage. Redis may lose everything: an emitted task that is not in the stream becomes
- * ready again.
+ * A task is what one worker does at a time: the *analysis* of a source, a *chunk* (rows of the source), a *retry* (rows of
+ * a chunk that had to wait for their mail server), or the *assembly* of the results when all of these are done. `ready`
+ * tasks wait for their turn, or for `due_at`; `emitted` ones are in a Redis stream or in a worker's hands, `done` ones have
+ * their shard in object storage. Redis may lose everything: an emitted task that is not in the stream becomes ready again.
  *
  * The ledger's law becomes, for a team and a day: settled + granted of all leases + units of all holds <= limit. Lock order
  * of all that is here: team, job, day, leases and holds.
  */
 export const bulk = `
+create table uploads (
+  id text primary key,
+  team_id text not null references teams (id) on delete cascade,
+  filename text not null,
+  object_key text not null,
+  -- open: its bytes are awaited.
+  status text not null check (status in ('open', 'stored')),
+  -- As announced, then as stored; null: not known yet.
+  bytes bigint check (bytes >= 0),
+  etag text,
+  -- Of an upload in parts that has not been completed.
+  multipart_id text,
+  -- Until then its bytes are taken.
+  expires_at timestamptz not null,
+  created_at timestamptz not null default now(),
+  -- Not to be seen any more; its object and row go soon.
+  removed_at timestamptz
+);
+create index uploads_team on uploads (team_id, id);
+create index uploads_created on uploads (created_at) where removed_at is null;
+create index uploads_removed on uploads (removed_at) where removed_at is not null;
+
 create table jobs (
   id text primary key,
   team_id text not null references teams (id) on delete cascade,
   livemode boolean not null,
   -- submitting: its source is being written; nobody sees it yet.
   status text not null check (status in
-    ('submitting', 'queued', 'processing', 'finalizing', 'completed', 'failed', 'cancelled')),
+    ('submitting', 'queued', 'analyzing', 'processing', 'deferred', 'finalizing', 'completed', 'failed', 'cancelled')),
+  -- As its team sees it.
   source jsonb not null check (jsonb_typeof(source) = 'object'),
-  -- As the tier was when the job was submitted.
+  upload_id text references uploads (id) on delete set null,
+  -- Where the source lies; bucket null: the deployment's own.
+  source_bucket text,
+  source_key text not null,
+  source_etag text,
+  source_bytes bigint,
+  -- Where the chunks' bytes lie, once the analysis knows: the source, or what it was normalised to.
+  rows_bucket text,
+  rows_key text,
+  rows_etag text,
+  -- email_column, has_header, delimiter as they were asked for; escape_formulas.
+  options jsonb not null check (jsonb_typeof(options) = 'object'),
+  -- SourceLayout, once the analysis knows.
+  layout jsonb check (jsonb_typeof(layout) = 'object'),
+  -- Of the tier when the job was submitted: the most rows it may have, and the day's units.
+  daily_quota bigint not null,
+  bulk_bytes bigint not null,
   probing boolean not null,
   with_evidence boolean not null,
   metadata jsonb not null check (jsonb_typeof(metadata) = 'object'),
   webhook_url text,
-  rows_total integer not null check (rows_total > 0),
-  duplicates integer not null check (duplicates >= 0),
-  malformed integer not null check (malformed >= 0),
-  -- The UTC day of the reservation; null: nothing is charged (test keys).
+  -- 0 until the analysis knows.
+  rows_total integer not null default 0 check (rows_total >= 0),
+  duplicates integer not null default 0 check (duplicates >= 0),
+  malformed integer not null default 0 check (malformed >= 0),
+  -- The UTC day of the reservation; null: nothing is charged (test keys), or nothing is reserved yet.
   day date,
   -- Of the whole job, once it has ended.
   valid integer not null default 0,
@@ -41,7 +81,7 @@ create table jobs (
   created_at timestamptz not null default now(),
   started_at timestamptz,
   completed_at timestamptz,
-  -- The source object is gone: an ended job needs it no more.
+  -- What of the job's own source object nobody needs any more is gone.
   source_removed boolean not null default false,
   -- Not to be seen any more; objects and row go soon.
   removed_at timestamptz,
@@ -49,6 +89,7 @@ create table jobs (
   check ((error_code is null) = (error_detail is null))
 );
 create index jobs_team on jobs (team_id, id);
+create index jobs_upload on jobs (upload_id) where upload_id is not null;
 create index jobs_active on jobs (id) where completed_at is null and removed_at is null;
 create index jobs_ended on jobs (completed_at) where completed_at is not null;
 create index jobs_ended_with_source on jobs (completed_at) where completed_at is not null and not source_removed;
@@ -56,44 +97,51 @@ create index jobs_removed on jobs (removed_at) where removed_at is not null;
 
 create table job_tasks (
   job_id text not null references jobs (id) on delete cascade,
+  -- -1: the analysis; the chunks from 0; then retries; then the assembly.
   number integer not null,
-  kind text not null check (kind in ('chunk', 'assembly')),
-  -- Of the job's rows, counted from 0, and of the bytes of its source.
+  kind text not null check (kind in ('analysis', 'chunk', 'retry', 'assembly')),
+  -- Of the job's rows, counted from 0, and of the bytes of its source. Of a retry: those of its chunk, but row_count is
+  -- the number of its own rows.
   first_row integer not null default 0,
   row_count integer not null default 0,
   first_byte bigint not null default 0,
   byte_count bigint not null default 0,
+  -- Where the chunk's repeats stand in the job's index of repeats; no bytes: it has none.
+  repeats_byte bigint not null default 0,
+  repeats_bytes integer not null default 0,
+  -- Of a retry: its chunk, and which of the chunk's rows it has, a bit a row.
+  chunk integer,
+  row_set bytea,
+  -- Of a retry: whom its rows wait for, by whom they are to be asked, why, since when, and how often they have waited.
+  -- site '': rows of several, or not known yet.
+  site text not null default '',
+  egress text not null default '',
+  reason text,
+  deferred_at timestamptz,
+  attempts integer not null default 0,
+  due_at timestamptz,
   state text not null default 'ready' check (state in ('ready', 'emitted', 'done')),
   emitted_at timestamptz,
   -- How often a worker began it and did not say why it stopped.
   deliveries integer not null default 0,
   -- Key of the shard that counts: another worker may have written one too.
   shard_key text,
-  -- Rows by verdict, repeats included; and units to charge.
+  -- Rows by verdict, those that copy one of them included, wherever they stand; and units to charge.
   valid integer not null default 0,
   invalid integer not null default 0,
   risky integer not null default 0,
   unknown integer not null default 0,
   charged integer not null default 0,
   primary key (job_id, number),
-  check ((state = 'emitted') = (emitted_at is not null))
+  check ((state = 'emitted') = (emitted_at is not null)),
+  check ((kind = 'retry') = (chunk is not null and row_set is not null and due_at is not null))
 );
 -- For the autoscaler's count.
 create index job_tasks_outstanding on job_tasks (job_id) where state <> 'done';
-create index job_tasks_ready on job_tasks (job_id, number) where state = 'ready';
+create index job_tasks_ready on job_tasks (job_id, number) where state = 'ready' and kind <> 'retry';
 create index job_tasks_emitted on job_tasks (job_id, number) where state = 'emitted';
-
--- Of a row that others repeat, all of them of finished chunks: its verdict, noted by its own chunk, and how many repeat
--- it, noted by each other chunk that has some. Where both are there, the chunk that came second has counted the repeats.
-create table job_repeats (
-  job_id text not null references jobs (id) on delete cascade,
-  row_number integer not null,
-  chunk integer not null,
-  verdict text,
-  copies integer not null,
-  primary key (job_id, row_number, chunk),
-  check ((verdict is null) = (copies > 0))
-);
+create index job_tasks_retries on job_tasks (egress, site, due_at) where state = 'ready' and kind = 'retry';
+create index job_tasks_patches on job_tasks (job_id, chunk) where kind = 'retry';
 
 create table quota_holds (
   job_id text primary key references jobs (id) on delete cascade,
