@@ -22,6 +22,10 @@ export interface Lifecycle {
   readonly state: "new" | "running" | "draining" | "stopped";
 }
 
+/** Of what is left for draining one part may take so much: however long it hangs, those behind it can give back what they hold. */
+const DRAIN_SHARE = 0.85;
+const STEP_MIN_MS = 100;
+
 export function createLifecycle(
   parts: Part[],
   options: { log: Logger; clock: Clock; graceMs: number },
@@ -34,7 +38,8 @@ export function createLifecycle(
   async function step(part: Part, verb: "drain" | "stop", deadline: number): Promise<void> {
     const action = part[verb];
     if (!action) return;
-    const leftMs = Math.max(100, deadline - clock.monotonic());
+    const share = verb === "drain" ? DRAIN_SHARE : 1;
+    const leftMs = Math.max(STEP_MIN_MS, (deadline - clock.monotonic()) * share);
     let expire: { cancel(): void } | undefined;
     const expired = new Promise<"expired">((resolve) => {
       expire = clock.after(leftMs, () => resolve("expired"));

@@ -102,7 +102,8 @@ describe("in the middle of a job", () => {
       REDIS_URL: redis.url,
       ROLE: "bulk",
       CHECK_THREADS: "1",
-      SHUTDOWN_GRACE_MS: "2000",
+      // Half of it is waited out, the rest is there to hand back: more than enough on a loaded machine.
+      SHUTDOWN_GRACE_MS: "10000",
     });
     await leaving.ready;
     const rows = list(0);

@@ -27,7 +27,7 @@ after(closing.close);
 
 describe("while object storage is silent", () => {
   it("submissions and results are refused in time, a worker hands back as it stops, and all goes on after", async () => {
-    const first = await deployment.startBulk({ ...settings, SHUTDOWN_GRACE_MS: "4000" });
+    const first = await deployment.startBulk({ ...settings, SHUTDOWN_GRACE_MS: "10000" });
     const done = await submitted(api, team.testKey, ["valid@example.com"]);
     await ended(api, team.testKey, done.id);
     const host = deployment.world.host("mx.lockstep.test");

@@ -187,7 +187,7 @@ describe("SIGTERM", () => {
   });
 
   it("with a check that does not end: gone when the grace is over, with code 0", async () => {
-    const api = start("api", { SHUTDOWN_GRACE_MS: "1000", VERIFY_DEADLINE_MS: "120000" });
+    const api = start("api", { SHUTDOWN_GRACE_MS: "6000", VERIFY_DEADLINE_MS: "120000" });
     const url = await api.ready;
     const { id, liveKey } = await deployment.team("enterprise");
     const host = deployment.world.host("mx.lockstep.test");

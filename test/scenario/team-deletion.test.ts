@@ -116,18 +116,25 @@ describe("deleting a team", () => {
   it("that takes its time keeps no other team from its figures", async () => {
     const [doomed, other] = [await deployment.team("enterprise"), await deployment.team("enterprise")];
     const verify = async ({ liveKey }: Team) => (await one.verify(liveKey, "exists@plain.test")).status;
-    // With a lease of the quota in hand.
-    assert.equal(await verify(doomed), 200);
-    await deployment.sql.begin(async (tx) => {
-      await tx`select from teams where id = ${doomed.id} for update`;
-      assert.deepEqual([await verify(doomed), await verify(other)], [200, 200]);
-      const { status, body } = await one.get("/v1/usage", other.liveKey);
-      assert.deepEqual([status, body.used, body.single], [200, 1, 1]);
-      assert.equal((await one.get("/v1/usage/history", other.liveKey)).status, 200);
-      assert.equal((await one.get("/v1/usage", doomed.liveKey)).status, 200);
+    let answered = 0;
+    await until("a lease of the quota was in hand when the row was locked", async () => {
+      assert.equal(await verify(doomed), 200);
+      answered += 1;
+      return deployment.sql.begin(async (tx) => {
+        await tx`select from teams where id = ${doomed.id} for update`;
+        // On a loaded machine it may have gone back, being idle: then there is none to be had.
+        if ((await verify(doomed)) === 503) return false;
+        answered += 1;
+        assert.equal(await verify(other), 200);
+        const { status, body } = await one.get("/v1/usage", other.liveKey);
+        assert.deepEqual([status, body.used, body.single], [200, 1, 1]);
+        assert.equal((await one.get("/v1/usage/history", other.liveKey)).status, 200);
+        assert.equal((await one.get("/v1/usage", doomed.liveKey)).status, 200);
+        return true;
+      });
     });
     // It was not deleted after all: nothing is lost.
-    assert.equal((await one.get("/v1/usage", doomed.liveKey)).body.single, 2);
+    assert.equal((await one.get("/v1/usage", doomed.liveKey)).body.single, answered);
   });
 
   it("stops its credentials under load, within a second, and disturbs no other team", async () => {

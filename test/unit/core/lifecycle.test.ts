@@ -51,6 +51,26 @@ describe("lifecycle", () => {
     assert.deepEqual(events.slice(-3), ["drain a", "stop b", "stop a"]);
   });
 
+  it("leaves those behind a part that hangs time to give back what they hold", async () => {
+    const events: string[] = [];
+    const slow = recorded("a", events, {
+      drain: () =>
+        new Promise<void>((resolve) => {
+          clock.after(GRACE_MS / 10, () => {
+            events.push("drained a");
+            resolve();
+          });
+        }),
+    });
+    const hanging = recorded("b", events, { drain: () => new Promise<void>(() => {}) });
+    const { lifecycle, clock } = life([slow, hanging]);
+    await lifecycle.start();
+    const stopped = lifecycle.stop();
+    await clock.advanceAsync(GRACE_MS);
+    await stopped;
+    assert.deepEqual(events.slice(-3), ["drained a", "stop b", "stop a"]);
+  });
+
   it("goes on when a part fails on its way down", async () => {
     const events: string[] = [];
     const failing = recorded("b", events, { stop: () => Promise.reject(new Error("broken pipe")) });
