@@ -31,7 +31,7 @@ import { createQuotaLedger } from "../store/quota-ledger.ts";
 import { createRateBuckets } from "../store/rate-bucket.ts";
 import { createUsageStore } from "../store/usage.ts";
 import { type Checks, composeChecks } from "./checks.ts";
-import { composeExaminer } from "./examiner.ts";
+import { composeExaminers } from "./examiner.ts";
 import { composeResources } from "./resources.ts";
 import type { Stores } from "./stores.ts";
 
@@ -136,7 +136,7 @@ function composeVerify(deps: Deps, made: VerifyParts): VerifyAddress {
   const { deadlineMs } = deps.config.verify;
   const { checks, promoted, quota, counter } = made;
   return createVerifyAddress({
-    examiner: composeExaminer({ ...deps, checks, promoted, deadlineMs }),
+    examiner: composeExaminers({ ...deps, checks, promoted, deadlineMs }).examiner,
     quota,
     testKeys: createTestKeys({
       clock,

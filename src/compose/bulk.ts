@@ -28,7 +28,7 @@ import { countOutstandingTasks } from "../store/job-tasks.ts";
 import { readPromoted } from "../store/promoted-disposables.ts";
 import { createBlockingRedis } from "../store/redis.ts";
 import { composeChecks } from "./checks.ts";
-import { composeExaminer } from "./examiner.ts";
+import { composeExaminers } from "./examiner.ts";
 import type { Stores } from "./stores.ts";
 
 interface Deps {
@@ -126,7 +126,7 @@ export function composeBulk(deps: Deps): Part[] {
   const stream = createJobStream(redis.commands);
   const checks = composeChecks({ config, log, metrics, redis });
   const promoted = createPromotedDisposables({ read: () => readPromoted(sql), clock, log });
-  const examiner = composeExaminer({ ...deps, checks, promoted, deadlineMs: LIMITS.bulk.rowDeadlineMs });
+  const { examiner } = composeExaminers({ ...deps, checks, promoted, deadlineMs: LIMITS.bulk.rowDeadlineMs });
   const testKeys = createTestKeys({ clock, slowMs: LIMITS.testKeys.slowMs, isPromoted: promoted.covers });
   const tasks = createTaskRunner({
     sql,
