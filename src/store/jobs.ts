@@ -5,11 +5,47 @@ import type { Queryable, Transaction } from "./postgres.ts";
 export type JobStatus =
   | "submitting"
   | "queued"
+  | "analyzing"
   | "processing"
+  | "deferred"
   | "finalizing"
   | "completed"
   | "failed"
   | "cancelled";
+
+/** Where the list came from, as its team sees it. */
+export type JobSource =
+  | { type: "inline" }
+  | { type: "upload"; upload_id: string; filename: string }
+  | { type: "s3"; bucket: string; key: string };
+
+/** What was asked for; what is not there is found out. */
+export interface JobOptions {
+  /** A name in the header, or an index from 0. */
+  emailColumn?: string | number;
+  hasHeader?: boolean;
+  delimiter?: string;
+  /** Of the results as CSV. */
+  escapeFormulas: boolean;
+}
+
+/** How the records of a source are to be read: services/bulk/layout says how. */
+export interface JobLayout {
+  delimiter: string;
+  emailColumn: number;
+  columns: number;
+  header: string[] | null;
+  bom: boolean;
+}
+
+/** An object, or a state of it. */
+export interface ObjectPlace {
+  /** null: the deployment's own. */
+  bucket: string | null;
+  key: string;
+  /** null: whatever it is now. */
+  etag: string | null;
+}
 
 /** Rows by verdict, repeats included, and the units they cost. */
 export interface JobCounts {
@@ -25,12 +61,15 @@ export interface JobRow extends JobCounts {
   team_id: string;
   livemode: boolean;
   status: JobStatus;
-  source: { type: "inline" };
+  source: JobSource;
   metadata: Record<string, string>;
   webhook_url: string | null;
   rows_total: number;
   duplicates: number;
   malformed: number;
+  /** Rows that wait for their mail server, and when the last of them is tried again. */
+  deferred: number;
+  deferred_until: Date | null;
   day: string | null;
   results_key: string | null;
   error_code: string | null;
@@ -44,11 +83,28 @@ export interface NewJob {
   id: string;
   teamId: string;
   livemode: boolean;
-  source: JobRow["source"];
+  source: JobSource;
+  /** null: no upload. */
+  uploadId: string | null;
+  place: ObjectPlace;
+  /** Of the source object; null: it is not written yet. */
+  sourceBytes: number | null;
+  options: JobOptions;
+  /** Units a day, and so the most rows. */
+  dailyQuota: number;
+  /** The most bytes, decoded. */
+  bulkBytes: number;
   probing: boolean;
   withEvidence: boolean;
   metadata: Record<string, string>;
   webhookUrl: string | null;
+}
+
+/** What the analysis of a source has found. */
+export interface Analysis {
+  /** Where the bytes of the chunks lie. */
+  place: ObjectPlace;
+  layout: JobLayout;
   rows: number;
   duplicates: number;
   malformed: number;
@@ -63,7 +119,7 @@ export type Ending =
 /** Of a job that runs the counts are those of its finished chunks, of an ended one they are kept with it. */
 const columns = (sql: Queryable) => sql`
   j.id, j.team_id, j.livemode, j.status, j.source, j.metadata, j.webhook_url, j.rows_total, j.duplicates, j.malformed,
-  j.day::text, j.results_key, j.error_code, j.error_detail, j.created_at, j.started_at, j.completed_at,
+  coalesce(t.deferred, 0) as deferred, t.deferred_until, j.day::text, j.results_key, j.error_code, j.error_detail, j.created_at, j.started_at, j.completed_at,
   coalesce(t.valid, j.valid) as valid, coalesce(t.invalid, j.invalid) as invalid,
   coalesce(t.risky, j.risky) as risky, coalesce(t.unknown, j.unknown) as unknown,
   coalesce(t.charged, j.charged) as charged`;
@@ -71,8 +127,10 @@ const columns = (sql: Queryable) => sql`
 const tallied = (sql: Queryable) => sql`
   jobs j left join lateral (
     select sum(valid)::int as valid, sum(invalid)::int as invalid, sum(risky)::int as risky,
-           sum(unknown)::int as unknown, sum(charged)::int as charged
-    from job_tasks t where t.job_id = j.id and t.state = 'done' and j.completed_at is null
+           sum(unknown)::int as unknown, sum(charged)::int as charged,
+           sum(row_count) filter (where t.kind = 'retry' and t.state <> 'done')::int as deferred,
+           max(due_at) filter (where t.kind = 'retry' and t.state <> 'done') as deferred_until
+    from job_tasks t where t.job_id = j.id and j.completed_at is null
   ) t on true`;
 
 const visible = (sql: Queryable) => sql`j.removed_at is null and j.status <> 'submitting'`;
@@ -109,14 +167,79 @@ export async function countActiveJobsAlone(tx: Transaction, teamId: string): Pro
   return row.count;
 }
 
-/** Makes a job that nobody sees before its source is there. */
-export async function insertJob(tx: Transaction, job: NewJob): Promise<void> {
+/** Makes a job. One that is `submitting` nobody sees before its source is there; a `queued` one waits for a worker. */
+export async function insertJob(
+  tx: Transaction,
+  job: NewJob,
+  status: "submitting" | "queued",
+): Promise<void> {
+  const { bucket, key, etag } = job.place;
   await tx`
-    insert into jobs (id, team_id, livemode, status, source, probing, with_evidence, metadata, webhook_url, rows_total,
-      duplicates, malformed)
-    values (${job.id}, ${job.teamId}, ${job.livemode}, 'submitting', ${tx.json(job.source)}, ${job.probing},
-      ${job.withEvidence}, ${tx.json(job.metadata)}, ${job.webhookUrl}, ${job.rows}, ${job.duplicates},
-      ${job.malformed})`;
+    insert into jobs (id, team_id, livemode, status, source, upload_id, source_bucket, source_key, source_etag, source_bytes,
+      options, daily_quota, bulk_bytes, probing, with_evidence, metadata, webhook_url)
+    values (${job.id}, ${job.teamId}, ${job.livemode}, ${status}, ${tx.json({ ...job.source })}, ${job.uploadId},
+      ${bucket}, ${key}, ${etag}, ${job.sourceBytes}, ${tx.json({ ...job.options })}, ${job.dailyQuota}, ${job.bulkBytes},
+      ${job.probing}, ${job.withEvidence}, ${tx.json(job.metadata)}, ${job.webhookUrl})`;
+}
+
+/** Notes what was found of the job's source. */
+export async function noteAnalysis(tx: Transaction, id: string, found: Analysis): Promise<void> {
+  const { bucket, key, etag } = found.place;
+  await tx`
+    update jobs set rows_bucket = ${bucket}, rows_key = ${key}, rows_etag = ${etag},
+      layout = ${tx.json({ ...found.layout })}, rows_total = ${found.rows}, duplicates = ${found.duplicates},
+      malformed = ${found.malformed}
+    where id = ${id}`;
+}
+
+/** A job whose source is to be analysed. */
+export interface AnalysisJob {
+  teamId: string;
+  livemode: boolean;
+  place: ObjectPlace;
+  options: JobOptions;
+  dailyQuota: number;
+  bulkBytes: number;
+}
+
+/** A worker begins the analysis. null: the job is past it, or no longer under way. */
+export async function startAnalysis(sql: Queryable, id: string): Promise<AnalysisJob | null> {
+  const [row] = await sql<(Omit<AnalysisJob, "place"> & ObjectPlace)[]>`
+    update jobs set status = 'analyzing', started_at = coalesce(started_at, now())
+    where id = ${id} and status in ('queued', 'analyzing') and removed_at is null
+    returning team_id as "teamId", livemode, source_bucket as bucket, source_key as key, source_etag as etag, options,
+      daily_quota as "dailyQuota", bulk_bytes as "bulkBytes"`;
+  if (row === undefined) return null;
+  const { bucket, key, etag, ...job } = row;
+  return { ...job, place: { bucket, key, etag } };
+}
+
+/**
+ * The analysis is over and its chunks are tasks: the job is under way. The job's row is locked until the transaction ends.
+ * False: it is past its analysis, or no longer under way.
+ */
+export async function endAnalysis(tx: Transaction, id: string): Promise<boolean> {
+  const ended = await tx`
+    update jobs set status = 'processing' where id = ${id} and status = 'analyzing' and removed_at is null`;
+  return ended.count === 1;
+}
+
+/** How the results of a job are read and written. */
+export interface JobRows {
+  place: ObjectPlace;
+  layout: JobLayout;
+  escapeFormulas: boolean;
+}
+
+/** null: the job is gone, or its source has not been analysed. */
+export async function findJobRows(sql: Queryable, id: string): Promise<JobRows | null> {
+  const [row] = await sql<(Omit<JobRows, "place"> & ObjectPlace)[]>`
+    select rows_bucket as bucket, rows_key as key, rows_etag as etag, layout,
+      (options->>'escapeFormulas')::boolean as "escapeFormulas"
+    from jobs where id = ${id} and layout is not null`;
+  if (row === undefined) return null;
+  const { bucket, key, etag, ...rest } = row;
+  return { ...rest, place: { bucket, key, etag } };
 }
 
 /** Notes the day of the job's reservation. */
@@ -193,7 +316,6 @@ export async function endJob(tx: Transaction, id: string, ending: Ending): Promi
       from job_tasks where job_id = ${id} and state = 'done'
     ) t
     where j.id = ${id}`;
-  await tx`delete from job_repeats where job_id = ${id}`;
   const [row] = await tx<[JobRow]>`select ${columns(tx)} from ${tallied(tx)} where j.id = ${id}`;
   return row;
 }
@@ -212,7 +334,10 @@ export async function hideExpiredJobs(sql: Queryable, keptMs: number, limit: num
       order by completed_at limit ${limit} for update skip locked)`;
 }
 
-/** Ended jobs that still have their source, of which no worker can be at work any more. */
+/**
+ * Ended jobs that still have their source, of which no worker can be at work any more. Those that were cancelled keep it
+ * until they are removed: what was answered of them is put together when it is asked for.
+ */
 export async function jobsWithSpentSource(
   sql: Queryable,
   restMs: number,
@@ -221,6 +346,7 @@ export async function jobsWithSpentSource(
   return sql<{ id: string; teamId: string }[]>`
     select id, team_id as "teamId" from jobs
     where completed_at < now() - ${`${restMs} milliseconds`}::interval and not source_removed
+      and status <> 'cancelled'
     order by completed_at limit ${limit}`;
 }
 

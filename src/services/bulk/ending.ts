@@ -13,9 +13,17 @@ const EVENTS: Record<Ending["status"], EventType> = {
   cancelled: "bulk.cancelled",
 };
 
+const ACTIVE: ReadonlySet<JobStatus> = new Set([
+  "queued",
+  "analyzing",
+  "processing",
+  "deferred",
+  "finalizing",
+]);
+
 /** Whether a job that was locked may still end, and how. */
 export function isActive(status: JobStatus): boolean {
-  return status === "queued" || status === "processing" || status === "finalizing";
+  return ACTIVE.has(status);
 }
 
 /** The ends of jobs: state, charge, counters and the event are one transaction. */

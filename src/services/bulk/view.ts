@@ -1,11 +1,11 @@
 import { DAY_MS } from "../../core/clock.ts";
-import type { JobRow, JobStatus } from "../../store/jobs.ts";
+import type { JobRow, JobSource, JobStatus } from "../../store/jobs.ts";
 
 /** A bulk job as its team sees it. */
 export interface BulkJob {
   id: string;
   status: Exclude<JobStatus, "submitting">;
-  source: { type: "inline" };
+  source: JobSource;
   created_at: string;
   started_at: string | null;
   completed_at: string | null;
