@@ -1,5 +1,6 @@
 import { BULK_LIMITS } from "./limits-bulk.ts";
 import { MAIL_LIMITS, PORTAL_LIMITS } from "./limits-portal.ts";
+import { RESULT_LIMITS } from "./limits-results.ts";
 import { WEBHOOK_LIMITS } from "./limits-webhooks.ts";
 
 /** Every bound of the process that is not a setting: queues, buffers, retries and waits, each with its unit. */
@@ -316,6 +317,7 @@ export const LIMITS = {
     pruneRounds: 100,
   },
   bulk: BULK_LIMITS,
+  results: RESULT_LIMITS,
   postgres: {
     connectTimeoutMs: 5_000,
     statementTimeoutMs: 5_000,

@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { gunzipSync, gzipSync } from "node:zlib";
+import fc from "fast-check";
+import { LIMITS } from "../../../../src/core/limits.ts";
+import { decodeShard, encodeShard } from "../../../../src/services/bulk/shard.ts";
+import { createTestKeys } from "../../../../src/services/verify/test-keys.ts";
+import type { VerificationResult } from "../../../../src/services/verify/verification-result.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+
+const keys = createTestKeys({ clock: createFakeClock(), slowMs: 0, isPromoted: () => false });
+const overlay = { isBlocked: () => false, isDisposable: () => false };
+const COMMA = { delimiter: ",", escapeFormulas: false };
+
+function resultOf(email: string): Promise<VerificationResult> {
+  return keys.answer(email, false, { probing: true, overlay });
+}
+
+async function frames(...emails: string[]): Promise<Buffer> {
+  const rows = await Promise.all(
+    emails.map(async (email, offset) => ({ offset, result: await resultOf(email) })),
+  );
+  return gunzipSync(await encodeShard(rows, COMMA));
+}
+
+describe("a shard", () => {
+  it("gives back each row's verdict, cells and JSON, by its offset, whatever the address", async () => {
+    const result = await resultOf("role@example.com");
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uniqueArray(fc.nat(LIMITS.bulk.rowsPerChunk - 1), { maxLength: 20 }),
+        fc.string({ unit: "grapheme" }),
+        async (offsets, email) => {
+          const rows = offsets.map((offset) => ({
+            offset,
+            result: { ...result, email: `${email}${offset}` },
+          }));
+          const shard = await decodeShard(await encodeShard(rows, COMMA));
+          assert.equal(shard.size, rows.length);
+          for (const { offset, result } of rows) {
+            const stored = shard.get(offset);
+            assert.deepEqual(JSON.parse(String(stored?.json)), JSON.parse(JSON.stringify(result)));
+            assert.equal(stored?.verdict, "risky");
+          }
+        },
+      ),
+    );
+  });
+
+  it("has the cells of the API, as the job's delimiter wants them", async () => {
+    const result = { ...(await resultOf("role@example.com")), email: 'a "b";c' };
+    const score = result.risk_score;
+    const style = { delimiter: ";", escapeFormulas: false };
+    const shard = await decodeShard(await encodeShard([{ offset: 7, result }], style));
+    assert.equal(String(shard.get(7)?.csv), `;risky;role_address;${score};"a ""b"";c";;refused;role;false;`);
+  });
+
+  it("guards its cells against formulas where it is asked to", async () => {
+    const result = { ...(await resultOf("valid@example.com")), email: "=1+1@example.com" };
+    const cellsIn = async (escapeFormulas: boolean) =>
+      String(
+        (
+          await decodeShard(await encodeShard([{ offset: 0, result }], { delimiter: ",", escapeFormulas }))
+        ).get(0)?.csv,
+      );
+    assert.match(await cellsIn(false), /,=1\+1@example\.com,/);
+    assert.match(await cellsIn(true), /,'=1\+1@example\.com,/);
+  });
+
+  it("of no rows is empty", async () => {
+    assert.equal((await decodeShard(await encodeShard([], COMMA))).size, 0);
+  });
+
+  it("is refused when it was cut off, or is not what was written", async () => {
+    const good = await frames("valid@example.com", "role@example.com");
+    for (let end = 1; end < good.length; end += 97)
+      if (end !== 11 + good.readUInt32BE(3) + good.readUInt32BE(7))
+        await assert.rejects(decodeShard(gzipSync(good.subarray(0, end))), /a shard ends within/, `${end}`);
+    const twice = Buffer.concat([good, good]);
+    await assert.rejects(decodeShard(gzipSync(twice)), /cannot be/);
+    const verdict = Buffer.from(good);
+    verdict[2] = 4;
+    await assert.rejects(decodeShard(gzipSync(verdict)), /cannot be/);
+    const far = Buffer.from(good);
+    far.writeUInt16BE(LIMITS.bulk.rowsPerChunk, 0);
+    await assert.rejects(decodeShard(gzipSync(far)), /cannot be/);
+    await assert.rejects(decodeShard(Buffer.from("no gzip")));
+    await assert.rejects(decodeShard(gzipSync(good).subarray(0, -9)));
+  });
+
+  it("is not unzipped beyond its bound", async () => {
+    const bomb = gzipSync(Buffer.alloc(LIMITS.results.shardBytes + 1));
+    await assert.rejects(decodeShard(bomb), { code: "ERR_BUFFER_TOO_LARGE" });
+  });
+
+  it("takes no result beyond its bound", async () => {
+    const result = {
+      ...(await resultOf("valid@example.com")),
+      email: "a".repeat(LIMITS.results.resultBytes),
+    };
+    await assert.rejects(encodeShard([{ offset: 0, result }], COMMA), /a result of/);
+  });
+});
