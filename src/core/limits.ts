@@ -1,4 +1,5 @@
 import { BULK_LIMITS } from "./limits-bulk.ts";
+import { OBJECT_LIMITS } from "./limits-objects.ts";
 import { MAIL_LIMITS, PORTAL_LIMITS } from "./limits-portal.ts";
 import { RESULT_LIMITS } from "./limits-results.ts";
 import { WEBHOOK_LIMITS } from "./limits-webhooks.ts";
@@ -326,20 +327,7 @@ export const LIMITS = {
     reconnectMaxMs: 500,
   },
   redis: { connectTimeoutMs: 2_000, commandTimeoutMs: 500, reconnectFirstMs: 50, reconnectMaxMs: 1_000 },
-  objects: {
-    connectTimeoutMs: 2_000,
-    /** One attempt, until the answer begins: the sending of a body included. */
-    requestTimeoutMs: 20_000,
-    /** A connection on which nothing moves, be it in the middle of a body. */
-    silenceMs: 5_000,
-    attempts: 3,
-    /** One operation, all attempts and the body included. */
-    operationMs: 45_000,
-    sockets: 64,
-    /** Objects of one listing when all below a prefix are deleted, and deletions at once. */
-    deletionPage: 1_000,
-    deletionsInFlight: 16,
-  },
+  objects: OBJECT_LIMITS,
   supervisor: {
     readyWithinMs: 120_000,
     /** A role that ends sooner after its start than this has failed quickly. */

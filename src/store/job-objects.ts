@@ -1,6 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { GetObjectCommand, NoSuchKey, PutObjectCommand } from "@aws-sdk/client-s3";
+import { MissingObject } from "./object-errors.ts";
 import { httpStatus, type ObjectStore } from "./objects.ts";
+
+export { MissingObject } from "./object-errors.ts";
 
 /**
  * The objects of bulk jobs. All of a job's are below `teams/<team>/jobs/<job>/`, all of a team's below `teams/<team>/`:
@@ -23,11 +26,6 @@ export interface JobObjects {
 export interface ByteRange {
   firstByte: number;
   bytes: number;
-}
-
-/** Object storage answered that there is no such object, or no such bytes of it. */
-export class MissingObject extends Error {
-  override name = "MissingObject";
 }
 
 export function jobPrefix(teamId: string, jobId: string): string {

@@ -9,6 +9,7 @@ import {
 import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
+import { ObjectsOutage } from "./object-errors.ts";
 
 export interface ObjectStore {
   client: S3Client;
@@ -51,6 +52,7 @@ const NOT_LET_IN = new Set([
 /** Whether a request failed for want of the object storage: it may succeed when it is repeated. */
 export function isObjectsOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
+  if (error instanceof ObjectsOutage) return true;
   const status = httpStatus(error) ?? 0;
   if (status >= 500 || status === 429 || NOT_LET_IN.has(error.name)) return true;
   if (error instanceof S3ServiceException) return error.$fault === "server";
@@ -98,6 +100,11 @@ export function createObjectStore(settings: NonNullable<Config["objects"]>, cloc
     region: settings.region,
     forcePathStyle: true,
     maxAttempts: attempts,
+    // Of a bucket that somebody granted, which may lie elsewhere.
+    followRegionRedirects: true,
+    // Of what is read in pieces and from the middle there is none to compare with; and the stream that compares would
+    // keep the connection of a read that is given up.
+    responseChecksumValidation: "WHEN_REQUIRED",
     requestHandler: {
       connectionTimeout: connectTimeoutMs,
       requestTimeout: requestTimeoutMs,

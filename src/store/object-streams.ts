@@ -1,0 +1,81 @@
+import type { Clock } from "../core/clock.ts";
+import { LIMITS } from "../core/limits.ts";
+import type { ByteRange } from "./job-objects.ts";
+import { type ByteSpan, head, type ObjectRef, openRead } from "./object-reads.ts";
+import { createObjectWriter, type ObjectWriter, type StoredObject } from "./object-writer.ts";
+import type { ObjectStore } from "./objects.ts";
+
+export { ChangedObject, ForbiddenObject, MissingObject } from "./object-errors.ts";
+export type { ByteSpan, ObjectRef } from "./object-reads.ts";
+export type { ObjectWriter, StoredObject } from "./object-writer.ts";
+
+/**
+ * Objects of any size, read and written in bounded memory. What can fail because object storage does not answer is
+ * repeated; when that does not help, ObjectsOutage (`isObjectsOutage`). Whatever is cancelled rejects with the signal's
+ * reason.
+ */
+export interface ObjectStreams {
+  /** null: there is no such object. @throws ChangedObject, ForbiddenObject */
+  head(ref: ObjectRef, cancelled?: AbortSignal): Promise<StoredObject | null>;
+  /**
+   * The bytes, with back-pressure, of one and the same object, over as many connections as it takes; less than asked for
+   * where the object ends before.
+   * @throws MissingObject also when it ends before the first byte of `span`; ChangedObject, ForbiddenObject
+   */
+  openRead(ref: ObjectRef, span?: ByteSpan, cancelled?: AbortSignal): AsyncIterable<Buffer>;
+  /** The same in one piece, within LIMITS.objects.operationMs. For what fits into memory. */
+  readRange(ref: ObjectRef, range: ByteRange, cancelled?: AbortSignal): Promise<Buffer>;
+  /**
+   * Writes an object of the deployment's own bucket, whole or not at all.
+   * @param body an error of it ends the writing, and is thrown
+   * @param expectedBytes about so many at most: needed where they may be more than `parts` times `partBytes`, 80 GB
+   */
+  write(
+    key: string,
+    body: AsyncIterable<Uint8Array>,
+    contentType: string,
+    cancelled?: AbortSignal,
+    expectedBytes?: number,
+  ): Promise<StoredObject>;
+  /** The same for who has the bytes to give. Holds LIMITS.objects.partsInFlight parts. */
+  openWrite(key: string, contentType: string, cancelled?: AbortSignal, expectedBytes?: number): ObjectWriter;
+}
+
+const MIB = 1_048_576;
+
+/** Parts of one size, whole MiB, so that so many bytes and a tenth more have room in as many as may be. */
+export function partBytesFor(expectedBytes: number): number {
+  const { parts, partBytes } = LIMITS.objects;
+  const needed = Math.ceil((expectedBytes * 1.1) / parts / MIB) * MIB;
+  return Math.max(partBytes, needed);
+}
+
+export function createObjectStreams(store: ObjectStore, clock: Clock): ObjectStreams {
+  const deps = { store, clock };
+
+  async function collect(ref: ObjectRef, range: ByteRange, cancelled: AbortSignal): Promise<Buffer> {
+    const pieces: Buffer[] = [];
+    for await (const piece of openRead(deps, ref, range, cancelled)) pieces.push(piece);
+    return Buffer.concat(pieces);
+  }
+
+  const openWrite: ObjectStreams["openWrite"] = (key, contentType, cancelled, expectedBytes = 0) =>
+    createObjectWriter(store, clock, { key, contentType, partBytes: partBytesFor(expectedBytes) }, cancelled);
+
+  return {
+    head: (ref, cancelled) => head(deps, ref, cancelled),
+    openRead: (ref, span, cancelled) => openRead(deps, ref, span, cancelled),
+    readRange: (ref, range, cancelled) => store.within((signal) => collect(ref, range, signal), cancelled),
+    openWrite,
+    async write(key, body, contentType, cancelled, expectedBytes) {
+      const writer = openWrite(key, contentType, cancelled, expectedBytes);
+      try {
+        for await (const piece of body) await writer.write(piece);
+      } catch (error) {
+        await writer.abort();
+        throw error;
+      }
+      return writer.end();
+    },
+  };
+}

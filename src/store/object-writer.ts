@@ -1,0 +1,242 @@
+import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  PutObjectCommand,
+  UploadPartCommand,
+} from "@aws-sdk/client-s3";
+import type { Clock } from "../core/clock.ts";
+import { LIMITS } from "../core/limits.ts";
+import { head } from "./object-reads.ts";
+import { failuresInARow } from "./object-retries.ts";
+import { httpStatus, isObjectsOutage, type ObjectStore } from "./objects.ts";
+
+export interface StoredObject {
+  bytes: number;
+  /** As object storage wrote it, quotes included. */
+  etag: string;
+}
+
+/**
+ * Writes one object piece by piece, whole or not at all. One call at a time. After a call has failed all later ones fail
+ * alike, and what had been written is gone.
+ */
+export interface ObjectWriter {
+  /**
+   * Takes the bytes, which are the caller's again when it resolves: at once while there is room for them, else when
+   * object storage has taken enough of what came before.
+   * @throws ObjectsOutage; the reason of the cancellation; Error when the object would have too many parts
+   */
+  write(bytes: Uint8Array): Promise<void>;
+  /** Resolves when the object is there. @throws as `write` */
+  end(): Promise<StoredObject>;
+  /** Gives up and removes what was written. Idempotent, and of no effect on an object that is there; never rejects. */
+  abort(): Promise<void>;
+}
+
+export interface WriteTarget {
+  key: string;
+  contentType: string;
+  /** Of one part: what is held is LIMITS.objects.partsInFlight times that. */
+  partBytes: number;
+}
+
+const gaveUp = () => new Error("the writing of the object was given up");
+
+/** The requests that writing is made of, each repeated while object storage fails to answer. */
+function createRequests(
+  store: ObjectStore,
+  clock: Clock,
+  { key: Key, contentType: ContentType }: WriteTarget,
+  cancelled: AbortSignal,
+) {
+  const { client, bucket: Bucket } = store;
+
+  async function repeated<T>(send: (abortSignal: AbortSignal) => Promise<T>): Promise<T> {
+    const failures = failuresInARow(clock, cancelled);
+    for (;;) {
+      try {
+        return await store.within(send, cancelled);
+      } catch (error) {
+        cancelled.throwIfAborted();
+        await failures.another(error, isObjectsOutage(error) ? null : (error as Error));
+      }
+    }
+  }
+
+  /** An answer that was lost: the repetition finds no upload any more, but an object that is what it should be. */
+  async function completedBefore(error: unknown, bytes: number): Promise<string> {
+    if (httpStatus(error) !== 404) throw error;
+    const found = await head({ store, clock }, { bucket: null, key: Key }, cancelled);
+    if (found?.bytes !== bytes) throw error;
+    return found.etag;
+  }
+
+  return {
+    async put(Body: Uint8Array): Promise<string> {
+      const command = new PutObjectCommand({ Bucket, Key, Body, ContentType });
+      const { ETag = "" } = await repeated((abortSignal) => client.send(command, { abortSignal }));
+      return ETag;
+    },
+    async begin(): Promise<string> {
+      const command = new CreateMultipartUploadCommand({ Bucket, Key, ContentType });
+      const { UploadId } = await repeated((abortSignal) => client.send(command, { abortSignal }));
+      if (UploadId === undefined) throw new Error("object storage began an upload without an id");
+      return UploadId;
+    },
+    async part(UploadId: string, PartNumber: number, Body: Uint8Array): Promise<string> {
+      const command = new UploadPartCommand({ Bucket, Key, UploadId, PartNumber, Body });
+      const { ETag = "" } = await repeated((abortSignal) => client.send(command, { abortSignal }));
+      return ETag;
+    },
+    async complete(UploadId: string, etags: readonly string[], bytes: number): Promise<string> {
+      const Parts = etags.map((ETag, i) => ({ PartNumber: i + 1, ETag }));
+      const command = new CompleteMultipartUploadCommand({
+        Bucket,
+        Key,
+        UploadId,
+        MultipartUpload: { Parts },
+      });
+      try {
+        const { ETag = "" } = await repeated((abortSignal) => client.send(command, { abortSignal }));
+        return ETag;
+      } catch (error) {
+        return completedBefore(error, bytes);
+      }
+    },
+    /** Not to be cancelled: it is what follows a cancellation. What it fails to remove is left to the reaping. */
+    async remove(UploadId: string): Promise<void> {
+      const command = new AbortMultipartUploadCommand({ Bucket, Key, UploadId });
+      await store.within((abortSignal) => client.send(command, { abortSignal })).catch(() => {});
+    },
+  };
+}
+
+/** So many buffers of one size, used again and again. */
+function createBuffers(count: number, bytes: number) {
+  const free: Buffer[] = [];
+  const waiting: ((buffer: Buffer) => void)[] = [];
+  let made = 0;
+  return {
+    /** Waits while all are in use. */
+    take(): Promise<Buffer> | Buffer {
+      const buffer = free.pop();
+      if (buffer !== undefined) return buffer;
+      if (made < count) {
+        made++;
+        return Buffer.allocUnsafeSlow(bytes);
+      }
+      return new Promise((resolve) => waiting.push(resolve));
+    },
+    give(buffer: Buffer): void {
+      const next = waiting.shift();
+      if (next) next(buffer);
+      else free.push(buffer);
+    },
+  };
+}
+
+export function createObjectWriter(
+  store: ObjectStore,
+  clock: Clock,
+  target: WriteTarget,
+  cancelled?: AbortSignal,
+): ObjectWriter {
+  const stop = new AbortController();
+  const signal = cancelled === undefined ? stop.signal : AbortSignal.any([stop.signal, cancelled]);
+  const requests = createRequests(store, clock, target, signal);
+  const buffers = createBuffers(LIMITS.objects.partsInFlight, target.partBytes);
+  const etags: string[] = [];
+  const sending = new Set<Promise<void>>();
+  let upload: Promise<string> | null = null;
+  let filling: Buffer | null = null;
+  let filled = 0;
+  let bytes = 0;
+  let done = false;
+  let aborting: Promise<void> | null = null;
+
+  function fail(error: unknown): void {
+    if (!signal.aborted) stop.abort(error);
+  }
+
+  /** Sends what is in `filling`, which comes back to the buffers when it has been taken. */
+  function flush(): void {
+    const buffer = filling;
+    if (buffer === null) return;
+    const number = etags.push("");
+    if (number > LIMITS.objects.parts) throw new Error("the object has too many parts");
+    const content = buffer.subarray(0, filled);
+    filling = null;
+    filled = 0;
+    upload ??= requests.begin();
+    const sent = upload
+      .then((id) => requests.part(id, number, content))
+      .then((etag) => {
+        etags[number - 1] = etag;
+      })
+      .catch(fail)
+      .finally(() => {
+        buffers.give(buffer);
+        sending.delete(sent);
+      });
+    sending.add(sent);
+  }
+
+  async function take(pieces: Uint8Array): Promise<void> {
+    for (let at = 0; at < pieces.length; ) {
+      signal.throwIfAborted();
+      if (filling !== null && filled === filling.length) flush();
+      filling ??= await buffers.take();
+      signal.throwIfAborted();
+      const piece = pieces.subarray(at, at + filling.length - filled);
+      filling.set(piece, filled);
+      filled += piece.length;
+      bytes += piece.length;
+      at += piece.length;
+    }
+  }
+
+  async function finish(): Promise<StoredObject> {
+    signal.throwIfAborted();
+    if (upload === null) {
+      const etag = await requests.put(filling?.subarray(0, filled) ?? new Uint8Array(0));
+      return { bytes, etag };
+    }
+    flush();
+    await Promise.all(sending);
+    signal.throwIfAborted();
+    const id = await upload;
+    return { bytes, etag: await requests.complete(id, etags, bytes) };
+  }
+
+  async function abort(): Promise<void> {
+    fail(gaveUp());
+    await Promise.all(sending);
+    const id = await upload?.catch(() => undefined);
+    if (id !== undefined) await requests.remove(id);
+  }
+
+  async function orAbort<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      const reason: unknown = signal.aborted ? signal.reason : error;
+      aborting ??= abort();
+      await aborting;
+      throw reason;
+    }
+  }
+
+  return {
+    write: (pieces) => orAbort(take(pieces)),
+    async end() {
+      const stored = await orAbort(finish());
+      done = true;
+      return stored;
+    },
+    async abort() {
+      if (!done) aborting ??= abort();
+      await aborting;
+    },
+  };
+}
