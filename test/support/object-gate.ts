@@ -1,0 +1,140 @@
+import { once } from "node:events";
+import {
+  type ClientRequest,
+  createServer,
+  type IncomingMessage,
+  request,
+  type ServerResponse,
+} from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** What the gate does to a request instead of passing it on. */
+export type ObjectFault =
+  /** Answers with this status and S3's XML of an error. */
+  | { status: 500 | 503 }
+  /** Passes it on, and lets the answer's body out at so many bytes a second. */
+  | { bytesPerSecond: number }
+  /** Passes it on, and cuts the connection after so many bytes of the answer's body. */
+  | { cutAfterBytes: number }
+  /** Never answers. */
+  | "silence";
+
+/** What the gate knows of a request. */
+export interface ObjectRequest {
+  method: string;
+  /** `/bucket/key`, decoded. */
+  path: string;
+  /** How many have come before it. */
+  index: number;
+}
+
+/** A way to object storage on which it fails as told. */
+export interface ObjectGate {
+  /** For S3_ENDPOINT. */
+  endpoint: string;
+  /** Asked about each request from now on; null lets it through. */
+  setFaults(faults: (request: ObjectRequest) => ObjectFault | null): void;
+  /** Requests since the start, and those that were failed. */
+  readonly seen: { requests: number; failed: number };
+  close(): Promise<void>;
+}
+
+const ERROR_XML =
+  '<?xml version="1.0"?><Error><Code>InternalError</Code><Message>told to fail</Message></Error>';
+const TICK_MS = 50;
+
+/** Lets a body out at a pace. */
+function trickle(from: IncomingMessage, to: ServerResponse, bytesPerSecond: number): void {
+  const share = Math.max(1, Math.round((bytesPerSecond * TICK_MS) / 1_000));
+  const timer = setInterval(() => {
+    const piece = from.read(Math.min(share, from.readableLength)) as Buffer | null;
+    if (piece !== null) to.write(piece);
+    if (from.readableEnded || from.destroyed) {
+      clearInterval(timer);
+      to.end();
+    }
+  }, TICK_MS);
+  // So that it is read into its buffer at all.
+  from.on("readable", () => undefined);
+  to.on("close", () => clearInterval(timer));
+}
+
+function cutAfter(from: IncomingMessage, to: ServerResponse, bytes: number): void {
+  let left = bytes;
+  from.on("data", (piece: Buffer) => {
+    to.write(piece.subarray(0, left));
+    left -= piece.length;
+    if (left > 0) return;
+    from.destroy();
+    to.destroy();
+  });
+  from.on("end", () => to.end());
+}
+
+function passOn(
+  target: URL,
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  fault: ObjectFault | null,
+): ClientRequest {
+  const { method, url, headers } = incoming;
+  // The signature is over the Host that the client saw: it goes on as it is.
+  const upstream = request({ host: target.hostname, port: target.port, method, path: url, headers });
+  upstream.on("response", (answer) => {
+    response.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
+    answer.on("error", () => response.destroy());
+    if (fault !== null && typeof fault === "object" && "bytesPerSecond" in fault)
+      trickle(answer, response, fault.bytesPerSecond);
+    else if (fault !== null && typeof fault === "object" && "cutAfterBytes" in fault)
+      cutAfter(answer, response, fault.cutAfterBytes);
+    else answer.pipe(response);
+  });
+  upstream.on("error", () => response.destroy());
+  response.on("close", () => upstream.destroy());
+  incoming.pipe(upstream);
+  return upstream;
+}
+
+/** @param endpoint of the storage behind it */
+export async function createObjectGate(endpoint: string): Promise<ObjectGate> {
+  const target = new URL(endpoint);
+  const seen = { requests: 0, failed: 0 };
+  let faults: (request: ObjectRequest) => ObjectFault | null = () => null;
+
+  const server = createServer((incoming, response) => {
+    const path = decodeURIComponent(new URL(incoming.url ?? "/", endpoint).pathname);
+    const fault = faults({ method: incoming.method ?? "", path, index: seen.requests++ });
+    if (fault !== null) seen.failed += 1;
+    incoming.on("error", () => response.destroy());
+    if (fault === "silence") return void incoming.resume();
+    if (fault !== null && "status" in fault) {
+      incoming.resume();
+      incoming.on("end", () => {
+        response.writeHead(fault.status, { "Content-Type": "application/xml" });
+        response.end(ERROR_XML);
+      });
+      return;
+    }
+    passOn(target, incoming, response, fault);
+  });
+  // `Expect: 100-continue` goes on to the storage, which answers it.
+  server.on("checkContinue", (incoming, response) => {
+    response.writeContinue();
+    delete incoming.headers.expect;
+    server.emit("request", incoming, response);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    setFaults(next) {
+      faults = next;
+    },
+    seen,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
