@@ -19,14 +19,14 @@ export type JobSource =
   | { type: "upload"; upload_id: string; filename: string }
   | { type: "s3"; bucket: string; key: string };
 
-/** What was asked for; what is not there is found out. */
+/** What was asked for, as it is kept with a job; what is absent is found out. */
 export interface JobOptions {
   /** A name in the header, or an index from 0. */
-  emailColumn?: string | number;
-  hasHeader?: boolean;
+  email_column?: string | number;
+  has_header?: boolean;
   delimiter?: string;
-  /** Of the results as CSV. */
-  escapeFormulas: boolean;
+  /** Of the results as CSV; absent: no. */
+  escape_formulas?: boolean;
 }
 
 /** How the records of a source are to be read: services/bulk/layout says how. */
@@ -192,26 +192,12 @@ export async function noteAnalysis(tx: Transaction, id: string, found: Analysis)
     where id = ${id}`;
 }
 
-/** A job whose source is to be analysed. */
-export interface AnalysisJob {
-  teamId: string;
-  livemode: boolean;
-  place: ObjectPlace;
-  options: JobOptions;
-  dailyQuota: number;
-  bulkBytes: number;
-}
-
-/** A worker begins the analysis. null: the job is past it, or no longer under way. */
-export async function startAnalysis(sql: Queryable, id: string): Promise<AnalysisJob | null> {
-  const [row] = await sql<(Omit<AnalysisJob, "place"> & ObjectPlace)[]>`
+/** A worker begins the analysis. False: the job is past it, or no longer under way. */
+export async function startAnalysis(sql: Queryable, id: string): Promise<boolean> {
+  const started = await sql`
     update jobs set status = 'analyzing', started_at = coalesce(started_at, now())
-    where id = ${id} and status in ('queued', 'analyzing') and removed_at is null
-    returning team_id as "teamId", livemode, source_bucket as bucket, source_key as key, source_etag as etag, options,
-      daily_quota as "dailyQuota", bulk_bytes as "bulkBytes"`;
-  if (row === undefined) return null;
-  const { bucket, key, etag, ...job } = row;
-  return { ...job, place: { bucket, key, etag } };
+    where id = ${id} and status in ('queued', 'analyzing') and removed_at is null`;
+  return started.count === 1;
 }
 
 /**
@@ -235,7 +221,7 @@ export interface JobRows {
 export async function findJobRows(sql: Queryable, id: string): Promise<JobRows | null> {
   const [row] = await sql<(Omit<JobRows, "place"> & ObjectPlace)[]>`
     select rows_bucket as bucket, rows_key as key, rows_etag as etag, layout,
-      (options->>'escapeFormulas')::boolean as "escapeFormulas"
+      coalesce((options->>'escape_formulas')::boolean, false) as "escapeFormulas"
     from jobs where id = ${id} and layout is not null`;
   if (row === undefined) return null;
   const { bucket, key, etag, ...rest } = row;
