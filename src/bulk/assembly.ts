@@ -1,7 +1,7 @@
 import type { Endings } from "../services/bulk/ending.ts";
 import { createResultsWriter, FORMATS, readResults } from "../services/bulk/results.ts";
 import { type JobObjects, newResultsKey } from "../store/job-objects.ts";
-import type { Task } from "../store/job-tasks.ts";
+import type { AssemblyTask } from "../store/job-tasks.ts";
 import type { Database } from "../store/postgres.ts";
 import { ask, type Control } from "./control.ts";
 
@@ -17,7 +17,7 @@ const CONTENT_TYPES = { csv: "text/csv; charset=utf-8", jsonl: "application/x-nd
  * Puts the results together in input order, in each format, and completes the job. In memory, which inline lists bound.
  * @throws Interruption; MissingObject when a shard is gone; Error when the shards are not what was written
  */
-export async function runAssembly(deps: AssemblyDeps, task: Task, control: Control): Promise<void> {
+export async function runAssembly(deps: AssemblyDeps, task: AssemblyTask, control: Control): Promise<void> {
   const { sql, objects } = deps;
   const { signal } = control;
   const writers = FORMATS.map((format) => ({ format, writer: createResultsWriter(format) }));

@@ -1,8 +1,7 @@
-import type { Verdict } from "../check/verdict/table.ts";
-import type { JobCounts } from "./jobs.ts";
+import type { JobCounts, JobLayout, ObjectPlace } from "./jobs.ts";
 import type { Queryable, Transaction } from "./postgres.ts";
 
-/** SQL of the tasks of bulk jobs; see migration 12 for their states. */
+/** SQL of the tasks of bulk jobs: made, begun, finished. See migration 12 for their states, job-emission.ts for their way. */
 
 /** Where a task is found: all that Redis ever carries. */
 export interface TaskPointer {
@@ -10,135 +9,93 @@ export interface TaskPointer {
   number: number;
 }
 
-/** Rows of a source: which, counted from 0, and the bytes of the source object that hold them. */
+/** Rows of a source: which, counted from 0, the bytes of the rows' object that hold them, and those of their repeats. */
 export interface ChunkRange {
   firstRow: number;
   rows: number;
   firstByte: number;
   bytes: number;
+  /** In the job's index of repeats. */
+  repeatsByte: number;
+  /** 0: none of the chunk's rows is repeated, or repeats another. */
+  repeatsBytes: number;
 }
 
-/** A task as a worker gets it, with what it needs of its job. */
-export interface Task extends TaskPointer, ChunkRange {
-  kind: "chunk" | "assembly";
+interface OfJob extends TaskPointer {
   teamId: string;
   livemode: boolean;
   probing: boolean;
   withEvidence: boolean;
-  /** Of the whole job. */
-  jobRows: number;
   /** This one included. */
   deliveries: number;
 }
 
-/** A finished chunk. */
-export interface FinishedChunk {
-  number: number;
-  shardKey: string;
+export interface AnalysisTask extends OfJob {
+  kind: "analysis";
 }
 
+/** What the analysis found out. */
+interface Analysed extends OfJob {
+  /** Where the bytes of the chunks lie. */
+  place: ObjectPlace;
+  layout: JobLayout;
+  /** Of the results as CSV. */
+  escapeFormulas: boolean;
+  /** Of the whole job. */
+  jobRows: number;
+}
+
+/** All rows of a chunk. */
+export interface ChunkTask extends Analysed, ChunkRange {
+  kind: "chunk";
+}
+
+/** Rows of a chunk that had to wait. All of its ChunkRange is the chunk's. */
+export interface RetryTask extends Analysed, ChunkRange {
+  kind: "retry";
+  chunk: number;
+  /** A bit for each row of the chunk, from the lowest of the first byte on. */
+  rowSet: Buffer;
+  /** '': rows of several sites. */
+  site: string;
+  egress: string;
+  reason: string;
+  /** Since its rows were deferred for the first time. */
+  deferredMs: number;
+  attempts: number;
+}
+
+export interface AssemblyTask extends Analysed {
+  kind: "assembly";
+}
+
+/** A task as a worker gets it, with what it needs of its job. */
+export type Task = AnalysisTask | ChunkTask | RetryTask | AssemblyTask;
+
+/** Enough for one statement to end far below its timeout. */
+const CHUNKS_PER_STATEMENT = 5_000;
+
+/** The first task of a job whose source is not analysed yet. */
+export async function insertAnalysis(tx: Transaction, jobId: string): Promise<void> {
+  await tx`insert into job_tasks (job_id, number, kind) values (${jobId}, -1, 'analysis')`;
+}
+
+/** The chunks of a job, in the order of its rows. */
 export async function insertChunks(
   tx: Transaction,
   jobId: string,
   chunks: readonly ChunkRange[],
 ): Promise<void> {
-  const rows = chunks.map((chunk, number) => ({ number, ...chunk }));
-  await tx`
-    insert into job_tasks (job_id, number, kind, first_row, row_count, first_byte, byte_count)
-    select ${jobId}, number, 'chunk', "firstRow", rows, "firstByte", bytes
-    from jsonb_to_recordset(${tx.json(rows)}) as r
-      (number integer, "firstRow" integer, rows integer, "firstByte" bigint, bytes bigint)`;
-}
-
-/** How many tasks may be emitted and not done. */
-export interface EmissionBounds {
-  /** Of a job. */
-  window: number;
-  /** Of a team. */
-  teamWindow: number;
-  /** Jobs whose windows are filled at once. */
-  jobs: number;
-}
-
-/**
- * Takes tasks that are ready for emission, in the order in which they are to be emitted: those of teams that have few
- * emitted first, and of a team's jobs in turn. Jobs and teams whose windows are full are passed over, so that they keep
- * nobody from his turn. They are emitted once the transaction has committed.
- *
- * The windows are those of the jobs at the beginning: emitters at the same moment may go a little beyond a team's.
- */
-export async function takeReadyTasks(tx: Transaction, bounds: EmissionBounds): Promise<TaskPointer[]> {
-  const { window, teamWindow, jobs } = bounds;
-  return tx<TaskPointer[]>`
-    with load as (
-      select t.job_id, j.team_id, count(*)::int as emitted
-      from job_tasks t join jobs j on j.id = t.job_id
-      where t.state = 'emitted' and j.completed_at is null and j.removed_at is null
-      group by t.job_id, j.team_id
-    ),
-    team_load as (select team_id, sum(emitted)::int as emitted from load group by team_id),
-    roomy as (
-      select j.id, j.team_id, coalesce(l.emitted, 0) as emitted, coalesce(m.emitted, 0) as team_emitted,
-        row_number() over (partition by j.team_id order by coalesce(l.emitted, 0), j.id) as place
-      from jobs j left join load l on l.job_id = j.id left join team_load m on m.team_id = j.team_id
-      where j.completed_at is null and j.removed_at is null and j.status <> 'submitting'
-        and coalesce(l.emitted, 0) < ${window}::integer and coalesce(m.emitted, 0) < ${teamWindow}::integer
-        and exists (select from job_tasks t where t.job_id = j.id and t.state = 'ready')
-    ),
-    waiting as (
-      -- One emitter a job at a time, so that the window holds; passing over the locked ones, so that none waits.
-      select r.* from roomy r join jobs j on j.id = r.id
-      order by r.team_emitted + r.place, r.id limit ${jobs} for no key update of j skip locked
-    ),
-    ranked as (
-      select t.job_id, t.number, w.team_id, w.team_emitted,
-        w.emitted + row_number() over (partition by t.job_id order by t.number) as turn
-      from waiting w cross join lateral (
-        select job_id, number from job_tasks r
-        where r.job_id = w.id and r.state = 'ready' order by number
-        limit ${window}::integer - w.emitted for update skip locked
-      ) t
-    ),
-    due as (
-      select job_id, number,
-        team_emitted + row_number() over (partition by team_id order by turn, job_id, number) as place
-      from ranked
-    ),
-    taken as (
-      update job_tasks t set state = 'emitted', emitted_at = clock_timestamp()
-      from due where due.place <= ${teamWindow}::integer
-        and t.job_id = due.job_id and t.number = due.number and t.state = 'ready'
-      returning t.job_id, t.number, due.place
-    )
-    select job_id as "jobId", number from taken order by place, job_id, number`;
-}
-
-/** An emitted task and the moment of its emission, as text to compare with. */
-export interface EmittedTask extends TaskPointer {
-  emittedAt: string;
-}
-
-/** Emitted tasks of jobs under way, after `after` in the order of job and number. */
-export async function emittedTasks(
-  sql: Queryable,
-  after: TaskPointer | null,
-  limit: number,
-): Promise<EmittedTask[]> {
-  return sql<EmittedTask[]>`
-    select t.job_id as "jobId", t.number, t.emitted_at::text as "emittedAt"
-    from job_tasks t join jobs j on j.id = t.job_id
-    where t.state = 'emitted' and j.completed_at is null and j.removed_at is null
-      and (t.job_id, t.number) > (${after?.jobId ?? ""}, ${after?.number ?? -1}::integer)
-    order by t.job_id, t.number limit ${limit}`;
-}
-
-/** Makes emitted tasks ready again, unless anything has become of them since they were looked at. */
-export async function makeReadyAgain(sql: Queryable, lost: readonly EmittedTask[]): Promise<void> {
-  await sql`
-    update job_tasks t set state = 'ready', emitted_at = null
-    from jsonb_to_recordset(${sql.json(lost.map((task) => ({ ...task })))}) as l
-      ("jobId" text, number integer, "emittedAt" timestamptz)
-    where t.job_id = l."jobId" and t.number = l.number and t.state = 'emitted' and t.emitted_at = l."emittedAt"`;
+  for (let from = 0; from < chunks.length; from += CHUNKS_PER_STATEMENT) {
+    const rows = chunks
+      .slice(from, from + CHUNKS_PER_STATEMENT)
+      .map((chunk, i) => ({ number: from + i, ...chunk }));
+    await tx`
+      insert into job_tasks (job_id, number, kind, first_row, row_count, first_byte, byte_count, repeats_byte, repeats_bytes)
+      select ${jobId}, number, 'chunk', "firstRow", rows, "firstByte", bytes, "repeatsByte", "repeatsBytes"
+      from jsonb_to_recordset(${tx.json(rows)}) as r (number integer, "firstRow" integer, rows integer,
+        "firstByte" bigint, bytes bigint, "repeatsByte" bigint, "repeatsBytes" integer)`;
+  }
 }
 
 /** A worker begins the task: one more delivery. null: there is nothing to do, any more. */
@@ -148,9 +105,16 @@ export async function beginTask(sql: Queryable, { jobId, number }: TaskPointer):
     from jobs j
     where t.job_id = ${jobId} and t.number = ${number} and t.state <> 'done'
       and j.id = t.job_id and j.completed_at is null and j.removed_at is null
-    returning t.job_id as "jobId", t.number, t.kind, j.team_id as "teamId", j.livemode, j.probing,
-      j.with_evidence as "withEvidence", j.rows_total as "jobRows", t.deliveries, t.first_row as "firstRow", t.row_count as rows,
-      t.first_byte as "firstByte", t.byte_count as bytes`;
+    returning t.job_id as "jobId", t.number, t.kind, t.deliveries, j.team_id as "teamId", j.livemode, j.probing,
+      j.with_evidence as "withEvidence", j.rows_total as "jobRows", j.layout,
+      jsonb_build_object('bucket', j.rows_bucket, 'key', j.rows_key, 'etag', j.rows_etag) as place,
+      (j.options->>'escapeFormulas')::boolean as "escapeFormulas", t.first_row as "firstRow",
+      case t.kind when 'retry' then (
+        select c.row_count from job_tasks c where c.job_id = t.job_id and c.number = t.chunk
+      ) else t.row_count end as rows,
+      t.first_byte as "firstByte", t.byte_count as bytes, t.repeats_byte as "repeatsByte",
+      t.repeats_bytes as "repeatsBytes", t.chunk, t.row_set as "rowSet", t.site, t.egress, t.reason,
+      (extract(epoch from clock_timestamp() - t.deferred_at) * 1000)::double precision as "deferredMs", t.attempts`;
   return task ?? null;
 }
 
@@ -168,107 +132,151 @@ export async function forgiveDelivery(sql: Queryable, { jobId, number }: TaskPoi
     where job_id = ${jobId} and number = ${number}`;
 }
 
-/** A row that rows of other chunks repeat, and what it came to; or `copies` rows of this chunk that repeat one of another. */
-export type Repeat = { row: number } & ({ verdict: Verdict; copies: 0 } | { verdict: null; copies: number });
-
-/** What a chunk came to. */
-export interface ChunkOutcome {
-  shardKey: string;
-  /** Of the rows that are answered within the chunk. */
-  counts: JobCounts;
-  /** What other chunks have to do with it. */
-  repeats: readonly Repeat[];
-}
-
 /**
- * Adds to the counts of a finished chunk the repeats, in it or in chunks finished before, that are answered by now: so a
- * job always counts the rows that its results have.
+ * Locks the job's row, so that a job that ends counts either all of a task or nothing, and marks the task done. False:
+ * another worker was first, or the job is no longer under way.
  */
-async function countRepeats(
-  tx: Transaction,
-  { jobId, number }: TaskPointer,
-  repeats: readonly Repeat[],
-): Promise<void> {
-  const notes = tx.json(repeats.map((repeat) => ({ ...repeat })));
-  await tx`
-    insert into job_repeats (job_id, row_number, chunk, verdict, copies)
-    select ${jobId}, n.row, ${number}, n.verdict, n.copies
-    from jsonb_to_recordset(${notes}) as n (row integer, verdict text, copies integer)`;
-  await tx`
-    with answered as (
-      select coalesce(n.verdict, o.verdict) as verdict, sum(n.copies + o.copies)::int as rows
-      from jsonb_to_recordset(${notes}) as n (row integer, verdict text, copies integer)
-        join job_repeats o on o.job_id = ${jobId} and o.row_number = n.row and o.chunk <> ${number}
-      where (n.verdict is null) <> (o.verdict is null)
-      group by 1
-    )
-    update job_tasks set
-      valid = valid + coalesce((select rows from answered where verdict = 'valid'), 0),
-      invalid = invalid + coalesce((select rows from answered where verdict = 'invalid'), 0),
-      risky = risky + coalesce((select rows from answered where verdict = 'risky'), 0),
-      unknown = unknown + coalesce((select rows from answered where verdict = 'unknown'), 0)
-    where job_id = ${jobId} and number = ${number}`;
-}
-
-/**
- * The chunk is done and its shard durable. The job's row is locked, so that a job that ends counts either all of a chunk
- * or nothing, and of two chunks that finish at once the second sees the first. False: another worker was first, or the
- * job is no longer under way.
- */
-export async function finishChunk(
-  tx: Transaction,
-  pointer: TaskPointer,
-  { shardKey, counts, repeats }: ChunkOutcome,
-): Promise<boolean> {
-  const { jobId, number } = pointer;
-  const { valid, invalid, risky, unknown, charged } = counts;
+export async function finishTask(tx: Transaction, { jobId, number }: TaskPointer): Promise<boolean> {
   const job = await tx`
     select from jobs where id = ${jobId} and completed_at is null and removed_at is null for no key update`;
   if (job.length === 0) return false;
   const finished = await tx`
-    update job_tasks set state = 'done', emitted_at = null, shard_key = ${shardKey},
-      valid = ${valid}, invalid = ${invalid}, risky = ${risky}, unknown = ${unknown}, charged = ${charged}
+    update job_tasks set state = 'done', emitted_at = null
     where job_id = ${jobId} and number = ${number} and state <> 'done'`;
-  if (finished.count === 0) return false;
-  if (repeats.length > 0) await countRepeats(tx, pointer, repeats);
+  return finished.count === 1;
+}
+
+/** Rows of a chunk that have to wait. */
+export interface Deferral {
+  rowSet: Buffer;
+  /** Bits that are set there. */
+  rowCount: number;
+  /** '': of several sites. */
+  site: string;
+  egress: string;
+  reason: string;
+  /** From now. */
+  dueInMs: number;
+  /** Since their first deferral; 0: this is it. */
+  deferredMs: number;
+  /** How often they have waited, this time included. */
+  attempts: number;
+}
+
+/** What a chunk or a retry came to. */
+export interface RowsOutcome {
+  /** null: no row of it is answered. */
+  shardKey: string | null;
+  /** Of the rows that are answered, and of all that copy them. */
+  counts: JobCounts;
+  deferrals: readonly Deferral[];
+}
+
+/**
+ * The task is done, its shard durable, and what it could not answer becomes retries. Rows that are answered count at once
+ * with all that copy them, wherever those stand: the results of a job have the same.
+ * @returns as `finishTask`
+ */
+export async function finishRows(
+  tx: Transaction,
+  task: ChunkTask | RetryTask,
+  { shardKey, counts, deferrals }: RowsOutcome,
+): Promise<boolean> {
+  if (!(await finishTask(tx, task))) return false;
+  const { valid, invalid, risky, unknown, charged } = counts;
+  await tx`
+    update job_tasks set shard_key = ${shardKey}, valid = ${valid}, invalid = ${invalid}, risky = ${risky},
+      unknown = ${unknown}, charged = ${charged}
+    where job_id = ${task.jobId} and number = ${task.number}`;
+  if (deferrals.length > 0) await insertRetries(tx, task, deferrals);
   return true;
 }
 
-/** When all chunks are done: the job is finalizing, and its assembly is a task. True for the one who made it so. */
+async function insertRetries(
+  tx: Transaction,
+  task: ChunkTask | RetryTask,
+  deferrals: readonly Deferral[],
+): Promise<void> {
+  const rows = deferrals.map((deferral, i) => ({
+    ...deferral,
+    offset: i + 1,
+    rowSet: deferral.rowSet.toString("base64"),
+  }));
+  await tx`
+    insert into job_tasks (job_id, number, kind, first_row, first_byte, byte_count, repeats_byte, repeats_bytes, chunk,
+      row_count, row_set, site, egress, reason, deferred_at, attempts, due_at)
+    select ${task.jobId}, (select max(number) from job_tasks where job_id = ${task.jobId}) + r."offset", 'retry',
+      ${task.firstRow}::integer, ${task.firstByte}, ${task.bytes}, ${task.repeatsByte}, ${task.repeatsBytes}::integer,
+      ${task.kind === "chunk" ? task.number : task.chunk}::integer, r."rowCount", decode(r."rowSet", 'base64'), r.site, r.egress,
+      r.reason, clock_timestamp() - r."deferredMs" * interval '1 ms', r.attempts,
+      clock_timestamp() + r."dueInMs" * interval '1 ms'
+    from jsonb_to_recordset(${tx.json(rows)}) as r ("offset" integer, "rowCount" integer, "rowSet" text, site text,
+      egress text, reason text, "deferredMs" double precision, attempts integer, "dueInMs" double precision)`;
+}
+
+/**
+ * Where the job stands once a task is done: when all are, it is finalizing and its assembly is a task; when only retries
+ * are left, it is deferred. True for the one who made it finalizing.
+ */
 export async function beginAssembly(sql: Queryable, jobId: string): Promise<boolean> {
   const begun = await sql`
     with due as (
       update jobs set status = 'finalizing'
-      where id = ${jobId} and status in ('queued', 'processing') and removed_at is null
+      where id = ${jobId} and status in ('queued', 'processing', 'deferred') and removed_at is null
         and not exists (select from job_tasks where job_id = ${jobId} and state <> 'done')
       returning id
     )
     insert into job_tasks (job_id, number, kind)
-    select id, (select count(*)::int from job_tasks where job_id = ${jobId}), 'assembly' from due`;
-  return begun.count === 1;
+    select id, (select max(number) + 1 from job_tasks where job_id = ${jobId}), 'assembly' from due`;
+  if (begun.count === 1) return true;
+  // Chunks come before retries in these indexes: the first row of each tells.
+  await sql`
+    update jobs set status = 'deferred'
+    where id = ${jobId} and status = 'processing' and removed_at is null
+      and not exists (select from job_tasks where job_id = ${jobId} and state = 'ready' and kind <> 'retry')
+      and (select kind from job_tasks where job_id = ${jobId} and state = 'emitted' order by number limit 1)
+        is not distinct from 'retry'`;
+  return false;
 }
 
-/** Jobs under way whose chunks are all done: whoever finished the last one did not come to say so. */
+/** Jobs under way whose chunks and retries are all done: whoever finished the last one did not come to say so. */
 export async function jobsToAssemble(sql: Queryable, limit: number): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     select id from jobs j
-    where completed_at is null and removed_at is null and status in ('queued', 'processing')
+    where completed_at is null and removed_at is null and status in ('queued', 'processing', 'deferred')
       and not exists (select from job_tasks t where t.job_id = j.id and t.state <> 'done')
     order by id limit ${limit}`;
   return rows.map(({ id }) => id);
 }
 
-/** Finished chunks in the order of the source, after number `after`. */
-export async function finishedChunks(
+/** A chunk as the results have it. */
+export interface ChunkOfResults extends ChunkRange {
+  number: number;
+  /** null: not done yet, or none of its rows was answered then. */
+  shardKey: string | null;
+  /** Shards of the rows that were answered later, in order. */
+  patches: string[];
+}
+
+/** All chunks of a job, done or not, in the order of the source, after number `after` (-1: from the first). */
+export async function chunksOf(
   sql: Queryable,
   jobId: string,
   after: number,
   limit: number,
-): Promise<FinishedChunk[]> {
-  return sql<FinishedChunk[]>`
-    select number, shard_key as "shardKey" from job_tasks
-    where job_id = ${jobId} and kind = 'chunk' and state = 'done' and number > ${after}
-    order by number limit ${limit}`;
+): Promise<ChunkOfResults[]> {
+  return sql<ChunkOfResults[]>`
+    select c.number, c.first_row as "firstRow", c.row_count as rows, c.first_byte as "firstByte", c.byte_count as bytes,
+      c.repeats_byte as "repeatsByte", c.repeats_bytes as "repeatsBytes",
+      case c.state when 'done' then c.shard_key end as "shardKey",
+      (
+        select coalesce(jsonb_agg(r.shard_key order by r.number), '[]') from job_tasks r
+        where r.job_id = c.job_id and r.chunk = c.number and r.kind = 'retry' and r.state = 'done'
+          and r.shard_key is not null
+      ) as patches
+    from job_tasks c
+    where c.job_id = ${jobId} and c.kind = 'chunk' and c.number > ${after}
+    order by c.number limit ${limit}`;
 }
 
 /** Tasks of jobs under way that are not done: for the autoscaler. */

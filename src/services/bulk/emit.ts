@@ -1,15 +1,8 @@
 import { LIMITS } from "../../core/limits.ts";
+import { type EmittedTask, emittedTasks, makeReadyAgain, takeReadyTasks } from "../../store/job-emission.ts";
 import type { JobStream } from "../../store/job-stream.ts";
 import { pointerKey } from "../../store/job-stream.ts";
-import {
-  beginAssembly,
-  type EmittedTask,
-  emittedTasks,
-  jobsToAssemble,
-  makeReadyAgain,
-  type TaskPointer,
-  takeReadyTasks,
-} from "../../store/job-tasks.ts";
+import { beginAssembly, jobsToAssemble, type TaskPointer } from "../../store/job-tasks.ts";
 import type { Database } from "../../store/postgres.ts";
 
 /**

@@ -1,0 +1,118 @@
+import type { TaskPointer } from "./job-tasks.ts";
+import type { Queryable, Transaction } from "./postgres.ts";
+
+/** SQL of the way of tasks into streams: which are emitted next, and which were lost there. See migration 12. */
+
+/** How many tasks may be emitted and not done. */
+export interface EmissionBounds {
+  /** Of a job. */
+  window: number;
+  /** Of a team. */
+  teamWindow: number;
+  /** Jobs whose windows are filled at once. */
+  jobs: number;
+}
+
+/**
+ * Takes tasks that are ready for emission, in the order in which they are to be emitted: those of teams that have few
+ * emitted first, and of a team's jobs in turn. Jobs and teams whose windows are full are passed over, so that they keep
+ * nobody from his turn. They are emitted once the transaction has committed.
+ *
+ * The windows are those of the jobs at the beginning: emitters at the same moment may go a little beyond a team's.
+ */
+export async function takeReadyTasks(tx: Transaction, bounds: EmissionBounds): Promise<TaskPointer[]> {
+  const { window, teamWindow, jobs } = bounds;
+  return tx<TaskPointer[]>`
+    with load as (
+      select t.job_id, j.team_id, count(*)::int as emitted
+      from job_tasks t join jobs j on j.id = t.job_id
+      where t.state = 'emitted' and t.kind <> 'retry' and j.completed_at is null and j.removed_at is null
+      group by t.job_id, j.team_id
+    ),
+    team_load as (select team_id, sum(emitted)::int as emitted from load group by team_id),
+    roomy as (
+      select j.id, j.team_id, coalesce(l.emitted, 0) as emitted, coalesce(m.emitted, 0) as team_emitted,
+        row_number() over (partition by j.team_id order by coalesce(l.emitted, 0), j.id) as place
+      from jobs j left join load l on l.job_id = j.id left join team_load m on m.team_id = j.team_id
+      where j.completed_at is null and j.removed_at is null and j.status <> 'submitting'
+        and coalesce(l.emitted, 0) < ${window}::integer and coalesce(m.emitted, 0) < ${teamWindow}::integer
+        and exists (select from job_tasks t where t.job_id = j.id and t.state = 'ready' and t.kind <> 'retry')
+    ),
+    waiting as (
+      -- One emitter a job at a time, so that the window holds; passing over the locked ones, so that none waits.
+      select r.* from roomy r join jobs j on j.id = r.id
+      order by r.team_emitted + r.place, r.id limit ${jobs} for no key update of j skip locked
+    ),
+    ranked as (
+      select t.job_id, t.number, w.team_id, w.team_emitted,
+        w.emitted + row_number() over (partition by t.job_id order by t.number) as turn
+      from waiting w cross join lateral (
+        select job_id, number from job_tasks r
+        where r.job_id = w.id and r.state = 'ready' and r.kind <> 'retry' order by number
+        limit ${window}::integer - w.emitted for update skip locked
+      ) t
+    ),
+    due as (
+      select job_id, number,
+        team_emitted + row_number() over (partition by team_id order by turn, job_id, number) as place
+      from ranked
+    ),
+    taken as (
+      update job_tasks t set state = 'emitted', emitted_at = clock_timestamp()
+      from due where due.place <= ${teamWindow}::integer
+        and t.job_id = due.job_id and t.number = due.number and t.state = 'ready'
+      returning t.job_id, t.number, due.place
+    )
+    select job_id as "jobId", number from taken order by place, job_id, number`;
+}
+
+/**
+ * How many retries may be emitted and not done.
+ */
+export interface RetryBounds {
+  /** Of a site as one egress sees it: enough to keep its connections busy, few enough that nobody waits long for his turn. */
+  window: number;
+  /** Lines of an egress, a site and a job that are looked at. */
+  lines: number;
+}
+
+/** Retries of one job for one site. */
+export interface RetryLine {
+  egress: string;
+  site: string;
+  jobId: string;
+}
+
+export interface TakenRetry extends TaskPointer {
+  egress: string;
+}
+
+/** An emitted task and the moment of its emission, as text to compare with. */
+export interface EmittedTask extends TaskPointer {
+  emittedAt: string;
+  /** Whose stream it is in; '': the one of all workers. */
+  egress: string;
+}
+
+/** Emitted tasks of jobs under way, after `after` in the order of job and number. */
+export async function emittedTasks(
+  sql: Queryable,
+  after: TaskPointer | null,
+  limit: number,
+): Promise<EmittedTask[]> {
+  return sql<EmittedTask[]>`
+    select t.job_id as "jobId", t.number, t.emitted_at::text as "emittedAt", t.egress
+    from job_tasks t join jobs j on j.id = t.job_id
+    where t.state = 'emitted' and j.completed_at is null and j.removed_at is null
+      and (t.job_id, t.number) > (${after?.jobId ?? ""}, ${after?.number ?? -2}::integer)
+    order by t.job_id, t.number limit ${limit}`;
+}
+
+/** Makes emitted tasks ready again, unless anything has become of them since they were looked at. */
+export async function makeReadyAgain(sql: Queryable, lost: readonly EmittedTask[]): Promise<void> {
+  await sql`
+    update job_tasks t set state = 'ready', emitted_at = null
+    from jsonb_to_recordset(${sql.json(lost.map((task) => ({ ...task })))}) as l
+      ("jobId" text, number integer, "emittedAt" timestamptz)
+    where t.job_id = l."jobId" and t.number = l.number and t.state = 'emitted' and t.emitted_at = l."emittedAt"`;
+}
