@@ -8,7 +8,9 @@ export { MissingObject } from "./object-errors.ts";
 /**
  * The objects of bulk jobs. All of a job's are below `teams/<team>/jobs/<job>/`, all of a team's below `teams/<team>/`:
  *
- * - `source`: the rows as they were given, until the job has ended;
+ * - `source`: the rows as they were given, until the job has ended; of an upload or another bucket's object that cannot be
+ *   read in parts, `source-<attempt>`: what it was made into;
+ * - `repeats`: the index of the rows' repeats, which is the same whoever makes it, for as long as the source;
  * - `shards/<chunk>-<attempt>`: what a worker found out about a chunk; the task says which attempt counts;
  * - `results-<attempt>.jsonl`, `.csv`: the assembled results; the job says which.
  *
@@ -34,6 +36,15 @@ export function jobPrefix(teamId: string, jobId: string): string {
 
 export function sourceKey(teamId: string, jobId: string): string {
   return `${jobPrefix(teamId, jobId)}source`;
+}
+
+/** A new key for what an analysis makes of a source that cannot be read in parts. */
+export function newRowsKey(teamId: string, jobId: string): string {
+  return `${sourceKey(teamId, jobId)}-${newAttempt()}`;
+}
+
+export function repeatsKey(teamId: string, jobId: string): string {
+  return `${jobPrefix(teamId, jobId)}repeats`;
 }
 
 /** Random, so that two workers on one task never write over each other. */

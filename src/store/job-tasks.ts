@@ -108,7 +108,7 @@ export async function beginTask(sql: Queryable, { jobId, number }: TaskPointer):
     returning t.job_id as "jobId", t.number, t.kind, t.deliveries, j.team_id as "teamId", j.livemode, j.probing,
       j.with_evidence as "withEvidence", j.rows_total as "jobRows", j.layout,
       jsonb_build_object('bucket', j.rows_bucket, 'key', j.rows_key, 'etag', j.rows_etag) as place,
-      (j.options->>'escapeFormulas')::boolean as "escapeFormulas", t.first_row as "firstRow",
+      coalesce((j.options->>'escape_formulas')::boolean, false) as "escapeFormulas", t.first_row as "firstRow",
       case t.kind when 'retry' then (
         select c.row_count from job_tasks c where c.job_id = t.job_id and c.number = t.chunk
       ) else t.row_count end as rows,

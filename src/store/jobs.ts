@@ -192,12 +192,24 @@ export async function noteAnalysis(tx: Transaction, id: string, found: Analysis)
     where id = ${id}`;
 }
 
-/** A worker begins the analysis. False: the job is past it, or no longer under way. */
-export async function startAnalysis(sql: Queryable, id: string): Promise<boolean> {
-  const started = await sql`
+/** A job whose source is to be analysed. */
+export interface AnalysisJob {
+  place: ObjectPlace;
+  options: JobOptions;
+  dailyQuota: number;
+  bulkBytes: number;
+}
+
+/** A worker begins the analysis. null: the job is past it, or no longer under way. */
+export async function startAnalysis(sql: Queryable, id: string): Promise<AnalysisJob | null> {
+  const [row] = await sql<(Omit<AnalysisJob, "place"> & ObjectPlace)[]>`
     update jobs set status = 'analyzing', started_at = coalesce(started_at, now())
-    where id = ${id} and status in ('queued', 'analyzing') and removed_at is null`;
-  return started.count === 1;
+    where id = ${id} and status in ('queued', 'analyzing') and removed_at is null
+    returning source_bucket as bucket, source_key as key, source_etag as etag, options, daily_quota as "dailyQuota",
+      bulk_bytes as "bulkBytes"`;
+  if (row === undefined) return null;
+  const { bucket, key, etag, ...job } = row;
+  return { ...job, place: { bucket, key, etag } };
 }
 
 /**
