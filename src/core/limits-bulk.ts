@@ -34,7 +34,16 @@ export const BULK_LIMITS = {
   emitEveryMs: 500,
   /** Of one worker process. */
   tasksAtOnce: 4,
-  rowsAtOnce: 512,
+  /** Rows without an answer that are being checked. */
+  rowsAtOnce: 2_048,
+  /** Rows of one task of the check pool; those of one domain stay together. */
+  batchRows: 500,
+  /** While batches wait for room among `rowsAtOnce`, it is looked for this often. */
+  roomLookMs: 50,
+  /** Probes of a site that a check thread admits: as many as its connections take at once, so often. */
+  lineFillings: 2,
+  /** Nobody waits for a row as for a request: the stranger behind an accepted one may take longer to ask. */
+  catchAllBudgetMs: 20_000,
   /** Above what a probe may take with look-ups before it and a slot to be waited for: what ended it is then known. */
   rowDeadlineMs: 60_000,
   /** After the check pool or a dependency turned work away; a task that fails by itself waits longer each time. */
@@ -75,6 +84,18 @@ export const BULK_LIMITS = {
   /** Of results that one process holds until their clients have taken them; and of one team. */
   resultsBytes: 134_217_728,
   teamResultsBytes: 33_554_432,
+  /** Finding the repeats of a job. Memory of one finder: at most twice `lists` blocks, and 40 bytes a key. */
+  repeats: {
+    /** Of the scratch file; 4 GiB have room for twice the rows of the largest job. */
+    fileBytes: 4_294_967_296,
+    blockBytes: 16_384,
+    /** Written and read. */
+    blocksAtOnce: 16,
+    /** Distinct keys that are compared in memory; and rows whose outcomes are put in order there. */
+    keysAtOnce: 131_072,
+    /** On disk, each with a block in memory: of so many times `keysAtOnce` rows each is read once. A power of two. */
+    lists: 512,
+  },
   /** Share of the grace that is left to tasks in hand before they are handed back. */
   drainShare: 0.5,
 } as const;

@@ -1,0 +1,146 @@
+import { randomBytes } from "node:crypto";
+import { close, constants, openSync, read, readSync, unlinkSync, writev } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+/**
+ * Temporary files. A file has no name from the moment it exists, so that it goes with its process however that ends, and
+ * nobody else can open it.
+ */
+export interface Scratch {
+  /**
+   * @param bytesMax a file never gets longer
+   * @throws Error naming the directory, when no file can be made there
+   */
+  open(bytesMax: number): ScratchFile;
+}
+
+/** Operations may be under way at once, as long as they are about different bytes. */
+export interface ScratchFile {
+  /**
+   * Writes all of `parts`, one behind the other.
+   * @throws ScratchFull
+   */
+  write(parts: readonly Uint8Array[], position: number): Promise<void>;
+  /** Fills `into`. @throws Error when the file ends before that */
+  read(into: Uint8Array, position: number): Promise<void>;
+  /** The same, at once: for who reads little, often, and what has most likely just been written. */
+  readNow(into: Uint8Array, position: number): void;
+  /** When what is under way has ended. What comes later throws. May be called again. */
+  close(): Promise<void>;
+}
+
+/** There is no room for what was to be written. */
+export class ScratchFull extends Error {
+  /** The disk is full, which may pass; else the file has reached its bound, which will not. */
+  readonly disk: boolean;
+  constructor(message: string, disk: boolean, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = "ScratchFull";
+    this.disk = disk;
+  }
+}
+
+const NO_ROOM = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
+const writeParts = promisify(writev);
+const readPart = promisify(read);
+const closeFile = promisify(close);
+
+function codeOf(error: unknown): string {
+  return String((error as { code?: unknown } | null)?.code);
+}
+
+/** Without a name as soon as it has one: synchronous, so that no kill can come between but by microseconds. */
+function openUnnamed(directory: string): number {
+  const path = join(directory, `rcpt-${randomBytes(16).toString("hex")}`);
+  const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+  try {
+    const fd = openSync(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+    unlinkSync(path);
+    return fd;
+  } catch (error) {
+    const message = `no scratch file can be made in ${directory} (SCRATCH_DIR): ${codeOf(error)}`;
+    if (NO_ROOM.has(codeOf(error))) throw new ScratchFull(message, true, error);
+    throw new Error(message, { cause: error });
+  }
+}
+
+/** What is left of `parts` after their first `written` bytes. */
+function partsAfter(parts: readonly Uint8Array[], written: number): Uint8Array[] {
+  const left: Uint8Array[] = [];
+  let before = written;
+  for (const part of parts) {
+    if (before < part.length) left.push(before === 0 ? part : part.subarray(before));
+    before = Math.max(0, before - part.length);
+  }
+  return left;
+}
+
+async function writeAll(fd: number, parts: readonly Uint8Array[], position: number): Promise<void> {
+  let left = partsAfter(parts, 0);
+  let at = position;
+  while (left.length > 0) {
+    const { bytesWritten } = await writeParts(fd, left, at);
+    if (bytesWritten === 0) throw new Error("nothing could be written to a scratch file");
+    at += bytesWritten;
+    left = partsAfter(left, bytesWritten);
+  }
+}
+
+async function readAll(fd: number, into: Uint8Array, position: number): Promise<void> {
+  for (let done = 0; done < into.length; ) {
+    const { bytesRead } = await readPart(fd, into, done, into.length - done, position + done);
+    if (bytesRead === 0) throw new Error("a scratch file ends too early");
+    done += bytesRead;
+  }
+}
+
+/** @param directory on a disk: what is kept in memory there is memory of this machine after all */
+export function createScratch(directory: string): Scratch {
+  return {
+    open(bytesMax) {
+      const fd = openUnnamed(directory);
+      /** A descriptor that is closed under an operation may be another file by then. */
+      const underWay = new Set<Promise<void>>();
+      let closing: Promise<void> | null = null;
+
+      function begin(operation: () => Promise<void>): Promise<void> {
+        if (closing !== null) return Promise.reject(new Error("the scratch file has been closed"));
+        const running = operation();
+        underWay.add(running);
+        const end = () => underWay.delete(running);
+        running.then(end, end);
+        return running;
+      }
+
+      async function write(parts: readonly Uint8Array[], position: number): Promise<void> {
+        const bytes = parts.reduce((sum, part) => sum + part.length, 0);
+        if (position + bytes > bytesMax)
+          throw new ScratchFull(`a scratch file may have ${bytesMax} bytes`, false);
+        try {
+          await writeAll(fd, parts, position);
+        } catch (error) {
+          if (!NO_ROOM.has(codeOf(error))) throw error;
+          throw new ScratchFull(`no space is left in ${directory} (SCRATCH_DIR)`, true, error);
+        }
+      }
+
+      return {
+        write: (parts, position) => begin(() => write(parts, position)),
+        read: (into, position) => begin(() => readAll(fd, into, position)),
+        readNow(into, position) {
+          if (closing !== null) throw new Error("the scratch file has been closed");
+          for (let done = 0; done < into.length; ) {
+            const bytes = readSync(fd, into, done, into.length - done, position + done);
+            if (bytes === 0) throw new Error("a scratch file ends too early");
+            done += bytes;
+          }
+        },
+        close() {
+          closing ??= Promise.allSettled(underWay).then(() => closeFile(fd));
+          return closing;
+        },
+      };
+    },
+  };
+}
