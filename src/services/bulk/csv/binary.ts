@@ -1,0 +1,52 @@
+const bytes = (text: string): Buffer => Buffer.from(text, "latin1");
+
+/** What files begin with, and what to say of them. In order: the first that fits counts. */
+const SIGNATURES: readonly { start: Buffer; holds?: string; is: string }[] = [
+  { start: bytes("PK\x03\x04"), holds: "xl/", is: "an Excel workbook (.xlsx)" },
+  { start: bytes("PK\x03\x04"), holds: "[Content_Types].xml", is: "an Office document" },
+  { start: bytes("PK\x03\x04"), holds: "opendocument", is: "an OpenDocument file" },
+  { start: bytes("PK\x03\x04"), holds: "Index/", is: "a Numbers or Pages document" },
+  { start: bytes("PK\x03\x04"), is: "a ZIP archive" },
+  { start: bytes("PK\x05\x06"), is: "an empty ZIP archive" },
+  {
+    start: bytes("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
+    is: "an old Excel workbook (.xls) or another Office file",
+  },
+  { start: bytes("\x1f\x8b"), is: "compressed twice with gzip" },
+  { start: bytes("%PDF-"), is: "a PDF document" },
+  { start: bytes("{\\rtf"), is: "an RTF document" },
+  { start: bytes("\x89PNG"), is: "an image (PNG)" },
+  { start: bytes("\xff\xd8\xff"), is: "an image (JPEG)" },
+  { start: bytes("GIF8"), is: "an image (GIF)" },
+  { start: bytes("7z\xbc\xaf\x27\x1c"), is: "a 7-Zip archive" },
+  { start: bytes("Rar!\x1a\x07"), is: "a RAR archive" },
+  { start: bytes("BZh"), holds: "1AY&SY", is: "compressed with bzip2, and only gzip is read" },
+  { start: bytes("\xfd7zXZ\x00"), is: "compressed with xz, and only gzip is read" },
+  { start: bytes("\x28\xb5\x2f\xfd"), is: "compressed with Zstandard, and only gzip is read" },
+  { start: bytes("PAR1"), is: "a Parquet file" },
+  { start: bytes("SQLite format 3\x00"), is: "an SQLite database" },
+  { start: bytes("\xff\xfe\x00\x00"), is: "UTF-32 text, and only UTF-8 and UTF-16 are read" },
+  { start: bytes("\x00\x00\xfe\xff"), is: "UTF-32 text, and only UTF-8 and UTF-16 are read" },
+];
+
+const WEB_PAGE = /^\s*<(?:!doctype html|html[\s>])/i;
+
+/** Names the kind of file that begins so, when it surely is no text with records; undefined: it may be a list. */
+export function knownBinary(head: Buffer): string | undefined {
+  for (const { start, holds, is } of SIGNATURES) {
+    if (
+      head.subarray(0, start.length).equals(start) &&
+      (holds === undefined || head.includes(holds, 0, "latin1"))
+    ) {
+      return is;
+    }
+  }
+  return WEB_PAGE.test(head.toString("latin1", 0, 256)) ? "a web page" : undefined;
+}
+
+/** Of text, at most one byte in a thousand is NUL: some exports have strays. */
+export function hasManyNuls(head: Buffer): boolean {
+  let nuls = 0;
+  for (let i = head.indexOf(0); i >= 0; i = head.indexOf(0, i + 1)) nuls += 1;
+  return nuls * 1_000 > head.length;
+}

@@ -1,0 +1,67 @@
+import { gunzip, isGzip, transcoded, utf16Of } from "./encoding.ts";
+import { type CsvProblem, CsvProblemError } from "./problems.ts";
+import { takeStart } from "./start.ts";
+
+/** So much of an object says whether it is compressed, and which of the two UTF-16 it is. */
+const SNIFF_BYTES = 4_096;
+
+export interface TextLimits {
+  /** Of what a gzip file may hold. */
+  decompressedBytes: number;
+  /** Of `head`. */
+  sampleBytes: number;
+}
+
+/** The text of an object: its own bytes, or UTF-8 made of UTF-16. A byte order mark is left at its beginning, in UTF-8. */
+export interface OpenedText {
+  ok: true;
+  /** The object's bytes are the text as they are: parts of it can be read by ranges of the object. */
+  rangeReadable: boolean;
+  /** The first bytes of the text. */
+  head: Buffer;
+  /** There is no more text than the head. */
+  whole: boolean;
+  /**
+   * All of the text, to be read once. It is read from the source as fast as it is taken. Leaving the loop closes the
+   * source. Ends with a CsvProblemError (`not_readable`, `bulk_too_large`) or with the source's own error.
+   */
+  text: AsyncIterable<Buffer>;
+  /** Closes the source, of a text that is not read. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens an object as text: gzip (also of several members) is decompressed, UTF-16 with or without a byte order mark is
+ * transcoded. Memory: the head and a few pieces as the source cuts them. Throws what the source throws.
+ */
+export async function openText(
+  source: AsyncIterable<Uint8Array>,
+  limits: TextLimits,
+): Promise<OpenedText | ({ ok: false } & CsvProblem)> {
+  const input = source[Symbol.asyncIterator]();
+  const close = async (): Promise<void> => {
+    await input.return?.();
+  };
+  try {
+    let started = await takeStart(input, SNIFF_BYTES);
+    const zipped = isGzip(started.start);
+    if (zipped) started = await takeStart(gunzip(started.all(), limits.decompressedBytes), SNIFF_BYTES);
+    const encoding = utf16Of(started.start);
+    const text = encoding === undefined ? started.all() : transcoded(started.all(), encoding);
+    const { start: head, whole, all } = await takeStart(text, limits.sampleBytes);
+    const rangeReadable = !zipped && encoding === undefined;
+    return { ok: true, rangeReadable, head, whole, text: closing(all(), close), close };
+  } catch (error) {
+    await close();
+    if (error instanceof CsvProblemError) return { ok: false, ...error.problem };
+    throw error;
+  }
+}
+
+async function* closing(text: AsyncGenerator<Buffer>, close: () => Promise<void>): AsyncGenerator<Buffer> {
+  try {
+    yield* text;
+  } finally {
+    await close();
+  }
+}

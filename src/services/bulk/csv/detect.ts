@@ -1,0 +1,131 @@
+import type { SourceLayout, SourceOptions } from "../layout.ts";
+import { findAddressColumn, looksLikeAddress, namesAddresses, normaliseName } from "./address-column.ts";
+import { hasManyNuls, knownBinary } from "./binary.ts";
+import { detectDelimiter, type Sample, takeSample } from "./delimiter.ts";
+import { isDelimiter, toText } from "./field.ts";
+import { type CsvProblem, problem } from "./problems.ts";
+
+/** All of a layout but what only the whole source can tell. */
+export type DetectedLayout = Omit<SourceLayout, "columns">;
+
+export interface DetectOptions extends SourceOptions {
+  /** The head is the whole text. */
+  whole: boolean;
+}
+
+export type Detection =
+  | {
+      ok: true;
+      layout: DetectedLayout;
+      /** Where in the text the first row begins: after byte order mark, `sep=` line and header. */
+      firstByte: number;
+    }
+  | ({ ok: false } & CsvProblem);
+
+/** Names of columns in a detail: so many, and so much of each. */
+const NAMES_SHOWN = 20;
+const NAME_CHARS = 40;
+
+/** A first line that spreadsheets write for one another: it names the delimiter and is no record. */
+const SEP_LINE = /^"?sep=([\t -~])"?(?:\r\n|\r|\n|$)/i;
+
+const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/**
+ * How a list is to be read, from its head (decode.ts: the first bytes of its text) and from what its owner says of it.
+ * Problems: `empty_source`, `not_csv`, `no_email_column`, `too_many_columns`, `record_too_large`, `quote_not_closed`.
+ */
+export function detectLayout(head: Buffer, options: DetectOptions): Detection {
+  const kind = knownBinary(head);
+  if (kind !== undefined) return problem("not_csv", `The file is ${kind}, not CSV. ${adviceFor(kind)}`);
+  if (hasManyNuls(head))
+    return problem("not_csv", "The file holds binary data, not text: save the list as CSV.");
+  const bom = head.subarray(0, BOM.length).equals(BOM);
+  const start = bom ? BOM.length : 0;
+  const sep = SEP_LINE.exec(head.toString("latin1", start, start + 16));
+  const textStart = start + (sep?.[0].length ?? 0);
+  const text = head.subarray(textStart);
+  const delimiter = options.delimiter ?? (isDelimiter(sep?.[1] ?? "") ? sep?.[1] : undefined);
+  const sample =
+    delimiter === undefined
+      ? detectDelimiter(text, options.whole)
+      : takeSample(text, delimiter, options.whole);
+  const first = sample.records[0];
+  if (first === undefined) return noRecord(sample);
+  const header = headerOf(sample, options) ? first : null;
+  const rows = header === null ? sample.records : sample.records.slice(1);
+  const column = addressColumn(header, rows, options.emailColumn);
+  if (typeof column !== "number") return column;
+  const layout = { delimiter: sample.delimiter, emailColumn: column, header, bom };
+  return { ok: true, layout, firstByte: textStart + (header === null ? 0 : sample.afterFirst) };
+}
+
+function adviceFor(kind: string): string {
+  return /gzip|bzip2|UTF-32|archive|Zstandard/.test(kind)
+    ? "Upload the CSV file itself, or the CSV file compressed once with gzip."
+    : "Open it in the program it comes from and save it as CSV.";
+}
+
+function noRecord({ problem: found }: Sample): Detection {
+  if (found !== undefined) return { ok: false, ...found };
+  return problem("empty_source", "The file holds no rows.");
+}
+
+/** The first record names the columns: as the owner says, or since it holds names and no address. */
+function headerOf({ records }: Sample, { hasHeader, emailColumn }: DetectOptions): boolean {
+  if (hasHeader !== undefined) return hasHeader;
+  if (typeof emailColumn === "string") return true;
+  const [first = [], ...rows] = records;
+  if (first.some(looksLikeAddress)) return false;
+  if (first.some(namesAddresses)) return true;
+  const column = typeof emailColumn === "number" ? emailColumn : findAddressColumn(null, rows);
+  const name = first[column ?? 0] ?? "";
+  return column !== undefined && isLabel(name) && rows.some((row) => looksLikeAddress(row[column] ?? ""));
+}
+
+/** Could name a column: has a letter, and is no broken address. */
+function isLabel(value: string): boolean {
+  return /[A-Za-z\x80-\xff]/.test(value) && !value.includes("@");
+}
+
+function addressColumn(
+  header: readonly string[] | null,
+  rows: readonly string[][],
+  wanted: string | number | undefined,
+): number | Detection {
+  if (typeof wanted === "string") return namedColumn(header, wanted);
+  const width = rows.reduce((most, { length }) => Math.max(most, length), header?.length ?? 0);
+  if (typeof wanted === "number") {
+    if (wanted < width) return wanted;
+    return noColumn(`Column ${wanted}, counted from 0, is not there: the first rows have ${width}.`, header);
+  }
+  return findAddressColumn(header, rows) ?? noColumn("No column holds email addresses.", header);
+}
+
+function namedColumn(header: readonly string[] | null, wanted: string): number | Detection {
+  if (header === null) {
+    return noColumn(
+      `The column ${shown(wanted)} cannot be found by its name in a file without a header.`,
+      null,
+    );
+  }
+  const names = header.map(toText);
+  const exact = names.indexOf(wanted);
+  if (exact >= 0) return exact;
+  const loose = names.findIndex((name) => normaliseName(name) === normaliseName(wanted));
+  return loose >= 0 ? loose : noColumn(`No column is named ${shown(wanted)}.`, header);
+}
+
+function noColumn(why: string, header: readonly string[] | null): Detection {
+  if (header === null) return problem("no_email_column", why);
+  const names = header.slice(0, NAMES_SHOWN).map((name) => shown(toText(name)));
+  const more = header.length > NAMES_SHOWN ? ` and ${header.length - NAMES_SHOWN} more` : "";
+  return problem("no_email_column", `${why} The file's columns are ${names.join(", ")}${more}.`);
+}
+
+function shown(name: string): string {
+  const characters = [...name.replace(/\p{C}/gu, " ")];
+  const cut =
+    characters.length > NAME_CHARS ? `${characters.slice(0, NAME_CHARS).join("")}…` : characters.join("");
+  return `"${cut}"`;
+}

@@ -1,0 +1,30 @@
+import type { JobProblem } from "../layout.ts";
+
+export type CsvProblemCode =
+  | "bulk_too_large"
+  | "empty_source"
+  | "no_email_column"
+  | "not_csv"
+  | "not_readable"
+  | "quote_not_closed"
+  | "record_too_large"
+  | "too_many_columns";
+
+/** Why a list cannot be read: the detail is a sentence for whoever made it. */
+export interface CsvProblem extends JobProblem {
+  code: CsvProblemCode;
+}
+
+export function problem(code: CsvProblemCode, detail: string): { ok: false } & CsvProblem {
+  return { ok: false, code, detail };
+}
+
+/** What a stream of text ends with when the list turns out to be unreadable while it is read. */
+export class CsvProblemError extends Error {
+  readonly problem: CsvProblem;
+
+  constructor(found: CsvProblem) {
+    super(found.detail);
+    this.problem = { code: found.code, detail: found.detail };
+  }
+}

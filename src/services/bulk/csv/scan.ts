@@ -1,0 +1,230 @@
+import { fieldValue, isDelimiter } from "./field.ts";
+import type { CsvProblem } from "./problems.ts";
+
+export interface ScanOptions {
+  /** One ASCII character. */
+  delimiter: string;
+  /** Counted from 0. */
+  emailColumn: number;
+  /** Of the longest record, its end included. */
+  recordBytes: number;
+  /** Of the widest record. */
+  columns: number;
+  /** Where in the source the first byte that is pushed stands; 0 unless told. */
+  firstByte?: number;
+}
+
+/**
+ * Told of each record, in order: from its first byte to after its end, in bytes of the source; how many fields it has;
+ * and the value of the address field, latin1, "" when the record is too short to have one.
+ */
+export type RecordSink = (start: number, end: number, columns: number, address: string) => void;
+
+export interface RecordScanner {
+  /** Takes the next bytes, however the source is cut. After a problem nothing more is read, and it is told again. */
+  push(bytes: Buffer): CsvProblem | undefined;
+  /** No more bytes follow: the last record may have no end. */
+  end(): CsvProblem | undefined;
+}
+
+const QUOTE = 0x22;
+const CR = 0x0d;
+const LF = 0x0a;
+
+const FIELD_START = 0;
+const UNQUOTED = 1;
+const QUOTED = 2;
+/** After a quote in a quoted field: the closing one, or the first of two that stand for one. */
+const QUOTE_SEEN = 3;
+
+/**
+ * Finds the records of a list in its bytes, in memory bounded by one record.
+ *
+ * Fields are parted by the delimiter, records by CR LF, LF or CR, mixed as they come. A quote opens only at the start of
+ * a field; within quotes delimiters and ends of lines are part of the value, `""` is a quote. After the closing quote the
+ * field goes on unquoted to its delimiter (fieldValue says what it is then). A line of no bytes is no record; `""` is
+ * one. The last record needs no end. csv-parse, which reads the fields (parse.ts), reads every input the same way.
+ */
+export function createRecordScanner(options: ScanOptions, sink: RecordSink): RecordScanner {
+  return new Scanner(options, sink);
+}
+
+class Scanner implements RecordScanner {
+  readonly #sink: RecordSink;
+  readonly #options: ScanOptions;
+  readonly #delimiter: number;
+  /** By byte: 1 for what ends an unquoted field. */
+  readonly #stops = new Uint8Array(256);
+  #state = FIELD_START;
+  /** In bytes of the source: the next byte to be pushed, where the record began, where a quote opened last. */
+  #position: number;
+  #recordStart: number;
+  #quoteAt = 0;
+  #records = 0;
+  /** Fields of the record that have ended. */
+  #columns = 0;
+  #address = "";
+  /** What earlier pushes held of the address field, when it has not ended. */
+  #carry = "";
+  /** The record has ended with a CR, the last byte so far: a LF that comes next is part of its end. */
+  #afterCr = false;
+  #problem: CsvProblem | undefined;
+
+  constructor(options: ScanOptions, sink: RecordSink) {
+    if (!isDelimiter(options.delimiter)) throw new Error("a scanner without a delimiter");
+    this.#options = options;
+    this.#sink = sink;
+    this.#delimiter = options.delimiter.charCodeAt(0);
+    for (const byte of [this.#delimiter, CR, LF]) this.#stops[byte] = 1;
+    this.#position = options.firstByte ?? 0;
+    this.#recordStart = this.#position;
+  }
+
+  push(bytes: Buffer): CsvProblem | undefined {
+    if (this.#problem !== undefined || bytes.length === 0) return this.#problem;
+    let from = 0;
+    if (this.#afterCr) {
+      from = bytes[0] === LF ? 1 : 0;
+      this.#endRecord(this.#position + from);
+    }
+    if (this.#problem === undefined) this.#scan(bytes, from);
+    this.#position += bytes.length;
+    if (this.#problem === undefined && !this.#afterCr) this.#checkLength(this.#position);
+    return this.#problem;
+  }
+
+  end(): CsvProblem | undefined {
+    if (this.#problem !== undefined) return this.#problem;
+    if (this.#afterCr) this.#endRecord(this.#position);
+    else if (this.#state === QUOTED) {
+      const where = `The quote at byte ${this.#quoteAt}, in row ${this.#records + 1}, is never closed.`;
+      this.#problem = { code: "quote_not_closed", detail: where };
+    } else if (this.#position > this.#recordStart) {
+      this.#endField("", this.#position);
+      this.#endRecord(this.#position);
+    }
+    return this.#problem;
+  }
+
+  #scan(bytes: Buffer, from: number): void {
+    const { emailColumn } = this.#options;
+    const { length } = bytes;
+    let fieldStart = from;
+    while (fieldStart < length) {
+      const i = this.#fieldEnd(bytes, fieldStart);
+      const isAddress = this.#columns === emailColumn;
+      const part = isAddress ? bytes.toString("latin1", fieldStart, i) : "";
+      if (i === length) {
+        this.#carry += part;
+        return;
+      }
+      if (bytes[i] === this.#delimiter) {
+        this.#endField(part, this.#position + i);
+        fieldStart = i + 1;
+      } else fieldStart = this.#endLine(bytes, i, part);
+      if (this.#problem !== undefined) return;
+      this.#state = FIELD_START;
+    }
+  }
+
+  /** Where the field ends in which `from` is: the index of its delimiter or end of line, or the end of the bytes. */
+  #fieldEnd(bytes: Buffer, from: number): number {
+    const stops = this.#stops;
+    const { length } = bytes;
+    let i = from;
+    if (this.#state !== UNQUOTED) {
+      i = this.#quotedEnd(bytes, from);
+      if (i === length) return i;
+    }
+    while (i < length && stops[bytes[i] as number] === 0) i += 1;
+    return i;
+  }
+
+  /** Reads the quoted part of a field, if it has one: the index of what follows it, or the end of the bytes. */
+  #quotedEnd(bytes: Buffer, from: number): number {
+    const { length } = bytes;
+    let i = from;
+    if (this.#state === FIELD_START) {
+      if (bytes[i] !== QUOTE) {
+        this.#state = UNQUOTED;
+        return i;
+      }
+      this.#quoteAt = this.#position + i;
+      this.#state = QUOTED;
+      i += 1;
+    }
+    while (i < length) {
+      if (this.#state === QUOTED) {
+        while (i < length && bytes[i] !== QUOTE) i += 1;
+        if (i === length) break;
+        this.#state = QUOTE_SEEN;
+      } else if (bytes[i] === QUOTE) this.#state = QUOTED;
+      else {
+        this.#state = UNQUOTED;
+        break;
+      }
+      i += 1;
+    }
+    return i;
+  }
+
+  /** At the end of a line: of a record, or of one without a byte, which is skipped. Returns where the next begins. */
+  #endLine(bytes: Buffer, i: number, part: string): number {
+    const position = this.#position + i;
+    if (position === this.#recordStart) {
+      this.#recordStart = position + 1;
+      return i + 1;
+    }
+    this.#endField(part, position);
+    if (this.#problem !== undefined) return i;
+    if (bytes[i] === LF || i + 1 < bytes.length) {
+      const next = bytes[i] === CR && bytes[i + 1] === LF ? i + 2 : i + 1;
+      this.#endRecord(this.#position + next);
+      return next;
+    }
+    this.#afterCr = true;
+    return i + 1;
+  }
+
+  /** `part`: what the bytes at hand hold of the field, if it is the address. `end`: of the field, in the source. */
+  #endField(part: string, end: number): void {
+    if (this.#columns === this.#options.emailColumn) {
+      this.#address = fieldValue(this.#carry === "" ? part : this.#carry + part);
+      this.#carry = "";
+    }
+    this.#columns += 1;
+    if (this.#columns <= this.#options.columns) return;
+    this.#checkLength(end);
+    this.#problem ??= {
+      code: "too_many_columns",
+      detail: `${this.#rowAtHand()} has more than ${this.#options.columns} columns.`,
+    };
+  }
+
+  #endRecord(end: number): void {
+    this.#checkLength(end);
+    if (this.#problem !== undefined) return;
+    this.#records += 1;
+    this.#sink(this.#recordStart, end, this.#columns, this.#address);
+    this.#recordStart = end;
+    this.#columns = 0;
+    this.#address = "";
+    this.#state = FIELD_START;
+    this.#afterCr = false;
+  }
+
+  /** `end`: as far as the record is known to go. */
+  #checkLength(end: number): void {
+    const { recordBytes } = this.#options;
+    if (end - this.#recordStart <= recordBytes) return;
+    const cause = "A quote that is not closed makes one row of all that follows.";
+    this.#problem ??= {
+      code: "record_too_large",
+      detail: `${this.#rowAtHand()} is longer than ${recordBytes} bytes. ${cause}`,
+    };
+  }
+
+  #rowAtHand(): string {
+    return `Row ${this.#records + 1}, which begins at byte ${this.#recordStart},`;
+  }
+}

@@ -1,0 +1,42 @@
+/** A stream whose start has been read to see what it is. */
+export interface Started {
+  /** At most so many bytes as were asked for. */
+  start: Buffer;
+  /** There is no more than the start. */
+  whole: boolean;
+  /** All of it, the start included; to be called once. Leaving the loop ends the input. */
+  all(): AsyncGenerator<Buffer, void, undefined>;
+}
+
+/** Reads the first `bytes` of a stream, or all of a shorter one, and holds on to them. */
+export async function takeStart(input: AsyncIterator<Uint8Array>, bytes: number): Promise<Started> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  let ended = false;
+  while (length < bytes && !ended) {
+    const { value, done } = await input.next();
+    if (done === true) ended = true;
+    else {
+      pieces.push(asBuffer(value));
+      length += value.length;
+    }
+  }
+  const taken = pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
+  async function* all(): AsyncGenerator<Buffer, void, undefined> {
+    try {
+      if (taken.length > 0) yield taken;
+      while (!ended) {
+        const { value, done } = await input.next();
+        if (done === true) return;
+        yield asBuffer(value);
+      }
+    } finally {
+      await input.return?.();
+    }
+  }
+  return { start: taken.subarray(0, bytes), whole: ended && length <= bytes, all };
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
