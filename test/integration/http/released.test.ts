@@ -63,6 +63,7 @@ describe("a body that somebody counts", () => {
       taken += bytes.length;
     });
     await until("all is taken", () => taken > LARGE_BYTES);
+    await until("it is released", () => seen.released > 0);
     assert.equal(seen.released, 1);
     socket.destroy();
   });

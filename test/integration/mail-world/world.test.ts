@@ -4,6 +4,7 @@ import { connect, createServer } from "node:net";
 import { describe, it } from "node:test";
 import { DEAD_ADDRESSES } from "../../support/mail-world/domains.ts";
 import { createMailWorld } from "../../support/mail-world/world.ts";
+import { until } from "../../support/until.ts";
 import { createRawClient, dial } from "./raw-client.ts";
 
 /** The error code of a connection attempt, or "connected". */
@@ -19,11 +20,11 @@ async function attempt(port: number, address: string): Promise<string> {
   }
 }
 
-/** Handles that keep a process alive, by kind, once those that are closing have closed. */
-async function openHandles(): Promise<string[]> {
-  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
-  return process.getActiveResourcesInfo().filter((kind) => /TCP|UDP|Timeout/.test(kind));
-}
+/** How many servers, connections and sockets keep the process alive. */
+const openHandles = () => process.getActiveResourcesInfo().filter((kind) => /TCP|UDP/.test(kind)).length;
+
+/** Timers that do. */
+const openTimers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
 
 describe("the mail world", () => {
   it("has one port on distinct addresses, and nobody on the dead ones", async () => {
@@ -57,7 +58,8 @@ describe("the mail world", () => {
   });
 
   it("leaves no handle and no port behind, whatever is going on when it closes", async () => {
-    const before = await openHandles();
+    const timersBefore = openTimers();
+    await until("those of the tests before this one have closed", () => openHandles() === 0);
     const world = await createMailWorld({ dripIntervalMs: 1_000 });
     const hosts = ["plain", "tarpit-connect", "slow-banner", "flood-banner"].map((name) => `mx.${name}.test`);
     const clients = hosts.map((host) => dial(world, host));
@@ -76,7 +78,8 @@ describe("the mail world", () => {
     await world.close();
     await never;
     for (const client of [...clients, endless]) client.close();
-    assert.deepEqual(await openHandles(), before);
+    assert.equal(openTimers(), timersBefore);
+    await until("all are closed", () => openHandles() === 0);
     assert.equal(await attempt(world.smtpPort, world.host("mx.plain.test").address), "ECONNREFUSED");
     const successor = createServer().listen(world.smtpPort, world.host("mx.plain.test").address);
     await once(successor, "listening");

@@ -71,13 +71,14 @@ describe("the Postgres client", () => {
       url: database.url,
       maxConnections: 1,
       applicationName: "rcpt-test",
-      statementTimeoutMs: 50,
+      // Far above what the statements below take, also on a loaded machine.
+      statementTimeoutMs: 2_000,
     });
     closing.after(async () => {
       await sql.end({ timeout: 1 });
       await database.drop();
     });
-    await assert.rejects(sql`select pg_sleep(10)`, { code: "57014" });
+    await assert.rejects(sql`select pg_sleep(300)`, { code: "57014" });
     await pingPostgres(sql);
     const [row] = await sql<[{ name: string; big: number }]>`
       select current_setting('application_name') as name, 9007199254740991::bigint as big`;
