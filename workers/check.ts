@@ -2,14 +2,14 @@ import { MessageChannel, parentPort, workerData } from "node:worker_threads";
 import { openBoard } from "../src/check/board.ts";
 import { createBreaker } from "../src/check/breaker.ts";
 import { createEngine } from "../src/check/engine.ts";
-import type { Scope } from "../src/check/evidence.ts";
 import { createThreadLink } from "../src/check/link.ts";
 import { openLists } from "../src/check/lists/lists.ts";
 import { loadShaping } from "../src/check/shaping.ts";
-import type { CheckLine, CheckTask, CheckTaskResult, ThreadSetup } from "../src/check/thread.ts";
+import { createSiteLines } from "../src/check/site-lines.ts";
+import { createTaskRunner, type TaskRunner } from "../src/check/task-runner.ts";
+import type { CheckTask, CheckTaskResult, ThreadSetup } from "../src/check/thread.ts";
 import { createThreadCounts } from "../src/check/thread-counts.ts";
 import { sleep, systemClock } from "../src/core/clock.ts";
-import { AppError } from "../src/core/errors.ts";
 import { LIMITS } from "../src/core/limits.ts";
 import { createLog } from "../src/core/log.ts";
 import { createCachingResolver } from "../src/dns/cache.ts";
@@ -17,8 +17,9 @@ import { createResolver } from "../src/dns/client.ts";
 import { createSmtpPool } from "../src/smtp/pool.ts";
 
 /** The composition root of a check thread: one engine, its sessions, its line to the main thread. */
-function compose(setup: ThreadSetup) {
+function compose(setup: ThreadSetup): TaskRunner {
   const clock = systemClock;
+  const log = createLog(setup.logLevel, { role: "check" });
   const { port1, port2 } = new MessageChannel();
   const link = createThreadLink(port1);
   const counts = createThreadCounts(clock, link.counts);
@@ -27,7 +28,7 @@ function compose(setup: ThreadSetup) {
     config: setup.smtp,
     slots: link.slots,
     clock,
-    log: createLog(setup.logLevel, { role: "check" }),
+    log,
     onEvent: (event) => {
       if (event.kind === "opened") counts.session();
     },
@@ -37,6 +38,7 @@ function compose(setup: ThreadSetup) {
     clock,
     resolver,
     pool,
+    lines: createSiteLines((site, policy) => pool.depthAt(site, policy)),
     lists: openLists(setup.lists),
     shaping: loadShaping(),
     facts: link.facts,
@@ -53,26 +55,12 @@ function compose(setup: ThreadSetup) {
     await resolver.close();
   });
   parentPort?.postMessage({ type: "rcpt.attach", port: port2 }, [port2]);
-  return { engine, board };
+  return createTaskRunner({ engine, board, clock, log });
 }
 
-const { engine, board } = compose(workerData as ThreadSetup);
+const run = compose(workerData as ThreadSetup);
 
-/** Checks the addresses of one task at once and answers line by line, in order. An empty task answers nothing. */
-export default async function check(task: CheckTask): Promise<CheckTaskResult> {
-  if (task.addresses === "") return "";
-  const cancelled = () => board.isCancelled(task.slot);
-  const lines = task.addresses.split("\n").map(async (address) => {
-    return JSON.stringify(await checkOne(address, task.scope, cancelled));
-  });
-  return (await Promise.all(lines)).join("\n");
-}
-
-async function checkOne(address: string, scope: Scope, cancelled: () => boolean): Promise<CheckLine> {
-  try {
-    return await engine.check(address, scope, cancelled);
-  } catch (error) {
-    if (error instanceof AppError && error.code === "overloaded") return "overloaded";
-    throw error;
-  }
+/** Checks the addresses of one task and answers line by line, in order. An empty task answers nothing. */
+export default function check(task: CheckTask): Promise<CheckTaskResult> {
+  return run(task);
 }

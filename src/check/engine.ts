@@ -8,7 +8,7 @@ import type { Board } from "./board.ts";
 import type { Breaker } from "./breaker.ts";
 import { type CatchAllFacts, catchAllAnswer, catchAllKey, strangerAt } from "./catch-all.ts";
 import { type Classification, classify, redactReply, type SelfIdentity } from "./classify/classify.ts";
-import type { CatchAll, Evidence, MxEvidence, Scope, SmtpEvidence } from "./evidence.ts";
+import type { CatchAll, CheckMode, Evidence, MxEvidence, Scope, SmtpEvidence } from "./evidence.ts";
 import type { Lists } from "./lists/lists.ts";
 import { hostAddresses, lookUpMx, type MxAnswer } from "./mx.ts";
 import { isCutOff, type NetworkReports } from "./network-health.ts";
@@ -22,6 +22,7 @@ import {
 } from "./probe.ts";
 import type { Shaping } from "./shaping.ts";
 import { siteOf } from "./site.ts";
+import type { SiteLines } from "./site-lines.ts";
 
 /**
  * The product on one page: what can be learnt about one address, in the order in which it is cheap to learn.
@@ -31,15 +32,24 @@ export interface CheckEngine {
   /**
    * Never rejects for the network's sake.
    * @param address normalised `local@domain` from `parseAddress`
-   * @returns the evidence, or null when `cancelled` said that nobody waits any more
+   * @returns the evidence; null when `cancelled` said that nobody waits any more; `busy`, never in the mode `single`,
+   *   when its site could not be asked without a long wait
    */
-  check(address: string, scope: Scope, cancelled: () => boolean): Promise<Evidence | null>;
+  check(address: string, scope: Scope, control: CheckControl): Promise<Evidence | "busy" | null>;
+}
+
+export interface CheckControl {
+  mode: CheckMode;
+  cancelled(): boolean;
+  /** Told the site before it is asked. */
+  onSite(site: string): void;
 }
 
 export interface EngineDeps {
   clock: Clock;
   resolver: Resolver;
   pool: SmtpPool;
+  lines: SiteLines;
   lists: Lists;
   shaping: Shaping;
   facts: CatchAllFacts;
@@ -61,8 +71,8 @@ interface Target {
 
 export function createEngine(deps: EngineDeps): CheckEngine {
   return {
-    async check(address, scope, cancelled) {
-      const deadlineAt = deps.clock.monotonic() + LIMITS.smtp.probeBudgetMs;
+    async check(address, scope, control) {
+      const probe = probeControl(deps.clock, control);
       const at = address.lastIndexOf("@");
       const local = address.slice(0, at);
       const domain = address.slice(at + 1);
@@ -78,12 +88,14 @@ export function createEngine(deps: EngineDeps): CheckEngine {
       };
       const reachable = mx.status === "ok" || mx.status === "implicit";
       if (scope === "unprobed" || !reachable || evidence.disposable.listed) return evidence;
-      if (cancelled()) return null;
+      control.onSite(site);
+      if (control.cancelled()) return null;
       const route = { site, hosts: mx.hosts, policy: deps.shaping.policyFor(provider) };
       const target = { address, local, domain, mx, provider, route };
-      evidence.smtp = await probeTarget(deps, target, { cancelled, deadlineAt });
-      if (evidence.smtp === null) return null;
-      deps.onProbe(provider, evidence.smtp.class);
+      const smtp = await probeTarget(deps, target, control.mode, probe);
+      if (smtp === null || smtp === "busy") return smtp;
+      evidence.smtp = smtp;
+      deps.onProbe(provider, smtp.class);
       return evidence;
     },
   };
@@ -94,38 +106,59 @@ function mxEvidence(mx: MxAnswer, provider: string | null): MxEvidence {
   return { status: mx.status, hosts, provider, ttlS: mx.ttlS, fault: mx.fault };
 }
 
-/** Asks the mail server, unless it is known beforehand that asking cannot tell. */
+/** A check's time begins with it; a patient one's when its turn has come, since until then it waited for us. */
+function probeControl(clock: Clock, { mode, cancelled }: CheckControl): ProbeControl {
+  const due = () => clock.monotonic() + LIMITS.smtp.probeBudgetMs;
+  if (mode !== "patient") return { cancelled, deadlineAt: due() };
+  let deadlineAt = Number.POSITIVE_INFINITY;
+  return {
+    cancelled,
+    get deadlineAt() {
+      return deadlineAt;
+    },
+    onTurn() {
+      deadlineAt = Math.min(deadlineAt, due());
+    },
+  };
+}
+
+/** Asks the mail server, unless it is known beforehand that asking cannot tell, or would take a long wait. */
 async function probeTarget(
   deps: EngineDeps,
   target: Target,
+  mode: CheckMode,
   control: ProbeControl,
-): Promise<SmtpEvidence | null> {
+): Promise<SmtpEvidence | "busy" | null> {
+  if (deps.shaping.cannotBeBelieved(target.provider))
+    return unasked("provider_unverifiable", "their_server", "provider_habit");
+  // Before the breaker: a half-open one must not be asked by whoever then leaves.
+  if (mode === "bulk" && deps.lines.isLong(target.route.site, target.route.policy)) return "busy";
   const known = withoutAsking(deps, target);
   if (known) return known;
-  const outcome = await probeMailbox(
-    probeDeps(deps, target),
-    target.route,
-    mailboxOf(target.address),
-    control,
-  );
+  const outcome = await probeInLine(deps, target, control);
   if (outcome.kind === "failure" && outcome.cause === "cancelled") return null;
+  if (outcome.kind === "failure" && outcome.cause === "no_slot" && mode !== "single") return "busy";
   const ruling = classify(outcome, { provider: target.provider, self: deps.self });
   if (ruling.class === "sender_blocked") deps.breaker.blocked(target.route.site);
   else if (wasHeard(outcome)) deps.breaker.passed(target.route.site);
   if (ruling.class !== "accepted") return smtpEvidence(target, outcome, ruling, "not_probed");
   if (control.cancelled()) return null;
-  return smtpEvidence(
-    target,
-    outcome,
-    ruling,
-    await catchAllOf(deps, target, outcome.host, control.deadlineAt),
-  );
+  const { catchAllBudgetMs } = mode === "single" ? LIMITS.check : LIMITS.bulk;
+  const budgetMs = Math.min(control.deadlineAt - deps.clock.monotonic(), catchAllBudgetMs);
+  return smtpEvidence(target, outcome, ruling, await catchAllOf(deps, target, outcome.host, budgetMs));
+}
+
+async function probeInLine(deps: EngineDeps, target: Target, control: ProbeControl): Promise<RcptOutcome> {
+  const { address, route } = target;
+  deps.lines.enter(route.site);
+  try {
+    return await probeMailbox(probeDeps(deps, target), route, mailboxOf(address), control);
+  } finally {
+    deps.lines.leave(route.site);
+  }
 }
 
 function withoutAsking(deps: EngineDeps, target: Target): SmtpEvidence | null {
-  if (deps.shaping.cannotBeBelieved(target.provider)) {
-    return unasked("provider_unverifiable", "their_server", "provider_habit");
-  }
   if (!deps.breaker.allows(target.route.site))
     return unasked("sender_blocked", "our_address", "breaker_open");
   if (!deps.board.networkDown()) return null;
@@ -171,9 +204,8 @@ async function catchAllOf(
   deps: EngineDeps,
   target: Target,
   host: string,
-  deadlineAt: number,
+  budgetMs: number,
 ): Promise<CatchAll> {
-  const budgetMs = Math.min(deadlineAt - deps.clock.monotonic(), LIMITS.check.catchAllBudgetMs);
   const key = catchAllKey(target.domain, target.route.site, host);
   const claim = deps.facts.claim(key);
   const fact = await within(deps.clock, claim, budgetMs);
@@ -201,7 +233,8 @@ async function askStranger(
   const { host, key, deadlineAt } = question;
   const local = strangerAt(target.domain, deps.clock.now(), deps.self.heloName);
   const route = { ...target.route, hosts: [host] };
-  const control = { cancelled: () => false, deadlineAt };
+  // Whoever was accepted waits for this answer: it does not stand in line behind those who are not.
+  const control = { cancelled: () => false, deadlineAt, urgent: true };
   try {
     const stranger = mailboxOf(`${local}@${target.domain}`);
     const outcome = await probeMailbox(probeDeps(deps, target), route, stranger, control);

@@ -6,6 +6,12 @@ export type Fault = "recipient" | "their_server" | "our_address" | "our_network"
 /** How far a check may go: `unprobed` ends before SMTP (tiers without probing, blocklisted domains). */
 export type Scope = "probed" | "unprobed";
 
+/**
+ * How a check meets a busy site: `single` waits its turn until its time is up; `bulk` leaves at once when the line is
+ * long; `patient` stands in line for as long as it takes, since that is not against its time.
+ */
+export type CheckMode = "single" | "bulk" | "patient";
+
 export type MxStatus = "ok" | "implicit" | "no_mx" | "null_mx" | "domain_not_found" | "dns_error" | "skipped";
 
 export interface MxEvidence {

@@ -9,7 +9,7 @@ import type { Board } from "./board.ts";
 import type { Broker } from "./broker.ts";
 import type { Evidence, Scope } from "./evidence.ts";
 import type { Attach } from "./link.ts";
-import type { CheckLine, CheckTask, CheckTaskResult, ThreadSetup } from "./thread.ts";
+import type { BatchMode, CheckLine, CheckTask, CheckTaskResult, SingleLine, ThreadSetup } from "./thread.ts";
 
 /** A check on its way. */
 export interface PendingCheck {
@@ -19,9 +19,32 @@ export interface PendingCheck {
   cancel(): void;
 }
 
+/** A batch of checks on its way. */
+export interface PendingBatch {
+  /**
+   * One line an address, in order. All are null when the batch was cancelled before it knew, or the pool was closed.
+   * Rejects when its thread died.
+   */
+  lines: Promise<CheckLine[]>;
+  /** Addresses without an answer at present. */
+  readonly left: number;
+  /** Answers soon, about LIMITS.check.haltLookMs from now, with what is known: all else is deferred, `unfinished`. */
+  handIn(): void;
+  /** Nobody wants any of it any more. */
+  cancel(): void;
+}
+
 export interface CheckPool {
   /** @throws AppError `overloaded` when `LIMITS.check.tasksInFlight` are under way. */
   check(address: string, scope: Scope): PendingCheck;
+  /**
+   * Many checks in one message to a thread and one back.
+   * @param addresses 1 to LIMITS.check.batchAddresses; those of one domain should be in one batch, since a thread's
+   *   sessions are its own
+   * @throws AppError `overloaded` when there is no room for all of them
+   */
+  checkBatch(addresses: readonly string[], scope: Scope, mode: BatchMode): PendingBatch;
+  /** Addresses without an answer. */
   readonly inFlight: number;
   /** Resolves when every thread has loaded the engine and answered. */
   ready(): Promise<void>;
@@ -62,44 +85,99 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
     { length: LIMITS.check.tasksInFlight },
     (_, i) => LIMITS.check.tasksInFlight - 1 - i,
   );
-  let inFlight = 0;
+  let singles = 0;
+  const batches = new Set<PendingBatch>();
   let closing = false;
+
+  function inFlight(): number {
+    let count = singles;
+    for (const batch of batches) count += batch.left;
+    return count;
+  }
+
+  /** @throws AppError `overloaded` */
+  function takeSlot(addresses: number): number {
+    const room = !closing && inFlight() + addresses <= LIMITS.check.tasksInFlight;
+    const slot = room ? freeSlots.pop() : undefined;
+    if (slot === undefined) throw overloaded();
+    deps.board.begin(slot, addresses);
+    return slot;
+  }
+
+  /**
+   * @param ended told before the slot may be another task's
+   * @returns the lines; null when the pool was closed meanwhile: threads that are ended take their checks with them
+   */
+  async function run(task: CheckTask, ended: () => void): Promise<string | null> {
+    try {
+      return (await piscina.run(task)) as CheckTaskResult;
+    } catch (error) {
+      if (closing) return null;
+      throw error;
+    } finally {
+      ended();
+      freeSlots.push(task.slot);
+    }
+  }
+
+  async function runSingle(task: CheckTask, ended: () => void): Promise<Evidence | null> {
+    const result = await run(task, ended);
+    const line = result === null ? null : (JSON.parse(result) as SingleLine);
+    if (line === "overloaded") throw overloaded();
+    return line;
+  }
+
+  async function runBatch(task: CheckTask, ended: () => void): Promise<CheckLine[]> {
+    const result = await run(task, ended);
+    const lines = result?.split("\n") ?? task.addresses.split("\n").map(() => "null");
+    return lines.map((line) => JSON.parse(line) as CheckLine);
+  }
 
   return {
     check(address, scope) {
-      const slot = closing ? undefined : freeSlots.pop();
-      if (slot === undefined) throw overloaded();
-      inFlight += 1;
-      deps.board.setCancelled(slot, false);
+      const slot = takeSlot(1);
+      singles += 1;
       let done = false;
-      async function run(task: CheckTask): Promise<Evidence | null> {
-        try {
-          const result: CheckTaskResult = await piscina.run(task);
-          const line = JSON.parse(result) as CheckLine;
-          if (line === "overloaded") throw overloaded();
-          return line;
-        } catch (error) {
-          // Threads that are ended on purpose take their checks with them.
-          if (closing) return null;
-          throw error;
-        } finally {
-          done = true;
-          inFlight -= 1;
-          freeSlots.push(task.slot);
-        }
-      }
+      const task: CheckTask = { addresses: address, scope, mode: "single", slot };
       return {
-        evidence: run({ addresses: address, scope, slot }),
+        evidence: runSingle(task, () => {
+          done = true;
+          singles -= 1;
+        }),
         cancel() {
-          if (!done) deps.board.setCancelled(slot, true);
+          if (!done) deps.board.cancel(slot);
         },
       };
     },
+    checkBatch(addresses, scope, mode) {
+      const count = addresses.length;
+      if (count === 0 || count > LIMITS.check.batchAddresses) throw new RangeError(`a batch of ${count}`);
+      const slot = takeSlot(count);
+      const task: CheckTask = { addresses: addresses.join("\n"), scope, mode, slot };
+      let done = false;
+      const batch: PendingBatch = {
+        lines: runBatch(task, () => {
+          done = true;
+          batches.delete(batch);
+        }),
+        get left() {
+          return done ? 0 : deps.board.left(slot);
+        },
+        handIn() {
+          if (!done) deps.board.handIn(slot);
+        },
+        cancel() {
+          if (!done) deps.board.cancel(slot);
+        },
+      };
+      batches.add(batch);
+      return batch;
+    },
     get inFlight() {
-      return inFlight;
+      return inFlight();
     },
     async ready() {
-      const nothing: CheckTask = { addresses: "", scope: "unprobed", slot: 0 };
+      const nothing: CheckTask = { addresses: "", scope: "unprobed", mode: "single", slot: 0 };
       await Promise.all(Array.from({ length: deps.threads }, () => piscina.run(nothing)));
     },
     async close() {

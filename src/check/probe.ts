@@ -1,5 +1,6 @@
 import { LIMITS } from "../core/limits.ts";
 import type { Resolver } from "../dns/resolver.ts";
+import type { JobOptions } from "../smtp/job.ts";
 import type { Mailbox } from "../smtp/mailbox.ts";
 import type { RcptOutcome, Stage } from "../smtp/outcome.ts";
 import type { SitePolicy } from "../smtp/policy.ts";
@@ -13,11 +14,8 @@ export interface ProbeRoute {
   policy: SitePolicy;
 }
 
-export interface ProbeControl {
-  cancelled(): boolean;
-  /** `Clock.monotonic` milliseconds after which nothing new is tried. */
-  deadlineAt: number;
-}
+/** `deadlineAt`: `Clock.monotonic` milliseconds after which nothing new is tried. */
+export type ProbeControl = JobOptions;
 
 export interface ProbeDeps {
   resolver: Resolver;

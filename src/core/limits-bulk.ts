@@ -96,6 +96,14 @@ export const BULK_LIMITS = {
     /** On disk, each with a block in memory: of so many times `keysAtOnce` rows each is read once. A power of two. */
     lists: 512,
   },
+  /** Results that later rows repeat, on disk while results are put together. */
+  copies: {
+    /** Of the scratch file: 25 million results with room for 1 300 bytes each. */
+    fileBytes: 34_359_738_368,
+    blockBytes: 32_768,
+    /** In memory, of those read last. */
+    blocksKept: 32,
+  },
   /** Share of the grace that is left to tasks in hand before they are handed back. */
   drainShare: 0.5,
 } as const;

@@ -98,6 +98,8 @@ export const LIMITS = {
     /** What was learnt of a host (depth, broken TLS) outlives its last session by this. */
     hostMemoryMs: 60_000,
     hosts: 20_000,
+    /** Of a site, when it is asked how much its sessions take at once. */
+    hostsAskedForDepth: 8,
   },
   /** Connection slots shared by the processes of an egress. */
   slots: {
@@ -120,8 +122,13 @@ export const LIMITS = {
     sitesPerCall: 100,
   },
   check: {
+    /** Addresses: a batch counts those of its own that have no answer yet. */
     tasksInFlight: 8_192,
     tasksPerThread: 4_096,
+    /** Addresses of one batch. */
+    batchAddresses: 1_000,
+    /** A thread that runs batches looks this often whether one was handed in or cancelled. */
+    haltLookMs: 50,
     catchAllFacts: 50_000,
     catchAllPerThread: 5_000,
     catchAllPerThreadMs: 60_000,

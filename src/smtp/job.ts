@@ -7,8 +7,12 @@ import type { FailureCause, RcptOutcome, Stage } from "./outcome.ts";
 export interface JobOptions {
   /** True when nobody waits any more; asked before dialing, before each write and every `LIMITS.smtp.sweepMs`. */
   cancelled(): boolean;
-  /** `clock.monotonic()` at which the answer is due: then it is a `timeout` where it stands. */
-  deadlineAt: number;
+  /** `clock.monotonic()` at which the answer is due: then it is a `timeout` where it stands. Read anew each time. */
+  readonly deadlineAt: number;
+  /** Goes before all that wait at its host. */
+  readonly urgent?: boolean;
+  /** Told each time that a session takes the job out of the line. */
+  onTurn?(): void;
 }
 
 export interface JobPlace {
@@ -19,7 +23,6 @@ export interface JobPlace {
 /** One recipient's way through the pool: from `rcpt` to its outcome, whatever sessions it needs. */
 export class Job implements Transaction {
   readonly mailbox: Mailbox;
-  readonly deadlineAt: number;
   readonly startedAt: number;
   settled = false;
   #retries = 0;
@@ -36,11 +39,23 @@ export class Job implements Transaction {
     resolve: (outcome: RcptOutcome) => void,
   ) {
     this.mailbox = mailbox;
-    this.deadlineAt = options.deadlineAt;
     this.startedAt = startedAt;
     this.#place = place;
     this.#options = options;
     this.#resolve = resolve;
+  }
+
+  get deadlineAt(): number {
+    return this.#options.deadlineAt;
+  }
+
+  get urgent(): boolean {
+    return this.#options.urgent === true;
+  }
+
+  /** A session takes it. */
+  begin(): void {
+    this.#options.onTurn?.();
   }
 
   cancelled(): boolean {

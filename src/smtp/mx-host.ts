@@ -41,6 +41,10 @@ export class MxHost implements SessionOwner {
   readonly #growth = new Growth();
   /** STARTTLS is offered but broken here. */
   #plain = false;
+  /** null while no session has got far enough to be told. */
+  #pipelining: boolean | null = null;
+  /** The server wanted less at once, and `depth` has not yet come back to its most. */
+  #humbled = false;
   /** Sessions to give up for others that wait for a slot. */
   #owed = 0;
   #pumping = false;
@@ -63,8 +67,15 @@ export class MxHost implements SessionOwner {
     return this.#idle.length;
   }
 
+  /** Transactions in one write that a session is good for: the most allowed until the server shows otherwise. */
+  get promisedDepth(): number {
+    if (this.#pipelining === false) return 1;
+    return this.#humbled ? this.depth : this.#depthMax();
+  }
+
   enqueue(job: Job): void {
-    this.backlog.add(job);
+    if (job.urgent) this.backlog.putBack([job]);
+    else this.backlog.add(job);
     this.pumpSoon();
   }
 
@@ -122,12 +133,13 @@ export class MxHost implements SessionOwner {
 
   onReady(session: PooledSession): void {
     this.#growth.opened(this.clock.monotonic());
+    this.#pipelining = session.pipelining;
     this.#deps.onOpened();
     this.#next(session);
   }
 
   onFree(session: PooledSession, trouble: boolean): void {
-    this.depth = trouble ? 1 : Math.min(this.depth + 1, this.#depthMax());
+    this.#learnDepth(trouble);
     this.#payDebt(session);
     if (this.#isFull() && this.backlog.forFresh > 0) session.spent = true;
     this.#next(session);
@@ -136,7 +148,7 @@ export class MxHost implements SessionOwner {
   onGone(session: PooledSession, end: SessionEnd, trouble: boolean): void {
     const at = this.#idle.indexOf(session);
     if (at >= 0) this.#idle.splice(at, 1);
-    if (trouble) this.depth = 1;
+    if (trouble) this.#learnDepth(trouble);
     if (!session.ready && this.#fallsBackToPlain(end)) {
       this.#growth.opening--;
       this.#sessions.delete(session);
@@ -146,6 +158,11 @@ export class MxHost implements SessionOwner {
     this.#letGo(session, end);
     if (!session.ready) this.#openFailed(end, session.secure);
     this.pumpSoon();
+  }
+
+  #learnDepth(trouble: boolean): void {
+    this.depth = trouble ? 1 : Math.min(this.depth + 1, this.#depthMax());
+    this.#humbled = trouble || (this.#humbled && this.depth < this.#depthMax());
   }
 
   /** A session that is closed anyway pays for the one that others wait for. */

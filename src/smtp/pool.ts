@@ -49,6 +49,8 @@ export interface SmtpPool {
   drain(): Promise<void>;
   /** Drops every session; what was under way ends as `cancelled`. */
   close(): void;
+  /** Transactions that one session of `site` takes in one write, as far as is known here: what the policy allows, or fewer. */
+  depthAt(site: string, policy: SitePolicy): number;
   stats(): PoolStats;
 }
 
@@ -116,6 +118,17 @@ class HostPool implements SmtpPool {
     this.#sites.clear();
     this.#starved.clear();
     this.#checkDrained();
+  }
+
+  depthAt(site: string, policy: SitePolicy): number {
+    const most = Math.min(policy.pipelineDepthMax, LIMITS.smtp.pipelineDepthMax);
+    let best = 0;
+    let asked = 0;
+    for (const host of this.#sites.get(site) ?? []) {
+      best = Math.max(best, host.promisedDepth);
+      if (best >= most || ++asked >= LIMITS.smtp.hostsAskedForDepth) break;
+    }
+    return best === 0 ? most : Math.min(best, most);
   }
 
   stats(): PoolStats {

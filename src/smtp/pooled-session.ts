@@ -67,6 +67,10 @@ export class PooledSession implements SessionHandler {
     return this.#session.secure;
   }
 
+  get pipelining(): boolean {
+    return this.#session.capabilities.pipelining;
+  }
+
   /** Takes a batch and writes it. @returns false when there was nothing to take. */
   dispatch(): boolean {
     const jobs: Job[] = [];
@@ -76,6 +80,7 @@ export class PooledSession implements SessionHandler {
       if (job === undefined) break;
       if (this.#maySend(job)) jobs.push(job);
     }
+    for (const job of jobs) job.begin();
     if (jobs.length === 0) {
       this.idleSince = this.#owner.clock.monotonic();
       return false;

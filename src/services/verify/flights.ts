@@ -52,8 +52,8 @@ interface Flight {
 
 export interface FlightsDeps {
   clock: Clock;
-  cache: EvidenceCache;
-  pool: CheckPool;
+  cache: Pick<EvidenceCache, "fetch" | "store">;
+  pool: Pick<CheckPool, "check">;
   log: Logger;
   deadlineMs: number;
   /** How long a result is kept, and whether it may leave this process. */

@@ -4,8 +4,10 @@ import { createBoard } from "../../../src/check/board.ts";
 import { createBreaker } from "../../../src/check/breaker.ts";
 import { type CatchAllFact, createCatchAllFacts } from "../../../src/check/catch-all.ts";
 import { createEngine } from "../../../src/check/engine.ts";
+import type { CheckMode, Evidence } from "../../../src/check/evidence.ts";
 import type { FailedDial } from "../../../src/check/network-health.ts";
 import { loadShaping } from "../../../src/check/shaping.ts";
+import { createSiteLines } from "../../../src/check/site-lines.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import type { Resolver } from "../../../src/dns/resolver.ts";
 import type { FailureCause, RcptOutcome, Stage } from "../../../src/smtp/outcome.ts";
@@ -32,6 +34,7 @@ function engine(reply: Reply) {
   const clock = createFakeClock();
   const board = createBoard(1);
   const asked: string[] = [];
+  const sites: string[] = [];
   const stored = new Map<string, CatchAllFact>();
   const seen: { failed: FailedDial[]; candidates: string[]; reached: string[] } = {
     failed: [],
@@ -62,8 +65,10 @@ function engine(reply: Reply) {
       },
       drain: async () => {},
       close: () => {},
+      depthAt: () => 10,
       stats: () => ({ hosts: 0, sessions: 0, idle: 0, waiting: 0, jobs: 0 }),
     },
+    lines: createSiteLines(() => 10),
     lists: { disposable: () => ({ listed: false, source: "none" }), role: () => null, isFree: () => false },
     shaping: loadShaping(),
     facts: createCatchAllFacts(clock, {
@@ -80,8 +85,18 @@ function engine(reply: Reply) {
     },
     onProbe: () => {},
   });
-  const check = (local: string) => made.check(`${local}@example.test`, "probed", () => false);
-  return { check, asked, board, clock, stored, seen };
+  /** As a batch asks. */
+  function ask(local: string, mode: CheckMode, cancelled = () => false) {
+    const onSite = (site: string) => void sites.push(site);
+    return made.check(`${local}@example.test`, "probed", { mode, cancelled, onSite });
+  }
+  /** As a request asks: its site is never too busy. */
+  async function check(local: string): Promise<Evidence | null> {
+    const known = await ask(local, "single");
+    assert.notEqual(known, "busy");
+    return known as Evidence | null;
+  }
+  return { check, ask, asked, board, clock, stored, seen, sites };
 }
 
 describe("catch-all, as the engine asks it", () => {

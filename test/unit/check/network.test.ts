@@ -170,12 +170,39 @@ describe("board", () => {
 
   it("keeps cancellations apart by slot", () => {
     const board = createBoard(4);
-    board.setCancelled(2, true);
+    for (const slot of [0, 1, 2, 3]) board.begin(slot, 1);
+    board.cancel(2);
     assert.deepEqual(
       [0, 1, 2, 3].map((slot) => board.isCancelled(slot)),
       [false, false, true, false],
     );
-    board.setCancelled(2, false);
+    board.begin(2, 1);
     assert.equal(board.isCancelled(2), false);
+  });
+
+  it("tells a task that was handed in from a cancelled one, which stays cancelled", () => {
+    const board = createBoard(2);
+    board.begin(0, 1);
+    board.begin(1, 1);
+    board.handIn(0);
+    board.cancel(1);
+    board.handIn(1);
+    assert.deepEqual(
+      [0, 1].map((slot) => [board.isHalted(slot), board.isCancelled(slot)]),
+      [
+        [true, false],
+        [true, true],
+      ],
+    );
+  });
+
+  it("counts what is left of each task, also in its last slot", () => {
+    const board = createBoard(2);
+    board.begin(0, 5);
+    board.begin(1, 3);
+    const thread = openBoard(board.shared);
+    thread.answered(1);
+    thread.answered(1);
+    assert.deepEqual([board.left(0), board.left(1)], [5, 1]);
   });
 });

@@ -38,14 +38,10 @@ function world() {
     deadlineMs: DEADLINE_MS,
     keep: () => ({ ttlS: 60, shared: true }),
     cache: {
-      peek: () => undefined,
       fetch: async (scope, key) => redis.get(`${scope} ${key}`),
       store: (scope, key, entry) => void kept.set(`${scope} ${key}`, entry),
     },
     pool: {
-      inFlight: 0,
-      ready: async () => {},
-      close: async () => {},
       check() {
         if (overloaded) throw new AppError("overloaded", "full");
         let finish: Started["finish"] = () => {};

@@ -1,0 +1,31 @@
+import { LIMITS } from "../core/limits.ts";
+import type { SitePolicy } from "../smtp/policy.ts";
+
+/** The probes of each site that wait or run in this thread. */
+export interface SiteLines {
+  /** So many that one more would only stand in line: enough to keep all the site's connections full, and as many again. */
+  isLong(site: string, policy: SitePolicy): boolean;
+  enter(site: string): void;
+  /** Follows each `enter` once. */
+  leave(site: string): void;
+}
+
+/** @param depthAt transactions that a session of the site takes in one write, as far as is known */
+export function createSiteLines(depthAt: (site: string, policy: SitePolicy) => number): SiteLines {
+  const lines = new Map<string, number>();
+  return {
+    isLong(site, policy) {
+      const length = lines.get(site) ?? 0;
+      const perDepth = policy.maxConnections * LIMITS.bulk.lineFillings;
+      return length >= perDepth && length >= perDepth * depthAt(site, policy);
+    },
+    enter(site) {
+      lines.set(site, (lines.get(site) ?? 0) + 1);
+    },
+    leave(site) {
+      const length = lines.get(site) ?? 0;
+      if (length > 1) lines.set(site, length - 1);
+      else lines.delete(site);
+    },
+  };
+}
