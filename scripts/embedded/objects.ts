@@ -17,7 +17,7 @@ export interface EmbeddedObjects {
 
 const ENTRY = fileURLToPath(new URL("./s3/main.ts", import.meta.url));
 const TSX = import.meta.resolve("tsx");
-const READY_WITHIN_MS = 30_000;
+const READY_WITHIN_MS = 60_000;
 const STOP_GRACE_MS = 5_000;
 const REGION = "us-east-1";
 const BUCKET = "rcpt";
