@@ -8,6 +8,8 @@ export const BULK_LIMITS = {
   metadataValueChars: 500,
   /** All of it, as JSON: it travels with every event. */
   metadataBytes: 8_192,
+  /** Of an object in a bucket of the team's: S3's own bound. */
+  keyBytes: 1_024,
   /** Jobs of a team that have not ended. */
   activeJobs: 100,
   /** Rows that are read or written between two turns of the event loop. */

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { LIMITS } from "../../core/limits.ts";
 import type { BulkJobs } from "../../services/bulk/jobs.ts";
+import type { BulkList } from "../../services/bulk/submit.ts";
 import { PageQuerySchema, pageAsk, pageSchema } from "../paging.ts";
 import { Reply, renderJson } from "../reply.ts";
 import { type Route, teamRoute } from "../route.ts";
@@ -30,6 +31,13 @@ export function createBulkRoutes(jobs: BulkJobs): Route[] {
   ];
 }
 
+/** Exactly one of the three is there. */
+function listOf({ emails, upload_id, s3 }: v.InferOutput<typeof SubmitBulkSchema>): BulkList {
+  if (s3 !== undefined) return { type: "s3", ...s3 };
+  if (upload_id !== undefined) return { type: "upload", uploadId: upload_id };
+  return { type: "inline", emails: emails ?? [] };
+}
+
 function submitRoute(jobs: BulkJobs): Route {
   return teamRoute({
     ...MEMBERS,
@@ -39,16 +47,24 @@ function submitRoute(jobs: BulkJobs): Route {
     operationId: "submitBulk",
     summary: "Verify a list as a job",
     description:
-      "Takes the list and answers at once; the job is verified in the background. Each well-formed address costs one " +
-      "unit of the daily quota of today: reserved now, given back at the end where the answer is free of charge. A job " +
-      "may have as many rows as the team's daily quota, and a team " +
-      `${LIMITS.bulk.activeJobs} jobs under way. Of a test key, the addresses that ask for an error (\`quota-exceeded@…\`) get it for the ` +
-      "whole list.",
+      "Takes the list and answers at once; the job is verified in the background. The list is exactly one of `emails`, " +
+      "`upload_id` and `s3`. A file is CSV, with a header or without, one column or many; gzip, UTF-16, byte order marks, " +
+      "the usual delimiters and quoted line breaks are understood, and what is not said of it is found out. Each " +
+      "well-formed address costs one unit of the daily quota of the day: reserved when the list is known (of a file, when " +
+      "it has been read), given back at the end where the answer is free of charge. A job may have as many rows as the " +
+      "team's daily quota, a file as many bytes as its tier allows, and a team " +
+      `${LIMITS.bulk.activeJobs} jobs under way. A file that turns out to be unreadable, to have no column of addresses or ` +
+      "more rows than there is quota is a failed job whose `error` says so; it costs nothing. Of a test key, the addresses " +
+      "that ask for an error (`quota-exceeded@…`) get it for the whole list.",
     idempotent: true,
     bodyBytes: LIMITS.bulk.bodyBytes,
     errors: [
       "unavailable_in_tier",
+      "s3_not_granted",
+      "not_found",
       "limit_reached",
+      "upload_missing",
+      "source_missing",
       "inline_too_large",
       "bulk_too_large",
       "quota_exceeded",
@@ -69,7 +85,13 @@ function submitRoute(jobs: BulkJobs): Route {
     },
     async handler({ body }, actor) {
       const job = await jobs.submit(actor, {
-        emails: body.emails,
+        list: listOf(body),
+        options: {
+          ...(body.email_column === undefined ? {} : { emailColumn: body.email_column }),
+          ...(body.has_header === undefined ? {} : { hasHeader: body.has_header }),
+          ...(body.delimiter === undefined ? {} : { delimiter: body.delimiter }),
+          escapeFormulas: body.escape_formulas,
+        },
         withEvidence: body.evidence,
         metadata: body.metadata,
         webhookUrl: body.webhook_url,

@@ -4,7 +4,8 @@ import { FORMATS } from "../../services/bulk/results.ts";
 import { VERDICTS } from "../../services/bulk/shard.ts";
 import type { BulkJob } from "../../services/bulk/view.ts";
 
-const { inlineRows, metadataPairs, metadataKeyChars, metadataValueChars, metadataBytes } = LIMITS.bulk;
+const { inlineRows, columns, keyBytes, metadataPairs, metadataKeyChars, metadataValueChars, metadataBytes } =
+  LIMITS.bulk;
 
 const described = (text: string) => v.description<string, string>(text);
 const text = (description: string) => v.pipe(v.string(), described(description));
@@ -68,8 +69,64 @@ function metadataPairsOf() {
   return { ...schema, "~run": run };
 }
 
-export const SubmitBulkSchema = v.strictObject({
-  emails: emailList(),
+const emailColumn = v.union([
+  v.pipe(v.string(), v.minLength(1), v.maxLength(1_000), storable, v.description("Its name in the header.")),
+  v.pipe(
+    v.number(),
+    v.integer(),
+    v.minValue(0),
+    v.maxValue(columns - 1),
+    v.description("Its index, from 0."),
+  ),
+]);
+
+const isDelimiter = /^[\t !#-~]$/;
+
+const s3Place = v.strictObject({
+  bucket: v.pipe(v.string(), v.minLength(1), v.maxLength(255), storable, described("The bucket.")),
+  key: v.pipe(
+    v.string(),
+    v.minLength(1),
+    v.check((key) => Buffer.byteLength(key) <= keyBytes, `must be at most ${keyBytes} bytes`),
+    storable,
+    described("The object's key, below a prefix that the operator has granted to the team."),
+  ),
+});
+
+const LISTS = ["emails", "upload_id", "s3"] as const;
+
+const submission = v.strictObject({
+  emails: v.optional(emailList()),
+  upload_id: v.optional(
+    v.pipe(v.string(), v.maxLength(100), described("A file that you have uploaded: its id, `upl_…`.")),
+  ),
+  s3: v.optional(v.pipe(s3Place, v.description("An object of a bucket of yours."))),
+  email_column: v.optional(
+    v.pipe(emailColumn, v.description("The column of a file that has the addresses; found out when absent.")),
+  ),
+  has_header: v.optional(
+    v.pipe(
+      v.boolean(),
+      v.description("Whether a file's first record names the columns; found out when absent."),
+    ),
+  ),
+  delimiter: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(isDelimiter, "must be one printable ASCII character or a tab, and no quote"),
+      described("What parts the columns of a file; found out when absent."),
+    ),
+  ),
+  escape_formulas: v.optional(
+    v.pipe(
+      v.boolean(),
+      v.description(
+        "Put an apostrophe before cells of the CSV results that a spreadsheet would take for a formula. It changes " +
+          "values: yours come back as they were without it.",
+      ),
+    ),
+    false,
+  ),
   evidence: v.optional(
     v.pipe(v.boolean(), v.description("Add to each JSONL row what its verdict rests on.")),
     false,
@@ -88,22 +145,70 @@ export const SubmitBulkSchema = v.strictObject({
   ),
 });
 
+type Submission = v.InferOutput<typeof submission>;
+
+/** What is said of a file; a list in the request has one column and nothing else. */
+function ofFiles<Name extends "email_column" | "has_header" | "delimiter">(name: Name) {
+  return v.forward(
+    v.check<Submission, string>(
+      (body) => body.emails === undefined || body[name] === undefined,
+      "is of files: `emails` are addresses and nothing else",
+    ),
+    [name],
+  );
+}
+
+export const SubmitBulkSchema = v.pipe(
+  submission,
+  v.check(
+    (body) => LISTS.filter((name) => body[name] !== undefined).length === 1,
+    `must have exactly one of ${LISTS.join(", ")}`,
+  ),
+  ofFiles("email_column"),
+  ofFiles("has_header"),
+  ofFiles("delimiter"),
+);
+
 export const BulkJobSchema = v.object({
   id: text("The job's id, `job_…`."),
   status: v.pipe(
-    v.picklist(["queued", "processing", "finalizing", "completed", "failed", "cancelled"]),
-    v.description("The last three are ends."),
+    v.picklist([
+      "queued",
+      "analyzing",
+      "processing",
+      "deferred",
+      "finalizing",
+      "completed",
+      "failed",
+      "cancelled",
+    ]),
+    v.description(
+      "`analyzing`: its file is read; `deferred`: all rows that are left wait for their mail servers. The last three " +
+        "are ends.",
+    ),
   ),
   source: v.pipe(
-    v.object({ type: v.pipe(v.literal("inline"), v.description("The list was in the request.")) }),
+    v.variant("type", [
+      v.object({ type: v.pipe(v.literal("inline"), v.description("The list was in the request.")) }),
+      v.object({
+        type: v.pipe(v.literal("upload"), v.description("The list was uploaded.")),
+        upload_id: text("The upload's id."),
+        filename: text("Its name."),
+      }),
+      v.object({
+        type: v.pipe(v.literal("s3"), v.description("The list is in a bucket of yours.")),
+        bucket: text("The bucket."),
+        key: text("The object's key."),
+      }),
+    ]),
     v.description("Where the list came from."),
   ),
   created_at: instant("When it was submitted."),
-  started_at: v.nullable(instant("When its first rows were begun.")),
+  started_at: v.nullable(instant("When its file, or its first rows, were begun.")),
   completed_at: v.nullable(instant("When it ended, whichever way.")),
   rows: v.pipe(
     v.object({
-      total: count("Rows of the list."),
+      total: count("Rows of the list; 0 until its file has been read."),
       processed: count("Rows that are answered."),
       deferred: count("Rows that wait for their mail server."),
       duplicates: count("Rows that repeat an earlier one: they copy its result and cost nothing."),

@@ -10,7 +10,7 @@ import {
   staleSubmissions,
 } from "../../store/jobs.ts";
 import type { Database } from "../../store/postgres.ts";
-import { giveUpSubmission } from "./submit.ts";
+import { giveUpSubmission } from "./submit-inline.ts";
 
 /** Clears away what jobs leave behind. Any number of processes may do it at once. */
 export interface BulkRemoval {

@@ -2,29 +2,33 @@ import { setImmediate as turn } from "node:timers/promises";
 import { parseAddress } from "../../check/address.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { ChunkRange } from "../../store/job-tasks.ts";
-import { readJsonLines, writeJsonLines } from "./json-lines.ts";
-
-/** One row of a source object: a line of JSON. */
-export interface SourceRow {
-  /** As it was given. */
-  email: string;
-  /** The row, counted from 0, that had the same address first: this one copies its result. */
-  same_as?: number;
-  /** How many rows copy this one's result. */
-  copies?: number;
-}
+import { type CutChunk, createChunkCutter } from "./chunk-cutter.ts";
+import type { SourceLayout } from "./layout.ts";
+import { type ChunkRepeats, encodeChunkRepeats } from "./repeats.ts";
 
 /** What is known of a list before any of its addresses is verified. */
 export interface AnalysedSource {
   /** The source object. */
   content: Buffer;
+  layout: SourceLayout;
   chunks: ChunkRange[];
+  /** The index of repeats; empty: there are none. */
+  repeats: Buffer;
   rows: number;
   duplicates: number;
   malformed: number;
   /** Units of quota that the job may cost: each well-formed address once. */
   billable: number;
 }
+
+/** A list of a request becomes a file of one column; it is as if its header had been read. */
+export const INLINE_LAYOUT: SourceLayout = {
+  delimiter: ",",
+  emailColumn: 0,
+  columns: 1,
+  header: ["email"],
+  bom: false,
+};
 
 /** Who has which address, rows counted from 0. */
 interface Repeats {
@@ -54,11 +58,20 @@ async function findRepeats(emails: readonly string[]): Promise<Repeats> {
   return found;
 }
 
-function sourceRow(email: string, sameAs: number | undefined, copies: number | undefined): SourceRow {
-  const row: SourceRow = { email };
-  if (sameAs !== undefined) row.same_as = sameAs;
-  if (copies !== undefined) row.copies = copies;
-  return row;
+function repeatsOf({ firstRow, rows }: CutChunk, { sameAs, copies }: Repeats): ChunkRepeats {
+  const here: ChunkRepeats = { sameAs: new Map(), copies: new Map() };
+  for (let offset = 0; offset < rows; offset++) {
+    const first = sameAs.get(firstRow + offset);
+    if (first !== undefined) here.sameAs.set(offset, first);
+    const count = copies.get(firstRow + offset);
+    if (count !== undefined) here.copies.set(offset, count);
+  }
+  return here;
+}
+
+/** A record of one address. In quotes, so that nothing in it, or nothing at all, can be taken for its end. */
+function recordOf(email: string): Buffer {
+  return Buffer.from(`"${email.replaceAll('"', '""')}"\n`);
 }
 
 /**
@@ -67,42 +80,39 @@ function sourceRow(email: string, sameAs: number | undefined, copies: number | u
  * @param emails LIMITS.bulk.inlineRows at most
  */
 export async function analyseInline(emails: readonly string[]): Promise<AnalysedSource> {
-  const { sameAs, copies, malformed } = await findRepeats(emails);
-  const { rowsPerChunk } = LIMITS.bulk;
+  const found = await findRepeats(emails);
+  const records: Buffer[] = [];
+  const cutter = createChunkCutter();
+  let end = 0;
+  for (const [row, email] of emails.entries()) {
+    if (row % LIMITS.bulk.rowsPerTurn === 0) await turn();
+    const record = recordOf(email);
+    records.push(record);
+    cutter.add(end, end + record.length);
+    end += record.length;
+  }
   const parts: Buffer[] = [];
   const chunks: ChunkRange[] = [];
-  let firstByte = 0;
-  for (let firstRow = 0; firstRow < emails.length; firstRow += rowsPerChunk) {
-    const rows = emails
-      .slice(firstRow, firstRow + rowsPerChunk)
-      .map((email, i) => sourceRow(email, sameAs.get(firstRow + i), copies.get(firstRow + i)));
-    const part = Buffer.from(writeJsonLines(rows));
-    chunks.push({ firstRow, rows: rows.length, firstByte, bytes: part.length });
+  let repeatsByte = 0;
+  for (const chunk of cutter.end()) {
+    const part = encodeChunkRepeats(repeatsOf(chunk, found));
+    chunks.push({ ...chunk, repeatsByte, repeatsBytes: part.length });
     parts.push(part);
-    firstByte += part.length;
-    await turn();
+    repeatsByte += part.length;
   }
   return {
-    content: Buffer.concat(parts),
+    content: Buffer.concat(records),
+    layout: INLINE_LAYOUT,
     chunks,
+    repeats: Buffer.concat(parts),
     rows: emails.length,
-    duplicates: sameAs.size,
-    malformed,
-    billable: emails.length - sameAs.size - malformed,
+    duplicates: found.sameAs.size,
+    malformed: found.malformed,
+    billable: emails.length - found.sameAs.size - found.malformed,
   };
 }
 
 /** Bytes of a list as a file of one address a line would have. */
 export function inlineBytes(emails: readonly string[]): number {
   return emails.reduce((sum, email) => sum + Buffer.byteLength(email) + 1, 0);
-}
-
-/**
- * The rows of a chunk.
- * @throws Error when it does not hold `rows` of them: the object is not what was written
- */
-export function readSourceRows(content: Buffer, rows: number): SourceRow[] {
-  const read = readJsonLines<SourceRow>(content);
-  if (read.length !== rows) throw new Error(`a chunk of ${rows} rows holds ${read.length}`);
-  return read;
 }

@@ -1,0 +1,52 @@
+import { LIMITS } from "../../core/limits.ts";
+
+/** Rows that follow each other, and the bytes from the first one's beginning to the last one's end. */
+export interface CutChunk {
+  firstRow: number;
+  rows: number;
+  firstByte: number;
+  bytes: number;
+}
+
+/** Cuts rows, as they are found, into chunks. */
+export interface ChunkCutter {
+  /** The next row: from its first byte to after its last. */
+  add(start: number, end: number): void;
+  /** No row comes any more. Which chunks there are. */
+  end(): CutChunk[];
+}
+
+/**
+ * A chunk has LIMITS.bulk.rowsPerChunk rows, or fewer when they have LIMITS.bulk.chunkBytes or more. What lies between
+ * two rows of a chunk (blank lines) belongs to it, so a chunk has less than `chunkBytes` and one record's bytes.
+ *
+ * Memory: some 60 bytes a chunk, and there is at most one for every `rowsPerChunk` rows and one for every `chunkBytes`.
+ */
+export function createChunkCutter(): ChunkCutter {
+  const { rowsPerChunk, chunkBytes } = LIMITS.bulk;
+  const chunks: CutChunk[] = [];
+  let firstRow = 0;
+  let rows = 0;
+  let firstByte = 0;
+  let lastByte = 0;
+
+  function cut(): void {
+    chunks.push({ firstRow, rows, firstByte, bytes: lastByte - firstByte });
+    firstRow += rows;
+    rows = 0;
+  }
+
+  return {
+    add(start, end) {
+      if (rows > 0 && start - firstByte >= chunkBytes) cut();
+      if (rows === 0) firstByte = start;
+      rows += 1;
+      lastByte = end;
+      if (rows === rowsPerChunk || end - firstByte >= chunkBytes) cut();
+    },
+    end() {
+      if (rows > 0) cut();
+      return chunks;
+    },
+  };
+}

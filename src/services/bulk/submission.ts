@@ -1,0 +1,72 @@
+import { AppError } from "../../core/errors.ts";
+import { newId } from "../../core/ids.ts";
+import { LIMITS } from "../../core/limits.ts";
+import {
+  countActiveJobsAlone,
+  type JobRow,
+  type JobSource,
+  type NewJob,
+  type ObjectPlace,
+} from "../../store/jobs.ts";
+import type { Transaction } from "../../store/postgres.ts";
+import type { Actor } from "../actor.ts";
+import type { SourceOptions } from "./layout.ts";
+
+/** What is asked for with a list, wherever it comes from; it has been checked. */
+export interface SubmissionTerms {
+  options: SourceOptions & { escapeFormulas: boolean };
+  withEvidence: boolean;
+  metadata: Record<string, string>;
+  /** Told of the job's end beside the team's webhooks; null: nobody else. */
+  webhookUrl: string | null;
+}
+
+/** A list that became a job: its row as it was queued. */
+export type Submit<S> = (actor: Actor, source: S, terms: SubmissionTerms) => Promise<JobRow>;
+
+/** Where a new job's list comes from and lies. */
+export interface NewSource {
+  source: JobSource;
+  uploadId: string | null;
+  place: ObjectPlace;
+  bytes: number | null;
+}
+
+export function newJob(actor: Actor, terms: SubmissionTerms, from: NewSource, id = newId("job")): NewJob {
+  const { emailColumn, hasHeader, delimiter, escapeFormulas } = terms.options;
+  return {
+    id,
+    teamId: actor.teamId,
+    livemode: actor.livemode,
+    source: from.source,
+    uploadId: from.uploadId,
+    place: from.place,
+    sourceBytes: from.bytes,
+    options: {
+      ...(emailColumn === undefined ? {} : { email_column: emailColumn }),
+      ...(hasHeader === undefined ? {} : { has_header: hasHeader }),
+      ...(delimiter === undefined ? {} : { delimiter }),
+      ...(escapeFormulas ? { escape_formulas: true } : {}),
+    },
+    dailyQuota: actor.limits.dailyQuota,
+    bulkBytes: actor.limits.bulkBytes,
+    probing: actor.limits.probing,
+    withEvidence: terms.withEvidence,
+    metadata: terms.metadata,
+    webhookUrl: terms.webhookUrl,
+  };
+}
+
+/** Until the transaction ends nobody else submits a job of the team. @throws AppError `unauthorized`, `limit_reached` */
+export async function checkActiveJobs(tx: Transaction, teamId: string): Promise<void> {
+  const active = await countActiveJobsAlone(tx, teamId);
+  if (active === null) throw new AppError("unauthorized", "The team has been deleted.");
+  if (active >= LIMITS.bulk.activeJobs)
+    throw new AppError("limit_reached", `A team may have ${LIMITS.bulk.activeJobs} jobs under way.`);
+}
+
+/** @throws AppError `bulk_too_large` */
+export function checkBytes(bytes: number, { limits }: Actor): void {
+  if (bytes > limits.bulkBytes)
+    throw new AppError("bulk_too_large", `A list of the team may have ${limits.bulkBytes} bytes.`);
+}

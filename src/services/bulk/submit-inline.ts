@@ -1,0 +1,124 @@
+import type { Clock } from "../../core/clock.ts";
+import { AppError } from "../../core/errors.ts";
+import { newId } from "../../core/ids.ts";
+import { LIMITS } from "../../core/limits.ts";
+import type { Logger } from "../../core/log.ts";
+import { type JobObjects, repeatsKey, sourceKey } from "../../store/job-objects.ts";
+import { insertChunks } from "../../store/job-tasks.ts";
+import {
+  abandonSubmission,
+  findJob,
+  insertJob,
+  type JobRow,
+  keepTeam,
+  type NewJob,
+  noteAnalysis,
+  queueJob,
+} from "../../store/jobs.ts";
+import type { Database } from "../../store/postgres.ts";
+import { settleHold } from "../../store/quota-holds.ts";
+import type { Actor } from "../actor.ts";
+import { refuseTestAddress } from "../verify/test-keys.ts";
+import { reserve, reserveInTime } from "./reserve.ts";
+import { type AnalysedSource, analyseInline, inlineBytes } from "./source.ts";
+import { checkActiveJobs, checkBytes, newJob, type Submit } from "./submission.ts";
+
+/** What can be said of the list at a glance. */
+function checkSize(actor: Actor, emails: readonly string[]): void {
+  const { inlineRows } = LIMITS.bulk;
+  const { dailyQuota } = actor.limits;
+  if (emails.length > inlineRows)
+    throw new AppError("inline_too_large", `A request may hold ${inlineRows} addresses.`);
+  if (emails.length > dailyQuota)
+    throw new AppError("bulk_too_large", `A job of the team may have ${dailyQuota} rows.`);
+  checkBytes(inlineBytes(emails), actor);
+}
+
+/**
+ * Gives back what a submission held that came to nothing; its objects go later.
+ * @returns the job where it came to something: it is queued, or further
+ */
+export async function giveUpSubmission(sql: Database, teamId: string, jobId: string): Promise<JobRow | null> {
+  return sql.begin(async (tx) => {
+    if (!(await keepTeam(tx, teamId))) return null;
+    if (!(await abandonSubmission(tx, jobId))) return findJob(tx, teamId, jobId);
+    await settleHold(tx, jobId, 0);
+    return null;
+  });
+}
+
+export interface SubmitInlineDeps {
+  sql: Database;
+  objects: Pick<JobObjects, "put">;
+  clock: Clock;
+  log: Logger;
+}
+
+/**
+ * Takes a list of the request's body, and analyses it at once.
+ *
+ * First the job is written, hidden, with what it holds of the quota; then its source goes to object storage; then it is
+ * queued. So a refusal costs nothing, and what a process leaves behind that dies on the way is found by the relay.
+ *
+ * @throws AppError `inline_too_large`, `bulk_too_large`, `quota_exceeded`, `limit_reached`, `unavailable` when it fails; with
+ *   a test key also what a test address asks for
+ */
+export function createSubmitInline(deps: SubmitInlineDeps): Submit<readonly string[]> {
+  const { sql, objects, clock, log } = deps;
+
+  /** The job, hidden, and what it holds, or neither. */
+  async function reserveJob(actor: Actor, job: NewJob, units: number): Promise<void> {
+    const limit = actor.limits.dailyQuota;
+    const shortage = await reserveInTime(clock, units, () =>
+      sql.begin(async (tx) => {
+        await checkActiveJobs(tx, actor.teamId);
+        await insertJob(tx, job, "submitting");
+        if (actor.livemode) await reserve(tx, { jobId: job.id, teamId: actor.teamId, limit, units });
+      }),
+    );
+    if (shortage !== null)
+      throw new AppError("quota_exceeded", shortage.detail, { retryAfterS: shortage.retryAfterS });
+  }
+
+  /** The job as it was queued. */
+  async function store(job: NewJob, source: AnalysedSource): Promise<JobRow> {
+    try {
+      const { id, teamId, place } = job;
+      await objects.put(place.key, source.content, "text/csv");
+      if (source.repeats.length > 0)
+        await objects.put(repeatsKey(teamId, id), source.repeats, "application/octet-stream");
+      const queued = await sql.begin(async (tx) => {
+        if (!(await queueJob(tx, job.id))) return null;
+        await noteAnalysis(tx, job.id, { ...source, place });
+        await insertChunks(tx, job.id, source.chunks);
+        return findJob(tx, job.teamId, job.id);
+      });
+      if (queued === null) throw new Error("the submission was given up");
+      return queued;
+    } catch (error) {
+      // Where this fails too, the relay does it when the submission is old. When only the answer to the commit was lost, the
+      // job is there, and is charged: who heard of a failure would send the list again.
+      const queued = await giveUpSubmission(sql, job.teamId, job.id).catch(() => null);
+      if (queued !== null) return queued;
+      log.warn({ err: error, job: job.id }, "a job could not be submitted");
+      throw new AppError("unavailable", "The list cannot be stored now.", { retryAfterS: 1, cause: error });
+    }
+  }
+
+  return async (actor, emails, terms) => {
+    checkSize(actor, emails);
+    if (!actor.livemode) for (const email of emails) refuseTestAddress(email, clock);
+    const analysed = await analyseInline(emails);
+    const id = newId("job");
+    const place = { bucket: null, key: sourceKey(actor.teamId, id), etag: null };
+    const from = {
+      source: { type: "inline" },
+      uploadId: null,
+      place,
+      bytes: analysed.content.length,
+    } as const;
+    const job = newJob(actor, terms, from, id);
+    await reserveJob(actor, job, analysed.billable);
+    return store(job, analysed);
+  };
+}
