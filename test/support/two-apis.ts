@@ -116,9 +116,13 @@ export const withStatus = (answers: Answer[], status: number) =>
 
 /**
  * A refusal says which limit it was and when to come again; and that nothing is left, unless something came back before
- * the answer was written: a unit that was free of charge, the next token of a fast bucket.
+ * the answer was written: a unit that was free of charge; the bucket's next token, of a fast bucket several.
  */
-export function assertRefused(answer: Answer, limit: "quota" | "rate", most = 0): void {
+export function assertRefused(
+  answer: Answer,
+  limit: "quota" | "rate",
+  most = limit === "rate" ? 1 : 0,
+): void {
   v.assert(ContractProblem, answer.body);
   assert.equal(answer.headers.get("content-type"), "application/problem+json");
   assert.equal(answer.body.code, limit === "quota" ? "quota_exceeded" : "rate_limited");
