@@ -66,7 +66,7 @@ export interface ScratchLists {
   read(list: number): AsyncGenerator<Uint32Array>;
   /** The same, of a list to which nothing is appended meanwhile: it is empty behind its last record. */
   take(list: number): AsyncGenerator<Uint32Array>;
-  /** Memory held: nearly all of it from the start. */
+  /** Memory in buffers and tables now, with those of one reader: nearly all of it from the start. */
   readonly heldBytes: number;
 }
 
@@ -183,7 +183,8 @@ export function createScratchLists(blocks: ScratchBlocks, options: ScratchListsO
       clear(list);
     },
     get heldBytes() {
-      return words.byteLength + slotOf.byteLength + next.byteLength + 8 * (slots + blocksHeld);
+      const reader = blocksAtOnce * blocks.blockBytes;
+      return words.byteLength + slotOf.byteLength + next.byteLength + reader + 8 * (slots + blocksHeld);
     },
   };
 }

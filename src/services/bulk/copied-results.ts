@@ -1,0 +1,194 @@
+import { LIMITS } from "../../core/limits.ts";
+import type { Scratch, ScratchFile } from "../../store/scratch.ts";
+import { createFences } from "./fences.ts";
+
+/** A result as shards have it. */
+export interface CopiedResult {
+  /** A byte. */
+  verdict: number;
+  csv: Buffer;
+  json: Buffer;
+}
+
+/**
+ * The results that later rows of a job repeat, while its results are put together: kept on disk, but for what was
+ * appended or read last.
+ *
+ * They are written in blocks of whole entries, in the order of rows; of each block, memory holds where it begins and with
+ * which row. Reads are synchronous: a copy that stands far from the rest costs one read of a block that is most likely in the
+ * page cache, some 10 µs, where handing it to another thread and back takes several times that. Who reads many rows in one
+ * turn of the event loop ends it by time, not by rows.
+ *
+ * Memory: `blocksKept` + 1 blocks, and 24 bytes for each block that the file has.
+ */
+export interface CopiedResults {
+  /**
+   * @param row larger than all before
+   * @returns what to wait for before anything else, once in a block; else null
+   * @throws ScratchFull, here or by what is returned
+   */
+  append(row: number, result: CopiedResult): Promise<void> | null;
+  /** A copy of what was appended for the row. */
+  find(row: number): CopiedResult | undefined;
+  /** Gives the disk space back; to be called whatever happened. */
+  close(): Promise<void>;
+  /** Memory in buffers and tables now. */
+  readonly heldBytes: number;
+}
+
+/** Sizes: LIMITS.bulk.copies says what each is. */
+export interface CopiedSizes {
+  fileBytes: number;
+  blockBytes: number;
+  blocksKept: number;
+}
+
+/** Of an entry: u32 row, u8 verdict, u32 bytes of CSV, u32 bytes of JSON; then these. */
+const ENTRY_HEAD = 13;
+const CSV_AT = 5;
+const JSON_AT = 9;
+
+/** The entry of `row` in a block of `length` bytes. */
+function findIn(block: Buffer, length: number, row: number): CopiedResult | undefined {
+  for (let at = 0; at < length; ) {
+    const csvBytes = block.readUInt32LE(at + CSV_AT);
+    const end = at + ENTRY_HEAD + csvBytes + block.readUInt32LE(at + JSON_AT);
+    const found = block.readUInt32LE(at);
+    if (found > row) return undefined;
+    if (found === row) {
+      const values = Buffer.from(block.subarray(at + ENTRY_HEAD, end));
+      return {
+        verdict: block.readUInt8(at + 4),
+        csv: values.subarray(0, csvBytes),
+        json: values.subarray(csvBytes),
+      };
+    }
+    at = end;
+  }
+  return undefined;
+}
+
+function writeEntry(block: Buffer, at: number, row: number, { verdict, csv, json }: CopiedResult): void {
+  block.writeUInt32LE(row, at);
+  block.writeUInt8(verdict, at + 4);
+  block.writeUInt32LE(csv.length, at + CSV_AT);
+  block.writeUInt32LE(json.length, at + JSON_AT);
+  csv.copy(block, at + ENTRY_HEAD);
+  json.copy(block, at + ENTRY_HEAD + csv.length);
+}
+
+export function createCopiedResults(
+  scratch: Scratch,
+  sizes: CopiedSizes = LIMITS.bulk.copies,
+): CopiedResults {
+  const { blockBytes, fileBytes } = sizes;
+  const fences = createFences();
+  const kept = createKeptBlocks(sizes);
+  let file: ScratchFile | null = null;
+  let fileEnd = 0;
+  /** The block that is being filled: longer than others where one entry is. */
+  let filling = Buffer.alloc(0);
+  let filled = 0;
+  let firstRow = 0;
+  let lastRow = -1;
+  /** Being written, or lost. */
+  let writing = false;
+
+  function checkOpen(): void {
+    if (writing) throw new Error("results are not copied any more, or a block is still to be written");
+  }
+
+  /** The block in hand goes to the file. */
+  async function seal(): Promise<void> {
+    file ??= scratch.open(fileBytes);
+    await file.write([filling.subarray(0, filled)], fileEnd);
+    fences.add(firstRow, fileEnd);
+    fileEnd += filled;
+    filled = 0;
+    writing = false;
+  }
+
+  function put(row: number, result: CopiedResult, bytes: number): void {
+    if (filled === 0) {
+      firstRow = row;
+      const room = Math.max(bytes, blockBytes);
+      if (filling.length !== room) filling = Buffer.allocUnsafeSlow(room);
+    }
+    writeEntry(filling, filled, row, result);
+    filled += bytes;
+    lastRow = row;
+  }
+
+  async function sealThenPut(row: number, result: CopiedResult, bytes: number): Promise<void> {
+    writing = true;
+    await seal();
+    put(row, result, bytes);
+  }
+
+  return {
+    append(row, result) {
+      checkOpen();
+      if (row <= lastRow) throw new RangeError(`row ${row} cannot be appended behind row ${lastRow}`);
+      const bytes = ENTRY_HEAD + result.csv.length + result.json.length;
+      if (filled > 0 && filled + bytes > filling.length) return sealThenPut(row, result, bytes);
+      put(row, result, bytes);
+      return null;
+    },
+    find(row) {
+      checkOpen();
+      if (filled > 0 && row >= firstRow) return findIn(filling, filled, row);
+      const number = fences.search(row);
+      if (number < 0 || file === null) return undefined;
+      const start = fences.position(number);
+      const end = number + 1 < fences.size ? fences.position(number + 1) : fileEnd;
+      const block = kept.get(number) ?? kept.read(file, number, start, end - start);
+      return findIn(block, end - start, row);
+    },
+    async close() {
+      writing = true;
+      await file?.close();
+    },
+    get heldBytes() {
+      return filling.length + kept.heldBytes + fences.heldBytes;
+    },
+  };
+}
+
+interface KeptBlocks {
+  get(number: number): Buffer | undefined;
+  /** Its buffer is that of the block that was not asked for the longest. */
+  read(file: ScratchFile, number: number, position: number, bytes: number): Buffer;
+  readonly heldBytes: number;
+}
+
+function createKeptBlocks({ blockBytes, blocksKept }: CopiedSizes): KeptBlocks {
+  /** In the order of use. */
+  const blocks = new Map<number, Buffer>();
+
+  function room(): Buffer {
+    const oldest = blocks.size < blocksKept ? undefined : blocks.keys().next().value;
+    const buffer = oldest === undefined ? undefined : blocks.get(oldest);
+    if (oldest !== undefined) blocks.delete(oldest);
+    return buffer ?? Buffer.allocUnsafeSlow(blockBytes);
+  }
+
+  return {
+    get(number) {
+      const block = blocks.get(number);
+      if (block === undefined) return undefined;
+      blocks.delete(number);
+      blocks.set(number, block);
+      return block;
+    },
+    read(file, number, position, bytes) {
+      // The block of one long entry is not kept.
+      const block = bytes > blockBytes ? Buffer.allocUnsafeSlow(bytes) : room();
+      file.readNow(block.subarray(0, bytes), position);
+      if (bytes <= blockBytes) blocks.set(number, block);
+      return block;
+    },
+    get heldBytes() {
+      return blocks.size * blockBytes;
+    },
+  };
+}
