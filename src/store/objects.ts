@@ -1,14 +1,8 @@
-import {
-  CreateBucketCommand,
-  DeleteObjectCommand,
-  HeadBucketCommand,
-  ListObjectsV2Command,
-  S3Client,
-  S3ServiceException,
-} from "@aws-sdk/client-s3";
+import { CreateBucketCommand, HeadBucketCommand, S3Client, S3ServiceException } from "@aws-sdk/client-s3";
 import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
+import { createDeletion } from "./object-deletion.ts";
 import { ObjectsOutage } from "./object-errors.ts";
 
 export interface ObjectStore {
@@ -26,8 +20,8 @@ export interface ObjectStore {
   /** Resolves when the bucket answers; rejects when it does not. For readiness. */
   ping(): Promise<void>;
   /**
-   * Deletes what is below a prefix, LIMITS.objects.deletionPage objects at most. True when nothing is left of it, of
-   * versions apart. Rejects when an object could not be deleted.
+   * Deletes what is below a prefix, LIMITS.objects.deletionPage objects at most, and what is being uploaded there in
+   * parts. True when nothing is left of it, of versions apart. Rejects when an object could not be deleted.
    */
   deleteBelow(prefix: string): Promise<boolean>;
   stop(): void;
@@ -87,11 +81,6 @@ async function runWithin<T>(
   }
 }
 
-/** A key as a listing with the encoding `url` writes it. */
-function plainKey(encoded: string): string {
-  return decodeURIComponent(encoded.replaceAll("+", " "));
-}
-
 /** The S3 client of a process, path-style, so that it serves S3, R2, MinIO and the development server alike. */
 export function createObjectStore(settings: NonNullable<Config["objects"]>, clock: Clock): ObjectStore {
   const { connectTimeoutMs, requestTimeoutMs, silenceMs, attempts, sockets } = LIMITS.objects;
@@ -135,24 +124,6 @@ export function createObjectStore(settings: NonNullable<Config["objects"]>, cloc
     }
   }
 
-  /** One by one: not every store that speaks S3 knows the deletion of many at once. */
-  async function deleteAll(keys: string[]): Promise<void> {
-    const rest = keys.values();
-    let failed = false;
-    const remove = async (key: string) => {
-      const command = new DeleteObjectCommand({ Bucket: bucket, Key: key });
-      await within((abortSignal) => client.send(command, { abortSignal })).catch((error: unknown) => {
-        failed = true;
-        throw error;
-      });
-    };
-    const lane = async () => {
-      for (const key of rest) if (!failed) await remove(key);
-    };
-    const lanes = await Promise.allSettled(Array.from({ length: LIMITS.objects.deletionsInFlight }, lane));
-    for (const outcome of lanes) if (outcome.status === "rejected") throw outcome.reason;
-  }
-
   return {
     client,
     bucket,
@@ -166,20 +137,7 @@ export function createObjectStore(settings: NonNullable<Config["objects"]>, cloc
       }
     },
     ping,
-    async deleteBelow(prefix) {
-      const command = new ListObjectsV2Command({
-        Bucket: bucket,
-        Prefix: prefix,
-        MaxKeys: LIMITS.objects.deletionPage,
-        // Keys may hold what XML cannot.
-        EncodingType: "url",
-      });
-      const listing = await within((abortSignal) => client.send(command, { abortSignal }));
-      const { Contents = [], EncodingType } = listing;
-      const keys = Contents.flatMap(({ Key }) => (Key === undefined ? [] : [Key]));
-      await deleteAll(EncodingType === "url" ? keys.map(plainKey) : keys);
-      return listing.IsTruncated !== true;
-    },
+    deleteBelow: createDeletion({ client, bucket, within }),
     stop() {
       client.destroy();
     },

@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { type ObjectInfo, readBytes, readInfo, type Staged, seal } from "./object-file.ts";
+import { Readable } from "node:stream";
+import { compareKeys } from "./keys.ts";
+import { type ObjectInfo, readBytes, readInfo, readParts, type Staged, seal } from "./object-file.ts";
 
 export interface ListQuery {
   prefix: string;
@@ -18,22 +20,23 @@ export interface Listing {
   next: string | null;
 }
 
-/** S3 lists keys in the order of their UTF-8 bytes. */
-function compareKeys(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
-}
-
 /**
  * One bucket: a file per object under the hash of its key, and in memory an index of all keys in order. A change is
  * one rename and one change of the index in the same turn, hence atomic for every request.
  */
 export class Bucket {
   private readonly folder: string;
+  private readonly assembledFolder: string;
   private readonly objects = new Map<string, ObjectInfo>();
   private readonly keys: string[] = [];
+  /** Folders of parts that are being read, by how many; those of objects that are gone are removed by the last. */
+  private readonly readers = new Map<string, number>();
+  private readonly gone = new Set<string>();
 
-  constructor(folder: string) {
+  /** @param assembledFolder where the parts of objects made of parts lie */
+  constructor(folder: string, assembledFolder: string) {
     this.folder = folder;
+    this.assembledFolder = assembledFolder;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
       if (entry.isFile()) this.index(readInfo(join(entry.parentPath, entry.name)));
@@ -44,8 +47,37 @@ export class Bucket {
     return this.objects.get(key);
   }
 
-  read(info: ObjectInfo, start: number, end: number) {
-    return readBytes(this.pathOf(info.key), start, end);
+  /** The bytes `start` to `end`, both included, as they are now, whatever becomes of the object meanwhile. */
+  read(info: ObjectInfo, start: number, end: number): Readable {
+    if (info.assembled === undefined) return readBytes(this.pathOf(info.key), start, end);
+    const { folder, parts } = info.assembled;
+    this.readers.set(folder, (this.readers.get(folder) ?? 0) + 1);
+    const body = Readable.from(readParts(join(this.assembledFolder, folder), parts, start, end), {
+      objectMode: false,
+    });
+    // Also of a stream that nobody began to read.
+    return body.once("close", () => this.leave(folder));
+  }
+
+  private leave(folder: string): void {
+    const left = (this.readers.get(folder) ?? 1) - 1;
+    if (left > 0) return void this.readers.set(folder, left);
+    this.readers.delete(folder);
+    if (this.gone.delete(folder))
+      rmSync(join(this.assembledFolder, folder), { recursive: true, force: true });
+  }
+
+  /** Removes the parts of an object that is no more, unless somebody reads them. */
+  private drop(info: ObjectInfo | undefined): void {
+    if (info?.assembled === undefined) return;
+    this.gone.add(info.assembled.folder);
+    this.readers.set(info.assembled.folder, (this.readers.get(info.assembled.folder) ?? 0) + 1);
+    this.leave(info.assembled.folder);
+  }
+
+  /** Folders of parts that objects of this bucket lie in. */
+  assembledFolders(): string[] {
+    return [...this.objects.values()].flatMap(({ assembled }) => (assembled ? [assembled.folder] : []));
   }
 
   /** Makes the staged file the object, replacing what was there. */
@@ -54,11 +86,15 @@ export class Bucket {
     const path = this.pathOf(info.key);
     mkdirSync(join(path, ".."), { recursive: true });
     renameSync(staged.path, path);
+    this.drop(this.objects.get(info.key));
     this.index(info);
   }
 
   delete(key: string): void {
-    if (!this.objects.delete(key)) return;
+    const info = this.objects.get(key);
+    if (info === undefined) return;
+    this.objects.delete(key);
+    this.drop(info);
     rmSync(this.pathOf(key), { force: true });
     this.keys.splice(this.position(key), 1);
   }

@@ -1,8 +1,18 @@
 import { createHash, randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { invalid, noSuchUpload, S3Error } from "./error.ts";
-import { type ObjectInfo, readBytes, readInfo, type Staged, seal } from "./object-file.ts";
+import { compareKeys } from "./keys.ts";
+import { type ObjectInfo, type PartFile, readInfo, type Staged, seal } from "./object-file.ts";
 
 export interface Upload {
   bucket: string;
@@ -61,14 +71,30 @@ export class Multipart {
       .sort((a, b) => Number(a.key) - Number(b.key));
   }
 
+  /** Uploads in progress below a prefix, in the order of their keys, each as long as it has been going on. */
+  list(bucket: string, prefix: string): { id: string; key: string; startedMs: number }[] {
+    return readdirSync(this.folder)
+      .map((id) => {
+        const file = join(this.folder, id, "upload.json");
+        return {
+          id,
+          startedMs: statSync(file).mtimeMs,
+          upload: JSON.parse(readFileSync(file, "utf8")) as Upload,
+        };
+      })
+      .filter(({ upload }) => upload.bucket === bucket && upload.key.startsWith(prefix))
+      .map(({ id, startedMs, upload }) => ({ id, startedMs, key: upload.key }))
+      .sort((a, b) => compareKeys(a.key, b.key) || compareKeys(a.id, b.id));
+  }
+
   /**
-   * The bytes of the named parts one after another, and the tag of the whole as S3 computes it.
+   * The named parts, and the tag of the whole as S3 computes it.
    * @throws S3Error 400 when a part is missing, another one, too small or out of order.
    */
-  assemble(id: string, named: NamedPart[]): { bytes: AsyncIterable<Buffer>; etag: string } {
+  choose(id: string, named: NamedPart[]): { parts: PartFile[]; etag: string } {
     const received = new Map(this.parts(id).map((part) => [Number(part.key), part]));
     const hash = createHash("md5");
-    const files: { path: string; size: number }[] = [];
+    const parts: PartFile[] = [];
     for (const [i, { number, etag }] of named.entries()) {
       const part = received.get(number);
       if (part?.etag !== etag)
@@ -78,17 +104,18 @@ export class Multipart {
       if (i < named.length - 1 && part.size < PART_MIN_BYTES)
         throw new S3Error(400, "EntityTooSmall", "A part is smaller than the minimum allowed size.");
       hash.update(Buffer.from(etag, "hex"));
-      files.push({ path: join(this.folder, id, `part-${number}`), size: part.size });
+      parts.push({ name: `part-${number}`, size: part.size });
     }
-    if (files.length === 0) throw invalid("At least one part must be named.");
-    return { bytes: concatenate(files), etag: `${hash.digest("hex")}-${files.length}` };
+    if (parts.length === 0) throw invalid("At least one part must be named.");
+    return { parts, etag: `${hash.digest("hex")}-${parts.length}` };
+  }
+
+  /** Hands the folder of the parts over to `folder`: the upload has ended. */
+  release(id: string, folder: string): void {
+    renameSync(join(this.folder, id), folder);
   }
 
   remove(id: string): void {
     rmSync(join(this.folder, id), { recursive: true, force: true });
   }
-}
-
-async function* concatenate(files: { path: string; size: number }[]): AsyncGenerator<Buffer> {
-  for (const { path, size } of files) yield* readBytes(path, 0, size - 1);
 }

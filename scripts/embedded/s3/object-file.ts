@@ -18,6 +18,14 @@ export interface ObjectInfo {
   contentType: string;
   /** User metadata by lower-case name, without the x-amz-meta- prefix, and content headers to give back. */
   headers: Record<string, string>;
+  /** Of an object made of parts: its bytes lie in these files, one after another, not before this. */
+  assembled?: { folder: string; parts: PartFile[] };
+}
+
+/** A part's file, by its name in the folder of its upload. */
+export interface PartFile {
+  name: string;
+  size: number;
 }
 
 /** Bytes in a temporary file, not yet an object. */
@@ -105,4 +113,20 @@ export function readInfo(path: string): ObjectInfo {
 export function readBytes(path: string, start: number, end: number): Readable {
   if (end < start) return Readable.from([]);
   return createReadStream("", { fd: openSync(path, "r"), start, end });
+}
+
+/** The same of files that follow one another, each opened when its turn comes: they must stay until then. */
+export async function* readParts(
+  folder: string,
+  parts: readonly PartFile[],
+  start: number,
+  end: number,
+): AsyncGenerator<Buffer> {
+  let first = 0;
+  for (const { name, size } of parts) {
+    const from = Math.max(start - first, 0);
+    const to = Math.min(end - first, size - 1);
+    first += size;
+    if (from <= to) yield* readBytes(join(folder, name), from, to);
+  }
 }

@@ -1,11 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { readBody, readText } from "./body.ts";
 import type { Bucket } from "./bucket.ts";
-import { invalid, noSuchKey, S3Error } from "./error.ts";
+import { invalid, noSuchKey, notImplemented, S3Error } from "./error.ts";
 import type { Multipart } from "./multipart.ts";
 import { type ObjectInfo, withStaged } from "./object-file.ts";
-import { document, parseComplete, partEntry } from "./xml.ts";
+import { encode } from "./sigv4.ts";
+import { document, isoTime, parseComplete, partEntry } from "./xml.ts";
 
 /** One request on one key. */
 export interface ObjectRequest {
@@ -19,9 +21,12 @@ export interface ObjectRequest {
   uploads: Multipart;
   /** Folder of unfinished files. */
   stagingFolder: string;
+  /** Where the parts of objects made of parts lie. */
+  assembledFolder: string;
 }
 
 const XML_MAX_BYTES = 2 * 1024 ** 2;
+const PAGE_MAX = 1_000;
 const KEPT_HEADERS = ["cache-control", "content-disposition", "content-encoding", "content-language"];
 
 export function sendXml(res: ServerResponse, xml: string): void {
@@ -40,10 +45,11 @@ function describe(req: IncomingMessage): Pick<ObjectInfo, "contentType" | "heade
   return { contentType: req.headers["content-type"] ?? "application/octet-stream", headers };
 }
 
+const failed = () =>
+  new S3Error(412, "PreconditionFailed", "At least one of the pre-conditions you specified did not hold");
+
 /** Conditional writes; asked at the moment of the commit, so that of two rivals one wins. */
 function checkWriteCondition(req: IncomingMessage, existing: ObjectInfo | undefined): void {
-  const failed = () =>
-    new S3Error(412, "PreconditionFailed", "At least one of the pre-conditions you specified did not hold");
   if (req.headers["if-none-match"] === "*" && existing) throw failed();
   const wanted = req.headers["if-match"];
   if (wanted === undefined) return;
@@ -92,6 +98,8 @@ function overrides(query: URLSearchParams): Record<string, string> {
 export async function getObject({ req, res, query, bucket, key }: ObjectRequest): Promise<void> {
   const info = bucket.get(key);
   if (!info) throw noSuchKey();
+  const wanted = req.headers["if-match"]?.replaceAll('"', "");
+  if (wanted !== undefined && wanted !== "*" && wanted !== info.etag) throw failed();
   const common = {
     etag: `"${info.etag}"`,
     "last-modified": new Date(info.modifiedMs).toUTCString(),
@@ -141,10 +149,53 @@ export async function putPart(r: ObjectRequest): Promise<void> {
   r.res.writeHead(200, headers).end();
 }
 
+/** A whole number of the query, up to what one answer may hold. */
+function pageSize(query: URLSearchParams, name: string): number {
+  const asked = Number(query.get(name) ?? PAGE_MAX);
+  if (!Number.isInteger(asked) || asked < 0) throw invalid(`${name} must be a whole number.`);
+  return Math.min(asked, PAGE_MAX);
+}
+
 export function listParts(r: ObjectRequest): void {
   const id = uploadId(r);
-  const body = { Bucket: r.bucketName, Key: r.key, UploadId: id, IsTruncated: false };
-  sendXml(r.res, document("ListPartsResult", { ...body, Part: r.uploads.parts(id).map(partEntry) }));
+  const max = pageSize(r.query, "max-parts");
+  const after = Number(r.query.get("part-number-marker") ?? 0);
+  const left = r.uploads.parts(id).filter(({ key }) => Number(key) > after);
+  const page = left.slice(0, max);
+  const truncated = left.length > page.length;
+  const body = {
+    Bucket: r.bucketName,
+    Key: r.key,
+    UploadId: id,
+    PartNumberMarker: after,
+    NextPartNumberMarker: truncated ? Number(page.at(-1)?.key ?? after) : null,
+    MaxParts: max,
+    IsTruncated: truncated,
+  };
+  sendXml(r.res, document("ListPartsResult", { ...body, Part: page.map(partEntry) }));
+}
+
+/** Uploads in progress. Pages end at what S3 gives at once, and are not gone on with: who wants more ends some. */
+export function listUploads(r: Pick<ObjectRequest, "res" | "query" | "bucketName" | "uploads">): void {
+  const prefix = r.query.get("prefix") ?? "";
+  const encoding = r.query.get("encoding-type");
+  if (r.query.has("key-marker")) throw notImplemented("further pages of multipart uploads");
+  const max = pageSize(r.query, "max-uploads");
+  const all = r.uploads.list(r.bucketName, prefix);
+  const shown = (text: string) => (encoding === "url" ? encode(text) : text);
+  const body = {
+    Bucket: r.bucketName,
+    Prefix: shown(prefix),
+    EncodingType: encoding,
+    MaxUploads: max,
+    IsTruncated: all.length > max,
+    Upload: all.slice(0, max).map(({ id, key, startedMs }) => ({
+      Key: shown(key),
+      UploadId: id,
+      Initiated: isoTime(startedMs),
+    })),
+  };
+  sendXml(r.res, document("ListMultipartUploadsResult", body));
 }
 
 export function abortUpload(r: ObjectRequest): void {
@@ -157,13 +208,17 @@ export async function completeUpload(r: ObjectRequest): Promise<void> {
   const { contentType, headers } = r.uploads.get(id, r.bucketName, r.key);
   const named = parseComplete(await readText(r.req, r.payloadHash, XML_MAX_BYTES));
   if (named.some(({ number }) => !Number.isInteger(number))) throw invalid("A part has no number.");
-  const { bytes, etag } = r.uploads.assemble(id, named);
-  await withStaged(r.stagingFolder, bytes, (staged) => {
-    checkWriteCondition(r.req, r.bucket.get(r.key));
-    const info = { key: r.key, size: staged.size, etag, crc32: null, modifiedMs: Date.now() };
-    r.bucket.commit(staged, { ...info, contentType, headers });
+  const { parts, etag } = r.uploads.choose(id, named);
+  checkWriteCondition(r.req, r.bucket.get(r.key));
+  // What is not named goes with the object. The parts stay as they are: an object of any size is there at once.
+  await withStaged(r.stagingFolder, nothing(), (staged) => {
+    r.uploads.release(id, join(r.assembledFolder, id));
+    const size = parts.reduce((sum, part) => sum + part.size, 0);
+    const info = { key: r.key, size, etag, crc32: null, modifiedMs: Date.now() };
+    r.bucket.commit(staged, { ...info, contentType, headers, assembled: { folder: id, parts } });
   });
-  r.uploads.remove(id);
   const body = { Location: `/${r.bucketName}/${r.key}`, Bucket: r.bucketName, Key: r.key, ETag: `"${etag}"` };
   sendXml(r.res, document("CompleteMultipartUploadResult", body));
 }
+
+async function* nothing(): AsyncGenerator<Buffer> {}

@@ -12,6 +12,7 @@ import {
   deleteObject,
   getObject,
   listParts,
+  listUploads,
   type ObjectRequest,
   putObject,
   putPart,
@@ -46,10 +47,13 @@ export function createS3Server(options: S3ServerOptions): Server {
   // Half-written files of a server that was killed.
   rmSync(stagingFolder, { recursive: true, force: true });
   mkdirSync(stagingFolder, { recursive: true, mode: 0o700 });
+  const assembledFolder = join(options.folder, "assembled");
+  mkdirSync(assembledFolder, { recursive: true, mode: 0o700 });
   const uploads = new Multipart(join(options.folder, "uploads"));
-  const open = (name: string) => buckets.set(name, new Bucket(join(bucketsFolder, name)));
+  const open = (name: string) => buckets.set(name, new Bucket(join(bucketsFolder, name), assembledFolder));
   if (existsSync(bucketsFolder)) readdirSync(bucketsFolder).forEach(open);
   if (!buckets.has(options.bucket)) open(options.bucket);
+  removeOrphans(assembledFolder, buckets.values());
 
   function createBucket(name: string, res: ServerResponse): void {
     if (!BUCKET_NAME.test(name)) throw new S3Error(400, "InvalidBucketName", "The bucket name is not valid.");
@@ -69,8 +73,9 @@ export function createS3Server(options: S3ServerOptions): Server {
     if (!bucket) throw new S3Error(404, "NoSuchBucket", "The specified bucket does not exist");
     if (Buffer.byteLength(key) > KEY_MAX_BYTES)
       throw new S3Error(400, "KeyTooLongError", "Your key is too long");
-    const request = { req, res, query, payloadHash, bucketName: name, bucket, key, uploads, stagingFolder };
-    return key === "" ? onBucket(request) : onObject(request);
+    const request = { req, res, query, payloadHash, bucketName: name, bucket, key, uploads };
+    const folders = { stagingFolder, assembledFolder };
+    return key === "" ? onBucket({ ...request, ...folders }) : onObject({ ...request, ...folders });
   }
 
   const server = createServer((req, res) => {
@@ -80,6 +85,13 @@ export function createS3Server(options: S3ServerOptions): Server {
   server.requestTimeout = 0;
   server.keepAliveTimeout = 65_000;
   return server;
+}
+
+/** Parts that a server left, which was killed between two steps. */
+function removeOrphans(folder: string, buckets: Iterable<Bucket>): void {
+  const used = new Set([...buckets].flatMap((bucket) => bucket.assembledFolders()));
+  for (const name of readdirSync(folder))
+    if (!used.has(name)) rmSync(join(folder, name), { recursive: true, force: true });
 }
 
 /** Path and query, decoded; in S3 a plus sign is a plus sign. */
@@ -99,6 +111,7 @@ async function onBucket(r: ObjectRequest): Promise<void> {
   const { req, res, query, bucket, payloadHash } = r;
   if (req.method === "HEAD") return void res.writeHead(200).end();
   if (req.method === "GET" && query.get("list-type") === "2") return listObjects(r);
+  if (req.method === "GET" && query.has("uploads")) return listUploads(r);
   if (req.method === "POST" && query.has("delete")) {
     const { keys, quiet } = parseDelete(await readText(req, payloadHash, XML_MAX_BYTES));
     for (const key of keys) bucket.delete(key);

@@ -12,6 +12,7 @@ import { after, before, describe, test } from "node:test";
 import * as s3 from "@aws-sdk/client-s3";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { createS3Server } from "../../../scripts/embedded/s3/server.ts";
+import { until } from "../../support/until.ts";
 
 const Bucket = "rcpt";
 const credentials = { accessKeyId: "test", secretAccessKey: "secret" };
@@ -135,6 +136,19 @@ describe("objects, with the SDK's default settings", () => {
     await assert.rejects(put("once", "x", { IfMatch: '"0"' }), { name: "PreconditionFailed" });
   });
 
+  test("reading with If-Match gives the object that is meant, or nothing", async () => {
+    const { ETag } = await put("matched", "0123");
+    const get = (IfMatch: string | undefined) =>
+      client.send(new s3.GetObjectCommand({ Bucket, Key: "matched", IfMatch, Range: "bytes=1-2" }));
+    assert.equal(await (await get(ETag)).Body?.transformToString(), "12");
+    await put("matched", "4567");
+    await assert.rejects(get(ETag), { name: "PreconditionFailed" });
+    await assert.rejects(
+      client.send(new s3.HeadObjectCommand({ Bucket, Key: "matched", IfMatch: ETag })),
+      (error: s3.S3ServiceException) => error.$metadata.httpStatusCode === 412,
+    );
+  });
+
   test("an object replaced while it is read is read as it was", async () => {
     await put("replaced", Buffer.alloc(3 * MB, "a"));
     const { Body } = await client.send(new s3.GetObjectCommand({ Bucket, Key: "replaced" }));
@@ -228,6 +242,45 @@ describe("multipart", () => {
     await assert.rejects(client.send(new s3.ListPartsCommand({ Bucket, Key, UploadId })), {
       name: "NoSuchUpload",
     });
+  });
+
+  test("an object of parts is read from anywhere, after a restart too, and as it was while it is replaced", async () => {
+    const bodies = [randomBytes(5 * MB), randomBytes(6 * MB), randomBytes(100)];
+    const whole = Buffer.concat(bodies);
+    const { UploadId, Parts } = await upload(bodies);
+    await client.send(
+      new s3.CompleteMultipartUploadCommand({ Bucket, Key, UploadId, MultipartUpload: { Parts } }),
+    );
+    await stop();
+    await start();
+    for (const [first, last] of [
+      [5 * MB - 3, 5 * MB + 3],
+      [0, 0],
+      [11 * MB - 1, 11 * MB + 50],
+      [11 * MB + 99, 11 * MB + 99],
+    ] as const)
+      assert.ok((await read(Key, `bytes=${first}-${last}`)).equals(whole.subarray(first, last + 1)));
+    const { Body } = await client.send(new s3.GetObjectCommand({ Bucket, Key }));
+    await put(Key, "another");
+    assert.ok(Buffer.from((await Body?.transformToByteArray()) ?? []).equals(whole));
+    assert.equal(String(await read(Key)), "another");
+    await until("the parts are gone", () => readdirSync(join(folder, "assembled")).length === 0);
+  });
+
+  test("parts and uploads in progress are listed, a page at a time", async () => {
+    const { UploadId } = await upload([randomBytes(10), randomBytes(11), randomBytes(12)]);
+    const sizes: (number | undefined)[] = [];
+    for await (const page of s3.paginateListParts({ client, pageSize: 2 }, { Bucket, Key, UploadId }))
+      sizes.push(...(page.Parts ?? []).map(({ Size }) => Size));
+    assert.deepEqual(sizes, [10, 11, 12]);
+    const list = async (Prefix: string) => {
+      const { Uploads = [] } = await client.send(new s3.ListMultipartUploadsCommand({ Bucket, Prefix }));
+      return Uploads.map((listed) => [listed.Key, listed.UploadId]);
+    };
+    assert.deepEqual(await list("bi"), [[Key, UploadId]]);
+    assert.deepEqual(await list("bih"), []);
+    await client.send(new s3.AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
+    assert.deepEqual(await list(""), []);
   });
 
   test("small, foreign and disordered parts are refused; an aborted upload is gone", async () => {

@@ -1,10 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand } from "@aws-sdk/client-s3";
+import {
+  CreateMultipartUploadCommand,
+  GetObjectCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+} from "@aws-sdk/client-s3";
 import { systemClock } from "../../../src/core/clock.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createObjectStore } from "../../../src/store/objects.ts";
 import { testObjects } from "../../support/embedded.ts";
+import { startFaultyS3 } from "../../support/s3-faults.ts";
 
 async function openStore(t: TestContext, bucketSuffix = "") {
   const { endpoint, region, bucket, ...credentials } = await testObjects();
@@ -50,5 +57,31 @@ describe("object storage", () => {
     assert.equal(await store.deleteBelow("teams/a/"), true);
     const left = await client.send(new ListObjectsV2Command({ Bucket: bucket }));
     assert.deepEqual((left.Contents ?? []).map(({ Key }) => Key).sort(), beside.sort());
+  });
+
+  it("ends uploads in parts below the prefix, and deletes one by one where many at once are refused", async (t) => {
+    const { endpoint: real, region, bucket, ...credentials } = await testObjects();
+    const faulty = await startFaultyS3(real, ({ url }) =>
+      url.includes("?delete") ? { status: 501, code: "NotImplemented" } : null,
+    );
+    const { endpoint } = faulty;
+    const settings = { endpoint, publicEndpoint: endpoint, region, bucket, credentials };
+    const store = createObjectStore(settings, systemClock);
+    t.after(() => faulty.close());
+    t.after(() => store.stop());
+    const { client } = store;
+    for (const Key of ["u/1", "u/2", "u/3", "v/1"]) {
+      await client.send(new PutObjectCommand({ Bucket: bucket, Key, Body: "x" }));
+      await client.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key }));
+    }
+    assert.equal(await store.deleteBelow("u/"), true);
+    const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
+    const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: bucket }));
+    assert.deepEqual(
+      [Uploads, Contents].map((all) => all.map(({ Key }) => Key)),
+      [["v/1"], ["v/1"]],
+    );
+    assert.equal(await store.deleteBelow("v/"), true);
+    assert.equal(faulty.seen.filter(({ url }) => url.includes("?delete")).length, 1);
   });
 });

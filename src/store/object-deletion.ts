@@ -1,0 +1,109 @@
+import {
+  AbortMultipartUploadCommand,
+  DeleteObjectCommand,
+  DeleteObjectsCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+} from "@aws-sdk/client-s3";
+import { LIMITS } from "../core/limits.ts";
+import { httpStatus, isObjectsOutage, type ObjectStore } from "./objects.ts";
+
+type Store = Pick<ObjectStore, "client" | "bucket" | "within">;
+
+/** XML 1.0 has no way to write these: keys with them go one by one. */
+const NOT_FOR_XML = /[\u0000-\u001f\ufffe\uffff]/;
+
+/** A key as a listing with the encoding `url` writes it. */
+function plainKey(encoded: string): string {
+  return decodeURIComponent(encoded.replaceAll("+", " "));
+}
+
+/** The store knows no such request, or does not let us: what would be done by it is done otherwise, or not at all. */
+function isRefused(error: unknown): boolean {
+  const status = httpStatus(error) ?? 0;
+  return status === 501 || (!isObjectsOutage(error) && status >= 400 && status < 500);
+}
+
+/** Calls `work` for each, LIMITS.objects.deletionsInFlight at once. @throws the first failure, when all under way ended */
+async function forEachAtOnce<T>(items: Iterable<T>, work: (item: T) => Promise<unknown>): Promise<void> {
+  const rest = items[Symbol.iterator]();
+  let failed = false;
+  const lane = async () => {
+    for (let next = rest.next(); next.done !== true && !failed; next = rest.next())
+      await work(next.value).catch((error: unknown) => {
+        failed = true;
+        throw error;
+      });
+  };
+  const lanes = await Promise.allSettled(Array.from({ length: LIMITS.objects.deletionsInFlight }, lane));
+  for (const outcome of lanes) if (outcome.status === "rejected") throw outcome.reason;
+}
+
+/** See `ObjectStore.deleteBelow`. */
+export function createDeletion({ client, bucket: Bucket, within }: Store) {
+  /** Once the store has said that it does not know the deletion of many at once. */
+  let oneByOne = false;
+
+  async function deleteOne(Key: string): Promise<void> {
+    const command = new DeleteObjectCommand({ Bucket, Key });
+    await within((abortSignal) => client.send(command, { abortSignal }));
+  }
+
+  /** @returns the keys of objects that are left to be deleted one by one */
+  async function deleteMany(keys: readonly string[]): Promise<readonly string[]> {
+    const plain = keys.filter((key) => !NOT_FOR_XML.test(key));
+    if (oneByOne || plain.length < 2) return keys;
+    const Objects = plain.map((Key) => ({ Key }));
+    const command = new DeleteObjectsCommand({ Bucket, Delete: { Objects, Quiet: true } });
+    try {
+      const { Errors = [] } = await within((abortSignal) => client.send(command, { abortSignal }));
+      const failed = new Set(Errors.map(({ Key }) => Key));
+      return keys.filter((key) => NOT_FOR_XML.test(key) || failed.has(key));
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+      oneByOne = true;
+      return keys;
+    }
+  }
+
+  /** Uploads in parts that nobody completed. @returns whether none is left */
+  async function abortBelow(Prefix: string): Promise<boolean> {
+    const command = new ListMultipartUploadsCommand({
+      Bucket,
+      Prefix,
+      MaxUploads: LIMITS.objects.multipartPage,
+      EncodingType: "url",
+    });
+    try {
+      const listing = await within((abortSignal) => client.send(command, { abortSignal }));
+      const { Uploads = [], EncodingType } = listing;
+      await forEachAtOnce(Uploads, async ({ Key = "", UploadId }) => {
+        const key = EncodingType === "url" ? plainKey(Key) : Key;
+        const abort = new AbortMultipartUploadCommand({ Bucket, Key: key, UploadId });
+        await within((abortSignal) => client.send(abort, { abortSignal }));
+      });
+      return listing.IsTruncated !== true;
+    } catch (error) {
+      // Ended meanwhile; or the store does not tell them: then it is for its own rules to remove them.
+      if (isRefused(error)) return true;
+      throw error;
+    }
+  }
+
+  return async (Prefix: string): Promise<boolean> => {
+    const noneInParts = await abortBelow(Prefix);
+    const command = new ListObjectsV2Command({
+      Bucket,
+      Prefix,
+      MaxKeys: LIMITS.objects.deletionPage,
+      // Keys may hold what XML cannot.
+      EncodingType: "url",
+    });
+    const listing = await within((abortSignal) => client.send(command, { abortSignal }));
+    const { Contents = [], EncodingType } = listing;
+    const listed = Contents.flatMap(({ Key }) => (Key === undefined ? [] : [Key]));
+    const keys = EncodingType === "url" ? listed.map(plainKey) : listed;
+    await forEachAtOnce(await deleteMany(keys), deleteOne);
+    return noneInParts && listing.IsTruncated !== true;
+  };
+}
