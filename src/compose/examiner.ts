@@ -13,7 +13,7 @@ import type { Checks } from "./checks.ts";
 import { readLifetimes } from "./lifetimes.ts";
 import type { Stores } from "./stores.ts";
 
-interface Parts {
+interface Deps {
   config: Config;
   log: Logger;
   metrics: Metrics;
@@ -30,19 +30,25 @@ export interface Examiners {
 }
 
 /** What answers about addresses in this process. @throws ConfigError for an unknown reason in CACHE_LIFETIMES */
-export function composeExaminers(parts: Parts): Examiners {
-  const { config, log, metrics, stores, checks, promoted, deadlineMs } = parts;
+export function composeExaminers(deps: Deps): Examiners {
+  const { config, log, metrics, stores, checks, promoted, deadlineMs } = deps;
   const clock = systemClock;
   const { cacheEntries, lifetimesS } = config.verify;
   const cache = createEvidenceCache({ redis: stores.redis.commands, clock, maxEntries: cacheEntries });
-  const keep = createKeeping(readLifetimes(lifetimesS));
-  const examiner = createExaminer({
+  const parts = {
     clock,
+    log,
     cache,
-    flights: createFlights({ clock, cache, pool: checks.pool, log, deadlineMs, keep }),
     lists: openLists(checks.lists),
-    isPromoted: promoted.covers,
-    onLookup: (result) => metrics.cacheLookups.inc({ result }),
-  });
-  return { examiner, batches: createBatchExaminer({ clock, examiner }) };
+    keep: createKeeping(readLifetimes(lifetimesS)),
+    onLookup: (result: "memory" | "miss") => metrics.cacheLookups.inc({ result }),
+  };
+  return {
+    examiner: createExaminer({
+      ...parts,
+      flights: createFlights({ ...parts, pool: checks.pool, deadlineMs }),
+      isPromoted: promoted.covers,
+    }),
+    batches: createBatchExaminer({ ...parts, pool: checks.pool }),
+  };
 }

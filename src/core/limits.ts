@@ -1,7 +1,7 @@
 import { BULK_LIMITS } from "./limits-bulk.ts";
 import { OBJECT_LIMITS } from "./limits-objects.ts";
 import { MAIL_LIMITS, PORTAL_LIMITS } from "./limits-portal.ts";
-import { RESULT_LIMITS } from "./limits-results.ts";
+import { RESULT_LIMITS, STREAM_LIMITS } from "./limits-results.ts";
 import { WEBHOOK_LIMITS } from "./limits-webhooks.ts";
 
 /** Every bound of the process that is not a setting: queues, buffers, retries and waits, each with its unit. */
@@ -20,6 +20,7 @@ export const LIMITS = {
     requestsInFlight: 10_000,
     /** Of an answer, what a connection may keep in memory for a slow client. */
     bufferedBytes: 65_536,
+    streams: STREAM_LIMITS,
     /** Of the successes, and of the refusals, one in so many is logged; failures and slow requests always are. */
     logSampleEvery: 100,
     /** A refusal after none was logged for this long is logged too. */
@@ -147,6 +148,9 @@ export const LIMITS = {
   evidenceCache: {
     /** An entry in memory is looked up in Redis again after this: another process may have refreshed it. */
     memoryMs: 300_000,
+    /** Entries are at most a few kilobytes: so many in one answer of Redis, and in one write. */
+    keysPerCall: 1_000,
+    entriesPerWrite: 500,
   },
   flights: {
     /** Of all checks under way, one team may have this share. */

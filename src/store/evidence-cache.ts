@@ -23,6 +23,18 @@ export interface CacheEntry {
   ttlS: number;
 }
 
+/** Whose entry is meant. */
+export interface CacheQuestion {
+  scope: Scope;
+  cacheKey: string;
+}
+
+/** An entry to be kept, see `EvidenceCache.store`. */
+export interface CacheDeposit extends CacheQuestion {
+  entry: CacheEntry;
+  shared: boolean;
+}
+
 export interface EvidenceCache {
   /** From this process's memory: no I/O. */
   peek(scope: Scope, cacheKey: string): CacheEntry | undefined;
@@ -33,6 +45,13 @@ export interface EvidenceCache {
    * @param shared false: true of this process's egress alone, so others must not believe it
    */
   store(scope: Scope, cacheKey: string, entry: CacheEntry, shared: boolean): void;
+  /**
+   * `fetch` of many in one round trip for each LIMITS.evidenceCache.keysPerCall of them, one after the other; in order.
+   * Never rejects.
+   */
+  fetchMany(questions: readonly CacheQuestion[]): Promise<(CacheEntry | undefined)[]>;
+  /** `store` of many, in one write for each LIMITS.evidenceCache.entriesPerWrite of them. Never rejects. */
+  storeMany(deposits: readonly CacheDeposit[]): void;
 }
 
 const SCOPE_LETTER: Record<Scope, string> = { probed: "p", unprobed: "u" };
@@ -59,10 +78,31 @@ export function createEvidenceCache(deps: {
     memory.set(key, { entry, seenMs: clock.monotonic() });
   }
 
-  async function fromRedis(scope: Scope, cacheKey: string): Promise<CacheEntry | undefined> {
-    const text = await redis.get(redisKey(scope, cacheKey)).catch(() => null);
-    const entry = text === null ? undefined : readEntry(text);
-    return live(entry) ? entry : undefined;
+  /** The newest of what memory has and what Redis said, which is remembered. */
+  function newest({ scope, cacheKey }: CacheQuestion, text: string | null): CacheEntry | undefined {
+    const key = SCOPE_LETTER[scope] + cacheKey;
+    const read = text === null ? undefined : readEntry(text);
+    const theirs = live(read) ? read : undefined;
+    const ours = memory.get(key)?.entry;
+    const entry = live(ours) && (theirs === undefined || ours.storedAt >= theirs.storedAt) ? ours : theirs;
+    if (entry !== undefined) remember(key, entry);
+    return entry;
+  }
+
+  async function fetchPage(questions: readonly CacheQuestion[]): Promise<(CacheEntry | undefined)[]> {
+    const keys = questions.map(({ scope, cacheKey }) => redisKey(scope, cacheKey));
+    const texts = await redis.mget(keys).catch(() => []);
+    return questions.map((question, i) => newest(question, texts[i] ?? null));
+  }
+
+  function storePage(deposits: readonly CacheDeposit[]): void {
+    const pipeline = redis.pipeline();
+    for (const { scope, cacheKey, entry, shared } of deposits) {
+      if (entry.ttlS <= 0) continue;
+      remember(SCOPE_LETTER[scope] + cacheKey, entry);
+      if (shared) pipeline.set(redisKey(scope, cacheKey), JSON.stringify(entry), "EX", entry.ttlS);
+    }
+    if (pipeline.length > 0) pipeline.exec().catch(ignore);
   }
 
   return {
@@ -72,12 +112,14 @@ export function createEvidenceCache(deps: {
       return clock.monotonic() - found.seenMs < LIMITS.evidenceCache.memoryMs ? found.entry : undefined;
     },
     async fetch(scope, cacheKey) {
-      const key = SCOPE_LETTER[scope] + cacheKey;
-      const theirs = await fromRedis(scope, cacheKey);
-      const ours = memory.get(key)?.entry;
-      const entry = live(ours) && (theirs === undefined || ours.storedAt >= theirs.storedAt) ? ours : theirs;
-      if (entry !== undefined) remember(key, entry);
-      return entry;
+      const text = await redis.get(redisKey(scope, cacheKey)).catch(() => null);
+      return newest({ scope, cacheKey }, text);
+    },
+    async fetchMany(questions) {
+      const entries: (CacheEntry | undefined)[] = [];
+      for (const page of pagesOf(questions, LIMITS.evidenceCache.keysPerCall))
+        entries.push(...(await fetchPage(page)));
+      return entries;
     },
     store(scope, cacheKey, entry, shared) {
       if (entry.ttlS <= 0) return;
@@ -85,7 +127,14 @@ export function createEvidenceCache(deps: {
       if (!shared) return;
       redis.set(redisKey(scope, cacheKey), JSON.stringify(entry), "EX", entry.ttlS).catch(ignore);
     },
+    storeMany(deposits) {
+      for (const page of pagesOf(deposits, LIMITS.evidenceCache.entriesPerWrite)) storePage(page);
+    },
   };
+}
+
+function* pagesOf<T>(all: readonly T[], size: number): Generator<readonly T[]> {
+  for (let at = 0; at < all.length; at += size) yield all.slice(at, at + size);
 }
 
 /** undefined for what another version wrote, or nobody of ours. */

@@ -1,28 +1,29 @@
-import type { CacheEntry } from "../../store/evidence-cache.ts";
-import type { Examiner, Finding, Question } from "./examine.ts";
-import type { Waiter } from "./flights.ts";
+import type { CheckPool } from "../../check/pool.ts";
+import type { Clock } from "../../core/clock.ts";
+import { LIMITS } from "../../core/limits.ts";
+import type { Logger } from "../../core/log.ts";
+import type { CacheEntry, EvidenceCache } from "../../store/evidence-cache.ts";
+import { createBatchChecks } from "./batch-checks.ts";
+import { cutByDomain } from "./batch-cut.ts";
+import { type AskedRow, type BatchAnswer, BatchWork } from "./batch-work.ts";
+import { mustBeAsked, type Question, type UnaskedDeps, withoutAsking } from "./examine.ts";
+import type { FlightsDeps, Waiter } from "./flights.ts";
 
-/** Why a row has no answer yet, and at which site: "" while its domain's mail exchangers were not known. */
-export interface Deferred {
-  site: string;
-  /** `busy`: the site's line is long; `unfinished`: handed in, or cancelled, before its answer came. */
-  cause: "busy" | "unfinished";
-}
-
-export type BatchAnswer =
-  | { finding: Finding; deferred?: undefined }
-  | { finding?: undefined; deferred: Deferred };
+export type { BatchAnswer } from "./batch-work.ts";
 
 export interface BatchOptions {
   /** Do not be content with this entry of the cache. */
   refresh(entry: CacheEntry): boolean;
-  /** Wait behind a long line of a busy site, until handed in, instead of leaving it at once. */
+  /** Stand in line at a busy site, until handed in, instead of leaving it at once. */
   patient: boolean;
 }
 
-/** Rows under way. */
+/** Questions under way. */
 export interface BatchRun {
-  /** One answer for each question, in order. Never rejects; after a cancellation what it says is of no use. */
+  /**
+   * One answer for each question, in order. Never rejects. What a cancellation or the end of the pool interrupted is
+   * `unfinished`.
+   */
   readonly done: Promise<BatchAnswer[]>;
   /** Questions without an answer at present. */
   readonly left: number;
@@ -30,7 +31,14 @@ export interface BatchRun {
   handIn(): void;
 }
 
-/** Examines many addresses at once, e.g. the rows of a chunk; each question stands once in a batch. */
+/**
+ * Examines many addresses at once, as the rows of a chunk are, each of which stands in it once. The cache is asked in
+ * one round trip, who is not in it goes through the check pool many at a time, and LIMITS.bulk.rowsAtOnce bounds what
+ * all runs have there.
+ *
+ * There is no single flight as for requests: a job asks about an address once, and the few that two jobs ask about in
+ * the same moment cost a probe each, where a table of millions of flights would cost every row.
+ */
 export interface BatchExaminer {
   examine(
     questions: readonly Question[],
@@ -39,38 +47,79 @@ export interface BatchExaminer {
   ): BatchRun;
 }
 
-export interface BatchExaminerDeps {
-  clock: { monotonic(): number };
-  examiner: Pick<Examiner, "find">;
+export interface BatchExaminerDeps extends UnaskedDeps {
+  clock: Clock;
+  log: Logger;
+  cache: Pick<EvidenceCache, "peek" | "fetchMany" | "storeMany">;
+  pool: Pick<CheckPool, "checkBatch">;
+  keep: FlightsDeps["keep"];
+  /** Told of every look into the cache's memory. */
+  onLookup(result: "memory" | "miss"): void;
 }
 
-const UNFINISHED: BatchAnswer = { deferred: { site: "", cause: "unfinished" } };
-
 export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
+  const checks = createBatchChecks(deps);
+
+  /** What nobody need be asked about is answered; @returns the rest */
+  function look(work: BatchWork, questions: readonly Question[], options: BatchOptions): AskedRow[] {
+    const asked: AskedRow[] = [];
+    for (const [at, question] of questions.entries()) {
+      if (!mustBeAsked(question)) {
+        work.answer(at, { finding: withoutAsking(deps, question) });
+        continue;
+      }
+      const row = { at, address: question.address, scope: question.scope };
+      const entry = inMemory(row, options);
+      if (entry === undefined) asked.push(row);
+      else work.answer(at, { finding: { entry, cached: true } });
+    }
+    return asked;
+  }
+
+  function inMemory({ address, scope }: AskedRow, { refresh }: BatchOptions): CacheEntry | undefined {
+    const entry = deps.cache.peek(scope, address.cacheKey);
+    const found = entry !== undefined && !refresh(entry);
+    deps.onLookup(found ? "memory" : "miss");
+    return found ? entry : undefined;
+  }
+
+  /** Those that other processes know are answered; @returns the rest */
+  async function fetch(work: BatchWork, rows: AskedRow[], { refresh }: BatchOptions): Promise<AskedRow[]> {
+    if (rows.length === 0) return rows;
+    const keys = rows.map(({ scope, address }) => ({ scope, cacheKey: address.cacheKey }));
+    const entries = await deps.cache.fetchMany(keys);
+    return rows.filter(({ at }, i) => {
+      const entry = entries[i];
+      if (entry === undefined || refresh(entry)) return true;
+      work.answer(at, { finding: { entry, cached: true } });
+      return false;
+    });
+  }
+
+  async function run(work: BatchWork, questions: readonly Question[], options: BatchOptions): Promise<void> {
+    const unknown = await fetch(work, look(work, questions, options), options);
+    const cuts = cutByDomain(unknown, LIMITS.bulk.batchRows);
+    const mode = options.patient ? "patient" : "bulk";
+    await Promise.all(cuts.map((rows) => checks.check(work, rows, mode)));
+  }
+
   return {
-    examine(questions, _options, control) {
-      let left = questions.length;
-      let handIn = () => {};
-      const handedIn = new Promise<BatchAnswer>((resolve) => {
-        handIn = () => resolve(UNFINISHED);
-      });
-      control.onCancel(handIn);
-      const startedMs = deps.clock.monotonic();
-      const answers = questions.map(async (question): Promise<BatchAnswer> => {
-        try {
-          return { finding: await deps.examiner.find(question, false, { startedMs, ...control }) };
-        } catch {
-          return UNFINISHED;
-        } finally {
-          left -= 1;
-        }
-      });
-      return {
-        done: Promise.all(answers.map((answer) => Promise.race([answer, handedIn]))),
-        get left() {
-          return left;
+    examine(questions, options, control) {
+      const work = new BatchWork(questions.length);
+      control.onCancel(() => work.cancel());
+      const done = run(work, questions, options).then(
+        () => work.answers(),
+        (error: unknown) => {
+          deps.log.error({ err: error }, "a batch could not be examined");
+          return work.answers();
         },
-        handIn,
+      );
+      return {
+        done,
+        get left() {
+          return work.left;
+        },
+        handIn: () => work.handIn(),
       };
     },
   };

@@ -91,12 +91,12 @@ export function createExaminer(deps: ExaminerDeps): Examiner {
 
 function find(
   deps: ExaminerDeps,
-  { teamId, address, blocked, scope }: Question,
+  question: Question,
   refresh: boolean,
   waiter: Waiter,
 ): Finding | Promise<Finding> {
-  if (address === null) return { entry: null, cached: false };
-  if (blocked) return { entry: unasked(deps, address), cached: false };
+  if (!mustBeAsked(question)) return withoutAsking(deps, question);
+  const { teamId, address, scope } = question;
   if (!refresh) {
     const entry = deps.cache.peek(scope, address.cacheKey);
     deps.onLookup(entry ? "memory" : "miss");
@@ -105,8 +105,20 @@ function find(
   return deps.flights.join({ teamId, address, scope, refresh }, waiter);
 }
 
+export type UnaskedDeps = Pick<ExaminerDeps, "clock" | "lists">;
+
+/** Whether cache or engine have to be asked. */
+export function mustBeAsked(question: Question): question is Question & { address: ParsedAddress } {
+  return question.address !== null && !question.blocked;
+}
+
+/** The finding of a question that need not be asked. */
+export function withoutAsking(deps: UnaskedDeps, { address }: Question): Finding {
+  return { entry: address === null ? null : unasked(deps, address), cached: false };
+}
+
 /** A blocked domain is not asked about anywhere; what lists know costs nothing. */
-function unasked(deps: ExaminerDeps, address: ParsedAddress): CacheEntry {
+function unasked(deps: UnaskedDeps, address: ParsedAddress): CacheEntry {
   const evidence: Evidence = {
     v: 1,
     mx: { status: "skipped", hosts: [], provider: null, ttlS: 0, fault: null },

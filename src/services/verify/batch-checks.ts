@@ -1,0 +1,155 @@
+import type { CheckPool, PendingBatch } from "../../check/pool.ts";
+import { type BatchMode, type CheckLine, isDeferred } from "../../check/thread.ts";
+import type { Clock } from "../../core/clock.ts";
+import { AppError } from "../../core/errors.ts";
+import { LIMITS } from "../../core/limits.ts";
+import type { Logger } from "../../core/log.ts";
+import type { CacheDeposit, EvidenceCache } from "../../store/evidence-cache.ts";
+import type { AskedRow, BatchWork } from "./batch-work.ts";
+import type { FlightsDeps } from "./flights.ts";
+import { createRoom, type Place } from "./room.ts";
+
+export interface BatchChecksDeps {
+  clock: Clock;
+  log: Logger;
+  pool: Pick<CheckPool, "checkBatch">;
+  cache: Pick<EvidenceCache, "storeMany">;
+  keep: FlightsDeps["keep"];
+}
+
+/** Brings rows to their answers through the check pool, and what was learnt into the cache. */
+export interface BatchChecks {
+  /** @param rows of one scope, at most LIMITS.bulk.batchRows. Those that get no answer until `work` is halted have none. */
+  check(work: BatchWork, rows: readonly AskedRow[], mode: BatchMode): Promise<void>;
+}
+
+/** One attempt at rows. */
+type Attempt = { died: false; overloaded: readonly AskedRow[] } | { died: true };
+
+export function createBatchChecks(deps: BatchChecksDeps): BatchChecks {
+  const { clock, log, pool } = deps;
+  const room = createRoom(clock, LIMITS.bulk.rowsAtOnce);
+  /** Ends when nobody looks for a culprit. */
+  let search: Promise<void> = Promise.resolve();
+
+  /** undefined: a bound of the pool left no room. */
+  function start(rows: readonly AskedRow[], mode: BatchMode): PendingBatch | undefined {
+    const addresses = rows.map(({ address }) => address.normalised);
+    try {
+      return pool.checkBatch(addresses, rows[0]?.scope ?? "unprobed", mode);
+    } catch (error) {
+      if (error instanceof AppError && error.code === "overloaded") return undefined;
+      throw error;
+    }
+  }
+
+  async function attempt(work: BatchWork, rows: readonly AskedRow[], mode: BatchMode, place: Place) {
+    const batch = start(rows, mode);
+    if (batch === undefined) return { died: false, overloaded: rows } satisfies Attempt;
+    work.join(batch, rows.length);
+    place.left = () => batch.left;
+    let lines: CheckLine[];
+    try {
+      lines = await batch.lines;
+    } catch (error) {
+      log.error({ err: error, rows: rows.length }, "a batch of checks broke");
+      return { died: true } satisfies Attempt;
+    } finally {
+      work.leave(batch);
+      place.left = () => rows.length;
+    }
+    return { died: false, overloaded: conclude(work, rows, lines) } satisfies Attempt;
+  }
+
+  /** @returns the rows that a bound of the thread turned away */
+  function conclude(work: BatchWork, rows: readonly AskedRow[], lines: readonly CheckLine[]): AskedRow[] {
+    const overloaded: AskedRow[] = [];
+    const deposits: CacheDeposit[] = [];
+    for (const [i, row] of rows.entries()) {
+      const line = lines[i] ?? null;
+      if (line === "overloaded") overloaded.push(row);
+      else if (line === "broken") giveUp(work, row);
+      else if (isDeferred(line)) work.answer(row.at, line);
+      else if (line !== null) {
+        const { scope, address } = row;
+        const { ttlS, shared } = deps.keep(scope, address, line);
+        const entry = { evidence: line, storedAt: clock.now(), ttlS };
+        deposits.push({ scope, cacheKey: address.cacheKey, entry, shared });
+        work.answer(row.at, { finding: { entry, cached: false } });
+      }
+    }
+    deps.cache.storeMany(deposits);
+    return overloaded;
+  }
+
+  /**
+   * The thread of these rows died. The one that kills threads is found by halves: the others of the batch, and those
+   * of other batches that happened to be in the thread, have done nothing. One search at a time, so that none is blamed
+   * for what another's culprit does.
+   */
+  async function findCulprit(work: BatchWork, rows: readonly AskedRow[], mode: BatchMode, place: Place) {
+    const mine = search.then(() => narrow(work, rows, mode, place));
+    search = mine.catch(() => {});
+    await Promise.race([mine, aborted(work.halted)]);
+  }
+
+  async function narrow(work: BatchWork, rows: readonly AskedRow[], mode: BatchMode, place: Place) {
+    if (work.halted.aborted || rows.length === 0) return;
+    // A single one is tried twice: what runs beside it may yet kill the thread.
+    for (let tries = rows.length === 1 ? 2 : 1; tries > 0; tries--) {
+      const tried = await attempt(work, rows, mode, place);
+      if (!tried.died || work.halted.aborted) return;
+    }
+    const [culprit, ...others] = rows;
+    if (culprit === undefined) return;
+    if (others.length === 0) return giveUp(work, culprit);
+    const half = Math.ceil(rows.length / 2);
+    await narrow(work, rows.slice(0, half), mode, place);
+    await narrow(work, rows.slice(half), mode, place);
+  }
+
+  return {
+    async check(work, rows, mode) {
+      const giveUpAt = clock.monotonic() + LIMITS.bulk.rowDeadlineMs;
+      let waiting = rows;
+      while (waiting.length > 0) {
+        const place = await room.enter(waiting.length, work.halted);
+        if (place === null) return;
+        try {
+          const tried = await attempt(work, waiting, mode, place);
+          if (tried.died) return await findCulprit(work, waiting, mode, place);
+          waiting = tried.overloaded;
+        } finally {
+          room.leave(place);
+        }
+        if (waiting.length === 0 || work.halted.aborted || clock.monotonic() >= giveUpAt) return;
+        await pause(clock, LIMITS.bulk.retryMs, work.halted);
+      }
+    },
+  };
+}
+
+function giveUp(work: BatchWork, row: AskedRow): void {
+  work.answer(row.at, { finding: { entry: null, cached: false, failure: "internal_error" } });
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+/** Ends after `ms`, or when `halted` is aborted. */
+function pause(clock: Clock, ms: number, halted: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (halted.aborted) return resolve();
+    const end = () => {
+      timer.cancel();
+      halted.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = clock.after(ms, end);
+    halted.addEventListener("abort", end);
+  });
+}
