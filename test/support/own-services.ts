@@ -30,6 +30,8 @@ export async function startOwnRedis(): Promise<OwnRedis> {
       say: () => undefined,
     });
     const client = new Redis(url);
+    // It connects again by itself; whoever asks meanwhile waits.
+    client.on("error", () => undefined);
     return {
       url,
       client,
