@@ -51,7 +51,7 @@ export function detectLayout(head: Buffer, options: DetectOptions): Detection {
       ? detectDelimiter(text, options.whole)
       : takeSample(text, delimiter, options.whole);
   const first = sample.records[0];
-  if (first === undefined) return noRecord(sample);
+  if (first === undefined) return noRecord(sample, options.whole ? undefined : text.length);
   const header = headerOf(sample, options) ? first : null;
   const rows = header === null ? sample.records : sample.records.slice(1);
   const column = addressColumn(header, rows, options.emailColumn);
@@ -66,9 +66,12 @@ function adviceFor(kind: string): string {
     : "Open it in the program it comes from and save it as CSV.";
 }
 
-function noRecord({ problem: found }: Sample): Detection {
+/** `cutAt`: how much there was to look at, when there is more. */
+function noRecord({ problem: found }: Sample, cutAt: number | undefined): Detection {
   if (found !== undefined) return { ok: false, ...found };
-  return problem("empty_source", "The file holds no rows.");
+  if (cutAt === undefined) return problem("empty_source", "The file holds no rows.");
+  const cause = "A quote that is not closed makes one row of all that follows.";
+  return problem("record_too_large", `No row ends within the first ${cutAt} bytes. ${cause}`);
 }
 
 /** The first record names the columns: as the owner says, or since it holds names and no address. */

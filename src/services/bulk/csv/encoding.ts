@@ -8,9 +8,9 @@ const GUNZIP_BYTES = 65_536;
 
 export type Utf16 = "utf-16le" | "utf-16be";
 
-/** RFC 1952: two magic bytes, and deflate is the only method there is. */
+/** RFC 1952 §2.3.1. */
 export function isGzip(start: Buffer): boolean {
-  return start[0] === 0x1f && start[1] === 0x8b && start[2] === 8;
+  return start[0] === 0x1f && start[1] === 0x8b;
 }
 
 /**

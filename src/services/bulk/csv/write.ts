@@ -9,7 +9,7 @@ export interface RecordStyle extends CellStyle {
 const FORMULA = /^(?:[=+\-@\t\r\n]|\xef\xbc[\x9d\x8b\x8d\xa0])/;
 
 /** What some readers drop before they look for a formula: spaces, quotes, delimiters that are not this list's. */
-const BEFORE_FORMULA = /^[ "',;|]+/;
+const BEFORE_FORMULA = /^[ ",;|]+/;
 
 const PLAIN_NUMBER = /^[+-]?\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)?$/;
 

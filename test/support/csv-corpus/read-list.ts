@@ -1,0 +1,63 @@
+import { LIMITS } from "../../../src/core/limits.ts";
+import { openText } from "../../../src/services/bulk/csv/decode.ts";
+import { type DetectedLayout, detectLayout } from "../../../src/services/bulk/csv/detect.ts";
+import { parseRecords } from "../../../src/services/bulk/csv/parse.ts";
+import { type CsvProblem, CsvProblemError } from "../../../src/services/bulk/csv/problems.ts";
+import { createRecordScanner } from "../../../src/services/bulk/csv/scan.ts";
+import type { SourceOptions } from "../../../src/services/bulk/layout.ts";
+
+export interface ReadList {
+  layout: DetectedLayout;
+  rangeReadable: boolean;
+  /** As csv-parse reads the ranges that the scanner found, each by itself. */
+  rows: string[][];
+  /** As the scanner found them. */
+  addresses: string[];
+  widths: number[];
+}
+
+/** Reads a list as a job does: opens, detects, scans, and parses what the scanner found. Or says why it cannot be read. */
+export async function readList(
+  source: AsyncIterable<Uint8Array>,
+  options: SourceOptions = {},
+  decompressedBytes = 10_000_000,
+): Promise<ReadList | CsvProblem> {
+  const { sampleBytes, recordBytes, columns } = LIMITS.bulk;
+  const opened = await openText(source, { decompressedBytes, sampleBytes });
+  if (!opened.ok) return { code: opened.code, detail: opened.detail };
+  const detected = detectLayout(opened.head, { ...options, whole: opened.whole });
+  if (!detected.ok) {
+    await opened.close();
+    return { code: detected.code, detail: detected.detail };
+  }
+  const { layout, firstByte } = detected;
+  const { delimiter, emailColumn } = layout;
+  const ranges: [number, number][] = [];
+  const list: ReadList = { layout, rangeReadable: opened.rangeReadable, rows: [], addresses: [], widths: [] };
+  const scanner = createRecordScanner(
+    { delimiter, emailColumn, recordBytes, columns, firstByte },
+    (start, end, width, address) => {
+      ranges.push([start, end]);
+      list.addresses.push(address);
+      list.widths.push(width);
+    },
+  );
+  const pieces: Buffer[] = [];
+  let skip = firstByte;
+  try {
+    for await (const piece of opened.text) {
+      pieces.push(piece);
+      const problem = scanner.push(piece.subarray(Math.min(skip, piece.length)));
+      if (problem !== undefined) return problem;
+      skip = Math.max(0, skip - piece.length);
+    }
+  } catch (error) {
+    if (error instanceof CsvProblemError) return error.problem;
+    throw error;
+  }
+  const problem = scanner.end();
+  if (problem !== undefined) return problem;
+  const text = Buffer.concat(pieces);
+  list.rows = ranges.flatMap(([start, end]) => parseRecords(text.subarray(start, end), delimiter));
+  return list;
+}

@@ -1,0 +1,166 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { gzipSync } from "node:zlib";
+import { LIMITS } from "../../../../../src/core/limits.ts";
+import type { SourceOptions } from "../../../../../src/services/bulk/layout.ts";
+import { readList } from "../../../../support/csv-corpus/read-list.ts";
+import { type CountedSource, repeated, sourceOf } from "../../../../support/csv-corpus/sources.ts";
+
+const MIB = 1_048_576;
+
+const latin1 = (text: string): Buffer => Buffer.from(text, "latin1");
+
+async function refused(
+  source: Buffer | CountedSource,
+  code: string,
+  detail: RegExp,
+  options?: SourceOptions,
+): Promise<void> {
+  const read = await readList(Buffer.isBuffer(source) ? sourceOf([source]) : source, options);
+  assert.ok("code" in read, "it was read");
+  assert.equal(read.code, code, read.detail);
+  assert.match(read.detail, detail);
+  assert.ok(read.detail.length < 1_200, `${read.detail.length} characters of detail`);
+}
+
+describe("what is no list is refused by its kind", () => {
+  const kinds: [string, Buffer, RegExp][] = [
+    [
+      "an Excel workbook",
+      latin1(`PK\x03\x04\x14\x00\x06\x00${"\0".repeat(20)}[Content_Types].xml...xl/workbook.xml`),
+      /Excel workbook.*save it as CSV/,
+    ],
+    [
+      "a Word document",
+      latin1("PK\x03\x04\x14\x00\x06\x00[Content_Types].xml...word/document.xml"),
+      /Office document/,
+    ],
+    [
+      "an OpenDocument table",
+      latin1("PK\x03\x04mimetypeapplication/vnd.oasis.opendocument.spreadsheet"),
+      /OpenDocument.*save it as CSV/,
+    ],
+    ["a zipped list", latin1("PK\x03\x04\x14\x00\x00\x00\x08\x00list.csv\x01\x02"), /ZIP.*CSV file itself/],
+    ["an old workbook", latin1(`\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1${"\0".repeat(100)}`), /\.xls/],
+    ["a PDF", latin1("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\na@example.com"), /PDF/],
+    ["a PNG", latin1("\x89PNG\r\n\x1a\n\0\0\0\rIHDR"), /image/],
+    ["a JPEG", latin1("\xff\xd8\xff\xe0\0\x10JFIF\0"), /image/],
+    ["a web page", latin1("\n<!DOCTYPE html>\n<html><body>Sign in, a@example.com</body></html>"), /web page/],
+    ["a Parquet file", latin1("PAR1\x15\x04\x15"), /Parquet/],
+    ["UTF-32", latin1("\xff\xfe\0\0a\0\0\0@\0\0\0"), /UTF-32/],
+    ["a list compressed twice", gzipSync(gzipSync("a@example.com\n")), /twice/],
+    ["zeros", Buffer.alloc(5_000), /binary/],
+    [
+      "random bytes",
+      Buffer.from(Array.from({ length: 5_000 }, (_, i) => (i * i * 31 + (i >> 3)) & 0xff)),
+      /binary/,
+    ],
+    ["an address with a NUL", latin1("a@example.com\0\n"), /binary/],
+  ];
+  for (const [name, bytes, detail] of kinds) {
+    it(name, async () => {
+      await refused(bytes, "not_csv", detail);
+      await refused(gzipSync(bytes), "not_csv", detail);
+    });
+  }
+});
+
+describe("a list without rows", () => {
+  for (const text of ["", "\ufeff", "\r\n\n\r", "\ufeff\r\n", "sep=;\r\n", "\ufeffsep=,"]) {
+    it(`is empty: ${JSON.stringify(text)}`, async () => {
+      await refused(Buffer.from(text), "empty_source", /no rows/);
+      await refused(gzipSync(text), "empty_source", /no rows/);
+      await refused(Buffer.from(`\ufeff${text.replace("\ufeff", "")}`, "utf16le"), "empty_source", /no rows/);
+    });
+  }
+});
+
+describe("a list without a column of addresses", () => {
+  it("is told what it has", async () => {
+    const list = Buffer.from("id,naïve name\n1,a\n2,b\n");
+    await refused(list, "no_email_column", /^No column holds email addresses\.$/);
+    await refused(list, "no_email_column", /columns are "id", "naïve name"\.$/, { hasHeader: true });
+  });
+
+  it("is told so of the column that was asked for", async () => {
+    const list = Buffer.from("id,email\n1,a@example.com\n");
+    await refused(list, "no_email_column", /No column is named "e\nmail"|named "e mail2"/, {
+      emailColumn: "e\nmail2",
+    });
+    await refused(list, "no_email_column", /Column 2, counted from 0.*have 2.*"id", "email"/, {
+      emailColumn: 2,
+    });
+    await refused(list, "no_email_column", /without a header/, { emailColumn: "email", hasHeader: false });
+  });
+
+  it("hears of twenty of its columns, and the beginning of their names", async () => {
+    const header = Array.from({ length: 1_000 }, (_, i) => `${i}${"é".repeat(100)}`).join(",");
+    const shown = new RegExp(`"0${"é".repeat(39)}…", "1é.*and 980 more\\.$`);
+    await refused(Buffer.from(`${header}\n`), "no_email_column", shown, { hasHeader: true });
+  });
+});
+
+describe("what goes beyond its bounds is refused in bounded memory", () => {
+  const filler = Buffer.alloc(65_536, "x");
+
+  function* longField(quote: string): Generator<Buffer> {
+    yield Buffer.from(`email,note\na@example.com,fine\nb@example.com,${quote}`);
+    yield* repeated(filler, 1_600);
+    yield Buffer.from(`${quote}\nc@example.com,fine\n`);
+  }
+
+  for (const [name, quote] of [
+    ["a field of 100 MB", ""],
+    ["a quoted field of 100 MB", '"'],
+  ] as const) {
+    it(name, async () => {
+      const source = sourceOf(longField(quote));
+      await refused(
+        source,
+        "record_too_large",
+        /^Row 2, which begins at byte 30, is longer than 1048576 bytes/,
+      );
+      assert.ok(source.taken < MIB + 3 * filler.length, `${source.taken}`);
+      assert.equal(source.closed, true);
+    });
+  }
+
+  it("a first record that is longer than what is looked at", async () => {
+    for (const start of ["", '"']) {
+      const source = sourceOf([Buffer.from(`${start}a@example.com`), ...repeated(filler, 100)]);
+      await refused(source, "record_too_large", /^No row ends within the first 262144 bytes/);
+      assert.ok(source.taken <= LIMITS.bulk.sampleBytes + 2 * filler.length);
+    }
+  });
+
+  it("a million columns in the first row, or in a later one", async () => {
+    const wide = Buffer.from(`a@example.com${",x".repeat(1_000_000)}\n`);
+    const source = sourceOf([
+      wide.subarray(0, 100_000),
+      wide.subarray(100_000, 1_000_000),
+      wide.subarray(1_000_000),
+    ]);
+    await refused(source, "too_many_columns", /^Row 1, .* has more than 2000 columns/);
+    const later = Buffer.concat([Buffer.from("a@example.com,1\n".repeat(3)), wide]);
+    await refused(later, "too_many_columns", /^Row 4, which begins at byte 48, has more than 2000 columns/);
+  });
+
+  it("a quote that is never closed", async () => {
+    const list = Buffer.from('email,note\na@example.com,fine\nb@example.com,"never\nc@example.com,x\n');
+    await refused(list, "quote_not_closed", /^The quote at byte 44, in row 2, is never closed/);
+    await refused(Buffer.from('"a@example.com\nb@example.com\n'), "quote_not_closed", /byte 0, in row 1,/);
+  });
+
+  it("a bomb in gzip", async () => {
+    const bomb = gzipSync(Buffer.alloc(50_000_000, "a@example.com\n"));
+    await refused(bomb, "bulk_too_large", /more than 10000000 bytes/);
+  });
+
+  it("a gzip file that is cut off", async () => {
+    const list = gzipSync(
+      Array.from({ length: 50_000 }, (_, i) => `${(i * 7_919) % 50_000}a@example.com\n`).join(""),
+    );
+    await refused(list.subarray(0, 100), "not_readable", /ends too early/);
+    await refused(list.subarray(0, -5), "not_readable", /ends too early/);
+  });
+});
