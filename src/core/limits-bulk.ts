@@ -28,16 +28,55 @@ export const BULK_LIMITS = {
   /** The start of a source, by which its layout is known. */
   sampleBytes: 262_144,
   sampleRows: 1_000,
-  /** Tasks of a job that are emitted and not done: at least twice what the workers at hand take at once. */
-  window: 16,
-  /** The same of all jobs of a team: whoever comes next waits behind no more of each other team's. */
-  teamWindow: 64,
+  /** Of a source that is read between two turns of the event loop. */
+  analysisTurnBytes: 65_536,
+  /** Of a job, whatever the team's quota is. */
+  rows: 100_000_000,
+  /**
+   * Tasks of a job that are emitted and not done: twice what the workers at hand take at once, within these bounds. A
+   * small job waits behind one window of a big one.
+   */
+  windowMin: 16,
+  windowMax: 512,
+  /** The same of all jobs of a team, in windows of a job: whoever comes next waits behind no more of each other team's. */
+  teamWindows: 4,
   emitJobs: 100,
   emitEveryMs: 500,
-  /** Of one worker process. */
-  tasksAtOnce: 4,
-  /** Rows without an answer that are being checked. */
-  rowsAtOnce: 2_048,
+  /** Workers are counted again after this. */
+  workersFreshMs: 1_000,
+  /**
+   * Retries that are emitted and not done. Of one site as one egress sees it: enough to keep its connections busy, few
+   * enough that the next team's turn comes soon; a worker more than half of these counts two. Of rows at several sites; of
+   * all sites, in windows of what the workers take at once.
+   */
+  retryWindow: 4,
+  mixedWindow: 16,
+  retryWindows: 2,
+  /** Lines (of an egress, a site and a job) that one emission looks at; the next goes on behind them. */
+  retryLines: 500,
+  /** Egresses that one emission looks at. */
+  egresses: 100,
+  /** What an egress that no worker has any more left behind is others' after this: a deploy must not take so long. */
+  egressGoneMs: 600_000,
+  egressTasksPerRound: 1_000,
+  /** Of one worker process: chunks, analyses and assemblies, and beside them retries, which wait for slow servers. */
+  tasksAtOnce: 8,
+  retriesAtOnce: 32,
+  /** Rows of chunks that are verified at once in a process; of retries, and of those that wait for one site. */
+  chunkRowsAtOnce: 2_048,
+  retryRowsAtOnce: 1_024,
+  siteRowsAtOnce: 512,
+  /** From its first row's turn on a chunk has so long; what is not answered then waits as a retry. */
+  chunkBudgetMs: 10_000,
+  /** When only this share of a chunk is left, the others need not wait longer than this for it. */
+  restShare: 0.1,
+  restMs: 2_000,
+  /** Rows under way are looked at so often. */
+  watchEveryMs: 100,
+  /** Rows of a chunk that wait for one site are a retry of their own from so many on. */
+  retryRowsPerSite: 20,
+  /** Rows without an answer that are being checked: those of chunks and of retries together. */
+  rowsAtOnce: 3_072,
   /** Rows of one task of the check pool; those of one domain stay together. */
   batchRows: 500,
   /** While batches wait for room among `rowsAtOnce`, it is looked for this often. */

@@ -23,6 +23,17 @@ export async function findTeam(sql: Queryable, teamId: string): Promise<TeamReco
   return row ?? null;
 }
 
+/** What the team's limits are made of, as stored; null: there is no such team. */
+export async function findTeamTerms(
+  sql: Queryable,
+  teamId: string,
+): Promise<{ tier: Tier; limits: unknown } | null> {
+  const [row] = await sql<
+    { tier: Tier; limits: unknown }[]
+  >`select tier, limits from teams where id = ${teamId}`;
+  return row ?? null;
+}
+
 export async function renameTeam(tx: Transaction, teamId: string, name: string): Promise<void> {
   await tx`update teams set name = ${name} where id = ${teamId}`;
 }

@@ -1,0 +1,196 @@
+import type { Clock } from "../core/clock.ts";
+import { AppError } from "../core/errors.ts";
+import { LIMITS } from "../core/limits.ts";
+import {
+  type AnalysisBounds,
+  type AnalysisSinks,
+  analyseSource,
+  type ScannedSource,
+} from "../services/bulk/analyse.ts";
+import type { Endings } from "../services/bulk/ending.ts";
+import { isGranted } from "../services/bulk/granted.ts";
+import type { JobProblem, SourceOptions } from "../services/bulk/layout.ts";
+import { createRepeatFinder, type RepeatFinder } from "../services/bulk/repeat-finder.ts";
+import { writeRepeatsIndex } from "../services/bulk/repeats-index.ts";
+import { settleAnalysis } from "../services/bulk/settle-analysis.ts";
+import { refuseTestAddress } from "../services/verify/test-keys.ts";
+import { newRowsKey, repeatsKey } from "../store/job-objects.ts";
+import type { AnalysisTask } from "../store/job-tasks.ts";
+import { type AnalysisJob, type JobOptions, type ObjectPlace, startAnalysis } from "../store/jobs.ts";
+import {
+  ChangedObject,
+  ForbiddenObject,
+  MissingObject,
+  type ObjectRef,
+  type ObjectStreams,
+  type ObjectWriter,
+} from "../store/object-streams.ts";
+import type { Database } from "../store/postgres.ts";
+import { listGrants } from "../store/s3-grants.ts";
+import { type Scratch, ScratchFull } from "../store/scratch.ts";
+import { ask, type Control, Interruption } from "./control.ts";
+
+export interface AnalysisDeps {
+  sql: Database;
+  streams: ObjectStreams;
+  scratch: Scratch;
+  endings: Endings;
+  clock: Clock;
+  /** Of the deployment. */
+  bucket: string;
+}
+
+/** The source is such that the job cannot be done: thrown from wherever that turns out. */
+class Refused extends Error {
+  readonly problem: JobProblem;
+  constructor(problem: JobProblem) {
+    super(problem.detail);
+    this.problem = problem;
+  }
+}
+
+/** Why the job cannot be done, of an error that says so; undefined: of any other. */
+function problemOf(error: unknown): JobProblem | undefined {
+  if (error instanceof Refused) return error.problem;
+  if (error instanceof MissingObject)
+    return { code: "source_missing", detail: "The object to read is not there any more." };
+  if (error instanceof ChangedObject)
+    return { code: "source_changed", detail: "The object to read was replaced after the job was submitted." };
+  if (error instanceof ForbiddenObject)
+    return {
+      code: "s3_not_granted",
+      detail: "The bucket's owner does not let this deployment's credentials read the object.",
+    };
+  return undefined;
+}
+
+function refOf({ bucket, key, etag }: ObjectPlace): ObjectRef {
+  return { bucket, key, ...(etag === null ? {} : { etag }) };
+}
+
+function optionsOf(asked: JobOptions): SourceOptions {
+  return {
+    ...(asked.email_column === undefined ? {} : { emailColumn: asked.email_column }),
+    ...(asked.has_header === undefined ? {} : { hasHeader: asked.has_header }),
+    ...(asked.delimiter === undefined ? {} : { delimiter: asked.delimiter }),
+  };
+}
+
+/** What was granted may have been revoked since the job was submitted. */
+async function checkGrant({ sql, bucket: own }: AnalysisDeps, teamId: string, place: ObjectPlace) {
+  const { bucket, key } = place;
+  if (bucket === null || isGranted(await ask(() => listGrants(sql, teamId)), { bucket, key }, own)) return;
+  throw new Refused({
+    code: "s3_not_granted",
+    detail: "The operator has not granted this place to the team.",
+  });
+}
+
+/** One attempt at an analysis. */
+interface Attempt {
+  deps: AnalysisDeps;
+  task: AnalysisTask;
+  job: AnalysisJob;
+  bounds: AnalysisBounds;
+  control: Control;
+}
+
+/** The source once it is read, and where the bytes of its rows are now. */
+interface ReadSource extends ScannedSource {
+  place: ObjectPlace;
+}
+
+/** What is written while the source is read: nothing, where its bytes are the text. */
+function createRewriting({ deps, task, job, bounds, control }: Attempt) {
+  const key = newRowsKey(task.teamId, task.jobId);
+  let writer: ObjectWriter | null = null;
+  return {
+    open() {
+      writer = deps.streams.openWrite(key, "text/csv", control.signal, bounds.bytes);
+      return writer;
+    },
+    abort: async () => writer?.abort(),
+    /** Where the text lies. */
+    async end(): Promise<ObjectPlace> {
+      if (writer === null) return job.place;
+      const { etag } = await writer.end();
+      return { bucket: null, key, etag };
+    },
+  };
+}
+
+async function readSource(attempt: Attempt, finder: RepeatFinder): Promise<ReadSource> {
+  const { deps, task, job, bounds, control } = attempt;
+  const rewriting = createRewriting(attempt);
+  const sinks: AnalysisSinks = {
+    repeats: finder,
+    rewrite: rewriting.open,
+    ...(task.livemode ? {} : { inspect: (address: string) => refuseTestAddress(address, deps.clock) }),
+  };
+  try {
+    const source = deps.streams.openRead(refOf(job.place), {}, control.signal);
+    const read = await analyseSource(source, optionsOf(job.options), bounds, sinks, control.signal);
+    if (!read.ok) throw new Refused({ code: read.code, detail: read.detail });
+    return { ...read, place: await rewriting.end() };
+  } catch (error) {
+    await rewriting.abort();
+    if (error instanceof AppError) throw new Refused({ code: error.code, detail: error.message });
+    throw error;
+  }
+}
+
+async function analyse(attempt: Attempt, finder: RepeatFinder): Promise<void> {
+  const { deps, task, control } = attempt;
+  const { layout, place, rows, malformed, chunks: cut } = await readSource(attempt, finder);
+  const found = await finder.finish();
+  const index = repeatsKey(task.teamId, task.jobId);
+  const chunks = await writeRepeatsIndex(cut, found, () =>
+    deps.streams.openWrite(index, "application/octet-stream", control.signal),
+  );
+  const analysis = { place, layout, rows, duplicates: found.duplicates, malformed };
+  const short = await settleAnalysis(deps, { task, found: analysis, chunks }, control.signal);
+  if (short !== null) throw new Refused({ code: "quota_exceeded", detail: short.detail });
+}
+
+async function analyseInScratch(attempt: Attempt): Promise<void> {
+  const { scratch } = attempt.deps;
+  const finder = createRepeatFinder(scratch, { rowsMax: Math.max(1, attempt.bounds.rows) });
+  try {
+    await analyse(attempt, finder);
+  } finally {
+    await finder.close();
+  }
+}
+
+/**
+ * The analysis of a job's source: it is read once from beginning to end, its rows are cut into chunks, its repeats are
+ * found, and what it may cost is held; then its chunks are tasks. A source that cannot be read as a list, or has more than
+ * the team may have, fails the job, which costs nothing.
+ *
+ * An attempt that is interrupted leaves objects below the job's prefix, or nothing; the next one begins from the
+ * beginning. Of attempts at the same time one makes its findings the job's.
+ *
+ * Memory: LIMITS.objects.partsInFlight parts while something is written, one RepeatFinder, a piece and a record of the
+ * source, and some 200 bytes a chunk.
+ *
+ * @throws Interruption; Error for any other failure
+ */
+export async function runAnalysis(deps: AnalysisDeps, task: AnalysisTask, control: Control): Promise<void> {
+  const { sql, endings } = deps;
+  const { jobId, teamId } = task;
+  const job = await ask(() => startAnalysis(sql, jobId));
+  if (job === null) return;
+  const bounds = { rows: Math.min(job.dailyQuota, LIMITS.bulk.rows), bytes: job.bulkBytes };
+  try {
+    await checkGrant(deps, teamId, job.place);
+    await ask(() => analyseInScratch({ deps, task, job, bounds, control }));
+  } catch (error) {
+    // The disk may have room again.
+    if (error instanceof ScratchFull && error.disk)
+      throw new Interruption("there is no room for temporary files", { cause: error });
+    const problem = problemOf(error);
+    if (problem === undefined) throw error;
+    const ending = { status: "failed", ...problem } as const;
+    await ask(() => sql.begin((tx) => endings.end(tx, teamId, jobId, ending)));
+  }
+}

@@ -1,0 +1,167 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { parseAddress } from "../../check/address.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { type CutChunk, createChunkCutter } from "./chunk-cutter.ts";
+import { type OpenedText, openText } from "./csv/decode.ts";
+import { type Detection, detectLayout } from "./csv/detect.ts";
+import { toText } from "./csv/field.ts";
+import { CsvProblemError, problem } from "./csv/problems.ts";
+import { createRecordScanner } from "./csv/scan.ts";
+import type { JobProblem, SourceLayout, SourceOptions } from "./layout.ts";
+import type { RepeatFinder } from "./repeat-finder.ts";
+
+/** What a job may have. */
+export interface AnalysisBounds {
+  rows: number;
+  /** Of the text: decompressed, in UTF-8. */
+  bytes: number;
+}
+
+/** Whom the analysis tells of what it reads. */
+export interface AnalysisSinks {
+  /** Of the well-formed addresses. */
+  repeats: Pick<RepeatFinder, "add">;
+  /** Takes the text, piece by piece, of a source whose bytes are not the text as they are; asked for once. */
+  rewrite(): { write(piece: Buffer): Promise<void> };
+  /** Each address as it was given. What it throws ends the analysis. */
+  inspect?(address: string): void;
+}
+
+/** What a source is made of. Repeats are known to who has counted them. */
+export interface ScannedSource {
+  ok: true;
+  layout: SourceLayout;
+  /** Of the text: the source, or what it was rewritten to. */
+  chunks: CutChunk[];
+  rows: number;
+  malformed: number;
+  rewritten: boolean;
+}
+
+type Refusal = { ok: false } & JobProblem;
+
+interface Plan {
+  opened: OpenedText;
+  detected: Detection & { ok: true };
+  bounds: AnalysisBounds;
+  sinks: AnalysisSinks;
+}
+
+/**
+ * Reads a source from its beginning to its end, once: what it is, where its rows are, which of them are addresses. A
+ * quarter of a megabyte is looked at for the layout; after that memory is a piece of LIMITS.bulk.analysisTurnBytes, a
+ * record, and some 60 bytes a chunk (createChunkCutter), the only thing that grows with the rows. Lets other work go on
+ * after each piece.
+ *
+ * @throws what the source and the sinks do; the reason of `cancelled`
+ */
+export async function analyseSource(
+  source: AsyncIterable<Uint8Array>,
+  options: SourceOptions,
+  bounds: AnalysisBounds,
+  sinks: AnalysisSinks,
+  cancelled: AbortSignal,
+): Promise<ScannedSource | Refusal> {
+  const opened = await openText(source, {
+    decompressedBytes: bounds.bytes,
+    sampleBytes: LIMITS.bulk.sampleBytes,
+  });
+  if (!opened.ok) return opened;
+  const detected = detectLayout(opened.head, { ...options, whole: opened.whole });
+  const refused = detected.ok ? refuseHeader(detected) : detected;
+  if (!detected.ok || refused !== null) {
+    await opened.close();
+    return refused ?? (detected as Refusal);
+  }
+  try {
+    return await scan({ opened, detected, bounds, sinks }, cancelled);
+  } catch (error) {
+    if (error instanceof CsvProblemError) return { ok: false, ...error.problem };
+    throw error;
+  }
+}
+
+/** The header is kept in the database, which takes no NUL. */
+function refuseHeader({ layout }: Detection & { ok: true }): Refusal | null {
+  if (layout.header?.some((name) => name.includes("\0")) !== true) return null;
+  return problem("not_csv", "The names of the columns hold NUL bytes: save the list as CSV.");
+}
+
+async function scan(plan: Plan, cancelled: AbortSignal): Promise<ScannedSource | Refusal> {
+  const { opened, detected, bounds } = plan;
+  const reader = createRowReader(plan);
+  const rewriting = opened.rangeReadable ? null : plan.sinks.rewrite();
+  let at = 0;
+  for await (const whole of opened.text) {
+    for (const piece of slicesOf(whole)) {
+      const skipped = Math.min(piece.length, Math.max(0, detected.firstByte - at));
+      at += piece.length;
+      if (at > bounds.bytes)
+        return problem("bulk_too_large", `A list of the team may have ${bounds.bytes} bytes.`);
+      const refused = await reader.read(piece.subarray(skipped));
+      if (refused !== undefined) return refused;
+      if (rewriting !== null) await rewriting.write(piece);
+      await turn();
+      cancelled.throwIfAborted();
+    }
+  }
+  return reader.end();
+}
+
+function* slicesOf(piece: Buffer): Generator<Buffer> {
+  const { analysisTurnBytes } = LIMITS.bulk;
+  for (let from = 0; from < piece.length; from += analysisTurnBytes)
+    yield piece.subarray(from, from + analysisTurnBytes);
+}
+
+function createRowReader({ opened, detected, bounds, sinks }: Plan) {
+  const { layout, firstByte } = detected;
+  const { delimiter, emailColumn } = layout;
+  const { recordBytes, columns } = LIMITS.bulk;
+  const cutter = createChunkCutter();
+  let width = layout.header?.length ?? 0;
+  let rows = 0;
+  let malformed = 0;
+  /** Of the rows that were found and not looked at. */
+  let found: string[] = [];
+  const scanner = createRecordScanner(
+    { delimiter, emailColumn, recordBytes, columns, firstByte },
+    (start, end, fields, address) => {
+      cutter.add(start, end);
+      if (fields > width) width = fields;
+      found.push(address);
+    },
+  );
+
+  async function takeRows(): Promise<Refusal | undefined> {
+    if (rows + found.length > bounds.rows)
+      return problem("bulk_too_large", `A job of the team may have ${bounds.rows} rows; the list has more.`);
+    for (const address of found) {
+      const text = toText(address);
+      sinks.inspect?.(text);
+      const parsed = parseAddress(text);
+      const due = parsed.ok ? sinks.repeats.add(rows, parsed.address.cacheKey) : null;
+      if (!parsed.ok) malformed += 1;
+      rows += 1;
+      if (due !== null) await due;
+    }
+    found = [];
+    return undefined;
+  }
+
+  return {
+    async read(piece: Buffer): Promise<Refusal | undefined> {
+      const broken = scanner.push(piece);
+      return broken === undefined ? takeRows() : { ok: false, ...broken };
+    },
+    async end(): Promise<ScannedSource | Refusal> {
+      const broken = scanner.end();
+      if (broken !== undefined) return { ok: false, ...broken };
+      const refused = await takeRows();
+      if (refused !== undefined) return refused;
+      if (rows === 0) return problem("empty_source", "The file has a header and no rows.");
+      const found = { layout: { ...layout, columns: width }, chunks: cutter.end(), rows, malformed };
+      return { ok: true, ...found, rewritten: !opened.rangeReadable };
+    },
+  };
+}
