@@ -5,6 +5,9 @@ import { endOfLocalPart, type LocalPartFault, parseLocalPart } from "./address/l
 /** RFC 5321 §4.5.3.1.3: a path is at most 256 octets with its angle brackets. */
 const MAX_ADDRESS_OCTETS = 254;
 
+/** What nearly all addresses are, and lists have millions: there is nothing to drop, to compose or to refuse in it. */
+const VISIBLE_ASCII = /^[!-~]+$/;
+
 export interface ParsedAddress {
   /** As it goes on the wire: case kept, NFC, quoted only where it must be. */
   local: string;
@@ -38,9 +41,9 @@ function fail(reason: FormatFault): ParseResult {
  */
 export function parseAddress(input: string): ParseResult {
   if (input.length > LIMITS.check.addressChars) return fail("too_long");
-  const text = input.replace(/^ +| +$/g, "").normalize("NFC");
+  const text = VISIBLE_ASCII.test(input) ? input : input.replace(/^ +| +$/g, "").normalize("NFC");
   if (text === "") return fail("empty");
-  if (/\p{Cc}/u.test(text)) return fail("control_character");
+  if (!VISIBLE_ASCII.test(text) && /\p{Cc}/u.test(text)) return fail("control_character");
   const at = endOfLocalPart(text);
   if (at < 0) return fail(text.includes("@") ? "local_part_syntax" : "no_at_sign");
   const local = parseLocalPart(text.slice(0, at));

@@ -15,6 +15,7 @@ export type DomainResult = { ok: true; domain: string } | { ok: false; reason: D
 const LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
 /** A TLD is alphabetic or an A-label (RFC 3696 §2): this also keeps `1.2.3.4`, `0x7f.1` and their kin out. */
 const TLD = /^[a-z][a-z0-9-]*[a-z0-9]$/;
+const LDH = /^[A-Za-z0-9.-]+$/;
 /** ASCII that no host name holds. Checked before IDNA: a URL parser would cut at `/`, decode `%`, drop tabs. */
 const NOT_LDH_ASCII = /[^A-Za-z0-9.\-\u0080-\u{10ffff}]/u;
 /** What UTS #46 would drop without a word (soft hyphen, zero width space), save the joiners that scripts need. */
@@ -26,10 +27,12 @@ function fail(reason: DomainFault): DomainResult {
 
 /** A-label form, lower case; null where IDNA (UTS #46, nontransitional) refuses the name. */
 function toALabels(text: string): string | null {
+  if (LDH.test(text)) {
+    const lower = text.toLowerCase();
+    // The rest would let it pass as it is; millions of names are of this kind.
+    if (!lower.includes("xn--")) return lower;
+  }
   if (NOT_LDH_ASCII.test(text) || DROPPED_BY_IDNA.test(text)) return null;
-  const lower = text.toLowerCase();
-  const plain = !/[\u0080-\u{10ffff}]/u.test(text) && !lower.includes("xn--");
-  if (plain) return lower;
   const ascii = domainToASCII(text);
   return ascii === "" ? null : ascii;
 }
