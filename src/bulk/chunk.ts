@@ -1,92 +1,119 @@
+import type { Clock } from "../core/clock.ts";
 import { createOverlay } from "../services/authenticate/overlay.ts";
-import { type ShardRow, writeShard } from "../services/bulk/shard.ts";
-import { readSourceRows, type SourceRow } from "../services/bulk/source.ts";
-import { type JobObjects, newShardKey, sourceKey } from "../store/job-objects.ts";
-import { beginAssembly, type ChunkOutcome, finishChunk, type Repeat, type Task } from "../store/job-tasks.ts";
+import { encodeShard } from "../services/bulk/shard.ts";
+import type { VerificationResult } from "../services/verify/verification-result.ts";
+import { type JobObjects, newShardKey } from "../store/job-objects.ts";
+import {
+  beginAssembly,
+  type ChunkTask,
+  finishRows,
+  type RetryTask,
+  type RowsOutcome,
+} from "../store/job-tasks.ts";
 import { type JobCounts, startJob } from "../store/jobs.ts";
 import type { Database } from "../store/postgres.ts";
 import { readTeamDomains } from "../store/team-domains.ts";
+import { type ChunkRowsDeps, type OwnRow, readOwnRows } from "./chunk-rows.ts";
 import { ask, type Control } from "./control.ts";
-import type { RowsAsk, RowVerifier, Verified } from "./rows.ts";
+import { type DeferralSettings, type Sorted, sortRows } from "./deferrals.ts";
+import type { RowsAsk, RowVerifier } from "./rows.ts";
 
-export interface ChunkDeps {
+export interface ChunkDeps extends ChunkRowsDeps {
   sql: Database;
   objects: JobObjects;
+  clock: Clock;
   rows: RowVerifier;
+  deferral: DeferralSettings;
+  /** By whom mail servers are asked here: who was put off is to be asked again by the same. */
+  egress: string;
+  /** 0 up to 1. */
+  random(): number;
+  /** Told of each row that a live job is answered. */
+  onVerified(result: VerificationResult): void;
 }
 
-function shardRows(
-  task: Task,
-  rows: readonly SourceRow[],
-  verified: readonly (Verified | null)[],
-): ShardRow[] {
-  return rows.map(({ email, same_as, copies }, i) => {
-    const shown: ShardRow = { row: task.firstRow + i, input: email };
-    if (same_as !== undefined) shown.same_as = same_as;
-    if (copies !== undefined) shown.copies = copies;
-    const result = verified[i]?.result;
-    if (result !== undefined) shown.result = result;
-    return shown;
-  });
-}
+type RowsTask = ChunkTask | RetryTask;
 
-/**
- * The counts of a chunk: its own rows, which may cost a unit, and those that repeat one of them. Repeats across chunks are
- * noted, to be counted where both are done.
- */
-function tally(
-  firstRow: number,
-  rows: readonly SourceRow[],
-  verified: readonly (Verified | null)[],
-): Pick<ChunkOutcome, "counts" | "repeats"> {
-  const counts: JobCounts = { valid: 0, invalid: 0, risky: 0, unknown: 0, charged: 0 };
-  const copiesHere = new Map<number, number>();
-  for (const [i, { same_as }] of rows.entries()) {
-    const verdict = verified[same_as === undefined ? i : same_as - firstRow]?.result.verdict;
-    if (verdict !== undefined) counts[verdict] += 1;
-    if (verified[i]?.charged) counts.charged += 1;
-    if (same_as !== undefined) copiesHere.set(same_as, (copiesHere.get(same_as) ?? 0) + 1);
-  }
-  const repeats: Repeat[] = [];
-  for (const [row, copies] of copiesHere) if (row < firstRow) repeats.push({ row, verdict: null, copies });
-  for (const [i, { copies = 0 }] of rows.entries()) {
-    const row = firstRow + i;
-    const verdict = verified[i]?.result.verdict;
-    if (verdict !== undefined && copies > (copiesHere.get(row) ?? 0))
-      repeats.push({ row, verdict, copies: 0 });
-  }
-  return { counts, repeats };
-}
-
-/**
- * A chunk: its rows are read, verified, written as a shard, and only then is it done. When it was the last one, the
- * assembly of the job can begin.
- * @param giveUp ask nobody: its rows are `unknown`, `internal_error`
- * @throws Interruption; MissingObject when the source is gone; Error when the source is not what was written
- */
-export async function runChunk(
+/** What the rows come to: some are answered for good, others wait. */
+async function verify(
   deps: ChunkDeps,
-  task: Task,
+  task: RowsTask,
+  rows: readonly OwnRow[],
+  asked: RowsAsk,
   control: Control,
-  giveUp: boolean,
+): Promise<Sorted> {
+  const begunMs = deps.clock.monotonic();
+  const manner = task.kind === "chunk" ? { kind: task.kind } : { kind: task.kind, site: task.site };
+  const emails = rows.map(({ email }) => email);
+  const answers = await deps.rows.verify(emails, asked, manner, control);
+  const waited =
+    task.kind === "chunk"
+      ? { deferredMs: 0, attempts: 0 }
+      : { deferredMs: task.deferredMs + deps.clock.monotonic() - begunMs, attempts: task.attempts };
+  return sortRows(
+    answers.map((answer, i) => ({ offset: (rows[i] as OwnRow).offset, answer })),
+    { ...deps.deferral, ...waited, chunkRows: task.rows, egress: deps.egress, random: deps.random },
+  );
+}
+
+function giveUp(deps: ChunkDeps, rows: readonly OwnRow[], asked: RowsAsk): Sorted {
+  const emails = rows.map(({ email }) => email);
+  const answered = deps.rows
+    .giveUp(emails, asked)
+    .map((verified, i) => ({ offset: (rows[i] as OwnRow).offset, verified }));
+  return { answered, deferrals: [] };
+}
+
+/** Each answered row counts with all that copy it, and costs once. */
+function tally(rows: readonly OwnRow[], answered: Sorted["answered"]): JobCounts {
+  const copies = new Map(rows.map((row) => [row.offset, row.copies]));
+  const counts: JobCounts = { valid: 0, invalid: 0, risky: 0, unknown: 0, charged: 0 };
+  for (const { offset, verified } of answered) {
+    counts[verified.result.verdict] += 1 + (copies.get(offset) ?? 0);
+    if (verified.charged) counts.charged += 1;
+  }
+  return counts;
+}
+
+/** null: there is nothing to write. */
+async function writeShard(
+  deps: ChunkDeps,
+  task: RowsTask,
+  answered: Sorted["answered"],
+  control: Control,
+): Promise<string | null> {
+  if (answered.length === 0) return null;
+  const { delimiter } = task.layout;
+  const results = answered.map(({ offset, verified }) => ({ offset, result: verified.result }));
+  const shard = await encodeShard(results, { delimiter, escapeFormulas: task.escapeFormulas });
+  const key = newShardKey(task.teamId, task.jobId, task.number);
+  await ask(() => deps.objects.put(key, shard, "application/gzip", control.signal));
+  return key;
+}
+
+/**
+ * A chunk, or a retry of some of its rows: they are read, verified, written as a shard, and only then is the task done.
+ * Rows that have to wait become retries in the same transaction. When nothing is left, the assembly of the job can begin.
+ * @param hopeless ask nobody: its rows are `unknown`, `internal_error`
+ * @throws Interruption; SourceLost, MissingObject when an object is gone; Error when one is not what was written
+ */
+export async function runRows(
+  deps: ChunkDeps,
+  task: RowsTask,
+  control: Control,
+  hopeless: boolean,
 ): Promise<void> {
-  const { sql, objects } = deps;
+  const { sql } = deps;
   const { teamId, jobId, livemode, withEvidence, probing } = task;
   await ask(() => startJob(sql, jobId));
   const domains = await ask(() => readTeamDomains(sql, teamId));
-  const source = sourceKey(teamId, jobId);
-  const content = await ask(() => objects.getRange(source, task, control.signal));
-  const rows = readSourceRows(content, task.rows);
-  const asked: RowsAsk = {
-    asker: { teamId, probing, overlay: createOverlay(domains) },
-    livemode,
-    withEvidence,
-  };
-  const verified = giveUp ? deps.rows.giveUp(rows, asked) : await deps.rows.verify(rows, asked, control);
-  const key = newShardKey(teamId, jobId, task.number);
-  const shard = writeShard(shardRows(task, rows, verified));
-  await ask(() => objects.put(key, shard, "application/x-ndjson", control.signal));
-  const outcome = { shardKey: key, ...tally(task.firstRow, rows, verified) };
-  await ask(() => sql.begin((tx) => finishChunk(tx, task, outcome)));
+  const rows = await ask(() => readOwnRows(deps, task, control.signal));
+  const asked = { asker: { teamId, probing, overlay: createOverlay(domains) }, livemode, withEvidence };
+  const sorted = hopeless ? giveUp(deps, rows, asked) : await verify(deps, task, rows, asked, control);
+  const { answered, deferrals } = sorted;
+  const shardKey = await writeShard(deps, task, answered, control);
+  const outcome: RowsOutcome = { shardKey, counts: tally(rows, answered), deferrals };
+  const finished = await ask(() => sql.begin((tx) => finishRows(tx, task, outcome)));
+  if (finished && livemode) for (const { verified } of answered) deps.onVerified(verified.result);
   await ask(() => beginAssembly(sql, jobId));
 }

@@ -1,19 +1,37 @@
+import { siteOf } from "../check/site.ts";
 import { isFree } from "../check/verdict/verdict.ts";
-import { type Clock, sleep } from "../core/clock.ts";
-import { AppError } from "../core/errors.ts";
+import type { Clock, Timer } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
-import type { Logger } from "../core/log.ts";
-import type { SourceRow } from "../services/bulk/source.ts";
+import { type DeferralReason, deferrable } from "../services/verify/deferrable.ts";
 import type { Asker, Examiner, Finding, Question } from "../services/verify/examine.ts";
+import type { BatchAnswer, BatchExaminer, BatchRun } from "../services/verify/examine-batch.ts";
 import type { TestKeys } from "../services/verify/test-keys.ts";
 import type { VerificationResult } from "../services/verify/verification-result.ts";
+import type { CacheEntry } from "../store/evidence-cache.ts";
 import { type Control, Interruption } from "./control.ts";
+import { createPlaces, type HeldPlaces, type Places } from "./places.ts";
 
 /** What a row came to, and whether it costs a unit. */
 export interface Verified {
   result: VerificationResult;
   charged: boolean;
 }
+
+/** `busy`: its site had no connection left for it, or it was not answered in the task's time. */
+export type WaitReason = DeferralReason | "busy";
+
+/** Why a row should be asked about again later. */
+export interface Wait {
+  reason: WaitReason;
+  /** '': not known yet. */
+  site: string;
+  /** The server asked us to wait so long; null: nobody said. */
+  retryAfterMs: number | null;
+  /** What it is answered with when it waits no longer. */
+  last(): Verified;
+}
+
+export type RowAnswer = { verified: Verified; wait?: undefined } | { verified?: undefined; wait: Wait };
 
 /** How the rows of a task are asked about. */
 export interface RowsAsk {
@@ -23,118 +41,181 @@ export interface RowsAsk {
 }
 
 /**
- * Verifies rows as single requests are, from the same cache and by the same checks, with a deadline of their own and
- * without the rate limit: bounded instead by LIMITS.bulk.rowsAtOnce in the process.
+ * How long rows are waited for. Those of a chunk leave a busy site at once and wait in a retry, where nobody waits behind
+ * them; those of a retry are patient, ask anew who put them off, and have `site` in common ('': none).
+ */
+export type Manner = { kind: "chunk" } | { kind: "retry"; site: string };
+
+/**
+ * Verifies rows as single requests are, from the same cache and by the same checks, without the rate limit: bounded
+ * instead by the rows at once in the process, those of chunks and those of retries each for themselves.
  */
 export interface RowVerifier {
   /**
-   * One result for each row that repeats no other; null for those that do. In order.
+   * One answer an address, in order.
    * @throws Interruption when the task was cancelled
    */
-  verify(rows: readonly SourceRow[], ask: RowsAsk, control: Control): Promise<(Verified | null)[]>;
+  verify(emails: readonly string[], ask: RowsAsk, manner: Manner, control: Control): Promise<RowAnswer[]>;
   /** The same without asking anybody: `unknown`, `internal_error`, free. */
-  giveUp(rows: readonly SourceRow[], ask: RowsAsk): (Verified | null)[];
+  giveUp(emails: readonly string[], ask: RowsAsk): Verified[];
 }
 
 export interface RowVerifierDeps {
   clock: Clock;
-  log: Logger;
-  examiner: Examiner;
+  examiner: Pick<Examiner, "understand" | "draw">;
+  batches: BatchExaminer;
   testKeys: Pick<TestKeys, "answer">;
-  /** Told of each row that a live job asked about. */
-  onVerified(result: VerificationResult): void;
-}
-
-/** Places for so many at once; who waits is served in turn. */
-function createPlaces(count: number) {
-  let free = count;
-  const waiting: (() => void)[] = [];
-  return {
-    async take(): Promise<void> {
-      if (free > 0) {
-        free -= 1;
-        return;
-      }
-      await new Promise<void>((resolve) => {
-        waiting.push(resolve);
-      });
-    },
-    giveBack(): void {
-      const next = waiting.shift();
-      if (next) next();
-      else free += 1;
-    },
-  };
 }
 
 const BROKEN: Finding = { entry: null, cached: false, failure: "internal_error" };
 const LATE: Finding = { entry: null, cached: false, failure: "deadline" };
 
-export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
-  const { clock, log, examiner } = deps;
-  const places = createPlaces(LIMITS.bulk.rowsAtOnce);
+const PUT_OFF: readonly DeferralReason[] = ["greylisted", "rate_limited_by_server", "sender_blocked"];
 
-  /** When the check pool is full it is asked again until the row's deadline: an overload is no finding. */
-  async function find(question: Question, control: Control): Promise<Finding> {
-    const startedMs = clock.monotonic();
-    const { cancelled, onCancel } = control;
-    for (;;) {
+/** What the cache has because somebody was put off: a retry is there to ask again. */
+function isPutOff({ evidence }: CacheEntry): boolean {
+  const reason = evidence.smtp?.class;
+  return PUT_OFF.some((putOff) => putOff === reason);
+}
+
+/** Sites' places for retries: one slow site must not have all of them. Forgotten when nobody is there. */
+function createSitePlaces() {
+  const sites = new Map<string, { places: Places; users: number }>();
+  return {
+    async within<T>(site: string, count: number, work: (held: HeldPlaces) => Promise<T>): Promise<T> {
+      const entry = sites.get(site) ?? { places: createPlaces(LIMITS.bulk.siteRowsAtOnce), users: 0 };
+      sites.set(site, entry);
+      entry.users += 1;
+      const held = await entry.places.take(count);
       try {
-        return await examiner.find(question, false, { startedMs, cancelled, onCancel });
-      } catch (error) {
-        if (!(error instanceof AppError)) {
-          log.error({ err: error }, "a row could not be verified");
-          return BROKEN;
-        }
+        return await work(held);
+      } finally {
+        held.keep(0);
+        entry.users -= 1;
+        if (entry.users === 0) sites.delete(site);
       }
-      await sleep(clock, LIMITS.bulk.retryMs);
-      if (control.cancelled()) return BROKEN;
-      if (clock.monotonic() - startedMs >= LIMITS.bulk.rowDeadlineMs) return LATE;
-    }
-  }
+    },
+  };
+}
 
-  function drawn(question: Question, finding: Finding): Verified {
+/**
+ * Watches rows under way: places of those that are answered are given back, and what is left is handed in when its time is
+ * over; that of the small rest of a chunk is short, since the rows of whole chunks wait behind it.
+ */
+function watch(
+  clock: Clock,
+  run: BatchRun,
+  rows: number,
+  manner: Manner,
+  held: readonly HeldPlaces[],
+): Timer {
+  const { chunkBudgetMs, rowDeadlineMs, restMs, restShare, watchEveryMs } = LIMITS.bulk;
+  const isChunk = manner.kind === "chunk";
+  const startedMs = clock.monotonic();
+  let dueMs = startedMs + (isChunk ? chunkBudgetMs : rowDeadlineMs);
+  let isRest = false;
+  let timer: Timer;
+  function look(): void {
+    const { left } = run;
+    const nowMs = clock.monotonic();
+    for (const places of held) places.keep(left);
+    if (isChunk && !isRest && left <= Math.ceil(rows * restShare)) {
+      isRest = true;
+      dueMs = Math.min(dueMs, nowMs + restMs);
+    }
+    if (nowMs >= dueMs) run.handIn();
+    timer = clock.after(watchEveryMs, look);
+  }
+  timer = clock.after(watchEveryMs, look);
+  return { cancel: () => timer.cancel() };
+}
+
+export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
+  const { clock, examiner } = deps;
+  const chunkPlaces = createPlaces(LIMITS.bulk.chunkRowsAtOnce);
+  const retryPlaces = createPlaces(LIMITS.bulk.retryRowsAtOnce);
+  const sitePlaces = createSitePlaces();
+
+  function drawn(question: Question, finding: Finding) {
     const { decision, result } = examiner.draw(question, finding);
-    return { result, charged: question.address !== null && !isFree(decision.reason) };
+    return { decision, verified: { result, charged: question.address !== null && !isFree(decision.reason) } };
   }
 
-  async function verifyOne(email: string, ask: RowsAsk, control: Control): Promise<Verified> {
-    const { asker, withEvidence } = ask;
-    if (!ask.livemode)
-      return { result: await deps.testKeys.answer(email, withEvidence, asker), charged: false };
-    const question = examiner.understand(email, withEvidence, asker);
-    const verified = drawn(question, await find(question, control));
-    if (!control.cancelled()) deps.onVerified(verified.result);
-    return verified;
-  }
-
-  async function verifyInTurn(row: SourceRow, ask: RowsAsk, control: Control): Promise<Verified | null> {
-    if (row.same_as !== undefined) return null;
-    await places.take();
-    try {
-      if (control.cancelled()) throw new Interruption("cancelled");
-      return await verifyOne(row.email, ask, control);
-    } finally {
-      places.giveBack();
+  function answerOf(question: Question, answer: BatchAnswer): RowAnswer {
+    if (answer.deferred !== undefined) {
+      const last = () => drawn(question, LATE).verified;
+      return { wait: { reason: "busy", site: answer.deferred.site, retryAfterMs: null, last } };
     }
+    const { finding } = answer;
+    const { decision, verified } = drawn(question, finding);
+    const again = deferrable(decision, finding.entry?.evidence ?? null);
+    if (again === null || question.address === null) return { verified };
+    const { reason, retryAfterS } = again;
+    const { site } = siteOf(finding.entry?.evidence.mx.hosts ?? [], question.address.domain);
+    const retryAfterMs = retryAfterS === null ? null : retryAfterS * 1_000;
+    return { wait: { reason, site, retryAfterMs, last: () => verified } };
+  }
+
+  async function examine(
+    questions: readonly Question[],
+    manner: Manner,
+    control: Control,
+    held: readonly HeldPlaces[],
+  ): Promise<BatchAnswer[]> {
+    if (control.cancelled()) throw new Interruption("cancelled");
+    const patient = manner.kind === "retry";
+    const options = { patient, refresh: patient ? isPutOff : () => false };
+    const run = deps.batches.examine(questions, options, control);
+    const watching = watch(clock, run, questions.length, manner, held);
+    try {
+      return await run.done;
+    } finally {
+      watching.cancel();
+    }
+  }
+
+  /** @param work with places for `count` rows; it may give them back one by one */
+  async function inTurn<T>(
+    manner: Manner,
+    count: number,
+    work: (held: readonly HeldPlaces[]) => Promise<T>,
+  ): Promise<T> {
+    const inPlaces = async (places: Places, outer: readonly HeldPlaces[]) => {
+      const held = await places.take(count);
+      try {
+        return await work([...outer, held]);
+      } finally {
+        held.keep(0);
+      }
+    };
+    if (manner.kind === "chunk") return inPlaces(chunkPlaces, []);
+    return sitePlaces.within(manner.site, count, (held) => inPlaces(retryPlaces, [held]));
+  }
+
+  async function verifyTest(emails: readonly string[], ask: RowsAsk): Promise<RowAnswer[]> {
+    const answer = async (email: string) => deps.testKeys.answer(email, ask.withEvidence, ask.asker);
+    const results = await Promise.all(emails.map(answer));
+    return results.map((result) => ({ verified: { result, charged: false } }));
   }
 
   return {
-    async verify(rows, ask, control) {
-      const settled = await Promise.allSettled(rows.map((row) => verifyInTurn(row, ask, control)));
-      // What was answered in the moment of the cancellation may say that nobody waited.
-      if (control.cancelled()) throw new Interruption("cancelled");
-      return settled.map((outcome) => {
-        if (outcome.status === "rejected") throw outcome.reason;
-        return outcome.value;
+    async verify(emails, ask, manner, control) {
+      const { asker, withEvidence } = ask;
+      const answers = await inTurn(manner, emails.length, async (held) => {
+        if (!ask.livemode) return verifyTest(emails, ask);
+        const questions = emails.map((email) => examiner.understand(email, withEvidence, asker));
+        const found = await examine(questions, manner, control, held);
+        // What was answered in the moment of the cancellation may say that nobody waited.
+        if (control.cancelled()) throw new Interruption("cancelled");
+        return found.map((answer, i) => answerOf(questions[i] as Question, answer));
       });
+      if (control.cancelled()) throw new Interruption("cancelled");
+      return answers;
     },
-    giveUp: (rows, ask) =>
-      rows.map(({ email, same_as }) => {
-        if (same_as !== undefined) return null;
-        const question = examiner.understand(email, ask.withEvidence, ask.asker);
-        const { result } = drawn(question, BROKEN);
-        return { result: { ...result, livemode: ask.livemode }, charged: false };
+    giveUp: (emails, { asker, withEvidence, livemode }) =>
+      emails.map((email) => {
+        const { verified } = drawn(examiner.understand(email, withEvidence, asker), BROKEN);
+        return { result: { ...verified.result, livemode }, charged: false };
       }),
   };
 }

@@ -2,26 +2,26 @@ import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import { MissingObject } from "../store/job-objects.ts";
-import type { JobStream } from "../store/job-stream.ts";
+import type { JobStreams } from "../store/job-stream.ts";
 import { beginTask, deliveriesOf, forgiveDelivery, type Task, type TaskPointer } from "../store/job-tasks.ts";
+import { type AnalysisDeps, runAnalysis } from "./analysis.ts";
 import { type AssemblyDeps, runAssembly } from "./assembly.ts";
-import { type ChunkDeps, runChunk } from "./chunk.ts";
+import { type ChunkDeps, runRows } from "./chunk.ts";
+import { SourceLost } from "./chunk-rows.ts";
 import { ask, type Control, Interruption } from "./control.ts";
 import { createTurns } from "./turns.ts";
 
-export interface TaskDeps extends ChunkDeps, AssemblyDeps {
-  clock: Clock;
-  log: Logger;
-  stream: Pick<JobStream, "bury">;
-}
+export type TaskDeps = AnalysisDeps &
+  ChunkDeps &
+  AssemblyDeps & { clock: Clock; log: Logger; dead: Pick<JobStreams, "bury"> };
 
 /**
  * Works on tasks, each until nothing of it is left to do.
  *
  * A dependency that is away is waited for, however long it takes, and costs the task nothing. A task that fails by itself,
- * or takes its process with it, is tried LIMITS.bulk.deliveries times, after longer and longer waits. Then a chunk is given
- * up: its rows are answered `unknown`, `internal_error`, and the job goes on. Where that cannot be done either, or it is the
- * assembly, the job fails; so it does, sooner, when an object is gone.
+ * or takes its process with it, is tried LIMITS.bulk.deliveries times, after longer and longer waits. Then a chunk or a
+ * retry is given up: its rows are answered `unknown`, `internal_error`, and the job goes on. Where that cannot be done
+ * either, or it is the analysis or the assembly, the job fails; so it does, sooner, when an object is gone, or another one.
  *
  * When a process ends, what it had in hand counts one delivery each, and only one of them was to blame. So from
  * LIMITS.bulk.aloneFrom on a task is worked on alone in its process: then only the culprit's deliveries climb.
@@ -29,6 +29,29 @@ export interface TaskDeps extends ChunkDeps, AssemblyDeps {
 export interface TaskRunner {
   /** True: there is nothing left to do, its entries may go. False: it was cancelled, and is somebody else's to do. Never rejects. */
   run(pointer: TaskPointer, control: Control): Promise<boolean>;
+}
+
+/** Why a job cannot go on: an object of it is gone, perhaps only for now, or is another one. */
+function lossOf(error: unknown): { code: string; detail: string; mayPass: boolean } | null {
+  if (error instanceof MissingObject)
+    return {
+      code: "objects_missing",
+      detail: "Objects of the job were removed from object storage. It costs nothing.",
+      mayPass: true,
+    };
+  if (!(error instanceof SourceLost)) return null;
+  const { code } = error;
+  if (code === "source_missing")
+    return {
+      code,
+      detail: "The list was removed while it was being read. The job costs nothing.",
+      mayPass: true,
+    };
+  return {
+    code,
+    detail: "The list was replaced while it was being read. The job costs nothing.",
+    mayPass: false,
+  };
 }
 
 /** `failed`: by itself, and that counts. `interrupted`: it is not to blame. */
@@ -67,33 +90,41 @@ export function createTaskRunner(deps: TaskDeps): TaskRunner {
     const { jobId: job, number, deliveries } = task;
     log.error({ job, number, deliveries }, "a task of a job is given up");
     // For the operator's eyes, as the log is.
-    await deps.stream.bury(task, deliveries).catch((error: unknown) => {
+    await deps.dead.bury(task, deliveries).catch((error: unknown) => {
       log.warn({ err: error, job, number }, "a task that was given up is not noted in Redis");
     });
     const failure = "The job could not be brought to its end. It costs nothing.";
-    if (task.kind === "assembly") return void (await fail(task, "internal_error", failure));
+    if (task.kind === "analysis" || task.kind === "assembly")
+      return void (await fail(task, "internal_error", failure));
     try {
-      await runChunk(deps, task, control, true);
+      await runRows(deps, task, control, true);
     } catch (error) {
-      if (error instanceof Interruption || error instanceof MissingObject) throw error;
-      log.error({ err: error, job, number }, "a chunk cannot even be given up");
+      if (error instanceof Interruption || lossOf(error) !== null) throw error;
+      log.error({ err: error, job, number }, "the rows of a task cannot even be given up");
       await fail(task, "internal_error", failure);
+    }
+  }
+
+  function work(task: Task, control: Control): Promise<void> {
+    switch (task.kind) {
+      case "analysis":
+        return runAnalysis(deps, task, control);
+      case "assembly":
+        return runAssembly(deps, task, control);
+      default:
+        return runRows(deps, task, control, false);
     }
   }
 
   async function perform(task: Task, control: Control): Promise<void> {
     try {
       if (task.deliveries > LIMITS.bulk.deliveries) await giveUp(task, control);
-      else if (task.kind === "chunk") await runChunk(deps, task, control, false);
-      else await runAssembly(deps, task, control);
+      else await work(task, control);
     } catch (error) {
-      if (!(error instanceof MissingObject) || task.deliveries < LIMITS.bulk.missingTries) throw error;
-      log.error({ job: task.jobId, number: task.number }, "an object of a job is gone");
-      await fail(
-        task,
-        "objects_missing",
-        "Objects of the job were removed from object storage. It costs nothing.",
-      );
+      const loss = lossOf(error);
+      if (loss === null || (loss.mayPass && task.deliveries < LIMITS.bulk.missingTries)) throw error;
+      log.error({ job: task.jobId, number: task.number, code: loss.code }, "an object of a job is lost");
+      await fail(task, loss.code, loss.detail);
     }
   }
 

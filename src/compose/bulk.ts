@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { createLane, type Lane } from "../bulk/lane.ts";
 import { createRowVerifier } from "../bulk/rows.ts";
-import { createTaskRunner } from "../bulk/task.ts";
+import { createTaskRunner, type TaskRunner } from "../bulk/task.ts";
 import { createWorker } from "../bulk/worker.ts";
 import { type Clock, systemClock, type Timer } from "../core/clock.ts";
 import { type Config, ConfigError } from "../core/config.ts";
@@ -10,7 +11,7 @@ import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import { type BulkChoresDeps, bulkChores } from "../relay/bulk.ts";
 import type { Chore } from "../relay/relay.ts";
-import { createEmitter } from "../services/bulk/emit.ts";
+import { createEmitter, type Emitter } from "../services/bulk/emit.ts";
 import { createEndings } from "../services/bulk/ending.ts";
 import { type BulkJobs, createBulkJobs } from "../services/bulk/jobs.ts";
 import { createBulkRemoval } from "../services/bulk/removal.ts";
@@ -23,10 +24,12 @@ import {
 } from "../services/overrides/promoted-disposables.ts";
 import { createTestKeys } from "../services/verify/test-keys.ts";
 import { createJobObjects } from "../store/job-objects.ts";
-import { createJobStream } from "../store/job-stream.ts";
+import { createJobStreams } from "../store/job-stream.ts";
 import { countOutstandingTasks } from "../store/job-tasks.ts";
+import { createObjectStreams } from "../store/object-streams.ts";
 import { readPromoted } from "../store/promoted-disposables.ts";
 import { createBlockingRedis } from "../store/redis.ts";
+import { createScratch } from "../store/scratch.ts";
 import { composeChecks } from "./checks.ts";
 import { composeExaminers } from "./examiner.ts";
 import type { Stores } from "./stores.ts";
@@ -49,7 +52,7 @@ export function composeBulkJobs({ config, log, stores }: Deps): BulkJobs {
   const { sql } = stores;
   const view = viewOf(config);
   const objects = stores.objects === null ? null : createJobObjects(stores.objects);
-  const emitter = createEmitter({ sql, stream: createJobStream(stores.redis.commands) });
+  const emitter = createEmitter({ sql, streams: createJobStreams(stores.redis.commands), clock });
   return createBulkJobs({
     sql,
     clock,
@@ -74,16 +77,16 @@ export function composeBulkJobs({ config, log, stores }: Deps): BulkJobs {
 /** What the relay does for bulk jobs. */
 export function composeBulkChores({ config, metrics, stores }: Deps): Chore[] {
   const { sql, objects } = stores;
-  const stream = createJobStream(stores.redis.commands);
+  const streams = createJobStreams(stores.redis.commands);
   const deps: BulkChoresDeps = {
-    emitter: createEmitter({ sql, stream }),
+    emitter: createEmitter({ sql, streams, clock }),
     removal: createBulkRemoval({
       sql,
       // Without object storage there is nothing to delete.
       deleteBelow: async (prefix) => objects?.deleteBelow(prefix) ?? true,
       retentionDays: config.retentionDays,
     }),
-    stream,
+    streams,
     outstanding: {
       count: () => countOutstandingTasks(sql),
       set: (tasks) => metrics.chunksOutstanding.set(tasks),
@@ -114,6 +117,37 @@ function rereading(promoted: PromotedDisposables): Part {
   };
 }
 
+/** The lanes of a worker: chunks and the like in one, retries of its egress, or of nobody's, in the other. */
+function composeLanes({ config, log, stores }: Deps, emitter: Emitter, tasks: TaskRunner): Lane[] {
+  const streams = createJobStreams(stores.redis.commands);
+  let emitting: Promise<unknown> | null = null;
+  let again = false;
+  /** One emission at a time, and one more for all that ended meanwhile. The relay emits too. */
+  function emit(): void {
+    if (emitting !== null) {
+      again = true;
+      return;
+    }
+    again = false;
+    emitting = emitter
+      .emit()
+      .catch((error: unknown) => log.debug({ err: error }, "tasks were not emitted"))
+      .finally(() => {
+        emitting = null;
+        if (again) emit();
+      });
+  }
+  const shared = { tasks, onDone: emit, consumer: randomUUID(), clock, log };
+  const readerOf = (name: string) =>
+    createBlockingRedis({ url: config.redis.url, name, blockMs: LIMITS.bulk.readBlockMs, log });
+  const retries = [streams.retries(config.smtp.egressId), streams.retries("")] as const;
+  const { tasksAtOnce, retriesAtOnce } = LIMITS.bulk;
+  return [
+    createLane({ ...shared, streams: [streams.tasks], reader: readerOf("rcpt-bulk"), places: tasksAtOnce }),
+    createLane({ ...shared, streams: retries, reader: readerOf("rcpt-retries"), places: retriesAtOnce }),
+  ];
+}
+
 /**
  * The role `bulk`: takes tasks of jobs and verifies their rows, with a check pool of its own.
  * @throws ConfigError without object storage
@@ -123,41 +157,36 @@ export function composeBulk(deps: Deps): Part[] {
   const { sql, redis } = stores;
   if (stores.objects === null) throw new ConfigError("S3_BUCKET: is required by the role bulk");
   const objects = createJobObjects(stores.objects);
-  const stream = createJobStream(redis.commands);
   const checks = composeChecks({ config, log, metrics, redis });
   const promoted = createPromotedDisposables({ read: () => readPromoted(sql), clock, log });
-  const { examiner } = composeExaminers({ ...deps, checks, promoted, deadlineMs: LIMITS.bulk.rowDeadlineMs });
+  const { examiner, batches } = composeExaminers({
+    ...deps,
+    checks,
+    promoted,
+    deadlineMs: LIMITS.bulk.rowDeadlineMs,
+  });
   const testKeys = createTestKeys({ clock, slowMs: LIMITS.testKeys.slowMs, isPromoted: promoted.covers });
+  const streams = createJobStreams(redis.commands);
   const tasks = createTaskRunner({
     sql,
     objects,
-    stream,
+    streams: createObjectStreams(stores.objects, clock),
+    bucket: stores.objects.bucket,
+    scratch: createScratch(config.scratchDir),
+    dead: streams,
     clock,
     log,
-    rows: createRowVerifier({
-      clock,
-      log,
-      examiner,
-      testKeys,
-      onVerified: ({ verdict, reason, cached }) =>
-        metrics.verifications.inc({ verdict, reason, cached: `${cached}` }),
-    }),
+    rows: createRowVerifier({ clock, examiner, batches, testKeys }),
+    deferral: config.deferral,
+    egress: config.smtp.egressId,
+    random: Math.random,
+    onVerified: ({ verdict, reason, cached }) =>
+      metrics.verifications.inc({ verdict, reason, cached: `${cached}` }),
     endings: createEndings({ clock, view: viewOf(config) }),
-  });
-  const emitter = createEmitter({ sql, stream });
-  const reader = createBlockingRedis({
-    url: config.redis.url,
-    name: "rcpt-bulk",
-    blockMs: LIMITS.bulk.readBlockMs,
-    log,
   });
   const worker = createWorker({
     sql,
-    stream,
-    reader,
-    tasks,
-    emit: emitter.emit,
-    consumer: randomUUID(),
+    lanes: composeLanes(deps, createEmitter({ sql, streams, clock }), tasks),
     clock,
     log,
     graceMs: config.shutdownGraceMs,

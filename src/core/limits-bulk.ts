@@ -127,14 +127,14 @@ export const BULK_LIMITS = {
   teamResultsBytes: 33_554_432,
   /** Finding the repeats of a job. Memory of one finder: at most twice `lists` blocks, and 40 bytes a key. */
   repeats: {
-    /** Of the scratch file; 4 GiB have room for twice the rows of the largest job. */
+    /** Of the scratch file: the largest job takes 28 bytes a row. */
     fileBytes: 4_294_967_296,
     blockBytes: 16_384,
     /** Written and read. */
     blocksAtOnce: 16,
     /** Distinct keys that are compared in memory; and rows whose outcomes are put in order there. */
     keysAtOnce: 131_072,
-    /** On disk, each with a block in memory: of so many times `keysAtOnce` rows each is read once. A power of two. */
+    /** On disk, each with a block in memory: with more than so many times `keysAtOnce` keys some go round again. A power of two. */
     lists: 512,
   },
   /** Results that later rows repeat, on disk while results are put together. */

@@ -3,16 +3,22 @@ import type { Emitter } from "../services/bulk/emit.ts";
 import type { BulkRemoval } from "../services/bulk/removal.ts";
 import type { Chore } from "./relay.ts";
 
+/** Streams whose consumers are to be forgotten when they are gone. */
+export interface BulkStreams {
+  tasks: { removeIdleConsumers(idleMs: number): Promise<void> };
+  retries(egress: string): { removeIdleConsumers(idleMs: number): Promise<void> };
+}
+
 export interface BulkChoresDeps {
   emitter: Emitter;
   removal: BulkRemoval;
-  stream: { removeIdleConsumers(idleMs: number): Promise<void> };
+  streams: BulkStreams;
   /** Tasks that are not done, for the autoscaler. */
   outstanding: { count(): Promise<number>; set(tasks: number): void };
 }
 
 /** What bulk jobs need of somebody who is always there: their tasks emitted, what was lost found, what is over removed. */
-export function bulkChores({ emitter, removal, stream, outstanding }: BulkChoresDeps): Chore[] {
+export function bulkChores({ emitter, removal, streams, outstanding }: BulkChoresDeps): Chore[] {
   const { emitEveryMs, reconcileEveryMs, removeEveryMs, idleConsumerMs, forgetEveryMs } = LIMITS.bulk;
   return [
     { name: "emit bulk tasks", everyMs: emitEveryMs, run: () => emitter.emit() },
@@ -32,7 +38,10 @@ export function bulkChores({ emitter, removal, stream, outstanding }: BulkChores
     {
       name: "forget bulk workers",
       everyMs: forgetEveryMs,
-      run: () => stream.removeIdleConsumers(idleConsumerMs),
+      async run() {
+        await streams.tasks.removeIdleConsumers(idleConsumerMs);
+        await streams.retries("").removeIdleConsumers(idleConsumerMs);
+      },
     },
   ];
 }

@@ -2,18 +2,21 @@ import type { TaskPointer } from "./job-tasks.ts";
 import type { RedisClient } from "./redis.ts";
 
 /**
- * Pointers to tasks on their way to workers, in a Redis stream with one consumer group. Redis Streams in brief: an
+ * Pointers to tasks on their way to workers, in Redis streams with one consumer group each. Redis Streams in brief: an
  * entry read through a group is *pending* for its consumer until it is acknowledged; one that is pending for too long
  * without a sign of life can be claimed by another consumer.
  *
  * Keys, in one slot of a cluster and without a TTL, so that `volatile-lru` leaves them alone:
- * - `rcpt:{bulk}:tasks`: the stream. Entries have `job` and `number`. A finished one is acknowledged and deleted in
- *   one step, so the stream is as long as there are tasks outstanding, bounded by the windows of the jobs under way.
+ * - `rcpt:{bulk}:tasks`: chunks, analyses and assemblies, for all workers. Entries have `job` and `number`. A finished one
+ *   is acknowledged and deleted in one step, so a stream is as long as there are tasks outstanding in it, bounded by the
+ *   windows of emission.
+ * - `rcpt:{bulk}:retry:<egress>`: retries, for the workers of that egress; `rcpt:{bulk}:retry` those for anybody.
  * - `rcpt:{bulk}:dead`: tasks that were given up, the newest few.
  *
  * All of it may be lost at any time: the emitter compares it with Postgres.
  */
 const TASKS = "rcpt:{bulk}:tasks";
+const RETRIES = "rcpt:{bulk}:retry";
 const DEAD = "rcpt:{bulk}:dead";
 const GROUP = "workers";
 const DEAD_KEPT = 1_000;
@@ -30,10 +33,10 @@ export interface JobStream {
   /** Adds entries, all or, when it rejects, perhaps some. */
   add(pointers: readonly TaskPointer[]): Promise<void>;
   /**
-   * New entries for a consumer, `count` at most; none after `blockMs`.
+   * New entries for a consumer, `count` at most; none after `blockMs` (null: at once).
    * @param reader a connection that nobody else uses: it is blocked meanwhile
    */
-  read(reader: RedisClient, consumer: string, count: number, blockMs: number): Promise<StreamEntry[]>;
+  read(reader: RedisClient, consumer: string, count: number, blockMs: number | null): Promise<StreamEntry[]>;
   /** Takes over entries that nobody gave a sign of life of for `idleMs`. */
   claim(consumer: string, idleMs: number, count: number): Promise<StreamEntry[]>;
   /** A sign of life. The ids that are still the consumer's. */
@@ -44,10 +47,24 @@ export interface JobStream {
   finish(ids: readonly string[]): Promise<void>;
   /** Every pointer in the stream, pending or not, in one of `pages` pages; null when there are more. */
   outstanding(pageSize: number, pages: number): Promise<Set<string> | null>;
+  /** Consumers that gave a sign of life within `idleMs`. */
+  countConsumers(idleMs: number): Promise<number>;
+  /** Removes consumers that have nothing pending and were idle for `idleMs`. */
+  removeIdleConsumers(idleMs: number): Promise<void>;
+  /** The consumer goes. With the last one the stream goes too, when it is empty. */
+  leave(consumer: string): Promise<void>;
+  /** Forgets the stream and all that is in it. */
+  drop(): Promise<void>;
+}
+
+/** All streams of tasks. */
+export interface JobStreams {
+  /** Chunks, analyses and assemblies. */
+  tasks: JobStream;
+  /** Retries that the workers of an egress are to do; '': any. */
+  retries(egress: string): JobStream;
   /** Notes a task that is given up. */
   bury(pointer: TaskPointer, deliveries: number): Promise<void>;
-  /** Removes a consumer that has nothing pending and none that was idle for less than `idleMs`. */
-  removeIdleConsumers(idleMs: number): Promise<void>;
 }
 
 /** One text for a pointer, to put into sets. */
@@ -87,6 +104,25 @@ for _, consumer in ipairs(redis.call('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])) do
 end
 return removed`;
 
+/** KEYS: the stream. ARGV: group, consumer. Nothing while anything is pending for it. */
+const LEAVE = `
+local pending = redis.call('XPENDING', KEYS[1], ARGV[1], '-', '+', 1, ARGV[2])
+if #pending > 0 then return end
+redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], ARGV[2])
+if redis.call('XLEN', KEYS[1]) == 0 and #redis.call('XINFO', 'CONSUMERS', KEYS[1], ARGV[1]) == 0 then
+  redis.call('DEL', KEYS[1])
+end`;
+
+/** KEYS: the stream. ARGV: group, idle time. */
+const COUNT_ALIVE = `
+local alive = 0
+for _, consumer in ipairs(redis.call('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])) do
+  for i = 1, #consumer, 2 do
+    if consumer[i] == 'idle' and consumer[i + 1] < tonumber(ARGV[2]) then alive = alive + 1 end
+  end
+end
+return alive`;
+
 type RawEntry = [id: string, fields: string[] | null];
 
 /** null for what is no entry of ours, or was deleted. */
@@ -109,10 +145,10 @@ function isMissingGroup(error: unknown): boolean {
   );
 }
 
-export function createJobStream(redis: RedisClient): JobStream {
+function createJobStream(redis: RedisClient, key: string): JobStream {
   async function makeGroup(): Promise<void> {
     try {
-      await redis.xgroup("CREATE", TASKS, GROUP, "0", "MKSTREAM");
+      await redis.xgroup("CREATE", key, GROUP, "0", "MKSTREAM");
     } catch (error) {
       if (!(error instanceof Error && error.message.startsWith("BUSYGROUP"))) throw error;
     }
@@ -133,23 +169,16 @@ export function createJobStream(redis: RedisClient): JobStream {
     async add(pointers) {
       if (pointers.length === 0) return;
       const batch = redis.pipeline();
-      for (const { jobId, number } of pointers) batch.xadd(TASKS, "*", "job", jobId, "number", number);
+      for (const { jobId, number } of pointers) batch.xadd(key, "*", "job", jobId, "number", number);
       for (const [error] of (await batch.exec()) ?? []) if (error) throw error;
     },
     read: (reader, consumer, count, blockMs) =>
       inGroup(async () => {
-        const answer = await reader.xreadgroup(
-          "GROUP",
-          GROUP,
-          consumer,
-          "COUNT",
-          count,
-          "BLOCK",
-          blockMs,
-          "STREAMS",
-          TASKS,
-          ">",
-        );
+        const source = ["GROUP", GROUP, consumer, "COUNT", count] as const;
+        const answer =
+          blockMs === null
+            ? await reader.xreadgroup(...source, "STREAMS", key, ">")
+            : await reader.xreadgroup(...source, "BLOCK", blockMs, "STREAMS", key, ">");
         const [stream] = (answer ?? []) as [string, RawEntry[]][];
         return readEntries(stream?.[1] ?? []);
       }, []),
@@ -158,7 +187,7 @@ export function createJobStream(redis: RedisClient): JobStream {
         // One call looks at ten times `count` pending entries, then says where to go on.
         let start = "0";
         for (let call = 0; call < CLAIM_CALLS; call++) {
-          const answer = await redis.xautoclaim(TASKS, GROUP, consumer, idleMs, start, "COUNT", count);
+          const answer = await redis.xautoclaim(key, GROUP, consumer, idleMs, start, "COUNT", count);
           const [next, entries] = answer as [string, RawEntry[]];
           if (entries.length > 0 || next === "0-0") return readEntries(entries);
           start = next;
@@ -167,26 +196,26 @@ export function createJobStream(redis: RedisClient): JobStream {
       }, []),
     renew: (consumer, ids) =>
       inGroup(
-        async () => new Set((await redis.eval(RENEW, 1, TASKS, GROUP, consumer, ...ids)) as string[]),
+        async () => new Set((await redis.eval(RENEW, 1, key, GROUP, consumer, ...ids)) as string[]),
         new Set<string>(),
       ),
     async handBack(consumer, id) {
       await inGroup(async () => {
-        await redis.eval(HAND_BACK, 1, TASKS, GROUP, consumer, ABANDONED_MS, id);
+        await redis.eval(HAND_BACK, 1, key, GROUP, consumer, ABANDONED_MS, id);
       }, undefined);
     },
     async finish(ids) {
       if (ids.length === 0) return;
       const done = redis.multi();
-      done.xack(TASKS, GROUP, ...ids);
-      done.xdel(TASKS, ...ids);
+      done.xack(key, GROUP, ...ids);
+      done.xdel(key, ...ids);
       await done.exec();
     },
     async outstanding(pageSize, pages) {
       const pointers = new Set<string>();
       let start = "-";
       for (let page = 0; page < pages; page++) {
-        const entries = (await redis.xrange(TASKS, start, "+", "COUNT", pageSize)) as RawEntry[];
+        const entries = (await redis.xrange(key, start, "+", "COUNT", pageSize)) as RawEntry[];
         for (const { pointer } of readEntries(entries)) pointers.add(pointerKey(pointer));
         const last = entries.at(-1);
         if (last === undefined || entries.length < pageSize) return pointers;
@@ -194,25 +223,41 @@ export function createJobStream(redis: RedisClient): JobStream {
       }
       return null;
     },
-    async bury({ jobId, number }, deliveries) {
-      await redis.xadd(
-        DEAD,
-        "MAXLEN",
-        "~",
-        DEAD_KEPT,
-        "*",
-        "job",
-        jobId,
-        "number",
-        number,
-        "deliveries",
-        deliveries,
-      );
+    async countConsumers(idleMs) {
+      try {
+        return (await redis.eval(COUNT_ALIVE, 1, key, GROUP, idleMs)) as number;
+      } catch (error) {
+        if (isMissingGroup(error)) return 0;
+        throw error;
+      }
     },
     async removeIdleConsumers(idleMs) {
       await inGroup(async () => {
-        await redis.eval(REMOVE_IDLE, 1, TASKS, GROUP, idleMs);
+        await redis.eval(REMOVE_IDLE, 1, key, GROUP, idleMs);
       }, undefined);
+    },
+    async leave(consumer) {
+      try {
+        await redis.eval(LEAVE, 1, key, GROUP, consumer);
+      } catch (error) {
+        if (!isMissingGroup(error)) throw error;
+      }
+    },
+    async drop() {
+      await redis.del(key);
+    },
+  };
+}
+
+export function createJobStreams(redis: RedisClient): JobStreams {
+  return {
+    tasks: createJobStream(redis, TASKS),
+    // Encoded, so that no egress's name can end the hash tag or be another key.
+    retries: (egress) =>
+      createJobStream(redis, egress === "" ? RETRIES : `${RETRIES}:${encodeURIComponent(egress)}`),
+    async bury({ jobId, number }, deliveries) {
+      const fields = ["job", jobId, "number", number, "deliveries", deliveries];
+      await redis.xadd(DEAD, "MAXLEN", "~", DEAD_KEPT, "*", ...fields);
     },
   };
 }

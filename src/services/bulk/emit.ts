@@ -1,28 +1,99 @@
+import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { type EmittedTask, emittedTasks, makeReadyAgain, takeReadyTasks } from "../../store/job-emission.ts";
-import type { JobStream } from "../../store/job-stream.ts";
+import {
+  type EmittedTask,
+  egressesWithEmitted,
+  egressesWithRetries,
+  emittedTasks,
+  makeReadyAgain,
+  type RetryLine,
+  releaseEgress,
+  takeReadyRetries,
+  takeReadyTasks,
+} from "../../store/job-emission.ts";
+import type { JobStreams } from "../../store/job-stream.ts";
 import { pointerKey } from "../../store/job-stream.ts";
 import { beginAssembly, jobsToAssemble, type TaskPointer } from "../../store/job-tasks.ts";
 import type { Database } from "../../store/postgres.ts";
 
 /**
- * The way of tasks from Postgres, where they are true, into the stream, where workers find them.
+ * The way of tasks from Postgres, where they are true, into the streams, where workers find them.
  *
- * A task is put into the stream in the transaction that marks it emitted: when Redis fails it stays ready, when the
+ * A task is put into its stream in the transaction that marks it emitted: when Redis fails it stays ready, when the
  * commit fails it is in the stream twice, which costs a second look. What Redis loses later is found by comparing the
  * two. So whatever happens, a task is emitted at least once, and done once.
+ *
+ * Retries go to the workers of their egress, since mail servers know who asked before; where an egress has had no worker
+ * for LIMITS.bulk.egressGoneMs, to any: asked by another is better than never.
  */
 export interface Emitter {
-  /** Fills the windows of the jobs under way. How many tasks were emitted. Rejects without Redis. */
+  /** Fills the windows of the jobs under way, and of the sites whose retries are due. How many tasks were emitted. Rejects without Redis. */
   emit(): Promise<number>;
-  /** Makes ready again what the stream has lost, and begins assemblies that nobody came to begin. */
+  /** Makes ready again what the streams have lost, and begins assemblies that nobody came to begin. */
   reconcile(isStopping: () => boolean): Promise<void>;
 }
 
-export function createEmitter({ sql, stream }: { sql: Database; stream: JobStream }): Emitter {
-  const { window, teamWindow, emitJobs, reconcilePage, reconcilePages, jobsPerRound } = LIMITS.bulk;
+export interface EmitterDeps {
+  sql: Database;
+  streams: Pick<JobStreams, "tasks" | "retries">;
+  clock: Pick<Clock, "monotonic">;
+}
 
-  /** Emitted tasks, as many as the stream is read for. */
+export function createEmitter({ sql, streams, clock }: EmitterDeps): Emitter {
+  const { emitJobs, reconcilePage, reconcilePages, jobsPerRound, leaseMs } = LIMITS.bulk;
+  const workers = createWorkerCounts();
+  /** Where the next look at an egress's lines goes on. */
+  const lines = new Map<string, RetryLine>();
+  let nextEgress: string | null = null;
+  /** Egresses without a worker, and since when. */
+  const gone = new Map<string, number>();
+
+  /** Consumers of streams, counted now and then. */
+  function createWorkerCounts() {
+    const counts = new Map<string, { count: number; atMs: number }>();
+    return async (name: string, stream: JobStreams["tasks"]): Promise<number> => {
+      const nowMs = clock.monotonic();
+      const known = counts.get(name);
+      if (known !== undefined && nowMs - known.atMs < LIMITS.bulk.workersFreshMs) return known.count;
+      const count = await stream.countConsumers(leaseMs);
+      for (const [other, { atMs }] of counts) if (nowMs - atMs >= leaseMs) counts.delete(other);
+      counts.set(name, { count, atMs: nowMs });
+      return count;
+    };
+  }
+
+  async function emitTasks(): Promise<number> {
+    const { windowMin, windowMax, teamWindows, tasksAtOnce } = LIMITS.bulk;
+    const places = (await workers("tasks", streams.tasks)) * tasksAtOnce;
+    const window = Math.min(windowMax, Math.max(windowMin, 2 * places));
+    return sql.begin(async (tx) => {
+      const tasks = await takeReadyTasks(tx, { window, teamWindow: teamWindows * window, jobs: emitJobs });
+      await streams.tasks.add(tasks);
+      return tasks.length;
+    });
+  }
+
+  async function emitRetries(egress: string): Promise<number> {
+    const stream = streams.retries(egress);
+    const count = await workers(`retries ${egress}`, stream);
+    if (count === 0) return 0;
+    const { retryWindow, mixedWindow, retryWindows, retriesAtOnce, retryLines } = LIMITS.bulk;
+    const bounds = {
+      window: Math.max(retryWindow, 2 * count),
+      mixedWindow: Math.max(mixedWindow, 4 * count),
+      total: retryWindows * retriesAtOnce * count,
+      lines: retryLines,
+    };
+    return sql.begin(async (tx) => {
+      const { tasks, last } = await takeReadyRetries(tx, egress, bounds, lines.get(egress) ?? null);
+      await stream.add(tasks);
+      if (last === null) lines.delete(egress);
+      else lines.set(egress, last);
+      return tasks.length;
+    });
+  }
+
+  /** Emitted tasks, as many as the streams are read for. */
   async function readEmitted(isStopping: () => boolean): Promise<EmittedTask[]> {
     const emitted: EmittedTask[] = [];
     let after: TaskPointer | null = null;
@@ -36,23 +107,58 @@ export function createEmitter({ sql, stream }: { sql: Database; stream: JobStrea
     return emitted;
   }
 
+  /** Of tasks of one stream, those that are not there. */
+  async function lostOf(egress: string | null, emitted: readonly EmittedTask[]): Promise<EmittedTask[]> {
+    const stream = egress === null ? streams.tasks : streams.retries(egress);
+    const outstanding = await stream.outstanding(reconcilePage, reconcilePages);
+    return outstanding === null ? [] : emitted.filter((task) => !outstanding.has(pointerKey(task)));
+  }
+
+  async function findLost(isStopping: () => boolean): Promise<void> {
+    // First Postgres, then the stream: a task is in the stream before it is emitted, and leaves it when it is done.
+    const emitted = await readEmitted(isStopping);
+    for (const egress of new Set(emitted.map((task) => task.egress))) {
+      if (isStopping()) return;
+      const lost = await lostOf(
+        egress,
+        emitted.filter((task) => task.egress === egress),
+      );
+      for (let i = 0; i < lost.length; i += reconcilePage)
+        await makeReadyAgain(sql, lost.slice(i, i + reconcilePage));
+    }
+  }
+
+  async function lookAfterEgress(egress: string): Promise<void> {
+    const { egressGoneMs, egressTasksPerRound } = LIMITS.bulk;
+    const stream = streams.retries(egress);
+    const nowMs = clock.monotonic();
+    if ((await stream.countConsumers(leaseMs)) > 0) return void gone.delete(egress);
+    const sinceMs = gone.get(egress) ?? nowMs;
+    gone.set(egress, sinceMs);
+    if (nowMs - sinceMs < egressGoneMs) return;
+    if ((await releaseEgress(sql, egress, egressTasksPerRound)) > 0) return;
+    gone.delete(egress);
+    await stream.drop();
+  }
+
+  async function lookAfterEgresses(): Promise<void> {
+    const waiting = await egressesWithRetries(sql, null, LIMITS.bulk.egresses);
+    const known = new Set([...waiting, ...(await egressesWithEmitted(sql)), ...gone.keys()]);
+    known.delete("");
+    for (const egress of known) await lookAfterEgress(egress);
+  }
+
   return {
     async emit() {
-      return sql.begin(async (tx) => {
-        const tasks = await takeReadyTasks(tx, { window, teamWindow, jobs: emitJobs });
-        await stream.add(tasks);
-        return tasks.length;
-      });
+      let emitted = await emitTasks();
+      const egresses = await egressesWithRetries(sql, nextEgress, LIMITS.bulk.egresses);
+      nextEgress = egresses.length < LIMITS.bulk.egresses ? null : (egresses.at(-1) ?? null);
+      for (const egress of egresses) emitted += await emitRetries(egress);
+      return emitted;
     },
     async reconcile(isStopping) {
-      // First Postgres, then the stream: a task is in the stream before it is emitted, and leaves it when it is done.
-      const emitted = await readEmitted(isStopping);
-      if (emitted.length > 0 && !isStopping()) {
-        const outstanding = await stream.outstanding(reconcilePage, reconcilePages);
-        const lost = outstanding === null ? [] : emitted.filter((task) => !outstanding.has(pointerKey(task)));
-        for (let i = 0; i < lost.length; i += reconcilePage)
-          await makeReadyAgain(sql, lost.slice(i, i + reconcilePage));
-      }
+      await findLost(isStopping);
+      await lookAfterEgresses();
       for (const jobId of await jobsToAssemble(sql, jobsPerRound)) await beginAssembly(sql, jobId);
     },
   };

@@ -140,7 +140,7 @@ create table job_tasks (
 create index job_tasks_outstanding on job_tasks (job_id) where state <> 'done';
 create index job_tasks_ready on job_tasks (job_id, number) where state = 'ready' and kind <> 'retry';
 create index job_tasks_emitted on job_tasks (job_id, number) where state = 'emitted';
-create index job_tasks_retries on job_tasks (egress, site, due_at) where state = 'ready' and kind = 'retry';
+create index job_tasks_retries on job_tasks (egress, site, job_id, due_at) where state = 'ready' and kind = 'retry';
 create index job_tasks_patches on job_tasks (job_id, chunk) where kind = 'retry';
 
 create table quota_holds (

@@ -1,0 +1,95 @@
+import { toText } from "../services/bulk/csv/field.ts";
+import { parseRecords } from "../services/bulk/csv/parse.ts";
+import { type ChunkRepeats, decodeChunkRepeats } from "../services/bulk/repeats.ts";
+import { type JobObjects, jobPrefix, repeatsKey } from "../store/job-objects.ts";
+import type { ChunkTask, RetryTask } from "../store/job-tasks.ts";
+import { ChangedObject, MissingObject, type ObjectStreams } from "../store/object-streams.ts";
+import { rowsOfSet } from "./deferrals.ts";
+
+/** A row of a task with an address of its own: it repeats no other. */
+export interface OwnRow {
+  /** In the chunk, from 0. */
+  offset: number;
+  /** As it was given. */
+  email: string;
+  /** Rows of the job that copy what it comes to. */
+  copies: number;
+}
+
+/** A source that is not ours to keep: it has been removed or changed since it was analysed. */
+export class SourceLost extends Error {
+  override name = "SourceLost";
+  readonly code: "source_missing" | "source_changed";
+  constructor(code: SourceLost["code"], cause: unknown) {
+    super("the source of a job is not what was analysed", { cause });
+    this.code = code;
+  }
+}
+
+export interface ChunkRowsDeps {
+  objects: Pick<JobObjects, "getRange">;
+  streams: Pick<ObjectStreams, "readRange">;
+}
+
+type RowsTask = ChunkTask | RetryTask;
+
+/** @throws SourceLost; MissingObject when it is an object of ours that is gone */
+async function readBytes(
+  { streams }: ChunkRowsDeps,
+  { place, teamId, jobId, firstByte, bytes }: RowsTask,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  const { bucket, key, etag } = place;
+  try {
+    return await streams.readRange(
+      { bucket, key, ...(etag === null ? {} : { etag }) },
+      { firstByte, bytes },
+      signal,
+    );
+  } catch (error) {
+    if (error instanceof ChangedObject) throw new SourceLost("source_changed", error);
+    const isOurs = bucket === null && key.startsWith(jobPrefix(teamId, jobId));
+    if (error instanceof MissingObject && !isOurs) throw new SourceLost("source_missing", error);
+    throw error;
+  }
+}
+
+/** @throws MissingObject */
+async function readRepeats(
+  { objects }: ChunkRowsDeps,
+  task: RowsTask,
+  signal: AbortSignal,
+): Promise<ChunkRepeats> {
+  const { teamId, jobId, repeatsByte, repeatsBytes } = task;
+  if (repeatsBytes === 0) return decodeChunkRepeats(new Uint8Array());
+  const range = { firstByte: repeatsByte, bytes: repeatsBytes };
+  return decodeChunkRepeats(await objects.getRange(repeatsKey(teamId, jobId), range, signal));
+}
+
+/**
+ * The rows of a task that are to be verified, in order.
+ * @throws SourceLost, MissingObject; Error when the source does not hold what was analysed
+ */
+export async function readOwnRows(
+  deps: ChunkRowsDeps,
+  task: RowsTask,
+  signal: AbortSignal,
+): Promise<OwnRow[]> {
+  const [bytes, repeats] = await Promise.all([
+    readBytes(deps, task, signal),
+    readRepeats(deps, task, signal),
+  ]);
+  const { delimiter, emailColumn } = task.layout;
+  const records = parseRecords(bytes, delimiter);
+  if (records.length !== task.rows) throw new Error(`a chunk of ${task.rows} rows holds ${records.length}`);
+  const offsets = task.kind === "retry" ? rowsOfSet(task.rowSet) : records.keys();
+  const rows: OwnRow[] = [];
+  for (const offset of offsets) {
+    const record = records[offset];
+    if (record === undefined) throw new Error(`a chunk of ${task.rows} rows has no row ${offset}`);
+    if (repeats.sameAs.has(offset)) continue;
+    const email = toText(record[emailColumn] ?? "");
+    rows.push({ offset, email, copies: repeats.copies.get(offset) ?? 0 });
+  }
+  return rows;
+}

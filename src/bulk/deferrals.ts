@@ -1,0 +1,168 @@
+import { LIMITS } from "../core/limits.ts";
+import type { Deferral } from "../store/job-tasks.ts";
+import type { RowAnswer, Verified, Wait } from "./rows.ts";
+
+/**
+ * Which rows of a task wait, until when, and which do not any more.
+ *
+ * Rows at a *busy* site are asked again at once: the window of the site's retries paces them. For them the clock runs from
+ * their first deferral. Rows that were *refused* for a while are asked again when the server said, else after longer and
+ * longer times; for them the clock runs from the first refusal, so that who waited in a line has all of that time too. It
+ * begins anew once at most, hence no row waits for longer than both bounds together.
+ */
+export interface DeferralSettings {
+  /** After the first refusal, where nobody names a time. */
+  firstMs: number;
+  /** From the first refusal on. */
+  maxMs: number;
+  /** Of rows at busy sites. */
+  queueMaxMs: number;
+}
+
+/** How a task's rows have waited so far. */
+export interface Waited {
+  /** Since their first deferral, or refusal. */
+  deferredMs: number;
+  /** How often they were refused. */
+  attempts: number;
+}
+
+/** A row of a chunk, and its answer. */
+export interface AnsweredRow {
+  offset: number;
+  answer: RowAnswer;
+}
+
+export interface DeferralContext extends Waited, DeferralSettings {
+  /** Of the chunk: the length of its sets of rows. */
+  chunkRows: number;
+  /** By whom they are to be asked again. */
+  egress: string;
+  /** 0 up to 1. */
+  random(): number;
+}
+
+/** What a task came to: rows that are answered for good, and rows that wait. */
+export interface Sorted {
+  answered: { offset: number; verified: Verified }[];
+  deferrals: Deferral[];
+}
+
+interface WaitingRow extends Waited {
+  offset: number;
+  reason: Wait["reason"];
+  site: string;
+  dueInMs: number;
+}
+
+/** Of the time to wait, so that not all of a list come back at the same moment. */
+const JITTER = 0.1;
+
+function isBusy({ reason }: Pick<Wait, "reason">): boolean {
+  return reason === "busy";
+}
+
+/** How long a row that was refused waits; null: no longer. */
+function refusedDelayMs({ retryAfterMs }: Wait, context: DeferralContext): number | null {
+  const { attempts, firstMs, maxMs } = context;
+  const leftMs = attempts === 0 ? maxMs : maxMs - context.deferredMs;
+  if (leftMs <= 0) return null;
+  const grownMs = firstMs * 2 ** attempts;
+  // A server that names a second each time is not asked every second for hours.
+  const leastMs = attempts === 0 ? LIMITS.bulk.retryMs : grownMs / 2;
+  const delayMs = retryAfterMs === null ? grownMs : Math.max(retryAfterMs, leastMs);
+  return Math.min(delayMs * (1 + JITTER * context.random()), leftMs);
+}
+
+/** The row as it waits on; null: it has waited for long enough. */
+function waitOn(
+  offset: number,
+  wait: Wait,
+  progressed: boolean,
+  context: DeferralContext,
+): WaitingRow | null {
+  const { reason, site } = wait;
+  const { deferredMs, attempts } = context;
+  if (isBusy(wait)) {
+    if (deferredMs >= context.queueMaxMs) return null;
+    // Where nothing moves, asking again at once would only turn in a circle.
+    const dueInMs = progressed ? 0 : LIMITS.bulk.retryMaxMs;
+    return { offset, reason, site, deferredMs, attempts, dueInMs };
+  }
+  const dueInMs = refusedDelayMs(wait, context);
+  if (dueInMs === null) return null;
+  return {
+    offset,
+    reason,
+    site,
+    deferredMs: attempts === 0 ? 0 : deferredMs,
+    attempts: attempts + 1,
+    dueInMs,
+  };
+}
+
+/** Times within a fifth of each other are one, so that servers that count down make no task a row. */
+function step(dueInMs: number): number {
+  return dueInMs === 0 ? 0 : Math.ceil(4 * Math.log2(dueInMs));
+}
+
+function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): T[][] {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return [...groups.values()];
+}
+
+function deferralOf(
+  rows: readonly WaitingRow[],
+  site: string,
+  { chunkRows, egress }: DeferralContext,
+): Deferral {
+  const [first] = rows as [WaitingRow];
+  const rowSet = Buffer.alloc(Math.ceil(chunkRows / 8));
+  for (const { offset } of rows) rowSet[offset >> 3] = (rowSet[offset >> 3] ?? 0) | (1 << (offset & 7));
+  const dueInMs = Math.max(...rows.map((row) => row.dueInMs));
+  const { reason, deferredMs, attempts } = first;
+  return { rowSet, rowCount: rows.length, site, egress, reason, dueInMs, deferredMs, attempts };
+}
+
+/** Rows of a site that has many of them are a retry of their own, the others one together. */
+function groupRows(rows: readonly WaitingRow[], context: DeferralContext): Deferral[] {
+  return groupBy(rows, ({ reason, dueInMs }) => `${reason} ${step(dueInMs)}`).flatMap((alike) => {
+    const sites = groupBy(alike, ({ site }) => site);
+    const isLarge = (group: readonly WaitingRow[]) =>
+      group[0]?.site !== "" && group.length >= LIMITS.bulk.retryRowsPerSite;
+    const large = sites.filter(isLarge).map((group) => deferralOf(group, group[0]?.site ?? "", context));
+    const rest = sites.filter((group) => !isLarge(group)).flat();
+    return rest.length === 0 ? large : [...large, deferralOf(rest, "", context)];
+  });
+}
+
+/** Each row is answered or waits, none is both. */
+export function sortRows(rows: readonly AnsweredRow[], context: DeferralContext): Sorted {
+  const answered: Sorted["answered"] = [];
+  const waiting: WaitingRow[] = [];
+  const progressed = rows.some(({ answer }) => answer.wait === undefined || !isBusy(answer.wait));
+  for (const { offset, answer } of rows) {
+    if (answer.wait === undefined) {
+      answered.push({ offset, verified: answer.verified });
+      continue;
+    }
+    const row = waitOn(offset, answer.wait, progressed, context);
+    if (row === null) answered.push({ offset, verified: answer.wait.last() });
+    else waiting.push(row);
+  }
+  return { answered, deferrals: groupRows(waiting, context) };
+}
+
+/** The rows of a set, counted from 0. */
+export function rowsOfSet(rowSet: Uint8Array): number[] {
+  const offsets: number[] = [];
+  for (let at = 0; at < rowSet.length; at++)
+    for (let bit = 0; bit < 8; bit++) if (((rowSet[at] ?? 0) >> bit) & 1) offsets.push(at * 8 + bit);
+  return offsets;
+}

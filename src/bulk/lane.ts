@@ -1,0 +1,166 @@
+import { type Clock, sleep } from "../core/clock.ts";
+import { LIMITS } from "../core/limits.ts";
+import type { Logger } from "../core/log.ts";
+import { type JobStream, pointerKey, type StreamEntry } from "../store/job-stream.ts";
+import type { RedisClient } from "../store/redis.ts";
+import { type Control, createControl } from "./control.ts";
+import type { TaskRunner } from "./task.ts";
+
+/** A task in hand. */
+export interface Held {
+  jobId: string;
+  control: Control;
+}
+
+interface HeldEntry extends Held {
+  stream: JobStream;
+  /** Entries that point to it: more than one when it was emitted again. */
+  ids: string[];
+  ended: Promise<void>;
+}
+
+export interface LaneDeps {
+  /** The first is waited for; what the others have is looked for now and then. */
+  streams: readonly [JobStream, ...JobStream[]];
+  /** Its own connection, blocked while there is nothing to do. */
+  reader: RedisClient;
+  /** Tasks at once. */
+  places: number;
+  tasks: TaskRunner;
+  /** A task is done: the windows of emission have room. */
+  onDone(): void;
+  /** Name among the workers, of this process alone. */
+  consumer: string;
+  clock: Clock;
+  log: Logger;
+}
+
+/**
+ * Takes tasks from streams, so many at a time, and takes over those of workers that give no sign of life any more. Each lane
+ * has its own places: what fills one keeps nothing from the other.
+ */
+export interface Lane {
+  start(): Promise<void>;
+  held(): readonly Held[];
+  /** Gives signs of life of what is in hand. */
+  renew(): Promise<void>;
+  /** Takes no more. Resolves when nothing is in hand. */
+  drain(): Promise<void>;
+  stop(): void;
+}
+
+export function createLane(deps: LaneDeps): Lane {
+  const { streams, reader, consumer, clock, log } = deps;
+  const [first] = streams;
+  const held = new Map<string, HeldEntry>();
+  let stopping = false;
+  let reading: Promise<void> = Promise.resolve();
+  let lookedAtMs = Number.NEGATIVE_INFINITY;
+  let failing = false;
+
+  async function finish({ stream, ids }: HeldEntry, done: boolean): Promise<void> {
+    try {
+      if (done) await stream.finish(ids);
+      else await Promise.all(ids.map((id) => stream.handBack(consumer, id)));
+      if (done) deps.onDone();
+    } catch (error) {
+      // Others find what is not acknowledged when its lease is over.
+      log.debug({ err: error }, "a task's entry stays in the stream");
+    }
+  }
+
+  function take(stream: JobStream, { id, pointer }: StreamEntry): void {
+    const key = pointerKey(pointer);
+    const known = held.get(key);
+    if (known !== undefined) {
+      if (known.stream === stream && !known.ids.includes(id)) known.ids.push(id);
+      return;
+    }
+    const control = createControl();
+    const entry: HeldEntry = { jobId: pointer.jobId, stream, ids: [id], control, ended: Promise.resolve() };
+    held.set(key, entry);
+    entry.ended = deps.tasks
+      .run(pointer, control)
+      // A job that has ended cancels its tasks; only who stops hands back.
+      .then((done) => finish(entry, done || !stopping))
+      .finally(() => held.delete(key));
+  }
+
+  /** True when there may be more of it. */
+  async function lookAround(room: number): Promise<boolean> {
+    let left = room;
+    const takeAll = (stream: JobStream, entries: readonly StreamEntry[]) => {
+      for (const entry of entries) take(stream, entry);
+      left -= entries.length;
+    };
+    for (const stream of streams) {
+      if (left > 0) takeAll(stream, await stream.claim(consumer, LIMITS.bulk.leaseMs, left));
+      if (left > 0 && stream !== first) takeAll(stream, await stream.read(reader, consumer, left, null));
+    }
+    return left < room;
+  }
+
+  async function readOnce(): Promise<void> {
+    const room = deps.places - held.size;
+    if (room <= 0) {
+      await Promise.race([...held.values()].map(({ ended }) => ended));
+      return;
+    }
+    try {
+      if (clock.monotonic() - lookedAtMs >= LIMITS.bulk.claimEveryMs) {
+        // While there are more, the next look is at once.
+        if (await lookAround(room)) return;
+        lookedAtMs = clock.monotonic();
+      }
+      for (const entry of await first.read(reader, consumer, room, LIMITS.bulk.readBlockMs))
+        take(first, entry);
+      failing = false;
+    } catch (error) {
+      if (stopping) return;
+      if (!failing) log.warn({ err: error }, "no tasks can be read");
+      failing = true;
+      await sleep(clock, LIMITS.bulk.retryMs);
+    }
+  }
+
+  async function forgetIdle(): Promise<void> {
+    const forgotten = streams.map((stream) => stream.removeIdleConsumers(LIMITS.bulk.idleConsumerMs));
+    await Promise.all(forgotten).catch((error: unknown) =>
+      log.debug({ err: error }, "idle workers stay known"),
+    );
+  }
+
+  async function readOn(): Promise<void> {
+    while (!stopping) await readOnce();
+  }
+
+  return {
+    async start() {
+      await reader.connect().catch(() => undefined);
+      // Those that were killed said no goodbye; an egress's workers look after their own stream.
+      void forgetIdle();
+      reading = readOn();
+    },
+    held: () => [...held.values()],
+    async renew() {
+      for (const stream of streams) {
+        const ids = [...held.values()]
+          .filter((entry) => entry.stream === stream)
+          .flatMap((entry) => entry.ids);
+        if (ids.length > 0) await stream.renew(consumer, ids);
+      }
+    },
+    async drain() {
+      stopping = true;
+      reader.disconnect();
+      // Who waits for a place reads on, once, when a task ends.
+      await reading;
+      await Promise.all([...held.values()].map(({ ended }) => ended));
+      const leaving = streams.map((stream) => stream.leave(consumer));
+      await Promise.all(leaving).catch((error: unknown) =>
+        log.debug({ err: error }, "a worker did not say goodbye"),
+      );
+    },
+    stop: () => reader.disconnect(),
+  };
+}
