@@ -116,6 +116,7 @@ export function createBatchChecks(deps: BatchChecksDeps): BatchChecks {
         const place = await room.enter(waiting.length, work.halted);
         if (place === null) return;
         try {
+          if (work.halted.aborted) return;
           const tried = await attempt(work, waiting, mode, place);
           if (tried.died) return await findCulprit(work, waiting, mode, place);
           waiting = tried.overloaded;

@@ -10,6 +10,7 @@ import { loadShaping } from "../../../src/check/shaping.ts";
 import { createSiteLines } from "../../../src/check/site-lines.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import type { Resolver } from "../../../src/dns/resolver.ts";
+import type { JobOptions } from "../../../src/smtp/job.ts";
 import type { FailureCause, RcptOutcome, Stage } from "../../../src/smtp/outcome.ts";
 import type { Destination } from "../../../src/smtp/pool.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
@@ -30,7 +31,7 @@ const OK = replied(250, "2.1.5", "Ok");
 const UNKNOWN = replied(550, "5.1.1", "User unknown");
 
 /** An engine whose mail servers answer as `reply` says; `example.test` has a primary and a backup MX. */
-function engine(reply: Reply) {
+function engine(reply: Reply, onAsked: (options: JobOptions) => void = () => {}) {
   const clock = createFakeClock();
   const board = createBoard(1);
   const asked: string[] = [];
@@ -58,7 +59,8 @@ function engine(reply: Reply) {
     clock,
     resolver,
     pool: {
-      async rcpt(destination: Destination, mailbox) {
+      async rcpt(destination: Destination, mailbox, options) {
+        onAsked(options);
         asked.push(`${mailbox.address} ${destination.host}`);
         const outcome = await reply(mailbox.address, destination.host);
         return { ...outcome, host: destination.host };
@@ -221,5 +223,71 @@ describe("the breaker, as the engine works it", () => {
     const before = asked.length;
     await check("one-more");
     assert.equal(asked.length, before);
+  });
+});
+
+describe("a busy site, as the engine meets it", () => {
+  /** Servers that answer when the test says so. */
+  function silent() {
+    const answers: ((outcome: RcptOutcome) => void)[] = [];
+    const world = engine(() => new Promise((resolve) => answers.push(resolve)));
+    return { ...world, answers };
+  }
+  const { maxConnections } = loadShaping().policyFor(null);
+  const LINE = maxConnections * 10 * LIMITS.bulk.lineFillings;
+
+  it("is left at once by a row in bulk, waited for by a patient one and by a request", async () => {
+    const { ask, answers, sites, asked } = silent();
+    const waiting = Array.from({ length: LINE }, (_, i) => ask(`a${i}`, "bulk"));
+    assert.equal(await ask("late", "bulk"), "busy");
+    assert.deepEqual(new Set(sites), new Set(["example.test"]));
+    assert.equal(asked.length, LINE);
+    const patient = ask("patient", "patient");
+    const request = ask("request", "single");
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(asked.length, LINE + 2);
+    for (const answer of answers) answer(UNKNOWN);
+    for (const known of await Promise.all([...waiting, patient, request]))
+      assert.equal(known !== "busy" && known?.smtp?.class, "mailbox_not_found");
+    const next = ask("next", "bulk");
+    await new Promise((resolve) => setImmediate(resolve));
+    answers.at(-1)?.(UNKNOWN);
+    assert.notEqual(await next, "busy", "who has left the line is not counted");
+  });
+
+  it("that gave us no slot is no evidence for a row, as it is for a request", async () => {
+    const { ask } = engine(() => failed("connect", "no_slot"));
+    assert.deepEqual([await ask("a", "bulk"), await ask("a", "patient")], ["busy", "busy"]);
+    const evidence = await ask("a", "single");
+    assert.equal(evidence !== "busy" && evidence?.smtp?.fault, "our_network");
+  });
+
+  it("does not use up a patient row's time, which begins with its turn", async () => {
+    const options: JobOptions[] = [];
+    const { ask, clock } = engine(
+      () => new Promise<RcptOutcome>(() => {}),
+      (option) => options.push(option),
+    );
+    void ask("a", "patient");
+    void ask("b", "bulk");
+    await new Promise((resolve) => setImmediate(resolve));
+    clock.advance(60_000);
+    const [patient, bulk] = options;
+    assert.deepEqual([patient?.deadlineAt, bulk?.deadlineAt], [Infinity, LIMITS.smtp.probeBudgetMs]);
+    patient?.onTurn?.();
+    assert.equal(patient?.deadlineAt, 60_000 + LIMITS.smtp.probeBudgetMs);
+    clock.advance(1_000);
+    patient?.onTurn?.();
+    assert.equal(patient?.deadlineAt, 60_000 + LIMITS.smtp.probeBudgetMs, "a second turn gives no more");
+  });
+
+  it("is asked about its stranger before all who wait there", async () => {
+    const urgent: boolean[] = [];
+    const { check } = engine(
+      (address) => (address.startsWith("alice@") ? OK : UNKNOWN),
+      (option) => urgent.push(option.urgent === true),
+    );
+    await check("alice");
+    assert.deepEqual(urgent, [false, true]);
   });
 });

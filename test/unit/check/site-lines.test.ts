@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createSiteLines } from "../../../src/check/site-lines.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
+import type { SitePolicy } from "../../../src/smtp/policy.ts";
+
+const POLICY: SitePolicy = {
+  maxConnections: 2,
+  transactionsPerSession: 100,
+  rejectionsPerSession: 8,
+  tls: "never",
+  pipelineDepthMax: 10,
+};
+
+/** How many of `tries` are let in at `site`, one after another. */
+function admitted(lines: ReturnType<typeof createSiteLines>, site: string, tries: number): number {
+  let count = 0;
+  for (let i = 0; i < tries; i++) {
+    if (lines.isLong(site, POLICY)) continue;
+    lines.enter(site);
+    count += 1;
+  }
+  return count;
+}
+
+describe("the line of a site", () => {
+  it("is long when its connections are filled several times over, as deep as they take", () => {
+    assert.equal(
+      admitted(
+        createSiteLines(() => 10),
+        "a",
+        1_000,
+      ),
+      2 * 10 * LIMITS.bulk.lineFillings,
+    );
+    assert.equal(
+      admitted(
+        createSiteLines(() => 1),
+        "a",
+        1_000,
+      ),
+      2 * LIMITS.bulk.lineFillings,
+    );
+  });
+
+  it("is each site's own, and shorter by each that leaves it", () => {
+    const lines = createSiteLines(() => 1);
+    assert.equal(admitted(lines, "a", 100), admitted(lines, "b", 100));
+    assert.equal(lines.isLong("a", POLICY), true);
+    lines.leave("a");
+    assert.deepEqual([lines.isLong("a", POLICY), lines.isLong("b", POLICY)], [false, true]);
+  });
+});

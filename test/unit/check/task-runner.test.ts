@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type Board, createBoard } from "../../../src/check/board.ts";
+import type { CheckControl } from "../../../src/check/engine.ts";
+import type { Evidence } from "../../../src/check/evidence.ts";
+import { createTaskRunner } from "../../../src/check/task-runner.ts";
+import type { BatchMode, CheckLine } from "../../../src/check/thread.ts";
+import { AppError } from "../../../src/core/errors.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
+import { silentLog } from "../../support/store.ts";
+
+const SLOT = 1;
+
+function evidenceOf(address: string): Evidence {
+  return {
+    v: 1,
+    mx: { status: "ok", hosts: [`mx.${address}`], provider: null, ttlS: 60, fault: null },
+    disposable: { listed: false, source: "none" },
+    role: null,
+    freeProvider: false,
+    smtp: null,
+  };
+}
+
+interface Asked {
+  address: string;
+  control: CheckControl;
+  end(result: Evidence | "busy" | null): void;
+  fail(error: Error): void;
+}
+
+/** A runner whose engine answers when the test says so. */
+function thread() {
+  const clock = createFakeClock();
+  const board: Board = createBoard(4);
+  const asked: Asked[] = [];
+  const run = createTaskRunner({
+    board,
+    clock,
+    log: silentLog,
+    engine: {
+      check: (address, _scope, control) =>
+        new Promise((end, fail) => {
+          asked.push({ address, control, end, fail });
+        }),
+    },
+  });
+  function batch(addresses: string[], mode: BatchMode = "bulk"): Promise<CheckLine[]> {
+    board.begin(SLOT, addresses.length);
+    const task = { addresses: addresses.join("\n"), scope: "probed", mode, slot: SLOT } as const;
+    return run(task).then((result) => result.split("\n").map((line) => JSON.parse(line) as CheckLine));
+  }
+  return { clock, board, asked, run, batch };
+}
+
+const rest = () => new Promise((resolve) => setImmediate(resolve));
+
+describe("a batch of checks in a thread", () => {
+  it("is asked about all at once and answered line by line in order, whatever order answers came in", async () => {
+    const { batch, asked, board } = thread();
+    const lines = batch(["a@one.test", "b@two.test", "c@three.test"]);
+    assert.deepEqual(
+      asked.map(({ address, control }) => [address, control.mode]),
+      [
+        ["a@one.test", "bulk"],
+        ["b@two.test", "bulk"],
+        ["c@three.test", "bulk"],
+      ],
+    );
+    asked[2]?.end(evidenceOf("c"));
+    asked[1]?.control.onSite("two.test");
+    asked[1]?.end("busy");
+    await rest();
+    assert.equal(board.left(SLOT), 1);
+    asked[0]?.end(evidenceOf("a"));
+    assert.deepEqual(await lines, [
+      evidenceOf("a"),
+      { deferred: { site: "two.test", cause: "busy" } },
+      evidenceOf("c"),
+    ]);
+  });
+
+  it("says of each address alone that there was no room for it, or that its check broke", async () => {
+    const { batch, asked } = thread();
+    const lines = batch(["a@one.test", "b@two.test", "c@three.test"]);
+    asked[0]?.fail(new AppError("overloaded", "full"));
+    asked[1]?.fail(new Error("a bug"));
+    asked[2]?.end(evidenceOf("c"));
+    assert.deepEqual(await lines, ["overloaded", "broken", evidenceOf("c")]);
+  });
+
+  it("that is handed in answers what it knows, and where the rest waits", async () => {
+    const { batch, asked, board, clock } = thread();
+    const lines = batch(["a@one.test", "b@two.test", "c@three.test"]);
+    asked[0]?.end(evidenceOf("a"));
+    asked[1]?.control.onSite("two.test");
+    await rest();
+    board.handIn(SLOT);
+    assert.equal(asked[1]?.control.cancelled(), true);
+    await clock.advanceAsync(LIMITS.check.haltLookMs);
+    assert.deepEqual(await lines, [
+      evidenceOf("a"),
+      { deferred: { site: "two.test", cause: "unfinished" } },
+      { deferred: { site: "", cause: "unfinished" } },
+    ]);
+  });
+
+  it("stays halted for its stragglers when its slot is another's", async () => {
+    const { batch, asked, board, clock } = thread();
+    const first = batch(["a@one.test"]);
+    board.handIn(SLOT);
+    await clock.advanceAsync(LIMITS.check.haltLookMs);
+    await first;
+    const second = batch(["b@two.test"]);
+    assert.deepEqual(
+      asked.map(({ control }) => control.cancelled()),
+      [true, false],
+    );
+    asked[0]?.end(evidenceOf("a"));
+    await rest();
+    assert.equal(board.left(SLOT), 1, "a straggler is not counted against the slot's new task");
+    asked[1]?.end(evidenceOf("b"));
+    assert.deepEqual(await second, [evidenceOf("b")]);
+  });
+
+  it("that is cancelled answers nothing that it did not know", async () => {
+    const { batch, asked, board, clock } = thread();
+    const lines = batch(["a@one.test", "b@two.test"]);
+    asked[0]?.end(evidenceOf("a"));
+    await rest();
+    board.cancel(SLOT);
+    await clock.advanceAsync(LIMITS.check.haltLookMs);
+    assert.deepEqual(await lines, [evidenceOf("a"), null]);
+  });
+
+  it("that every check gives up for a halt is answered without waiting for the look", async () => {
+    const { batch, asked, board } = thread();
+    const lines = batch(["a@one.test"], "patient");
+    asked[0]?.control.onSite("one.test");
+    board.handIn(SLOT);
+    asked[0]?.end(null);
+    assert.deepEqual(await lines, [{ deferred: { site: "one.test", cause: "unfinished" } }]);
+  });
+
+  it("costs no timer once all batches have ended", async () => {
+    const { batch, asked, clock } = thread();
+    const lines = batch(["a@one.test"]);
+    asked[0]?.end(evidenceOf("a"));
+    await lines;
+    await clock.advanceAsync(LIMITS.check.haltLookMs);
+    assert.equal(clock.pending, 0);
+  });
+});
+
+describe("a single check in a thread", () => {
+  it("rejects when it breaks, so that the main thread hears of it", async () => {
+    const { run, asked, board } = thread();
+    board.begin(SLOT, 1);
+    const line = run({ addresses: "a@one.test", scope: "probed", mode: "single", slot: SLOT });
+    asked[0]?.fail(new Error("a bug"));
+    await assert.rejects(line, /a bug/);
+  });
+
+  it("is not ended by a hand-in", async () => {
+    const { run, asked, board } = thread();
+    board.begin(SLOT, 1);
+    const line = run({ addresses: "a@one.test", scope: "probed", mode: "single", slot: SLOT });
+    board.handIn(SLOT);
+    assert.equal(asked[0]?.control.cancelled(), false);
+    asked[0]?.end(evidenceOf("a"));
+    assert.deepEqual(JSON.parse(await line), evidenceOf("a"));
+  });
+
+  it("of nothing is answered with nothing", async () => {
+    const { run, asked } = thread();
+    assert.equal(await run({ addresses: "", scope: "unprobed", mode: "single", slot: 0 }), "");
+    assert.equal(asked.length, 0);
+  });
+});

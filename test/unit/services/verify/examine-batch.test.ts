@@ -1,0 +1,354 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { parseAddress } from "../../../../src/check/address.ts";
+import type { Evidence } from "../../../../src/check/evidence.ts";
+import type { PendingBatch } from "../../../../src/check/pool.ts";
+import type { BatchMode, CheckLine } from "../../../../src/check/thread.ts";
+import { AppError } from "../../../../src/core/errors.ts";
+import { LIMITS } from "../../../../src/core/limits.ts";
+import type { Question } from "../../../../src/services/verify/examine.ts";
+import {
+  type BatchAnswer,
+  type BatchOptions,
+  createBatchExaminer,
+} from "../../../../src/services/verify/examine-batch.ts";
+import type { CacheDeposit, CacheEntry } from "../../../../src/store/evidence-cache.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+import { silentLog } from "../../../support/store.ts";
+
+const EVIDENCE: Evidence = {
+  v: 1,
+  mx: { status: "no_mx", hosts: [], provider: null, ttlS: 60, fault: "recipient" },
+  disposable: { listed: false, source: "none" },
+  role: null,
+  freeProvider: false,
+  smtp: null,
+};
+const CONTENT: BatchOptions = { refresh: () => false, patient: false };
+
+function question(email: string, over: Partial<Question> = {}): Question {
+  const parsed = parseAddress(email);
+  const address = parsed.ok ? parsed.address : null;
+  const rest = { withEvidence: false, blocked: false, overridden: false, scope: "probed" } as const;
+  return { teamId: "team_1", email, address, ...rest, ...over };
+}
+
+interface Sent extends PendingBatch {
+  addresses: string[];
+  mode: BatchMode;
+  left: number;
+  halts: string[];
+  answer(lines: CheckLine[]): void;
+  die(): void;
+}
+
+function entryOf(storedAt = 0): CacheEntry {
+  return { evidence: EVIDENCE, storedAt, ttlS: 60 };
+}
+
+/** An examiner whose pool does what the test says; `react` may answer a batch as it comes. */
+function world(react: (sent: Sent) => void = () => {}) {
+  const clock = createFakeClock();
+  const sent: Sent[] = [];
+  const memory = new Map<string, CacheEntry>();
+  const redis = new Map<string, CacheEntry>();
+  const seen = {
+    fetches: [] as number[],
+    deposits: [] as CacheDeposit[],
+    writes: 0,
+    lookups: [] as string[],
+  };
+  let overloads = 0;
+  const batches = createBatchExaminer({
+    clock,
+    log: silentLog,
+    lists: { disposable: () => ({ listed: false, source: "none" }), role: () => null, isFree: () => false },
+    keep: () => ({ ttlS: 60, shared: true }),
+    onLookup: (result) => seen.lookups.push(result),
+    cache: {
+      peek: (_, key) => memory.get(key),
+      async fetchMany(keys) {
+        seen.fetches.push(keys.length);
+        return keys.map(({ cacheKey }) => redis.get(cacheKey));
+      },
+      storeMany(deposits) {
+        seen.writes += 1;
+        seen.deposits.push(...deposits);
+      },
+    },
+    pool: {
+      checkBatch(addresses, _scope, mode) {
+        if (overloads > 0) {
+          overloads -= 1;
+          throw new AppError("overloaded", "full");
+        }
+        let answer: Sent["answer"] = () => {};
+        let die: Sent["die"] = () => {};
+        const lines = new Promise<CheckLine[]>((resolve, reject) => {
+          answer = resolve;
+          die = () => reject(new Error("the thread exited"));
+        });
+        const halts: string[] = [];
+        const batch: Sent = {
+          lines,
+          answer,
+          die,
+          halts,
+          mode,
+          addresses: [...addresses],
+          left: addresses.length,
+          handIn: () => halts.push("in"),
+          cancel: () => halts.push("off"),
+        };
+        sent.push(batch);
+        react(batch);
+        return batch;
+      },
+    },
+  });
+  const controls = { cancel: () => {}, cancelled: false };
+  const examine = (questions: Question[], options = CONTENT) =>
+    batches.examine(questions, options, {
+      cancelled: () => controls.cancelled,
+      onCancel(callback) {
+        controls.cancel = callback;
+      },
+    });
+  const overload = (times: number) => {
+    overloads = times;
+  };
+  return { clock, sent, memory, redis, seen, examine, controls, overload };
+}
+
+const rest = () => new Promise((resolve) => setImmediate(resolve));
+
+/** `cached`, `fresh`, `none`, a failure, or why it was deferred and where. */
+function shown(answers: BatchAnswer[]): string[] {
+  return answers.map(({ finding, deferred }) => {
+    if (deferred) return `${deferred.cause} ${deferred.site}`.trim();
+    if (finding.entry === null) return finding.failure ?? "none";
+    return finding.cached ? "cached" : "fresh";
+  });
+}
+
+const allKnown = (batch: Sent) => batch.answer(batch.addresses.map(() => EVIDENCE));
+
+describe("a batch of questions", () => {
+  it("is looked up once, checked as far as nobody knows, and stored once", async () => {
+    const { examine, memory, redis, seen, sent } = world(allKnown);
+    memory.set("in.memory@one.test", entryOf());
+    redis.set("in.redis@one.test", entryOf());
+    const answers = await examine([
+      question("new@one.test"),
+      question("in.memory@one.test"),
+      question("no address"),
+      question("in.redis@one.test"),
+      question("blocked@one.test", { blocked: true }),
+      question("new@two.test"),
+    ]).done;
+    assert.deepEqual(shown(answers), ["fresh", "cached", "none", "cached", "fresh", "fresh"]);
+    assert.equal(answers[4]?.finding?.entry?.evidence.mx.status, "skipped");
+    assert.deepEqual(seen.fetches, [3]);
+    assert.deepEqual(
+      sent.map(({ addresses, mode }) => [addresses, mode]),
+      [[["new@one.test", "new@two.test"], "bulk"]],
+    );
+    assert.deepEqual(
+      seen.deposits.map(({ cacheKey }) => cacheKey),
+      ["new@one.test", "new@two.test"],
+    );
+    assert.equal(seen.writes, 1);
+    assert.deepEqual(seen.lookups, ["miss", "memory", "miss", "miss"]);
+  });
+
+  it("of nothing that must be asked asks nobody", async () => {
+    const { examine, seen, sent } = world();
+    assert.deepEqual(shown(await examine([question("no address")]).done), ["none"]);
+    assert.deepEqual(await examine([]).done, []);
+    assert.deepEqual([seen.fetches, sent], [[], []]);
+  });
+
+  it("asks anew where an entry will not do, wherever that is kept, and is patient when told so", async () => {
+    const { examine, memory, redis, sent } = world(allKnown);
+    memory.set("a@one.test", entryOf(1));
+    redis.set("a@one.test", entryOf(2));
+    redis.set("b@one.test", entryOf(1));
+    const refresh = ({ storedAt }: CacheEntry) => storedAt < 2;
+    const answers = await examine([question("a@one.test"), question("b@one.test")], {
+      refresh,
+      patient: true,
+    }).done;
+    assert.deepEqual(shown(answers), ["cached", "fresh"]);
+    assert.deepEqual(
+      sent.map(({ addresses, mode }) => [addresses, mode]),
+      [[["b@one.test"], "patient"]],
+    );
+  });
+
+  it("never mixes scopes in a message", async () => {
+    const { examine, sent } = world(allKnown);
+    const questions = [question("a@one.test"), question("b@one.test", { scope: "unprobed" })];
+    assert.deepEqual(shown(await examine(questions).done), ["fresh", "fresh"]);
+    assert.equal(sent.length, 2);
+  });
+
+  it("says which rows a busy site, a bug or a halt left without an answer", async () => {
+    const { examine } = world((batch) =>
+      batch.answer([{ deferred: { site: "one.test", cause: "busy" } }, "broken", null]),
+    );
+    const answers = await examine([question("a@one.test"), question("b@one.test"), question("c@one.test")])
+      .done;
+    assert.deepEqual(shown(answers), ["busy one.test", "internal_error", "unfinished"]);
+  });
+
+  it("counts what is left, also within messages under way", async () => {
+    const { examine, sent } = world();
+    const run = examine([question("no address"), question("a@one.test"), question("b@one.test")]);
+    assert.equal(run.left, 2);
+    await rest();
+    const [batch] = sent;
+    assert.ok(batch);
+    batch.left = 1;
+    assert.equal(run.left, 1);
+    allKnown(batch);
+    await run.done;
+    assert.equal(run.left, 0);
+  });
+});
+
+describe("handing a batch in", () => {
+  it("hands in what is under way, and drops what waits for room", async () => {
+    const { examine, sent } = world();
+    const many = LIMITS.bulk.rowsAtOnce + LIMITS.bulk.batchRows;
+    const run = examine(Array.from({ length: many }, (_, i) => question(`a@d${i}.test`)));
+    await rest();
+    assert.equal(
+      sent.reduce((rows, { addresses }) => rows + addresses.length, 0),
+      Math.floor(LIMITS.bulk.rowsAtOnce / LIMITS.bulk.batchRows) * LIMITS.bulk.batchRows,
+    );
+    run.handIn();
+    run.handIn();
+    for (const batch of sent) {
+      assert.deepEqual(new Set(batch.halts), new Set(["in"]));
+      batch.answer(
+        batch.addresses.map((_, i) =>
+          i === 0 ? EVIDENCE : { deferred: { site: "s", cause: "unfinished" } },
+        ),
+      );
+    }
+    const answers = shown(await run.done);
+    assert.equal(answers.filter((answer) => answer === "fresh").length, sent.length);
+    assert.equal(
+      answers.filter((answer) => answer === "unfinished").length,
+      many - sent.length * LIMITS.bulk.batchRows,
+    );
+  });
+
+  it("ends the wait for a pool that is full", async () => {
+    const { examine, overload, clock } = world();
+    overload(Infinity);
+    const run = examine([question("a@one.test")]);
+    await clock.advanceAsync(LIMITS.bulk.retryMs * 3);
+    run.handIn();
+    assert.deepEqual(shown(await run.done), ["unfinished"]);
+    assert.equal(clock.pending, 0);
+  });
+
+  it("before anything was sent sends nothing", async () => {
+    const { examine, sent } = world();
+    const run = examine([question("a@one.test")]);
+    run.handIn();
+    assert.deepEqual(shown(await run.done), ["unfinished"]);
+    assert.deepEqual(sent, []);
+  });
+});
+
+describe("cancelling a batch", () => {
+  it("cancels what is under way", async () => {
+    const { examine, sent, controls } = world();
+    const run = examine([question("a@one.test")]);
+    await rest();
+    controls.cancel();
+    run.handIn();
+    assert.deepEqual(sent[0]?.halts, ["off", "in"]);
+    sent[0]?.answer([null]);
+    assert.deepEqual(shown(await run.done), ["unfinished"]);
+  });
+});
+
+describe("a full pool", () => {
+  it("is asked again, also for the rows alone that a thread turned away, until their time is up", async () => {
+    let calls = 0;
+    const { examine, overload, clock, sent } = world((batch) => {
+      calls += 1;
+      batch.answer(calls === 1 ? [EVIDENCE, "overloaded"] : ["overloaded"]);
+    });
+    overload(1);
+    const run = examine([question("a@one.test"), question("b@one.test")]);
+    await clock.advanceAsync(LIMITS.bulk.retryMs * 2);
+    assert.deepEqual(
+      sent.map(({ addresses }) => addresses),
+      [["a@one.test", "b@one.test"], ["b@one.test"]],
+    );
+    await clock.advanceAsync(LIMITS.bulk.rowDeadlineMs);
+    assert.deepEqual(shown(await run.done), ["fresh", "unfinished"]);
+  });
+});
+
+describe("a thread that dies", () => {
+  const rows = (count: number) => Array.from({ length: count }, (_, i) => question(`a${i}@d${i}.test`));
+
+  it("costs its rows nothing when none of them killed it", async () => {
+    let deaths = 0;
+    const { examine } = world((batch) => (deaths++ === 0 ? batch.die() : allKnown(batch)));
+    assert.deepEqual(new Set(shown(await examine(rows(40)).done)), new Set(["fresh"]));
+  });
+
+  it("is answered `internal_error` for those alone that kill it", async () => {
+    const culprits = new Set(["a7@d7.test", "a8@d8.test", "a39@d39.test"]);
+    const { examine, sent } = world((batch) =>
+      batch.addresses.some((address) => culprits.has(address)) ? batch.die() : allKnown(batch),
+    );
+    const answers = shown(await examine(rows(40)).done);
+    assert.deepEqual(
+      answers.flatMap((answer, i) => (answer === "internal_error" ? [i] : [])),
+      [7, 8, 39],
+    );
+    assert.equal(answers.filter((answer) => answer === "fresh").length, 37);
+    assert.ok(sent.length < 60, `${sent.length} attempts`);
+  });
+
+  it("is looked into one search at a time, so that no row is blamed for another search's culprit", async () => {
+    const { examine, sent } = world();
+    const runs = [examine([question("a@one.test")]), examine([question("b@two.test")])];
+    await rest();
+    assert.equal(sent.length, 2);
+    for (const batch of sent) batch.die();
+    await rest();
+    assert.deepEqual(
+      sent.slice(2).map(({ addresses }) => addresses),
+      [["a@one.test"]],
+    );
+    sent[2]?.die();
+    await rest();
+    assert.equal(sent.length, 4, "a single one is tried twice");
+    if (sent[3]) allKnown(sent[3]);
+    await rest();
+    assert.deepEqual(sent[4]?.addresses, ["b@two.test"]);
+    if (sent[4]) allKnown(sent[4]);
+    assert.deepEqual(shown((await Promise.all(runs.map(({ done }) => done))).flat()), ["fresh", "fresh"]);
+  });
+
+  it("does not hold up a batch that is handed in", async () => {
+    const { examine, sent } = world();
+    const first = examine([question("a@one.test")]);
+    const second = examine([question("b@two.test")]);
+    await rest();
+    for (const batch of sent) batch.die();
+    await rest();
+    second.handIn();
+    assert.deepEqual(shown(await second.done), ["unfinished"]);
+    if (sent[2]) allKnown(sent[2]);
+    assert.deepEqual(shown(await first.done), ["fresh"]);
+  });
+});
