@@ -222,7 +222,12 @@ export const BulkJobSchema = v.object({
     v.maxValue(1),
     v.description("Share of the rows that are answered."),
   ),
-  eta_seconds: v.nullable(count("Until all rows are answered, at the pace so far; null while nobody knows.")),
+  eta_seconds: v.nullable(
+    count(
+      "Until all rows are answered: at the pace so far, and not before the last of those that wait is tried again; null " +
+        "while nobody knows.",
+    ),
+  ),
   rows_per_second: v.nullable(v.pipe(v.number(), v.description("The pace so far."))),
   verdicts: v.pipe(
     v.object({

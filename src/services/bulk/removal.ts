@@ -1,6 +1,6 @@
 import { DAY_MS } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { jobPrefix, sourceKey } from "../../store/job-objects.ts";
+import { jobPrefix, repeatsKey, sourceKey } from "../../store/job-objects.ts";
 import {
   deleteJob,
   hideExpiredJobs,
@@ -16,7 +16,7 @@ import { giveUpSubmission } from "./submit-inline.ts";
 export interface BulkRemoval {
   /**
    * Gives up submissions that nobody finishes, hides what is past its retention, removes objects and rows of what is hidden,
-   * and the sources of what has ended: objects first, so that a failure leaves a row to try again by.
+   * and what was made of the sources of completed and failed ones: objects first, so that a failure leaves a row to try again by.
    */
   sweep(isStopping: () => boolean): Promise<void>;
 }
@@ -46,7 +46,9 @@ export function createBulkRemoval(deps: {
       }
       for (const { id, teamId } of await jobsWithSpentSource(sql, removalRestMs, jobsPerRound)) {
         if (isStopping()) return;
-        if (await removeObjects(sourceKey(teamId, id))) await noteSourceRemoved(sql, id);
+        const gone =
+          (await removeObjects(sourceKey(teamId, id))) && (await removeObjects(repeatsKey(teamId, id)));
+        if (gone) await noteSourceRemoved(sql, id);
       }
     },
   };

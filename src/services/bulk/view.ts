@@ -12,7 +12,10 @@ export interface BulkJob {
   rows: { total: number; processed: number; deferred: number; duplicates: number; malformed: number };
   /** Share of the rows that are answered, 0 to 1. */
   progress: number;
-  /** Whole seconds until all rows are answered, at the pace so far; null when it is not known, or there is nothing to come. */
+  /**
+   * Whole seconds until all rows are answered: at the pace so far, and not before the last of the rows that wait for their
+   * mail server is tried again; null when it is not known, or there is nothing to come.
+   */
   eta_seconds: number | null;
   /** null before the first row. */
   rows_per_second: number | null;
@@ -33,6 +36,7 @@ const PROGRESS_STEPS = 10_000;
 
 /** Down, so that no job is whole before it is. */
 function progressOf(processed: number, total: number): number {
+  if (total === 0) return 0;
   return Math.floor((processed * PROGRESS_STEPS) / total) / PROGRESS_STEPS;
 }
 
@@ -47,6 +51,17 @@ function resultsOf(row: JobRow, processed: number, { publicUrl, retentionDays }:
   };
 }
 
+/** @param pace rows a second */
+function etaOf(row: JobRow, processed: number, pace: number | null, nowMs: number): number | null {
+  const left = row.rows_total - processed;
+  if (row.completed_at !== null || row.rows_total === 0) return null;
+  const waitingS = row.deferred_until === null ? 0 : (row.deferred_until.getTime() - nowMs) / 1000;
+  const undeferred = Math.max(0, left - row.deferred);
+  if (undeferred > 0 && pace === null) return null;
+  const workingS = pace === null ? 0 : undeferred / pace;
+  return Math.ceil(Math.max(left > 0 ? 1 : 0, workingS, waitingS));
+}
+
 /** @param nowMs epoch milliseconds, for the pace of a job under way */
 export function renderJob(row: JobRow, settings: ViewSettings, nowMs: number): BulkJob {
   const { valid, invalid, risky, unknown } = row;
@@ -54,7 +69,6 @@ export function renderJob(row: JobRow, settings: ViewSettings, nowMs: number): B
   const endMs = row.completed_at?.getTime() ?? nowMs;
   const elapsedS = row.started_at === null ? 0 : (endMs - row.started_at.getTime()) / 1000;
   const pace = processed > 0 && elapsedS > 0 ? processed / elapsedS : null;
-  const left = row.rows_total - processed;
   return {
     id: row.id,
     // One that is being submitted is not shown to anybody.
@@ -66,12 +80,12 @@ export function renderJob(row: JobRow, settings: ViewSettings, nowMs: number): B
     rows: {
       total: row.rows_total,
       processed,
-      deferred: 0,
+      deferred: row.deferred,
       duplicates: row.duplicates,
       malformed: row.malformed,
     },
     progress: progressOf(processed, row.rows_total),
-    eta_seconds: pace === null || row.completed_at !== null ? null : Math.ceil(left / pace),
+    eta_seconds: etaOf(row, processed, pace, nowMs),
     rows_per_second: pace === null ? null : Number(pace.toFixed(2)),
     verdicts: { valid, invalid, risky, unknown },
     results: resultsOf(row, processed, settings),
