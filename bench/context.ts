@@ -5,6 +5,8 @@ import { InvalidRun } from "./figures.ts";
 export interface BenchContext extends ChildHost {
   databaseUrl: string;
   redisUrl: string;
+  /** Where object storage is; none in a run that does without. */
+  objectSettings: Record<string, string>;
 }
 
 /** Settings of the engine and of the API: the sinks are the internet, all else is the default. */

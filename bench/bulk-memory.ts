@@ -1,0 +1,175 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { loadConfig } from "../src/core/config.ts";
+import { createLog } from "../src/core/log.ts";
+import type { BulkJob } from "../src/services/bulk/view.ts";
+import { bootstrap } from "../src/services/teams/bootstrap.ts";
+import { migrate } from "../src/store/migrate.ts";
+import { createPostgres } from "../src/store/postgres.ts";
+import { type BulkClient, completed, submitUpload, upload } from "./bulk-job.ts";
+import { startChild } from "./child.ts";
+import { type BenchContext, settingsFor, withChildren } from "./context.ts";
+import { InvalidRun } from "./figures.ts";
+import { bulkMemoryTerms, type MemoryTerm, totalOf } from "./memory-bound.ts";
+import { countsOf, MEMORY_RUN, memoryList } from "./memory-list.ts";
+import type { MailServers } from "./processes/mail-servers.ts";
+import { residentOf } from "./resident.ts";
+import { startRole } from "./role.ts";
+import { alignColumns } from "./table.ts";
+
+/** The peak of the longest list over that of the shortest, at most. */
+const RATIO_MAX = 1.15;
+/** What the team may have: above the largest list that is asked for. */
+const TEAM_LIMITS = { dailyQuota: 100_000_000, bulkBytes: 100_000_000_000 };
+const THREADS = 2;
+
+/** One list, in a worker of its own. */
+interface MemoryRun {
+  rows: number;
+  rowsPerS: number;
+  peakBytes: number;
+  /** The peak so far when the job was last seen in each state. */
+  peaks: Map<string, number>;
+  terms: MemoryTerm[];
+}
+
+function settingsOf(context: BenchContext, dnsServer: string): Record<string, string> {
+  const scratch = mkdtempSync(join(tmpdir(), "rcpt-bench-scratch-"));
+  context.guard.removeAtEnd(scratch);
+  return {
+    // No mail server is asked: the tier has no probing.
+    ...settingsFor(context, { dnsServer, smtpPort: 25 }),
+    ...context.objectSettings,
+    SCRATCH_DIR: scratch,
+    CHECK_THREADS: String(THREADS),
+    // What millions of addresses are answered is not to fill Redis.
+    CACHE_LIFETIMES: "smtp_not_in_tier=1",
+    SECRETS_KEY: Buffer.alloc(32, 7).toString("base64"),
+    LOG_LEVEL: "warn",
+    AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true",
+  };
+}
+
+/** The key of a team that probes nothing and may have lists of any length. */
+async function makeTeam(context: BenchContext): Promise<string> {
+  const sql = createPostgres({ url: context.databaseUrl, maxConnections: 2, applicationName: "rcpt-bench" });
+  try {
+    await migrate(sql, createLog("silent"));
+    const made = await bootstrap(sql, { email: "memory@example.com", team: "memory", tier: "starter" });
+    await sql`update teams set limits = ${sql.json(TEAM_LIMITS)} where id = ${made.teamId}`;
+    return made.liveKey;
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
+
+/** @throws InvalidRun when the job has not counted what is in the list */
+function requireCounts(job: BulkJob, rows: number): void {
+  const { total, duplicates, malformed } = countsOf(rows);
+  const wanted = {
+    ...{ total, duplicates, malformed, processed: total },
+    ...{ valid: 0, invalid: malformed, risky: 0, unknown: total - malformed },
+  };
+  const found: Record<string, number> = { ...job.rows, ...job.verdicts };
+  for (const [name, count] of Object.entries(wanted))
+    if (found[name] !== count) throw new InvalidRun(`${rows} rows: ${found[name]} × ${name}, not ${count}`);
+}
+
+async function runList(
+  context: BenchContext,
+  settings: Record<string, string>,
+  client: BulkClient,
+  rows: number,
+): Promise<MemoryRun> {
+  const bulk = await startRole(context, "bulk", settings);
+  try {
+    const readyBytes = residentOf(bulk.pid).now;
+    const uploadId = await upload(client, `list-${rows}.csv`, memoryList(rows));
+    const startedMs = performance.now();
+    const { id } = await submitUpload(client, uploadId);
+    const peaks = new Map<string, number>();
+    const job = await completed(client, id, ({ status }) => peaks.set(status, residentOf(bulk.pid).peak));
+    const tookMs = performance.now() - startedMs;
+    requireCounts(job, rows);
+    const { cacheEntries } = loadConfig(settings).verify;
+    const rowsMax = TEAM_LIMITS.dailyQuota;
+    return {
+      rows,
+      rowsPerS: (rows * 1_000) / tookMs,
+      peakBytes: residentOf(bulk.pid).peak,
+      peaks,
+      terms: await bulkMemoryTerms({ readyBytes, threads: THREADS, cacheEntries, rows, rowsMax }),
+    };
+  } finally {
+    await bulk.end();
+  }
+}
+
+const mib = (bytes: number) => `${(bytes / 1_048_576).toFixed(0)} MiB`;
+
+function render(runs: readonly MemoryRun[], ratio: number, others: string): string {
+  const head = ["rows", "rows/s", "peak", "bound", "by state"];
+  const lines = runs.map(({ rows, rowsPerS, peakBytes, terms, peaks }) => [
+    rows.toLocaleString("en"),
+    Math.round(rowsPerS).toLocaleString("en"),
+    mib(peakBytes),
+    mib(totalOf(terms)),
+    [...peaks].map(([status, bytes]) => `${status} ${mib(bytes)}`).join(", "),
+  ]);
+  const terms = runs.at(-1)?.terms ?? [];
+  return [
+    "Memory of the role bulk",
+    `  one worker of ${THREADS} check threads for each list, one team of a tier without probing; nothing else to do`,
+    "",
+    ...alignColumns([head, ...lines]),
+    `  the longest list's peak is ${ratio.toFixed(2)} × the shortest's; at most ${RATIO_MAX} is allowed`,
+    "  the bound of the longest:",
+    ...terms.map(({ what, bytes }) => `    ${mib(bytes).padStart(9)}  ${what}`),
+    `  ${others}`,
+    "",
+  ].join("\n");
+}
+
+/** Which peak is too high, as a sentence; null: none. */
+function exceeded(runs: readonly MemoryRun[], ratio: number): string | null {
+  const above = runs.find(({ peakBytes, terms }) => peakBytes > totalOf(terms));
+  if (above !== undefined)
+    return `${above.rows} rows: a peak of ${mib(above.peakBytes)} is above the bound of ${mib(totalOf(above.terms))}`;
+  if (ratio <= RATIO_MAX) return null;
+  return `memory grows with the rows: the longest list's peak is ${ratio.toFixed(2)} × the shortest's`;
+}
+
+export interface MemoryReport {
+  text: string;
+  /** Why the memory is not flat, or not bounded; null: it is both. */
+  exceeded: string | null;
+}
+
+/**
+ * The peak resident set of a worker that takes a list from its analysis to its results, for lists of several lengths: it
+ * must not grow with them, and stay below what the configuration allows.
+ *
+ * @param lengths rows of each list, ascending
+ * @throws InvalidRun when a job does not count what is in its list
+ */
+export async function benchBulkMemory(
+  context: BenchContext,
+  lengths: readonly number[],
+): Promise<MemoryReport> {
+  return withChildren(async (keep) => {
+    const mail = keep(await startChild<MailServers>("mail-servers", context));
+    const { dnsServer } = await mail.call("start", { latencyMs: 0, runs: [MEMORY_RUN] });
+    const settings = settingsOf(context, dnsServer);
+    const key = await makeTeam(context);
+    const api = keep(await startRole(context, "api", settings));
+    const relay = keep(await startRole(context, "relay", settings));
+    const client = { url: `http://127.0.0.1:${api.port}`, key };
+    const runs: MemoryRun[] = [];
+    for (const rows of lengths) runs.push(await runList(context, settings, client, rows));
+    const ratio = (runs.at(-1)?.peakBytes ?? 0) / (runs[0]?.peakBytes ?? 1);
+    const [ofApi, ofRelay] = [residentOf(api.pid).peak, residentOf(relay.pid).peak];
+    const others = `at most resident, all lists over: api ${mib(ofApi)}, relay ${mib(ofRelay)}`;
+    return { text: render(runs, ratio, others), exceeded: exceeded(runs, ratio) };
+  });
+}

@@ -1,0 +1,93 @@
+import { LIMITS } from "../src/core/limits.ts";
+import { createRepeatFinder } from "../src/services/bulk/repeat-finder.ts";
+import type { Scratch } from "../src/store/scratch.ts";
+
+/** A part of what a process of the role `bulk` may have resident while it works on one job. */
+export interface MemoryTerm {
+  what: string;
+  bytes: number;
+}
+
+export interface MemoryBasis {
+  /** Resident when it was ready, before any work: code, lists, check threads. */
+  readyBytes: number;
+  /** Settings of the process. */
+  threads: number;
+  cacheEntries: number;
+  /** Of the job. */
+  rows: number;
+  /** What the team may have: the finder of repeats goes by it. */
+  rowsMax: number;
+}
+
+const MIB = 1_048_576;
+/** V8's young generation of one isolate: three semi-spaces of 16 MiB, which fill before they are collected. */
+const YOUNG_BYTES = 3 * 16 * MIB;
+/** V8 lets the old generation grow to about twice what lives in it before it collects. */
+const HEAP_FACTOR = 2;
+/** Of an entry of the evidence cache: key, entry, evidence with its hosts. */
+const EVIDENCE_BYTES = 1_500;
+/** Of a row in hand: its record, address, evidence, result, and both renderings in the shard. */
+const ROW_BYTES = 8_192;
+/** A chunk's source as bytes, as text and as records. */
+const CHUNK_COPIES = 4;
+/** Of a chunk while its job is analysed and put together: range, repeats, shard's key. */
+const CHUNK_ENTRY_BYTES = 300;
+/** Writers at once of one job: both results are put together side by side. */
+const WRITERS = 2;
+/** Buffers of one connection to a store, kernel aside. */
+const SOCKET_BYTES = 131_072;
+/** Of what the allocator keeps of freed buffers. */
+const ALLOCATOR_SHARE = 0.1;
+
+const NO_SCRATCH: Scratch = {
+  open() {
+    throw new Error("a finder without rows opens no file");
+  },
+};
+
+/** What the finder of a job holds at most, told by one that is made as it is, and never used. */
+async function finderBytes(rowsMax: number): Promise<number> {
+  const finder = createRepeatFinder(NO_SCRATCH, { rowsMax });
+  await finder.finish();
+  await finder.close();
+  return finder.heldBytes;
+}
+
+/** Of results that are copied: blocks in memory, and 24 bytes for each block on disk, half of the rows being copied. */
+function copiesBytes(rows: number): number {
+  const { blockBytes, blocksKept } = LIMITS.bulk.copies;
+  return (blocksKept + 1) * blockBytes + 24 * Math.ceil((rows / 2) * (1_300 / blockBytes));
+}
+
+/**
+ * The bound of the resident set, as the sum of what the configuration and the limits allow: nothing of it grows with the
+ * rows of a job but a few hundred bytes for each thousand of them.
+ */
+export async function bulkMemoryTerms(basis: MemoryBasis): Promise<MemoryTerm[]> {
+  const { readyBytes, threads, cacheEntries, rows, rowsMax } = basis;
+  const { tasksAtOnce, chunkBytes, rowsPerChunk } = LIMITS.bulk;
+  const { partBytes, partsInFlight, sockets } = LIMITS.objects;
+  const chunks = Math.ceil(rows / rowsPerChunk);
+  const task = chunkBytes * CHUNK_COPIES + rowsPerChunk * ROW_BYTES;
+  const terms = [
+    { what: "process when it is ready", bytes: readyBytes },
+    { what: `young generations of ${threads + 1} isolates`, bytes: (threads + 1) * YOUNG_BYTES },
+    {
+      what: `${cacheEntries} entries of the evidence cache`,
+      bytes: HEAP_FACTOR * cacheEntries * EVIDENCE_BYTES,
+    },
+    { what: `${tasksAtOnce} tasks of ${rowsPerChunk} rows`, bytes: HEAP_FACTOR * tasksAtOnce * task },
+    { what: "finder of repeats", bytes: await finderBytes(rowsMax) },
+    { what: `${chunks} chunks in tables`, bytes: HEAP_FACTOR * chunks * CHUNK_ENTRY_BYTES },
+    { what: `${WRITERS} writers of objects`, bytes: WRITERS * partsInFlight * partBytes },
+    { what: "copied results", bytes: copiesBytes(rows) },
+    { what: `${sockets} connections to object storage`, bytes: sockets * SOCKET_BYTES },
+  ];
+  const sum = totalOf(terms);
+  return [...terms, { what: "freed, kept by the allocator", bytes: Math.round(sum * ALLOCATOR_SHARE) }];
+}
+
+export function totalOf(terms: readonly MemoryTerm[]): number {
+  return terms.reduce((sum, { bytes }) => sum + bytes, 0);
+}
