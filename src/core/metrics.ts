@@ -36,6 +36,11 @@ function httpSeries(registers: Registry[]) {
       help: "Requests being served.",
       registers,
     }),
+    httpStreams: new Gauge({
+      name: "rcpt_http_streams",
+      help: "Answers whose bodies are being streamed: downloads and events.",
+      registers,
+    }),
   };
 }
 

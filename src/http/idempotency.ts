@@ -2,7 +2,7 @@ import { AppError, type ErrorCode } from "../core/errors.ts";
 import type { Actor } from "../services/actor.ts";
 import type { Attempt, Idempotency, Replay } from "../services/idempotency.ts";
 import { problemReply } from "./problem.ts";
-import { type ContentType, Reply } from "./reply.ts";
+import { type Body, type ContentType, isStream, Reply } from "./reply.ts";
 import type { HttpRequest } from "./request.ts";
 import type { TeamRoute } from "./route.ts";
 
@@ -20,6 +20,13 @@ function isFinal({ status, code }: Reply): boolean {
   return code === null ? status < 300 : FINAL_REFUSALS.has(code);
 }
 
+/** The body as text; null: none. Of routes that honour the key no body is streamed. */
+function textOf(body: Body): string | null {
+  if (body === null || typeof body === "string") return body;
+  if (isStream(body)) throw new Error("a streamed body cannot be kept");
+  return Buffer.from(body).toString("utf8");
+}
+
 /** The body without what is shown once. */
 function withoutSecret(body: string, secretField: string | undefined): string {
   if (secretField === undefined) return body;
@@ -30,8 +37,8 @@ function withoutSecret(body: string, secretField: string | undefined): string {
 
 async function settle(attempt: Attempt, reply: Reply, secretField: string | undefined): Promise<void> {
   if (!isFinal(reply)) return attempt.release();
-  const { status, contentType, headers, body } = reply;
-  const text = body === null || typeof body === "string" ? body : Buffer.from(body).toString("utf8");
+  const { status, contentType, headers } = reply;
+  const text = textOf(reply.body);
   const kept = text === null ? null : withoutSecret(text, secretField);
   await attempt.settle({ status, contentType, headers: { ...headers }, body: kept });
 }

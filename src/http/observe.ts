@@ -23,6 +23,8 @@ export interface Outcome {
   bytes: number;
   /** Error code of a problem. */
   code: string | null;
+  /** Of a body that was streamed: how long its head took, which is what the caller waited for. null: of no other. */
+  headMs: number | null;
 }
 
 export interface RequestObserver {
@@ -95,15 +97,15 @@ export function createRequestObserver(deps: {
   }
 
   return {
-    finished(request, route, { status, bytes, code }) {
+    finished(request, route, { status, bytes, code, headMs }) {
       const nowMs = clock.monotonic();
       const ms = nowMs - request.startedMs;
       // A label must be of a closed set, and a method is whatever the client wrote.
       const method = KNOWN_METHODS.has(request.method) ? request.method : "other";
       const series = seriesOf(route);
       requestsOf(series, route, method, status).inc();
-      series.seconds.observe(ms / 1000);
-      if (!isWorthALine(status, ms, nowMs)) return;
+      series.seconds.observe((headMs ?? ms) / 1000);
+      if (!isWorthALine(status, headMs ?? ms, nowMs)) return;
       const event = {
         request_id: request.id,
         method,

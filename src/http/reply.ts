@@ -1,10 +1,30 @@
 import { STATUS_CODES } from "node:http";
 
-/** What is sent back. Strings and bytes only: how they reach the socket is the server's business. */
+/** A body that is made while it is sent, as fast as the client takes it. */
+export interface BodyStream {
+  /** In all; null: not known before the end, so that it is sent in chunks. */
+  readonly bytes: number | null;
+  /** A process that shuts down ends it at once: it has no end of its own that somebody waits for. */
+  readonly endless?: boolean;
+  /**
+   * Called at most once, and not for HEAD. Pieces of any size, each wanted when the one before has been taken; an error of
+   * it, or another number of bytes than `bytes`, closes the connection, so that no client takes a part for the whole.
+   * @param gone aborted when nobody wants more: no piece is asked for after that
+   */
+  open(gone: AbortSignal): AsyncIterable<Uint8Array>;
+}
+
+export type Body = string | Uint8Array | BodyStream | null;
+
+export function isStream(body: Body): body is BodyStream {
+  return typeof body === "object" && body !== null && !(body instanceof Uint8Array);
+}
+
+/** What is sent back: how it reaches the socket is the server's business. */
 export class Reply {
   readonly status: number;
   /** null: no body (204). */
-  readonly body: string | Uint8Array | null;
+  readonly body: Body;
   readonly contentType: ContentType;
   /** Beyond those that every response has. Names in their usual case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -15,7 +35,7 @@ export class Reply {
 
   constructor(
     status: number,
-    body: string | Uint8Array | null,
+    body: Body,
     options: {
       contentType?: ContentType;
       headers?: Readonly<Record<string, string>>;
@@ -36,6 +56,7 @@ export type ContentType =
   | "application/json"
   | "application/problem+json"
   | "application/x-ndjson"
+  | "text/event-stream"
   | "text/csv; charset=utf-8"
   | "text/html; charset=utf-8"
   | "text/css; charset=utf-8"

@@ -1,5 +1,4 @@
-import type { Reply } from "./reply.ts";
-import { statusLine } from "./reply.ts";
+import { type BodyStream, isStream, type Reply, statusLine } from "./reply.ts";
 
 /** uWebSockets.js' response, by what a reply needs of it. */
 export interface ResponseWriter {
@@ -58,9 +57,15 @@ function fieldsAfterRequestId(reply: Reply, { rate, cors }: WriteOptions): strin
   return block + cors;
 }
 
-/** Bytes of a reply's body. */
+/** Bytes of a reply's body; null: not known. */
+function bodyBytesOf({ body }: Reply): number | null {
+  if (body === null) return 0;
+  return isStream(body) ? body.bytes : Buffer.byteLength(body);
+}
+
+/** Bytes of a body that is sent whole. */
 export function bodyBytes(reply: Reply): number {
-  return reply.body === null ? 0 : Buffer.byteLength(reply.body);
+  return bodyBytesOf(reply) ?? 0;
 }
 
 /**
@@ -69,7 +74,8 @@ export function bodyBytes(reply: Reply): number {
  * client who closes; `close()` does it for one who does not.
  */
 function endBodyless(response: ResponseWriter, reply: Reply, close: boolean): void {
-  if (reply.body !== null) response.writeHeader("Content-Length", String(bodyBytes(reply)));
+  const bytes = reply.body === null ? null : bodyBytesOf(reply);
+  if (bytes !== null) response.writeHeader("Content-Length", String(bytes));
   if (close) response.writeHeader("Connection", "close");
   response.endWithoutBody();
 }
@@ -80,9 +86,23 @@ function endBodyless(response: ResponseWriter, reply: Reply, close: boolean): vo
  */
 export function writeReply(response: ResponseWriter, reply: Reply, options: WriteOptions): void {
   writeHead(response, reply, options);
+  const { body } = reply;
   const close = options.close || reply.headers.Connection === "close";
-  if (reply.body === null || options.headOnly) endBodyless(response, reply, close);
-  else response.end(reply.body, close);
+  if (body === null || options.headOnly || isStream(body)) endBodyless(response, reply, close);
+  else response.end(body, close);
+}
+
+/**
+ * The head of a reply whose body is sent by `sendStream`. Where the connection is to be closed the client is asked to, as
+ * in `endBodyless`.
+ */
+export function writeStreamHead(
+  response: ResponseWriter,
+  reply: Reply & { body: BodyStream },
+  options: WriteOptions,
+): void {
+  writeHead(response, reply, options);
+  if (options.close) response.writeHeader("Connection", "close");
 }
 
 /**
@@ -107,7 +127,8 @@ export function writeAsTaken(
   sendFrom(0);
 }
 
-function writeHead(response: ResponseWriter, reply: Reply, options: WriteOptions): void {
+/** Status and fields, those of `reply.headers` included; not whether the connection is to be closed. */
+export function writeHead(response: ResponseWriter, reply: Reply, options: WriteOptions): void {
   // uWebSockets.js writes "200 OK" by itself.
   if (reply.status !== 200) response.writeStatus(statusLine(reply.status));
   response.writeHeader("X-Request-Id", options.requestId + fieldsAfterRequestId(reply, options));

@@ -24,15 +24,25 @@ import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import { createCors } from "./cors.ts";
 import { dispatch, type Gate } from "./dispatch.ts";
+import type { IncomingBody } from "./incoming-body.ts";
 import { createIntake, type IntakeLimits } from "./intake.ts";
+import { answerEarly } from "./linger.ts";
 import type { MaybePromise } from "./maybe-promise.ts";
 import { CLIENT_CLOSED, createRequestObserver, type ObserverLimits } from "./observe.ts";
 import { problemReply } from "./problem.ts";
-import type { Reply } from "./reply.ts";
+import { type BodyStream, isStream, type Reply } from "./reply.ts";
 import type { HttpRequest } from "./request.ts";
-import { bodyBytes, type RateLimitFields, writeAsTaken, writeReply } from "./respond.ts";
+import {
+  bodyBytes,
+  type RateLimitFields,
+  type WriteOptions,
+  writeAsTaken,
+  writeReply,
+  writeStreamHead,
+} from "./respond.ts";
 import type { Route } from "./route.ts";
 import type { Match } from "./router.ts";
+import { createStreams } from "./streams.ts";
 
 export interface HttpServer {
   /** Listens, alone on its port. @throws Error when it cannot */
@@ -79,6 +89,10 @@ interface Exchange {
   response: HttpResponse;
   /** Of the reply that is being sent. */
   released: (() => void) | null;
+  /** Of a body that is being streamed: when its head was sent, from the start of the request; null: there is none. */
+  headMs: number | null;
+  /** Of the same: told when the client has gone. */
+  cut: (() => void) | null;
   /** Answered or aborted: the native response must not be touched any more. */
   over: boolean;
 }
@@ -90,10 +104,23 @@ function isLarge(reply: Reply): reply is Reply & { body: Uint8Array } {
   return reply.body instanceof Uint8Array && reply.body.length > LIMITS.http.bufferedBytes;
 }
 
+function isWhole(reply: Reply): reply is Reply & { body: string | Uint8Array } {
+  return typeof reply.body === "string" || reply.body instanceof Uint8Array;
+}
+
+function hasStream(reply: Reply): reply is Reply & { body: BodyStream } {
+  return isStream(reply.body);
+}
+
 export function createHttpServer(deps: HttpServerDeps): HttpServer {
   const { gate, log, metrics, limits } = deps;
   const intake = createIntake(deps);
   const observer = createRequestObserver(deps);
+  const streams = createStreams({
+    authenticate: gate.authenticate,
+    clock: deps.clock,
+    counted: (count) => metrics.httpStreams.set(count),
+  });
   const cors = deps.config.corsOrigins.length > 0 ? createCors(deps.config.corsOrigins) : null;
   let inFlight = 0;
   let draining = false;
@@ -128,7 +155,9 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     exchange.released?.();
     exchange.released = null;
     exchange.request.body?.abandon();
-    observer.finished(exchange.request, exchange.match?.route.path ?? UNMATCHED, { status, bytes, code });
+    exchange.request.incoming?.abandon();
+    const route = exchange.match?.route.path ?? UNMATCHED;
+    observer.finished(exchange.request, route, { status, bytes, code, headMs: exchange.headMs });
   }
 
   /** An answer is worth more than its limits' description, and an exception here would end the process. */
@@ -142,9 +171,46 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     }
   }
 
+  /** The body goes on after this; it counts, and its outcome is told, when it ends. */
+  function stream(exchange: Exchange, reply: Reply & { body: BodyStream }, options: WriteOptions): void {
+    const { request, response } = exchange;
+    let bytes = 0;
+    response.onAborted(() => abort(exchange));
+    writeStreamHead(response, reply, options);
+    exchange.headMs = deps.clock.monotonic() - request.startedMs;
+    exchange.cut = streams.start({
+      response,
+      body: reply.body,
+      authorization: request.actor === null ? null : (request.headers.authorization ?? ""),
+      sent: (more) => {
+        bytes += more;
+      },
+      ended: (error) => {
+        if (error !== null)
+          log.error(
+            { err: error, request_id: request.id, route: exchange.match?.route.path },
+            "a body broke off",
+          );
+        finish(exchange, reply.status, bytes, error === null ? reply.code : "broken_off");
+      },
+      released: () => reply.released?.(),
+    });
+  }
+
+  function answerBeforeTheBody(
+    exchange: Exchange,
+    reply: Reply & { body: string | Uint8Array },
+    options: WriteOptions,
+    body: IncomingBody,
+  ): void {
+    const { response } = exchange;
+    const done = () => finish(exchange, reply.status, bodyBytes(reply), reply.code);
+    response.onAborted(() => abort(exchange));
+    exchange.cut = answerEarly(response, reply, options, { body, clock: deps.clock, done });
+  }
+
   function send(exchange: Exchange, reply: Reply): void {
     const { request, response } = exchange;
-    exchange.released = reply.released;
     const options = {
       requestId: request.id,
       rate: rateFields(exchange),
@@ -152,6 +218,15 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       headOnly: request.method === "HEAD",
       close: draining,
     };
+    if (hasStream(reply) && !options.headOnly) {
+      stream(exchange, reply, options);
+      return;
+    }
+    exchange.released = reply.released;
+    if (request.incoming?.isComing === true && isWhole(reply)) {
+      answerBeforeTheBody(exchange, reply, options, request.incoming);
+      return;
+    }
     const sent = () => finish(exchange, reply.status, bodyBytes(reply), reply.code);
     if (isLarge(reply) && !options.headOnly && !options.close) {
       response.onAborted(() => abort(exchange));
@@ -174,6 +249,8 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   }
 
   function abort(exchange: Exchange): void {
+    if (exchange.over) return;
+    exchange.cut?.();
     finish(exchange, CLIENT_CLOSED, 0, null);
     try {
       exchange.request.cancel();
@@ -208,6 +285,8 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       match: null,
       response,
       released: null,
+      headMs: null,
+      cut: null,
       over: false,
     };
     let answer: MaybePromise<Reply>;
@@ -248,7 +327,10 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       if (listening !== null) stopListening(listening);
       listening = null;
       if (inFlight === 0) whenIdle();
+      // At once: what would never end must not wait for the others.
+      void streams.drain();
       await idle;
+      await streams.drain();
     },
     close() {
       app?.close();

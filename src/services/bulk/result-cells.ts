@@ -1,4 +1,5 @@
 import type { VerificationResult } from "../verify/verification-result.ts";
+import { guardFormula, writeValue } from "./csv/write.ts";
 import type { CellStyle } from "./layout.ts";
 
 /** The columns that a CSV of results has beyond those of its source, in order. */
@@ -30,15 +31,17 @@ export function resultCells(result: VerificationResult): string[] {
   ];
 }
 
-function cell(value: string, { delimiter, escapeFormulas }: CellStyle): string {
-  const guarded = escapeFormulas && /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
-  const quoted = guarded.includes(delimiter) || /["\r\n]/.test(guarded);
-  return quoted ? `"${guarded.replaceAll('"', '""')}"` : guarded;
+/** Text as the bytes of its UTF-8, a character a byte: as lists are read and written. */
+function toBytes(text: string): string {
+  return /[^\0-\x7f]/.test(text) ? Buffer.from(text).toString("latin1") : text;
 }
 
-/** The cells of a result, each with its delimiter before it. */
-export function renderCells(result: VerificationResult, style: CellStyle): string {
+/** The cells of a result, each with its delimiter before it; a character a byte. */
+export function renderCells(result: VerificationResult, { delimiter, escapeFormulas }: CellStyle): string {
   let text = "";
-  for (const value of resultCells(result)) text += style.delimiter + cell(value, style);
+  for (const cell of resultCells(result)) {
+    const value = toBytes(cell);
+    text += delimiter + writeValue(escapeFormulas ? guardFormula(value) : value, delimiter);
+  }
   return text;
 }

@@ -42,7 +42,7 @@ const decompress = promisify(gunzip);
 function frameOf({ offset, result }: OwnResult, style: CellStyle): Buffer {
   const csv = renderCells(result, style);
   const json = JSON.stringify(result);
-  const csvBytes = Buffer.byteLength(csv);
+  const csvBytes = csv.length;
   const jsonBytes = Buffer.byteLength(json);
   if (csvBytes + jsonBytes > LIMITS.results.resultBytes) throw new Error(`a result of ${jsonBytes} bytes`);
   const frame = Buffer.allocUnsafe(HEAD_BYTES + csvBytes + jsonBytes);
@@ -50,7 +50,7 @@ function frameOf({ offset, result }: OwnResult, style: CellStyle): Buffer {
   frame.writeUInt8(VERDICTS.indexOf(result.verdict), 2);
   frame.writeUInt32BE(csvBytes, 3);
   frame.writeUInt32BE(jsonBytes, 7);
-  frame.write(csv, HEAD_BYTES);
+  frame.write(csv, HEAD_BYTES, "latin1");
   frame.write(json, HEAD_BYTES + csvBytes);
   return frame;
 }
