@@ -68,10 +68,9 @@ export async function analyseSource(
   });
   if (!opened.ok) return opened;
   const detected = detectLayout(opened.head, { ...options, whole: opened.whole });
-  const refused = detected.ok ? refuseHeader(detected) : detected;
-  if (!detected.ok || refused !== null) {
+  if (!detected.ok) {
     await opened.close();
-    return refused ?? (detected as Refusal);
+    return detected;
   }
   try {
     return await scan({ opened, detected, bounds, sinks }, cancelled);
@@ -79,12 +78,6 @@ export async function analyseSource(
     if (error instanceof CsvProblemError) return { ok: false, ...error.problem };
     throw error;
   }
-}
-
-/** The header is kept in the database, which takes no NUL. */
-function refuseHeader({ layout }: Detection & { ok: true }): Refusal | null {
-  if (layout.header?.some((name) => name.includes("\0")) !== true) return null;
-  return problem("not_csv", "The names of the columns hold NUL bytes: save the list as CSV.");
 }
 
 async function scan(plan: Plan, cancelled: AbortSignal): Promise<ScannedSource | Refusal> {

@@ -3,7 +3,10 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { parseAddress } from "../../../../src/check/address.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
-import { analyseInline, inlineBytes, readSourceRows } from "../../../../src/services/bulk/source.ts";
+import { toText } from "../../../../src/services/bulk/csv/field.ts";
+import { parseRecords } from "../../../../src/services/bulk/csv/parse.ts";
+import { decodeChunkRepeats } from "../../../../src/services/bulk/repeats.ts";
+import { analyseInline, inlineBytes } from "../../../../src/services/bulk/source.ts";
 
 /** Few addresses in many spellings, and whatever else comes in lists. */
 const email = fc.oneof(
@@ -13,34 +16,53 @@ const email = fc.oneof(
     "a@EXAMPLE.com",
     " a@example.com ",
     "b@example.com",
+    '"b"@example.com',
+    "ü@exämple.com",
     "",
-    "x",
+    "\r\n",
+    '"',
+    "\0",
+    "x,y;z",
   ),
-  fc.string({ unit: "binary", maxLength: 40 }),
+  fc.string({ unit: "grapheme", maxLength: 40 }),
 );
+
+/** The rows of a list and its repeats, chunk by chunk, as a worker reads them. */
+function readBack(source: Awaited<ReturnType<typeof analyseInline>>) {
+  const { delimiter, emailColumn } = source.layout;
+  return source.chunks.map((chunk) => {
+    const bytes = source.content.subarray(chunk.firstByte, chunk.firstByte + chunk.bytes);
+    const index = source.repeats.subarray(chunk.repeatsByte, chunk.repeatsByte + chunk.repeatsBytes);
+    const rows = parseRecords(bytes, delimiter).map((record) => toText(record[emailColumn] ?? ""));
+    assert.equal(rows.length, chunk.rows);
+    return { ...chunk, emails: rows, ...decodeChunkRepeats(index) };
+  });
+}
 
 describe("an inline list", () => {
   it("comes back from its chunks as it was, each repeat naming the first of its address", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(email, { minLength: 1, maxLength: 600 }), async (emails) => {
         const source = await analyseInline(emails);
-        const rows = source.chunks.flatMap(({ firstByte, bytes, rows }) =>
-          readSourceRows(source.content.subarray(firstByte, firstByte + bytes), rows),
-        );
-        assert.equal(rows.length, emails.length);
         const firsts = new Map<string, number>();
         const copies = new Map<number, number>();
         let malformed = 0;
         for (const [i, text] of emails.entries()) {
-          assert.equal(rows[i]?.email, text);
           const parsed = parseAddress(text);
-          const first = parsed.ok ? firsts.get(parsed.address.normalised) : undefined;
-          assert.equal(rows[i]?.same_as, first);
+          const first = parsed.ok ? firsts.get(parsed.address.cacheKey) : undefined;
           if (!parsed.ok) malformed += 1;
-          else if (first === undefined) firsts.set(parsed.address.normalised, i);
+          else if (first === undefined) firsts.set(parsed.address.cacheKey, i);
           else copies.set(first, (copies.get(first) ?? 0) + 1);
         }
-        for (const [i, row] of rows.entries()) assert.equal(row.copies, copies.get(i));
+        for (const chunk of readBack(source))
+          for (const [offset, text] of chunk.emails.entries()) {
+            const row = chunk.firstRow + offset;
+            const parsed = parseAddress(text);
+            const first = parsed.ok ? firsts.get(parsed.address.cacheKey) : undefined;
+            assert.equal(text, emails[row]);
+            assert.equal(chunk.sameAs.get(offset), first === row ? undefined : first);
+            assert.equal(chunk.copies.get(offset), copies.get(row));
+          }
         assert.deepEqual(
           [source.rows, source.malformed, source.billable, source.duplicates],
           [emails.length, malformed, firsts.size, emails.length - malformed - firsts.size],
@@ -50,38 +72,36 @@ describe("an inline list", () => {
     );
   });
 
-  it("is cut into chunks that lie side by side", async () => {
+  it("is cut into chunks that lie side by side, as do their repeats", async () => {
     const { rowsPerChunk } = LIMITS.bulk;
-    const { chunks, content } = await analyseInline(
-      Array.from({ length: rowsPerChunk * 2 + 1 }, (_, i) => `u${i}@é.example`),
+    const source = await analyseInline(
+      Array.from({ length: rowsPerChunk * 2 + 1 }, (_, i) => `u${i % rowsPerChunk}@é.example`),
     );
     assert.deepEqual(
-      chunks.map(({ firstRow, rows }) => [firstRow, rows]),
+      readBack(source).map(({ firstRow, rows, sameAs, copies }) => [
+        firstRow,
+        rows,
+        sameAs.size,
+        copies.size,
+      ]),
       [
-        [0, rowsPerChunk],
-        [rowsPerChunk, rowsPerChunk],
-        [rowsPerChunk * 2, 1],
+        [0, rowsPerChunk, 0, rowsPerChunk],
+        [rowsPerChunk, rowsPerChunk, rowsPerChunk, 0],
+        [rowsPerChunk * 2, 1, 1, 0],
       ],
     );
     let end = 0;
-    for (const { firstByte, bytes } of chunks) {
-      assert.equal(firstByte, end);
+    let indexEnd = 0;
+    for (const { firstByte, bytes, repeatsByte, repeatsBytes } of source.chunks) {
+      assert.deepEqual([firstByte, repeatsByte], [end, indexEnd]);
       end += bytes;
+      indexEnd += repeatsBytes;
     }
-    assert.equal(end, content.length);
+    assert.deepEqual([end, indexEnd], [source.content.length, source.repeats.length]);
   });
 
-  it("refuses a chunk that is not what was written", async () => {
-    const { content } = await analyseInline(["a@example.com", "b@example.com"]);
-    assert.throws(() => readSourceRows(content, 3), /holds 2/);
-    assert.throws(
-      () => readSourceRows(content.subarray(3), 2),
-      (error) => {
-        assert.ok(error instanceof Error);
-        assert.match(error.message, /^line 1 of \d+ bytes is not JSON$/);
-        return true;
-      },
-    );
+  it("without repeats has no index of them", async () => {
+    assert.equal((await analyseInline(["a@example.com", "x", "x"])).repeats.length, 0);
   });
 
   it("is measured as a file of one address a line", () => {

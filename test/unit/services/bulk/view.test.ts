@@ -19,6 +19,8 @@ const row: JobRow = {
   rows_total: 400,
   duplicates: 1,
   malformed: 2,
+  deferred: 0,
+  deferred_until: null,
   day: "2026-01-01",
   valid: 60,
   invalid: 30,
@@ -60,6 +62,41 @@ describe("a job as its team sees it", () => {
     };
     const queued = renderJob(fresh, settings, nowMs);
     assert.deepEqual([queued.progress, queued.rows_per_second, queued.eta_seconds], [0, null, null]);
+  });
+
+  it("is not done before what waits is tried again", () => {
+    const due = (seconds: number) => new Date(nowMs + seconds * 1_000);
+    const etas = [
+      { deferred: 100, deferred_until: due(10) },
+      { deferred: 100, deferred_until: due(500) },
+      { deferred: 300, deferred_until: due(500), status: "deferred" as const },
+      { deferred: 300, deferred_until: due(-5), status: "deferred" as const },
+      { deferred: 400, deferred_until: due(60), valid: 0, invalid: 0, risky: 0, unknown: 0 },
+    ].map((rest) => renderJob({ ...row, ...rest }, settings, nowMs).eta_seconds);
+    assert.deepEqual(etas, [20, 500, 500, 1, 60]);
+    const waiting = renderJob({ ...row, deferred: 7, deferred_until: due(1) }, settings, nowMs);
+    assert.equal(waiting.rows.deferred, 7);
+  });
+
+  it("knows nothing of its rows before its file is read", () => {
+    const unread = { rows_total: 0, duplicates: 0, malformed: 0, valid: 0, invalid: 0, risky: 0, unknown: 0 };
+    for (const status of ["queued", "analyzing"] as const) {
+      const job = renderJob({ ...row, ...unread, status }, settings, nowMs);
+      assert.deepEqual([job.progress, job.eta_seconds, job.rows_per_second], [0, null, null]);
+    }
+    const failed = { status: "failed" as const, completed_at: new Date(nowMs), error_code: "not_csv" };
+    assert.equal(renderJob({ ...row, ...unread, ...failed }, settings, nowMs).progress, 0);
+  });
+
+  it("shows where its list is from", () => {
+    for (const source of [
+      { type: "upload" as const, upload_id: "upl_1", filename: "list.csv" },
+      { type: "s3" as const, bucket: "acme", key: "in/list.csv" },
+    ]) {
+      const job = renderJob({ ...row, source }, settings, nowMs);
+      v.assert(BulkJobSchema, job);
+      assert.deepEqual(job.source, source);
+    }
   });
 
   it("names its results for as long as they are kept", () => {

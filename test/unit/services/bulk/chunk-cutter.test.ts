@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { LIMITS } from "../../../../src/core/limits.ts";
+import { createChunkCutter } from "../../../../src/services/bulk/chunk-cutter.ts";
+
+const { rowsPerChunk, chunkBytes, recordBytes } = LIMITS.bulk;
+
+/** Rows as they may lie in a source: how much is between one and the next, and how long each is. */
+const rowsOf = (maxLength: number) =>
+  fc.array(
+    fc.record({
+      gap: fc.oneof({ weight: 9, arbitrary: fc.constant(0) }, fc.nat(2 * chunkBytes)),
+      bytes: fc.oneof(fc.integer({ min: 1, max: 100 }), fc.integer({ min: 1, max: recordBytes })),
+    }),
+    { maxLength },
+  );
+
+function cut(rows: readonly { gap: number; bytes: number }[], from = 0) {
+  const cutter = createChunkCutter();
+  const ranges: [number, number][] = [];
+  let at = from;
+  for (const { gap, bytes } of rows) {
+    ranges.push([at + gap, at + gap + bytes]);
+    at += gap + bytes;
+    cutter.add(at - bytes, at);
+  }
+  return { chunks: cutter.end(), ranges };
+}
+
+describe("chunks", () => {
+  it("hold every row once, in order, from its first byte to its last, within their bounds", () => {
+    fc.assert(
+      fc.property(rowsOf(60), fc.nat(1_000), (rows, from) => {
+        const { chunks, ranges } = cut(rows, from);
+        let row = 0;
+        for (const chunk of chunks) {
+          assert.equal(chunk.firstRow, row);
+          assert.ok(chunk.rows > 0 && chunk.rows <= rowsPerChunk);
+          assert.equal(chunk.firstByte, ranges[row]?.[0]);
+          row += chunk.rows;
+          assert.equal(chunk.firstByte + chunk.bytes, ranges[row - 1]?.[1]);
+          assert.ok(chunk.bytes < chunkBytes + recordBytes, `${chunk.bytes} bytes`);
+        }
+        assert.equal(row, rows.length);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("have as many rows as they may, and the last one the rest", () => {
+    const { chunks } = cut(Array.from({ length: 2 * rowsPerChunk + 1 }, () => ({ gap: 0, bytes: 10 })));
+    assert.deepEqual(chunks, [
+      { firstRow: 0, rows: rowsPerChunk, firstByte: 0, bytes: 10 * rowsPerChunk },
+      { firstRow: rowsPerChunk, rows: rowsPerChunk, firstByte: 10 * rowsPerChunk, bytes: 10 * rowsPerChunk },
+      { firstRow: 2 * rowsPerChunk, rows: 1, firstByte: 20 * rowsPerChunk, bytes: 10 },
+    ]);
+  });
+
+  it("leave out what is before the first row, and do not grow with what lies between two", () => {
+    const { chunks } = cut([
+      { gap: 7, bytes: 10 },
+      { gap: 3 * chunkBytes, bytes: 10 },
+    ]);
+    assert.deepEqual(
+      chunks.map(({ firstByte, bytes }) => [firstByte, bytes]),
+      [
+        [7, 10],
+        [17 + 3 * chunkBytes, 10],
+      ],
+    );
+  });
+
+  it("are none without rows", () => {
+    assert.deepEqual(createChunkCutter().end(), []);
+  });
+});
