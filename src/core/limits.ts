@@ -2,6 +2,7 @@ import { BULK_LIMITS } from "./limits-bulk.ts";
 import { OBJECT_LIMITS } from "./limits-objects.ts";
 import { MAIL_LIMITS, PORTAL_LIMITS } from "./limits-portal.ts";
 import { RESULT_LIMITS, STREAM_LIMITS } from "./limits-results.ts";
+import { INCOMING_LIMITS, UPLOAD_LIMITS } from "./limits-uploads.ts";
 import { WEBHOOK_LIMITS } from "./limits-webhooks.ts";
 
 /** Every bound of the process that is not a setting: queues, buffers, retries and waits, each with its unit. */
@@ -21,6 +22,7 @@ export const LIMITS = {
     /** Of an answer, what a connection may keep in memory for a slow client. */
     bufferedBytes: 65_536,
     streams: STREAM_LIMITS,
+    incoming: INCOMING_LIMITS,
     /** Of the successes, and of the refusals, one in so many is logged; failures and slow requests always are. */
     logSampleEvery: 100,
     /** A refusal after none was logged for this long is logged too. */
@@ -339,6 +341,7 @@ export const LIMITS = {
   },
   redis: { connectTimeoutMs: 2_000, commandTimeoutMs: 500, reconnectFirstMs: 50, reconnectMaxMs: 1_000 },
   objects: OBJECT_LIMITS,
+  uploads: UPLOAD_LIMITS,
   supervisor: {
     readyWithinMs: 120_000,
     /** A role that ends sooner after its start than this has failed quickly. */

@@ -1,7 +1,8 @@
 import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
-import { type BodySource, collectBody, createBodyBudget } from "./body.ts";
+import { collectBody, createBodyBudget } from "./body.ts";
 import { createClientAddresses } from "./client-address.ts";
+import { type PausingSource, receiveBody } from "./incoming-body.ts";
 import { HttpRequest, KEPT_HEADERS, type KeptHeader } from "./request.ts";
 import { createRequestIds, saneRequestId } from "./request-id.ts";
 import type { Route } from "./route.ts";
@@ -16,7 +17,7 @@ export interface RequestSource {
   forEach(callback: (name: string, value: string) => void): void;
 }
 
-export interface ConnectionSource extends BodySource {
+export interface ConnectionSource extends PausingSource {
   getRemoteAddress(): ArrayBuffer;
 }
 
@@ -32,7 +33,7 @@ export interface Intake {
   /** @throws AppError `uri_too_long` and those of the router */
   match(request: HttpRequest): Match;
   /**
-   * Copies the headers and starts to collect the body, as far as the route wants them.
+   * Copies the headers and starts to collect or to take in the body, as far as the route wants them.
    * @throws AppError `bad_request` when the body's length is ambiguous
    */
   read(request: HttpRequest, match: Match, source: RequestSource, connection: ConnectionSource): void;
@@ -112,13 +113,18 @@ export function createIntake(deps: {
     },
     read(request, { route }, source, connection) {
       if (route.readsClientAddress === true) request.clientAddress = readAddress(source, connection);
-      if (route.body === undefined && route.signedBody === undefined) {
+      const takesBody = route.body !== undefined || route.signedBody !== undefined;
+      if (!takesBody && route.incoming !== true) {
         // The one header that these routes need, without a call into JavaScript for each of the others.
         const authorization = source.getHeader("authorization");
         if (authorization !== "") request.headers.authorization = authorization;
         return;
       }
       const declaredBytes = declaredLength(readHeaders(request, source));
+      if (!takesBody) {
+        request.incoming = receiveBody(connection, declaredBytes);
+        return;
+      }
       request.body = collectBody(connection, {
         limitBytes: route.bodyBytes ?? limits.bodyBytes,
         declaredBytes,

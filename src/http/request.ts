@@ -1,5 +1,6 @@
 import type { Actor } from "../services/actor.ts";
 import type { RequestBody } from "./body.ts";
+import type { IncomingBody } from "./incoming-body.ts";
 import { parseQuery } from "./query.ts";
 
 /**
@@ -46,6 +47,8 @@ export class HttpRequest implements Cancellation {
   origin = "";
   /** null: the route takes no body. */
   body: RequestBody | null = null;
+  /** Of a route that takes its body as it comes. */
+  incoming: IncomingBody | null = null;
   /** Set by authentication. */
   actor: Actor | null = null;
   #cancelled = false;

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { ErrorCode } from "../core/errors.ts";
 import type { Actor, Role } from "../services/actor.ts";
+import type { IncomingBody } from "./incoming-body.ts";
 import { readJson, readSignedJson } from "./json-body.ts";
 import { type MaybePromise, then } from "./maybe-promise.ts";
 import { type ContentType, Reply, renderJson } from "./reply.ts";
@@ -49,6 +50,8 @@ export interface RouteInfo {
   bodyExample?: unknown;
   /** Instead of `body`: JSON of any content type whose sender is known by a signature over its bytes. */
   signedBody?: v.GenericSchema;
+  /** Instead of `body`: bytes of any content type and length, which the handler takes as they come. */
+  incoming?: boolean;
   success: Success;
   /** Other documented replies, each of a status of its own, that are no errors of the caller, e.g. 503 of /readyz. */
   alternatives?: readonly Success[];
@@ -161,4 +164,20 @@ export function teamRoute<T, P = undefined, Q = undefined, B = undefined>(
       then(spec.handler(input, actor, request), (answer) => toReply(spec, answer)),
     );
   return { ...spec, access: { role: spec.role }, invoke };
+}
+
+/** The same whose handler takes the body of the request as it comes. */
+export function incomingRoute<T, P = undefined, Q = undefined>(
+  spec: Omit<Spec<P, Q, undefined, T>, "body" | "bodyExample" | "idempotent" | "incoming"> & {
+    role: Role;
+    handler(input: Input<P, Q, IncomingBody>, actor: Actor, context: Context): Answer<T>;
+  },
+): TeamRoute {
+  const invoke = (request: HttpRequest, actor: Actor) =>
+    then(readInput<P, Q, undefined, T>(spec, request), ({ params, query }) => {
+      if (request.incoming === null) throw new Error("the body was not taken in");
+      const input = { params, query, body: request.incoming };
+      return then(spec.handler(input, actor, request), (answer) => toReply(spec, answer));
+    });
+  return { ...spec, incoming: true, access: { role: spec.role }, invoke };
 }

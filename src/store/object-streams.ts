@@ -59,8 +59,16 @@ export function createObjectStreams(store: ObjectStore, clock: Clock): ObjectStr
     return Buffer.concat(pieces);
   }
 
-  const openWrite: ObjectStreams["openWrite"] = (key, contentType, cancelled, expectedBytes = 0) =>
-    createObjectWriter(store, clock, { key, contentType, partBytes: partBytesFor(expectedBytes) }, cancelled);
+  const openWrite: ObjectStreams["openWrite"] = (
+    key,
+    contentType,
+    cancelled,
+    expectedBytes = 0,
+    partsInFlight = LIMITS.objects.partsInFlight,
+  ) => {
+    const target = { key, contentType, partBytes: partBytesFor(expectedBytes), partsInFlight };
+    return createObjectWriter(store, clock, target, cancelled);
+  };
 
   return {
     head: (ref, cancelled) => head(deps, ref, cancelled),

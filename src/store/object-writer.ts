@@ -37,8 +37,10 @@ export interface ObjectWriter {
 export interface WriteTarget {
   key: string;
   contentType: string;
-  /** Of one part: what is held is LIMITS.objects.partsInFlight times that. */
+  /** Of one part. */
   partBytes: number;
+  /** So many parts are held. */
+  partsInFlight: number;
 }
 
 const gaveUp = () => new Error("the writing of the object was given up");
@@ -145,7 +147,7 @@ export function createObjectWriter(
   const stop = new AbortController();
   const signal = cancelled === undefined ? stop.signal : AbortSignal.any([stop.signal, cancelled]);
   const requests = createRequests(store, clock, target, signal);
-  const buffers = createBuffers(LIMITS.objects.partsInFlight, target.partBytes);
+  const buffers = createBuffers(target.partsInFlight, target.partBytes);
   const etags: string[] = [];
   const sending = new Set<Promise<void>>();
   let upload: Promise<string> | null = null;

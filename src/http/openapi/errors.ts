@@ -36,6 +36,7 @@ export function errorsOf(route: Route): ErrorCode[] {
   if (route.query !== "ignored" || route.params !== undefined) add(INPUT_ERRORS);
   if (route.body !== undefined) add(BODY_ERRORS);
   if (route.signedBody !== undefined) add(SIGNED_BODY_ERRORS);
+  if (route.incoming === true) codes.add("bad_request");
   codes.add("internal_error");
   if (route.essential !== true) add(LOAD_ERRORS);
   return [...codes];

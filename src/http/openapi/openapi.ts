@@ -96,6 +96,8 @@ function parametersOf(schema: v.GenericSchema, where: "query" | "path", schemas:
 }
 
 function requestBodyOf(route: Route, schemas: Schemas): Json {
+  if (route.incoming === true)
+    return { requestBody: { required: true, content: { "application/octet-stream": {} } } };
   const body = route.body ?? route.signedBody;
   if (body === undefined) return {};
   const { bodyExample } = route;

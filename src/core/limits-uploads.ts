@@ -1,0 +1,32 @@
+/** Bodies of requests that are handed on as they come. */
+export const INCOMING_LIMITS = {
+  /** Of one, what waits to be taken before its connection is paused; what the server has read by then comes on top. */
+  heldBytes: 65_536,
+  /** What still comes of a body whose request was refused is taken in, and dropped, for so long. */
+  lingerMs: 2_000,
+} as const;
+
+/** Files that teams upload for bulk jobs. */
+export const UPLOAD_LIMITS = {
+  filenameChars: 255,
+  /** How long a presigned URL holds. */
+  presignedMs: 12 * 3_600_000,
+  /** From this size on an upload is in parts; S3 takes no more at once. */
+  singleBytes: 5 * 1_073_741_824,
+  /** Of one part, at least: whole MiB, as many as keep the number of parts below `parts`. */
+  partBytes: 104_857_600,
+  parts: 1_000,
+  /** Of a team, whose bytes are awaited and not expired. */
+  open: 100,
+  /** Streamed through at once: of one process, and of one team there. Each holds up to `partsInFlight` parts. */
+  streamed: 16,
+  streamedPerTeam: 4,
+  partsInFlight: 2,
+  /** One that is streamed through may take so long; after that it counts as abandoned. */
+  streamMs: 12 * 3_600_000,
+  /** So long after it expired, what nobody finished is removed: a request that began in time has ended by then. */
+  unfinishedMs: 86_400_000,
+  removeEveryMs: 5_000,
+  perRound: 100,
+  objectPages: 100,
+} as const;

@@ -1,0 +1,45 @@
+import type { Clock } from "../core/clock.ts";
+import { LIMITS } from "../core/limits.ts";
+import type { IncomingBody } from "./incoming-body.ts";
+import type { Reply } from "./reply.ts";
+import { type ResponseWriter, type WriteOptions, writeHead } from "./respond.ts";
+
+/** uWebSockets.js' response, by what a lingering answer needs of it. */
+export interface LingeringWriter extends ResponseWriter {
+  write(chunk: string | Uint8Array): unknown;
+  cork(write: () => void): unknown;
+}
+
+/**
+ * Answers a request whose body still comes. A connection that is closed with bytes unread is reset, which may take the
+ * answer from the client before it was read; one that stays open takes in whatever is sent, however much. So the answer
+ * is sent at once, without its last chunk; what comes is dropped for a while, in which a client that listens stops
+ * sending; then answer and connection end.
+ *
+ * @param done called when the response is dead; not when it is cancelled
+ * @returns how to stop when the client has gone
+ */
+export function answerEarly(
+  response: LingeringWriter,
+  reply: Reply & { body: string | Uint8Array },
+  options: WriteOptions,
+  { body, clock, done }: { body: IncomingBody; clock: Clock; done: () => void },
+): () => void {
+  writeHead(response, reply, options);
+  response.writeHeader("Connection", "close");
+  response.write(reply.body);
+  let over = false;
+  const end = () => {
+    if (over) return;
+    over = true;
+    late.cancel();
+    response.cork(() => response.end("", true));
+    done();
+  };
+  const late = clock.after(LIMITS.http.incoming.lingerMs, end);
+  body.drop(end);
+  return () => {
+    over = true;
+    late.cancel();
+  };
+}
