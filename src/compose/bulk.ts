@@ -5,6 +5,7 @@ import { createTaskRunner, type TaskRunner } from "../bulk/task.ts";
 import { createWorker } from "../bulk/worker.ts";
 import { type Clock, systemClock, type Timer } from "../core/clock.ts";
 import { type Config, ConfigError } from "../core/config.ts";
+import { AppError } from "../core/errors.ts";
 import type { Part } from "../core/lifecycle.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
@@ -16,7 +17,8 @@ import { createEndings } from "../services/bulk/ending.ts";
 import { type BulkJobs, createBulkJobs } from "../services/bulk/jobs.ts";
 import { createBulkRemoval } from "../services/bulk/removal.ts";
 import { createResults } from "../services/bulk/results.ts";
-import { createSubmitBulk } from "../services/bulk/submit.ts";
+import { createSubmitBulk, type SubmitDeps } from "../services/bulk/submit.ts";
+import type { UploadSources } from "../services/bulk/submit-file.ts";
 import type { ViewSettings } from "../services/bulk/view.ts";
 import {
   createPromotedDisposables,
@@ -27,6 +29,7 @@ import { createJobObjects } from "../store/job-objects.ts";
 import { createJobStreams } from "../store/job-stream.ts";
 import { countOutstandingTasks } from "../store/job-tasks.ts";
 import { createObjectStreams } from "../store/object-streams.ts";
+import type { ObjectStore } from "../store/objects.ts";
 import { readPromoted } from "../store/promoted-disposables.ts";
 import { createBlockingRedis } from "../store/redis.ts";
 import { createScratch } from "../store/scratch.ts";
@@ -43,8 +46,24 @@ interface Deps {
 
 const clock: Clock = systemClock;
 
+/** Nothing can be uploaded yet. */
+const NO_UPLOADS: UploadSources = {
+  find: () => Promise.reject(new AppError("not_found", "There is no such upload.")),
+  keep: async () => false,
+};
+
 function viewOf({ http, retentionDays }: Config): ViewSettings {
   return { publicUrl: http.publicUrl, retentionDays };
+}
+
+/** Where lists are taken from. */
+function storageOf(store: ObjectStore): NonNullable<SubmitDeps["storage"]> {
+  return {
+    objects: createJobObjects(store),
+    streams: createObjectStreams(store, clock),
+    bucket: store.bucket,
+    uploads: NO_UPLOADS,
+  };
 }
 
 /** Bulk jobs as the API has them: taken in, looked at, ended. */
@@ -60,7 +79,7 @@ export function composeBulkJobs({ config, log, stores }: Deps): BulkJobs {
     endings: createEndings({ clock, view }),
     submit: createSubmitBulk({
       sql,
-      objects,
+      storage: stores.objects === null ? null : storageOf(stores.objects),
       clock,
       log,
       view,
