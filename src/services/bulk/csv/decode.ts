@@ -1,6 +1,6 @@
 import { gunzip, isGzip, transcoded, utf16Of } from "./encoding.ts";
 import { type CsvProblem, CsvProblemError } from "./problems.ts";
-import { takeStart } from "./start.ts";
+import { type Started, takeStart } from "./start.ts";
 
 /** So much of an object says whether it is compressed, and which of the two UTF-16 it is. */
 const SNIFF_BYTES = 4_096;
@@ -39,16 +39,19 @@ export async function openText(
   limits: TextLimits,
 ): Promise<OpenedText | ({ ok: false } & CsvProblem)> {
   const input = source[Symbol.asyncIterator]();
+  let read: Started | undefined;
   const close = async (): Promise<void> => {
+    await read?.close();
     await input.return?.();
   };
   try {
-    let started = await takeStart(input, SNIFF_BYTES);
-    const zipped = isGzip(started.start);
-    if (zipped) started = await takeStart(gunzip(started.all(), limits.decompressedBytes), SNIFF_BYTES);
-    const encoding = utf16Of(started.start);
-    const text = encoding === undefined ? started.all() : transcoded(started.all(), encoding);
-    const { start: head, whole, all } = await takeStart(text, limits.sampleBytes);
+    read = await takeStart(input, SNIFF_BYTES);
+    const zipped = isGzip(read.start);
+    if (zipped) read = await takeStart(gunzip(read.all(), limits.decompressedBytes), SNIFF_BYTES);
+    const encoding = utf16Of(read.start);
+    const text = encoding === undefined ? read.all() : transcoded(read.all(), encoding);
+    read = await takeStart(text, limits.sampleBytes);
+    const { start: head, whole, all } = read;
     const rangeReadable = !zipped && encoding === undefined;
     return { ok: true, rangeReadable, head, whole, text: closing(all(), close), close };
   } catch (error) {

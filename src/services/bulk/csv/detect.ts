@@ -54,8 +54,13 @@ export function detectLayout(head: Buffer, options: DetectOptions): Detection {
   if (first === undefined) return noRecord(sample, options.whole ? undefined : text.length);
   const header = headerOf(sample, options) ? first : null;
   const rows = header === null ? sample.records : sample.records.slice(1);
+  if (header?.some((name) => name.includes("\0"))) {
+    return problem("not_csv", "The header holds binary data, not text: save the list as CSV.");
+  }
   const column = addressColumn(header, rows, options.emailColumn);
-  if (typeof column !== "number") return column;
+  if (typeof column === "string") {
+    return problem("no_email_column", `${column} ${columnsSeen(first, header !== null)}`);
+  }
   const layout = { delimiter: sample.delimiter, emailColumn: column, header, bom };
   return { ok: true, layout, firstByte: textStart + (header === null ? 0 : sample.afterFirst) };
 }
@@ -91,39 +96,32 @@ function isLabel(value: string): boolean {
   return /[A-Za-z\x80-\xff]/.test(value) && !value.includes("@");
 }
 
+/** Its index, or the sentence that says why there is none. */
 function addressColumn(
   header: readonly string[] | null,
   rows: readonly string[][],
   wanted: string | number | undefined,
-): number | Detection {
+): number | string {
   if (typeof wanted === "string") return namedColumn(header, wanted);
+  if (wanted === undefined) return findAddressColumn(header, rows) ?? "No column holds email addresses.";
   const width = rows.reduce((most, { length }) => Math.max(most, length), header?.length ?? 0);
-  if (typeof wanted === "number") {
-    if (wanted < width) return wanted;
-    return noColumn(`Column ${wanted}, counted from 0, is not there: the first rows have ${width}.`, header);
-  }
-  return findAddressColumn(header, rows) ?? noColumn("No column holds email addresses.", header);
+  if (Number.isInteger(wanted) && wanted >= 0 && wanted < width) return wanted;
+  return `Column ${wanted}, counted from 0, is not there: the first rows have ${width} columns.`;
 }
 
-function namedColumn(header: readonly string[] | null, wanted: string): number | Detection {
-  if (header === null) {
-    return noColumn(
-      `The column ${shown(wanted)} cannot be found by its name in a file without a header.`,
-      null,
-    );
-  }
+function namedColumn(header: readonly string[] | null, wanted: string): number | string {
+  if (header === null) return `In a file without a header no column is named ${shown(wanted)}.`;
   const names = header.map(toText);
   const exact = names.indexOf(wanted);
   if (exact >= 0) return exact;
   const loose = names.findIndex((name) => normaliseName(name) === normaliseName(wanted));
-  return loose >= 0 ? loose : noColumn(`No column is named ${shown(wanted)}.`, header);
+  return loose >= 0 ? loose : `No column is named ${shown(wanted)}.`;
 }
 
-function noColumn(why: string, header: readonly string[] | null): Detection {
-  if (header === null) return problem("no_email_column", why);
-  const names = header.slice(0, NAMES_SHOWN).map((name) => shown(toText(name)));
-  const more = header.length > NAMES_SHOWN ? ` and ${header.length - NAMES_SHOWN} more` : "";
-  return problem("no_email_column", `${why} The file's columns are ${names.join(", ")}${more}.`);
+function columnsSeen(first: readonly string[], isHeader: boolean): string {
+  const cells = first.slice(0, NAMES_SHOWN).map((cell) => shown(toText(cell)));
+  const more = first.length > NAMES_SHOWN ? ` and ${first.length - NAMES_SHOWN} more` : "";
+  return `The file's ${isHeader ? "columns are" : "first row is"} ${cells.join(", ")}${more}.`;
 }
 
 function shown(name: string): string {

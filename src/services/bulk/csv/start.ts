@@ -6,6 +6,8 @@ export interface Started {
   whole: boolean;
   /** All of it, the start included; to be called once. Leaving the loop ends the input. */
   all(): AsyncGenerator<Buffer, void, undefined>;
+  /** Ends the input, of what is not read any further. */
+  close(): Promise<void>;
 }
 
 /** Reads the first `bytes` of a stream, or all of a shorter one, and holds on to them. */
@@ -22,6 +24,9 @@ export async function takeStart(input: AsyncIterator<Uint8Array>, bytes: number)
     }
   }
   const taken = pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
+  const close = async (): Promise<void> => {
+    await input.return?.();
+  };
   async function* all(): AsyncGenerator<Buffer, void, undefined> {
     try {
       if (taken.length > 0) yield taken;
@@ -31,10 +36,10 @@ export async function takeStart(input: AsyncIterator<Uint8Array>, bytes: number)
         yield asBuffer(value);
       }
     } finally {
-      await input.return?.();
+      await close();
     }
   }
-  return { start: taken.subarray(0, bytes), whole: ended && length <= bytes, all };
+  return { start: taken.subarray(0, bytes), whole: ended && length <= bytes, all, close };
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {

@@ -61,7 +61,7 @@ describe("the text of an object", () => {
             assert.equal(Buffer.concat(pieces).toString(), text);
           }
         }),
-        { numRuns: 40 },
+        { numRuns: 20 },
       );
     });
   }

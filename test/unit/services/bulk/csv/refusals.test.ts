@@ -55,6 +55,11 @@ describe("what is no list is refused by its kind", () => {
       Buffer.from(Array.from({ length: 5_000 }, (_, i) => (i * i * 31 + (i >> 3)) & 0xff)),
       /binary/,
     ],
+    [
+      "a header with a NUL",
+      latin1(`email,na\0me\n${"a@example.com,b\n".repeat(500)}`),
+      /header holds binary/,
+    ],
     ["an address with a NUL", latin1("a@example.com\0\n"), /binary/],
   ];
   for (const [name, bytes, detail] of kinds) {
@@ -78,19 +83,31 @@ describe("a list without rows", () => {
 describe("a list without a column of addresses", () => {
   it("is told what it has", async () => {
     const list = Buffer.from("id,naïve name\n1,a\n2,b\n");
-    await refused(list, "no_email_column", /^No column holds email addresses\.$/);
+    await refused(
+      list,
+      "no_email_column",
+      /^No column holds email addresses\. The file's first row is "id", "naïve name"\.$/,
+    );
     await refused(list, "no_email_column", /columns are "id", "naïve name"\.$/, { hasHeader: true });
   });
 
   it("is told so of the column that was asked for", async () => {
     const list = Buffer.from("id,email\n1,a@example.com\n");
-    await refused(list, "no_email_column", /No column is named "e\nmail"|named "e mail2"/, {
-      emailColumn: "e\nmail2",
-    });
+    await refused(
+      list,
+      "no_email_column",
+      /^No column is named "e mail2"\. The file's columns are "id", "email"\.$/,
+      {
+        emailColumn: "e\nmail2",
+      },
+    );
     await refused(list, "no_email_column", /Column 2, counted from 0.*have 2.*"id", "email"/, {
       emailColumn: 2,
     });
-    await refused(list, "no_email_column", /without a header/, { emailColumn: "email", hasHeader: false });
+    await refused(list, "no_email_column", /^In a file without a header no column is named "email"/, {
+      emailColumn: "email",
+      hasHeader: false,
+    });
   });
 
   it("hears of twenty of its columns, and the beginning of their names", async () => {
