@@ -40,6 +40,14 @@ export const DIALECTS: readonly CorpusList[] = [
     rows: [],
   },
   {
+    name: "a header alone, with commas in its names",
+    bytes: utf8("last, first;email\n"),
+    delimiter: ";",
+    emailColumn: 1,
+    header: ["last, first", "email"],
+    rows: [],
+  },
+  {
     name: "a header alone without its end",
     bytes: utf8("\ufeffemail"),
     ...oneColumn,

@@ -19,6 +19,9 @@ const NAMES = new Set(
     .map(normaliseName),
 );
 
+/** Longer than any of the names with its spaces, in bytes. */
+const NAME_CHARS = 200;
+
 /** Longer than any address (RFC 5321 §4.5.3.1.3) with what may stand round it. */
 const VALUE_CHARS = 400;
 
@@ -44,6 +47,7 @@ export function normaliseName(name: string): string {
 
 /** The name means addresses, read as UTF-8 or, in old exports, as Latin-1. */
 export function namesAddresses(name: string): boolean {
+  if (name.length > NAME_CHARS) return false;
   return NAMES.has(normaliseName(toText(name))) || NAMES.has(normaliseName(name));
 }
 

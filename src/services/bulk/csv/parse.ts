@@ -1,8 +1,6 @@
 import { parse } from "csv-parse/sync";
 import { createRecordScanner } from "./scan.ts";
 
-const LINE_END = Buffer.from("\n");
-
 /**
  * The records of whole records' bytes, fields as latin1. Blank lines are none. Rules: scan.ts, which finds where records
  * begin and end. Throws when a quote is not closed, which the scanner has refused before.
@@ -15,7 +13,8 @@ export function parseRecords(bytes: Buffer, delimiter: string): string[][] {
   if (widths.size <= 1) return parseAll(bytes, delimiter);
   const records: string[][] = [];
   for (const { places, pieces } of widths.values()) {
-    const parsed = parseAll(Buffer.concat([...pieces, LINE_END]), delimiter);
+    // Only the last record of all may lack its end, and that is the last of its width too.
+    const parsed = parseAll(Buffer.concat(pieces), delimiter);
     for (let i = 0; i < places.length; i += 1) records[places[i] as number] = parsed[i] as string[];
   }
   return records;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { gzipSync } from "node:zlib";
+import zlib, { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { openText } from "../../../../../src/services/bulk/csv/decode.ts";
 import { CsvProblemError } from "../../../../../src/services/bulk/csv/problems.ts";
@@ -182,6 +182,15 @@ describe("reading", () => {
         assert.ok(source.taken < 100 * piece.length);
       }
     }
+  });
+
+  it("closes the decompression with it", async (test) => {
+    const destroyed = test.mock.method(zlib.Gunzip.prototype, "_destroy");
+    const opened = await openText(sourceOf(repeated(gzipSync(noise(5_000)), 1_000)), LIMITS);
+    assert.ok(opened.ok);
+    assert.equal(destroyed.mock.callCount(), 0);
+    await opened.close();
+    assert.equal(destroyed.mock.callCount(), 1);
   });
 
   it("passes the source's own errors on, at its opening and later", async () => {

@@ -94,8 +94,8 @@ describe("a record beyond the scanner's bounds", () => {
   });
 
   it("of both kinds is refused for what comes first", () => {
-    assert.equal(refusal("a,b,c,dddddddddd", { columns: 3, recordBytes: 9 }).code, "record_too_large");
-    assert.equal(refusal("a,b,c,d,eeeeeeee", { columns: 3, recordBytes: 9 }).code, "too_many_columns");
+    assert.equal(refusal("a,b,c,dddddddddd\n", { columns: 3, recordBytes: 9 }).code, "record_too_large");
+    assert.equal(refusal("a,b,c,d,eeeeeeee\n", { columns: 3, recordBytes: 9 }).code, "too_many_columns");
   });
 
   it("that is never closed is refused where its quote opened", () => {
