@@ -134,7 +134,8 @@ async function readSource(attempt: Attempt, finder: RepeatFinder): Promise<ReadS
     return { ...read, place: await rewriting.end() };
   } catch (error) {
     await rewriting.abort();
-    if (error instanceof AppError) throw new Refused({ code: error.code, detail: error.message });
+    if (error instanceof AppError)
+      throw new Refused({ code: error.code, detail: "A test address of the list asks for this." });
     throw error;
   }
 }
