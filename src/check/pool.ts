@@ -41,7 +41,7 @@ export interface CheckPool {
    * Many checks in one message to a thread and one back.
    * @param addresses 1 to LIMITS.check.batchAddresses; those of one domain should be in one batch, since a thread's
    *   sessions are its own
-   * @throws AppError `overloaded` when there is no room for all of them
+   * @throws AppError `overloaded` when there is no room for all of them, `unavailable` once the pool was closed
    */
   checkBatch(addresses: readonly string[], scope: Scope, mode: BatchMode): PendingBatch;
   /** Addresses without an answer. */
@@ -152,6 +152,7 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
     checkBatch(addresses, scope, mode) {
       const count = addresses.length;
       if (count === 0 || count > LIMITS.check.batchAddresses) throw new RangeError(`a batch of ${count}`);
+      if (closing) throw new AppError("unavailable", "The check pool was closed.");
       const slot = takeSlot(count);
       const task: CheckTask = { addresses: addresses.join("\n"), scope, mode, slot };
       let done = false;

@@ -32,20 +32,20 @@ export function createBatchChecks(deps: BatchChecksDeps): BatchChecks {
   /** Ends when nobody looks for a culprit. */
   let search: Promise<void> = Promise.resolve();
 
-  /** undefined: a bound of the pool left no room. */
-  function start(rows: readonly AskedRow[], mode: BatchMode): PendingBatch | undefined {
+  function start(rows: readonly AskedRow[], mode: BatchMode): PendingBatch | "overloaded" | "closed" {
     const addresses = rows.map(({ address }) => address.normalised);
     try {
       return pool.checkBatch(addresses, rows[0]?.scope ?? "unprobed", mode);
     } catch (error) {
-      if (error instanceof AppError && error.code === "overloaded") return undefined;
-      throw error;
+      if (!(error instanceof AppError)) throw error;
+      return error.code === "overloaded" ? "overloaded" : "closed";
     }
   }
 
   async function attempt(work: BatchWork, rows: readonly AskedRow[], mode: BatchMode, place: Place) {
     const batch = start(rows, mode);
-    if (batch === undefined) return { died: false, overloaded: rows } satisfies Attempt;
+    if (batch === "closed") return { died: false, overloaded: [] } satisfies Attempt;
+    if (batch === "overloaded") return { died: false, overloaded: rows } satisfies Attempt;
     work.join(batch, rows.length);
     place.left = () => batch.left;
     let lines: CheckLine[];

@@ -29,6 +29,8 @@ export interface PoolFixture {
 export interface RcptOptions extends Partial<SitePolicy>, Partial<Omit<Destination, "policy">> {
   deadlineMs?: number;
   cancelled?: () => boolean;
+  urgent?: boolean;
+  onTurn?: () => void;
 }
 
 export interface PoolOptions {
@@ -62,11 +64,15 @@ export function createPoolFixture(port: number, options: PoolOptions = {}): Pool
     slots,
     pool,
     events,
-    rcpt(address, { deadlineMs = 3_600_000, cancelled = () => false, ...rest } = {}) {
+    rcpt(
+      address,
+      { deadlineMs = 3_600_000, cancelled = () => false, urgent = false, onTurn = () => {}, ...rest } = {},
+    ) {
       const { site = "site", host = "mx.test", address: ip = "127.0.0.1", ...policy } = rest;
       const mailbox = parseMailbox(address) ?? assert.fail(address);
       const destination = { site, host, address: ip, policy: { ...POLICY, ...policy } };
-      return pool.rcpt(destination, mailbox, { cancelled, deadlineAt: clock.monotonic() + deadlineMs });
+      const deadlineAt = clock.monotonic() + deadlineMs;
+      return pool.rcpt(destination, mailbox, { cancelled, deadlineAt, urgent, onTurn });
     },
     async end() {
       await pool.drain();

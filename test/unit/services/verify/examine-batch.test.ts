@@ -59,6 +59,7 @@ function world(react: (sent: Sent) => void = () => {}) {
     lookups: [] as string[],
   };
   let overloads = 0;
+  let closed = false;
   const batches = createBatchExaminer({
     clock,
     log: silentLog,
@@ -78,6 +79,7 @@ function world(react: (sent: Sent) => void = () => {}) {
     },
     pool: {
       checkBatch(addresses, _scope, mode) {
+        if (closed) throw new AppError("unavailable", "closed");
         if (overloads > 0) {
           overloads -= 1;
           throw new AppError("overloaded", "full");
@@ -117,7 +119,10 @@ function world(react: (sent: Sent) => void = () => {}) {
   const overload = (times: number) => {
     overloads = times;
   };
-  return { clock, sent, memory, redis, seen, examine, controls, overload };
+  const close = () => {
+    closed = true;
+  };
+  return { clock, sent, memory, redis, seen, examine, controls, overload, close };
 }
 
 const rest = () => new Promise((resolve) => setImmediate(resolve));
@@ -292,6 +297,15 @@ describe("a full pool", () => {
     );
     await clock.advanceAsync(LIMITS.bulk.rowDeadlineMs);
     assert.deepEqual(shown(await run.done), ["fresh", "unfinished"]);
+  });
+});
+
+describe("a pool that was closed", () => {
+  it("leaves its rows unfinished and is not asked again", async () => {
+    const { examine, close, clock } = world();
+    close();
+    assert.deepEqual(shown(await examine([question("a@one.test")]).done), ["unfinished"]);
+    assert.equal(clock.pending, 0);
   });
 });
 

@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { describe, it, type TestContext } from "node:test";
+import type { Evidence } from "../../../src/check/evidence.ts";
+import { systemClock } from "../../../src/core/clock.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
+import { type CacheDeposit, createEvidenceCache } from "../../../src/store/evidence-cache.ts";
+import type { RedisClient } from "../../../src/store/redis.ts";
+import { testRedisUrl } from "../../support/embedded.ts";
+import { openRedis } from "../../support/store.ts";
+import { createTcpGate, throughGate } from "../../support/tcp-gate.ts";
+
+const EVIDENCE: Evidence = {
+  v: 1,
+  mx: { status: "ok", hosts: ["mx.one.test"], provider: null, ttlS: 60, fault: null },
+  disposable: { listed: false, source: "none" },
+  role: null,
+  freeProvider: false,
+  smtp: null,
+};
+
+const cacheOf = (redis: RedisClient) =>
+  createEvidenceCache({ redis, clock: systemClock, maxEntries: 10_000 });
+
+function deposit(cacheKey: string, over: Partial<CacheDeposit> = {}): CacheDeposit {
+  const entry = { evidence: EVIDENCE, storedAt: Date.now(), ttlS: 60 };
+  return { scope: "probed", cacheKey, entry, shared: true, ...over };
+}
+
+/** How often the client asked, and how much at once. */
+function countCalls(t: TestContext, redis: RedisClient) {
+  const calls = { mget: [] as number[], pipelines: 0 };
+  const { mget, pipeline } = redis;
+  t.mock.method(redis, "mget", (keys: string[]) => {
+    calls.mget.push(keys.length);
+    return mget.call(redis, keys);
+  });
+  t.mock.method(redis, "pipeline", () => {
+    calls.pipelines += 1;
+    return pipeline.call(redis);
+  });
+  return calls;
+}
+
+const names = (count: number) => Array.from({ length: count }, (_, i) => `a${i}@one.test`);
+const questions = (keys: readonly string[]) =>
+  keys.map((cacheKey) => ({ scope: "probed" as const, cacheKey }));
+
+describe("evidence of many addresses", () => {
+  it("is written and read in a round trip each, and is another process's too", async (t) => {
+    const url = await testRedisUrl();
+    const writer = (await openRedis(t, url)).commands;
+    const reader = (await openRedis(t, url)).commands;
+    const wrote = countCalls(t, writer);
+    const read = countCalls(t, reader);
+    const keys = names(LIMITS.evidenceCache.entriesPerWrite);
+    cacheOf(writer).storeMany(keys.map((key) => deposit(key)));
+    // Behind the write on the same connection.
+    await writer.ping();
+    const found = await cacheOf(reader).fetchMany(questions([...keys, "nobody@one.test"]));
+    assert.equal(found.filter((entry) => entry?.evidence.v === 1).length, keys.length);
+    assert.equal(found.at(-1), undefined);
+    assert.deepEqual([wrote.pipelines, read.mget], [1, [keys.length + 1]]);
+  });
+
+  it("is cut into calls of bounded size, and comes back in order", async (t) => {
+    const { commands } = await openRedis(t);
+    const calls = countCalls(t, commands);
+    const keys = names(LIMITS.evidenceCache.keysPerCall + 1);
+    const cache = cacheOf(commands);
+    const last = keys.at(-1) ?? "";
+    cache.storeMany([deposit(last)]);
+    const found = await cache.fetchMany(questions(keys));
+    assert.deepEqual(
+      found.flatMap((entry, i) => (entry === undefined ? [] : [keys[i]])),
+      [last],
+    );
+    assert.deepEqual(calls.mget, [LIMITS.evidenceCache.keysPerCall, 1]);
+  });
+
+  it("keeps scopes apart, leaves here what is ours alone, and keeps nothing without a lifetime", async (t) => {
+    const url = await testRedisUrl();
+    const { commands } = await openRedis(t, url);
+    const cache = cacheOf(commands);
+    const entry = { evidence: EVIDENCE, storedAt: Date.now(), ttlS: 0 };
+    cache.storeMany([
+      deposit("shared@one.test"),
+      deposit("ours@one.test", { shared: false }),
+      deposit("short@one.test", { entry }),
+    ]);
+    await commands.ping();
+    const keys = questions(["shared@one.test", "ours@one.test", "short@one.test"]);
+    const known = (found: unknown[]) => found.map((one) => one !== undefined);
+    assert.deepEqual(known(await cache.fetchMany(keys)), [true, true, false]);
+    const elsewhere = cacheOf((await openRedis(t, url)).commands);
+    assert.deepEqual(known(await elsewhere.fetchMany(keys)), [true, false, false]);
+    const unprobed = [{ scope: "unprobed" as const, cacheKey: "shared@one.test" }];
+    assert.deepEqual(known(await elsewhere.fetchMany(unprobed)), [false]);
+  });
+
+  it("is what memory has while Redis is away or silent, and fails nobody", async (t) => {
+    const url = await testRedisUrl();
+    const gate = await createTcpGate(url);
+    t.after(() => gate.close());
+    const { commands } = await openRedis(t, throughGate(url, gate));
+    const cache = cacheOf(commands);
+    gate.stall();
+    cache.storeMany([deposit("a@one.test")]);
+    const keys = questions(["a@one.test", "b@one.test"]);
+    const known = (found: unknown[]) => found.map((one) => one !== undefined);
+    assert.deepEqual(known(await cache.fetchMany(keys)), [true, false]);
+    const closed = once(commands, "close");
+    gate.shut();
+    await closed;
+    cache.storeMany([deposit("b@one.test")]);
+    assert.deepEqual(known(await cache.fetchMany(keys)), [true, true]);
+  });
+});
