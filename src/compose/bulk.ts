@@ -5,7 +5,6 @@ import { createTaskRunner, type TaskRunner } from "../bulk/task.ts";
 import { createWorker } from "../bulk/worker.ts";
 import { type Clock, systemClock, type Timer } from "../core/clock.ts";
 import { type Config, ConfigError } from "../core/config.ts";
-import { AppError } from "../core/errors.ts";
 import type { Part } from "../core/lifecycle.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
@@ -14,22 +13,25 @@ import { type BulkChoresDeps, bulkChores } from "../relay/bulk.ts";
 import type { Chore } from "../relay/relay.ts";
 import { createEmitter, type Emitter } from "../services/bulk/emit.ts";
 import { createEndings } from "../services/bulk/ending.ts";
+import { createJobFollowers } from "../services/bulk/events.ts";
 import { type BulkJobs, createBulkJobs } from "../services/bulk/jobs.ts";
 import { createBulkRemoval } from "../services/bulk/removal.ts";
 import { createResults } from "../services/bulk/results.ts";
 import { createSubmitBulk, type SubmitDeps } from "../services/bulk/submit.ts";
-import type { UploadSources } from "../services/bulk/submit-file.ts";
-import type { ViewSettings } from "../services/bulk/view.ts";
+import { renderJob, type ViewSettings } from "../services/bulk/view.ts";
 import {
   createPromotedDisposables,
   type PromotedDisposables,
 } from "../services/overrides/promoted-disposables.ts";
+import { createUploadSources } from "../services/uploads/sources.ts";
 import { createTestKeys } from "../services/verify/test-keys.ts";
 import { createJobObjects } from "../store/job-objects.ts";
 import { createJobStreams } from "../store/job-stream.ts";
 import { countOutstandingTasks } from "../store/job-tasks.ts";
+import { jobsOf } from "../store/jobs.ts";
 import { createObjectStreams } from "../store/object-streams.ts";
 import type { ObjectStore } from "../store/objects.ts";
+import type { Database } from "../store/postgres.ts";
 import { readPromoted } from "../store/promoted-disposables.ts";
 import { createBlockingRedis } from "../store/redis.ts";
 import { createScratch } from "../store/scratch.ts";
@@ -46,23 +48,18 @@ interface Deps {
 
 const clock: Clock = systemClock;
 
-/** Nothing can be uploaded yet. */
-const NO_UPLOADS: UploadSources = {
-  find: () => Promise.reject(new AppError("not_found", "There is no such upload.")),
-  keep: async () => false,
-};
-
 function viewOf({ http, retentionDays }: Config): ViewSettings {
   return { publicUrl: http.publicUrl, retentionDays };
 }
 
 /** Where lists are taken from. */
-function storageOf(store: ObjectStore): NonNullable<SubmitDeps["storage"]> {
+function storageOf(sql: Database, store: ObjectStore): NonNullable<SubmitDeps["storage"]> {
+  const streams = createObjectStreams(store, clock);
   return {
     objects: createJobObjects(store),
-    streams: createObjectStreams(store, clock),
+    streams,
     bucket: store.bucket,
-    uploads: NO_UPLOADS,
+    uploads: createUploadSources({ sql, streams }),
   };
 }
 
@@ -70,7 +67,6 @@ function storageOf(store: ObjectStore): NonNullable<SubmitDeps["storage"]> {
 export function composeBulkJobs({ config, log, stores }: Deps): BulkJobs {
   const { sql } = stores;
   const view = viewOf(config);
-  const objects = stores.objects === null ? null : createJobObjects(stores.objects);
   const emitter = createEmitter({ sql, streams: createJobStreams(stores.redis.commands), clock });
   return createBulkJobs({
     sql,
@@ -79,7 +75,7 @@ export function composeBulkJobs({ config, log, stores }: Deps): BulkJobs {
     endings: createEndings({ clock, view }),
     submit: createSubmitBulk({
       sql,
-      storage: stores.objects === null ? null : storageOf(stores.objects),
+      storage: stores.objects === null ? null : storageOf(sql, stores.objects),
       clock,
       log,
       view,
@@ -89,7 +85,21 @@ export function composeBulkJobs({ config, log, stores }: Deps): BulkJobs {
         emitter.emit().catch((error: unknown) => log.debug({ err: error }, "tasks were not emitted"));
       },
     }),
-    results: objects === null ? null : createResults({ sql, objects }),
+    results:
+      stores.objects === null
+        ? null
+        : createResults({
+            sql,
+            objects: createJobObjects(stores.objects),
+            streams: createObjectStreams(stores.objects, clock),
+            scratch: createScratch(config.scratchDir),
+          }),
+    followers: createJobFollowers({
+      jobsOf: (ids) => jobsOf(sql, ids),
+      render: (row) => renderJob(row, view, clock.now()),
+      clock,
+      log,
+    }),
   });
 }
 

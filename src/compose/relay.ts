@@ -22,6 +22,7 @@ import { composeBulkChores } from "./bulk.ts";
 import { composePortalChores } from "./portal.ts";
 import type { ResourceDeps } from "./resources.ts";
 import type { Stores } from "./stores.ts";
+import { composeUploadChores } from "./uploads.ts";
 import { composeWebhookDelivery } from "./webhooks.ts";
 
 interface Deps {
@@ -70,5 +71,6 @@ function choresOf(deps: ResourceDeps): Chore[] {
     ...composeBillingChores(deps),
     ...composePortalChores(deps),
     ...composeBulkChores(deps),
+    ...composeUploadChores(deps),
   ];
 }

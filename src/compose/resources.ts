@@ -13,6 +13,7 @@ import { composeBilling } from "./billing.ts";
 import { composeBulkJobs } from "./bulk.ts";
 import { composePortal } from "./portal.ts";
 import type { Stores } from "./stores.ts";
+import { composeUploads } from "./uploads.ts";
 import { composeWebhooks } from "./webhooks.ts";
 
 /** What the services of accounts, teams and all that belongs to them are made from, in whichever role. */
@@ -33,6 +34,7 @@ export function composeResources(deps: ResourceDeps): Resources {
   const { sql } = stores;
   return {
     bulk: composeBulkJobs(deps),
+    uploads: composeUploads(deps),
     blocklist: createBlocklist({ sql, publisher }),
     overrides: createOverrides({ sql, publisher }),
     billing: composeBilling(deps),

@@ -10,6 +10,7 @@ import type { Blocklist } from "../services/teams/blocklist.ts";
 import type { Keys } from "../services/teams/keys.ts";
 import type { Members } from "../services/teams/members.ts";
 import type { Team } from "../services/teams/team.ts";
+import type { Uploads } from "../services/uploads/uploads.ts";
 import type { Usage } from "../services/usage/usage.ts";
 import type { VerifyAddress } from "../services/verify/verify-address.ts";
 import type { WebhookDeliveries } from "../services/webhooks/deliveries.ts";
@@ -30,6 +31,7 @@ import { createOverrideRoutes } from "./routes/overrides.ts";
 import { createPasswordResetRoutes } from "./routes/password-reset.ts";
 import { createPortalPageRoutes } from "./routes/portal-pages.ts";
 import { createTeamRoutes } from "./routes/team.ts";
+import { createUploadRoutes } from "./routes/uploads.ts";
 import { createUsageRoutes } from "./routes/usage.ts";
 import { createVerifyRoute } from "./routes/verify.ts";
 import { createWebhookDeliveryRoutes } from "./routes/webhook-deliveries.ts";
@@ -39,6 +41,7 @@ import type { Readiness } from "./schemas.ts";
 export interface RouteDeps {
   verify: VerifyAddress;
   bulk: BulkJobs;
+  uploads: Uploads;
   usage: Usage;
   keys: Keys;
   team: Team;
@@ -62,6 +65,7 @@ export interface RouteDeps {
 export function createRoutes(deps: RouteDeps): Route[] {
   const routes: Route[] = [
     createVerifyRoute(deps.verify),
+    ...createUploadRoutes(deps.uploads),
     ...createBulkRoutes(deps.bulk),
     ...createUsageRoutes(deps.usage),
     ...createAuthRoutes(deps),

@@ -154,6 +154,13 @@ export async function findJob(sql: Queryable, teamId: string, id: string): Promi
   return row ?? null;
 }
 
+/** Of `ids`, those that are to be seen, whose team has been asked after before. */
+export async function jobsOf(sql: Queryable, ids: readonly string[]): Promise<JobRow[]> {
+  return sql<JobRow[]>`
+    select ${columns(sql)} from ${tallied(sql)}
+    where j.id in (select jsonb_array_elements_text(${sql.json(ids)})) and ${visible(sql)}`;
+}
+
 /**
  * Jobs of the team that have not ended, those being submitted included; null when the team is gone. Until the
  * transaction ends nobody else submits one.

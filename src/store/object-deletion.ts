@@ -4,11 +4,17 @@ import {
   DeleteObjectsCommand,
   ListMultipartUploadsCommand,
   ListObjectsV2Command,
+  type S3Client,
 } from "@aws-sdk/client-s3";
 import { LIMITS } from "../core/limits.ts";
-import { httpStatus, isObjectsOutage, type ObjectStore } from "./objects.ts";
+import { httpStatus, isObjectsOutage } from "./object-errors.ts";
 
-type Store = Pick<ObjectStore, "client" | "bucket" | "within">;
+/** As an `ObjectStore` has them. */
+interface Store {
+  client: S3Client;
+  bucket: string;
+  within<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
+}
 
 /** XML 1.0 has no way to write these: keys with them go one by one. */
 const NOT_FOR_XML = /[\u0000-\u001f\ufffe\uffff]/;

@@ -2,9 +2,15 @@ import type { Readable } from "node:stream";
 import { GetObjectCommand, type GetObjectCommandOutput, HeadObjectCommand } from "@aws-sdk/client-s3";
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
-import { ChangedObject, ForbiddenObject, MissingObject } from "./object-errors.ts";
+import {
+  ChangedObject,
+  ForbiddenObject,
+  httpStatus,
+  isObjectsOutage,
+  MissingObject,
+} from "./object-errors.ts";
 import { type Failures, failuresInARow } from "./object-retries.ts";
-import { httpStatus, isObjectsOutage, type ObjectStore } from "./objects.ts";
+import type { ObjectStore } from "./objects.ts";
 
 /** An object: of the deployment's own bucket, or of one that somebody granted. */
 export interface ObjectRef {

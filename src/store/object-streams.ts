@@ -37,8 +37,14 @@ export interface ObjectStreams {
     cancelled?: AbortSignal,
     expectedBytes?: number,
   ): Promise<StoredObject>;
-  /** The same for who has the bytes to give. Holds LIMITS.objects.partsInFlight parts. */
-  openWrite(key: string, contentType: string, cancelled?: AbortSignal, expectedBytes?: number): ObjectWriter;
+  /** The same for who has the bytes to give. Holds `partsInFlight` parts, LIMITS.objects.partsInFlight where not said. */
+  openWrite(
+    key: string,
+    contentType: string,
+    cancelled?: AbortSignal,
+    expectedBytes?: number,
+    partsInFlight?: number,
+  ): ObjectWriter;
 }
 
 const MIB = 1_048_576;

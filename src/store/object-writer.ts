@@ -7,9 +7,10 @@ import {
 } from "@aws-sdk/client-s3";
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
+import { httpStatus, isObjectsOutage } from "./object-errors.ts";
 import { head } from "./object-reads.ts";
 import { failuresInARow } from "./object-retries.ts";
-import { httpStatus, isObjectsOutage, type ObjectStore } from "./objects.ts";
+import type { ObjectStore } from "./objects.ts";
 
 export interface StoredObject {
   bytes: number;

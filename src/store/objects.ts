@@ -3,7 +3,9 @@ import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import { createDeletion } from "./object-deletion.ts";
-import { ObjectsOutage } from "./object-errors.ts";
+import { httpStatus } from "./object-errors.ts";
+
+export { httpStatus, isObjectsOutage } from "./object-errors.ts";
 
 export interface ObjectStore {
   client: S3Client;
@@ -25,33 +27,6 @@ export interface ObjectStore {
    */
   deleteBelow(prefix: string): Promise<boolean>;
   stop(): void;
-}
-
-/** Of the answer that an error is about, one that is no S3 answer (a proxy's page) included. */
-export function httpStatus(error: unknown): number | undefined {
-  if (!(error instanceof Error) || !("$metadata" in error)) return undefined;
-  return (error as Pick<S3ServiceException, "$metadata">).$metadata.httpStatusCode;
-}
-
-/** Our credentials, or our clock, are not accepted: whatever is asked for, until the operator mends it. */
-const NOT_LET_IN = new Set([
-  "CredentialsProviderError",
-  "ExpiredToken",
-  "InvalidAccessKeyId",
-  "InvalidToken",
-  "RequestTimeTooSkewed",
-  "SignatureDoesNotMatch",
-]);
-
-/** Whether a request failed for want of the object storage: it may succeed when it is repeated. */
-export function isObjectsOutage(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  if (error instanceof ObjectsOutage) return true;
-  const status = httpStatus(error) ?? 0;
-  if (status >= 500 || status === 429 || NOT_LET_IN.has(error.name)) return true;
-  if (error instanceof S3ServiceException) return error.$fault === "server";
-  const { code, name } = error as NodeJS.ErrnoException;
-  return name === "TimeoutError" || /^E(?!RR_)[A-Z]+$/.test(code ?? "");
 }
 
 function tooLate(): Error {

@@ -8,8 +8,8 @@ import {
 } from "@aws-sdk/client-s3";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import type { Config } from "../core/config.ts";
-import { MissingObject } from "./object-errors.ts";
-import { httpStatus, type ObjectStore } from "./objects.ts";
+import { httpStatus, MissingObject } from "./object-errors.ts";
+import type { ObjectStore } from "./objects.ts";
 
 /** A part that object storage has. */
 export interface StoredPart {

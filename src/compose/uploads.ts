@@ -1,0 +1,40 @@
+import { systemClock } from "../core/clock.ts";
+import type { Config } from "../core/config.ts";
+import type { Chore } from "../relay/relay.ts";
+import { uploadChores } from "../relay/uploads.ts";
+import { createReceiveUpload } from "../services/uploads/receive.ts";
+import { createUploadRemoval } from "../services/uploads/removal.ts";
+import { createUploads, type Uploads } from "../services/uploads/uploads.ts";
+import { createObjectStreams } from "../store/object-streams.ts";
+import { createUploadObjects } from "../store/upload-objects.ts";
+import type { Stores } from "./stores.ts";
+
+interface Deps {
+  config: Config;
+  stores: Stores;
+}
+
+/** Files for bulk jobs, as the API takes them. */
+export function composeUploads({ config, stores }: Deps): Uploads {
+  const { sql, objects } = stores;
+  if (objects === null || config.objects === null) return createUploads(null);
+  const streams = createObjectStreams(objects, systemClock);
+  return createUploads({
+    sql,
+    storage: { streams, objects: createUploadObjects(objects, config.objects) },
+    receive: createReceiveUpload({ sql, streams, clock: systemClock }),
+  });
+}
+
+/** What the relay does for uploads; without object storage there are none. */
+export function composeUploadChores({ config, stores }: Deps): Chore[] {
+  const { sql, objects } = stores;
+  if (objects === null) return [];
+  const removal = createUploadRemoval({
+    sql,
+    streams: createObjectStreams(objects, systemClock),
+    deleteBelow: (prefix) => objects.deleteBelow(prefix),
+    retentionDays: config.retentionDays,
+  });
+  return uploadChores(removal);
+}

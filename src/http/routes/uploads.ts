@@ -1,0 +1,128 @@
+import { LIMITS } from "../../core/limits.ts";
+import type { Uploads } from "../../services/uploads/uploads.ts";
+import { incomingRoute, type Route, teamRoute } from "../route.ts";
+import {
+  CreatedUploadSchema,
+  CreateUploadSchema,
+  createdUploadExample,
+  FileParamsSchema,
+  UploadParamsSchema,
+  UploadSchema,
+  uploadExample,
+} from "../schemas/upload.ts";
+
+const MEMBERS = { tag: "bulk", role: "member", rateLimited: false } as const;
+const { open, presignedMs, streamedPerTeam, unfinishedMs } = LIMITS.uploads;
+const HOUR_MS = 3_600_000;
+
+export function createUploadRoutes(uploads: Uploads): Route[] {
+  return [
+    createRoute(uploads),
+    receiveRoute(uploads),
+    getRoute(uploads),
+    completeRoute(uploads),
+    removeRoute(uploads),
+  ];
+}
+
+function createRoute(uploads: Uploads): Route {
+  return teamRoute({
+    ...MEMBERS,
+    rateLimited: true,
+    method: "POST",
+    path: "/v1/uploads",
+    operationId: "createUpload",
+    summary: "Upload a file by a presigned URL",
+    description:
+      "Answers with a URL of object storage that takes the file, by `PUT` and without a credential, for " +
+      `${presignedMs / HOUR_MS} hours. A file over 5 GiB is sent in parts, each to a URL of its own, and ` +
+      "completed then. A job names the upload by `upload_id`. A team may have " +
+      `${open} uploads whose bytes have not come; what is not sent is removed ${unfinishedMs / HOUR_MS} hours after it ` +
+      "expired, what is sent after as many days as results are kept, unless a job has yet to read it.",
+    idempotent: true,
+    errors: ["unavailable_in_tier", "bulk_too_large", "limit_reached", "feature_unconfigured"],
+    body: CreateUploadSchema,
+    bodyExample: { filename: "list.csv", bytes: 1_048_576 },
+    success: {
+      status: 201,
+      description: "The upload, and where its bytes go",
+      schema: CreatedUploadSchema,
+      example: createdUploadExample,
+    },
+    handler: ({ body }, actor) => uploads.create(actor, body),
+  });
+}
+
+function receiveRoute(uploads: Uploads): Route {
+  return incomingRoute({
+    ...MEMBERS,
+    rateLimited: true,
+    method: "PUT",
+    path: "/v1/uploads/{upload}",
+    operationId: "putUpload",
+    summary: "Upload a file",
+    description:
+      "Takes the file as the body, e.g. `curl -T list.csv`, of any content type, and hands it on to object storage as it " +
+      "comes. It is there when the answer comes, whole, or not at all. The path ends with the file's name. A team may " +
+      `send ${streamedPerTeam} files at once to one process.`,
+    errors: ["unavailable_in_tier", "bulk_too_large", "limit_reached", "feature_unconfigured"],
+    params: FileParamsSchema,
+    success: { status: 201, description: "The upload", schema: UploadSchema, example: uploadExample },
+    handler({ params, body }, actor, context) {
+      const gone = new AbortController();
+      context.onCancel(() => gone.abort(new Error("the client has gone")));
+      return uploads.receive(actor, params.upload, body, gone.signal);
+    },
+  });
+}
+
+function getRoute(uploads: Uploads): Route {
+  return teamRoute({
+    ...MEMBERS,
+    method: "GET",
+    path: "/v1/uploads/{upload}",
+    operationId: "getUpload",
+    summary: "Look at an upload",
+    errors: ["not_found", "feature_unconfigured"],
+    params: UploadParamsSchema,
+    success: { status: 200, description: "The upload", schema: UploadSchema, example: uploadExample },
+    handler: ({ params }, actor) => uploads.get(actor, params.upload),
+  });
+}
+
+function completeRoute(uploads: Uploads): Route {
+  return teamRoute({
+    ...MEMBERS,
+    method: "POST",
+    path: "/v1/uploads/{upload}/complete",
+    operationId: "completeUpload",
+    summary: "Complete an upload in parts",
+    description:
+      "Makes the parts that were sent the file. Refused when they are not the file that was announced. May be repeated.",
+    errors: ["not_found", "upload_missing", "feature_unconfigured"],
+    params: UploadParamsSchema,
+    success: { status: 200, description: "The upload", schema: UploadSchema, example: uploadExample },
+    handler: ({ params }, actor) => uploads.complete(actor, params.upload),
+  });
+}
+
+function removeRoute(uploads: Uploads): Route {
+  return teamRoute({
+    ...MEMBERS,
+    method: "DELETE",
+    path: "/v1/uploads/{upload}",
+    operationId: "deleteUpload",
+    summary: "Delete an upload",
+    needsUser: true,
+    description:
+      "It is gone at once, its bytes soon after. Refused while a job that has not ended reads it. Results of a job that " +
+      "was cancelled are made from it when they are asked for: they go with it.",
+    errors: ["not_found", "upload_in_use", "feature_unconfigured"],
+    params: UploadParamsSchema,
+    success: { status: 204, description: "Deleted", schema: null },
+    async handler({ params }, actor) {
+      await uploads.remove(actor, params.upload);
+      return null;
+    },
+  });
+}

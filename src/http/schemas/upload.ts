@@ -1,0 +1,99 @@
+import * as v from "valibot";
+import { LIMITS } from "../../core/limits.ts";
+
+const { filenameChars, singleBytes } = LIMITS.uploads;
+const GIB = 1_073_741_824;
+
+const text = (description: string) => v.pipe(v.string(), v.description(description));
+const instant = (description: string) => v.pipe(v.string(), v.isoTimestamp(), v.description(description));
+
+/** What a file is called is shown and never used: not in a path, not in a key. */
+export const FilenameSchema = v.pipe(
+  v.string(),
+  v.minLength(1, "must not be empty"),
+  v.maxLength(filenameChars, `must be at most ${filenameChars} characters`),
+  v.regex(/^[^\p{Cc}\p{Cs}/\\]*$/u, "must not hold control characters or slashes"),
+  v.description("For people: it names the file, nothing else."),
+);
+
+export const CreateUploadSchema = v.strictObject({
+  filename: FilenameSchema,
+  bytes: v.optional(
+    v.pipe(
+      v.number(),
+      v.integer("must be a whole number"),
+      v.minValue(0, "must be at least 0"),
+      v.maxValue(Number.MAX_SAFE_INTEGER, "is too large"),
+      v.description(
+        `The file's size: then a body of another one is refused. Needed above ${singleBytes / GIB} GiB, where the file goes in parts.`,
+      ),
+    ),
+  ),
+});
+
+/** GET, DELETE and POST are about an upload that is there, PUT about a file that comes: one path, one parameter. */
+export const UploadParamsSchema = v.strictObject({
+  upload: text("The upload's id."),
+});
+export const FileParamsSchema = v.strictObject({
+  upload: v.pipe(FilenameSchema, v.description("Not an id here: the name of the file, percent-encoded.")),
+});
+
+const uploadEntries = {
+  id: v.string(),
+  filename: v.string(),
+  status: v.pipe(
+    v.picklist(["open", "stored"]),
+    v.description("`open`: its bytes have not come, as far as is known."),
+  ),
+  bytes: v.pipe(
+    v.nullable(v.pipe(v.number(), v.integer(), v.minValue(0))),
+    v.description("As announced, then as stored; null: not known yet."),
+  ),
+  created_at: instant("When it was made."),
+  expires_at: instant("Until then the bytes of an open upload are taken."),
+};
+export const UploadSchema = v.object(uploadEntries);
+
+export const CreatedUploadSchema = v.object({
+  ...uploadEntries,
+  method: v.pipe(v.literal("PUT"), v.description("How the bytes are to be sent.")),
+  url: v.optional(text("Where to: object storage itself. It needs no credential. Not of a file in parts.")),
+  headers: v.optional(
+    v.pipe(
+      v.record(v.string(), v.string()),
+      v.description("Header fields that have to come with the bytes."),
+    ),
+  ),
+  parts: v.optional(
+    v.pipe(
+      v.array(
+        v.object({
+          part_number: v.pipe(v.number(), v.integer(), v.minValue(1)),
+          url: text("Where its bytes go."),
+          first_byte: v.pipe(v.number(), v.integer(), v.minValue(0), v.description("From 0.")),
+          bytes: v.pipe(v.number(), v.integer(), v.minValue(1), v.description("Exactly so many.")),
+        }),
+      ),
+      v.description(
+        "Instead of `url`, of a large file: each part is sent by itself, in any order; `complete` ends it.",
+      ),
+    ),
+  ),
+});
+
+export const uploadExample = {
+  id: "upl_01h455vb4pex5vsknk084sn02q",
+  filename: "list.csv",
+  status: "stored" as const,
+  bytes: 1_048_576,
+  created_at: "2026-01-01T12:00:00.000Z",
+  expires_at: "2026-01-02T00:00:00.000Z",
+};
+export const createdUploadExample = {
+  ...uploadExample,
+  status: "open" as const,
+  method: "PUT" as const,
+  url: "https://s3.example.com/rcpt/teams/team_01h455vb4pex5vsknk084sn02p/uploads/upl_01h455vb4pex5vsknk084sn02q?X-Amz-Signature=…",
+  headers: { "Content-Length": "1048576" },
+};

@@ -1,0 +1,131 @@
+import type { Clock } from "../../core/clock.ts";
+import { AppError } from "../../core/errors.ts";
+import { newId } from "../../core/ids.ts";
+import { LIMITS } from "../../core/limits.ts";
+import type { ObjectStreams, StoredObject } from "../../store/object-streams.ts";
+import type { Database } from "../../store/postgres.ts";
+import { giveUpUpload, noteStored, uploadKey } from "../../store/uploads.ts";
+import type { Actor } from "../actor.ts";
+import { insertWithinLimit, noUpload, renderUpload, tooLarge, type Upload } from "./upload.ts";
+
+/** A file on its way in. */
+export interface FileBody {
+  /** As the client says; null: he does not. */
+  readonly declaredBytes: number | null;
+  /** In pieces; `tooLong` is thrown at once, or when it gets so long. */
+  read(limitBytes: number, tooLong: () => AppError): AsyncIterable<Uint8Array>;
+}
+
+/**
+ * Takes a file as it comes and hands it on to object storage, no faster than that takes it: all of it, or nothing.
+ * @param cancelled when the client has gone
+ * @throws AppError `unavailable_in_tier`, `bulk_too_large`, `limit_reached`, `overloaded`
+ */
+export type ReceiveUpload = (
+  actor: Actor,
+  filename: string,
+  body: FileBody,
+  cancelled: AbortSignal,
+) => Promise<Upload>;
+
+/** Places for files on their way in, each of which holds some memory; of them a team has a part at most. */
+function createPlaces() {
+  const { streamed, streamedPerTeam } = LIMITS.uploads;
+  const byTeam = new Map<string, number>();
+  let taken = 0;
+  return {
+    /** @returns how to leave it. @throws AppError `limit_reached`, `overloaded` */
+    take(teamId: string): () => void {
+      const own = byTeam.get(teamId) ?? 0;
+      if (own >= streamedPerTeam)
+        throw new AppError("limit_reached", `A team may send ${streamedPerTeam} files at once.`);
+      if (taken >= streamed)
+        throw new AppError("overloaded", "Too many files are being sent.", { retryAfterS: 5 });
+      taken++;
+      byTeam.set(teamId, own + 1);
+      return () => {
+        taken--;
+        const left = (byTeam.get(teamId) ?? 1) - 1;
+        if (left > 0) byTeam.set(teamId, left);
+        else byTeam.delete(teamId);
+      };
+    },
+  };
+}
+
+export function createReceiveUpload(deps: {
+  sql: Database;
+  streams: Pick<ObjectStreams, "openWrite">;
+  clock: Clock;
+}): ReceiveUpload {
+  const { sql, streams, clock } = deps;
+  const { streamMs, partsInFlight } = LIMITS.uploads;
+  const places = createPlaces();
+
+  /** All of it, or nothing. */
+  async function store(
+    key: string,
+    pieces: AsyncIterable<Uint8Array>,
+    expectedBytes: number,
+    cancelled: AbortSignal,
+  ): Promise<StoredObject> {
+    const type = "application/octet-stream";
+    const writer = streams.openWrite(key, type, cancelled, expectedBytes, partsInFlight);
+    try {
+      for await (const piece of pieces) await writer.write(piece);
+    } catch (error) {
+      await writer.abort();
+      throw error;
+    }
+    return writer.end();
+  }
+
+  async function receive(
+    actor: Actor,
+    filename: string,
+    pieces: AsyncIterable<Uint8Array>,
+    bytes: number | null,
+    cancelled: AbortSignal,
+  ): Promise<Upload> {
+    const { teamId } = actor;
+    const id = newId("upl");
+    const key = uploadKey(teamId, id);
+    // Before the object: what a process leaves behind that is killed is found by its row.
+    await insertWithinLimit(sql, {
+      id,
+      teamId,
+      filename,
+      key,
+      bytes,
+      multipartId: null,
+      expiresInMs: streamMs,
+    });
+    let stored: StoredObject;
+    try {
+      stored = await store(key, pieces, bytes ?? actor.limits.bulkBytes, cancelled);
+    } catch (error) {
+      // Else it counts as open until it expires.
+      await giveUpUpload(sql, id).catch(() => {});
+      throw error;
+    }
+    const row = await noteStored(sql, id, stored);
+    if (row === null) throw noUpload();
+    return renderUpload(row);
+  }
+
+  return async (actor, filename, body, gone) => {
+    const pieces = body.read(actor.limits.bulkBytes, () => tooLarge(actor));
+    const leave = places.take(actor.teamId);
+    const tooSlow = new AbortController();
+    const late = clock.after(streamMs, () =>
+      tooSlow.abort(new AppError("bad_request", "The file took too long.")),
+    );
+    try {
+      const cancelled = AbortSignal.any([gone, tooSlow.signal]);
+      return await receive(actor, filename, pieces, body.declaredBytes, cancelled);
+    } finally {
+      late.cancel();
+      leave();
+    }
+  };
+}

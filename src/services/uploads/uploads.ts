@@ -1,0 +1,154 @@
+import { AppError } from "../../core/errors.ts";
+import { isId, newId } from "../../core/ids.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { MissingObject, type ObjectStreams } from "../../store/object-streams.ts";
+import type { Database } from "../../store/postgres.ts";
+import type { UploadObjects } from "../../store/upload-objects.ts";
+import { hideUpload, type UploadRow, uploadKey } from "../../store/uploads.ts";
+import type { Actor } from "../actor.ts";
+import { partsOf } from "./parts.ts";
+import type { ReceiveUpload } from "./receive.ts";
+import {
+  checkTier,
+  insertWithinLimit,
+  look,
+  mustFind,
+  noUpload,
+  renderUpload,
+  tooLarge,
+  type Upload,
+} from "./upload.ts";
+
+/** What the client is to send, and where. */
+export type CreatedUpload = Upload & { method: "PUT" } & (
+    | { url: string; headers: Record<string, string> }
+    | { parts: { part_number: number; url: string; first_byte: number; bytes: number }[] }
+  );
+
+/** Files for bulk jobs. Another team's are not found. All throw AppError `feature_unconfigured` without object storage. */
+export interface Uploads {
+  /**
+   * Room for a file that the client sends to object storage himself.
+   * @throws AppError `unavailable_in_tier`, `bulk_too_large`, `limit_reached`
+   */
+  create(actor: Actor, input: { filename: string; bytes?: number | undefined }): Promise<CreatedUpload>;
+  /** Takes a file as it comes. */
+  receive: ReceiveUpload;
+  /** @throws AppError `not_found` */
+  get(actor: Actor, id: string): Promise<Upload>;
+  /** Makes the parts that were sent the file. Idempotent. @throws AppError `not_found`, `upload_missing` */
+  complete(actor: Actor, id: string): Promise<Upload>;
+  /** @throws AppError `not_found`, `upload_in_use` */
+  remove(actor: Actor, id: string): Promise<void>;
+}
+
+export interface UploadStorage {
+  streams: Pick<ObjectStreams, "head" | "openWrite">;
+  objects: UploadObjects;
+}
+
+function createPresigned(sql: Database, { objects }: UploadStorage): Uploads["create"] {
+  const { presignedMs } = LIMITS.uploads;
+
+  return async (actor, { filename, bytes }) => {
+    if (bytes !== undefined && bytes > actor.limits.bulkBytes) throw tooLarge(actor);
+    const id = newId("upl");
+    const key = uploadKey(actor.teamId, id);
+    const parts = partsOf(bytes ?? 0);
+    const multipartId = parts === null ? null : await objects.beginParts(key);
+    const row = await insertWithinLimit(sql, {
+      id,
+      teamId: actor.teamId,
+      filename,
+      key,
+      bytes: bytes ?? null,
+      multipartId,
+      expiresInMs: presignedMs,
+    });
+    const upload = { ...renderUpload(row), method: "PUT" as const };
+    if (parts === null || multipartId === null)
+      return { ...upload, ...(await objects.presignPut(key, bytes ?? null, presignedMs)) };
+    const signed = parts.map(async (part) => ({
+      part_number: part.number,
+      url: await objects.presignPart(key, multipartId, part, presignedMs),
+      first_byte: part.firstByte,
+      bytes: part.bytes,
+    }));
+    return { ...upload, parts: await Promise.all(signed) };
+  };
+}
+
+function createComplete(sql: Database, { objects, streams }: UploadStorage): Uploads["complete"] {
+  /** @throws AppError `upload_missing` when what was sent is not the file that was announced */
+  async function assemble({ key, bytes }: UploadRow, multipartId: string): Promise<void> {
+    const parts = await objects.parts(key, multipartId);
+    const gap = parts.findIndex(({ number }, i) => number !== i + 1);
+    const sent = parts.reduce((sum, part) => sum + part.bytes, 0);
+    if (gap !== -1) throw new AppError("upload_missing", `Part ${gap + 1} has not been sent.`);
+    if (sent !== bytes)
+      throw new AppError(
+        "upload_missing",
+        `Of ${bytes} bytes ${sent} have been sent, in ${parts.length} parts.`,
+      );
+    await objects.completeParts(key, multipartId, parts);
+  }
+
+  return async (actor, id) => {
+    const row = await mustFind(sql, actor.teamId, id);
+    if (row.multipartId !== null)
+      await assemble(row, row.multipartId).catch((error: unknown) => {
+        // Completed by another request, or by this one's first try; or it is not there: the look tells.
+        if (!(error instanceof MissingObject)) throw error;
+      });
+    const stored = await look(sql, streams, row);
+    if (stored === null) throw new AppError("upload_missing", "Nothing has been sent yet.");
+    return renderUpload(stored);
+  };
+}
+
+export interface UploadsDeps {
+  sql: Database;
+  storage: UploadStorage;
+  receive: ReceiveUpload;
+}
+
+function createStoredUploads({ sql, storage, receive }: UploadsDeps): Uploads {
+  return {
+    create: createPresigned(sql, storage),
+    receive,
+    async get(actor, id) {
+      const row = await mustFind(sql, actor.teamId, id);
+      if (row.status === "stored") return renderUpload(row);
+      return renderUpload((await look(sql, storage.streams, row)) ?? row);
+    },
+    complete: createComplete(sql, storage),
+    async remove(actor, id) {
+      const outcome = isId("upl", id) ? await sql.begin((tx) => hideUpload(tx, actor.teamId, id)) : "missing";
+      if (outcome === "missing") throw noUpload();
+      if (outcome === "in use")
+        throw new AppError("upload_in_use", "A job that has not ended reads it: cancel that first.");
+    },
+  };
+}
+
+/** @param deps null: no object storage is configured */
+export function createUploads(deps: UploadsDeps | null): Uploads {
+  const uploads = deps === null ? null : createStoredUploads(deps);
+  const configured = () => {
+    if (uploads !== null) return uploads;
+    throw new AppError("feature_unconfigured", "Uploads need object storage, which is not configured here.");
+  };
+  return {
+    async create(actor, input) {
+      checkTier(actor);
+      return configured().create(actor, input);
+    },
+    async receive(actor, file, body, cancelled) {
+      checkTier(actor);
+      return configured().receive(actor, file, body, cancelled);
+    },
+    get: async (actor, id) => configured().get(actor, id),
+    complete: async (actor, id) => configured().complete(actor, id),
+    remove: async (actor, id) => configured().remove(actor, id),
+  };
+}

@@ -1,0 +1,163 @@
+import type { Queryable, Transaction } from "./postgres.ts";
+
+/**
+ * SQL of uploads. The object of each lies at `teams/<team>/uploads/<upload>`, so that it goes with its team; what a file
+ * is called is never part of a key.
+ *
+ * An upload is `open` until somebody has seen that its bytes are there: with a presigned URL they come without our
+ * knowledge. One that is removed is hidden at once, its object goes soon after; its row goes last, when nobody can write
+ * the object any more.
+ */
+export interface UploadRow {
+  id: string;
+  filename: string;
+  key: string;
+  status: "open" | "stored";
+  /** As announced, then as stored; null: not known yet. */
+  bytes: number | null;
+  etag: string | null;
+  /** Of one in parts that has not been completed. */
+  multipartId: string | null;
+  expiresAt: Date;
+  createdAt: Date;
+}
+
+export interface NewUpload {
+  id: string;
+  teamId: string;
+  filename: string;
+  key: string;
+  bytes: number | null;
+  multipartId: string | null;
+  expiresInMs: number;
+}
+
+export function uploadKey(teamId: string, uploadId: string): string {
+  return `teams/${teamId}/uploads/${uploadId}`;
+}
+
+const columns = (sql: Queryable) => sql`
+  id, filename, object_key as key, status, bytes, etag, multipart_id as "multipartId", expires_at as "expiresAt",
+  created_at as "createdAt"`;
+
+const ago = (sql: Queryable, ms: number) => sql`now() - ${ms} * interval '1 millisecond'`;
+
+/** Whether a job has yet to read it: one under way, or one that was cancelled, whose results are still made from it. */
+const isRead = (sql: Queryable) => sql`
+  exists (select from jobs j where j.upload_id = u.id and j.removed_at is null
+          and (j.completed_at is null or j.status = 'cancelled'))`;
+
+/** Uploads of a team whose bytes are awaited: exact while the caller holds the team's lock. */
+export async function countOpenUploads(tx: Transaction, teamId: string): Promise<number> {
+  const [row] = await tx<[{ count: number }]>`
+    select count(*)::int as count from uploads
+    where team_id = ${teamId} and removed_at is null and status = 'open' and expires_at > now()`;
+  return row.count;
+}
+
+export async function insertUpload(tx: Transaction, upload: NewUpload): Promise<UploadRow> {
+  const [row] = await tx<[UploadRow]>`
+    insert into uploads (id, team_id, filename, object_key, status, bytes, multipart_id, expires_at)
+    values (${upload.id}, ${upload.teamId}, ${upload.filename}, ${upload.key}, 'open', ${upload.bytes},
+      ${upload.multipartId}, now() + ${upload.expiresInMs} * interval '1 millisecond')
+    returning ${columns(tx)}`;
+  return row;
+}
+
+export async function findUpload(sql: Queryable, teamId: string, id: string): Promise<UploadRow | null> {
+  const [row] = await sql<UploadRow[]>`
+    select ${columns(sql)} from uploads where id = ${id} and team_id = ${teamId} and removed_at is null`;
+  return row ?? null;
+}
+
+/** What object storage has of it now. null: it has been removed meanwhile. */
+export async function noteStored(
+  sql: Queryable,
+  id: string,
+  stored: { bytes: number; etag: string },
+): Promise<UploadRow | null> {
+  const [row] = await sql<UploadRow[]>`
+    update uploads set status = 'stored', bytes = ${stored.bytes}, etag = ${stored.etag}, multipart_id = null
+    where id = ${id} and removed_at is null
+    returning ${columns(sql)}`;
+  return row ?? null;
+}
+
+/** Keeps it from being hidden until the transaction ends. False: it has been. */
+export async function keepUpload(tx: Transaction, teamId: string, id: string): Promise<boolean> {
+  const rows = await tx`
+    select from uploads where id = ${id} and team_id = ${teamId} and removed_at is null for share`;
+  return rows.length > 0;
+}
+
+/** Hides one on request; a job that has not ended keeps it. */
+export async function hideUpload(
+  tx: Transaction,
+  teamId: string,
+  id: string,
+): Promise<"hidden" | "in use" | "missing"> {
+  const found = await tx`
+    select from uploads where id = ${id} and team_id = ${teamId} and removed_at is null for update`;
+  if (found.length === 0) return "missing";
+  // A statement of its own: it sees the jobs of those who kept the row while this one waited for it.
+  const { count } = await tx`
+    update uploads u set removed_at = now()
+    where id = ${id} and not exists (select from jobs j where j.upload_id = u.id and j.completed_at is null)`;
+  return count > 0 ? "hidden" : "in use";
+}
+
+/** Hides one whose bytes did not come. */
+export async function giveUpUpload(sql: Queryable, id: string): Promise<void> {
+  await sql`update uploads set removed_at = now() where id = ${id} and removed_at is null and status = 'open'`;
+}
+
+/** Open ones whose time was over so long ago. Their bytes may be there all the same. */
+export async function unfinishedUploads(sql: Queryable, overMs: number, limit: number): Promise<UploadRow[]> {
+  return sql<UploadRow[]>`
+    select ${columns(sql)} from uploads
+    where removed_at is null and status = 'open' and expires_at < ${ago(sql, overMs)}
+    order by expires_at limit ${limit}`;
+}
+
+/** Hides stored ones of that age that no job has yet to read. */
+export async function hideOldUploads(tx: Transaction, ageMs: number, limit: number): Promise<void> {
+  const old = await tx<{ id: string }[]>`
+    select id from uploads u
+    where removed_at is null and status = 'stored' and created_at < ${ago(tx, ageMs)} and not ${isRead(tx)}
+    order by created_at limit ${limit} for update skip locked`;
+  if (old.length === 0) return;
+  // Asked again, now that nobody can make a job of them.
+  await tx`
+    update uploads u set removed_at = now() where id = any(${old.map(({ id }) => id)}) and not ${isRead(tx)}`;
+}
+
+export interface RemovedUpload {
+  id: string;
+  key: string;
+  /** Nobody can write its object any more: when that is gone, the row may go. */
+  isLast: boolean;
+}
+
+/**
+ * Hidden ones whose objects are to be removed: once `restMs` after they were hidden, when who still wrote or read has heard
+ * of it, and once more `overMs` after their time was over, when no URL holds and no request goes on any more.
+ */
+export async function removableUploads(
+  sql: Queryable,
+  { restMs, overMs }: { restMs: number; overMs: number },
+  limit: number,
+): Promise<RemovedUpload[]> {
+  return sql<RemovedUpload[]>`
+    select id, object_key as key, expires_at < ${ago(sql, overMs)} as "isLast" from uploads
+    where removed_at < ${ago(sql, restMs)} and (filename <> '' or expires_at < ${ago(sql, overMs)})
+    order by removed_at limit ${limit}`;
+}
+
+/** Its object is gone for the first time: what is left of it says nothing about the file any more. */
+export async function blankUpload(sql: Queryable, id: string): Promise<void> {
+  await sql`update uploads set filename = '', bytes = null, etag = null, multipart_id = null where id = ${id}`;
+}
+
+export async function deleteUpload(sql: Queryable, id: string): Promise<void> {
+  await sql`delete from uploads where id = ${id}`;
+}
