@@ -14,15 +14,22 @@ export function isGzip(start: Buffer): boolean {
 }
 
 /**
- * Decompresses; ends with CsvProblemError when the data are damaged, cut off or more than `maxBytes`. Members that
- * follow one another are one text.
+ * Decompresses; ends with CsvProblemError when the data are damaged, cut off, followed by others or more than `maxBytes`.
+ * Members that follow one another are one text.
  */
 export async function* gunzip(
   input: AsyncGenerator<Buffer>,
   maxBytes: number,
 ): AsyncGenerator<Buffer, void, undefined> {
   const unzip = createGunzip({ chunkSize: GUNZIP_BYTES });
-  pipeline(Readable.from(input, { objectMode: false }), unzip, () => {});
+  let given = 0;
+  async function* counted(): AsyncGenerator<Buffer, void, undefined> {
+    for await (const piece of input) {
+      given += piece.length;
+      yield piece;
+    }
+  }
+  pipeline(Readable.from(counted(), { objectMode: false }), unzip, () => {});
   let bytes = 0;
   try {
     for await (const piece of unzip as AsyncIterable<Buffer>) {
@@ -34,8 +41,11 @@ export async function* gunzip(
       yield piece;
     }
   } catch (error) {
-    throw isZlibError(error) ? damaged(error.code) : error;
+    if (!isZlibError(error)) throw error;
+    throw notDecompressed(error.code === "Z_BUF_ERROR" ? "it ends too early" : "its data are damaged");
   }
+  // zlib takes a zero after a member for padding, ends there, and says nothing of what comes behind.
+  if (unzip.bytesWritten < given) throw notDecompressed("what follows its compressed data is not gzip");
 }
 
 function isZlibError(error: unknown): error is Error & { code: string } {
@@ -44,8 +54,7 @@ function isZlibError(error: unknown): error is Error & { code: string } {
   );
 }
 
-function damaged(code: string): CsvProblemError {
-  const why = code === "Z_BUF_ERROR" ? "it ends too early" : "its data are damaged";
+function notDecompressed(why: string): CsvProblemError {
   const detail = `The file begins as gzip, but cannot be decompressed: ${why}.`;
   return new CsvProblemError({ code: "not_readable", detail });
 }

@@ -107,6 +107,18 @@ describe("a gzip file", () => {
     }
   });
 
+  it("with anything else behind its members cannot be read: there may be rows in it", async () => {
+    const member = gzipSync("a@b.c\n");
+    const zeros = Buffer.alloc(10);
+    for (const tail of [zeros, Buffer.concat([zeros, member]), Buffer.from("d@e.f\n"), Buffer.from([0x1f])]) {
+      const bytes = Buffer.concat([member, tail]);
+      for (let at = 1; at <= bytes.length; at += 1) {
+        const source = sourceOf([bytes.subarray(0, at), bytes.subarray(at), Buffer.alloc(0)]);
+        assert.equal(await readText(source, LIMITS), "not_readable", `cut at ${at}`);
+      }
+    }
+  });
+
   it("that is damaged behind its head cannot be read either, and says so when it is reached", async () => {
     const bytes = gzipSync(noise(200_000));
     bytes.fill(0xff, 150_000, 150_100);
