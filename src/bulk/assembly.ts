@@ -1,41 +1,69 @@
 import type { Endings } from "../services/bulk/ending.ts";
-import { createResultsWriter, FORMATS, readResults } from "../services/bulk/results.ts";
-import { type JobObjects, newResultsKey } from "../store/job-objects.ts";
-import type { AssemblyTask } from "../store/job-tasks.ts";
+import { type JoinDeps, readJoined } from "../services/bulk/join.ts";
+import { CONTENT_TYPES, FORMATS, formatOf } from "../services/bulk/result-rows.ts";
+import { newResultsKey } from "../store/job-objects.ts";
+import { type JobMaterial, materialOf } from "../store/job-results.ts";
+import { type AssemblyTask, chunksOf } from "../store/job-tasks.ts";
+import type { ObjectStreams } from "../store/object-streams.ts";
 import type { Database } from "../store/postgres.ts";
 import { ask, type Control } from "./control.ts";
 
-export interface AssemblyDeps {
+export interface AssemblyDeps extends Omit<JoinDeps, "chunksOf" | "streams"> {
   sql: Database;
-  objects: JobObjects;
+  streams: Pick<ObjectStreams, "readRange" | "openWrite">;
   endings: Endings;
 }
 
-const CONTENT_TYPES = { csv: "text/csv; charset=utf-8", jsonl: "application/x-ndjson" } as const;
+/**
+ * Writes the results of all rows under `key`, in all formats at once. Memory: that of the join, and of a writer for each
+ * format.
+ * @throws Error when there is not a result for every row; those of the join and of the writers: then nothing is written
+ */
+async function writeResults(
+  deps: AssemblyDeps,
+  material: JobMaterial,
+  key: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { sql, streams } = deps;
+  const outputs = FORMATS.map((format) => ({
+    format: formatOf(format, material),
+    writer: streams.openWrite(`${key}.${format}`, CONTENT_TYPES[format], signal),
+  }));
+  const joinDeps = {
+    ...deps,
+    chunksOf: (jobId: string, after: number, limit: number) => chunksOf(sql, jobId, after, limit),
+  };
+  let joined = 0;
+  try {
+    for (const { format, writer } of outputs) await writer.write(format.start);
+    for await (const rows of readJoined(joinDeps, material, signal)) {
+      joined += rows.length;
+      await Promise.all(outputs.map(({ format, writer }) => writer.write(format.rows(rows))));
+    }
+    if (joined !== material.rows)
+      throw new Error(`the shards of a job of ${material.rows} rows hold ${joined}`);
+    await Promise.all(outputs.map(({ writer }) => writer.end()));
+  } catch (error) {
+    await Promise.all(outputs.map(({ writer }) => writer.abort()));
+    throw error;
+  }
+}
 
 /**
- * Puts the results together in input order, in each format, and completes the job. In memory, which inline lists bound.
- * @throws Interruption; MissingObject when a shard is gone; Error when the shards are not what was written
+ * Puts the results together in input order, in each format, and completes the job. Done anew by whoever does it again,
+ * under a key of its own: what nobody completes a job with goes with the job.
+ * @throws Interruption; SourceLost, MissingObject when an object is gone; Error when one is not what was written
  */
 export async function runAssembly(deps: AssemblyDeps, task: AssemblyTask, control: Control): Promise<void> {
-  const { sql, objects } = deps;
-  const { signal } = control;
-  const writers = FORMATS.map((format) => ({ format, writer: createResultsWriter(format) }));
-  let joined = 0;
-  await ask(async () => {
-    for await (const rows of readResults(sql, objects, task.jobId, signal)) {
-      signal.throwIfAborted();
-      joined += rows.length;
-      for (const { writer } of writers) writer.write(rows);
-    }
-  });
-  if (joined !== task.jobRows) throw new Error(`the shards of a job of ${task.jobRows} rows hold ${joined}`);
-  const key = newResultsKey(task.teamId, task.jobId);
-  for (const { format, writer } of writers)
-    await ask(() => objects.put(`${key}.${format}`, writer.end(), CONTENT_TYPES[format], signal));
+  const { sql } = deps;
+  const { teamId, jobId } = task;
+  const material = await ask(() => materialOf(sql, jobId));
+  // Removed since it was begun.
+  if (material === null) return;
+  const resultsKey = newResultsKey(teamId, jobId);
+  await ask(() => writeResults(deps, material, resultsKey, control.signal));
   await ask(() =>
-    sql.begin((tx) =>
-      deps.endings.end(tx, task.teamId, task.jobId, { status: "completed", resultsKey: key }),
-    ),
+    sql.begin((tx) => deps.endings.end(tx, teamId, jobId, { status: "completed", resultsKey })),
   );
 }

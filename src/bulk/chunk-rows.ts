@@ -1,9 +1,10 @@
 import { toText } from "../services/bulk/csv/field.ts";
 import { parseRecords } from "../services/bulk/csv/parse.ts";
 import { type ChunkRepeats, decodeChunkRepeats } from "../services/bulk/repeats.ts";
-import { type JobObjects, jobPrefix, repeatsKey } from "../store/job-objects.ts";
+import { readRowsBytes } from "../services/bulk/rows-bytes.ts";
+import { type JobObjects, repeatsKey } from "../store/job-objects.ts";
 import type { ChunkTask, RetryTask } from "../store/job-tasks.ts";
-import { ChangedObject, MissingObject, type ObjectStreams } from "../store/object-streams.ts";
+import type { ObjectStreams } from "../store/object-streams.ts";
 import { rowsOfSet } from "./deferrals.ts";
 
 /** A row of a task with an address of its own: it repeats no other. */
@@ -16,43 +17,12 @@ export interface OwnRow {
   copies: number;
 }
 
-/** A source that is not ours to keep: it has been removed or changed since it was analysed. */
-export class SourceLost extends Error {
-  override name = "SourceLost";
-  readonly code: "source_missing" | "source_changed";
-  constructor(code: SourceLost["code"], cause: unknown) {
-    super("the source of a job is not what was analysed", { cause });
-    this.code = code;
-  }
-}
-
 export interface ChunkRowsDeps {
   objects: Pick<JobObjects, "getRange">;
   streams: Pick<ObjectStreams, "readRange">;
 }
 
 type RowsTask = ChunkTask | RetryTask;
-
-/** @throws SourceLost; MissingObject when it is an object of ours that is gone */
-async function readBytes(
-  { streams }: ChunkRowsDeps,
-  { place, teamId, jobId, firstByte, bytes }: RowsTask,
-  signal: AbortSignal,
-): Promise<Buffer> {
-  const { bucket, key, etag } = place;
-  try {
-    return await streams.readRange(
-      { bucket, key, ...(etag === null ? {} : { etag }) },
-      { firstByte, bytes },
-      signal,
-    );
-  } catch (error) {
-    if (error instanceof ChangedObject) throw new SourceLost("source_changed", error);
-    const isOurs = bucket === null && key.startsWith(jobPrefix(teamId, jobId));
-    if (error instanceof MissingObject && !isOurs) throw new SourceLost("source_missing", error);
-    throw error;
-  }
-}
 
 /** @throws MissingObject */
 async function readRepeats(
@@ -76,7 +46,7 @@ export async function readOwnRows(
   signal: AbortSignal,
 ): Promise<OwnRow[]> {
   const [bytes, repeats] = await Promise.all([
-    readBytes(deps, task, signal),
+    readRowsBytes(deps.streams, task, { firstByte: task.firstByte, bytes: task.bytes }, signal),
     readRepeats(deps, task, signal),
   ]);
   const { delimiter, emailColumn } = task.layout;

@@ -1,13 +1,14 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
+import { SourceLost } from "../services/bulk/rows-bytes.ts";
 import { MissingObject } from "../store/job-objects.ts";
 import type { JobStreams } from "../store/job-stream.ts";
 import { beginTask, deliveriesOf, forgiveDelivery, type Task, type TaskPointer } from "../store/job-tasks.ts";
 import { type AnalysisDeps, runAnalysis } from "./analysis.ts";
 import { type AssemblyDeps, runAssembly } from "./assembly.ts";
 import { type ChunkDeps, runRows } from "./chunk.ts";
-import { SourceLost } from "./chunk-rows.ts";
+
 import { ask, type Control, Interruption } from "./control.ts";
 import { createTurns } from "./turns.ts";
 

@@ -37,6 +37,7 @@ export const ERRORS = {
   token_unusable: { status: 410, title: "The token was used, withdrawn or has expired" },
   inline_too_large: { status: 413, title: "Too many inline addresses" },
   bulk_too_large: { status: 413, title: "Bulk request too large for the tier" },
+  range_not_satisfiable: { status: 416, title: "No such bytes" },
   body_too_large: { status: 413, title: "Request body too large" },
   uri_too_long: { status: 414, title: "URI too long" },
   unsupported_media_type: { status: 415, title: "Unsupported content type" },

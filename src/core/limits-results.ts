@@ -4,6 +4,30 @@ export const RESULT_LIMITS = {
   resultBytes: 65_536,
   /** Of a shard, unzipped: what a chunk's rows come to in the worst of cases. */
   shardBytes: 67_108_864,
+  /** Chunks that stand side by side are read in one request: so many, of about so many bytes. */
+  spanChunks: 16,
+  spanBytes: 4_194_304,
+  /** Such spans that are read or held before the one that is being joined is done. */
+  spansAhead: 2,
+  /** Shards that are read at once, of one job. */
+  shardsAtOnce: 16,
+  /** Chunks of which Postgres is asked at a time. */
+  chunksPerPage: 1_000,
+  /** A row of assembled results: of the longest record of a source, each byte an escape, and what we add. */
+  resultRowBytes: 16_777_216,
+  /** Downloads of results under way in a process, and of a team there. */
+  downloads: 64,
+  teamDownloads: 8,
+  /** Followers of the events of jobs in a process, and of a team there. */
+  followers: 1_000,
+  teamFollowers: 50,
+  /** Jobs that are followed are looked at this often, so many in one statement. */
+  followEveryMs: 1_000,
+  followPage: 50,
+  /** A comment, so that nobody in between takes the connection for dead. */
+  heartbeatMs: 15_000,
+  /** A follower that lost its connection comes back after this. */
+  reconnectMs: 2_000,
 } as const;
 
 /** Replies whose bodies are made while they are sent. */

@@ -118,6 +118,7 @@ export function createIntake(deps: {
         // The one header that these routes need, without a call into JavaScript for each of the others.
         const authorization = source.getHeader("authorization");
         if (authorization !== "") request.headers.authorization = authorization;
+        for (const name of route.readsHeaders ?? []) request.headers[name] = source.getHeader(name);
         return;
       }
       const declaredBytes = declaredLength(readHeaders(request, source));

@@ -5,9 +5,17 @@ import { parseQuery } from "./query.ts";
 
 /**
  * Headers that are kept of a request, lower case: uWebSockets.js' own request dies when its handler returns. Of a request
- * to a route without a body only `authorization` is read.
+ * to a route without a body only `authorization` is read, and what the route names (`readsHeaders`).
  */
-export const KEPT_HEADERS = ["authorization", "content-type", "idempotency-key", "stripe-signature"] as const;
+export const KEPT_HEADERS = [
+  "authorization",
+  "content-type",
+  "idempotency-key",
+  "if-range",
+  "last-event-id",
+  "range",
+  "stripe-signature",
+] as const;
 export type KeptHeader = (typeof KEPT_HEADERS)[number];
 
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});

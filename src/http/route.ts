@@ -5,7 +5,7 @@ import type { IncomingBody } from "./incoming-body.ts";
 import { readJson, readSignedJson } from "./json-body.ts";
 import { type MaybePromise, then } from "./maybe-promise.ts";
 import { type ContentType, Reply, renderJson } from "./reply.ts";
-import type { Cancellation, HttpRequest } from "./request.ts";
+import type { Cancellation, HttpRequest, KeptHeader } from "./request.ts";
 import { validate } from "./validate.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -38,6 +38,8 @@ export interface RouteInfo {
   bodyBytes?: number;
   /** The handler needs the client's address (sign-in limits). */
   readsClientAddress?: boolean;
+  /** Of a route without a body: headers that the handler looks at, "" where they are absent. */
+  readsHeaders?: readonly KeptHeader[];
   /** Of a public route: a credential may come along. One that is wrong is refused; the handler sees whose it is. */
   mayAuthenticate?: boolean;
   /** Errors beyond those that follow from the other fields (401, 400, 413, 415, 500, 503…). */
@@ -89,7 +91,8 @@ export interface Input<P, Q, B> {
 }
 
 /** What a handler may know of its request besides the validated input. */
-export type Context = Cancellation & Pick<HttpRequest, "id" | "actor" | "clientAddress" | "startedMs">;
+export type Context = Cancellation &
+  Pick<HttpRequest, "id" | "actor" | "clientAddress" | "headers" | "startedMs">;
 
 /** A value is rendered as JSON with the route's success status; a `Reply` is sent as it is. */
 type Answer<T> = MaybePromise<T | Reply>;

@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
-import type { ResultRow } from "../../src/services/bulk/shard.ts";
 import type { BulkJob } from "../../src/services/bulk/view.ts";
 import type { VerificationResult } from "../../src/services/verify/verification-result.ts";
 import type { Response, TestApi, TestDeployment } from "./service.ts";
 import { until } from "./until.ts";
 
 /** A line of the JSONL results. */
-export type ResultLine = VerificationResult &
-  Pick<ResultRow, "row" | "input"> & { duplicate_of: number | null };
+export type ResultLine = VerificationResult & {
+  row: number;
+  input: string;
+  duplicate_of: number | null;
+  /** Of files. */
+  columns?: string[];
+};
 
 const ENDS: readonly string[] = ["completed", "failed", "cancelled"];
 

@@ -1,4 +1,4 @@
-import * as v from "valibot";
+import type * as v from "valibot";
 import { LIMITS } from "../../core/limits.ts";
 import type { BulkJobs } from "../../services/bulk/jobs.ts";
 import type { BulkList } from "../../services/bulk/submit.ts";
@@ -10,15 +10,12 @@ import {
   completedJob,
   JobParamsSchema,
   queuedJob,
-  ResultsQuerySchema,
   SubmitBulkSchema,
 } from "../schemas/bulk.ts";
-import { verificationExample } from "./verify.ts";
+import { createBulkReadingRoutes } from "./bulk-reading.ts";
 
 /** What most of them share; what is costly to serve counts against the rate limit. */
 const MEMBERS = { tag: "bulk", role: "member", rateLimited: false } as const;
-const CONTENT_TYPES = { csv: "text/csv; charset=utf-8", jsonl: "application/x-ndjson" } as const;
-const lineExample = { row: 1, input: "someone@example.com", duplicate_of: null, ...verificationExample };
 
 export function createBulkRoutes(jobs: BulkJobs): Route[] {
   return [
@@ -27,7 +24,7 @@ export function createBulkRoutes(jobs: BulkJobs): Route[] {
     getRoute(jobs),
     cancelRoute(jobs),
     removeRoute(jobs),
-    resultsRoute(jobs),
+    ...createBulkReadingRoutes(jobs),
   ];
 }
 
@@ -174,47 +171,6 @@ function removeRoute(jobs: BulkJobs): Route {
     async handler({ params }, actor) {
       await jobs.remove(actor, params.id);
       return null;
-    },
-  });
-}
-
-function resultsRoute(jobs: BulkJobs): Route {
-  return teamRoute({
-    ...MEMBERS,
-    rateLimited: true,
-    method: "GET",
-    path: "/v1/bulk-jobs/{id}/results",
-    operationId: "getBulkResults",
-    summary: "Read a job's results",
-    description:
-      "In input order; while the job is under way, what is answered so far; of a cancelled one, what was answered. " +
-      "CSV (RFC 4180) has the column `email` as you sent it, then `rcpt_verdict`, `rcpt_reason`, `rcpt_risk_score`, " +
-      "`rcpt_email`, `rcpt_did_you_mean`, `rcpt_catch_all`, `rcpt_role`, `rcpt_disposable`, `rcpt_mx_provider`. JSONL " +
-      "(`format=jsonl`, `application/x-ndjson`) has a line for each row: the result of a single verification with `row` " +
-      "(from 1), `input`, and `duplicate_of`, the row whose result this one copies.",
-    errors: ["not_found", "feature_unconfigured"],
-    params: JobParamsSchema,
-    query: ResultsQuerySchema,
-    success: {
-      status: 200,
-      description: "The rows",
-      contentType: CONTENT_TYPES.csv,
-      schema: v.string(),
-      headers: { "Content-Disposition": "A file name for the rows." },
-      example:
-        "email,rcpt_verdict,rcpt_reason,rcpt_risk_score,rcpt_email,rcpt_did_you_mean,rcpt_catch_all,rcpt_role," +
-        "rcpt_disposable,rcpt_mx_provider\r\n" +
-        "someone@example.com,valid,accepted_mailbox,3,someone@example.com,,refused,,false,\r\n",
-      alsoAs: { [CONTENT_TYPES.jsonl]: `${JSON.stringify(lineExample)}\n` },
-    },
-    async handler({ params, query }, actor) {
-      const { format } = query;
-      const { bytes, release } = await jobs.results(actor, params.id, format, query.verdict ?? null);
-      return new Reply(200, bytes, {
-        released: release,
-        contentType: CONTENT_TYPES[format],
-        headers: { "Content-Disposition": `attachment; filename="${params.id}.${format}"` },
-      });
     },
   });
 }

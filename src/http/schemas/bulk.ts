@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { LIMITS } from "../../core/limits.ts";
-import { FORMATS } from "../../services/bulk/results.ts";
+import { FORMATS } from "../../services/bulk/result-rows.ts";
 import { VERDICTS } from "../../services/bulk/shard.ts";
 import type { BulkJob } from "../../services/bulk/view.ts";
 

@@ -1,4 +1,3 @@
-import type { Verdict } from "../../check/verdict/table.ts";
 import type { Clock } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import { isId } from "../../core/ids.ts";
@@ -7,7 +6,8 @@ import type { Database } from "../../store/postgres.ts";
 import type { Actor } from "../actor.ts";
 import { type Page, type PageAsk, pageOf } from "../page.ts";
 import { type Endings, isActive } from "./ending.ts";
-import type { Format, Results, ResultsBody } from "./results.ts";
+import { ENDED, type JobEvents, type JobFollowers } from "./events.ts";
+import type { Results, ResultsAsk, ResultsBody } from "./results.ts";
 import type { SubmitBulk } from "./submit.ts";
 import { type BulkJob, renderJob, type ViewSettings } from "./view.ts";
 
@@ -23,7 +23,14 @@ export interface BulkJobs {
   /** Cancels it if it runs, and removes it with its results. @throws AppError `not_found` */
   remove(actor: Actor, id: string): Promise<void>;
   /** To be released when it is sent. @throws AppError `not_found`, and those of `Results` */
-  results(actor: Actor, id: string, format: Format, verdict: Verdict | null): Promise<ResultsBody>;
+  results(actor: Actor, id: string, ask: ResultsAsk): Promise<ResultsBody>;
+  /**
+   * To be released when nobody follows any more.
+   * @param heard the id of the last event that the follower has heard of; "": of none
+   * @returns null: the job has ended, and he has heard of it
+   * @throws AppError `not_found`, and those of `JobFollowers`
+   */
+  events(actor: Actor, id: string, heard: string): Promise<JobEvents | null>;
 }
 
 export interface BulkJobsDeps {
@@ -34,6 +41,7 @@ export interface BulkJobsDeps {
   submit: SubmitBulk;
   /** null: no object storage is configured. */
   results: Results | null;
+  followers: JobFollowers;
 }
 
 function notFound(): AppError {
@@ -74,11 +82,15 @@ export function createBulkJobs(deps: BulkJobsDeps): BulkJobs {
         await hideJob(tx, id);
       });
     },
-    async results(actor, id, format, verdict) {
+    async results(actor, id, ask) {
       const job = await find(actor, id);
       if (deps.results === null)
         throw new AppError("feature_unconfigured", "Object storage is not configured here.");
-      return deps.results.read(job, format, verdict);
+      return deps.results.read(job, ask);
+    },
+    async events(actor, id, heard) {
+      const job = await find(actor, id);
+      return job.completed_at !== null && heard === ENDED ? null : deps.followers.follow(job);
     },
   };
 }

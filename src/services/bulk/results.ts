@@ -1,99 +1,185 @@
 import type { Verdict } from "../../check/verdict/table.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { type JobObjects, MissingObject } from "../../store/job-objects.ts";
-import { finishedChunks } from "../../store/job-tasks.ts";
+import { type JobMaterial, materialOf } from "../../store/job-results.ts";
+import { chunksOf } from "../../store/job-tasks.ts";
 import type { JobRow } from "../../store/jobs.ts";
+import {
+  ChangedObject,
+  MissingObject,
+  type ObjectRef,
+  type ObjectStreams,
+} from "../../store/object-streams.ts";
 import type { Queryable } from "../../store/postgres.ts";
-import { createBodyBudget } from "./body-budget.ts";
-import { CSV_HEADER, createJoiner, csvLine, jsonLine, type ResultRow, readShard } from "./shard.ts";
+import { type AskedRange, askedRange, type RangeAsk } from "./byte-ranges.ts";
+import { filterRows } from "./filter-rows.ts";
+import { type JoinDeps, readJoined } from "./join.ts";
+import { createPlaces } from "./places.ts";
+import { type Format, formatOf } from "./result-rows.ts";
+import { SourceLost } from "./rows-bytes.ts";
 
-export const FORMATS = ["csv", "jsonl"] as const;
-export type Format = (typeof FORMATS)[number];
-
-/** One body in a format, from rows in the order of the job. */
-export interface ResultsWriter {
-  write(rows: readonly ResultRow[]): void;
-  end(): Buffer;
+export interface ResultsAsk extends RangeAsk {
+  format: Format;
+  /** Only rows of this one; null: all. */
+  verdict: Verdict | null;
 }
 
-export function createResultsWriter(format: Format): ResultsWriter {
-  const parts: Buffer[] = format === "csv" ? [Buffer.from(CSV_HEADER)] : [];
-  const line = format === "csv" ? csvLine : jsonLine;
-  return {
-    write(rows) {
-      parts.push(Buffer.from(rows.map(line).join("")));
-    },
-    end: () => Buffer.concat(parts),
-  };
-}
-
-/**
- * The rows of a job's finished chunks that have a result, in input order, chunk by chunk.
- * @throws MissingObject when the job was removed meanwhile
- */
-export async function* readResults(
-  sql: Queryable,
-  objects: JobObjects,
-  jobId: string,
-  cancelled?: AbortSignal,
-): AsyncGenerator<ResultRow[]> {
-  const joiner = createJoiner();
-  let after = -1;
-  for (;;) {
-    const chunks = await finishedChunks(sql, jobId, after, LIMITS.bulk.chunksPerPage);
-    for (const { shardKey } of chunks) yield joiner.join(readShard(await objects.get(shardKey, cancelled)));
-    const last = chunks.at(-1);
-    if (last === undefined || chunks.length < LIMITS.bulk.chunksPerPage) return;
-    after = last.number;
-  }
-}
-
-/** A body of results, counted against what the process may hold until it is released. */
+/** Results on their way to a client. */
 export interface ResultsBody {
-  bytes: Buffer;
+  /** null: not known before the end. */
+  bytes: number | null;
+  /** Of the whole, where it is an object. */
+  etag: string | null;
+  /** What was asked for of `total` bytes; null: the whole. */
+  range: (AskedRange & { total: number }) | null;
+  /** Pieces, as fast as they are taken; at most once. */
+  open(gone: AbortSignal): AsyncIterable<Uint8Array>;
+  /** Nobody needs it any more. Idempotent. */
   release(): void;
 }
 
-/** Bodies of results. Bounded: an inline list has LIMITS.bulk.inlineRows rows, and few bodies are made or held at once. */
+/**
+ * Results of jobs, streamed: assembled ones as they lie in object storage, or those of one verdict out of them; of a job
+ * that is under way or was cancelled what is answered, put together as it is read. LIMITS.results.downloads at once.
+ */
 export interface Results {
   /**
-   * What there is of a job: all of it when it has completed, what is answered before that, nothing of a failed one. The
-   * caller releases it when the client has it, or has gone.
-   * @param verdict only rows of this one; null: all
-   * @throws AppError `overloaded`; `unavailable` when object storage fails; `not_found` when the job is being removed
+   * Nothing of a failed job, or of one whose source is not analysed. The caller releases it when the client has it, or has
+   * gone.
+   * @throws AppError `overloaded`, `rate_limited`; `range_not_satisfiable`; `source_missing`, also when it is another one;
+   *   `unavailable` when object storage fails; `not_found` when the job is being removed
    */
-  read(job: JobRow, format: Format, verdict: Verdict | null): Promise<ResultsBody>;
+  read(job: JobRow, ask: ResultsAsk): Promise<ResultsBody>;
 }
 
-export function createResults(deps: { sql: Queryable; objects: JobObjects }): Results {
-  const { sql, objects } = deps;
-  const budget = createBodyBudget();
+export interface ResultsDeps extends Omit<JoinDeps, "chunksOf" | "streams"> {
+  sql: Queryable;
+  streams: Pick<ObjectStreams, "head" | "openRead" | "readRange">;
+}
 
-  async function gather(job: JobRow, format: Format, verdict: Verdict | null): Promise<Buffer> {
-    if (job.results_key !== null && verdict === null) return objects.get(`${job.results_key}.${format}`);
-    const writer = createResultsWriter(format);
-    if (job.status === "failed") return writer.end();
-    for await (const rows of readResults(sql, objects, job.id))
-      writer.write(verdict === null ? rows : rows.filter(({ result }) => result.verdict === verdict));
-    return writer.end();
+type Opened = Omit<ResultsBody, "release">;
+
+/** What goes wrong before the first byte is sent, as its caller is told. */
+function refusal(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  if (error instanceof MissingObject || error instanceof ChangedObject)
+    return new AppError("not_found", "The job has been removed.", { cause: error });
+  if (error instanceof SourceLost)
+    return new AppError(
+      "source_missing",
+      "The list that the job was made from is no longer there, or another one.",
+      {
+        cause: error,
+      },
+    );
+  return new AppError("unavailable", "The results cannot be read now.", { retryAfterS: 1, cause: error });
+}
+
+/** The same pieces, once the first is there: what fails before it fails here. */
+async function begun(pieces: AsyncGenerator<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
+  const first = await pieces.next();
+  return (async function* () {
+    if (first.done === true) return;
+    yield first.value;
+    yield* pieces;
+  })();
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+const whole = { etag: null, range: null };
+
+export function createResults(deps: ResultsDeps): Results {
+  const { sql, streams } = deps;
+  const { downloads, teamDownloads } = LIMITS.results;
+  const places = createPlaces({ all: downloads, ofTeam: teamDownloads }, "downloads of results");
+  const joinDeps = {
+    ...deps,
+    chunksOf: (jobId: string, after: number, limit: number) => chunksOf(sql, jobId, after, limit),
+  };
+
+  /** The assembled results. */
+  async function object(key: string): Promise<{ ref: ObjectRef; bytes: number; etag: string }> {
+    const found = await streams.head({ bucket: null, key });
+    if (found === null) throw new AppError("not_found", "The job has been removed.");
+    const { bytes, etag } = found;
+    return { ref: { bucket: null, key, etag }, bytes, etag };
+  }
+
+  async function assembled(key: string, ask: ResultsAsk): Promise<Opened> {
+    const { ref, bytes, etag } = await object(key);
+    const range = askedRange(ask, bytes, etag);
+    return {
+      bytes: range?.bytes ?? bytes,
+      etag,
+      range: range === null ? null : { ...range, total: bytes },
+      open: (gone) => streams.openRead(ref, range ?? {}, gone),
+    };
+  }
+
+  async function filtered(
+    key: string,
+    material: JobMaterial,
+    format: Format,
+    verdict: Verdict,
+  ): Promise<Opened> {
+    const { ref } = await object(key);
+    const rows = (gone: AbortSignal) =>
+      filterRows(streams.openRead(ref, {}, gone), format, verdict, material);
+    return { bytes: null, ...whole, open: rows };
+  }
+
+  async function* joinedRows(
+    material: JobMaterial,
+    { format, verdict }: ResultsAsk,
+    gone: AbortSignal,
+  ): AsyncGenerator<Uint8Array> {
+    const writer = formatOf(format, material);
+    if (writer.start.length > 0) yield writer.start;
+    if (material.status === "failed") return;
+    for await (const rows of readJoined(joinDeps, material, gone)) {
+      const wanted = verdict === null ? rows : rows.filter(({ result }) => result.verdict === verdict);
+      if (wanted.length > 0) yield writer.rows(wanted);
+    }
+  }
+
+  async function joined(material: JobMaterial, ask: ResultsAsk, control: AbortController): Promise<Opened> {
+    const rows = joinedRows(material, ask, control.signal);
+    const pieces = await begun(rows);
+    // Also of one that nobody came to read.
+    const end = () => void rows.return(undefined).catch(() => undefined);
+    if (control.signal.aborted) end();
+    else control.signal.addEventListener("abort", end, { once: true });
+    const open = (gone: AbortSignal) => {
+      gone.addEventListener("abort", () => control.abort(gone.reason), { once: true });
+      return pieces;
+    };
+    return { bytes: null, ...whole, open };
+  }
+
+  async function opened(job: JobRow, ask: ResultsAsk, control: AbortController): Promise<Opened> {
+    const { format, verdict } = ask;
+    const key = job.results_key === null ? null : `${job.results_key}.${format}`;
+    if (key !== null && verdict === null) return assembled(key, ask);
+    const material = await materialOf(sql, job.id);
+    if (material === null) return { bytes: 0, ...whole, open: nothing };
+    if (key !== null && verdict !== null) return filtered(key, material, format, verdict);
+    return joined(material, ask, control);
   }
 
   return {
-    async read(job, format, verdict) {
-      const { made, release } = budget.begin(job.team_id);
+    async read(job, ask) {
+      const giveBack = places.take(job.team_id);
+      const control = new AbortController();
+      const release = () => {
+        control.abort(new Error("nobody reads the results any more"));
+        giveBack();
+      };
       try {
-        const bytes = await gather(job, format, verdict);
-        made(bytes.length);
-        return { bytes, release };
+        return { ...(await opened(job, ask, control)), release };
       } catch (error) {
         release();
-        if (error instanceof MissingObject)
-          throw new AppError("not_found", "The job has been removed.", { cause: error });
-        throw new AppError("unavailable", "The results cannot be read now.", {
-          retryAfterS: 1,
-          cause: error,
-        });
+        throw refusal(error);
       }
     },
   };

@@ -1,102 +1,103 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { gunzipSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
-import {
-  CSV_HEADER,
-  createJoiner,
-  csvLine,
-  jsonLine,
-  readShard,
-  type ShardRow,
-  writeShard,
-} from "../../../../src/services/bulk/shard.ts";
+import { LIMITS } from "../../../../src/core/limits.ts";
+import { decodeShard, encodeShard } from "../../../../src/services/bulk/shard.ts";
 import { createTestKeys } from "../../../../src/services/verify/test-keys.ts";
 import type { VerificationResult } from "../../../../src/services/verify/verification-result.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 
 const keys = createTestKeys({ clock: createFakeClock(), slowMs: 0, isPromoted: () => false });
 const overlay = { isBlocked: () => false, isDisposable: () => false };
+const COMMA = { delimiter: ",", escapeFormulas: false };
 
 async function resultOf(email: string): Promise<VerificationResult> {
   return keys.answer(email, false, { probing: true, overlay });
 }
 
-/** The records of a CSV text by RFC 4180, written to be read beside it. */
-function parseCsv(text: string): string[][] {
-  const records: string[][] = [];
-  let record: string[] = [];
-  for (const match of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/g)) {
-    record.push(match[1] === undefined ? (match[2] ?? "") : match[1].replaceAll('""', '"'));
-    if (match[3] === ",") continue;
-    records.push(record);
-    record = [];
-  }
-  return records;
+async function frames(...emails: string[]): Promise<Buffer> {
+  const rows = await Promise.all(
+    emails.map(async (email, offset) => ({ offset, result: await resultOf(email) })),
+  );
+  return gunzipSync(await encodeShard(rows, COMMA));
 }
 
-describe("the rows of a shard", () => {
-  it("come back as they were written, whatever the customer wrote", async () => {
-    const result = await resultOf("valid@example.com");
-    fc.assert(
-      fc.property(fc.array(fc.string({ unit: "binary" }), { minLength: 1 }), (inputs) => {
-        const rows: ShardRow[] = inputs.map((input, row) => ({ row, input, result }));
-        assert.deepEqual(readShard(Buffer.from(writeShard(rows))), rows);
-      }),
-    );
-  });
-
-  it("give repeats the result of the first, across shards; without it they are left out", async () => {
-    const [valid, full] = await Promise.all([resultOf("valid@example.com"), resultOf("full@example.com")]);
-    const first: ShardRow[] = [
-      { row: 0, input: "valid@example.com", copies: 2, result: valid },
-      { row: 1, input: "full@example.com", result: full },
-      { row: 2, input: "valid@EXAMPLE.com", same_as: 0 },
-    ];
-    const second: ShardRow[] = [{ row: 3, input: " valid@example.com", same_as: 0 }];
-    const joiner = createJoiner();
-    const joined = [...joiner.join(first), ...joiner.join(second)];
-    assert.deepEqual(
-      joined.map(({ row, duplicateOf, result }) => [row, duplicateOf, result.verdict]),
-      [
-        [0, null, "valid"],
-        [1, null, "risky"],
-        [2, 0, "valid"],
-        [3, 0, "valid"],
-      ],
-    );
-    assert.deepEqual(createJoiner().join(second), []);
-  });
-});
-
-describe("results", () => {
-  it("as JSONL say where a row stood, counted from 1", async () => {
-    const result = await resultOf("valid@example.com");
-    const line = JSON.parse(jsonLine({ row: 4, input: " valid@example.com", duplicateOf: 0, result }));
-    assert.deepEqual(line, { row: 5, input: " valid@example.com", duplicate_of: 1, ...result });
-  });
-
-  it("as CSV have the columns of the API, and quote what must be quoted", async () => {
+describe("a shard", () => {
+  it("gives back each row's verdict, cells and JSON, by its offset, whatever the address", async () => {
     const result = await resultOf("role@example.com");
-    assert.deepEqual(parseCsv(CSV_HEADER)[0]?.slice(0, 3), ["email", "rcpt_verdict", "rcpt_reason"]);
-    assert.deepEqual(parseCsv(csvLine({ row: 0, input: 'a "b", c', duplicateOf: null, result })), [
-      [
-        'a "b", c',
-        "risky",
-        "role_address",
-        String(result.risk_score),
-        "role@example.com",
-        "",
-        "refused",
-        "role",
-        "false",
-        "",
-      ],
-    ]);
-    fc.assert(
-      fc.property(fc.string({ unit: "binary" }), (input) => {
-        const [record, ...more] = parseCsv(csvLine({ row: 0, input, duplicateOf: null, result }));
-        assert.deepEqual([record?.[0], record?.length, more], [input, 10, []]);
-      }),
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uniqueArray(fc.nat(LIMITS.bulk.rowsPerChunk - 1), { maxLength: 20 }),
+        fc.string({ unit: "grapheme" }),
+        async (offsets, email) => {
+          const rows = offsets.map((offset) => ({
+            offset,
+            result: { ...result, email: `${email}${offset}` },
+          }));
+          const shard = await decodeShard(await encodeShard(rows, COMMA));
+          assert.equal(shard.size, rows.length);
+          for (const { offset, result } of rows) {
+            const stored = shard.get(offset);
+            assert.deepEqual(JSON.parse(String(stored?.json)), JSON.parse(JSON.stringify(result)));
+            assert.equal(stored?.verdict, "risky");
+          }
+        },
+      ),
     );
+  });
+
+  it("has the cells of the API, as the job's delimiter wants them", async () => {
+    const result = { ...(await resultOf("role@example.com")), email: 'ä "b";c' };
+    const score = result.risk_score;
+    const style = { delimiter: ";", escapeFormulas: false };
+    const shard = await decodeShard(await encodeShard([{ offset: 7, result }], style));
+    assert.equal(String(shard.get(7)?.csv), `;risky;role_address;${score};"ä ""b"";c";;refused;role;false;`);
+  });
+
+  it("guards its cells against formulas where it is asked to", async () => {
+    const result = { ...(await resultOf("valid@example.com")), email: "=1+1@example.com" };
+    const cellsIn = async (escapeFormulas: boolean) =>
+      String(
+        (
+          await decodeShard(await encodeShard([{ offset: 0, result }], { delimiter: ",", escapeFormulas }))
+        ).get(0)?.csv,
+      );
+    assert.match(await cellsIn(false), /,=1\+1@example\.com,/);
+    assert.match(await cellsIn(true), /,'=1\+1@example\.com,/);
+  });
+
+  it("of no rows is empty", async () => {
+    assert.equal((await decodeShard(await encodeShard([], COMMA))).size, 0);
+  });
+
+  it("is refused when it was cut off, or is not what was written", async () => {
+    const good = await frames("valid@example.com", "role@example.com");
+    for (let end = 1; end < good.length; end += 97)
+      if (end !== 11 + good.readUInt32BE(3) + good.readUInt32BE(7))
+        await assert.rejects(decodeShard(gzipSync(good.subarray(0, end))), /a shard ends within/, `${end}`);
+    const twice = Buffer.concat([good, good]);
+    await assert.rejects(decodeShard(gzipSync(twice)), /cannot be/);
+    const verdict = Buffer.from(good);
+    verdict[2] = 4;
+    await assert.rejects(decodeShard(gzipSync(verdict)), /cannot be/);
+    const far = Buffer.from(good);
+    far.writeUInt16BE(LIMITS.bulk.rowsPerChunk, 0);
+    await assert.rejects(decodeShard(gzipSync(far)), /cannot be/);
+    await assert.rejects(decodeShard(Buffer.from("no gzip")));
+    await assert.rejects(decodeShard(gzipSync(good).subarray(0, -9)));
+  });
+
+  it("is not unzipped beyond its bound", async () => {
+    const bomb = gzipSync(Buffer.alloc(LIMITS.results.shardBytes + 1));
+    await assert.rejects(decodeShard(bomb), { code: "ERR_BUFFER_TOO_LARGE" });
+  });
+
+  it("takes no result beyond its bound", async () => {
+    const result = {
+      ...(await resultOf("valid@example.com")),
+      email: "a".repeat(LIMITS.results.resultBytes),
+    };
+    await assert.rejects(encodeShard([{ offset: 0, result }], COMMA), /a result of/);
   });
 });

@@ -1,0 +1,149 @@
+import { type Clock, sleep } from "../../core/clock.ts";
+import { LIMITS } from "../../core/limits.ts";
+import type { Logger } from "../../core/log.ts";
+import type { JobRow } from "../../store/jobs.ts";
+import { createPlaces } from "./places.ts";
+import type { BulkJob } from "./view.ts";
+
+/** The events of a job, on their way to one who follows it. */
+export interface JobEvents {
+  /** Server-sent events, as they happen, until the job has ended or is gone; at most once. */
+  open(gone: AbortSignal): AsyncIterable<Uint8Array>;
+  /** Nobody follows any more. Idempotent. */
+  release(): void;
+}
+
+/**
+ * The progress of jobs, for those who follow them: all followers of a process share one look at Postgres in
+ * LIMITS.results.followEveryMs. Each is told of the newest state only: who is slow misses what was in between.
+ *
+ * Events: `job`, how it stands at first; `progress` with the job whenever it has changed; `end` with the job when it has
+ * ended. The id of `end` is ENDED: who comes back with it has heard all.
+ */
+export interface JobFollowers {
+  /** @throws AppError `overloaded`, `rate_limited` */
+  follow(job: JobRow): JobEvents;
+}
+
+export const ENDED = "end";
+
+export interface FollowersDeps {
+  /** Jobs as they are now, those that are to be seen. */
+  jobsOf(ids: readonly string[]): Promise<JobRow[]>;
+  render(row: JobRow): BulkJob;
+  clock: Clock;
+  log: Logger;
+}
+
+/** A job that is followed. */
+interface Followed {
+  /** null: it is gone. */
+  row: JobRow | null;
+  /** Climbs with each change. */
+  version: number;
+  followers: Set<() => void>;
+}
+
+/** What of a job may change without anybody having done anything: its age. So the row is compared, not what is shown. */
+function isSame(a: JobRow | null, b: JobRow | null): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+function eventOf(event: string, id: string, job: BulkJob): Buffer {
+  return Buffer.from(`event: ${event}\nid: ${id}\ndata: ${JSON.stringify(job)}\n\n`);
+}
+
+const HEARTBEAT = Buffer.from(": still there\n\n");
+
+export function createJobFollowers({ jobsOf, render, clock, log }: FollowersDeps): JobFollowers {
+  const { followers, teamFollowers, followEveryMs, followPage, heartbeatMs, reconnectMs } = LIMITS.results;
+  const places = createPlaces({ all: followers, ofTeam: teamFollowers }, "followers of jobs");
+  const jobs = new Map<string, Followed>();
+  let looking = false;
+
+  function note(id: string, row: JobRow | null): void {
+    const job = jobs.get(id);
+    if (job === undefined || isSame(job.row, row)) return;
+    job.row = row;
+    job.version += 1;
+    for (const wake of job.followers) wake();
+  }
+
+  async function look(): Promise<void> {
+    const ids = [...jobs.keys()];
+    for (let from = 0; from < ids.length; from += followPage) {
+      const page = ids.slice(from, from + followPage);
+      const found = new Map((await jobsOf(page)).map((row) => [row.id, row]));
+      for (const id of page) note(id, found.get(id) ?? null);
+    }
+  }
+
+  /** Looks again and again while anybody follows. */
+  async function watch(): Promise<void> {
+    if (looking) return;
+    looking = true;
+    while (jobs.size > 0) {
+      await sleep(clock, followEveryMs);
+      await look().catch((error: unknown) =>
+        log.warn({ err: error }, "jobs that are followed were not looked at"),
+      );
+    }
+    looking = false;
+  }
+
+  function join(row: JobRow, wake: () => void): Followed {
+    const job = jobs.get(row.id) ?? { row, version: 0, followers: new Set() };
+    jobs.set(row.id, job);
+    job.followers.add(wake);
+    void watch();
+    return job;
+  }
+
+  function leave(id: string, job: Followed, wake: () => void): void {
+    job.followers.delete(wake);
+    if (job.followers.size === 0 && jobs.get(id) === job) jobs.delete(id);
+  }
+
+  async function* tell(first: JobRow, gone: AbortSignal): AsyncGenerator<Uint8Array> {
+    let wake: () => void = () => {};
+    const notify = () => wake();
+    const job = join(first, notify);
+    gone.addEventListener("abort", notify);
+    /** Until something happens; false: nothing did for a while. */
+    const happens = (version: number) =>
+      new Promise<boolean>((resolve) => {
+        const timer = clock.after(heartbeatMs, () => resolve(false));
+        wake = () => {
+          timer.cancel();
+          resolve(true);
+        };
+        if (job.version !== version || gone.aborted) wake();
+      });
+    try {
+      yield Buffer.concat([Buffer.from(`retry: ${reconnectMs}\n`), eventOf("job", "0", render(first))]);
+      let { version } = job;
+      let row: JobRow | null = isSame(job.row, first) ? first : job.row;
+      for (;;) {
+        if (gone.aborted || row === null) return;
+        if (row.completed_at !== null) return yield eventOf("end", ENDED, render(row));
+        if (!(await happens(version))) {
+          yield HEARTBEAT;
+          continue;
+        }
+        if (job.version === version) continue;
+        ({ version, row } = job);
+        if (row?.completed_at === null) yield eventOf("progress", `${version}`, render(row));
+      }
+    } finally {
+      gone.removeEventListener("abort", notify);
+      leave(first.id, job, notify);
+    }
+  }
+
+  return {
+    follow(row) {
+      const release = places.take(row.team_id);
+      return { open: (gone) => tell(row, gone), release };
+    },
+  };
+}

@@ -1,0 +1,96 @@
+import { setImmediate as turn } from "node:timers/promises";
+import type { Verdict } from "../../check/verdict/table.ts";
+import { LIMITS } from "../../core/limits.ts";
+import type { JobMaterial } from "../../store/job-results.ts";
+import { createRecordScanner } from "./csv/scan.ts";
+import type { Format } from "./result-rows.ts";
+
+/** Tells of each row of assembled results: where it ends in what was pushed so far, and whether it is wanted. */
+type RowScanner = { push(bytes: Buffer): void; end(): void };
+type OnRow = (end: number, isWanted: boolean) => void;
+
+function csvScanner({ layout }: JobMaterial, verdict: Verdict, onRow: OnRow): RowScanner {
+  const { delimiter, columns, bom } = layout;
+  let isHeader = true;
+  let skipped = bom ? BOM_BYTES : 0;
+  const bounds = { recordBytes: LIMITS.results.resultRowBytes, columns: LIMITS.bulk.columns + 100 };
+  // The first of our columns, behind those of the source.
+  const options = { delimiter, emailColumn: columns, firstByte: skipped, ...bounds };
+  const scanner = createRecordScanner(options, (_start, end, _columns, value) => {
+    onRow(end, isHeader || value === verdict);
+    isHeader = false;
+  });
+  const check = (problem: { detail: string } | undefined) => {
+    if (problem !== undefined) throw new Error(`assembled results cannot be read: ${problem.detail}`);
+  };
+  return {
+    push(bytes) {
+      const rest = bytes.subarray(skipped);
+      skipped -= bytes.length - rest.length;
+      check(scanner.push(rest));
+    },
+    end: () => check(scanner.end()),
+  };
+}
+
+const BOM_BYTES = 3;
+const LINE_END = 0x0a;
+
+function jsonlScanner(verdict: Verdict, onRow: OnRow): RowScanner {
+  // Within a string its quotes would be escaped, and no other object of a line has this member.
+  const member = Buffer.from(`"verdict":"${verdict}"`);
+  let kept: Buffer[] = [];
+  let pushed = 0;
+  return {
+    push(bytes) {
+      let from = 0;
+      for (;;) {
+        const end = bytes.indexOf(LINE_END, from);
+        if (end < 0) break;
+        const rest = bytes.subarray(from, end);
+        const line = kept.length === 0 ? rest : Buffer.concat([...kept, rest]);
+        kept = [];
+        onRow(pushed + end + 1, line.includes(member));
+        from = end + 1;
+      }
+      if (from < bytes.length) kept.push(bytes.subarray(from));
+      pushed += bytes.length;
+    },
+    end() {},
+  };
+}
+
+/**
+ * The rows of assembled results that have a verdict, and the header of a CSV, as they stand there. Memory: a piece and the
+ * longest row. Between pieces the event loop has a turn.
+ * @throws Error when they are no assembled results; what `pieces` throws
+ */
+export async function* filterRows(
+  pieces: AsyncIterable<Buffer>,
+  format: Format,
+  verdict: Verdict,
+  job: JobMaterial,
+): AsyncGenerator<Buffer> {
+  /** What is not told of yet, and where it begins. */
+  let rest: Buffer = Buffer.alloc(0);
+  let restAt = 0;
+  let wanted: Buffer[] = [];
+  const onRow: OnRow = (end, isWanted) => {
+    const length = end - restAt;
+    if (isWanted) wanted.push(rest.subarray(0, length));
+    rest = rest.subarray(length);
+    restAt = end;
+  };
+  const scanner = format === "csv" ? csvScanner(job, verdict, onRow) : jsonlScanner(verdict, onRow);
+  for await (const piece of pieces) {
+    rest = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
+    if (rest.length > LIMITS.results.resultRowBytes + piece.length)
+      throw new Error("a row of assembled results has no end");
+    scanner.push(piece);
+    if (wanted.length > 0) yield Buffer.concat(wanted);
+    wanted = [];
+    await turn();
+  }
+  scanner.end();
+  if (wanted.length > 0) yield Buffer.concat(wanted);
+}

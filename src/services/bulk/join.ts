@@ -1,0 +1,111 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { LIMITS } from "../../core/limits.ts";
+import type { JobMaterial } from "../../store/job-results.ts";
+import type { Scratch } from "../../store/scratch.ts";
+import { type CopiedResults, createCopiedResults } from "./copied-results.ts";
+import { type StoredResult, VERDICTS } from "./shard.ts";
+import { type LoadedChunk, type LoadedSpan, loadSpan, type SpanDeps, spansOf } from "./spans.ts";
+
+export interface JoinDeps extends SpanDeps {
+  scratch: Scratch;
+}
+
+/** A row of the results. */
+export interface JoinedRow {
+  /** Counted from 0 over the job. */
+  row: number;
+  /** Its fields as the source has them, latin1. */
+  record: readonly string[];
+  /** The row, counted from 0, whose result this one copies; null: this is its own. */
+  duplicateOf: number | null;
+  result: StoredResult;
+}
+
+function storedCopy(copied: CopiedResults, row: number): StoredResult | undefined {
+  const found = copied.find(row);
+  const verdict = found === undefined ? undefined : VERDICTS[found.verdict];
+  return found === undefined || verdict === undefined
+    ? undefined
+    : { verdict, csv: found.csv, json: found.json };
+}
+
+function isAnyAnswered({ repeats: { sameAs } }: LoadedChunk, copied: CopiedResults): boolean {
+  for (const first of sameAs.values()) if (copied.find(first) !== undefined) return true;
+  return false;
+}
+
+/** The rows of a chunk that have a result, in parts of LIMITS.bulk.rowsPerTurn; notes the results that are copied later. */
+async function* joinChunk(chunk: LoadedChunk, copied: CopiedResults): AsyncGenerator<JoinedRow[]> {
+  const { firstRow, repeats, results } = chunk;
+  let rows: JoinedRow[] = [];
+  for (const [offset, record] of chunk.records().entries()) {
+    const row = firstRow + offset;
+    const duplicateOf = repeats.sameAs.get(offset) ?? null;
+    const result = duplicateOf === null ? results.get(offset) : storedCopy(copied, duplicateOf);
+    if (result === undefined) continue;
+    if (repeats.copies.has(offset)) {
+      const { csv, json } = result;
+      await copied.append(row, { verdict: VERDICTS.indexOf(result.verdict), csv, json });
+    }
+    rows.push({ row, record, duplicateOf, result });
+    if (rows.length < LIMITS.bulk.rowsPerTurn) continue;
+    yield rows;
+    rows = [];
+    await turn();
+  }
+  if (rows.length > 0) yield rows;
+}
+
+async function* joinSpan(span: LoadedSpan, copied: CopiedResults): AsyncGenerator<JoinedRow[]> {
+  for (const chunk of span.chunks) {
+    if (chunk.results.size === 0 && !isAnyAnswered(chunk, copied)) continue;
+    if (!span.hasBytes) await span.readBytes();
+    yield* joinChunk(chunk, copied);
+  }
+}
+
+/** The spans of a job, in order, `spansAhead` of them being read before they are asked for. */
+async function* loadAhead(deps: JoinDeps, job: JobMaterial, signal: AbortSignal): AsyncGenerator<LoadedSpan> {
+  const spans = spansOf(deps, job.jobId);
+  const ahead: Promise<LoadedSpan>[] = [];
+  for (;;) {
+    while (ahead.length <= LIMITS.results.spansAhead) {
+      const { value, done } = await spans.next();
+      if (done === true) break;
+      const loading = loadSpan(deps, job, value, signal);
+      // Whoever gives up before its turn hears nothing of its failure.
+      loading.catch(() => undefined);
+      ahead.push(loading);
+    }
+    const next = ahead.shift();
+    if (next === undefined) return;
+    yield await next;
+  }
+}
+
+/**
+ * The rows of a job that are answered, in input order: those with a result of their own, and those that copy one of them,
+ * in whatever chunk they stand. So they are as many as the job counts, of each verdict.
+ *
+ * Memory: `spansAhead` + 1 spans with their shards, and what `CopiedResults` holds. Between parts the event loop has a turn.
+ * @throws SourceLost; MissingObject; ObjectsOutage; ScratchFull; the reason of `signal`; Error when an object is not what was
+ *   written
+ */
+export async function* readJoined(
+  deps: JoinDeps,
+  job: JobMaterial,
+  signal: AbortSignal,
+): AsyncGenerator<JoinedRow[]> {
+  const copied = createCopiedResults(deps.scratch);
+  const reading = new AbortController();
+  try {
+    for await (const span of loadAhead(deps, job, AbortSignal.any([signal, reading.signal])))
+      for await (const rows of joinSpan(span, copied)) {
+        signal.throwIfAborted();
+        yield rows;
+      }
+  } finally {
+    reading.abort();
+    await copied.close();
+  }
+}

@@ -1,0 +1,75 @@
+import type { JobMaterial } from "../../store/job-results.ts";
+import { toText } from "./csv/field.ts";
+import { writeRecord } from "./csv/write.ts";
+import type { JoinedRow } from "./join.ts";
+import { RESULT_COLUMNS } from "./result-cells.ts";
+
+export const FORMATS = ["csv", "jsonl"] as const;
+export type Format = (typeof FORMATS)[number];
+
+export const CONTENT_TYPES = { csv: "text/csv; charset=utf-8", jsonl: "application/x-ndjson" } as const;
+
+/** How the results of a job are written in a format. */
+export interface RowsFormat {
+  /** What comes before the first row. */
+  readonly start: Buffer;
+  rows(rows: readonly JoinedRow[]): Buffer;
+}
+
+const BOM = "\xef\xbb\xbf";
+
+/**
+ * The columns of the source, as it names them, then ours. A source without a header gets one, `column_1` and so on, since
+ * our columns need their names.
+ */
+function csvFormat({ layout, escapeFormulas }: JobMaterial): RowsFormat {
+  const { delimiter, columns, header, bom } = layout;
+  const style = { delimiter, columns, escapeFormulas };
+  const names = header ?? Array.from({ length: columns }, (_, i) => `column_${i + 1}`);
+  const padded = [...names, ...Array<string>(Math.max(0, columns - names.length)).fill("")];
+  const all = [...padded, ...RESULT_COLUMNS];
+  const start = `${bom ? BOM : ""}${writeRecord(all, { ...style, columns: all.length })}\r\n`;
+  return {
+    start: Buffer.from(start, "latin1"),
+    rows(rows) {
+      let text = "";
+      for (const { record, result } of rows)
+        text += `${writeRecord(record, style)}${result.csv.toString("latin1")}\r\n`;
+      return Buffer.from(text, "latin1");
+    },
+  };
+}
+
+/** JSON as its bytes of UTF-8, a character a byte. */
+function jsonBytes(value: unknown): string {
+  const json = JSON.stringify(value);
+  return /[^\0-\x7f]/.test(json) ? Buffer.from(json).toString("latin1") : json;
+}
+
+function jsonlFormat({ layout, hasColumns }: JobMaterial): RowsFormat {
+  const { emailColumn } = layout;
+
+  function line({ row, record, duplicateOf, result }: JoinedRow): string {
+    const duplicate = duplicateOf === null ? "null" : String(duplicateOf + 1);
+    const columns = hasColumns ? `"columns":${jsonBytes(record.map(toText))},` : "";
+    const input = jsonBytes(toText(record[emailColumn] ?? ""));
+    return `{"row":${row + 1},"input":${input},"duplicate_of":${duplicate},${columns}${result.json.toString("latin1", 1)}\n`;
+  }
+
+  return {
+    start: Buffer.alloc(0),
+    rows(rows) {
+      let text = "";
+      for (const row of rows) text += line(row);
+      return Buffer.from(text, "latin1");
+    },
+  };
+}
+
+/**
+ * CSV by RFC 4180, with the delimiter of the job and the byte order mark of its source; or JSONL: a line for each row, its
+ * result with `row` (from 1), `input`, `duplicate_of`, and `columns` where the source has any.
+ */
+export function formatOf(format: Format, job: JobMaterial): RowsFormat {
+  return format === "csv" ? csvFormat(job) : jsonlFormat(job);
+}

@@ -1,0 +1,154 @@
+import { LIMITS } from "../../core/limits.ts";
+import { type JobObjects, repeatsKey } from "../../store/job-objects.ts";
+import type { JobMaterial } from "../../store/job-results.ts";
+import type { ChunkOfResults } from "../../store/job-tasks.ts";
+import type { ObjectStreams } from "../../store/object-streams.ts";
+import { splitRecords } from "./csv/plain.ts";
+import { type ChunkRepeats, decodeChunkRepeats } from "./repeats.ts";
+import { readRowsBytes } from "./rows-bytes.ts";
+import { decodeShard, type Shard, type StoredResult } from "./shard.ts";
+
+export interface SpanDeps {
+  /** Of a job, after a number (-1: from the first), so many at most. */
+  chunksOf(jobId: string, after: number, limit: number): Promise<ChunkOfResults[]>;
+  objects: Pick<JobObjects, "get" | "getRange">;
+  streams: Pick<ObjectStreams, "readRange">;
+}
+
+/** A chunk with all that is known of its rows. */
+export interface LoadedChunk {
+  firstRow: number;
+  repeats: ChunkRepeats;
+  results: Shard;
+  /** The fields of each row, latin1. @throws Error when the source does not hold what was analysed */
+  records(): string[][];
+}
+
+/** Chunks that stand side by side, all of which the results may have rows of. */
+export interface LoadedSpan {
+  chunks: LoadedChunk[];
+  /** Whether the bytes of the rows are there. */
+  hasBytes: boolean;
+  /** Reads them. */
+  readBytes(): Promise<void>;
+}
+
+function isWanted({ shardKey, patches, repeatsBytes }: ChunkOfResults): boolean {
+  return shardKey !== null || patches.length > 0 || repeatsBytes > 0;
+}
+
+/**
+ * The chunks of which there may be results, in order, those side by side together: LIMITS.results.spanChunks, and about
+ * spanBytes of their source, at most.
+ */
+export async function* spansOf(
+  { chunksOf }: Pick<SpanDeps, "chunksOf">,
+  jobId: string,
+): AsyncGenerator<ChunkOfResults[]> {
+  const { chunksPerPage, spanChunks, spanBytes } = LIMITS.results;
+  let span: ChunkOfResults[] = [];
+  let bytes = 0;
+  let after = -1;
+  for (;;) {
+    const page: ChunkOfResults[] = await chunksOf(jobId, after, chunksPerPage);
+    for (const chunk of page) {
+      const isFull = span.length >= spanChunks || bytes + chunk.bytes > spanBytes;
+      if (span.length > 0 && (isFull || !isWanted(chunk))) {
+        yield span;
+        span = [];
+        bytes = 0;
+      }
+      if (!isWanted(chunk)) continue;
+      span.push(chunk);
+      bytes += chunk.bytes;
+    }
+    const last = page.at(-1);
+    if (last === undefined || page.length < chunksPerPage) break;
+    after = last.number;
+  }
+  if (span.length > 0) yield span;
+}
+
+/** Where all of the chunks' parts of an object begin, and how long they are together. */
+function rangeOver(parts: readonly { firstByte: number; bytes: number }[]) {
+  const first = parts[0]?.firstByte ?? 0;
+  const last = parts.at(-1);
+  return { firstByte: first, bytes: last === undefined ? 0 : last.firstByte + last.bytes - first };
+}
+
+async function readRepeats(
+  { objects }: SpanDeps,
+  { teamId, jobId }: JobMaterial,
+  chunks: readonly ChunkOfResults[],
+  signal: AbortSignal,
+): Promise<ChunkRepeats[]> {
+  const parts = chunks.map(({ repeatsByte, repeatsBytes }) => ({
+    firstByte: repeatsByte,
+    bytes: repeatsBytes,
+  }));
+  const range = rangeOver(parts.filter(({ bytes }) => bytes > 0));
+  const content =
+    range.bytes === 0 ? Buffer.alloc(0) : await objects.getRange(repeatsKey(teamId, jobId), range, signal);
+  return parts.map(({ firstByte, bytes }) => {
+    const at = firstByte - range.firstByte;
+    return decodeChunkRepeats(bytes === 0 ? new Uint8Array() : content.subarray(at, at + bytes));
+  });
+}
+
+/** One after the other, later ones last: a row is in one of them. */
+async function readShards(
+  { objects }: SpanDeps,
+  { shardKey, patches }: ChunkOfResults,
+  signal: AbortSignal,
+): Promise<Shard> {
+  const keys = shardKey === null ? patches : [shardKey, ...patches];
+  const [only] = keys;
+  if (only === undefined) return new Map();
+  if (keys.length === 1) return decodeShard(await objects.get(only, signal));
+  const results = new Map<number, StoredResult>();
+  for (const key of keys)
+    for (const [offset, result] of await decodeShard(await objects.get(key, signal)))
+      results.set(offset, result);
+  return results;
+}
+
+/**
+ * Reads what there is of a span; the bytes of its rows only when one of its rows has a result of its own.
+ * @throws SourceLost; MissingObject when an object of ours is gone; Error when one is not what was written
+ */
+export async function loadSpan(
+  deps: SpanDeps,
+  job: JobMaterial,
+  span: readonly ChunkOfResults[],
+  signal: AbortSignal,
+): Promise<LoadedSpan> {
+  let bytes: Buffer | null = null;
+  const range = rangeOver(span);
+  const loaded = {
+    hasBytes: false,
+    async readBytes() {
+      bytes = await readRowsBytes(deps.streams, job, range, signal);
+      loaded.hasBytes = true;
+    },
+  };
+  const hasResults = span.some(({ shardKey, patches }) => shardKey !== null || patches.length > 0);
+  const [repeats, shards] = await Promise.all([
+    readRepeats(deps, job, span, signal),
+    Promise.all(span.map((chunk) => readShards(deps, chunk, signal))),
+    hasResults ? loaded.readBytes() : null,
+  ]);
+  const chunks = span.map((chunk, i) => ({
+    firstRow: chunk.firstRow,
+    repeats: repeats[i] as ChunkRepeats,
+    results: shards[i] as Shard,
+    records() {
+      const at = chunk.firstByte - range.firstByte;
+      if (bytes === null) throw new Error("the rows of a span were not read");
+      const records = splitRecords(bytes.subarray(at, at + chunk.bytes), job.layout.delimiter);
+      if (records.length !== chunk.rows)
+        throw new Error(`a chunk of ${chunk.rows} rows holds ${records.length}`);
+      return records;
+    },
+  }));
+  return Object.assign(loaded, { chunks });
+}

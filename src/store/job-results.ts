@@ -1,0 +1,26 @@
+import type { JobLayout, JobStatus, ObjectPlace } from "./jobs.ts";
+import type { Queryable } from "./postgres.ts";
+
+/** What the results of a job are made of. */
+export interface JobMaterial {
+  jobId: string;
+  teamId: string;
+  status: JobStatus;
+  /** Where the bytes of the chunks lie. */
+  place: ObjectPlace;
+  layout: JobLayout;
+  escapeFormulas: boolean;
+  /** The source had columns of its own: it was no list in a request. */
+  hasColumns: boolean;
+  rows: number;
+}
+
+/** null: the job is gone, or its source is not analysed yet. */
+export async function materialOf(sql: Queryable, jobId: string): Promise<JobMaterial | null> {
+  const [material] = await sql<JobMaterial[]>`
+    select id as "jobId", team_id as "teamId", status, layout, rows_total as rows, source->>'type' <> 'inline' as "hasColumns",
+      jsonb_build_object('bucket', rows_bucket, 'key', rows_key, 'etag', rows_etag) as place,
+      coalesce((options->>'escape_formulas')::boolean, false) as "escapeFormulas"
+    from jobs where id = ${jobId} and removed_at is null and layout is not null and rows_key is not null`;
+  return material ?? null;
+}
