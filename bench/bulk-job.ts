@@ -14,12 +14,13 @@ const STALLED_MS = 600_000;
 const ENDS: readonly BulkJob["status"][] = ["completed", "failed", "cancelled"];
 
 async function call<T>({ url, key }: BulkClient, path: string, init: RequestInit = {}): Promise<T> {
-  const response = await fetch(url + path, {
-    ...init,
-    headers: { Authorization: `Bearer ${key}`, ...init.headers },
+  const asked = `${init.method ?? "GET"} ${path}`;
+  const headers = { Authorization: `Bearer ${key}`, ...init.headers };
+  const response = await fetch(url + path, { ...init, headers }).catch((error: Error) => {
+    throw new InvalidRun(`${asked}: ${error.message}: ${(error.cause as Error | undefined)?.message}`);
   });
   const text = await response.text();
-  if (!response.ok) throw new InvalidRun(`${init.method ?? "GET"} ${path}: HTTP ${response.status} ${text}`);
+  if (!response.ok) throw new InvalidRun(`${asked}: HTTP ${response.status} ${text}`);
   return JSON.parse(text) as T;
 }
 

@@ -31,6 +31,8 @@ const EVIDENCE_BYTES = 1_500;
 const ROW_BYTES = 8_192;
 /** A chunk's source as bytes, as text and as records. */
 const CHUNK_COPIES = 4;
+/** Of a row of a shard that is unzipped to be joined: its cells and its JSON. */
+const STORED_BYTES = 1_024;
 /** Of a chunk while its job is analysed and put together: range, repeats, shard's key. */
 const CHUNK_ENTRY_BYTES = 300;
 /** Writers at once of one job: both results are put together side by side. */
@@ -69,6 +71,8 @@ export async function bulkMemoryTerms(basis: MemoryBasis): Promise<MemoryTerm[]>
   const { tasksAtOnce, chunkBytes, rowsPerChunk } = LIMITS.bulk;
   const { partBytes, partsInFlight, sockets } = LIMITS.objects;
   const chunks = Math.ceil(rows / rowsPerChunk);
+  const { spansAhead, spanBytes, spanChunks } = LIMITS.results;
+  const spans = (spansAhead + 1) * (spanBytes + spanChunks * rowsPerChunk * STORED_BYTES);
   const task = chunkBytes * CHUNK_COPIES + rowsPerChunk * ROW_BYTES;
   const terms = [
     { what: "process when it is ready", bytes: readyBytes },
@@ -80,6 +84,7 @@ export async function bulkMemoryTerms(basis: MemoryBasis): Promise<MemoryTerm[]>
     { what: `${tasksAtOnce} tasks of ${rowsPerChunk} rows`, bytes: HEAP_FACTOR * tasksAtOnce * task },
     { what: "finder of repeats", bytes: await finderBytes(rowsMax) },
     { what: `${chunks} chunks in tables`, bytes: HEAP_FACTOR * chunks * CHUNK_ENTRY_BYTES },
+    { what: `${spansAhead + 1} spans of ${spanChunks} chunks that are joined`, bytes: spans },
     { what: `${WRITERS} writers of objects`, bytes: WRITERS * partsInFlight * partBytes },
     { what: "copied results", bytes: copiesBytes(rows) },
     { what: `${sockets} connections to object storage`, bytes: sockets * SOCKET_BYTES },
