@@ -1,13 +1,17 @@
+import { LIMITS } from "../src/core/limits.ts";
 import { startChild } from "./child.ts";
 import { type BenchContext, requireRight, settingsFor, withChildren } from "./context.ts";
 import { InvalidRun, interleave, type Subject } from "./figures.ts";
 import { DOMAINS } from "./plan.ts";
 import type { EngineProcess } from "./processes/engine.ts";
 import type { MailServers } from "./processes/mail-servers.ts";
+import type { RowsProcess } from "./processes/rows.ts";
 import { ratio, type Section } from "./table.ts";
 
 const ROUNDS = 5;
 const CHECKS = 30_000;
+/** Chunks of a job, whole ones. */
+const ROWS = 40_000;
 /** The MX records of one set of domains, asked for in the warm-up, are all that is ever needed. */
 const RUN = 1_000;
 
@@ -47,6 +51,57 @@ export async function benchUnprobed(context: BenchContext): Promise<Section> {
             ratio(whole.perS, constant.perS, "constant"),
           ],
         },
+        {
+          name: "constant",
+          figures: constant,
+          ratios: ["ceiling: threads that answer the same bytes at once"],
+        },
+      ],
+      notes: [],
+    };
+  });
+}
+
+/** The rows of jobs without SMTP, cache included: in batches, and one by one as requests come. */
+export async function benchUnprobedRows(context: BenchContext): Promise<Section> {
+  return withChildren(async (keep) => {
+    const mail = keep(await startChild<MailServers>("mail-servers", context));
+    const world = await mail.call("start", { latencyMs: 0, runs: [RUN] });
+    const rows = keep(await startChild<RowsProcess>("rows", context));
+    const { threads } = await rows.call("start", settingsFor(context, world));
+    const subject = (verb: "batches" | "singles"): Subject => ({
+      async run(round) {
+        const input = { run: RUN, count: ROWS, round: `${verb}${round}.` };
+        const { sample, wrong } = await rows.call(verb, input);
+        requireRight(verb, wrong);
+        return sample;
+      },
+    });
+    const ceiling: Subject = {
+      run: async () => (await rows.call("constant", { run: RUN, count: ROWS, round: "c." })).sample,
+    };
+    const subjects = [subject("batches"), subject("singles"), ceiling];
+    const [batches, singles, constant] = await interleave(subjects, ROUNDS);
+    if (!batches || !singles || !constant) throw new InvalidRun("a subject is missing");
+    const { rowsPerChunk, tasksAtOnce } = LIMITS.bulk;
+    return {
+      title: "Rows without SMTP",
+      configuration: [
+        `${threads} threads, ${ROWS} new rows a run in chunks of ${rowsPerChunk}, ${tasksAtOnce} at once; ${DOMAINS} domains whose MX is cached`,
+        `looked up in Redis, checked, written to Redis; medians of ${ROUNDS} runs by turns`,
+      ],
+      unit: "rows",
+      lines: [
+        {
+          name: "batches",
+          figures: batches,
+          ratios: [
+            `${ratio(singles.cpuUs, batches.cpuUs, "one by one")} in CPU`,
+            ratio(batches.perS, singles.perS, "one by one"),
+            ratio(batches.perS, constant.perS, "constant"),
+          ],
+        },
+        { name: "one by one", figures: singles, ratios: ["a look, a task and a write for each row"] },
         {
           name: "constant",
           figures: constant,

@@ -14,7 +14,7 @@ import { InvalidRun } from "../bench/figures.ts";
 import { benchCachedVerify } from "../bench/http.ts";
 import { benchProbing } from "../bench/probing.ts";
 import { renderSection, type Section } from "../bench/table.ts";
-import { benchUnprobed } from "../bench/unprobed.ts";
+import { benchUnprobed, benchUnprobedRows } from "../bench/unprobed.ts";
 import type { Guard } from "./embedded/guard.ts";
 import { runGuarded } from "./embedded/guarded.ts";
 import { startStack } from "./embedded/stack.ts";
@@ -34,7 +34,7 @@ const section = (bench: (context: BenchContext) => Promise<Section>) => async (c
 
 const SECTIONS: Record<string, Bench[]> = {
   probing: ([0, 20] as const).map((latencyMs) => section((context) => benchProbing(context, latencyMs))),
-  unprobed: [section(benchUnprobed)],
+  unprobed: [section(benchUnprobed), section(benchUnprobedRows)],
   http: [section(benchCachedVerify)],
 };
 /** Takes as long as its lists, hence only when it is asked for. */

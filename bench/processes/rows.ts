@@ -1,0 +1,168 @@
+import { extname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Piscina } from "piscina";
+import { openLists } from "../../src/check/lists/lists.ts";
+import type { CheckPool } from "../../src/check/pool.ts";
+import type { CheckTask } from "../../src/check/thread.ts";
+import { composeChecks } from "../../src/compose/checks.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { loadConfig } from "../../src/core/config.ts";
+import { LIMITS } from "../../src/core/limits.ts";
+import { createLog } from "../../src/core/log.ts";
+import { createMetrics } from "../../src/core/metrics.ts";
+import {
+  createExaminer,
+  type Examiner,
+  type Finding,
+  type Question,
+} from "../../src/services/verify/examine.ts";
+import { type BatchExaminer, createBatchExaminer } from "../../src/services/verify/examine-batch.ts";
+import { createFlights } from "../../src/services/verify/flights.ts";
+import { createKeeping } from "../../src/services/verify/keeping.ts";
+import { createEvidenceCache } from "../../src/store/evidence-cache.ts";
+import { createRedis, type RedisClients } from "../../src/store/redis.ts";
+import { answerParent } from "../child.ts";
+import { measure } from "../cpu.ts";
+import { planRun } from "../plan.ts";
+
+/** Rows under way one by one: below a team's share of the pool. */
+const SINGLES = 2_000;
+const ASKER = {
+  teamId: "team_bench",
+  probing: false,
+  overlay: { isBlocked: () => false, isDisposable: () => false },
+};
+const NOBODY_GOES = { cancelled: () => false, onCancel: () => {} };
+
+interface Rows {
+  pool: CheckPool;
+  redis: RedisClients;
+  examiner: Examiner;
+  batches: BatchExaminer;
+  constant: Piscina;
+}
+
+let rows: Rows | null = null;
+
+/** Addresses that no round has asked about before, of domains that all know. */
+interface RowsInput {
+  run: number;
+  round: string;
+  count: number;
+}
+
+function started(): Rows {
+  if (rows === null) throw new Error("not started");
+  return rows;
+}
+
+function questionsOf({ run, round, count }: RowsInput): Question[] {
+  const { examiner } = started();
+  return planRun(run, count).map(({ address }) => examiner.understand(`${round}${address}`, false, ASKER));
+}
+
+/** Takes `items` in turn, so many at once. */
+async function eachOf<T>(
+  items: readonly T[],
+  atOnce: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  let next = 0;
+  async function worker(): Promise<void> {
+    for (let item = items[next++]; item !== undefined; item = items[next++]) await work(item);
+  }
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
+}
+
+function chunksOf<T>(all: readonly T[]): T[][] {
+  const size = LIMITS.bulk.rowsPerChunk;
+  return Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
+}
+
+const isRight = (finding: Finding | undefined) =>
+  finding?.entry?.evidence.mx.status === "ok" && !finding.cached;
+
+const verbs = {
+  async start(settings: Record<string, string>) {
+    const config = loadConfig(settings);
+    const log = createLog(config.logLevel);
+    const redis = createRedis({ url: config.redis.url, name: "rcpt-bench", log });
+    await redis.start();
+    const checks = composeChecks({ config, log, metrics: createMetrics(), redis });
+    await checks.pool.ready();
+    const { pool } = checks;
+    const { threads, cacheEntries } = config.verify;
+    const clock = systemClock;
+    const cache = createEvidenceCache({ redis: redis.commands, clock, maxEntries: cacheEntries });
+    const lists = openLists(checks.lists);
+    const parts = { clock, log, cache, lists, pool, keep: createKeeping({}), onLookup: () => {} };
+    const flights = createFlights({ ...parts, deadlineMs: LIMITS.bulk.rowDeadlineMs });
+    const examiner = createExaminer({ ...parts, flights, isPromoted: () => false });
+    const [line] = await pool.checkBatch(["a@example.test"], "unprobed", "bulk").lines;
+    const constant = startConstant(threads, JSON.stringify(line));
+    rows = { pool, redis, examiner, batches: createBatchExaminer(parts), constant };
+    return { threads };
+  },
+
+  /** As the rows of chunks are examined: LIMITS.bulk.tasksAtOnce chunks at once. */
+  async batches(input: RowsInput) {
+    const { batches } = started();
+    const chunks = chunksOf(questionsOf(input));
+    let wrong = 0;
+    const sample = await measure(input.count, () =>
+      eachOf(chunks, LIMITS.bulk.tasksAtOnce, async (questions) => {
+        const options = { refresh: () => false, patient: false };
+        const answers = await batches.examine(questions, options, NOBODY_GOES).done;
+        for (const { finding } of answers) if (!isRight(finding)) wrong += 1;
+      }),
+    );
+    return { sample, wrong };
+  },
+
+  /** As requests are examined: one address a look, a task and a write. */
+  async singles(input: RowsInput) {
+    const { examiner } = started();
+    let wrong = 0;
+    const sample = await measure(input.count, () =>
+      eachOf(questionsOf(input), SINGLES, async (question) => {
+        const startedMs = performance.now();
+        const finding = await examiner.find(question, false, { startedMs, ...NOBODY_GOES });
+        if (!isRight(finding)) wrong += 1;
+      }),
+    );
+    return { sample, wrong };
+  },
+
+  /** The ceiling: batches of the same size, whose thread answers the same bytes at once; they are read. */
+  async constant(input: RowsInput) {
+    const { constant } = started();
+    const chunks = chunksOf(questionsOf(input).map(({ email }) => email));
+    const sample = await measure(input.count, () =>
+      eachOf(chunks, LIMITS.bulk.tasksAtOnce, async (addresses) => {
+        const task: CheckTask = { addresses: addresses.join("\n"), scope: "unprobed", mode: "bulk", slot: 0 };
+        const text: string = await constant.run(task);
+        for (const line of text.split("\n")) JSON.parse(line);
+      }),
+    );
+    return { sample };
+  },
+};
+
+function startConstant(threads: number, line: string): Piscina {
+  return new Piscina({
+    filename: fileURLToPath(new URL(`./constant-thread${extname(import.meta.url)}`, import.meta.url)),
+    minThreads: threads,
+    maxThreads: threads,
+    concurrentTasksPerWorker: LIMITS.check.tasksPerThread,
+    atomics: "disabled",
+    workerData: new Array<string>(LIMITS.bulk.rowsPerChunk).fill(line).join("\n"),
+  });
+}
+
+export type RowsProcess = typeof verbs;
+
+answerParent(verbs, async () => {
+  await rows?.pool.close();
+  await rows?.constant.destroy();
+  rows?.redis.stop();
+});
