@@ -174,6 +174,17 @@ export const DIALECTS: readonly CorpusList[] = [
     rows: [["иван@пример.рф"], ["用户@例子.中国"]],
   },
   {
+    name: "internationalised addresses without a header",
+    bytes: utf8("1;Роман@РАР.рф\n2;à@exàmple.com\n"),
+    delimiter: ";",
+    emailColumn: 1,
+    header: null,
+    rows: [
+      ["1", "Роман@РАР.рф"],
+      ["2", "à@exàmple.com"],
+    ],
+  },
+  {
     name: "1 000 columns",
     bytes: utf8([1, 2].map((row) => `${row},${"x,".repeat(996)}r${row}@example.com,,end\n`).join("")),
     delimiter: ",",

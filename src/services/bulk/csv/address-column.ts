@@ -25,16 +25,18 @@ const NAME_CHARS = 200;
 /** Longer than any address (RFC 5321 §4.5.3.1.3) with what may stand round it. */
 const VALUE_CHARS = 400;
 
-const ADDRESS = /^[^\s@<>()[\],;:"]{1,64}@[^\s@<>()[\],;:"]+\.[^\s@<>()[\],;:".]{2,}$/;
+/** Spaces may stand round it. Of bytes: no `\s`, which would take the byte A0 of UTF-8 for a space. */
+const ADDRESS =
+  /^[\t ]*[^\x00-\x20@<>()[\],;:"]{1,128}@[^\x00-\x20@<>()[\],;:"]+\.[^\x00-\x20@<>()[\],;:".]{2,}[\t ]*$/;
 
 /** `Jane Doe <jane@example.com>` and the like: a column of these is one of addresses if there is none that is better. */
-const HOLDS_ADDRESS = /[^\s@<>(),;:"]@[^\s@<>(),;:".]+\.[^\s@<>(),;:"]/;
+const HOLDS_ADDRESS = /[^\x00-\x20@<>(),;:"]@[^\x00-\x20@<>(),;:".]+\.[^\x00-\x20@<>(),;:"]/;
 
 /** Of the filled values of a column that is taken for addresses by what it holds, at least so many look like some. */
 const CONTENT_SHARE = 0.25;
 
 export function looksLikeAddress(value: string): boolean {
-  return value.length <= VALUE_CHARS && ADDRESS.test(value.trim());
+  return value.length <= VALUE_CHARS && ADDRESS.test(value);
 }
 
 /** A column's name as names are compared: "E-Mail Adresse" and "email_adresse" are one. */

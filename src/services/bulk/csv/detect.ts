@@ -114,7 +114,8 @@ function namedColumn(header: readonly string[] | null, wanted: string): number |
   const names = header.map(toText);
   const exact = names.indexOf(wanted);
   if (exact >= 0) return exact;
-  const loose = names.findIndex((name) => normaliseName(name) === normaliseName(wanted));
+  const sought = normaliseName(wanted);
+  const loose = sought === "" ? -1 : names.findIndex((name) => normaliseName(name) === sought);
   return loose >= 0 ? loose : `No column is named ${shown(wanted)}.`;
 }
 
