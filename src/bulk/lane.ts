@@ -42,7 +42,7 @@ export interface LaneDeps {
 export interface Lane {
   start(): Promise<void>;
   held(): readonly Held[];
-  /** Gives signs of life of what is in hand. */
+  /** Gives signs of life, its own and those of what is in hand. */
   renew(): Promise<void>;
   /** Takes no more. Resolves when nothing is in hand. */
   drain(): Promise<void>;
@@ -123,11 +123,16 @@ export function createLane(deps: LaneDeps): Lane {
     }
   }
 
-  async function forgetIdle(): Promise<void> {
-    const forgotten = streams.map((stream) => stream.removeIdleConsumers(LIMITS.bulk.idleConsumerMs));
-    await Promise.all(forgotten).catch((error: unknown) =>
-      log.debug({ err: error }, "idle workers stay known"),
-    );
+  /** Says that it is there, and forgets those that were killed, who said no goodbye. */
+  async function arrive(): Promise<void> {
+    try {
+      for (const stream of streams) {
+        await stream.greet(consumer);
+        await stream.removeIdleConsumers(LIMITS.bulk.idleConsumerMs);
+      }
+    } catch (error) {
+      log.debug({ err: error }, "a worker did not say that it is there");
+    }
   }
 
   async function readOn(): Promise<void> {
@@ -137,13 +142,13 @@ export function createLane(deps: LaneDeps): Lane {
   return {
     async start() {
       await reader.connect().catch(() => undefined);
-      // Those that were killed said no goodbye; an egress's workers look after their own stream.
-      void forgetIdle();
+      void arrive();
       reading = readOn();
     },
     held: () => [...held.values()],
     async renew() {
       for (const stream of streams) {
+        if (!stopping) await stream.greet(consumer);
         const ids = [...held.values()]
           .filter((entry) => entry.stream === stream)
           .flatMap((entry) => entry.ids);

@@ -23,11 +23,11 @@ export function createWorker({ sql, lanes, clock, log, graceMs }: WorkerDeps): P
 
   /** Signs of life, and a look whether what is in hand is still wanted. */
   async function beatOnce(): Promise<void> {
-    const tasks = held();
-    if (tasks.length === 0) return;
     const renewed = await Promise.allSettled(lanes.map((lane) => lane.renew()));
     for (const outcome of renewed)
       if (outcome.status === "rejected") log.debug({ err: outcome.reason }, "leases were not renewed");
+    const tasks = held();
+    if (tasks.length === 0) return;
     const active = await activeJobsOf(sql, [...new Set(tasks.map(({ jobId }) => jobId))]);
     for (const { jobId, control } of tasks) if (!active.has(jobId)) control.cancel();
   }

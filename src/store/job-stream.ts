@@ -13,11 +13,16 @@ import type { RedisClient } from "./redis.ts";
  * - `rcpt:{bulk}:retry:<egress>`: retries, for the workers of that egress; `rcpt:{bulk}:retry` those for anybody.
  * - `rcpt:{bulk}:dead`: tasks that were given up, the newest few.
  *
+ * And with a TTL, for each stream, `rcpt:{bulk}:alive:…`: its workers by the last sign of life. (Redis 7.0 knows nothing of
+ * consumers to whom it never gave an entry.)
+ *
  * All of it may be lost at any time: the emitter compares it with Postgres.
  */
-const TASKS = "rcpt:{bulk}:tasks";
-const RETRIES = "rcpt:{bulk}:retry";
-const DEAD = "rcpt:{bulk}:dead";
+const PREFIX = "rcpt:{bulk}:";
+const TASKS = "tasks";
+const RETRIES = "retry";
+const DEAD = `${PREFIX}dead`;
+const ALIVE_TTL_MS = 3_600_000;
 const GROUP = "workers";
 const DEAD_KEPT = 1_000;
 const CLAIM_CALLS = 100;
@@ -47,8 +52,10 @@ export interface JobStream {
   finish(ids: readonly string[]): Promise<void>;
   /** Every pointer in the stream, pending or not, in one of `pages` pages; null when there are more. */
   outstanding(pageSize: number, pages: number): Promise<Set<string> | null>;
-  /** Consumers that gave a sign of life within `idleMs`. */
-  countConsumers(idleMs: number): Promise<number>;
+  /** A consumer says that it is there. */
+  greet(consumer: string): Promise<void>;
+  /** Consumers that said so within `silentMs`. */
+  countConsumers(silentMs: number): Promise<number>;
   /** Removes consumers that have nothing pending and were idle for `idleMs`. */
   removeIdleConsumers(idleMs: number): Promise<void>;
   /** The consumer goes. With the last one the stream goes too, when it is empty. */
@@ -104,24 +111,26 @@ for _, consumer in ipairs(redis.call('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])) do
 end
 return removed`;
 
-/** KEYS: the stream. ARGV: group, consumer. Nothing while anything is pending for it. */
+/** KEYS: the stream, its workers. ARGV: group, consumer. The consumer stays while anything is pending for it. */
 const LEAVE = `
+redis.call('ZREM', KEYS[2], ARGV[2])
+if redis.call('EXISTS', KEYS[1]) == 0 then return end
 local pending = redis.call('XPENDING', KEYS[1], ARGV[1], '-', '+', 1, ARGV[2])
 if #pending > 0 then return end
 redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], ARGV[2])
-if redis.call('XLEN', KEYS[1]) == 0 and #redis.call('XINFO', 'CONSUMERS', KEYS[1], ARGV[1]) == 0 then
-  redis.call('DEL', KEYS[1])
-end`;
+if redis.call('XLEN', KEYS[1]) == 0 and redis.call('ZCARD', KEYS[2]) == 0 then redis.call('DEL', KEYS[1]) end`;
 
-/** KEYS: the stream. ARGV: group, idle time. */
+/** KEYS: the workers of a stream. ARGV: consumer, TTL of the key. */
+const GREET = `
+local now = redis.call('TIME')
+redis.call('ZADD', KEYS[1], now[1] * 1000 + math.floor(now[2] / 1000), ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])`;
+
+/** KEYS: the workers of a stream. ARGV: longest silence. */
 const COUNT_ALIVE = `
-local alive = 0
-for _, consumer in ipairs(redis.call('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])) do
-  for i = 1, #consumer, 2 do
-    if consumer[i] == 'idle' and consumer[i + 1] < tonumber(ARGV[2]) then alive = alive + 1 end
-  end
-end
-return alive`;
+local now = redis.call('TIME')
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now[1] * 1000 + math.floor(now[2] / 1000) - ARGV[1])
+return redis.call('ZCARD', KEYS[1])`;
 
 type RawEntry = [id: string, fields: string[] | null];
 
@@ -145,7 +154,11 @@ function isMissingGroup(error: unknown): boolean {
   );
 }
 
-function createJobStream(redis: RedisClient, key: string): JobStream {
+/** @param name of the stream behind the prefix of all keys */
+function createJobStream(redis: RedisClient, name: string): JobStream {
+  const key = `${PREFIX}${name}`;
+  const alive = `${PREFIX}alive:${name}`;
+
   async function makeGroup(): Promise<void> {
     try {
       await redis.xgroup("CREATE", key, GROUP, "0", "MKSTREAM");
@@ -223,14 +236,10 @@ function createJobStream(redis: RedisClient, key: string): JobStream {
       }
       return null;
     },
-    async countConsumers(idleMs) {
-      try {
-        return (await redis.eval(COUNT_ALIVE, 1, key, GROUP, idleMs)) as number;
-      } catch (error) {
-        if (isMissingGroup(error)) return 0;
-        throw error;
-      }
+    async greet(consumer) {
+      await redis.eval(GREET, 1, alive, consumer, ALIVE_TTL_MS);
     },
+    countConsumers: async (silentMs) => (await redis.eval(COUNT_ALIVE, 1, alive, silentMs)) as number,
     async removeIdleConsumers(idleMs) {
       await inGroup(async () => {
         await redis.eval(REMOVE_IDLE, 1, key, GROUP, idleMs);
@@ -238,13 +247,13 @@ function createJobStream(redis: RedisClient, key: string): JobStream {
     },
     async leave(consumer) {
       try {
-        await redis.eval(LEAVE, 1, key, GROUP, consumer);
+        await redis.eval(LEAVE, 2, key, alive, GROUP, consumer);
       } catch (error) {
         if (!isMissingGroup(error)) throw error;
       }
     },
     async drop() {
-      await redis.del(key);
+      await redis.del(key, alive);
     },
   };
 }

@@ -234,8 +234,9 @@ export async function beginAssembly(sql: Queryable, jobId: string): Promise<bool
     update jobs set status = 'deferred'
     where id = ${jobId} and status = 'processing' and removed_at is null
       and not exists (select from job_tasks where job_id = ${jobId} and state = 'ready' and kind <> 'retry')
-      and (select kind from job_tasks where job_id = ${jobId} and state = 'emitted' order by number limit 1)
-        is not distinct from 'retry'`;
+      and coalesce(
+        (select kind from job_tasks where job_id = ${jobId} and state = 'emitted' order by number limit 1), 'retry'
+      ) = 'retry'`;
   return false;
 }
 

@@ -1,36 +1,59 @@
+import { tmpdir } from "node:os";
 import { type Control, createControl } from "../../src/bulk/control.ts";
-import type { RowVerifier } from "../../src/bulk/rows.ts";
+import type { DeferralSettings } from "../../src/bulk/deferrals.ts";
+import type { RowVerifier, Verified } from "../../src/bulk/rows.ts";
 import { createTaskRunner } from "../../src/bulk/task.ts";
 import { newId } from "../../src/core/ids.ts";
 import { createEndings } from "../../src/services/bulk/ending.ts";
 import { analyseInline } from "../../src/services/bulk/source.ts";
 import type { VerificationResult } from "../../src/services/verify/verification-result.ts";
-import { type JobObjects, MissingObject, sourceKey } from "../../src/store/job-objects.ts";
-import { insertChunks } from "../../src/store/job-tasks.ts";
-import { insertJob, queueJob } from "../../src/store/jobs.ts";
+import { type JobObjects, repeatsKey, sourceKey } from "../../src/store/job-objects.ts";
+import { type ChunkRange, insertChunks } from "../../src/store/job-tasks.ts";
+import { insertJob, type NewJob, noteAnalysis, queueJob } from "../../src/store/jobs.ts";
+import type { ObjectStreams } from "../../src/store/object-streams.ts";
 import type { Database } from "../../src/store/postgres.ts";
+import { createScratch } from "../../src/store/scratch.ts";
 import { createFakeClock } from "./fake-clock.ts";
+import type { MemoryObjects } from "./memory-objects.ts";
 import { newTeam, silentLog } from "./store.ts";
 
-/** Object storage in memory. */
-export function createMemoryObjects(): JobObjects & { kept: Map<string, Buffer> } {
-  const kept = new Map<string, Buffer>();
-  const get = async (key: string) => {
-    const found = kept.get(key);
-    if (found === undefined) throw new MissingObject("no such object");
-    return found;
-  };
+/** An inline job of a team as submission makes it. */
+export function inlineJob(teamId: string, id: string): NewJob {
   return {
-    kept,
-    get,
-    async put(key, body) {
-      kept.set(key, Buffer.from(body));
-    },
-    getRange: async (key, { firstByte, bytes }) => (await get(key)).subarray(firstByte, firstByte + bytes),
+    id,
+    teamId,
+    livemode: true,
+    source: { type: "inline" },
+    uploadId: null,
+    place: { bucket: null, key: sourceKey(teamId, id), etag: null },
+    sourceBytes: null,
+    options: {},
+    dailyQuota: 1_000_000,
+    bulkBytes: 1_000_000_000,
+    probing: true,
+    withEvidence: false,
+    metadata: {},
+    webhookUrl: null,
   };
 }
 
-/** A job of a new team, queued, whose source is kept. */
+/** A job that is queued with these chunks; its objects are the caller's. */
+export async function queueChunks(
+  sql: Database,
+  job: NewJob,
+  chunks: readonly ChunkRange[],
+  found: { rows: number; duplicates: number; malformed: number },
+): Promise<void> {
+  const layout = { delimiter: ",", emailColumn: 0, columns: 1, header: ["email"], bom: false };
+  await sql.begin(async (tx) => {
+    await insertJob(tx, job, "submitting");
+    await queueJob(tx, job.id);
+    await noteAnalysis(tx, job.id, { ...found, place: job.place, layout });
+    await insertChunks(tx, job.id, chunks);
+  });
+}
+
+/** A job of a new team, queued, whose source and repeats are kept. */
 export async function queueInline(
   sql: Database,
   objects: JobObjects,
@@ -38,28 +61,22 @@ export async function queueInline(
 ): Promise<{ id: string; teamId: string }> {
   const { teamId } = await newTeam(sql, "enterprise");
   const id = newId("job");
-  const { content, chunks, rows, duplicates, malformed } = await analyseInline(emails);
-  await objects.put(sourceKey(teamId, id), content, "application/x-ndjson");
-  const terms = { livemode: true, probing: true, withEvidence: false };
-  const rest = { metadata: {}, webhookUrl: null, rows, duplicates, malformed };
-  await sql.begin(async (tx) => {
-    await insertJob(tx, { id, teamId, source: { type: "inline" }, ...terms, ...rest });
-    await queueJob(tx, id);
-    await insertChunks(tx, id, chunks);
-  });
+  const { content, chunks, repeats, ...found } = await analyseInline(emails);
+  await objects.put(sourceKey(teamId, id), content, "text/csv");
+  await objects.put(repeatsKey(teamId, id), repeats, "application/octet-stream");
+  await queueChunks(sql, inlineJob(teamId, id), chunks, found);
   return { id, teamId };
 }
 
+export const answered = (email: string, verdict: "valid" | "unknown"): Verified => ({
+  result: resultOf(email, verdict),
+  charged: verdict === "valid",
+});
+
 /** Every row is valid and charged. */
 export const ALL_VALID: RowVerifier = {
-  verify: async (rows) =>
-    rows.map(({ email, same_as }) =>
-      same_as === undefined ? { result: resultOf(email, "valid"), charged: true } : null,
-    ),
-  giveUp: (rows) =>
-    rows.map(({ email, same_as }) =>
-      same_as === undefined ? { result: resultOf(email, "unknown"), charged: false } : null,
-    ),
+  verify: async (emails) => emails.map((email) => ({ verified: answered(email, "valid") })),
+  giveUp: (emails) => emails.map((email) => answered(email, "unknown")),
 };
 
 function resultOf(email: string, verdict: "valid" | "unknown"): VerificationResult {
@@ -69,19 +86,35 @@ function resultOf(email: string, verdict: "valid" | "unknown"): VerificationResu
 
 export interface RunnerParts {
   sql: Database;
-  objects: JobObjects;
+  objects: MemoryObjects;
   rows: RowVerifier;
+  deferral?: DeferralSettings;
+  /** Instead of what `objects` has. */
+  streams?: Partial<ObjectStreams>;
 }
+
+export const EGRESS = "egress-1";
 
 /** A task runner on a clock that stands still, and what it noted as given up. */
 export function createRunner(parts: RunnerParts) {
+  const { sql, objects, rows } = parts;
   const clock = createFakeClock();
   const buried: number[] = [];
+  const told: VerificationResult[] = [];
   const runner = createTaskRunner({
-    ...parts,
+    sql,
+    objects,
+    rows,
+    streams: { ...objects.streams, ...parts.streams },
+    bucket: "bucket",
+    scratch: createScratch(tmpdir()),
+    deferral: parts.deferral ?? { firstMs: 1_000, maxMs: 60_000, queueMaxMs: 60_000 },
+    egress: EGRESS,
+    random: () => 0,
+    onVerified: (result) => told.push(result),
     clock,
     log: silentLog,
-    stream: { bury: async ({ number }) => void buried.push(number) },
+    dead: { bury: async ({ number }) => void buried.push(number) },
     endings: createEndings({ clock, view: { publicUrl: null, retentionDays: 30 } }),
   });
   /** Runs a task, moving the clock for as long as it waits. */
@@ -96,5 +129,6 @@ export function createRunner(parts: RunnerParts) {
     }
     return outcome;
   }
-  return { run, clock, buried };
+  return { run, clock, buried, told };
 }
+export { createMemoryObjects } from "./memory-objects.ts";

@@ -1,16 +1,13 @@
 import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
+import { type EmittedTask, emittedTasks, makeReadyAgain, takeReadyTasks } from "../../store/job-emission.ts";
 import {
-  type EmittedTask,
   egressesWithEmitted,
   egressesWithRetries,
-  emittedTasks,
-  makeReadyAgain,
   type RetryLine,
   releaseEgress,
   takeReadyRetries,
-  takeReadyTasks,
-} from "../../store/job-emission.ts";
+} from "../../store/job-retries.ts";
 import type { JobStreams } from "../../store/job-stream.ts";
 import { pointerKey } from "../../store/job-stream.ts";
 import { beginAssembly, jobsToAssemble, type TaskPointer } from "../../store/job-tasks.ts";

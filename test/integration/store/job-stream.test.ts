@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
-import { createJobStream, type JobStream, pointerKey } from "../../../src/store/job-stream.ts";
+import {
+  createJobStreams,
+  type JobStream,
+  type JobStreams,
+  pointerKey,
+} from "../../../src/store/job-stream.ts";
 import { createBlockingRedis, type RedisClient } from "../../../src/store/redis.ts";
 import { testRedisUrl } from "../../support/embedded.ts";
 import { openRedis, silentLog } from "../../support/store.ts";
@@ -8,6 +13,7 @@ import { openRedis, silentLog } from "../../support/store.ts";
 /** Pointers in a real Redis. Consumers are workers that live or die. */
 let redis: RedisClient;
 let reader: RedisClient;
+let streams: JobStreams;
 let stream: JobStream;
 
 beforeEach(async (t) => {
@@ -17,7 +23,8 @@ beforeEach(async (t) => {
   reader = createBlockingRedis({ url, name: "rcpt-test", blockMs: PATIENT_MS, log: silentLog });
   t.after(() => reader.disconnect());
   await reader.connect();
-  stream = createJobStream(redis);
+  streams = createJobStreams(redis);
+  stream = streams.tasks;
 });
 
 const PATIENT_MS = 60_000;
@@ -148,8 +155,57 @@ describe("the stream of tasks", () => {
   });
 
   it("keeps the newest of the tasks that were given up", async () => {
-    await stream.bury(task(3), 16);
+    await streams.bury(task(3), 16);
     const [entry] = (await redis.xrange("rcpt:{bulk}:dead", "-", "+")) as [string, string[]][];
     assert.deepEqual(entry?.[1], ["job", "job_1", "number", "3", "deliveries", "16"]);
+  });
+
+  it("knows its workers by their signs of life, and those that said goodbye no more", async () => {
+    const names = ["one", "two", "three"];
+    for (const name of names) await stream.greet(name);
+    assert.equal(await stream.countConsumers(60_000), 3);
+    await stream.leave("two");
+    assert.equal(await stream.countConsumers(60_000), 2);
+    // As if the third had been silent for long.
+    await redis.zadd("rcpt:{bulk}:alive:tasks", 1, "three");
+    assert.equal(await stream.countConsumers(60_000), 1);
+    assert.ok((await redis.pttl("rcpt:{bulk}:alive:tasks")) > 0);
+  });
+
+  it("goes with its last worker when it is empty, and not before", async () => {
+    const own = streams.retries("egress");
+    const key = "rcpt:{bulk}:retry:egress";
+    const take = () => own.read(reader, "one", 10, null);
+    await own.greet("one");
+    await take();
+    await own.add([task(0), task(1)]);
+    const entries = await take();
+    await own.finish([entries[0]?.id ?? ""]);
+    await own.leave("one");
+    assert.equal(await redis.xlen(key), 1);
+    await own.finish([entries[1]?.id ?? ""]);
+    await own.greet("two");
+    await own.leave("one");
+    assert.equal(await redis.exists(key), 1);
+    await own.leave("two");
+    assert.equal(await redis.exists(key), 0);
+    await own.leave("two");
+  });
+
+  it("of retries is one for each egress, whatever its name, in one slot with all others", async () => {
+    const names = ["", "a", "b:c", "{x}", "tasks", "mail 1/ä"];
+    for (const [number, name] of names.entries()) await streams.retries(name).add([task(number)]);
+    for (const [number, name] of names.entries()) {
+      const found = await streams.retries(name).outstanding(10, 1);
+      assert.deepEqual(found, new Set([pointerKey(task(number))]));
+    }
+    const keys = await redis.keys("*");
+    assert.equal(keys.length, names.length);
+    assert.ok(
+      keys.every((key) => /^rcpt:\{bulk\}:retry[^{}]*$/.test(key)),
+      String(keys),
+    );
+    await streams.retries("a").drop();
+    assert.equal((await redis.keys("*")).length, names.length - 1);
   });
 });

@@ -3,27 +3,29 @@ import { after, before, beforeEach, describe, it } from "node:test";
 import { newId } from "../../../../src/core/ids.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { createEmitter, type Emitter } from "../../../../src/services/bulk/emit.ts";
-import { createJobStream, type JobStream } from "../../../../src/store/job-stream.ts";
-import { finishChunk, insertChunks } from "../../../../src/store/job-tasks.ts";
-import { insertJob, queueJob } from "../../../../src/store/jobs.ts";
+import { createJobStreams, type JobStreams } from "../../../../src/store/job-stream.ts";
+import { beginTask, type ChunkTask, finishRows } from "../../../../src/store/job-tasks.ts";
 import type { Database } from "../../../../src/store/postgres.ts";
 import type { RedisClient } from "../../../../src/store/redis.ts";
+import { inlineJob, queueChunks } from "../../../support/bulk-tasks.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
 import { createClosing, newTeam, openDatabase, openRedis } from "../../../support/store.ts";
 
 /** Tasks on their way from Postgres into the stream. */
-const { window, teamWindow, emitJobs } = LIMITS.bulk;
+const { windowMin: window, teamWindows, emitJobs } = LIMITS.bulk;
+const teamWindow = teamWindows * window;
 const TASKS = "rcpt:{bulk}:tasks";
 const closing = createClosing();
 let sql: Database;
 let redis: RedisClient;
-let stream: JobStream;
+let streams: JobStreams;
 let emitter: Emitter;
 
 before(async () => {
   ({ sql } = await openDatabase(closing));
   redis = (await openRedis(closing)).commands;
-  stream = createJobStream(redis);
-  emitter = createEmitter({ sql, stream });
+  streams = createJobStreams(redis);
+  emitter = createEmitter({ sql, streams, clock: createFakeClock() });
 });
 after(closing.close);
 beforeEach(async () => {
@@ -36,29 +38,15 @@ const teamOf = async () => (await newTeam(sql, "enterprise")).teamId;
 async function job(chunks: number, ofTeam?: string): Promise<string> {
   const teamId = ofTeam ?? (await teamOf());
   const id = newId("job");
-  await sql.begin(async (tx) => {
-    await insertJob(tx, {
-      id,
-      teamId,
-      livemode: false,
-      source: { type: "inline" },
-      probing: true,
-      withEvidence: false,
-      metadata: {},
-      webhookUrl: null,
-      rows: chunks,
-      duplicates: 0,
-      malformed: 0,
-    });
-    await queueJob(tx, id);
-    const ranges = Array.from({ length: chunks }, (_, i) => ({
-      firstRow: i,
-      rows: 1,
-      firstByte: i,
-      bytes: 1,
-    }));
-    await insertChunks(tx, id, ranges);
-  });
+  const ranges = Array.from({ length: chunks }, (_, i) => ({
+    firstRow: i,
+    rows: 1,
+    firstByte: i,
+    bytes: 1,
+    repeatsByte: 0,
+    repeatsBytes: 0,
+  }));
+  await queueChunks(sql, inlineJob(teamId, id), ranges, { rows: chunks, duplicates: 0, malformed: 0 });
   return id;
 }
 
@@ -75,10 +63,12 @@ async function states(jobId: string): Promise<Record<string, number>> {
 }
 
 const none = { valid: 0, invalid: 0, risky: 0, unknown: 0, charged: 0 };
-const finish = (jobId: string, number: number) =>
-  sql.begin((tx) =>
-    finishChunk(tx, { jobId, number }, { shardKey: "s", counts: { ...none, valid: 1 }, repeats: [] }),
-  );
+async function finish(jobId: string, number: number): Promise<boolean> {
+  const task = await beginTask(sql, { jobId, number });
+  if (task === null) return false;
+  const outcome = { shardKey: "s", counts: { ...none, valid: 1 }, deferrals: [] };
+  return sql.begin((tx) => finishRows(tx, task as ChunkTask, outcome));
+}
 
 describe("emission", () => {
   it("keeps a window of each job in the stream, so that a small one overtakes a big one", async () => {
@@ -131,10 +121,8 @@ describe("emission", () => {
 
   it("leaves tasks ready while Redis is away", async () => {
     const id = await job(3);
-    const gone = createEmitter({
-      sql,
-      stream: { ...stream, add: () => Promise.reject(new Error("Redis is away")) },
-    });
+    const tasks = { ...streams.tasks, add: () => Promise.reject(new Error("Redis is away")) };
+    const gone = createEmitter({ sql, streams: { ...streams, tasks }, clock: createFakeClock() });
     await assert.rejects(gone.emit(), /away/);
     assert.deepEqual(await states(id), { ready: 3 });
     assert.equal(await emitter.emit(), 3);
@@ -159,10 +147,8 @@ describe("reconciliation", () => {
   it("does nothing while the stream cannot be read", async () => {
     const id = await job(2);
     await emitter.emit();
-    const blind = createEmitter({
-      sql,
-      stream: { ...stream, outstanding: () => Promise.reject(new Error("Redis is away")) },
-    });
+    const tasks = { ...streams.tasks, outstanding: () => Promise.reject(new Error("Redis is away")) };
+    const blind = createEmitter({ sql, streams: { ...streams, tasks }, clock: createFakeClock() });
     await assert.rejects(
       blind.reconcile(() => false),
       /away/,

@@ -1,0 +1,172 @@
+import type { TaskPointer } from "./job-tasks.ts";
+import type { Queryable, Transaction } from "./postgres.ts";
+
+/** SQL of the way of retries into the streams of their egresses. See migration 12. */
+
+/** How many retries of one egress may be emitted and not done. */
+export interface RetryBounds {
+  /** Of a site: enough to keep its connections busy, few enough that nobody waits long for his turn. */
+  window: number;
+  /** Of rows at several sites. */
+  mixedWindow: number;
+  /** Of all. */
+  total: number;
+  /** Lines that are looked at. */
+  lines: number;
+}
+
+/** Retries of one job for one site. */
+export interface RetryLine {
+  site: string;
+  jobId: string;
+}
+
+/** Egresses whose retries wait, in order, after `after`. By an index scan that leaps, whatever there is of each. */
+export async function egressesWithRetries(
+  sql: Queryable,
+  after: string | null,
+  limit: number,
+): Promise<string[]> {
+  const rows = await sql<{ egress: string }[]>`
+    with recursive found as (
+      (
+        select egress, 1 as n from job_tasks
+        where state = 'ready' and kind = 'retry' and (${after}::text is null or egress > ${after})
+        order by egress limit 1
+      )
+      union all
+      select next.egress, f.n + 1 from found f cross join lateral (
+        select egress from job_tasks
+        where state = 'ready' and kind = 'retry' and egress > f.egress order by egress limit 1
+      ) next
+      where f.n < ${limit}::integer
+    )
+    select egress from found order by egress`;
+  return rows.map(({ egress }) => egress);
+}
+
+/** The next retries of an egress to be emitted; `last`: the line at which the look ended, null when it saw all. */
+export interface TakenRetries {
+  tasks: TaskPointer[];
+  last: RetryLine | null;
+}
+
+/** Lines of an egress, after `after`: by an index scan that leaps, however many retries each of them has. */
+async function findLines(
+  tx: Transaction,
+  egress: string,
+  after: RetryLine | null,
+  limit: number,
+): Promise<RetryLine[]> {
+  return tx<RetryLine[]>`
+    with recursive lines as (
+      (
+        select site, job_id, 1 as n from job_tasks
+        where state = 'ready' and kind = 'retry' and egress = ${egress}
+          and (${after === null} or (site, job_id) > (${after?.site ?? ""}, ${after?.jobId ?? ""}))
+        order by site, job_id limit 1
+      )
+      union all
+      select next.site, next.job_id, l.n + 1 from lines l cross join lateral (
+        select site, job_id from job_tasks
+        where state = 'ready' and kind = 'retry' and egress = ${egress} and (site, job_id) > (l.site, l.job_id)
+        order by site, job_id limit 1
+      ) next
+      where l.n < ${limit}::integer
+    )
+    select site, job_id as "jobId" from lines order by n`;
+}
+
+/**
+ * Takes retries of an egress that are due, up to the window of each site: those of teams that have few emitted at the site
+ * first, and of a team's jobs in turn. Of all sites those first that have few emitted. They are emitted once the
+ * transaction has committed. One emitter an egress at a time: who comes meanwhile gets none.
+ */
+export async function takeReadyRetries(
+  tx: Transaction,
+  egress: string,
+  bounds: RetryBounds,
+  after: RetryLine | null,
+): Promise<TakenRetries> {
+  const { window, mixedWindow, total, lines } = bounds;
+  const [alone] = await tx<[{ locked: boolean }]>`
+    select pg_try_advisory_xact_lock(hashtextextended(${`bulk retries ${egress}`}, 0)) as locked`;
+  if (!alone.locked) return { tasks: [], last: after };
+  const found = await findLines(tx, egress, after, lines);
+  const tasks = await tx<TaskPointer[]>`
+    with lines as (
+      select l.site, l."jobId" as job_id, j.team_id,
+        case l.site when '' then ${mixedWindow}::integer else ${window}::integer end as room
+      from jsonb_to_recordset(${tx.json(found.map((line) => ({ ...line })))}) as l (site text, "jobId" text)
+        join jobs j on j.id = l."jobId"
+      where j.completed_at is null and j.removed_at is null
+    ),
+    load as (
+      select t.site, j.team_id, count(*)::int as emitted
+      from job_tasks t join jobs j on j.id = t.job_id
+      where t.state = 'emitted' and t.kind = 'retry' and t.egress = ${egress}
+        and j.completed_at is null and j.removed_at is null
+      group by t.site, j.team_id
+    ),
+    site_load as (select site, sum(emitted)::int as emitted from load group by site),
+    due as (
+      select t.job_id, t.number, t.due_at, l.site, l.team_id, l.room,
+        row_number() over (partition by l.site, t.job_id order by t.due_at, t.number) as turn
+      from lines l cross join lateral (
+        select job_id, number, due_at from job_tasks r
+        where r.state = 'ready' and r.kind = 'retry' and r.egress = ${egress} and r.site = l.site
+          and r.job_id = l.job_id and r.due_at <= clock_timestamp()
+        order by r.due_at limit l.room for update skip locked
+      ) t
+    ),
+    by_team as (
+      select d.*, coalesce(l.emitted, 0)
+        + row_number() over (partition by d.site, d.team_id order by d.turn, d.due_at, d.job_id, d.number) as team_place
+      from due d left join load l on l.site = d.site and l.team_id = d.team_id
+    ),
+    by_site as (
+      select b.*, coalesce(s.emitted, 0)
+        + row_number() over (partition by b.site order by b.team_place, b.due_at, b.job_id, b.number) as place
+      from by_team b left join site_load s on s.site = b.site
+    ),
+    chosen as (
+      select job_id, number, place, due_at from by_site where place <= room
+      order by place, due_at, job_id, number
+      limit greatest(0, ${total}::integer - coalesce((select sum(emitted)::int from site_load), 0))
+    ),
+    taken as (
+      update job_tasks t set state = 'emitted', emitted_at = clock_timestamp()
+      from chosen c
+      where t.job_id = c.job_id and t.number = c.number and t.state = 'ready'
+      returning t.job_id, t.number, c.place, c.due_at
+    )
+    select job_id as "jobId", number from taken order by place, due_at, job_id, number`;
+  return { tasks, last: found.length < lines ? null : (found.at(-1) ?? null) };
+}
+
+/**
+ * Gives retries of an egress that is gone to any that there is, those in its stream too. How many.
+ * @param limit at most so many of the ready ones, and as many of the emitted
+ */
+export async function releaseEgress(sql: Queryable, egress: string, limit: number): Promise<number> {
+  const released = await sql`
+    with waiting as (
+      select job_id, number from job_tasks
+      where state = 'ready' and kind = 'retry' and egress = ${egress} limit ${limit} for update skip locked
+    ),
+    emitted as (
+      select job_id, number from job_tasks
+      where state = 'emitted' and kind = 'retry' and egress = ${egress} limit ${limit} for update skip locked
+    )
+    update job_tasks t set state = 'ready', emitted_at = null, egress = ''
+    from (select * from waiting union all select * from emitted) r
+    where t.job_id = r.job_id and t.number = r.number and t.state <> 'done'`;
+  return released.count;
+}
+
+/** Egresses in whose streams retries are. */
+export async function egressesWithEmitted(sql: Queryable): Promise<string[]> {
+  const rows = await sql<{ egress: string }[]>`
+    select distinct egress from job_tasks where state = 'emitted' and kind = 'retry' and egress <> ''`;
+  return rows.map(({ egress }) => egress);
+}
