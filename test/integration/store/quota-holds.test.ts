@@ -7,6 +7,7 @@ import { insertJob } from "../../../src/store/jobs.ts";
 import type { Database } from "../../../src/store/postgres.ts";
 import { holdQuota, settleHold } from "../../../src/store/quota-holds.ts";
 import { createQuotaLedger } from "../../../src/store/quota-ledger.ts";
+import { inlineJob } from "../../support/bulk-tasks.ts";
 import { createClosing, newTeam, openDatabase } from "../../support/store.ts";
 
 /** Leases and holds on one ledger. */
@@ -23,21 +24,8 @@ const LIMIT = 50;
 /** A job that holds `units`; null when there were not so many left. */
 function hold(teamId: string, units: number): Promise<string | null> {
   const id = newId("job");
-  const job = {
-    id,
-    teamId,
-    livemode: true,
-    source: { type: "inline" as const },
-    probing: true,
-    withEvidence: false,
-    metadata: {},
-    webhookUrl: null,
-    rows: 1,
-    duplicates: 0,
-    malformed: 0,
-  };
   return sql.begin(async (tx) => {
-    await insertJob(tx, job);
+    await insertJob(tx, inlineJob(teamId, id), "submitting");
     const { held } = await holdQuota(tx, { jobId: id, teamId, limit: LIMIT, units });
     return held ? id : null;
   });
