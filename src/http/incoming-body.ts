@@ -32,7 +32,7 @@ const { heldBytes } = LIMITS.http.incoming;
 export function receiveBody(source: PausingSource, declaredBytes: number | null): IncomingBody {
   const queue: Buffer[] = [];
   let queued = 0;
-  let state: "coming" | "complete" | "abandoned" = "coming";
+  let state: "coming" | "complete" | "abandoned" = declaredBytes === 0 ? "complete" : "coming";
   let dropping: (() => void) | null = null;
   let paused = false;
   let wake: () => void = () => {};

@@ -123,7 +123,9 @@ export function createIntake(deps: {
       }
       const declaredBytes = declaredLength(readHeaders(request, source));
       if (!takesBody) {
-        request.incoming = receiveBody(connection, declaredBytes);
+        // Without either there is none.
+        const isChunked = source.getHeader("transfer-encoding") !== "";
+        request.incoming = receiveBody(connection, declaredBytes ?? (isChunked ? null : 0));
         return;
       }
       request.body = collectBody(connection, {

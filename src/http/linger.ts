@@ -2,19 +2,21 @@ import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { IncomingBody } from "./incoming-body.ts";
 import type { Reply } from "./reply.ts";
-import { type ResponseWriter, type WriteOptions, writeHead } from "./respond.ts";
+import { type HeadWriter, type WriteOptions, writeHead } from "./respond.ts";
 
 /** uWebSockets.js' response, by what a lingering answer needs of it. */
-export interface LingeringWriter extends ResponseWriter {
+export interface LingeringWriter extends HeadWriter {
   write(chunk: string | Uint8Array): unknown;
   cork(write: () => void): unknown;
+  pause(): unknown;
+  end(): unknown;
 }
 
 /**
  * Answers a request whose body still comes. A connection that is closed with bytes unread is reset, which may take the
- * answer from the client before it was read; one that stays open takes in whatever is sent, however much. So the answer
- * is sent at once, without its last chunk; what comes is dropped for a while, in which a client that listens stops
- * sending; then answer and connection end.
+ * answer from the client before it was read; one that is read on takes in whatever is sent, however much. So the answer
+ * is sent at once, without its last chunk, and what comes is dropped for a while, in which a client that listens stops
+ * sending. Then the answer ends, and nothing is read any more: uWebSockets.js closes the connection as an idle one.
  *
  * @param done called when the response is dead; not when it is cancelled
  * @returns how to stop when the client has gone
@@ -26,6 +28,7 @@ export function answerEarly(
   { body, clock, done }: { body: IncomingBody; clock: Clock; done: () => void },
 ): () => void {
   writeHead(response, reply, options);
+  // Told, not done: `end` with its argument would write the field into the body.
   response.writeHeader("Connection", "close");
   response.write(reply.body);
   let over = false;
@@ -33,7 +36,8 @@ export function answerEarly(
     if (over) return;
     over = true;
     late.cancel();
-    response.cork(() => response.end("", true));
+    if (body.isComing) response.pause();
+    response.cork(() => response.end());
     done();
   };
   const late = clock.after(LIMITS.http.incoming.lingerMs, end);

@@ -1,9 +1,13 @@
 import { type BodyStream, isStream, type Reply, statusLine } from "./reply.ts";
 
-/** uWebSockets.js' response, by what a reply needs of it. */
-export interface ResponseWriter {
+/** uWebSockets.js' response, by what the head of a reply needs of it. */
+export interface HeadWriter {
   writeStatus(status: string): unknown;
   writeHeader(key: string, value: string): unknown;
+}
+
+/** The same, by what a whole reply needs. */
+export interface ResponseWriter extends HeadWriter {
   end(body: string | Uint8Array, closeConnection: boolean): unknown;
   endWithoutBody(): unknown;
 }
@@ -128,7 +132,7 @@ export function writeAsTaken(
 }
 
 /** Status and fields, those of `reply.headers` included; not whether the connection is to be closed. */
-export function writeHead(response: ResponseWriter, reply: Reply, options: WriteOptions): void {
+export function writeHead(response: HeadWriter, reply: Reply, options: WriteOptions): void {
   // uWebSockets.js writes "200 OK" by itself.
   if (reply.status !== 200) response.writeStatus(statusLine(reply.status));
   response.writeHeader("X-Request-Id", options.requestId + fieldsAfterRequestId(reply, options));

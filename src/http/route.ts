@@ -171,7 +171,7 @@ export function teamRoute<T, P = undefined, Q = undefined, B = undefined>(
 
 /** The same whose handler takes the body of the request as it comes. */
 export function incomingRoute<T, P = undefined, Q = undefined>(
-  spec: Omit<Spec<P, Q, undefined, T>, "body" | "bodyExample" | "idempotent" | "incoming"> & {
+  spec: Omit<Spec<P, Q, undefined, T>, "body" | "idempotent" | "incoming"> & {
     role: Role;
     handler(input: Input<P, Q, IncomingBody>, actor: Actor, context: Context): Answer<T>;
   },

@@ -41,6 +41,7 @@ const KINDS: Record<string, IdPrefix> = {
   invites: "inv",
   webhooks: "wh",
   deliveries: "dlv",
+  uploads: "upl",
 };
 
 function idAt(path: string, name: string): string {

@@ -96,8 +96,10 @@ function parametersOf(schema: v.GenericSchema, where: "query" | "path", schemas:
 }
 
 function requestBodyOf(route: Route, schemas: Schemas): Json {
-  if (route.incoming === true)
-    return { requestBody: { required: true, content: { "application/octet-stream": {} } } };
+  if (route.incoming === true) {
+    const content = { "application/octet-stream": { example: route.bodyExample } };
+    return { requestBody: { required: true, content } };
+  }
   const body = route.body ?? route.signedBody;
   if (body === undefined) return {};
   const { bodyExample } = route;

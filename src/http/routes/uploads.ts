@@ -67,6 +67,7 @@ function receiveRoute(uploads: Uploads): Route {
       `send ${streamedPerTeam} files at once to one process.`,
     errors: ["unavailable_in_tier", "bulk_too_large", "limit_reached", "feature_unconfigured"],
     params: FileParamsSchema,
+    bodyExample: "email,name\nsomeone@example.com,Someone\n",
     success: { status: 201, description: "The upload", schema: UploadSchema, example: uploadExample },
     handler({ params, body }, actor, context) {
       const gone = new AbortController();

@@ -41,7 +41,7 @@ export const FileParamsSchema = v.strictObject({
 
 const uploadEntries = {
   id: v.string(),
-  filename: v.string(),
+  filename: text("What the file is called."),
   status: v.pipe(
     v.picklist(["open", "stored"]),
     v.description("`open`: its bytes have not come, as far as is known."),
@@ -69,7 +69,7 @@ export const CreatedUploadSchema = v.object({
     v.pipe(
       v.array(
         v.object({
-          part_number: v.pipe(v.number(), v.integer(), v.minValue(1)),
+          part_number: v.pipe(v.number(), v.integer(), v.minValue(1), v.description("From 1.")),
           url: text("Where its bytes go."),
           first_byte: v.pipe(v.number(), v.integer(), v.minValue(0), v.description("From 0.")),
           bytes: v.pipe(v.number(), v.integer(), v.minValue(1), v.description("Exactly so many.")),

@@ -60,7 +60,9 @@ const MUTATING = ["POST", "PUT", "PATCH", "DELETE"];
 const OF_MEMBERS: Record<string, string> = {
   "POST /v1/verify/bulk": "verifying is what members are for",
   "POST /v1/uploads": "a file to verify",
-  "PUT /v1/uploads/{filename}": "a file to verify",
+  "PUT /v1/uploads/{upload}": "a file to verify",
+  "POST /v1/uploads/{upload}/complete": "a file to verify",
+  "DELETE /v1/uploads/{upload}": "whoever may bring a file may take it away",
   "POST /v1/bulk-jobs/{id}/cancel": "whoever may start a job may end it",
   "DELETE /v1/bulk-jobs/{id}": "whoever may start a job may end it",
   "DELETE /v1/team/members/{id}": "anybody may leave; the service lets only admins remove others",

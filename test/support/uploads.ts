@@ -1,0 +1,98 @@
+import { ListMultipartUploadsCommand, ListObjectsV2Command } from "@aws-sdk/client-s3";
+import { systemClock } from "../../src/core/clock.ts";
+import { newId } from "../../src/core/ids.ts";
+import { effectiveLimits, type TierLimits } from "../../src/core/tiers.ts";
+import type { Actor } from "../../src/services/actor.ts";
+import type { UploadSources } from "../../src/services/bulk/submit-file.ts";
+import { createReceiveUpload } from "../../src/services/uploads/receive.ts";
+import { createUploadRemoval, type UploadRemoval } from "../../src/services/uploads/removal.ts";
+import { createUploadSources } from "../../src/services/uploads/sources.ts";
+import { createUploads, type Uploads } from "../../src/services/uploads/uploads.ts";
+import { createObjectStreams, type ObjectStreams } from "../../src/store/object-streams.ts";
+import { createObjectStore, type ObjectStore } from "../../src/store/objects.ts";
+import type { Database, Queryable } from "../../src/store/postgres.ts";
+import { createUploadObjects, type UploadObjects } from "../../src/store/upload-objects.ts";
+import { testObjects } from "./embedded.ts";
+import { actorFor, newTeam, openDatabase } from "./store.ts";
+
+/** The services of uploads on a database and a bucket of their own. */
+export interface UploadsWorld {
+  sql: Database;
+  uploads: Uploads;
+  sources: UploadSources;
+  removal: UploadRemoval;
+  streams: ObjectStreams;
+  objects: UploadObjects;
+  /** Keys of what is below a prefix, and of what is being uploaded there in parts. */
+  leftBelow(prefix: string): Promise<{ objects: string[]; parts: string[] }>;
+  /** From now on. */
+  failDeletions(fail: boolean): void;
+}
+
+/** Keys of what is below a prefix, and of what is being uploaded there in parts. */
+export async function listBelow({ client, bucket: Bucket }: ObjectStore, Prefix: string) {
+  const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket, Prefix }));
+  const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket, Prefix }));
+  return {
+    objects: Contents.map(({ Key = "" }) => Key),
+    parts: Uploads.map(({ Key = "" }) => Key),
+  };
+}
+
+export async function openUploads(t: Parameters<typeof openDatabase>[0]): Promise<UploadsWorld> {
+  const { sql } = await openDatabase(t);
+  const { endpoint, region, bucket, ...credentials } = await testObjects();
+  const settings = { endpoint, publicEndpoint: endpoint, region, bucket, credentials };
+  const store = createObjectStore(settings, systemClock);
+  t.after(() => store.stop());
+  const streams = createObjectStreams(store, systemClock);
+  const objects = createUploadObjects(store, settings);
+  let failing = false;
+  return {
+    sql,
+    streams,
+    objects,
+    uploads: createUploads({
+      sql,
+      storage: { streams, objects },
+      receive: createReceiveUpload({ sql, streams, clock: systemClock }),
+    }),
+    sources: createUploadSources({ sql, streams }),
+    removal: createUploadRemoval({
+      sql,
+      streams,
+      deleteBelow: (prefix) =>
+        failing ? Promise.reject(new Error("object storage is gone")) : store.deleteBelow(prefix),
+      retentionDays: 30,
+    }),
+    leftBelow: (prefix) => listBelow(store, prefix),
+    failDeletions(fail) {
+      failing = fail;
+    },
+  };
+}
+
+/** A member of a new team of the tier enterprise. */
+export async function enterpriseActor(sql: Database, overrides: Partial<TierLimits> = {}): Promise<Actor> {
+  const { teamId, userId } = await newTeam(sql, "enterprise");
+  return actorFor(
+    teamId,
+    {},
+    { tier: "enterprise", userId, limits: effectiveLimits("enterprise", overrides) },
+  );
+}
+
+/** A job that reads an upload; nobody works on it. */
+export async function addJob(sql: Queryable, teamId: string, uploadId: string) {
+  const id = newId("job");
+  await sql`
+    insert into jobs (id, team_id, livemode, status, source, upload_id, source_key, options, daily_quota, bulk_bytes, probing,
+      with_evidence, metadata)
+    values (${id}, ${teamId}, true, 'queued', '{"type": "upload"}', ${uploadId}, 'k', '{}', 1, 1, false, false, '{}')`;
+  return {
+    id,
+    async end(status: "completed" | "failed" | "cancelled"): Promise<void> {
+      await sql`update jobs set status = ${status}, completed_at = now() where id = ${id}`;
+    },
+  };
+}
