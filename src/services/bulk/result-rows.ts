@@ -16,6 +16,26 @@ export interface RowsFormat {
   rows(rows: readonly JoinedRow[]): Buffer;
 }
 
+/**
+ * A text before each part, latin1, and one behind the last. Strings of a whole chunk would cost more to collect than all
+ * the rest.
+ */
+function weave(texts: readonly string[], parts: readonly Buffer[]): Buffer {
+  let bytes = 0;
+  for (const text of texts) bytes += text.length;
+  for (const part of parts) bytes += part.length;
+  const woven = Buffer.allocUnsafe(bytes);
+  let at = 0;
+  for (const [i, text] of texts.entries()) {
+    at += woven.write(text, at, "latin1");
+    const part = parts[i];
+    if (part === undefined) break;
+    woven.set(part, at);
+    at += part.length;
+  }
+  return woven;
+}
+
 const BOM = "\xef\xbb\xbf";
 
 /**
@@ -32,10 +52,11 @@ function csvFormat({ layout, escapeFormulas }: JobMaterial): RowsFormat {
   return {
     start: Buffer.from(start, "latin1"),
     rows(rows) {
-      let text = "";
-      for (const { record, result } of rows)
-        text += `${writeRecord(record, style)}${result.csv.toString("latin1")}\r\n`;
-      return Buffer.from(text, "latin1");
+      const texts = rows.map(({ record }, i) => (i === 0 ? "" : "\r\n") + writeRecord(record, style));
+      return weave(
+        [...texts, "\r\n"],
+        rows.map(({ result }) => result.csv),
+      );
     },
   };
 }
@@ -49,19 +70,21 @@ function jsonBytes(value: unknown): string {
 function jsonlFormat({ layout, hasColumns }: JobMaterial): RowsFormat {
   const { emailColumn } = layout;
 
-  function line({ row, record, duplicateOf, result }: JoinedRow): string {
+  function start({ row, record, duplicateOf }: JoinedRow): string {
     const duplicate = duplicateOf === null ? "null" : String(duplicateOf + 1);
     const columns = hasColumns ? `"columns":${jsonBytes(record.map(toText))},` : "";
     const input = jsonBytes(toText(record[emailColumn] ?? ""));
-    return `{"row":${row + 1},"input":${input},"duplicate_of":${duplicate},${columns}${result.json.toString("latin1", 1)}\n`;
+    return `{"row":${row + 1},"input":${input},"duplicate_of":${duplicate},${columns}`;
   }
 
   return {
     start: Buffer.alloc(0),
     rows(rows) {
-      let text = "";
-      for (const row of rows) text += line(row);
-      return Buffer.from(text, "latin1");
+      const texts = rows.map((row, i) => (i === 0 ? "" : "\n") + start(row));
+      return weave(
+        [...texts, "\n"],
+        rows.map(({ result }) => result.json.subarray(1)),
+      );
     },
   };
 }

@@ -16,6 +16,9 @@ import { renderCells } from "./result-cells.ts";
  */
 export const VERDICTS: readonly Verdict[] = ["valid", "invalid", "risky", "unknown"];
 
+/** Inflated at a time: each piece is a way to another thread and back. */
+const INFLATED_BYTES = 262_144;
+
 const HEAD_BYTES = 2 + 1 + 4 + 4;
 
 /** A row's own result, and where the row stands in its chunk, counted from 0. */
@@ -88,5 +91,10 @@ function readFrames(frames: Buffer): Shard {
  * @throws Error when it is not what `encodeShard` wrote, or over LIMITS.results.shardBytes
  */
 export async function decodeShard(content: Uint8Array): Promise<Shard> {
-  return readFrames(await decompress(content, { maxOutputLength: LIMITS.results.shardBytes }));
+  return readFrames(
+    await decompress(content, {
+      maxOutputLength: LIMITS.results.shardBytes,
+      chunkSize: INFLATED_BYTES,
+    }),
+  );
 }
