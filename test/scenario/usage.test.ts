@@ -6,7 +6,7 @@ import { LIMITS } from "../../src/core/limits.ts";
 import { ContractProblem } from "../support/contract.ts";
 import type { Answer, TestApi } from "../support/service.ts";
 import { createTcpGate, throughGate } from "../support/tcp-gate.ts";
-import { newAddress, useTwoApis, withStatus } from "../support/two-apis.ts";
+import { newAddress, outcomes, useTwoApis, withStatus } from "../support/two-apis.ts";
 import { until } from "../support/until.ts";
 
 /** What a team is told of its use, over two processes: what was answered, no more and no less. */
@@ -42,10 +42,14 @@ const NONE = {
 const DAY_MS = 86_400_000;
 const dayAgo = (days: number) => new Date(Date.now() - days * DAY_MS).toISOString().slice(0, 10);
 
-async function usageOf(api: TestApi, key: string): Promise<Today> {
-  const { status, body } = await api.send<Today>("GET", "/v1/usage", { key });
-  assert.equal(status, 200);
-  return body;
+/** Asks again when told to (503): Postgres may be slow on a loaded machine. */
+function usageOf(api: TestApi, key: string): Promise<Today> {
+  return until("the use is told", async () => {
+    const { status, body } = await api.send<Today>("GET", "/v1/usage", { key });
+    if (status === 503) return null;
+    assert.equal(status, 200);
+    return body;
+  });
 }
 
 async function historyOf(api: TestApi, key: string, query = ""): Promise<History> {
@@ -128,7 +132,11 @@ describe("today's use", () => {
           i % 3 === 0 ? newAddress() : String(known[i % known.length]),
         )),
       );
-    assert.equal(withStatus(answers, 200).length, answers.length);
+    // Where Postgres is slow, on a loaded machine, some may be told to come again: those are no answers.
+    assert.deepEqual(
+      Object.keys(outcomes(answers)).filter((name) => name !== "200" && name !== "503 unavailable"),
+      [],
+    );
     const expected = counted(answers, (reason) => reason === "dns_error");
     assert.ok(expected.cached > 0 && expected.verdicts.unknown > 0);
     for (const api of [apis.one, apis.two]) {

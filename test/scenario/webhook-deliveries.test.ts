@@ -135,9 +135,13 @@ describe("a ping", () => {
     receiver.answer(inSilence);
     const path = `/v1/webhooks/${id}/ping`;
     const { manualPerHour } = LIMITS.webhooks;
-    const answers = await Promise.all(
-      Array.from({ length: manualPerHour + 10 }, () => api.send("POST", path, { key: team.session })),
-    );
+    // Who is told to come again (503), as on a loaded machine, does.
+    const ask = () =>
+      until("it is answered", async () => {
+        const answer = await api.send("POST", path, { key: team.session });
+        return answer.status !== 503 && answer;
+      });
+    const answers = await Promise.all(Array.from({ length: manualPerHour + 10 }, ask));
     const refused = answers.filter(({ status }) => status === 429);
     assert.equal(refused.length, 10);
     assert.ok(
