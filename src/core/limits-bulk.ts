@@ -75,12 +75,8 @@ export const BULK_LIMITS = {
   watchEveryMs: 100,
   /** Rows of a chunk that wait for one site are a retry of their own from so many on. */
   retryRowsPerSite: 20,
-  /** Rows without an answer that are being checked: those of chunks and of retries together. */
-  rowsAtOnce: 3_072,
   /** Rows of one task of the check pool; those of one domain stay together. */
   batchRows: 500,
-  /** While batches wait for room among `rowsAtOnce`, it is looked for this often. */
-  roomLookMs: 50,
   /** Probes of a site that a check thread admits: as many as its connections take at once, so often. */
   lineFillings: 2,
   /** Nobody waits for a row as for a request: the stranger behind an accepted one may take longer to ask. */

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash as hashOnce } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { CatchAllFact, CatchAllStore } from "../check/catch-all.ts";
 import type { Evidence, Scope } from "../check/evidence.ts";
@@ -169,7 +169,7 @@ function redisKey(scope: Scope, cacheKey: string): string {
 }
 
 function hash(text: string): string {
-  return createHash("sha256").update(text).digest().subarray(0, 16).toString("base64url");
+  return hashOnce("sha256", text, "buffer").subarray(0, 16).toString("base64url");
 }
 
 /** A cache that could not be written is a cache that misses; the connection's own errors are logged by its owner. */

@@ -7,7 +7,6 @@ import type { Logger } from "../../core/log.ts";
 import type { CacheDeposit, EvidenceCache } from "../../store/evidence-cache.ts";
 import type { AskedRow, BatchWork } from "./batch-work.ts";
 import type { FlightsDeps } from "./flights.ts";
-import { createRoom, type Place } from "./room.ts";
 
 export interface BatchChecksDeps {
   clock: Clock;
@@ -28,7 +27,6 @@ type Attempt = { died: false; overloaded: readonly AskedRow[] } | { died: true }
 
 export function createBatchChecks(deps: BatchChecksDeps): BatchChecks {
   const { clock, log, pool } = deps;
-  const room = createRoom(clock, LIMITS.bulk.rowsAtOnce);
   /** Ends when nobody looks for a culprit. */
   let search: Promise<void> = Promise.resolve();
 
@@ -42,12 +40,11 @@ export function createBatchChecks(deps: BatchChecksDeps): BatchChecks {
     }
   }
 
-  async function attempt(work: BatchWork, rows: readonly AskedRow[], mode: BatchMode, place: Place) {
+  async function attempt(work: BatchWork, rows: readonly AskedRow[], mode: BatchMode) {
     const batch = start(rows, mode);
     if (batch === "closed") return { died: false, overloaded: [] } satisfies Attempt;
     if (batch === "overloaded") return { died: false, overloaded: rows } satisfies Attempt;
     work.join(batch, rows.length);
-    place.left = () => batch.left;
     let lines: CheckLine[];
     try {
       lines = await batch.lines;
@@ -56,7 +53,6 @@ export function createBatchChecks(deps: BatchChecksDeps): BatchChecks {
       return { died: true } satisfies Attempt;
     } finally {
       work.leave(batch);
-      place.left = () => rows.length;
     }
     return { died: false, overloaded: conclude(work, rows, lines) } satisfies Attempt;
   }
@@ -87,43 +83,36 @@ export function createBatchChecks(deps: BatchChecksDeps): BatchChecks {
    * of other batches that happened to be in the thread, have done nothing. One search at a time, so that none is blamed
    * for what another's culprit does.
    */
-  async function findCulprit(work: BatchWork, rows: readonly AskedRow[], mode: BatchMode, place: Place) {
-    const mine = search.then(() => narrow(work, rows, mode, place));
+  async function findCulprit(work: BatchWork, rows: readonly AskedRow[], mode: BatchMode) {
+    const mine = search.then(() => narrow(work, rows, mode));
     search = mine.catch(() => {});
     await Promise.race([mine, aborted(work.halted)]);
   }
 
-  async function narrow(work: BatchWork, rows: readonly AskedRow[], mode: BatchMode, place: Place) {
+  async function narrow(work: BatchWork, rows: readonly AskedRow[], mode: BatchMode) {
     if (work.halted.aborted || rows.length === 0) return;
     // A single one is tried twice: what runs beside it may yet kill the thread.
     for (let tries = rows.length === 1 ? 2 : 1; tries > 0; tries--) {
-      const tried = await attempt(work, rows, mode, place);
+      const tried = await attempt(work, rows, mode);
       if (!tried.died || work.halted.aborted) return;
     }
     const [culprit, ...others] = rows;
     if (culprit === undefined) return;
     if (others.length === 0) return giveUp(work, culprit);
     const half = Math.ceil(rows.length / 2);
-    await narrow(work, rows.slice(0, half), mode, place);
-    await narrow(work, rows.slice(half), mode, place);
+    await narrow(work, rows.slice(0, half), mode);
+    await narrow(work, rows.slice(half), mode);
   }
 
   return {
     async check(work, rows, mode) {
       const giveUpAt = clock.monotonic() + LIMITS.bulk.rowDeadlineMs;
       let waiting = rows;
-      while (waiting.length > 0) {
-        const place = await room.enter(waiting.length, work.halted);
-        if (place === null) return;
-        try {
-          if (work.halted.aborted) return;
-          const tried = await attempt(work, waiting, mode, place);
-          if (tried.died) return await findCulprit(work, waiting, mode, place);
-          waiting = tried.overloaded;
-        } finally {
-          room.leave(place);
-        }
-        if (waiting.length === 0 || work.halted.aborted || clock.monotonic() >= giveUpAt) return;
+      while (waiting.length > 0 && !work.halted.aborted) {
+        const tried = await attempt(work, waiting, mode);
+        if (tried.died) return findCulprit(work, waiting, mode);
+        waiting = tried.overloaded;
+        if (waiting.length === 0 || clock.monotonic() >= giveUpAt) return;
         await pause(clock, LIMITS.bulk.retryMs, work.halted);
       }
     },

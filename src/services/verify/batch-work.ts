@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { ParsedAddress } from "../../check/address.ts";
 import type { Scope } from "../../check/evidence.ts";
 import type { PendingBatch } from "../../check/pool.ts";
@@ -31,6 +32,8 @@ export class BatchWork {
   constructor(questions: number) {
     this.#answers = new Array(questions);
     this.#unanswered = questions;
+    // One for each of its batches that waits, and no leak.
+    setMaxListeners(0, this.#halt.signal);
   }
 
   /** Aborted when the run was handed in or cancelled. */

@@ -33,8 +33,8 @@ export interface BatchRun {
 
 /**
  * Examines many addresses at once, as the rows of a chunk are, each of which stands in it once. The cache is asked in
- * one round trip, who is not in it goes through the check pool many at a time, and LIMITS.bulk.rowsAtOnce bounds what
- * all runs have there.
+ * one round trip, and who is not in it goes through the check pool many at a time. How many rows are under way at once is
+ * its caller's to bound, by `left`; what the pool has no room for asks again until it has.
  *
  * There is no single flight as for requests: a job asks about an address once, and the few that two jobs ask about in
  * the same moment cost a probe each, where a table of millions of flights would cost every row.

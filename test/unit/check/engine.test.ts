@@ -165,6 +165,24 @@ describe("catch-all, as the engine asks it", () => {
   });
 });
 
+describe("catch-all, as rows of a job ask it", () => {
+  it("is waited for longer than a request would", async () => {
+    const { ask, clock } = engine((address) =>
+      address.startsWith("alice@") ? OK : new Promise<RcptOutcome>(() => {}),
+    );
+    const first = ask("alice", "bulk");
+    await clock.advanceAsync(1);
+    const known: (Evidence | "busy" | null)[] = [];
+    void ask("alice", "bulk").then((evidence) => known.push(evidence));
+    await clock.advanceAsync(LIMITS.check.catchAllBudgetMs);
+    assert.equal(known.length, 0);
+    await clock.advanceAsync(LIMITS.bulk.catchAllBudgetMs);
+    const [second] = known;
+    assert.equal(second !== "busy" && second?.smtp?.catchAll, "not_probed");
+    void first;
+  });
+});
+
 describe("what the engine tells of our network", () => {
   it("is every dial that was cut off, as soon as it was", async () => {
     const { check, seen } = engine(() => failed("connect", "timeout"));
