@@ -109,10 +109,11 @@ describe("a list that is refused at once", () => {
     const emails = ["a@plain.test"];
     const s3 = { bucket: "b", key: "k" };
     for (const [body, path] of [
-      [{}, ""],
-      [{ emails, upload_id: "upl_1" }, ""],
-      [{ upload_id: "upl_1", s3 }, ""],
-      [{ emails, s3 }, ""],
+      [{}, "emails"],
+      [{ emails, upload_id: "upl_1" }, "upload_id"],
+      [{ upload_id: "upl_1", s3 }, "s3"],
+      [{ emails, s3 }, "s3"],
+      [{ emails: [], s3 }, "emails"],
       [{ emails, email_column: 0 }, "email_column"],
       [{ emails, has_header: false }, "has_header"],
       [{ emails, delimiter: ";" }, "delimiter"],

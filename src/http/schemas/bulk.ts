@@ -158,12 +158,28 @@ function ofFiles<Name extends "email_column" | "has_header" | "delimiter">(name:
   );
 }
 
+/** Of the three forms of a list one is enough, and the later one is too much. */
+function onlyWithout<Name extends "upload_id" | "s3">(name: Name, others: readonly (typeof LISTS)[number][]) {
+  return v.forward(
+    v.check<Submission, string>(
+      (body) => body[name] === undefined || others.every((other) => body[other] === undefined),
+      `must not be beside ${others.join(" or ")}: exactly one of ${LISTS.join(", ")} is the list`,
+    ),
+    [name],
+  );
+}
+
 export const SubmitBulkSchema = v.pipe(
   submission,
-  v.check(
-    (body) => LISTS.filter((name) => body[name] !== undefined).length === 1,
-    `must have exactly one of ${LISTS.join(", ")}`,
+  v.forward(
+    v.check<Submission, string>(
+      (body) => LISTS.some((name) => body[name] !== undefined),
+      "is required, or upload_id, or s3",
+    ),
+    ["emails"],
   ),
+  onlyWithout("upload_id", ["emails"]),
+  onlyWithout("s3", ["emails", "upload_id"]),
   ofFiles("email_column"),
   ofFiles("has_header"),
   ofFiles("delimiter"),
