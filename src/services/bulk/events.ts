@@ -121,18 +121,14 @@ export function createJobFollowers({ jobsOf, render, clock, log }: FollowersDeps
       });
     try {
       yield Buffer.concat([Buffer.from(`retry: ${reconnectMs}\n`), eventOf("job", "0", render(first))]);
-      let { version } = job;
-      let row: JobRow | null = isSame(job.row, first) ? first : job.row;
-      for (;;) {
+      for (let told = first; ; ) {
+        const { row, version } = job;
         if (gone.aborted || row === null) return;
         if (row.completed_at !== null) return yield eventOf("end", ENDED, render(row));
-        if (!(await happens(version))) {
-          yield HEARTBEAT;
-          continue;
-        }
-        if (job.version === version) continue;
-        ({ version, row } = job);
-        if (row?.completed_at === null) yield eventOf("progress", `${version}`, render(row));
+        if (!isSame(row, told)) {
+          told = row;
+          yield eventOf("progress", `${version}`, render(row));
+        } else if (!(await happens(version))) yield HEARTBEAT;
       }
     } finally {
       gone.removeEventListener("abort", notify);

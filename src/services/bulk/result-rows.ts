@@ -17,10 +17,11 @@ export interface RowsFormat {
 }
 
 /**
- * A text before each part, latin1, and one behind the last. Strings of a whole chunk would cost more to collect than all
+ * A text before each part, latin1, and one behind the last; nothing of no parts. Strings of a whole chunk would cost more to collect than all
  * the rest.
  */
 function weave(texts: readonly string[], parts: readonly Buffer[]): Buffer {
+  if (parts.length === 0) return Buffer.alloc(0);
   let bytes = 0;
   for (const text of texts) bytes += text.length;
   for (const part of parts) bytes += part.length;

@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { AppError } from "../../../../src/core/errors.ts";
+import { createPlaces } from "../../../../src/services/bulk/places.ts";
+
+const refused = (code: string) => (error: unknown) =>
+  error instanceof AppError && error.code === code && error.retryAfterS !== undefined;
+
+describe("places", () => {
+  it("are bounded for a team, and for all together", () => {
+    const places = createPlaces({ all: 3, ofTeam: 2 }, "downloads");
+    const own = [places.take("team_a"), places.take("team_a")];
+    assert.throws(() => places.take("team_a"), refused("rate_limited"));
+    const other = places.take("team_b");
+    assert.throws(() => places.take("team_c"), refused("overloaded"));
+    other();
+    for (const giveBack of own) giveBack();
+    for (let i = 0; i < 3; i++) places.take(`team_${i}`);
+    assert.throws(() => places.take("team_d"), refused("overloaded"));
+  });
+
+  it("are given back once", () => {
+    const places = createPlaces({ all: 2, ofTeam: 2 }, "downloads");
+    const giveBack = places.take("team_a");
+    places.take("team_a");
+    giveBack();
+    giveBack();
+    places.take("team_a");
+    assert.throws(() => places.take("team_a"), refused("rate_limited"));
+  });
+});
