@@ -57,6 +57,20 @@ async function answerOf(req: ClientRequest) {
   return { status: res.statusCode, headers: res.headers, body: JSON.parse(await text(res)) };
 }
 
+/** Resolves when more may be written, or nobody is there any more. */
+function drained(req: ClientRequest): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = () => {
+      req.off("drain", settle);
+      req.off("close", settle);
+      resolve();
+    };
+    req.on("drain", settle);
+    req.on("close", settle);
+    if (req.destroyed) settle();
+  });
+}
+
 describe("a body that is handed on as it comes", () => {
   let server: Harness;
   before(async () => {
@@ -178,8 +192,7 @@ describe("a body that is handed on as it comes", () => {
       const answer = await answerOf(req);
       while (!req.destroyed) {
         req.write(piece);
-        if (req.writableNeedDrain)
-          await Promise.race([once(req, "drain"), once(req, "close")]).catch(() => {});
+        if (req.writableNeedDrain) await drained(req);
       }
       return answer.status;
     }
