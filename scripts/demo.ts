@@ -81,8 +81,10 @@ async function demo(guard: Guard, argv: string[]): Promise<number> {
   const { text, surprises } = summarise(rows);
   console.log(`${text}\n`);
   const story = await tellBulkStory(service, world, listRows);
-  for (const { name, pid, peakMib } of peaksOfAll())
-    console.log(`${String(peakMib).padStart(6)} MiB at most resident: ${name} (${pid})`);
+  for (const { name, processes, peakMib } of peaksOfAll())
+    console.log(
+      `${String(peakMib).padStart(6)} MiB at most resident: ${name}${processes > 1 ? ` (${processes} of them)` : ""}`,
+    );
   await world.close();
   return surprises + story.surprises === 0 ? 0 : 1;
 }

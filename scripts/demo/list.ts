@@ -77,7 +77,7 @@ function answerOf(i: number, domains: number): Answer {
   if (place === 90) return [`someone.${i}@nullmx.test`, "invalid", "null_mx"];
   if (place === 91) return [`someone.${i}@${DISPOSABLE}`, "risky", "disposable_domain"];
   // 450 at the first attempt: the row is deferred, and is answered when it is tried again.
-  if (place === 92) return [`greylisted-once-${i}@plain.test`, "valid", "accepted_mailbox"];
+  if (place === 92) return [`greylisted-briefly-${i}@plain.test`, "valid", "accepted_mailbox"];
   if (place >= 100 && place < 250) return [`gone.${name}@${domain}`, "invalid", "mailbox_not_found"];
   return [`exists.${name}@${domain}`, "valid", "accepted_mailbox"];
 }

@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { commandOf, parentOf } from "../processes.mjs";
 
-/** The most memory a process ever had resident. */
+/** The most memory that processes of one name ever had resident, each by itself. */
 export interface PeakMemory {
-  pid: number;
   name: string;
+  processes: number;
+  /** Of the largest. */
   peakMib: number;
 }
 
@@ -31,6 +32,7 @@ function nameOf(pid: number): string {
   if (pid === process.pid) return "the demo and its mail servers";
   const command = commandOf(pid);
   if (command.includes("main.")) return `role ${roleOf(pid) ?? "all"}`;
+  if (command.startsWith("postgres:")) return "postgres, a connection or chore";
   const [program = "", ...rest] = command.split(" ");
   const script = rest.find((word) => /\.(ts|mjs|js)$/.test(word));
   return (script ?? program).split("/").slice(-2).join("/");
@@ -42,16 +44,16 @@ function isBelow(pid: number, ancestor: number): boolean {
   return false;
 }
 
-/** This process and all that it started, the largest first. Linux only: elsewhere there is nothing to read. */
+/** This process and all that it started, by name, the largest first. Linux only: elsewhere there is nothing to read. */
 export function peaksOfAll(): PeakMemory[] {
   if (process.platform !== "linux") return [];
-  const pids = readdirSync("/proc")
-    .map(Number)
-    .filter((pid) => Number.isInteger(pid) && isBelow(pid, process.pid));
-  return pids
-    .flatMap((pid) => {
-      const peakMib = peakMibOf(pid);
-      return peakMib === null ? [] : [{ pid, name: nameOf(pid), peakMib }];
-    })
-    .sort((a, b) => b.peakMib - a.peakMib);
+  const peaks = new Map<string, PeakMemory>();
+  for (const pid of readdirSync("/proc").map(Number)) {
+    const peakMib = Number.isInteger(pid) && isBelow(pid, process.pid) ? peakMibOf(pid) : null;
+    if (peakMib === null) continue;
+    const name = nameOf(pid);
+    const known = peaks.get(name) ?? { name, processes: 0, peakMib: 0 };
+    peaks.set(name, { name, processes: known.processes + 1, peakMib: Math.max(known.peakMib, peakMib) });
+  }
+  return [...peaks.values()].sort((a, b) => b.peakMib - a.peakMib);
 }

@@ -59,6 +59,7 @@ const MAILBOX_ROWS: Expectation[] = [
   full("full-hard@plain.test", "552 5.2.2"),
   greylisted("greylisted@plain.test", "450 4.2.0 until the world relents"),
   greylisted("greylisted-once@plain.test", "450 4.2.0 to the first attempt, 250 to the next"),
+  greylisted("greylisted-briefly@plain.test", "the same, and says that it is a matter of 5 seconds"),
   rateLimited("ratelimited@limited.test", "451 4.7.1 too many"),
   rateLimited("ratelimited-421@limited.test", "421 4.7.0 and the connection closes"),
   broken("tempfail@plain.test", "451 4.3.0, an other 4xx"),

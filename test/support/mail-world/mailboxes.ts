@@ -35,6 +35,10 @@ export const MAILBOXES: Record<string, Mailbox> = {
     d.greylist.admits(`${r.local}@${r.domain}`, "until_relent") ? ACCEPTED : say(GREYLISTED),
   "greylisted-once": (d, r) =>
     d.greylist.admits(`${r.local}@${r.domain}`, "first_only") ? ACCEPTED : say(GREYLISTED),
+  "greylisted-briefly": (d, r) =>
+    d.greylist.admits(`${r.local}@${r.domain}`, "first_only")
+      ? ACCEPTED
+      : say("450 4.2.0 Recipient address rejected: Greylisted, please try again in 5 seconds"),
   ratelimited: always(say("451 4.7.1 Too many recipients from your host, please try again later")),
   "ratelimited-421": always(sayAndClose("421 4.7.0 Too many messages received from your address, slow down")),
   tempfail: always(say("451 4.3.0 Temporary lookup failure")),
