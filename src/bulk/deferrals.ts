@@ -62,16 +62,19 @@ function isBusy({ reason }: Pick<Wait, "reason">): boolean {
   return reason === "busy";
 }
 
-/** How long a row that was refused waits; null: no longer. */
+/** How long a row that was refused waits; null: no longer. The last time is the bound itself. */
 function refusedDelayMs({ retryAfterMs }: Wait, context: DeferralContext): number | null {
-  const { attempts, firstMs, maxMs } = context;
-  const leftMs = attempts === 0 ? maxMs : maxMs - context.deferredMs;
+  const { attempts, firstMs } = context;
+  const leftMs = leftForRefused(context);
   if (leftMs <= 0) return null;
   const grownMs = firstMs * 2 ** attempts;
   // A server that names a second each time is not asked every second for hours.
   const leastMs = attempts === 0 ? LIMITS.bulk.retryMs : grownMs / 2;
-  const delayMs = retryAfterMs === null ? grownMs : Math.max(retryAfterMs, leastMs);
-  return Math.min(delayMs * (1 + JITTER * context.random()), leftMs);
+  return Math.min(retryAfterMs === null ? grownMs : Math.max(retryAfterMs, leastMs), leftMs);
+}
+
+function leftForRefused({ attempts, maxMs, deferredMs }: DeferralContext): number {
+  return attempts === 0 ? maxMs : maxMs - deferredMs;
 }
 
 /** The row as it waits on; null: it has waited for long enough. */
@@ -117,15 +120,14 @@ function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): T[][] {
   return [...groups.values()];
 }
 
-function deferralOf(
-  rows: readonly WaitingRow[],
-  site: string,
-  { chunkRows, egress }: DeferralContext,
-): Deferral {
+function deferralOf(rows: readonly WaitingRow[], site: string, context: DeferralContext): Deferral {
+  const { chunkRows, egress } = context;
   const [first] = rows as [WaitingRow];
   const rowSet = Buffer.alloc(Math.ceil(chunkRows / 8));
   for (const { offset } of rows) rowSet[offset >> 3] = (rowSet[offset >> 3] ?? 0) | (1 << (offset & 7));
-  const dueInMs = Math.max(...rows.map((row) => row.dueInMs));
+  const longestMs = Math.max(...rows.map((row) => row.dueInMs));
+  const spreadMs = longestMs * (1 + JITTER * context.random());
+  const dueInMs = isBusy(first) ? longestMs : Math.min(spreadMs, leftForRefused(context));
   const { reason, deferredMs, attempts } = first;
   return { rowSet, rowCount: rows.length, site, egress, reason, dueInMs, deferredMs, attempts };
 }

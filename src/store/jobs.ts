@@ -321,6 +321,8 @@ export async function endJob(tx: Transaction, id: string, ending: Ending): Promi
       from job_tasks where job_id = ${id} and state = 'done'
     ) t
     where j.id = ${id}`;
+  // Nobody would ever take them out of the lines they wait in.
+  await tx`delete from job_tasks where job_id = ${id} and kind = 'retry' and state <> 'done'`;
   const [row] = await tx<[JobRow]>`select ${columns(tx)} from ${tallied(tx)} where j.id = ${id}`;
   return row;
 }
