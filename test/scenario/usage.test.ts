@@ -176,9 +176,10 @@ describe("today's use", () => {
     const { sql } = apis.deployment;
     await apis.one.verify(team.liveKey, newAddress());
     await sql`
-      insert into jobs (id, team_id, livemode, status, source, probing, with_evidence, metadata, rows_total, duplicates,
-                        malformed, day)
-      values (${`job_of_${team.id}`}, ${team.id}, true, 'queued', '{}', true, false, '{}', 6, 0, 0, ${dayAgo(0)})`;
+      insert into jobs (id, team_id, livemode, status, source, source_key, options, daily_quota, bulk_bytes, probing,
+                        with_evidence, metadata, rows_total, day)
+      values (${`job_of_${team.id}`}, ${team.id}, true, 'queued', '{}', 'k', '{}', 10, 1, true, false, '{}', 6,
+              ${dayAgo(0)})`;
     await sql`insert into quota_holds values (${`job_of_${team.id}`}, ${team.id}, ${dayAgo(0)}, 6)`;
     const { used, remaining } = await usageOf(apis.one, team.liveKey);
     assert.deepEqual([used, remaining], [1, 3]);
