@@ -16,7 +16,9 @@ before(async () => {
   await awayFromMidnight();
   deployment = await createDeployment();
   closing.after(() => deployment.stop());
-  [api] = await Promise.all([deployment.startApi(), deployment.startRelay(), deployment.startBulk()]);
+  // What has to wait is tried once more, soon.
+  const deferral = { DEFERRAL_FIRST_S: "1", DEFERRAL_MAX_S: "1", DEFERRAL_QUEUE_MAX_S: "60" };
+  [api] = await Promise.all([deployment.startApi(), deployment.startRelay(), deployment.startBulk(deferral)]);
   team = await deployment.team("enterprise");
 });
 after(closing.close);
