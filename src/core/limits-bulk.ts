@@ -111,6 +111,8 @@ export const BULK_LIMITS = {
    * he had begun to write is written (LIMITS.objects.operationMs).
    */
   removalRestMs: 120_000,
+  /** Between a job's end and the removal of what its results were made from: who reads them from before has so long. */
+  spentRestMs: 3_600_000,
   objectPages: 100,
   chunksPerPage: 1_000,
   /** The promoted overrides are read again by workers. */

@@ -11,7 +11,7 @@ export { MissingObject } from "./object-errors.ts";
  * - `source`: the rows as they were given, until the job has ended; of an upload or another bucket's object that cannot be
  *   read in parts, `source-<attempt>`: what it was made into;
  * - `repeats`: the index of the rows' repeats, which is the same whoever makes it, for as long as the source;
- * - `shards/<chunk>-<attempt>`: what a worker found out about a chunk; the task says which attempt counts;
+ * - `shards/<chunk>-<attempt>`: what a worker found out about a chunk, for as long; the task says which attempt counts;
  * - `results-<attempt>.jsonl`, `.csv`: the assembled results; the job says which.
  *
  * Whatever is written is written whole, or not at all. Every operation ends within LIMITS.objects.operationMs, or as soon
@@ -52,9 +52,13 @@ function newAttempt(): string {
   return randomBytes(8).toString("hex");
 }
 
+export function shardsPrefix(teamId: string, jobId: string): string {
+  return `${jobPrefix(teamId, jobId)}shards/`;
+}
+
 /** A new key for the shard of a chunk. */
 export function newShardKey(teamId: string, jobId: string, chunk: number): string {
-  return `${jobPrefix(teamId, jobId)}shards/${String(chunk).padStart(8, "0")}-${newAttempt()}`;
+  return `${shardsPrefix(teamId, jobId)}${String(chunk).padStart(8, "0")}-${newAttempt()}`;
 }
 
 /** What the keys of newly assembled results begin with; `.` and the format follow. */

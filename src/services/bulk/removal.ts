@@ -1,6 +1,6 @@
 import { DAY_MS } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { jobPrefix, repeatsKey, sourceKey } from "../../store/job-objects.ts";
+import { jobPrefix, repeatsKey, shardsPrefix, sourceKey } from "../../store/job-objects.ts";
 import {
   deleteJob,
   hideExpiredJobs,
@@ -16,7 +16,7 @@ import { giveUpSubmission } from "./submit-inline.ts";
 export interface BulkRemoval {
   /**
    * Gives up submissions that nobody finishes, hides what is past its retention, removes objects and rows of what is hidden,
-   * and what was made of the sources of completed and failed ones: objects first, so that a failure leaves a row to try again by.
+   * and of completed and failed jobs all but the results: objects first, so that a failure leaves a row to try again by.
    */
   sweep(isStopping: () => boolean): Promise<void>;
 }
@@ -28,11 +28,18 @@ export function createBulkRemoval(deps: {
   retentionDays: number;
 }): BulkRemoval {
   const { sql } = deps;
-  const { jobsPerRound, submissionMs, removalRestMs, objectPages } = LIMITS.bulk;
+  const { jobsPerRound, submissionMs, removalRestMs, spentRestMs, objectPages } = LIMITS.bulk;
 
   async function removeObjects(prefix: string): Promise<boolean> {
     for (let page = 0; page < objectPages; page++) if (await deps.deleteBelow(prefix)) return true;
     return false;
+  }
+
+  /** What results are made from, and are not any more. */
+  async function removeSpent(teamId: string, id: string): Promise<boolean> {
+    const spent = [sourceKey(teamId, id), repeatsKey(teamId, id), shardsPrefix(teamId, id)];
+    for (const prefix of spent) if (!(await removeObjects(prefix))) return false;
+    return true;
   }
 
   return {
@@ -44,11 +51,9 @@ export function createBulkRemoval(deps: {
         if (isStopping()) return;
         if (await removeObjects(jobPrefix(teamId, id))) await deleteJob(sql, id);
       }
-      for (const { id, teamId } of await jobsWithSpentSource(sql, removalRestMs, jobsPerRound)) {
+      for (const { id, teamId } of await jobsWithSpentSource(sql, spentRestMs, jobsPerRound)) {
         if (isStopping()) return;
-        const gone =
-          (await removeObjects(sourceKey(teamId, id))) && (await removeObjects(repeatsKey(teamId, id)));
-        if (gone) await noteSourceRemoved(sql, id);
+        if (await removeSpent(teamId, id)) await noteSourceRemoved(sql, id);
       }
     },
   };
