@@ -119,7 +119,7 @@ function watch(
     const { left } = run;
     const nowMs = clock.monotonic();
     for (const places of held) places.keep(left);
-    if (isChunk && !isRest && left <= Math.ceil(rows * restShare)) {
+    if (isChunk && !isRest && left <= Math.floor(rows * restShare)) {
       isRest = true;
       dueMs = Math.min(dueMs, nowMs + restMs);
     }

@@ -287,22 +287,3 @@ export async function countOutstandingTasks(sql: Queryable): Promise<number> {
     where j.completed_at is null and j.removed_at is null and t.state <> 'done'`;
   return row.count;
 }
-
-/** A finished chunk. */
-export interface FinishedChunk {
-  number: number;
-  shardKey: string;
-}
-
-/** Finished chunks in the order of the source, after number `after`. */
-export async function finishedChunks(
-  sql: Queryable,
-  jobId: string,
-  after: number,
-  limit: number,
-): Promise<FinishedChunk[]> {
-  return sql<FinishedChunk[]>`
-    select number, shard_key as "shardKey" from job_tasks
-    where job_id = ${jobId} and kind = 'chunk' and state = 'done' and shard_key is not null and number > ${after}
-    order by number limit ${limit}`;
-}

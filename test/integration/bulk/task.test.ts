@@ -3,10 +3,11 @@ import { after, before, describe, it } from "node:test";
 import { createControl } from "../../../src/bulk/control.ts";
 import type { RowVerifier } from "../../../src/bulk/rows.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { type JobObjects, MissingObject } from "../../../src/store/job-objects.ts";
+import { MissingObject } from "../../../src/store/job-objects.ts";
 import { findJob, type JobRow } from "../../../src/store/jobs.ts";
 import type { Database } from "../../../src/store/postgres.ts";
-import { ALL_VALID, createMemoryObjects, createRunner, queueInline } from "../../support/bulk-tasks.ts";
+import { ALL_VALID, createRunner, queueInline } from "../../support/bulk-tasks.ts";
+import { createMemoryObjects } from "../../support/memory-objects.ts";
 import { createClosing, openDatabase } from "../../support/store.ts";
 import { until } from "../../support/until.ts";
 
@@ -74,18 +75,18 @@ describe("a fault that does not pass", () => {
 
 describe("an object that is missing", () => {
   it("is looked for again, and found", async () => {
-    const memory = createMemoryObjects();
+    const objects = createMemoryObjects();
     let misses = 0;
-    const objects: JobObjects = {
-      ...memory,
-      async getRange(...args) {
+    const { readRange } = objects.streams;
+    const streams = {
+      async readRange(...asked: Parameters<typeof readRange>) {
         misses += 1;
         if (misses < missingTries) throw new MissingObject("not yet");
-        return memory.getRange(...args);
+        return readRange(...asked);
       },
     };
     const job = await queueInline(sql, objects, ["a@example.com"]);
-    const { run } = createRunner({ sql, objects, rows: ALL_VALID });
+    const { run } = createRunner({ sql, objects, rows: ALL_VALID, streams });
     await run(job.id, 0);
     await run(job.id, 1);
     assert.equal((await jobOf(job)).status, "completed");
@@ -103,18 +104,17 @@ describe("an object that is missing", () => {
 
 describe("a dependency that is away", () => {
   it("is waited for without counting, until the task is cancelled", async () => {
-    const memory = createMemoryObjects();
+    const objects = createMemoryObjects();
     const away = Object.assign(new Error("away"), { code: "ECONNREFUSED" });
     let tries = 0;
-    const objects: JobObjects = {
-      ...memory,
-      async getRange() {
+    const streams = {
+      async readRange() {
         tries += 1;
         throw away;
       },
     };
     const job = await queueInline(sql, objects, ["a@example.com"]);
-    const { run } = createRunner({ sql, objects, rows: ALL_VALID });
+    const { run } = createRunner({ sql, objects, rows: ALL_VALID, streams });
     const control = createControl();
     const outcome = run(job.id, 0, control);
     await until("it was tried more often than a task may fail", () => tries > deliveries + 1);
@@ -136,13 +136,13 @@ describe("a task that may have ended its process before", () => {
     const releases: (() => void)[] = [];
     const rows: RowVerifier = {
       ...ALL_VALID,
-      async verify(asked, ask, control) {
-        const first = asked[0]?.email ?? "";
+      async verify(emails, ...rest) {
+        const first = emails[0] ?? "";
         atWork.add(first);
         seen.push([...atWork]);
         await new Promise<void>((resolve) => releases.push(resolve));
         atWork.delete(first);
-        return ALL_VALID.verify(asked, ask, control);
+        return ALL_VALID.verify(emails, ...rest);
       },
     };
     const { run } = createRunner({ sql, objects, rows });

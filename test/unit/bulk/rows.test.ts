@@ -1,151 +1,293 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createControl, Interruption } from "../../../src/bulk/control.ts";
-import { createRowVerifier, type RowsAsk } from "../../../src/bulk/rows.ts";
+import { type Control, createControl, Interruption } from "../../../src/bulk/control.ts";
+import { createRowVerifier, type Manner, type RowAnswer, type RowsAsk } from "../../../src/bulk/rows.ts";
 import { parseAddress } from "../../../src/check/address.ts";
-import { AppError } from "../../../src/core/errors.ts";
+import type { Evidence } from "../../../src/check/evidence.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { createLog } from "../../../src/core/log.ts";
 import type { Answer, Examiner, Finding, Question } from "../../../src/services/verify/examine.ts";
+import type { BatchAnswer, BatchExaminer, BatchOptions } from "../../../src/services/verify/examine-batch.ts";
 import type { VerificationResult } from "../../../src/services/verify/verification-result.ts";
+import type { CacheEntry } from "../../../src/store/evidence-cache.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
+const { chunkRowsAtOnce, retryRowsAtOnce, siteRowsAtOnce } = LIMITS.bulk;
+const { chunkBudgetMs, rowDeadlineMs, restMs, watchEveryMs } = LIMITS.bulk;
 const overlay = { isBlocked: () => false, isDisposable: () => false };
 const ask: RowsAsk = {
   asker: { teamId: "team_1", probing: true, overlay },
   livemode: true,
   withEvidence: false,
 };
-const UNANSWERED: Finding = { entry: null, cached: false };
+const CHUNK: Manner = { kind: "chunk" };
+const retryAt = (site: string): Manner => ({ kind: "retry", site });
+const UNFINISHED: BatchAnswer = { deferred: { site: "slow.example", cause: "unfinished" } };
+const ANSWERED: BatchAnswer = { finding: { entry: null, cached: false } };
 
-/** An examiner whose `find` is the test's; a finding without failure is `valid`. */
-function fixture(find: (question: Question, call: number) => Finding | Promise<Finding>) {
+function entryOf(smtpClass: string, reply = ""): CacheEntry {
+  const evidence = { mx: { hosts: ["mx.refusing.example"] }, smtp: { class: smtpClass, reply } };
+  return { evidence: evidence as unknown as Evidence, storedAt: 0, ttlS: 60 };
+}
+
+const found = (smtpClass: string, reply?: string): BatchAnswer => ({
+  finding: { entry: entryOf(smtpClass, reply), cached: false },
+});
+
+/** A batch under way, answered row by row by the test. */
+interface Batch {
+  emails: string[];
+  options: BatchOptions;
+  answers: (BatchAnswer | null)[];
+  handedIn: boolean;
+  /** Answers the next rows. */
+  answer(...answers: BatchAnswer[]): void;
+}
+
+function createBatches() {
+  const started: Batch[] = [];
+  const examiner: BatchExaminer = {
+    examine(questions, options, control) {
+      let end = (_: BatchAnswer[]) => {};
+      const done = new Promise<BatchAnswer[]>((resolve) => {
+        end = resolve;
+      });
+      const batch: Batch = {
+        emails: questions.map(({ email }) => email),
+        options,
+        answers: questions.map(() => null),
+        handedIn: false,
+        answer(...answers) {
+          for (const answer of answers) batch.answers[batch.answers.indexOf(null)] = answer;
+          if (!batch.answers.includes(null)) end(batch.answers as BatchAnswer[]);
+        },
+      };
+      const handIn = () => {
+        batch.handedIn = true;
+        end(batch.answers.map((answer) => answer ?? UNFINISHED));
+      };
+      control.onCancel(handIn);
+      started.push(batch);
+      return {
+        done,
+        get left() {
+          return batch.answers.filter((answer) => answer === null).length;
+        },
+        handIn,
+      };
+    },
+  };
+  return { started, examiner };
+}
+
+function fixture() {
   const clock = createFakeClock();
-  let calls = 0;
-  const examiner: Examiner = {
+  const { started, examiner: batches } = createBatches();
+  const examiner: Pick<Examiner, "understand" | "draw"> = {
     understand(email, withEvidence) {
       const parsed = parseAddress(email);
       const address = parsed.ok ? parsed.address : null;
-      return {
-        teamId: "team_1",
-        email,
-        withEvidence,
-        address,
-        blocked: false,
-        overridden: false,
-        scope: "probed",
-      };
+      const rest = { teamId: "team_1", blocked: false, overridden: false, scope: "probed" } as const;
+      return { email, withEvidence, address, ...rest };
     },
-    find: (question) => find(question, ++calls),
-    draw({ email, address }, { failure }) {
-      const reason = address === null ? "invalid_format" : (failure ?? "accepted_mailbox");
+    draw({ email, address }: Question, { failure, entry }: Finding) {
+      const smtpClass = entry?.evidence.smtp?.class ?? "accepted_mailbox";
+      const reason = address === null ? "invalid_format" : (failure ?? smtpClass);
       const verdict = reason === "accepted_mailbox" ? "valid" : "unknown";
       return { decision: { reason }, result: { email, verdict, reason } } as unknown as Answer;
     },
   };
-  const told: VerificationResult[] = [];
   const rows = createRowVerifier({
     clock,
-    log: createLog("silent"),
     examiner,
+    batches,
     testKeys: { answer: (email) => ({ email, livemode: false }) as VerificationResult },
-    onVerified: (result) => told.push(result),
   });
-  return { clock, rows, told, calls: () => calls };
+  const verify = (emails: string[], manner: Manner = CHUNK, control: Control = createControl()) =>
+    rows.verify(emails, ask, manner, control);
+  return { clock, rows, verify, started };
 }
 
-const reasons = (verified: ({ result: VerificationResult } | null)[]) =>
-  verified.map((row) => row?.result.reason ?? null);
+/** Lets promises come through. */
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+const emailsOf = (count: number) => Array.from({ length: count }, (_, i) => `a${i}@example.com`);
+const reasonOf = ({ verified, wait }: RowAnswer) => verified?.result.reason ?? `wait: ${wait?.reason}`;
 
-describe("the rows of a chunk", () => {
-  it("are asked about once each, repeats not at all; what fails or is no address is free", async () => {
-    const { rows, told, calls } = fixture(({ email }) =>
-      email.startsWith("late") ? { entry: null, cached: false, failure: "deadline" } : UNANSWERED,
-    );
-    const source = [
-      { email: "a@example.com", copies: 1 },
-      { email: "a@EXAMPLE.com", same_as: 0 },
-      { email: "late@example.com" },
-      { email: "no address" },
-    ];
-    const verified = await rows.verify(source, ask, createControl());
-    assert.deepEqual(reasons(verified), ["accepted_mailbox", null, "deadline", "invalid_format"]);
+describe("the rows of a task", () => {
+  it("are answered in order; what fails or is no address is free", async () => {
+    const { verify, started } = fixture();
+    const verified = verify(["a@example.com", "late@example.com", "no address"]);
+    await turn();
+    const late: BatchAnswer = { finding: { entry: null, cached: false, failure: "deadline" } };
+    started[0]?.answer(ANSWERED, late, ANSWERED);
+    const answers = await verified;
+    assert.deepEqual(answers.map(reasonOf), ["accepted_mailbox", "deadline", "invalid_format"]);
     assert.deepEqual(
-      verified.map((row) => row?.charged ?? null),
-      [true, null, false, false],
+      answers.map((answer) => answer.verified?.charged),
+      [true, false, false],
     );
-    assert.deepEqual([calls(), told.length], [3, 3]);
   });
 
-  it("wait while the check pool is full, until their deadline", async () => {
-    const full = () => {
-      throw new AppError("overloaded", "full");
-    };
-    const later = fixture((_, call) => (call < 3 ? full() : UNANSWERED));
-    const verified = later.rows.verify([{ email: "a@example.com" }], ask, createControl());
-    await later.clock.advanceAsync(2 * LIMITS.bulk.retryMs);
-    assert.deepEqual(reasons(await verified), ["accepted_mailbox"]);
-    const never = fixture(full);
-    const late = never.rows.verify([{ email: "a@example.com" }], ask, createControl());
-    for (let ms = 0; ms < LIMITS.bulk.rowDeadlineMs; ms += LIMITS.bulk.retryMs)
-      await never.clock.advanceAsync(LIMITS.bulk.retryMs);
-    assert.deepEqual(reasons(await late), ["deadline"]);
-  });
-
-  it("are unknown by our fault when asking breaks, and the others are answered", async () => {
-    const { rows } = fixture(({ email }) => {
-      if (email.startsWith("bug")) throw new Error("a bug");
-      return UNANSWERED;
-    });
-    const verified = await rows.verify(
-      [{ email: "bug@example.com" }, { email: "a@example.com" }],
-      ask,
-      createControl(),
+  it("wait where their server put them off, for as long as it said, and are last answered with what it said", async () => {
+    const { verify, started } = fixture();
+    const verified = verify(emailsOf(4));
+    await turn();
+    started[0]?.answer(
+      found("greylisted", "450 4.2.0 try again in 5 minutes"),
+      found("rate_limited_by_server"),
+      { deferred: { site: "busy.example", cause: "busy" } },
+      found("timeout"),
     );
-    assert.deepEqual(reasons(verified), ["internal_error", "accepted_mailbox"]);
+    const answers = await verified;
+    assert.deepEqual(
+      answers.map(
+        ({ wait }) => wait && [wait.reason, wait.site, wait.retryAfterMs, wait.last().result.reason],
+      ),
+      [
+        ["greylisted", "refusing.example", 300_000, "greylisted"],
+        ["rate_limited_by_server", "refusing.example", null, "rate_limited_by_server"],
+        ["busy", "busy.example", null, "deadline"],
+        undefined,
+      ],
+    );
+    assert.ok(answers.every(({ wait }) => !wait?.last().charged));
   });
 
-  it("are no more at once than the process has places for", async () => {
-    let under = 0;
-    let most = 0;
-    const { rows } = fixture(async () => {
-      under += 1;
-      most = Math.max(most, under);
-      await new Promise((resolve) => setImmediate(resolve));
-      under -= 1;
-      return UNANSWERED;
-    });
-    const source = Array.from({ length: LIMITS.bulk.rowsAtOnce + 100 }, (_, i) => ({
-      email: `a${i}@example.com`,
-    }));
-    await Promise.all([rows.verify(source, ask, createControl()), rows.verify(source, ask, createControl())]);
-    assert.equal(most, LIMITS.bulk.rowsAtOnce);
+  it("of a retry stand in line and ask anew who put them off; those of a chunk do neither", async () => {
+    const { verify, started } = fixture();
+    const all = [verify(["a@example.com"]), verify(["b@example.com"], retryAt("x"))];
+    await turn();
+    const [chunk, retry] = started;
+    assert.deepEqual([chunk?.options.patient, retry?.options.patient], [false, true]);
+    const entries = ["greylisted", "rate_limited_by_server", "sender_blocked", "accepted"].map((name) =>
+      entryOf(name),
+    );
+    assert.deepEqual(
+      entries.map((entry) => retry?.options.refresh(entry)),
+      [true, true, true, false],
+    );
+    assert.ok(entries.every((entry) => chunk?.options.refresh(entry) === false));
+    for (const batch of started) batch.answer(ANSWERED);
+    await Promise.all(all);
   });
 
-  it("come to nothing when they are cancelled, also those in the air", async () => {
+  it("come to nothing when they are cancelled, also those in the air, and those that have not begun", async () => {
+    const { verify, started } = fixture();
     const control = createControl();
-    let land: (finding: Finding) => void = () => assert.fail("nothing was asked");
-    const { rows, told } = fixture(
-      () =>
-        new Promise<Finding>((resolve) => {
-          land = resolve;
-        }),
-    );
-    const verified = rows.verify([{ email: "a@example.com" }], ask, control);
-    await new Promise((resolve) => setImmediate(resolve));
+    const flying = verify(emailsOf(chunkRowsAtOnce), CHUNK, control);
+    const waiting = verify(["b@example.com"], CHUNK, control);
+    await turn();
     control.cancel();
-    land({ entry: null, cached: false, failure: "internal_error" });
-    await assert.rejects(verified, Interruption);
-    assert.deepEqual(told, []);
+    await assert.rejects(flying, Interruption);
+    await assert.rejects(waiting, Interruption);
+    assert.equal(started.length, 1);
   });
 
   it("of a test key ask nobody and cost nothing; given up, neither", async () => {
-    const { rows, calls } = fixture(() => assert.fail("somebody was asked"));
+    const { rows, started } = fixture();
     const test = { ...ask, livemode: false };
-    const verified = await rows.verify([{ email: "valid@example.com" }], test, createControl());
-    assert.deepEqual([verified[0]?.charged, verified[0]?.result.livemode, calls()], [false, false, 0]);
-    const givenUp = rows.giveUp([{ email: "a@example.com" }, { email: "a@example.com", same_as: 0 }], test);
-    assert.deepEqual(reasons(givenUp), ["internal_error", null]);
-    assert.equal(givenUp[0]?.result.livemode, false);
+    const [verified] = await rows.verify(["valid@example.com"], test, CHUNK, createControl());
+    assert.deepEqual([verified?.verified?.charged, verified?.verified?.result.livemode], [false, false]);
+    const [givenUp] = rows.giveUp(["a@example.com"], test);
+    assert.deepEqual(
+      [givenUp?.result.reason, givenUp?.result.livemode, givenUp?.charged],
+      ["internal_error", false, false],
+    );
+    assert.equal(started.length, 0);
+  });
+});
+
+describe("the time of a chunk", () => {
+  it("ends with its budget: what is not answered waits", async () => {
+    const { verify, started, clock } = fixture();
+    const verified = verify(emailsOf(10));
+    await turn();
+    started[0]?.answer(ANSWERED, ANSWERED);
+    await clock.advanceAsync(chunkBudgetMs - watchEveryMs);
+    assert.equal(started[0]?.handedIn, false);
+    await clock.advanceAsync(watchEveryMs);
+    const answers = await verified;
+    assert.deepEqual(
+      answers.map(({ wait }) => wait === undefined),
+      Array.from({ length: 10 }, (_, i) => i < 2),
+    );
+    assert.equal(clock.pending, 0);
+  });
+
+  it("ends sooner when only a small rest is left: others wait behind it", async () => {
+    const { verify, started, clock } = fixture();
+    const verified = verify(emailsOf(100));
+    await turn();
+    started[0]?.answer(...Array.from({ length: 90 }, () => ANSWERED));
+    await clock.advanceAsync(watchEveryMs + restMs - 1);
+    assert.equal(started[0]?.handedIn, false);
+    await clock.advanceAsync(watchEveryMs);
+    assert.equal((await verified).filter(({ wait }) => wait !== undefined).length, 10);
+  });
+
+  it("of a chunk of few rows has no such end", async () => {
+    const { verify, started, clock } = fixture();
+    const verified = verify(["a@example.com"]);
+    await clock.advanceAsync(chunkBudgetMs - watchEveryMs);
+    assert.equal(started[0]?.handedIn, false);
+    await clock.advanceAsync(watchEveryMs);
+    assert.equal((await verified)[0]?.wait?.reason, "busy");
+  });
+
+  it("of a retry is that of a row: nobody waits behind it", async () => {
+    const { verify, started, clock } = fixture();
+    const verified = verify(["a@example.com"], retryAt(""));
+    await turn();
+    await clock.advanceAsync(rowDeadlineMs - watchEveryMs);
+    assert.equal(started[0]?.handedIn, false);
+    await clock.advanceAsync(watchEveryMs);
+    assert.equal((await verified)[0]?.wait?.reason, "busy");
+  });
+
+  it("begins when there are places for its rows, not before", async () => {
+    const { verify, started, clock } = fixture();
+    const first = verify(emailsOf(chunkRowsAtOnce));
+    const second = verify(["b@example.com"]);
+    await clock.advanceAsync(chunkBudgetMs - watchEveryMs);
+    assert.equal(started.length, 1);
+    await clock.advanceAsync(watchEveryMs);
+    await first;
+    assert.equal(started.length, 2);
+    await clock.advanceAsync(chunkBudgetMs - watchEveryMs);
+    assert.equal(started[1]?.handedIn, false);
+    started[1]?.answer(ANSWERED);
+    assert.equal((await second)[0]?.verified?.result.reason, "accepted_mailbox");
+  });
+});
+
+describe("places", () => {
+  it("of rows that are answered are free for those of other chunks", async () => {
+    const { verify, started, clock } = fixture();
+    const all = [verify(emailsOf(chunkRowsAtOnce)), verify(emailsOf(10))];
+    await clock.advanceAsync(watchEveryMs);
+    assert.equal(started.length, 1);
+    started[0]?.answer(...Array.from({ length: 10 }, () => ANSWERED));
+    await clock.advanceAsync(watchEveryMs);
+    assert.equal(started.length, 2);
+    await clock.advanceAsync(2 * chunkBudgetMs);
+    await Promise.all(all);
+  });
+
+  it("of retries are their own: neither lane waits for the other, and no site has all of them", async () => {
+    const { verify, started, clock } = fixture();
+    const all = [
+      verify(emailsOf(chunkRowsAtOnce)),
+      verify(emailsOf(siteRowsAtOnce), retryAt("slow.example")),
+      verify(["b@example.com"], retryAt("slow.example")),
+      verify(["c@example.com"], retryAt("other.example")),
+      verify(emailsOf(retryRowsAtOnce), retryAt("")),
+    ];
+    await turn();
+    assert.deepEqual(
+      started.map(({ emails }) => emails.length),
+      [chunkRowsAtOnce, siteRowsAtOnce, 1],
+    );
+    assert.equal(started[2]?.emails[0], "c@example.com");
+    for (let i = 0; i < 5; i++) await clock.advanceAsync(rowDeadlineMs);
+    await Promise.all(all);
   });
 });

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { tmpdir } from "node:os";
+import { readJoined } from "../../src/services/bulk/join.ts";
+import { materialOf } from "../../src/store/job-results.ts";
+import { chunksOf } from "../../src/store/job-tasks.ts";
+import { findJob } from "../../src/store/jobs.ts";
+import type { Database } from "../../src/store/postgres.ts";
+import { createScratch } from "../../src/store/scratch.ts";
+import type { MemoryObjects } from "./memory-objects.ts";
+
+/** Rows by verdict, as somebody counts them. */
+export type Counted = Record<string, number>;
+
+/** The rows that the job's results have now. */
+export async function shownRows(sql: Database, objects: MemoryObjects, jobId: string): Promise<Counted> {
+  const material = await materialOf(sql, jobId);
+  assert.ok(material !== null);
+  const deps = {
+    objects,
+    streams: objects.streams,
+    scratch: createScratch(tmpdir()),
+    chunksOf: (id: string, after: number, limit: number) => chunksOf(sql, id, after, limit),
+  };
+  const counted: Counted = {};
+  for await (const part of readJoined(deps, material, new AbortController().signal))
+    for (const { result } of part) counted[result.verdict] = (counted[result.verdict] ?? 0) + 1;
+  return counted;
+}
+
+/** The rows that the job says are answered. */
+export async function countedRows(sql: Database, teamId: string, jobId: string): Promise<Counted> {
+  const job = await findJob(sql, teamId, jobId);
+  assert.ok(job !== null);
+  const { valid, invalid, risky, unknown } = job;
+  return Object.fromEntries(
+    Object.entries({ valid, invalid, risky, unknown }).filter(([, rows]) => rows > 0),
+  );
+}

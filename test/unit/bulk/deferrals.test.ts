@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type AnsweredRow, type DeferralContext, rowsOfSet, sortRows } from "../../../src/bulk/deferrals.ts";
+import type { Verified, WaitReason } from "../../../src/bulk/rows.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
+
+const { retryRowsPerSite, retryMaxMs, retryMs } = LIMITS.bulk;
+const FIRST_MS = 300_000;
+const MAX_MS = 14_400_000;
+const QUEUE_MAX_MS = 86_400_000;
+
+function context(rest: Partial<DeferralContext> = {}): DeferralContext {
+  const settings = { firstMs: FIRST_MS, maxMs: MAX_MS, queueMaxMs: QUEUE_MAX_MS };
+  const waited = { deferredMs: 0, attempts: 0 };
+  return { ...settings, ...waited, chunkRows: 1_000, egress: "egress-1", random: () => 0, ...rest };
+}
+
+const verified = (reason: string) => ({ result: { reason }, charged: false }) as unknown as Verified;
+const known = (offset: number): AnsweredRow => ({ offset, answer: { verified: verified("known") } });
+
+function waits(
+  offset: number,
+  reason: WaitReason,
+  site = "a.example",
+  retryAfterMs: number | null = null,
+): AnsweredRow {
+  return { offset, answer: { wait: { reason, site, retryAfterMs, last: () => verified(`last ${reason}`) } } };
+}
+
+const reasonsOf = (sorted: ReturnType<typeof sortRows>) =>
+  sorted.answered.map(({ offset, verified: { result } }) => [offset, result.reason as string]);
+
+/** When a row that is refused again and again is asked, since its first refusal. */
+function refusals(hintMs: number | null, settings: Partial<DeferralContext> = {}): number[] {
+  const askedMs: number[] = [];
+  let waited = { deferredMs: 0, attempts: 0 };
+  for (let turn = 0; turn < 10_000; turn++) {
+    const { deferrals } = sortRows(
+      [waits(0, "greylisted", "a.example", hintMs)],
+      context({ ...settings, ...waited }),
+    );
+    const [deferral] = deferrals;
+    if (deferral === undefined) return askedMs;
+    waited = { deferredMs: deferral.deferredMs + deferral.dueInMs, attempts: deferral.attempts };
+    askedMs.push(waited.deferredMs);
+  }
+  throw new Error("it never ends");
+}
+
+describe("a row that was put off", () => {
+  it("is asked again after longer and longer times, at the bound for the last time", () => {
+    assert.deepEqual(
+      refusals(null).map((ms) => ms / 60_000),
+      [5, 15, 35, 75, 155, 240],
+    );
+  });
+
+  it("is asked again when the server said, but no server is asked every second for hours", () => {
+    assert.deepEqual(
+      refusals(3_600_000).map((ms) => ms / 60_000),
+      [60, 120, 180, 240],
+    );
+    const hurried = refusals(1_000);
+    assert.equal(hurried[0], retryMs);
+    assert.ok(hurried.length < 10, String(hurried));
+    assert.equal(hurried.at(-1), MAX_MS);
+  });
+
+  it("is asked at the bound at the latest, whatever the server said, and whatever chance adds", () => {
+    assert.deepEqual(refusals(2 * MAX_MS), [MAX_MS]);
+    assert.deepEqual(refusals(2 * MAX_MS, { random: () => 0.99 }), [MAX_MS]);
+    const spread = refusals(null, { random: () => 0.5 });
+    assert.equal(spread[0], FIRST_MS * 1.05);
+    assert.equal(spread.at(-1), MAX_MS);
+  });
+
+  it("is answered with what it was told last when it has waited for long enough", () => {
+    const late = context({ deferredMs: MAX_MS, attempts: 4 });
+    assert.deepEqual(reasonsOf(sortRows([waits(3, "greylisted")], late)), [[3, "last greylisted"]]);
+  });
+
+  it("has all of its time, also after a long wait in line, and only once", () => {
+    const lined = context({ deferredMs: QUEUE_MAX_MS - 1, attempts: 0 });
+    const [first] = sortRows([waits(0, "greylisted")], lined).deferrals;
+    assert.deepEqual([first?.deferredMs, first?.attempts], [0, 1]);
+    const again = context({ deferredMs: 7_000, attempts: 1 });
+    const [busy] = sortRows([waits(0, "busy")], again).deferrals;
+    assert.deepEqual([busy?.deferredMs, busy?.attempts], [7_000, 1]);
+    const [second] = sortRows([waits(0, "greylisted")], again).deferrals;
+    assert.deepEqual([second?.deferredMs, second?.attempts], [7_000, 2]);
+  });
+});
+
+describe("a row at a busy site", () => {
+  it("is asked again at once where others got through, later where nobody did", () => {
+    const moving = sortRows([known(0), waits(1, "busy")], context());
+    const stuck = sortRows([waits(0, "busy"), waits(1, "busy")], context());
+    assert.deepEqual([moving.deferrals[0]?.dueInMs, stuck.deferrals[0]?.dueInMs], [0, retryMaxMs]);
+  });
+
+  it("waits until the bound of lines, not that of refusals", () => {
+    const patient = sortRows([waits(0, "busy")], context({ deferredMs: QUEUE_MAX_MS - 1 }));
+    assert.equal(patient.answered.length, 0);
+    const over = sortRows([waits(0, "busy")], context({ deferredMs: QUEUE_MAX_MS }));
+    assert.deepEqual(reasonsOf(over), [[0, "last busy"]]);
+  });
+});
+
+describe("rows that wait", () => {
+  it("of a site that has many are a retry of their own, the others one together for each reason and time", () => {
+    const many = Array.from({ length: retryRowsPerSite }, (_, i) => waits(i, "busy", "big.example"));
+    const few = Array.from({ length: 5 }, (_, i) => waits(500 + i, "busy", `${i}.example`));
+    const unknown = Array.from({ length: retryRowsPerSite }, (_, i) => waits(600 + i, "busy", ""));
+    const refused = [
+      waits(700, "greylisted"),
+      waits(701, "sender_blocked"),
+      waits(702, "greylisted", "b", 7_200_000),
+    ];
+    const { deferrals } = sortRows([known(999), ...many, ...few, ...unknown, ...refused], context());
+    assert.deepEqual(
+      deferrals.map(({ reason, site, rowCount }) => [reason, site, rowCount]),
+      [
+        ["busy", "big.example", retryRowsPerSite],
+        ["busy", "", 5 + retryRowsPerSite],
+        ["greylisted", "", 1],
+        ["sender_blocked", "", 1],
+        ["greylisted", "", 1],
+      ],
+    );
+    assert.ok(deferrals.every(({ egress }) => egress === "egress-1"));
+  });
+
+  it("at a server that counts down are few retries, none of them early", () => {
+    const rows = Array.from({ length: 600 }, (_, i) =>
+      waits(i, "greylisted", "slow.example", (i + 1) * 1_000),
+    );
+    const { deferrals } = sortRows(rows, context());
+    assert.ok(deferrals.length <= 40, `${deferrals.length}`);
+    for (const { rowSet, dueInMs } of deferrals)
+      for (const row of rowsOfSet(rowSet)) {
+        const namedMs = Math.max(retryMs, (row + 1) * 1_000);
+        assert.ok(dueInMs >= namedMs && dueInMs <= namedMs * 1.2, `${row}: ${dueInMs}`);
+      }
+  });
+
+  it("and those that are answered are all rows, each once, whatever comes of them", () => {
+    let seed = 7;
+    const chance = (of: number) => {
+      seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0;
+      return (seed >>> 8) % of;
+    };
+    const reasons = ["busy", "greylisted", "rate_limited_by_server", "sender_blocked"] as const;
+    for (let round = 0; round < 300; round++) {
+      const chunkRows = 1 + chance(1_000);
+      const rows: AnsweredRow[] = [];
+      for (let offset = 0; offset < chunkRows; offset += 1 + chance(3)) {
+        const reason = reasons[chance(4)] ?? "busy";
+        const site = `${chance(6)}.example`;
+        const hintMs = chance(2) === 0 ? null : chance(100_000);
+        rows.push(chance(2) === 0 ? known(offset) : waits(offset, reason, site, hintMs));
+      }
+      const waited = { deferredMs: chance(2 * QUEUE_MAX_MS), attempts: chance(4) };
+      const { answered, deferrals } = sortRows(rows, context({ ...waited, chunkRows }));
+      const sets = deferrals.map(({ rowSet }) => rowsOfSet(rowSet));
+      for (const [i, set] of sets.entries()) assert.equal(set.length, deferrals[i]?.rowCount);
+      const all = [...answered.map(({ offset }) => offset), ...sets.flat()].sort((a, b) => a - b);
+      assert.deepEqual(
+        all,
+        rows.map(({ offset }) => offset),
+      );
+    }
+  });
+});
