@@ -31,11 +31,14 @@ function listenOnce(wanted: number): Promise<number | null> {
   });
 }
 
-/** Runs `attempt` with a free port, again with another one while it throws `PortTakenError`, at most five times. */
-export async function withFreePort<T>(attempt: (port: number) => Promise<T>): Promise<T> {
+/**
+ * Runs `attempt` with a free port, again with another one while it throws `PortTakenError`, at most five times.
+ * @param only the port to be had, and no other; again too, since whoever had it may still be leaving
+ */
+export async function withFreePort<T>(attempt: (port: number) => Promise<T>, only?: number): Promise<T> {
   for (let left = ATTEMPTS - 1; ; left--) {
     try {
-      return await attempt(await freePort());
+      return await attempt(only ?? (await freePort()));
     } catch (error) {
       if (!(error instanceof PortTakenError) || left === 0) throw error;
     }

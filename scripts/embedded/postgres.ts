@@ -109,10 +109,13 @@ async function ensureDatabase(adminUrl: string, name: string): Promise<void> {
 /**
  * Starts a PostgreSQL of our own on a free loopback port, making its cluster in `options.folder` the first time.
  * It listens on 127.0.0.1 only and asks for a generated password.
+ * @param options.again URL of one that ran in the folder before: the new one has its port
  *
  * @throws Error with the server's last lines when it does not come up.
  */
-export async function startPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
+export async function startPostgres(
+  options: EmbeddedOptions & { again?: string },
+): Promise<EmbeddedPostgres> {
   const folder = reachableFolder(options.folder, options.say);
   if (options.throwaway) options.guard.removeAtEnd(folder);
   const binaries = postgresBinaries(folder);
@@ -123,27 +126,30 @@ export async function startPostgres(options: EmbeddedOptions): Promise<EmbeddedP
   const data = join(own, "data");
   await clearStale(data);
 
-  return withFreePort(async (port) => {
-    const service = startService({
-      command: binaries.postgres,
-      args: serverArguments(data, port, options.throwaway),
-      env: ENV,
-      logFile: join(options.folder, "postgres.log"),
-      // Fast shutdown: sessions are ended, data is written. SIGTERM would wait for every client to leave.
-      stopSignal: "SIGINT",
-      stopGraceMs: STOP_GRACE_MS,
-      guard: options.guard,
-      ...(runsAsRoot() ? { user: NOBODY } : {}),
-    });
-    const url = (database: string) => `postgres://${USER}:${password}@127.0.0.1:${port}/${database}`;
-    try {
-      await untilReady("PostgreSQL", service, READY_WITHIN_MS, () => answers(url("postgres")));
-    } catch (error) {
-      if (/could not (bind|create any TCP)/.test(service.lastLines()))
-        throw new PortTakenError(String(error));
-      throw error;
-    }
-    await ensureDatabase(url("postgres"), USER);
-    return { url: url(USER), folder, service };
-  });
+  return withFreePort(
+    async (port) => {
+      const service = startService({
+        command: binaries.postgres,
+        args: serverArguments(data, port, options.throwaway),
+        env: ENV,
+        logFile: join(options.folder, "postgres.log"),
+        // Fast shutdown: sessions are ended, data is written. SIGTERM would wait for every client to leave.
+        stopSignal: "SIGINT",
+        stopGraceMs: STOP_GRACE_MS,
+        guard: options.guard,
+        ...(runsAsRoot() ? { user: NOBODY } : {}),
+      });
+      const url = (database: string) => `postgres://${USER}:${password}@127.0.0.1:${port}/${database}`;
+      try {
+        await untilReady("PostgreSQL", service, READY_WITHIN_MS, () => answers(url("postgres")));
+      } catch (error) {
+        if (/could not (bind|create any TCP)/.test(service.lastLines()))
+          throw new PortTakenError(String(error));
+        throw error;
+      }
+      await ensureDatabase(url("postgres"), USER);
+      return { url: url(USER), folder, service };
+    },
+    options.again === undefined ? undefined : Number(new URL(options.again).port),
+  );
 }

@@ -18,6 +18,8 @@ export interface EmbeddedRedis {
 interface RedisOptions extends EmbeddedOptions {
   /** Folder for what is downloaded. */
   cacheDir: string;
+  /** Of one that ran before: the new one has its port and password. */
+  again?: string;
 }
 
 interface Program {
@@ -152,26 +154,30 @@ export async function startRedis(options: RedisOptions): Promise<EmbeddedRedis> 
   mkdirSync(options.folder, { recursive: true, mode: 0o700 });
   mkdirSync(options.cacheDir, { recursive: true });
   const { binary, env } = await findRedis(options);
-  const password = randomBytes(24).toString("base64url");
-  return withFreePort(async (port) => {
-    const service = startService({
-      command: binary,
-      args: ["-"],
-      env,
-      stdin: configuration(port, password, options.folder),
-      logFile: join(options.folder, "redis.log"),
-      stopSignal: "SIGTERM",
-      stopGraceMs: STOP_GRACE_MS,
-      guard: options.guard,
-    });
-    const url = `redis://:${password}@127.0.0.1:${port}/0`;
-    try {
-      await untilReady("Redis", service, READY_WITHIN_MS, () => answers(url));
-    } catch (error) {
-      if (/Could not create server TCP|Address already in use/i.test(service.lastLines()))
-        throw new PortTakenError(String(error));
-      throw error;
-    }
-    return { url, service };
-  });
+  const before = options.again === undefined ? null : new URL(options.again);
+  const password = before?.password ?? randomBytes(24).toString("base64url");
+  return withFreePort(
+    async (port) => {
+      const service = startService({
+        command: binary,
+        args: ["-"],
+        env,
+        stdin: configuration(port, password, options.folder),
+        logFile: join(options.folder, "redis.log"),
+        stopSignal: "SIGTERM",
+        stopGraceMs: STOP_GRACE_MS,
+        guard: options.guard,
+      });
+      const url = `redis://:${password}@127.0.0.1:${port}/0`;
+      try {
+        await untilReady("Redis", service, READY_WITHIN_MS, () => answers(url));
+      } catch (error) {
+        if (/Could not create server TCP|Address already in use/i.test(service.lastLines()))
+          throw new PortTakenError(String(error));
+        throw error;
+      }
+      return { url, service };
+    },
+    before === null ? undefined : Number(before.port),
+  );
 }

@@ -25,9 +25,11 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** A new, empty database of the PostgreSQL of this test run. */
-export async function createTestDatabase(): Promise<TestDatabase> {
-  const admin = given("RCPT_TEST_DATABASE_URL");
+/**
+ * A new, empty database.
+ * @param admin URL of a database of the PostgreSQL to make it in; absent: this test run's
+ */
+export async function createTestDatabase(admin = given("RCPT_TEST_DATABASE_URL")): Promise<TestDatabase> {
   const name = randomName();
   const asAdmin = async (statement: string) => {
     const sql = postgres(admin, { max: 1, onnotice: () => undefined });

@@ -24,6 +24,8 @@ export interface ObjectRequest {
   method: string;
   /** `/bucket/key`, decoded. */
   path: string;
+  /** Header `Range`, if it has one. */
+  range: string | undefined;
   /** How many have come before it. */
   index: number;
 }
@@ -103,7 +105,8 @@ export async function createObjectGate(endpoint: string): Promise<ObjectGate> {
 
   const server = createServer((incoming, response) => {
     const path = decodeURIComponent(new URL(incoming.url ?? "/", endpoint).pathname);
-    const fault = faults({ method: incoming.method ?? "", path, index: seen.requests++ });
+    const { method = "", headers } = incoming;
+    const fault = faults({ method, path, range: headers.range, index: seen.requests++ });
     if (fault !== null) seen.failed += 1;
     incoming.on("error", () => response.destroy());
     if (fault === "silence") return void incoming.resume();

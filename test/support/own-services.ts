@@ -1,8 +1,9 @@
-import { mkdtempSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { Redis } from "ioredis";
 import { startGuard } from "../../scripts/embedded/guard.ts";
+import { startPostgres } from "../../scripts/embedded/postgres.ts";
 import { startRedis } from "../../scripts/embedded/redis.ts";
 
 const CACHE_DIR = resolve(import.meta.dirname, "../../.rcpt/cache");
@@ -14,6 +15,10 @@ export interface OwnRedis {
   client: Redis;
   /** FLUSHALL and SCRIPT FLUSH. */
   flushAll(): Promise<void>;
+  /** Ends it, as by a restart of its machine. */
+  stop(): Promise<void>;
+  /** Starts it again, under the same URL; with the data that it had, or without. */
+  start(data: "kept" | "lost"): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -21,14 +26,10 @@ export async function startOwnRedis(): Promise<OwnRedis> {
   const guard = startGuard();
   const folder = mkdtempSync(join(tmpdir(), "rcpt-own-redis-"));
   guard.removeAtEnd(folder);
+  const options = { folder, cacheDir: CACHE_DIR, throwaway: true, guard, say: () => undefined };
   try {
-    const { url } = await startRedis({
-      folder,
-      cacheDir: CACHE_DIR,
-      throwaway: true,
-      guard,
-      say: () => undefined,
-    });
+    let running = await startRedis(options);
+    const { url } = running;
     const client = new Redis(url);
     // It connects again by itself; whoever asks meanwhile waits.
     client.on("error", () => undefined);
@@ -39,10 +40,56 @@ export async function startOwnRedis(): Promise<OwnRedis> {
         await client.flushall();
         await client.script("FLUSH");
       },
+      async stop() {
+        process.kill(running.service.pid, "SIGTERM");
+        await running.service.exited;
+      },
+      async start(data) {
+        if (data === "lost") rmSync(join(folder, "appendonlydir"), { recursive: true, force: true });
+        running = await startRedis({ ...options, again: url });
+      },
       async close() {
         client.disconnect();
         await guard.end();
       },
+    };
+  } catch (error) {
+    await guard.end();
+    throw error;
+  }
+}
+
+/** A PostgreSQL of one test file alone, which may be restarted. */
+export interface OwnPostgres {
+  url: string;
+  /** Ends it: told to end its sessions and go, or as if its machine lost its power. */
+  stop(how: "fast" | "crash"): Promise<void>;
+  /** Starts it again, under the same URL. */
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function startOwnPostgres(): Promise<OwnPostgres> {
+  const guard = startGuard();
+  const folder = mkdtempSync(join(tmpdir(), "rcpt-own-postgres-"));
+  chmodSync(folder, 0o711);
+  guard.removeAtEnd(folder);
+  // What was committed is to be there after a crash.
+  const options = { folder, throwaway: false, guard, say: () => undefined };
+  try {
+    let running = await startPostgres(options);
+    guard.removeAtEnd(running.folder);
+    const { url } = running;
+    return {
+      url,
+      async stop(how) {
+        process.kill(running.service.pid, how === "fast" ? "SIGINT" : "SIGQUIT");
+        await running.service.exited;
+      },
+      async start() {
+        running = await startPostgres({ ...options, again: url });
+      },
+      close: () => guard.end(),
     };
   } catch (error) {
     await guard.end();

@@ -76,9 +76,10 @@ export interface TestDeployment {
   stop(): Promise<void>;
 }
 
-export async function createDeployment(): Promise<TestDeployment> {
+/** @param postgresUrl of the PostgreSQL to make its database in; absent: the test run's */
+export async function createDeployment(postgresUrl?: string): Promise<TestDeployment> {
   const [database, redisUrl, world, objects] = await Promise.all([
-    createTestDatabase(),
+    createTestDatabase(postgresUrl),
     testRedisUrl(),
     createMailWorld(),
     testObjects(),

@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import type { BulkJob } from "../../src/services/bulk/view.ts";
+import { jobOf, ledgerState } from "./bulk.ts";
+import { submitAs, uploaded } from "./bulk-files.ts";
+import type { JobView, MixedList } from "./mixed-list.ts";
+import { type OwnRedis, startOwnRedis } from "./own-services.ts";
+import { createProcesses, type MainProcess, type Processes } from "./processes.ts";
+import { createDeployment } from "./service.ts";
+import { createClosing } from "./store.ts";
+import { awayFromMidnight, until } from "./until.ts";
+
+export const TASKS = "rcpt:{bulk}:tasks";
+
+/** A deployment with a Redis of its own, whose workers are real processes. */
+export interface BulkScenario extends JobView {
+  redis: OwnRedis;
+  processes: Processes;
+  /** What is to be closed with it; last opened, first closed. */
+  closing: ReturnType<typeof createClosing>;
+  /** The role `bulk` in a process of its own, which serves. */
+  startWorker(settings?: Record<string, string>): Promise<MainProcess>;
+  close(): Promise<void>;
+}
+
+export interface BulkScenarioOptions {
+  /** Of the embedded PostgreSQL to make the database in; absent: the run's. */
+  postgresUrl?: string;
+  /** Of the API and the relay. */
+  settings?: Record<string, string>;
+  /** Closed with the scenario; absent: one is started. */
+  redis?: OwnRedis;
+}
+
+export async function openBulkScenario(options: BulkScenarioOptions = {}): Promise<BulkScenario> {
+  await awayFromMidnight();
+  const closing = createClosing();
+  const deployment = await createDeployment(options.postgresUrl);
+  closing.after(() => deployment.stop());
+  const processes = createProcesses();
+  closing.after(() => processes.close());
+  const redis = options.redis ?? (await startOwnRedis());
+  closing.after(() => redis.close());
+  const settings = { REDIS_URL: redis.url, ...options.settings };
+  const [api, team] = await Promise.all([
+    deployment.startApi(settings),
+    deployment.team("enterprise"),
+    deployment.startRelay(settings),
+  ]);
+  return {
+    deployment,
+    api,
+    team,
+    redis,
+    processes,
+    closing,
+    async startWorker(more = {}) {
+      const worker = processes.start({
+        ...deployment.settings,
+        REDIS_URL: redis.url,
+        ROLE: "bulk",
+        CHECK_THREADS: "1",
+        ...more,
+      });
+      await worker.ready;
+      return worker;
+    },
+    close: () => closing.close(),
+  };
+}
+
+/** Uploads the list and submits it. */
+export async function submitList({ api, team }: JobView, { csv }: Pick<MixedList, "csv">): Promise<string> {
+  const upload_id = await uploaded(api, team.liveKey, csv);
+  const { status, body } = await submitAs(api, team.liveKey, { upload_id });
+  assert.equal(status, 202, JSON.stringify(body));
+  return body.id;
+}
+
+/** The job once it stands so. */
+export function stands(
+  { api, team }: JobView,
+  id: string,
+  what: string,
+  holds: (job: BulkJob) => boolean,
+): Promise<BulkJob> {
+  return until(
+    what,
+    async () => {
+      const job = await jobOf(api, team.liveKey, id);
+      return holds(job) && job;
+    },
+    120_000,
+  );
+}
+
+export async function usedOf({ deployment, team }: JobView): Promise<number> {
+  return (await ledgerState(deployment, team.id)).used;
+}
+
+/** Nothing of any job is left in the stream of tasks. */
+export async function streamEmpties({ redis }: Pick<BulkScenario, "redis">): Promise<void> {
+  await until("the stream is empty", async () => (await redis.client.xlen(TASKS)) === 0);
+}
+
+/** Ends a process by SIGKILL. */
+export async function killed(worker: MainProcess): Promise<void> {
+  worker.kill("SIGKILL");
+  assert.equal((await worker.exited).signal, "SIGKILL");
+}
+
+/** Ends a process by SIGTERM, which it obeys. */
+export async function retired(worker: MainProcess): Promise<void> {
+  worker.kill("SIGTERM");
+  assert.deepEqual(await worker.exited, { code: 0, signal: null }, worker.stderr());
+}
