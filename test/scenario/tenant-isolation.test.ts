@@ -68,6 +68,12 @@ const target = (id: string, body?: unknown): Target => ({
 
 const aJob = async () =>
   target((await make<{ id: string }>("/v1/verify/bulk", { emails: ["exists@plain.test"] })).id);
+/** Its events come to an end. */
+const anEndedJob = async () => {
+  const job = await aJob();
+  await api.send("POST", `/v1/bulk-jobs/${job.theirs.id}/cancel`, { key: victim.session });
+  return job;
+};
 const anUpload = async (): Promise<Target> => {
   const { id } = await make<{ id: string }>("/v1/uploads", { filename: "list.csv" });
   return { theirs: { upload: id }, nobodys: { upload: ofLength(id) } };
@@ -104,6 +110,7 @@ const TARGETS: Record<string, () => Promise<Target>> = {
   "POST /v1/bulk-jobs/{id}/cancel": aJob,
   "DELETE /v1/bulk-jobs/{id}": aJob,
   "GET /v1/bulk-jobs/{id}/results": aJob,
+  "GET /v1/bulk-jobs/{id}/events": anEndedJob,
   "GET /v1/uploads/{upload}": anUpload,
   "POST /v1/uploads/{upload}/complete": anUpload,
   "DELETE /v1/uploads/{upload}": anUpload,

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import type { BulkJob } from "../../src/services/bulk/view.ts";
+import type { TestApi } from "./service.ts";
+
+export interface HeardEvent {
+  event: string;
+  id: string;
+  job: BulkJob;
+}
+
+/** One who follows a job. */
+export interface Follower {
+  status: number;
+  heard: HeardEvent[];
+  /** Resolves when the answer has ended, whole; rejects when it broke off. */
+  ended: Promise<void>;
+  leave(): void;
+}
+
+/** The fields of an event, as the specification of server-sent events has them; null: a comment. */
+function parseEvent(block: string): HeardEvent | null {
+  const fields = new Map<string, string>();
+  for (const line of block.split("\n")) {
+    const colon = line.indexOf(": ");
+    if (colon > 0) fields.set(line.slice(0, colon), line.slice(colon + 2));
+  }
+  const data = fields.get("data");
+  if (data === undefined) return null;
+  return { event: fields.get("event") ?? "", id: fields.get("id") ?? "", job: JSON.parse(data) };
+}
+
+async function listen(response: globalThis.Response, heard: HeardEvent[]): Promise<void> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const bytes of response.body ?? []) {
+    text += decoder.decode(bytes, { stream: true });
+    const blocks = text.split("\n\n");
+    text = blocks.pop() ?? "";
+    for (const event of blocks.map(parseEvent)) if (event !== null) heard.push(event);
+  }
+}
+
+/** Follows a job as an EventSource does. */
+export async function followJob(
+  api: TestApi,
+  key: string,
+  id: string,
+  lastEventId?: string,
+): Promise<Follower> {
+  const control = new AbortController();
+  const response = await fetch(`${api.url}/v1/bulk-jobs/${id}/events`, {
+    headers: {
+      Authorization: `Bearer ${key}`,
+      ...(lastEventId === undefined ? {} : { "Last-Event-ID": lastEventId }),
+    },
+    signal: control.signal,
+  });
+  const heard: HeardEvent[] = [];
+  if (response.status === 200)
+    assert.match(response.headers.get("content-type") ?? "", /^text\/event-stream/);
+  const ended = listen(response, heard);
+  ended.catch(() => undefined);
+  return { status: response.status, heard, ended, leave: () => control.abort() };
+}
