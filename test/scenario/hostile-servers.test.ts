@@ -38,14 +38,18 @@ after(async () => {
   await deployment.stop();
 });
 
-async function verify(email: string): Promise<VerificationResult> {
-  const response = await fetch(`${url}/v1/verify?email=${encodeURIComponent(email)}`, {
-    headers: { Authorization: `Bearer ${key}` },
+/** Asks again when told to (503): Postgres may be slow on a loaded machine, whatever the servers do. */
+function verify(email: string): Promise<VerificationResult> {
+  return until(`${email} is answered`, async () => {
+    const response = await fetch(`${url}/v1/verify?email=${encodeURIComponent(email)}`, {
+      headers: { Authorization: `Bearer ${key}` },
+    });
+    const body = (await response.json()) as VerificationResult;
+    if (response.status === 503) return null;
+    assert.equal(response.status, 200, email);
+    v.assert(ContractResult, body);
+    return body;
   });
-  assert.equal(response.status, 200, email);
-  const body = (await response.json()) as VerificationResult;
-  v.assert(ContractResult, body);
-  return body;
 }
 
 /** As many addresses as `count` that a server treats as it treats this one. */
@@ -166,14 +170,16 @@ describe("servers that never end a reply", () => {
           assert.equal(verdict, "unknown", `${what} at ${moment}: ${reason}`);
       }
     }
+    // On a loaded machine deadlines come before connections: until there were enough to show anything.
+    const connections = () => world.hosts().reduce((sum, { account }) => sum + account.connections, 0);
+    for (let more = 0; connections() * 10 * MEGABYTE <= 10 * GROWTH_MAX; more++)
+      await round("greeting", repeat("250 x", 10 * MEGABYTE), `more-${more}`);
     await world.until(noConnections);
     await until("the sockets are closed", () => smtpSockets() === 0);
-    const connections = world.hosts().reduce((sum, { account }) => sum + account.connections, 0);
-    const offered = connections * 10 * MEGABYTE;
     const grown = peakResident() - resident;
-    assert.ok(offered > 10 * GROWTH_MAX, `${connections} connections: too few to show anything`);
     assert.ok(grown < GROWTH_MAX, `${grown} bytes more are resident`);
-    assert.ok(descriptors().length < open + DESCRIPTOR_SLACK);
+    // The connections of our own requests are kept alive for some seconds.
+    await until("its descriptors are given back", () => descriptors().length < open + DESCRIPTOR_SLACK);
     assert.equal((await fetch(`${url}/readyz`)).status, 200);
   });
 
