@@ -114,15 +114,8 @@ export const BULK_LIMITS = {
   /** Between a job's end and the removal of what its results were made from: who reads them from before has so long. */
   spentRestMs: 3_600_000,
   objectPages: 100,
-  chunksPerPage: 1_000,
   /** The promoted overrides are read again by workers. */
   promotedEveryMs: 30_000,
-  /** Results that one process puts together at once, and those of one team. */
-  resultsAtOnce: 8,
-  teamResultsAtOnce: 4,
-  /** Of results that one process holds until their clients have taken them; and of one team. */
-  resultsBytes: 134_217_728,
-  teamResultsBytes: 33_554_432,
   /** Finding the repeats of a job. Memory of one finder: at most twice `lists` blocks, and 40 bytes a key. */
   repeats: {
     /** Of the scratch file: the largest job takes 28 bytes a row. */

@@ -3,7 +3,8 @@
  *
  * What uWebSockets.js does by itself, and we cannot change from here:
  * - A client that is slow is cut off: 10 to 12 s for a request's header from its first byte and for an idle connection; a
- *   body must come at 16 KB/s or more. While a handler works there is no such limit.
+ *   body must come at 16 KB/s or more; so is one that takes nothing of a large answer for 10 to 12 s. While a handler
+ *   works, or a stream has nothing to send, there is no such limit.
  * - A header over `LIMITS.http.headerBytes` is refused with 431, a malformed request line with 400 or 505, both with
  *   `Connection: close`; a header that comes in one piece may be larger, it is never kept. More than 100 fields, a
  *   missing Host or a NUL in a field get no answer: the connection is closed when its time is up.
