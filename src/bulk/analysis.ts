@@ -144,6 +144,7 @@ async function analyse(attempt: Attempt, finder: RepeatFinder): Promise<void> {
   const { deps, task, control } = attempt;
   const { layout, place, rows, malformed, chunks: cut } = await readSource(attempt, finder);
   const found = await finder.finish();
+  control.signal.throwIfAborted();
   const index = repeatsKey(task.teamId, task.jobId);
   const chunks = await writeRepeatsIndex(cut, found, () =>
     deps.streams.openWrite(index, "application/octet-stream", control.signal),

@@ -229,24 +229,6 @@ export async function endAnalysis(tx: Transaction, id: string): Promise<boolean>
   return ended.count === 1;
 }
 
-/** How the results of a job are read and written. */
-export interface JobRows {
-  place: ObjectPlace;
-  layout: JobLayout;
-  escapeFormulas: boolean;
-}
-
-/** null: the job is gone, or its source has not been analysed. */
-export async function findJobRows(sql: Queryable, id: string): Promise<JobRows | null> {
-  const [row] = await sql<(Omit<JobRows, "place"> & ObjectPlace)[]>`
-    select rows_bucket as bucket, rows_key as key, rows_etag as etag, layout,
-      coalesce((options->>'escape_formulas')::boolean, false) as "escapeFormulas"
-    from jobs where id = ${id} and layout is not null`;
-  if (row === undefined) return null;
-  const { bucket, key, etag, ...rest } = row;
-  return { ...rest, place: { bucket, key, etag } };
-}
-
 /** Notes the day of the job's reservation. */
 export async function setJobDay(tx: Transaction, id: string, day: string): Promise<void> {
   await tx`update jobs set day = ${day} where id = ${id}`;

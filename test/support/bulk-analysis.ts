@@ -8,10 +8,10 @@ import type { TierLimits } from "../../src/core/tiers.ts";
 import { createEndings, type Endings } from "../../src/services/bulk/ending.ts";
 import { type ChunkRepeats, decodeChunkRepeats } from "../../src/services/bulk/repeats.ts";
 import { repeatsKey } from "../../src/store/job-objects.ts";
+import { materialOf } from "../../src/store/job-results.ts";
 import { beginTask, insertAnalysis } from "../../src/store/job-tasks.ts";
 import {
   findJob,
-  findJobRows,
   insertJob,
   type JobRow,
   type JobSource,
@@ -142,7 +142,7 @@ function termsOf(teamId: string, id: string): Omit<NewJob, "source" | "place"> {
 }
 
 async function readChunks(sql: Database, streams: ObjectStreams, job: FileJob): Promise<IndexedChunk[]> {
-  const found = await findJobRows(sql, job.id);
+  const found = await materialOf(sql, job.id);
   assert.ok(found !== null, "the job has not been analysed");
   const { bucket, key, etag } = found.place;
   const ref = { bucket, key, ...(etag === null ? {} : { etag }) };

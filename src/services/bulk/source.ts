@@ -22,7 +22,7 @@ export interface AnalysedSource {
 }
 
 /** A list of a request becomes a file of one column; it is as if its header had been read. */
-export const INLINE_LAYOUT: SourceLayout = {
+const INLINE_LAYOUT: SourceLayout = {
   delimiter: ",",
   emailColumn: 0,
   columns: 1,

@@ -7,7 +7,8 @@ import { LIMITS } from "../../../src/core/limits.ts";
 import { toText } from "../../../src/services/bulk/csv/field.ts";
 import { parseRecords } from "../../../src/services/bulk/csv/parse.ts";
 import { settleAnalysis } from "../../../src/services/bulk/settle-analysis.ts";
-import { findJobRows, startAnalysis } from "../../../src/store/jobs.ts";
+import { materialOf } from "../../../src/store/job-results.ts";
+import { startAnalysis } from "../../../src/store/jobs.ts";
 import { type AnalysisBench, type FileJob, openAnalyses } from "../../support/bulk-analysis.ts";
 import { createClosing, newTeam } from "../../support/store.ts";
 
@@ -24,7 +25,7 @@ const LIST = 'name;email\r\nAnn;ann@example.com\r\nBö;"bo@exämple.com"\r\nAnn2
 
 /** The addresses and repeats of a job's rows, as workers will read them. */
 async function rowsOf(job: FileJob) {
-  const found = await findJobRows(bench.sql, job.id);
+  const found = await materialOf(bench.sql, job.id);
   assert.ok(found !== null);
   const { delimiter, emailColumn } = found.layout;
   const emails: string[] = [];
