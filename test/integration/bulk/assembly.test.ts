@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { createControl } from "../../../src/bulk/control.ts";
+import { decodeShard, encodeShard } from "../../../src/services/bulk/shard.ts";
+import type { VerificationResult } from "../../../src/services/verify/verification-result.ts";
+import { findJob } from "../../../src/store/jobs.ts";
+import type { Database } from "../../../src/store/postgres.ts";
+import { ALL_VALID, createRunner, queueInline } from "../../support/bulk-tasks.ts";
+import { createMemoryObjects } from "../../support/memory-objects.ts";
+import { createClosing, openDatabase } from "../../support/store.ts";
+
+/** The last task of a job. */
+const closing = createClosing();
+let sql: Database;
+
+before(async () => {
+  ({ sql } = await openDatabase(closing));
+});
+after(closing.close);
+
+const EMAILS = ["a@example.com", "b@example.com", "A@EXAMPLE.COM", "b@Example.com"];
+
+/** A job whose one chunk is done: its assembly is task 1. */
+async function setUp(streams: Parameters<typeof createRunner>[0]["streams"] = {}) {
+  const objects = createMemoryObjects();
+  const job = await queueInline(sql, objects, EMAILS);
+  const { run } = createRunner({ sql, objects, rows: ALL_VALID, streams });
+  await run(job.id, 0);
+  const keys = (part: string) => [...objects.kept.keys()].filter((key) => key.includes(part));
+  const ended = () => findJob(sql, job.teamId, job.id);
+  return { ...job, objects, run, keys, ended };
+}
+
+describe("the assembly of a job", () => {
+  it("writes all rows in both formats, and completes the job with them", async () => {
+    const { id, objects, run, keys, ended } = await setUp();
+    await run(id, 1);
+    const job = await ended();
+    assert.deepEqual([job?.status, job?.valid], ["completed", EMAILS.length]);
+    assert.deepEqual(keys("results-").sort(), [`${job?.results_key}.csv`, `${job?.results_key}.jsonl`]);
+    const csv = String(objects.kept.get(`${job?.results_key}.csv`)).split("\r\n");
+    assert.equal(csv.length, EMAILS.length + 2);
+    const lines = String(objects.kept.get(`${job?.results_key}.jsonl`))
+      .split("\n")
+      .slice(0, -1);
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line)).map(({ row, input, duplicate_of }) => [row, input, duplicate_of]),
+      EMAILS.map((email, i) => [i + 1, email, i === 3 ? 2 : null]),
+    );
+  });
+
+  it("completes no job with fewer rows than it has, and leaves nothing of what it wrote", async () => {
+    const { id, objects, run, keys, ended } = await setUp();
+    const [key = ""] = keys("/shards/");
+    const shard = await decodeShard(objects.kept.get(key) ?? Buffer.alloc(0));
+    const first = shard.get(0);
+    const result = JSON.parse(String(first?.json)) as VerificationResult;
+    const style = { delimiter: ",", escapeFormulas: false };
+    objects.kept.set(key, await encodeShard([{ offset: 0, result }], style));
+    await run(id, 1);
+    const job = await ended();
+    assert.deepEqual([job?.status, job?.error_code, job?.charged], ["failed", "internal_error", 0]);
+    assert.deepEqual(keys("results-"), []);
+  });
+
+  it("is done anew by whoever takes it over from one that stopped half-way", async () => {
+    const control = createControl();
+    const reading: typeof objects.streams.readRange = (ref, range) => {
+      control.cancel();
+      return objects.streams.readRange(ref, range);
+    };
+    const { id, objects, run, keys, ended } = await setUp();
+    const stopping = createRunner({ sql, objects, rows: ALL_VALID, streams: { readRange: reading } });
+    assert.equal(await stopping.run(id, 1, control), false);
+    assert.equal((await ended())?.status, "finalizing");
+    assert.deepEqual(keys("results-"), []);
+    assert.equal(await run(id, 1), true);
+    assert.equal((await ended())?.status, "completed");
+    assert.equal(keys("results-").length, 2);
+  });
+});
