@@ -3,6 +3,7 @@ import type { BulkJob } from "../../src/services/bulk/view.ts";
 import { jobOf, ledgerState } from "./bulk.ts";
 import { submitAs, uploaded } from "./bulk-files.ts";
 import type { JobView, MixedList } from "./mixed-list.ts";
+import { createObjectGate, type ObjectGate, type ObjectRequest } from "./object-gate.ts";
 import { type OwnRedis, startOwnRedis } from "./own-services.ts";
 import { createProcesses, type MainProcess, type Processes } from "./processes.ts";
 import { createDeployment } from "./service.ts";
@@ -14,9 +15,9 @@ export const TASKS = "rcpt:{bulk}:tasks";
 /** A deployment with a Redis of its own, whose workers are real processes. */
 export interface BulkScenario extends JobView {
   redis: OwnRedis;
+  /** The way of the workers to object storage. */
+  storage: ObjectGate;
   processes: Processes;
-  /** What is to be closed with it; last opened, first closed. */
-  closing: ReturnType<typeof createClosing>;
   /** The role `bulk` in a process of its own, which serves. */
   startWorker(settings?: Record<string, string>): Promise<MainProcess>;
   close(): Promise<void>;
@@ -37,9 +38,11 @@ export async function openBulkScenario(options: BulkScenarioOptions = {}): Promi
   const deployment = await createDeployment(options.postgresUrl);
   closing.after(() => deployment.stop());
   const processes = createProcesses();
-  closing.after(() => processes.close());
   const redis = options.redis ?? (await startOwnRedis());
   closing.after(() => redis.close());
+  const storage = await createObjectGate(deployment.settings.S3_ENDPOINT ?? "");
+  closing.after(() => storage.close());
+  closing.after(() => processes.close());
   const settings = { REDIS_URL: redis.url, ...options.settings };
   const [api, team] = await Promise.all([
     deployment.startApi(settings),
@@ -51,12 +54,13 @@ export async function openBulkScenario(options: BulkScenarioOptions = {}): Promi
     api,
     team,
     redis,
+    storage,
     processes,
-    closing,
     async startWorker(more = {}) {
       const worker = processes.start({
         ...deployment.settings,
         REDIS_URL: redis.url,
+        S3_ENDPOINT: storage.endpoint,
         ROLE: "bulk",
         CHECK_THREADS: "1",
         ...more,
@@ -91,6 +95,24 @@ export function stands(
     },
     120_000,
   );
+}
+
+/** Requests to write the shard of a chunk, by its number. */
+export function isShardOf(chunk: number): (request: ObjectRequest) => boolean {
+  const name = `/shards/${String(chunk).padStart(8, "0")}-`;
+  return ({ method, path }) => method === "PUT" && path.includes(name);
+}
+
+/**
+ * From now on no such request of a worker succeeds: its task is begun anew, for as long as it takes. (A mail server that
+ * is held, in contrast, runs into a timeout.) @returns how to end it
+ */
+export function obstruct(
+  { storage }: BulkScenario,
+  isMeant: (request: ObjectRequest) => boolean,
+): () => void {
+  storage.setFaults((request) => (isMeant(request) ? { status: 503 } : null));
+  return () => storage.setFaults(() => null);
 }
 
 export async function usedOf({ deployment, team }: JobView): Promise<number> {
