@@ -3,7 +3,7 @@ import type { BulkJob } from "../../src/services/bulk/view.ts";
 import { jobOf, ledgerState } from "./bulk.ts";
 import { submitAs, uploaded } from "./bulk-files.ts";
 import type { JobView, MixedList } from "./mixed-list.ts";
-import { createObjectGate, type ObjectGate, type ObjectRequest } from "./object-gate.ts";
+import { createObjectGate, type ObjectFault, type ObjectGate, type ObjectRequest } from "./object-gate.ts";
 import { type OwnRedis, startOwnRedis } from "./own-services.ts";
 import { createProcesses, type MainProcess, type Processes } from "./processes.ts";
 import { createDeployment } from "./service.ts";
@@ -110,8 +110,9 @@ export function isShardOf(chunk: number): (request: ObjectRequest) => boolean {
 export function obstruct(
   { storage }: BulkScenario,
   isMeant: (request: ObjectRequest) => boolean,
+  fault: ObjectFault = { status: 503 },
 ): () => void {
-  storage.setFaults((request) => (isMeant(request) ? { status: 503 } : null));
+  storage.setFaults((request) => (isMeant(request) ? fault : null));
   return () => storage.setFaults(() => null);
 }
 
