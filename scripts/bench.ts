@@ -1,8 +1,8 @@
-// npm run bench [-- probing|unprobed|http|bulk-memory ... [--profile DIR] [--rows N,N]]: what the service costs, each
-// figure beside a ceiling that was measured in the same run. Exits non-zero when a run was invalid (errors, wrong
-// verdicts), never because the machine is slow; bulk-memory also when memory grows with the rows of a list, or is above
-// what the configuration allows. With --profile each measured process leaves a CPU profile in DIR, at the price of true
-// figures.
+// npm run bench [-- probing|unprobed|http|bulk-memory|slow-site ... [--profile DIR] [--rows N,N]]: what the service
+// costs, each figure beside a ceiling that was measured in the same run. Exits non-zero when a run was invalid (errors,
+// wrong verdicts), never because the machine is slow; bulk-memory also when memory grows with the rows of a list, or is
+// above what the configuration allows; slow-site also when a capped provider holds up the rows of others. With --profile
+// each measured process leaves a CPU profile in DIR, at the price of true figures.
 import { chmodSync, mkdtempSync } from "node:fs";
 import { availableParallelism, cpus, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -13,6 +13,7 @@ import type { BenchContext } from "../bench/context.ts";
 import { InvalidRun } from "../bench/figures.ts";
 import { benchCachedVerify } from "../bench/http.ts";
 import { benchProbing } from "../bench/probing.ts";
+import { benchSlowSite } from "../bench/slow-site.ts";
 import { renderSection, type Section } from "../bench/table.ts";
 import { benchUnprobed, benchUnprobedRows } from "../bench/unprobed.ts";
 import type { Guard } from "./embedded/guard.ts";
@@ -37,9 +38,11 @@ const SECTIONS: Record<string, Bench[]> = {
   unprobed: [section(benchUnprobed), section(benchUnprobedRows)],
   http: [section(benchCachedVerify)],
 };
-/** Takes as long as its lists, hence only when it is asked for. */
+/** These take as long as their lists, hence only when they are asked for. */
 const MEMORY = "bulk-memory";
-const MEMORY_ROWS = "1000000,10000000";
+const MEMORY_ROWS = [1_000_000, 10_000_000];
+const SLOW_SITE = "slow-site";
+const SLOW_SITE_ROWS = 60_000;
 
 function memoryBench(lengths: readonly number[]): Bench {
   return async (context) => {
@@ -50,17 +53,34 @@ function memoryBench(lengths: readonly number[]): Bench {
   };
 }
 
-/** @throws Error that names what there is not */
-function chosen(names: readonly string[], lengths: readonly number[]): Sections {
+function slowSiteBench(rows: number): Bench {
+  return async (context) => {
+    const { text, missed } = await benchSlowSite(context, rows);
+    if (missed === null) return text;
+    console.log(text);
+    throw new InvalidRun(missed);
+  };
+}
+
+/**
+ * @param lengths rows of lists; null: as many as each bench is meant to have
+ * @throws Error that names what there is not
+ */
+function chosen(names: readonly string[], lengths: readonly number[] | null): Sections {
   const wanted = names.length === 0 ? Object.keys(SECTIONS) : names;
+  const listed: Record<string, () => Bench> = {
+    [MEMORY]: () => memoryBench(lengths ?? MEMORY_ROWS),
+    [SLOW_SITE]: () => slowSiteBench(lengths?.at(-1) ?? SLOW_SITE_ROWS),
+  };
   const benches = wanted.flatMap((name) => {
-    if (name === MEMORY) return [memoryBench(lengths)];
-    const found = SECTIONS[name];
-    if (!found)
-      throw new Error(`there is no section ${name}: ${[...Object.keys(SECTIONS), MEMORY].join(", ")}`);
+    const found = listed[name]?.() ?? SECTIONS[name];
+    if (!found) {
+      const known = [...Object.keys(SECTIONS), ...Object.keys(listed)];
+      throw new Error(`there is no section ${name}: ${known.join(", ")}`);
+    }
     return found;
   });
-  return { benches, needsObjects: wanted.includes(MEMORY) };
+  return { benches, needsObjects: wanted.some((name) => name in listed) };
 }
 
 /** @throws Error that says how it is to be given */
@@ -94,9 +114,12 @@ async function startServices(
 }
 
 async function bench(guard: Guard, argv: string[]): Promise<number> {
-  const options = { profile: { type: "string" }, rows: { type: "string", default: MEMORY_ROWS } } as const;
+  const options = { profile: { type: "string" }, rows: { type: "string" } } as const;
   const { values, positionals } = parseArgs({ args: argv, options, allowPositionals: true });
-  const { benches, needsObjects } = chosen(positionals, lengthsOf(values.rows));
+  const { benches, needsObjects } = chosen(
+    positionals,
+    values.rows === undefined ? null : lengthsOf(values.rows),
+  );
   const startedMs = performance.now();
   const model = cpus()[0]?.model.trim() ?? "unknown processor";
   console.log(`Node.js ${process.versions.node}, ${availableParallelism()} cores, ${model}\n`);
