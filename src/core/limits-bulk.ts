@@ -62,10 +62,13 @@ export const BULK_LIMITS = {
   /** Of one worker process: chunks, analyses and assemblies, and beside them retries, which wait for slow servers. */
   tasksAtOnce: 8,
   retriesAtOnce: 32,
-  /** Rows of chunks that are verified at once in a process; of retries, and of those that wait for one site. */
+  /**
+   * Rows of chunks that are verified at once in a process; of retries, and of those that wait for one site: two of the
+   * largest, so that no check thread sits on idle connections while another has all that is left of one.
+   */
   chunkRowsAtOnce: 2_048,
-  retryRowsAtOnce: 1_024,
-  siteRowsAtOnce: 512,
+  retryRowsAtOnce: 4_096,
+  siteRowsAtOnce: 2_048,
   /** From its first row's turn on a chunk has so long; what is not answered then waits as a retry. */
   chunkBudgetMs: 10_000,
   /** When only this share of a chunk is left, the others need not wait longer than this for it. */
