@@ -26,6 +26,7 @@ import {
 import { createUploadSources } from "../services/uploads/sources.ts";
 import { createTestKeys } from "../services/verify/test-keys.ts";
 import { createJobObjects } from "../store/job-objects.ts";
+import { deferredRows } from "../store/job-retries.ts";
 import { createJobStreams } from "../store/job-stream.ts";
 import { countOutstandingTasks } from "../store/job-tasks.ts";
 import { jobsOf } from "../store/jobs.ts";
@@ -119,6 +120,13 @@ export function composeBulkChores({ config, metrics, stores }: Deps): Chore[] {
     outstanding: {
       count: () => countOutstandingTasks(sql),
       set: (tasks) => metrics.chunksOutstanding.set(tasks),
+    },
+    deferred: {
+      count: () => deferredRows(sql),
+      set(rows) {
+        metrics.rowsDeferred.reset();
+        for (const [reason, count] of rows) metrics.rowsDeferred.set({ reason }, count);
+      },
     },
   };
   return bulkChores(deps);

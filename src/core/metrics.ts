@@ -75,6 +75,12 @@ function serviceSeries(registers: Registry[]) {
       help: "Tasks of bulk jobs that are not done, as the relay last counted them.",
       registers,
     }),
+    rowsDeferred: new Gauge({
+      name: "rcpt_rows_deferred",
+      help: "Rows of bulk jobs that wait to be asked about again, by reason, as the relay last counted them.",
+      labelNames: ["reason"],
+      registers,
+    }),
     dependencyUp: new Gauge({
       name: "rcpt_dependency_up",
       help: "1 while a dependency answers.",

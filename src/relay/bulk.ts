@@ -15,10 +15,12 @@ export interface BulkChoresDeps {
   streams: BulkStreams;
   /** Tasks that are not done, for the autoscaler. */
   outstanding: { count(): Promise<number>; set(tasks: number): void };
+  /** Rows that wait, by reason, for the operator. */
+  deferred: { count(): Promise<ReadonlyMap<string, number>>; set(rows: ReadonlyMap<string, number>): void };
 }
 
 /** What bulk jobs need of somebody who is always there: their tasks emitted, what was lost found, what is over removed. */
-export function bulkChores({ emitter, removal, streams, outstanding }: BulkChoresDeps): Chore[] {
+export function bulkChores({ emitter, removal, streams, outstanding, deferred }: BulkChoresDeps): Chore[] {
   const { emitEveryMs, reconcileEveryMs, removeEveryMs, idleConsumerMs, forgetEveryMs } = LIMITS.bulk;
   return [
     { name: "emit bulk tasks", everyMs: emitEveryMs, run: () => emitter.emit() },
@@ -27,6 +29,7 @@ export function bulkChores({ emitter, removal, streams, outstanding }: BulkChore
       everyMs: reconcileEveryMs,
       async run(isStopping) {
         outstanding.set(await outstanding.count());
+        deferred.set(await deferred.count());
         await emitter.reconcile(isStopping);
       },
     },

@@ -3,7 +3,12 @@ import { after, before, beforeEach, describe, it } from "node:test";
 import { newId } from "../../../../src/core/ids.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { createEmitter, type Emitter } from "../../../../src/services/bulk/emit.ts";
-import { type RetryLine, type TakenRetries, takeReadyRetries } from "../../../../src/store/job-retries.ts";
+import {
+  deferredRows,
+  type RetryLine,
+  type TakenRetries,
+  takeReadyRetries,
+} from "../../../../src/store/job-retries.ts";
 import { createJobStreams, type JobStreams } from "../../../../src/store/job-stream.ts";
 import {
   beginAssembly,
@@ -155,6 +160,24 @@ describe("rows that wait", () => {
       await sql`select number, kind from job_tasks where job_id = ${id} order by number desc limit 1`;
     assert.deepEqual([last?.number, last?.kind], [4, "assembly"]);
     assert.equal((await findJob(sql, teamId, id))?.deferred, 0);
+  });
+
+  it("are counted by their reason, of jobs under way alone", async () => {
+    const ended = await waitingJob([busy("a.example", { rowCount: 7 })]);
+    const id = await waitingJob([
+      busy("a.example", { rowCount: 3 }),
+      busy("b.example", { rowCount: 2 }),
+      busy("b.example", { rowCount: 5, reason: "greylisted" }),
+    ]);
+    await sql`update jobs set status = 'cancelled', completed_at = now() where id = ${ended}`;
+    await finish(id, 2);
+    assert.deepEqual(
+      await deferredRows(sql),
+      new Map([
+        ["busy", 3],
+        ["greylisted", 5],
+      ]),
+    );
   });
 
   it("are given to workers of their egress only, and to none while it has none", async () => {
