@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { CreateBucketCommand, HeadBucketCommand, S3Client, S3ServiceException } from "@aws-sdk/client-s3";
 import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
@@ -35,17 +36,27 @@ function tooLate(): Error {
   return error;
 }
 
-/** Runs `work` until it ends or time is up, with a signal that says which. */
+/**
+ * Runs `work` until it ends or time is up, with a signal that says which. What is over leaves nothing behind at
+ * `cancelled`, which may live as long as a job: neither a listener nor a signal made of it. (What
+ * `AbortSignal.any` makes is kept for good while anybody listens to it, and with it whatever was read.)
+ */
 async function runWithin<T>(
   clock: Clock,
   work: (signal: AbortSignal) => Promise<T>,
   cancelled: AbortSignal | undefined,
 ): Promise<T> {
-  const deadline = new AbortController();
-  const late = clock.after(LIMITS.objects.operationMs, () => deadline.abort(tooLate()));
-  const signal = cancelled === undefined ? deadline.signal : AbortSignal.any([deadline.signal, cancelled]);
+  cancelled?.throwIfAborted();
+  const ending = new AbortController();
+  const { signal } = ending;
+  const cancel = () => ending.abort(cancelled?.reason);
+  const late = clock.after(LIMITS.objects.operationMs, () => ending.abort(tooLate()));
+  if (cancelled !== undefined) {
+    // Many operations of one job are under way at once.
+    setMaxListeners(0, cancelled);
+    cancelled.addEventListener("abort", cancel, { once: true });
+  }
   try {
-    signal.throwIfAborted();
     return await new Promise<T>((resolve, reject) => {
       // Whatever the client makes of the signal, and of a body that is half read.
       signal.addEventListener("abort", () => reject(signal.reason), { once: true });
@@ -53,6 +64,7 @@ async function runWithin<T>(
     });
   } finally {
     late.cancel();
+    cancelled?.removeEventListener("abort", cancel);
   }
 }
 

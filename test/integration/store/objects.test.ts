@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import {
   CreateMultipartUploadCommand,
   GetObjectCommand,
@@ -12,6 +14,7 @@ import { LIMITS } from "../../../src/core/limits.ts";
 import { createObjectStore } from "../../../src/store/objects.ts";
 import { testObjects } from "../../support/embedded.ts";
 import { startFaultyS3 } from "../../support/s3-faults.ts";
+import { until } from "../../support/until.ts";
 
 async function openStore(t: TestContext, bucketSuffix = "") {
   const { endpoint, region, bucket, ...credentials } = await testObjects();
@@ -23,7 +26,26 @@ async function openStore(t: TestContext, bucketSuffix = "") {
   return store;
 }
 
+/** Collects what nobody can reach any more, all of it. */
+function garbageCollector(): () => void {
+  setFlagsFromString("--expose-gc");
+  return runInNewContext("gc") as () => void;
+}
+
 describe("object storage", () => {
+  it("keeps nothing of what was read, however long whoever may cancel it lives", async (t) => {
+    const store = await openStore(t);
+    const job = new AbortController();
+    const collect = garbageCollector();
+    const read = async () => new WeakRef(await store.within(async () => Buffer.alloc(1_000), job.signal));
+    const results = await Promise.all(Array.from({ length: 20 }, read));
+    await until("what was read is collected", () => {
+      collect();
+      return results.every((result) => result.deref() === undefined);
+    });
+    assert.equal(job.signal.aborted, false);
+  });
+
   it("makes its bucket when it is missing, also when two processes start at once", async (t) => {
     const store = await openStore(t, "-new");
     await assert.rejects(store.ping());
