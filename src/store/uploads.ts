@@ -128,7 +128,8 @@ export async function hideOldUploads(tx: Transaction, ageMs: number, limit: numb
   if (old.length === 0) return;
   // Asked again, now that nobody can make a job of them.
   await tx`
-    update uploads u set removed_at = now() where id = any(${old.map(({ id }) => id)}) and not ${isRead(tx)}`;
+    update uploads u set removed_at = now()
+    where id in (select jsonb_array_elements_text(${tx.json(old.map(({ id }) => id))})) and not ${isRead(tx)}`;
 }
 
 export interface RemovedUpload {
