@@ -63,7 +63,7 @@ function rowOf(i: number, rows: readonly ExpectedRow[], options: MixedListOption
     return row(first.input.replace(/test$/, "TEST"), first.verdict, number);
   }
   if (greylistedEvery > 0 && i % greylistedEvery === 1)
-    return row(`greylisted-once-${tag}x${i}@plain.test`, "valid");
+    return row(`greylisted-briefly-${tag}x${i}@plain.test`, "valid");
   if (i % 200 === 100) return row(`exists-${tag}x${i}@dead.test`, "unknown");
   if (i % 3 === 0) return row(`missing-${tag}x${i}@plain.test`, "invalid");
   return row(`exists-${tag}x${i}@plain.test`, "valid");
