@@ -69,9 +69,9 @@ function copiesBytes(rows: number): number {
 export async function bulkMemoryTerms(basis: MemoryBasis): Promise<MemoryTerm[]> {
   const { readyBytes, threads, cacheEntries, rows, rowsMax } = basis;
   const { tasksAtOnce, chunkBytes, rowsPerChunk } = LIMITS.bulk;
-  const { partBytes, partsInFlight, sockets } = LIMITS.objects;
+  const { partBytes, sockets } = LIMITS.objects;
   const chunks = Math.ceil(rows / rowsPerChunk);
-  const { spansAhead, spanBytes, spanChunks } = LIMITS.results;
+  const { spansAhead, spanBytes, spanChunks, partsInFlight } = LIMITS.results;
   const spans = (spansAhead + 1) * (spanBytes + spanChunks * rowsPerChunk * STORED_BYTES);
   const task = chunkBytes * CHUNK_COPIES + rowsPerChunk * ROW_BYTES;
   const terms = [

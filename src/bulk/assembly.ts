@@ -1,3 +1,4 @@
+import { LIMITS } from "../core/limits.ts";
 import type { Endings } from "../services/bulk/ending.ts";
 import { type JoinDeps, readJoined } from "../services/bulk/join.ts";
 import { CONTENT_TYPES, FORMATS, formatOf } from "../services/bulk/result-rows.ts";
@@ -26,9 +27,10 @@ async function writeResults(
   signal: AbortSignal,
 ): Promise<void> {
   const { sql, streams } = deps;
+  const { partsInFlight } = LIMITS.results;
   const outputs = FORMATS.map((format) => ({
     format: formatOf(format, material),
-    writer: streams.openWrite(`${key}.${format}`, CONTENT_TYPES[format], signal),
+    writer: streams.openWrite(`${key}.${format}`, CONTENT_TYPES[format], signal, 0, partsInFlight),
   }));
   const joinDeps = {
     ...deps,

@@ -1,5 +1,5 @@
 import { toText } from "../services/bulk/csv/field.ts";
-import { parseRecords } from "../services/bulk/csv/parse.ts";
+import { splitRecords } from "../services/bulk/csv/plain.ts";
 import { type ChunkRepeats, decodeChunkRepeats } from "../services/bulk/repeats.ts";
 import { readRowsBytes } from "../services/bulk/rows-bytes.ts";
 import { type JobObjects, repeatsKey } from "../store/job-objects.ts";
@@ -50,7 +50,7 @@ export async function readOwnRows(
     readRepeats(deps, task, signal),
   ]);
   const { delimiter, emailColumn } = task.layout;
-  const records = parseRecords(bytes, delimiter);
+  const records = splitRecords(bytes, delimiter);
   if (records.length !== task.rows) throw new Error(`a chunk of ${task.rows} rows holds ${records.length}`);
   const offsets = task.kind === "retry" ? rowsOfSet(task.rowSet) : records.keys();
   const rows: OwnRow[] = [];

@@ -56,7 +56,8 @@ export function createLane(deps: LaneDeps): Lane {
   let stopping = false;
   let reading: Promise<void> = Promise.resolve();
   let lookedAtMs = Number.NEGATIVE_INFINITY;
-  let failing = false;
+  /** In a row. */
+  let failures = 0;
 
   async function finish({ stream, ids }: HeldEntry, done: boolean): Promise<void> {
     try {
@@ -114,11 +115,13 @@ export function createLane(deps: LaneDeps): Lane {
       }
       for (const entry of await first.read(reader, consumer, room, LIMITS.bulk.readBlockMs))
         take(first, entry);
-      failing = false;
+      failures = 0;
     } catch (error) {
       if (stopping) return;
-      if (!failing) log.warn({ err: error }, "no tasks can be read");
-      failing = true;
+      failures += 1;
+      // One that comes alone is a moment in which Redis or this process had much to do.
+      if (failures === 1) log.debug({ err: error }, "tasks were not read");
+      if (failures === 2) log.warn({ err: error }, "no tasks can be read");
       await sleep(clock, LIMITS.bulk.retryMs);
     }
   }

@@ -11,6 +11,8 @@ export const RESULT_LIMITS = {
   spansAhead: 2,
   /** Shards that are read at once, of one job. */
   shardsAtOnce: 16,
+  /** Parts that a writer of assembled results holds: one is filled while the other is sent. */
+  partsInFlight: 2,
   /** Chunks of which Postgres is asked at a time. */
   chunksPerPage: 1_000,
   /** A row of assembled results: of the longest record of a source, each byte an escape, and what we add. */

@@ -339,7 +339,17 @@ export const LIMITS = {
     idleMs: 8_000,
     reconnectMaxMs: 500,
   },
-  redis: { connectTimeoutMs: 2_000, commandTimeoutMs: 500, reconnectFirstMs: 50, reconnectMaxMs: 1_000 },
+  redis: {
+    connectTimeoutMs: 2_000,
+    commandTimeoutMs: 500,
+    /**
+     * What a command that blocks may take beyond its blocking. Nobody else waits for its connection, and what it brings too
+     * late is nobody's until the lease is over: so long that a busy process is not taken for a silent Redis.
+     */
+    blockingGraceMs: 5_000,
+    reconnectFirstMs: 50,
+    reconnectMaxMs: 1_000,
+  },
   objects: OBJECT_LIMITS,
   uploads: UPLOAD_LIMITS,
   supervisor: {

@@ -79,7 +79,8 @@ export function createJobObjects(store: Pick<ObjectStore, "client" | "bucket" | 
     try {
       return await store.within(async (abortSignal) => {
         const { Body } = await client.send(new GetObjectCommand({ Bucket, Key, ...Range }), { abortSignal });
-        return Buffer.from((await Body?.transformToByteArray()) ?? []);
+        const { buffer, byteOffset, byteLength } = (await Body?.transformToByteArray()) ?? new Uint8Array();
+        return Buffer.from(buffer, byteOffset, byteLength);
       }, cancelled);
     } catch (error) {
       if (isMissing(error)) throw new MissingObject("no such object", { cause: error });

@@ -44,14 +44,17 @@ function connectLazily(
   });
 }
 
-/** A connection for one command at a time that waits up to `blockMs` at the server. Its owner connects and disconnects it. */
+/**
+ * A connection for one command at a time that waits up to `blockMs` at the server; one that takes
+ * LIMITS.redis.blockingGraceMs longer fails. Its owner connects and disconnects it.
+ */
 export function createBlockingRedis(options: {
   url: string;
   name: string;
   blockMs: number;
   log: Logger;
 }): RedisClient {
-  const timeoutMs = options.blockMs + LIMITS.redis.commandTimeoutMs;
+  const timeoutMs = options.blockMs + LIMITS.redis.blockingGraceMs;
   const client = connectLazily(options.url, `${options.name}-block`, timeoutMs);
   client.on("error", (error: Error) => options.log.debug({ err: error }, "redis"));
   return client;
