@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import {
+  type BulkScenario,
+  isShardOf,
+  obstruct,
+  openBulkScenario,
+  retired,
+  streamEmpties,
+  submitList,
+  usedOf,
+} from "../support/bulk-scenario.ts";
+import { assertWhole, mixedList } from "../support/mixed-list.ts";
+import type { ObjectRequest } from "../support/object-gate.ts";
+import { until } from "../support/until.ts";
+
+/** Workers that are told to stop, as by a deploy, with something in hand that they cannot finish. */
+let scenario: BulkScenario;
+
+before(async () => {
+  scenario = await openBulkScenario();
+});
+after(() => scenario.close());
+
+/** Half of it is waited out, the rest is there to hand back: more than enough on a loaded machine. */
+const GRACE_MS = 12_000;
+
+/** How long nobody has given a sign of life of what is in the streams, by entry. */
+async function silences(): Promise<number[]> {
+  const { client } = scenario.redis;
+  const keys = (await client.keys("rcpt:{bulk}:*")).filter((key) => /:(?:tasks|retry:.*)$/.test(key));
+  const idle: number[] = [];
+  for (const key of keys.filter((name) => !name.includes(":alive:"))) {
+    const pending = (await client.xpending(key, "workers", "-", "+", 1_000)) as [string, string, number][];
+    idle.push(...pending.map(([, , ms]) => Number(ms)));
+  }
+  return idle;
+}
+
+async function handBack(tag: string, isMeant: (request: ObjectRequest) => boolean): Promise<void> {
+  const { sql } = scenario.deployment;
+  const settings = { DEFERRAL_FIRST_S: "1", SHUTDOWN_GRACE_MS: String(GRACE_MS) };
+  const used = await usedOf(scenario);
+  const list = mixedList({ tag, rows: 1_300, greylistedEvery: 50 });
+  let met = 0;
+  const release = obstruct(
+    scenario,
+    (request) => {
+      const isIt = isMeant(request);
+      if (isIt) met += 1;
+      return isIt;
+    },
+    "silence",
+  );
+  try {
+    const leaving = await scenario.startWorker(settings);
+    const id = await submitList(scenario, list);
+    await until("it has something in hand that does not end", () => met > 0, 120_000);
+    await retired(leaving);
+    const left = await sql<{ deliveries: number }[]>`
+      select deliveries from job_tasks where job_id = ${id} and state = 'emitted'`;
+    assert.ok(left.length > 0);
+    // No delivery counts, and whoever comes next need not wait for a lease to end.
+    assert.deepEqual(new Set(left.map(({ deliveries }) => deliveries)), new Set([0]));
+    const idle = await silences();
+    assert.ok(idle.length > 0);
+    for (const ms of idle) assert.ok(ms >= 86_400_000, `somebody still has an entry: ${ms} ms`);
+    release();
+    const heir = await scenario.startWorker(settings);
+    await assertWhole(scenario, id, list, used);
+    await streamEmpties(scenario);
+    await retired(heir);
+  } finally {
+    release();
+  }
+}
+
+describe("a worker that is told to stop hands back, and ends with code 0", () => {
+  it("an analysis", () => handBack("analysis", ({ path }) => path.includes("/repeats")));
+
+  it("a chunk", () => handBack("chunk", isShardOf(1)));
+
+  it("a retry", () => {
+    const isChunk = [isShardOf(0), isShardOf(1)];
+    return handBack(
+      "retry",
+      (request) =>
+        request.path.includes("/shards/") && request.method === "PUT" && !isChunk.some((is) => is(request)),
+    );
+  });
+
+  it("an assembly", () => handBack("assembly", ({ path }) => path.includes("/results-")));
+});
