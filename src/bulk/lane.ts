@@ -59,7 +59,10 @@ export function createLane(deps: LaneDeps): Lane {
   /** In a row. */
   let failures = 0;
 
-  async function finish({ stream, ids }: HeldEntry, done: boolean): Promise<void> {
+  async function finish(entry: HeldEntry, done: boolean): Promise<void> {
+    // No sign of life from here on: one that comes behind the hand-back would undo it until the lease ends.
+    const { stream } = entry;
+    const ids = entry.ids.splice(0);
     try {
       if (done) await stream.finish(ids);
       else await Promise.all(ids.map((id) => stream.handBack(consumer, id)));
