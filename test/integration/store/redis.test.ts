@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { describe, it, type TestContext } from "node:test";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createAuthBus } from "../../../src/store/auth-bus.ts";
+import { createBlockingRedis } from "../../../src/store/redis.ts";
 import { testRedisUrl } from "../../support/embedded.ts";
 import { openRedis, silentLog } from "../../support/store.ts";
 import { createTcpGate, throughGate } from "../../support/tcp-gate.ts";
@@ -38,6 +39,21 @@ describe("Redis clients", () => {
       [redis.commands, redis.subscriber].map(({ options }) => options.commandTimeout),
       [LIMITS.redis.commandTimeoutMs, LIMITS.redis.commandTimeoutMs],
     );
+  });
+
+  it("wait longer than that for a command that blocks: a process that has much to do hears late of what it was given", async () => {
+    const blockMs = 1_000;
+    const reader = createBlockingRedis({
+      url: await testRedisUrl(),
+      name: "rcpt-test",
+      blockMs,
+      log: silentLog,
+    });
+    reader.disconnect();
+    assert.equal(reader.options.commandTimeout, blockMs + LIMITS.redis.blockingGraceMs);
+    assert.ok(LIMITS.redis.blockingGraceMs > LIMITS.redis.commandTimeoutMs);
+    // Else others would take over what it was given before it gives up.
+    assert.ok(blockMs + LIMITS.redis.blockingGraceMs < LIMITS.bulk.leaseMs);
   });
 
   it("start although Redis is down", async (t) => {
