@@ -19,7 +19,7 @@ export const CAPPED_SITE = "outlook";
 export const CAPPED_CONNECTIONS = 5;
 export const CAPPED_DEPTH = 5;
 export const CAPPED_TRANSACTIONS = 50;
-/** Domains of all others, and the sites they are at. */
+/** Domains of all others, and the sites they are at, of a mail server each. */
 export const DOMAINS = 5_000;
 export const SITES = 500;
 
@@ -28,8 +28,8 @@ const CYCLE = 5;
 const CAPPED_OF_CYCLE = 2;
 /** One address in so many is of nobody: sessions end at their transactions, not at their refusals. */
 const MISSING_EVERY = 20;
-const CAPPED_HOST = "outlook-com.olc.protection.outlook.com";
 const SITES_PER_NET = 250;
+const CAPPED_HOST = "outlook-com.olc.protection.outlook.com";
 
 export const cappedAddress = "127.0.4.1";
 export const siteAddress = (site: number) =>
@@ -62,8 +62,12 @@ function rowOf(domain: string, n: number): SlowRow {
   return { email: `user${n}@${domain}`, verdict: "valid", reason: "accepted_mailbox" };
 }
 
-/** @param rows of the mixed list; the others are the parts of it */
+/**
+ * The domains of the others come one after the other, so that a list meets new ones to its end, and at the same pace.
+ * @param rows of the mixed list; the others are the parts of it
+ */
 export function* slowRows(run: number, kind: SlowListKind, rows: number): Generator<SlowRow> {
+  const ofOthers = rows - cappedOf(rows);
   let capped = 0;
   let others = 0;
   for (let i = 0; i < rows; i++) {
@@ -71,9 +75,7 @@ export function* slowRows(run: number, kind: SlowListKind, rows: number): Genera
       if (kind !== "others") yield rowOf(cappedDomain(run), capped);
       capped += 1;
     } else {
-      // The missing ones fall on other domains each time round.
-      const n = others + Math.floor(others / DOMAINS);
-      if (kind !== "capped") yield { ...rowOf(otherDomain(run, others % DOMAINS), n) };
+      if (kind !== "capped") yield rowOf(otherDomain(run, Math.floor((others * DOMAINS) / ofOthers)), others);
       others += 1;
     }
   }
