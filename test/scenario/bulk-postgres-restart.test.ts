@@ -2,7 +2,6 @@ import { after, before, describe, it } from "node:test";
 import {
   type BulkScenario,
   openBulkScenario,
-  retired,
   stands,
   streamEmpties,
   submitList,
@@ -11,23 +10,23 @@ import {
 import { assertWhole, mixedList } from "../support/mixed-list.ts";
 import type { ObjectRequest } from "../support/object-gate.ts";
 import { type OwnPostgres, startOwnPostgres } from "../support/own-services.ts";
-import type { MainProcess } from "../support/processes.ts";
 import { until } from "../support/until.ts";
 
 /** PostgreSQL that is restarted while a job is analysed, verified and put together. */
 let postgres: OwnPostgres;
 let scenario: BulkScenario;
-let worker: MainProcess;
 
 before(async () => {
   postgres = await startOwnPostgres();
   scenario = await openBulkScenario({ postgresUrl: postgres.url });
-  worker = await scenario.startWorker();
+  await scenario.startWorker();
 });
 after(async () => {
-  await retired(worker);
-  await scenario.close();
-  await postgres.close();
+  try {
+    await scenario.close();
+  } finally {
+    await postgres.close();
+  }
 });
 
 /** Restarts PostgreSQL at the moment the worker makes such a request of object storage, which then is answered. */

@@ -5,27 +5,21 @@ import {
   isShardOf,
   obstruct,
   openBulkScenario,
-  retired,
   stands,
   streamEmpties,
   submitList,
   usedOf,
 } from "../support/bulk-scenario.ts";
 import { assertWhole, mixedList } from "../support/mixed-list.ts";
-import type { MainProcess } from "../support/processes.ts";
 
 /** Redis that is emptied, or restarted with its data or without, in the middle of a job. */
 let scenario: BulkScenario;
-let workers: MainProcess[];
 
 before(async () => {
   scenario = await openBulkScenario();
-  workers = await Promise.all([scenario.startWorker(), scenario.startWorker()]);
+  await Promise.all([scenario.startWorker(), scenario.startWorker()]);
 });
-after(async () => {
-  await Promise.all(workers.map(retired));
-  await scenario.close();
-});
+after(() => scenario.close());
 
 /** Runs a job, with `disturb` when some of its rows are answered and some are not. */
 async function runDisturbed(tag: string, disturb: () => Promise<void>): Promise<void> {

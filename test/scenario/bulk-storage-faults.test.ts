@@ -3,27 +3,21 @@ import { after, before, describe, it } from "node:test";
 import {
   type BulkScenario,
   openBulkScenario,
-  retired,
   streamEmpties,
   submitList,
   usedOf,
 } from "../support/bulk-scenario.ts";
 import { assertWhole, mixedList } from "../support/mixed-list.ts";
 import type { ObjectFault, ObjectRequest } from "../support/object-gate.ts";
-import type { MainProcess } from "../support/processes.ts";
 
 /** Object storage that fails its workers for a while in each stage of a job. */
 let scenario: BulkScenario;
-let worker: MainProcess;
 
 before(async () => {
   scenario = await openBulkScenario();
-  worker = await scenario.startWorker();
+  await scenario.startWorker();
 });
-after(async () => {
-  await retired(worker);
-  await scenario.close();
-});
+after(() => scenario.close());
 
 type Stage = "analysis" | "chunks" | "assembly";
 
