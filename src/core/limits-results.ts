@@ -5,12 +5,10 @@ export const RESULT_LIMITS = {
   /** Of a shard, unzipped: what a chunk's rows come to in the worst of cases. */
   shardBytes: 67_108_864,
   /** Chunks that stand side by side are read in one request: so many, of about so many bytes. */
-  spanChunks: 16,
+  spanChunks: 8,
   spanBytes: 4_194_304,
   /** Such spans that are read or held before the one that is being joined is done. */
   spansAhead: 2,
-  /** Shards that are read at once, of one job. */
-  shardsAtOnce: 16,
   /** Parts that a writer of assembled results holds: one is filled while the other is sent. */
   partsInFlight: 2,
   /** Chunks of which Postgres is asked at a time. */
