@@ -83,7 +83,7 @@ export function composeBulkJobs({ config, log, stores }: Deps): BulkJobs {
       webhooks: config.webhooks,
       // The relay does it too; this saves the wait.
       onQueued: () => {
-        emitter.emit().catch((error: unknown) => log.debug({ err: error }, "tasks were not emitted"));
+        emitter.emitTasks().catch((error: unknown) => log.debug({ err: error }, "tasks were not emitted"));
       },
     }),
     results:
@@ -154,25 +154,35 @@ function rereading(promoted: PromotedDisposables): Part {
   };
 }
 
-/** The lanes of a worker: chunks and the like in one, retries of its egress, or of nobody's, in the other. */
-function composeLanes({ config, log, stores }: Deps, emitter: Emitter, tasks: TaskRunner): Lane[] {
-  const streams = createJobStreams(stores.redis.commands);
-  let emitting: Promise<unknown> | null = null;
+/** One emission at a time, and one more for all that asked meanwhile. */
+function oneAtATime(emit: () => Promise<unknown>, log: Logger): () => void {
+  let emitting = false;
   let again = false;
-  /** One emission at a time, and one more for all that ended meanwhile. The relay emits too. */
-  function emit(): void {
-    if (emitting !== null) {
+  return function ask(): void {
+    if (emitting) {
       again = true;
       return;
     }
+    emitting = true;
     again = false;
-    emitting = emitter
-      .emit()
+    emit()
       .catch((error: unknown) => log.debug({ err: error }, "tasks were not emitted"))
       .finally(() => {
-        emitting = null;
-        if (again) emit();
+        emitting = false;
+        if (again) ask();
       });
+  };
+}
+
+/** The lanes of a worker: chunks and the like in one, retries of its egress, or of nobody's, in the other. */
+function composeLanes({ config, log, stores }: Deps, emitter: Emitter, tasks: TaskRunner): Lane[] {
+  const streams = createJobStreams(stores.redis.commands);
+  // The relay emits too.
+  const emitTasks = oneAtATime(() => emitter.emitTasks(), log);
+  const emitRetries = oneAtATime(() => emitter.emitRetries(), log);
+  function emit(): void {
+    emitTasks();
+    emitRetries();
   }
   const shared = { tasks, onDone: emit, consumer: randomUUID(), clock, log };
   const readerOf = (name: string) =>

@@ -23,7 +23,8 @@ export interface BulkChoresDeps {
 export function bulkChores({ emitter, removal, streams, outstanding, deferred }: BulkChoresDeps): Chore[] {
   const { emitEveryMs, reconcileEveryMs, removeEveryMs, idleConsumerMs, forgetEveryMs } = LIMITS.bulk;
   return [
-    { name: "emit bulk tasks", everyMs: emitEveryMs, run: () => emitter.emit() },
+    { name: "emit bulk tasks", everyMs: emitEveryMs, run: () => emitter.emitTasks() },
+    { name: "emit bulk retries", everyMs: emitEveryMs, run: () => emitter.emitRetries() },
     {
       name: "reconcile bulk tasks",
       everyMs: reconcileEveryMs,

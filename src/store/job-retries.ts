@@ -115,7 +115,8 @@ export async function takeReadyRetries(
       from lines l cross join lateral (
         select job_id, number, due_at from job_tasks r
         where r.state = 'ready' and r.kind = 'retry' and r.egress = ${egress} and r.site = l.site
-          and r.job_id = l.job_id and r.due_at <= clock_timestamp()
+          -- Not the clock's time, which changes under way: an index cannot be asked for that, and all that wait are read.
+          and r.job_id = l.job_id and r.due_at <= statement_timestamp()
         order by r.due_at limit l.room for update skip locked
       ) t
     ),

@@ -24,7 +24,11 @@ import type { Database } from "../../store/postgres.ts";
  * for LIMITS.bulk.egressGoneMs, to any: asked by another is better than never.
  */
 export interface Emitter {
-  /** Fills the windows of the jobs under way, and of the sites whose retries are due. How many tasks were emitted. Rejects without Redis. */
+  /** Fills the windows of the jobs under way. How many tasks were emitted. Rejects without Redis. */
+  emitTasks(): Promise<number>;
+  /** Fills the windows of the sites whose retries are due. How many were emitted. Rejects without Redis. */
+  emitRetries(): Promise<number>;
+  /** Both at once, neither behind the other: when one fails, it rejects when the other is over. */
   emit(): Promise<number>;
   /** Makes ready again what the streams have lost, and begins assemblies that nobody came to begin. */
   reconcile(isStopping: () => boolean): Promise<void>;
@@ -70,7 +74,7 @@ export function createEmitter({ sql, streams, clock }: EmitterDeps): Emitter {
     });
   }
 
-  async function emitRetries(egress: string): Promise<number> {
+  async function emitRetriesOf(egress: string): Promise<number> {
     const stream = streams.retries(egress);
     const count = await workers(`retries ${egress}`, stream);
     if (count === 0) return 0;
@@ -88,6 +92,14 @@ export function createEmitter({ sql, streams, clock }: EmitterDeps): Emitter {
       else lines.set(egress, last);
       return tasks.length;
     });
+  }
+
+  async function emitRetries(): Promise<number> {
+    const egresses = await egressesWithRetries(sql, nextEgress, LIMITS.bulk.egresses);
+    nextEgress = egresses.length < LIMITS.bulk.egresses ? null : (egresses.at(-1) ?? null);
+    let emitted = 0;
+    for (const egress of egresses) emitted += await emitRetriesOf(egress);
+    return emitted;
   }
 
   /** Emitted tasks, as many as the streams are read for. */
@@ -146,11 +158,15 @@ export function createEmitter({ sql, streams, clock }: EmitterDeps): Emitter {
   }
 
   return {
+    emitTasks,
+    emitRetries,
     async emit() {
-      let emitted = await emitTasks();
-      const egresses = await egressesWithRetries(sql, nextEgress, LIMITS.bulk.egresses);
-      nextEgress = egresses.length < LIMITS.bulk.egresses ? null : (egresses.at(-1) ?? null);
-      for (const egress of egresses) emitted += await emitRetries(egress);
+      const outcomes = await Promise.allSettled([emitTasks(), emitRetries()]);
+      let emitted = 0;
+      for (const outcome of outcomes) {
+        if (outcome.status === "rejected") throw outcome.reason;
+        emitted += outcome.value;
+      }
       return emitted;
     },
     async reconcile(isStopping) {

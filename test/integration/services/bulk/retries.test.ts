@@ -25,6 +25,7 @@ import { inlineJob, queueChunks } from "../../../support/bulk-tasks.ts";
 import { testRedisUrl } from "../../../support/embedded.ts";
 import { createFakeClock, type FakeClock } from "../../../support/fake-clock.ts";
 import { createClosing, newTeam, openDatabase, openRedis } from "../../../support/store.ts";
+import { until } from "../../../support/until.ts";
 
 /** Rows that wait, on their way into the streams of their egresses. */
 const { retryWindow, mixedWindow, egressGoneMs, reconcileEveryMs } = LIMITS.bulk;
@@ -212,6 +213,23 @@ describe("the window of a site", () => {
     await finish(id, 1);
     await finish(id, 2, [busy("slow.example")]);
     assert.equal(await emitter.emit(), 2);
+  });
+
+  it("is filled while other tasks are not to be emitted", async () => {
+    await greet(OURS);
+    await waitingJob([busy("slow.example")]);
+    const { tasks } = streams;
+    const never = { ...tasks, countConsumers: () => new Promise<number>(() => undefined) };
+    const stuck = createEmitter({ sql, streams: { ...streams, tasks: never }, clock });
+    void stuck.emit();
+    await until("its retry is emitted", async () => (await inStream(OURS)).length === 1);
+    const failing = { ...tasks, countConsumers: () => Promise.reject(new Error("Redis is away")) };
+    await waitingJob([busy("other.example")]);
+    await assert.rejects(
+      createEmitter({ sql, streams: { ...streams, tasks: failing }, clock }).emit(),
+      /away/,
+    );
+    assert.equal((await inStream(OURS)).length, 2);
   });
 
   it("is shared by teams in turn: who has many rows there does not keep the next one waiting", async () => {
