@@ -2,6 +2,7 @@ import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import { collectBody, createBodyBudget } from "./body.ts";
 import { createClientAddresses } from "./client-address.ts";
+import { declaredBytes, type FieldSource } from "./framing.ts";
 import { type PausingSource, receiveBody } from "./incoming-body.ts";
 import { HttpRequest, KEPT_HEADERS, type KeptHeader } from "./request.ts";
 import { createRequestIds, saneRequestId } from "./request-id.ts";
@@ -9,12 +10,11 @@ import type { Route } from "./route.ts";
 import { createRouter, type Match } from "./router.ts";
 
 /** uWebSockets.js' request, by what is read of it. Dies when the handler returns. */
-export interface RequestSource {
+export interface RequestSource extends FieldSource {
   getCaseSensitiveMethod(): string;
   getUrl(): string;
   getQuery(): string;
   getHeader(name: string): string;
-  forEach(callback: (name: string, value: string) => void): void;
 }
 
 export interface ConnectionSource extends PausingSource {
@@ -30,40 +30,22 @@ export interface IntakeLimits {
 export interface Intake {
   /** Copies the request's line, its id, and its origin where that matters. Never throws. */
   begin(source: RequestSource): HttpRequest;
+  /** Before anything else may refuse it. @throws AppError `bad_request` when the body's length is ambiguous */
+  frame(request: HttpRequest, source: RequestSource): void;
   /** @throws AppError `uri_too_long` and those of the router */
   match(request: HttpRequest): Match;
-  /**
-   * Copies the headers and starts to collect or to take in the body, as far as the route wants them.
-   * @throws AppError `bad_request` when the body's length is ambiguous
-   */
+  /** Copies the headers and starts to collect or to take in the body, as far as the route wants them. */
   read(request: HttpRequest, match: Match, source: RequestSource, connection: ConnectionSource): void;
 }
 
 const KEPT: ReadonlySet<string> = new Set(KEPT_HEADERS);
 const isKept = (name: string): name is KeptHeader => KEPT.has(name);
 
-/**
- * null: no `Content-Length`. Two of them are how requests are smuggled past a proxy: whoever sends them is refused and
- * disconnected (RFC 9112 §6.3).
- */
-function declaredLength(values: readonly string[]): number | null {
-  const [value] = values;
-  if (value === undefined) return null;
-  if (values.length > 1 || !/^\d{1,15}$/.test(value))
-    throw new AppError("bad_request", "The Content-Length header is not a single number.", {
-      headers: { Connection: "close" },
-    });
-  return Number(value);
-}
-
-/** Copies the kept headers, first value of each, and returns every `Content-Length`. */
-function readHeaders(request: HttpRequest, source: RequestSource): string[] {
-  const lengths: string[] = [];
+/** Copies the kept headers, first value of each. */
+function readHeaders(request: HttpRequest, source: RequestSource): void {
   source.forEach((name, value) => {
-    if (name === "content-length") lengths.push(value);
     if (isKept(name)) request.headers[name] ??= value;
   });
-  return lengths;
 }
 
 /** Turns what the server holds for the length of a call into plain requests. */
@@ -104,6 +86,9 @@ export function createIntake(deps: {
       if (readsOrigin) request.origin = source.getHeader("origin");
       return request;
     },
+    frame(request, source) {
+      request.declaredBytes = declaredBytes(source);
+    },
     match(request) {
       if (request.path.length + request.rawQuery.length > limits.urlBytes)
         throw new AppError("uri_too_long", `The path and query are over ${limits.urlBytes} bytes.`);
@@ -121,16 +106,14 @@ export function createIntake(deps: {
         for (const name of route.readsHeaders ?? []) request.headers[name] = source.getHeader(name);
         return;
       }
-      const declaredBytes = declaredLength(readHeaders(request, source));
+      readHeaders(request, source);
       if (!takesBody) {
-        // Without either there is none.
-        const isChunked = source.getHeader("transfer-encoding") !== "";
-        request.incoming = receiveBody(connection, declaredBytes ?? (isChunked ? null : 0));
+        request.incoming = receiveBody(connection, request.declaredBytes);
         return;
       }
       request.body = collectBody(connection, {
         limitBytes: route.bodyBytes ?? limits.bodyBytes,
-        declaredBytes,
+        declaredBytes: request.declaredBytes,
         budget,
       });
     },

@@ -53,6 +53,8 @@ export class HttpRequest implements Cancellation {
   clientAddress = "";
   /** The page that a browser sends this for; "" when there is none or where no other origins are allowed. */
   origin = "";
+  /** Of its body, whether or not the route takes one; null: it comes in chunks. */
+  declaredBytes: number | null = 0;
   /** null: the route takes no body. */
   body: RequestBody | null = null;
   /** Of a route that takes its body as it comes. */

@@ -91,8 +91,11 @@ function endBodyless(response: ResponseWriter, reply: Reply, close: boolean): vo
 export function writeReply(response: ResponseWriter, reply: Reply, options: WriteOptions): void {
   writeHead(response, reply, options);
   const { body } = reply;
-  const close = options.close || reply.headers.Connection === "close";
-  if (body === null || options.headOnly || isStream(body)) endBodyless(response, reply, close);
+  const mustClose = reply.headers.Connection === "close";
+  const close = options.close || mustClose;
+  // Nothing that comes behind it may be served: no client is waited for.
+  if (options.headOnly && mustClose) response.end("", true);
+  else if (body === null || options.headOnly || isStream(body)) endBodyless(response, reply, close);
   else response.end(body, close);
 }
 

@@ -11,12 +11,14 @@
  * - Pipelined requests are served in order while the answers come at once; a request that arrives while the one before
  *   it is still being worked on closes the connection, which cancels that work. Answers are never mixed up.
  */
+
 import type {
   HttpResponse,
   HttpRequest as NativeRequest,
   TemplatedApp,
   us_listen_socket,
 } from "uWebSockets.js";
+import { setImmediate as turn } from "node:timers/promises";
 import type { Clock } from "../core/clock.ts";
 import { limitNativeHeaders } from "../core/config.ts";
 import { AppError } from "../core/errors.ts";
@@ -238,7 +240,21 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     sent();
   }
 
+  /**
+   * Behind an answer that is there at once uWebSockets.js serves what it has read already, also when the answer closes the
+   * connection; but it closes on what comes behind a request that is being worked on.
+   */
+  async function refuseAlone(error: unknown): Promise<never> {
+    await turn();
+    throw error;
+  }
+
   function start(exchange: Exchange, native: NativeRequest): MaybePromise<Reply> {
+    try {
+      intake.frame(exchange.request, native);
+    } catch (error) {
+      return refuseAlone(error);
+    }
     const match = intake.match(exchange.request);
     exchange.match = match;
     if (drained && match.route.essential !== true)

@@ -80,6 +80,7 @@ function receiveRoute(uploads: Uploads): Route {
 function getRoute(uploads: Uploads): Route {
   return teamRoute({
     ...MEMBERS,
+    rateLimited: true,
     method: "GET",
     path: "/v1/uploads/{upload}",
     operationId: "getUpload",
@@ -94,6 +95,7 @@ function getRoute(uploads: Uploads): Route {
 function completeRoute(uploads: Uploads): Route {
   return teamRoute({
     ...MEMBERS,
+    rateLimited: true,
     method: "POST",
     path: "/v1/uploads/{upload}/complete",
     operationId: "completeUpload",

@@ -9,6 +9,7 @@ import {
   exchange,
   get,
   type Harness,
+  itemRoute,
   postJson,
   startServer,
 } from "./harness.ts";
@@ -20,7 +21,10 @@ const ALIVE = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
 describe("request bodies", () => {
   let server: Harness;
   before(async () => {
-    server = await startServer({ extraRoutes: [echoRoute()], limits: { bodyBytes: BODY_BYTES } });
+    server = await startServer({
+      extraRoutes: [echoRoute(), itemRoute()],
+      limits: { bodyBytes: BODY_BYTES },
+    });
   });
   after(() => server.close());
 
@@ -179,6 +183,66 @@ describe("request bodies", () => {
       assert.match(text, /^HTTP\/1\.1 400 /);
       assert.equal(text.match(/Connection: close/g)?.length, 1);
     }
+  });
+
+  describe("of a request whose length is not clear", () => {
+    const hidden = "GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n";
+    const length = `Content-Length: ${hidden.length}`;
+    for (const fields of [
+      `Content-Length: 0\r\n${length}`,
+      `Content-Length:\r\n${length}`,
+      `${length}\r\n${length}`,
+      "Content-Length:",
+      "Transfer-Encoding:",
+      "Transfer-Encoding:\r\nTransfer-Encoding: chunked",
+      `Transfer-Encoding:\r\n${length}`,
+      `${length}\r\nTransfer-Encoding: chunked`,
+    ])
+      it(`nothing behind it is served, whatever it asks for (${JSON.stringify(fields)})`, async () => {
+        for (const line of [
+          "GET /healthz",
+          "HEAD /healthz",
+          "GET /v1/verify?email=a@b.c",
+          "OPTIONS /healthz",
+          "POST /healthz",
+          "POST /nothing",
+          "POST /v1/echo",
+          "DELETE /v1/items/x",
+        ]) {
+          const client = connect(server.port);
+          const head = `${line} HTTP/1.1\r\nHost: a\r\n${AUTHORIZATION}\r\n${fields}\r\n\r\n`;
+          client.send(head);
+          const text = await client.closed();
+          assert.deepEqual(text.match(/HTTP\/1\.1 \d+/g), ["HTTP/1.1 400"], line);
+          assert.match(text, /\r\nConnection: close\r\n/, line);
+          // With more behind it, it may be closed without an answer.
+          const together = connect(server.port);
+          together.send(head + hidden);
+          assert.doesNotMatch(await together.closed(), /HTTP\/1\.1 (?!400 )/, line);
+        }
+      });
+  });
+
+  it("is left out where nobody wants it: what it holds is never served", async () => {
+    const hidden = "GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n";
+    const chunked = `${hidden.length.toString(16)}\r\n${hidden}\r\n0\r\n\r\n`;
+    for (const [line, status] of [
+      ["GET /healthz", 200],
+      ["GET /v1/verify?email=a@b.c", 200],
+      ["POST /healthz", 405],
+      ["POST /nothing", 404],
+      ["DELETE /v1/items/x", 404],
+    ] as const)
+      for (const body of [
+        `Content-Length: ${hidden.length}\r\n\r\n${hidden}`,
+        `Transfer-Encoding: chunked\r\n\r\n${chunked}`,
+      ]) {
+        const client = connect(server.port);
+        client.send(`${line} HTTP/1.1\r\nHost: a\r\n${AUTHORIZATION}\r\n${body}${ALIVE}`);
+        assert.equal((await client.reply()).status, status, line);
+        assert.equal((await client.reply()).body, '{"status":"ok"}', line);
+        client.destroy();
+      }
   });
 
   for (const fields of ["Content-Length: 2x", "Content-Length: -2", "Transfer-Encoding: chunked"]) {
