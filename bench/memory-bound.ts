@@ -69,7 +69,8 @@ function copiesBytes(rows: number): number {
 export async function bulkMemoryTerms(basis: MemoryBasis): Promise<MemoryTerm[]> {
   const { readyBytes, threads, cacheEntries, rows, rowsMax } = basis;
   const { tasksAtOnce, chunkBytes, rowsPerChunk } = LIMITS.bulk;
-  const { partBytes, sockets } = LIMITS.objects;
+  const { partBytes, operations, reads } = LIMITS.objects;
+  const sockets = operations.atOnce + reads.atOnce;
   const chunks = Math.ceil(rows / rowsPerChunk);
   const { spansAhead, spanBytes, spanChunks, partsInFlight } = LIMITS.results;
   const spans = (spansAhead + 1) * (spanBytes + spanChunks * rowsPerChunk * STORED_BYTES);

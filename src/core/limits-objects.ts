@@ -8,7 +8,14 @@ export const OBJECT_LIMITS = {
   attempts: 3,
   /** One operation, all attempts and the body included. */
   operationMs: 45_000,
-  sockets: 64,
+  /**
+   * Requests under way at once, each with a socket; those that wait for their turn, and how long. Of short operations; of
+   * reads that last as long as whoever reads, more than a process ever has (LIMITS.results.downloads, LIMITS.bulk.tasksAtOnce);
+   * and of looks whether an object is there, which anybody can ask for: they never have all turns of the operations.
+   */
+  operations: { atOnce: 64, waiting: 1_024, waitMs: 10_000 },
+  reads: { atOnce: 128, waiting: 64, waitMs: 10_000 },
+  looks: { atOnce: 16, waiting: 512, waitMs: 5_000 },
   /** Objects of one listing when all below a prefix are deleted, and deletions at once where they go one by one. */
   deletionPage: 1_000,
   deletionsInFlight: 16,

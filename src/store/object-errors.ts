@@ -1,4 +1,5 @@
 import { S3ServiceException } from "@aws-sdk/client-s3";
+import { TurnsTaken } from "./turns.ts";
 
 /** Object storage answered that there is no such object, or no such bytes of it. */
 export class MissingObject extends Error {
@@ -39,7 +40,7 @@ const NOT_LET_IN = new Set([
 /** Whether a request failed for want of the object storage: it may succeed when it is repeated. */
 export function isObjectsOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  if (error instanceof ObjectsOutage) return true;
+  if (error instanceof ObjectsOutage || error instanceof TurnsTaken) return true;
   const status = httpStatus(error) ?? 0;
   if (status >= 500 || status === 429 || NOT_LET_IN.has(error.name)) return true;
   if (error instanceof S3ServiceException) return error.$fault === "server";

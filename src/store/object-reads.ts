@@ -33,6 +33,10 @@ export interface ReadDeps {
   clock: Clock;
 }
 
+export interface LookDeps {
+  store: Pick<ObjectStore, "client" | "bucket" | "within" | "looks">;
+}
+
 /** What is wrong with the object itself, or with our access to it; null: with object storage, or with the way to it. */
 function refusal(error: unknown, ref: ObjectRef): Error | null {
   if (error instanceof ChangedObject) return error;
@@ -158,9 +162,9 @@ export async function* openRead(
   }
 }
 
-/** @returns null when there is no such object. @throws ChangedObject, ForbiddenObject */
+/** @returns null when there is no such object. @throws ChangedObject, ForbiddenObject, TurnsTaken */
 export async function head(
-  { store }: ReadDeps,
+  { store }: LookDeps,
   ref: ObjectRef,
   cancelled?: AbortSignal,
 ): Promise<{ bytes: number; etag: string } | null> {
@@ -170,10 +174,10 @@ export async function head(
     ...(ref.etag === undefined ? {} : { IfMatch: ref.etag }),
   });
   try {
-    const { ContentLength, ETag } = await store.within(
-      (abortSignal) => store.client.send(command, { abortSignal }),
-      cancelled,
-    );
+    const { ContentLength, ETag } = await store.within(async (abortSignal) => {
+      const end = await store.looks.take(abortSignal);
+      return store.client.send(command, { abortSignal }).finally(end);
+    }, cancelled);
     if (ContentLength === undefined || ETag === undefined)
       throw new Error("object storage told neither size nor ETag");
     return { bytes: ContentLength, etag: ETag };

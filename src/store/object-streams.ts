@@ -58,6 +58,7 @@ export function partBytesFor(expectedBytes: number): number {
 
 export function createObjectStreams(store: ObjectStore, clock: Clock): ObjectStreams {
   const deps = { store, clock };
+  const longDeps = { store: { ...store, client: store.readClient }, clock };
 
   async function collect(ref: ObjectRef, range: ByteRange, cancelled: AbortSignal): Promise<Buffer> {
     const pieces: Buffer[] = [];
@@ -78,7 +79,7 @@ export function createObjectStreams(store: ObjectStore, clock: Clock): ObjectStr
 
   return {
     head: (ref, cancelled) => head(deps, ref, cancelled),
-    openRead: (ref, span, cancelled) => openRead(deps, ref, span, cancelled),
+    openRead: (ref, span, cancelled) => openRead(longDeps, ref, span, cancelled),
     readRange: (ref, range, cancelled) => store.within((signal) => collect(ref, range, signal), cancelled),
     openWrite,
     async write(key, body, contentType, cancelled, expectedBytes) {

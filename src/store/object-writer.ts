@@ -70,7 +70,7 @@ function createRequests(
   /** An answer that was lost: the repetition finds no upload any more, but an object that is what it should be. */
   async function completedBefore(error: unknown, bytes: number): Promise<string> {
     if (httpStatus(error) !== 404) throw error;
-    const found = await head({ store, clock }, { bucket: null, key: Key }, cancelled);
+    const found = await head({ store }, { bucket: null, key: Key }, cancelled);
     if (found?.bytes !== bytes) throw error;
     return found.etag;
   }

@@ -1,15 +1,27 @@
 import { setMaxListeners } from "node:events";
-import { CreateBucketCommand, HeadBucketCommand, S3Client, S3ServiceException } from "@aws-sdk/client-s3";
+import {
+  CreateBucketCommand,
+  HeadBucketCommand,
+  type S3Client,
+  S3ServiceException,
+} from "@aws-sdk/client-s3";
 import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
+import { createObjectClient } from "./object-client.ts";
 import { createDeletion } from "./object-deletion.ts";
 import { httpStatus } from "./object-errors.ts";
+import { createTurns, type Turns } from "./turns.ts";
 
 export { httpStatus, isObjectsOutage } from "./object-errors.ts";
 
 export interface ObjectStore {
+  /** For what ends within `operationMs`. */
   client: S3Client;
+  /** For reads that last as long as somebody takes what is read: those keep nobody else from a socket. */
+  readClient: S3Client;
+  /** Whoever looks whether an object is there waits here first, so that looks alone never take all turns of `client`. */
+  looks: Turns;
   bucket: string;
   /**
    * One operation, with all its attempts and the bodies of their answers, within LIMITS.objects.operationMs.
@@ -68,31 +80,12 @@ async function runWithin<T>(
   }
 }
 
-/** The S3 client of a process, path-style, so that it serves S3, R2, MinIO and the development server alike. */
+/** The object storage of a process. */
 export function createObjectStore(settings: NonNullable<Config["objects"]>, clock: Clock): ObjectStore {
-  const { connectTimeoutMs, requestTimeoutMs, silenceMs, attempts, sockets } = LIMITS.objects;
+  const { operations, reads, looks } = LIMITS.objects;
   const { bucket } = settings;
-  const client = new S3Client({
-    region: settings.region,
-    forcePathStyle: true,
-    maxAttempts: attempts,
-    // Of a bucket that somebody granted, which may lie elsewhere.
-    followRegionRedirects: true,
-    // Of what is read in pieces and from the middle there is none to compare with; and the stream that compares would
-    // keep the connection of a read that is given up.
-    responseChecksumValidation: "WHEN_REQUIRED",
-    requestHandler: {
-      connectionTimeout: connectTimeoutMs,
-      requestTimeout: requestTimeoutMs,
-      // Else it only warns.
-      throwOnRequestTimeout: true,
-      socketTimeout: silenceMs,
-      httpAgent: { maxSockets: sockets },
-      httpsAgent: { maxSockets: sockets },
-    },
-    ...(settings.endpoint === null ? {} : { endpoint: settings.endpoint }),
-    ...(settings.credentials === null ? {} : { credentials: settings.credentials }),
-  });
+  const client = createObjectClient(settings, operations, clock);
+  const readClient = createObjectClient(settings, reads, clock);
 
   const within: ObjectStore["within"] = (work, cancelled) => runWithin(clock, work, cancelled);
 
@@ -113,6 +106,8 @@ export function createObjectStore(settings: NonNullable<Config["objects"]>, cloc
 
   return {
     client,
+    readClient,
+    looks: createTurns(looks, "object storage", clock),
     bucket,
     within,
     async ensureBucket() {
@@ -127,6 +122,7 @@ export function createObjectStore(settings: NonNullable<Config["objects"]>, cloc
     deleteBelow: createDeletion({ client, bucket, within }),
     stop() {
       client.destroy();
+      readClient.destroy();
     },
   };
 }

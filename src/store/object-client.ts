@@ -1,0 +1,74 @@
+import { finished, type Readable } from "node:stream";
+import { S3Client } from "@aws-sdk/client-s3";
+import type { Clock } from "../core/clock.ts";
+import type { Config } from "../core/config.ts";
+import { LIMITS } from "../core/limits.ts";
+import { createTurns, type Turns, type TurnsLimits } from "./turns.ts";
+
+type Handler = S3Client["config"]["requestHandler"];
+
+/** A request has its turn until its answer has been read, or given up: as long as it has its socket. */
+function holdUntilRead(body: unknown, end: () => void): void {
+  if (body === undefined || body === null) end();
+  else finished(body as Readable, { writable: false }, end);
+}
+
+/**
+ * `handler`, whose requests wait for their turn before they ask for a socket: one that waits is not one that object
+ * storage does not answer, and none of the handler's timers runs.
+ */
+export function inTurns(handler: Handler, turns: Turns): Handler {
+  const handle: Handler["handle"] = async (request, options) => {
+    const { abortSignal } = (options ?? {}) as { abortSignal?: AbortSignal };
+    const end = await turns.take(abortSignal);
+    try {
+      const answer = await handler.handle(request, options);
+      holdUntilRead(answer.response.body, end);
+      return answer;
+    } catch (error) {
+      end();
+      throw error;
+    }
+  };
+  return Object.assign(Object.create(handler) as Handler, { handle });
+}
+
+/**
+ * An S3 client with sockets of its own, path-style, so that it serves S3, R2, MinIO and the development server alike.
+ * @param limits of its requests. What is refused for want of a turn is not tried again by the client itself.
+ */
+export function createObjectClient(
+  settings: NonNullable<Config["objects"]>,
+  limits: TurnsLimits,
+  clock: Clock,
+): S3Client {
+  const { connectTimeoutMs, requestTimeoutMs, silenceMs, attempts } = LIMITS.objects;
+  // Turns bound what is under way. Agents that did too would let requests wait for a socket within `connectTimeoutMs`.
+  const agent = { keepAlive: true, maxSockets: Number.POSITIVE_INFINITY, maxFreeSockets: limits.atOnce };
+  const client = new S3Client({
+    region: settings.region,
+    forcePathStyle: true,
+    maxAttempts: attempts,
+    // Of a bucket that somebody granted, which may lie elsewhere.
+    followRegionRedirects: true,
+    // Of what is read in pieces and from the middle there is none to compare with; and the stream that compares would
+    // keep the connection of a read that is given up.
+    responseChecksumValidation: "WHEN_REQUIRED",
+    requestHandler: {
+      connectionTimeout: connectTimeoutMs,
+      requestTimeout: requestTimeoutMs,
+      // Else it only warns.
+      throwOnRequestTimeout: true,
+      socketTimeout: silenceMs,
+      httpAgent: agent,
+      httpsAgent: agent,
+    },
+    ...(settings.endpoint === null ? {} : { endpoint: settings.endpoint }),
+    ...(settings.credentials === null ? {} : { credentials: settings.credentials }),
+  });
+  client.config.requestHandler = inTurns(
+    client.config.requestHandler,
+    createTurns(limits, "object storage", clock),
+  );
+  return client;
+}
