@@ -1,6 +1,7 @@
 import type { Clock } from "../core/clock.ts";
+import type { Logger } from "../core/log.ts";
 import { createOverlay } from "../services/authenticate/overlay.ts";
-import { encodeShard } from "../services/bulk/shard.ts";
+import { encodeShard, ResultsTooLarge } from "../services/bulk/shard.ts";
 import type { VerificationResult } from "../services/verify/verification-result.ts";
 import { type JobObjects, newShardKey } from "../store/job-objects.ts";
 import {
@@ -22,6 +23,7 @@ export interface ChunkDeps extends ChunkRowsDeps {
   sql: Database;
   objects: JobObjects;
   clock: Clock;
+  log: Logger;
   rows: RowVerifier;
   deferral: DeferralSettings;
   /** By whom mail servers are asked here: who was put off is to be asked again by the same. */
@@ -75,17 +77,47 @@ function tally(rows: readonly OwnRow[], answered: Sorted["answered"]): JobCounts
   return counts;
 }
 
+/** Answers, and the shard that has them. */
+interface Written {
+  answered: Sorted["answered"];
+  shard: Buffer;
+}
+
+/** As a shard; what is too large for one is given up, for nothing: its row alone is to blame, not its job. */
+async function encode(
+  deps: ChunkDeps,
+  task: RowsTask,
+  rows: readonly OwnRow[],
+  answered: Sorted["answered"],
+  asked: RowsAsk,
+): Promise<Written> {
+  const style = { delimiter: task.layout.delimiter, escapeFormulas: task.escapeFormulas };
+  const shardOf = (answers: Sorted["answered"]) =>
+    encodeShard(
+      answers.map(({ offset, verified }) => ({ offset, result: verified.result })),
+      style,
+    );
+  try {
+    return { answered, shard: await shardOf(answered) };
+  } catch (error) {
+    if (!(error instanceof ResultsTooLarge)) throw error;
+    const { jobId: job, number } = task;
+    deps.log.error({ job, number, rows: error.offsets.size }, "results of rows are too large, and given up");
+    const large = rows.filter(({ offset }) => error.offsets.has(offset));
+    const kept = answered.filter(({ offset }) => !error.offsets.has(offset));
+    const all = [...kept, ...giveUp(deps, large, asked).answered];
+    return { answered: all, shard: await shardOf(all) };
+  }
+}
+
 /** null: there is nothing to write. */
 async function writeShard(
   deps: ChunkDeps,
   task: RowsTask,
-  answered: Sorted["answered"],
+  { answered, shard }: Written,
   control: Control,
 ): Promise<string | null> {
   if (answered.length === 0) return null;
-  const { delimiter } = task.layout;
-  const results = answered.map(({ offset, verified }) => ({ offset, result: verified.result }));
-  const shard = await encodeShard(results, { delimiter, escapeFormulas: task.escapeFormulas });
   const key = newShardKey(task.teamId, task.jobId, task.number);
   await ask(() => deps.objects.put(key, shard, "application/gzip", control.signal));
   return key;
@@ -110,8 +142,10 @@ export async function runRows(
   const rows = await ask(() => readOwnRows(deps, task, control.signal));
   const asked = { asker: { teamId, probing, overlay: createOverlay(domains) }, livemode, withEvidence };
   const sorted = hopeless ? giveUp(deps, rows, asked) : await verify(deps, task, rows, asked, control);
-  const { answered, deferrals } = sorted;
-  const shardKey = await writeShard(deps, task, answered, control);
+  const written = await encode(deps, task, rows, sorted.answered, asked);
+  const { answered } = written;
+  const { deferrals } = sorted;
+  const shardKey = await writeShard(deps, task, written, control);
   const outcome: RowsOutcome = { shardKey, counts: tally(rows, answered), deferrals };
   const finished = await ask(() => sql.begin((tx) => finishRows(tx, task, outcome)));
   if (finished && livemode) for (const { verified } of answered) deps.onVerified(verified.result);

@@ -8,11 +8,11 @@ import { createEndings } from "../../src/services/bulk/ending.ts";
 import { analyseInline } from "../../src/services/bulk/source.ts";
 import type { VerificationResult } from "../../src/services/verify/verification-result.ts";
 import { type JobObjects, repeatsKey, sourceKey } from "../../src/store/job-objects.ts";
-import { type ChunkRange, insertChunks } from "../../src/store/job-tasks.ts";
+import { type ChunkRange, insertAnalysis, insertChunks } from "../../src/store/job-tasks.ts";
 import { insertJob, type NewJob, noteAnalysis, queueJob } from "../../src/store/jobs.ts";
 import type { ObjectStreams } from "../../src/store/object-streams.ts";
 import type { Database } from "../../src/store/postgres.ts";
-import { createScratch } from "../../src/store/scratch.ts";
+import { createScratch, type Scratch } from "../../src/store/scratch.ts";
 import { createFakeClock } from "./fake-clock.ts";
 import type { MemoryObjects } from "./memory-objects.ts";
 import { newTeam, silentLog } from "./store.ts";
@@ -68,6 +68,25 @@ export async function queueInline(
   return { id, teamId };
 }
 
+/** A file that lies in object storage, queued with its analysis: task -1. */
+export async function queueFile(
+  sql: Database,
+  objects: MemoryObjects,
+  content: Buffer,
+  terms: Partial<NewJob> = {},
+): Promise<{ id: string; teamId: string }> {
+  const teamId = terms.teamId ?? (await newTeam(sql, "enterprise")).teamId;
+  const id = newId("job");
+  const place = terms.place ?? { bucket: null, key: `teams/${teamId}/uploads/${id}`, etag: null };
+  objects.kept.set(place.key, content);
+  const source = { type: "upload", upload_id: "upl_1", filename: "list.csv" } as const;
+  await sql.begin(async (tx) => {
+    await insertJob(tx, { ...inlineJob(teamId, id), source, ...terms, place }, "queued");
+    await insertAnalysis(tx, id);
+  });
+  return { id, teamId };
+}
+
 export const answered = (email: string, verdict: "valid" | "unknown"): Verified => ({
   result: resultOf(email, verdict),
   charged: verdict === "valid",
@@ -91,6 +110,7 @@ export interface RunnerParts {
   deferral?: DeferralSettings;
   /** Instead of what `objects` has. */
   streams?: Partial<ObjectStreams>;
+  scratch?: Scratch;
 }
 
 export const EGRESS = "egress-1";
@@ -107,7 +127,7 @@ export function createRunner(parts: RunnerParts) {
     rows,
     streams: { ...objects.streams, ...parts.streams },
     bucket: "bucket",
-    scratch: createScratch(tmpdir()),
+    scratch: parts.scratch ?? createScratch(tmpdir()),
     deferral: parts.deferral ?? { firstMs: 1_000, maxMs: 60_000, queueMaxMs: 60_000 },
     egress: EGRESS,
     random: () => 0,

@@ -41,12 +41,24 @@ export type Shard = ReadonlyMap<number, StoredResult>;
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
 
-function frameOf({ offset, result }: OwnResult, style: CellStyle): Buffer {
+/** Results over LIMITS.results.resultBytes. */
+export class ResultsTooLarge extends Error {
+  override name = "ResultsTooLarge";
+  /** Of the rows whose results they are. */
+  readonly offsets: ReadonlySet<number>;
+  constructor(offsets: ReadonlySet<number>) {
+    super(`${offsets.size} results of a chunk are too large`);
+    this.offsets = offsets;
+  }
+}
+
+/** null: it is too large. */
+function frameOf({ offset, result }: OwnResult, style: CellStyle): Buffer | null {
   const csv = renderCells(result, style);
   const json = JSON.stringify(result);
   const csvBytes = csv.length;
   const jsonBytes = Buffer.byteLength(json);
-  if (csvBytes + jsonBytes > LIMITS.results.resultBytes) throw new Error(`a result of ${jsonBytes} bytes`);
+  if (csvBytes + jsonBytes > LIMITS.results.resultBytes) return null;
   const frame = Buffer.allocUnsafe(HEAD_BYTES + csvBytes + jsonBytes);
   frame.writeUInt16BE(offset, 0);
   frame.writeUInt8(VERDICTS.indexOf(result.verdict), 2);
@@ -59,11 +71,19 @@ function frameOf({ offset, result }: OwnResult, style: CellStyle): Buffer {
 
 /**
  * @param rows in any order, each offset once, LIMITS.bulk.rowsPerChunk at most
- * @throws Error for a result over LIMITS.results.resultBytes: what verifies bounds its parts
+ * @throws ResultsTooLarge, naming all of them; what verifies bounds its parts, so there are hardly ever any
  */
 export async function encodeShard(rows: readonly OwnResult[], style: CellStyle): Promise<Buffer> {
+  const frames: Buffer[] = [];
+  const tooLarge = new Set<number>();
+  for (const row of rows) {
+    const frame = frameOf(row, style);
+    if (frame === null) tooLarge.add(row.offset);
+    else frames.push(frame);
+  }
+  if (tooLarge.size > 0) throw new ResultsTooLarge(tooLarge);
   // The fastest level: shards are read once or twice, and soon.
-  return compress(Buffer.concat(rows.map((row) => frameOf(row, style))), { level: 1 });
+  return compress(Buffer.concat(frames), { level: 1 });
 }
 
 /** @throws Error when the frames are not what `encodeShard` wrote */

@@ -2,6 +2,7 @@ import type { ParsedAddress } from "../../check/address.ts";
 import type { Evidence } from "../../check/evidence.ts";
 import { suggestAddress } from "../../check/suggest.ts";
 import type { Decision } from "../../check/verdict/verdict.ts";
+import { LIMITS } from "../../core/limits.ts";
 import type { CacheEntry } from "../../store/evidence-cache.ts";
 import type { VerificationResult } from "./verification-result.ts";
 
@@ -18,13 +19,24 @@ export interface ResultSource {
   withEvidence: boolean;
 }
 
+/**
+ * What is no address is shown by its beginning where it is longer than any address: a cell of a list may be anything, and
+ * the results have it whole beside this. No character is cut in two.
+ */
+function shownEmail({ email, address }: ResultSource): string {
+  const { emailBytes } = LIMITS.http;
+  if (address !== null || Buffer.byteLength(email) <= emailBytes) return email;
+  const { read } = new TextEncoder().encodeInto(email, new Uint8Array(emailBytes));
+  return email.slice(0, read);
+}
+
 /** The response body of a verification: every field of the contract, in its type, whatever was reached. */
 export function renderResult(source: ResultSource): VerificationResult {
   const { decision, entry, address } = source;
   const verifiedAt = entry?.storedAt ?? source.now;
   const ttlS = entry?.ttlS ?? 0;
   const result: VerificationResult = {
-    email: source.email,
+    email: shownEmail(source),
     verdict: decision.verdict,
     reason: decision.reason,
     risk_score: decision.riskScore,

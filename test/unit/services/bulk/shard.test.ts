@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { gunzipSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { LIMITS } from "../../../../src/core/limits.ts";
-import { decodeShard, encodeShard } from "../../../../src/services/bulk/shard.ts";
+import { decodeShard, encodeShard, ResultsTooLarge } from "../../../../src/services/bulk/shard.ts";
 import { createTestKeys } from "../../../../src/services/verify/test-keys.ts";
 import type { VerificationResult } from "../../../../src/services/verify/verification-result.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
@@ -98,6 +98,12 @@ describe("a shard", () => {
       ...(await resultOf("valid@example.com")),
       email: "a".repeat(LIMITS.results.resultBytes),
     };
-    await assert.rejects(encodeShard([{ offset: 0, result }], COMMA), /a result of/);
+    const small = await resultOf("valid@example.com");
+    const rows = [0, 1, 2].map((offset) => ({ offset, result: offset === 1 ? small : result }));
+    await assert.rejects(encodeShard(rows, COMMA), (error) => {
+      assert.ok(error instanceof ResultsTooLarge);
+      assert.deepEqual([...error.offsets], [0, 2]);
+      return true;
+    });
   });
 });
