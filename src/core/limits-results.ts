@@ -24,6 +24,8 @@ export const RESULT_LIMITS = {
   /** Jobs that are followed are looked at this often, so many in one statement. */
   followEveryMs: 1_000,
   followPage: 50,
+  /** When a statement for many fails, each is asked for by itself, until so many have failed in a row. */
+  followFailures: 3,
   /** A comment, so that nobody in between takes the connection for dead. */
   heartbeatMs: 15_000,
   /** A follower that lost its connection comes back after this. */

@@ -184,10 +184,18 @@ export async function finishRows(
 ): Promise<boolean> {
   if (!(await finishTask(tx, task))) return false;
   const { valid, invalid, risky, unknown, charged } = counts;
+  const deferred = deferrals.reduce((rows, { rowCount }) => rows + rowCount, 0);
   await tx`
-    update job_tasks set shard_key = ${shardKey}, valid = ${valid}, invalid = ${invalid}, risky = ${risky},
-      unknown = ${unknown}, charged = ${charged}
-    where job_id = ${task.jobId} and number = ${task.number}`;
+    with task as (
+      update job_tasks set shard_key = ${shardKey}, valid = ${valid}, invalid = ${invalid}, risky = ${risky},
+        unknown = ${unknown}, charged = ${charged}
+      where job_id = ${task.jobId} and number = ${task.number}
+      returning case kind when 'retry' then row_count else 0 end as waited
+    )
+    update jobs j set valid = j.valid + ${valid}::integer, invalid = j.invalid + ${invalid}::integer,
+      risky = j.risky + ${risky}::integer, unknown = j.unknown + ${unknown}::integer,
+      charged = j.charged + ${charged}::integer, deferred = j.deferred + ${deferred}::integer - task.waited
+    from task where j.id = ${task.jobId}`;
   if (deferrals.length > 0) await insertRetries(tx, task, deferrals);
   return true;
 }

@@ -83,6 +83,8 @@ export function createPostgres(options: PostgresOptions): Database {
       application_name: options.applicationName,
       statement_timeout: statementTimeoutMs,
       idle_in_transaction_session_timeout: statementTimeoutMs,
+      // Every statement of ours is to be quick. Where the planner takes it for costly, compiling it takes longer than it does.
+      jit: "off",
     },
     types: {
       bigint: {

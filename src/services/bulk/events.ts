@@ -56,7 +56,8 @@ function eventOf(event: string, id: string, job: BulkJob): Buffer {
 const HEARTBEAT = Buffer.from(": still there\n\n");
 
 export function createJobFollowers({ jobsOf, render, clock, log }: FollowersDeps): JobFollowers {
-  const { followers, teamFollowers, followEveryMs, followPage, heartbeatMs, reconnectMs } = LIMITS.results;
+  const { followers, teamFollowers, followEveryMs, followPage, followFailures, heartbeatMs, reconnectMs } =
+    LIMITS.results;
   const places = createPlaces({ all: followers, ofTeam: teamFollowers }, "followers of jobs");
   const jobs = new Map<string, Followed>();
   let looking = false;
@@ -69,12 +70,29 @@ export function createJobFollowers({ jobsOf, render, clock, log }: FollowersDeps
     for (const wake of job.followers) wake();
   }
 
+  /** True: these were looked at. Never rejects. */
+  async function lookAt(ids: readonly string[]): Promise<boolean> {
+    try {
+      const found = new Map((await jobsOf(ids)).map((row) => [row.id, row]));
+      for (const id of ids) note(id, found.get(id) ?? null);
+      return true;
+    } catch (error) {
+      log.warn({ err: error, jobs: ids.length }, "jobs that are followed were not looked at");
+      return false;
+    }
+  }
+
+  /** One job that cannot be read keeps nobody from hearing of another; when none can be, it ends soon. */
   async function look(): Promise<void> {
     const ids = [...jobs.keys()];
+    let failures = 0;
     for (let from = 0; from < ids.length; from += followPage) {
       const page = ids.slice(from, from + followPage);
-      const found = new Map((await jobsOf(page)).map((row) => [row.id, row]));
-      for (const id of page) note(id, found.get(id) ?? null);
+      if ((await lookAt(page)) || page.length === 1) continue;
+      for (const id of page) {
+        failures = (await lookAt([id])) ? 0 : failures + 1;
+        if (failures >= followFailures) return;
+      }
     }
   }
 
@@ -84,9 +102,7 @@ export function createJobFollowers({ jobsOf, render, clock, log }: FollowersDeps
     looking = true;
     while (jobs.size > 0) {
       await sleep(clock, followEveryMs);
-      await look().catch((error: unknown) =>
-        log.warn({ err: error }, "jobs that are followed were not looked at"),
-      );
+      await look();
     }
     looking = false;
   }

@@ -68,12 +68,14 @@ create table jobs (
   malformed integer not null default 0 check (malformed >= 0),
   -- The UTC day of the reservation; null: nothing is charged (test keys), or nothing is reserved yet.
   day date,
-  -- Of the whole job, once it has ended.
+  -- Sums of what its tasks came to, kept with each that is done: to sum them for each look would read all of them.
   valid integer not null default 0,
   invalid integer not null default 0,
   risky integer not null default 0,
   unknown integer not null default 0,
   charged integer not null default 0,
+  -- Rows in retries that are not done.
+  deferred integer not null default 0 check (deferred >= 0),
   -- Keys of the assembled results begin so.
   results_key text,
   error_code text,
@@ -136,8 +138,8 @@ create table job_tasks (
   check ((state = 'emitted') = (emitted_at is not null)),
   check ((kind = 'retry') = (chunk is not null and row_set is not null and due_at is not null))
 );
--- For the autoscaler's count.
-create index job_tasks_outstanding on job_tasks (job_id) where state <> 'done';
+-- For the autoscaler's count, and the moment until which rows wait.
+create index job_tasks_outstanding on job_tasks (job_id, due_at) where state <> 'done';
 create index job_tasks_ready on job_tasks (job_id, number) where state = 'ready' and kind <> 'retry';
 create index job_tasks_emitted on job_tasks (job_id, number) where state = 'emitted';
 create index job_tasks_retries on job_tasks (egress, site, job_id, due_at) where state = 'ready' and kind = 'retry';

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { newId } from "../../../../src/core/ids.ts";
 import { takeReadyRetries } from "../../../../src/store/job-retries.ts";
+import { endJob, findJob, jobsOf, listJobs } from "../../../../src/store/jobs.ts";
 import type { Database, Transaction } from "../../../../src/store/postgres.ts";
 import { inlineJob, queueChunks } from "../../../support/bulk-tasks.ts";
 import { createClosing, newTeam, openDatabase } from "../../../support/store.ts";
@@ -65,5 +66,37 @@ describe("retries that wait", () => {
       assert.equal((await takeReadyRetries(tx, "egress", bounds, null)).tasks.length, 0);
     });
     assert.ok(read < 50, `${read} rows were read`);
+  });
+});
+
+describe("a job with many tasks", () => {
+  it("is looked at without them", async () => {
+    const { id, teamId } = await largeJob(TASKS);
+    await sql`update jobs set deferred = ${TASKS} where id = ${id}`;
+    const [last] =
+      await sql`select max(due_at) as due from job_tasks where job_id = ${id} and state <> 'done'`;
+    const read = await rowsRead(async (tx) => {
+      assert.deepEqual((await findJob(tx, teamId, id))?.deferred_until, last?.due);
+      assert.equal((await listJobs(tx, teamId, { limit: 10, after: null })).length, 1);
+      assert.equal((await jobsOf(tx, [id])).length, 1);
+    });
+    assert.ok(read < 50, `${read} rows were read`);
+  });
+
+  it("ends without a look at those that are done", async () => {
+    const { id } = await largeJob(TASKS);
+    await sql`delete from job_tasks where job_id = ${id} and state <> 'done'`;
+    await sql`analyze job_tasks`;
+    const read = await rowsRead(async (tx) => {
+      await endJob(tx, id, { status: "completed", resultsKey: "k" });
+    });
+    assert.ok(read < 50, `${read} rows were read`);
+  });
+});
+
+describe("statements", () => {
+  it("are not compiled: that would take longer than any of ours does", async () => {
+    const [row] = await sql`select current_setting('jit') as jit`;
+    assert.equal(row?.jit, "off");
   });
 });

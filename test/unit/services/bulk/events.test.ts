@@ -8,7 +8,7 @@ import type { JobRow } from "../../../../src/store/jobs.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { testLog as silentLog } from "../../../support/log.ts";
 
-const { followEveryMs, heartbeatMs, teamFollowers, followers } = LIMITS.results;
+const { followEveryMs, followFailures, heartbeatMs, teamFollowers, followers } = LIMITS.results;
 
 function rowOf(id: string, change: Partial<JobRow> = {}): JobRow {
   return {
@@ -45,11 +45,11 @@ function setUp() {
   /** As Postgres has them. */
   const jobs = new Map<string, JobRow>();
   const looks: string[][] = [];
-  const state = { away: false };
+  const state = { away: false, unreadable: "" };
   const follow = createJobFollowers({
     async jobsOf(ids) {
       looks.push([...ids]);
-      if (state.away) throw new Error("away");
+      if (state.away || ids.includes(state.unreadable)) throw new Error("away");
       return ids.flatMap((id) => jobs.get(id) ?? []);
     },
     render: (row) => renderJob(row, { publicUrl: null, retentionDays: 30 }, clock.now()),
@@ -158,6 +158,36 @@ describe("the followers of a job", () => {
     );
     control.abort();
     await follower.done;
+  });
+
+  it("hear of theirs while another job cannot be read", async () => {
+    const { clock, jobs, state, follow } = setUp();
+    const control = new AbortController();
+    const followed = ["job_1", "job_2", "job_3"].map((id) =>
+      listen(follow.follow(rowOf(id)).open(control.signal)),
+    );
+    for (const id of ["job_1", "job_2", "job_3"]) jobs.set(id, rowOf(id, { valid: 1 }));
+    state.unreadable = "job_2";
+    await clock.advanceAsync(followEveryMs);
+    assert.deepEqual(
+      followed.map(({ heard }) => heard.length),
+      [2, 1, 2],
+    );
+    control.abort();
+    await Promise.all(followed.map(({ done }) => done));
+  });
+
+  it("ask no more for each when none can be read", async () => {
+    const { clock, state, looks, follow } = setUp();
+    const control = new AbortController();
+    const followed = Array.from({ length: 5 }, (_, i) =>
+      listen(follow.follow(rowOf(`job_${i}`, { team_id: `team_${i}` })).open(control.signal)),
+    );
+    state.away = true;
+    await clock.advanceAsync(followEveryMs);
+    assert.equal(looks.length, 1 + followFailures);
+    control.abort();
+    await Promise.all(followed.map(({ done }) => done));
   });
 
   it("of one that is removed hear nothing more", async () => {
