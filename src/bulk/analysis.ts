@@ -192,7 +192,7 @@ export async function runAnalysis(deps: AnalysisDeps, task: AnalysisTask, contro
       throw new Interruption("there is no room for temporary files", { cause: error });
     const problem = problemOf(error);
     if (problem === undefined) throw error;
-    const ending = { status: "failed", ...problem } as const;
+    const ending = { status: "failed", ...problem, charges: false } as const;
     await ask(() => sql.begin((tx) => endings.end(tx, teamId, jobId, ending)));
   }
 }

@@ -1,15 +1,13 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
-import { SourceLost } from "../services/bulk/rows-bytes.ts";
-import { MissingObject } from "../store/job-objects.ts";
 import type { JobStreams } from "../store/job-stream.ts";
 import { beginTask, deliveriesOf, forgiveDelivery, type Task, type TaskPointer } from "../store/job-tasks.ts";
 import { type AnalysisDeps, runAnalysis } from "./analysis.ts";
 import { type AssemblyDeps, runAssembly } from "./assembly.ts";
 import { type ChunkDeps, runRows } from "./chunk.ts";
-
 import { ask, type Control, Interruption } from "./control.ts";
+import { lossOf } from "./losses.ts";
 import { createTurns } from "./turns.ts";
 
 export type TaskDeps = AnalysisDeps &
@@ -22,7 +20,7 @@ export type TaskDeps = AnalysisDeps &
  * A dependency that is away is waited for, however long it takes, and costs the task nothing. A task that fails by itself,
  * or takes its process with it, is tried LIMITS.bulk.deliveries times, after longer and longer waits. Then a chunk or a
  * retry is given up: its rows are answered `unknown`, `internal_error`, and the job goes on. Where that cannot be done
- * either, or it is the analysis or the assembly, the job fails; so it does, sooner, when an object is gone, or another one.
+ * either, or it is the analysis or the assembly, the job fails; so it does, sooner, when the list or an object is lost.
  *
  * When a process ends, what it had in hand counts one delivery each, and only one of them was to blame. So from
  * LIMITS.bulk.aloneFrom on a task is worked on alone in its process: then only the culprit's deliveries climb.
@@ -32,27 +30,14 @@ export interface TaskRunner {
   run(pointer: TaskPointer, control: Control): Promise<boolean>;
 }
 
-/** Why a job cannot go on: an object of it is gone, perhaps only for now, or is another one. */
-function lossOf(error: unknown): { code: string; detail: string; mayPass: boolean } | null {
-  if (error instanceof MissingObject)
-    return {
-      code: "objects_missing",
-      detail: "Objects of the job were removed from object storage. It costs nothing.",
-      mayPass: true,
-    };
-  if (!(error instanceof SourceLost)) return null;
-  const { code } = error;
-  if (code === "source_missing")
-    return {
-      code,
-      detail: "The list was removed while it was being read. The job costs nothing.",
-      mayPass: true,
-    };
-  return {
-    code,
-    detail: "The list was replaced while it was being read. The job costs nothing.",
-    mayPass: false,
-  };
+/** How it went with a task in this worker. */
+interface History {
+  /** By itself, in a row. */
+  failures: number;
+  /** In a row. */
+  interruptions: number;
+  /** An object was not there. */
+  misses: number;
 }
 
 /** `failed`: by itself, and that counts. `interrupted`: it is not to blame. */
@@ -82,8 +67,9 @@ export function createTaskRunner(deps: TaskDeps): TaskRunner {
   const { sql, clock, log } = deps;
   const turns = createTurns();
 
-  function fail(task: Task, code: string, detail: string): Promise<unknown> {
-    const ending = { status: "failed", code, detail } as const;
+  function fail(task: Task, problem: { code: string; detail: string; charges: boolean }): Promise<unknown> {
+    const { code, detail, charges } = problem;
+    const ending = { status: "failed", code, detail, charges } as const;
     return ask(() => sql.begin((tx) => deps.endings.end(tx, task.teamId, task.jobId, ending)));
   }
 
@@ -94,15 +80,15 @@ export function createTaskRunner(deps: TaskDeps): TaskRunner {
     await deps.dead.bury(task, deliveries).catch((error: unknown) => {
       log.warn({ err: error, job, number }, "a task that was given up is not noted in Redis");
     });
-    const failure = "The job could not be brought to its end. It costs nothing.";
-    if (task.kind === "analysis" || task.kind === "assembly")
-      return void (await fail(task, "internal_error", failure));
+    const detail = "The job could not be brought to its end. It costs nothing.";
+    const failure = { code: "internal_error", detail, charges: false };
+    if (task.kind === "analysis" || task.kind === "assembly") return void (await fail(task, failure));
     try {
       await runRows(deps, task, control, true);
     } catch (error) {
       if (error instanceof Interruption || lossOf(error) !== null) throw error;
       log.error({ err: error, job, number }, "the rows of a task cannot even be given up");
-      await fail(task, "internal_error", failure);
+      await fail(task, failure);
     }
   }
 
@@ -117,25 +103,27 @@ export function createTaskRunner(deps: TaskDeps): TaskRunner {
     }
   }
 
-  async function perform(task: Task, control: Control): Promise<void> {
+  async function perform(task: Task, control: Control, history: History): Promise<void> {
     try {
       if (task.deliveries > LIMITS.bulk.deliveries) await giveUp(task, control);
       else await work(task, control);
     } catch (error) {
       const loss = lossOf(error);
-      if (loss === null || (loss.mayPass && task.deliveries < LIMITS.bulk.missingTries)) throw error;
+      if (loss === null) throw error;
+      history.misses += 1;
+      if (loss.mayPass && history.misses < LIMITS.bulk.missingTries) throw error;
       log.error({ job: task.jobId, number: task.number, code: loss.code }, "an object of a job is lost");
-      await fail(task, loss.code, loss.detail);
+      await fail(task, loss);
     }
   }
 
-  async function attemptInTurn(pointer: TaskPointer, control: Control): Promise<Outcome> {
+  async function attemptInTurn(pointer: TaskPointer, control: Control, history: History): Promise<Outcome> {
     let begun = false;
     try {
       const task = await ask(() => beginTask(sql, pointer));
       if (task === null) return "done";
       begun = true;
-      await perform(task, control);
+      await perform(task, control, history);
       return "done";
     } catch (error) {
       const { jobId: job, number } = pointer;
@@ -149,12 +137,12 @@ export function createTaskRunner(deps: TaskDeps): TaskRunner {
     }
   }
 
-  async function attempt(pointer: TaskPointer, control: Control): Promise<Outcome> {
+  async function attempt(pointer: TaskPointer, control: Control, history: History): Promise<Outcome> {
     // What cannot be asked now cannot be begun either.
     const deliveries = await deliveriesOf(sql, pointer).catch(() => 0);
     const endTurn = await turns.take(deliveries + 1 >= LIMITS.bulk.aloneFrom);
     try {
-      return control.cancelled() ? "interrupted" : await attemptInTurn(pointer, control);
+      return control.cancelled() ? "interrupted" : await attemptInTurn(pointer, control, history);
     } finally {
       endTurn();
     }
@@ -162,12 +150,13 @@ export function createTaskRunner(deps: TaskDeps): TaskRunner {
 
   return {
     async run(pointer, control) {
-      let failures = 0;
+      const history: History = { failures: 0, interruptions: 0, misses: 0 };
       while (!control.cancelled()) {
-        const outcome = await attempt(pointer, control);
+        const outcome = await attempt(pointer, control, history);
         if (outcome === "done") return true;
-        failures = outcome === "failed" ? failures + 1 : 0;
-        await pause(clock, delayMs(failures), control);
+        history.failures = outcome === "failed" ? history.failures + 1 : 0;
+        history.interruptions = outcome === "interrupted" ? history.interruptions + 1 : 0;
+        await pause(clock, delayMs(history.failures), control);
       }
       return false;
     },

@@ -30,17 +30,17 @@ export function isActive(status: JobStatus): boolean {
 export interface Endings {
   /**
    * Ends a job of the team in the caller's transaction, which has locked nothing of the team's yet. What its finished
-   * chunks cost is charged and the rest of what it held is given back; a failed one costs nothing.
+   * chunks cost is charged and the rest of what it held is given back; a failed one costs nothing, unless `ending.charges`.
    * @returns the job as it ended; its status when it had ended before; null when the team has no such job
    */
   end(tx: Transaction, teamId: string, jobId: string, ending: Ending): Promise<JobRow | JobStatus | null>;
 }
 
 export function createEndings(deps: { clock: Clock; view: ViewSettings }): Endings {
-  async function charge(tx: Transaction, job: JobRow): Promise<void> {
+  async function charge(tx: Transaction, job: JobRow, ending: Ending): Promise<void> {
     if (job.day === null) return;
     const { valid, invalid, risky, unknown } = job;
-    if (job.status !== "failed") {
+    if (ending.status !== "failed" || ending.charges) {
       const bulk = valid + invalid + risky + unknown;
       const counts = { single: 0, bulk, cached: 0, valid, invalid, risky, unknown };
       await addUsage(tx, [{ teamId: job.team_id, day: job.day, ...counts }]);
@@ -64,7 +64,7 @@ export function createEndings(deps: { clock: Clock; view: ViewSettings }): Endin
       const status = await lockJob(tx, teamId, jobId);
       if (status === null || !isActive(status)) return status;
       const job = await endJob(tx, jobId, ending);
-      await charge(tx, job);
+      await charge(tx, job, ending);
       await tell(tx, job, EVENTS[ending.status]);
       return job;
     },

@@ -21,7 +21,7 @@ export interface RowsPlace {
 
 /**
  * Bytes of a job's rows, of the very object that was analysed.
- * @throws SourceLost; MissingObject when it is an object of ours that is gone
+ * @throws SourceLost; MissingObject, ChangedObject when it is an object of ours; ForbiddenObject
  */
 export async function readRowsBytes(
   streams: Pick<ObjectStreams, "readRange">,
@@ -33,8 +33,8 @@ export async function readRowsBytes(
   try {
     return await streams.readRange({ bucket, key, ...(etag === null ? {} : { etag }) }, range, signal);
   } catch (error) {
-    if (error instanceof ChangedObject) throw new SourceLost("source_changed", error);
     const isOurs = bucket === null && key.startsWith(jobPrefix(teamId, jobId));
+    if (error instanceof ChangedObject && !isOurs) throw new SourceLost("source_changed", error);
     if (error instanceof MissingObject && !isOurs) throw new SourceLost("source_missing", error);
     throw error;
   }

@@ -92,6 +92,36 @@ describe("an object that is missing", () => {
     assert.equal((await jobOf(job)).status, "completed");
   });
 
+  it("is looked for again also by a task that was begun often", async () => {
+    const objects = createMemoryObjects();
+    let misses = 0;
+    const { readRange } = objects.streams;
+    const streams = {
+      async readRange(...asked: Parameters<typeof readRange>) {
+        misses += 1;
+        if (misses < missingTries) throw new MissingObject("not yet");
+        return readRange(...asked);
+      },
+    };
+    const job = await queueInline(sql, objects, ["a@example.com"]);
+    await sql`update job_tasks set deliveries = ${missingTries + 1} where job_id = ${job.id}`;
+    const { run } = createRunner({ sql, objects, rows: ALL_VALID, streams });
+    await run(job.id, 0);
+    await run(job.id, 1);
+    assert.equal((await jobOf(job)).status, "completed");
+  });
+
+  it("of ours fails the job for nothing, whatever was answered", async () => {
+    const objects = createMemoryObjects();
+    const job = await queueInline(sql, objects, addresses(2));
+    const { run } = createRunner({ sql, objects, rows: ALL_VALID });
+    await run(job.id, 0);
+    for (const key of objects.kept.keys()) if (key.includes("/shards/")) objects.kept.delete(key);
+    await run(job.id, 1);
+    const { status, error_code, charged } = await jobOf(job);
+    assert.deepEqual([status, error_code, charged], ["failed", "objects_missing", 0]);
+  });
+
   it("fails the job when it stays away", async () => {
     const objects = createMemoryObjects();
     const job = await queueInline(sql, objects, ["a@example.com"]);

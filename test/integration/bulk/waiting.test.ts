@@ -5,6 +5,7 @@ import type { Manner, RowVerifier, Wait } from "../../../src/bulk/rows.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { sourceKey } from "../../../src/store/job-objects.ts";
 import { findJob, type JobRow } from "../../../src/store/jobs.ts";
+import { ForbiddenObject } from "../../../src/store/object-streams.ts";
 import type { Database } from "../../../src/store/postgres.ts";
 import { countedRows, shownRows } from "../../support/bulk-counts.ts";
 import {
@@ -161,18 +162,53 @@ describe("a source that is not ours", () => {
     objects.kept.delete(sourceKey(teamId, id));
     objects.kept.set("theirs.csv", content);
     const etag = (await objects.streams.head({ bucket: "theirs", key: "theirs.csv" }))?.etag ?? "";
-    await sql`update jobs set rows_bucket = 'theirs', rows_key = 'theirs.csv', rows_etag = ${etag} where id = ${id}`;
+    await sql`update jobs set rows_bucket = 'theirs', rows_key = 'theirs.csv', rows_etag = ${etag}, day = current_date where id = ${id}`;
     return content;
   }
 
-  it("fails the job when it was replaced, at once and for nothing", async () => {
+  /** The two rows that were answered cost what they would have in a job that was cancelled. */
+  async function assertLost({ id, teamId, ended }: Awaited<ReturnType<typeof setUp>>, code: string) {
+    const { status, error_code, error_detail, charged } = await ended();
+    assert.deepEqual([status, error_code, charged], ["failed", code, 2]);
+    assert.match(error_detail ?? "", /rows that were answered are charged/);
+    const [usage] = await sql`select bulk, valid from usage_days where team_id = ${teamId}`;
+    assert.deepEqual([usage?.bulk, usage?.valid], [2, 2]);
+  }
+
+  it("fails the job when it is forbidden, at once, and what was answered is charged", async () => {
+    let isForbidden = false;
+    const setup = await setUp(slowRows(ALL_VALID.verify), {
+      streams: {
+        async readRange(...asked) {
+          if (isForbidden) throw new ForbiddenObject("no");
+          return setup.objects.streams.readRange(...asked);
+        },
+      },
+    });
+    await lendSource(setup);
+    await setup.run(setup.id, 0);
+    isForbidden = true;
+    await setup.run(setup.id, 1);
+    await assertLost(setup, "s3_not_granted");
+  });
+
+  it("fails the job when it was lost while the results were put together", async () => {
+    const setup = await setUp(ALL_VALID);
+    await lendSource(setup);
+    await setup.run(setup.id, 0);
+    setup.objects.kept.set("theirs.csv", Buffer.from("another\n"));
+    await setup.run(setup.id, 1);
+    const { status, error_code, charged } = await setup.ended();
+    assert.deepEqual([status, error_code, charged], ["failed", "source_changed", 4]);
+  });
+
+  it("fails the job when it was replaced, at once, and what was answered is charged", async () => {
     const setup = await setUp(slowRows(ALL_VALID.verify));
     const content = await lendSource(setup);
     await setup.run(setup.id, 0);
     setup.objects.kept.set("theirs.csv", Buffer.concat([content, Buffer.from("more\n")]));
     await setup.run(setup.id, 1);
-    const { status, error_code, charged } = await setup.ended();
-    assert.deepEqual([status, error_code, charged], ["failed", "source_changed", 0]);
+    await assertLost(setup, "source_changed");
     const [retry] = await sql`select from job_tasks where job_id = ${setup.id} and kind = 'retry'`;
     assert.equal(retry, undefined);
   });
