@@ -117,22 +117,14 @@ export type Ending =
   | { status: "failed"; code: string; detail: string; charges?: boolean }
   | { status: "cancelled" };
 
-/** Of a job that runs the counts are those of its finished chunks, of an ended one they are kept with it. */
+/** Only retries are due at a time: the last of them is one look into an index, however many there are. */
 const columns = (sql: Queryable) => sql`
   j.id, j.team_id, j.livemode, j.status, j.source, j.metadata, j.webhook_url, j.rows_total, j.duplicates, j.malformed,
-  coalesce(t.deferred, 0) as deferred, t.deferred_until, j.day::text, j.results_key, j.error_code, j.error_detail, j.created_at, j.started_at, j.completed_at,
-  coalesce(t.valid, j.valid) as valid, coalesce(t.invalid, j.invalid) as invalid,
-  coalesce(t.risky, j.risky) as risky, coalesce(t.unknown, j.unknown) as unknown,
-  coalesce(t.charged, j.charged) as charged`;
-
-const tallied = (sql: Queryable) => sql`
-  jobs j left join lateral (
-    select sum(valid)::int as valid, sum(invalid)::int as invalid, sum(risky)::int as risky,
-           sum(unknown)::int as unknown, sum(charged)::int as charged,
-           sum(row_count) filter (where t.kind = 'retry' and t.state <> 'done')::int as deferred,
-           max(due_at) filter (where t.kind = 'retry' and t.state <> 'done') as deferred_until
-    from job_tasks t where t.job_id = j.id and j.completed_at is null
-  ) t on true`;
+  j.valid, j.invalid, j.risky, j.unknown, j.charged, j.deferred,
+  case when j.deferred > 0 then (
+    select max(due_at) from job_tasks t where t.job_id = j.id and t.state <> 'done'
+  ) end as deferred_until,
+  j.day::text, j.results_key, j.error_code, j.error_detail, j.created_at, j.started_at, j.completed_at`;
 
 const visible = (sql: Queryable) => sql`j.removed_at is null and j.status <> 'submitting'`;
 
@@ -142,7 +134,7 @@ export async function listJobs(
   page: { limit: number; after: string | null },
 ): Promise<JobRow[]> {
   return sql<JobRow[]>`
-    select ${columns(sql)} from ${tallied(sql)}
+    select ${columns(sql)} from jobs j
     where j.team_id = ${teamId} and ${visible(sql)} and (${page.after}::text is null or j.id < ${page.after})
     order by j.id desc limit ${page.limit}`;
 }
@@ -150,7 +142,7 @@ export async function listJobs(
 /** null: the team has no such job. */
 export async function findJob(sql: Queryable, teamId: string, id: string): Promise<JobRow | null> {
   const [row] = await sql<JobRow[]>`
-    select ${columns(sql)} from ${tallied(sql)}
+    select ${columns(sql)} from jobs j
     where j.team_id = ${teamId} and j.id = ${id} and ${visible(sql)}`;
   return row ?? null;
 }
@@ -158,7 +150,7 @@ export async function findJob(sql: Queryable, teamId: string, id: string): Promi
 /** Of `ids`, those that are to be seen, whose team has been asked after before. */
 export async function jobsOf(sql: Queryable, ids: readonly string[]): Promise<JobRow[]> {
   return sql<JobRow[]>`
-    select ${columns(sql)} from ${tallied(sql)}
+    select ${columns(sql)} from jobs j
     where j.id in (select jsonb_array_elements_text(${sql.json(ids)})) and ${visible(sql)}`;
 }
 
@@ -292,21 +284,14 @@ export async function lockJob(tx: Transaction, teamId: string, id: string): Prom
 export async function endJob(tx: Transaction, id: string, ending: Ending): Promise<JobRow> {
   const failure = ending.status === "failed" ? ending : null;
   await tx`
-    update jobs j set status = ${ending.status}, completed_at = now(),
+    update jobs set status = ${ending.status}, completed_at = now(),
       results_key = ${ending.status === "completed" ? ending.resultsKey : null},
-      error_code = ${failure?.code ?? null}, error_detail = ${failure?.detail ?? null},
-      valid = t.valid, invalid = t.invalid, risky = t.risky, unknown = t.unknown,
-      charged = ${failure === null || failure.charges === true ? tx`t.charged` : 0}
-    from (
-      select coalesce(sum(valid), 0) as valid, coalesce(sum(invalid), 0) as invalid,
-             coalesce(sum(risky), 0) as risky, coalesce(sum(unknown), 0) as unknown,
-             coalesce(sum(charged), 0) as charged
-      from job_tasks where job_id = ${id} and state = 'done'
-    ) t
-    where j.id = ${id}`;
+      error_code = ${failure?.code ?? null}, error_detail = ${failure?.detail ?? null}, deferred = 0,
+      charged = ${failure === null || failure.charges === true ? tx`charged` : 0}
+    where id = ${id}`;
   // Nobody would ever take them out of the lines they wait in.
   await tx`delete from job_tasks where job_id = ${id} and kind = 'retry' and state <> 'done'`;
-  const [row] = await tx<[JobRow]>`select ${columns(tx)} from ${tallied(tx)} where j.id = ${id}`;
+  const [row] = await tx<[JobRow]>`select ${columns(tx)} from jobs j where j.id = ${id}`;
   return row;
 }
 
