@@ -82,9 +82,7 @@ export function composeBulkJobs({ config, log, stores }: Deps): BulkJobs {
       view,
       webhooks: config.webhooks,
       // The relay does it too; this saves the wait.
-      onQueued: () => {
-        emitter.emitTasks().catch((error: unknown) => log.debug({ err: error }, "tasks were not emitted"));
-      },
+      onQueued: oneAtATime(() => emitter.emitTasks(), log),
     }),
     results:
       stores.objects === null
@@ -93,7 +91,7 @@ export function composeBulkJobs({ config, log, stores }: Deps): BulkJobs {
             sql,
             objects: createJobObjects(stores.objects),
             streams: createObjectStreams(stores.objects, clock),
-            scratch: createScratch(config.scratchDir),
+            scratch: createScratch(config.scratchDir, LIMITS.results.scratchBytes),
           }),
     followers: createJobFollowers({
       jobsOf: (ids) => jobsOf(sql, ids),
@@ -105,7 +103,7 @@ export function composeBulkJobs({ config, log, stores }: Deps): BulkJobs {
 }
 
 /** What the relay does for bulk jobs. */
-export function composeBulkChores({ config, metrics, stores }: Deps): Chore[] {
+export function composeBulkChores({ config, log, metrics, stores }: Deps): Chore[] {
   const { sql, objects } = stores;
   const streams = createJobStreams(stores.redis.commands);
   const deps: BulkChoresDeps = {
@@ -114,6 +112,7 @@ export function composeBulkChores({ config, metrics, stores }: Deps): Chore[] {
       sql,
       // Without object storage there is nothing to delete.
       deleteBelow: async (prefix) => objects?.deleteBelow(prefix) ?? true,
+      log,
       retentionDays: config.retentionDays,
     }),
     streams,

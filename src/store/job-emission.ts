@@ -18,10 +18,13 @@ export interface EmissionBounds {
  * emitted first, and of a team's jobs in turn. Jobs and teams whose windows are full are passed over, so that they keep
  * nobody from his turn. They are emitted once the transaction has committed.
  *
- * The windows are those of the jobs at the beginning: emitters at the same moment may go a little beyond a team's.
+ * One emitter at a time, until its transaction ends. Who comes meanwhile waits, since the other one has not seen what is
+ * ready only now; so no window is ever exceeded.
  */
 export async function takeReadyTasks(tx: Transaction, bounds: EmissionBounds): Promise<TaskPointer[]> {
   const { window, teamWindow, jobs } = bounds;
+  // A statement of its own: what the next one sees is as it stands once the lock is ours.
+  await tx`select pg_advisory_xact_lock(hashtextextended('bulk tasks', 0))`;
   return tx<TaskPointer[]>`
     with load as (
       select t.job_id, j.team_id, count(*)::int as emitted
@@ -38,11 +41,7 @@ export async function takeReadyTasks(tx: Transaction, bounds: EmissionBounds): P
         and coalesce(l.emitted, 0) < ${window}::integer and coalesce(m.emitted, 0) < ${teamWindow}::integer
         and exists (select from job_tasks t where t.job_id = j.id and t.state = 'ready' and t.kind <> 'retry')
     ),
-    waiting as (
-      -- One emitter a job at a time, so that the window holds; passing over the locked ones, so that none waits.
-      select r.* from roomy r join jobs j on j.id = r.id
-      order by r.team_emitted + r.place, r.id limit ${jobs} for no key update of j skip locked
-    ),
+    waiting as (select * from roomy order by team_emitted + place, id limit ${jobs}),
     ranked as (
       select t.job_id, t.number, w.team_id, w.team_emitted,
         w.emitted + row_number() over (partition by t.job_id order by t.number) as turn
