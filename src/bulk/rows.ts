@@ -2,6 +2,7 @@ import { siteOf } from "../check/site.ts";
 import { isFree } from "../check/verdict/verdict.ts";
 import type { Clock, Timer } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
+import { cutByDomain } from "../services/verify/batch-cut.ts";
 import { type DeferralReason, deferrable } from "../services/verify/deferrable.ts";
 import type { Asker, Examiner, Finding, Question } from "../services/verify/examine.ts";
 import type { BatchAnswer, BatchExaminer, BatchRun } from "../services/verify/examine-batch.ts";
@@ -98,9 +99,27 @@ function createSitePlaces() {
   };
 }
 
+/** A question, and where it stands among those of its task. */
+interface PlacedQuestion {
+  question: Question;
+  at: number;
+}
+
+/**
+ * The rows of a chunk take their places in pieces: who waited for room for all of them would leave the room of those idle
+ * that are put off at once. The rows of a retry are all of one kind, and stay together.
+ */
+function piecesOf(questions: readonly Question[], manner: Manner): PlacedQuestion[][] {
+  const placed = questions.map((question, at) => {
+    const { address, scope } = question;
+    return { question, at, scope, address: { domain: address?.domain ?? "" } };
+  });
+  return manner.kind === "retry" ? [placed] : cutByDomain(placed, LIMITS.bulk.pieceRows);
+}
+
 /**
  * Watches rows under way: places of those that are answered are given back, and what is left is handed in when its time is
- * over; that of the small rest of a chunk is short, since the rows of whole chunks wait behind it.
+ * over; that of the small rest of a chunk's piece is short, since the rows of whole chunks wait behind it.
  */
 function watch(
   clock: Clock,
@@ -192,23 +211,36 @@ export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
     return sitePlaces.within(manner.site, count, (held) => inPlaces(retryPlaces, [held]));
   }
 
-  async function verifyTest(emails: readonly string[], ask: RowsAsk): Promise<RowAnswer[]> {
+  async function verifyTest(
+    emails: readonly string[],
+    ask: RowsAsk,
+    manner: Manner,
+    control: Control,
+  ): Promise<RowAnswer[]> {
     const answer = async (email: string) => deps.testKeys.answer(email, ask.withEvidence, ask.asker);
-    const results = await Promise.all(emails.map(answer));
+    const results = await inTurn(manner, emails.length, () => Promise.all(emails.map(answer)));
+    if (control.cancelled()) throw new Interruption("cancelled");
     return results.map((result) => ({ verified: { result, charged: false } }));
   }
 
   return {
     async verify(emails, ask, manner, control) {
       const { asker, withEvidence } = ask;
-      const answers = await inTurn(manner, emails.length, async (held) => {
-        if (!ask.livemode) return verifyTest(emails, ask);
-        const questions = emails.map((email) => examiner.understand(email, withEvidence, asker));
-        const found = await examine(questions, manner, control, held);
+      if (!ask.livemode) return verifyTest(emails, ask, manner, control);
+      const questions = emails.map((email) => examiner.understand(email, withEvidence, asker));
+      const answers = new Array<RowAnswer>(emails.length);
+      const verifyPiece = async (piece: readonly PlacedQuestion[], held: readonly HeldPlaces[]) => {
+        const asked = piece.map(({ question }) => question);
+        const found = await examine(asked, manner, control, held);
         // What was answered in the moment of the cancellation may say that nobody waited.
         if (control.cancelled()) throw new Interruption("cancelled");
-        return found.map((answer, i) => answerOf(questions[i] as Question, answer));
-      });
+        for (const [i, { question, at }] of piece.entries())
+          answers[at] = answerOf(question, found[i] as BatchAnswer);
+      };
+      const pieces = piecesOf(questions, manner);
+      await Promise.all(
+        pieces.map((piece) => inTurn(manner, piece.length, (held) => verifyPiece(piece, held))),
+      );
       if (control.cancelled()) throw new Interruption("cancelled");
       return answers;
     },

@@ -69,9 +69,11 @@ export const BULK_LIMITS = {
   chunkRowsAtOnce: 2_048,
   retryRowsAtOnce: 4_096,
   siteRowsAtOnce: 2_048,
-  /** From its first row's turn on a chunk has so long; what is not answered then waits as a retry. */
+  /** Rows of a chunk that take their places together. */
+  pieceRows: 250,
+  /** From its turn on a piece of a chunk has so long; what is not answered then waits as a retry. */
   chunkBudgetMs: 10_000,
-  /** When only this share of a chunk is left, the others need not wait longer than this for it. */
+  /** When only this share of a piece is left, the others need not wait longer than this for it. */
   restShare: 0.1,
   restMs: 2_000,
   /** Rows under way are looked at so often. */

@@ -12,7 +12,7 @@ import type { CacheEntry } from "../../../src/store/evidence-cache.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 const { chunkRowsAtOnce, retryRowsAtOnce, siteRowsAtOnce } = LIMITS.bulk;
-const { chunkBudgetMs, rowDeadlineMs, restMs, watchEveryMs } = LIMITS.bulk;
+const { pieceRows, chunkBudgetMs, rowDeadlineMs, restMs, watchEveryMs } = LIMITS.bulk;
 const overlay = { isBlocked: () => false, isDisposable: () => false };
 const ask: RowsAsk = {
   asker: { teamId: "team_1", probing: true, overlay },
@@ -110,6 +110,8 @@ function fixture() {
 /** Lets promises come through. */
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 const emailsOf = (count: number) => Array.from({ length: count }, (_, i) => `a${i}@example.com`);
+const rowsOf = (batches: readonly { emails: readonly string[] }[]) =>
+  batches.reduce((sum, { emails }) => sum + emails.length, 0);
 const reasonOf = ({ verified, wait }: RowAnswer) => verified?.result.reason ?? `wait: ${wait?.reason}`;
 
 describe("the rows of a task", () => {
@@ -179,7 +181,7 @@ describe("the rows of a task", () => {
     control.cancel();
     await assert.rejects(flying, Interruption);
     await assert.rejects(waiting, Interruption);
-    assert.equal(started.length, 1);
+    assert.equal(rowsOf(started), chunkRowsAtOnce);
   });
 
   it("of a test key ask nobody and cost nothing; given up, neither", async () => {
@@ -248,26 +250,60 @@ describe("the time of a chunk", () => {
     const first = verify(emailsOf(chunkRowsAtOnce));
     const second = verify(["b@example.com"]);
     await clock.advanceAsync(chunkBudgetMs - watchEveryMs);
-    assert.equal(started.length, 1);
+    assert.equal(rowsOf(started), chunkRowsAtOnce);
     await clock.advanceAsync(watchEveryMs);
     await first;
-    assert.equal(started.length, 2);
+    assert.equal(rowsOf(started), chunkRowsAtOnce + 1);
     await clock.advanceAsync(chunkBudgetMs - watchEveryMs);
-    assert.equal(started[1]?.handedIn, false);
-    started[1]?.answer(ANSWERED);
+    assert.equal(started.at(-1)?.handedIn, false);
+    started.at(-1)?.answer(ANSWERED);
     assert.equal((await second)[0]?.verified?.result.reason, "accepted_mailbox");
   });
 });
 
 describe("places", () => {
+  it("are taken in pieces: part of a chunk begins when there is room for it, the rest later", async () => {
+    const { verify, started, clock } = fixture();
+    const first = verify(emailsOf(chunkRowsAtOnce));
+    const second = verify(emailsOf(2 * pieceRows).map((email, i) => email.replace("a", i % 2 ? "b" : "c")));
+    await turn();
+    started[0]?.answer(...Array.from({ length: pieceRows }, () => ANSWERED));
+    await clock.advanceAsync(watchEveryMs);
+    assert.equal(rowsOf(started), chunkRowsAtOnce + pieceRows);
+    await clock.advanceAsync(chunkBudgetMs);
+    assert.equal(rowsOf(started), chunkRowsAtOnce + 2 * pieceRows);
+    for (const batch of started.slice(-1)) batch.answer(...batch.emails.map(() => ANSWERED));
+    await clock.advanceAsync(watchEveryMs);
+    assert.equal((await first).length, chunkRowsAtOnce);
+    const answers = await second;
+    assert.equal(answers.filter(({ verified }) => verified !== undefined).length, pieceRows);
+  });
+
+  it("of pieces keep the rows of a domain together, and each answer goes to its row", async () => {
+    const { verify, started } = fixture();
+    const emails = Array.from({ length: 2 * pieceRows }, (_, i) => `a${i}@${i % 2 ? "odd" : "even"}.example`);
+    const verified = verify(emails);
+    await turn();
+    assert.deepEqual(
+      started.map((batch) => new Set(batch.emails.map((email) => email.split("@")[1])).size),
+      [1, 1],
+    );
+    for (const batch of [...started].reverse()) batch.answer(...batch.emails.map(() => ANSWERED));
+    const answers = await verified;
+    assert.deepEqual(
+      answers.map((answer) => answer.verified?.result.email),
+      emails,
+    );
+  });
+
   it("of rows that are answered are free for those of other chunks", async () => {
     const { verify, started, clock } = fixture();
     const all = [verify(emailsOf(chunkRowsAtOnce)), verify(emailsOf(10))];
     await clock.advanceAsync(watchEveryMs);
-    assert.equal(started.length, 1);
+    assert.equal(rowsOf(started), chunkRowsAtOnce);
     started[0]?.answer(...Array.from({ length: 10 }, () => ANSWERED));
     await clock.advanceAsync(watchEveryMs);
-    assert.equal(started.length, 2);
+    assert.equal(rowsOf(started), chunkRowsAtOnce + 10);
     await clock.advanceAsync(2 * chunkBudgetMs);
     await Promise.all(all);
   });
@@ -282,11 +318,13 @@ describe("places", () => {
       verify(emailsOf(retryRowsAtOnce), retryAt("")),
     ];
     await turn();
+    assert.equal(rowsOf(started.filter(({ options }) => !options.patient)), chunkRowsAtOnce);
+    const retries = started.filter(({ options }) => options.patient);
     assert.deepEqual(
-      started.map(({ emails }) => emails.length),
-      [chunkRowsAtOnce, siteRowsAtOnce, 1],
+      retries.map(({ emails }) => emails.length),
+      [siteRowsAtOnce, 1],
     );
-    assert.equal(started[2]?.emails[0], "c@example.com");
+    assert.equal(retries[1]?.emails[0], "c@example.com");
     for (let i = 0; i < 5; i++) await clock.advanceAsync(rowDeadlineMs);
     await Promise.all(all);
   });
