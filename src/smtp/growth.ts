@@ -6,8 +6,9 @@ export class Growth {
   opening = 0;
   /** Slots asked for. */
   acquiring = 0;
-  /** No further session beside present ones before this. */
+  /** No further session beside present ones before this: the server wants no more, and no slot was free. */
   #notBefore = 0;
+  #slotNotBefore = 0;
   /** An opening failed while others were under way: their ends are awaited before another one. */
   #troubled = false;
 
@@ -17,13 +18,18 @@ export class Growth {
 
   /** @param beside whether the host has sessions already: its first one is never held back. */
   allows(now: number, beside: boolean): boolean {
-    return !this.#troubled && (!beside || now >= this.#notBefore);
+    return !this.#troubled && (!beside || now >= Math.max(this.#notBefore, this.#slotNotBefore));
   }
 
   /** No slot came free. */
   slotRefused(now: number): void {
     this.acquiring--;
-    this.#notBefore = now + LIMITS.smtp.growRetryMs;
+    this.#slotNotBefore = now + LIMITS.smtp.growRetryMs;
+  }
+
+  /** A slot of ours is free again: unless others wait for it, the next session need not wait. */
+  slotReleased(): void {
+    this.#slotNotBefore = 0;
   }
 
   opened(now: number): void {

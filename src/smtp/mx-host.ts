@@ -246,6 +246,7 @@ export class MxHost implements SessionOwner {
   #release(): void {
     this.#deps.slots.release(this.site);
     this.#deps.room.give();
+    this.#growth.slotReleased();
   }
 
   #dial(): void {

@@ -14,6 +14,19 @@ describe("the growth of a host", () => {
     assert.equal(growth.allows(LIMITS.smtp.growRetryMs, true), true);
   });
 
+  it("does not wait for a slot of its own that it has just released, unless the server wants no more", () => {
+    const growth = new Growth();
+    growth.acquiring = 1;
+    growth.slotRefused(0);
+    growth.slotReleased();
+    assert.equal(growth.allows(0, true), true);
+    growth.opening = 1;
+    growth.openFailed(0, 1);
+    growth.slotReleased();
+    assert.equal(growth.allows(LIMITS.smtp.growBackoffMs - 1, true), false);
+    assert.equal(growth.allows(LIMITS.smtp.growBackoffMs, true), true);
+  });
+
   it("gives up only when nothing works and nothing is on the way", () => {
     const growth = new Growth();
     growth.opening = 2;
