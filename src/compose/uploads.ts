@@ -1,5 +1,6 @@
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
+import type { Logger } from "../core/log.ts";
 import type { Chore } from "../relay/relay.ts";
 import { uploadChores } from "../relay/uploads.ts";
 import { createReceiveUpload } from "../services/uploads/receive.ts";
@@ -11,11 +12,12 @@ import type { Stores } from "./stores.ts";
 
 interface Deps {
   config: Config;
+  log: Logger;
   stores: Stores;
 }
 
 /** Files for bulk jobs, as the API takes them. */
-export function composeUploads({ config, stores }: Deps): Uploads {
+export function composeUploads({ config, stores }: Omit<Deps, "log">): Uploads {
   const { sql, objects } = stores;
   if (objects === null || config.objects === null) return createUploads(null);
   const streams = createObjectStreams(objects, systemClock);
@@ -27,13 +29,14 @@ export function composeUploads({ config, stores }: Deps): Uploads {
 }
 
 /** What the relay does for uploads; without object storage there are none. */
-export function composeUploadChores({ config, stores }: Deps): Chore[] {
+export function composeUploadChores({ config, log, stores }: Deps): Chore[] {
   const { sql, objects } = stores;
   if (objects === null) return [];
   const removal = createUploadRemoval({
     sql,
     streams: createObjectStreams(objects, systemClock),
     deleteBelow: (prefix) => objects.deleteBelow(prefix),
+    log,
     retentionDays: config.retentionDays,
   });
   return uploadChores(removal);

@@ -18,6 +18,12 @@ export const UPLOAD_LIMITS = {
   parts: 1_000,
   /** Of a team, whose bytes are awaited and not expired. */
   open: 100,
+  /** Of a team, whose bytes are there. */
+  stored: 1_000,
+  /** Of a team, deleted or given up before their time was over: until then their URLs still take bytes. */
+  deleted: 1_000,
+  /** All bytes of a team, in lists of the largest size that it may have; an upload of unknown size counts as one. */
+  lists: 100,
   /** Streamed through at once: of one process, and of one team there. Each holds up to `partsInFlight` parts. */
   streamed: 16,
   streamedPerTeam: 4,
@@ -28,5 +34,7 @@ export const UPLOAD_LIMITS = {
   unfinishedMs: 86_400_000,
   removeEveryMs: 5_000,
   perRound: 100,
+  /** Of those whose URLs may still take bytes, so many are looked at in a round, in turn: what is too large goes. */
+  looksPerRound: 20,
   objectPages: 100,
 } as const;

@@ -392,5 +392,7 @@ export const LIMITS = {
     pruneEveryMs: 60_000,
     /** Teams that fail in one round of a chore before it gives up: it is not they, then. */
     teamFailures: 10,
+    /** Items of a chore that failed lately and wait behind the others, in a process. */
+    failingKept: 1_000,
   },
 } as const;

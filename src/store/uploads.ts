@@ -10,6 +10,7 @@ import type { Queryable, Transaction } from "./postgres.ts";
  */
 export interface UploadRow {
   id: string;
+  teamId: string;
   filename: string;
   key: string;
   status: "open" | "stored";
@@ -28,7 +29,6 @@ export interface NewUpload {
   filename: string;
   key: string;
   bytes: number | null;
-  multipartId: string | null;
   expiresInMs: number;
 }
 
@@ -37,7 +37,7 @@ export function uploadKey(teamId: string, uploadId: string): string {
 }
 
 const columns = (sql: Queryable) => sql`
-  id, filename, object_key as key, status, bytes, etag, multipart_id as "multipartId", expires_at as "expiresAt",
+  id, team_id as "teamId", filename, object_key as key, status, bytes, etag, multipart_id as "multipartId", expires_at as "expiresAt",
   created_at as "createdAt"`;
 
 const ago = (sql: Queryable, ms: number) => sql`now() - ${ms} * interval '1 millisecond'`;
@@ -47,19 +47,45 @@ const isRead = (sql: Queryable) => sql`
   exists (select from jobs j where j.upload_id = u.id and j.removed_at is null
           and (j.completed_at is null or j.status = 'cancelled'))`;
 
-/** Uploads of a team whose bytes are awaited: exact while the caller holds the team's lock. */
-export async function countOpenUploads(tx: Transaction, teamId: string): Promise<number> {
-  const [row] = await tx<[{ count: number }]>`
-    select count(*)::int as count from uploads
-    where team_id = ${teamId} and removed_at is null and status = 'open' and expires_at > now()`;
-  return row.count;
+/** What a team has. */
+export interface UploadTally {
+  /** Whose bytes are awaited. */
+  open: number;
+  stored: number;
+  /** Hidden ones whose time is not over. */
+  deleted: number;
+  /** Of the open and the stored ones. */
+  bytes: number;
+}
+
+/**
+ * Exact while the caller holds the team's lock, but for bytes that came without our knowledge.
+ * @param unknownBytes of an open one that does not say how large it gets
+ */
+export async function tallyUploads(
+  tx: Transaction,
+  teamId: string,
+  unknownBytes: number,
+): Promise<UploadTally> {
+  const [row] = await tx<[UploadTally]>`
+    select
+      count(*) filter (where is_open)::int as open,
+      count(*) filter (where is_stored)::int as stored,
+      count(*) filter (where removed_at is not null and expires_at > now())::int as deleted,
+      coalesce(sum(coalesce(bytes, ${unknownBytes}::bigint)) filter (where is_open or is_stored), 0)::float8 as bytes
+    from (
+      select removed_at, expires_at, bytes,
+        removed_at is null and status = 'open' and expires_at > now() as is_open,
+        removed_at is null and status = 'stored' as is_stored
+      from uploads where team_id = ${teamId}) u`;
+  return row;
 }
 
 export async function insertUpload(tx: Transaction, upload: NewUpload): Promise<UploadRow> {
   const [row] = await tx<[UploadRow]>`
-    insert into uploads (id, team_id, filename, object_key, status, bytes, multipart_id, expires_at)
+    insert into uploads (id, team_id, filename, object_key, status, bytes, expires_at)
     values (${upload.id}, ${upload.teamId}, ${upload.filename}, ${upload.key}, 'open', ${upload.bytes},
-      ${upload.multipartId}, now() + ${upload.expiresInMs} * interval '1 millisecond')
+      now() + ${upload.expiresInMs} * interval '1 millisecond')
     returning ${columns(tx)}`;
   return row;
 }
@@ -68,6 +94,13 @@ export async function findUpload(sql: Queryable, teamId: string, id: string): Pr
   const [row] = await sql<UploadRow[]>`
     select ${columns(sql)} from uploads where id = ${id} and team_id = ${teamId} and removed_at is null`;
   return row ?? null;
+}
+
+/** That it comes in parts. False: it has been removed meanwhile. */
+export async function noteParts(sql: Queryable, id: string, multipartId: string): Promise<boolean> {
+  const { count } = await sql`
+    update uploads set multipart_id = ${multipartId} where id = ${id} and removed_at is null and status = 'open'`;
+  return count > 0;
 }
 
 /** What object storage has of it now. null: it has been removed meanwhile. */
@@ -111,6 +144,27 @@ export async function giveUpUpload(sql: Queryable, id: string): Promise<void> {
   await sql`update uploads set removed_at = now() where id = ${id} and removed_at is null and status = 'open'`;
 }
 
+/** Hides one whose bytes are not to be kept, whoever reads them. */
+export async function refuseUpload(sql: Queryable, id: string): Promise<void> {
+  await sql`update uploads set removed_at = now() where id = ${id} and removed_at is null`;
+}
+
+export interface RecentUpload extends UploadRow {
+  isHidden: boolean;
+}
+
+/** Those that somebody may still write, or could a while ago: hidden ones too, once their objects were removed. By id. */
+export async function recentUploads(
+  sql: Queryable,
+  { after, overMs }: { after: string; overMs: number },
+  limit: number,
+): Promise<RecentUpload[]> {
+  return sql<RecentUpload[]>`
+    select ${columns(sql)}, removed_at is not null as "isHidden" from uploads
+    where id > ${after} and expires_at > ${ago(sql, overMs)} and (removed_at is null or filename = '')
+    order by id limit ${limit}`;
+}
+
 /** Open ones whose time was over so long ago. Their bytes may be there all the same. */
 export async function unfinishedUploads(sql: Queryable, overMs: number, limit: number): Promise<UploadRow[]> {
   return sql<UploadRow[]>`
@@ -134,6 +188,7 @@ export async function hideOldUploads(tx: Transaction, ageMs: number, limit: numb
 
 export interface RemovedUpload {
   id: string;
+  teamId: string;
   key: string;
   /** Nobody can write its object any more: when that is gone, the row may go. */
   isLast: boolean;
@@ -149,7 +204,7 @@ export async function removableUploads(
   limit: number,
 ): Promise<RemovedUpload[]> {
   return sql<RemovedUpload[]>`
-    select id, object_key as key, expires_at < ${ago(sql, overMs)} as "isLast" from uploads
+    select id, team_id as "teamId", object_key as key, expires_at < ${ago(sql, overMs)} as "isLast" from uploads
     where removed_at < ${ago(sql, restMs)} and (filename <> '' or expires_at < ${ago(sql, overMs)})
     order by removed_at limit ${limit}`;
 }

@@ -13,6 +13,7 @@ import { createObjectStore, type ObjectStore } from "../../src/store/objects.ts"
 import type { Database, Queryable } from "../../src/store/postgres.ts";
 import { createUploadObjects, type UploadObjects } from "../../src/store/upload-objects.ts";
 import { testObjects } from "./embedded.ts";
+import { testLog } from "./log.ts";
 import { actorFor, newTeam, openDatabase } from "./store.ts";
 
 /** The services of uploads on a database and a bucket of their own. */
@@ -25,8 +26,8 @@ export interface UploadsWorld {
   objects: UploadObjects;
   /** Keys of what is below a prefix, and of what is being uploaded there in parts. */
   leftBelow(prefix: string): Promise<{ objects: string[]; parts: string[] }>;
-  /** From now on. */
-  failDeletions(fail: boolean): void;
+  /** From now on: all of them, or of one key. */
+  failDeletions(fail: boolean | string): void;
 }
 
 /** Keys of what is below a prefix, and of what is being uploaded there in parts. */
@@ -47,7 +48,7 @@ export async function openUploads(t: Parameters<typeof openDatabase>[0]): Promis
   t.after(() => store.stop());
   const streams = createObjectStreams(store, systemClock);
   const objects = createUploadObjects(store, settings);
-  let failing = false;
+  let failing: boolean | string = false;
   return {
     sql,
     streams,
@@ -62,7 +63,10 @@ export async function openUploads(t: Parameters<typeof openDatabase>[0]): Promis
       sql,
       streams,
       deleteBelow: (prefix) =>
-        failing ? Promise.reject(new Error("object storage is gone")) : store.deleteBelow(prefix),
+        failing === true || failing === prefix
+          ? Promise.reject(new Error("object storage is gone"))
+          : store.deleteBelow(prefix),
+      log: testLog,
       retentionDays: 30,
     }),
     leftBelow: (prefix) => listBelow(store, prefix),

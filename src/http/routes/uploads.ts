@@ -12,7 +12,7 @@ import {
 } from "../schemas/upload.ts";
 
 const MEMBERS = { tag: "bulk", role: "member", rateLimited: false } as const;
-const { open, presignedMs, streamedPerTeam, unfinishedMs } = LIMITS.uploads;
+const { lists, open, stored, presignedMs, streamedPerTeam, unfinishedMs } = LIMITS.uploads;
 const HOUR_MS = 3_600_000;
 
 export function createUploadRoutes(uploads: Uploads): Route[] {
@@ -36,8 +36,9 @@ function createRoute(uploads: Uploads): Route {
     description:
       "Answers with a URL of object storage that takes the file, by `PUT` and without a credential, for " +
       `${presignedMs / HOUR_MS} hours. A file over 5 GiB is sent in parts, each to a URL of its own, and ` +
-      "completed then. A job names the upload by `upload_id`. A team may have " +
-      `${open} uploads whose bytes have not come; what is not sent is removed ${unfinishedMs / HOUR_MS} hours after it ` +
+      "completed then. A job names the upload by `upload_id`. Without `bytes` the URL takes more than a list of the team " +
+      `may have; what does so is given up. A team may have ${open} uploads whose bytes have not come, ${stored} whose bytes ` +
+      `are there, and in all as many bytes as ${lists} of its largest lists (409); what is not sent is removed ${unfinishedMs / HOUR_MS} hours after it ` +
       "expired, what is sent after as many days as results are kept, unless a job has yet to read it.",
     idempotent: true,
     errors: ["unavailable_in_tier", "bulk_too_large", "limit_reached", "feature_unconfigured"],
@@ -85,7 +86,9 @@ function getRoute(uploads: Uploads): Route {
     path: "/v1/uploads/{upload}",
     operationId: "getUpload",
     summary: "Look at an upload",
-    errors: ["not_found", "feature_unconfigured"],
+    description:
+      "Whose bytes are more than a list of the team may have is given up when that is seen: 413, and then it is gone.",
+    errors: ["not_found", "bulk_too_large", "feature_unconfigured"],
     params: UploadParamsSchema,
     success: { status: 200, description: "The upload", schema: UploadSchema, example: uploadExample },
     handler: ({ params }, actor) => uploads.get(actor, params.upload),
@@ -102,7 +105,7 @@ function completeRoute(uploads: Uploads): Route {
     summary: "Complete an upload in parts",
     description:
       "Makes the parts that were sent the file. Refused when they are not the file that was announced. May be repeated.",
-    errors: ["not_found", "upload_missing", "feature_unconfigured"],
+    errors: ["not_found", "upload_missing", "bulk_too_large", "feature_unconfigured"],
     params: UploadParamsSchema,
     success: { status: 200, description: "The upload", schema: UploadSchema, example: uploadExample },
     handler: ({ params }, actor) => uploads.complete(actor, params.upload),

@@ -33,8 +33,8 @@ export interface UploadSource {
 
 /** Uploads as jobs read them. */
 export interface UploadSources {
-  /** @throws AppError `not_found`, `upload_missing` */
-  find(teamId: string, uploadId: string): Promise<UploadSource>;
+  /** @throws AppError `not_found`, `upload_missing`, `bulk_too_large` */
+  find(actor: Pick<Actor, "teamId" | "limits">, uploadId: string): Promise<UploadSource>;
   /** Keeps it from being removed until the transaction ends. False: it has been. */
   keep(tx: Transaction, teamId: string, uploadId: string): Promise<boolean>;
 }
@@ -114,7 +114,7 @@ export function createSubmitS3({ sql, objects, ownBucket }: SubmitFileDeps): Sub
  */
 export function createSubmitUpload({ sql, uploads }: SubmitFileDeps): Submit<string> {
   return async (actor, uploadId, terms) => {
-    const { filename, key, etag, bytes } = await uploads.find(actor.teamId, uploadId);
+    const { filename, key, etag, bytes } = await uploads.find(actor, uploadId);
     checkBytes(bytes, actor);
     const from: NewSource = {
       source: { type: "upload", upload_id: uploadId, filename },

@@ -91,13 +91,12 @@ export function createReceiveUpload(deps: {
     const id = newId("upl");
     const key = uploadKey(teamId, id);
     // Before the object: what a process leaves behind that is killed is found by its row.
-    await insertWithinLimit(sql, {
+    await insertWithinLimit(sql, actor, {
       id,
       teamId,
       filename,
       key,
       bytes,
-      multipartId: null,
       expiresInMs: streamMs,
     });
     let stored: StoredObject;

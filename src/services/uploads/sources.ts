@@ -12,8 +12,8 @@ export function createUploadSources(deps: {
 }): UploadSources {
   const { sql, streams } = deps;
   return {
-    async find(teamId, uploadId) {
-      const stored = await look(sql, streams, await mustFind(sql, teamId, uploadId));
+    async find(actor, uploadId) {
+      const stored = await look(sql, streams, await mustFind(sql, actor.teamId, uploadId), actor);
       if (stored === null)
         throw new AppError("upload_missing", "The bytes of the upload are not there, or not all of them.");
       const { filename, key, etag, bytes } = stored;

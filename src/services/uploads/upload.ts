@@ -1,16 +1,19 @@
 import { AppError } from "../../core/errors.ts";
 import { isId } from "../../core/ids.ts";
 import { LIMITS } from "../../core/limits.ts";
+import type { TierLimits } from "../../core/tiers.ts";
 import type { ObjectStreams, StoredObject } from "../../store/object-streams.ts";
 import type { Database } from "../../store/postgres.ts";
 import { lockTeam } from "../../store/teams.ts";
 import {
-  countOpenUploads,
   findUpload,
   insertUpload,
   type NewUpload,
   noteStored,
+  refuseUpload,
+  tallyUploads,
   type UploadRow,
+  type UploadTally,
 } from "../../store/uploads.ts";
 import type { Actor } from "../actor.ts";
 
@@ -48,20 +51,33 @@ export function checkTier({ limits, tier }: Actor): void {
   throw new AppError("unavailable_in_tier", `Bulk needs the tier starter or above, the team has ${tier}.`);
 }
 
-export function tooLarge({ limits }: Actor): AppError {
+/** Whose bulk bytes bound an upload. */
+export type Holder = Pick<Actor, "limits">;
+
+export function tooLarge({ limits }: Holder): AppError {
   return new AppError("bulk_too_large", `A list of the team may have ${limits.bulkBytes} bytes.`);
 }
 
+/** What the team has one too many of with this one; null: nothing. */
+function excess(tally: UploadTally, { bytes }: NewUpload, { bulkBytes }: TierLimits): string | null {
+  const { open, stored, deleted, lists } = LIMITS.uploads;
+  if (tally.open >= open) return `A team may have ${open} uploads whose bytes have not come.`;
+  if (tally.stored >= stored) return `A team may have ${stored} uploads: delete some.`;
+  if (tally.deleted >= deleted)
+    return `Of ${deleted} uploads that were deleted the time is not over: wait until that of some is.`;
+  const most = lists * bulkBytes;
+  if (tally.bytes + (bytes ?? bulkBytes) > most)
+    return `All uploads of the team may have ${most} bytes, one of unknown size counts as ${bulkBytes}: delete some.`;
+  return null;
+}
+
 /** @throws AppError `unauthorized` when the team is gone; `limit_reached` */
-export function insertWithinLimit(sql: Database, upload: NewUpload): Promise<UploadRow> {
+export function insertWithinLimit(sql: Database, { limits }: Holder, upload: NewUpload): Promise<UploadRow> {
   return sql.begin(async (tx) => {
     if (!(await lockTeam(tx, upload.teamId)))
       throw new AppError("unauthorized", "The team has been deleted.");
-    if ((await countOpenUploads(tx, upload.teamId)) >= LIMITS.uploads.open)
-      throw new AppError(
-        "limit_reached",
-        `A team may have ${LIMITS.uploads.open} uploads whose bytes have not come.`,
-      );
+    const detail = excess(await tallyUploads(tx, upload.teamId, limits.bulkBytes), upload, limits);
+    if (detail !== null) throw new AppError("limit_reached", detail);
     return insertUpload(tx, upload);
   });
 }
@@ -73,15 +89,24 @@ export async function mustFind(sql: Database, teamId: string, id: string): Promi
   return row;
 }
 
-/** What object storage has of it now, which is noted; null: nothing yet. @throws AppError `not_found` */
+/**
+ * What object storage has of it now, which is noted; null: nothing yet. What is larger than the team may have, and than was
+ * announced or seen when it could have more, is given up: it came by a URL that could not say how large it may get.
+ * @throws AppError `not_found`, `bulk_too_large`
+ */
 export async function look(
   sql: Database,
   streams: Pick<ObjectStreams, "head">,
   row: UploadRow,
+  holder: Holder,
 ): Promise<(UploadRow & StoredObject) | null> {
   const stored = await streams.head({ bucket: null, key: row.key });
   if (stored === null) return null;
   if (row.status === "stored" && row.etag === stored.etag) return { ...row, ...stored };
+  if (stored.bytes > Math.max(holder.limits.bulkBytes, row.bytes ?? 0)) {
+    await refuseUpload(sql, row.id);
+    throw tooLarge(holder);
+  }
   const noted = await noteStored(sql, row.id, stored);
   if (noted === null) throw noUpload();
   return { ...noted, ...stored };

@@ -4,7 +4,7 @@ import { LIMITS } from "../../core/limits.ts";
 import { MissingObject, type ObjectStreams } from "../../store/object-streams.ts";
 import type { Database } from "../../store/postgres.ts";
 import type { UploadObjects } from "../../store/upload-objects.ts";
-import { hideUpload, type UploadRow, uploadKey } from "../../store/uploads.ts";
+import { giveUpUpload, hideUpload, noteParts, type UploadRow, uploadKey } from "../../store/uploads.ts";
 import type { Actor } from "../actor.ts";
 import { partsOf } from "./parts.ts";
 import type { ReceiveUpload } from "./receive.ts";
@@ -34,9 +34,9 @@ export interface Uploads {
   create(actor: Actor, input: { filename: string; bytes?: number | undefined }): Promise<CreatedUpload>;
   /** Takes a file as it comes. */
   receive: ReceiveUpload;
-  /** @throws AppError `not_found` */
+  /** @throws AppError `not_found`, `bulk_too_large` */
   get(actor: Actor, id: string): Promise<Upload>;
-  /** Makes the parts that were sent the file. Idempotent. @throws AppError `not_found`, `upload_missing` */
+  /** Makes the parts that were sent the file. Idempotent. @throws AppError `not_found`, `upload_missing`, `bulk_too_large` */
   complete(actor: Actor, id: string): Promise<Upload>;
   /** @throws AppError `not_found`, `upload_in_use` */
   remove(actor: Actor, id: string): Promise<void>;
@@ -50,24 +50,35 @@ export interface UploadStorage {
 function createPresigned(sql: Database, { objects }: UploadStorage): Uploads["create"] {
   const { presignedMs } = LIMITS.uploads;
 
+  async function begin(id: string, key: string): Promise<string> {
+    try {
+      const multipartId = await objects.beginParts(key);
+      if (!(await noteParts(sql, id, multipartId))) throw noUpload();
+      return multipartId;
+    } catch (error) {
+      // Else it counts as open until it expires.
+      await giveUpUpload(sql, id).catch(() => {});
+      throw error;
+    }
+  }
+
   return async (actor, { filename, bytes }) => {
     if (bytes !== undefined && bytes > actor.limits.bulkBytes) throw tooLarge(actor);
     const id = newId("upl");
     const key = uploadKey(actor.teamId, id);
     const parts = partsOf(bytes ?? 0);
-    const multipartId = parts === null ? null : await objects.beginParts(key);
-    const row = await insertWithinLimit(sql, {
+    // Before anything is begun in object storage: what a process leaves behind that is killed is found by its row.
+    const row = await insertWithinLimit(sql, actor, {
       id,
       teamId: actor.teamId,
       filename,
       key,
       bytes: bytes ?? null,
-      multipartId,
       expiresInMs: presignedMs,
     });
     const upload = { ...renderUpload(row), method: "PUT" as const };
-    if (parts === null || multipartId === null)
-      return { ...upload, ...(await objects.presignPut(key, bytes ?? null, presignedMs)) };
+    if (parts === null) return { ...upload, ...(await objects.presignPut(key, bytes ?? null, presignedMs)) };
+    const multipartId = await begin(id, key);
     const signed = parts.map(async (part) => ({
       part_number: part.number,
       url: await objects.presignPart(key, multipartId, part, presignedMs),
@@ -100,7 +111,7 @@ function createComplete(sql: Database, { objects, streams }: UploadStorage): Upl
         // Completed by another request, or by this one's first try; or it is not there: the look tells.
         if (!(error instanceof MissingObject)) throw error;
       });
-    const stored = await look(sql, streams, row);
+    const stored = await look(sql, streams, row, actor);
     if (stored === null) throw new AppError("upload_missing", "Nothing has been sent yet.");
     return renderUpload(stored);
   };
@@ -119,7 +130,7 @@ function createStoredUploads({ sql, storage, receive }: UploadsDeps): Uploads {
     async get(actor, id) {
       const row = await mustFind(sql, actor.teamId, id);
       if (row.status === "stored") return renderUpload(row);
-      return renderUpload((await look(sql, storage.streams, row)) ?? row);
+      return renderUpload((await look(sql, storage.streams, row, actor)) ?? row);
     },
     complete: createComplete(sql, storage),
     async remove(actor, id) {

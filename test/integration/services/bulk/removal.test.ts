@@ -7,6 +7,7 @@ import { jobPrefix, repeatsKey, sourceKey } from "../../../../src/store/job-obje
 import { findJob } from "../../../../src/store/jobs.ts";
 import type { Database } from "../../../../src/store/postgres.ts";
 import { ALL_VALID, createRunner, queueInline } from "../../../support/bulk-tasks.ts";
+import { testLog } from "../../../support/log.ts";
 import { createMemoryObjects, type MemoryObjects } from "../../../support/memory-objects.ts";
 import { createClosing, openDatabase } from "../../../support/store.ts";
 
@@ -23,19 +24,43 @@ const hourAgo = (id: string) =>
   sql`update jobs set completed_at = completed_at - interval '2 hours' where id = ${id}`;
 
 /** Removal from objects in memory, and how often it has listed them. */
-function createSweep(objects: MemoryObjects) {
+function createSweep(objects: MemoryObjects, failing = "none") {
   let listings = 0;
   const removal = createBulkRemoval({
     sql,
     async deleteBelow(prefix) {
       listings += 1;
+      if (prefix.includes(failing)) throw new Error("the object cannot be deleted");
       for (const key of objects.kept.keys()) if (key.startsWith(prefix)) objects.kept.delete(key);
       return true;
     },
+    log: testLog,
     retentionDays: 30,
   });
   return { sweep: () => removal.sweep(() => false), listings: () => listings };
 }
+
+describe("what cannot be removed", () => {
+  it("holds up nothing else", async () => {
+    const objects = createMemoryObjects();
+    const poison = await queueInline(sql, objects, ["a@example.com"]);
+    const next = await queueInline(sql, objects, ["a@example.com"]);
+    const spent = await queueInline(sql, objects, ["a@example.com"]);
+    await sql`update jobs set removed_at = now() - interval '3 hours' where id = ${poison.id}`;
+    await sql`update jobs set removed_at = now() - interval '2 hours' where id = ${next.id}`;
+    await sql`
+      update jobs set status = 'completed', completed_at = now() - interval '2 hours' where id = ${spent.id}`;
+    const { sweep } = createSweep(objects, poison.id);
+    await sweep();
+    const keys = [...objects.kept.keys()];
+    assert.ok(keys.some((key) => key.includes(poison.id)));
+    assert.ok(!keys.some((key) => key.includes(next.id) || key.includes(spent.id)));
+    const left = await sql`select from jobs where id in (${poison.id}, ${next.id})`;
+    assert.equal(left.count, 1);
+    await createSweep(objects).sweep();
+    assert.equal((await sql`select from jobs where id = ${poison.id}`).count, 0);
+  });
+});
 
 describe("what a job's results were made from", () => {
   it("goes when the job has ended and nobody reads it any more; the results stay", async () => {

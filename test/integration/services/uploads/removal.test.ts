@@ -104,7 +104,9 @@ describe("the removal of uploads", () => {
     assert.deepEqual(await rowOf(made.id), { status: "open", hidden: true, filename: "" });
     await fetch(made.url, { method: "PUT", body: "again\n" });
     await sweep();
-    assert.equal(await isThere(made.id), true);
+    assert.equal(await isThere(made.id), false);
+    assert.notEqual(await rowOf(made.id), null);
+    await fetch(made.url, { method: "PUT", body: "and again\n" });
     await age(made.id, "36 hours");
     await sweep();
     assert.equal(await isThere(made.id), false);
@@ -116,10 +118,67 @@ describe("the removal of uploads", () => {
     await world.uploads.remove(actor, id);
     await age(id, "40 hours");
     world.failDeletions(true);
-    await assert.rejects(sweep(), /object storage is gone/);
+    await sweep();
     assert.notEqual(await rowOf(id), null);
     world.failDeletions(false);
     await sweep();
     assert.equal(await rowOf(id), null);
+  });
+
+  it("goes on with the next when one cannot be removed", async () => {
+    const poison = await stored();
+    await world.uploads.remove(actor, poison);
+    const next = await stored();
+    await world.uploads.remove(actor, next);
+    for (const id of [poison, next]) await age(id, "40 hours");
+    world.failDeletions(keyOf(poison));
+    await sweep();
+    world.failDeletions(false);
+    assert.notEqual(await rowOf(poison), null);
+    assert.equal(await rowOf(next), null);
+    await sweep();
+    assert.equal(await rowOf(poison), null);
+  });
+
+  it("looks at what a URL may have filled: gives up what is too large, and removes what came after the deletion", async () => {
+    // The teams of the tests before have some too: a round looks at a part of them.
+    const rounds = async () => {
+      for (let i = 0; i < 5; i++) await sweep();
+    };
+    await world.sql`update teams set limits = '{"bulkBytes": 10}' where id = ${actor.teamId}`;
+    const create = async (filename: string) => {
+      const made = await world.uploads.create(actor, { filename });
+      assert.ok("url" in made);
+      return { ...made, put: (body: string) => fetch(made.url, { method: "PUT", body }) };
+    };
+    const [fits, large, grown, gone] = [
+      await create("fits"),
+      await create("large"),
+      await create("grown"),
+      await create("gone"),
+    ];
+    await fits.put("1234567890");
+    await large.put("12345678901");
+    await grown.put("1");
+    assert.equal((await world.uploads.get(actor, grown.id)).status, "stored");
+    await grown.put("12345678901");
+    await world.uploads.remove(actor, gone.id);
+    // Its removal is a while ago, its URL holds.
+    await world.sql`update uploads set removed_at = now() - interval '1 hour' where id = ${gone.id}`;
+    await sweep();
+    await gone.put("1");
+    await rounds();
+    const hidden = await Promise.all([fits, large, grown].map(async ({ id }) => (await rowOf(id))?.hidden));
+    assert.deepEqual(hidden, [false, true, true]);
+    assert.equal(await isThere(gone.id), false);
+    assert.equal((await rowOf(fits.id))?.status, "stored");
+    for (const { id } of [large, grown])
+      await world.sql`update uploads set removed_at = now() - interval '1 hour' where id = ${id}`;
+    await rounds();
+    assert.deepEqual(await Promise.all([fits, large, grown].map(({ id }) => isThere(id))), [
+      true,
+      false,
+      false,
+    ]);
   });
 });

@@ -57,20 +57,20 @@ describe("an upload by a presigned URL", () => {
       LIMITS.uploads.presignedMs,
     );
     assert.ok(!made.url.includes("a%20list"), "what a file is called is no part of its key");
-    await assert.rejects(world.sources.find(actor.teamId, made.id), code("upload_missing"));
+    await assert.rejects(world.sources.find(actor, made.id), code("upload_missing"));
     assert.equal((await world.uploads.get(actor, made.id)).status, "open");
     assert.equal((await putTo(made.url, "123456")).status, 403);
     assert.equal((await putTo(made.url, "12345", made.headers)).status, 200);
     const got = await world.uploads.get(actor, made.id);
     assert.deepEqual([got.status, got.bytes], ["stored", 5]);
-    const first = await world.sources.find(actor.teamId, made.id);
+    const first = await world.sources.find(actor, made.id);
     assert.deepEqual(
       [first.filename, first.bytes, first.key],
       ["a list.csv", 5, uploadKey(actor.teamId, made.id)],
     );
     // Sent again while the URL holds: a job reads what is there when it is made.
     assert.equal((await putTo(made.url, "67890", made.headers)).status, 200);
-    assert.notEqual((await world.sources.find(actor.teamId, made.id)).etag, first.etag);
+    assert.notEqual((await world.sources.find(actor, made.id)).etag, first.etag);
   });
 
   it("is refused by tier, size, number and without object storage", async () => {
@@ -93,12 +93,88 @@ describe("an upload by a presigned URL", () => {
         filename: "x",
         key: "k",
         bytes: null,
-        multipartId: null,
         expiresInMs: 60_000,
       });
     await assert.rejects(createUrl(actor, { filename: "a.csv" }), code("limit_reached"));
     await world.sql`update uploads set expires_at = now() where team_id = ${actor.teamId}`;
     await createUrl(actor, { filename: "a.csv" });
+  });
+
+  it("is bounded in number and in bytes of all that a team has", async () => {
+    const { stored, deleted, lists } = LIMITS.uploads;
+    const actor = await enterpriseActor(world.sql, { bulkBytes: 1_000 });
+    const fill = (count: number, status: string, removed: string | null, bytes: number | null) => world.sql`
+      insert into uploads (id, team_id, filename, object_key, status, bytes, expires_at, removed_at)
+      select 'upl_' || gen_random_uuid(), ${actor.teamId}, 'x', 'k', ${status}, ${bytes}, now() + interval '1 hour',
+        ${removed}::timestamptz from generate_series(1, ${count})`;
+    const empty = () => world.sql`delete from uploads where team_id = ${actor.teamId}`;
+    const create = (bytes?: number) =>
+      world.uploads.create(actor, { filename: "a.csv", ...(bytes === undefined ? {} : { bytes }) });
+    const send = () => world.uploads.receive(actor, "a.csv", bodyOf([Buffer.from("a")]), NEVER);
+
+    await fill(stored, "stored", null, 1);
+    await assert.rejects(create(1), /delete some/);
+    await assert.rejects(send(), code("limit_reached"));
+    await empty();
+
+    await fill(lists - 1, "stored", null, 1_000);
+    await fill(1, "stored", null, 1);
+    await assert.rejects(create(1_000), code("limit_reached"));
+    await assert.rejects(create(), /of unknown size counts as 1000: delete some/);
+    await assert.rejects(send(), code("limit_reached"));
+    await create(999);
+    await empty();
+
+    await fill(deleted, "open", new Date().toISOString(), null);
+    await assert.rejects(create(1), code("limit_reached"));
+    await world.sql`update uploads set expires_at = now() where team_id = ${actor.teamId}`;
+    assert.equal((await send()).status, "stored");
+  });
+
+  it("that gets larger than a list of the team may be is given up when that is seen", async () => {
+    const actor = await enterpriseActor(world.sql, { bulkBytes: 5 });
+    const seeing: ((id: string) => Promise<unknown>)[] = [
+      (id) => world.uploads.get(actor, id),
+      (id) => world.uploads.complete(actor, id),
+      (id) => world.sources.find(actor, id),
+    ];
+    for (const see of seeing) {
+      const made = await createUrl(actor, { filename: "a.csv" });
+      assert.equal((await putTo(made.url, "123456")).status, 200);
+      await assert.rejects(see(made.id), code("bulk_too_large"));
+      await assert.rejects(see(made.id), code("not_found"));
+    }
+    // Also when it was small when it was seen first; not what the team could have when it came.
+    const made = await createUrl(actor, { filename: "a.csv" });
+    await putTo(made.url, "12345");
+    assert.equal((await world.uploads.get(actor, made.id)).status, "stored");
+    const poorer = { ...actor, limits: { ...actor.limits, bulkBytes: 4 } };
+    assert.equal((await world.sources.find(poorer, made.id)).bytes, 5);
+    await putTo(made.url, "123456");
+    await assert.rejects(world.sources.find(actor, made.id), code("bulk_too_large"));
+  });
+
+  it("in parts that is refused leaves nothing begun, and nothing counted when it cannot be begun", async () => {
+    const actor = await enterpriseActor(world.sql);
+    const large = { filename: "large.csv", bytes: LIMITS.uploads.singleBytes + 1 };
+    await world.sql`
+      insert into uploads (id, team_id, filename, object_key, status, expires_at)
+      select 'upl_' || gen_random_uuid(), ${actor.teamId}, 'x', 'k', 'open', now() + interval '1 hour'
+      from generate_series(1, ${LIMITS.uploads.open})`;
+    await assert.rejects(world.uploads.create(actor, large), code("limit_reached"));
+    assert.deepEqual((await world.leftBelow(`teams/${actor.teamId}/`)).parts, []);
+    await world.sql`delete from uploads where team_id = ${actor.teamId}`;
+    const failing = createUploads({
+      sql: world.sql,
+      storage: {
+        streams: world.streams,
+        objects: { ...world.objects, beginParts: () => Promise.reject(new Error("object storage is gone")) },
+      },
+      receive: () => Promise.reject(new Error("not here")),
+    });
+    await assert.rejects(failing.create(actor, large), /object storage is gone/);
+    const shown = await world.sql`select from uploads where team_id = ${actor.teamId} and removed_at is null`;
+    assert.equal(shown.count, 0);
   });
 
   it("in parts is there when all were sent, and once it was completed", async () => {
@@ -141,7 +217,7 @@ describe("an upload that is streamed through", () => {
     const pieces = Array.from({ length: 30 }, () => randomBytes(700_001));
     const made = await world.uploads.receive(actor, "x.csv", bodyOf(pieces, 30 * 700_001), NEVER);
     assert.deepEqual([made.status, made.bytes, made.filename], ["stored", 30 * 700_001, "x.csv"]);
-    const { key, etag } = await world.sources.find(actor.teamId, made.id);
+    const { key, etag } = await world.sources.find(actor, made.id);
     const stored: Buffer[] = [];
     for await (const piece of world.streams.openRead({ bucket: null, key, etag })) stored.push(piece);
     assert.ok(Buffer.concat(stored).equals(Buffer.concat(pieces)));
@@ -207,7 +283,7 @@ describe("deleting an upload", () => {
       () => world.uploads.get(actor, id),
       () => world.uploads.remove(actor, id),
       () => world.uploads.complete(actor, id),
-      () => world.sources.find(actor.teamId, id),
+      () => world.sources.find(actor, id),
     ])
       await assert.rejects(gone, code("not_found"));
     const isKept = await world.sql.begin((tx) => world.sources.keep(tx, actor.teamId, id));
@@ -234,7 +310,7 @@ describe("deleting an upload", () => {
       () => world.uploads.get(other, id),
       () => world.uploads.remove(other, id),
       () => world.uploads.complete(other, id),
-      () => world.sources.find(other.teamId, id),
+      () => world.sources.find(other, id),
       () => world.uploads.get(actor, "upl_none"),
       () => world.uploads.remove(actor, "\u0000"),
     ])
