@@ -9,7 +9,7 @@ import type { ObjectStreams } from "../store/object-streams.ts";
 import type { Database } from "../store/postgres.ts";
 import { ask, type Control } from "./control.ts";
 
-export interface AssemblyDeps extends Omit<JoinDeps, "chunksOf" | "streams"> {
+export interface AssemblyDeps extends Omit<JoinDeps, "chunksOf" | "streams" | "sizes"> {
   sql: Database;
   streams: Pick<ObjectStreams, "readRange" | "openWrite">;
   endings: Endings;

@@ -18,6 +18,18 @@ export const RESULT_LIMITS = {
   /** Downloads of results under way in a process, and of a team there. */
   downloads: 64,
   teamDownloads: 8,
+  /** Of these, what is put together while it is read: of jobs that are under way or were cancelled. */
+  joinedDownloads: 8,
+  teamJoinedDownloads: 2,
+  /** What one of them holds: a client may stop anywhere and keep it. Beside it, the results that later rows repeat. */
+  joinedDownload: {
+    spanChunks: 4,
+    spanBytes: 2_097_152,
+    spansAhead: 0,
+    copies: { fileBytes: 8_589_934_592, blockBytes: 32_768, blocksKept: 32 },
+  },
+  /** Scratch files of all of them in a process. */
+  scratchBytes: 17_179_869_184,
   /** Followers of the events of jobs in a process, and of a team there. */
   followers: 1_000,
   teamFollowers: 50,

@@ -32,7 +32,7 @@ export interface ScratchFile {
 
 /** There is no room for what was to be written. */
 export class ScratchFull extends Error {
-  /** The disk is full, which may pass; else the file has reached its bound, which will not. */
+  /** The disk, or what the process may have of it, is full, which may pass; else the file has reached its bound, which will not. */
   readonly disk: boolean;
   constructor(message: string, disk: boolean, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
@@ -95,11 +95,33 @@ async function readAll(fd: number, into: Uint8Array, position: number): Promise<
   }
 }
 
-/** @param directory on a disk: what is kept in memory there is memory of this machine after all */
-export function createScratch(directory: string): Scratch {
+/** What all files of a process may have together. */
+function createBudget(bytesMax: number) {
+  let taken = 0;
+  return {
+    /** @throws ScratchFull */
+    take(bytes: number): void {
+      if (taken + bytes > bytesMax)
+        throw new ScratchFull(`the scratch files of this process may have ${bytesMax} bytes`, true);
+      taken += bytes;
+    },
+    giveBack(bytes: number): void {
+      taken -= bytes;
+    },
+  };
+}
+
+/**
+ * @param directory on a disk: what is kept in memory there is memory of this machine after all
+ * @param totalBytesMax of all files that are open at once
+ */
+export function createScratch(directory: string, totalBytesMax = Number.POSITIVE_INFINITY): Scratch {
+  const budget = createBudget(totalBytesMax);
   return {
     open(bytesMax) {
       const fd = openUnnamed(directory);
+      /** How long the file may be by now. */
+      let extent = 0;
       /** A descriptor that is closed under an operation may be another file by then. */
       const underWay = new Set<Promise<void>>();
       let closing: Promise<void> | null = null;
@@ -117,6 +139,10 @@ export function createScratch(directory: string): Scratch {
         const bytes = parts.reduce((sum, part) => sum + part.length, 0);
         if (position + bytes > bytesMax)
           throw new ScratchFull(`a scratch file may have ${bytesMax} bytes`, false);
+        if (position + bytes > extent) {
+          budget.take(position + bytes - extent);
+          extent = position + bytes;
+        }
         try {
           await writeAll(fd, parts, position);
         } catch (error) {
@@ -137,7 +163,9 @@ export function createScratch(directory: string): Scratch {
           }
         },
         close() {
-          closing ??= Promise.allSettled(underWay).then(() => closeFile(fd));
+          closing ??= Promise.allSettled(underWay)
+            .then(() => closeFile(fd))
+            .finally(() => budget.giveBack(extent));
           return closing;
         },
       };

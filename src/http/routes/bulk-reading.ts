@@ -8,7 +8,8 @@ import { type Route, teamRoute } from "../route.ts";
 import { completedJob, JobParamsSchema, queuedJob, ResultsQuerySchema } from "../schemas/bulk.ts";
 import { verificationExample } from "./verify.ts";
 
-const { downloads, teamDownloads, teamFollowers, heartbeatMs } = LIMITS.results;
+const { downloads, teamDownloads, joinedDownloads, teamJoinedDownloads, teamFollowers, heartbeatMs } =
+  LIMITS.results;
 
 /** What lasts: the results of a job, and its events. */
 export function createBulkReadingRoutes(jobs: BulkJobs): Route[] {
@@ -24,6 +25,7 @@ const lineExample = { row: 1, input: "someone@example.com", duplicate_of: null, 
 
 const CONTENT_DISPOSITION = "A file name for the rows.";
 const ETAG = "Of results without `verdict` of a completed job.";
+const ACCEPT_RANGES = "`bytes`, where there is an `ETag`: a range of it can be asked for.";
 
 function reply(body: ResultsBody, id: string, format: Format): Reply {
   const { range, etag } = body;
@@ -57,7 +59,8 @@ function resultsRoute(jobs: BulkJobs): Route {
       "job a download that broke off can be taken up again with `Range` (one range of bytes) and `If-Range`. Of a job " +
       "whose list lies in your bucket, results before its completion need the list: 409 `source_missing` without it. " +
       "A body that breaks off ends its connection without its last chunk. " +
-      `A process serves ${downloads} downloads at once (503), ${teamDownloads} of them a team's (429).`,
+      `A process serves ${downloads} downloads at once (503), ${teamDownloads} of them a team's (429); of jobs that are ` +
+      `not completed ${joinedDownloads}, ${teamJoinedDownloads} of them a team's.`,
     errors: ["not_found", "source_missing", "range_not_satisfiable", "feature_unconfigured"],
     readsHeaders: ["range", "if-range"],
     params: JobParamsSchema,
@@ -67,7 +70,7 @@ function resultsRoute(jobs: BulkJobs): Route {
       description: "The rows",
       contentType: CONTENT_TYPES.csv,
       schema: v.string(),
-      headers: { "Content-Disposition": CONTENT_DISPOSITION, ETag: ETAG },
+      headers: { "Content-Disposition": CONTENT_DISPOSITION, "Accept-Ranges": ACCEPT_RANGES, ETag: ETAG },
       example: csvExample,
       alsoAs: { [CONTENT_TYPES.jsonl]: `${JSON.stringify(lineExample)}\n` },
     },
@@ -79,6 +82,7 @@ function resultsRoute(jobs: BulkJobs): Route {
         schema: v.string(),
         headers: {
           "Content-Disposition": CONTENT_DISPOSITION,
+          "Accept-Ranges": ACCEPT_RANGES,
           "Content-Range": "Which bytes of how many.",
           ETag: ETAG,
         },

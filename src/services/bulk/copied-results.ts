@@ -6,8 +6,9 @@ import { createFences } from "./fences.ts";
 export interface CopiedResult {
   /** A byte. */
   verdict: number;
-  csv: Buffer;
-  json: Buffer;
+  /** Its cells, so many bytes of them, and then its JSON. */
+  bytes: Buffer;
+  csvBytes: number;
 }
 
 /**
@@ -56,25 +57,25 @@ function findIn(block: Buffer, length: number, row: number): CopiedResult | unde
     const found = block.readUInt32LE(at);
     if (found > row) return undefined;
     if (found === row) {
-      const values = Buffer.from(block.subarray(at + ENTRY_HEAD, end));
-      return {
-        verdict: block.readUInt8(at + 4),
-        csv: values.subarray(0, csvBytes),
-        json: values.subarray(csvBytes),
-      };
+      const bytes = Buffer.from(block.subarray(at + ENTRY_HEAD, end));
+      return { verdict: block.readUInt8(at + 4), bytes, csvBytes };
     }
     at = end;
   }
   return undefined;
 }
 
-function writeEntry(block: Buffer, at: number, row: number, { verdict, csv, json }: CopiedResult): void {
+function writeEntry(
+  block: Buffer,
+  at: number,
+  row: number,
+  { verdict, bytes, csvBytes }: CopiedResult,
+): void {
   block.writeUInt32LE(row, at);
   block.writeUInt8(verdict, at + 4);
-  block.writeUInt32LE(csv.length, at + CSV_AT);
-  block.writeUInt32LE(json.length, at + JSON_AT);
-  csv.copy(block, at + ENTRY_HEAD);
-  json.copy(block, at + ENTRY_HEAD + csv.length);
+  block.writeUInt32LE(csvBytes, at + CSV_AT);
+  block.writeUInt32LE(bytes.length - csvBytes, at + JSON_AT);
+  bytes.copy(block, at + ENTRY_HEAD);
 }
 
 export function createCopiedResults(
@@ -129,7 +130,7 @@ export function createCopiedResults(
     append(row, result) {
       checkOpen();
       if (row <= lastRow) throw new RangeError(`row ${row} cannot be appended behind row ${lastRow}`);
-      const bytes = ENTRY_HEAD + result.csv.length + result.json.length;
+      const bytes = ENTRY_HEAD + result.bytes.length;
       if (filled > 0 && filled + bytes > filling.length) return sealThenPut(row, result, bytes);
       put(row, result, bytes);
       return null;

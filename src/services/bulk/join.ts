@@ -2,13 +2,30 @@ import { setImmediate as turn } from "node:timers/promises";
 import { LIMITS } from "../../core/limits.ts";
 import type { JobMaterial } from "../../store/job-results.ts";
 import type { Scratch } from "../../store/scratch.ts";
-import { type CopiedResults, createCopiedResults } from "./copied-results.ts";
-import { type StoredResult, VERDICTS } from "./shard.ts";
-import { type LoadedChunk, type LoadedSpan, loadSpan, type SpanDeps, spansOf } from "./spans.ts";
+import { type CopiedResults, type CopiedSizes, createCopiedResults } from "./copied-results.ts";
+import { StoredResult, VERDICTS } from "./shard.ts";
+import {
+  type LoadedChunk,
+  type LoadedSpan,
+  loadSpan,
+  type SpanDeps,
+  type SpanSizes,
+  spansOf,
+} from "./spans.ts";
+
+/** What a join holds: LIMITS.results and LIMITS.bulk.copies say what each is. */
+export interface JoinSizes extends SpanSizes {
+  spansAhead: number;
+  copies: CopiedSizes;
+}
 
 export interface JoinDeps extends SpanDeps {
   scratch: Scratch;
+  /** Those of an assembly, where not said. */
+  sizes?: JoinSizes;
 }
+
+const ASSEMBLY: JoinSizes = { ...LIMITS.results, copies: LIMITS.bulk.copies };
 
 /** A row of the results. */
 export interface JoinedRow {
@@ -24,9 +41,9 @@ export interface JoinedRow {
 function storedCopy(copied: CopiedResults, row: number): StoredResult | undefined {
   const found = copied.find(row);
   const verdict = found === undefined ? undefined : VERDICTS[found.verdict];
-  return found === undefined || verdict === undefined
-    ? undefined
-    : { verdict, csv: found.csv, json: found.json };
+  if (found === undefined || verdict === undefined) return undefined;
+  const { bytes, csvBytes } = found;
+  return new StoredResult(verdict, bytes, 0, csvBytes, bytes.length);
 }
 
 function isAnyAnswered({ repeats: { sameAs } }: LoadedChunk, copied: CopiedResults): boolean {
@@ -44,8 +61,10 @@ async function* joinChunk(chunk: LoadedChunk, copied: CopiedResults): AsyncGener
     const result = duplicateOf === null ? results.get(offset) : storedCopy(copied, duplicateOf);
     if (result === undefined) continue;
     if (repeats.copies.has(offset)) {
-      const { csv, json } = result;
-      await copied.append(row, { verdict: VERDICTS.indexOf(result.verdict), csv, json });
+      const { verdict, bytes, csvAt, jsonAt, end } = result;
+      const csvBytes = jsonAt - csvAt;
+      const copy = { verdict: VERDICTS.indexOf(verdict), bytes: bytes.subarray(csvAt, end), csvBytes };
+      await copied.append(row, copy);
     }
     rows.push({ row, record, duplicateOf, result });
     if (rows.length < LIMITS.bulk.rowsPerTurn) continue;
@@ -65,11 +84,16 @@ async function* joinSpan(span: LoadedSpan, copied: CopiedResults): AsyncGenerato
 }
 
 /** The spans of a job, in order, `spansAhead` of them being read before they are asked for. */
-async function* loadAhead(deps: JoinDeps, job: JobMaterial, signal: AbortSignal): AsyncGenerator<LoadedSpan> {
-  const spans = spansOf(deps, job.jobId);
+async function* loadAhead(
+  deps: JoinDeps,
+  job: JobMaterial,
+  sizes: JoinSizes,
+  signal: AbortSignal,
+): AsyncGenerator<LoadedSpan> {
+  const spans = spansOf(deps, job.jobId, sizes);
   const ahead: Promise<LoadedSpan>[] = [];
   for (;;) {
-    while (ahead.length <= LIMITS.results.spansAhead) {
+    while (ahead.length <= sizes.spansAhead) {
       const { value, done } = await spans.next();
       if (done === true) break;
       const loading = loadSpan(deps, job, value, signal);
@@ -96,10 +120,11 @@ export async function* readJoined(
   job: JobMaterial,
   signal: AbortSignal,
 ): AsyncGenerator<JoinedRow[]> {
-  const copied = createCopiedResults(deps.scratch);
+  const { scratch, sizes = ASSEMBLY } = deps;
+  const copied = createCopiedResults(scratch, sizes.copies);
   const reading = new AbortController();
   try {
-    for await (const span of loadAhead(deps, job, AbortSignal.any([signal, reading.signal])))
+    for await (const span of loadAhead(deps, job, sizes, AbortSignal.any([signal, reading.signal])))
       for await (const rows of joinSpan(span, copied)) {
         signal.throwIfAborted();
         yield rows;

@@ -3,6 +3,7 @@ import { toText } from "./csv/field.ts";
 import { writeRecord } from "./csv/write.ts";
 import type { JoinedRow } from "./join.ts";
 import { RESULT_COLUMNS } from "./result-cells.ts";
+import type { StoredResult } from "./shard.ts";
 
 export const FORMATS = ["csv", "jsonl"] as const;
 export type Format = (typeof FORMATS)[number];
@@ -16,26 +17,36 @@ export interface RowsFormat {
   rows(rows: readonly JoinedRow[]): Buffer;
 }
 
+/** Which of a result's bytes a format writes. */
+interface PartOfResult {
+  from(result: StoredResult): number;
+  to(result: StoredResult): number;
+}
+
 /**
- * A text before each part, latin1, and one behind the last; nothing of no parts. Strings of a whole chunk would cost more to collect than all
- * the rest.
+ * A text before the part of each row's result, latin1, and one behind the last; nothing of no rows. Strings of a whole chunk
+ * would cost more to collect than all the rest, and so would a Buffer for each part.
  */
-function weave(texts: readonly string[], parts: readonly Buffer[]): Buffer {
-  if (parts.length === 0) return Buffer.alloc(0);
+function weave(texts: readonly string[], rows: readonly JoinedRow[], part: PartOfResult): Buffer {
+  if (rows.length === 0) return Buffer.alloc(0);
   let bytes = 0;
   for (const text of texts) bytes += text.length;
-  for (const part of parts) bytes += part.length;
+  for (const { result } of rows) bytes += part.to(result) - part.from(result);
   const woven = Buffer.allocUnsafe(bytes);
   let at = 0;
   for (const [i, text] of texts.entries()) {
     at += woven.write(text, at, "latin1");
-    const part = parts[i];
-    if (part === undefined) break;
-    woven.set(part, at);
-    at += part.length;
+    const row = rows[i];
+    if (row === undefined) break;
+    at += row.result.bytes.copy(woven, at, part.from(row.result), part.to(row.result));
   }
   return woven;
 }
+
+const CELLS: PartOfResult = { from: ({ csvAt }) => csvAt, to: ({ jsonAt }) => jsonAt };
+
+/** What follows the brace that opens the result's JSON. */
+const MEMBERS: PartOfResult = { from: ({ jsonAt }) => jsonAt + 1, to: ({ end }) => end };
 
 const BOM = "\xef\xbb\xbf";
 
@@ -54,10 +65,7 @@ function csvFormat({ layout, escapeFormulas }: JobMaterial): RowsFormat {
     start: Buffer.from(start, "latin1"),
     rows(rows) {
       const texts = rows.map(({ record }, i) => (i === 0 ? "" : "\r\n") + writeRecord(record, style));
-      return weave(
-        [...texts, "\r\n"],
-        rows.map(({ result }) => result.csv),
-      );
+      return weave([...texts, "\r\n"], rows, CELLS);
     },
   };
 }
@@ -82,10 +90,7 @@ function jsonlFormat({ layout, hasColumns }: JobMaterial): RowsFormat {
     start: Buffer.alloc(0),
     rows(rows) {
       const texts = rows.map((row, i) => (i === 0 ? "" : "\n") + start(row));
-      return weave(
-        [...texts, "\n"],
-        rows.map(({ result }) => result.json.subarray(1)),
-      );
+      return weave([...texts, "\n"], rows, MEMBERS);
     },
   };
 }

@@ -40,7 +40,8 @@ export interface ResultsBody {
 
 /**
  * Results of jobs, streamed: assembled ones as they lie in object storage, or those of one verdict out of them; of a job
- * that is under way or was cancelled what is answered, put together as it is read. LIMITS.results.downloads at once.
+ * that is under way or was cancelled what is answered, put together as it is read. LIMITS.results.downloads at
+ * once, joinedDownloads of them put together.
  */
 export interface Results {
   /**
@@ -52,7 +53,7 @@ export interface Results {
   read(job: JobRow, ask: ResultsAsk): Promise<ResultsBody>;
 }
 
-export interface ResultsDeps extends Omit<JoinDeps, "chunksOf" | "streams"> {
+export interface ResultsDeps extends Omit<JoinDeps, "chunksOf" | "streams" | "sizes"> {
   sql: Queryable;
   streams: Pick<ObjectStreams, "head" | "openRead" | "readRange">;
 }
@@ -91,10 +92,15 @@ const whole = { etag: null, range: null };
 
 export function createResults(deps: ResultsDeps): Results {
   const { sql, streams } = deps;
-  const { downloads, teamDownloads } = LIMITS.results;
+  const { downloads, teamDownloads, joinedDownloads, teamJoinedDownloads } = LIMITS.results;
   const places = createPlaces({ all: downloads, ofTeam: teamDownloads }, "downloads of results");
+  const joinedPlaces = createPlaces(
+    { all: joinedDownloads, ofTeam: teamJoinedDownloads },
+    "downloads of results of jobs that are not completed",
+  );
   const joinDeps = {
     ...deps,
+    sizes: LIMITS.results.joinedDownload,
     chunksOf: (jobId: string, after: number, limit: number) => chunksOf(sql, jobId, after, limit),
   };
 
@@ -144,6 +150,9 @@ export function createResults(deps: ResultsDeps): Results {
   }
 
   async function joined(material: JobMaterial, ask: ResultsAsk, control: AbortController): Promise<Opened> {
+    control.signal.throwIfAborted();
+    const giveBack = joinedPlaces.take(material.teamId);
+    control.signal.addEventListener("abort", giveBack, { once: true });
     const rows = joinedRows(material, ask, control.signal);
     const pieces = await begun(rows);
     // Also of one that nobody came to read.

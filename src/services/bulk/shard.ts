@@ -27,16 +27,43 @@ export interface OwnResult {
   result: VerificationResult;
 }
 
-/** A result as it is kept: parts of a larger buffer. */
-export interface StoredResult {
-  verdict: Verdict;
+/** A result as it is kept: a place in a larger buffer, which is cut only for whoever asks for a part of it. */
+export class StoredResult {
+  readonly verdict: Verdict;
+  /** From `csvAt` its cells, from `jsonAt` to `end` its JSON. */
+  readonly bytes: Buffer;
+  readonly csvAt: number;
+  readonly jsonAt: number;
+  readonly end: number;
+
+  constructor(verdict: Verdict, bytes: Buffer, csvAt: number, jsonAt: number, end: number) {
+    this.verdict = verdict;
+    this.bytes = bytes;
+    this.csvAt = csvAt;
+    this.jsonAt = jsonAt;
+    this.end = end;
+  }
+
   /** The cells of RESULT_COLUMNS, each with its delimiter before it; UTF-8. */
-  csv: Buffer;
+  get csv(): Buffer {
+    return this.bytes.subarray(this.csvAt, this.jsonAt);
+  }
+
   /** The result as JSON; UTF-8. */
-  json: Buffer;
+  get json(): Buffer {
+    return this.bytes.subarray(this.jsonAt, this.end);
+  }
 }
 
-export type Shard = ReadonlyMap<number, StoredResult>;
+/**
+ * What shards hold of the rows of a chunk, by the row's offset in it. Memory: the frames as they are, and four bytes for
+ * each row that a chunk may have.
+ */
+export interface Shard {
+  /** Results. */
+  readonly size: number;
+  get(offset: number): StoredResult | undefined;
+}
 
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
@@ -86,24 +113,54 @@ export async function encodeShard(rows: readonly OwnResult[], style: CellStyle):
   return compress(Buffer.concat(frames), { level: 1 });
 }
 
+/** The result of the frame at `at`. */
+function resultAt(frames: Buffer, at: number): StoredResult {
+  const csvAt = at + HEAD_BYTES;
+  const jsonAt = csvAt + frames.readUInt32BE(at + 3);
+  const end = jsonAt + frames.readUInt32BE(at + 7);
+  return new StoredResult(VERDICTS[frames.readUInt8(at + 2)] as Verdict, frames, csvAt, jsonAt, end);
+}
+
 /** @throws Error when the frames are not what `encodeShard` wrote */
 function readFrames(frames: Buffer): Shard {
-  const shard = new Map<number, StoredResult>();
+  /** Where each row's frame is, and 1; 0: the row has none. */
+  const places = new Uint32Array(LIMITS.bulk.rowsPerChunk);
+  let size = 0;
   let at = 0;
   while (at < frames.length) {
     if (frames.length - at < HEAD_BYTES) throw new Error("a shard ends within a frame's head");
     const offset = frames.readUInt16BE(at);
-    const verdict = VERDICTS[frames.readUInt8(at + 2)];
-    const csvAt = at + HEAD_BYTES;
-    const jsonAt = csvAt + frames.readUInt32BE(at + 3);
-    const end = jsonAt + frames.readUInt32BE(at + 7);
-    if (verdict === undefined || offset >= LIMITS.bulk.rowsPerChunk || shard.has(offset))
+    if (VERDICTS[frames.readUInt8(at + 2)] === undefined || places[offset] !== 0)
       throw new Error(`a shard has a frame of offset ${offset} that cannot be`);
+    const end = at + HEAD_BYTES + frames.readUInt32BE(at + 3) + frames.readUInt32BE(at + 7);
     if (end > frames.length) throw new Error("a shard ends within a frame");
-    shard.set(offset, { verdict, csv: frames.subarray(csvAt, jsonAt), json: frames.subarray(jsonAt, end) });
+    places[offset] = at + 1;
+    size += 1;
     at = end;
   }
-  return shard;
+  return {
+    size,
+    get(offset) {
+      const place = places[offset] ?? 0;
+      return place === 0 ? undefined : resultAt(frames, place - 1);
+    },
+  };
+}
+
+/** A shard and its patches, in the order in which they were written: a row is in one of them. */
+export function joinShards(shards: readonly Shard[]): Shard {
+  const [only] = shards;
+  if (only !== undefined && shards.length === 1) return only;
+  return {
+    size: shards.reduce((sum, shard) => sum + shard.size, 0),
+    get(offset) {
+      for (let i = shards.length - 1; i >= 0; i--) {
+        const found = shards[i]?.get(offset);
+        if (found !== undefined) return found;
+      }
+      return undefined;
+    },
+  };
 }
 
 /**

@@ -6,13 +6,19 @@ import type { ObjectStreams } from "../../store/object-streams.ts";
 import { splitRecords } from "./csv/plain.ts";
 import { type ChunkRepeats, decodeChunkRepeats } from "./repeats.ts";
 import { readRowsBytes } from "./rows-bytes.ts";
-import { decodeShard, type Shard, type StoredResult } from "./shard.ts";
+import { decodeShard, joinShards, type Shard } from "./shard.ts";
 
 export interface SpanDeps {
   /** Of a job, after a number (-1: from the first), so many at most. */
   chunksOf(jobId: string, after: number, limit: number): Promise<ChunkOfResults[]>;
   objects: Pick<JobObjects, "get" | "getRange">;
   streams: Pick<ObjectStreams, "readRange">;
+}
+
+/** How much is read in one request: LIMITS.results says what each is. */
+export interface SpanSizes {
+  spanChunks: number;
+  spanBytes: number;
 }
 
 /** A chunk with all that is known of its rows. */
@@ -38,14 +44,15 @@ function isWanted({ shardKey, patches, repeatsBytes }: ChunkOfResults): boolean 
 }
 
 /**
- * The chunks of which there may be results, in order, those side by side together: LIMITS.results.spanChunks, and about
- * spanBytes of their source, at most.
+ * The chunks of which there may be results, in order, those side by side together: `spanChunks`, and about `spanBytes` of
+ * their source, at most.
  */
 export async function* spansOf(
   { chunksOf }: Pick<SpanDeps, "chunksOf">,
   jobId: string,
+  { spanChunks, spanBytes }: SpanSizes,
 ): AsyncGenerator<ChunkOfResults[]> {
-  const { chunksPerPage, spanChunks, spanBytes } = LIMITS.results;
+  const { chunksPerPage } = LIMITS.results;
   let span: ChunkOfResults[] = [];
   let bytes = 0;
   let after = -1;
@@ -95,21 +102,16 @@ async function readRepeats(
   });
 }
 
-/** One after the other, later ones last: a row is in one of them. */
+/** One after the other: of a chunk whose rows came late there may be many. */
 async function readShards(
   { objects }: SpanDeps,
   { shardKey, patches }: ChunkOfResults,
   signal: AbortSignal,
 ): Promise<Shard> {
   const keys = shardKey === null ? patches : [shardKey, ...patches];
-  const [only] = keys;
-  if (only === undefined) return new Map();
-  if (keys.length === 1) return decodeShard(await objects.get(only, signal));
-  const results = new Map<number, StoredResult>();
-  for (const key of keys)
-    for (const [offset, result] of await decodeShard(await objects.get(key, signal)))
-      results.set(offset, result);
-  return results;
+  const shards: Shard[] = [];
+  for (const key of keys) shards.push(await decodeShard(await objects.get(key, signal)));
+  return joinShards(shards);
 }
 
 /**

@@ -50,6 +50,23 @@ describe("a scratch file", () => {
     await file.close();
   });
 
+  it("has of what all may have together no more than is left, until others are closed", async () => {
+    const limited = createScratch(scratch.directory, 100);
+    const [one, other] = [limited.open(1_000), limited.open(1_000)];
+    await one.write([Buffer.alloc(70)], 0);
+    // What is written over takes no more.
+    await one.write([Buffer.alloc(30)], 40);
+    const full = (error: unknown) =>
+      error instanceof ScratchFull && error.disk && /this process may have 100 bytes/.test(error.message);
+    await assert.rejects(other.write([Buffer.alloc(31)], 0), full);
+    await other.write([Buffer.alloc(30)], 0);
+    await one.close();
+    await one.close();
+    await other.write([Buffer.alloc(70)], 30);
+    await assert.rejects(other.write([Buffer.alloc(1)], 100), full);
+    await other.close();
+  });
+
   it("ends where nothing was written", async () => {
     const file = scratch.open(100);
     await file.write([Buffer.alloc(50)], 0);

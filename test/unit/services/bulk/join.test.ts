@@ -4,6 +4,7 @@ import { describe, it } from "node:test";
 import { parse } from "csv-parse/sync";
 import fc from "fast-check";
 import type { Verdict } from "../../../../src/check/verdict/table.ts";
+import { LIMITS } from "../../../../src/core/limits.ts";
 import { parseRecords } from "../../../../src/services/bulk/csv/parse.ts";
 import { splitRecords } from "../../../../src/services/bulk/csv/plain.ts";
 import { writeRecord } from "../../../../src/services/bulk/csv/write.ts";
@@ -297,6 +298,34 @@ describe("joining a job's results", () => {
       ),
       RUNS,
     );
+  });
+
+  it("reads no more than it is let: of a reader that stops nothing beyond the span it stands in", async () => {
+    const rows = Array.from({ length: 40 }, (_, address) => ({
+      address,
+      columns: [],
+      answered: "shard" as const,
+      verdict: "valid" as const,
+      end: "\n",
+    }));
+    const one = { chunkRows: [1], done: [true], delimiter: ",", header: false, bom: false };
+    const { deps, material } = await build({ rows, ...one, escapeFormulas: false, hasColumns: true });
+    const asked: string[] = [];
+    const objects = {
+      ...deps.objects,
+      get(key: string, cancelled?: AbortSignal) {
+        asked.push(key);
+        return deps.objects.get(key, cancelled);
+      },
+    };
+    const { joinedDownload } = LIMITS.results;
+    const sizes = { ...joinedDownload, spanChunks: 3 };
+    const reading = readJoined({ ...deps, objects, sizes }, material, new AbortController().signal);
+    await reading.next();
+    assert.equal(asked.length, 3);
+    await reading.return(undefined);
+    assert.equal(joinedDownload.spansAhead, 0);
+    assert.equal(asked.length, 3);
   });
 
   it("ends with what it was aborted for, and stops reading", async () => {

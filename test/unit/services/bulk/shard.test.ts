@@ -88,6 +88,17 @@ describe("a shard", () => {
     await assert.rejects(decodeShard(gzipSync(good).subarray(0, -9)));
   });
 
+  it("is kept as the bytes it came as: its rows are parts of them, made when they are asked for", async () => {
+    const result = await resultOf("valid@example.com");
+    const rows = Array.from({ length: 100 }, (_, offset) => ({ offset, result }));
+    const shard = await decodeShard(await encodeShard(rows, COMMA));
+    assert.equal(shard.size, 100);
+    const { bytes } = shard.get(0) ?? {};
+    for (let offset = 0; offset < 100; offset++) assert.equal(shard.get(offset)?.bytes, bytes);
+    assert.equal(shard.get(100), undefined);
+    assert.notEqual(shard.get(1), shard.get(1));
+  });
+
   it("is not unzipped beyond its bound", async () => {
     const bomb = gzipSync(Buffer.alloc(LIMITS.results.shardBytes + 1));
     await assert.rejects(decodeShard(bomb), { code: "ERR_BUFFER_TOO_LARGE" });
