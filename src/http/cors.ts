@@ -7,10 +7,11 @@ export interface Cors {
   fieldsOf(request: HttpRequest, reply: Reply): string;
 }
 
-const ALLOWED_HEADERS = "Authorization, Content-Type, Idempotency-Key, X-Request-Id";
+const ALLOWED_HEADERS =
+  "Authorization, Content-Type, Idempotency-Key, If-Range, Last-Event-ID, Range, X-Request-Id";
 const EXPOSED_HEADERS =
-  "Content-Disposition, Idempotent-Replayed, Location, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, " +
-  "X-Request-Id";
+  "Accept-Ranges, Content-Disposition, Content-Range, ETag, Idempotent-Replayed, Location, RateLimit, " +
+  "RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id";
 /** Browsers keep a preflight's answer at most this long; Chromium no longer than 2 hours. */
 const PREFLIGHT_S = 7_200;
 

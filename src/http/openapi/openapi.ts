@@ -1,6 +1,7 @@
 import type * as v from "valibot";
 import { ERRORS, type ErrorCode } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
+import type { KeptHeader } from "../request.ts";
 import type { Route, Success } from "../route.ts";
 import { ProblemSchema } from "../schemas.ts";
 import { errorsOf, problemExample } from "./errors.ts";
@@ -95,6 +96,33 @@ function parametersOf(schema: v.GenericSchema, where: "query" | "path", schemas:
   }));
 }
 
+/** Headers that routes without a body read: those that are for anybody to send. */
+const READ_HEADERS: Partial<Record<KeptHeader, Json>> = {
+  range: {
+    name: "Range",
+    description:
+      "One range of bytes, `bytes=1024-` or `bytes=0-1023`: of a completed job, and without `verdict`. Others are ignored.",
+    schema: { type: "string" },
+  },
+  "if-range": {
+    name: "If-Range",
+    description: "The `ETag` of what you have: when it is no longer that, all of it comes and not the range.",
+    schema: { type: "string" },
+  },
+  "last-event-id": {
+    name: "Last-Event-ID",
+    description: "The `id` of the last event that you have heard of; browsers send it by themselves.",
+    schema: { type: "string" },
+  },
+};
+
+function headerParametersOf(route: Route): Json[] {
+  return (route.readsHeaders ?? []).flatMap((name) => {
+    const parameter = READ_HEADERS[name];
+    return parameter === undefined ? [] : [{ ...parameter, in: "header", required: false }];
+  });
+}
+
 function requestBodyOf(route: Route, schemas: Schemas): Json {
   if (route.incoming === true) {
     const content = { "application/octet-stream": { example: route.bodyExample } };
@@ -121,6 +149,7 @@ function operationOf(route: Route, schemas: Schemas): Json {
   const parameters = [
     ...(params === undefined ? [] : parametersOf(params, "path", schemas)),
     ...(query === undefined || query === "ignored" ? [] : parametersOf(query, "query", schemas)),
+    ...headerParametersOf(route),
     ...(route.idempotent === true ? [{ $ref: "#/components/parameters/IdempotencyKey" }] : []),
   ];
   const needs = route.access === "public" ? "" : `Needs the role \`${route.access.role}\` or above.`;

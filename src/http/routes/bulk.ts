@@ -70,7 +70,7 @@ function submitRoute(jobs: BulkJobs): Route {
     ],
     body: SubmitBulkSchema,
     bodyExample: {
-      emails: ["someone@example.com", "info@example.com", "Someone@EXAMPLE.com", "no address"],
+      emails: ["someone@example.com", "info@example.com", "someone@EXAMPLE.com", "no address"],
       metadata: { campaign: "spring" },
     },
     success: {

@@ -23,7 +23,8 @@ function emailList() {
     v.minLength(1, "must have at least 1 item"),
     v.description(
       `Up to ${inlineRows} addresses (more: 413 \`inline_too_large\`). A badly formed one is a row with the verdict ` +
-        "`invalid`; one that repeats an earlier one copies its result. Neither is charged.",
+        "`invalid`; one that repeats an earlier one copies its result. Neither is charged. Two are the same when their " +
+        "domains are, whatever the case, and their local parts to the letter: `Someone@` is not `someone@`.",
     ),
   );
   const run: (typeof schema)["~run"] = (dataset, config) => {
@@ -137,7 +138,8 @@ const submission = v.strictObject({
       v.pipe(
         v.string(),
         described(
-          "Told of the job's end too, beside the team's webhooks; signed with the team's own secret, which there must be.",
+          "Told of the job's end too, beside the team's webhooks; signed with the team's own secret, which " +
+            "`POST /v1/team/webhook-secret` makes, and which there must be.",
         ),
       ),
     ),
@@ -227,7 +229,9 @@ export const BulkJobSchema = v.object({
       total: count("Rows of the list; 0 until its file has been read."),
       processed: count("Rows that are answered."),
       deferred: count("Rows that wait for their mail server."),
-      duplicates: count("Rows that repeat an earlier one: they copy its result and cost nothing."),
+      duplicates: count(
+        "Rows whose normalised address repeats an earlier one's: they copy its result and cost nothing.",
+      ),
       malformed: count("Rows that are no address: `invalid`, `invalid_format`; they cost nothing."),
     }),
     v.description("Rows by what has become of them."),

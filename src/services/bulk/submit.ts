@@ -77,7 +77,9 @@ export function createSubmitBulk(deps: SubmitDeps): SubmitBulk {
       });
     if ("problem" in read) throw invalid(read.problem);
     if (!(await hasTeamWebhookSecret(sql, actor.teamId)))
-      throw invalid("needs a signing secret of the team, which it has not made yet");
+      throw invalid(
+        "needs a signing secret of the team, which it has not made yet: POST /v1/team/webhook-secret does",
+      );
     return read.url;
   }
 

@@ -50,7 +50,8 @@ describe("with CORS_ORIGINS", () => {
         assert.equal(reply.headers.vary, "Origin");
         const exposed = reply.headers["access-control-expose-headers"] ?? "";
         const needed =
-          "Content-Disposition, Idempotent-Replayed, Location, RateLimit, Retry-After, X-Request-Id";
+          "Accept-Ranges, Content-Disposition, Content-Range, ETag, Idempotent-Replayed, Location, RateLimit, " +
+          "Retry-After, X-Request-Id";
         for (const name of needed.split(", ")) assert.ok(exposed.split(", ").includes(name), name);
         assert.equal(reply.headers["access-control-allow-credentials"], undefined);
       }
@@ -75,8 +76,8 @@ describe("with CORS_ORIGINS", () => {
       assert.equal(headers["access-control-allow-origin"], APP);
       assert.ok(headers["access-control-allow-methods"]?.split(", ").includes(method), path);
       const allowed = headers["access-control-allow-headers"]?.toLowerCase().split(", ") ?? [];
-      for (const name of ["authorization", "content-type", "idempotency-key"])
-        assert.ok(allowed.includes(name), name);
+      const sent = ["authorization", "content-type", "idempotency-key", "range", "if-range", "last-event-id"];
+      for (const name of sent) assert.ok(allowed.includes(name), name);
       assert.match(headers["access-control-max-age"] ?? "", /^\d+$/);
       assert.equal(headers.vary, "Origin");
     }

@@ -207,6 +207,17 @@ describe("the OpenAPI document", () => {
     assert.equal((JSON.parse(lines) as { row: number }).row, 1);
   });
 
+  it("names the headers that reading takes up again with, and those that it answers", () => {
+    const headersOf = (path: string) =>
+      paths[path]?.get?.parameters?.flatMap(({ name, in: where }) => (where === "header" ? [name] : []));
+    assert.deepEqual(headersOf("/v1/bulk-jobs/{id}/results"), ["Range", "If-Range"]);
+    assert.deepEqual(headersOf("/v1/bulk-jobs/{id}/events"), ["Last-Event-ID"]);
+    const { responses = {} } = paths["/v1/bulk-jobs/{id}/results"]?.get ?? {};
+    for (const status of ["200", "206"])
+      for (const name of ["ETag", "Accept-Ranges"])
+        assert.ok(name in (responses[status]?.headers ?? {}), name);
+  });
+
   it("is not made of a route that describes a status twice", () => {
     const [route] = routes;
     assert.ok(route);
