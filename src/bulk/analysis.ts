@@ -27,8 +27,8 @@ import {
 } from "../store/object-streams.ts";
 import type { Database } from "../store/postgres.ts";
 import { listGrants } from "../store/s3-grants.ts";
-import { type Scratch, ScratchFull } from "../store/scratch.ts";
-import { ask, type Control, Interruption } from "./control.ts";
+import type { Scratch } from "../store/scratch.ts";
+import { ask, type Control } from "./control.ts";
 
 export interface AnalysisDeps {
   sql: Database;
@@ -187,9 +187,6 @@ export async function runAnalysis(deps: AnalysisDeps, task: AnalysisTask, contro
     await checkGrant(deps, teamId, job.place);
     await ask(() => analyseInScratch({ deps, task, job, bounds, control }));
   } catch (error) {
-    // The disk may have room again.
-    if (error instanceof ScratchFull && error.disk)
-      throw new Interruption("there is no room for temporary files", { cause: error });
     const problem = problemOf(error);
     if (problem === undefined) throw error;
     const ending = { status: "failed", ...problem, charges: false } as const;

@@ -1,6 +1,7 @@
 import type { Waiter } from "../services/verify/flights.ts";
 import { isObjectsOutage } from "../store/objects.ts";
 import { isOutage } from "../store/postgres.ts";
+import { ScratchFull } from "../store/scratch.ts";
 
 /** Whether a task in hand is still wanted: told by its worker, asked by whoever works on it. */
 export interface Control extends Pick<Waiter, "cancelled" | "onCancel"> {
@@ -29,7 +30,7 @@ export function createControl(): Control {
   };
 }
 
-/** Postgres, Redis or object storage failed, or the task is not wanted any more: it is not to blame. */
+/** Postgres, Redis, object storage or this machine's disk failed, or the task is not wanted any more: it is not to blame. */
 export class Interruption extends Error {
   override name = "Interruption";
 }
@@ -46,13 +47,15 @@ function isNotServing(error: unknown): boolean {
 
 /**
  * What a dependency answers.
- * @throws Interruption when it is away, or the task was cancelled; the error itself for any other: that is no reason to
+ * @throws Interruption when it is away, or there is no disk space, or the task was cancelled; the error itself for any other: that is no reason to
  *   wait
  */
 export async function ask<T>(question: () => Promise<T>): Promise<T> {
   try {
     return await question();
   } catch (error) {
+    if (error instanceof ScratchFull && error.disk)
+      throw new Interruption("there is no room for temporary files", { cause: error });
     if (isOutage(error) || isNotServing(error) || isObjectsOutage(error))
       throw new Interruption("a dependency is away", { cause: error });
     throw error;

@@ -56,6 +56,8 @@ export function createLane(deps: LaneDeps): Lane {
   let stopping = false;
   let reading: Promise<void> = Promise.resolve();
   let lookedAtMs = Number.NEGATIVE_INFINITY;
+  /** What was given up here is for others to take over, if there are any. */
+  let restUntilMs = Number.NEGATIVE_INFINITY;
   /** In a row. */
   let failures = 0;
 
@@ -85,8 +87,11 @@ export function createLane(deps: LaneDeps): Lane {
     held.set(key, entry);
     entry.ended = deps.tasks
       .run(pointer, control)
-      // A job that has ended cancels its tasks; only who stops hands back.
-      .then((done) => finish(entry, done || !stopping))
+      .then((done) => {
+        if (!done && !control.cancelled()) restUntilMs = clock.monotonic() + LIMITS.bulk.handBackRestMs;
+        // A job that has ended cancels its tasks, and they go; who stops cancels them too, and hands them back.
+        return finish(entry, done || (control.cancelled() && !stopping));
+      })
       .finally(() => held.delete(key));
   }
 
@@ -104,14 +109,21 @@ export function createLane(deps: LaneDeps): Lane {
     return left < room;
   }
 
+  function mayLook(): boolean {
+    const nowMs = clock.monotonic();
+    return nowMs >= restUntilMs && nowMs - lookedAtMs >= LIMITS.bulk.claimEveryMs;
+  }
+
   async function readOnce(): Promise<void> {
+    const opened = deps.tasks.opened();
+    if (opened !== null) return opened;
     const room = deps.places - held.size;
     if (room <= 0) {
       await Promise.race([...held.values()].map(({ ended }) => ended));
       return;
     }
     try {
-      if (clock.monotonic() - lookedAtMs >= LIMITS.bulk.claimEveryMs) {
+      if (mayLook()) {
         // While there are more, the next look is at once.
         if (await lookAround(room)) return;
         lookedAtMs = clock.monotonic();

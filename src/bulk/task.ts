@@ -17,7 +17,8 @@ export type TaskDeps = AnalysisDeps &
 /**
  * Works on tasks, each until nothing of it is left to do.
  *
- * A dependency that is away is waited for, however long it takes, and costs the task nothing. A task that fails by itself,
+ * A dependency that is away is waited for, however long it takes, and costs the task nothing; after LIMITS.bulk.interruptions
+ * in a row it is for another worker to try, since it may be this one's disk or network. A task that fails by itself,
  * or takes its process with it, is tried LIMITS.bulk.deliveries times, after longer and longer waits. Then a chunk or a
  * retry is given up: its rows are answered `unknown`, `internal_error`, and the job goes on. Where that cannot be done
  * either, or it is the analysis or the assembly, the job fails; so it does, sooner, when the list or an object is lost.
@@ -26,8 +27,13 @@ export type TaskDeps = AnalysisDeps &
  * LIMITS.bulk.aloneFrom on a task is worked on alone in its process: then only the culprit's deliveries climb.
  */
 export interface TaskRunner {
-  /** True: there is nothing left to do, its entries may go. False: it was cancelled, and is somebody else's to do. Never rejects. */
+  /**
+   * True: there is nothing left to do, its entries may go. False: it was cancelled, or interrupted so often in a row that
+   * another worker may fare better, and is somebody else's to do. Never rejects.
+   */
   run(pointer: TaskPointer, control: Control): Promise<boolean>;
+  /** null: tasks may come. Else one is alone, or waits to be, and what came now would wait behind it: until this resolves. */
+  opened(): Promise<void> | null;
 }
 
 /** How it went with a task in this worker. */
@@ -156,9 +162,11 @@ export function createTaskRunner(deps: TaskDeps): TaskRunner {
         if (outcome === "done") return true;
         history.failures = outcome === "failed" ? history.failures + 1 : 0;
         history.interruptions = outcome === "interrupted" ? history.interruptions + 1 : 0;
+        if (history.interruptions >= LIMITS.bulk.interruptions) return false;
         await pause(clock, delayMs(history.failures), control);
       }
       return false;
     },
+    opened: turns.opened,
   };
 }

@@ -3,16 +3,21 @@ export type EndTurn = () => void;
 
 /**
  * Turns of a worker's tasks: many at once, or one alone. In the order of asking, so that who wants to be alone is not
- * passed over for ever.
+ * passed over for ever. What came behind him would wait in vain meanwhile: who can, leaves it to others.
  */
 export interface Turns {
   take(alone: boolean): Promise<EndTurn>;
+  /** null: turns are to be had. Else somebody is alone, or waits to be: resolves when nobody is or does. */
+  opened(): Promise<void> | null;
 }
 
 export function createTurns(): Turns {
   const waiting: { alone: boolean; begin(): void }[] = [];
   let taken = 0;
   let isAlone = false;
+  let onOpen: (() => void)[] = [];
+
+  const isClosed = () => isAlone || waiting.some(({ alone }) => alone);
 
   function admit(): void {
     for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
@@ -28,6 +33,9 @@ export function createTurns(): Turns {
     taken -= 1;
     isAlone = false;
     admit();
+    if (isClosed()) return;
+    for (const resolve of onOpen) resolve();
+    onOpen = [];
   }
 
   return {
@@ -36,5 +44,6 @@ export function createTurns(): Turns {
         waiting.push({ alone, begin: () => resolve(end) });
         admit();
       }),
+    opened: () => (isClosed() ? new Promise((resolve) => onOpen.push(resolve)) : null),
   };
 }

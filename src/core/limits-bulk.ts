@@ -102,6 +102,9 @@ export const BULK_LIMITS = {
   aloneFrom: 3,
   /** An object that is missing so often is gone. */
   missingTries: 4,
+  /** A task that had to wait so often in a row is handed back; its worker takes over nothing for a while then. */
+  interruptions: 5,
+  handBackRestMs: 3_000,
   reconcileEveryMs: 2_000,
   reconcilePage: 1_000,
   reconcilePages: 1_000,
@@ -135,8 +138,8 @@ export const BULK_LIMITS = {
   },
   /** Results that later rows repeat, on disk while results are put together. */
   copies: {
-    /** Of the scratch file: 25 million results with room for 1 300 bytes each. */
-    fileBytes: 34_359_738_368,
+    /** Of the scratch file: no job gets there, with half of its rows copied and the largest results. The disk is full before. */
+    fileBytes: 4_398_046_511_104,
     blockBytes: 32_768,
     /** In memory, of those read last. */
     blocksKept: 32,

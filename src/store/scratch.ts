@@ -60,8 +60,8 @@ function openUnnamed(directory: string): number {
     return fd;
   } catch (error) {
     const message = `no scratch file can be made in ${directory} (SCRATCH_DIR): ${codeOf(error)}`;
-    if (NO_ROOM.has(codeOf(error))) throw new ScratchFull(message, true, error);
-    throw new Error(message, { cause: error });
+    // Whatever it is, it is this machine's: another may do what needs the file.
+    throw new ScratchFull(message, true, error);
   }
 }
 

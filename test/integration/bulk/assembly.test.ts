@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createControl } from "../../../src/bulk/control.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
 import { decodeShard, encodeShard } from "../../../src/services/bulk/shard.ts";
 import type { VerificationResult } from "../../../src/services/verify/verification-result.ts";
 import { findJob } from "../../../src/store/jobs.ts";
 import type { Database } from "../../../src/store/postgres.ts";
+import { createScratch, ScratchFull } from "../../../src/store/scratch.ts";
 import { ALL_VALID, createRunner, queueInline } from "../../support/bulk-tasks.ts";
 import { createMemoryObjects } from "../../support/memory-objects.ts";
 import { createClosing, openDatabase } from "../../support/store.ts";
@@ -19,6 +21,9 @@ before(async () => {
 after(closing.close);
 
 const EMAILS = ["a@example.com", "b@example.com", "A@EXAMPLE.COM", "b@Example.com"];
+
+/** Results of more than a block are copied. */
+const MANY = Array.from({ length: 800 }, (_, i) => `someone.with.a.long.name.${i % 400}@example.com`);
 
 /** A job whose one chunk is done: its assembly is task 1. */
 async function setUp(streams: Parameters<typeof createRunner>[0]["streams"] = {}) {
@@ -61,6 +66,29 @@ describe("the assembly of a job", () => {
     const job = await ended();
     assert.deepEqual([job?.status, job?.error_code, job?.charged], ["failed", "internal_error", 0]);
     assert.deepEqual(keys("results-"), []);
+  });
+
+  it("is another worker's where a disk is full, or has no place for files, and completes the job there", async () => {
+    for (const open of [
+      createScratch("/proc/no/such/directory").open,
+      () => {
+        throw new ScratchFull("no space is left", true);
+      },
+    ]) {
+      const { id, objects, run, ended } = await setUp();
+      const full = createRunner({ sql, objects, rows: ALL_VALID, scratch: { open } });
+      // Blocks are written when they are full: the results of a small job never are.
+      const many = await queueInline(sql, objects, MANY);
+      await full.run(many.id, 0);
+      for (let taken = 0; taken <= LIMITS.bulk.deliveries; taken++)
+        assert.equal(await full.run(many.id, 1), false);
+      const job = await findJob(sql, many.teamId, many.id);
+      assert.deepEqual([job?.status, job?.error_code], ["finalizing", null]);
+      await run(many.id, 1);
+      assert.equal((await findJob(sql, many.teamId, many.id))?.status, "completed");
+      await full.run(id, 1);
+      assert.equal((await ended())?.status, "completed");
+    }
   });
 
   it("is done anew by whoever takes it over from one that stopped half-way", async () => {

@@ -15,6 +15,7 @@ function fixture() {
       at.get(name)?.();
       at.delete(name);
     },
+    opened: turns.opened,
     async now(): Promise<string[]> {
       await turn();
       return [...at.keys()];
@@ -42,5 +43,25 @@ describe("turns", () => {
     assert.deepEqual(await now(), ["g!"]);
     end("g!");
     assert.deepEqual(await now(), ["h"]);
+  });
+
+  it("say so while nobody else can have one, and when that is over", async () => {
+    const { ask, end, now, opened } = fixture();
+    assert.equal(opened(), null);
+    for (const name of ["a", "b!", "c", "d!"]) ask(name);
+    assert.deepEqual(await now(), ["a"]);
+    let isOpen = false;
+    void opened()?.then(() => {
+      isOpen = true;
+    });
+    for (const name of ["a", "b!", "c"]) {
+      assert.ok(opened() !== null);
+      end(name);
+      await now();
+      assert.equal(isOpen, false, name);
+    }
+    end("d!");
+    await now();
+    assert.ok(isOpen && opened() === null);
   });
 });
