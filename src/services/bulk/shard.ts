@@ -16,8 +16,10 @@ import { renderCells } from "./result-cells.ts";
  */
 export const VERDICTS: readonly Verdict[] = ["valid", "invalid", "risky", "unknown"];
 
-/** Inflated at a time: each piece is a way to another thread and back. */
-const INFLATED_BYTES = 262_144;
+/** The least that zlib takes for a piece. */
+const PIECE_BYTES_MIN = 64;
+/** A gzip file ends with the bytes it holds unzipped (RFC 1952). */
+const SIZE_BYTES = 4;
 
 const HEAD_BYTES = 2 + 1 + 4 + 4;
 
@@ -164,6 +166,17 @@ export function joinShards(shards: readonly Shard[]): Shard {
 }
 
 /**
+ * What is to be unzipped at a time: all of it and a byte more, so that it comes in one piece, which nobody has to copy, and
+ * is one way to another thread and back. What the end of `content` says wrongly costs no more than shardBytes.
+ */
+function pieceBytes(content: Uint8Array): number {
+  const { buffer, byteOffset, length } = content;
+  const size =
+    length < SIZE_BYTES ? 0 : Buffer.from(buffer, byteOffset, length).readUInt32LE(length - SIZE_BYTES);
+  return Math.max(PIECE_BYTES_MIN, Math.min(size, LIMITS.results.shardBytes) + 1);
+}
+
+/**
  * By the offset of the row in its chunk.
  * @throws Error when it is not what `encodeShard` wrote, or over LIMITS.results.shardBytes
  */
@@ -171,7 +184,7 @@ export async function decodeShard(content: Uint8Array): Promise<Shard> {
   return readFrames(
     await decompress(content, {
       maxOutputLength: LIMITS.results.shardBytes,
-      chunkSize: INFLATED_BYTES,
+      chunkSize: pieceBytes(content),
     }),
   );
 }
