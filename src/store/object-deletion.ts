@@ -3,6 +3,7 @@ import {
   DeleteObjectCommand,
   DeleteObjectsCommand,
   ListMultipartUploadsCommand,
+  type ListMultipartUploadsCommandOutput,
   ListObjectsV2Command,
   type S3Client,
 } from "@aws-sdk/client-s3";
@@ -72,28 +73,37 @@ export function createDeletion({ client, bucket: Bucket, within }: Store) {
     }
   }
 
-  /** Uploads in parts that nobody completed. @returns whether none is left */
-  async function abortBelow(Prefix: string): Promise<boolean> {
+  /** Of one that is not there any more nothing is left either. */
+  async function abortOne(Key: string, UploadId: string | undefined): Promise<void> {
+    const command = new AbortMultipartUploadCommand({ Bucket, Key, UploadId });
+    await within((abortSignal) => client.send(command, { abortSignal })).catch((error: unknown) => {
+      if (httpStatus(error) !== 404) throw error;
+    });
+  }
+
+  /** null: the store does not tell; then it is for its own rules to remove them. */
+  async function partsBelow(Prefix: string): Promise<ListMultipartUploadsCommandOutput | null> {
     const command = new ListMultipartUploadsCommand({
       Bucket,
       Prefix,
       MaxUploads: LIMITS.objects.multipartPage,
       EncodingType: "url",
     });
-    try {
-      const listing = await within((abortSignal) => client.send(command, { abortSignal }));
-      const { Uploads = [], EncodingType } = listing;
-      await forEachAtOnce(Uploads, async ({ Key = "", UploadId }) => {
-        const key = EncodingType === "url" ? plainKey(Key) : Key;
-        const abort = new AbortMultipartUploadCommand({ Bucket, Key: key, UploadId });
-        await within((abortSignal) => client.send(abort, { abortSignal }));
-      });
-      return listing.IsTruncated !== true;
-    } catch (error) {
-      // Ended meanwhile; or the store does not tell them: then it is for its own rules to remove them.
-      if (isRefused(error)) return true;
+    return within((abortSignal) => client.send(command, { abortSignal })).catch((error: unknown) => {
+      if (isRefused(error)) return null;
       throw error;
-    }
+    });
+  }
+
+  /** Uploads in parts that nobody completed. @returns whether none is left */
+  async function abortBelow(Prefix: string): Promise<boolean> {
+    const listing = await partsBelow(Prefix);
+    if (listing === null) return true;
+    const { Uploads = [], EncodingType } = listing;
+    await forEachAtOnce(Uploads, ({ Key = "", UploadId }) =>
+      abortOne(EncodingType === "url" ? plainKey(Key) : Key, UploadId),
+    );
+    return listing.IsTruncated !== true;
   }
 
   return async (Prefix: string): Promise<boolean> => {

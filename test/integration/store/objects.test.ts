@@ -106,4 +106,32 @@ describe("object storage", () => {
     assert.equal(await store.deleteBelow("v/"), true);
     assert.equal(faulty.seen.filter(({ url }) => url.includes("?delete")).length, 1);
   });
+
+  it("ends every upload in parts, also when another has ended one of them meanwhile", async (t) => {
+    const { endpoint: real, region, bucket, ...credentials } = await testObjects();
+    let ended: string | null = null;
+    const faulty = await startFaultyS3(real, ({ method, url }) => {
+      if (method !== "DELETE" || ended !== null) return null;
+      ended = url;
+      return { status: 404, code: "NoSuchUpload" };
+    });
+    const settings = {
+      endpoint: faulty.endpoint,
+      publicEndpoint: real,
+      region,
+      bucket,
+      credentials,
+    };
+    const store = createObjectStore(settings, systemClock);
+    t.after(() => faulty.close());
+    t.after(() => store.stop());
+    // More than go at once.
+    for (let i = 0; i < 3 * LIMITS.objects.deletionsInFlight; i++)
+      await store.client.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key: `w/${i}` }));
+    const list = new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: "w/" });
+    assert.equal(await store.deleteBelow("w/"), true);
+    assert.equal((await store.client.send(list)).Uploads?.length, 1);
+    assert.equal(await store.deleteBelow("w/"), true);
+    assert.equal((await store.client.send(list)).Uploads?.length ?? 0, 0);
+  });
 });
