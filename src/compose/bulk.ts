@@ -173,7 +173,7 @@ function oneAtATime(emit: () => Promise<unknown>, log: Logger): () => void {
   };
 }
 
-/** The lanes of a worker: chunks and the like in one, retries of its egress, or of nobody's, in the other. */
+/** The lanes of a worker: chunks, analyses and assemblies, retries of its egress or of nobody's. None waits behind another. */
 function composeLanes({ config, log, stores }: Deps, emitter: Emitter, tasks: TaskRunner): Lane[] {
   const streams = createJobStreams(stores.redis.commands);
   // The relay emits too.
@@ -187,9 +187,10 @@ function composeLanes({ config, log, stores }: Deps, emitter: Emitter, tasks: Ta
   const readerOf = (name: string) =>
     createBlockingRedis({ url: config.redis.url, name, blockMs: LIMITS.bulk.readBlockMs, log });
   const retries = [streams.retries(config.smtp.egressId), streams.retries("")] as const;
-  const { tasksAtOnce, retriesAtOnce } = LIMITS.bulk;
+  const { tasksAtOnce, wholeAtOnce, retriesAtOnce } = LIMITS.bulk;
   return [
     createLane({ ...shared, streams: [streams.tasks], reader: readerOf("rcpt-bulk"), places: tasksAtOnce }),
+    createLane({ ...shared, streams: [streams.whole], reader: readerOf("rcpt-whole"), places: wholeAtOnce }),
     createLane({ ...shared, streams: retries, reader: readerOf("rcpt-retries"), places: retriesAtOnce }),
   ];
 }

@@ -40,6 +40,8 @@ export const BULK_LIMITS = {
   windowMax: 512,
   /** The same of all jobs of a team, in windows of a job: whoever comes next waits behind no more of each other team's. */
   teamWindows: 4,
+  /** Analyses and assemblies of a team that are emitted and not done: the next team's wait behind no more of them. */
+  teamWhole: 2,
   emitJobs: 100,
   emitEveryMs: 500,
   /** Workers are counted again after this. */
@@ -59,8 +61,9 @@ export const BULK_LIMITS = {
   /** What an egress that no worker has any more left behind is others' after this: a deploy must not take so long. */
   egressGoneMs: 600_000,
   egressTasksPerRound: 1_000,
-  /** Of one worker process: chunks, analyses and assemblies, and beside them retries, which wait for slow servers. */
+  /** Of one worker process: chunks; analyses and assemblies, which take long; retries, which wait for slow servers. */
   tasksAtOnce: 8,
+  wholeAtOnce: 2,
   retriesAtOnce: 32,
   /**
    * Rows of chunks that are verified at once in a process; of retries, and of those that wait for one site: two of the

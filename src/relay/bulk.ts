@@ -6,6 +6,7 @@ import type { Chore } from "./relay.ts";
 /** Streams whose consumers are to be forgotten when they are gone. */
 export interface BulkStreams {
   tasks: { removeIdleConsumers(idleMs: number): Promise<void> };
+  whole: { removeIdleConsumers(idleMs: number): Promise<void> };
   retries(egress: string): { removeIdleConsumers(idleMs: number): Promise<void> };
 }
 
@@ -44,6 +45,7 @@ export function bulkChores({ emitter, removal, streams, outstanding, deferred }:
       everyMs: forgetEveryMs,
       async run() {
         await streams.tasks.removeIdleConsumers(idleConsumerMs);
+        await streams.whole.removeIdleConsumers(idleConsumerMs);
         await streams.retries("").removeIdleConsumers(idleConsumerMs);
       },
     },

@@ -9,8 +9,16 @@ export interface EmissionBounds {
   window: number;
   /** Of a team. */
   teamWindow: number;
+  /** Of a team, analyses and assemblies. */
+  teamWhole: number;
   /** Jobs whose windows are filled at once. */
   jobs: number;
+}
+
+/** A task on its way into a stream. */
+export interface ReadyTask extends TaskPointer {
+  /** An analysis or an assembly: it has a stream of its own. */
+  whole: boolean;
 }
 
 /**
@@ -21,29 +29,40 @@ export interface EmissionBounds {
  * One emitter at a time, until its transaction ends. Who comes meanwhile waits, since the other one has not seen what is
  * ready only now; so no window is ever exceeded.
  */
-export async function takeReadyTasks(tx: Transaction, bounds: EmissionBounds): Promise<TaskPointer[]> {
-  const { window, teamWindow, jobs } = bounds;
+export async function takeReadyTasks(tx: Transaction, bounds: EmissionBounds): Promise<ReadyTask[]> {
+  const { window, teamWindow, teamWhole, jobs } = bounds;
   // A statement of its own: what the next one sees is as it stands once the lock is ours.
   await tx`select pg_advisory_xact_lock(hashtextextended('bulk tasks', 0))`;
-  return tx<TaskPointer[]>`
+  return tx<ReadyTask[]>`
     with load as (
-      select t.job_id, j.team_id, count(*)::int as emitted
+      select t.job_id, j.team_id, count(*)::int as emitted,
+        count(*) filter (where t.kind in ('analysis', 'assembly'))::int as whole
       from job_tasks t join jobs j on j.id = t.job_id
       where t.state = 'emitted' and t.kind <> 'retry' and j.completed_at is null and j.removed_at is null
       group by t.job_id, j.team_id
     ),
-    team_load as (select team_id, sum(emitted)::int as emitted from load group by team_id),
-    roomy as (
-      select j.id, j.team_id, coalesce(l.emitted, 0) as emitted, coalesce(m.emitted, 0) as team_emitted,
-        row_number() over (partition by j.team_id order by coalesce(l.emitted, 0), j.id) as place
+    team_load as (
+      select team_id, sum(emitted)::int as emitted, sum(whole)::int as whole from load group by team_id
+    ),
+    candidates as (
+      select j.id, j.team_id, coalesce(l.emitted, 0) as emitted, coalesce(m.emitted, 0) as team_emitted, r.whole,
+        coalesce(m.whole, 0) + row_number() over (partition by j.team_id, r.whole order by j.id) as whole_place
       from jobs j left join load l on l.job_id = j.id left join team_load m on m.team_id = j.team_id
+        -- Only task of its job, if it is one.
+        cross join lateral (
+          select t.kind in ('analysis', 'assembly') as whole from job_tasks t
+          where t.job_id = j.id and t.state = 'ready' and t.kind <> 'retry' order by t.number limit 1
+        ) r
       where j.completed_at is null and j.removed_at is null and j.status <> 'submitting'
         and coalesce(l.emitted, 0) < ${window}::integer and coalesce(m.emitted, 0) < ${teamWindow}::integer
-        and exists (select from job_tasks t where t.job_id = j.id and t.state = 'ready' and t.kind <> 'retry')
+    ),
+    roomy as (
+      select *, row_number() over (partition by team_id order by emitted, id) as place
+      from candidates where not whole or whole_place <= ${teamWhole}::integer
     ),
     waiting as (select * from roomy order by team_emitted + place, id limit ${jobs}),
     ranked as (
-      select t.job_id, t.number, w.team_id, w.team_emitted,
+      select t.job_id, t.number, w.team_id, w.team_emitted, w.whole,
         w.emitted + row_number() over (partition by t.job_id order by t.number) as turn
       from waiting w cross join lateral (
         select job_id, number from job_tasks r
@@ -52,7 +71,7 @@ export async function takeReadyTasks(tx: Transaction, bounds: EmissionBounds): P
       ) t
     ),
     due as (
-      select job_id, number,
+      select job_id, number, whole,
         team_emitted + row_number() over (partition by team_id order by turn, job_id, number) as place
       from ranked
     ),
@@ -60,16 +79,18 @@ export async function takeReadyTasks(tx: Transaction, bounds: EmissionBounds): P
       update job_tasks t set state = 'emitted', emitted_at = clock_timestamp()
       from due where due.place <= ${teamWindow}::integer
         and t.job_id = due.job_id and t.number = due.number and t.state = 'ready'
-      returning t.job_id, t.number, due.place
+      returning t.job_id, t.number, due.place, due.whole
     )
-    select job_id as "jobId", number from taken order by place, job_id, number`;
+    select job_id as "jobId", number, whole from taken order by place, job_id, number`;
 }
 
 /** An emitted task and the moment of its emission, as text to compare with. */
 export interface EmittedTask extends TaskPointer {
   emittedAt: string;
-  /** In the stream of retries of this egress; null: in that of the other tasks. */
+  /** In the stream of retries of this egress; null: in one of the others. */
   egress: string | null;
+  /** In that of analyses and assemblies. */
+  whole: boolean;
 }
 
 /** Emitted tasks of jobs under way, after `after` in the order of job and number. */
@@ -80,7 +101,7 @@ export async function emittedTasks(
 ): Promise<EmittedTask[]> {
   return sql<EmittedTask[]>`
     select t.job_id as "jobId", t.number, t.emitted_at::text as "emittedAt",
-      case t.kind when 'retry' then t.egress end as egress
+      case t.kind when 'retry' then t.egress end as egress, t.kind in ('analysis', 'assembly') as whole
     from job_tasks t join jobs j on j.id = t.job_id
     where t.state = 'emitted' and j.completed_at is null and j.removed_at is null
       and (t.job_id, t.number) > (${after?.jobId ?? ""}, ${after?.number ?? -2}::integer)

@@ -7,9 +7,10 @@ import type { RedisClient } from "./redis.ts";
  * without a sign of life can be claimed by another consumer.
  *
  * Keys, in one slot of a cluster and without a TTL, so that `volatile-lru` leaves them alone:
- * - `rcpt:{bulk}:tasks`: chunks, analyses and assemblies, for all workers. Entries have `job` and `number`. A finished one
+ * - `rcpt:{bulk}:tasks`: chunks, for all workers. Entries have `job` and `number`. A finished one
  *   is acknowledged and deleted in one step, so a stream is as long as there are tasks outstanding in it, bounded by the
  *   windows of emission.
+ * - `rcpt:{bulk}:whole`: analyses and assemblies, which read a whole list and take long, so that no chunk waits behind them.
  * - `rcpt:{bulk}:retry:<egress>`: retries, for the workers of that egress; `rcpt:{bulk}:retry` those for anybody.
  * - `rcpt:{bulk}:dead`: tasks that were given up, the newest few.
  *
@@ -20,6 +21,7 @@ import type { RedisClient } from "./redis.ts";
  */
 const PREFIX = "rcpt:{bulk}:";
 const TASKS = "tasks";
+const WHOLE = "whole";
 const RETRIES = "retry";
 const DEAD = `${PREFIX}dead`;
 const ALIVE_TTL_MS = 3_600_000;
@@ -66,8 +68,10 @@ export interface JobStream {
 
 /** All streams of tasks. */
 export interface JobStreams {
-  /** Chunks, analyses and assemblies. */
+  /** Chunks. */
   tasks: JobStream;
+  /** Analyses and assemblies. */
+  whole: JobStream;
   /** Retries that the workers of an egress are to do; '': any. */
   retries(egress: string): JobStream;
   /** Notes a task that is given up. */
@@ -261,6 +265,7 @@ function createJobStream(redis: RedisClient, name: string): JobStream {
 export function createJobStreams(redis: RedisClient): JobStreams {
   return {
     tasks: createJobStream(redis, TASKS),
+    whole: createJobStream(redis, WHOLE),
     // Encoded, so that no egress's name can end the hash tag or be another key.
     retries: (egress) =>
       createJobStream(redis, egress === "" ? RETRIES : `${RETRIES}:${encodeURIComponent(egress)}`),

@@ -28,7 +28,7 @@ const GRACE_MS = 12_000;
 /** How long nobody has given a sign of life of what is in the streams, by entry. */
 async function silences(): Promise<number[]> {
   const { client } = scenario.redis;
-  const keys = (await client.keys("rcpt:{bulk}:*")).filter((key) => /:(?:tasks|retry:.*)$/.test(key));
+  const keys = (await client.keys("rcpt:{bulk}:*")).filter((key) => /:(?:tasks|whole|retry:.*)$/.test(key));
   const idle: number[] = [];
   for (const key of keys.filter((name) => !name.includes(":alive:"))) {
     const pending = (await client.xpending(key, "workers", "-", "+", 1_000)) as [string, string, number][];

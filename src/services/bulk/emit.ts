@@ -8,7 +8,7 @@ import {
   releaseEgress,
   takeReadyRetries,
 } from "../../store/job-retries.ts";
-import type { JobStreams } from "../../store/job-stream.ts";
+import type { JobStream, JobStreams } from "../../store/job-stream.ts";
 import { pointerKey } from "../../store/job-stream.ts";
 import { beginAssembly, jobsToAssemble, type TaskPointer } from "../../store/job-tasks.ts";
 import type { Database } from "../../store/postgres.ts";
@@ -36,7 +36,7 @@ export interface Emitter {
 
 export interface EmitterDeps {
   sql: Database;
-  streams: Pick<JobStreams, "tasks" | "retries">;
+  streams: Pick<JobStreams, "tasks" | "whole" | "retries">;
   clock: Pick<Clock, "monotonic">;
 }
 
@@ -64,12 +64,14 @@ export function createEmitter({ sql, streams, clock }: EmitterDeps): Emitter {
   }
 
   async function emitTasks(): Promise<number> {
-    const { windowMin, windowMax, teamWindows, tasksAtOnce } = LIMITS.bulk;
+    const { windowMin, windowMax, teamWindows, teamWhole, tasksAtOnce } = LIMITS.bulk;
     const places = (await workers("tasks", streams.tasks)) * tasksAtOnce;
     const window = Math.min(windowMax, Math.max(windowMin, 2 * places));
     return sql.begin(async (tx) => {
-      const tasks = await takeReadyTasks(tx, { window, teamWindow: teamWindows * window, jobs: emitJobs });
-      await streams.tasks.add(tasks);
+      const bounds = { window, teamWindow: teamWindows * window, teamWhole, jobs: emitJobs };
+      const tasks = await takeReadyTasks(tx, bounds);
+      await streams.whole.add(tasks.filter(({ whole }) => whole));
+      await streams.tasks.add(tasks.filter(({ whole }) => !whole));
       return tasks.length;
     });
   }
@@ -117,8 +119,8 @@ export function createEmitter({ sql, streams, clock }: EmitterDeps): Emitter {
   }
 
   /** Of tasks of one stream, those that are not there. */
-  async function lostOf(egress: string | null, emitted: readonly EmittedTask[]): Promise<EmittedTask[]> {
-    const stream = egress === null ? streams.tasks : streams.retries(egress);
+  async function lostOf(stream: JobStream, emitted: readonly EmittedTask[]): Promise<EmittedTask[]> {
+    if (emitted.length === 0) return [];
     const outstanding = await stream.outstanding(reconcilePage, reconcilePages);
     return outstanding === null ? [] : emitted.filter((task) => !outstanding.has(pointerKey(task)));
   }
@@ -126,12 +128,19 @@ export function createEmitter({ sql, streams, clock }: EmitterDeps): Emitter {
   async function findLost(isStopping: () => boolean): Promise<void> {
     // First Postgres, then the stream: a task is in the stream before it is emitted, and leaves it when it is done.
     const emitted = await readEmitted(isStopping);
-    for (const egress of new Set(emitted.map((task) => task.egress))) {
-      if (isStopping()) return;
-      const lost = await lostOf(
-        egress,
+    const egresses = new Set(emitted.flatMap(({ egress }) => (egress === null ? [] : [egress])));
+    const others = emitted.filter(({ egress }) => egress === null);
+    const byStream: [JobStream, EmittedTask[]][] = [
+      [streams.tasks, others.filter(({ whole }) => !whole)],
+      [streams.whole, others.filter(({ whole }) => whole)],
+      ...[...egresses].map((egress): [JobStream, EmittedTask[]] => [
+        streams.retries(egress),
         emitted.filter((task) => task.egress === egress),
-      );
+      ]),
+    ];
+    for (const [stream, tasks] of byStream) {
+      if (isStopping()) return;
+      const lost = await lostOf(stream, tasks);
       for (let i = 0; i < lost.length; i += reconcilePage)
         await makeReadyAgain(sql, lost.slice(i, i + reconcilePage));
     }

@@ -5,7 +5,15 @@ import { LIMITS } from "../../../../src/core/limits.ts";
 import { createEmitter, type Emitter } from "../../../../src/services/bulk/emit.ts";
 import { takeReadyTasks } from "../../../../src/store/job-emission.ts";
 import { createJobStreams, type JobStreams } from "../../../../src/store/job-stream.ts";
-import { beginTask, type ChunkTask, finishRows } from "../../../../src/store/job-tasks.ts";
+import {
+  beginAssembly,
+  beginTask,
+  type ChunkTask,
+  finishRows,
+  finishTask,
+  insertAnalysis,
+} from "../../../../src/store/job-tasks.ts";
+import { insertJob } from "../../../../src/store/jobs.ts";
 import type { Database } from "../../../../src/store/postgres.ts";
 import type { RedisClient } from "../../../../src/store/redis.ts";
 import { inlineJob, queueChunks } from "../../../support/bulk-tasks.ts";
@@ -13,9 +21,10 @@ import { createFakeClock } from "../../../support/fake-clock.ts";
 import { createClosing, newTeam, openDatabase, openRedis } from "../../../support/store.ts";
 
 /** Tasks on their way from Postgres into the stream. */
-const { windowMin: window, teamWindows, emitJobs } = LIMITS.bulk;
+const { windowMin: window, teamWindows, teamWhole, emitJobs } = LIMITS.bulk;
 const teamWindow = teamWindows * window;
 const TASKS = "rcpt:{bulk}:tasks";
+const WHOLE = "rcpt:{bulk}:whole";
 const closing = createClosing();
 let sql: Database;
 let redis: RedisClient;
@@ -51,9 +60,19 @@ async function job(chunks: number, ofTeam?: string): Promise<string> {
   return id;
 }
 
+/** A job that waits for its analysis. */
+async function fileJob(teamId: string): Promise<string> {
+  const id = newId("job");
+  await sql.begin(async (tx) => {
+    await insertJob(tx, inlineJob(teamId, id), "queued");
+    await insertAnalysis(tx, id);
+  });
+  return id;
+}
+
 /** Job ids in the order of the stream. */
-async function inStream(): Promise<string[]> {
-  const entries = (await redis.xrange(TASKS, "-", "+")) as [string, string[]][];
+async function inStream(key = TASKS): Promise<string[]> {
+  const entries = (await redis.xrange(key, "-", "+")) as [string, string[]][];
   return entries.map(([, fields]) => fields[1] ?? "");
 }
 
@@ -85,6 +104,26 @@ describe("emission", () => {
     assert.deepEqual(await states(big), { done: 2, emitted: window, ready: window * 2 - 2 });
   });
 
+  it("keeps analyses and assemblies apart from chunks, and few of a team's at a time", async () => {
+    const [one, other] = [await teamOf(), await teamOf()];
+    const files: string[] = [];
+    for (let i = 0; i < 8; i++) files.push(await fileJob(one));
+    const list = await job(1, one);
+    const theirs = await fileJob(other);
+    assert.equal(await emitter.emit(), teamWhole + 2);
+    assert.deepEqual((await inStream(WHOLE)).sort(), [...files.slice(0, teamWhole), theirs].sort());
+    assert.deepEqual(await inStream(), [list]);
+    // Its assembly waits for a place among them, as the analyses do.
+    await finish(list, 0);
+    assert.equal(await beginAssembly(sql, list), true);
+    assert.equal(await emitter.emit(), 0);
+    for (const jobId of files.slice(0, teamWhole))
+      await sql.begin((tx) => finishTask(tx, { jobId, number: -1 }));
+    assert.equal(await emitter.emit(), teamWhole);
+    assert.deepEqual(await inStream(), [list]);
+    assert.equal((await inStream(WHOLE)).length, 2 * teamWhole + 1);
+  });
+
   it("by many at once neither emits a task twice nor beyond the window", async () => {
     const big = await job(window * 4);
     await Promise.all(Array.from({ length: 8 }, () => emitter.emit()));
@@ -97,7 +136,7 @@ describe("emission", () => {
   it("by many at once, while tasks end, keeps to the windows of jobs and teams at any moment", async () => {
     const team = await teamOf();
     const jobs = await Promise.all(Array.from({ length: 3 }, () => job(6 * window, team)));
-    const bounds = { window, teamWindow: 2 * window, jobs: emitJobs };
+    const bounds = { window, teamWindow: 2 * window, teamWhole, jobs: emitJobs };
     let rounds = 0;
     async function emitAndFinish(): Promise<void> {
       for (let round = 0; round < 15; round++) {
@@ -177,6 +216,19 @@ describe("reconciliation", () => {
     await emitter.reconcile(() => false);
     assert.deepEqual(await states(id), { done: 1, ready: 3 });
     assert.equal(await emitter.emit(), 3);
+  });
+
+  it("looks for each task in its own stream", async () => {
+    const team = await teamOf();
+    const [file, list] = [await fileJob(team), await job(1, team)];
+    await emitter.emit();
+    await emitter.reconcile(() => false);
+    assert.deepEqual([await states(file), await states(list)], [{ emitted: 1 }, { emitted: 1 }]);
+    await redis.del(WHOLE);
+    await emitter.reconcile(() => false);
+    assert.deepEqual([await states(file), await states(list)], [{ ready: 1 }, { emitted: 1 }]);
+    assert.equal(await emitter.emit(), 1);
+    assert.deepEqual(await inStream(WHOLE), [file]);
   });
 
   it("does nothing while the stream cannot be read", async () => {
