@@ -88,6 +88,7 @@ export function composeBulkJobs({ config, log, stores }: Deps): BulkJobs {
       stores.objects === null
         ? null
         : createResults({
+            clock,
             sql,
             objects: createJobObjects(stores.objects),
             streams: createObjectStreams(stores.objects, clock),

@@ -30,6 +30,8 @@ export const RESULT_LIMITS = {
   },
   /** Scratch files of all of them in a process. */
   scratchBytes: 17_179_869_184,
+  /** So long an answer's head waits for its first row, so that what goes wrong before that is an answer of its own. */
+  headMs: 2_000,
   /** Followers of the events of jobs in a process, and of a team there. */
   followers: 1_000,
   teamFollowers: 50,

@@ -90,10 +90,13 @@ function resultsRoute(jobs: BulkJobs): Route {
         alsoAs: { [CONTENT_TYPES.jsonl]: `${JSON.stringify(lineExample)}\n` },
       },
     ],
-    async handler({ params, query }, actor, { headers }) {
+    async handler({ params, query }, actor, context) {
+      const { headers } = context;
+      const gone = new AbortController();
+      context.onCancel(() => gone.abort(new Error("the client has gone")));
       const { format, verdict = null } = query;
       const ask = { format, verdict, range: headers.range ?? "", ifRange: headers["if-range"] ?? "" };
-      return reply(await jobs.results(actor, params.id, ask), params.id, format);
+      return reply(await jobs.results(actor, params.id, ask, gone.signal), params.id, format);
     },
   });
 }

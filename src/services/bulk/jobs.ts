@@ -22,8 +22,12 @@ export interface BulkJobs {
   cancel(actor: Actor, id: string): Promise<BulkJob>;
   /** Cancels it if it runs, and removes it with its results. @throws AppError `not_found` */
   remove(actor: Actor, id: string): Promise<void>;
-  /** To be released when it is sent. @throws AppError `not_found`, and those of `Results` */
-  results(actor: Actor, id: string, ask: ResultsAsk): Promise<ResultsBody>;
+  /**
+   * To be released when it is sent.
+   * @param gone aborted when the client has gone
+   * @throws AppError `not_found`, and those of `Results`
+   */
+  results(actor: Actor, id: string, ask: ResultsAsk, gone: AbortSignal): Promise<ResultsBody>;
   /**
    * To be released when nobody follows any more.
    * @param heard the id of the last event that the follower has heard of; "": of none
@@ -82,11 +86,11 @@ export function createBulkJobs(deps: BulkJobsDeps): BulkJobs {
         await hideJob(tx, id);
       });
     },
-    async results(actor, id, ask) {
+    async results(actor, id, ask, gone) {
       const job = await find(actor, id);
       if (deps.results === null)
         throw new AppError("feature_unconfigured", "Object storage is not configured here.");
-      return deps.results.read(job, ask);
+      return deps.results.read(job, ask, gone);
     },
     async events(actor, id, heard) {
       const job = await find(actor, id);

@@ -1,4 +1,5 @@
 import type { Verdict } from "../../check/verdict/table.ts";
+import type { Clock } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { type JobMaterial, materialOf } from "../../store/job-results.ts";
@@ -49,16 +50,23 @@ export interface Results {
    * gone.
    * @throws AppError `overloaded`, `rate_limited`; `range_not_satisfiable`; `source_missing`, also when it is another one;
    *   `unavailable` when object storage fails; `not_found` when the job is being removed
+   * @param gone aborted when the client has gone: nothing more is read, and it is released
    */
-  read(job: JobRow, ask: ResultsAsk): Promise<ResultsBody>;
+  read(job: JobRow, ask: ResultsAsk, gone?: AbortSignal): Promise<ResultsBody>;
 }
 
 export interface ResultsDeps extends Omit<JoinDeps, "chunksOf" | "streams" | "sizes"> {
   sql: Queryable;
+  clock: Clock;
   streams: Pick<ObjectStreams, "head" | "openRead" | "readRange">;
 }
 
 type Opened = Omit<ResultsBody, "release">;
+
+/** Heard by nobody, and nobody's fault. */
+function nobodyWaits(cause: unknown): AppError {
+  return new AppError("unavailable", "Nobody waits for the results any more.", { cause });
+}
 
 /** What goes wrong before the first byte is sent, as its caller is told. */
 function refusal(error: unknown): AppError {
@@ -76,12 +84,20 @@ function refusal(error: unknown): AppError {
   return new AppError("unavailable", "The results cannot be read now.", { retryAfterS: 1, cause: error });
 }
 
-/** The same pieces, once the first is there: what fails before it fails here. */
-async function begun(pieces: AsyncGenerator<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
-  const first = await pieces.next();
+/**
+ * The same pieces, once the first is there: what fails before it fails here. A first one that is long in coming keeps nobody
+ * waiting for his answer's head: who wants few rows of many may have to.
+ */
+async function begun(pieces: AsyncGenerator<Uint8Array>, clock: Clock): Promise<AsyncIterable<Uint8Array>> {
+  const first = pieces.next();
+  await new Promise<void>((resolve, reject) => {
+    const timer = clock.after(LIMITS.results.headMs, resolve);
+    first.then(() => resolve(), reject).finally(() => timer.cancel());
+  });
   return (async function* () {
-    if (first.done === true) return;
-    yield first.value;
+    const { done, value } = await first;
+    if (done === true) return;
+    yield value;
     yield* pieces;
   })();
 }
@@ -144,6 +160,7 @@ export function createResults(deps: ResultsDeps): Results {
     if (writer.start.length > 0) yield writer.start;
     if (material.status === "failed") return;
     for await (const rows of readJoined(joinDeps, material, gone)) {
+      gone.throwIfAborted();
       const wanted = verdict === null ? rows : rows.filter(({ result }) => result.verdict === verdict);
       if (wanted.length > 0) yield writer.rows(wanted);
     }
@@ -154,7 +171,7 @@ export function createResults(deps: ResultsDeps): Results {
     const giveBack = joinedPlaces.take(material.teamId);
     control.signal.addEventListener("abort", giveBack, { once: true });
     const rows = joinedRows(material, ask, control.signal);
-    const pieces = await begun(rows);
+    const pieces = await begun(rows, deps.clock);
     // Also of one that nobody came to read.
     const end = () => void rows.return(undefined).catch(() => undefined);
     if (control.signal.aborted) end();
@@ -177,17 +194,20 @@ export function createResults(deps: ResultsDeps): Results {
   }
 
   return {
-    async read(job, ask) {
+    async read(job, ask, gone) {
       const giveBack = places.take(job.team_id);
       const control = new AbortController();
       const release = () => {
         control.abort(new Error("nobody reads the results any more"));
         giveBack();
       };
+      gone?.addEventListener("abort", release, { once: true });
+      if (gone?.aborted === true) release();
       try {
         return { ...(await opened(job, ask, control)), release };
       } catch (error) {
         release();
+        if (gone?.aborted === true) throw nobodyWaits(error);
         throw refusal(error);
       }
     },

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { tmpdir } from "node:os";
 import { after, before, describe, it } from "node:test";
+import { systemClock } from "../../../../src/core/clock.ts";
 import type { AppError } from "../../../../src/core/errors.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { createResults, type ResultsDeps } from "../../../../src/services/bulk/results.ts";
@@ -8,8 +9,10 @@ import { findJob } from "../../../../src/store/jobs.ts";
 import type { Database } from "../../../../src/store/postgres.ts";
 import { createScratch } from "../../../../src/store/scratch.ts";
 import { ALL_VALID, createRunner, queueInline } from "../../../support/bulk-tasks.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
 import { createMemoryObjects } from "../../../support/memory-objects.ts";
 import { createClosing, openDatabase } from "../../../support/store.ts";
+import { until } from "../../../support/until.ts";
 
 /** Results of jobs as the API reads them. */
 const closing = createClosing();
@@ -27,7 +30,7 @@ async function setUp(parts: Partial<ResultsDeps> = {}) {
   const objects = createMemoryObjects();
   const { streams } = objects;
   const scratch = createScratch(tmpdir());
-  const results = createResults({ sql, objects, streams, scratch, ...parts });
+  const results = createResults({ sql, objects, streams, scratch, clock: systemClock, ...parts });
   const answeredJob = async () => {
     const { id, teamId } = await queueInline(sql, objects, ["a@example.com", "b@example.com"]);
     await createRunner({ sql, objects, rows: ALL_VALID }).run(id, 0);
@@ -72,5 +75,51 @@ describe("downloads that are put together while they are read", () => {
     assert.equal(completed?.status, "completed");
     if (completed !== null) bodies.push(await results.read(completed, ASK));
     for (const body of bodies) body.release();
+  });
+});
+
+describe("results whose first row is long in coming", () => {
+  const FEW = { ...ASK, format: "jsonl", verdict: "risky" } as const;
+
+  /** Object storage that answers nothing until it is told that nobody waits. */
+  async function setUpSilent() {
+    let asked = 0;
+    const { streams } = createMemoryObjects();
+    const readRange: typeof streams.readRange = (_ref, _range, signal) =>
+      new Promise((_, reject) => {
+        asked += 1;
+        signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+      });
+    const clock = createFakeClock();
+    const world = await setUp({ streams: { ...streams, readRange }, clock });
+    return { ...world, clock, asked: () => asked };
+  }
+
+  it("are read no further when the client leaves, whose place is free then", async () => {
+    const { results, job, asked } = await setUpSilent();
+    for (let again = 0; again < 2 * LIMITS.results.teamDownloads; again++) {
+      const gone = new AbortController();
+      const reading = results.read(job, FEW, gone.signal);
+      await until("it reads", () => asked() > again);
+      gone.abort(new Error("the client has gone"));
+      await assert.rejects(reading);
+    }
+    const gone = AbortSignal.abort(new Error("the client has gone"));
+    await assert.rejects(results.read(job, FEW, gone));
+    assert.equal(asked(), 2 * LIMITS.results.teamDownloads);
+  });
+
+  it("have a head after a while", async () => {
+    const { results, job, clock, asked } = await setUpSilent();
+    const reading = results.read(job, FEW);
+    await until("it reads", () => asked() > 0);
+    await clock.advanceAsync(LIMITS.results.headMs);
+    const body = await reading;
+    const gone = new AbortController();
+    const pieces = body.open(gone.signal)[Symbol.asyncIterator]();
+    const next = pieces.next();
+    gone.abort(new Error("the client has gone"));
+    await assert.rejects(next, /the client has gone/);
+    body.release();
   });
 });
