@@ -108,9 +108,17 @@ export async function emittedTasks(
     order by t.job_id, t.number limit ${limit}`;
 }
 
-/** Makes emitted tasks ready again, unless anything has become of them since they were looked at. */
+/** Makes emitted tasks ready again, unless anything has become of them since they were looked at, or becomes of them now. */
 export async function makeReadyAgain(sql: Queryable, lost: readonly EmittedTask[]): Promise<void> {
   await sql`
+    with lost as (
+      -- Waiting for one while it holds others would be a deadlock with who does the same in another order.
+      select t.job_id, t.number
+      from job_tasks t join jsonb_to_recordset(${sql.json(lost.map((task) => ({ ...task })))}) as l
+        ("jobId" text, number integer, "emittedAt" timestamptz) on t.job_id = l."jobId" and t.number = l.number
+      where t.state = 'emitted' and t.emitted_at = l."emittedAt"
+      order by t.job_id, t.number for update of t skip locked
+    )
     update job_tasks t set state = 'ready', emitted_at = null
     from jsonb_to_recordset(${sql.json(lost.map((task) => ({ ...task })))}) as l
       ("jobId" text, number integer, "emittedAt" timestamptz)

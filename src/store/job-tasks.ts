@@ -267,7 +267,10 @@ export interface ChunkOfResults extends ChunkRange {
   patches: string[];
 }
 
-/** All chunks of a job, done or not, in the order of the source, after number `after` (-1: from the first). */
+/**
+ * All chunks of a job, done or not, in the order of the source, after number `after` (-1: from the first). Their numbers have
+ * no gaps: what stands behind them, which may be much more, is not looked at.
+ */
 export async function chunksOf(
   sql: Queryable,
   jobId: string,
@@ -284,8 +287,8 @@ export async function chunksOf(
           and r.shard_key is not null
       ) as patches
     from job_tasks c
-    where c.job_id = ${jobId} and c.kind = 'chunk' and c.number > ${after}
-    order by c.number limit ${limit}`;
+    where c.job_id = ${jobId} and c.kind = 'chunk' and c.number > ${after} and c.number <= ${after + limit}
+    order by c.number`;
 }
 
 /** Tasks of jobs under way that are not done: for the autoscaler. */

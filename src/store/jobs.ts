@@ -1,3 +1,5 @@
+import type { JobErrorCode } from "../core/job-errors.ts";
+import { clearTasks } from "./job-clearing.ts";
 import type { Queryable, Transaction } from "./postgres.ts";
 
 /** SQL of bulk jobs. What a team may see of them names the team; what workers do goes by id alone. */
@@ -280,17 +282,16 @@ export async function lockJob(tx: Transaction, teamId: string, id: string): Prom
   return row?.status ?? null;
 }
 
-/** Ends a job that the transaction has locked. */
+/** Ends a job that the transaction has locked. Of a large one `clearTasks` has more to do after. */
 export async function endJob(tx: Transaction, id: string, ending: Ending): Promise<JobRow> {
   const failure = ending.status === "failed" ? ending : null;
+  const isClear = await clearTasks(tx, id);
   await tx`
-    update jobs set status = ${ending.status}, completed_at = now(),
+    update jobs set status = ${ending.status}, completed_at = now(), tasks_left = ${!isClear},
       results_key = ${ending.status === "completed" ? ending.resultsKey : null},
       error_code = ${failure?.code ?? null}, error_detail = ${failure?.detail ?? null}, deferred = 0,
       charged = ${failure === null || failure.charges === true ? tx`charged` : 0}
     where id = ${id}`;
-  // Nobody would ever take them out of the lines they wait in.
-  await tx`delete from job_tasks where job_id = ${id} and kind = 'retry' and state <> 'done'`;
   const [row] = await tx<[JobRow]>`select ${columns(tx)} from jobs j where j.id = ${id}`;
   return row;
 }
@@ -342,6 +343,12 @@ export async function removableJobs(
     order by removed_at limit ${limit}`;
 }
 
-export async function deleteJob(sql: Queryable, id: string): Promise<void> {
-  await sql`delete from jobs where id = ${id}`;
+/** Hides what a team has under way, and gives back what it holds: for a team that is being deleted. */
+export async function hideActiveJobs(tx: Transaction, teamId: string): Promise<void> {
+  await tx`
+    with hidden as (
+      update jobs set removed_at = now()
+      where team_id = ${teamId} and completed_at is null and removed_at is null returning id
+    )
+    select quota_settle_hold(id, 0) from hidden`;
 }

@@ -40,7 +40,7 @@ export async function renameTeam(tx: Transaction, teamId: string, name: string):
 
 /**
  * Deletes of what grows without end with a team `limit` rows a table at most; how many rows of the table that had most.
- * Rows that somebody works on are left. Of jobs, the tasks of those that have ended: their results are assembled.
+ * Rows that somebody works on are left. Of jobs, the tasks of those that have ended, or are hidden: nobody needs them.
  */
 export async function deleteHistory(tx: Transaction, teamId: string, limit: number): Promise<number> {
   const deleted = [
@@ -55,7 +55,7 @@ export async function deleteHistory(tx: Transaction, teamId: string, limit: numb
     await tx`
       delete from job_tasks where (job_id, number) in (
         select t.job_id, t.number from jobs j join job_tasks t on t.job_id = j.id
-        where j.team_id = ${teamId} and j.completed_at is not null
+        where j.team_id = ${teamId} and (j.completed_at is not null or j.removed_at is not null)
         limit ${limit} for update of t skip locked)`,
     await tx`
       delete from idempotency_keys where (team_id, key_hash) in (

@@ -1,5 +1,6 @@
 import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
+import { clearTasks, jobsWithTasksLeft, noteTasksCleared } from "../../store/job-clearing.ts";
 import { type EmittedTask, emittedTasks, makeReadyAgain, takeReadyTasks } from "../../store/job-emission.ts";
 import {
   egressesWithEmitted,
@@ -30,7 +31,7 @@ export interface Emitter {
   emitRetries(): Promise<number>;
   /** Both at once, neither behind the other: when one fails, it rejects when the other is over. */
   emit(): Promise<number>;
-  /** Makes ready again what the streams have lost, and begins assemblies that nobody came to begin. */
+  /** Makes ready again what the streams have lost, begins assemblies that nobody came to begin, and clears away what ended jobs left to do. */
   reconcile(isStopping: () => boolean): Promise<void>;
 }
 
@@ -166,6 +167,13 @@ export function createEmitter({ sql, streams, clock }: EmitterDeps): Emitter {
     for (const egress of known) await lookAfterEgress(egress);
   }
 
+  async function clearEnded(isStopping: () => boolean): Promise<void> {
+    for (const jobId of await jobsWithTasksLeft(sql, jobsPerRound)) {
+      while (!(await clearTasks(sql, jobId))) if (isStopping()) return;
+      await noteTasksCleared(sql, jobId);
+    }
+  }
+
   return {
     emitTasks,
     emitRetries,
@@ -182,6 +190,7 @@ export function createEmitter({ sql, streams, clock }: EmitterDeps): Emitter {
       await findLost(isStopping);
       await lookAfterEgresses();
       for (const jobId of await jobsToAssemble(sql, jobsPerRound)) await beginAssembly(sql, jobId);
+      await clearEnded(isStopping);
     },
   };
 }

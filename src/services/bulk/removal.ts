@@ -1,9 +1,9 @@
 import { DAY_MS } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Logger } from "../../core/log.ts";
+import { deleteJob } from "../../store/job-clearing.ts";
 import { jobPrefix, repeatsKey, shardsPrefix, sourceKey } from "../../store/job-objects.ts";
 import {
-  deleteJob,
   hideExpiredJobs,
   jobsWithSpentSource,
   noteSourceRemoved,

@@ -3,6 +3,7 @@ import { isId } from "../../core/ids.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Tier } from "../../core/tiers.ts";
 import { retryDeadlocks } from "../../store/deadlock.ts";
+import { hideActiveJobs } from "../../store/jobs.ts";
 import { findMember, listMembers, setMemberRole } from "../../store/members.ts";
 import type { Database } from "../../store/postgres.ts";
 import { recordTeamRemoval } from "../../store/team-removals.ts";
@@ -35,8 +36,8 @@ export interface Team {
   /**
    * Deletes the team with all it has in the database: its credentials stop here at once, in every other process within
    * a second. What it has elsewhere (objects, the subscription) goes soon after, by the relay. When it fails the team is
-   * there still, its events, their deliveries and the partial results of its cancelled jobs perhaps not; another try
-   * begins where this one ended.
+   * there still, its events, their deliveries, the jobs it had under way and the partial results of its cancelled ones
+   * perhaps not; another try begins where this one ended.
    */
   remove(actor: Actor): Promise<void>;
 }
@@ -59,6 +60,12 @@ export function createTeam(deps: { sql: Database; publisher: ChangePublisher }):
   /** Takes what a large team has most of first, in pieces: one statement for all of it would run out of time, each time. */
   async function thin(actor: Actor): Promise<void> {
     const { deletionBatch, deletionBatches } = LIMITS.team;
+    await retryDeadlocks(LIMITS.team.deletionAttempts, () =>
+      sql.begin(async (tx) => {
+        await lockActingMember(tx, actor, "owner");
+        await hideActiveJobs(tx, actor.teamId);
+      }),
+    );
     for (let batch = 0; batch < deletionBatches; batch++) {
       const deleted = await sql.begin(async (tx) => {
         await lockActingMember(tx, actor, "owner");

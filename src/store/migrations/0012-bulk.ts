@@ -85,6 +85,8 @@ create table jobs (
   completed_at timestamptz,
   -- What of the job's own source object nobody needs any more is gone.
   source_removed boolean not null default false,
+  -- Has ended, and has tasks still that are not done: too many to take out of all lines at once.
+  tasks_left boolean not null default false,
   -- Not to be seen any more; objects and row go soon.
   removed_at timestamptz,
   check ((status in ('completed', 'failed', 'cancelled')) = (completed_at is not null)),
@@ -95,6 +97,7 @@ create index jobs_upload on jobs (upload_id) where upload_id is not null;
 create index jobs_active on jobs (id) where completed_at is null and removed_at is null;
 create index jobs_ended on jobs (completed_at) where completed_at is not null;
 create index jobs_ended_with_source on jobs (completed_at) where completed_at is not null and not source_removed;
+create index jobs_tasks_left on jobs (completed_at) where tasks_left;
 create index jobs_removed on jobs (removed_at) where removed_at is not null;
 
 create table job_tasks (
@@ -142,6 +145,7 @@ create table job_tasks (
 create index job_tasks_outstanding on job_tasks (job_id, due_at) where state <> 'done';
 create index job_tasks_ready on job_tasks (job_id, number) where state = 'ready' and kind <> 'retry';
 create index job_tasks_emitted on job_tasks (job_id, number) where state = 'emitted';
+create index job_tasks_emitted_retries on job_tasks (egress, site) where state = 'emitted' and kind = 'retry';
 create index job_tasks_retries on job_tasks (egress, site, job_id, due_at) where state = 'ready' and kind = 'retry';
 create index job_tasks_patches on job_tasks (job_id, chunk) where kind = 'retry';
 

@@ -1,11 +1,19 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { newId } from "../../../../src/core/ids.ts";
-import { takeReadyRetries } from "../../../../src/store/job-retries.ts";
+import { LIMITS } from "../../../../src/core/limits.ts";
+import { createChangePublisher } from "../../../../src/services/authenticate/publish.ts";
+import { createEmitter } from "../../../../src/services/bulk/emit.ts";
+import { createTeam } from "../../../../src/services/teams/team.ts";
+import { deleteJob } from "../../../../src/store/job-clearing.ts";
+import { egressesWithEmitted, takeReadyRetries } from "../../../../src/store/job-retries.ts";
+import type { JobStreams } from "../../../../src/store/job-stream.ts";
+import { chunksOf } from "../../../../src/store/job-tasks.ts";
 import { endJob, findJob, jobsOf, listJobs } from "../../../../src/store/jobs.ts";
 import type { Database, Transaction } from "../../../../src/store/postgres.ts";
 import { inlineJob, queueChunks } from "../../../support/bulk-tasks.ts";
-import { createClosing, newTeam, openDatabase } from "../../../support/store.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+import { createClosing, newTeam, openDatabase, ownerOf, silentLog } from "../../../support/store.ts";
 
 /** What statements read of jobs that have many tasks: so much, however many there are. */
 const closing = createClosing();
@@ -19,8 +27,9 @@ after(closing.close);
 beforeEach(async () => void (await sql`delete from jobs`));
 
 /** A job under way of so many chunks, all done, each of which left a retry that waits for long, and one that is done. */
-async function largeJob(chunks: number): Promise<{ id: string; teamId: string }> {
-  const { teamId } = await newTeam(sql, "enterprise");
+async function largeJob(chunks: number) {
+  const made = await newTeam(sql, "enterprise");
+  const { teamId } = made;
   const id = newId("job");
   const ranges = Array.from({ length: chunks }, (_, i) => ({
     firstRow: i,
@@ -41,7 +50,7 @@ async function largeJob(chunks: number): Promise<{ id: string; teamId: string }>
         'slow.example', 'egress', 'busy', now(), now() + interval '1 hour', ${state}, case ${state} when 'done' then 's' end
       from job_tasks where job_id = ${id} and kind = 'chunk'`;
   await sql`analyze job_tasks`;
-  return { id, teamId };
+  return { id, teamId, made };
 }
 
 /** Rows of tasks that `read` has looked at, whatever it found. */
@@ -83,12 +92,100 @@ describe("a job with many tasks", () => {
     assert.ok(read < 50, `${read} rows were read`);
   });
 
+  it("gives its last chunks without a look at what stands behind them", async () => {
+    const { id } = await largeJob(TASKS);
+    const read = await rowsRead(async (tx) => {
+      assert.deepEqual(
+        (await chunksOf(tx, id, TASKS - 11, 20)).map(({ number, patches }) => [number, patches]),
+        Array.from({ length: 10 }, (_, i) => [TASKS - 10 + i, ["s"]]),
+      );
+    });
+    assert.ok(read < 100, `${read} rows were read`);
+  });
+
   it("ends without a look at those that are done", async () => {
     const { id } = await largeJob(TASKS);
     await sql`delete from job_tasks where job_id = ${id} and state <> 'done'`;
     await sql`analyze job_tasks`;
     const read = await rowsRead(async (tx) => {
       await endJob(tx, id, { status: "completed", resultsKey: "k" });
+    });
+    assert.ok(read < 50, `${read} rows were read`);
+  });
+});
+
+/** The most rows that one statement has deleted from, or changed in, the tasks of jobs. */
+async function watchStatements(): Promise<() => Promise<number>> {
+  await sql.unsafe(`
+    create table statements (rows integer not null);
+    create function note_statement() returns trigger language plpgsql as $$ begin
+      insert into statements select count(*) from gone;
+      return null;
+    end $$;
+    create trigger noted_delete after delete on job_tasks referencing old table as gone
+      for each statement execute function note_statement();
+    create trigger noted_update after update on job_tasks referencing old table as gone
+      for each statement execute function note_statement();`);
+  return async () => (await sql<[{ most: number }]>`select max(rows) as most from statements`)[0].most;
+}
+
+describe("of a job with more tasks than a statement should touch", () => {
+  const { tasksPerStatement } = LIMITS.bulk;
+  const more = tasksPerStatement + 10;
+  const left = async (id: string) =>
+    (await sql`select from job_tasks where job_id = ${id} and state <> 'done'`).count;
+
+  it("what is left to do goes in pieces, when it has ended and after, and then all of it", async (t) => {
+    const { id } = await largeJob(more);
+    // Chunks in line too, and some in workers' hands.
+    await sql`update job_tasks set state = 'ready' where job_id = ${id} and kind = 'chunk'`;
+    await sql`
+      update job_tasks set state = 'emitted', emitted_at = now() where job_id = ${id} and kind = 'chunk' and number < 100`;
+    const most = await watchStatements();
+    t.after(() => sql.unsafe("drop function note_statement cascade; drop table statements"));
+    await sql.begin((tx) => endJob(tx, id, { status: "cancelled" }));
+    assert.equal(await left(id), 2 * (more - tasksPerStatement));
+    const tasks = { outstanding: async () => null, countConsumers: async () => 0 };
+    const streams = { tasks, retries: () => tasks } as unknown as JobStreams;
+    await createEmitter({ sql, streams, clock: createFakeClock() }).reconcile(() => false);
+    assert.equal(await left(id), 0);
+    assert.equal(await most(), tasksPerStatement);
+    // The chunks are there still: what copies an answered row may stand in any of them.
+    assert.equal((await chunksOf(sql, id, -1, 2 * more)).length, more);
+    const [row] = await sql`select tasks_left from jobs where id = ${id}`;
+    assert.equal(row?.tasks_left, false);
+  });
+
+  it("all go in pieces before it", async (t) => {
+    const { id } = await largeJob(more);
+    const most = await watchStatements();
+    t.after(() => sql.unsafe("drop function note_statement cascade; drop table statements"));
+    await deleteJob(sql, id);
+    assert.equal((await sql`select from jobs where id = ${id}`).count, 0);
+    assert.equal(await most(), tasksPerStatement);
+  });
+
+  it("all go in pieces before its team, though it is under way", async (t) => {
+    const { id, made } = await largeJob(more);
+    const bus = { announce: async () => undefined };
+    const publisher = createChangePublisher({ sql, bus, log: silentLog, invalidate: () => undefined });
+    const most = await watchStatements();
+    t.after(() => sql.unsafe("drop function note_statement cascade; drop table statements"));
+    await createTeam({ sql, publisher }).remove(await ownerOf(sql, made));
+    assert.equal((await sql`select from jobs where id = ${id}`).count, 0);
+    assert.ok((await most()) <= LIMITS.team.deletionBatch, `${await most()} went at once`);
+  });
+});
+
+describe("egresses in whose streams retries are", () => {
+  it("are found without a look at all that are there", async () => {
+    const { id } = await largeJob(TASKS);
+    await sql`
+      update job_tasks set state = 'emitted', emitted_at = now(), egress = 'egress-' || number % 3
+      where job_id = ${id} and kind = 'retry' and state = 'ready'`;
+    await sql`vacuum analyze job_tasks`;
+    const read = await rowsRead(async (tx) => {
+      assert.deepEqual(await egressesWithEmitted(tx), ["egress-0", "egress-1", "egress-2"]);
     });
     assert.ok(read < 50, `${read} rows were read`);
   });
