@@ -1,10 +1,9 @@
 import { toText } from "../services/bulk/csv/field.ts";
 import { splitRecords } from "../services/bulk/csv/plain.ts";
 import { type ChunkRepeats, decodeChunkRepeats } from "../services/bulk/repeats.ts";
-import { readRowsBytes } from "../services/bulk/rows-bytes.ts";
+import { type RowsBytesDeps, readRowsBytes } from "../services/bulk/rows-bytes.ts";
 import { type JobObjects, repeatsKey } from "../store/job-objects.ts";
 import type { ChunkTask, RetryTask } from "../store/job-tasks.ts";
-import type { ObjectStreams } from "../store/object-streams.ts";
 import { rowsOfSet } from "./deferrals.ts";
 
 /** A row of a task with an address of its own: it repeats no other. */
@@ -17,9 +16,8 @@ export interface OwnRow {
   copies: number;
 }
 
-export interface ChunkRowsDeps {
+export interface ChunkRowsDeps extends RowsBytesDeps {
   objects: Pick<JobObjects, "getRange">;
-  streams: Pick<ObjectStreams, "readRange">;
 }
 
 type RowsTask = ChunkTask | RetryTask;
@@ -46,7 +44,7 @@ export async function readOwnRows(
   signal: AbortSignal,
 ): Promise<OwnRow[]> {
   const [bytes, repeats] = await Promise.all([
-    readRowsBytes(deps.streams, task, { firstByte: task.firstByte, bytes: task.bytes }, signal),
+    readRowsBytes(deps, task, { firstByte: task.firstByte, bytes: task.bytes }, signal),
     readRepeats(deps, task, signal),
   ]);
   const { delimiter, emailColumn } = task.layout;

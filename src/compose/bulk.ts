@@ -14,6 +14,7 @@ import type { Chore } from "../relay/relay.ts";
 import { createEmitter, type Emitter } from "../services/bulk/emit.ts";
 import { createEndings } from "../services/bulk/ending.ts";
 import { createJobFollowers } from "../services/bulk/events.ts";
+import { createGranted } from "../services/bulk/granted.ts";
 import { type BulkJobs, createBulkJobs } from "../services/bulk/jobs.ts";
 import { createBulkRemoval } from "../services/bulk/removal.ts";
 import { createResults } from "../services/bulk/results.ts";
@@ -92,6 +93,7 @@ export function composeBulkJobs({ config, log, stores }: Deps): BulkJobs {
             sql,
             objects: createJobObjects(stores.objects),
             streams: createObjectStreams(stores.objects, clock),
+            granted: createGranted({ sql, clock, ownBucket: stores.objects.bucket }),
             scratch: createScratch(config.scratchDir, LIMITS.results.scratchBytes),
           }),
     followers: createJobFollowers({
@@ -220,6 +222,7 @@ export function composeBulk(deps: Deps): Part[] {
     objects,
     streams: createObjectStreams(stores.objects, clock),
     bucket: stores.objects.bucket,
+    granted: createGranted({ sql, clock, ownBucket: stores.objects.bucket }),
     scratch: createScratch(config.scratchDir),
     dead: streams,
     clock,

@@ -10,6 +10,9 @@ export const BULK_LIMITS = {
   metadataBytes: 8_192,
   /** Of an object in a bucket of the team's: S3's own bound. */
   keyBytes: 1_024,
+  /** What buckets teams may read from is asked for anew after so long; of so many teams it is kept that long. */
+  grantsFreshMs: 1_000,
+  grantsKept: 1_000,
   /** Jobs of a team that have not ended. */
   activeJobs: 100,
   /** Rows that are read or written between two turns of the event loop. */

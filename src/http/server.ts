@@ -143,8 +143,12 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   let stopListening = (_socket: us_listen_socket) => {};
 
   function problem(error: unknown, { request, match }: Exchange): Reply {
-    if (error instanceof AppError) return problemReply(error, request.id);
     const event = { err: error, request_id: request.id, route: match?.route.path ?? UNMATCHED };
+    if (error instanceof AppError) {
+      // Who asked is told no more than that; what is behind it is for who runs this.
+      if (error.status >= 500 && error.cause !== undefined) log.warn(event, "a request failed for a cause");
+      return problemReply(error, request.id);
+    }
     if (!deps.isOutage(error)) {
       log.error(event, "a handler failed");
       return problemReply(error, request.id);

@@ -18,6 +18,7 @@ export async function shownRows(sql: Database, objects: MemoryObjects, jobId: st
   const deps = {
     objects,
     streams: objects.streams,
+    granted: async () => true,
     scratch: createScratch(tmpdir()),
     chunksOf: (id: string, after: number, limit: number) => chunksOf(sql, id, after, limit),
   };

@@ -5,6 +5,7 @@ import type { RowVerifier, Verified } from "../../src/bulk/rows.ts";
 import { createTaskRunner } from "../../src/bulk/task.ts";
 import { newId } from "../../src/core/ids.ts";
 import { createEndings } from "../../src/services/bulk/ending.ts";
+import { createGranted, type Granted } from "../../src/services/bulk/granted.ts";
 import { analyseInline } from "../../src/services/bulk/source.ts";
 import type { VerificationResult } from "../../src/services/verify/verification-result.ts";
 import { type JobObjects, repeatsKey, sourceKey } from "../../src/store/job-objects.ts";
@@ -111,6 +112,8 @@ export interface RunnerParts {
   /** Instead of what `objects` has. */
   streams?: Partial<ObjectStreams>;
   scratch?: Scratch;
+  /** Instead of what Postgres has. */
+  granted?: Granted;
 }
 
 export const EGRESS = "egress-1";
@@ -127,6 +130,7 @@ export function createRunner(parts: RunnerParts) {
     rows,
     streams: { ...objects.streams, ...parts.streams },
     bucket: "bucket",
+    granted: parts.granted ?? createGranted({ sql, clock, ownBucket: "bucket" }),
     scratch: parts.scratch ?? createScratch(tmpdir()),
     deferral: parts.deferral ?? { firstMs: 1_000, maxMs: 60_000, queueMaxMs: 60_000 },
     egress: EGRESS,

@@ -57,11 +57,11 @@ function resultsRoute(jobs: BulkJobs): Route {
       "(`format=jsonl`, `application/x-ndjson`) has a line for each row: the result of a single verification with `row` " +
       "(from 1), `input`, `duplicate_of`, the row whose result this one copies, and, of files, `columns`. Of a completed " +
       "job a download that broke off can be taken up again with `Range` (one range of bytes) and `If-Range`. Of a job " +
-      "whose list lies in your bucket, results before its completion need the list: 409 `source_missing` without it. " +
+      "whose list lies in your bucket, results before its completion need the list: 409 `source_missing` without it, 403 `s3_not_granted` when it may not be read any more. " +
       "A body that breaks off ends its connection without its last chunk. " +
       `A process serves ${downloads} downloads at once (503), ${teamDownloads} of them a team's (429); of jobs that are ` +
       `not completed ${joinedDownloads}, ${teamJoinedDownloads} of them a team's.`,
-    errors: ["not_found", "source_missing", "range_not_satisfiable", "feature_unconfigured"],
+    errors: ["not_found", "s3_not_granted", "source_missing", "range_not_satisfiable", "feature_unconfigured"],
     readsHeaders: ["range", "if-range"],
     params: JobParamsSchema,
     query: ResultsQuerySchema,

@@ -11,7 +11,9 @@ import {
   type ObjectRef,
   type ObjectStreams,
 } from "../../store/object-streams.ts";
-import type { Queryable } from "../../store/postgres.ts";
+import { isObjectsOutage } from "../../store/objects.ts";
+import { isOutage, type Queryable } from "../../store/postgres.ts";
+import { ScratchFull } from "../../store/scratch.ts";
 import { type AskedRange, askedRange, type RangeAsk } from "./byte-ranges.ts";
 import { filterRows } from "./filter-rows.ts";
 import { type JoinDeps, readJoined } from "./join.ts";
@@ -49,7 +51,8 @@ export interface Results {
    * Nothing of a failed job, or of one whose source is not analysed. The caller releases it when the client has it, or has
    * gone.
    * @throws AppError `overloaded`, `rate_limited`; `range_not_satisfiable`; `source_missing`, also when it is another one;
-   *   `unavailable` when object storage fails; `not_found` when the job is being removed
+   *   `s3_not_granted` when it may not be read any more; `unavailable` when object storage, Postgres or the disk fails;
+   *   `not_found` when the job is being removed
    * @param gone aborted when the client has gone: nothing more is read, and it is released
    */
   read(job: JobRow, ask: ResultsAsk, gone?: AbortSignal): Promise<ResultsBody>;
@@ -68,19 +71,21 @@ function nobodyWaits(cause: unknown): AppError {
   return new AppError("unavailable", "Nobody waits for the results any more.", { cause });
 }
 
-/** What goes wrong before the first byte is sent, as its caller is told. */
-function refusal(error: unknown): AppError {
+function refusalOfLost(cause: SourceLost): AppError {
+  if (cause.code === "s3_not_granted")
+    return new AppError(cause.code, "The list that the job was made from may not be read any more.", { cause });
+  const detail = "The list that the job was made from is no longer there, or another one.";
+  return new AppError("source_missing", detail, { cause });
+}
+
+/** What goes wrong before the first byte is sent, as its caller is told. What is our fault is left as it is. */
+function refusal(error: unknown): unknown {
   if (error instanceof AppError) return error;
   if (error instanceof MissingObject || error instanceof ChangedObject)
     return new AppError("not_found", "The job has been removed.", { cause: error });
-  if (error instanceof SourceLost)
-    return new AppError(
-      "source_missing",
-      "The list that the job was made from is no longer there, or another one.",
-      {
-        cause: error,
-      },
-    );
+  if (error instanceof SourceLost) return refusalOfLost(error);
+  const isFull = error instanceof ScratchFull && error.disk;
+  if (!isFull && !isObjectsOutage(error) && !isOutage(error)) return error;
   return new AppError("unavailable", "The results cannot be read now.", { retryAfterS: 1, cause: error });
 }
 
@@ -157,13 +162,17 @@ export function createResults(deps: ResultsDeps): Results {
     gone: AbortSignal,
   ): AsyncGenerator<Uint8Array> {
     const writer = formatOf(format, material);
-    if (writer.start.length > 0) yield writer.start;
+    let start: Buffer | null = writer.start.length > 0 ? writer.start : null;
     if (material.status === "failed") return;
     for await (const rows of readJoined(joinDeps, material, gone)) {
+      // Not before there are rows to follow it: what goes wrong with them is told instead of it.
+      if (start !== null) yield start;
+      start = null;
       gone.throwIfAborted();
       const wanted = verdict === null ? rows : rows.filter(({ result }) => result.verdict === verdict);
       if (wanted.length > 0) yield writer.rows(wanted);
     }
+    if (start !== null) yield start;
   }
 
   async function joined(material: JobMaterial, ask: ResultsAsk, control: AbortController): Promise<Opened> {

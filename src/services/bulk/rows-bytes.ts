@@ -1,13 +1,19 @@
 import { jobPrefix } from "../../store/job-objects.ts";
 import type { ObjectPlace } from "../../store/jobs.ts";
-import { ChangedObject, MissingObject, type ObjectStreams } from "../../store/object-streams.ts";
+import {
+  ChangedObject,
+  ForbiddenObject,
+  MissingObject,
+  type ObjectStreams,
+} from "../../store/object-streams.ts";
+import type { Granted } from "./granted.ts";
 
-/** A source that is not ours to keep: it has been removed or changed since it was analysed. */
+/** A source that is not ours to keep: it has been removed or changed since it was analysed, or is ours to read no longer. */
 export class SourceLost extends Error {
   override name = "SourceLost";
-  readonly code: "source_missing" | "source_changed";
-  constructor(code: SourceLost["code"], cause: unknown) {
-    super("the source of a job is not what was analysed", { cause });
+  readonly code: "source_missing" | "source_changed" | "s3_not_granted";
+  constructor(code: SourceLost["code"], cause?: unknown) {
+    super("the source of a job is not what was analysed, or not to be read", { cause });
     this.code = code;
   }
 }
@@ -19,20 +25,28 @@ export interface RowsPlace {
   place: ObjectPlace;
 }
 
+export interface RowsBytesDeps {
+  streams: Pick<ObjectStreams, "readRange">;
+  /** Whether the team may still read where its list lies. */
+  granted: Granted;
+}
+
 /**
  * Bytes of a job's rows, of the very object that was analysed.
  * @throws SourceLost; MissingObject, ChangedObject when it is an object of ours; ForbiddenObject
  */
 export async function readRowsBytes(
-  streams: Pick<ObjectStreams, "readRange">,
+  { streams, granted }: RowsBytesDeps,
   { teamId, jobId, place }: RowsPlace,
   range: { firstByte: number; bytes: number },
   signal?: AbortSignal,
 ): Promise<Buffer> {
   const { bucket, key, etag } = place;
+  if (bucket !== null && !(await granted(teamId, { bucket, key }))) throw new SourceLost("s3_not_granted");
   try {
     return await streams.readRange({ bucket, key, ...(etag === null ? {} : { etag }) }, range, signal);
   } catch (error) {
+    if (error instanceof ForbiddenObject) throw new SourceLost("s3_not_granted", error);
     const isOurs = bucket === null && key.startsWith(jobPrefix(teamId, jobId));
     if (error instanceof ChangedObject && !isOurs) throw new SourceLost("source_changed", error);
     if (error instanceof MissingObject && !isOurs) throw new SourceLost("source_missing", error);

@@ -2,17 +2,15 @@ import { LIMITS } from "../../core/limits.ts";
 import { type JobObjects, repeatsKey } from "../../store/job-objects.ts";
 import type { JobMaterial } from "../../store/job-results.ts";
 import type { ChunkOfResults } from "../../store/job-tasks.ts";
-import type { ObjectStreams } from "../../store/object-streams.ts";
 import { splitRecords } from "./csv/plain.ts";
 import { type ChunkRepeats, decodeChunkRepeats } from "./repeats.ts";
-import { readRowsBytes } from "./rows-bytes.ts";
+import { type RowsBytesDeps, readRowsBytes } from "./rows-bytes.ts";
 import { decodeShard, joinShards, type Shard } from "./shard.ts";
 
-export interface SpanDeps {
+export interface SpanDeps extends RowsBytesDeps {
   /** Of a job, after a number (-1: from the first), so many at most. */
   chunksOf(jobId: string, after: number, limit: number): Promise<ChunkOfResults[]>;
   objects: Pick<JobObjects, "get" | "getRange">;
-  streams: Pick<ObjectStreams, "readRange">;
 }
 
 /** How much is read in one request: LIMITS.results says what each is. */
@@ -129,7 +127,7 @@ export async function loadSpan(
   const loaded = {
     hasBytes: false,
     async readBytes() {
-      bytes = await readRowsBytes(deps.streams, job, range, signal);
+      bytes = await readRowsBytes(deps, job, range, signal);
       loaded.hasBytes = true;
     },
   };

@@ -5,6 +5,7 @@ import type { Manner, RowVerifier, Wait } from "../../../src/bulk/rows.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { sourceKey } from "../../../src/store/job-objects.ts";
 import { findJob, type JobRow } from "../../../src/store/jobs.ts";
+import { ObjectsOutage } from "../../../src/store/object-errors.ts";
 import { ForbiddenObject } from "../../../src/store/object-streams.ts";
 import type { Database } from "../../../src/store/postgres.ts";
 import { countedRows, shownRows } from "../../support/bulk-counts.ts";
@@ -163,11 +164,12 @@ describe("a source that is not ours", () => {
     objects.kept.set("theirs.csv", content);
     const etag = (await objects.streams.head({ bucket: "theirs", key: "theirs.csv" }))?.etag ?? "";
     await sql`update jobs set rows_bucket = 'theirs', rows_key = 'theirs.csv', rows_etag = ${etag}, day = current_date where id = ${id}`;
+    await sql`insert into s3_grants (team_id, bucket, prefix) values (${teamId}, 'theirs', '')`;
     return content;
   }
 
   /** The two rows that were answered cost what they would have in a job that was cancelled. */
-  async function assertLost({ id, teamId, ended }: Awaited<ReturnType<typeof setUp>>, code: string) {
+  async function assertLost({ teamId, ended }: Awaited<ReturnType<typeof setUp>>, code: string) {
     const { status, error_code, error_detail, charged } = await ended();
     assert.deepEqual([status, error_code, charged], ["failed", code, 2]);
     assert.match(error_detail ?? "", /rows that were answered are charged/);
@@ -190,6 +192,26 @@ describe("a source that is not ours", () => {
     isForbidden = true;
     await setup.run(setup.id, 1);
     await assertLost(setup, "s3_not_granted");
+  });
+
+  it("fails the job when its bucket fails for hours, and what was answered is charged", async () => {
+    let isAway = false;
+    const setup = await setUp(slowRows(ALL_VALID.verify), {
+      streams: {
+        async readRange(...asked) {
+          if (isAway) throw new ObjectsOutage("again and again");
+          return setup.objects.streams.readRange(...asked);
+        },
+      },
+    });
+    await lendSource(setup);
+    await setup.run(setup.id, 0);
+    isAway = true;
+    assert.equal(await setup.run(setup.id, 1), false);
+    assert.equal((await setup.ended()).status, "deferred");
+    setup.clock.advance(LIMITS.bulk.sourceAwayMs);
+    assert.equal(await setup.run(setup.id, 1), true);
+    await assertLost(setup, "source_unavailable");
   });
 
   it("fails the job when it was lost while the results were put together", async () => {

@@ -4,10 +4,12 @@ import { after, before, describe, it } from "node:test";
 import { systemClock } from "../../../../src/core/clock.ts";
 import type { AppError } from "../../../../src/core/errors.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
+import { createGranted } from "../../../../src/services/bulk/granted.ts";
 import { createResults, type ResultsDeps } from "../../../../src/services/bulk/results.ts";
 import { findJob } from "../../../../src/store/jobs.ts";
+import { ObjectsOutage } from "../../../../src/store/object-errors.ts";
 import type { Database } from "../../../../src/store/postgres.ts";
-import { createScratch } from "../../../../src/store/scratch.ts";
+import { createScratch, ScratchFull } from "../../../../src/store/scratch.ts";
 import { ALL_VALID, createRunner, queueInline } from "../../../support/bulk-tasks.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { createMemoryObjects } from "../../../support/memory-objects.ts";
@@ -30,7 +32,10 @@ async function setUp(parts: Partial<ResultsDeps> = {}) {
   const objects = createMemoryObjects();
   const { streams } = objects;
   const scratch = createScratch(tmpdir());
-  const results = createResults({ sql, objects, streams, scratch, clock: systemClock, ...parts });
+  /** Of what is granted. */
+  const clock = createFakeClock();
+  const granted = createGranted({ sql, clock, ownBucket: "own" });
+  const results = createResults({ sql, objects, streams, scratch, granted, clock: systemClock, ...parts });
   const answeredJob = async () => {
     const { id, teamId } = await queueInline(sql, objects, ["a@example.com", "b@example.com"]);
     await createRunner({ sql, objects, rows: ALL_VALID }).run(id, 0);
@@ -38,7 +43,7 @@ async function setUp(parts: Partial<ResultsDeps> = {}) {
     assert.ok(job !== null);
     return job;
   };
-  return { objects, results, job: await answeredJob(), answeredJob };
+  return { objects, results, clock, job: await answeredJob(), answeredJob };
 }
 
 const refused = (code: string) => (error: AppError) => {
@@ -121,5 +126,50 @@ describe("results whose first row is long in coming", () => {
     gone.abort(new Error("the client has gone"));
     await assert.rejects(next, /the client has gone/);
     body.release();
+  });
+});
+
+describe("results of a job whose list lies in a bucket of the team's", () => {
+  it("are refused a second after the grant was revoked, and are there again with it", async () => {
+    const { results, job, objects, clock } = await setUp();
+    const { id, team_id: teamId } = job;
+    const [key = ""] = [...objects.kept.keys()].filter((each) => each.endsWith("/source"));
+    objects.kept.set("in/list.csv", objects.kept.get(key) ?? Buffer.alloc(0));
+    await sql`update jobs set rows_bucket = 'theirs', rows_key = 'in/list.csv', rows_etag = null where id = ${id}`;
+    const grant = () =>
+      sql`insert into s3_grants (team_id, bucket, prefix) values (${teamId}, 'theirs', 'in/')`;
+    await grant();
+    (await results.read(job, ASK)).release();
+    await sql`delete from s3_grants where team_id = ${teamId}`;
+    clock.advance(LIMITS.bulk.grantsFreshMs);
+    await assert.rejects(results.read(job, ASK), refused("s3_not_granted"));
+    await grant();
+    clock.advance(LIMITS.bulk.grantsFreshMs);
+    (await results.read(job, ASK)).release();
+  });
+});
+
+describe("results that cannot be read", () => {
+  const failing = async (error: Error) => {
+    const { objects } = await setUp();
+    const { results, job } = await setUp({
+      streams: { ...objects.streams, readRange: () => Promise.reject(error) },
+    });
+    return results.read(job, ASK).then(
+      () => assert.fail("they were read"),
+      (thrown: unknown) => thrown,
+    );
+  };
+
+  it("are unavailable when storage or the disk fails, which may pass, and the cause is kept", async () => {
+    for (const error of [new ObjectsOutage("away"), new ScratchFull("full", true)]) {
+      const thrown = (await failing(error)) as AppError;
+      assert.deepEqual([thrown.code, thrown.cause], ["unavailable", error]);
+    }
+  });
+
+  it("are a fault of ours for any other reason, which nobody takes for an outage", async () => {
+    for (const error of [new TypeError("a bug"), new ScratchFull("too long", false)])
+      assert.equal(await failing(error), error);
   });
 });

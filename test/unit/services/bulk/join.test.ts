@@ -181,6 +181,7 @@ async function build(model: Model) {
     chunksOf: async (_job, after, limit) => chunks.filter(({ number }) => number > after).slice(0, limit),
     objects: { get, getRange },
     streams: { readRange: ({ key }, range) => getRange(key, range) },
+    granted: async () => true,
     scratch: createScratch(tmpdir()),
   };
   return { deps, material, joined };
