@@ -1,4 +1,4 @@
-import { toText } from "../services/bulk/csv/field.ts";
+import { addressOf } from "../services/bulk/csv/cell-address.ts";
 import { splitRecords } from "../services/bulk/csv/plain.ts";
 import { type ChunkRepeats, decodeChunkRepeats } from "../services/bulk/repeats.ts";
 import { type RowsBytesDeps, readRowsBytes } from "../services/bulk/rows-bytes.ts";
@@ -10,7 +10,7 @@ import { rowsOfSet } from "./deferrals.ts";
 export interface OwnRow {
   /** In the chunk, from 0. */
   offset: number;
-  /** As it was given. */
+  /** As it was given, without what stands round it (csv/cell-address.ts). */
   email: string;
   /** Rows of the job that copy what it comes to. */
   copies: number;
@@ -56,7 +56,7 @@ export async function readOwnRows(
     const record = records[offset];
     if (record === undefined) throw new Error(`a chunk of ${task.rows} rows has no row ${offset}`);
     if (repeats.sameAs.has(offset)) continue;
-    const email = toText(record[emailColumn] ?? "");
+    const email = addressOf(record[emailColumn] ?? "");
     rows.push({ offset, email, copies: repeats.copies.get(offset) ?? 0 });
   }
   return rows;

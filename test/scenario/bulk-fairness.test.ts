@@ -34,8 +34,9 @@ before(async () => {
     end $$;
     create trigger noted after update on job_tasks for each row
       when (new.deliveries > old.deliveries) execute function note_begun();`);
-  const lines = Array.from({ length: CHUNKS * LIMITS.bulk.rowsPerChunk }, (_, i) => `no address ${i}`);
-  big = await submitList(scenario, { csv: `email\n${lines.join("\n")}\n` });
+  const lines = Array.from({ length: CHUNKS * LIMITS.bulk.rowsPerChunk - 1 }, (_, i) => `no address ${i}`);
+  // A list without one address makes no job.
+  big = await submitList(scenario, { csv: `email\n${lines.join("\n")}\nexists-last@plain.test\n` });
   scenario.storage.setFaults(({ method, path }) => {
     if (method !== "PUT" || !path.includes(`/${big}/shards/`)) return null;
     if (permits === 0) return { status: 503 };

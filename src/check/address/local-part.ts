@@ -5,8 +5,12 @@ const DOT_ATOM =
   /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~\-\u0080-\u{10ffff}]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~\-\u0080-\u{10ffff}]+)*$/u;
 /** RFC 5321 §4.1.2: `qtextSMTP` and `quoted-pairSMTP` stand for printable ASCII and space only. */
 const QUOTED_CONTENT = /^[\x20-\x7e\u0080-\u{10ffff}]+$/u;
-/** Non-ASCII that no mailbox needs and that deceives or breaks what prints it: controls, marks of direction, spaces. */
-const UNPRINTABLE = /(?![\u200c\u200d])\p{Cf}|\p{Cc}|\p{Cs}|(?!\x20)\p{Z}|\p{Noncharacter_Code_Point}/u;
+/**
+ * Non-ASCII that no mailbox needs and that deceives or breaks what prints it: controls, marks of direction, spaces. And
+ * U+FFFD, which stands where a character was lost: what is left is another's address.
+ */
+const UNPRINTABLE =
+  /\ufffd|(?![\u200c\u200d])\p{Cf}|\p{Cc}|\p{Cs}|(?!\x20)\p{Z}|\p{Noncharacter_Code_Point}/u;
 
 export type LocalPartFault = "local_part_empty" | "local_part_syntax" | "local_part_too_long";
 

@@ -2,8 +2,9 @@ import { setImmediate as turn } from "node:timers/promises";
 import { parseAddress } from "../../check/address.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { type CutChunk, createChunkCutter } from "./chunk-cutter.ts";
+import { addressOf } from "./csv/cell-address.ts";
 import { type OpenedText, openText } from "./csv/decode.ts";
-import { type Detection, detectLayout } from "./csv/detect.ts";
+import { type DetectedLayout, type Detection, detectLayout, shown } from "./csv/detect.ts";
 import { toText } from "./csv/field.ts";
 import { CsvProblemError, problem } from "./csv/problems.ts";
 import { createRecordScanner } from "./csv/scan.ts";
@@ -23,7 +24,7 @@ export interface AnalysisSinks {
   repeats: Pick<RepeatFinder, "add">;
   /** Takes the text, piece by piece, of a source whose bytes are not the text as they are; asked for once. */
   rewrite(): { write(piece: Buffer): Promise<void> };
-  /** Each address as it was given. What it throws ends the analysis. */
+  /** Each address as it is to be verified (csv/cell-address.ts). What it throws ends the analysis. */
   inspect?(address: string): void;
 }
 
@@ -37,6 +38,9 @@ export interface ScannedSource {
   malformed: number;
   rewritten: boolean;
 }
+
+/** A list of so many rows without one address is a mistake in the list or its column; fewer may be meant so. */
+const ROWS_TO_JUDGE = 5;
 
 type Refusal = { ok: false } & JobProblem;
 
@@ -107,6 +111,12 @@ function* slicesOf(piece: Buffer): Generator<Buffer> {
     yield piece.subarray(from, from + analysisTurnBytes);
 }
 
+function noAddress({ header, emailColumn }: DetectedLayout, rows: number): Refusal {
+  const name = header?.[emailColumn];
+  const which = `column ${emailColumn}, counted from 0${name === undefined ? "" : `, ${shown(toText(name))}`}`;
+  return problem("no_email_column", `None of the ${rows} rows has an email address in ${which}.`);
+}
+
 function createRowReader({ opened, detected, bounds, sinks }: Plan) {
   const { layout, firstByte } = detected;
   const { delimiter, emailColumn } = layout;
@@ -130,7 +140,7 @@ function createRowReader({ opened, detected, bounds, sinks }: Plan) {
     if (rows + found.length > bounds.rows)
       return problem("bulk_too_large", `A job of the team may have ${bounds.rows} rows; the list has more.`);
     for (const address of found) {
-      const text = toText(address);
+      const text = addressOf(address);
       sinks.inspect?.(text);
       const parsed = parseAddress(text);
       const due = parsed.ok ? sinks.repeats.add(rows, parsed.address.cacheKey) : null;
@@ -153,6 +163,7 @@ function createRowReader({ opened, detected, bounds, sinks }: Plan) {
       const refused = await takeRows();
       if (refused !== undefined) return refused;
       if (rows === 0) return problem("empty_source", "The file has a header and no rows.");
+      if (malformed === rows && rows >= ROWS_TO_JUDGE) return noAddress(layout, rows);
       const found = { layout: { ...layout, columns: width }, chunks: cutter.end(), rows, malformed };
       return { ok: true, ...found, rewritten: !opened.rangeReadable };
     },

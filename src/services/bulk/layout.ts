@@ -1,6 +1,6 @@
 /**
  * How the records of a source are to be read. Records are bytes, read as latin1 strings: a character a byte, so that
- * values stay what they are in whatever encoding. Only addresses, and what goes into JSON, are decoded as UTF-8.
+ * values stay what they are in whatever encoding. Only addresses, and what goes into JSON, are decoded (csv/field.ts).
  */
 export interface SourceLayout {
   /** One ASCII character. */

@@ -3,6 +3,7 @@ import { parseAddress } from "../../check/address.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { ChunkRange } from "../../store/job-tasks.ts";
 import { type CutChunk, createChunkCutter } from "./chunk-cutter.ts";
+import { addressIn } from "./csv/cell-address.ts";
 import type { SourceLayout } from "./layout.ts";
 import { type ChunkRepeats, encodeChunkRepeats } from "./repeats.ts";
 
@@ -42,7 +43,7 @@ async function findRepeats(emails: readonly string[]): Promise<Repeats> {
   const found: Repeats = { sameAs: new Map(), copies: new Map(), malformed: 0 };
   for (const [row, email] of emails.entries()) {
     if (row % LIMITS.bulk.rowsPerTurn === 0) await turn();
-    const parsed = parseAddress(email);
+    const parsed = parseAddress(addressIn(email));
     if (!parsed.ok) {
       found.malformed += 1;
       continue;

@@ -19,6 +19,7 @@ import type { Database } from "../../store/postgres.ts";
 import { settleHold } from "../../store/quota-holds.ts";
 import type { Actor } from "../actor.ts";
 import { refuseTestAddress } from "../verify/test-keys.ts";
+import { addressIn } from "./csv/cell-address.ts";
 import { reserve, reserveInTime } from "./reserve.ts";
 import { type AnalysedSource, analyseInline, inlineBytes } from "./source.ts";
 import { checkActiveJobs, checkBytes, newJob, type Submit } from "./submission.ts";
@@ -107,7 +108,7 @@ export function createSubmitInline(deps: SubmitInlineDeps): Submit<readonly stri
 
   return async (actor, emails, terms) => {
     checkSize(actor, emails);
-    if (!actor.livemode) for (const email of emails) refuseTestAddress(email, clock);
+    if (!actor.livemode) for (const email of emails) refuseTestAddress(addressIn(email), clock);
     const analysed = await analyseInline(emails);
     const id = newId("job");
     const place = { bucket: null, key: sourceKey(actor.teamId, id), etag: null };

@@ -148,8 +148,48 @@ export const DIALECTS: readonly CorpusList[] = [
     emailColumn: 1,
     header: ["Name", "E-Mail"],
     rows: [
-      ["J\ufffdrg \ufffd", "j@example.com"],
-      ["\ufffdZo\ufffd", "z@example.com"],
+      ["Jörg €", "j@example.com"],
+      ["“Zoé", "z@example.com"],
+    ],
+  },
+  {
+    name: "a row of UTF-8 among rows of Windows-1252",
+    bytes: binary("name,email\nJ\xf6rg,jos\xe9@example.com\nJ\xc3\xb6rg,ren\xc3\xa9@example.com\n"),
+    delimiter: ",",
+    emailColumn: 1,
+    header: ["name", "email"],
+    rows: [
+      ["Jörg", "josé@example.com"],
+      ["Jörg", "rené@example.com"],
+    ],
+  },
+  {
+    name: "names with addresses in angle brackets under a header that says nothing",
+    bytes: utf8("contact\nJane <jane@example.com>\n'bob@example.com'\nmailto:cy@example.com\n"),
+    ...oneColumn,
+    header: ["contact"],
+    rows: [["Jane <jane@example.com>"], ["'bob@example.com'"], ["mailto:cy@example.com"]],
+  },
+  {
+    name: "names with addresses in angle brackets beside the addresses",
+    bytes: utf8('"Jane <jane@example.com>",jane@example.com\n"Bob <bob@example.com>",bob@example.com\n'),
+    delimiter: ",",
+    emailColumn: 1,
+    header: null,
+    rows: [
+      ["Jane <jane@example.com>", "jane@example.com"],
+      ["Bob <bob@example.com>", "bob@example.com"],
+    ],
+  },
+  {
+    name: "a space before every opening quote",
+    bytes: utf8('"Al", "al@example.com"\n"Bo", "bo@example.com"\n'),
+    delimiter: ",",
+    emailColumn: 1,
+    header: null,
+    rows: [
+      ["Al", ' "al@example.com"'],
+      ["Bo", ' "bo@example.com"'],
     ],
   },
   {

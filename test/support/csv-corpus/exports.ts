@@ -127,8 +127,8 @@ export const EXPORTS: readonly CorpusList[] = [
     emailColumn: 1,
     header: ["nom", "courriel"],
     rows: [
-      ["Fran\ufffdois", "francois@example.fr"],
-      ["Zo\ufffd", "zoe@example.fr"],
+      ["Fran\x8dois", "francois@example.fr"],
+      ["Zo‘", "zoe@example.fr"],
     ],
   },
   {
@@ -209,7 +209,7 @@ export const EXPORTS: readonly CorpusList[] = [
     emailColumn: 2,
     header: ["Salutation", "Last Name", "Email", "Created By"],
     rows: [
-      ["Mr.", "M\ufffdller", "mueller@example.com", "a@corp.example"],
+      ["Mr.", "Müller", "mueller@example.com", "a@corp.example"],
       ["", "Ng", "ng@example.com", "a@corp.example"],
       ["Contacts Report"],
       ["Confidential Information - Do Not Distribute"],

@@ -78,6 +78,7 @@ describe("parseAddress refuses", () => {
     ["user.@example.com", "local_part_syntax"],
     ["us..er@example.com", "local_part_syntax"],
     ["us er@example.com", "local_part_syntax"],
+    ["jos\ufffd@example.com", "local_part_syntax"],
     ["us(comment)er@example.com", "local_part_syntax"],
     ['us"er@example.com', "local_part_syntax"],
     ['"user@example.com', "local_part_syntax"],

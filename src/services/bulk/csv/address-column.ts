@@ -1,3 +1,5 @@
+import { parseAddress } from "../../../check/address.ts";
+import { addressIn } from "./cell-address.ts";
 import { toText } from "./field.ts";
 
 /**
@@ -35,8 +37,20 @@ const HOLDS_ADDRESS = /[^\x00-\x20@<>(),;:"]@[^\x00-\x20@<>(),;:".]+\.[^\x00-\x2
 /** Of the filled values of a column that is taken for addresses by what it holds, at least so many look like some. */
 const CONTENT_SHARE = 0.25;
 
+/**
+ * How surely the value is an address, of 1: one within a wrapping (cell-address.ts) counts half, such that the column beside
+ * it with the bare address is preferred.
+ */
+export function addressWeight(value: string): 0 | 0.5 | 1 {
+  if (value.length > VALUE_CHARS || !value.includes("@")) return 0;
+  if (ADDRESS.test(value)) return 1;
+  const text = toText(value);
+  const address = addressIn(text);
+  return address !== text && parseAddress(address).ok ? 0.5 : 0;
+}
+
 export function looksLikeAddress(value: string): boolean {
-  return value.length <= VALUE_CHARS && ADDRESS.test(value);
+  return addressWeight(value) > 0;
 }
 
 /** A column's name as names are compared: "E-Mail Adresse" and "email_adresse" are one. */
@@ -56,6 +70,7 @@ export function namesAddresses(name: string): boolean {
 /** What a sample of a column holds, as shares of its values that are not empty. */
 interface ColumnContent {
   column: number;
+  /** Their weights, and what they are of its values. */
   addresses: number;
   share: number;
   nearly: number;
@@ -92,8 +107,10 @@ function columnContents(rows: readonly string[][], atLeast: number): ColumnConte
       const value = row[column] ?? "";
       if (value.trim() === "") continue;
       filled += 1;
-      if (looksLikeAddress(value)) addresses += 1;
-      else if (HOLDS_ADDRESS.test(value.slice(0, VALUE_CHARS))) nearly += 1;
+      const weight = addressWeight(value);
+      addresses += weight;
+      if (weight === 0.5) nearly += 0.5;
+      if (weight === 0 && HOLDS_ADDRESS.test(value.slice(0, VALUE_CHARS))) nearly += 1;
     }
     const of = Math.max(1, filled);
     return { column, addresses, share: addresses / of, nearly: (addresses + nearly) / of };

@@ -29,9 +29,19 @@ const SIGNATURES: readonly { start: Buffer; holds?: string; is: string }[] = [
   { start: bytes("\x00\x00\xfe\xff"), is: "UTF-32 text, and only UTF-8 and UTF-16 are read" },
 ];
 
-const WEB_PAGE = /^\s*<(?:!doctype html|html[\s>])/i;
+/** What text begins with that is no table, behind a byte order mark and spaces. In order: the first that fits counts. */
+const TEXTS: readonly { start: RegExp; is: string }[] = [
+  { start: /^<(?:!doctype\b|html[\s>])/i, is: "a web page" },
+  { start: /^<\?xml\b/i, is: "an XML document" },
+  { start: /^\[\s*[[{"]/, is: "JSON" },
+  { start: /^\{\s*"[^"]*"\s*:/, is: "JSON, or a JSON object on each line" },
+];
 
-/** Names the kind of file that begins so, when it surely is no text with records; undefined: it may be a list. */
+const BEFORE_TEXT = /^(?:\xef\xbb\xbf)?[\t\r\n ]*/;
+/** So much of a file is looked at for these: a first name of JSON is shorter. */
+const TEXT_BYTES = 512;
+
+/** Names the kind of file that begins so, when it surely is no list; undefined: it may be a list. */
 export function knownBinary(head: Buffer): string | undefined {
   for (const { start, holds, is } of SIGNATURES) {
     if (
@@ -41,7 +51,8 @@ export function knownBinary(head: Buffer): string | undefined {
       return is;
     }
   }
-  return WEB_PAGE.test(head.toString("latin1", 0, 256)) ? "a web page" : undefined;
+  const text = head.toString("latin1", 0, TEXT_BYTES).replace(BEFORE_TEXT, "");
+  return TEXTS.find(({ start }) => start.test(text))?.is;
 }
 
 /** Of text, at most one byte in a thousand is NUL: some exports have strays. */

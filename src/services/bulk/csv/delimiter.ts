@@ -1,5 +1,5 @@
 import { LIMITS } from "../../../core/limits.ts";
-import { looksLikeAddress, namesAddresses } from "./address-column.ts";
+import { addressWeight, namesAddresses } from "./address-column.ts";
 import { parseRecords } from "./parse.ts";
 import type { CsvProblem } from "./problems.ts";
 import { createRecordScanner } from "./scan.ts";
@@ -68,7 +68,8 @@ function addressShare(records: readonly string[][]): number {
   const counts: number[] = [];
   for (const record of records) {
     for (let i = 0; i < record.length; i += 1) {
-      if (looksLikeAddress(record[i] as string)) counts[i] = (counts[i] ?? 0) + 1;
+      const weight = addressWeight(record[i] as string);
+      if (weight > 0) counts[i] = (counts[i] ?? 0) + weight;
     }
   }
   return Math.max(0, ...counts.filter((count) => count > 0)) / records.length;

@@ -66,6 +66,7 @@ export function detectLayout(head: Buffer, options: DetectOptions): Detection {
 }
 
 function adviceFor(kind: string): string {
+  if (/JSON|XML/.test(kind)) return "Save the list as CSV, or as text with an address on each line.";
   return /gzip|bzip2|UTF-32|archive|Zstandard/.test(kind)
     ? "Upload the CSV file itself, or the CSV file compressed once with gzip."
     : "Open it in the program it comes from and save it as CSV.";
@@ -125,7 +126,8 @@ function columnsSeen(first: readonly string[], isHeader: boolean): string {
   return `The file's ${isHeader ? "columns are" : "first row is"} ${cells.join(", ")}${more}.`;
 }
 
-function shown(name: string): string {
+/** A column's name for a detail. */
+export function shown(name: string): string {
   const characters = [...name.replace(/\p{C}/gu, " ")];
   const cut =
     characters.length > NAME_CHARS ? `${characters.slice(0, NAME_CHARS).join("")}…` : characters.join("");

@@ -1,3 +1,5 @@
+import { isUtf8 } from "node:buffer";
+
 const QUOTE = '"';
 
 /** `delimiter` can part the fields of a list: one ASCII character that can be seen, a space or a tab; no quote. */
@@ -27,7 +29,17 @@ export function fieldValue(raw: string): string {
   }
 }
 
-/** A value as text: values are bytes read as latin1, in lists that are UTF-8. What is no UTF-8 becomes U+FFFD. */
+/** What windows-1252 has where Latin-1 has the controls 80 to 9F, by the WHATWG's Encoding Standard. */
+const WINDOWS_1252 =
+  "\u20ac\x81\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\x8d\u017d\x8f\x90\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\x9d\u017e\u0178";
+
+/**
+ * A value as text: values are bytes read as latin1. They are UTF-8; those that cannot be are windows-1252, in which old
+ * programs write, value by value. So nothing is lost: no value gets a U+FFFD that it did not have.
+ */
 export function toText(latin1: string): string {
-  return /[\x80-\xff]/.test(latin1) ? Buffer.from(latin1, "latin1").toString("utf8") : latin1;
+  if (!/[\x80-\xff]/.test(latin1)) return latin1;
+  const bytes = Buffer.from(latin1, "latin1");
+  if (isUtf8(bytes)) return bytes.toString("utf8");
+  return latin1.replace(/[\x80-\x9f]/g, (c1) => WINDOWS_1252[c1.charCodeAt(0) - 0x80] as string);
 }

@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { parseAddress } from "../../../../src/check/address.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { type AnalysisBounds, analyseSource } from "../../../../src/services/bulk/analyse.ts";
-import { toText } from "../../../../src/services/bulk/csv/field.ts";
+import { addressOf } from "../../../../src/services/bulk/csv/cell-address.ts";
 import { parseRecords } from "../../../../src/services/bulk/csv/parse.ts";
 import type { SourceOptions } from "../../../../src/services/bulk/layout.ts";
 
@@ -69,7 +69,7 @@ function addressesOf({ text, chunks, layout }: Awaited<ReturnType<typeof analyse
   return chunks.flatMap(({ firstByte, bytes, rows }) => {
     const records = parseRecords(text.subarray(firstByte, firstByte + bytes), layout.delimiter);
     assert.equal(records.length, rows);
-    return records.map((record) => toText(record[layout.emailColumn] ?? ""));
+    return records.map((record) => addressOf(record[layout.emailColumn] ?? ""));
   });
 }
 
@@ -136,6 +136,44 @@ describe("the analysis of a source", () => {
     const found = await analysed(Buffer.from("email;b;c@example.com\nd;e;f\n"), { options });
     assert.deepEqual(addressesOf(found), ["c@example.com", "f"]);
     assert.equal(found.layout.header, null);
+  });
+});
+
+describe("an address in a wrapping, or in windows-1252", () => {
+  it("is that of its row: for repeats, for what is malformed, and for who inspects", async () => {
+    const inspected: string[] = [];
+    const list =
+      "contact\nJane <a@example.com>\na@example.com\nmailto:a@example.com\njos\xe9@example.com\njos\xc3\xa9@example.com\njos\xe8@example.com\n<no>\n";
+    const found = await analysed(Buffer.from(list, "latin1"), { inspect: (email) => inspected.push(email) });
+    const addresses = ["a@example.com", "a@example.com", "a@example.com", "josé@example.com"];
+    const expected = [...addresses, "josé@example.com", "josè@example.com", "<no>"];
+    assert.deepEqual([found.rows, found.malformed, found.layout.header], [7, 1, ["contact"]]);
+    assert.deepEqual(addressesOf(found), expected);
+    assert.deepEqual(inspected, expected);
+    assert.deepEqual(
+      found.keys.map(([, key]) => key),
+      expected.slice(0, 6),
+    );
+  });
+});
+
+describe("a list without one address in its column", () => {
+  const listOf = (rows: number) => Buffer.from(`id,email\n${"1,nobody\n".repeat(rows)}`);
+
+  it("makes no job: the column or the list is another than was meant", async () => {
+    const problem = await refused(listOf(5));
+    assert.equal(problem.code, "no_email_column");
+    assert.equal(
+      problem.detail,
+      'None of the 5 rows has an email address in column 1, counted from 0, "email".',
+    );
+    assert.equal((await refused(listOf(5), { options: { emailColumn: 0 } })).code, "no_email_column");
+  });
+
+  it("makes one when it is short, or one row of it has an address", async () => {
+    assert.equal((await analysed(listOf(4))).malformed, 4);
+    const found = await analysed(Buffer.concat([listOf(5_000), Buffer.from("2,a@example.com\n")]));
+    assert.deepEqual([found.rows, found.malformed], [5_001, 5_000]);
   });
 });
 

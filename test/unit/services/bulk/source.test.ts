@@ -40,6 +40,18 @@ function readBack(source: Awaited<ReturnType<typeof analyseInline>>) {
 }
 
 describe("an inline list", () => {
+  it("takes an address out of its wrapping, as its chunks will", async () => {
+    const source = await analyseInline([
+      "Jane <a@example.com>",
+      "a@example.com",
+      "<no>",
+      "\ud83d@example.com",
+    ]);
+    assert.deepEqual([source.duplicates, source.malformed, source.billable], [1, 2, 1]);
+    const [chunk] = readBack(source);
+    assert.deepEqual([...(chunk?.sameAs ?? [])], [[1, 0]]);
+  });
+
   it("comes back from its chunks as it was, each repeat naming the first of its address", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(email, { minLength: 1, maxLength: 600 }), async (emails) => {

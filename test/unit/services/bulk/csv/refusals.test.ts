@@ -46,6 +46,27 @@ describe("what is no list is refused by its kind", () => {
     ["a PNG", latin1("\x89PNG\r\n\x1a\n\0\0\0\rIHDR"), /image/],
     ["a JPEG", latin1("\xff\xd8\xff\xe0\0\x10JFIF\0"), /image/],
     ["a web page", latin1("\n<!DOCTYPE html>\n<html><body>Sign in, a@example.com</body></html>"), /web page/],
+    ["an XHTML page", latin1('<!DOCTYPE svg PUBLIC "-">\n<p>a@example.com</p>'), /web page/],
+    [
+      "an XML document",
+      latin1('\xef\xbb\xbf<?xml version="1.0"?>\n<r><e>a@example.com</e></r>\n'),
+      /XML.*Save the list as CSV/,
+    ],
+    [
+      "a JSON array of objects",
+      latin1('[{"email":"a@example.com"},\n{"email":"b@example.com"}]\n'),
+      /is JSON,/,
+    ],
+    [
+      "a JSON array of addresses",
+      latin1('[\n  "a@example.com",\n  "b@example.com"\n]\n'),
+      /is JSON,.*each line/,
+    ],
+    [
+      "JSON Lines",
+      latin1('{"id": 1, "email":"a@example.com"}\n{"id": 2, "email":"b@example.com"}\n'),
+      /JSON object on each line/,
+    ],
     ["a Parquet file", latin1("PAR1\x15\x04\x15"), /Parquet/],
     ["UTF-32", latin1("\xff\xfe\0\0a\0\0\0@\0\0\0"), /UTF-32/],
     ["a list compressed twice", gzipSync(gzipSync("a@example.com\n")), /twice/],

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { toText } from "../../../../../src/services/bulk/csv/field.ts";
 import { writeRecord } from "../../../../../src/services/bulk/csv/write.ts";
 import { latin1, oracle } from "../../../../support/csv-corpus/hostile.ts";
 
@@ -102,14 +101,5 @@ describe("the guard against formulas", () => {
       const record = writeRecord([value], STYLE);
       assert.equal(oracle(Buffer.from(record, "latin1"), ",")[0]?.[0], value);
     }
-  });
-});
-
-describe("a value's text", () => {
-  it("is its bytes read as UTF-8", () => {
-    for (const text of ["jo@example.com", "jörg@exämple.de", "почта@пример.рф", "😀", ""]) {
-      assert.equal(toText(Buffer.from(text).toString("latin1")), text);
-    }
-    assert.equal(toText("J\xf6rg"), "J\ufffdrg");
   });
 });
