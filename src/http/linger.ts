@@ -18,7 +18,7 @@ export interface LingeringWriter extends HeadWriter {
  * is sent at once, without its last chunk, and what comes is dropped for a while, in which a client that listens stops
  * sending. Then the answer ends, and nothing is read any more: uWebSockets.js closes the connection as an idle one.
  *
- * @param done called when the response is dead; not when it is cancelled
+ * @param done called once when the response is dead
  * @returns how to stop when the client has gone
  */
 export function answerEarly(
@@ -43,7 +43,10 @@ export function answerEarly(
   const late = clock.after(LIMITS.http.incoming.lingerMs, end);
   body.drop(end);
   return () => {
+    if (over) return;
     over = true;
     late.cancel();
+    // It was answered: that the client has heard enough is no failure.
+    done();
   };
 }

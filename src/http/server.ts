@@ -272,7 +272,8 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   function abort(exchange: Exchange): void {
     if (exchange.over) return;
     exchange.cut?.();
-    finish(exchange, CLIENT_CLOSED, 0, null);
+    // It may have been answered before its body had come.
+    if (!exchange.over) finish(exchange, CLIENT_CLOSED, 0, null);
     try {
       exchange.request.cancel();
     } catch (error) {

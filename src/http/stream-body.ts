@@ -111,19 +111,48 @@ async function sendKnown(
   response.cork(() => response.end());
 }
 
+/** Bytes that the connection may keep, as far as is known. */
+function createKept(clock: Clock) {
+  let older = 0;
+  let recent = 0;
+  let sinceMs = clock.monotonic();
+  let drainsBefore = 0;
+  return {
+    get bytes() {
+      return older + recent;
+    },
+    clear() {
+      older = 0;
+      recent = 0;
+    },
+    /** @param drains how often something that was kept has gone out so far */
+    add(bytes: number, drains: number) {
+      const nowMs = clock.monotonic();
+      if (nowMs - sinceMs >= quietMs) {
+        older = drains === drainsBefore ? recent : older + recent;
+        recent = 0;
+        sinceMs = nowMs;
+        drainsBefore = drains;
+      }
+      recent += bytes;
+    },
+  };
+}
+
 /**
  * Of an unknown length, in chunks. What the connection does not take is kept by uWebSockets.js, which says whether there
  * is any, only of pieces that do not fit its own buffer (`corkBytes`), and never how much. So what may be kept is counted
  * as if nothing went out until a write succeeds. At the bound nothing is written any more, and what is kept goes out as
  * the client takes it. Of a connection that takes none of it within 12 s the client is cut off; so after `quietMs` in
- * which nothing went out, and nobody was cut off, nothing is kept.
+ * which nothing went out, and nobody was cut off, nothing is kept. Of small pieces, which tell nothing and take long to come
+ * to the bound, those of before such a time are forgotten.
  */
 async function sendChunks(
   response: StreamWriter,
   pieces: AsyncIterable<Uint8Array>,
-  { wait, sent }: { wait: Wait; sent: Sending["sent"] },
+  { wait, sent, clock, drains }: Pick<Sending, "sent" | "clock"> & { wait: Wait; drains: () => number },
 ): Promise<void> {
-  let kept = 0;
+  const kept = createKept(clock);
   let isBehind = false;
   for await (const piece of pieces)
     for (let rest = piece; rest.length > 0; ) {
@@ -135,10 +164,11 @@ async function sendChunks(
       sent(slice.length);
       rest = rest.subarray(slice.length);
       const isTold = slice.length >= corkBytes;
-      kept = isTold && isTaken ? 0 : kept + slice.length;
+      if (isTold && isTaken) kept.clear();
+      else kept.add(slice.length, drains());
       if (isTold) isBehind = !isTaken;
-      if (!isTaken && (await wait(quietMs))) kept = 0;
-      while (kept > keptBytes) if (await wait(quietMs)) kept = 0;
+      if (!isTaken && (await wait(quietMs))) kept.clear();
+      while (kept.bytes > keptBytes) if (await wait(quietMs)) kept.clear();
     }
   response.cork(() => response.end());
 }
@@ -149,9 +179,11 @@ async function sendChunks(
  * @throws the reason of `gone`; WrongLength; what the stream throws. The connection is to be closed then, if it is there.
  */
 export async function sendStream(response: StreamWriter, body: BodyStream, sending: Sending): Promise<void> {
-  const { gone, sent } = sending;
+  const { gone, sent, clock } = sending;
+  let drained = 0;
   const { open, wait } = createGate(sending);
   response.onWritable(() => {
+    drained++;
     // Sends on what is kept, which uWebSockets.js leaves to whoever listens here.
     if (body.bytes === null) response.cork(() => {});
     open();
@@ -160,5 +192,11 @@ export async function sendStream(response: StreamWriter, body: BodyStream, sendi
   const pieces = wanted(body.open(gone), gone);
   if (body.bytes !== null) await sendKnown(response, pieces, body.bytes, { wait, sent });
   // What has no end of its own is waited for piece by piece.
-  else await sendChunks(response, body.endless === true ? pieces : inLargePieces(pieces), { wait, sent });
+  else
+    await sendChunks(response, body.endless === true ? pieces : inLargePieces(pieces), {
+      wait,
+      sent,
+      clock,
+      drains: () => drained,
+    });
 }

@@ -34,6 +34,8 @@ export interface RawClient {
   send(bytes: string | Buffer): void;
   /** The next reply. @throws Error when the connection closes first */
   reply(headOnly?: boolean): Promise<RawReply>;
+  /** What has come so far and was not taken. */
+  received(): string;
   /** Resolves when the server has closed, with what was received and not taken. */
   closed(): Promise<string>;
   destroy(): void;
@@ -73,6 +75,7 @@ export function connect(port: number): RawClient {
         await changed();
       }
     },
+    received: () => received,
     async closed() {
       while (!isClosed) await changed();
       return received;

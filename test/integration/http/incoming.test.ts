@@ -219,6 +219,25 @@ describe("a body that is handed on as it comes", () => {
     await empty.arrayBuffer();
   });
 
+  it("of a refused request is told of as refused, also when the client closes soon", async () => {
+    const own = await startServer({ extraRoutes: [blobRoute()] });
+    const client = connect(own.port);
+    try {
+      client.send("PUT /v1/blobs/x HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\nsome of it");
+      await until("it is refused", () => client.received().includes("HTTP/1.1 401"));
+      client.destroy();
+      await until("it is told of", () => own.logged.length > 0);
+      await own.drain();
+      assert.deepEqual(
+        own.logged.map(({ status, code }) => [status, code]),
+        [[401, "unauthorized"]],
+      );
+    } finally {
+      client.destroy();
+      await own.close();
+    }
+  });
+
   it("is never taken for whole when the client goes in the middle", async () => {
     for (const head of ["Content-Length: 1000", "Transfer-Encoding: chunked"]) {
       outcomes = [];
