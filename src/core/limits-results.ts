@@ -18,6 +18,8 @@ export const RESULT_LIMITS = {
   /** Downloads of results under way in a process, and of a team there. */
   downloads: 64,
   teamDownloads: 8,
+  /** Of the first, for teams that have none. */
+  keptDownloads: 16,
   /** Of these, what is put together while it is read: of jobs that are under way or were cancelled. */
   joinedDownloads: 8,
   teamJoinedDownloads: 2,

@@ -27,6 +27,8 @@ export const UPLOAD_LIMITS = {
   /** Streamed through at once: of one process, and of one team there. Each holds up to `partsInFlight` parts. */
   streamed: 16,
   streamedPerTeam: 4,
+  /** Of the first, for teams that have none. */
+  streamedKept: 4,
   partsInFlight: 2,
   /** One that is streamed through may take so long; after that it counts as abandoned. */
   streamMs: 12 * 3_600_000,

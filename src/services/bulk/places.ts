@@ -4,6 +4,8 @@ import { AppError } from "../../core/errors.ts";
 export interface PlacesLimits {
   all: number;
   ofTeam: number;
+  /** Of all, for teams that have none: few teams whose clients are slow do not keep the others out. */
+  kept?: number;
 }
 
 /** Places for what lasts, and must not be had without end. */
@@ -18,7 +20,7 @@ export interface Places {
 const RETRY_AFTER_S = 5;
 
 /** @param what there are too many of */
-export function createPlaces({ all, ofTeam }: PlacesLimits, what: string): Places {
+export function createPlaces({ all, ofTeam, kept = 0 }: PlacesLimits, what: string): Places {
   /** Of teams that have any. */
   const taken = new Map<string, number>();
   let total = 0;
@@ -36,7 +38,8 @@ export function createPlaces({ all, ofTeam }: PlacesLimits, what: string): Place
       const options = { retryAfterS: RETRY_AFTER_S };
       if (mine >= ofTeam)
         throw new AppError("rate_limited", `The team has ${ofTeam} ${what} under way here.`, options);
-      if (total >= all) throw new AppError("overloaded", `Too many ${what} are under way.`, options);
+      if (total >= (mine === 0 ? all : all - kept))
+        throw new AppError("overloaded", `Too many ${what} are under way.`, options);
       total += 1;
       taken.set(teamId, mine + 1);
       let holds = true;

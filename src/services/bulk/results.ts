@@ -114,7 +114,10 @@ const whole = { etag: null, range: null };
 export function createResults(deps: ResultsDeps): Results {
   const { sql, streams } = deps;
   const { downloads, teamDownloads, joinedDownloads, teamJoinedDownloads } = LIMITS.results;
-  const places = createPlaces({ all: downloads, ofTeam: teamDownloads }, "downloads of results");
+  const places = createPlaces(
+    { all: downloads, ofTeam: teamDownloads, kept: LIMITS.results.keptDownloads },
+    "downloads of results",
+  );
   const joinedPlaces = createPlaces(
     { all: joinedDownloads, ofTeam: teamJoinedDownloads },
     "downloads of results of jobs that are not completed",

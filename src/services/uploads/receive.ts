@@ -30,7 +30,7 @@ export type ReceiveUpload = (
 
 /** Places for files on their way in, each of which holds some memory; of them a team has a part at most. */
 function createPlaces() {
-  const { streamed, streamedPerTeam } = LIMITS.uploads;
+  const { streamed, streamedPerTeam, streamedKept } = LIMITS.uploads;
   const byTeam = new Map<string, number>();
   let taken = 0;
   return {
@@ -39,7 +39,8 @@ function createPlaces() {
       const own = byTeam.get(teamId) ?? 0;
       if (own >= streamedPerTeam)
         throw new AppError("limit_reached", `A team may send ${streamedPerTeam} files at once.`);
-      if (taken >= streamed)
+      // Few teams whose clients are slow do not keep the others out.
+      if (taken >= (own === 0 ? streamed : streamed - streamedKept))
         throw new AppError("overloaded", "Too many files are being sent.", { retryAfterS: 5 });
       taken++;
       byTeam.set(teamId, own + 1);

@@ -247,7 +247,7 @@ describe("an upload that is streamed through", () => {
   });
 
   it("has places: so many of a team, so many at all, and each is free again", async () => {
-    const { streamed, streamedPerTeam } = LIMITS.uploads;
+    const { streamed, streamedPerTeam, streamedKept } = LIMITS.uploads;
     let end = () => {};
     const ended = new Promise<void>((resolve) => {
       end = resolve;
@@ -258,12 +258,20 @@ describe("an upload that is streamed through", () => {
     }
     const send = (actor: Actor) => world.uploads.receive(actor, "x", bodyOf(waiting()), NEVER);
     const actors = await Promise.all(
-      Array.from({ length: streamed / streamedPerTeam + 1 }, () => enterpriseActor(world.sql)),
+      Array.from({ length: (streamed - streamedKept) / streamedPerTeam + streamedKept + 1 }, () =>
+        enterpriseActor(world.sql),
+      ),
     );
     const [last, ...others] = actors as [Actor, ...Actor[]];
+    const late = others.splice(0, streamedKept);
     const sending = others.flatMap((actor) => Array.from({ length: streamedPerTeam }, () => send(actor)));
-    assert.equal(sending.length, streamed);
+    assert.equal(sending.length, streamed - streamedKept);
     await assert.rejects(send(others[0] as Actor), code("limit_reached"));
+    // What is left is for those who have none.
+    for (const [i, actor] of late.entries()) {
+      sending.push(send(actor));
+      if (i === 0) await assert.rejects(send(actor), code("overloaded"));
+    }
     await assert.rejects(send(last), code("overloaded"));
     end();
     for (const upload of await Promise.all(sending)) assert.equal(upload.bytes, 1);

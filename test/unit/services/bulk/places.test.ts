@@ -19,6 +19,20 @@ describe("places", () => {
     assert.throws(() => places.take("team_d"), refused("overloaded"));
   });
 
+  it("are kept in part for teams that have none", () => {
+    const places = createPlaces({ all: 4, ofTeam: 3, kept: 2 }, "downloads");
+    const giveBack = places.take("team_a");
+    places.take("team_a");
+    assert.throws(() => places.take("team_a"), refused("overloaded"));
+    places.take("team_b");
+    assert.throws(() => places.take("team_b"), refused("overloaded"));
+    places.take("team_c");
+    assert.throws(() => places.take("team_d"), refused("overloaded"));
+    giveBack();
+    assert.throws(() => places.take("team_a"), refused("overloaded"));
+    places.take("team_d");
+  });
+
   it("are given back once", () => {
     const places = createPlaces({ all: 2, ofTeam: 2 }, "downloads");
     const giveBack = places.take("team_a");
