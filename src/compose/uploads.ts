@@ -23,7 +23,7 @@ export function composeUploads({ config, stores }: Omit<Deps, "log">): Uploads {
   const streams = createObjectStreams(objects, systemClock);
   return createUploads({
     sql,
-    storage: { streams, objects: createUploadObjects(objects, config.objects) },
+    storage: { streams, objects: createUploadObjects(objects, config.objects, systemClock) },
     receive: createReceiveUpload({ sql, streams, clock: systemClock }),
   });
 }

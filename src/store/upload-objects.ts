@@ -7,6 +7,7 @@ import {
   UploadPartCommand,
 } from "@aws-sdk/client-s3";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
+import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import { httpStatus, MissingObject } from "./object-errors.ts";
 import type { ObjectStore } from "./objects.ts";
@@ -20,6 +21,8 @@ export interface StoredPart {
 
 /** What lets somebody else write one object, or its parts, without our credentials. URLs are of S3_PUBLIC_ENDPOINT. */
 export interface UploadObjects {
+  /** How long what is signed now holds, `wantedMs` at most: with temporary credentials no longer than they do. */
+  validMs(wantedMs: number): Promise<number>;
   /** @param bytes signed: a body of another length is refused. `headers` are those that must come along. */
   presignPut(
     key: string,
@@ -47,6 +50,9 @@ function missing(error: unknown): unknown {
 /** What is signed besides `Host`, where it is known. */
 const SIZE = new Set(["content-length"]);
 
+/** What a URL says in whole seconds: those that hold for none cannot be signed. */
+const SHORTEST_MS = 1_000;
+
 /** A client that only signs: it opens no connection. Checksums would have to be known before the bytes are. */
 function createSigner(settings: NonNullable<Config["objects"]>): S3Client {
   return new S3Client({
@@ -61,12 +67,18 @@ function createSigner(settings: NonNullable<Config["objects"]>): S3Client {
 export function createUploadObjects(
   store: Pick<ObjectStore, "client" | "bucket" | "within">,
   settings: NonNullable<Config["objects"]>,
+  clock: Pick<Clock, "now">,
 ): UploadObjects {
   const { client, bucket: Bucket, within } = store;
   const signer = createSigner(settings);
   const expiresIn = (validMs: number) => ({ expiresIn: Math.floor(validMs / 1_000) });
 
   return {
+    async validMs(wantedMs) {
+      const { expiration } = await signer.config.credentials();
+      if (expiration === undefined) return wantedMs;
+      return Math.min(wantedMs, Math.max(SHORTEST_MS, expiration.getTime() - clock.now()));
+    },
     async presignPut(Key, bytes, validMs) {
       const command = new PutObjectCommand({
         Bucket,

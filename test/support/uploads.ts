@@ -47,7 +47,7 @@ export async function openUploads(t: Parameters<typeof openDatabase>[0]): Promis
   const store = createObjectStore(settings, systemClock);
   t.after(() => store.stop());
   const streams = createObjectStreams(store, systemClock);
-  const objects = createUploadObjects(store, settings);
+  const objects = createUploadObjects(store, settings, systemClock);
   let failing: boolean | string = false;
   return {
     sql,

@@ -67,6 +67,7 @@ function createPresigned(sql: Database, { objects }: UploadStorage): Uploads["cr
     const id = newId("upl");
     const key = uploadKey(actor.teamId, id);
     const parts = partsOf(bytes ?? 0);
+    const validMs = await objects.validMs(presignedMs);
     // Before anything is begun in object storage: what a process leaves behind that is killed is found by its row.
     const row = await insertWithinLimit(sql, actor, {
       id,
@@ -74,14 +75,14 @@ function createPresigned(sql: Database, { objects }: UploadStorage): Uploads["cr
       filename,
       key,
       bytes: bytes ?? null,
-      expiresInMs: presignedMs,
+      expiresInMs: validMs,
     });
     const upload = { ...renderUpload(row), method: "PUT" as const };
-    if (parts === null) return { ...upload, ...(await objects.presignPut(key, bytes ?? null, presignedMs)) };
+    if (parts === null) return { ...upload, ...(await objects.presignPut(key, bytes ?? null, validMs)) };
     const multipartId = await begin(id, key);
     const signed = parts.map(async (part) => ({
       part_number: part.number,
-      url: await objects.presignPart(key, multipartId, part, presignedMs),
+      url: await objects.presignPart(key, multipartId, part, validMs),
       first_byte: part.firstByte,
       bytes: part.bytes,
     }));

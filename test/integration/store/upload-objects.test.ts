@@ -7,6 +7,7 @@ import { createObjectStreams, MissingObject } from "../../../src/store/object-st
 import { createObjectStore } from "../../../src/store/objects.ts";
 import { createUploadObjects } from "../../../src/store/upload-objects.ts";
 import { testObjects } from "../../support/embedded.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
 
 const KEY = "teams/t/uploads/upl_1";
 const own = { bucket: null, key: KEY };
@@ -19,7 +20,9 @@ async function open(t: TestContext, publicEndpoint?: string) {
   const store = createObjectStore(settings, systemClock);
   t.after(() => store.stop());
   return {
-    uploads: createUploadObjects(store, settings),
+    store,
+    settings,
+    uploads: createUploadObjects(store, settings, systemClock),
     streams: createObjectStreams(store, systemClock),
     endpoint,
   };
@@ -38,6 +41,20 @@ function put(url: string, body: Buffer, headers: Record<string, string> = {}): P
 }
 
 describe("presigned uploads", () => {
+  it("hold no longer than the credentials that sign them", async (t) => {
+    const { store, settings } = await open(t);
+    const clock = createFakeClock();
+    const signedBy = (expiration?: Date) => {
+      const temporary = { ...settings.credentials, ...(expiration === undefined ? {} : { expiration }) };
+      return createUploadObjects(store, { ...settings, credentials: temporary }, clock);
+    };
+    const inMs = (ms: number) => signedBy(new Date(clock.now() + ms)).validMs(12 * HOUR_MS);
+    assert.equal(await signedBy().validMs(12 * HOUR_MS), 12 * HOUR_MS);
+    assert.equal(await inMs(HOUR_MS), HOUR_MS);
+    assert.equal(await inMs(24 * HOUR_MS), 12 * HOUR_MS);
+    assert.equal(await inMs(-HOUR_MS), 1_000);
+  });
+
   it("take a body of any size where none was signed, with no header of ours", async (t) => {
     const { uploads, streams } = await open(t);
     const { url, headers } = await uploads.presignPut(KEY, null, HOUR_MS);
