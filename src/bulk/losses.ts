@@ -1,5 +1,6 @@
 import { SourceLost } from "../services/bulk/rows-bytes.ts";
 import { ChangedObject, ForbiddenObject, MissingObject } from "../store/object-streams.ts";
+import { SourceUnavailable } from "./foreign-sources.ts";
 
 /** Why a job that has been analysed cannot go on. */
 export interface Loss {
@@ -30,6 +31,8 @@ function sourceLoss(code: string, reason: string, mayPass = false): Loss {
 export function lossOf(error: unknown): Loss | null {
   if (error instanceof SourceLost)
     return sourceLoss(error.code, LOST[error.code] ?? "The list is lost.", error.code === "source_missing");
+  if (error instanceof SourceUnavailable)
+    return sourceLoss("source_unavailable", `The list cannot be read any more. ${error.message}`);
   if (error instanceof ForbiddenObject) return sourceLoss("s3_not_granted", LOST.s3_not_granted as string);
   if (error instanceof MissingObject || error instanceof ChangedObject)
     return {

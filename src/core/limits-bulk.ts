@@ -108,6 +108,13 @@ export const BULK_LIMITS = {
   aloneFrom: 3,
   /** An object that is missing so often is gone. */
   missingTries: 4,
+  /**
+   * Somebody else's bucket that fails for so long, as one worker sees it, is waited for no longer; what it has not seen fail for so
+   * long has not failed all the while; objects of which a worker knows that they fail.
+   */
+  sourceAwayMs: 21_600_000,
+  sourceForgottenMs: 3_600_000,
+  sourcesWatched: 1_000,
   /** A task that had to wait so often in a row is handed back; its worker takes over nothing for a while then. */
   interruptions: 5,
   handBackRestMs: 3_000,

@@ -8,6 +8,7 @@ import {
   submitList,
   TASKS,
   usedOf,
+  WHOLE,
 } from "../support/bulk-scenario.ts";
 import { assertWhole, mixedList } from "../support/mixed-list.ts";
 import { until } from "../support/until.ts";
@@ -37,9 +38,12 @@ function randomFrom(seed: number): () => number {
 /** What a killed worker had in hand is abandoned from now on, as if its lease had run out. */
 async function endLeases(): Promise<void> {
   const { client } = scenario.redis;
-  const pending = (await client.xpending(TASKS, "workers", "-", "+", 1_000)) as [string, string][];
-  for (const [id, consumer] of pending)
-    await client.xclaim(TASKS, "workers", consumer, 0, id, "IDLE", 86_400_000, "JUSTID");
+  for (const key of [TASKS, WHOLE]) {
+    if ((await client.exists(key)) === 0) continue;
+    const pending = (await client.xpending(key, "workers", "-", "+", 1_000)) as [string, string][];
+    for (const [id, consumer] of pending)
+      await client.xclaim(key, "workers", consumer, 0, id, "IDLE", 86_400_000, "JUSTID");
+  }
 }
 
 async function isOver(id: string): Promise<boolean> {

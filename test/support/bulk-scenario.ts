@@ -11,6 +11,7 @@ import { createClosing } from "./store.ts";
 import { awayFromMidnight, until } from "./until.ts";
 
 export const TASKS = "rcpt:{bulk}:tasks";
+export const WHOLE = "rcpt:{bulk}:whole";
 
 /** A deployment with a Redis of its own, whose workers are real processes. */
 export interface BulkScenario extends JobView {

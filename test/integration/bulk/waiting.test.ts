@@ -207,9 +207,11 @@ describe("a source that is not ours", () => {
     await lendSource(setup);
     await setup.run(setup.id, 0);
     isAway = true;
-    assert.equal(await setup.run(setup.id, 1), false);
-    assert.equal((await setup.ended()).status, "deferred");
-    setup.clock.advance(LIMITS.bulk.sourceAwayMs);
+    const { sourceAwayMs, sourceForgottenMs } = LIMITS.bulk;
+    for (let waitedMs = 0; waitedMs < sourceAwayMs; waitedMs += sourceForgottenMs / 2) {
+      assert.equal(await setup.run(setup.id, 1), false);
+      setup.clock.advance(sourceForgottenMs / 2);
+    }
     assert.equal(await setup.run(setup.id, 1), true);
     await assertLost(setup, "source_unavailable");
   });
