@@ -1,5 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
+import { isJobErrorCode } from "../core/job-errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import {
   type AnalysisBounds,
@@ -29,7 +30,6 @@ import type { Database } from "../store/postgres.ts";
 import { listGrants } from "../store/s3-grants.ts";
 import type { Scratch } from "../store/scratch.ts";
 import { ask, type Control } from "./control.ts";
-import { SourceUnavailable } from "./foreign-sources.ts";
 
 export interface AnalysisDeps {
   sql: Database;
@@ -62,8 +62,6 @@ function problemOf(error: unknown): JobProblem | undefined {
       code: "s3_not_granted",
       detail: "The bucket's owner does not let this deployment's credentials read the object.",
     };
-  if (error instanceof SourceUnavailable)
-    return { code: "source_unavailable", detail: `The list cannot be read. ${error.message}` };
   return undefined;
 }
 
@@ -137,7 +135,7 @@ async function readSource(attempt: Attempt, finder: RepeatFinder): Promise<ReadS
     return { ...read, place: await rewriting.end() };
   } catch (error) {
     await rewriting.abort();
-    if (error instanceof AppError)
+    if (error instanceof AppError && isJobErrorCode(error.code))
       throw new Refused({ code: error.code, detail: "A test address of the list asks for this." });
     throw error;
   }

@@ -1,10 +1,10 @@
+import type { JobErrorCode } from "../core/job-errors.ts";
 import { SourceLost } from "../services/bulk/rows-bytes.ts";
 import { ChangedObject, ForbiddenObject, MissingObject } from "../store/object-streams.ts";
-import { SourceUnavailable } from "./foreign-sources.ts";
 
 /** Why a job that has been analysed cannot go on. */
 export interface Loss {
-  code: string;
+  code: JobErrorCode;
   detail: string;
   /** It may be a moment's: worth a few more looks. */
   mayPass: boolean;
@@ -15,14 +15,14 @@ export interface Loss {
   charges: boolean;
 }
 
-const LOST: Record<string, string> = {
+const LOST = {
   source_missing: "The list was removed while the job was under way.",
   source_changed: "The list was replaced while the job was under way.",
   s3_not_granted: "The list's bucket may not be read any more.",
-};
+} as const satisfies Partial<Record<JobErrorCode, string>>;
 
 /** The list is the customer's to keep, and is not there to be read. */
-function sourceLoss(code: string, reason: string, mayPass = false): Loss {
+function sourceLoss(code: keyof typeof LOST, reason: string, mayPass = false): Loss {
   const detail = `${reason} The rows that were answered are charged, the others cost nothing.`;
   return { code, detail, mayPass, charges: true };
 }
@@ -30,10 +30,8 @@ function sourceLoss(code: string, reason: string, mayPass = false): Loss {
 /** null: it is no loss. */
 export function lossOf(error: unknown): Loss | null {
   if (error instanceof SourceLost)
-    return sourceLoss(error.code, LOST[error.code] ?? "The list is lost.", error.code === "source_missing");
-  if (error instanceof SourceUnavailable)
-    return sourceLoss("source_unavailable", `The list cannot be read any more. ${error.message}`);
-  if (error instanceof ForbiddenObject) return sourceLoss("s3_not_granted", LOST.s3_not_granted as string);
+    return sourceLoss(error.code, LOST[error.code], error.code === "source_missing");
+  if (error instanceof ForbiddenObject) return sourceLoss("s3_not_granted", LOST.s3_not_granted);
   if (error instanceof MissingObject || error instanceof ChangedObject)
     return {
       code: "objects_missing",

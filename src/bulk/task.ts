@@ -1,13 +1,13 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
+import type { JobProblem } from "../services/bulk/layout.ts";
 import type { JobStreams } from "../store/job-stream.ts";
 import { beginTask, deliveriesOf, forgiveDelivery, type Task, type TaskPointer } from "../store/job-tasks.ts";
 import { type AnalysisDeps, runAnalysis } from "./analysis.ts";
 import { type AssemblyDeps, runAssembly } from "./assembly.ts";
 import { type ChunkDeps, runRows } from "./chunk.ts";
 import { ask, type Control, Interruption } from "./control.ts";
-import { watchForeign } from "./foreign-sources.ts";
 import { lossOf } from "./losses.ts";
 import { createTurns } from "./turns.ts";
 
@@ -18,8 +18,7 @@ export type TaskDeps = AnalysisDeps &
 /**
  * Works on tasks, each until nothing of it is left to do.
  *
- * A dependency that is away is waited for, however long it takes, and costs the task nothing (but somebody else's bucket has
- * an end: foreign-sources.ts); after LIMITS.bulk.interruptions
+ * A dependency that is away is waited for, however long it takes, and costs the task nothing; after LIMITS.bulk.interruptions
  * in a row it is for another worker to try, since it may be this one's disk or network. A task that fails by itself,
  * or takes its process with it, is tried LIMITS.bulk.deliveries times, after longer and longer waits. Then a chunk or a
  * retry is given up: its rows are answered `unknown`, `internal_error`, and the job goes on. Where that cannot be done
@@ -71,12 +70,11 @@ function delayMs(failures: number): number {
   return Math.min(retryMaxMs, retryMs * 2 ** Math.max(0, failures - 1));
 }
 
-export function createTaskRunner(parts: TaskDeps): TaskRunner {
-  const { sql, clock, log } = parts;
-  const deps = { ...parts, streams: { ...parts.streams, ...watchForeign(parts.streams, clock) } };
+export function createTaskRunner(deps: TaskDeps): TaskRunner {
+  const { sql, clock, log } = deps;
   const turns = createTurns();
 
-  function fail(task: Task, problem: { code: string; detail: string; charges: boolean }): Promise<unknown> {
+  function fail(task: Task, problem: JobProblem & { charges: boolean }): Promise<unknown> {
     const { code, detail, charges } = problem;
     const ending = { status: "failed", code, detail, charges } as const;
     return ask(() => sql.begin((tx) => deps.endings.end(tx, task.teamId, task.jobId, ending)));
@@ -90,7 +88,7 @@ export function createTaskRunner(parts: TaskDeps): TaskRunner {
       log.warn({ err: error, job, number }, "a task that was given up is not noted in Redis");
     });
     const detail = "The job could not be brought to its end. It costs nothing.";
-    const failure = { code: "internal_error", detail, charges: false };
+    const failure = { code: "internal_error", detail, charges: false } as const;
     if (task.kind === "analysis" || task.kind === "assembly") return void (await fail(task, failure));
     try {
       await runRows(deps, task, control, true);

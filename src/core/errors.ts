@@ -28,6 +28,7 @@ export const ERRORS = {
   job_finished: { status: 409, title: "The job has ended" },
   upload_missing: { status: 409, title: "Nothing has been uploaded yet" },
   upload_in_use: { status: 409, title: "A job reads the upload" },
+  no_results: { status: 409, title: "The job has no results, or none yet" },
   source_missing: { status: 409, title: "The object to read is not there" },
   idempotency_in_flight: {
     status: 409,

@@ -74,7 +74,7 @@ export interface JobRow extends JobCounts {
   deferred_until: Date | null;
   day: string | null;
   results_key: string | null;
-  error_code: string | null;
+  error_code: JobErrorCode | null;
   error_detail: string | null;
   created_at: Date;
   started_at: Date | null;
@@ -116,7 +116,7 @@ export interface Analysis {
 export type Ending =
   | { status: "completed"; resultsKey: string }
   /** `charges`: what was answered costs as if the job had been cancelled; else it costs nothing. */
-  | { status: "failed"; code: string; detail: string; charges?: boolean }
+  | { status: "failed"; code: JobErrorCode; detail: string; charges?: boolean }
   | { status: "cancelled" };
 
 /** Only retries are due at a time: the last of them is one look into an index, however many there are. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { BulkJob } from "../../src/services/bulk/view.ts";
-import { ended, jobOf, ledgerState, resultLines } from "../support/bulk.ts";
+import { ended, jobOf, ledgerState } from "../support/bulk.ts";
 import { submitAs, uploaded } from "../support/bulk-files.ts";
 import { type FaultyS3, startFaultyS3 } from "../support/s3-faults.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../support/service.ts";
@@ -53,7 +53,17 @@ const cancel = (id: string) => api.send<BulkJob>("POST", `/v1/bulk-jobs/${id}/ca
 describe("a job whose file is read", () => {
   it("before its turn can be cancelled, or removed", async () => {
     const [first, second] = [await submitted(), await submitted()];
+    const results = () =>
+      api.send<{ code: string; detail: string }>("GET", `/v1/bulk-jobs/${first.id}/results`, {
+        key: team.liveKey,
+      });
+    const early = await results();
+    assert.deepEqual([early.status, early.body.code], [409, "no_results"]);
+    assert.match(early.body.detail, /not been read yet/);
     const cancelled = await cancel(first.id);
+    const late = await results();
+    assert.deepEqual([late.status, late.body.code], [409, "no_results"]);
+    assert.match(late.body.detail, /cancelled/);
     assert.deepEqual(
       [cancelled.status, cancelled.body.status, cancelled.body.results, cancelled.body.rows.total],
       [200, "cancelled", null, 0],
@@ -68,7 +78,6 @@ describe("a job whose file is read", () => {
     const { started_at, rows, progress, eta_seconds, results } = await analyzing(job.id);
     assert.ok(started_at !== null);
     assert.deepEqual([rows.total, progress, eta_seconds, results], [0, 0, null, null]);
-    assert.deepEqual(await resultLines(api, team.liveKey, job.id), []);
     const cancelled = await cancel(job.id);
     assert.deepEqual([cancelled.status, cancelled.body.status], [200, "cancelled"]);
     assert.deepEqual(await ledgerState(deployment, team.id), { used: 0, held: 0, leased: 0 });

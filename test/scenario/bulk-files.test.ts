@@ -257,6 +257,15 @@ describe("a list that turns out to be no job", () => {
       const failed = await ended(api, team.liveKey, body.id);
       assert.deepEqual([failed.status, failed.error?.code, failed.results], ["failed", code, null]);
       assert.ok((failed.error?.detail ?? "").length > 20);
+      for (const format of ["csv", "jsonl"]) {
+        const none = await api.send<{ code: string; detail: string }>(
+          "GET",
+          `/v1/bulk-jobs/${body.id}/results?format=${format}`,
+          { key: team.liveKey },
+        );
+        assert.deepEqual([none.status, none.body.code], [409, "no_results"]);
+        assert.ok(none.body.detail.includes(failed.error?.detail ?? "-"), none.body.detail);
+      }
     }
   });
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import type { BulkJob } from "../../src/services/bulk/view.ts";
 import { ended, ledgerState, resultLines, resultsText, submitted } from "../support/bulk.ts";
 import { EXPECTATIONS } from "../support/mail-world/behaviours.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../support/service.ts";
@@ -35,6 +36,29 @@ const FREE = [
   "smtp_protocol_error",
   "dns_error",
 ];
+
+interface Content {
+  content: Record<string, { example: unknown }>;
+}
+type Paths = Record<string, { post: { requestBody: Content; responses: Record<string, Content> } }>;
+
+describe("the documented example", () => {
+  it("is taken as it is, and its job has the rows that are shown", async () => {
+    const { paths } = (await api.send<{ paths: Paths }>("GET", "/openapi.json")).body;
+    const { requestBody, responses } = paths["/v1/verify/bulk"]?.post ?? assert.fail();
+    const shown = responses["202"]?.content["application/json"]?.example as BulkJob;
+    const body = requestBody.content["application/json"]?.example;
+    const taken = await api.send<BulkJob>("POST", "/v1/verify/bulk", { key: team.testKey, body });
+    assert.equal(taken.status, 202);
+    assert.deepEqual([taken.body.rows, taken.body.metadata], [shown.rows, shown.metadata]);
+    await ended(api, team.testKey, taken.body.id);
+    const lines = await resultLines(api, team.testKey, taken.body.id);
+    assert.deepEqual(
+      lines.map(({ duplicate_of }) => duplicate_of),
+      [null, null, 1, null],
+    );
+  });
+});
 
 describe("an inline list", () => {
   it("is answered row by row as the mail world says, in order, and charged exactly", async () => {

@@ -37,11 +37,6 @@ before(async () => {
 });
 after(closing.close);
 
-interface Content {
-  content: Record<string, { example: unknown }>;
-}
-type Paths = Record<string, { post: { requestBody: Content; responses: Record<string, Content> } }>;
-
 /** Keys of a team's objects. */
 async function objectsOf(teamId: string): Promise<string[]> {
   const { S3_ENDPOINT = "", S3_REGION = "", S3_BUCKET = "", ...rest } = deployment.settings;
@@ -103,24 +98,6 @@ describe("a test key", () => {
       const answer = await submit(api, team.testKey, ["valid@example.com", `${local}@example.com`]);
       assert.deepEqual([answer.status, answer.body.code], [status, code]);
     }
-  });
-});
-
-describe("the documented example", () => {
-  it("is taken as it is, and its job has the rows that are shown", async () => {
-    const { paths } = (await api.send<{ paths: Paths }>("GET", "/openapi.json")).body;
-    const { requestBody, responses } = paths["/v1/verify/bulk"]?.post ?? assert.fail();
-    const shown = responses["202"]?.content["application/json"]?.example as BulkJob;
-    const body = requestBody.content["application/json"]?.example;
-    const taken = await api.send<BulkJob>("POST", "/v1/verify/bulk", { key: team.testKey, body });
-    assert.equal(taken.status, 202);
-    assert.deepEqual([taken.body.rows, taken.body.metadata], [shown.rows, shown.metadata]);
-    await ended(api, team.testKey, taken.body.id);
-    const lines = await resultLines(api, team.testKey, taken.body.id);
-    assert.deepEqual(
-      lines.map(({ duplicate_of }) => duplicate_of),
-      [null, null, 1, null],
-    );
   });
 });
 

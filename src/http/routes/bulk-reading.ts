@@ -50,18 +50,27 @@ function resultsRoute(jobs: BulkJobs): Route {
     summary: "Read a job's results",
     description:
       "In input order, streamed; while the job is under way, what is answered so far; of a cancelled one, what was " +
-      "answered. CSV (RFC 4180) has the columns of the list as they are, with its delimiter, then `rcpt_verdict`, " +
+      "answered. A failed job has none, and of a file there is nothing until its columns are known, when it is " +
+      "`processing`: 409 `no_results`. CSV (RFC 4180) has the columns of the list as they are, with its delimiter, then `rcpt_verdict`, " +
       "`rcpt_reason`, `rcpt_risk_score`, `rcpt_email`, `rcpt_did_you_mean`, `rcpt_catch_all`, `rcpt_role`, " +
       "`rcpt_disposable`, `rcpt_mx_provider`. It always begins with a header: columns of a list without one are " +
       "called `column_1` and so on, the one of addresses in a request `email`. JSONL " +
       "(`format=jsonl`, `application/x-ndjson`) has a line for each row: the result of a single verification with `row` " +
       "(from 1), `input`, `duplicate_of`, the row whose result this one copies, and, of files, `columns`. Of a completed " +
       "job a download that broke off can be taken up again with `Range` (one range of bytes) and `If-Range`. Of a job " +
-      "whose list lies in your bucket, results before its completion need the list: 409 `source_missing` without it, 403 `s3_not_granted` when it may not be read any more. " +
+      "whose list lies in your bucket, results before its completion need the list: 409 `source_missing` without " +
+      "it, 403 `s3_not_granted` when it may not be read any more. " +
       "A body that breaks off ends its connection without its last chunk. " +
       `A process serves ${downloads} downloads at once (503), ${teamDownloads} of them a team's (429); of jobs that are ` +
       `not completed ${joinedDownloads}, ${teamJoinedDownloads} of them a team's.`,
-    errors: ["not_found", "s3_not_granted", "source_missing", "range_not_satisfiable", "feature_unconfigured"],
+    errors: [
+      "not_found",
+      "no_results",
+      "s3_not_granted",
+      "source_missing",
+      "range_not_satisfiable",
+      "feature_unconfigured",
+    ],
     readsHeaders: ["range", "if-range"],
     params: JobParamsSchema,
     query: ResultsQuerySchema,

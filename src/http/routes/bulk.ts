@@ -8,6 +8,7 @@ import { type Route, teamRoute } from "../route.ts";
 import {
   BulkJobSchema,
   completedJob,
+  failedJob,
   JobParamsSchema,
   queuedJob,
   SubmitBulkSchema,
@@ -113,7 +114,7 @@ function listRoute(jobs: BulkJobs): Route {
       status: 200,
       description: "A page of the jobs",
       schema: pageSchema(BulkJobSchema),
-      example: { data: [completedJob], next_cursor: null },
+      example: { data: [failedJob, completedJob], next_cursor: null },
     },
     handler: ({ query }, actor) => jobs.list(actor, pageAsk(query)),
   });

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { JOB_ERROR_CODES, JOB_ERRORS } from "../../core/job-errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { FORMATS } from "../../services/bulk/result-rows.ts";
 import { VERDICTS } from "../../services/bulk/shard.ts";
@@ -187,6 +188,8 @@ export const SubmitBulkSchema = v.pipe(
   ofFiles("delimiter"),
 );
 
+const JOB_ERROR_WORDS = `Stable. ${JOB_ERROR_CODES.map((code) => `\`${code}\`: ${JOB_ERRORS[code]}`).join(" ")}`;
+
 export const BulkJobSchema = v.object({
   id: text("The job's id, `job_…`."),
   status: v.pipe(
@@ -269,8 +272,13 @@ export const BulkJobSchema = v.object({
     v.description("Where the results are, with your credential; null before the end and after a failure."),
   ),
   error: v.pipe(
-    v.nullable(v.object({ code: text("Stable."), detail: text("What went wrong, in words.") })),
-    v.description("Why the job failed."),
+    v.nullable(
+      v.object({
+        code: v.pipe(v.picklist(JOB_ERROR_CODES), v.description(JOB_ERROR_WORDS)),
+        detail: text("What went wrong with this list, in words."),
+      }),
+    ),
+    v.description("Why the job failed; null of one that has not."),
   ),
   metadata: v.pipe(v.record(v.string(), v.string()), v.description("As it was sent.")),
   livemode: v.pipe(v.boolean(), v.description("False for test keys, which check nothing and cost nothing.")),
@@ -313,6 +321,21 @@ export const completedJob: BulkJob = {
     jsonl_url: `${RESULTS}?format=jsonl`,
     expires_at: "2026-01-31T00:00:02.500Z",
   },
+};
+
+export const failedJob: BulkJob = {
+  ...queuedJob,
+  id: "job_01h455vb4pex5vsknk084sn02r",
+  status: "failed",
+  source: { type: "upload", upload_id: "upl_01h455vb4pex5vsknk084sn02q", filename: "list.csv" },
+  started_at: "2026-01-01T00:00:00.500Z",
+  completed_at: "2026-01-01T00:00:00.700Z",
+  rows: { total: 0, processed: 0, deferred: 0, duplicates: 0, malformed: 0 },
+  error: {
+    code: "no_email_column",
+    detail: "No column holds addresses. The columns are: name, city.",
+  },
+  metadata: {},
 };
 
 export const ResultsQuerySchema = v.strictObject({

@@ -1,3 +1,5 @@
+import type { JobErrorCode } from "../../core/job-errors.ts";
+
 /**
  * How the records of a source are to be read. Records are bytes, read as latin1 strings: a character a byte, so that
  * values stay what they are in whatever encoding. Only addresses, and what goes into JSON, are decoded (csv/field.ts).
@@ -32,6 +34,6 @@ export interface CellStyle {
 
 /** Why a job cannot be done: the code and the sentence of its error. */
 export interface JobProblem {
-  code: string;
+  code: JobErrorCode;
   detail: string;
 }

@@ -48,9 +48,9 @@ export interface ResultsBody {
  */
 export interface Results {
   /**
-   * Nothing of a failed job, or of one whose source is not analysed. The caller releases it when the client has it, or has
-   * gone.
-   * @throws AppError `overloaded`, `rate_limited`; `range_not_satisfiable`; `source_missing`, also when it is another one;
+   * The caller releases it when the client has it, or has gone.
+   * @throws AppError `no_results` of a failed job, or of one whose source is not analysed; `overloaded`, `rate_limited`;
+   *   `range_not_satisfiable`; `source_missing`, also when it is another one;
    *   `s3_not_granted` when it may not be read any more; `unavailable` when object storage, Postgres or the disk fails;
    *   `not_found` when the job is being removed
    * @param gone aborted when the client has gone: nothing more is read, and it is released
@@ -73,7 +73,9 @@ function nobodyWaits(cause: unknown): AppError {
 
 function refusalOfLost(cause: SourceLost): AppError {
   if (cause.code === "s3_not_granted")
-    return new AppError(cause.code, "The list that the job was made from may not be read any more.", { cause });
+    return new AppError(cause.code, "The list that the job was made from may not be read any more.", {
+      cause,
+    });
   const detail = "The list that the job was made from is no longer there, or another one.";
   return new AppError("source_missing", detail, { cause });
 }
@@ -107,7 +109,23 @@ async function begun(pieces: AsyncGenerator<Uint8Array>, clock: Clock): Promise<
   })();
 }
 
-async function* nothing(): AsyncGenerator<Uint8Array> {}
+/** Why there is nothing to be had of a job, not even a header; null: there is. */
+function noResults({ status, error_code, error_detail }: JobRow): AppError | null {
+  if (status !== "failed") return null;
+  return new AppError("no_results", `The job has failed (${error_code}): ${error_detail}`);
+}
+
+/** Of a job that is not known how to read. */
+function withoutLayout({ status }: JobRow): AppError {
+  if (status === "queued" || status === "analyzing")
+    return new AppError(
+      "no_results",
+      "The list has not been read yet: ask again when the job is processing.",
+    );
+  if (status === "cancelled")
+    return new AppError("no_results", "The job was cancelled before its list had been read.");
+  return new AppError("not_found", "The job has been removed.");
+}
 
 const whole = { etag: null, range: null };
 
@@ -166,7 +184,6 @@ export function createResults(deps: ResultsDeps): Results {
   ): AsyncGenerator<Uint8Array> {
     const writer = formatOf(format, material);
     let start: Buffer | null = writer.start.length > 0 ? writer.start : null;
-    if (material.status === "failed") return;
     for await (const rows of readJoined(joinDeps, material, gone)) {
       // Not before there are rows to follow it: what goes wrong with them is told instead of it.
       if (start !== null) yield start;
@@ -200,13 +217,17 @@ export function createResults(deps: ResultsDeps): Results {
     const key = job.results_key === null ? null : `${job.results_key}.${format}`;
     if (key !== null && verdict === null) return assembled(key, ask);
     const material = await materialOf(sql, job.id);
-    if (material === null) return { bytes: 0, ...whole, open: nothing };
+    if (material === null) throw withoutLayout(job);
+    // Since it was looked at.
+    if (material.status === "failed") throw new AppError("no_results", "The job has failed.");
     if (key !== null && verdict !== null) return filtered(key, material, format, verdict);
     return joined(material, ask, control);
   }
 
   return {
     async read(job, ask, gone) {
+      const none = noResults(job);
+      if (none !== null) throw none;
       const giveBack = places.take(job.team_id);
       const control = new AbortController();
       const release = () => {

@@ -1,4 +1,5 @@
 import { DAY_MS } from "../../core/clock.ts";
+import type { JobErrorCode } from "../../core/job-errors.ts";
 import type { JobRow, JobSource, JobStatus } from "../../store/jobs.ts";
 
 /** A bulk job as its team sees it. */
@@ -21,7 +22,7 @@ export interface BulkJob {
   rows_per_second: number | null;
   verdicts: { valid: number; invalid: number; risky: number; unknown: number };
   results: { csv_url: string; jsonl_url: string; expires_at: string } | null;
-  error: { code: string; detail: string } | null;
+  error: { code: JobErrorCode; detail: string } | null;
   metadata: Record<string, string>;
   livemode: boolean;
 }

@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { ROWS } from "../../../src/check/verdict/table.ts";
 import { ERRORS } from "../../../src/core/errors.ts";
+import { JOB_ERRORS } from "../../../src/core/job-errors.ts";
 import { errorsOf } from "../../../src/http/openapi/errors.ts";
 import { createOpenApiDocument } from "../../../src/http/openapi/openapi.ts";
 import { TAGS } from "../../../src/http/openapi/tags.ts";
@@ -34,6 +35,7 @@ interface Content {
 }
 interface JsonSchema {
   type?: string;
+  description?: string;
   enum?: string[];
   properties?: Record<string, JsonSchema>;
   required?: string[];
@@ -205,6 +207,17 @@ describe("the OpenAPI document", () => {
     const lines = String(content["application/x-ndjson"]?.example);
     assert.match(lines, /^[^\n]+\n$/);
     assert.equal((JSON.parse(lines) as { row: number }).row, 1);
+  });
+
+  it("says of each way for a job to fail what it means, and shows one", () => {
+    const content = paths["/v1/bulk-jobs"]?.get?.responses["200"]?.content["application/json"];
+    const { data: shown } = (content?.example ?? {}) as { data?: { error: { code: string } | null }[] };
+    const { schemas } = document.components as { schemas: Record<string, JsonSchema> };
+    const code = schemas.BulkJobError?.properties?.code;
+    assert.deepEqual(code?.enum, Object.keys(JOB_ERRORS));
+    for (const [name, words] of Object.entries(JOB_ERRORS))
+      assert.ok(code?.description?.includes(`\`${name}\`: ${words}`), name);
+    assert.ok(shown?.some((each) => code?.enum?.includes(each.error?.code ?? "")));
   });
 
   it("names the headers that reading takes up again with, and those that it answers", () => {

@@ -1,6 +1,8 @@
+import type { JobErrorCode } from "../../../core/job-errors.ts";
 import type { JobProblem } from "../layout.ts";
 
-export type CsvProblemCode =
+export type CsvProblemCode = Extract<
+  JobErrorCode,
   | "bulk_too_large"
   | "empty_source"
   | "no_email_column"
@@ -8,7 +10,8 @@ export type CsvProblemCode =
   | "not_readable"
   | "quote_not_closed"
   | "record_too_large"
-  | "too_many_columns";
+  | "too_many_columns"
+>;
 
 /** Why a list cannot be read: the detail is a sentence for whoever made it. */
 export interface CsvProblem extends JobProblem {

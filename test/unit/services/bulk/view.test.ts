@@ -84,7 +84,11 @@ describe("a job as its team sees it", () => {
       const job = renderJob({ ...row, ...unread, status }, settings, nowMs);
       assert.deepEqual([job.progress, job.eta_seconds, job.rows_per_second], [0, null, null]);
     }
-    const failed = { status: "failed" as const, completed_at: new Date(nowMs), error_code: "not_csv" };
+    const failed = {
+      status: "failed" as const,
+      completed_at: new Date(nowMs),
+      error_code: "not_csv" as const,
+    };
     assert.equal(renderJob({ ...row, ...unread, ...failed }, settings, nowMs).progress, 0);
   });
 
@@ -113,7 +117,7 @@ describe("a job as its team sees it", () => {
       ...row,
       status: "failed" as const,
       completed_at,
-      error_code: "internal_error",
+      error_code: "internal_error" as const,
       error_detail: "x",
     };
     assert.deepEqual(renderJob(failed, settings, nowMs).results, null);
