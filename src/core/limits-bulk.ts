@@ -120,6 +120,8 @@ export const BULK_LIMITS = {
   handBackRestMs: 3_000,
   reconcileEveryMs: 2_000,
   reconcilePage: 1_000,
+  /** Tasks and rows that wait are counted for the operator and the autoscaler. */
+  countEveryMs: 2_000,
   reconcilePages: 1_000,
   /** Workers that have been gone for so long are forgotten. */
   idleConsumerMs: 600_000,

@@ -22,18 +22,26 @@ export interface BulkChoresDeps {
 
 /** What bulk jobs need of somebody who is always there: their tasks emitted, what was lost found, what is over removed. */
 export function bulkChores({ emitter, removal, streams, outstanding, deferred }: BulkChoresDeps): Chore[] {
-  const { emitEveryMs, reconcileEveryMs, removeEveryMs, idleConsumerMs, forgetEveryMs } = LIMITS.bulk;
+  const { emitEveryMs, reconcileEveryMs, countEveryMs, removeEveryMs, idleConsumerMs, forgetEveryMs } =
+    LIMITS.bulk;
   return [
     { name: "emit bulk tasks", everyMs: emitEveryMs, run: () => emitter.emitTasks() },
     { name: "emit bulk retries", everyMs: emitEveryMs, run: () => emitter.emitRetries() },
     {
       name: "reconcile bulk tasks",
       everyMs: reconcileEveryMs,
-      async run(isStopping) {
-        outstanding.set(await outstanding.count());
-        deferred.set(await deferred.count());
-        await emitter.reconcile(isStopping);
-      },
+      run: (isStopping) => emitter.reconcile(isStopping),
+    },
+    // Of very many these take long, and nobody waits for them.
+    {
+      name: "count bulk tasks",
+      everyMs: countEveryMs,
+      run: async () => outstanding.set(await outstanding.count()),
+    },
+    {
+      name: "count deferred rows",
+      everyMs: countEveryMs,
+      run: async () => deferred.set(await deferred.count()),
     },
     {
       name: "remove bulk jobs",

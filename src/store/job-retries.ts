@@ -184,7 +184,7 @@ export async function egressesWithEmitted(sql: Queryable): Promise<string[]> {
 export async function deferredRows(sql: Queryable): Promise<Map<string, number>> {
   const rows = await sql<{ reason: string; rows: number }[]>`
     select t.reason, sum(t.row_count)::int as rows from job_tasks t join jobs j on j.id = t.job_id
-    where t.kind = 'retry' and t.state <> 'done' and j.completed_at is null and j.removed_at is null
+    where t.kind = 'retry' and t.state <> 'done' and j.deferred > 0 and j.completed_at is null and j.removed_at is null
     group by t.reason order by t.reason`;
   return new Map(rows.map(({ reason, rows: count }) => [reason, count]));
 }

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type BulkChoresDeps, bulkChores } from "../../../src/relay/bulk.ts";
+import { createRelay } from "../../../src/relay/relay.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
+import { testLog } from "../../support/log.ts";
+
+const never = () => new Promise<never>(() => undefined);
+const NAMES = ["emitTasks", "emitRetries", "reconcile", "sweep", "outstanding", "deferred"] as const;
+
+/** Which of the works were done within a minute of the relay, while `stuck` never ends. */
+async function doneWhile(stuck: (typeof NAMES)[number]): Promise<Set<string>> {
+  const clock = createFakeClock();
+  const done = new Set<string>();
+  const work = (name: string) => async (): Promise<never> => {
+    if (name === stuck) return never();
+    done.add(name);
+    return undefined as never;
+  };
+  const idle = { removeIdleConsumers: async () => undefined };
+  const deps: BulkChoresDeps = {
+    emitter: {
+      emitTasks: work("emitTasks"),
+      emitRetries: work("emitRetries"),
+      emit: never,
+      reconcile: work("reconcile"),
+    },
+    removal: { sweep: work("sweep") },
+    streams: { tasks: idle, whole: idle, retries: () => idle } as BulkChoresDeps["streams"],
+    outstanding: { count: work("outstanding"), set: () => undefined },
+    deferred: { count: work("deferred"), set: () => undefined },
+  };
+  const relay = createRelay({ chores: bulkChores(deps), clock, log: testLog });
+  await relay.start?.();
+  for (let second = 0; second < 60; second++) await clock.advanceAsync(1_000);
+  return done;
+}
+
+describe("the bulk chores of the relay", () => {
+  for (const stuck of NAMES)
+    it(`are done while one of them, ${stuck}, is not`, async () => {
+      assert.deepEqual(await doneWhile(stuck), new Set(NAMES.filter((name) => name !== stuck)));
+    });
+});
