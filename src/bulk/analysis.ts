@@ -30,6 +30,7 @@ import type { Database } from "../store/postgres.ts";
 import { listGrants } from "../store/s3-grants.ts";
 import type { Scratch } from "../store/scratch.ts";
 import { ask, type Control } from "./control.ts";
+import { SourceUnavailable } from "./foreign-sources.ts";
 
 export interface AnalysisDeps {
   sql: Database;
@@ -62,6 +63,8 @@ function problemOf(error: unknown): JobProblem | undefined {
       code: "s3_not_granted",
       detail: "The bucket's owner does not let this deployment's credentials read the object.",
     };
+  if (error instanceof SourceUnavailable)
+    return { code: "source_unavailable", detail: `The list cannot be read. ${error.message}` };
   return undefined;
 }
 

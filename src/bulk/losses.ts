@@ -1,6 +1,7 @@
 import type { JobErrorCode } from "../core/job-errors.ts";
 import { SourceLost } from "../services/bulk/rows-bytes.ts";
 import { ChangedObject, ForbiddenObject, MissingObject } from "../store/object-streams.ts";
+import { SourceUnavailable } from "./foreign-sources.ts";
 
 /** Why a job that has been analysed cannot go on. */
 export interface Loss {
@@ -22,7 +23,7 @@ const LOST = {
 } as const satisfies Partial<Record<JobErrorCode, string>>;
 
 /** The list is the customer's to keep, and is not there to be read. */
-function sourceLoss(code: keyof typeof LOST, reason: string, mayPass = false): Loss {
+function sourceLoss(code: keyof typeof LOST | "source_unavailable", reason: string, mayPass = false): Loss {
   const detail = `${reason} The rows that were answered are charged, the others cost nothing.`;
   return { code, detail, mayPass, charges: true };
 }
@@ -31,6 +32,8 @@ function sourceLoss(code: keyof typeof LOST, reason: string, mayPass = false): L
 export function lossOf(error: unknown): Loss | null {
   if (error instanceof SourceLost)
     return sourceLoss(error.code, LOST[error.code], error.code === "source_missing");
+  if (error instanceof SourceUnavailable)
+    return sourceLoss("source_unavailable", `The list cannot be read any more. ${error.message}`);
   if (error instanceof ForbiddenObject) return sourceLoss("s3_not_granted", LOST.s3_not_granted);
   if (error instanceof MissingObject || error instanceof ChangedObject)
     return {

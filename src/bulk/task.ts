@@ -8,6 +8,7 @@ import { type AnalysisDeps, runAnalysis } from "./analysis.ts";
 import { type AssemblyDeps, runAssembly } from "./assembly.ts";
 import { type ChunkDeps, runRows } from "./chunk.ts";
 import { ask, type Control, Interruption } from "./control.ts";
+import { watchForeign } from "./foreign-sources.ts";
 import { lossOf } from "./losses.ts";
 import { createTurns } from "./turns.ts";
 
@@ -18,7 +19,8 @@ export type TaskDeps = AnalysisDeps &
 /**
  * Works on tasks, each until nothing of it is left to do.
  *
- * A dependency that is away is waited for, however long it takes, and costs the task nothing; after LIMITS.bulk.interruptions
+ * A dependency that is away is waited for, however long it takes, and costs the task nothing (but somebody else's bucket has
+ * an end: foreign-sources.ts); after LIMITS.bulk.interruptions
  * in a row it is for another worker to try, since it may be this one's disk or network. A task that fails by itself,
  * or takes its process with it, is tried LIMITS.bulk.deliveries times, after longer and longer waits. Then a chunk or a
  * retry is given up: its rows are answered `unknown`, `internal_error`, and the job goes on. Where that cannot be done
@@ -70,8 +72,9 @@ function delayMs(failures: number): number {
   return Math.min(retryMaxMs, retryMs * 2 ** Math.max(0, failures - 1));
 }
 
-export function createTaskRunner(deps: TaskDeps): TaskRunner {
-  const { sql, clock, log } = deps;
+export function createTaskRunner(parts: TaskDeps): TaskRunner {
+  const { sql, clock, log } = parts;
+  const deps = { ...parts, streams: { ...parts.streams, ...watchForeign(parts.streams, clock) } };
   const turns = createTurns();
 
   function fail(task: Task, problem: JobProblem & { charges: boolean }): Promise<unknown> {
