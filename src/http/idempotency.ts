@@ -35,12 +35,26 @@ function withoutSecret(body: string, secretField: string | undefined): string {
   return JSON.stringify({ ...value, [secretField]: null });
 }
 
-async function settle(attempt: Attempt, reply: Reply, secretField: string | undefined): Promise<void> {
+/** The instant that a member of the answer names, if it does. */
+function instantOf(body: string, field: string): Date | null {
+  const value: unknown = JSON.parse(body);
+  const text =
+    typeof value === "object" && value !== null
+      ? Object.entries(value).find(([name]) => name === field)
+      : null;
+  const instant = new Date(String(text?.[1]));
+  return Number.isNaN(instant.getTime()) ? null : instant;
+}
+
+async function settle(attempt: Attempt, reply: Reply, route: TeamRoute): Promise<void> {
   if (!isFinal(reply)) return attempt.release();
   const { status, contentType, headers } = reply;
   const text = textOf(reply.body);
-  const kept = text === null ? null : withoutSecret(text, secretField);
-  await attempt.settle({ status, contentType, headers: { ...headers }, body: kept });
+  const kept = text === null ? null : withoutSecret(text, route.secretField);
+  const { holdsUntilField } = route;
+  const holdsUntil = text === null || holdsUntilField === undefined ? null : instantOf(text, holdsUntilField);
+  const answer = { status, contentType, headers: { ...headers }, body: kept };
+  await attempt.settle(holdsUntil === null ? answer : { ...answer, holdsUntil });
 }
 
 function replayed({ replay }: Replay): Reply {
@@ -83,7 +97,7 @@ export async function invokeOnce(
   if ("replay" in begun) return replayed(begun);
   try {
     const reply = await replyOf(work, request.id);
-    await settle(begun, reply, route.secretField);
+    await settle(begun, reply, route);
     return reply;
   } catch (error) {
     await begun.release();

@@ -34,6 +34,8 @@ export interface RouteInfo {
   idempotent?: boolean;
   /** The member of the answer that is shown once: never kept for a replay, which says null there. */
   secretField?: string;
+  /** Member of the answer that says until when it holds: it is kept for its idempotency key no longer than that. */
+  holdsUntilField?: string;
   /** Largest body in bytes, where it is not LIMITS.http.bodyBytes. */
   bodyBytes?: number;
   /** The handler needs the client's address (sign-in limits). */

@@ -21,6 +21,8 @@ export interface KeptAnswer {
   headers: Record<string, string>;
   /** null: there was none. */
   body: string | null;
+  /** What it says holds no longer: it is not kept beyond that. Absent: for ever. Not read again. */
+  holdsUntil?: Date;
 }
 
 /** `other`: the key was used for another request; `full`: there is no room before `evictKeys`; `free`: not any more. */
@@ -104,7 +106,7 @@ export async function settleKey(sql: Queryable, key: KeyClaim, answer: KeptAnswe
   await sql`
     update idempotency_keys
     set status = ${answer.status}, content_type = ${answer.contentType}, headers = ${sql.json(answer.headers)},
-      body = ${answer.body}
+      body = ${answer.body}, expires_at = least(expires_at, ${answer.holdsUntil ?? null}::timestamptz)
     where team_id = ${key.teamId} and key_hash = ${key.keyHash} and claim = ${key.claim}::uuid and status is null`;
 }
 

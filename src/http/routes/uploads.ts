@@ -41,6 +41,8 @@ function createRoute(uploads: Uploads): Route {
       `are there, and in all as many bytes as ${lists} of its largest lists (409); what is not sent is removed ${unfinishedMs / HOUR_MS} hours after it ` +
       "expired, what is sent after as many days as results are kept, unless a job has yet to read it.",
     idempotent: true,
+    // What it answers with are URLs.
+    holdsUntilField: "expires_at",
     errors: ["unavailable_in_tier", "bulk_too_large", "limit_reached", "feature_unconfigured"],
     body: CreateUploadSchema,
     bodyExample: { filename: "list.csv", bytes: 1_048_576 },

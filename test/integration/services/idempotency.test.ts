@@ -70,6 +70,22 @@ describe("an idempotency key", () => {
     assert.deepEqual(await answersTo(ask()), ANSWER);
   });
 
+  it("is free again when its answer holds no longer", async () => {
+    const holding = { ...ANSWER, holdsUntil: new Date(Date.now() + 3_600_000) };
+    await (await first()).settle(holding);
+    assert.deepEqual(await answersTo(ask()), ANSWER);
+    const other = ask({ key: "key-2" });
+    await (await first(other)).settle({ ...ANSWER, holdsUntil: new Date(Date.now() - 60_000) });
+    assert.equal(await answersTo(other), "claimed");
+    // Never kept longer than others.
+    const third = ask({ key: "key-3" });
+    await (await first(third)).settle({ ...ANSWER, holdsUntil: new Date(Date.now() + 365 * 86_400_000) });
+    const late = await sql`
+      select from idempotency_keys
+      where team_id = ${teamId} and expires_at > now() + ${LIMITS.idempotency.keptMs + 60_000} * interval '1 millisecond'`;
+    assert.equal(late.count, 0);
+  });
+
   it("keeps an answer without a body", async () => {
     const empty = { status: 204, contentType: "application/json", headers: {}, body: null };
     await (await first()).settle(empty);
