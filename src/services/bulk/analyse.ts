@@ -8,6 +8,7 @@ import { type DetectedLayout, type Detection, detectLayout, shown } from "./csv/
 import { toText } from "./csv/field.ts";
 import { CsvProblemError, problem } from "./csv/problems.ts";
 import { createRecordScanner } from "./csv/scan.ts";
+import { bytesOf, whenRead } from "./csv/text-form.ts";
 import type { JobProblem, SourceLayout, SourceOptions } from "./layout.ts";
 import type { RepeatFinder } from "./repeat-finder.ts";
 
@@ -71,7 +72,11 @@ export async function analyseSource(
     sampleBytes: LIMITS.bulk.sampleBytes,
   });
   if (!opened.ok) return opened;
-  const detected = detectLayout(opened.head, { ...options, whole: opened.whole });
+  const detected = detectLayout(opened.head, {
+    ...options,
+    whole: opened.whole,
+    bytesOf: bytesOf(opened.form),
+  });
   if (!detected.ok) {
     await opened.close();
     return detected;
@@ -94,7 +99,10 @@ async function scan(plan: Plan, cancelled: AbortSignal): Promise<ScannedSource |
       const skipped = Math.min(piece.length, Math.max(0, detected.firstByte - at));
       at += piece.length;
       if (at > bounds.bytes)
-        return problem("bulk_too_large", `A list of the team may have ${bounds.bytes} bytes.`);
+        return problem(
+          "bulk_too_large",
+          `A list of the team may have ${bounds.bytes} bytes${whenRead(opened.form)}; this one has more.`,
+        );
       const refused = await reader.read(piece.subarray(skipped));
       if (refused !== undefined) return refused;
       if (rewriting !== null) await rewriting.write(piece);
@@ -128,7 +136,7 @@ function createRowReader({ opened, detected, bounds, sinks }: Plan) {
   /** Of the rows that were found and not looked at. */
   let found: string[] = [];
   const scanner = createRecordScanner(
-    { delimiter, emailColumn, recordBytes, columns, firstByte },
+    { delimiter, emailColumn, recordBytes, columns, firstByte, bytesOf: bytesOf(opened.form) },
     (start, end, fields, address) => {
       cutter.add(start, end);
       if (fields > width) width = fields;

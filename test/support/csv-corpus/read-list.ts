@@ -4,6 +4,7 @@ import { type DetectedLayout, detectLayout } from "../../../src/services/bulk/cs
 import { parseRecords } from "../../../src/services/bulk/csv/parse.ts";
 import { type CsvProblem, CsvProblemError } from "../../../src/services/bulk/csv/problems.ts";
 import { createRecordScanner } from "../../../src/services/bulk/csv/scan.ts";
+import { bytesOf } from "../../../src/services/bulk/csv/text-form.ts";
 import type { SourceOptions } from "../../../src/services/bulk/layout.ts";
 
 export interface ReadList {
@@ -25,7 +26,11 @@ export async function readList(
   const { sampleBytes, recordBytes, columns } = LIMITS.bulk;
   const opened = await openText(source, { decompressedBytes, sampleBytes });
   if (!opened.ok) return { code: opened.code, detail: opened.detail };
-  const detected = detectLayout(opened.head, { ...options, whole: opened.whole });
+  const detected = detectLayout(opened.head, {
+    ...options,
+    whole: opened.whole,
+    bytesOf: bytesOf(opened.form),
+  });
   if (!detected.ok) {
     await opened.close();
     return { code: detected.code, detail: detected.detail };
@@ -35,7 +40,7 @@ export async function readList(
   const ranges: [number, number][] = [];
   const list: ReadList = { layout, rangeReadable: opened.rangeReadable, rows: [], addresses: [], widths: [] };
   const scanner = createRecordScanner(
-    { delimiter, emailColumn, recordBytes, columns, firstByte },
+    { delimiter, emailColumn, recordBytes, columns, firstByte, bytesOf: bytesOf(opened.form) },
     (start, end, width, address) => {
       ranges.push([start, end]);
       list.addresses.push(address);

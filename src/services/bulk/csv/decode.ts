@@ -1,6 +1,7 @@
 import { gunzip, isGzip, transcoded, utf16Of } from "./encoding.ts";
 import { type CsvProblem, CsvProblemError } from "./problems.ts";
 import { type Started, takeStart } from "./start.ts";
+import type { TextForm } from "./text-form.ts";
 
 /** So much of an object says whether it is compressed, and which of the two UTF-16 it is. */
 const SNIFF_BYTES = 4_096;
@@ -15,6 +16,7 @@ export interface TextLimits {
 /** The text of an object: its own bytes, or UTF-8 made of UTF-16. A byte order mark is left at its beginning, in UTF-8. */
 export interface OpenedText {
   ok: true;
+  form: TextForm;
   /** The object's bytes are the text as they are: parts of it can be read by ranges of the object. */
   rangeReadable: boolean;
   /** The first bytes of the text. */
@@ -46,14 +48,15 @@ export async function openText(
   };
   try {
     read = await takeStart(input, SNIFF_BYTES);
-    const zipped = isGzip(read.start);
-    if (zipped) read = await takeStart(gunzip(read.all(), limits.decompressedBytes), SNIFF_BYTES);
+    const gzip = isGzip(read.start);
+    if (gzip) read = await takeStart(gunzip(read.all(), limits.decompressedBytes), SNIFF_BYTES);
     const encoding = utf16Of(read.start);
     const text = encoding === undefined ? read.all() : transcoded(read.all(), encoding);
     read = await takeStart(text, limits.sampleBytes);
     const { start: head, whole, all } = read;
-    const rangeReadable = !zipped && encoding === undefined;
-    return { ok: true, rangeReadable, head, whole, text: closing(all(), close), close };
+    const form = { gzip, utf16: encoding !== undefined };
+    const rangeReadable = !form.gzip && !form.utf16;
+    return { ok: true, form, rangeReadable, head, whole, text: closing(all(), close), close };
   } catch (error) {
     await close();
     if (error instanceof CsvProblemError) return { ok: false, ...error.problem };

@@ -11,36 +11,53 @@ export interface Sample {
   delimiter: string;
   /** No more than LIMITS.bulk.sampleRows. */
   records: string[][];
-  /** Where the second record begins, or the first ends. */
+  /** Where in the text the second record begins, or the first ends. */
   afterFirst: number;
   /** What ends the list within the sample. */
   problem: CsvProblem | undefined;
+  /** Where in the text the quote stands within which the sample ends. */
+  openQuote: number | undefined;
 }
 
-/** Reads the records that end within the text; of a `whole` text also the last, which may have no end. */
-export function takeSample(text: Buffer, delimiter: string, whole: boolean): Sample {
+/** The first bytes of a list. */
+export interface SampleText {
+  bytes: Buffer;
+  /** There are no more. */
+  whole: boolean;
+  /** Where in the text they begin. */
+  firstByte: number;
+  /** What details call the first record, and what bytes are counted of: as the scanner takes them. */
+  firstRow: string;
+  bytesOf: string;
+}
+
+/** Reads the records that end within the bytes; of a whole text also the last, which may have no end. */
+export function takeSample(text: SampleText, delimiter: string): Sample {
+  const { bytes, whole, ...place } = text;
   const { recordBytes, columns, sampleRows } = LIMITS.bulk;
   let rows = 0;
   let afterFirst = 0;
-  let end = 0;
+  let end = place.firstByte;
   const scanner = createRecordScanner(
-    { delimiter, emailColumn: 0, recordBytes, columns },
+    { delimiter, emailColumn: -1, recordBytes, columns, ...place },
     (_start, recordEnd) => {
       rows += 1;
       if (rows === 1) afterFirst = recordEnd;
       if (rows <= sampleRows) end = recordEnd;
     },
   );
-  const problem = scanner.push(text) ?? (whole ? scanner.end() : undefined);
-  return { delimiter, records: parseRecords(text.subarray(0, end), delimiter), afterFirst, problem };
+  const problem = scanner.push(bytes) ?? (whole ? scanner.end() : undefined);
+  const records = parseRecords(bytes.subarray(0, end - place.firstByte), delimiter);
+  return { delimiter, records, afterFirst, problem, openQuote: scanner.openQuote() };
 }
 
 /**
  * The delimiter by which the records look most like a table: as many as can be have the same number of columns, more
- * than one, and one of the columns holds addresses. Without any, it is a list of one column.
+ * than one, and one of the columns holds addresses. Without any, it is a list of one column; but not where a delimiter makes
+ * more columns of the first record than there may be, and no other finds addresses.
  */
-export function detectDelimiter(text: Buffer, whole: boolean): Sample {
-  const samples = CANDIDATES.map((delimiter) => takeSample(text, delimiter, whole));
+export function detectDelimiter(text: SampleText): Sample {
+  const samples = CANDIDATES.map((delimiter) => takeSample(text, delimiter));
   let best = samples[0] as Sample;
   let bestScore = score(best);
   for (const sample of samples.slice(1)) {
@@ -50,11 +67,16 @@ export function detectDelimiter(text: Buffer, whole: boolean): Sample {
       bestScore = own;
     }
   }
-  return best;
+  if (best.records[0]?.some(namesAddresses) || addressShare(best.records) > 0) return best;
+  return samples.find(isTooWide) ?? best;
 }
 
-function score({ records, problem }: Sample): { sum: number; width: number } {
-  if (records.length === 0) return { sum: problem?.code === "too_many_columns" ? 0 : -1, width: 0 };
+function isTooWide({ records, problem }: Sample): boolean {
+  return records.length === 0 && problem?.code === "too_many_columns";
+}
+
+function score({ records }: Sample): { sum: number; width: number } {
+  if (records.length === 0) return { sum: -1, width: 0 };
   const widths = new Map<number, number>();
   for (const { length } of records) widths.set(length, (widths.get(length) ?? 0) + 1);
   const [width, count] = [...widths].reduce((most, next) => (next[1] > most[1] ? next : most));

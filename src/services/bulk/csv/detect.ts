@@ -1,9 +1,10 @@
 import type { SourceLayout, SourceOptions } from "../layout.ts";
 import { findAddressColumn, looksLikeAddress, namesAddresses, normaliseName } from "./address-column.ts";
 import { hasManyNuls, knownBinary } from "./binary.ts";
-import { detectDelimiter, type Sample, takeSample } from "./delimiter.ts";
+import { detectDelimiter, type Sample, type SampleText, takeSample } from "./delimiter.ts";
 import { isDelimiter, toText } from "./field.ts";
 import { type CsvProblem, problem } from "./problems.ts";
+import { quoteHint } from "./scan.ts";
 
 /** All of a layout but what only the whole source can tell. */
 export type DetectedLayout = Omit<SourceLayout, "columns">;
@@ -11,6 +12,8 @@ export type DetectedLayout = Omit<SourceLayout, "columns">;
 export interface DetectOptions extends SourceOptions {
   /** The head is the whole text. */
   whole: boolean;
+  /** What its bytes are counted of, behind their number (text-form.ts); "" unless told. */
+  bytesOf?: string;
 }
 
 export type Detection =
@@ -44,14 +47,17 @@ export function detectLayout(head: Buffer, options: DetectOptions): Detection {
   const start = bom ? BOM.length : 0;
   const sep = SEP_LINE.exec(head.toString("latin1", start, start + 16));
   const textStart = start + (sep?.[0].length ?? 0);
-  const text = head.subarray(textStart);
+  const text: SampleText = {
+    bytes: head.subarray(textStart),
+    whole: options.whole,
+    firstByte: textStart,
+    firstRow: firstRowOf(options),
+    bytesOf: options.bytesOf ?? "",
+  };
   const delimiter = options.delimiter ?? (isDelimiter(sep?.[1] ?? "") ? sep?.[1] : undefined);
-  const sample =
-    delimiter === undefined
-      ? detectDelimiter(text, options.whole)
-      : takeSample(text, delimiter, options.whole);
+  const sample = delimiter === undefined ? detectDelimiter(text) : takeSample(text, delimiter);
   const first = sample.records[0];
-  if (first === undefined) return noRecord(sample, options.whole ? undefined : text.length);
+  if (first === undefined) return noRecord(sample, text);
   const header = headerOf(sample, options) ? first : null;
   const rows = header === null ? sample.records : sample.records.slice(1);
   if (header?.some((name) => name.includes("\0"))) {
@@ -62,7 +68,7 @@ export function detectLayout(head: Buffer, options: DetectOptions): Detection {
     return problem("no_email_column", `${column} ${columnsSeen(first, header !== null)}`);
   }
   const layout = { delimiter: sample.delimiter, emailColumn: column, header, bom };
-  return { ok: true, layout, firstByte: textStart + (header === null ? 0 : sample.afterFirst) };
+  return { ok: true, layout, firstByte: header === null ? textStart : sample.afterFirst };
 }
 
 function adviceFor(kind: string): string {
@@ -72,12 +78,18 @@ function adviceFor(kind: string): string {
     : "Open it in the program it comes from and save it as CSV.";
 }
 
-/** `cutAt`: how much there was to look at, when there is more. */
-function noRecord({ problem: found }: Sample, cutAt: number | undefined): Detection {
+function noRecord({ problem: found, openQuote }: Sample, text: SampleText): Detection {
   if (found !== undefined) return { ok: false, ...found };
-  if (cutAt === undefined) return problem("empty_source", "The file holds no rows.");
-  const cause = "A quote that is not closed makes one row of all that follows.";
-  return problem("record_too_large", `No row ends within the first ${cutAt} bytes. ${cause}`);
+  if (text.whole) return problem("empty_source", "The file holds no rows.");
+  const cause = openQuote === undefined ? "" : ` ${quoteHint(`byte ${openQuote}`)}`;
+  const end = text.firstByte + text.bytes.length;
+  return problem("record_too_large", `No row ends within the first ${end} bytes${text.bytesOf}.${cause}`);
+}
+
+/** What the first record is called before anything is known of it but what the owner says. */
+function firstRowOf({ hasHeader, emailColumn }: DetectOptions): string {
+  if (hasHeader === false) return "row 1";
+  return hasHeader === true || typeof emailColumn === "string" ? "the header" : "the header or first row";
 }
 
 /** The first record names the columns: as the owner says, or since it holds names and no address. */

@@ -42,10 +42,18 @@ export async function* gunzip(
     }
   } catch (error) {
     if (!isZlibError(error)) throw error;
-    throw notDecompressed(error.code === "Z_BUF_ERROR" ? "it ends too early" : "its data are damaged");
+    throw notDecompressed(whyNot(error));
   }
   // zlib takes a zero after a member for padding, ends there, and says nothing of what comes behind.
-  if (unzip.bytesWritten < given) throw notDecompressed("what follows its compressed data is not gzip");
+  if (unzip.bytesWritten < given) throw notDecompressed(NOT_GZIP_BEHIND);
+}
+
+const NOT_GZIP_BEHIND = "what follows its compressed data is not gzip";
+
+function whyNot({ code, message }: Error & { code: string }): string {
+  if (code === "Z_BUF_ERROR") return "it ends too early";
+  // The first member begins as gzip, or it would not have come here.
+  return message === "incorrect header check" ? NOT_GZIP_BEHIND : "its data are damaged";
 }
 
 function isZlibError(error: unknown): error is Error & { code: string } {

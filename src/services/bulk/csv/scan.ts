@@ -12,6 +12,10 @@ export interface ScanOptions {
   columns: number;
   /** Where in the source the first byte that is pushed stands; 0 unless told. */
   firstByte?: number;
+  /** What details call the first record, in a sentence; "row 1" unless told. */
+  firstRow?: string;
+  /** What the bytes are counted of, behind their number (text-form.ts); "" unless told. */
+  bytesOf?: string;
 }
 
 /**
@@ -25,6 +29,8 @@ export interface RecordScanner {
   push(bytes: Buffer): CsvProblem | undefined;
   /** No more bytes follow: the last record may have no end. */
   end(): CsvProblem | undefined;
+  /** Where the quote stands within which the bytes have come to their end so far; undefined: none is open. */
+  openQuote(): number | undefined;
 }
 
 const QUOTE = 0x22;
@@ -60,6 +66,8 @@ class Scanner implements RecordScanner {
   #position: number;
   #recordStart: number;
   #quoteAt = 0;
+  /** Where that quote's closing one stands, if it has come. */
+  #closedAt = 0;
   #records = 0;
   /** Fields of the record that have ended. */
   #columns = 0;
@@ -97,13 +105,17 @@ class Scanner implements RecordScanner {
     if (this.#problem !== undefined) return this.#problem;
     if (this.#afterCr) this.#endRecord(this.#position);
     else if (this.#state === QUOTED) {
-      const where = `The quote at byte ${this.#quoteAt}, in row ${this.#records + 1}, is never closed.`;
-      this.#problem = { code: "quote_not_closed", detail: where };
+      const detail = `The quote at ${this.#byte(this.#quoteAt)}, in ${this.#rowAtHand()}, is never closed.`;
+      this.#problem = { code: "quote_not_closed", detail };
     } else if (this.#position > this.#recordStart) {
       this.#endField("", this.#position);
       this.#endRecord(this.#position);
     }
     return this.#problem;
+  }
+
+  openQuote(): number | undefined {
+    return this.#state === QUOTED ? this.#quoteAt : undefined;
   }
 
   #scan(bytes: Buffer, from: number): void {
@@ -150,6 +162,7 @@ class Scanner implements RecordScanner {
         return i;
       }
       this.#quoteAt = this.#position + i;
+      this.#closedAt = Number.POSITIVE_INFINITY;
       this.#state = QUOTED;
       i += 1;
     }
@@ -160,6 +173,7 @@ class Scanner implements RecordScanner {
         this.#state = QUOTE_SEEN;
       } else if (bytes[i] === QUOTE) this.#state = QUOTED;
       else {
+        this.#closedAt = this.#position + i - 1;
         this.#state = UNQUOTED;
         break;
       }
@@ -197,7 +211,7 @@ class Scanner implements RecordScanner {
     this.#checkLength(end);
     this.#problem ??= {
       code: "too_many_columns",
-      detail: `${this.#rowAtHand()} has more than ${this.#options.columns} columns.`,
+      detail: `${this.#beginning()} has more than ${this.#options.columns} columns.`,
     };
   }
 
@@ -217,14 +231,32 @@ class Scanner implements RecordScanner {
   #checkLength(end: number): void {
     const { recordBytes } = this.#options;
     if (end - this.#recordStart <= recordBytes) return;
-    const cause = "A quote that is not closed makes one row of all that follows.";
+    const limit = this.#recordStart + recordBytes;
+    // Of where the bound is, not of how far the bytes at hand go: they may be cut anywhere.
+    const isQuoted = this.#quoteAt >= this.#recordStart && this.#quoteAt < limit && this.#closedAt >= limit;
+    const cause = isQuoted ? ` ${quoteHint(this.#byte(this.#quoteAt))}` : "";
     this.#problem ??= {
       code: "record_too_large",
-      detail: `${this.#rowAtHand()} is longer than ${recordBytes} bytes. ${cause}`,
+      detail: `${this.#beginning()} is longer than ${recordBytes} bytes.${cause}`,
     };
   }
 
   #rowAtHand(): string {
-    return `Row ${this.#records + 1}, which begins at byte ${this.#recordStart},`;
+    const { firstRow } = this.#options;
+    return this.#records === 0 && firstRow !== undefined ? firstRow : `row ${this.#records + 1}`;
   }
+
+  #beginning(): string {
+    const row = this.#rowAtHand();
+    return `${row[0]?.toUpperCase()}${row.slice(1)}, which begins at ${this.#byte(this.#recordStart)},`;
+  }
+
+  #byte(position: number): string {
+    return `byte ${position}${this.#options.bytesOf ?? ""}`;
+  }
+}
+
+/** `where`: the byte of a quote that is open where it should not be any more. */
+export function quoteHint(where: string): string {
+  return `The quote at ${where} is still open there: one that is not closed makes one row of all that follows.`;
 }

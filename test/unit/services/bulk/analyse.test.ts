@@ -225,7 +225,21 @@ describe("a source that makes no job", () => {
       Buffer.from(`\ufeffemail\n${"漢".repeat(100)}@example.com\n`, "utf16le"),
       { bounds: { bytes: 300 } },
       "bulk_too_large",
-      /300 bytes/,
+      /300 bytes when it is read as UTF-8; this one has more/,
+    ],
+    [
+      "has more bytes than it may",
+      Buffer.from(LIST),
+      { bounds: { bytes: 20 } },
+      "bulk_too_large",
+      /20 bytes; this one has more/,
+    ],
+    [
+      "has more bytes than it may in UTF-8 once decompressed",
+      gzipSync(Buffer.from(`\ufeffemail\n${"漢".repeat(100)}@example.com\n`, "utf16le")),
+      { bounds: { bytes: 300 } },
+      "bulk_too_large",
+      /300 bytes when it is decompressed and read as UTF-8/,
     ],
     [
       "has names that cannot be kept",

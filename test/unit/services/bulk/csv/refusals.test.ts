@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 import { LIMITS } from "../../../../../src/core/limits.ts";
 import type { SourceOptions } from "../../../../../src/services/bulk/layout.ts";
+import { cut } from "../../../../support/csv-corpus/hostile.ts";
 import { readList } from "../../../../support/csv-corpus/read-list.ts";
 import { type CountedSource, repeated, sourceOf } from "../../../../support/csv-corpus/sources.ts";
 
@@ -156,7 +157,9 @@ describe("what goes beyond its bounds is refused in bounded memory", () => {
       await refused(
         source,
         "record_too_large",
-        /^Row 2, which begins at byte 30, is longer than 1048576 bytes/,
+        quote === ""
+          ? /^Row 2, which begins at byte 30, is longer than 1048576 bytes\.$/
+          : /^Row 2, which begins at byte 30, .* bytes\. The quote at byte 44 is still open there: /,
       );
       assert.ok(source.taken < MIB + 3 * filler.length, `${source.taken}`);
       assert.equal(source.closed, true);
@@ -164,9 +167,12 @@ describe("what goes beyond its bounds is refused in bounded memory", () => {
   }
 
   it("a first record that is longer than what is looked at", async () => {
-    for (const start of ["", '"']) {
+    for (const [start, detail] of [
+      ["", /^No row ends within the first 262144 bytes\.$/],
+      ['"', /^No row ends within the first 262144 bytes\. The quote at byte 0 is still open there: /],
+    ] as const) {
       const source = sourceOf([Buffer.from(`${start}a@example.com`), ...repeated(filler, 100)]);
-      await refused(source, "record_too_large", /^No row ends within the first 262144 bytes/);
+      await refused(source, "record_too_large", detail);
       assert.ok(source.taken <= LIMITS.bulk.sampleBytes + 2 * filler.length);
     }
   });
@@ -178,15 +184,74 @@ describe("what goes beyond its bounds is refused in bounded memory", () => {
       wide.subarray(100_000, 1_000_000),
       wide.subarray(1_000_000),
     ]);
-    await refused(source, "too_many_columns", /^Row 1, .* has more than 2000 columns/);
+    await refused(
+      source,
+      "too_many_columns",
+      /^The header or first row, which begins at byte 0, has more than 2000 columns/,
+    );
     const later = Buffer.concat([Buffer.from("a@example.com,1\n".repeat(3)), wide]);
     await refused(later, "too_many_columns", /^Row 4, which begins at byte 48, has more than 2000 columns/);
+  });
+
+  it("3 000 columns in rows that have an end, by whatever delimiter", async () => {
+    for (const delimiter of [",", ";", "\t", "|"]) {
+      const row = `${`x${delimiter}`.repeat(2_999)}a@example.com\n`;
+      const detail = /^The header or first row, which begins at byte 0, has more than 2000 columns\.$/;
+      await refused(Buffer.from(row.repeat(5)), "too_many_columns", detail);
+    }
+    // Commas in the text of a list by tabs are none of its columns.
+    const list = Buffer.from(`a@example.com\t${"x,".repeat(3_000)}\nb@example.com\ty\n`);
+    const read = await readList(sourceOf([list]));
+    assert.ok("layout" in read);
+    assert.equal(read.layout.delimiter, "\t");
+  });
+
+  it("is told of by what its first record is, and by the bytes that are counted", async () => {
+    const open = '"email\na@example.com\n';
+    const never = "is never closed\\.$";
+    for (const [options, row] of [
+      [{ hasHeader: true }, "the header"],
+      [{ emailColumn: "email" }, "the header"],
+      [{ hasHeader: false, emailColumn: "email" }, "row 1"],
+      [{}, "the header or first row"],
+    ] as const)
+      await refused(
+        Buffer.from(open),
+        "quote_not_closed",
+        new RegExp(`^The quote at byte 0, in ${row}, ${never}`),
+        options,
+      );
+    for (const [bytes, counted] of [
+      [gzipSync(open), "byte 0 of the decompressed text"],
+      [Buffer.from(`\ufeff${open}`, "utf16le"), "byte 3 of the text when it is read as UTF-8"],
+      [
+        gzipSync(Buffer.from(`sep=;\n${open}`, "utf16le")),
+        "byte 6 of the decompressed text when it is read as UTF-8",
+      ],
+    ] as const)
+      await refused(
+        bytes,
+        "quote_not_closed",
+        new RegExp(`^The quote at ${counted}, in the header or first row, ${never}`),
+      );
+    const later = 'email,b\na@example.com,"\n';
+    await refused(Buffer.from(later), "quote_not_closed", /^The quote at byte 22, in row 1, is never closed/);
+    await refused(
+      gzipSync(`email\n${"x".repeat(MIB + 1)}`),
+      "record_too_large",
+      /^Row 1, which begins at byte 6 of the decompressed text, is longer than 1048576 bytes\.$/,
+      { emailColumn: 0 },
+    );
   });
 
   it("a quote that is never closed", async () => {
     const list = Buffer.from('email,note\na@example.com,fine\nb@example.com,"never\nc@example.com,x\n');
     await refused(list, "quote_not_closed", /^The quote at byte 44, in row 2, is never closed/);
-    await refused(Buffer.from('"a@example.com\nb@example.com\n'), "quote_not_closed", /byte 0, in row 1,/);
+    await refused(
+      Buffer.from('"a@example.com\nb@example.com\n'),
+      "quote_not_closed",
+      /byte 0, in the header or first row,/,
+    );
   });
 
   it("a bomb in gzip", async () => {
@@ -200,5 +265,17 @@ describe("what goes beyond its bounds is refused in bounded memory", () => {
     );
     await refused(list.subarray(0, 100), "not_readable", /ends too early/);
     await refused(list.subarray(0, -5), "not_readable", /ends too early/);
+    const damaged = Buffer.from(list);
+    damaged.fill(0xff, 5_000, 5_100);
+    await refused(damaged, "not_readable", /its data are damaged/);
+  });
+
+  it("a gzip file with something else behind it", async () => {
+    const list = gzipSync("email\na@example.com\n");
+    for (const tail of ["b@example.com\n", "\0\0\0", "PK\x03\x04"])
+      for (const pieceBytes of [1, 7, 1_000]) {
+        const source = sourceOf(cut(Buffer.concat([list, latin1(tail)]), [pieceBytes]));
+        await refused(source, "not_readable", /: what follows its compressed data is not gzip\.$/);
+      }
   });
 });

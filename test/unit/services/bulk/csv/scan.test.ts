@@ -80,6 +80,28 @@ describe("a record beyond the scanner's bounds", () => {
     assert.equal(refusal("12345678\r\n", { recordBytes: 9 }).code, "record_too_large");
   });
 
+  it("is said to be one of an open quote only where its bound is within one", () => {
+    const hint = / The quote at byte 5 is still open there: /;
+    for (const [text, isQuoted] of [
+      ['a@b,\n"cccccccccc', true],
+      ['a@b,\n"cccccccccc"\n', true],
+      ['a@b,\n"ccc""ccccccccc"\n', true],
+      ['a@b,\n"cccccc""c"\n', true],
+      ['a@b,\n"cccccccc"\n', true],
+      ['a@b,\n"cccccccc",d\n', true],
+      ['a@b,\n"cccccc",ddd\n', false],
+      ['a@b,\n"c",ddddddddd\n', false],
+      ['a@b,\n"c",ddddd,"eeee"\n', false],
+      ['a@b,\n"c",dddd,"e"\n', false],
+      ["a@b,\ncccccccccccc", false],
+    ] as const) {
+      const { code, detail } = refusal(text, { recordBytes: 9 });
+      assert.equal(code, "record_too_large", text);
+      assert.equal(hint.test(detail ?? ""), isQuoted, `${text} ${detail}`);
+      assert.match(detail ?? "", isQuoted ? hint : /bytes\.$/);
+    }
+  });
+
   it("is refused with its number and its place in the source", () => {
     const { detail, records } = refusal('a\n\nb\n"c\nddddddddddd"\ne', { recordBytes: 10, firstByte: 1_000 });
     assert.match(detail ?? "", /^Row 3, which begins at byte 1005, is longer than 10 bytes/);

@@ -1,0 +1,17 @@
+/** What is done to an object's bytes to get its text. Neither: they are the text. */
+export interface TextForm {
+  gzip: boolean;
+  utf16: boolean;
+}
+
+/** What the bytes are counted of that a detail speaks of: goes behind their number; "" of the object itself. */
+export function bytesOf({ gzip, utf16 }: TextForm): string {
+  if (gzip) return ` of the decompressed text${utf16 ? " when it is read as UTF-8" : ""}`;
+  return utf16 ? " of the text when it is read as UTF-8" : "";
+}
+
+/** When a list has as many bytes as a detail says; "" of the object itself. */
+export function whenRead({ gzip, utf16 }: TextForm): string {
+  if (gzip) return ` when it is decompressed${utf16 ? " and read as UTF-8" : ""}`;
+  return utf16 ? " when it is read as UTF-8" : "";
+}
