@@ -20,11 +20,13 @@ interface Deps {
 export function composeUploads({ config, stores }: Omit<Deps, "log">): Uploads {
   const { sql, objects } = stores;
   if (objects === null || config.objects === null) return createUploads(null);
+  const { retentionDays } = config;
   const streams = createObjectStreams(objects, systemClock);
   return createUploads({
     sql,
     storage: { streams, objects: createUploadObjects(objects, config.objects, systemClock) },
-    receive: createReceiveUpload({ sql, streams, clock: systemClock }),
+    receive: createReceiveUpload({ sql, streams, clock: systemClock, retentionDays }),
+    retentionDays,
   });
 }
 

@@ -96,6 +96,18 @@ export async function findUpload(sql: Queryable, teamId: string, id: string): Pr
   return row ?? null;
 }
 
+/** Newest first. */
+export async function listUploads(
+  sql: Queryable,
+  teamId: string,
+  page: { limit: number; after: string | null },
+): Promise<UploadRow[]> {
+  return sql<UploadRow[]>`
+    select ${columns(sql)} from uploads
+    where team_id = ${teamId} and removed_at is null and (${page.after}::text is null or id < ${page.after})
+    order by id desc limit ${page.limit}`;
+}
+
 /** That it comes in parts. False: it has been removed meanwhile. */
 export async function noteParts(sql: Queryable, id: string, multipartId: string): Promise<boolean> {
   const { count } = await sql`

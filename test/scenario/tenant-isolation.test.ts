@@ -218,13 +218,14 @@ describe("another team's id", () => {
 
 describe("lists", () => {
   it("show a team its own only, whatever cursor another team was given", async () => {
-    await Promise.all([aJob(), aWebhook(), aMember()]);
+    await Promise.all([aJob(), aWebhook(), aMember(), anUpload(), anUpload()]);
     for (let i = 0; i < 3; i++) await aDomain("/v1/blocklist", (domain) => ({ domain }));
     for (const path of [
       "/v1/keys",
       "/v1/webhooks",
       "/v1/blocklist",
       "/v1/bulk-jobs",
+      "/v1/uploads",
       "/v1/admin/disposable",
     ]) {
       const theirs = await api.send<Page>("GET", `${path}?limit=1`, { key: victim.session });

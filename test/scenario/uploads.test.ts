@@ -19,6 +19,8 @@ import { listBelow } from "../support/uploads.ts";
 
 /** Files that come to us, or to object storage without us: whole or not at all, in bounded memory. */
 const MIB = 1_048_576;
+/** The default. */
+const RETENTION_DAYS = 30;
 const closing = createClosing();
 const processes = createProcesses();
 let deployment: TestDeployment;
@@ -308,6 +310,45 @@ describe("a file that is sent to object storage", () => {
     const again = await create({ filename: "a.csv" }, headers);
     assert.deepEqual(again.body, first.body);
     assert.equal(again.headers.get("idempotent-replayed"), "true");
+  });
+
+  it("is listed with the others of its team, newest first, and says until when it is kept", async () => {
+    const lister = await deployment.team("enterprise");
+    type Shown = {
+      id: string;
+      status: string;
+      created_at: string;
+      expires_at: string | null;
+      kept_until: string;
+    };
+    const made: Shown[] = [];
+    for (const filename of ["a.csv", "b.csv", "c.csv"])
+      made.push(
+        (await api.send<Shown>("POST", "/v1/uploads", { key: lister.liveKey, body: { filename } })).body,
+      );
+    const sent = await fetch(`${api.url}/v1/uploads/d.csv`, {
+      method: "PUT",
+      headers: { Authorization: `Bearer ${lister.liveKey}` },
+      body: "email\n",
+    });
+    made.push((await sent.json()) as Shown);
+    await api.send("DELETE", `/v1/uploads/${made[1]?.id}`, { key: lister.liveKey });
+    type Page = { data: Shown[]; next_cursor: string | null };
+    const page = async (query: string) =>
+      (await api.send<Page>("GET", `/v1/uploads?${query}`, { key: lister.liveKey })).body;
+    const first = await page("limit=2");
+    const rest = await page(`limit=2&cursor=${first.next_cursor}`);
+    assert.deepEqual(
+      [...first.data, ...rest.data].map(({ id }) => id),
+      [made[3]?.id, made[2]?.id, made[0]?.id],
+    );
+    assert.equal(rest.next_cursor, null);
+    const [stored, open] = first.data;
+    const afterMs = (from: string, to: string) => Date.parse(to) - Date.parse(from);
+    assert.ok(stored !== undefined && typeof open?.expires_at === "string");
+    assert.deepEqual([stored.status, stored.expires_at], ["stored", null]);
+    assert.equal(afterMs(stored.created_at, stored.kept_until), RETENTION_DAYS * 86_400_000);
+    assert.equal(afterMs(open.expires_at, open.kept_until), LIMITS.uploads.unfinishedMs);
   });
 
   it("is gone when it was deleted", async () => {

@@ -56,7 +56,8 @@ export async function openUploads(t: Parameters<typeof openDatabase>[0]): Promis
     uploads: createUploads({
       sql,
       storage: { streams, objects },
-      receive: createReceiveUpload({ sql, streams, clock: systemClock }),
+      receive: createReceiveUpload({ sql, streams, clock: systemClock, retentionDays: 30 }),
+      retentionDays: 30,
     }),
     sources: createUploadSources({ sql, streams }),
     removal: createUploadRemoval({

@@ -1,5 +1,6 @@
 import { LIMITS } from "../../core/limits.ts";
 import type { Uploads } from "../../services/uploads/uploads.ts";
+import { PageQuerySchema, pageAsk, pageSchema } from "../paging.ts";
 import { incomingRoute, type Route, teamRoute } from "../route.ts";
 import {
   CreatedUploadSchema,
@@ -18,6 +19,7 @@ const HOUR_MS = 3_600_000;
 export function createUploadRoutes(uploads: Uploads): Route[] {
   return [
     createRoute(uploads),
+    listRoute(uploads),
     receiveRoute(uploads),
     getRoute(uploads),
     completeRoute(uploads),
@@ -53,6 +55,28 @@ function createRoute(uploads: Uploads): Route {
       example: createdUploadExample,
     },
     handler: ({ body }, actor) => uploads.create(actor, body),
+  });
+}
+
+function listRoute(uploads: Uploads): Route {
+  return teamRoute({
+    ...MEMBERS,
+    method: "GET",
+    path: "/v1/uploads",
+    operationId: "listUploads",
+    summary: "List the team's uploads",
+    description:
+      "Newest first, each as it was last seen: of an `open` one the bytes may have come, by its URL; to look at it, or a " +
+      "job of it, tells.",
+    errors: ["feature_unconfigured"],
+    query: PageQuerySchema,
+    success: {
+      status: 200,
+      description: "A page of the uploads",
+      schema: pageSchema(UploadSchema),
+      example: { data: [uploadExample], next_cursor: null },
+    },
+    handler: ({ query }, actor) => uploads.list(actor, pageAsk(query)),
   });
 }
 

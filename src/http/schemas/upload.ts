@@ -51,7 +51,10 @@ const uploadEntries = {
     v.description("As announced, then as stored; null: not known yet."),
   ),
   created_at: instant("When it was made."),
-  expires_at: instant("Until then the bytes of an open upload are taken."),
+  expires_at: v.nullable(
+    instant("Until then the bytes of an open upload are taken; null once they have come."),
+  ),
+  kept_until: instant("It is removed soon after, unless a job has yet to read it."),
 };
 export const UploadSchema = v.object(uploadEntries);
 
@@ -88,11 +91,14 @@ export const uploadExample = {
   status: "stored" as const,
   bytes: 1_048_576,
   created_at: "2026-01-01T12:00:00.000Z",
-  expires_at: "2026-01-02T00:00:00.000Z",
+  expires_at: null,
+  kept_until: "2026-01-31T12:00:00.000Z",
 };
 export const createdUploadExample = {
   ...uploadExample,
   status: "open" as const,
+  expires_at: "2026-01-02T00:00:00.000Z",
+  kept_until: "2026-01-03T00:00:00.000Z",
   method: "PUT" as const,
   url: "https://s3.example.com/rcpt/teams/team_01h455vb4pex5vsknk084sn02p/uploads/upl_01h455vb4pex5vsknk084sn02q?X-Amz-Signature=…",
   headers: { "Content-Length": "1048576" },

@@ -58,6 +58,7 @@ export function createReceiveUpload(deps: {
   sql: Database;
   streams: Pick<ObjectStreams, "openWrite">;
   clock: Clock;
+  retentionDays: number;
 }): ReceiveUpload {
   const { sql, streams, clock } = deps;
   const { streamMs, partsInFlight } = LIMITS.uploads;
@@ -110,7 +111,7 @@ export function createReceiveUpload(deps: {
     }
     const row = await noteStored(sql, id, stored);
     if (row === null) throw noUpload();
-    return renderUpload(row);
+    return renderUpload(row, deps.retentionDays);
   }
 
   return async (actor, filename, body, gone) => {

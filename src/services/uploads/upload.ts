@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import { isId } from "../../core/ids.ts";
 import { LIMITS } from "../../core/limits.ts";
@@ -26,18 +27,26 @@ export interface Upload {
   /** As announced, then as stored; null: not known yet. */
   bytes: number | null;
   created_at: string;
-  /** Until then the bytes of an open one are taken. */
-  expires_at: string;
+  /** Until then the bytes of an open one are taken; null: they have come. */
+  expires_at: string | null;
+  /** It is removed then, unless a job has yet to read it. */
+  kept_until: string;
 }
 
-export function renderUpload(row: UploadRow): Upload {
+/** @param retentionDays as long as results are kept */
+export function renderUpload(row: UploadRow, retentionDays: number): Upload {
+  const isOpen = row.status === "open";
+  const keptUntilMs = isOpen
+    ? row.expiresAt.getTime() + LIMITS.uploads.unfinishedMs
+    : row.createdAt.getTime() + retentionDays * DAY_MS;
   return {
     id: row.id,
     filename: row.filename,
     status: row.status,
     bytes: row.bytes,
     created_at: row.createdAt.toISOString(),
-    expires_at: row.expiresAt.toISOString(),
+    expires_at: isOpen ? row.expiresAt.toISOString() : null,
+    kept_until: new Date(keptUntilMs).toISOString(),
   };
 }
 

@@ -4,8 +4,16 @@ import { LIMITS } from "../../core/limits.ts";
 import { MissingObject, type ObjectStreams } from "../../store/object-streams.ts";
 import type { Database } from "../../store/postgres.ts";
 import type { UploadObjects } from "../../store/upload-objects.ts";
-import { giveUpUpload, hideUpload, noteParts, type UploadRow, uploadKey } from "../../store/uploads.ts";
+import {
+  giveUpUpload,
+  hideUpload,
+  listUploads,
+  noteParts,
+  type UploadRow,
+  uploadKey,
+} from "../../store/uploads.ts";
 import type { Actor } from "../actor.ts";
+import { type Page, type PageAsk, pageOf } from "../page.ts";
 import { partsOf } from "./parts.ts";
 import type { ReceiveUpload } from "./receive.ts";
 import {
@@ -34,6 +42,8 @@ export interface Uploads {
   create(actor: Actor, input: { filename: string; bytes?: number | undefined }): Promise<CreatedUpload>;
   /** Takes a file as it comes. */
   receive: ReceiveUpload;
+  /** Newest first, each as it was last seen: what came by a URL is looked for by `get`. */
+  list(actor: Actor, ask: PageAsk): Promise<Page<Upload>>;
   /** @throws AppError `not_found`, `bulk_too_large` */
   get(actor: Actor, id: string): Promise<Upload>;
   /** Makes the parts that were sent the file. Idempotent. @throws AppError `not_found`, `upload_missing`, `bulk_too_large` */
@@ -47,7 +57,10 @@ export interface UploadStorage {
   objects: UploadObjects;
 }
 
-function createPresigned(sql: Database, { objects }: UploadStorage): Uploads["create"] {
+/** As its team sees it. */
+type Render = (row: UploadRow) => Upload;
+
+function createPresigned(sql: Database, { objects }: UploadStorage, render: Render): Uploads["create"] {
   const { presignedMs } = LIMITS.uploads;
 
   async function begin(id: string, key: string): Promise<string> {
@@ -77,7 +90,7 @@ function createPresigned(sql: Database, { objects }: UploadStorage): Uploads["cr
       bytes: bytes ?? null,
       expiresInMs: validMs,
     });
-    const upload = { ...renderUpload(row), method: "PUT" as const };
+    const upload = { ...render(row), method: "PUT" as const };
     if (parts === null) return { ...upload, ...(await objects.presignPut(key, bytes ?? null, validMs)) };
     const multipartId = await begin(id, key);
     const signed = parts.map(async (part) => ({
@@ -90,7 +103,11 @@ function createPresigned(sql: Database, { objects }: UploadStorage): Uploads["cr
   };
 }
 
-function createComplete(sql: Database, { objects, streams }: UploadStorage): Uploads["complete"] {
+function createComplete(
+  sql: Database,
+  { objects, streams }: UploadStorage,
+  render: Render,
+): Uploads["complete"] {
   /** @throws AppError `upload_missing` when what was sent is not the file that was announced */
   async function assemble({ key, bytes }: UploadRow, multipartId: string): Promise<void> {
     const parts = await objects.parts(key, multipartId);
@@ -114,7 +131,7 @@ function createComplete(sql: Database, { objects, streams }: UploadStorage): Upl
       });
     const stored = await look(sql, streams, row, actor);
     if (stored === null) throw new AppError("upload_missing", "Nothing has been sent yet.");
-    return renderUpload(stored);
+    return render(stored);
   };
 }
 
@@ -122,18 +139,24 @@ export interface UploadsDeps {
   sql: Database;
   storage: UploadStorage;
   receive: ReceiveUpload;
+  retentionDays: number;
 }
 
-function createStoredUploads({ sql, storage, receive }: UploadsDeps): Uploads {
+function createStoredUploads({ sql, storage, receive, retentionDays }: UploadsDeps): Uploads {
+  const render: Render = (row) => renderUpload(row, retentionDays);
   return {
-    create: createPresigned(sql, storage),
+    create: createPresigned(sql, storage, render),
     receive,
+    async list({ teamId }, ask) {
+      const rows = await listUploads(sql, teamId, { after: ask.after, limit: ask.limit + 1 });
+      return pageOf(rows, ask, (row) => row.id, render);
+    },
     async get(actor, id) {
       const row = await mustFind(sql, actor.teamId, id);
-      if (row.status === "stored") return renderUpload(row);
-      return renderUpload((await look(sql, storage.streams, row, actor)) ?? row);
+      if (row.status === "stored") return render(row);
+      return render((await look(sql, storage.streams, row, actor)) ?? row);
     },
-    complete: createComplete(sql, storage),
+    complete: createComplete(sql, storage, render),
     async remove(actor, id) {
       const outcome = isId("upl", id) ? await sql.begin((tx) => hideUpload(tx, actor.teamId, id)) : "missing";
       if (outcome === "missing") throw noUpload();
@@ -159,6 +182,7 @@ export function createUploads(deps: UploadsDeps | null): Uploads {
       checkTier(actor);
       return configured().receive(actor, file, body, cancelled);
     },
+    list: async (actor, ask) => configured().list(actor, ask),
     get: async (actor, id) => configured().get(actor, id),
     complete: async (actor, id) => configured().complete(actor, id),
     remove: async (actor, id) => configured().remove(actor, id),

@@ -53,7 +53,7 @@ describe("an upload by a presigned URL", () => {
     assert.deepEqual([made.status, made.bytes, made.method], ["open", 5, "PUT"]);
     assert.deepEqual(made.headers, { "Content-Length": "5" });
     assert.equal(
-      new Date(made.expires_at).getTime() - new Date(made.created_at).getTime(),
+      new Date(made.expires_at ?? "").getTime() - new Date(made.created_at).getTime(),
       LIMITS.uploads.presignedMs,
     );
     assert.ok(!made.url.includes("a%20list"), "what a file is called is no part of its key");
@@ -171,6 +171,7 @@ describe("an upload by a presigned URL", () => {
         objects: { ...world.objects, beginParts: () => Promise.reject(new Error("object storage is gone")) },
       },
       receive: () => Promise.reject(new Error("not here")),
+      retentionDays: 30,
     });
     await assert.rejects(failing.create(actor, large), /object storage is gone/);
     const shown = await world.sql`select from uploads where team_id = ${actor.teamId} and removed_at is null`;
