@@ -248,10 +248,15 @@ export const BulkJobSchema = v.object({
   eta_seconds: v.nullable(
     count(
       "Until all rows are answered: at the pace so far, and not before the last of those that wait is tried again; null " +
-        "while nobody knows.",
+        "while nobody knows, as in a job's first seconds, and once all are answered.",
     ),
   ),
-  rows_per_second: v.nullable(v.pipe(v.number(), v.description("The pace so far."))),
+  rows_per_second: v.nullable(
+    v.pipe(
+      v.number(),
+      v.description("The pace since `started_at`: of a file, the time to read it included."),
+    ),
+  ),
   verdicts: v.pipe(
     v.object({
       valid: count("Rows."),
@@ -264,7 +269,7 @@ export const BulkJobSchema = v.object({
   results: v.pipe(
     v.nullable(
       v.object({
-        csv_url: text("As CSV."),
+        csv_url: text("As CSV. A path where the deployment does not say where it is reached (`PUBLIC_URL`)."),
         jsonl_url: text("As JSONL, with every field."),
         expires_at: instant("The results are removed then."),
       }),

@@ -15,7 +15,7 @@ export interface BulkJob {
   progress: number;
   /**
    * Whole seconds until all rows are answered: at the pace so far, and not before the last of the rows that wait for their
-   * mail server is tried again; null when it is not known, or there is nothing to come.
+   * mail server is tried again; null when it is not known (in a job's first seconds, too), or there is nothing to come.
    */
   eta_seconds: number | null;
   /** null before the first row. */
@@ -33,6 +33,8 @@ export interface ViewSettings {
   retentionDays: number;
 }
 
+/** The first rows tell nothing: what is answered without asking comes at once. */
+const FORETOLD_FROM_S = 5;
 const PROGRESS_STEPS = 10_000;
 
 /** Down, so that no job is whole before it is. */
@@ -52,15 +54,16 @@ function resultsOf(row: JobRow, processed: number, { publicUrl, retentionDays }:
   };
 }
 
-/** @param pace rows a second */
+/** @param pace rows a second; null: not known well enough to go by */
 function etaOf(row: JobRow, processed: number, pace: number | null, nowMs: number): number | null {
   const left = row.rows_total - processed;
-  if (row.completed_at !== null || row.rows_total === 0) return null;
+  // Once all are answered, what is left is to put the results together: who knows how long.
+  if (row.completed_at !== null || left <= 0) return null;
   const waitingS = row.deferred_until === null ? 0 : (row.deferred_until.getTime() - nowMs) / 1000;
   const undeferred = Math.max(0, left - row.deferred);
   if (undeferred > 0 && pace === null) return null;
   const workingS = pace === null ? 0 : undeferred / pace;
-  return Math.ceil(Math.max(left > 0 ? 1 : 0, workingS, waitingS));
+  return Math.ceil(Math.max(1, workingS, waitingS));
 }
 
 /** @param nowMs epoch milliseconds, for the pace of a job under way */
@@ -86,7 +89,7 @@ export function renderJob(row: JobRow, settings: ViewSettings, nowMs: number): B
       malformed: row.malformed,
     },
     progress: progressOf(processed, row.rows_total),
-    eta_seconds: etaOf(row, processed, pace, nowMs),
+    eta_seconds: etaOf(row, processed, elapsedS < FORETOLD_FROM_S ? null : pace, nowMs),
     rows_per_second: pace === null ? null : Number(pace.toFixed(2)),
     verdicts: { valid, invalid, risky, unknown },
     results: resultsOf(row, processed, settings),

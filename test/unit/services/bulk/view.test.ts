@@ -64,6 +64,14 @@ describe("a job as its team sees it", () => {
     assert.deepEqual([queued.progress, queued.rows_per_second, queued.eta_seconds], [0, null, null]);
   });
 
+  it("is not foretold from its first seconds, nor once all its rows are answered", () => {
+    const etaAfter = (seconds: number, rest: Partial<JobRow> = {}) =>
+      renderJob({ ...row, ...rest }, settings, Date.parse("2026-01-01T00:00:01Z") + seconds * 1_000)
+        .eta_seconds;
+    assert.deepEqual([etaAfter(0.5), etaAfter(4.9), etaAfter(5)], [null, null, 15]);
+    assert.equal(etaAfter(10, { status: "finalizing", valid: 360 }), null);
+  });
+
   it("is not done before what waits is tried again", () => {
     const due = (seconds: number) => new Date(nowMs + seconds * 1_000);
     const etas = [
