@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import type { Guard } from "../embedded/guard.ts";
 import { freePort, isPortFree } from "../embedded/ports.ts";
-import { isSet } from "./settings.ts";
+import { isSet, publicUrlSetting } from "./settings.ts";
 
 /** What the service says over its IPC channel once all roles serve. */
 export interface Ready {
@@ -70,7 +70,8 @@ export async function startEntry(options: EntryOptions): Promise<Running> {
     const ports: Record<string, string> = {};
     if (!isSet(options.env, "PORT")) ports.PORT = await portNear(8_080);
     if (!isSet(options.env, "METRICS_PORT")) ports.METRICS_PORT = await portNear(9_090);
-    const outcome = await launch({ ...options, env: { ...options.env, ...ports } });
+    const publicUrl = publicUrlSetting(options.env, ports.PORT ?? options.env.PORT ?? "");
+    const outcome = await launch({ ...options, env: { ...options.env, ...ports, ...publicUrl } });
     if (typeof outcome !== "string") return outcome;
     const free = await Promise.all(Object.values(ports).map((port) => isPortFree(Number(port))));
     if (free.every(Boolean) || attempt === ATTEMPTS)

@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
+import { localUrl } from "../../src/core/local-url.ts";
 import type { ServiceName, Stack } from "../embedded/stack.ts";
 
 type Env = NodeJS.ProcessEnv;
@@ -65,6 +66,15 @@ export function stackSettings({ postgres, redis, objects }: Stack): Record<strin
         }
       : {}),
   };
+}
+
+/**
+ * Where the service is reached when nobody has said it, so that what it tells of itself are URLs and not paths.
+ * @param port "" or "0": not known before it listens
+ */
+export function publicUrlSetting(env: Env, port: string): Record<string, string> {
+  if (isSet(env, "PUBLIC_URL") || !(Number(port) > 0)) return {};
+  return { PUBLIC_URL: localUrl(env.HOST || "127.0.0.1", Number(port)) };
 }
 
 /**

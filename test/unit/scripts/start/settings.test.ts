@@ -4,7 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { parseEnv } from "node:util";
-import { dnsServersOf, wantedServices, writeEnvFile } from "../../../../scripts/start/settings.ts";
+import {
+  dnsServersOf,
+  publicUrlSetting,
+  wantedServices,
+  writeEnvFile,
+} from "../../../../scripts/start/settings.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "rcpt-settings-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -29,6 +34,14 @@ test("the name servers come from DNS_SERVERS or the file that DNS_SERVERS_FILE n
     "[2001:db8::1]:53",
   ]);
   assert.deepEqual(dnsServersOf({ DNS_SERVERS_FILE: join(folder, "none") }), []);
+});
+
+test("the service knows where it is reached, unless somebody has said it or nobody knows", () => {
+  assert.deepEqual(publicUrlSetting({ HOST: "127.0.0.1" }, "8080"), { PUBLIC_URL: "http://127.0.0.1:8080" });
+  assert.deepEqual(publicUrlSetting({ HOST: "0.0.0.0" }, "81"), { PUBLIC_URL: "http://127.0.0.1:81" });
+  assert.deepEqual(publicUrlSetting({ PUBLIC_URL: "https://api.example.com" }, "8080"), {});
+  assert.deepEqual(publicUrlSetting({ PUBLIC_URL_FILE: "/run/secrets/url" }, "8080"), {});
+  for (const port of ["", "0"]) assert.deepEqual(publicUrlSetting({}, port), {});
 });
 
 test("the env file gives back what was written, and is private", () => {
