@@ -120,7 +120,5 @@ export async function makeReadyAgain(sql: Queryable, lost: readonly EmittedTask[
       order by t.job_id, t.number for update of t skip locked
     )
     update job_tasks t set state = 'ready', emitted_at = null
-    from jsonb_to_recordset(${sql.json(lost.map((task) => ({ ...task })))}) as l
-      ("jobId" text, number integer, "emittedAt" timestamptz)
-    where t.job_id = l."jobId" and t.number = l.number and t.state = 'emitted' and t.emitted_at = l."emittedAt"`;
+    from lost l where t.job_id = l.job_id and t.number = l.number and t.state = 'emitted'`;
 }
