@@ -7,6 +7,7 @@ import { ProblemSchema } from "../schemas.ts";
 import { errorsOf, problemExample } from "./errors.ts";
 import { createSchemas, type Json, type Schemas } from "./schemas.ts";
 import { TAGS } from "./tags.ts";
+import { webhooksOf } from "./webhooks.ts";
 
 /** Thrown before it is known who asks, so that his limits cannot be told. */
 const BEFORE_AUTHENTICATION: ReadonlySet<ErrorCode> = new Set(["unauthorized", "uri_too_long"]);
@@ -239,6 +240,10 @@ export function createOpenApiDocument(table: readonly Route[], publicUrl: string
       used.has(name) ? [{ name, description }] : [],
     ),
     paths,
+    // With the job's routes, whose schema they share.
+    ...(routes.some(({ operationId }) => operationId === "getBulkJob")
+      ? { webhooks: webhooksOf(schemas) }
+      : {}),
     components: components(schemas),
   };
 }

@@ -1,14 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
+import * as v from "valibot";
 import { ROWS } from "../../../src/check/verdict/table.ts";
 import { ERRORS } from "../../../src/core/errors.ts";
+import { EVENT_TYPES } from "../../../src/core/events.ts";
 import { JOB_ERRORS } from "../../../src/core/job-errors.ts";
 import { errorsOf } from "../../../src/http/openapi/errors.ts";
 import { createOpenApiDocument } from "../../../src/http/openapi/openapi.ts";
 import { TAGS } from "../../../src/http/openapi/tags.ts";
+import { eventSchema } from "../../../src/http/openapi/webhooks.ts";
 import type { Problem } from "../../../src/http/problem.ts";
 import { createRouter } from "../../../src/http/router.ts";
+import { messageBody } from "../../../src/services/webhooks/signature.ts";
 import { routes } from "../../support/route-table.ts";
 
 interface Operation {
@@ -218,6 +222,23 @@ describe("the OpenAPI document", () => {
     for (const [name, words] of Object.entries(JOB_ERRORS))
       assert.ok(code?.description?.includes(`\`${name}\`: ${words}`), name);
     assert.ok(shown?.some((each) => code?.enum?.includes(each.error?.code ?? "")));
+  });
+
+  it("shows what webhooks are told of a job's end, as it is sent", () => {
+    const { webhooks } = document as { webhooks: Record<string, { post: Operation }> };
+    assert.deepEqual(
+      Object.keys(webhooks),
+      EVENT_TYPES.filter((type) => type.startsWith("bulk.")),
+    );
+    for (const [type, { post }] of Object.entries(webhooks)) {
+      const content = post.requestBody?.content["application/json"];
+      const example = content?.example as v.InferOutput<ReturnType<typeof eventSchema>>;
+      v.assert(eventSchema(type), example);
+      const { id: event_id, type: event_type, timestamp, livemode, data } = example;
+      const sent = messageBody({ event_id, event_type, event_at: new Date(timestamp), livemode, data });
+      assert.deepEqual(JSON.parse(sent), example);
+      assert.deepEqual(undescribed(post, type), []);
+    }
   });
 
   it("names the headers that reading takes up again with, and those that it answers", () => {
