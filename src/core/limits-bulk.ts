@@ -137,11 +137,11 @@ export const BULK_LIMITS = {
   /** Between a job's end and the removal of what its results were made from: who reads them from before has so long. */
   spentRestMs: 3_600_000,
   objectPages: 100,
+  /** Of a job that ends or is removed, tasks that go at once: a statement for all of them would run out of time. */
+  tasksPerStatement: 5_000,
   /** The promoted overrides are read again by workers. */
   promotedEveryMs: 30_000,
   /** Finding the repeats of a job. Memory of one finder: at most twice `lists` blocks, and 40 bytes a key. */
-  /** Of a job that ends or is removed, tasks that go at once: a statement for all of them would run out of time. */
-  tasksPerStatement: 5_000,
   repeats: {
     /** Of the scratch file: the largest job takes 28 bytes a row. */
     fileBytes: 4_294_967_296,

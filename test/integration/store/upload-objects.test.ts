@@ -92,7 +92,8 @@ describe("presigned uploads", () => {
     for (const [i, body] of bodies.entries()) {
       const part = { number: i + 1, bytes: body.length };
       const url = await uploads.presignPart(KEY, id, part, HOUR_MS);
-      assert.equal(await put(url, body.subarray(1)), 403);
+      // Few bytes: of many the refusal, which comes at once, could be lost with the connection.
+      assert.equal(await put(url, body.subarray(0, 500)), 403);
       assert.equal(await put(url, body), 200);
     }
     const parts = await uploads.parts(KEY, id);
