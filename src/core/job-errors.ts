@@ -19,7 +19,7 @@ export const JOB_ERRORS = {
   source_changed: "The list was replaced by another one before all of it was read.",
   s3_not_granted:
     "The place in your bucket is not, or no longer, granted to the team, or the bucket does not let the list be read.",
-  source_unavailable: "Your bucket did not give the list for so long that the job was given up.",
+  source_unavailable: "Your bucket failed for hours, or is in another region than the service's.",
   objects_missing: "What the service had kept of the job is gone from its object storage.",
   internal_error: "The service failed. Try again; if it stays so, tell its operator.",
 } as const satisfies Record<string, string>;
