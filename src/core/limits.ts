@@ -1,4 +1,12 @@
 import { BULK_LIMITS } from "./limits-bulk.ts";
+import {
+  BREAKER_LIMITS,
+  CHECK_LIMITS,
+  DNS_LIMITS,
+  NETWORK_LIMITS,
+  SLOTS_LIMITS,
+  SMTP_LIMITS,
+} from "./limits-engine.ts";
 import { OBJECT_LIMITS } from "./limits-objects.ts";
 import { MAIL_LIMITS, PORTAL_LIMITS } from "./limits-portal.ts";
 import { RESULT_LIMITS, STREAM_LIMITS } from "./limits-results.ts";
@@ -29,123 +37,10 @@ export const LIMITS = {
     refusalQuietMs: 1_000,
     slowRequestMs: 1_000,
   },
-  dns: {
-    attemptTimeoutMs: 2_000,
-    attempts: 3,
-    socketsPerThread: 4,
-    /** Look-ups that were just sent, per socket: their answers must find room in its buffer. */
-    inFlightPerSocket: 100,
-    /** While others wait, who got no answer in this time counts among the slow. */
-    freshMs: 50,
-    /** Look-ups that are slow or ask again: two for each of the tasks a thread may have. */
-    slow: 8_192,
-    waiting: 20_000,
-    /** Longest wait for a place: far below a request's deadline, and enough for all of `slow` to be asked once. */
-    waitMs: 1_200,
-    /** A UDP socket, hence its random port, is left after so many queries or this time. */
-    socketQueries: 64,
-    socketAgeMs: 5_000,
-    /** Sockets that were left and still wait for answers. */
-    socketsDraining: 64,
-    /** A server that changed the case of the question so often in a row is asked in lower case for `plainCaseMs`. */
-    caseLosses: 3,
-    plainCaseMs: 600_000,
-    cacheEntries: 50_000,
-    ttlMinS: 5,
-    ttlMaxS: 86_400,
-    negativeTtlDefaultS: 60,
-    negativeTtlMaxS: 3_600,
-    answerRecords: 200,
-    /** EDNS0: what passes any path unfragmented. */
-    udpPayloadBytes: 1_232,
-    cnameHops: 8,
-    /** Failures are remembered no longer than this. */
-    failureTtlMs: 5_000,
-    /** Records over all cached answers: a bound of memory, whatever strangers put into their zones. */
-    cacheRecords: 200_000,
-  },
-  smtp: {
-    connectTimeoutMs: 5_000,
-    greetingTimeoutMs: 15_000,
-    commandTimeoutMs: 15_000,
-    /** Short, so that with opportunistic TLS the way in clear is still open within a request's deadline. */
-    tlsTimeoutMs: 4_000,
-    quitTimeoutMs: 1_000,
-    localPartBytes: 64,
-    domainBytes: 255,
-    /** Forward and reverse path with their angle brackets. */
-    pathBytes: 256,
-    replyLineBytes: 4_096,
-    replyLines: 128,
-    replyBytes: 65_536,
-    idleSessionMs: 5_000,
-    sessionsPerThread: 2_000,
-    waitersPerHost: 10_000,
-    hostsTried: 3,
-    addressesTriedPerHost: 2,
-    sessionRetries: 1,
-    /** How often a transaction goes back to the queue because a session broke before its turn. */
-    requeues: 5,
-    probeBudgetMs: 30_000,
-    slotWaitMs: 30_000,
-    slotWaiters: 10_000,
-    pipelineDepthMax: 10,
-    /** Deadlines, cancellations and idle sessions are looked at this often. */
-    sweepMs: 100,
-    /** A session in use that others wait for is given up once it is this old: time slices, not thrashing. */
-    slotTenureMs: 1_000,
-    /** After a further slot was refused, the next try. */
-    growRetryMs: 250,
-    /** After the server refused a further connection beside working ones, the next try. */
-    growBackoffMs: 5_000,
-    /** What was learnt of a host (depth, broken TLS) outlives its last session by this. */
-    hostMemoryMs: 60_000,
-    hosts: 20_000,
-    /** Of a site, when it is asked how much its sessions take at once. */
-    hostsAskedForDepth: 8,
-  },
-  /** Connection slots shared by the processes of an egress. */
-  slots: {
-    /** What a process holds is free again when it has said nothing for this long. */
-    leaseTtlMs: 6_000,
-    renewEveryMs: 2_000,
-    /** A slot that nobody used for this long, twice it at most, goes back. */
-    idleMs: 1_000,
-    beatMs: 250,
-    /** Who stands in line asks again, and has left the line when it did not for `lineTtlMs`. */
-    askEveryMs: 500,
-    lineTtlMs: 2_000,
-    /** For as long as a holder may keep a session that others wait for, it is not told again. */
-    announceEveryMs: 1_000,
-    /** After a refusal nobody who would not wait asks the store again. */
-    refusalMs: 250,
-    /** Slots of a site that a process which holds none takes by itself while the store does not answer. */
-    alone: 1,
-    aloneMs: 500,
-    sitesPerCall: 100,
-  },
-  check: {
-    /** Addresses: a batch counts those of its own that have no answer yet. */
-    tasksInFlight: 8_192,
-    tasksPerThread: 4_096,
-    /** Addresses of one batch. */
-    batchAddresses: 1_000,
-    /** A thread that runs batches looks this often whether one was handed in or cancelled. */
-    haltLookMs: 50,
-    catchAllFacts: 50_000,
-    catchAllPerThread: 5_000,
-    catchAllPerThreadMs: 60_000,
-    /** The stranger's share of a check's budget: the answer about the real address is there already. */
-    catchAllBudgetMs: 5_000,
-    countsEveryMs: 500,
-    /** Before normalisation: room for escapes and U-labels around the 254 octets of a path. */
-    addressChars: 1_024,
-    /** What classification reads of a reply; real ones end long before. */
-    replyMatchedChars: 4_096,
-    replyTextChars: 300,
-    mxHosts: 100,
-    mxHostsReported: 10,
-  },
+  dns: DNS_LIMITS,
+  smtp: SMTP_LIMITS,
+  slots: SLOTS_LIMITS,
+  check: CHECK_LIMITS,
   testKeys: { slowMs: 3_000 },
   evidenceCache: {
     /** An entry in memory is looked up in Redis again after this: another process may have refreshed it. */
@@ -159,16 +54,8 @@ export const LIMITS = {
     teamShare: 4,
   },
   readiness: { freshMs: 500, timeoutMs: 1_000 },
-  network: {
-    windowS: 60,
-    suspicion: 4,
-    sitesRemembered: 64,
-    reachedRemembered: 4,
-    trialEveryMs: 3_000,
-    trialDials: 8,
-    trialDialMs: 2_500,
-  },
-  breaker: { blocksToOpen: 5, openMs: 300_000, sitesRemembered: 10_000 },
+  network: NETWORK_LIMITS,
+  breaker: BREAKER_LIMITS,
   quota: {
     /** A lease that its process has not renewed for this long is settled by whoever finds it. */
     leaseTtlMs: 10_000,
