@@ -14,6 +14,7 @@ import { LIMITS } from "../src/core/limits.ts";
 import { createLog } from "../src/core/log.ts";
 import { createCachingResolver } from "../src/dns/cache.ts";
 import { createResolver } from "../src/dns/client.ts";
+import { createPaths } from "../src/smtp/path.ts";
 import { createSmtpPool } from "../src/smtp/pool.ts";
 
 /** The composition root of a check thread: one engine, its sessions, its line to the main thread. */
@@ -38,6 +39,8 @@ function compose(setup: ThreadSetup): TaskRunner {
     clock,
     resolver,
     pool,
+    paths: createPaths(setup.smtp),
+    house: { trusts: () => true },
     lines: createSiteLines((site, policy) => pool.depthAt(site, policy)),
     lists: openLists(setup.lists),
     shaping: loadShaping(),

@@ -2,16 +2,21 @@ import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 
 /**
- * Circuit breaker of a site, of one thread: when its replies say that *we* are blocked, asking on makes it worse and tells nothing
+ * Circuit breaker of a way (site × path), of one thread: when the replies there say that *we* are blocked, asking on makes it worse and tells nothing
  * about recipients. Closed → open after `blocksToOpen` such replies in a row → half-open after `openMs`: one probe
  * goes through; its end closes the breaker or opens it again.
  */
 export interface Breaker {
-  /** May a probe of this site go out now? When half-open, true for one caller only until that one reports. */
-  allows(site: string): boolean;
-  blocked(site: string): void;
+  /** May a probe go this way now? When half-open, true for one caller only until that one reports. */
+  allows(way: string): boolean;
+  blocked(way: string): void;
   /** The server has talked to us about a sender or a recipient, and did not block us. */
-  passed(site: string): void;
+  passed(way: string): void;
+}
+
+/** The key of a breaker. */
+export function wayKey(site: string, path: string): string {
+  return `${site} ${path}`;
 }
 
 interface SiteState {

@@ -3,9 +3,10 @@ import { LIMITS } from "../core/limits.ts";
 import type { Resolver } from "../dns/resolver.ts";
 import { type Mailbox, parseMailbox } from "../smtp/mailbox.ts";
 import type { RcptOutcome } from "../smtp/outcome.ts";
+import type { Paths } from "../smtp/path.ts";
 import type { SmtpPool } from "../smtp/pool.ts";
 import type { Board } from "./board.ts";
-import type { Breaker } from "./breaker.ts";
+import { type Breaker, wayKey } from "./breaker.ts";
 import { type CatchAllFacts, catchAllAnswer, catchAllKey, strangerAt } from "./catch-all.ts";
 import { type Classification, classify, redactReply, type SelfIdentity } from "./classify/classify.ts";
 import type { CatchAll, CheckMode, Evidence, MxEvidence, Scope, SmtpEvidence } from "./evidence.ts";
@@ -49,6 +50,8 @@ export interface EngineDeps {
   clock: Clock;
   resolver: Resolver;
   pool: SmtpPool;
+  paths: Paths;
+  house: House;
   lines: SiteLines;
   lists: Lists;
   shaping: Shaping;
@@ -58,6 +61,12 @@ export interface EngineDeps {
   self: SelfIdentity;
   reach: NetworkReports;
   onProbe(provider: string | null, outcome: SmtpEvidence["class"]): void;
+}
+
+/** What preflight found of our own house, by way out. */
+export interface House {
+  /** False while it is not in order there: what RCPT is answered then can condemn nobody. */
+  trusts(path: string): boolean;
 }
 
 interface Target {
@@ -79,7 +88,7 @@ export function createEngine(deps: EngineDeps): CheckEngine {
       const mx = await lookUpMx(deps.resolver, domain);
       const { site, provider } = siteOf(mx.hosts, domain);
       const evidence: Evidence = {
-        v: 1,
+        v: 2,
         mx: mxEvidence(mx, provider),
         disposable: deps.lists.disposable(domain),
         role: deps.lists.role(local),
@@ -138,14 +147,18 @@ async function probeTarget(
   const outcome = await probeInLine(deps, target, control);
   if (outcome.kind === "failure" && outcome.cause === "cancelled") return null;
   if (outcome.kind === "failure" && outcome.cause === "no_slot" && mode !== "single") return "busy";
+  if (outcome.kind === "failure" && outcome.cause === "held_back")
+    return unasked("sender_blocked", "our_address", "breaker_open");
   const ruling = classify(outcome, { provider: target.provider, self: deps.self });
-  if (ruling.class === "sender_blocked") deps.breaker.blocked(target.route.site);
-  else if (wasHeard(outcome)) deps.breaker.passed(target.route.site);
-  if (ruling.class !== "accepted") return smtpEvidence(target, outcome, ruling, "not_probed");
+  const way = wayKey(target.route.site, outcome.path);
+  if (ruling.class === "sender_blocked") deps.breaker.blocked(way);
+  else if (wasHeard(outcome)) deps.breaker.passed(way);
+  if (ruling.class !== "accepted") return smtpEvidence(deps, target, outcome, ruling, "not_probed");
   if (control.cancelled()) return null;
   const { catchAllBudgetMs } = mode === "single" ? LIMITS.check : LIMITS.bulk;
   const budgetMs = Math.min(control.deadlineAt - deps.clock.monotonic(), catchAllBudgetMs);
-  return smtpEvidence(target, outcome, ruling, await catchAllOf(deps, target, outcome.host, budgetMs));
+  const catchAll = await catchAllOf(deps, target, outcome.host, budgetMs);
+  return smtpEvidence(deps, target, outcome, ruling, catchAll);
 }
 
 async function probeInLine(deps: EngineDeps, target: Target, control: ProbeControl): Promise<RcptOutcome> {
@@ -159,8 +172,6 @@ async function probeInLine(deps: EngineDeps, target: Target, control: ProbeContr
 }
 
 function withoutAsking(deps: EngineDeps, target: Target): SmtpEvidence | null {
-  if (!deps.breaker.allows(target.route.site))
-    return unasked("sender_blocked", "our_address", "breaker_open");
   if (!deps.board.networkDown()) return null;
   offerForTrial(deps, target);
   return unasked("our_network", "our_network", "no_site_reachable");
@@ -180,8 +191,9 @@ function offerForTrial(deps: EngineDeps, target: Target): void {
 }
 
 function unasked(smtpClass: SmtpEvidence["class"], fault: SmtpEvidence["fault"], rule: string): SmtpEvidence {
-  const nothing = { code: 0, enhancedCode: null, reply: "", mxHost: "", latencyMs: 0, tls: false };
-  return { class: smtpClass, fault, stage: "connect", rule, ...nothing, catchAll: "not_probed" };
+  const nothing = { code: 0, enhancedCode: null, reply: "", mxHost: "", path: "", latencyMs: 0, tls: false };
+  const rest = { trusted: true, retryAfterS: null, catchAll: "not_probed" } as const;
+  return { class: smtpClass, fault, stage: "connect", rule, ...nothing, ...rest };
 }
 
 /** Tells the network watch what an attempt says of us. */
@@ -262,12 +274,15 @@ function probeDeps(deps: EngineDeps, target: Target): ProbeDeps {
   return {
     resolver: deps.resolver,
     pool: deps.pool,
+    paths: deps.paths,
+    mayGo: (site, path) => deps.breaker.allows(wayKey(site, path.name)),
     monotonic: () => deps.clock.monotonic(),
     onAttempt: (outcome) => reportAttempt(deps, target, outcome),
   };
 }
 
 function smtpEvidence(
+  deps: EngineDeps,
   target: Target,
   outcome: RcptOutcome,
   ruling: Classification,
@@ -283,6 +298,9 @@ function smtpEvidence(
     reply: outcome.kind === "reply" ? redactReply(outcome.reply, target.local) : outcome.detail,
     rule: ruling.rule,
     mxHost: outcome.host,
+    path: outcome.path,
+    trusted: deps.house.trusts(outcome.path),
+    retryAfterS: null,
     latencyMs: Math.round(outcome.latencyMs),
     tls: outcome.tls,
     catchAll,

@@ -57,6 +57,12 @@ export interface SmtpEvidence {
   /** Id of the classification rule that decided. */
   rule: string;
   mxHost: string;
+  /** Name of the way it went out (source address or proxy), "" when nothing went out. */
+  path: string;
+  /** False: our own house was not in order on that way (preflight), so that no refusal there may condemn anybody. */
+  trusted: boolean;
+  /** Seconds after which asking again makes sense: named by the server, or by the breaker; null: nobody said. */
+  retryAfterS: number | null;
   latencyMs: number;
   tls: boolean;
   catchAll: CatchAll;
@@ -65,7 +71,7 @@ export interface SmtpEvidence {
 /** Everything a check learnt about one address. Cached; a verdict is computed from it for each request. */
 export interface Evidence {
   /** Layout version; an entry of another version is a miss. */
-  v: 1;
+  v: 2;
   mx: MxEvidence;
   /** `source` names the list; "none" where the domain is on no list. */
   disposable: { listed: boolean; source: string };

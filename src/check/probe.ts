@@ -2,7 +2,8 @@ import { LIMITS } from "../core/limits.ts";
 import type { Resolver } from "../dns/resolver.ts";
 import type { JobOptions } from "../smtp/job.ts";
 import type { Mailbox } from "../smtp/mailbox.ts";
-import type { RcptOutcome, Stage } from "../smtp/outcome.ts";
+import type { FailureCause, RcptOutcome, Stage } from "../smtp/outcome.ts";
+import type { Path, Paths } from "../smtp/path.ts";
 import type { SitePolicy } from "../smtp/policy.ts";
 import type { SmtpPool } from "../smtp/pool.ts";
 import { hostAddresses } from "./mx.ts";
@@ -20,6 +21,9 @@ export type ProbeControl = JobOptions;
 export interface ProbeDeps {
   resolver: Resolver;
   pool: Pick<SmtpPool, "rcpt">;
+  paths: Paths;
+  /** False: nothing may go out to the site by this way now, the outcome is `held_back`. */
+  mayGo(site: string, path: Path): boolean;
   monotonic(): number;
   /** Told of every attempt, also of those after which the next host is tried. */
   onAttempt(outcome: RcptOutcome): void;
@@ -55,7 +59,13 @@ export async function probeMailbox(
     for (const address of addresses) {
       if (control.cancelled()) return unreached(host, "cancelled", "nobody waits for the answer");
       if (deps.monotonic() >= control.deadlineAt) break;
-      const destination = { site: route.site, host, address, policy: route.policy };
+      const path = deps.paths.to(route.site, address);
+      if (path === undefined) {
+        furthest = further(furthest, unreached(host, "unreachable", "no source address of this family"));
+        continue;
+      }
+      if (!deps.mayGo(route.site, path)) return unreached(host, "held_back", "this site blocks us", path);
+      const destination = { site: route.site, host, address, path, policy: route.policy };
       const outcome = await deps.pool.rcpt(destination, mailbox, control);
       deps.onAttempt(outcome);
       if (!mayTryNext(outcome)) return outcome;
@@ -87,7 +97,8 @@ function further(known: RcptOutcome | null, next: RcptOutcome): RcptOutcome {
   return STAGE_ORDER[next.stage] > STAGE_ORDER[known.stage] ? next : known;
 }
 
-function unreached(host: string, cause: "no_address" | "cancelled" | "timeout", detail: string): RcptOutcome {
+function unreached(host: string, cause: FailureCause, detail: string, path?: Path): RcptOutcome {
   const stage: Stage = cause === "no_address" ? "dns" : "connect";
-  return { kind: "failure", stage, cause, detail, host, address: "", tls: false, latencyMs: 0 };
+  const nothing = { address: "", path: path?.name ?? "", tls: false, latencyMs: 0 };
+  return { kind: "failure", stage, cause, detail, host, ...nothing };
 }

@@ -11,6 +11,7 @@ import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import { type Metrics, observeEngine } from "../core/metrics.ts";
 import { takesConnection } from "../smtp/dial.ts";
+import { createPaths } from "../smtp/path.ts";
 import { createCatchAllStore } from "../store/evidence-cache.ts";
 import type { RedisClients } from "../store/redis.ts";
 import { createSlotLeases } from "../store/slot-leases.ts";
@@ -66,10 +67,11 @@ export function composeChecks(deps: Deps): Checks {
 }
 
 function watchNetwork(board: Board, { config, log, metrics }: Pick<Deps, "config" | "log" | "metrics">) {
+  const paths = createPaths(config.smtp);
   return createNetworkHealth({
     clock: systemClock,
     board,
-    dial: (address) => takesConnection(address, config.smtp, LIMITS.network.trialDialMs),
+    dial: (address) => takesConnection(address, config.smtp, paths, LIMITS.network.trialDialMs),
     onChange(down) {
       metrics.networkDown.set(down ? 1 : 0);
       if (down) log.error("no mail server can be reached from here: is outbound port 25 open?");

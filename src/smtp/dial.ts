@@ -1,22 +1,27 @@
 import { connect } from "node:net";
 import type { SmtpConfig } from "../core/config.ts";
 import { mayDial } from "../core/public-address.ts";
-import { sourceFor } from "./target-address.ts";
+import type { Paths } from "./path.ts";
 
 /**
  * True when `address` takes a TCP connection on the SMTP port within `withinMs`; nothing is said on it. False also for
  * an address that may not be dialled. Never rejects.
  */
-export function takesConnection(address: string, config: SmtpConfig, withinMs: number): Promise<boolean> {
+export function takesConnection(
+  address: string,
+  config: SmtpConfig,
+  paths: Paths,
+  withinMs: number,
+): Promise<boolean> {
   if (!mayDial(address, config.probePrivateAddresses)) return Promise.resolve(false);
-  const source = sourceFor(address, address, config.sourceAddresses);
-  if (source === undefined) return Promise.resolve(false);
+  const path = paths.to(address, address);
+  if (path === undefined) return Promise.resolve(false);
   return new Promise((resolve) => {
     const socket = connect({
       host: address,
       port: config.port,
       timeout: withinMs,
-      ...(source === null ? {} : { localAddress: source }),
+      ...(path.localAddress === null ? {} : { localAddress: path.localAddress }),
     });
     const end = (taken: boolean) => {
       socket.destroy();

@@ -3,6 +3,7 @@ import type { Transaction } from "./batch.ts";
 import type { SessionEnd } from "./handshake.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { FailureCause, RcptOutcome, Stage } from "./outcome.ts";
+import type { Path } from "./path.ts";
 
 export interface JobOptions {
   /** True when nobody waits any more; asked before dialing, before each write and every `LIMITS.smtp.sweepMs`. */
@@ -18,6 +19,7 @@ export interface JobOptions {
 export interface JobPlace {
   host: string;
   address: string;
+  path: Path;
 }
 
 /** One recipient's way through the pool: from `rcpt` to its outcome, whatever sessions it needs. */
@@ -77,13 +79,14 @@ export class Job implements Transaction {
     if (this.settled) return;
     this.settled = true;
     const { host, address } = this.#place;
+    const path = this.#place.path.name;
     const latencyMs = Math.max(0, Math.round(now - this.startedAt));
     if (end.kind === "reply") {
       const { stage, reply } = end;
-      this.#resolve({ kind: "reply", stage, reply, host, address, tls, latencyMs });
+      this.#resolve({ kind: "reply", stage, reply, host, address, path, tls, latencyMs });
     } else {
       const { stage, cause, detail } = end;
-      this.#resolve({ kind: "failure", stage, cause, detail, host, address, tls, latencyMs });
+      this.#resolve({ kind: "failure", stage, cause, detail, host, address, path, tls, latencyMs });
     }
   }
 }

@@ -16,6 +16,7 @@ export type FailureCause =
   | "no_address"
   | "no_slot"
   | "smtputf8_missing"
+  | "held_back"
   | "cancelled";
 
 /** The end of one recipient's transaction: the reply that decided it, or the failure. */
@@ -26,6 +27,8 @@ export type RcptOutcome =
       reply: Reply;
       host: string;
       address: string;
+      /** Name of the way it went, "" when it never set out. */
+      path: string;
       tls: boolean;
       latencyMs: number;
     }
@@ -36,6 +39,8 @@ export type RcptOutcome =
       detail: string;
       host: string;
       address: string;
+      /** Name of the way it went, "" when it never set out. */
+      path: string;
       tls: boolean;
       latencyMs: number;
     };

@@ -9,10 +9,10 @@ import { failed, Job, type JobOptions } from "./job.ts";
 import { type Mailbox, parseHeloName, parseReversePath } from "./mailbox.ts";
 import { MxHost } from "./mx-host.ts";
 import type { RcptOutcome } from "./outcome.ts";
+import type { Path } from "./path.ts";
 import type { SitePolicy } from "./policy.ts";
 import { createSession } from "./session.ts";
 import type { SlotSource } from "./slots.ts";
-import { sourceFor } from "./target-address.ts";
 
 export interface Destination {
   /** The site whose cap the connection counts against. */
@@ -21,6 +21,7 @@ export interface Destination {
   host: string;
   /** One address of the host, an IPv4 or IPv6 literal. */
   address: string;
+  path: Path;
   policy: SitePolicy;
 }
 
@@ -144,8 +145,8 @@ class HostPool implements SmtpPool {
   /** The host to queue at, or why there is none. */
   #admit(destination: Destination): MxHost | SessionEnd {
     if (this.#draining) return failed("connect", "cancelled", "the pool closes");
-    const { site, host: name, address, policy } = destination;
-    const key = `${site} ${name} ${address} ${policy.tls}`;
+    const { site, host: name, address, path, policy } = destination;
+    const key = `${site} ${name} ${address} ${path.name} ${policy.tls}`;
     const host = this.#hosts.get(key) ?? this.#addHost(key, destination);
     if (!(host instanceof MxHost)) return host;
     if (host.backlog.length >= LIMITS.smtp.waitersPerHost)
@@ -157,16 +158,18 @@ class HostPool implements SmtpPool {
   /** Everything about a host that its key decides is checked here, once. */
   #addHost(key: string, destination: Destination): MxHost | SessionEnd {
     const { config, clock } = this.#deps;
-    const { site, host: name, address } = destination;
+    const { site, host: name, address, path } = destination;
     if (!mayDial(address, config.probePrivateAddresses))
       return failed("connect", "private_address", "not a public address");
-    const localAddress = sourceFor(site, address, config.sourceAddresses);
-    if (localAddress === undefined)
-      return failed("connect", "unreachable", "no source address of this family");
     if (this.#hosts.size >= LIMITS.smtp.hosts) this.#dropEmpty();
     if (this.#hosts.size >= LIMITS.smtp.hosts)
       return failed("connect", "no_slot", "too many MX hosts at once");
-    const host = this.#createHost(destination, { host: name, address, port: config.port, localAddress });
+    const host = this.#createHost(destination, {
+      host: name,
+      address,
+      port: config.port,
+      localAddress: path.localAddress,
+    });
     this.#hosts.set(key, host);
     this.#sites.set(site, (this.#sites.get(site) ?? new Set()).add(host));
     this.#sweeper ??= clock.after(LIMITS.smtp.sweepMs, () => this.#sweep());

@@ -141,7 +141,7 @@ function* pagesOf<T>(all: readonly T[], size: number): Generator<readonly T[]> {
 function readEntry(text: string): CacheEntry | undefined {
   try {
     const entry = JSON.parse(text) as CacheEntry;
-    return entry.evidence.v === 1 ? entry : undefined;
+    return entry.evidence.v === 2 ? entry : undefined;
   } catch {
     return undefined;
   }

@@ -32,6 +32,7 @@ const FAILURES: Record<FailureCause, { class: SmtpClass; fault: Fault }> = {
   reply_too_long: { class: "smtp_protocol_error", fault: "their_server" },
   tls: { class: "smtp_protocol_error", fault: "their_server" },
   smtputf8_missing: { class: "refused_by_policy", fault: "their_server" },
+  held_back: { class: "sender_blocked", fault: "our_address" },
   no_slot: { class: "timeout", fault: "our_network" },
   cancelled: { class: "timeout", fault: "our_network" },
 };

@@ -120,7 +120,7 @@ export function withoutAsking(deps: UnaskedDeps, { address }: Question): Finding
 /** A blocked domain is not asked about anywhere; what lists know costs nothing. */
 function unasked(deps: UnaskedDeps, address: ParsedAddress): CacheEntry {
   const evidence: Evidence = {
-    v: 1,
+    v: 2,
     mx: { status: "skipped", hosts: [], provider: null, ttlS: 0, fault: null },
     disposable: deps.lists.disposable(address.domain),
     role: deps.lists.role(address.local),

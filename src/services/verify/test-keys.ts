@@ -128,7 +128,7 @@ function pretend(address: ParsedAddress, probing: boolean): Evidence {
   const role = outcome === "role" || (outcome === "risky" && !probing);
   const mxHost = `mx.${address.domain}`;
   return {
-    v: 1,
+    v: 2,
     mx: {
       status: noMx ? "no_mx" : "ok",
       hosts: noMx ? [] : [mxHost],
@@ -151,6 +151,9 @@ function pretendSmtp(outcome: string, mxHost: string): SmtpEvidence {
     reply: reply.code === 0 ? "" : `${reply.code} ${reply.enhancedCode} as the test address asked`,
     rule: "test_key",
     mxHost,
+    path: "direct",
+    trusted: true,
+    retryAfterS: null,
     latencyMs: 1,
     tls: true,
   };

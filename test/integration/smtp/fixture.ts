@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { pino } from "pino";
 import { parseMailbox } from "../../../src/smtp/mailbox.ts";
 import type { RcptOutcome } from "../../../src/smtp/outcome.ts";
+import { createPaths } from "../../../src/smtp/path.ts";
 import type { SitePolicy } from "../../../src/smtp/policy.ts";
 import { createSmtpPool, type Destination, type PoolEvent, type SmtpPool } from "../../../src/smtp/pool.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
@@ -45,6 +46,7 @@ export function createPoolFixture(port: number, options: PoolOptions = {}): Pool
   const clock = options.clock ?? createFakeClock();
   const slots = options.slots ?? createLocalSlots(clock);
   const events: PoolEvent["kind"][] = [];
+  const paths = createPaths({ sourceAddresses: options.sourceAddresses ?? [] });
   const pool = createSmtpPool({
     config: {
       port,
@@ -68,9 +70,10 @@ export function createPoolFixture(port: number, options: PoolOptions = {}): Pool
       address,
       { deadlineMs = 3_600_000, cancelled = () => false, urgent = false, onTurn = () => {}, ...rest } = {},
     ) {
-      const { site = "site", host = "mx.test", address: ip = "127.0.0.1", ...policy } = rest;
+      const { site = "site", host = "mx.test", address: ip = "127.0.0.1", path: _, ...policy } = rest;
       const mailbox = parseMailbox(address) ?? assert.fail(address);
-      const destination = { site, host, address: ip, policy: { ...POLICY, ...policy } };
+      const path = rest.path ?? paths.to(site, ip) ?? assert.fail("no way there");
+      const destination = { site, host, address: ip, path, policy: { ...POLICY, ...policy } };
       const deadlineAt = clock.monotonic() + deadlineMs;
       return pool.rcpt(destination, mailbox, { cancelled, deadlineAt, urgent, onTurn });
     },

@@ -11,7 +11,7 @@ import { openRedis } from "../../support/store.ts";
 import { createTcpGate, throughGate } from "../../support/tcp-gate.ts";
 
 const EVIDENCE: Evidence = {
-  v: 1,
+  v: 2,
   mx: { status: "ok", hosts: ["mx.one.test"], provider: null, ttlS: 60, fault: null },
   disposable: { listed: false, source: "none" },
   role: null,
@@ -58,7 +58,7 @@ describe("evidence of many addresses", () => {
     // Behind the write on the same connection.
     await writer.ping();
     const found = await cacheOf(reader).fetchMany(questions([...keys, "nobody@one.test"]));
-    assert.equal(found.filter((entry) => entry?.evidence.v === 1).length, keys.length);
+    assert.equal(found.filter((entry) => entry?.evidence.v === 2).length, keys.length);
     assert.equal(found.at(-1), undefined);
     assert.deepEqual([wrote.pipelines, read.mget], [1, [keys.length + 1]]);
   });

@@ -12,12 +12,13 @@ import { LIMITS } from "../../../src/core/limits.ts";
 import type { Resolver } from "../../../src/dns/resolver.ts";
 import type { JobOptions } from "../../../src/smtp/job.ts";
 import type { FailureCause, RcptOutcome, Stage } from "../../../src/smtp/outcome.ts";
+import { createPaths } from "../../../src/smtp/path.ts";
 import type { Destination } from "../../../src/smtp/pool.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 type Reply = (address: string, host: string) => RcptOutcome | Promise<RcptOutcome>;
 
-const at = (host: string) => ({ host, address: "192.0.2.1", tls: false, latencyMs: 1 });
+const at = (host: string) => ({ host, address: "192.0.2.1", path: "direct", tls: false, latencyMs: 1 });
 
 function replied(code: number, enhanced: string | null, text: string, host = ""): RcptOutcome {
   return { kind: "reply", stage: "rcpt", reply: { code, enhanced, lines: [text] }, ...at(host) };
@@ -70,6 +71,8 @@ function engine(reply: Reply, onAsked: (options: JobOptions) => void = () => {})
       depthAt: () => 10,
       stats: () => ({ hosts: 0, sessions: 0, idle: 0, waiting: 0, jobs: 0 }),
     },
+    paths: createPaths({ sourceAddresses: [] }),
+    house: { trusts: () => true },
     lines: createSiteLines(() => 10),
     lists: { disposable: () => ({ listed: false, source: "none" }), role: () => null, isFree: () => false },
     shaping: loadShaping(),

@@ -4,6 +4,7 @@ import { probeMailbox } from "../../../src/check/probe.ts";
 import type { DnsOutcome, Resolver } from "../../../src/dns/resolver.ts";
 import { parseMailbox } from "../../../src/smtp/mailbox.ts";
 import type { FailureCause, RcptOutcome, Stage } from "../../../src/smtp/outcome.ts";
+import { createPaths } from "../../../src/smtp/path.ts";
 import type { Destination, SmtpPool } from "../../../src/smtp/pool.ts";
 
 const POLICY = {
@@ -17,12 +18,22 @@ const MAILBOX = parseMailbox("a@b.test") ?? assert.fail("a plain address");
 const NO_DATA: DnsOutcome<string> = { status: "no_data", ttlS: 1, proven: true };
 
 function failure(stage: Stage, cause: FailureCause, host = ""): RcptOutcome {
-  return { kind: "failure", stage, cause, detail: "", host, address: "", tls: false, latencyMs: 0 };
+  return {
+    kind: "failure",
+    stage,
+    cause,
+    detail: "",
+    host,
+    address: "",
+    path: "direct",
+    tls: false,
+    latencyMs: 0,
+  };
 }
 
 function reply(stage: "greeting" | "ehlo" | "mail" | "rcpt", code: number, host = ""): RcptOutcome {
   const said = { code, enhanced: null, lines: [] };
-  return { kind: "reply", stage, reply: said, host, address: "", tls: false, latencyMs: 0 };
+  return { kind: "reply", stage, reply: said, host, address: "", path: "direct", tls: false, latencyMs: 0 };
 }
 
 /** Hosts by name, each with the outcome of whoever asks there. `addresses` defaults to one for every host. */
@@ -46,7 +57,14 @@ function world(outcomes: Record<string, RcptOutcome>, addresses: Record<string, 
   };
   const probe = (hosts: string[], control = { cancelled: () => false, deadlineAt: 1 }) =>
     probeMailbox(
-      { resolver, pool, monotonic: () => 0, onAttempt: (outcome) => attempts.push(outcome.host) },
+      {
+        resolver,
+        pool,
+        paths: createPaths({ sourceAddresses: [] }),
+        mayGo: () => true,
+        monotonic: () => 0,
+        onAttempt: (outcome) => attempts.push(outcome.host),
+      },
       { site: "s", hosts, policy: POLICY },
       MAILBOX,
       control,

@@ -14,7 +14,7 @@ const SLOT = 1;
 
 function evidenceOf(address: string): Evidence {
   return {
-    v: 1,
+    v: 2,
     mx: { status: "ok", hosts: [`mx.${address}`], provider: null, ttlS: 60, fault: null },
     disposable: { listed: false, source: "none" },
     role: null,

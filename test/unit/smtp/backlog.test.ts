@@ -8,7 +8,7 @@ import type { RcptOutcome } from "../../../src/smtp/outcome.ts";
 function jobAt(startedAt: number, deadlineAt = 1_000, cancelled = () => false) {
   const mailbox = parseMailbox(`u${startedAt}@x.test`) ?? assert.fail();
   const outcomes: RcptOutcome[] = [];
-  const place = { host: "mx.test", address: "192.0.2.1" };
+  const place = { host: "mx.test", address: "192.0.2.1", path: { name: "direct", localAddress: null } };
   const job = new Job(mailbox, place, { cancelled, deadlineAt }, startedAt, (outcome) =>
     outcomes.push(outcome),
   );

@@ -12,7 +12,7 @@ import { createReplyParser, type Reply } from "../../../../src/smtp/reply.ts";
 import { CORPUS } from "./corpus.ts";
 
 const SELF = { heloName: "probe.rcpt.example", addresses: ["192.0.2.1", "2001:db8::1"] };
-const AT = { host: "mx.example.com", address: "198.51.100.25", tls: true, latencyMs: 1 };
+const AT = { host: "mx.example.com", address: "198.51.100.25", path: "direct", tls: true, latencyMs: 1 };
 const CONDEMNING = new Set(["mailbox_not_found", "mailbox_disabled"]);
 
 function parsed(lines: readonly string[]): Reply {

@@ -19,13 +19,16 @@ const ACCEPTED: SmtpEvidence = {
   reply: "",
   rule: "test",
   mxHost: "mx.example.com",
+  path: "direct",
+  trusted: true,
+  retryAfterS: null,
   latencyMs: 1,
   tls: true,
   catchAll: "refused",
 };
 
 const anyEvidence: fc.Arbitrary<Evidence> = fc.record({
-  v: fc.constant(1 as const),
+  v: fc.constant(2 as const),
   mx: fc.record({
     status: fc.constantFrom<MxStatus[]>(
       "ok",

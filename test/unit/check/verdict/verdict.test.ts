@@ -20,7 +20,7 @@ const DUBIOUS = address("x7k2m9q4w1z8@gmial.com");
 
 function evidence(change: Partial<Evidence> = {}): Evidence {
   return {
-    v: 1,
+    v: 2,
     mx: { status: "ok", hosts: ["mx.example.com"], provider: null, ttlS: 300, fault: null },
     disposable: { listed: false, source: "none" },
     role: null,
@@ -46,6 +46,9 @@ function smtp(smtpClass: SmtpClass, catchAll: CatchAll = "not_probed", change: P
     reply: "",
     rule: "test",
     mxHost: "mx.example.com",
+    path: "direct",
+    trusted: true,
+    retryAfterS: null,
     latencyMs: 1,
     tls: true,
     catchAll,
@@ -167,6 +170,15 @@ describe("which row comes first", () => {
   it("a tier without probing does not see what another tier's probe found", () => {
     for (const found of [accepted, smtp("mailbox_not_found"), smtp("accepted", "accepted")])
       assert.equal(row({ probing: false, evidence: evidence({ smtp: found }) }), "smtp_not_in_tier");
+  });
+
+  it("no refusal condemns while our own house is not in order", () => {
+    for (const found of ["mailbox_not_found", "mailbox_disabled"] as const) {
+      const untrusted = smtp(found, "not_probed", { trusted: false });
+      assert.equal(row({ evidence: evidence({ smtp: untrusted }) }), "sender_blocked");
+    }
+    const full = smtp("mailbox_full", "not_probed", { trusted: false });
+    assert.equal(row({ evidence: evidence({ smtp: full }) }), "mailbox_full");
   });
 
   it("catch-all before role, role before reputation", () => {

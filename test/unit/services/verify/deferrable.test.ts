@@ -6,7 +6,7 @@ import { deferrable, delayNamed } from "../../../../src/services/verify/deferrab
 
 function saying(reply: string): Evidence {
   return {
-    v: 1,
+    v: 2,
     mx: { status: "ok", hosts: ["mx.one.test"], provider: null, ttlS: 60, fault: null },
     disposable: { listed: false, source: "none" },
     role: null,
@@ -20,6 +20,9 @@ function saying(reply: string): Evidence {
       reply,
       rule: "greylist",
       mxHost: "mx.one.test",
+      path: "direct",
+      trusted: true,
+      retryAfterS: null,
       latencyMs: 1,
       tls: false,
       catchAll: "not_probed",

@@ -17,7 +17,7 @@ import { createFakeClock } from "../../../support/fake-clock.ts";
 import { silentLog } from "../../../support/store.ts";
 
 const EVIDENCE: Evidence = {
-  v: 1,
+  v: 2,
   mx: { status: "no_mx", hosts: [], provider: null, ttlS: 60, fault: "recipient" },
   disposable: { listed: false, source: "none" },
   role: null,

@@ -11,7 +11,7 @@ import type { CacheEntry } from "../../../../src/store/evidence-cache.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 
 const EVIDENCE: Evidence = {
-  v: 1,
+  v: 2,
   mx: { status: "no_mx", hosts: [], provider: null, ttlS: 60, fault: "recipient" },
   disposable: { listed: false, source: "none" },
   role: null,

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { mayDial } from "../../../src/core/public-address.ts";
-import { sourceFor } from "../../../src/smtp/target-address.ts";
 
 describe("whom to dial", () => {
   it("refuses private addresses unless they are allowed", () => {
@@ -38,25 +37,5 @@ describe("whom to dial", () => {
       "mx.test",
     ])
       assert.equal(mayDial(address, true), false, address);
-  });
-});
-
-describe("the source address", () => {
-  const sources = ["192.0.2.1", "192.0.2.2", "192.0.2.3", "2001:db8::1"];
-
-  it("stays the same for a site and spreads over sites", () => {
-    const used = new Set<unknown>();
-    for (let i = 0; i < 100; i++) {
-      const source = sourceFor(`site${i}`, "198.51.100.1", sources);
-      assert.equal(sourceFor(`site${i}`, "198.51.100.2", sources), source);
-      used.add(source);
-    }
-    assert.deepEqual(used, new Set(sources.slice(0, 3)));
-  });
-
-  it("is of the family of the target, or there is none", () => {
-    assert.equal(sourceFor("s", "2001:db8::9", sources), "2001:db8::1");
-    assert.equal(sourceFor("s", "2001:db8::9", ["192.0.2.1"]), undefined);
-    assert.equal(sourceFor("s", "192.0.2.9", []), null);
   });
 });
