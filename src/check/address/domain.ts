@@ -1,4 +1,5 @@
-import { domainToASCII } from "node:url";
+import { domainToASCII, domainToUnicode } from "node:url";
+import { keepsBidiRule } from "./bidi.ts";
 
 const MAX_DOMAIN_OCTETS = 253;
 const MAX_LABEL_OCTETS = 63;
@@ -13,7 +14,10 @@ export type DomainFault =
 export type DomainResult = { ok: true; domain: string } | { ok: false; reason: DomainFault };
 
 const LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
-/** A TLD is alphabetic or an A-label (RFC 3696 §2): this also keeps `1.2.3.4`, `0x7f.1` and their kin out. */
+/**
+ * A TLD is alphabetic or an A-label (RFC 3696 §2); this keeps `1.2.3.4`, `0x7f.1` and their kin out. What is merely
+ * typed wrong (`example.c0m`) passes: the DNS refuses it, and a suggestion can be made.
+ */
 const TLD = /^[a-z][a-z0-9-]*[a-z0-9]$/;
 const LDH = /^[A-Za-z0-9.-]+$/;
 /** ASCII that no host name holds. Checked before IDNA: a URL parser would cut at `/`, decode `%`, drop tabs. */
@@ -34,13 +38,14 @@ function toALabels(text: string): string | null {
   }
   if (NOT_LDH_ASCII.test(text) || DROPPED_BY_IDNA.test(text)) return null;
   const ascii = domainToASCII(text);
-  return ascii === "" ? null : ascii;
+  return ascii !== "" && keepsBidiRule(domainToUnicode(ascii)) ? ascii : null;
 }
 
 /**
  * Brings a mail domain to A-labels (RFC 5890), lower case. UTS #46 says what is a name and the DNS has the last word on
- * whether it is registered, so emoji names pass. Refuses single labels, IP addresses in any notation, address
- * literals, a trailing dot, and everything outside letters, digits and hyphens. `text` must be bounded by the caller.
+ * whether it is registered, so emoji names and labels of mixed scripts pass. Refuses names that break the bidi rule,
+ * single labels, IP addresses in any notation, address literals, a trailing dot, and everything outside letters, digits
+ * and hyphens. `text` must be bounded by the caller.
  */
 export function parseDomain(text: string): DomainResult {
   if (text === "") return fail("domain_empty");

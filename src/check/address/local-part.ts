@@ -6,21 +6,24 @@ const DOT_ATOM =
 /** RFC 5321 §4.1.2: `qtextSMTP` and `quoted-pairSMTP` stand for printable ASCII and space only. */
 const QUOTED_CONTENT = /^[\x20-\x7e\u0080-\u{10ffff}]+$/u;
 /**
- * Non-ASCII that no mailbox needs and that deceives or breaks what prints it: controls, marks of direction, spaces. And
+ * Non-ASCII that no mailbox needs and that deceives or breaks what prints it: controls, marks of direction, spaces,
+ * private use, and a combining mark with nothing before it, which would join the character in front of the address. And
  * U+FFFD, which stands where a character was lost: what is left is another's address.
  */
 const UNPRINTABLE =
-  /\ufffd|(?![\u200c\u200d])\p{Cf}|\p{Cc}|\p{Cs}|(?!\x20)\p{Z}|\p{Noncharacter_Code_Point}/u;
+  /^\p{M}|\ufffd|(?![\u200c\u200d])\p{Cf}|\p{Cc}|\p{Co}|\p{Cs}|(?!\x20)\p{Z}|\p{Noncharacter_Code_Point}/u;
+/** RFC 6531 §3.3 lets non-ASCII into `qtextSMTP`, not behind the backslash of `quoted-pairSMTP`. */
+const ESCAPABLE = /[\x20-\x7e]/;
 
 export type LocalPartFault = "local_part_empty" | "local_part_syntax" | "local_part_too_long";
 
 export type LocalPartResult = { ok: true; local: string } | { ok: false; reason: LocalPartFault };
 
-/** The content of a quoted string without quotes and escapes; null where a backslash escapes nothing. */
+/** The content of a quoted string without quotes and escapes; null where a backslash escapes nothing it may. */
 function unquote(text: string): string | null {
   let content = "";
   for (let i = 1; i < text.length - 1; i++) {
-    if (text[i] === "\\") i++;
+    if (text[i] === "\\" && !ESCAPABLE.test(text[++i] ?? "")) return null;
     if (i >= text.length - 1) return null;
     content += text[i];
   }
