@@ -1,6 +1,6 @@
 import type { Answer, DecodedPacket } from "dns-packet";
 import { LIMITS } from "../core/limits.ts";
-import type { Question } from "./message.ts";
+import type { QueryType, Question } from "./message.ts";
 import { normalizeName } from "./name.ts";
 
 /** What one response says. TTLs are seconds, the least over the chain of CNAMEs. */
@@ -26,12 +26,18 @@ const ttlOf = (answer: Answer) => ("ttl" in answer && answer.ttl ? answer.ttl : 
 const ownerOf = (answer: Answer) => answer.name.toLowerCase();
 const isInternet = (answer: Answer) => !("class" in answer) || answer.class === "IN";
 
+/** Where a CNAME leads. Of addresses' names (RFC 2317) also to names like `64/26.2.0.192.in-addr.arpa`. */
+function targetOf(data: string, type: QueryType): string | null {
+  if (type === "PTR" && data.includes("/")) return data.length <= 253 ? data.toLowerCase() : null;
+  return normalizeName(data);
+}
+
 /** Follows the CNAMEs inside the answer section. */
-function chainFrom(name: string, answers: readonly Answer[]): Chain {
+function chainFrom({ name, type }: Question, answers: readonly Answer[]): Chain {
   const aliases = new Map<string, { target: string | null; ttlS: number }>();
   for (const answer of answers) {
     if (answer.type === "CNAME" && !aliases.has(ownerOf(answer)))
-      aliases.set(ownerOf(answer), { target: normalizeName(answer.data), ttlS: ttlOf(answer) });
+      aliases.set(ownerOf(answer), { target: targetOf(answer.data, type), ttlS: ttlOf(answer) });
   }
   const chain: Chain = { end: name, hops: 0, ttlS: LIMITS.dns.ttlMaxS };
   while (chain.end !== null) {
@@ -74,7 +80,7 @@ export function readAnswer(packet: DecodedPacket, question: Question): Reading {
   const rcode = RCODES[(packet.flags ?? 0) & 0xf] ?? `RCODE${(packet.flags ?? 0) & 0xf}`;
   if (rcode !== "NOERROR" && rcode !== "NXDOMAIN") return { kind: "failure", code: rcode };
   const answers = (packet.answers ?? []).filter(isInternet);
-  const { end, hops, ttlS } = chainFrom(question.name, answers);
+  const { end, hops, ttlS } = chainFrom(question, answers);
   if (end === null) return { kind: "failure", code: "CNAME_LOOP" };
   const records = answers.filter((answer) => answer.type === question.type && ownerOf(answer) === end);
   const authorities = packet.authorities ?? [];

@@ -4,8 +4,8 @@ import { Admission, type Place } from "./admission.ts";
 import { type Reading, readAnswer } from "./answer.ts";
 import type { QueryType, Question } from "./message.ts";
 import { normalizeName } from "./name.ts";
-import { addressRecords, mxRecords } from "./records.ts";
-import type { DnsOutcome, Resolver } from "./resolver.ts";
+import { addressRecords, mxRecords, pointerRecords, textRecords } from "./records.ts";
+import type { DnsOutcome, FullResolver } from "./resolver.ts";
 import { DnsServer } from "./server.ts";
 import { parseServerAddress } from "./server-address.ts";
 
@@ -21,7 +21,7 @@ type Conclusive = Exclude<Reading, { kind: "failure" }>;
 const OVERLOADED: Failure = { status: "no_answer", code: "overloaded" };
 const UNREACHABLE: Failure = { status: "no_answer", code: "unreachable" };
 
-class StubResolver implements Resolver {
+class StubResolver implements FullResolver {
   readonly #servers: readonly DnsServer[];
   readonly #admission: Admission;
   /** Index of the server that answered last when the one before it did not. */
@@ -44,6 +44,14 @@ class StubResolver implements Resolver {
 
   aaaa(name: string) {
     return this.#lookUp(name, "AAAA", addressRecords);
+  }
+
+  txt(name: string) {
+    return this.#lookUp(name, "TXT", textRecords);
+  }
+
+  ptr(name: string) {
+    return this.#lookUp(name, "PTR", pointerRecords);
   }
 
   async close(): Promise<void> {
@@ -127,6 +135,6 @@ class StubResolver implements Resolver {
  * `no_answer`/`overloaded`. TTLs are the true ones, capped at `ttlMaxS` and `negativeTtlMaxS`. No caching: that is `createCachingResolver`.
  * @throws when a server address is malformed.
  */
-export function createResolver(deps: ResolverDeps): Resolver {
+export function createResolver(deps: ResolverDeps): FullResolver {
   return new StubResolver(deps);
 }

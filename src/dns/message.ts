@@ -1,7 +1,7 @@
 import { type DecodedPacket, decode, encode, RECURSION_DESIRED } from "dns-packet";
 import { LIMITS } from "../core/limits.ts";
 
-export type QueryType = "MX" | "A" | "AAAA";
+export type QueryType = "MX" | "A" | "AAAA" | "TXT" | "PTR";
 
 export interface Question {
   /** Normalised by `normalizeName`. */

@@ -25,3 +25,24 @@ export function addressRecords(answers: readonly Answer[]): string[] {
   }
   return addresses.slice(0, LIMITS.dns.answerRecords);
 }
+
+/** Host names that PTR records point to, at most `LIMITS.dns.answerRecords`; what is no host name is left out. */
+export function pointerRecords(answers: readonly Answer[]): string[] {
+  const names: string[] = [];
+  for (const answer of answers) {
+    const name = answer.type === "PTR" ? normalizeName(answer.data) : null;
+    if (name !== null && name !== "") names.push(name);
+  }
+  return names.slice(0, LIMITS.dns.answerRecords);
+}
+
+/** Texts, at most `LIMITS.dns.answerRecords` of them: the strings of a record joined, each byte a character. */
+export function textRecords(answers: readonly Answer[]): string[] {
+  const texts: string[] = [];
+  for (const answer of answers) {
+    if (answer.type !== "TXT") continue;
+    const strings = Array.isArray(answer.data) ? answer.data : [answer.data];
+    texts.push(strings.map((part) => (typeof part === "string" ? part : part.toString("latin1"))).join(""));
+  }
+  return texts.slice(0, LIMITS.dns.answerRecords);
+}

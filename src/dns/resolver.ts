@@ -27,3 +27,11 @@ export interface Resolver {
   aaaa(name: string): Promise<DnsOutcome<string>>;
   close(): Promise<void>;
 }
+
+/** Asks for more than where mail goes. */
+export interface FullResolver extends Resolver {
+  /** One text a record, its strings joined (RFC 7208 §3.3), each byte a character. */
+  txt(name: string): Promise<DnsOutcome<string>>;
+  /** Host names, lower case, of a name below `in-addr.arpa` or `ip6.arpa`. */
+  ptr(name: string): Promise<DnsOutcome<string>>;
+}

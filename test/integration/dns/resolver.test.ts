@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createResolver } from "../../../src/dns/client.ts";
-import type { DnsOutcome, Resolver } from "../../../src/dns/resolver.ts";
+import type { DnsOutcome, FullResolver, Resolver } from "../../../src/dns/resolver.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { createMailWorld, type MailWorld } from "../../support/mail-world/world.ts";
 import { createScriptedDns, type DnsScript, type ScriptedDns } from "./scripted-dns.ts";
@@ -12,7 +12,7 @@ const summary = (outcome: DnsOutcome<unknown>) =>
 
 describe("a resolver in the mail world", () => {
   let world: MailWorld;
-  let resolver: Resolver;
+  let resolver: FullResolver;
   before(async () => {
     world = await createMailWorld();
     resolver = createResolver({ servers: [world.dnsServer], clock: createFakeClock() });
@@ -44,6 +44,22 @@ describe("a resolver in the mail world", () => {
       assert.ok(outcome.status === "ok", domain);
       assert.deepEqual(outcome.records, [{ preference: 10, exchange: "mx.plain.test" }]);
     }
+  });
+
+  it("reads texts whole, and names of addresses, also where their zone is delegated by RFC 2317", async () => {
+    const long = `v=spf1 ${"ip4:192.0.2.1 ".repeat(30)}-all`;
+    world.dns.set("spf.test", { txt: [long, "other=1"] });
+    world.dns.set("9.2.0.192.in-addr.arpa", { ptr: ["Probe.Example.test"] });
+    world.dns.set("10.2.0.192.in-addr.arpa", { cname: "10.8/29.2.0.192.in-addr.arpa" });
+    world.dns.set("10.8/29.2.0.192.in-addr.arpa", { ptr: ["two.example.test", "not a host"] });
+    const texts = await resolver.txt("spf.test");
+    assert.deepEqual(texts.status === "ok" && texts.records, [long, "other=1"]);
+    const names = await resolver.ptr("9.2.0.192.in-addr.arpa");
+    assert.deepEqual(names.status === "ok" && names.records, ["probe.example.test"]);
+    const delegated = await resolver.ptr("10.2.0.192.in-addr.arpa");
+    assert.deepEqual(delegated.status === "ok" && delegated.records, ["two.example.test"]);
+    const none = await resolver.ptr("11.2.0.192.in-addr.arpa");
+    assert.deepEqual([none.status, none.status === "nxdomain" && none.proven], ["nxdomain", true]);
   });
 
   it("reads the null MX and the best of a thousand MX records", async () => {

@@ -36,7 +36,8 @@ const BIND_ATTEMPTS = 20;
 /** A burst of some thousand queries must not be lost here: that would be a test of the kernel. */
 const RECEIVE_BUFFER_BYTES = 4_194_304;
 
-const isZoneType = (type: string): type is ZoneType => type === "MX" || type === "A" || type === "AAAA";
+const ZONE_TYPES: readonly string[] = ["MX", "A", "AAAA", "TXT", "PTR"] satisfies ZoneType[];
+const isZoneType = (type: string): type is ZoneType => ZONE_TYPES.includes(type);
 
 /** An authoritative server for `zone` on a free port of 127.0.0.1, UDP and TCP. `changed` runs after each query. */
 export async function createDnsServer(zone: Zone, changed: () => void = () => {}): Promise<DnsServer> {

@@ -1,6 +1,6 @@
 import type { Answer } from "dns-packet";
 
-export type ZoneType = "MX" | "A" | "AAAA";
+export type ZoneType = "MX" | "A" | "AAAA" | "TXT" | "PTR";
 
 /** How the server answers wrongly, or not at all. */
 export type DnsFault =
@@ -25,6 +25,8 @@ export interface ZoneEntry {
   mx?: [preference: number, exchange: string][];
   a?: string[];
   aaaa?: string[];
+  txt?: string[];
+  ptr?: string[];
   cname?: string;
   /** Of the records, default TTL_S. */
   ttlS?: number;
@@ -46,7 +48,7 @@ export const NEGATIVE_TTL_S = 60;
 export const RCODE = { noError: 0, servfail: 2, nxdomain: 3, notimp: 4, refused: 5 } as const;
 const CHAIN_MAX = 16;
 
-function soa(negativeTtlS: number): Answer {
+function soa(name: string, negativeTtlS: number): Answer {
   const data = {
     mname: "ns.test",
     rname: "hostmaster.test",
@@ -55,7 +57,8 @@ function soa(negativeTtlS: number): Answer {
     retry: 600,
     expire: 86400,
   };
-  return { type: "SOA", name: "test", ttl: negativeTtlS, data: { ...data, minimum: negativeTtlS } };
+  const zone = name.toLowerCase().endsWith(".arpa") ? "arpa" : "test";
+  return { type: "SOA", name: zone, ttl: negativeTtlS, data: { ...data, minimum: negativeTtlS } };
 }
 
 function recordsOf(name: string, entry: ZoneEntry, type: ZoneType): Answer[] {
@@ -67,7 +70,10 @@ function recordsOf(name: string, entry: ZoneEntry, type: ZoneType): Answer[] {
       ttl,
       data: { preference, exchange },
     }));
-  return ((type === "A" ? entry.a : entry.aaaa) ?? []).map((data) => ({ type, name, ttl, data }));
+  if (type === "TXT")
+    return (entry.txt ?? []).map((text) => ({ type, name, ttl, data: text.match(/.{1,255}/gs) ?? [""] }));
+  const texts = { A: entry.a, AAAA: entry.aaaa, PTR: entry.ptr }[type] ?? [];
+  return texts.map((data): Answer => ({ type, name, ttl, data }));
 }
 
 /** A name exists when it has an entry, or when a name below it has (RFC 8020). */
@@ -77,9 +83,9 @@ function exists(zone: Zone, name: string): boolean {
   return false;
 }
 
-/** Names that we may say do not exist: under `.test`, and those whose last label is a number, as the root does. */
+/** Names that we may say do not exist: under `.test`, those of addresses, and those whose last label is a number, as the root does. */
 function isOurs(name: string): boolean {
-  return /(^|\.)(test|\d+)$/.test(name);
+  return /(^|\.)(test|arpa|\d+)$/.test(name);
 }
 
 /**
@@ -94,7 +100,7 @@ export function lookUp(zone: Zone, name: string, type: ZoneType): ZoneAnswer {
     const entry = zone.get(key);
     if (entry === undefined && !exists(zone, key)) {
       return isOurs(key)
-        ? { rcode: RCODE.nxdomain, answers, authorities: [soa(NEGATIVE_TTL_S)] }
+        ? { rcode: RCODE.nxdomain, answers, authorities: [soa(owner, NEGATIVE_TTL_S)] }
         : { rcode: RCODE.refused, answers: [], authorities: [] };
     }
     if (entry?.cname !== undefined) {
@@ -105,7 +111,7 @@ export function lookUp(zone: Zone, name: string, type: ZoneType): ZoneAnswer {
       continue;
     }
     const records = recordsOf(owner, entry ?? {}, type);
-    const authorities = records.length === 0 ? [soa(entry?.negativeTtlS ?? NEGATIVE_TTL_S)] : [];
+    const authorities = records.length === 0 ? [soa(owner, entry?.negativeTtlS ?? NEGATIVE_TTL_S)] : [];
     return { rcode: RCODE.noError, answers: [...answers, ...records], authorities };
   }
   return { rcode: RCODE.noError, answers, authorities: [] };

@@ -4,7 +4,13 @@ import { type Answer, decode, encode } from "dns-packet";
 import fc from "fast-check";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { readAnswer } from "../../../src/dns/answer.ts";
-import { decodeResponse, encodeQuery, type Question, responseId } from "../../../src/dns/message.ts";
+import {
+  decodeResponse,
+  encodeQuery,
+  type QueryType,
+  type Question,
+  responseId,
+} from "../../../src/dns/message.ts";
 import { addressRecords, mxRecords } from "../../../src/dns/records.ts";
 
 const QUESTION: Question = { name: "x.test", type: "MX" };
@@ -14,7 +20,7 @@ interface Parts {
   rcode?: number;
   answers?: Answer[];
   authorities?: Answer[];
-  question?: { name: string; type: "MX" | "A" | "AAAA" };
+  question?: { name: string; type: QueryType };
 }
 
 function message({ rcode = 0, answers = [], authorities = [], question = QUESTION }: Parts): Buffer {
