@@ -2,6 +2,7 @@ import { MessageChannel, parentPort, workerData } from "node:worker_threads";
 import { openBoard } from "../src/check/board.ts";
 import { createBreaker } from "../src/check/breaker.ts";
 import { createEngine } from "../src/check/engine.ts";
+import { createIdentities } from "../src/check/identity.ts";
 import { createThreadLink } from "../src/check/link.ts";
 import { openLists } from "../src/check/lists/lists.ts";
 import { loadShaping } from "../src/check/shaping.ts";
@@ -35,11 +36,12 @@ function compose(setup: ThreadSetup): TaskRunner {
     },
   });
   const board = openBoard(setup.board);
+  const paths = createPaths(setup.smtp);
   const engine = createEngine({
     clock,
     resolver,
     pool,
-    paths: createPaths(setup.smtp),
+    paths,
     house: { trusts: () => true },
     lines: createSiteLines((site, policy) => pool.depthAt(site, policy)),
     lists: openLists(setup.lists),
@@ -47,7 +49,7 @@ function compose(setup: ThreadSetup): TaskRunner {
     facts: link.facts,
     breaker: createBreaker(clock),
     board,
-    self: { heloName: setup.smtp.heloName, addresses: setup.smtp.sourceAddresses },
+    self: createIdentities(setup.smtp.heloName, paths),
     reach: link.reach,
     onProbe: counts.probe,
   });

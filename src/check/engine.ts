@@ -8,8 +8,9 @@ import type { SmtpPool } from "../smtp/pool.ts";
 import type { Board } from "./board.ts";
 import { type Breaker, wayKey } from "./breaker.ts";
 import { type CatchAllFacts, catchAllAnswer, catchAllKey, strangerAt } from "./catch-all.ts";
-import { type Classification, classify, redactReply, type SelfIdentity } from "./classify/classify.ts";
+import { type Classification, classify, redactReply } from "./classify/classify.ts";
 import type { CatchAll, CheckMode, Evidence, MxEvidence, Scope, SmtpEvidence } from "./evidence.ts";
+import type { Identities } from "./identity.ts";
 import type { Lists } from "./lists/lists.ts";
 import { hostAddresses, lookUpMx, type MxAnswer } from "./mx.ts";
 import { isCutOff, type NetworkReports } from "./network-health.ts";
@@ -58,7 +59,7 @@ export interface EngineDeps {
   facts: CatchAllFacts;
   breaker: Breaker;
   board: Board;
-  self: SelfIdentity;
+  self: Identities;
   reach: NetworkReports;
   onProbe(provider: string | null, outcome: SmtpEvidence["class"]): void;
 }
@@ -149,7 +150,7 @@ async function probeTarget(
   if (outcome.kind === "failure" && outcome.cause === "no_slot" && mode !== "single") return "busy";
   if (outcome.kind === "failure" && outcome.cause === "held_back")
     return unasked("sender_blocked", "our_address", "breaker_open");
-  const ruling = classify(outcome, { provider: target.provider, self: deps.self });
+  const ruling = classify(outcome, { provider: target.provider, self: deps.self.at(outcome.path) });
   const way = wayKey(target.route.site, outcome.path);
   if (ruling.class === "sender_blocked") deps.breaker.blocked(way);
   else if (wasHeard(outcome)) deps.breaker.passed(way);
@@ -254,7 +255,9 @@ async function askStranger(
       deps.facts.abandon(key);
       return "not_probed";
     }
-    const answer = catchAllAnswer(classify(outcome, { provider: target.provider, self: deps.self }).class);
+    const answer = catchAllAnswer(
+      classify(outcome, { provider: target.provider, self: deps.self.at(outcome.path) }).class,
+    );
     deps.facts.settle(key, answer);
     return answer;
   } catch (error) {

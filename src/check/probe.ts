@@ -59,13 +59,14 @@ export async function probeMailbox(
     for (const address of addresses) {
       if (control.cancelled()) return unreached(host, "cancelled", "nobody waits for the answer");
       if (deps.monotonic() >= control.deadlineAt) break;
-      const path = deps.paths.to(route.site, address);
+      const path = deps.paths.to(route.site, address, mailbox.address);
       if (path === undefined) {
         furthest = further(furthest, unreached(host, "unreachable", "no source address of this family"));
         continue;
       }
       if (!deps.mayGo(route.site, path)) return unreached(host, "held_back", "this site blocks us", path);
-      const destination = { site: route.site, host, address, path, policy: route.policy };
+      const { site, policy } = route;
+      const destination = { site, cap: deps.paths.capOf(site, path), host, address, path, policy };
       const outcome = await deps.pool.rcpt(destination, mailbox, control);
       deps.onAttempt(outcome);
       if (!mayTryNext(outcome)) return outcome;
@@ -75,10 +76,12 @@ export async function probeMailbox(
   return furthest ?? unreached("", "timeout", "no mail exchanger could be tried in time");
 }
 
+/** Not the server's doing, and the same at the next one. */
+const OURS: ReadonlySet<FailureCause> = new Set(["cancelled", "no_slot", "proxy"]);
+
 /** True when another mail exchanger may know better: this one never came to hear the recipient. */
 function mayTryNext(outcome: RcptOutcome): boolean {
-  if (outcome.kind === "failure" && (outcome.cause === "cancelled" || outcome.cause === "no_slot"))
-    return false;
+  if (outcome.kind === "failure" && OURS.has(outcome.cause)) return false;
   return STAGE_ORDER[outcome.stage] < STAGE_ORDER.mail;
 }
 

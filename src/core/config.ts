@@ -13,9 +13,6 @@ export class ConfigError extends Error {
   override name = "ConfigError";
 }
 
-/** Settings of `API.md` that this version does not act on: refused, so that none is believed to be in force. */
-const NOT_IN_FORCE = ["SMTP_PROXIES"] as const;
-
 export const SETTING_NAMES = Object.keys(SettingsSchema.entries) as (keyof typeof SettingsSchema.entries)[];
 
 export interface Config {
@@ -41,6 +38,8 @@ export interface Config {
   dns: { servers: string[] };
   /** `heloNameGiven` false: the name was made up from the host's. */
   smtp: SmtpConfig & { heloNameGiven: boolean };
+  /** What the operator lays over the shaping that comes with the code; null: nothing. */
+  shaping: { json: string; setting: string } | null;
   verify: {
     deadlineMs: number;
     threads: number;
@@ -92,13 +91,32 @@ export interface BillingConfig {
   prices: ReadonlyMap<string, BillingPlan>;
 }
 
+/** An address of this host that probes come from. */
+export interface SourceAddress {
+  /** IPv4 or IPv6 literal. */
+  address: string;
+  heloName: string;
+}
+
+/** A SOCKS5 proxy that probes go through. Its credentials are secret: it is never logged as a whole. */
+export interface ProxyConfig {
+  /** Host name, or IPv4 or IPv6 literal without brackets. */
+  host: string;
+  port: number;
+  /** RFC 1929; null: the proxy asks for none. */
+  credentials: { username: string; password: string } | null;
+  heloName: string;
+}
+
 /** What a probe says of itself and where it goes. Plain data: it crosses into the check threads. */
 export interface SmtpConfig {
   port: number;
+  /** Of every way out that has none of its own. */
   heloName: string;
   /** Reverse path of MAIL FROM; "" is the null sender. */
   mailFrom: string;
-  sourceAddresses: string[];
+  sourceAddresses: SourceAddress[];
+  proxies: ProxyConfig[];
   egressId: string;
   probePrivateAddresses: boolean;
 }
@@ -122,9 +140,19 @@ function readSetting(env: NodeJS.ProcessEnv, name: string): string | undefined {
   }
 }
 
+/** How the operator gave it: `NAME`, or `NAME_FILE` with the file. */
+function settingName(env: NodeJS.ProcessEnv, name: string): string {
+  const file = env[`${name}_FILE`];
+  return file === undefined || file === "" ? name : `${name}_FILE: ${file}`;
+}
+
 function defaultHeloName(): string {
   const name = hostname().toLowerCase();
   return /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(name) ? name : "localhost.localdomain";
+}
+
+function withHeloNames<T extends { heloName: string | null }>(ways: T[], standard: string) {
+  return ways.map((way) => ({ ...way, heloName: way.heloName ?? standard }));
 }
 
 type Settings = v.InferOutput<typeof SettingsSchema>;
@@ -142,11 +170,7 @@ function readSettings(env: NodeJS.ProcessEnv): Settings {
   throw new ConfigError(`${name}: ${raw[name] === undefined ? "is required" : issue.message}`);
 }
 
-function checkAcross(env: NodeJS.ProcessEnv, s: Settings): void {
-  for (const name of NOT_IN_FORCE) {
-    if (readSetting(env, name) !== undefined)
-      throw new ConfigError(`${name}: is not supported by this version; unset it`);
-  }
+function checkAcross(s: Settings): void {
   if ((s.S3_ACCESS_KEY_ID === undefined) !== (s.S3_SECRET_ACCESS_KEY === undefined)) {
     const missing = s.S3_ACCESS_KEY_ID === undefined ? "S3_ACCESS_KEY_ID" : "S3_SECRET_ACCESS_KEY";
     throw new ConfigError(`${missing}: is required when its counterpart is set`);
@@ -210,7 +234,7 @@ function readBilling(s: Settings): BillingConfig | null {
  */
 export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const s = readSettings(env);
-  checkAcross(env, s);
+  checkAcross(s);
   const heloName = s.SMTP_HELO_NAME ?? defaultHeloName();
   return {
     role: s.ROLE,
@@ -243,10 +267,12 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
       heloName,
       heloNameGiven: s.SMTP_HELO_NAME !== undefined,
       mailFrom: s.SMTP_MAIL_FROM ?? "",
-      sourceAddresses: s.SMTP_SOURCE_ADDRESSES ?? [],
+      sourceAddresses: withHeloNames(s.SMTP_SOURCE_ADDRESSES ?? [], heloName),
+      proxies: withHeloNames(s.SMTP_PROXIES ?? [], heloName),
       egressId: s.EGRESS_ID ?? hostname().slice(0, 64),
       probePrivateAddresses: s.PROBE_PRIVATE_ADDRESSES,
     },
+    shaping: s.SHAPING === undefined ? null : { json: s.SHAPING, setting: settingName(env, "SHAPING") },
     verify: {
       deadlineMs: s.VERIFY_DEADLINE_MS,
       threads: s.CHECK_THREADS ?? availableParallelism(),

@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import * as v from "valibot";
 import { LOG_LEVELS } from "./log.ts";
+import { differ, parseProxy, parseSourceAddress } from "./ways.ts";
 
 /** The settings, by name, as the environment writes them: every one with its form, its bounds and its default. */
 
@@ -66,6 +67,24 @@ const domainName = v.pipe(
   v.string(),
   v.maxLength(253, "must be a host name"),
   v.regex(/^(?=.*[a-z])[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*$/i, "must be a host name, e.g. probe.example.com"),
+);
+
+const sourceAddresses = v.pipe(
+  list(
+    (s) => parseSourceAddress(s) !== null,
+    "must be a comma list of IP addresses of this host, each alone or as address=helo-name",
+  ),
+  v.transform((items) => items.flatMap((item) => parseSourceAddress(item) ?? [])),
+  v.check((items) => differ(items.map(({ address }) => address)), "names an address twice"),
+);
+
+const proxies = v.pipe(
+  list(
+    (s) => parseProxy(s) !== null,
+    "must be a comma list of socks5://[user:password@]host:port[#helo=name], special characters as %XX",
+  ),
+  v.transform((items) => items.flatMap((item) => parseProxy(item) ?? [])),
+  v.check((items) => differ(items.map(({ host, port }) => `${host} ${port}`)), "names a proxy twice"),
 );
 
 /** An ASCII dot-atom at a host name: what may stand in MAIL FROM of any server. */
@@ -158,9 +177,9 @@ export const SettingsSchema = v.object({
   SMTP_PORT: v.optional(integer(1, 65_535), "25"),
   SMTP_HELO_NAME: v.optional(domainName),
   SMTP_MAIL_FROM: v.optional(mailFrom),
-  SMTP_SOURCE_ADDRESSES: v.optional(
-    list((s) => isIP(s) !== 0, "must be a comma list of IP addresses of this host"),
-  ),
+  SMTP_SOURCE_ADDRESSES: v.optional(sourceAddresses),
+  SMTP_PROXIES: v.optional(proxies),
+  SHAPING: v.optional(v.pipe(v.string(), v.maxLength(1_000_000, "must have at most 1 000 000 characters"))),
   EGRESS_ID: v.optional(
     v.pipe(v.string(), v.regex(/^[A-Za-z0-9._-]{1,64}$/, "must be 1 to 64 letters, digits, dots, dashes")),
   ),

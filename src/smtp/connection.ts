@@ -1,5 +1,6 @@
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
+import type { ProxyConfig } from "../core/config.ts";
 import type { FailureCause } from "./outcome.ts";
 
 /** Why a connection is no more. */
@@ -15,6 +16,8 @@ export interface ConnectionTarget {
   port: number;
   /** Source address; null lets the system choose. */
   localAddress: string | null;
+  /** The SOCKS5 proxy to go through; null: none. */
+  proxy: ProxyConfig | null;
 }
 
 export interface ConnectionHandler {

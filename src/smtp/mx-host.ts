@@ -11,6 +11,8 @@ import type { SlotSource } from "./slots.ts";
 
 export interface MxHostDeps {
   site: string;
+  /** Key of the slots that its connections take. */
+  cap: string;
   policy: SitePolicy;
   clock: Clock;
   slots: SlotSource;
@@ -24,7 +26,7 @@ export interface MxHostDeps {
 /**
  * One MX host (host, address, port, source, TLS policy): its backlog and the sessions that pull from it.
  *
- * A session comes to life as: room in the thread → slot of the site → dial → ready → batches of up to `depth` jobs →
+ * A session comes to life as: room in the thread → slot of the cap → dial → ready → batches of up to `depth` jobs →
  * idle → QUIT → slot released. The first session of a host waits for its slot and so presses those who hold one;
  * further ones take a slot only where one is free, so that holders do not take turns at robbing each other.
  */
@@ -34,6 +36,7 @@ export class MxHost implements SessionOwner {
   readonly backlog = new Backlog();
   readonly clock: Clock;
   readonly site: string;
+  readonly cap: string;
   readonly #deps: MxHostDeps;
   readonly #sessions = new Set<PooledSession>();
   /** The longest idle one first. */
@@ -55,6 +58,7 @@ export class MxHost implements SessionOwner {
     this.#deps = deps;
     this.clock = deps.clock;
     this.site = deps.site;
+    this.cap = deps.cap;
     this.policy = deps.policy;
     this.#emptySince = deps.clock.monotonic();
   }
@@ -220,7 +224,7 @@ export class MxHost implements SessionOwner {
     this.#growth.acquiring++;
     const since = this.clock.monotonic();
     const waitMs = press ? LIMITS.smtp.slotWaitMs : 0;
-    this.#deps.slots.acquire(this.site, this.policy.maxConnections, waitMs).then(
+    this.#deps.slots.acquire(this.cap, this.policy.maxConnections, waitMs).then(
       (granted) => this.#acquired(granted, press, since),
       () => this.#acquired(false, press, since),
     );
@@ -244,7 +248,7 @@ export class MxHost implements SessionOwner {
   }
 
   #release(): void {
-    this.#deps.slots.release(this.site);
+    this.#deps.slots.release(this.cap);
     this.#deps.room.give();
     this.#growth.slotReleased();
   }

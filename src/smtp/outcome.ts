@@ -8,6 +8,8 @@ export type FailureCause =
   | "timeout"
   | "refused"
   | "unreachable"
+  /** The proxy of the way did not do its part: nothing is said of the server. */
+  | "proxy"
   | "closed"
   | "tls"
   | "protocol"

@@ -15,8 +15,9 @@ import { createSession } from "./session.ts";
 import type { SlotSource } from "./slots.ts";
 
 export interface Destination {
-  /** The site whose cap the connection counts against. */
   site: string;
+  /** What the connection counts against: the key of the slots. */
+  cap: string;
   /** MX host name. */
   host: string;
   /** One address of the host, an IPv4 or IPv6 literal. */
@@ -65,10 +66,10 @@ export interface SmtpPoolDeps {
 
 class HostPool implements SmtpPool {
   readonly #deps: SmtpPoolDeps;
-  readonly #heloName;
   readonly #mailFrom;
   readonly #hosts = new Map<string, MxHost>();
   readonly #sites = new Map<string, Set<MxHost>>();
+  readonly #caps = new Map<string, Set<MxHost>>();
   /** Hosts that found no room for a session, in order. */
   readonly #starved = new Set<MxHost>();
   #sessions = 0;
@@ -78,13 +79,11 @@ class HostPool implements SmtpPool {
   #drained: (() => void)[] = [];
 
   constructor(deps: SmtpPoolDeps) {
-    const heloName = parseHeloName(deps.config.heloName);
     const mailFrom = parseReversePath(deps.config.mailFrom);
-    if (heloName === null || mailFrom === null) throw new Error("HELO name or MAIL FROM may not be sent");
+    if (mailFrom === null) throw new Error("MAIL FROM may not be sent");
     this.#deps = deps;
-    this.#heloName = heloName;
     this.#mailFrom = mailFrom;
-    deps.slots.onWanted((site) => this.#giveBack(site));
+    deps.slots.onWanted((cap) => this.#giveBack(cap));
   }
 
   rcpt(destination: Destination, mailbox: Mailbox, options: JobOptions): Promise<RcptOutcome> {
@@ -117,6 +116,7 @@ class HostPool implements SmtpPool {
     for (const host of this.#hosts.values()) host.close();
     this.#hosts.clear();
     this.#sites.clear();
+    this.#caps.clear();
     this.#starved.clear();
     this.#checkDrained();
   }
@@ -158,7 +158,7 @@ class HostPool implements SmtpPool {
   /** Everything about a host that its key decides is checked here, once. */
   #addHost(key: string, destination: Destination): MxHost | SessionEnd {
     const { config, clock } = this.#deps;
-    const { site, host: name, address, path } = destination;
+    const { site, cap, host: name, address, path } = destination;
     if (!mayDial(address, config.probePrivateAddresses))
       return failed("connect", "private_address", "not a public address");
     if (this.#hosts.size >= LIMITS.smtp.hosts) this.#dropEmpty();
@@ -169,18 +169,23 @@ class HostPool implements SmtpPool {
       address,
       port: config.port,
       localAddress: path.localAddress,
+      proxy: path.proxy,
     });
     this.#hosts.set(key, host);
     this.#sites.set(site, (this.#sites.get(site) ?? new Set()).add(host));
+    this.#caps.set(cap, (this.#caps.get(cap) ?? new Set()).add(host));
     this.#sweeper ??= clock.after(LIMITS.smtp.sweepMs, () => this.#sweep());
     return host;
   }
 
-  #createHost({ site, policy }: Destination, target: ConnectionTarget): MxHost {
+  #createHost({ site, cap, path, policy }: Destination, target: ConnectionTarget): MxHost {
     const { clock, slots, onEvent } = this.#deps;
-    const self = { heloName: this.#heloName, mailFrom: this.#mailFrom };
+    const heloName = parseHeloName(path.heloName);
+    if (heloName === null) throw new Error("the HELO name of a way may not be sent");
+    const self = { heloName, mailFrom: this.#mailFrom };
     return new MxHost({
       site,
+      cap,
       policy,
       clock,
       slots,
@@ -198,9 +203,9 @@ class HostPool implements SmtpPool {
     onEvent({ kind: wasReady ? "closed" : "open_failed", site });
   }
 
-  /** Somebody waits for a slot of `site`: an idle session goes at once, else one in use after its batch. */
-  #giveBack(site: string): void {
-    const hosts = this.#sites.get(site);
+  /** Somebody waits for a slot of `cap`: an idle session goes at once, else one in use after its batch. */
+  #giveBack(cap: string): void {
+    const hosts = this.#caps.get(cap);
     if (!hosts) return;
     for (const host of hosts) if (host.giveIdle()) return;
     for (const host of hosts) if (host.oweOne()) return;
@@ -241,9 +246,8 @@ class HostPool implements SmtpPool {
   #drop(key: string, host: MxHost): void {
     this.#hosts.delete(key);
     this.#starved.delete(host);
-    const ofSite = this.#sites.get(host.site);
-    ofSite?.delete(host);
-    if (ofSite?.size === 0) this.#sites.delete(host.site);
+    leave(this.#sites, host.site, host);
+    leave(this.#caps, host.cap, host);
   }
 
   #checkDrained(): void {
@@ -260,7 +264,13 @@ class HostPool implements SmtpPool {
   }
 }
 
-/** @throws when HELO name or MAIL FROM of the configuration may not be sent. */
+function leave(groups: Map<string, Set<MxHost>>, key: string, host: MxHost): void {
+  const group = groups.get(key);
+  group?.delete(host);
+  if (group?.size === 0) groups.delete(key);
+}
+
+/** @throws when MAIL FROM of the configuration may not be sent. */
 export function createSmtpPool(deps: SmtpPoolDeps): SmtpPool {
   return new HostPool(deps);
 }

@@ -1,5 +1,6 @@
 /**
- * Permission to hold connections to a site. A cap belongs to (site × egress) and is shared by all threads and
+ * Permission to hold connections to a site. A cap belongs to (site × egress), or to (site × way × egress) where a site
+ * has several ways of its own; `site` is its key here (`Paths.capOf`). It is shared by all threads and
  * processes of that egress; whoever opens a connection holds one slot for as long as it is open.
  */
 export interface SlotSource {

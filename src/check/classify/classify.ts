@@ -25,6 +25,7 @@ const FAILURES: Record<FailureCause, { class: SmtpClass; fault: Fault }> = {
   timeout: { class: "timeout", fault: "their_server" },
   refused: { class: "no_connect", fault: "their_server" },
   unreachable: { class: "no_connect", fault: "their_server" },
+  proxy: { class: "our_network", fault: "our_network" },
   no_address: { class: "no_connect", fault: "their_server" },
   private_address: { class: "no_connect", fault: "their_server" },
   closed: { class: "smtp_protocol_error", fault: "their_server" },

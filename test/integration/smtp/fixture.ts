@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { pino } from "pino";
+import type { ProxyConfig } from "../../../src/core/config.ts";
 import { parseMailbox } from "../../../src/smtp/mailbox.ts";
 import type { RcptOutcome } from "../../../src/smtp/outcome.ts";
 import { createPaths } from "../../../src/smtp/path.ts";
@@ -36,6 +37,7 @@ export interface RcptOptions extends Partial<SitePolicy>, Partial<Omit<Destinati
 
 export interface PoolOptions {
   sourceAddresses?: string[];
+  proxies?: ProxyConfig[];
   probePrivateAddresses?: boolean;
   slots?: LocalSlots;
   clock?: FakeClock;
@@ -46,13 +48,17 @@ export function createPoolFixture(port: number, options: PoolOptions = {}): Pool
   const clock = options.clock ?? createFakeClock();
   const slots = options.slots ?? createLocalSlots(clock);
   const events: PoolEvent["kind"][] = [];
-  const paths = createPaths({ sourceAddresses: options.sourceAddresses ?? [] });
+  const heloName = "probe.test";
+  const sourceAddresses = (options.sourceAddresses ?? []).map((address) => ({ address, heloName }));
+  const proxies = options.proxies ?? [];
+  const paths = createPaths({ sourceAddresses, proxies, heloName });
   const pool = createSmtpPool({
     config: {
       port,
-      heloName: "probe.test",
+      heloName,
       mailFrom: "",
-      sourceAddresses: options.sourceAddresses ?? [],
+      sourceAddresses,
+      proxies,
       egressId: "test",
       probePrivateAddresses: options.probePrivateAddresses ?? true,
     },
@@ -70,10 +76,18 @@ export function createPoolFixture(port: number, options: PoolOptions = {}): Pool
       address,
       { deadlineMs = 3_600_000, cancelled = () => false, urgent = false, onTurn = () => {}, ...rest } = {},
     ) {
-      const { site = "site", host = "mx.test", address: ip = "127.0.0.1", path: _, ...policy } = rest;
+      const {
+        site = "site",
+        host = "mx.test",
+        address: ip = "127.0.0.1",
+        path: _,
+        cap: __,
+        ...policy
+      } = rest;
       const mailbox = parseMailbox(address) ?? assert.fail(address);
       const path = rest.path ?? paths.to(site, ip) ?? assert.fail("no way there");
-      const destination = { site, host, address: ip, path, policy: { ...POLICY, ...policy } };
+      const cap = rest.cap ?? paths.capOf(site, path);
+      const destination = { site, cap, host, address: ip, path, policy: { ...POLICY, ...policy } };
       const deadlineAt = clock.monotonic() + deadlineMs;
       return pool.rcpt(destination, mailbox, { cancelled, deadlineAt, urgent, onTurn });
     },

@@ -71,7 +71,7 @@ function engine(reply: Reply, onAsked: (options: JobOptions) => void = () => {})
       depthAt: () => 10,
       stats: () => ({ hosts: 0, sessions: 0, idle: 0, waiting: 0, jobs: 0 }),
     },
-    paths: createPaths({ sourceAddresses: [] }),
+    paths: createPaths({ sourceAddresses: [], proxies: [], heloName: "probe.test" }),
     house: { trusts: () => true },
     lines: createSiteLines(() => 10),
     lists: { disposable: () => ({ listed: false, source: "none" }), role: () => null, isFree: () => false },
@@ -82,7 +82,7 @@ function engine(reply: Reply, onAsked: (options: JobOptions) => void = () => {})
     }),
     breaker: createBreaker(clock),
     board,
-    self: { heloName: "probe.test", addresses: [] },
+    self: { heloName: "probe.test", at: () => ({ heloName: "probe.test", addresses: [] }) },
     reach: {
       failed: (dial) => void seen.failed.push(dial),
       candidate: (address) => void seen.candidates.push(address),

@@ -60,7 +60,7 @@ function world(outcomes: Record<string, RcptOutcome>, addresses: Record<string, 
       {
         resolver,
         pool,
-        paths: createPaths({ sourceAddresses: [] }),
+        paths: createPaths({ sourceAddresses: [], proxies: [], heloName: "probe.test" }),
         mayGo: () => true,
         monotonic: () => 0,
         onAttempt: (outcome) => attempts.push(outcome.host),

@@ -83,8 +83,61 @@ const WRONG: [Record<string, string>, string][] = [
   [{ STRIPE_PRICE_PRO_MONTH: "two words" }, "STRIPE_PRICE_PRO_MONTH"],
   [{ CORS_ORIGINS: "https://app.example.com/path" }, "CORS_ORIGINS"],
   [{ CORS_ORIGINS: "*" }, "CORS_ORIGINS"],
-  [{ SMTP_PROXIES: "socks5://127.0.0.1:1080" }, "SMTP_PROXIES"],
+  [{ SMTP_SOURCE_ADDRESSES: "192.0.2.1,192.0.2.1" }, "SMTP_SOURCE_ADDRESSES"],
+  [{ SMTP_SOURCE_ADDRESSES: "192.0.2.1=" }, "SMTP_SOURCE_ADDRESSES"],
+  [{ SMTP_SOURCE_ADDRESSES: "192.0.2.1=a b" }, "SMTP_SOURCE_ADDRESSES"],
+  [{ SMTP_SOURCE_ADDRESSES: "192.0.2.1=a.example=b" }, "SMTP_SOURCE_ADDRESSES"],
+  [{ SMTP_PROXIES: "127.0.0.1:1080" }, "SMTP_PROXIES"],
+  [{ SMTP_PROXIES: "http://127.0.0.1:1080" }, "SMTP_PROXIES"],
+  [{ SMTP_PROXIES: "socks5://127.0.0.1" }, "SMTP_PROXIES"],
+  [{ SMTP_PROXIES: "socks5://127.0.0.1:0" }, "SMTP_PROXIES"],
+  [{ SMTP_PROXIES: "socks5://127.0.0.1:65536" }, "SMTP_PROXIES"],
+  [{ SMTP_PROXIES: "socks5://127.0.0.1:1080/path" }, "SMTP_PROXIES"],
+  [{ SMTP_PROXIES: "socks5://127.0.0.1:1080?a=b" }, "SMTP_PROXIES"],
+  [{ SMTP_PROXIES: "socks5://127.0.0.1:1080#name=x" }, "SMTP_PROXIES"],
+  [{ SMTP_PROXIES: "socks5://user@127.0.0.1:1080" }, "SMTP_PROXIES"],
+  [{ SMTP_PROXIES: "socks5://user:%ff@127.0.0.1:1080" }, "SMTP_PROXIES"],
+  [{ SMTP_PROXIES: `socks5://user:${"p".repeat(256)}@127.0.0.1:1080` }, "SMTP_PROXIES"],
+  [{ SMTP_PROXIES: "socks5://[::1:1080" }, "SMTP_PROXIES"],
+  [{ SMTP_PROXIES: "socks5://999.1.1.1:1080" }, "SMTP_PROXIES"],
+  [{ SMTP_PROXIES: "socks5://a:b@10.0.0.1:1080,socks5://c:d@10.0.0.1:1080" }, "SMTP_PROXIES"],
 ];
+
+describe("the ways out", () => {
+  const heloName = "probe.example.com";
+  const smtp = (settings: Record<string, string>) => load({ SMTP_HELO_NAME: heloName, ...settings }).smtp;
+
+  it("are source addresses, each with a HELO name of its own or the deployment's", () => {
+    assert.deepEqual(
+      smtp({ SMTP_SOURCE_ADDRESSES: "192.0.2.1=mail1.example.com, 192.0.2.2,2001:db8::1" }).sourceAddresses,
+      [
+        { address: "192.0.2.1", heloName: "mail1.example.com" },
+        { address: "192.0.2.2", heloName },
+        { address: "2001:db8::1", heloName },
+      ],
+    );
+  });
+
+  it("and proxies, from a mounted file too", () => {
+    const path = file(
+      "socks5://10.0.0.1:1080, socks5h://us%40er:p%2Cw%3A@proxy.Internal:9050#helo=out.example.com,socks5://[fd00::1]:1\n",
+    );
+    assert.deepEqual(smtp({ SMTP_PROXIES_FILE: path }).proxies, [
+      { host: "10.0.0.1", port: 1_080, credentials: null, heloName },
+      {
+        host: "proxy.internal",
+        port: 9_050,
+        credentials: { username: "us@er", password: "p,w:" },
+        heloName: "out.example.com",
+      },
+      { host: "fd00::1", port: 1, credentials: null, heloName },
+    ]);
+  });
+
+  it("are none unless they are given", () => {
+    assert.deepEqual([smtp({}).sourceAddresses, smtp({}).proxies], [[], []]);
+  });
+});
 
 describe("a wrong setting", () => {
   for (const [settings, name] of WRONG) {
@@ -109,6 +162,13 @@ describe("a wrong setting", () => {
   it("never shows the value, which may be a secret", () => {
     const message = messageOf(() => load({ DATABASE_URL: "mysql://user:hunter2@db" }));
     assert.doesNotMatch(message, /hunter2/);
+    for (const rest of ["db", "db:0", "db:1080/x", "db:1080#helo=-", ":1080", "db:1080,socks5://db:1080"]) {
+      const proxies = `socks5://user:hunter2@${rest}`;
+      assert.doesNotMatch(
+        messageOf(() => load({ SMTP_PROXIES: proxies })),
+        /hunter2/,
+      );
+    }
   });
 
   it("of any kind stops with a ConfigError and nothing else", () => {

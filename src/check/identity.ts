@@ -1,0 +1,25 @@
+import { isIP } from "node:net";
+import type { Path, Paths } from "../smtp/path.ts";
+import type { SelfIdentity } from "./classify/classify.ts";
+
+/** What we are called, by way out: a server quotes the name and the address of the way that a probe took. */
+export interface Identities {
+  /** The deployment's HELO name. */
+  heloName: string;
+  /** @param path name of a way; "" for a probe that never set out */
+  at(path: string): SelfIdentity;
+}
+
+/** A proxy that is given by address is commonly seen by that address. */
+function addressesOf({ localAddress, proxy }: Path): string[] {
+  const address = localAddress ?? proxy?.host ?? "";
+  return isIP(address) === 0 ? [] : [address];
+}
+
+export function createIdentities(heloName: string, { all }: Pick<Paths, "all">): Identities {
+  const known = new Map<string, SelfIdentity>(
+    all.map((path) => [path.name, { heloName: path.heloName, addresses: addressesOf(path) }]),
+  );
+  const nowhere: SelfIdentity = { heloName, addresses: [] };
+  return { heloName, at: (path) => known.get(path) ?? nowhere };
+}
