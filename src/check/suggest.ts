@@ -1,107 +1,187 @@
 import { parse } from "tldts";
-import type { ParsedAddress } from "./address.ts";
+import { type ParsedAddress, parseAddress } from "./address.ts";
+import { lettersOf, mayBeSlip, slipCost } from "./suggest-slip.ts";
+import { COINED, INTERNAL_ENDINGS, KNOWN_SLIPS, REAL_NEIGHBOURS, WORDS } from "./suggest-targets.ts";
 
-/** Large mailbox providers that people mistype. Few on purpose: each one makes its neighbours suspect. */
-const TARGETS = [
-  "gmail.com",
-  "googlemail.com",
-  "hotmail.com",
-  "hotmail.fr",
-  "hotmail.co.uk",
-  "outlook.com",
-  "yahoo.com",
-  "yahoo.co.uk",
-  "yahoo.fr",
-  "icloud.com",
-  "protonmail.com",
-  "comcast.net",
-  "verizon.net",
-  "sbcglobal.net",
-  "bellsouth.net",
-  "btinternet.com",
-  "wanadoo.fr",
-  "laposte.net",
-  "libero.it",
-  "rediffmail.com",
-  "yandex.ru",
-  "t-online.de",
-] as const;
+/** A provider's name and what a slip in it may cost; 0: none is believed. */
+interface Target {
+  name: string;
+  endings: readonly string[];
+  budget: number;
+  coined: boolean;
+  letters: number;
+}
 
-/**
- * Real names one slip from a target, with people behind them. Found by running the rule over the 8 760 names of
- * email-providers: of the 16 it still suspects there, none is a provider's.
- */
-const REAL_NEIGHBOURS = new Set<string>(["liberto.it"]);
+/** Two slips in a long name are still that name; in `gmail` they make another word, in `aol` one does. */
+function budgetOf(name: string): number {
+  if (name.length < 5) return 0;
+  if (name.length >= 9) return 1.8;
+  return name.length >= 7 ? 1.6 : 1;
+}
 
-/** Endings that no root zone holds, and what was meant. */
-const TLD_TYPOS: ReadonlyMap<string, string> = new Map([
-  ["con", "com"],
-  ["cpm", "com"],
-  ["vom", "com"],
-  ["xom", "com"],
-  ["cmo", "com"],
-  ["ocm", "com"],
-  ["comm", "com"],
-  ["coom", "com"],
-  ["comn", "com"],
-  ["cim", "com"],
-  ["clm", "com"],
-  ["ney", "net"],
-  ["nte", "net"],
-  ["nett", "net"],
-  ["orgg", "org"],
-  ["ogr", "org"],
-  ["rog", "org"],
-  ["edy", "edu"],
-]);
+const COINED_TARGETS: readonly Target[] = Object.entries(COINED).map(([name, endings]) => ({
+  name,
+  endings,
+  budget: budgetOf(name),
+  coined: true,
+  letters: lettersOf(name),
+}));
+const ALL_TARGETS: readonly Target[] = [
+  ...COINED_TARGETS,
+  ...Object.entries(WORDS).map(([name, endings]) => ({
+    name,
+    endings,
+    budget: 0,
+    coined: false,
+    letters: 0,
+  })),
+];
+const BY_NAME = new Map(ALL_TARGETS.map((target) => [target.name, target]));
+const EXACT = new Set(
+  ALL_TARGETS.flatMap(({ name, endings }) => endings.map((ending) => `${name}.${ending}`)),
+);
+const LONGEST_NAME = Math.max(...ALL_TARGETS.map(({ name }) => name.length));
 
-/** True when `a` becomes `b` by one insertion, deletion, substitution or swap of neighbours. Linear time. */
-function isOneEdit(a: string, b: string): boolean {
-  if (a === b || Math.abs(a.length - b.length) > 1) return false;
-  let start = 0;
-  while (start < a.length && a[start] === b[start]) start++;
-  let endA = a.length;
-  let endB = b.length;
-  while (endA > start && endB > start && a[endA - 1] === b[endB - 1]) {
-    endA--;
-    endB--;
+/** Coined domains with their dots left out: `gmailcom`, `yahoocouk`. */
+const UNDOTTED = new Map<string, string>();
+for (const { name, endings } of COINED_TARGETS)
+  for (const ending of endings) UNDOTTED.set(`${name}.${ending}`.replaceAll(".", ""), `${name}.${ending}`);
+
+/** Endings that exist, one slip from another. A coined name has no other domain there that people use. */
+const NEAR_ENDINGS: Readonly<Record<string, ReadonlySet<string>>> = {
+  com: new Set(["co", "cm", "om"]),
+  net: new Set(["ne", "bet"]),
+};
+/** What a name that is nobody's may have been meant to end in; in this order. */
+const COMMON_ENDINGS = ["com", "net", "org", "edu", "gov"] as const;
+const ENDING_BUDGET = 1;
+
+/** How far a mistyped ending, which does not exist, is from one that was meant; what is cut off or stuck to it costs little. */
+function endingCost(typed: string, meant: string): number {
+  const behind = typed.length - meant.length;
+  if (behind > 0 && typed.startsWith(meant)) return Math.min(1, 0.3 * behind);
+  if (meant.startsWith(typed)) return 0.5;
+  // The dot takes the first place: in an ending no letter is spared.
+  return slipCost(`.${typed}`, `.${meant}`);
+}
+
+/** The ending of `target` that `typed` stands for; null when it may be an ending of its own. */
+function meantEnding(
+  target: Target,
+  typed: string,
+  exists: boolean,
+): { ending: string; cost: number } | null {
+  if (target.endings.includes(typed)) return { ending: typed, cost: 0 };
+  if (exists) {
+    const ending = target.endings.find((one) => NEAR_ENDINGS[one]?.has(typed));
+    return target.coined && ending !== undefined ? { ending, cost: 0 } : null;
   }
-  const [left, right] = [a.slice(start, endA), b.slice(start, endB)];
-  if (left.length <= 1 && right.length <= 1) return true;
-  return left.length === 2 && left[0] === right[1] && left[1] === right[0];
+  const [best] = target.endings
+    .map((ending) => ({ ending, cost: endingCost(typed, ending) }))
+    .sort((a, b) => a.cost - b.cost);
+  return best ?? null;
 }
+
+/** The provider's domain that `name.ending` was probably meant to be. */
+function providerMeant(name: string, ending: string, exists: boolean): string | null {
+  if (name.length > LONGEST_NAME + 1) return null;
+  const same = BY_NAME.get(name);
+  if (same !== undefined) {
+    const meant = meantEnding(same, ending, exists);
+    // A short name is a word: its ending must be a slip of the provider's, not just any that does not exist.
+    return meant === null || (same.budget === 0 && meant.cost > ENDING_BUDGET)
+      ? null
+      : `${name}.${meant.ending}`;
+  }
+  let best: { domain: string; cost: number } | null = null;
+  const letters = lettersOf(name);
+  for (const target of COINED_TARGETS) {
+    if (Math.abs(name.length - target.name.length) > 1 || !mayBeSlip(letters, target.letters)) continue;
+    const meant = meantEnding(target, ending, exists);
+    if (meant === null || meant.cost > ENDING_BUDGET) continue;
+    const cost = slipCost(name, target.name);
+    if (cost <= target.budget && (best === null || cost < best.cost))
+      best = { domain: `${target.name}.${meant.ending}`, cost };
+  }
+  return best?.domain ?? null;
+}
+
+/** The domain with its last label put right, where that does not exist and is a slip of a common one; else null. */
+function mendedEnding(domain: string): string | null {
+  const dot = domain.lastIndexOf(".");
+  const typed = domain.slice(dot + 1);
+  const meant = COMMON_ENDINGS.find((ending) => endingCost(typed, ending) <= ENDING_BUDGET);
+  return meant === undefined ? null : `${domain.slice(0, dot)}.${meant}`;
+}
+
+function find(domain: string): string | null {
+  if (EXACT.has(domain) || REAL_NEIGHBOURS.has(domain)) return null;
+  const often = KNOWN_SLIPS.get(domain);
+  if (often !== undefined) return often;
+  const dot = domain.indexOf(".");
+  const tld = domain.slice(domain.lastIndexOf(".") + 1);
+  // An A-label is nobody's slip: it was put together by a machine.
+  if (INTERNAL_ENDINGS.has(tld) || tld.startsWith("xn--")) return null;
+  if (domain.startsWith("www.") && EXACT.has(domain.slice(4))) return domain.slice(4);
+  const undotted = domain.endsWith(".com") ? UNDOTTED.get(domain.slice(0, dot)) : undefined;
+  if (undotted !== undefined && dot === domain.length - 4) return undotted;
+  const exists = parse(domain).isIcann === true;
+  return (
+    providerMeant(domain.slice(0, dot), domain.slice(dot + 1), exists) ??
+    (exists ? null : mendedEnding(domain))
+  );
+}
+
+/** Lists and traffic have the same domains again and again. Emptied when full: a bound, not a policy. */
+const REMEMBERED = 4_096;
+const known = new Map<string, string | null>();
 
 /**
- * True when `domain` is `target` with one slip of a finger. The first letter holds unless it is swapped: `mail.com`,
- * `email.com` and `ymail.com` are no typos of `gmail.com`. Nor is a national ending: `yahoo.gr` is not `yahoo.fr`.
+ * The domain that was probably meant, or null. Conservative, since a wrong suggestion costs trust: measured by
+ * `npm run suggestions`. `domain` in A-labels, lower case, with a dot.
  */
-function isSlip(domain: string, target: string): boolean {
-  const swapped = domain[0] === target[1] && domain[1] === target[0];
-  if (domain[0] !== target[0] && !swapped) return false;
-  const suffix = target.slice(target.indexOf("."));
-  if (suffix !== ".com" && !domain.endsWith(suffix)) return false;
-  return isOneEdit(domain, target);
-}
-
-/** The domain with its ending put right, where the ending does not exist and is a known slip. */
-function mendTld(domain: string): string {
-  const dot = domain.lastIndexOf(".");
-  const meant = TLD_TYPOS.get(domain.slice(dot + 1));
-  if (meant === undefined || parse(domain).isIcann) return domain;
-  return `${domain.slice(0, dot)}.${meant}`;
-}
-
-/** The domain that was probably meant, or null. Conservative: one slip in the name and one in the ending. */
 export function suggestDomain(domain: string): string | null {
-  const mended = mendTld(domain);
-  if (REAL_NEIGHBOURS.has(mended)) return mended === domain ? null : mended;
-  const target = TARGETS.find((name) => name === mended) ?? TARGETS.find((name) => isSlip(mended, name));
-  const meant = target ?? mended;
-  return meant === domain ? null : meant;
+  const remembered = known.get(domain);
+  if (remembered !== undefined) return remembered;
+  const suggestion = find(domain);
+  if (known.size >= REMEMBERED) known.clear();
+  known.set(domain, suggestion);
+  return suggestion;
 }
 
 /** `did_you_mean`: the whole address with the domain that was probably meant, or null. */
 export function suggestAddress(address: Pick<ParsedAddress, "local" | "domain">): string | null {
   const domain = suggestDomain(address.domain);
   return domain === null ? null : `${address.local}@${domain}`;
+}
+
+/** A domain that is none, with what a finger did to its dots undone; null where that does not help. */
+function mendedDots(domain: string): string | null {
+  const mended = domain
+    .toLowerCase()
+    .replace(/[,;]/g, ".")
+    .replace(/\s*\.[\s.]*/g, ".")
+    .replace(/^\.|[.>]+$/g, "");
+  if (!/^[a-z0-9.-]{1,253}$/.test(mended)) return null;
+  const same = BY_NAME.get(mended);
+  return UNDOTTED.get(mended) ?? (same?.coined ? `${mended}.${same.endings[0]}` : mended);
+}
+
+/**
+ * `did_you_mean` for what is no address: a dot left out, doubled or typed as a comma, an ending of one letter. Only where
+ * what comes out is a mailbox provider's domain; null for all else.
+ */
+export function suggestForMalformed(text: string): string | null {
+  const trimmed = text.trim();
+  const at = trimmed.lastIndexOf("@");
+  if (at < 1 || trimmed.length > 320) return null;
+  const mended = mendedDots(trimmed.slice(at + 1));
+  if (mended === null) return null;
+  const dot = mended.indexOf(".");
+  const domain = EXACT.has(mended)
+    ? mended
+    : providerMeant(mended.slice(0, dot), mended.slice(dot + 1), false);
+  if (domain === null || dot < 1) return null;
+  const result = parseAddress(`${trimmed.slice(0, at)}@${domain}`);
+  return result.ok ? result.address.normalised : null;
 }

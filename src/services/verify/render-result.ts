@@ -1,6 +1,6 @@
 import type { ParsedAddress } from "../../check/address.ts";
 import type { Evidence } from "../../check/evidence.ts";
-import { suggestAddress } from "../../check/suggest.ts";
+import { suggestAddress, suggestForMalformed } from "../../check/suggest.ts";
 import type { Decision } from "../../check/verdict/verdict.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { CacheEntry } from "../../store/evidence-cache.ts";
@@ -40,7 +40,7 @@ export function renderResult(source: ResultSource): VerificationResult {
     verdict: decision.verdict,
     reason: decision.reason,
     risk_score: decision.riskScore,
-    did_you_mean: address === null ? null : suggestAddress(address),
+    did_you_mean: address === null ? suggestForMalformed(source.email) : suggestAddress(address),
     checks: renderChecks(address !== null, entry?.evidence ?? null, decision),
     cached: source.cached,
     cache_ttl_seconds: ttlS,
