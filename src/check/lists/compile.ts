@@ -1,7 +1,8 @@
 import { createRequire } from "node:module";
 import * as v from "valibot";
 import { buildTable, type SharedTable } from "./hash-table.ts";
-import { MAILBOX_PROVIDERS, NEVER_DISPOSABLE, NOT_A_ROLE } from "./trusted.ts";
+import { OWN_ROLES } from "./roles.ts";
+import { MAILBOX_PROVIDERS, NEVER_DISPOSABLE, NOT_A_ROLE, NOT_FREE } from "./trusted.ts";
 
 /** The lists in shared memory: built once in the main thread, opened by each thread through `workerData`. */
 export interface SharedLists {
@@ -42,10 +43,11 @@ export function compileLists(): SharedLists {
   const isDisposable = new Set(lists.flat());
   const free = v
     .parse(DomainsSchema, readOnce("email-providers/all.json"))
-    .filter((domain) => !isDisposable.has(domain))
+    .filter((domain) => !isDisposable.has(domain) && !NOT_FREE.has(domain))
     .concat(MAILBOX_PROVIDERS);
   const roles = v
     .parse(DomainsSchema, readOnce("role-based-email-addresses"))
+    .concat(OWN_ROLES)
     .filter((role) => !NOT_A_ROLE.has(role));
   return { disposable, role: membersOf(roles), free: membersOf(free) };
 }

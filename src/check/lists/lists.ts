@@ -1,6 +1,7 @@
 import { getDomain } from "tldts";
 import { DISPOSABLE_SOURCES, type SharedLists } from "./compile.ts";
 import { openTable } from "./hash-table.ts";
+import { roleOf } from "./roles.ts";
 import { NEVER_DISPOSABLE } from "./trusted.ts";
 
 export { compileLists, type SharedLists } from "./compile.ts";
@@ -12,7 +13,7 @@ export interface Lists {
    * for a public suffix, or through one: `dynu.net` on a list says nothing of `home.dynu.net`.
    */
   disposable(domain: string): { listed: boolean; source: string };
-  /** The role that a local part stands for, e.g. `postmaster`; null for a person's. Case and `+tag` are ignored. */
+  /** The role that a local part stands for, e.g. `postmaster`; null for a person's. See `roleOf`. */
   role(local: string): string | null;
   /** A mailbox provider open to everybody. */
   isFree(domain: string): boolean;
@@ -36,10 +37,7 @@ export function openLists(compiled: SharedLists): Lists {
       }
       return NOT_LISTED;
     },
-    role(local) {
-      const name = local.toLowerCase().replace(/\+.*$/s, "");
-      return name !== "" && roleLabel(name) > 0 ? name : null;
-    },
+    role: (local) => roleOf(local, (name) => roleLabel(name) > 0),
     isFree: (domain) => freeLabel(domain) > 0,
   };
 }

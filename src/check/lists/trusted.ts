@@ -46,7 +46,32 @@ export const MAILBOX_PROVIDERS: readonly string[] = [
   ...["comcast.net", "sbcglobal.net", "bellsouth.net", "cox.net", "charter.net", "earthlink.net", "juno.com"],
   ...["shaw.ca", "rogers.com", "sympatico.ca", "telus.net", "bigpond.com", "optusnet.com.au", "xtra.co.nz"],
   ...["uol.com.br", "bol.com.br", "terra.com.br", "ig.com.br", "rediffmail.com", "sify.com"],
+  ...["tuta.de", "mail.de", "posteo.at", "vivaldi.net", "kolabnow.com", "gmx.es", "aol.de", "hotmail.ch"],
+  ...["hotmail.se", "zohomail.in", "yandex.by", "vip.163.com", "outlook.at", "outlook.pt", "live.se"],
 ];
+
+/** Names of the free-mail list that open no mailbox to anybody: examples, and companies that once did, or never. */
+export const NOT_FREE: ReadonlySet<string> = new Set([
+  ...["example.com", "yourdomain.com", "mydomain.com", "test.com", "test.de"],
+  ...[
+    "alibaba.com",
+    "facebook.com",
+    "about.com",
+    "discovery.com",
+    "medscape.com",
+    "space.com",
+    "ancestry.com",
+  ],
+  ...[
+    "techspot.com",
+    "oath.com",
+    "name.com",
+    "dnsmadeeasy.com",
+    "mail-tester.com",
+    "unican.es",
+    "nus.edu.sg",
+  ],
+]);
 
 /** Aliases of one person's mailbox; mailchecker lists most of them, its peers do not. */
 const PRIVACY_RELAYS: readonly string[] = [
@@ -134,4 +159,19 @@ export const NOT_A_ROLE: ReadonlySet<string> = new Set([
     "tribe",
   ],
   ...["travel", "music", "home", "family", "friends", "football", "italia", "france", "europe", "china"],
+  // Initials of people, and words that are nobody's office.
+  ...["ir", "pm", "se", "us", "uk", "com", "eng", "csm", "fbl", "fte", "principa", "random", "fun", "lunch"],
+  ...[
+    "women",
+    "church",
+    "stay",
+    "stats",
+    "smile",
+    "plex",
+    "myplex",
+    "plex.tv",
+    "caltrain",
+    "lifesum",
+    "launch",
+  ],
 ]);

@@ -70,6 +70,20 @@ describe("free providers", () => {
     assert.equal(lists.isFree("mailinator.com"), false);
     assert.equal(lists.isFree("example.org"), false);
   });
+
+  it("opens no mailbox at examples and companies", () => {
+    for (const domain of [
+      "example.com",
+      "yourdomain.com",
+      "alibaba.com",
+      "facebook.com",
+      "microsoft.com",
+      "ibm.com",
+    ])
+      assert.equal(lists.isFree(domain), false, domain);
+    for (const domain of ["gmx.fr", "hotmail.be", "yahoo.com.mx", "vivaldi.net", "mail.de", "pm.me"])
+      assert.equal(lists.isFree(domain), true, domain);
+  });
 });
 
 describe("role addresses", () => {
@@ -90,6 +104,31 @@ describe("role addresses", () => {
       assert.equal(lists.role(role), role);
   });
 
+  it("knows what imprint pages name, in many languages", () => {
+    const roles =
+      "info kontakt contacto contact contato contatti vertrieb verkauf buchhaltung rechnung bewerbung datenschutz " +
+      "ventas soporte facturacion rrhh vendas financeiro comptabilite accueil mairie direction amministrazione " +
+      "segreteria ufficio klantenservice administratie biuro sprzedaz obchod kundservice asiakaspalvelu iroda " +
+      "firmapost iletisim jobs press billing hr office hello team";
+    for (const role of roles.split(" ")) assert.equal(lists.role(role), role, role);
+  });
+
+  it("knows who must not be answered, however it is divided", () => {
+    for (const local of ["noreply", "no-reply", "no_reply", "no.reply", "NoReply", "No-Reply+1"])
+      assert.match(lists.role(local) ?? "", /^no[-_.]?reply$/, local);
+    for (const local of ["do.not.reply", "donotreply", "do-not-reply", "mailer-daemon", "Mailer_Daemon"])
+      assert.notEqual(lists.role(local), null, local);
+    assert.equal(lists.role("help-desk"), "helpdesk");
+    assert.equal(lists.role("Customer_Service"), "customerservice");
+    assert.equal(lists.role("human.resources"), "humanresources");
+  });
+
+  it("knows who runs a mailing list (RFC 2142 section 6)", () => {
+    for (const local of ["ietf-request", "owner-ietf", "dev-bounces", "news-unsubscribe"])
+      assert.equal(lists.role(local), local);
+    assert.equal(lists.role("jane-requested"), null);
+  });
+
   it("ignores case and what follows a plus", () => {
     assert.equal(lists.role("Info+shop"), "info");
     assert.equal(lists.role("+info"), null);
@@ -97,7 +136,8 @@ describe("role addresses", () => {
 
   it("takes nobody's name for a role", () => {
     const people = ["jane.doe", "alexa", "paris", "sydney", "gardner", "john", "maria", "information.jane"];
-    for (const local of people) assert.equal(lists.role(local), null, local);
+    const initials = ["pm", "ir", "i.t", "h.r", "m.d", "j.p.smith", "info.jane", "jane.info", "sales.jones"];
+    for (const local of [...people, ...initials]) assert.equal(lists.role(local), null, local);
   });
 });
 
