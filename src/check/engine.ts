@@ -1,6 +1,7 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Resolver } from "../dns/resolver.ts";
+import { trialOf } from "../smtp/dial.ts";
 import { type Mailbox, parseMailbox } from "../smtp/mailbox.ts";
 import type { RcptOutcome } from "../smtp/outcome.ts";
 import type { Paths } from "../smtp/path.ts";
@@ -184,7 +185,9 @@ function offerForTrial(deps: EngineDeps, target: Target): void {
   if (host === undefined) return;
   hostAddresses(deps.resolver, host).then(
     ([address]) => {
-      if (address !== undefined) deps.reach.candidate(address);
+      if (address === undefined) return;
+      const path = deps.paths.to(target.route.site, address, target.address);
+      if (path !== undefined) deps.reach.candidate(trialOf(path.name, address));
     },
     // The resolver is overloaded: others' domains serve as well.
     () => {},
@@ -202,14 +205,16 @@ function reportAttempt(deps: EngineDeps, target: Target, outcome: RcptOutcome): 
   if (wasReached(outcome)) {
     const nowS = Math.floor(deps.clock.now() / 1000);
     // One message a second at most, from whichever thread is first.
-    if (nowS !== deps.board.lastReachedS() && outcome.address !== "") deps.reach.reached(outcome.address);
+    if (nowS !== deps.board.lastReachedS() && outcome.address !== "")
+      deps.reach.reached(trialOf(outcome.path, outcome.address));
     deps.board.noteReached(nowS);
     return;
   }
   // A domain without MX records often runs no mail server at all: its silence says nothing about our network.
   if (outcome.kind !== "failure" || outcome.stage !== "connect" || target.mx.status !== "ok") return;
   if (!isCutOff(outcome.cause, target.provider)) return;
-  deps.reach.failed({ site: target.route.site, provider: target.provider, address: outcome.address });
+  const { provider, route } = target;
+  deps.reach.failed({ site: route.site, provider, address: trialOf(outcome.path, outcome.address) });
 }
 
 /** What is known of strangers at the host that accepted the real address; asked there when nobody has yet. */

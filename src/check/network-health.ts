@@ -16,7 +16,7 @@ export interface NetworkHealth extends NetworkReports {
   stop(): void;
 }
 
-/** What check threads report. */
+/** What check threads report. An address is one by the way that its probes take (`trialOf`): it is dialled so again. */
 export interface NetworkReports {
   failed(dial: FailedDial): void;
   /** An address that took a connection; told now and then, not each time. */
@@ -42,10 +42,10 @@ export interface NetworkHealthDeps {
 /** Providers whose mail exchangers are theirs alone and always up: their silence is not theirs. */
 const ALWAYS_UP: ReadonlySet<string> = new Set(["google", "outlook", "microsoft365", "yahoo", "apple"]);
 
-/** A refusal shows that packets travel, unless it comes in the name of somebody who refuses nobody. */
+/** A proxy that fails lets nothing out. A refusal shows that packets travel, unless it comes in the name of somebody who refuses nobody. */
 export function isCutOff(cause: string, provider: string | null): boolean {
   if (cause === "refused") return provider !== null && ALWAYS_UP.has(provider);
-  return cause === "timeout" || cause === "unreachable";
+  return cause === "timeout" || cause === "unreachable" || cause === "proxy";
 }
 
 export function createNetworkHealth(deps: NetworkHealthDeps): NetworkHealth {

@@ -2,10 +2,11 @@ import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import type { ProxyConfig } from "../core/config.ts";
 import type { FailureCause } from "./outcome.ts";
+import { openTunnel, type Tunnel } from "./proxy.ts";
 
 /** Why a connection is no more. */
 export interface Closure {
-  cause: Extract<FailureCause, "closed" | "refused" | "unreachable" | "timeout" | "tls">;
+  cause: Extract<FailureCause, "closed" | "refused" | "unreachable" | "timeout" | "proxy" | "tls">;
   detail: string;
 }
 
@@ -31,6 +32,8 @@ export interface ConnectionHandler {
 
 /** One TCP connection that may turn into TLS. It knows bytes, no SMTP. */
 export interface Connection {
+  /** It is not connected, and what is waited for is the proxy, not the target. */
+  readonly atProxy: boolean;
   write(text: string, encoding: "latin1" | "utf8"): void;
   startTls(): void;
   /** Half-closes after what was written; the peer's close, or `destroy`, ends it. */
@@ -55,19 +58,34 @@ class SocketConnection implements Connection {
   readonly #handler: ConnectionHandler;
   readonly #target: ConnectionTarget;
   readonly #socket: Socket;
+  readonly #tunnel: Tunnel | null = null;
   #tls: TLSSocket | null = null;
   #secured = false;
   #connected = false;
   #over = false;
 
   constructor(target: ConnectionTarget, handler: ConnectionHandler) {
-    this.#target = target;
     this.#handler = handler;
+    this.#target = target;
+    if (target.proxy === null) {
+      this.#socket = this.#dial(target);
+      this.#watch(this.#socket);
+    } else {
+      this.#tunnel = this.#open(target.proxy);
+      this.#socket = this.#tunnel.socket;
+    }
+  }
+
+  get atProxy(): boolean {
+    return this.#tunnel !== null && !this.#connected && !this.#tunnel.asked;
+  }
+
+  #dial({ address, port, localAddress }: ConnectionTarget): Socket {
     const buffer = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
-    this.#socket = connect({
-      host: target.address,
-      port: target.port,
-      ...(target.localAddress === null ? {} : { localAddress: target.localAddress }),
+    const socket = connect({
+      host: address,
+      port,
+      ...(localAddress === null ? {} : { localAddress }),
       noDelay: true,
       onread: {
         buffer,
@@ -77,11 +95,26 @@ class SocketConnection implements Connection {
         },
       },
     });
-    this.#socket.on("connect", () => {
-      this.#connected = true;
-      if (!this.#over) this.#handler.onConnect();
+    socket.on("connect", () => this.#becomeConnected());
+    return socket;
+  }
+
+  #open(proxy: ProxyConfig): Tunnel {
+    return openTunnel(proxy, this.#target, {
+      onOpen: () => {
+        this.#watch(this.#socket);
+        this.#socket.on("data", (chunk: Buffer) => {
+          if (!this.#over) this.#handler.onData(chunk);
+        });
+        this.#becomeConnected();
+      },
+      onFailed: (failure) => this.#finish(failure),
     });
-    this.#watch(this.#socket);
+  }
+
+  #becomeConnected(): void {
+    this.#connected = true;
+    if (!this.#over) this.#handler.onConnect();
   }
 
   write(text: string, encoding: "latin1" | "utf8"): void {
@@ -90,6 +123,8 @@ class SocketConnection implements Connection {
 
   /** The certificate is not verified: opportunistic TLS (RFC 7435) only hides from passive eyes. */
   startTls(): void {
+    // From here on the bytes are TLS's. A direct connection has no such listener.
+    this.#socket.removeAllListeners("data");
     try {
       const tls = connectTls({
         socket: this.#socket,

@@ -55,7 +55,7 @@ type Phase =
   | "quitting"
   | "over";
 
-const failure = (stage: Stage, cause: "timeout" | "protocol", detail: string): SessionEnd => ({
+const failure = (stage: Stage, cause: "timeout" | "protocol" | "proxy", detail: string): SessionEnd => ({
   kind: "failure",
   stage,
   cause,
@@ -214,7 +214,8 @@ class SocketSession implements Session {
   }
 
   #expired(): void {
-    this.#finish(failure(this.stage, "timeout", `no answer at stage ${this.stage}`));
+    if (this.#connection.atProxy) this.#finish(failure("connect", "proxy", "proxy: silent"));
+    else this.#finish(failure(this.stage, "timeout", `no answer at stage ${this.stage}`));
   }
 
   #closed(closure: Closure): void {

@@ -192,8 +192,15 @@ describe("what the engine tells of our network", () => {
     await check("alice");
     assert.deepEqual(
       seen.failed.map(({ site, address }) => `${site} ${address}`),
-      ["example.test 192.0.2.1", "example.test 192.0.2.1"],
+      ["example.test direct 192.0.2.1", "example.test direct 192.0.2.1"],
     );
+  });
+
+  it("is a proxy that lets nothing out; no other host is tried by it", async () => {
+    const { check, seen, asked } = engine(() => failed("connect", "proxy"));
+    const evidence = await check("alice");
+    assert.deepEqual([evidence?.smtp?.class, evidence?.smtp?.fault], ["our_network", "our_network"]);
+    assert.deepEqual([seen.failed.length, asked.length], [1, 1]);
   });
 
   it("is no refusal: packets travel", async () => {
@@ -207,7 +214,7 @@ describe("what the engine tells of our network", () => {
     await check("alice");
     assert.equal(board.lastReachedS(), Math.floor(clock.now() / 1000));
     await check("bob");
-    assert.deepEqual(seen.reached, ["192.0.2.1"]);
+    assert.deepEqual(seen.reached, ["direct 192.0.2.1"]);
   });
 
   it("while it is down: nobody is dialled for a caller, and the address is offered for the next trial", async () => {
@@ -217,7 +224,7 @@ describe("what the engine tells of our network", () => {
     assert.deepEqual([evidence?.smtp?.class, evidence?.smtp?.fault], ["our_network", "our_network"]);
     assert.deepEqual(asked, []);
     await new Promise((resolve) => setImmediate(resolve));
-    assert.deepEqual(seen.candidates, ["192.0.2.1"]);
+    assert.deepEqual(seen.candidates, ["direct 192.0.2.1"]);
   });
 });
 

@@ -1,0 +1,142 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+
+/** What a SOCKS5 server (RFC 1928) does with a client. A number is the reply code instead of a connection. */
+export type SocksManner =
+  | "serve"
+  /** Says that it has connected in one write with what the target says first. */
+  | "serve_together"
+  | "silent"
+  | "silent_login"
+  | "silent_connect"
+  | "close"
+  | "close_connect"
+  | "garbage"
+  | "odd_address"
+  | number;
+
+export interface SocksServer {
+  readonly port: number;
+  /** Targets that were asked for, in order: `address:port`. */
+  readonly asked: string[];
+  /** What clients logged in with: `user:password`. */
+  readonly logins: string[];
+  /** Connections taken. */
+  readonly taken: number;
+  manner: SocksManner;
+  close(): Promise<void>;
+}
+
+export interface SocksOptions {
+  manner?: SocksManner;
+  /** Given: nobody else is let in. */
+  login?: { username: string; password: string };
+  /** Address that connections to targets come from. */
+  localAddress?: string;
+}
+
+const GRANTED = Buffer.from([5, 0, 0, 1, 127, 0, 0, 1, 0, 25]);
+
+/** The next `count` octets that the client sends. */
+type Read = (count: number) => Promise<Buffer>;
+
+function reader(socket: Socket): Read {
+  return async (count) => {
+    for (;;) {
+      const octets = socket.read(count) as Buffer | null;
+      if (octets !== null) return octets;
+      if (socket.destroyed || socket.readableEnded) throw new Error("the client is gone");
+      await Promise.race([once(socket, "readable"), once(socket, "close")]);
+    }
+  };
+}
+
+async function targetOf(read: Read): Promise<{ host: string; port: number }> {
+  const type = (await read(4))[3];
+  const address = await read(type === 4 ? 16 : 4);
+  const hextets = Array.from({ length: 8 }, (_, i) => (type === 4 ? address.readUInt16BE(i * 2) : 0));
+  const host = type === 4 ? hextets.map((part) => part.toString(16)).join(":") : address.join(".");
+  return { host, port: (await read(2)).readUInt16BE() };
+}
+
+/** A SOCKS5 server on a free port of 127.0.0.1 that knows CONNECT to addresses, and how to misbehave. */
+export async function createSocksServer(options: SocksOptions = {}): Promise<SocksServer> {
+  const { login, localAddress } = options;
+  const sockets = new Set<Socket>();
+  const asked: string[] = [];
+  const logins: string[] = [];
+
+  async function letIn(client: Socket, read: Read, manner: SocksManner): Promise<boolean> {
+    const [, methods = 0] = await read(2);
+    const offered = await read(methods);
+    const method = login === undefined ? 0 : 2;
+    if (!offered.includes(method)) {
+      client.end(Buffer.from([5, 0xff]));
+      return false;
+    }
+    client.write(Buffer.from([5, method]));
+    if (login === undefined) return true;
+    const [, userBytes = 0] = await read(2);
+    const username = String(await read(userBytes));
+    const password = String(await read((await read(1))[0] ?? 0));
+    logins.push(`${username}:${password}`);
+    if (manner === "silent_login") return false;
+    const right = username === login.username && password === login.password;
+    client.write(Buffer.from([1, right ? 0 : 1]));
+    if (!right) client.end();
+    return right;
+  }
+
+  async function serve(client: Socket, manner: SocksManner): Promise<void> {
+    if (manner === "silent") return;
+    if (manner === "close") return void client.end();
+    if (manner === "garbage") return void client.write("HTTP/1.1 400 Bad Request\r\n\r\n");
+    const read = reader(client);
+    if (!(await letIn(client, read, manner))) return;
+    const target = await targetOf(read);
+    asked.push(`${target.host}:${target.port}`);
+    if (manner === "silent_connect") return;
+    if (manner === "close_connect") return void client.end();
+    if (manner === "odd_address") return void client.write(Buffer.from([5, 0, 0, 7, 1, 2, 3, 4, 5, 6]));
+    if (typeof manner === "number") return void client.end(Buffer.from([5, manner, 0, 1, 0, 0, 0, 0, 0, 0]));
+    const far = connect({ ...target, ...(localAddress === undefined ? {} : { localAddress }) });
+    keep(far);
+    far.on("error", () => client.end(Buffer.from([5, 5, 0, 1, 0, 0, 0, 0, 0, 0])));
+    await once(far, "connect");
+    const first = manner === "serve_together" ? ((await once(far, "data"))[0] as Buffer) : "";
+    client.write(Buffer.concat([GRANTED, Buffer.from(first)]));
+    client.pipe(far).pipe(client);
+  }
+
+  function keep(socket: Socket): void {
+    sockets.add(socket);
+    socket.on("error", () => {});
+    socket.on("close", () => sockets.delete(socket));
+  }
+
+  let taken = 0;
+  const server = createServer((client) => {
+    taken++;
+    keep(client);
+    // A client that leaves in the middle is what some tests are about.
+    serve(client, made.manner).catch(() => client.destroy());
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+
+  const made: SocksServer = {
+    port: (server.address() as AddressInfo).port,
+    asked,
+    logins,
+    get taken() {
+      return taken;
+    },
+    manner: options.manner ?? "serve",
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
+  return made;
+}
