@@ -126,6 +126,15 @@ export const NETWORK_LIMITS = {
   suspicion: 4,
   sitesRemembered: 64,
   reachedRemembered: 4,
+  /** A dial without an answer for so long is suspicious: above any round trip that is common. */
+  silentMs: 250,
+  /** Sentinels that are asked at once, how long, and of how many sites they must be to prove anything by their silence. */
+  sentinels: 8,
+  sentinelDialMs: 600,
+  sentinelSites: 2,
+  /** After an acquittal sentinels are left in peace, twice as long each time, up to the longer one. */
+  coolMs: 250,
+  coolMaxMs: 4_000,
   trialEveryMs: 3_000,
   trialDials: 8,
   trialDialMs: 2_500,

@@ -7,6 +7,7 @@ import {
   SLOTS_LIMITS,
   SMTP_LIMITS,
 } from "./limits-engine.ts";
+import { HOUSE_LIMITS } from "./limits-house.ts";
 import { OBJECT_LIMITS } from "./limits-objects.ts";
 import { MAIL_LIMITS, PORTAL_LIMITS } from "./limits-portal.ts";
 import { RESULT_LIMITS, STREAM_LIMITS } from "./limits-results.ts";
@@ -55,6 +56,7 @@ export const LIMITS = {
   },
   readiness: { freshMs: 500, timeoutMs: 1_000 },
   network: NETWORK_LIMITS,
+  house: HOUSE_LIMITS,
   breaker: BREAKER_LIMITS,
   quota: {
     /** A lease that its process has not renewed for this long is settled by whoever finds it. */

@@ -1,0 +1,49 @@
+import { isIP } from "node:net";
+import { LIMITS } from "../../core/limits.ts";
+import { mayDial } from "../../core/public-address.ts";
+import type { DnsOutcome, FullResolver } from "../../dns/resolver.ts";
+import type { Path } from "../../smtp/path.ts";
+import { siteOf } from "../site.ts";
+
+/** Domains whose mail exchangers are always up and talk to everybody: if none of them does, the reason is on our side. */
+const WELL_KNOWN = ["gmail.com", "outlook.com", "yahoo.com", "icloud.com"] as const;
+
+/** A mail exchanger that is known to be there. */
+export interface Exchanger {
+  site: string;
+  host: string;
+  /** IPv4 and IPv6 literals, those of either family that DNS told, at most LIMITS.smtp.addressesTriedPerHost of each. */
+  addresses: string[];
+}
+
+const recordsOf = (outcome: DnsOutcome<string>) =>
+  outcome.status === "ok" ? outcome.records.slice(0, LIMITS.smtp.addressesTriedPerHost) : [];
+
+/** One for each of the big providers whose names can be resolved. @param allowPrivate as PROBE_PRIVATE_ADDRESSES */
+export async function knownExchangers(resolver: FullResolver, allowPrivate: boolean): Promise<Exchanger[]> {
+  const found = await Promise.all(WELL_KNOWN.map((domain) => exchangerOf(resolver, domain, allowPrivate)));
+  return found.filter((exchanger) => exchanger !== null);
+}
+
+async function exchangerOf(
+  resolver: FullResolver,
+  domain: string,
+  allowPrivate: boolean,
+): Promise<Exchanger | null> {
+  const mx = await resolver.mx(domain);
+  if (mx.status !== "ok") return null;
+  const [best] = mx.records
+    .filter(({ exchange }) => exchange !== "")
+    .sort((a, b) => a.preference - b.preference);
+  if (best === undefined) return null;
+  const host = best.exchange;
+  const [v4, v6] = await Promise.all([resolver.a(host), resolver.aaaa(host)]);
+  const addresses = [...recordsOf(v4), ...recordsOf(v6)].filter((address) => mayDial(address, allowPrivate));
+  return addresses.length === 0 ? null : { site: siteOf([host], domain).site, host, addresses };
+}
+
+/** The address of `exchanger` that is reached by `path`: of its family, IPv4 where the way has none; null: there is none. */
+export function addressBy(path: Pick<Path, "localAddress">, { addresses }: Exchanger): string | null {
+  const family = isIP(path.localAddress ?? "") || 4;
+  return addresses.find((address) => isIP(address) === family) ?? null;
+}

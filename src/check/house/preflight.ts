@@ -1,0 +1,239 @@
+import { createServer, isIP } from "node:net";
+import type { Clock } from "../../core/clock.ts";
+import { isPublicAddress } from "../../core/public-address.ts";
+import type { FullResolver } from "../../dns/resolver.ts";
+import type { Greeting } from "../../smtp/greet.ts";
+import type { Path } from "../../smtp/path.ts";
+import { lookUpMx } from "../mx.ts";
+import { type BlockLists, createBlockLists } from "./dnsbl.ts";
+import { addressBy, type Exchanger, knownExchangers } from "./exchangers.ts";
+import { checkForward, checkHeloName, checkReverse } from "./names.ts";
+import { type Finding, fine, reportOf, type WayReport } from "./report.ts";
+import { addressSeen, mostSeen } from "./seen-address.ts";
+import { spfAllows } from "./spf.ts";
+
+export interface PreflightDeps {
+  clock: Clock;
+  /** Without a cache: what was put in order shows in the next run. */
+  resolver: FullResolver;
+  /** How a mail exchanger greets us by a way. Never rejects, ends in bounded time. */
+  greet(path: Path, host: string, address: string): Promise<Greeting>;
+  /** True when a socket can be bound to the address. Never rejects. */
+  canBind(address: string): Promise<boolean>;
+  /** Lists of addresses, at most LIMITS.house.zones. */
+  dnsblZones: readonly string[];
+  /** The HELO name of the way was given, not made up. */
+  heloGiven(path: Path): boolean;
+  /** Reverse path of MAIL FROM; "" is the null sender. */
+  mailFrom: string;
+  probePrivateAddresses: boolean;
+}
+
+/** One look at our own house. */
+export interface PreflightRun {
+  /** Exchangers of the big providers, those whose names could be resolved. */
+  readonly exchangers: readonly Exchanger[];
+  /** Never rejects for the network's sake. */
+  look(path: Path): Promise<WayReport>;
+}
+
+/** What is known of a way before its names are looked at. */
+interface Facts {
+  path: Path;
+  greetings: readonly Greeting[];
+  /** Mail servers of the internet take our connections. */
+  isPublic: boolean;
+  /** What they take for our address; null: not known. */
+  address: string | null;
+  /** `told` by a mail server; `configured`, and nobody contradicts. */
+  by: "told" | "configured";
+}
+
+/** Resolves the names that every way needs; `look` then examines one way at a time or several at once. */
+export async function beginPreflight(deps: PreflightDeps): Promise<PreflightRun> {
+  const exchangers = await knownExchangers(deps.resolver, deps.probePrivateAddresses);
+  const lists = createBlockLists(deps.resolver, deps.dnsblZones);
+  return { exchangers, look: (path) => lookAt(deps, exchangers, lists, path) };
+}
+
+async function lookAt(
+  deps: PreflightDeps,
+  exchangers: readonly Exchanger[],
+  lists: BlockLists,
+  path: Path,
+): Promise<WayReport> {
+  const dialled = exchangers.flatMap((exchanger) => {
+    const address = addressBy(path, exchanger);
+    return address === null ? [] : [{ host: exchanger.host, address }];
+  });
+  const [greetings, source] = await Promise.all([
+    Promise.all(dialled.map(({ host, address }) => deps.greet(path, host, address))),
+    checkSource(deps, path),
+  ]);
+  const isPublic = dialled.some(
+    ({ address }, i) => greetings[i]?.reached === true && isPublicAddress(address),
+  );
+  const facts = { path, greetings, isPublic, ...addressOf(deps, path, greetings) };
+  const names = await checkNames(deps, lists, facts);
+  const sender = await checkSender(deps, facts);
+  const findings = [source, checkProxy(facts), checkPort(facts), checkTls(facts), ...names, ...sender];
+  return reportOf(path.name, facts.address, deps.clock.now(), findings);
+}
+
+function addressOf(
+  deps: PreflightDeps,
+  path: Path,
+  greetings: readonly Greeting[],
+): Pick<Facts, "address" | "by"> {
+  const told = mostSeen(
+    greetings.flatMap(({ hello }) => addressSeen(hello, deps.probePrivateAddresses) ?? []),
+  );
+  if (told !== null) return { address: told, by: "told" };
+  const own = path.localAddress;
+  const isKnown = own !== null && (isPublicAddress(own) || deps.probePrivateAddresses);
+  return { address: isKnown ? own : null, by: "configured" };
+}
+
+async function checkSource(deps: PreflightDeps, { localAddress, proxy }: Path): Promise<Finding> {
+  const check = "source_address";
+  if (proxy !== null) return fine(check, "skipped", "service", "The proxy chooses the address.");
+  if (localAddress === null) return fine(check, "skipped", "service", "The system chooses the address.");
+  if (await deps.canBind(localAddress))
+    return fine(check, "pass", "service", `${localAddress} is an address of this host.`);
+  const seen = `${localAddress} is no address of this host.`;
+  const advice = "Add it to a network interface, or take it out of SMTP_SOURCE_ADDRESSES.";
+  return { check, result: "fail", weight: "service", seen, advice };
+}
+
+const proxyFault = ({ greetings }: Facts) =>
+  greetings.some(({ reached }) => reached)
+    ? undefined
+    : greetings.find((greeting) => greeting.failure?.cause === "proxy")?.failure?.detail;
+
+function checkProxy(facts: Facts): Finding {
+  const { path, greetings } = facts;
+  const check = "proxy";
+  if (path.proxy === null) return fine(check, "skipped", "service", "This way has no proxy.");
+  if (greetings.some(({ reached }) => reached))
+    return fine(check, "pass", "service", "The proxy lets us in and connects.");
+  const fault = proxyFault(facts);
+  if (fault === undefined)
+    return fine(check, "unknown", "service", "No mail exchanger could be asked for through the proxy.");
+  const seen = `The proxy does not do its part: ${fault}.`;
+  const advice =
+    "Check that it runs, that its address and credentials in SMTP_PROXIES are right, and its rules.";
+  return { check, result: "fail", weight: "service", seen, advice };
+}
+
+function checkPort(facts: Facts): Finding {
+  const { path, greetings } = facts;
+  const check = "port_25";
+  if (proxyFault(facts) !== undefined)
+    return fine(check, "unknown", "service", "The proxy let nobody be asked.");
+  if (greetings.length === 0)
+    return fine(check, "unknown", "service", "No mail exchanger of the big providers could be resolved.");
+  const reached = greetings.filter((greeting) => greeting.reached).length;
+  if (reached > 0)
+    return fine(
+      check,
+      "pass",
+      "service",
+      `${reached} of ${greetings.length} big providers took the connection.`,
+    );
+  const advice =
+    path.proxy === null
+      ? "Ask your provider to open outgoing port 25, or run rcpt, or a SOCKS5 proxy, where it is open."
+      : "Run the proxy where outgoing port 25 is open.";
+  const seen = `None of ${greetings.length} big providers took a connection: nothing can be probed this way.`;
+  return { check, result: "fail", weight: "service", seen, advice };
+}
+
+function checkTls({ greetings }: Facts): Finding {
+  const check = "starttls";
+  if (greetings.some(({ tls }) => tls === "works"))
+    return fine(check, "pass", "advice", "A TLS session with a big provider works.");
+  if (!greetings.some(({ tls }) => tls === "broken" || tls === "not_offered"))
+    return fine(check, "unknown", "advice", "No server came so far as to be asked for TLS.");
+  const seen = "No big provider's STARTTLS works from here, as all of them offer it.";
+  const advice =
+    "Look for a firewall or proxy that inspects SMTP and takes STARTTLS out, and switch that off.";
+  return { check, result: "fail", weight: "advice", seen, advice };
+}
+
+/** HELO name, forward and reverse look-up, block lists: what servers judge a stranger by. */
+function checkNames(deps: PreflightDeps, lists: BlockLists, facts: Facts): Promise<Finding[]> {
+  const { address, path, isPublic } = facts;
+  const helo = checkHeloName({ name: path.heloName, given: deps.heloGiven(path) }, isPublic);
+  const unseen = "What mail servers take for our address is not known.";
+  if (address === null) {
+    const nothing = (["helo_forward", "reverse_name", "dnsbl"] as const).map((check) =>
+      fine(check, "unknown", "trust", unseen),
+    );
+    return Promise.resolve([helo, ...nothing]);
+  }
+  if (!isPublicAddress(address)) {
+    const why = `${address} is no address of the internet: nobody's DNS names it.`;
+    const skipped = (["helo_forward", "reverse_name"] as const).map((check) =>
+      fine(check, "skipped", "trust", why),
+    );
+    return lists.check(address).then((listed) => [helo, ...skipped, listed]);
+  }
+  return Promise.all([
+    helo,
+    checkForward(deps.resolver, path.heloName, address),
+    checkReverse(deps.resolver, path.heloName, address),
+    lists.check(address),
+  ]);
+}
+
+/** The domain that is asked whether we may send in its name (RFC 7208 §2.4). */
+async function checkSender(deps: PreflightDeps, { address, path }: Facts): Promise<Finding[]> {
+  const { mailFrom, resolver } = deps;
+  const domain = mailFrom === "" ? path.heloName : mailFrom.slice(mailFrom.lastIndexOf("@") + 1);
+  const spf =
+    address === null || !isPublicAddress(address) ? null : await spfAllows(resolver, domain, address);
+  const found = [mailFrom === "" ? nullSender() : await checkMailFrom(resolver, domain)];
+  if (spf === null) found.push(fine("spf", "skipped", "advice", "No public address of ours is known."));
+  else found.push(spfFinding(spf, domain, address ?? ""));
+  return found;
+}
+
+function nullSender(): Finding {
+  return fine("mail_from", "skipped", "advice", "MAIL FROM is <>, which has no domain.");
+}
+
+async function checkMailFrom(resolver: FullResolver, domain: string): Promise<Finding> {
+  const mx = await lookUpMx(resolver, domain);
+  if (mx.status === "ok" || mx.status === "implicit")
+    return fine("mail_from", "pass", "advice", `The domain of MAIL FROM, ${domain}, takes mail.`);
+  if (mx.status === "dns_error")
+    return fine(
+      "mail_from",
+      "unknown",
+      "advice",
+      `The domain of MAIL FROM, ${domain}, could not be looked up.`,
+    );
+  const seen = `The domain of MAIL FROM, ${domain}, takes no mail: many servers refuse such a sender.`;
+  const advice = "Give it an MX record, or set SMTP_MAIL_FROM to an address at a domain that has one.";
+  return { check: "mail_from", result: "fail", weight: "advice", seen, advice };
+}
+
+function spfFinding(answer: Awaited<ReturnType<typeof spfAllows>>, domain: string, address: string): Finding {
+  if (answer === "pass") return fine("spf", "pass", "advice", `SPF of ${domain} includes ${address}.`);
+  if (answer === "unknown")
+    return fine("spf", "unknown", "advice", `SPF of ${domain} could not be evaluated.`);
+  const seen =
+    answer === "none" ? `${domain} has no SPF record.` : `SPF of ${domain} does not include ${address}.`;
+  const ip = isIP(address) === 6 ? "ip6" : "ip4";
+  const advice = `Publish a TXT record at ${domain} with ${ip}:${address} in it, e.g. "v=spf1 ${ip}:${address} -all".`;
+  return { check: "spf", result: "fail", weight: "advice", seen, advice };
+}
+
+/** True when a socket of this host can have `address`. Never rejects. */
+export function canBind(address: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen({ host: address, port: 0, exclusive: true }, () => server.close(() => resolve(true)));
+  });
+}

@@ -1,0 +1,29 @@
+import { isIP } from "node:net";
+import { isPublicAddress } from "../../core/public-address.ts";
+
+const LITERAL = /\[(?:IPv6:)?([0-9a-f:.]{3,45})\]/gi;
+
+/**
+ * The address that a mail server says we come from, by the first line of its reply to EHLO:
+ * `mx.google.com at your service, [203.0.113.5]` (Google), `VI1EUR05FT062.mail.protection.outlook.com Hello
+ * [203.0.113.5]` (Microsoft), `mail.example.org Hello probe.example.com [203.0.113.5]` (Exim, Sendmail).
+ * @param allowPrivate also addresses that only a private network, or a test, can see
+ * @returns null: it names none, or one that no server of the internet can have seen
+ */
+export function addressSeen(helloLine: string, allowPrivate: boolean): string | null {
+  for (const [, text = ""] of helloLine.matchAll(LITERAL)) {
+    if (isIP(text) !== 0 && (allowPrivate || isPublicAddress(text))) return text.toLowerCase();
+  }
+  return null;
+}
+
+/** What most say; null when nobody says anything. Behind a pool of addresses they differ, and the first wins a tie. */
+export function mostSeen(addresses: readonly string[]): string | null {
+  const counts = new Map<string, number>();
+  for (const address of addresses) counts.set(address, (counts.get(address) ?? 0) + 1);
+  let best: string | null = null;
+  for (const [address, count] of counts) {
+    if (best === null || count > (counts.get(best) ?? 0)) best = address;
+  }
+  return best;
+}

@@ -1,0 +1,105 @@
+import type { Clock } from "../core/clock.ts";
+import { LIMITS } from "../core/limits.ts";
+import { QUIT } from "./command.ts";
+import { type ConnectionTarget, createConnection } from "./connection.ts";
+import { Handshake, type HandshakeStep } from "./handshake.ts";
+import type { HeloName } from "./mailbox.ts";
+import type { FailureCause, Stage } from "./outcome.ts";
+import { createReplyParser, type Reply } from "./reply.ts";
+
+/** How far a server let us come that nothing was asked of. */
+export interface Greeting {
+  /** It took the connection. */
+  reached: boolean;
+  /** First line of its last positive reply to EHLO, "" when there was none. */
+  hello: string;
+  /** `untried`: it did not come to that. */
+  tls: "works" | "broken" | "not_offered" | "untried";
+  /** Why it ended before it was done; null: it was done. */
+  failure: { stage: Stage; cause: FailureCause | "reply"; detail: string } | null;
+}
+
+export interface GreetOptions {
+  target: ConnectionTarget;
+  heloName: HeloName;
+  clock: Clock;
+  /** Milliseconds for all of it. */
+  withinMs: number;
+}
+
+/**
+ * Connects, says EHLO, takes STARTTLS where it is offered, says QUIT: what a probe does before it names anybody.
+ * Never rejects.
+ */
+export function greet({ target, heloName, clock, withinMs }: GreetOptions): Promise<Greeting> {
+  return new Promise((resolve) => {
+    const handshake = new Handshake(heloName, "opportunistic");
+    const replies = createReplyParser();
+    const greeting: Greeting = { reached: false, hello: "", tls: "untried", failure: null };
+    let securing = false;
+    let over = false;
+
+    const stage = (): Stage => (greeting.reached ? handshake.stage : "connect");
+    const timer = clock.after(withinMs, () =>
+      fail({ stage: stage(), cause: "timeout", detail: "no answer in time" }),
+    );
+    function end(failure: Greeting["failure"]): void {
+      over = true;
+      timer.cancel();
+      resolve({ ...greeting, failure });
+    }
+
+    function fail(failure: NonNullable<Greeting["failure"]>): void {
+      if (over) return;
+      connection.destroy();
+      if (failure.stage === "starttls") greeting.tls = "broken";
+      end(failure);
+    }
+
+    function leave(): void {
+      // A server that offered STARTTLS and then refused it is ready too, in clear.
+      if (greeting.tls === "untried")
+        greeting.tls = handshake.stage === "starttls" ? "broken" : "not_offered";
+      connection.write(QUIT, "latin1");
+      connection.end();
+      clock.after(LIMITS.smtp.quitTimeoutMs, () => connection.destroy());
+      end(null);
+    }
+
+    function follow(step: HandshakeStep): void {
+      if (step.do === "write") connection.write(step.text, "latin1");
+      else if (step.do === "starttls") {
+        securing = true;
+        connection.startTls();
+      } else if (step.do === "ready") leave();
+      else if (step.end.kind === "reply") {
+        const { stage: at, reply } = step.end;
+        fail({ stage: at, cause: "reply", detail: `${reply.code} ${reply.lines[0] ?? ""}` });
+      } else fail(step.end);
+    }
+
+    function accept(reply: Reply): boolean {
+      if (handshake.stage === "ehlo" && reply.code === 250) greeting.hello = reply.lines[0] ?? "";
+      follow(handshake.accept(reply));
+      return !securing && !over;
+    }
+
+    const connection = createConnection(target, {
+      onConnect() {
+        greeting.reached = true;
+      },
+      onData(chunk) {
+        if (securing || over) return;
+        const fault = replies.push(chunk, accept);
+        if (fault !== null) fail({ stage: stage(), cause: fault, detail: "not an SMTP reply" });
+      },
+      onSecure() {
+        greeting.tls = "works";
+        securing = false;
+        replies.reset();
+        follow(handshake.secured());
+      },
+      onClose: ({ cause, detail }) => fail({ stage: stage(), cause, detail }),
+    });
+  });
+}

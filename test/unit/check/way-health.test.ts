@@ -1,0 +1,223 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { createWayHealth } from "../../../src/check/way-health.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
+
+const { silentMs, sentinelDialMs, trialDialMs, trialEveryMs, coolMs } = LIMITS.network;
+
+/** A way whose servers answer a dial after as many milliseconds as `rtt` says; those not in it never do. */
+function way(rtt: Map<string, number>) {
+  const clock = createFakeClock();
+  const states: [down: boolean, atMs: number][] = [];
+  const dialled: string[] = [];
+  let reachedMs = 0;
+  let underWay = 0;
+  let most = 0;
+  const health = createWayHealth({
+    clock,
+    lastReachedMs: () => reachedMs,
+    noteReached(epochMs) {
+      reachedMs = epochMs;
+    },
+    dial(address, withinMs) {
+      dialled.push(address);
+      most = Math.max(most, ++underWay);
+      return new Promise((resolve) => {
+        const tripMs = rtt.get(address) ?? Number.POSITIVE_INFINITY;
+        clock.after(Math.min(tripMs, withinMs), () => {
+          underWay--;
+          resolve(tripMs <= withinMs);
+        });
+      });
+    },
+    onChange: (down) => states.push([down, clock.monotonic()]),
+  });
+  /** What a thread does that dials `address`: it tells of silence, of the end, of success. */
+  function probe(site: string, address: string): void {
+    const beganMs = clock.now();
+    const tripMs = rtt.get(address) ?? Number.POSITIVE_INFINITY;
+    clock.after(Math.min(tripMs, LIMITS.smtp.connectTimeoutMs), () => {
+      if (tripMs > LIMITS.smtp.connectTimeoutMs) return health.failed(site, address);
+      reachedMs = clock.now();
+      health.reached(site, address);
+    });
+    clock.after(silentMs, () => {
+      if (tripMs > silentMs && reachedMs < beganMs) health.silent({ site, address, beganMs });
+    });
+  }
+  return { clock, states, dialled, health, probe, most: () => most };
+}
+
+const BIG = [
+  { site: "google", address: "192.0.2.1" },
+  { site: "outlook", address: "192.0.2.2" },
+  { site: "yahoo", address: "192.0.2.3" },
+];
+
+describe("a way out on which nothing leaves any more", () => {
+  it("is known within a second of the first dial, when the big providers are silent too", async () => {
+    const { clock, states, health, probe } = way(new Map());
+    health.know(BIG);
+    probe("a.test", "198.51.100.1");
+    await clock.advanceAsync(1_000);
+    assert.deepEqual(states, [[true, silentMs + sentinelDialMs]]);
+  });
+
+  it("is known within a second also when those of two sites are silent that answered just now", async () => {
+    const rtt = new Map([
+      ["198.51.100.1", 20],
+      ["198.51.100.2", 20],
+    ]);
+    const { clock, states, probe } = way(rtt);
+    probe("a.test", "198.51.100.1");
+    probe("b.test", "198.51.100.2");
+    await clock.advanceAsync(100);
+    rtt.clear();
+    probe("c.test", "198.51.100.3");
+    await clock.advanceAsync(900);
+    assert.deepEqual(
+      states.map(([down]) => down),
+      [true],
+    );
+  });
+
+  it("is known by four silent sites where nobody else can be asked, and not by three", async () => {
+    const { clock, states, probe } = way(new Map());
+    for (let i = 0; i < 3; i++) probe(`s${i}.test`, `198.51.100.${i}`);
+    await clock.advanceAsync(900);
+    assert.equal(states.length, 0);
+    probe("s3.test", "198.51.100.3");
+    await clock.advanceAsync(silentMs + 1);
+    assert.deepEqual(
+      states.map(([down]) => down),
+      [true],
+    );
+  });
+
+  it("is known by doubt alone, before anybody was probed", async () => {
+    const { clock, states, health } = way(new Map());
+    health.know(BIG);
+    health.doubt();
+    await clock.advanceAsync(sentinelDialMs);
+    assert.deepEqual(states, [[true, sentinelDialMs]]);
+  });
+
+  it("is tried by the process itself, and is back with the first that takes a connection", async () => {
+    const rtt = new Map<string, number>();
+    const { clock, states, health, most } = way(rtt);
+    health.know(BIG);
+    health.doubt();
+    await clock.advanceAsync(sentinelDialMs + trialEveryMs + trialDialMs);
+    rtt.set("192.0.2.2", 30);
+    await clock.advanceAsync(trialEveryMs + trialDialMs);
+    assert.deepEqual(
+      states.map(([down]) => down),
+      [true, false],
+    );
+    assert.ok(most() <= LIMITS.network.trialDials);
+    health.stop();
+    assert.equal(clock.pending, 0);
+  });
+
+  it("is not doubted while one of the big providers can be reached", async () => {
+    const { clock, states, health } = way(new Map([["192.0.2.3", 50]]));
+    health.know(BIG);
+    health.doubt();
+    await clock.advanceAsync(10_000);
+    assert.deepEqual(states, []);
+  });
+});
+
+describe("what is no fault of the network", () => {
+  it("one site of many addresses, dead after it was the last that answered", async () => {
+    const rtt = new Map(Array.from({ length: 6 }, (_, i) => [`198.51.100.${i}`, 10]));
+    const { clock, states, probe } = way(rtt);
+    for (const address of rtt.keys()) probe("only.test", address);
+    await clock.advanceAsync(100);
+    const addresses = [...rtt.keys()];
+    rtt.clear();
+    for (let round = 0; round < 20; round++) {
+      for (const address of addresses) probe("only.test", address);
+      await clock.advanceAsync(1_000);
+    }
+    assert.deepEqual(states, []);
+  });
+
+  it("a slow line: 400 ms a round trip", async () => {
+    const rtt = new Map(BIG.map(({ address }) => [address, 400]));
+    for (let i = 0; i < 50; i++) rtt.set(`198.51.100.${i}`, 400);
+    const { clock, states, health, probe } = way(rtt);
+    health.know(BIG);
+    for (let i = 0; i < 50; i++) {
+      probe(`s${i}.test`, `198.51.100.${i}`);
+      await clock.advanceAsync(130);
+    }
+    await clock.advanceAsync(10_000);
+    assert.deepEqual(states, []);
+  });
+
+  it("a line slower than that, once it has been taken for a dead one", async () => {
+    const rtt = new Map(BIG.map(({ address }) => [address, 1_200]));
+    const { clock, states, health, probe } = way(rtt);
+    health.know(BIG);
+    rtt.set("198.51.100.1", 1_200);
+    probe("a.test", "198.51.100.1");
+    await clock.advanceAsync(20_000);
+    assert.deepEqual(
+      states.map(([down]) => down),
+      [true, false],
+    );
+    for (let i = 0; i < 10; i++) {
+      probe("a.test", "198.51.100.1");
+      await clock.advanceAsync(2_000);
+    }
+    assert.equal(states.length, 2);
+  });
+
+  it("any single dead site, whatever is asked when", async () => {
+    const probes = fc.array(
+      fc.record({ site: fc.nat({ max: 4 }), host: fc.nat({ max: 2 }), afterMs: fc.nat({ max: 700 }) }),
+      { maxLength: 40 },
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        probes,
+        fc.nat({ max: 450 }),
+        fc.nat({ max: 4 }),
+        fc.nat({ max: 20_000 }),
+        fc.boolean(),
+        async (schedule, tripMs, dead, diesAtMs, knows) => {
+          const rtt = new Map(BIG.map(({ address }) => [address, tripMs]));
+          for (let site = 0; site < 5; site++)
+            for (let host = 0; host < 3; host++) rtt.set(`198.51.100.${site * 10 + host}`, tripMs);
+          const { clock, states, health, probe } = way(rtt);
+          if (knows) health.know(BIG);
+          clock.after(diesAtMs, () => {
+            for (let host = 0; host < 3; host++) rtt.delete(`198.51.100.${dead * 10 + host}`);
+          });
+          for (const { site, host, afterMs } of schedule) {
+            probe(`s${site}.test`, `198.51.100.${site * 10 + host}`);
+            await clock.advanceAsync(afterMs);
+          }
+          await clock.advanceAsync(10_000);
+          assert.deepEqual(states, []);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it("leaves the big providers in peace while dead sites are all there is", async () => {
+    const { clock, states, dialled, health, probe } = way(new Map(BIG.map(({ address }) => [address, 20])));
+    health.know(BIG);
+    for (let i = 0; i < 600; i++) {
+      probe(`dead${i}.test`, `198.51.100.${i % 250}`);
+      await clock.advanceAsync(100);
+    }
+    assert.deepEqual(states, []);
+    assert.ok(dialled.length <= 3 * 24, `${dialled.length} dials in a minute`);
+    assert.ok(coolMs < 500);
+  });
+});
