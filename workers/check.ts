@@ -1,6 +1,7 @@
 import { MessageChannel, parentPort, workerData } from "node:worker_threads";
 import { openBoard } from "../src/check/board.ts";
 import { createBreaker } from "../src/check/breaker.ts";
+import { createDomainSignals, withDomainSignals } from "../src/check/domain-signals.ts";
 import { createEngine } from "../src/check/engine.ts";
 import { createIdentities } from "../src/check/identity.ts";
 import { createThreadLink } from "../src/check/link.ts";
@@ -60,7 +61,8 @@ function compose(setup: ThreadSetup): TaskRunner {
     await resolver.close();
   });
   parentPort?.postMessage({ type: "rcpt.attach", port: port2 }, [port2]);
-  return createTaskRunner({ engine, board, clock, log });
+  const signals = createDomainSignals({ resolver, clock, config: setup.signals });
+  return createTaskRunner({ engine: withDomainSignals(engine, signals), board, clock, log });
 }
 
 const run = compose(workerData as ThreadSetup);

@@ -13,6 +13,7 @@ import { type Classification, classify, redactReply } from "./classify/classify.
 import type { CatchAll, CheckMode, Evidence, MxEvidence, Scope, SmtpEvidence } from "./evidence.ts";
 import type { Identities } from "./identity.ts";
 import type { Lists } from "./lists/lists.ts";
+import { disposableBy } from "./lists/mx-hosts.ts";
 import { hostAddresses, lookUpMx, type MxAnswer } from "./mx.ts";
 import { isCutOff, type NetworkReports } from "./network-health.ts";
 import {
@@ -92,7 +93,7 @@ export function createEngine(deps: EngineDeps): CheckEngine {
       const evidence: Evidence = {
         v: 2,
         mx: mxEvidence(mx, provider),
-        disposable: deps.lists.disposable(domain),
+        disposable: disposableBy(deps.lists, domain, mx.hosts),
         role: deps.lists.role(local),
         freeProvider: deps.lists.isFree(domain),
         smtp: null,

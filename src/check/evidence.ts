@@ -68,6 +68,18 @@ export interface SmtpEvidence {
   catchAll: CatchAll;
 }
 
+/** What the DNS says of a domain beside its exchangers. null: not asked, or nobody answered in time. */
+export interface DomainEvidence {
+  /** There is an SPF record (RFC 7208). */
+  spf: boolean | null;
+  /** There is a DMARC record, the domain's or its organisation's (RFC 7489). */
+  dmarc: boolean | null;
+  /** The first blocklist zone that has the domain; null: none, or none was asked. */
+  listedBy: string | null;
+  /** Without MX records, its addresses are a parking service's. */
+  parkedAddress: boolean;
+}
+
 /** Everything a check learnt about one address. Cached; a verdict is computed from it for each request. */
 export interface Evidence {
   /** Layout version; an entry of another version is a miss. */
@@ -77,6 +89,8 @@ export interface Evidence {
   disposable: { listed: boolean; source: string };
   role: string | null;
   freeProvider: boolean;
+  /** Absent where nobody was asked. */
+  domain?: DomainEvidence;
   /** null: not probed. */
   smtp: SmtpEvidence | null;
 }

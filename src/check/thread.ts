@@ -1,4 +1,4 @@
-import type { SmtpConfig } from "../core/config.ts";
+import type { DomainSignalsConfig, SmtpConfig } from "../core/config.ts";
 import type { LogLevel } from "../core/log.ts";
 import type { CheckMode, Evidence, Scope } from "./evidence.ts";
 import type { SharedLists } from "./lists/lists.ts";
@@ -7,6 +7,7 @@ import type { SharedLists } from "./lists/lists.ts";
 export interface ThreadSetup {
   smtp: SmtpConfig;
   dnsServers: string[];
+  signals: DomainSignalsConfig;
   lists: SharedLists;
   board: SharedArrayBuffer;
   logLevel: LogLevel;

@@ -54,6 +54,7 @@ export function composeChecks(deps: Deps): Checks {
   const setup = {
     smtp: config.smtp,
     dnsServers: config.dns.servers,
+    signals: config.signals,
     lists,
     board: board.shared,
     logLevel: config.logLevel,

@@ -36,6 +36,7 @@ export interface Config {
     credentials: { accessKeyId: string; secretAccessKey: string } | null;
   } | null;
   dns: { servers: string[] };
+  signals: DomainSignalsConfig;
   /** `heloNameGiven` false: the name was made up from the host's. */
   smtp: SmtpConfig & { heloNameGiven: boolean };
   /** What the operator lays over the shaping that comes with the code; null: nothing. */
@@ -70,6 +71,14 @@ export interface Config {
   /** What bulk jobs leave behind is removed so many days after they ended. */
   retentionDays: number;
   shutdownGraceMs: number;
+}
+
+/** What is asked of the DNS about each domain beside its exchangers. Plain data: it crosses into the check threads. */
+export interface DomainSignalsConfig {
+  spf: boolean;
+  dmarc: boolean;
+  /** DNS zones that list domains by name (RFC 5782). */
+  blocklistZones: string[];
 }
 
 export type BillingTier = "starter" | "pro" | "pro_plus";
@@ -262,6 +271,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
                 : { accessKeyId: s.S3_ACCESS_KEY_ID, secretAccessKey: s.S3_SECRET_ACCESS_KEY },
           },
     dns: { servers: s.DNS_SERVERS ?? getServers() },
+    signals: { ...s.DOMAIN_SIGNALS, blocklistZones: s.DOMAIN_BLOCKLIST_ZONES ?? [] },
     smtp: {
       port: s.SMTP_PORT,
       heloName,

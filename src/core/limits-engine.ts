@@ -119,6 +119,8 @@ export const CHECK_LIMITS = {
   replyTextChars: 300,
   mxHosts: 100,
   mxHostsReported: 10,
+  /** From the MX answer on, an answer waits no longer than this for SPF, DMARC and blocklists. */
+  domainSignalsMs: 500,
 } as const;
 
 export const NETWORK_LIMITS = {

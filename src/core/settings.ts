@@ -55,6 +55,18 @@ function isServerAddress(text: string): boolean {
   return isIP(match[1] ?? match[2] ?? "") !== 0 && port > 0 && port < 65_536;
 }
 
+/** What is asked of the DNS about a domain beside its exchangers. */
+const domainSignals = v.pipe(
+  v.string(),
+  v.transform((s) => s.split(",").map((part) => part.trim())),
+  v.check(
+    (items) =>
+      (items.length === 1 && items[0] === "none") || items.every((item) => /^(spf|dmarc)$/.test(item)),
+    "must be a comma list of spf and dmarc, or none",
+  ),
+  v.transform((items) => ({ spf: items.includes("spf"), dmarc: items.includes("dmarc") })),
+);
+
 /** `ip` or `ip/prefix`. */
 function isNetwork(text: string): boolean {
   const [ip = "", prefix] = text.split("/");
@@ -174,6 +186,16 @@ export const SettingsSchema = v.object({
   S3_ACCESS_KEY_ID: v.optional(v.pipe(v.string(), v.minLength(1, "must not be empty"))),
   S3_SECRET_ACCESS_KEY: v.optional(v.pipe(v.string(), v.minLength(1, "must not be empty"))),
   DNS_SERVERS: v.optional(list(isServerAddress, "must be a comma list of ip:port")),
+  DOMAIN_SIGNALS: v.optional(domainSignals, "spf,dmarc"),
+  DOMAIN_BLOCKLIST_ZONES: v.optional(
+    v.pipe(
+      list(
+        (s) => /^[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+$/i.test(s),
+        "must be a comma list of DNS zones, e.g. dbl.example.net",
+      ),
+      v.maxLength(4, "at most 4 zones: each is asked about every domain"),
+    ),
+  ),
   SMTP_PORT: v.optional(integer(1, 65_535), "25"),
   SMTP_HELO_NAME: v.optional(domainName),
   SMTP_MAIL_FROM: v.optional(mailFrom),

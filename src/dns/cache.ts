@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
-import type { DnsOutcome, Resolver } from "./resolver.ts";
+import type { DnsOutcome, TextResolver } from "./resolver.ts";
 
 interface Entry {
   outcome: DnsOutcome<unknown>;
@@ -22,8 +22,16 @@ function aged<T>(outcome: DnsOutcome<T>, ageMs: number): DnsOutcome<T> {
   return { ...outcome, ttlS: Math.max(0, outcome.ttlS - Math.floor(ageMs / 1_000)) };
 }
 
+/** Characters of texts that count as a record: strangers' texts may be long. */
+const CHARS_A_RECORD = 100;
+
 function sizeOf({ outcome }: Entry): number {
-  return 1 + (outcome.status === "ok" ? outcome.records.length : 0);
+  if (outcome.status !== "ok") return 1;
+  const chars = outcome.records.reduce<number>(
+    (sum, record) => sum + (typeof record === "string" ? record.length : 0),
+    0,
+  );
+  return 1 + outcome.records.length + Math.floor(chars / CHARS_A_RECORD);
 }
 
 /**
@@ -31,7 +39,7 @@ function sizeOf({ outcome }: Entry): number {
  * failure for `failureTtlMs`. Concurrent questions for one name and type share one query. `ttlS` counts down.
  * Closing it closes `inner`.
  */
-export function createCachingResolver(inner: Resolver, clock: Clock): Resolver {
+export function createCachingResolver(inner: TextResolver, clock: Clock): TextResolver {
   const entries = new LRUCache<string, Entry>({
     max: LIMITS.dns.cacheEntries,
     maxSize: LIMITS.dns.cacheRecords,
@@ -71,6 +79,7 @@ export function createCachingResolver(inner: Resolver, clock: Clock): Resolver {
     mx: (domain) => lookUp("mx", domain.toLowerCase(), () => inner.mx(domain)),
     a: (name) => lookUp("a", name.toLowerCase(), () => inner.a(name)),
     aaaa: (name) => lookUp("aaaa", name.toLowerCase(), () => inner.aaaa(name)),
+    txt: (name) => lookUp("txt", name.toLowerCase(), () => inner.txt(name)),
     close: () => inner.close(),
   };
 }

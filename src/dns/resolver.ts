@@ -28,10 +28,13 @@ export interface Resolver {
   close(): Promise<void>;
 }
 
-/** Asks for more than where mail goes. */
-export interface FullResolver extends Resolver {
+export interface TextResolver extends Resolver {
   /** One text a record, its strings joined (RFC 7208 §3.3), each byte a character. */
   txt(name: string): Promise<DnsOutcome<string>>;
+}
+
+/** Asks for more than where mail goes. */
+export interface FullResolver extends TextResolver {
   /** Host names, lower case, of a name below `in-addr.arpa` or `ip6.arpa`. */
   ptr(name: string): Promise<DnsOutcome<string>>;
 }

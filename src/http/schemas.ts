@@ -42,7 +42,7 @@ const ChecksSchema = v.object({
     v.object({
       is_disposable: flag("The domain hands out throw-away addresses."),
       source: text(
-        "The list that names the domain; `override` where the team or the operator does, `none` where nobody does.",
+        "The list that names the domain; `shared-mx` where all its mail exchangers are a throw-away service's, `override` where the team or the operator names it, `none` where nobody does.",
       ),
       status: lookedUp,
     }),

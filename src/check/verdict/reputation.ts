@@ -1,18 +1,26 @@
 import type { ParsedAddress } from "../address.ts";
 import type { Evidence } from "../evidence.ts";
+import { areParked, throwAwayExchangers } from "../lists/mx-hosts.ts";
 import { suggestAddress } from "../suggest.ts";
 
 /**
  * Signals of reputation and what each takes off a score of 100. Drawn from the address, the DNS and the lists only:
  * what probing taught must not show where a tier does not probe. No signal that an honest address can carry makes
- * the risk high by itself; it takes two of them, as `low_reputation` costs somebody a customer.
+ * the risk high by itself, nor does all that a small company's can carry together, as `low_reputation` costs somebody a
+ * customer.
  */
 export const SIGNAL_PENALTY = {
   invalid_format: 100,
   domain_cannot_receive: 100,
   disposable_domain: 70,
+  /** Mail goes to a parking service, which takes everything, or nowhere: nobody reads it. */
+  parked_domain: 65,
   /** A near miss of a large mailbox provider: typed wrong, or registered to catch what is typed wrong. */
   typo_domain: 45,
+  /** Some of the mail exchangers are a throw-away service's; where all are, the domain is disposable. */
+  disposable_mx: 40,
+  /** On a blocklist of domains that the operator asks. Lists err, so that this alone is no high risk. */
+  listed_domain: 40,
   random_looking_local_part: 30,
   /** A top-level domain that was given away free and is abused far beyond its share. */
   abused_tld: 20,
@@ -20,6 +28,9 @@ export const SIGNAL_PENALTY = {
   implicit_mx: 20,
   role_address: 15,
   digits_only_local_part: 10,
+  /** Many small companies have none and get along: together they must not move a risk by themselves. */
+  no_spf: 3,
+  no_dmarc: 2,
   free_provider: 0,
 } as const;
 
@@ -68,6 +79,18 @@ function evidenceSignals(evidence: Evidence): Signal[] {
   if (evidence.disposable.listed) signals.push("disposable_domain");
   if (evidence.role !== null) signals.push("role_address");
   if (evidence.freeProvider) signals.push("free_provider");
+  return [...signals, ...domainSignals(evidence)];
+}
+
+/** What speaks against the domain where it takes mail at all. */
+function domainSignals({ mx, domain }: Evidence): Signal[] {
+  if (mx.status !== "ok" && mx.status !== "implicit") return [];
+  const signals: Signal[] = [];
+  if (areParked(mx.hosts) || domain?.parkedAddress) signals.push("parked_domain");
+  if (throwAwayExchangers(mx.hosts) === "some") signals.push("disposable_mx");
+  if (domain && domain.listedBy !== null) signals.push("listed_domain");
+  if (domain?.spf === false) signals.push("no_spf");
+  if (domain?.dmarc === false) signals.push("no_dmarc");
   return signals;
 }
 

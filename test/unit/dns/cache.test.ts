@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createCachingResolver } from "../../../src/dns/cache.ts";
-import type { DnsOutcome, MxRecord, Resolver } from "../../../src/dns/resolver.ts";
+import type { DnsOutcome, MxRecord, TextResolver } from "../../../src/dns/resolver.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 const RECORD: MxRecord = { preference: 10, exchange: "mx.test" };
@@ -11,7 +11,7 @@ function caching(answer: () => DnsOutcome<MxRecord> | Promise<DnsOutcome<MxRecor
   const clock = createFakeClock();
   const asked: string[] = [];
   let closed = false;
-  const inner: Resolver = {
+  const inner: TextResolver = {
     async mx(domain) {
       asked.push(`mx ${domain}`);
       return answer();
@@ -23,6 +23,14 @@ function caching(answer: () => DnsOutcome<MxRecord> | Promise<DnsOutcome<MxRecor
     async aaaa(name) {
       asked.push(`aaaa ${name}`);
       return { status: "no_data", ttlS: 60, proven: true };
+    },
+    async txt(name) {
+      asked.push(`txt ${name}`);
+      return {
+        status: "ok",
+        records: [name.startsWith("long") ? "x".repeat(60_000) : "v=spf1 -all"],
+        ttlS: 60,
+      };
     },
     async close() {
       closed = true;
@@ -110,6 +118,20 @@ describe("the DNS cache", () => {
     assert.equal(asked.length, names, "the newest is there");
     await resolver.mx("d0.test");
     assert.equal(asked.length, names + 1, "the oldest went");
+  });
+
+  it("counts long texts for more, and serves them from memory too", async () => {
+    const { asked, resolver } = caching(() => ({ status: "nxdomain", ttlS: 1, proven: true }));
+    await resolver.txt("x.test");
+    assert.deepEqual(await resolver.txt("X.test"), { status: "ok", records: ["v=spf1 -all"], ttlS: 60 });
+    assert.deepEqual(asked, ["txt x.test"]);
+    const names = Math.ceil(LIMITS.dns.cacheRecords / 600) + 1;
+    for (let i = 0; i < names; i++) await resolver.txt(`long${i}.test`);
+    assert.equal(asked.length, names + 1);
+    await resolver.txt(`long${names - 1}.test`);
+    assert.equal(asked.length, names + 1, "the newest is there");
+    await resolver.txt("long0.test");
+    assert.equal(asked.length, names + 2, "the oldest went");
   });
 
   it("closes what it stands before", async () => {

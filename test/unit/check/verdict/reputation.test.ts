@@ -1,12 +1,38 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { parseAddress } from "../../../../src/check/address.ts";
+import type { DomainEvidence, Evidence } from "../../../../src/check/evidence.ts";
 import { looksRandom, reputationOf, SIGNAL_PENALTY } from "../../../../src/check/verdict/reputation.ts";
 
 function signalsOf(text: string) {
   const result = parseAddress(text);
   assert.ok(result.ok);
   return reputationOf(result.address, null);
+}
+
+const GOOD: DomainEvidence = { spf: true, dmarc: true, listedBy: null, parkedAddress: false };
+
+function evidenceOf(
+  hosts: string[],
+  domain: Partial<DomainEvidence> = {},
+  more: Partial<Evidence> = {},
+): Evidence {
+  return {
+    v: 2,
+    mx: { status: "ok", hosts, provider: null, ttlS: 60, fault: null },
+    disposable: { listed: false, source: "none" },
+    role: null,
+    freeProvider: false,
+    domain: { ...GOOD, ...domain },
+    smtp: null,
+    ...more,
+  };
+}
+
+function reputationAt(text: string, evidence: Evidence) {
+  const result = parseAddress(text);
+  assert.ok(result.ok);
+  return reputationOf(result.address, evidence);
 }
 
 describe("random-looking local parts", () => {
@@ -47,8 +73,77 @@ describe("reputation", () => {
   });
 
   it("no single signal of an honest address makes the risk high", () => {
-    const damning = new Set(["invalid_format", "domain_cannot_receive", "disposable_domain"]);
+    const damning = new Set([
+      "invalid_format",
+      "domain_cannot_receive",
+      "disposable_domain",
+      "parked_domain",
+    ]);
     for (const [signal, penalty] of Object.entries(SIGNAL_PENALTY))
       if (!damning.has(signal)) assert.ok(100 - penalty >= 40, signal);
+  });
+});
+
+describe("signals of the domain", () => {
+  const HOST = ["mx.example.com"];
+
+  it("say what the DNS lacks, and hardly count", () => {
+    assert.deepEqual(reputationAt("jane@example.com", evidenceOf(HOST)).signals, []);
+    const bare = reputationAt("jane@example.com", evidenceOf(HOST, { spf: false, dmarc: false }));
+    assert.deepEqual(bare, { score: 95, risk: "low", signals: ["no_spf", "no_dmarc"] });
+    assert.ok(SIGNAL_PENALTY.no_spf <= 5 && SIGNAL_PENALTY.no_dmarc <= 5);
+  });
+
+  it("nothing of what nobody asked or answered", () => {
+    assert.deepEqual(
+      reputationAt("jane@example.com", evidenceOf(HOST, { spf: null, dmarc: null })).signals,
+      [],
+    );
+    const { domain: _, ...unasked } = evidenceOf(HOST);
+    assert.deepEqual(reputationAt("jane@example.com", unasked).signals, []);
+  });
+
+  it("parked: by its exchangers, or by its addresses where it has none", () => {
+    const parked = reputationAt("jane@example.com", evidenceOf(["park-mx.above.com"]));
+    assert.deepEqual([parked.risk, parked.signals], ["high", ["parked_domain"]]);
+    const byAddress = evidenceOf(["example.com"], { parkedAddress: true });
+    byAddress.mx.status = "implicit";
+    assert.deepEqual(reputationAt("jane@example.com", byAddress).signals, ["implicit_mx", "parked_domain"]);
+  });
+
+  it("throw-away exchangers beside others, and blocklists", () => {
+    const some = reputationAt("jane@example.com", evidenceOf(["in.mail.tm", "mx.example.com"]));
+    assert.deepEqual([some.risk, some.signals], ["medium", ["disposable_mx"]]);
+    const listed = reputationAt("jane@example.com", evidenceOf(HOST, { listedBy: "dbl.test" }));
+    assert.deepEqual([listed.risk, listed.signals], ["medium", ["listed_domain"]]);
+    const typo = reputationAt("jane@gmial.com", evidenceOf(HOST, { listedBy: "dbl.test" }));
+    assert.equal(typo.risk, "high");
+  });
+
+  it("none where the domain takes no mail: that is worse", () => {
+    const gone = evidenceOf([], { spf: false, dmarc: false, listedBy: "dbl.test" });
+    gone.mx.status = "domain_not_found";
+    assert.deepEqual(reputationAt("jane@example.com", gone).signals, ["domain_cannot_receive"]);
+  });
+
+  it("all that an honest small company carries together is no high risk", () => {
+    const small = evidenceOf(
+      ["example.tk"],
+      { spf: false, dmarc: false },
+      { role: "info", freeProvider: true },
+    );
+    small.mx.status = "implicit";
+    const { risk, score, signals } = reputationAt("info@example.tk", small);
+    assert.deepEqual(signals.sort(), [
+      ...["abused_tld", "free_provider", "implicit_mx", "no_dmarc", "no_spf", "role_address"],
+    ]);
+    assert.equal(score, 40);
+    assert.equal(risk, "medium");
+  });
+
+  it("nor does any weak one beside no SPF and no DMARC make it worse than medium", () => {
+    const weak = Object.values(SIGNAL_PENALTY).filter((penalty) => penalty <= 45);
+    for (const penalty of weak)
+      assert.ok(100 - penalty - SIGNAL_PENALTY.no_spf - SIGNAL_PENALTY.no_dmarc >= 40, String(penalty));
   });
 });

@@ -1,0 +1,134 @@
+import { BlockList } from "node:net";
+import { getDomain } from "tldts";
+import type { Clock } from "../core/clock.ts";
+import type { DomainSignalsConfig } from "../core/config.ts";
+import { LIMITS } from "../core/limits.ts";
+import type { DnsOutcome, MxRecord, TextResolver } from "../dns/resolver.ts";
+import type { CheckEngine } from "./engine.ts";
+import type { DomainEvidence } from "./evidence.ts";
+
+/** What the DNS says of a domain beside where its mail goes. */
+export interface DomainSignals {
+  /**
+   * Never rejects. What was not known `LIMITS.check.domainSignalsMs` after the MX answer is null, and so is what a server
+   * failed to say: no signal is drawn from it.
+   * @param domain A-labels, lower case
+   */
+  of(domain: string): Promise<DomainEvidence>;
+}
+
+interface Deps {
+  resolver: TextResolver;
+  clock: Clock;
+  config: DomainSignalsConfig;
+}
+
+/** RFC 7208 §4.5 and RFC 7489 §6.6.3: how the records begin. */
+const SPF = /^v=spf1(?: |$)/i;
+const DMARC = /^v=DMARC1\s*(?:;|$)/i;
+
+/** Networks of parking services, for domains without MX: Sedo, Bodis, above.com, Team Internet. And nowhere. */
+const PARKING_NETWORKS = new BlockList();
+for (const network of ["64.190.62.0/23", "91.195.240.0/23", "199.59.240.0/22", "103.224.182.0/24"])
+  addNetwork(network);
+for (const network of ["103.224.212.0/24", "185.53.176.0/22", "0.0.0.0/32", "127.0.0.1/32"])
+  addNetwork(network);
+
+function addNetwork(network: string): void {
+  const [address = "", prefix = "32"] = network.split("/");
+  PARKING_NETWORKS.addSubnet(address, Number(prefix), "ipv4");
+}
+
+const NOTHING: DomainEvidence = { spf: null, dmarc: null, listedBy: null, parkedAddress: false };
+
+/** Whether a text begins so; null where nobody could say, or where nothing proves that there is none. */
+function hasText(answer: DnsOutcome<string>, pattern: RegExp): boolean | null {
+  if (answer.status === "ok") return answer.records.some((text) => pattern.test(text));
+  return (answer.status === "no_data" || answer.status === "nxdomain") && answer.proven ? false : null;
+}
+
+async function spfOf(resolver: TextResolver, domain: string): Promise<Pick<DomainEvidence, "spf">> {
+  return { spf: hasText(await resolver.txt(domain), SPF) };
+}
+
+/** RFC 7489 §6.6.3: of the domain, else of the organisation it belongs to. */
+async function dmarcOf(resolver: TextResolver, domain: string): Promise<Pick<DomainEvidence, "dmarc">> {
+  const own = hasText(await resolver.txt(`_dmarc.${domain}`), DMARC);
+  const organisation = getDomain(domain);
+  if (own !== false || organisation === null || organisation === domain) return { dmarc: own };
+  return { dmarc: hasText(await resolver.txt(`_dmarc.${organisation}`), DMARC) };
+}
+
+/**
+ * RFC 5782 §2: listed names have an address in 127/8, never 127.0.0.1, which some zones answer when they refuse the
+ * question. 127.255.255.0/24 says that we ask too much, or through a public resolver.
+ */
+function isListing(address: string): boolean {
+  return address.startsWith("127.") && address !== "127.0.0.1" && !address.startsWith("127.255.255.");
+}
+
+async function isListed(resolver: TextResolver, domain: string, zone: string): Promise<boolean> {
+  const answer = await resolver.a(`${getDomain(domain) ?? domain}.${zone}`);
+  return answer.status === "ok" && answer.records.some(isListing);
+}
+
+async function parkingOf(
+  resolver: TextResolver,
+  domain: string,
+): Promise<Pick<DomainEvidence, "parkedAddress">> {
+  const answer = await resolver.a(domain);
+  const records = answer.status === "ok" ? answer.records : [];
+  const parked = records.every((address) => PARKING_NETWORKS.check(address, "ipv4"));
+  return { parkedAddress: parked && records.length > 0 };
+}
+
+/** Asks all at once and writes each answer into `known` as it comes. */
+async function ask({ resolver, config }: Deps, domain: string, implicit: boolean, known: DomainEvidence) {
+  const questions = config.blocklistZones.map(async (zone) => {
+    if (await isListed(resolver, domain, zone)) known.listedBy ??= zone;
+  });
+  const learn = async (answer: Promise<Partial<DomainEvidence>>) => void Object.assign(known, await answer);
+  if (config.spf) questions.push(learn(spfOf(resolver, domain)));
+  if (config.dmarc) questions.push(learn(dmarcOf(resolver, domain)));
+  if (implicit) questions.push(learn(parkingOf(resolver, domain)));
+  await Promise.all(questions);
+}
+
+function takesMail(answer: DnsOutcome<MxRecord>): boolean {
+  if (answer.status === "ok") return answer.records.some(({ exchange }) => exchange !== "");
+  return answer.status === "no_data";
+}
+
+/**
+ * Look-ups go out once the MX is known, which the check asks for anyway: domains that take no mail cost nothing, and in
+ * a batch the exchangers of all come before the rest. The resolver's cache, bounds and single flight are theirs too.
+ */
+export function createDomainSignals(deps: Deps): DomainSignals {
+  return {
+    async of(domain) {
+      const mx = await deps.resolver.mx(domain);
+      if (!takesMail(mx)) return NOTHING;
+      const known = { ...NOTHING };
+      await new Promise<void>((resolve) => {
+        const timer = deps.clock.after(LIMITS.check.domainSignalsMs, resolve);
+        void ask(deps, domain, mx.status === "no_data", known).finally(() => {
+          timer.cancel();
+          resolve();
+        });
+      });
+      // A copy: what comes later must not change evidence that was handed out.
+      return { ...known };
+    },
+  };
+}
+
+/** An engine whose evidence has the domain's signals, asked for beside the check itself, in every scope. */
+export function withDomainSignals(engine: CheckEngine, signals: DomainSignals): CheckEngine {
+  return {
+    async check(address, scope, control) {
+      const pending = signals.of(address.slice(address.lastIndexOf("@") + 1));
+      const known = await engine.check(address, scope, control);
+      return known === null || known === "busy" ? known : { ...known, domain: await pending };
+    },
+  };
+}
