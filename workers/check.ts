@@ -7,6 +7,7 @@ import { createIdentities } from "../src/check/identity.ts";
 import { createThreadLink } from "../src/check/link.ts";
 import { openLists } from "../src/check/lists/lists.ts";
 import { loadShaping } from "../src/check/shaping.ts";
+import { createSiteDirectory } from "../src/check/site.ts";
 import { createSiteLines } from "../src/check/site-lines.ts";
 import { createTaskRunner, type TaskRunner } from "../src/check/task-runner.ts";
 import type { CheckTask, CheckTaskResult, ThreadSetup } from "../src/check/thread.ts";
@@ -37,7 +38,8 @@ function compose(setup: ThreadSetup): TaskRunner {
     },
   });
   const board = openBoard(setup.board);
-  const paths = createPaths(setup.smtp);
+  const shaping = loadShaping(setup.shaping);
+  const paths = createPaths(setup.smtp, shaping.ways);
   const engine = createEngine({
     clock,
     resolver,
@@ -46,7 +48,8 @@ function compose(setup: ThreadSetup): TaskRunner {
     house: { trusts: () => true },
     lines: createSiteLines((site, policy) => pool.depthAt(site, policy)),
     lists: openLists(setup.lists),
-    shaping: loadShaping(),
+    shaping,
+    sites: createSiteDirectory(shaping.mx),
     facts: link.facts,
     breaker: createBreaker(clock),
     board,

@@ -25,7 +25,7 @@ import {
   wasReached,
 } from "./probe.ts";
 import type { Shaping } from "./shaping.ts";
-import { siteOf } from "./site.ts";
+import type { SiteDirectory } from "./site.ts";
 import type { SiteLines } from "./site-lines.ts";
 
 /**
@@ -58,6 +58,7 @@ export interface EngineDeps {
   lines: SiteLines;
   lists: Lists;
   shaping: Shaping;
+  sites: SiteDirectory;
   facts: CatchAllFacts;
   breaker: Breaker;
   board: Board;
@@ -89,7 +90,7 @@ export function createEngine(deps: EngineDeps): CheckEngine {
       const local = address.slice(0, at);
       const domain = address.slice(at + 1);
       const mx = await lookUpMx(deps.resolver, domain);
-      const { site, provider } = siteOf(mx.hosts, domain);
+      const { site, provider } = deps.sites.siteOf(mx.hosts, domain);
       const evidence: Evidence = {
         v: 2,
         mx: mxEvidence(mx, provider),
@@ -102,7 +103,7 @@ export function createEngine(deps: EngineDeps): CheckEngine {
       if (scope === "unprobed" || !reachable || evidence.disposable.listed) return evidence;
       control.onSite(site);
       if (control.cancelled()) return null;
-      const route = { site, hosts: mx.hosts, policy: deps.shaping.policyFor(provider) };
+      const route = { site, hosts: mx.hosts, policy: deps.shaping.policyFor(provider, site) };
       const target = { address, local, domain, mx, provider, route };
       const smtp = await probeTarget(deps, target, control.mode, probe);
       if (smtp === null || smtp === "busy") return smtp;
@@ -141,10 +142,10 @@ async function probeTarget(
   mode: CheckMode,
   control: ProbeControl,
 ): Promise<SmtpEvidence | "busy" | null> {
-  if (deps.shaping.cannotBeBelieved(target.provider))
+  if (deps.shaping.cannotBeBelieved(target.provider, target.route.site))
     return unasked("provider_unverifiable", "their_server", "provider_habit");
   // Before the breaker: a half-open one must not be asked by whoever then leaves.
-  if (mode === "bulk" && deps.lines.isLong(target.route.site, target.route.policy)) return "busy";
+  if (mode === "bulk" && deps.lines.isLong(target.route.site, target.route.policy, deps.paths.capsOf(target.route.site))) return "busy";
   const known = withoutAsking(deps, target);
   if (known) return known;
   const outcome = await probeInLine(deps, target, control);
@@ -257,7 +258,8 @@ async function askStranger(
   try {
     const stranger = mailboxOf(`${local}@${target.domain}`);
     const outcome = await probeMailbox(probeDeps(deps, target), route, stranger, control);
-    if (outcome.kind === "failure" && (outcome.cause === "cancelled" || outcome.cause === "no_slot")) {
+    const ours = new Set<string>(["cancelled", "no_slot", "proxy"]);
+    if (outcome.kind === "failure" && ours.has(outcome.cause)) {
       deps.facts.abandon(key);
       return "not_probed";
     }

@@ -1,25 +1,40 @@
 import { createRequire } from "node:module";
 import * as v from "valibot";
 import { LIMITS } from "../core/limits.ts";
+import type { WayChoice } from "../smtp/path.ts";
 import type { SitePolicy } from "../smtp/policy.ts";
 import type shapingJson from "./shaping.json";
 
 export interface Shaping {
-  /** How to treat a site; every site without a known provider is treated by the default. */
-  policyFor(provider: string | null): SitePolicy;
-  /** The provider accepts, or refuses, everybody at RCPT: asking there tells nothing about a mailbox. */
-  cannotBeBelieved(provider: string | null): boolean;
+  /** How to treat a site; one without an entry of its own or a known provider is treated by the default. */
+  policyFor(provider: string | null, site?: string): SitePolicy;
+  /** The site accepts, or refuses, everybody at RCPT: asking there tells nothing about a mailbox. */
+  cannotBeBelieved(provider: string | null, site?: string): boolean;
+  /** Names of exchangers by provider, beside those that are known. */
+  mx: Readonly<Record<string, readonly string[]>>;
+  ways: WayChoice;
 }
 
-const count = (max: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(max));
+const count = (max: number) => {
+  const message = `must be a whole number from 1 to ${max}`;
+  return v.pipe(v.number(message), v.integer(message), v.minValue(1, message), v.maxValue(max, message));
+};
 
-const PolicySchema = v.strictObject({
+const TLS = ["never", "opportunistic", "required"] as const;
+const HABITS = ["accepts_all", "refuses_all"] as const;
+
+export const POLICY_FIELDS = {
   maxConnections: count(1_000),
   transactionsPerSession: count(10_000),
   rejectionsPerSession: count(1_000),
-  tls: v.picklist(["never", "opportunistic", "required"]),
+  tls: v.picklist(TLS, `must be one of ${TLS.join(", ")}`),
   pipelineDepthMax: count(LIMITS.smtp.pipelineDepthMax),
-});
+};
+
+/** `none` takes back what the entry below says. */
+export const habitField = v.picklist([...HABITS, "none"], `must be one of ${HABITS.join(", ")}, none`);
+
+const PolicySchema = v.strictObject(POLICY_FIELDS);
 
 /** Every figure says where it comes from. */
 const source = v.pipe(v.string(), v.minLength(10));
@@ -30,26 +45,70 @@ const ShapingSchema = v.strictObject({
     v.string(),
     v.strictObject({
       ...v.partial(PolicySchema).entries,
-      habit: v.optional(v.picklist(["accepts_all", "refuses_all"])),
+      habit: v.optional(v.picklist(HABITS)),
       source,
     }),
   ),
 });
 
-/** Reads and checks `shaping.json`. @throws ValiError when it is malformed */
-export function loadShaping(): Shaping {
+/** What an entry of the operator says of a site; what it leaves open is as without it. */
+export interface OwnEntry extends Partial<SitePolicy> {
+  habit?: v.InferOutput<typeof habitField>;
+  /** Names of ways, at least one, all different. */
+  ways?: string[];
+  /** Of a provider: names of exchangers, as in `PROVIDER_MX_SUFFIXES`, that are its own too. */
+  mx?: string[];
+}
+
+/** What the operator lays over `shaping.json`. Plain data: it crosses into the check threads. */
+export interface OwnShaping {
+  default: Partial<SitePolicy> & { ways?: string[] };
+  providers: Record<string, OwnEntry>;
+  sites: Record<string, OwnEntry>;
+}
+
+interface Treatment {
+  policy: SitePolicy;
+  believable: boolean;
+}
+
+/**
+ * Reads and checks `shaping.json` and lays `own` over it, field by field. A provider's figure goes before a default one,
+ * whoever gave it; an entry of a site goes before both.
+ * @throws ValiError when `shaping.json` is malformed
+ */
+export function loadShaping(own: OwnShaping = { default: {}, providers: {}, sites: {} }): Shaping {
   const file: typeof shapingJson = createRequire(import.meta.url)("./shaping.json");
   const { default: fallback, providers } = v.parse(ShapingSchema, file);
-  const strip = (entry: object) => v.parse(v.object(PolicySchema.entries), { ...fallback, ...entry });
-  const standard = strip({});
-  const policies = new Map<string, SitePolicy>();
-  const unbelievable = new Set<string>();
-  for (const [provider, entry] of Object.entries(providers)) {
-    policies.set(provider, strip(entry));
-    if (entry.habit !== undefined) unbelievable.add(provider);
-  }
+  const treatmentOf = (...entries: { habit?: OwnEntry["habit"] }[]): Treatment => {
+    const { habit = "none", ...entry }: OwnEntry = Object.assign({}, fallback, own.default, ...entries);
+    return { policy: v.parse(v.object(POLICY_FIELDS), entry), believable: habit === "none" };
+  };
+  const standard = treatmentOf();
+  const known = new Map(Object.entries(providers));
+  const ofProviders = new Map<string, Treatment>();
+  for (const provider of new Set([...known.keys(), ...Object.keys(own.providers)]))
+    ofProviders.set(provider, treatmentOf(known.get(provider) ?? {}, own.providers[provider] ?? {}));
+  const ofSites = new Map(Object.entries(own.sites).map(([site, entry]) => [site, treatmentOf(entry)]));
+  const treatment = (provider: string | null, site: string) =>
+    (provider === null ? ofSites.get(site) : ofProviders.get(provider)) ?? standard;
   return {
-    policyFor: (provider) => policies.get(provider ?? "") ?? standard,
-    cannotBeBelieved: (provider) => unbelievable.has(provider ?? ""),
+    policyFor: (provider, site = "") => treatment(provider, site).policy,
+    cannotBeBelieved: (provider, site = "") => !treatment(provider, site).believable,
+    mx: Object.fromEntries(Object.entries(own.providers).map(([provider, { mx = [] }]) => [provider, mx])),
+    ways: waysOf(own),
+  };
+}
+
+/** A provider's name is its site's, and no name of a site without provider is one. */
+function waysOf({ default: standardEntry, providers, sites }: OwnShaping): WayChoice {
+  const standard = standardEntry.ways ?? null;
+  const own = new Map<string, readonly string[]>();
+  for (const [site, { ways }] of [...Object.entries(providers), ...Object.entries(sites)])
+    if (ways !== undefined) own.set(site, ways);
+  return {
+    standard,
+    of: (site) => own.get(site) ?? null,
+    named: [...(standard ?? []), ...[...own.values()].flat()],
   };
 }

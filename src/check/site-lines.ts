@@ -3,8 +3,11 @@ import type { SitePolicy } from "../smtp/policy.ts";
 
 /** The probes of each site that wait or run in this thread. */
 export interface SiteLines {
-  /** So many that one more would only stand in line: enough to keep all the site's connections full, and as many again. */
-  isLong(site: string, policy: SitePolicy): boolean;
+  /**
+   * So many that one more would only stand in line: enough to keep all the site's connections full, and as many again.
+   * @param caps of the site, 1 unless told, `policy` having the connections of one
+   */
+  isLong(site: string, policy: SitePolicy, caps?: number): boolean;
   enter(site: string): void;
   /** Follows each `enter` once. */
   leave(site: string): void;
@@ -14,9 +17,9 @@ export interface SiteLines {
 export function createSiteLines(depthAt: (site: string, policy: SitePolicy) => number): SiteLines {
   const lines = new Map<string, number>();
   return {
-    isLong(site, policy) {
+    isLong(site, policy, caps = 1) {
       const length = lines.get(site) ?? 0;
-      const perDepth = policy.maxConnections * LIMITS.bulk.lineFillings;
+      const perDepth = policy.maxConnections * caps * LIMITS.bulk.lineFillings;
       return length >= perDepth && length >= perDepth * depthAt(site, policy);
     },
     enter(site) {

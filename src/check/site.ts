@@ -13,18 +13,6 @@ interface Branch {
   patterns: { start: string; end: string; branch: Branch }[];
 }
 
-const LISTED = newBranch();
-/** Registrable domains of the listed names. */
-const PROVIDER_DOMAINS = new Set<string>();
-
-for (const [provider, names] of Object.entries(PROVIDER_MX_SUFFIXES)) {
-  for (const name of names) {
-    name.split(".").reduceRight(branchAt, LISTED).provider = provider;
-    const domain = getDomain(name.replaceAll("*", "x"));
-    if (domain !== null) PROVIDER_DOMAINS.add(domain);
-  }
-}
-
 function newBranch(): Branch {
   return { provider: null, labels: new Map(), patterns: [] };
 }
@@ -46,42 +34,62 @@ export interface Site {
   provider: string | null;
 }
 
+/** Who runs mail exchangers, by their names. */
+export interface SiteDirectory {
+  /**
+   * Rolls an MX set up to the site that runs it. `hosts` in order of preference, lower case, A-labels; the most
+   * preferred one decides the provider, since that is where a session goes. Without hosts the domain is the site.
+   */
+  siteOf(hosts: readonly string[], domain: string): Site;
+  /** Whether a domain is, or is below, the registrable domain of a provider's listed mail exchangers. */
+  isProviderDomain(domain: string): boolean;
+}
+
 /** Provider whose listed name `labels` end in, up to the label `at`; a plain label goes before a pattern. */
-function providerOf(labels: readonly string[], at = labels.length - 1, branch = LISTED): string | null {
+function providerOf(labels: readonly string[], branch: Branch, at = labels.length - 1): string | null {
   const label = labels[at];
   if (label === undefined) return branch.provider;
   const plain = branch.labels.get(label);
-  let provider = plain === undefined ? null : providerOf(labels, at - 1, plain);
+  let provider = plain === undefined ? null : providerOf(labels, plain, at - 1);
   for (const { start, end, branch: next } of branch.patterns) {
     if (provider !== null) break;
     if (label.length < start.length + end.length || !label.startsWith(start) || !label.endsWith(end))
       continue;
-    provider = providerOf(labels, at - 1, next);
+    provider = providerOf(labels, next, at - 1);
   }
   return provider ?? branch.provider;
 }
 
-/** Whether a domain is, or is below, the registrable domain of a provider's listed mail exchangers. */
-export function isProviderDomain(domain: string): boolean {
-  return PROVIDER_DOMAINS.has(getDomain(domain) ?? domain);
+/** @param own names of exchangers by provider, beside those of `PROVIDER_MX_SUFFIXES` */
+export function createSiteDirectory(own: Readonly<Record<string, readonly string[]>> = {}): SiteDirectory {
+  const listed = newBranch();
+  /** Registrable domains of the listed names. */
+  const domains = new Set<string>();
+  for (const [provider, names] of [...Object.entries(PROVIDER_MX_SUFFIXES), ...Object.entries(own)]) {
+    for (const name of names) {
+      name.split(".").reduceRight(branchAt, listed).provider = provider;
+      const domain = getDomain(name.replaceAll("*", "x"));
+      if (domain !== null) domains.add(domain);
+    }
+  }
+  /**
+   * Who runs a host, as the public suffix list with its private part tells: neighbours at a dynamic DNS are strangers.
+   * So are those below a provider's domain, where the provider's own exchangers are listed.
+   */
+  function operatorOf(host: string): string {
+    const domain = getDomain(host, { allowPrivateDomains: true }) ?? host;
+    return domains.has(domain) ? host : domain;
+  }
+  return {
+    isProviderDomain: (domain) => domains.has(getDomain(domain) ?? domain),
+    siteOf(hosts, domain) {
+      const provider = providerOf((hosts[0] ?? "").split("."), listed);
+      if (provider !== null) return { site: provider, provider };
+      const operators = new Set((hosts.length > 0 ? hosts : [domain]).map(operatorOf));
+      return { site: [...operators].slice(0, MAX_OPERATORS).sort().join(","), provider: null };
+    },
+  };
 }
 
-/**
- * Who runs a host, as the public suffix list with its private part tells: neighbours at a dynamic DNS are strangers.
- * So are those below a provider's domain, where the provider's own exchangers are listed.
- */
-function operatorOf(host: string): string {
-  const domain = getDomain(host, { allowPrivateDomains: true }) ?? host;
-  return PROVIDER_DOMAINS.has(domain) ? host : domain;
-}
-
-/**
- * Rolls an MX set up to the site that runs it. `hosts` in order of preference, lower case, A-labels; the most
- * preferred one decides the provider, since that is where a session goes. Without hosts the domain is the site.
- */
-export function siteOf(hosts: readonly string[], domain: string): Site {
-  const provider = providerOf((hosts[0] ?? "").split("."));
-  if (provider !== null) return { site: provider, provider };
-  const operators = new Set((hosts.length > 0 ? hosts : [domain]).map(operatorOf));
-  return { site: [...operators].slice(0, MAX_OPERATORS).sort().join(","), provider: null };
-}
+/** Without what an operator adds. */
+export const { siteOf, isProviderDomain } = createSiteDirectory();

@@ -2,10 +2,12 @@ import type { DomainSignalsConfig, SmtpConfig } from "../core/config.ts";
 import type { LogLevel } from "../core/log.ts";
 import type { CheckMode, Evidence, Scope } from "./evidence.ts";
 import type { SharedLists } from "./lists/lists.ts";
+import type { OwnShaping } from "./shaping.ts";
 
 /** What a check thread is born with (`workerData`): plain data and shared memory. */
 export interface ThreadSetup {
   smtp: SmtpConfig;
+  shaping: OwnShaping;
   dnsServers: string[];
   signals: DomainSignalsConfig;
   lists: SharedLists;

@@ -5,16 +5,18 @@ import { createEgressSlots, type EgressSlots } from "../check/egress-slots.ts";
 import { compileLists, type SharedLists } from "../check/lists/lists.ts";
 import { createNetworkHealth, type NetworkHealth } from "../check/network-health.ts";
 import { type CheckPool, createCheckPool } from "../check/pool.ts";
+import { loadShaping } from "../check/shaping.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import { type Metrics, observeEngine } from "../core/metrics.ts";
 import { takesConnection } from "../smtp/dial.ts";
-import { createPaths } from "../smtp/path.ts";
+import { createPaths, type Paths } from "../smtp/path.ts";
 import { createCatchAllStore } from "../store/evidence-cache.ts";
 import type { RedisClients } from "../store/redis.ts";
 import { createSlotLeases } from "../store/slot-leases.ts";
+import { ownShaping } from "./shaping.ts";
 
 export interface Checks {
   pool: CheckPool;
@@ -30,7 +32,10 @@ interface Deps {
   redis: RedisClients;
 }
 
-/** The check engine of a process: threads, what they share, and what they ask of the main thread. */
+/**
+ * The check engine of a process: threads, what they share, and what they ask of the main thread.
+ * @throws ConfigError for a wrong entry of SHAPING
+ */
 export function composeChecks(deps: Deps): Checks {
   const { config, log, metrics, redis } = deps;
   const clock = systemClock;
@@ -38,7 +43,8 @@ export function composeChecks(deps: Deps): Checks {
   const board = createBoard(LIMITS.check.tasksInFlight);
   const leases = createSlotLeases(redis, config.smtp.egressId, log);
   const slots = createEgressSlots({ leases, clock, log });
-  const network = watchNetwork(board, deps);
+  const shaping = ownShaping(config);
+  const network = watchNetwork(board, createPaths(config.smtp, loadShaping(shaping).ways), deps);
   const broker = createBroker({
     slots,
     facts: createCatchAllFacts(clock, createCatchAllStore(redis.commands, clock)),
@@ -53,6 +59,7 @@ export function composeChecks(deps: Deps): Checks {
   });
   const setup = {
     smtp: config.smtp,
+    shaping,
     dnsServers: config.dns.servers,
     signals: config.signals,
     lists,
@@ -67,12 +74,15 @@ export function composeChecks(deps: Deps): Checks {
   return { lists, pool, slots, network };
 }
 
-function watchNetwork(board: Board, { config, log, metrics }: Pick<Deps, "config" | "log" | "metrics">) {
-  const paths = createPaths(config.smtp);
+function watchNetwork(
+  board: Board,
+  paths: Paths,
+  { config, log, metrics }: Pick<Deps, "config" | "log" | "metrics">,
+) {
   return createNetworkHealth({
     clock: systemClock,
     board,
-    dial: (address) => takesConnection(address, config.smtp, paths, LIMITS.network.trialDialMs),
+    dial: (trial) => takesConnection(trial, config.smtp, paths, LIMITS.network.trialDialMs),
     onChange(down) {
       metrics.networkDown.set(down ? 1 : 0);
       if (down) log.error("no mail server can be reached from here: is outbound port 25 open?");

@@ -142,4 +142,7 @@ export const NETWORK_LIMITS = {
   trialDialMs: 2_500,
 } as const;
 
+/** What an operator may lay over the shaping. */
+export const SHAPING_LIMITS = { ownProviders: 200, ownSites: 10_000, mxNames: 100, ways: 64 } as const;
+
 export const BREAKER_LIMITS = { blocksToOpen: 5, openMs: 300_000, sitesRemembered: 10_000 } as const;

@@ -4,6 +4,7 @@ import {
   CHECK_LIMITS,
   DNS_LIMITS,
   NETWORK_LIMITS,
+  SHAPING_LIMITS,
   SLOTS_LIMITS,
   SMTP_LIMITS,
 } from "./limits-engine.ts";
@@ -58,6 +59,7 @@ export const LIMITS = {
   network: NETWORK_LIMITS,
   house: HOUSE_LIMITS,
   breaker: BREAKER_LIMITS,
+  shaping: SHAPING_LIMITS,
   quota: {
     /** A lease that its process has not renewed for this long is settled by whoever finds it. */
     leaseTtlMs: 10_000,

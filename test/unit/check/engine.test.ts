@@ -7,6 +7,7 @@ import { createEngine } from "../../../src/check/engine.ts";
 import type { CheckMode, Evidence } from "../../../src/check/evidence.ts";
 import type { FailedDial } from "../../../src/check/network-health.ts";
 import { loadShaping } from "../../../src/check/shaping.ts";
+import { createSiteDirectory } from "../../../src/check/site.ts";
 import { createSiteLines } from "../../../src/check/site-lines.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import type { Resolver } from "../../../src/dns/resolver.ts";
@@ -76,6 +77,7 @@ function engine(reply: Reply, onAsked: (options: JobOptions) => void = () => {})
     lines: createSiteLines(() => 10),
     lists: { disposable: () => ({ listed: false, source: "none" }), role: () => null, isFree: () => false },
     shaping: loadShaping(),
+    sites: createSiteDirectory(),
     facts: createCatchAllFacts(clock, {
       get: async () => null,
       put: (key, answer) => void stored.set(key, answer),
