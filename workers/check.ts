@@ -1,6 +1,6 @@
 import { MessageChannel, parentPort, workerData } from "node:worker_threads";
 import { openBoard } from "../src/check/board.ts";
-import { createBreaker } from "../src/check/breaker.ts";
+import { createBreaker } from "../src/check/breaker/mirror.ts";
 import { createDomainSignals, withDomainSignals } from "../src/check/domain-signals.ts";
 import { createEngine } from "../src/check/engine.ts";
 import { createIdentities } from "../src/check/identity.ts";
@@ -51,7 +51,11 @@ function compose(setup: ThreadSetup): TaskRunner {
     shaping,
     sites: createSiteDirectory(shaping.mx),
     facts: link.facts,
-    breaker: createBreaker(clock),
+    breaker: createBreaker({
+      clock,
+      line: link.breaker,
+      holdBack: ({ site, path, domain }) => pool.holdBack(site, path, domain),
+    }),
     board,
     self: createIdentities(setup.smtp.heloName, paths),
     reach: link.reach,

@@ -28,10 +28,19 @@ export interface ChunkDeps extends ChunkRowsDeps {
   deferral: DeferralSettings;
   /** By whom mail servers are asked here: who was put off is to be asked again by the same. */
   egress: string;
+  /** Sites that block us: when to ask there again, and calling rows that wait once nobody need. */
+  parking: Parking;
   /** 0 up to 1. */
   random(): number;
   /** Told of each row that a live job is answered. */
   onVerified(result: VerificationResult): void;
+}
+
+export interface Parking {
+  /** How long rows should wait that found the site closed to us, in milliseconds; null: it is open again. */
+  waitMs(site: string): number | null;
+  /** Rows that wait for the site are due now. Never rejects. */
+  call(site: string): Promise<void>;
 }
 
 type RowsTask = ChunkTask | RetryTask;
@@ -54,7 +63,14 @@ async function verify(
       : { deferredMs: task.deferredMs + deps.clock.monotonic() - begunMs, attempts: task.attempts };
   return sortRows(
     answers.map((answer, i) => ({ offset: (rows[i] as OwnRow).offset, answer })),
-    { ...deps.deferral, ...waited, chunkRows: task.rows, egress: deps.egress, random: deps.random },
+    {
+      ...deps.deferral,
+      ...waited,
+      chunkRows: task.rows,
+      egress: deps.egress,
+      parkedMs: deps.parking.waitMs,
+      random: deps.random,
+    },
   );
 }
 
@@ -63,7 +79,7 @@ function giveUp(deps: ChunkDeps, rows: readonly OwnRow[], asked: RowsAsk): Sorte
   const answered = deps.rows
     .giveUp(emails, asked)
     .map((verified, i) => ({ offset: (rows[i] as OwnRow).offset, verified }));
-  return { answered, deferrals: [] };
+  return { answered, deferrals: [], parkedAt: [] };
 }
 
 /** Each answered row counts with all that copy it, and costs once. */
@@ -123,6 +139,11 @@ async function writeShard(
   return key;
 }
 
+/** Who was parked while the site was about to let us in again, and came too late to be called. */
+async function callParked({ parking }: ChunkDeps, parkedAt: readonly string[]): Promise<void> {
+  for (const site of parkedAt) if (parking.waitMs(site) === null) await parking.call(site);
+}
+
 /**
  * A chunk, or a retry of some of its rows: they are read, verified, written as a shard, and only then is the task done.
  * Rows that have to wait become retries in the same transaction. When nothing is left, the assembly of the job can begin.
@@ -148,6 +169,7 @@ export async function runRows(
   const shardKey = await writeShard(deps, task, written, control);
   const outcome: RowsOutcome = { shardKey, counts: tally(rows, answered), deferrals };
   const finished = await ask(() => sql.begin((tx) => finishRows(tx, task, outcome)));
+  if (finished) await callParked(deps, sorted.parkedAt);
   if (finished && livemode) for (const { verified } of answered) deps.onVerified(verified.result);
   await ask(() => beginAssembly(sql, jobId));
 }

@@ -9,6 +9,9 @@ import type { RowAnswer, Verified, Wait } from "./rows.ts";
  * their first deferral. Rows that were *refused* for a while are asked again when the server said, else after longer and
  * longer times; for them the clock runs from the first refusal, so that who waited in a line has all of that time too. It
  * begins anew once at most, hence no row waits for longer than both bounds together.
+ *
+ * Rows at a site that blocks us are *parked*: until the next trial there, each time anew, as rows at busy sites without using
+ * up their attempts; when the site lets us in again they are called at once, which is why they are retries of their site alone.
  */
 export interface DeferralSettings {
   /** After the first refusal, where nobody names a time. */
@@ -38,6 +41,8 @@ export interface DeferralContext extends Waited, DeferralSettings {
   chunkRows: number;
   /** By whom they are to be asked again. */
   egress: string;
+  /** When rows that found the site closed to us should come again, in milliseconds; null: it is open again. */
+  parkedMs(site: string): number | null;
   /** 0 up to 1. */
   random(): number;
 }
@@ -46,12 +51,15 @@ export interface DeferralContext extends Waited, DeferralSettings {
 export interface Sorted {
   answered: { offset: number; verified: Verified }[];
   deferrals: Deferral[];
+  /** Sites at which rows are parked. */
+  parkedAt: string[];
 }
 
 interface WaitingRow extends Waited {
   offset: number;
   reason: Wait["reason"];
   site: string;
+  parked: boolean;
   dueInMs: number;
 }
 
@@ -77,6 +85,11 @@ function leftForRefused({ attempts, maxMs, deferredMs }: DeferralContext): numbe
   return attempts === 0 ? maxMs : maxMs - deferredMs;
 }
 
+/** Not sooner than after a moment, so that nothing turns in a circle, and not after the bound. */
+function parkedDelayMs(site: string, { parkedMs, deferredMs, queueMaxMs }: DeferralContext): number {
+  return Math.min(Math.max(parkedMs(site) ?? 0, LIMITS.bulk.retryMs), queueMaxMs - deferredMs);
+}
+
 /** The row as it waits on; null: it has waited for long enough. */
 function waitOn(
   offset: number,
@@ -84,13 +97,17 @@ function waitOn(
   progressed: boolean,
   context: DeferralContext,
 ): WaitingRow | null {
-  const { reason, site } = wait;
+  const { reason, site, parked } = wait;
   const { deferredMs, attempts } = context;
   if (isBusy(wait)) {
     if (deferredMs >= context.queueMaxMs) return null;
     // Where nothing moves, asking again at once would only turn in a circle.
     const dueInMs = progressed ? 0 : LIMITS.bulk.retryMaxMs;
-    return { offset, reason, site, deferredMs, attempts, dueInMs };
+    return { offset, reason, site, parked, deferredMs, attempts, dueInMs };
+  }
+  if (parked) {
+    if (deferredMs >= context.queueMaxMs) return null;
+    return { offset, reason, site, parked, deferredMs, attempts, dueInMs: parkedDelayMs(site, context) };
   }
   const dueInMs = refusedDelayMs(wait, context);
   if (dueInMs === null) return null;
@@ -98,6 +115,7 @@ function waitOn(
     offset,
     reason,
     site,
+    parked,
     deferredMs: attempts === 0 ? 0 : deferredMs,
     attempts: attempts + 1,
     dueInMs,
@@ -127,17 +145,27 @@ function deferralOf(rows: readonly WaitingRow[], site: string, context: Deferral
   for (const { offset } of rows) rowSet[offset >> 3] = (rowSet[offset >> 3] ?? 0) | (1 << (offset & 7));
   const longestMs = Math.max(...rows.map((row) => row.dueInMs));
   const spreadMs = longestMs * (1 + JITTER * context.random());
-  const dueInMs = isBusy(first) ? longestMs : Math.min(spreadMs, leftForRefused(context));
+  const leftMs = first.parked ? context.queueMaxMs - context.deferredMs : leftForRefused(context);
+  const dueInMs = isBusy(first) ? longestMs : Math.min(spreadMs, leftMs);
   const { reason, deferredMs, attempts } = first;
   return { rowSet, rowCount: rows.length, site, egress, reason, dueInMs, deferredMs, attempts };
 }
 
-/** Rows of a site that has many of them are a retry of their own, the others one together. */
+/**
+ * Rows of a site that has many of them are a retry of their own, the others one together. So are those of the first few sites
+ * that block us, however few: only who waits for one site can be called when that lets us in again.
+ */
 function groupRows(rows: readonly WaitingRow[], context: DeferralContext): Deferral[] {
-  return groupBy(rows, ({ reason, dueInMs }) => `${reason} ${step(dueInMs)}`).flatMap((alike) => {
+  const blocking = rows.filter(({ reason, site }) => reason === "sender_blocked" && site !== "");
+  const called = new Set([...new Set(blocking.map(({ site }) => site))].slice(0, LIMITS.breaker.parkedSites));
+  const alikeOf = ({ reason, parked, dueInMs }: WaitingRow) => `${reason} ${parked} ${step(dueInMs)}`;
+  return groupBy(rows, alikeOf).flatMap((alike) => {
     const sites = groupBy(alike, ({ site }) => site);
-    const isLarge = (group: readonly WaitingRow[]) =>
-      group[0]?.site !== "" && group.length >= LIMITS.bulk.retryRowsPerSite;
+    const isLarge = ([first, ...others]: readonly WaitingRow[]) => {
+      if (first === undefined || first.site === "") return false;
+      if (first.reason === "sender_blocked" && called.has(first.site)) return true;
+      return 1 + others.length >= LIMITS.bulk.retryRowsPerSite;
+    };
     const large = sites.filter(isLarge).map((group) => deferralOf(group, group[0]?.site ?? "", context));
     const rest = sites.filter((group) => !isLarge(group)).flat();
     return rest.length === 0 ? large : [...large, deferralOf(rest, "", context)];
@@ -158,7 +186,8 @@ export function sortRows(rows: readonly AnsweredRow[], context: DeferralContext)
     if (row === null) answered.push({ offset, verified: answer.wait.last() });
     else waiting.push(row);
   }
-  return { answered, deferrals: groupRows(waiting, context) };
+  const parkedAt = new Set(waiting.filter(({ parked }) => parked).map(({ site }) => site));
+  return { answered, deferrals: groupRows(waiting, context), parkedAt: [...parkedAt] };
 }
 
 /** The rows of a set, counted from 0. */

@@ -28,6 +28,8 @@ export interface Wait {
   site: string;
   /** The server asked us to wait so long; null: nobody said. */
   retryAfterMs: number | null;
+  /** Nobody was asked, since the site blocks us: until its next trial, or until it lets us in again. */
+  parked: boolean;
   /** What it is answered with when it waits no longer. */
   last(): Verified;
 }
@@ -163,16 +165,18 @@ export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
   function answerOf(question: Question, answer: BatchAnswer): RowAnswer {
     if (answer.deferred !== undefined) {
       const last = () => drawn(question, LATE).verified;
-      return { wait: { reason: "busy", site: answer.deferred.site, retryAfterMs: null, last } };
+      return {
+        wait: { reason: "busy", site: answer.deferred.site, retryAfterMs: null, parked: false, last },
+      };
     }
     const { finding } = answer;
     const { decision, verified } = drawn(question, finding);
     const again = deferrable(decision, finding.entry?.evidence ?? null);
     if (again === null || question.address === null) return { verified };
-    const { reason, retryAfterS } = again;
+    const { reason, retryAfterS, parked } = again;
     const { site } = siteOf(finding.entry?.evidence.mx.hosts ?? [], question.address.domain);
     const retryAfterMs = retryAfterS === null ? null : retryAfterS * 1_000;
-    return { wait: { reason, site, retryAfterMs, last: () => verified } };
+    return { wait: { reason, site, retryAfterMs, parked, last: () => verified } };
   }
 
   async function examine(

@@ -1,5 +1,7 @@
 import type { MessagePort } from "node:worker_threads";
 import type { SlotSource } from "../smtp/slots.ts";
+import type { BreakerAuthority } from "./breaker/authority.ts";
+import { attachThread, type BreakerThread } from "./breaker/thread-end.ts";
 import type { CatchAllFacts } from "./catch-all.ts";
 import type { MainMessage, ThreadMessage } from "./link.ts";
 import type { NetworkReports } from "./network-health.ts";
@@ -20,6 +22,7 @@ export interface BrokerDeps {
   slots: SlotSource;
   facts: CatchAllFacts;
   health: NetworkReports;
+  breakers: BreakerAuthority;
   onCounts(probes: Record<string, number>, sessionsOpened: number): void;
 }
 
@@ -27,6 +30,7 @@ interface Thread {
   send(message: MainMessage): void;
   held: Map<string, number>;
   claimed: Set<string>;
+  breakers: BreakerThread;
   gone: boolean;
   onDrained: (() => void) | null;
 }
@@ -91,6 +95,12 @@ export function createBroker(deps: BrokerDeps): Broker {
       case "counts":
         deps.onCounts(message.probes, message.sessionsOpened);
         break;
+      case "blocked":
+      case "passed":
+      case "trial":
+      case "tried":
+        thread.breakers.receive(message);
+        break;
       case "drained":
         thread.onDrained?.();
         break;
@@ -102,15 +112,18 @@ export function createBroker(deps: BrokerDeps): Broker {
     threads.delete(thread);
     for (const [site, count] of thread.held) for (let i = 0; i < count; i++) deps.slots.release(site);
     for (const key of thread.claimed) deps.facts.abandon(key);
+    thread.breakers.gone();
     thread.onDrained?.();
   }
 
   return {
     attach(port) {
+      const send = (message: MainMessage) => port.postMessage(message);
       const thread: Thread = {
-        send: (message) => port.postMessage(message),
+        send,
         held: new Map(),
         claimed: new Set(),
+        breakers: attachThread(deps.breakers, (news) => send({ type: "breaker", news })),
         gone: false,
         onDrained: null,
       };

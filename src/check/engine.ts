@@ -7,7 +7,8 @@ import type { RcptOutcome } from "../smtp/outcome.ts";
 import type { Paths } from "../smtp/path.ts";
 import type { SmtpPool } from "../smtp/pool.ts";
 import type { Board } from "./board.ts";
-import { type Breaker, wayKey } from "./breaker.ts";
+import type { Breaker, Visit } from "./breaker/mirror.ts";
+import { probeEnd } from "./breaker/probe-end.ts";
 import { type CatchAllFacts, catchAllAnswer, catchAllKey, strangerAt } from "./catch-all.ts";
 import { type Classification, classify, redactReply } from "./classify/classify.ts";
 import type { CatchAll, CheckMode, Evidence, MxEvidence, Scope, SmtpEvidence } from "./evidence.ts";
@@ -16,14 +17,7 @@ import type { Lists } from "./lists/lists.ts";
 import { disposableBy } from "./lists/mx-hosts.ts";
 import { hostAddresses, lookUpMx, type MxAnswer } from "./mx.ts";
 import { isCutOff, type NetworkReports } from "./network-health.ts";
-import {
-  type ProbeControl,
-  type ProbeDeps,
-  type ProbeRoute,
-  probeMailbox,
-  wasHeard,
-  wasReached,
-} from "./probe.ts";
+import { type ProbeControl, type ProbeDeps, type ProbeRoute, probeMailbox, wasReached } from "./probe.ts";
 import type { Shaping } from "./shaping.ts";
 import type { SiteDirectory } from "./site.ts";
 import type { SiteLines } from "./site-lines.ts";
@@ -148,31 +142,90 @@ async function probeTarget(
   if (mode === "bulk" && deps.lines.isLong(target.route.site, target.route.policy, deps.paths.capsOf(target.route.site))) return "busy";
   const known = withoutAsking(deps, target);
   if (known) return known;
-  const outcome = await probeInLine(deps, target, control);
+  const visit = visitOf(deps, target);
+  const { outcome, ruling } = await probeInLine(deps, target, control, visit);
   if (outcome.kind === "failure" && outcome.cause === "cancelled") return null;
   if (outcome.kind === "failure" && outcome.cause === "no_slot" && mode !== "single") return "busy";
-  if (outcome.kind === "failure" && outcome.cause === "held_back")
-    return unasked("sender_blocked", "our_address", "breaker_open");
-  const ruling = classify(outcome, { provider: target.provider, self: deps.self.at(outcome.path) });
-  const way = wayKey(target.route.site, outcome.path);
-  if (ruling.class === "sender_blocked") deps.breaker.blocked(way);
-  else if (wasHeard(outcome)) deps.breaker.passed(way);
+  if (outcome.kind === "failure" && outcome.cause === "held_back") return heldBack(visit, outcome.path);
   if (ruling.class !== "accepted") return smtpEvidence(deps, target, outcome, ruling, "not_probed");
   if (control.cancelled()) return null;
   const { catchAllBudgetMs } = mode === "single" ? LIMITS.check : LIMITS.bulk;
   const budgetMs = Math.min(control.deadlineAt - deps.clock.monotonic(), catchAllBudgetMs);
   const catchAll = await catchAllOf(deps, target, outcome.host, budgetMs);
+  // A row has time: the answer is worth more once the stranger can be asked too.
+  if (catchAll === "not_probed" && mode !== "single" && visit.isOpen(outcome.path))
+    return heldBack(visit, outcome.path);
   return smtpEvidence(deps, target, outcome, ruling, catchAll);
 }
 
-async function probeInLine(deps: EngineDeps, target: Target, control: ProbeControl): Promise<RcptOutcome> {
-  const { address, route } = target;
+async function probeInLine(
+  deps: EngineDeps,
+  target: Target,
+  control: ProbeControl,
+  visit: Visit,
+): Promise<Asked> {
+  const { route } = target;
   deps.lines.enter(route.site);
   try {
-    return await probeMailbox(probeDeps(deps, target), route, mailboxOf(address), control);
+    return await ask(deps, target, { route, local: target.local, control, visit });
   } finally {
     deps.lines.leave(route.site);
   }
+}
+
+interface Asking {
+  route: ProbeRoute;
+  /** Of whom it is asked about, at the target's domain. */
+  local: string;
+  control: ProbeControl;
+  visit: Visit;
+}
+
+interface Asked {
+  outcome: RcptOutcome;
+  ruling: Classification;
+}
+
+/** One probe, with what its end tells the breakers: also when it throws, since it may be a trial. */
+async function ask(deps: EngineDeps, target: Target, { route, local, control, visit }: Asking) {
+  const { provider, domain } = target;
+  try {
+    const outcome = await probeMailbox(
+      probeDeps(deps, target, visit),
+      route,
+      mailboxOf(`${local}@${domain}`),
+      withinTrial(control, visit),
+    );
+    const ruling = classify(outcome, { provider, self: deps.self.at(outcome.path) });
+    const redacted = () => (outcome.kind === "reply" ? redactReply(outcome.reply, local) : "");
+    visit.end(probeEnd(outcome, ruling, deps.board.networkDown(), redacted));
+    return { outcome, ruling } satisfies Asked;
+  } catch (error) {
+    visit.end({ kind: "ours" });
+    throw error;
+  }
+}
+
+function visitOf(deps: EngineDeps, { route, provider, domain }: Target): Visit {
+  return deps.breaker.visit({ site: route.site, provider, domain });
+}
+
+/** A trial keeps all others waiting, and may take no longer than they wait for it. */
+function withinTrial(control: ProbeControl, visit: Visit): ProbeControl {
+  return {
+    cancelled: () => control.cancelled(),
+    get deadlineAt() {
+      return Math.min(control.deadlineAt, visit.trialUntil);
+    },
+    urgent: control.urgent === true,
+    onTurn: () => control.onTurn?.(),
+  };
+}
+
+/** Nobody was asked, since the site blocks us; when somebody may be again. */
+function heldBack(visit: Visit, path: string): SmtpEvidence {
+  const retryAfterS = Math.max(1, Math.ceil(visit.retryAfterMs(path) / 1_000));
+  return { ...unasked("sender_blocked", "our_address", "breaker_open"), path, retryAfterS };
 }
 
 function withoutAsking(deps: EngineDeps, target: Target): SmtpEvidence | null {
@@ -256,22 +309,25 @@ async function askStranger(
   // Whoever was accepted waits for this answer: it does not stand in line behind those who are not.
   const control = { cancelled: () => false, deadlineAt, urgent: true };
   try {
-    const stranger = mailboxOf(`${local}@${target.domain}`);
-    const outcome = await probeMailbox(probeDeps(deps, target), route, stranger, control);
-    const ours = new Set<string>(["cancelled", "no_slot", "proxy"]);
-    if (outcome.kind === "failure" && ours.has(outcome.cause)) {
+    const visit = visitOf(deps, target);
+    const { outcome, ruling } = await ask(deps, target, { route, local, control, visit });
+    if (isUnput(outcome, ruling)) {
       deps.facts.abandon(key);
       return "not_probed";
     }
-    const answer = catchAllAnswer(
-      classify(outcome, { provider: target.provider, self: deps.self.at(outcome.path) }).class,
-    );
+    const answer = catchAllAnswer(ruling.class);
     deps.facts.settle(key, answer);
     return answer;
   } catch (error) {
     deps.facts.abandon(key);
     throw error;
   }
+}
+
+/** The stranger was not asked, or whoever asked him was blocked: that tells nothing of strangers. */
+function isUnput(outcome: RcptOutcome, ruling: Classification): boolean {
+  if (ruling.class === "sender_blocked" || ruling.class === "our_network") return true;
+  return outcome.kind === "failure" && (outcome.cause === "cancelled" || outcome.cause === "no_slot");
 }
 
 /** What `parseAddress` lets pass may stand in a command; anything else here is a fault of ours, and nothing is sent. */
@@ -281,12 +337,12 @@ function mailboxOf(address: string): Mailbox {
   return box;
 }
 
-function probeDeps(deps: EngineDeps, target: Target): ProbeDeps {
+function probeDeps(deps: EngineDeps, target: Target, visit: Visit): ProbeDeps {
   return {
     resolver: deps.resolver,
     pool: deps.pool,
     paths: deps.paths,
-    mayGo: (site, path) => deps.breaker.allows(wayKey(site, path.name)),
+    mayGo: (path) => visit.mayGo(path.name),
     monotonic: () => deps.clock.monotonic(),
     onAttempt: (outcome) => reportAttempt(deps, target, outcome),
   };

@@ -2,6 +2,8 @@ import type { MessagePort } from "node:worker_threads";
 import { LRUCache } from "lru-cache";
 import { LIMITS } from "../core/limits.ts";
 import type { SlotSource } from "../smtp/slots.ts";
+import type { BreakerNews, BreakerReport } from "./breaker/messages.ts";
+import type { BreakerLine } from "./breaker/mirror.ts";
 import type { CatchAllAnswer, CatchAllFact, CatchAllFacts } from "./catch-all.ts";
 import type { CatchAll } from "./evidence.ts";
 import type { FailedDial, NetworkReports } from "./network-health.ts";
@@ -24,12 +26,14 @@ export type ThreadMessage =
   | { type: "candidate"; address: string }
   | { type: "reached"; address: string }
   | { type: "counts"; probes: Record<string, number>; sessionsOpened: number }
+  | BreakerReport
   | { type: "drained" };
 
 export type MainMessage =
   | { type: "granted"; id: number; granted: boolean }
   | { type: "fact"; id: number; answer: CatchAll | "ask" }
   | { type: "wanted"; site: string }
+  | { type: "breaker"; news: BreakerNews }
   | { type: "drain" };
 
 /** What a thread posts on its parent port to hand over its end of the line. */
@@ -42,6 +46,7 @@ export interface ThreadLink {
   slots: SlotSource;
   facts: CatchAllFacts;
   reach: NetworkReports;
+  breaker: BreakerLine;
   counts(probes: Record<string, number>, sessionsOpened: number): void;
   /** Runs `drain` when the main thread asks, then tells it that all is given back. */
   onDrain(drain: () => Promise<void>): void;
@@ -56,6 +61,7 @@ export function createThreadLink(port: MessagePort): ThreadLink {
     ttl: LIMITS.check.catchAllPerThreadMs,
   });
   let wanted: (site: string) => void = () => {};
+  let heard: (news: BreakerNews) => void = () => {};
   let drain: () => Promise<void> = async () => {};
   const post = (message: ThreadMessage) => port.postMessage(message);
 
@@ -71,6 +77,9 @@ export function createThreadLink(port: MessagePort): ThreadLink {
         break;
       case "wanted":
         wanted(message.site);
+        break;
+      case "breaker":
+        heard(message.news);
         break;
       case "drain":
         void drain().finally(() => post({ type: "drained" }));
@@ -107,6 +116,12 @@ export function createThreadLink(port: MessagePort): ThreadLink {
       failed: (dial) => post({ type: "failed", dial }),
       candidate: (address) => post({ type: "candidate", address }),
       reached: (address) => post({ type: "reached", address }),
+    },
+    breaker: {
+      report: post,
+      listen(listener) {
+        heard = listener;
+      },
     },
     counts: (probes, sessionsOpened) => post({ type: "counts", probes, sessionsOpened }),
     onDrain(action) {

@@ -22,8 +22,8 @@ export interface ProbeDeps {
   resolver: Resolver;
   pool: Pick<SmtpPool, "rcpt">;
   paths: Paths;
-  /** False: nothing may go out to the site by this way now, the outcome is `held_back`. */
-  mayGo(site: string, path: Path): boolean;
+  /** False: nothing may go out to the site by this way now; where no other is left, the outcome is `held_back`. */
+  mayGo(path: Path): boolean | Promise<boolean>;
   monotonic(): number;
   /** Told of every attempt, also of those after which the next host is tried. */
   onAttempt(outcome: RcptOutcome): void;
@@ -51,6 +51,7 @@ export async function probeMailbox(
   control: ProbeControl,
 ): Promise<RcptOutcome> {
   let furthest: RcptOutcome | null = null;
+  let held: RcptOutcome | null = null;
   for (const host of route.hosts.slice(0, LIMITS.smtp.hostsTried)) {
     if (deps.monotonic() >= control.deadlineAt) break;
     const addresses = await hostAddresses(deps.resolver, host);
@@ -64,7 +65,11 @@ export async function probeMailbox(
         furthest = further(furthest, unreached(host, "unreachable", "no source address of this family"));
         continue;
       }
-      if (!deps.mayGo(route.site, path)) return unreached(host, "held_back", "this site blocks us", path);
+      const mayGo = deps.mayGo(path);
+      if (mayGo !== true && !(await mayGo)) {
+        held = unreached(host, "held_back", "this site blocks us", path);
+        continue;
+      }
       const { site, policy } = route;
       const destination = { site, cap: deps.paths.capOf(site, path), host, address, path, policy };
       const outcome = await deps.pool.rcpt(destination, mailbox, control);
@@ -73,7 +78,7 @@ export async function probeMailbox(
       furthest = further(furthest, outcome);
     }
   }
-  return furthest ?? unreached("", "timeout", "no mail exchanger could be tried in time");
+  return held ?? furthest ?? unreached("", "timeout", "no mail exchanger could be tried in time");
 }
 
 /** Not the server's doing, and the same at the next one. */

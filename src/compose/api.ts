@@ -93,6 +93,7 @@ export function composeApi(deps: Deps): ApiRole {
   let port: number | null = null;
   const parts: Part[] = [
     { name: "connection slots", start: () => checks.slots.start(), stop: () => checks.slots.close() },
+    { name: "breakers", start: () => checks.breakers.start(), stop: () => checks.breakers.close() },
     { name: "network watch", stop: () => checks.network.stop() },
     { name: "checks", start: () => checks.pool.ready(), stop: () => checks.pool.close() },
     { name: "idempotency keys", drain: () => idempotency.drain() },

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { createLane, type Lane } from "../bulk/lane.ts";
+import { createParkedRows } from "../bulk/parked-rows.ts";
 import { createRowVerifier } from "../bulk/rows.ts";
 import { createTaskRunner, type TaskRunner } from "../bulk/task.ts";
 import { createWorker } from "../bulk/worker.ts";
@@ -207,7 +208,8 @@ export function composeBulk(deps: Deps): Part[] {
   const { sql, redis } = stores;
   if (stores.objects === null) throw new ConfigError("S3_BUCKET: is required by the role bulk");
   const objects = createJobObjects(stores.objects);
-  const checks = composeChecks({ config, log, metrics, redis });
+  const parked = createParkedRows({ sql, egress: config.smtp.egressId, log });
+  const checks = composeChecks({ config, log, metrics, redis, release: parked.release });
   const promoted = createPromotedDisposables({ read: () => readPromoted(sql), clock, log });
   const { examiner, batches } = composeExaminers({
     ...deps,
@@ -230,6 +232,7 @@ export function composeBulk(deps: Deps): Part[] {
     rows: createRowVerifier({ clock, examiner, batches, testKeys }),
     deferral: config.deferral,
     egress: config.smtp.egressId,
+    parking: { waitMs: (site) => checks.breakers.waitMs(site), call: parked.call },
     random: Math.random,
     onVerified: ({ verdict, reason, cached }) =>
       metrics.verifications.inc({ verdict, reason, cached: `${cached}` }),
@@ -244,6 +247,7 @@ export function composeBulk(deps: Deps): Part[] {
   });
   return [
     { name: "connection slots", start: () => checks.slots.start(), stop: () => checks.slots.close() },
+    { name: "breakers", start: () => checks.breakers.start(), stop: () => checks.breakers.close() },
     { name: "network watch", stop: () => checks.network.stop() },
     { name: "checks", start: () => checks.pool.ready(), stop: () => checks.pool.close() },
     rereading(promoted),

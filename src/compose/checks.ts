@@ -1,4 +1,5 @@
 import { type Board, createBoard } from "../check/board.ts";
+import type { BreakerAuthority } from "../check/breaker/authority.ts";
 import { createBroker } from "../check/broker.ts";
 import { createCatchAllFacts } from "../check/catch-all.ts";
 import { createEgressSlots, type EgressSlots } from "../check/egress-slots.ts";
@@ -16,6 +17,7 @@ import { createPaths, type Paths } from "../smtp/path.ts";
 import { createCatchAllStore } from "../store/evidence-cache.ts";
 import type { RedisClients } from "../store/redis.ts";
 import { createSlotLeases } from "../store/slot-leases.ts";
+import { composeBreakers } from "./breakers.ts";
 import { ownShaping } from "./shaping.ts";
 
 export interface Checks {
@@ -23,6 +25,7 @@ export interface Checks {
   lists: SharedLists;
   slots: EgressSlots;
   network: NetworkHealth;
+  breakers: BreakerAuthority;
 }
 
 interface Deps {
@@ -30,6 +33,8 @@ interface Deps {
   log: Logger;
   metrics: Metrics;
   redis: RedisClients;
+  /** Calls rows that wait for the site, which lets us in again; how many. Absent: there are none here. */
+  release?: (site: string) => Promise<number>;
 }
 
 /**
@@ -45,10 +50,12 @@ export function composeChecks(deps: Deps): Checks {
   const slots = createEgressSlots({ leases, clock, log });
   const shaping = ownShaping(config);
   const network = watchNetwork(board, createPaths(config.smtp, loadShaping(shaping).ways), deps);
+  const breakers = composeBreakers(deps);
   const broker = createBroker({
     slots,
     facts: createCatchAllFacts(clock, createCatchAllStore(redis.commands, clock)),
     health: network,
+    breakers,
     onCounts(probes, sessionsOpened) {
       metrics.sessionsOpened.inc(sessionsOpened);
       for (const [key, count] of Object.entries(probes)) {
@@ -69,9 +76,10 @@ export function composeChecks(deps: Deps): Checks {
   const pool = createCheckPool({ threads: config.verify.threads, setup, board, broker, log });
   observeEngine(metrics, () => {
     const { held, waiting } = slots.stats();
-    return { checksInFlight: pool.inFlight, slotsHeld: held, slotWaiters: waiting };
+    const breakersOpen = breakers.openByProvider();
+    return { checksInFlight: pool.inFlight, slotsHeld: held, slotWaiters: waiting, breakersOpen };
   });
-  return { lists, pool, slots, network };
+  return { lists, pool, slots, network, breakers };
 }
 
 function watchNetwork(

@@ -68,6 +68,8 @@ export interface Config {
     /** From its first deferral on, a row waits for its turn at a busy site for so long. */
     queueMaxMs: number;
   };
+  /** A site that blocks us is left alone for so long at first. */
+  breaker: { firstMs: number };
   /** What bulk jobs leave behind is removed so many days after they ended. */
   retentionDays: number;
   shutdownGraceMs: number;
@@ -301,6 +303,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
       maxMs: s.DEFERRAL_MAX_S * 1_000,
       queueMaxMs: s.DEFERRAL_QUEUE_MAX_S * 1_000,
     },
+    breaker: { firstMs: s.BREAKER_FIRST_S * 1_000 },
     retentionDays: s.RETENTION_DAYS,
     shutdownGraceMs: s.SHUTDOWN_GRACE_MS,
   };

@@ -142,7 +142,35 @@ export const NETWORK_LIMITS = {
   trialDialMs: 2_500,
 } as const;
 
+/** Circuit breakers: when a site blocks us, and when it is asked again. The first time is a setting. */
+export const BREAKER_LIMITS = {
+  /** In a row. */
+  blocksToOpen: 5,
+  /** Or so many of the last answers. */
+  blocksInWindow: 10,
+  window: 20,
+  /** Twice as long after each trial that was blocked, up to this, and by chance a little longer. */
+  maxMs: 900_000,
+  jitter: 0.1,
+  /** Of a trial; whoever took it is given up after the longer one: another may go. */
+  trialMs: 60_000,
+  trialTtlMs: 90_000,
+  /** While a trial is under way, a thread asks again no sooner; and what a parked row waits. */
+  trialWaitMs: 2_000,
+  parkedTrialMs: 10_000,
+  /** Nobody has wanted to go there for so long after the trial was due. */
+  forgetMs: 3_600_000,
+  sweepMs: 60_000,
+  /** Ways that are remembered for a block, the longest untouched go first. */
+  ways: 10_000,
+  /** A way that another process may have opened is looked up no more often. */
+  lookEveryMs: 5_000,
+  /** Retries that become due in one statement when a breaker closes, and statements. */
+  releasedAtOnce: 1_000,
+  releaseRounds: 1_000,
+  /** Sites whose rows of one task are parked each as a retry of its own: only those can be called when theirs recovers. */
+  parkedSites: 50,
+} as const;
+
 /** What an operator may lay over the shaping. */
 export const SHAPING_LIMITS = { ownProviders: 200, ownSites: 10_000, mxNames: 100, ways: 64 } as const;
-
-export const BREAKER_LIMITS = { blocksToOpen: 5, openMs: 300_000, sitesRemembered: 10_000 } as const;

@@ -103,6 +103,12 @@ function engineSeries(registers: Registry[]) {
       help: "SMTP connections opened.",
       registers,
     }),
+    breakerTransitions: new Counter({
+      name: "rcpt_breaker_transitions_total",
+      help: "Circuit breakers that this process opened, opened again after a trial, or closed, by provider.",
+      labelNames: ["state", "provider"],
+      registers,
+    }),
     networkDown: new Gauge({
       name: "rcpt_our_network_down",
       help: "1 while no site can be reached from here.",
@@ -138,11 +144,15 @@ export interface EngineLoad {
   checksInFlight: number;
   slotsHeld: number;
   slotWaiters: number;
+  /** By provider, "other" for none. */
+  breakersOpen: ReadonlyMap<string, number>;
 }
+
+type Count = { [K in keyof EngineLoad]: EngineLoad[K] extends number ? K : never }[keyof EngineLoad];
 
 /** Adds the gauges of the engine's load to `metrics`: read when scraped, costing nothing in between. */
 export function observeEngine(metrics: Metrics, read: () => EngineLoad): void {
-  const gauge = (name: string, help: string, value: keyof EngineLoad) =>
+  const gauge = (name: string, help: string, value: Count) =>
     new Gauge({
       name,
       help,
@@ -154,4 +164,14 @@ export function observeEngine(metrics: Metrics, read: () => EngineLoad): void {
   gauge("rcpt_checks_in_flight", "Checks in the thread pool.", "checksInFlight");
   gauge("rcpt_smtp_slots_in_use", "Connection slots held by this process.", "slotsHeld");
   gauge("rcpt_smtp_slots_waiting", "Requests for a connection slot that wait.", "slotWaiters");
+  new Gauge({
+    name: "rcpt_breakers_open",
+    help: "Open circuit breakers, sites that block us, as far as this process knows, by provider.",
+    labelNames: ["provider"],
+    registers: [metrics.registry],
+    collect() {
+      this.reset();
+      for (const [provider, count] of read().breakersOpen) this.set({ provider }, count);
+    },
+  });
 }

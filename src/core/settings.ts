@@ -233,6 +233,7 @@ export const SettingsSchema = v.object({
   DEFERRAL_FIRST_S: v.optional(integer(1, 86_400), "300"),
   DEFERRAL_MAX_S: v.optional(integer(1, 604_800), "14400"),
   DEFERRAL_QUEUE_MAX_S: v.optional(integer(1, 604_800), "86400"),
+  BREAKER_FIRST_S: v.optional(integer(1, 86_400), "60"),
   RETENTION_DAYS: v.optional(integer(1, 3_650), "30"),
   SHUTDOWN_GRACE_MS: v.optional(integer(1_000, 600_000), "25000"),
 });

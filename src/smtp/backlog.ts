@@ -100,6 +100,15 @@ export class Backlog {
     });
   }
 
+  /** Ends those of one way, and of `domain` if it is not "": nobody goes out there now. */
+  holdBack(path: string, domain: string, now: number): void {
+    const end = failed("connect", "held_back", "this site blocks us");
+    this.#prune((job) => {
+      if (job.isFor(path, domain)) job.settle(end, false, now);
+      return job.settled;
+    });
+  }
+
   #prune(isOver: (job: Job) => boolean): void {
     this.#fresh.prune(isOver);
     this.#queue.prune(isOver);

@@ -60,6 +60,11 @@ export class Job implements Transaction {
     this.#options.onTurn?.();
   }
 
+  /** @param domain "": any */
+  isFor(path: string, domain: string): boolean {
+    return this.#place.path.name === path && (domain === "" || this.mailbox.address.endsWith(`@${domain}`));
+  }
+
   cancelled(): boolean {
     return this.settled || this.#options.cancelled();
   }

@@ -120,6 +120,11 @@ export class MxHost implements SessionOwner {
     return now - this.#emptySince < LIMITS.smtp.hostMemoryMs;
   }
 
+  /** Who waits here to go out by `path`, about `domain` if it is not "", is turned back; what was sent goes on. */
+  holdBack(path: string, domain: string): void {
+    this.backlog.holdBack(path, domain, this.clock.monotonic());
+  }
+
   isEmpty(): boolean {
     return this.backlog.length === 0 && this.#sessions.size === 0 && this.#growth.acquiring === 0;
   }

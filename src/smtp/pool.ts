@@ -53,6 +53,8 @@ export interface SmtpPool {
   close(): void;
   /** Transactions that one session of `site` takes in one write, as far as is known here: what the policy allows, or fewer. */
   depthAt(site: string, policy: SitePolicy): number;
+  /** Jobs that wait to go out to `site` by `path`, about `domain` if it is not "", end as `held_back`; what was sent goes on. */
+  holdBack(site: string, path: string, domain: string): void;
   stats(): PoolStats;
 }
 
@@ -130,6 +132,10 @@ class HostPool implements SmtpPool {
       if (best >= most || ++asked >= LIMITS.smtp.hostsAskedForDepth) break;
     }
     return best === 0 ? most : Math.min(best, most);
+  }
+
+  holdBack(site: string, path: string, domain: string): void {
+    for (const host of this.#sites.get(site) ?? []) host.holdBack(path, domain);
   }
 
   stats(): PoolStats {

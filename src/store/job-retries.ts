@@ -165,6 +165,31 @@ export async function releaseEgress(sql: Queryable, egress: string, limit: numbe
   return released.count;
 }
 
+/**
+ * Rows that wait for a site which blocked the egress are due now: those of a part of the retries, so that the statement ends.
+ * @returns retries and rows that wait no longer; fewer retries than `limit`: there are no more
+ */
+export async function callBlocked(
+  sql: Queryable,
+  { egress, site }: { egress: string; site: string },
+  limit: number,
+): Promise<{ retries: number; rows: number }> {
+  const [called] = await sql<[{ retries: number; rows: number }]>`
+    with waiting as (
+      select job_id, number from job_tasks
+      where state = 'ready' and kind = 'retry' and egress = ${egress} and site = ${site} and reason = 'sender_blocked'
+        and due_at > statement_timestamp()
+      limit ${limit} for update skip locked
+    ),
+    called as (
+      update job_tasks t set due_at = statement_timestamp() from waiting w
+      where t.job_id = w.job_id and t.number = w.number and t.state = 'ready'
+      returning t.row_count
+    )
+    select count(*)::int as retries, coalesce(sum(row_count), 0)::int as rows from called`;
+  return called;
+}
+
 /** Egresses in whose streams retries are. By an index scan that leaps, as above. */
 export async function egressesWithEmitted(sql: Queryable): Promise<string[]> {
   const rows = await sql<{ egress: string }[]>`

@@ -1,4 +1,5 @@
 import { tmpdir } from "node:os";
+import type { Parking } from "../../src/bulk/chunk.ts";
 import { type Control, createControl } from "../../src/bulk/control.ts";
 import type { DeferralSettings } from "../../src/bulk/deferrals.ts";
 import type { RowVerifier, Verified } from "../../src/bulk/rows.ts";
@@ -114,6 +115,8 @@ export interface RunnerParts {
   scratch?: Scratch;
   /** Instead of what Postgres has. */
   granted?: Granted;
+  /** Absent: no site blocks us. */
+  parking?: Parking;
 }
 
 export const EGRESS = "egress-1";
@@ -134,6 +137,7 @@ export function createRunner(parts: RunnerParts) {
     scratch: parts.scratch ?? createScratch(tmpdir()),
     deferral: parts.deferral ?? { firstMs: 1_000, maxMs: 60_000, queueMaxMs: 60_000 },
     egress: EGRESS,
+    parking: parts.parking ?? { waitMs: () => null, call: async () => {} },
     random: () => 0,
     onVerified: (result) => told.push(result),
     clock,

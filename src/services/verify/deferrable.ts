@@ -8,6 +8,8 @@ export interface Deferrable {
   reason: DeferralReason;
   /** Seconds the server asked us to wait; null when it named none. */
   retryAfterS: number | null;
+  /** Nobody asked: the site's breaker is open. */
+  parked: boolean;
 }
 
 /**
@@ -19,7 +21,11 @@ export function deferrable(decision: Pick<Decision, "reason">, evidence: Evidenc
     case "greylisted":
     case "rate_limited_by_server":
     case "sender_blocked":
-      return { reason: decision.reason, retryAfterS: delayNamed(evidence?.smtp?.reply ?? "") };
+      return {
+        reason: decision.reason,
+        retryAfterS: evidence?.smtp?.retryAfterS ?? delayNamed(evidence?.smtp?.reply ?? ""),
+        parked: decision.reason === "sender_blocked" && evidence?.smtp?.rule === "breaker_open",
+      };
     default:
       return null;
   }

@@ -24,7 +24,11 @@ export function createKeeping(overridesS: Partial<Record<Reason, number>>): Flig
     if (reason === "timeout" && fault === "our_network") return NOT_KEPT;
     // Accepted, but the stranger was never asked: a bound of ours, or a thread that went. The next one asks.
     if (evidence.smtp?.class === "accepted" && evidence.smtp.catchAll === "not_probed") return NOT_KEPT;
+    const { rule, retryAfterS } = evidence.smtp ?? {};
+    const lifeS = lifetimeS(decision, evidence.mx.ttlS, overridesS);
+    // Nobody was asked: true until somebody may be again.
+    if (rule === "breaker_open") return { ttlS: Math.min(lifeS, retryAfterS ?? 0), shared: false };
     const shared = !OURS_ALONE.has(reason) && fault !== "our_network";
-    return { ttlS: lifetimeS(decision, evidence.mx.ttlS, overridesS), shared };
+    return { ttlS: lifeS, shared };
   };
 }

@@ -99,6 +99,7 @@ function moody(seed: number): RowVerifier {
             reason: reasons[chance(3)] ?? "busy",
             site: `${chance(3)}.example`,
             retryAfterMs: null,
+            parked: false,
             last,
           },
         };

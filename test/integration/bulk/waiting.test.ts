@@ -33,7 +33,13 @@ after(closing.close);
 const isSlow = (email: string) => email.startsWith("slow");
 
 const waiting = (email: string, reason: Wait["reason"]) => ({
-  wait: { reason, site: "slow.example", retryAfterMs: null, last: () => answered(email, "unknown") },
+  wait: {
+    reason,
+    site: "slow.example",
+    retryAfterMs: null,
+    parked: false,
+    last: () => answered(email, "unknown"),
+  },
 });
 
 /** Slow ones wait when they are asked as a chunk's; what comes of them then is told. */

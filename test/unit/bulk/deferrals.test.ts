@@ -12,7 +12,15 @@ const QUEUE_MAX_MS = 86_400_000;
 function context(rest: Partial<DeferralContext> = {}): DeferralContext {
   const settings = { firstMs: FIRST_MS, maxMs: MAX_MS, queueMaxMs: QUEUE_MAX_MS };
   const waited = { deferredMs: 0, attempts: 0 };
-  return { ...settings, ...waited, chunkRows: 1_000, egress: "egress-1", random: () => 0, ...rest };
+  return {
+    ...settings,
+    ...waited,
+    chunkRows: 1_000,
+    egress: "egress-1",
+    parkedMs: () => null,
+    random: () => 0,
+    ...rest,
+  };
 }
 
 const verified = (reason: string) => ({ result: { reason }, charged: false }) as unknown as Verified;
@@ -24,7 +32,16 @@ function waits(
   site = "a.example",
   retryAfterMs: number | null = null,
 ): AnsweredRow {
-  return { offset, answer: { wait: { reason, site, retryAfterMs, last: () => verified(`last ${reason}`) } } };
+  const last = () => verified(`last ${reason}`);
+  return { offset, answer: { wait: { reason, site, retryAfterMs, parked: false, last } } };
+}
+
+function parked(offset: number, site = "a.example"): AnsweredRow {
+  const last = () => verified("last parked");
+  return {
+    offset,
+    answer: { wait: { reason: "sender_blocked", site, retryAfterMs: 60_000, parked: true, last } },
+  };
 }
 
 const reasonsOf = (sorted: ReturnType<typeof sortRows>) =>
@@ -106,6 +123,52 @@ describe("a row at a busy site", () => {
   });
 });
 
+describe("a row at a site that blocks us", () => {
+  const open = (waitMs: number, rest: Partial<DeferralContext> = {}) =>
+    context({ parkedMs: (site) => (site === "a.example" ? waitMs : null), ...rest });
+
+  it("comes again when the next trial is due, as often as it takes, without using up its attempts", () => {
+    let waited = { deferredMs: 0, attempts: 3 };
+    for (let turn = 0; turn < 20; turn++) {
+      const [deferral] = sortRows([parked(0)], open(900_000, waited)).deferrals;
+      assert.deepEqual([deferral?.dueInMs, deferral?.attempts], [900_000, 3]);
+      waited = { deferredMs: waited.deferredMs + 900_000, attempts: 3 };
+    }
+  });
+
+  it("comes a little later by chance, within its bound, and is answered at that", () => {
+    const due = (context: DeferralContext) => sortRows([parked(0)], context).deferrals[0]?.dueInMs;
+    assert.equal(due(open(60_000, { random: () => 0.5 })), 63_000);
+    assert.equal(due(open(60_000, { random: () => 0.9, deferredMs: QUEUE_MAX_MS - 30_000 })), 30_000);
+    const late = open(60_000, { deferredMs: QUEUE_MAX_MS });
+    assert.deepEqual(reasonsOf(sortRows([parked(7)], late)), [[7, "last parked"]]);
+  });
+
+  it("comes again in a moment where the site has let us in meanwhile", () => {
+    const sorted = sortRows([parked(0, "b.example")], open(60_000));
+    assert.deepEqual([sorted.deferrals[0]?.dueInMs, sorted.parkedAt], [retryMs, ["b.example"]]);
+  });
+
+  it("is in a retry of its site alone, apart from who was refused, for so many sites", () => {
+    const rows = [parked(0), waits(1, "sender_blocked"), parked(2, "b.example"), parked(3)];
+    const { deferrals, parkedAt } = sortRows(rows, open(300_000));
+    assert.deepEqual(
+      deferrals.map(({ site, rowCount, attempts }) => [site, rowCount, attempts]),
+      [
+        ["a.example", 2, 0],
+        ["a.example", 1, 1],
+        ["b.example", 1, 0],
+      ],
+    );
+    assert.deepEqual(parkedAt, ["a.example", "b.example"]);
+    const { parkedSites } = LIMITS.breaker;
+    const many = Array.from({ length: parkedSites + 10 }, (_, i) => parked(i, `${i}.example`));
+    const grouped = sortRows(many, context()).deferrals;
+    assert.equal(grouped.length, parkedSites + 1);
+    assert.deepEqual([grouped.at(-1)?.site, grouped.at(-1)?.rowCount], ["", 10]);
+  });
+});
+
 describe("rows that wait", () => {
   it("of a site that has many are a retry of their own, the others one together for each reason and time", () => {
     const many = Array.from({ length: retryRowsPerSite }, (_, i) => waits(i, "busy", "big.example"));
@@ -123,7 +186,7 @@ describe("rows that wait", () => {
         ["busy", "big.example", retryRowsPerSite],
         ["busy", "", 5 + retryRowsPerSite],
         ["greylisted", "", 1],
-        ["sender_blocked", "", 1],
+        ["sender_blocked", "a.example", 1],
         ["greylisted", "", 1],
       ],
     );

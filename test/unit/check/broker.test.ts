@@ -6,6 +6,7 @@ import { type Broker, createBroker } from "../../../src/check/broker.ts";
 import { type CatchAllFact, type CatchAllStore, createCatchAllFacts } from "../../../src/check/catch-all.ts";
 import { createThreadLink, type ThreadLink } from "../../../src/check/link.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
+import { createLocalBreakers } from "../../support/local-breakers.ts";
 import { createLocalSlots } from "../../support/local-slots.ts";
 
 const ports: MessagePort[] = [];
@@ -32,6 +33,7 @@ function broker() {
       candidate: (address) => seen.push(`candidate ${address}`),
       reached: (address) => seen.push(`reached ${address}`),
     },
+    breakers: createLocalBreakers(clock).authority,
     onCounts: (probes, sessions) => seen.push(`counts ${JSON.stringify(probes)} ${sessions}`),
   });
   return { broker: made, clock, stored, seen };

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createBoard } from "../../../src/check/board.ts";
-import { createBreaker } from "../../../src/check/breaker.ts";
 import { type CatchAllFact, createCatchAllFacts } from "../../../src/check/catch-all.ts";
 import { createEngine } from "../../../src/check/engine.ts";
 import type { CheckMode, Evidence } from "../../../src/check/evidence.ts";
@@ -16,6 +15,7 @@ import type { FailureCause, RcptOutcome, Stage } from "../../../src/smtp/outcome
 import { createPaths } from "../../../src/smtp/path.ts";
 import type { Destination } from "../../../src/smtp/pool.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
+import { createLocalBreakers, createLocalMirror, FIRST_MS } from "../../support/local-breakers.ts";
 
 type Reply = (address: string, host: string) => RcptOutcome | Promise<RcptOutcome>;
 
@@ -70,6 +70,7 @@ function engine(reply: Reply, onAsked: (options: JobOptions) => void = () => {})
       drain: async () => {},
       close: () => {},
       depthAt: () => 10,
+      holdBack: () => {},
       stats: () => ({ hosts: 0, sessions: 0, idle: 0, waiting: 0, jobs: 0 }),
     },
     paths: createPaths({ sourceAddresses: [], proxies: [], heloName: "probe.test" }),
@@ -82,7 +83,7 @@ function engine(reply: Reply, onAsked: (options: JobOptions) => void = () => {})
       get: async () => null,
       put: (key, answer) => void stored.set(key, answer),
     }),
-    breaker: createBreaker(clock),
+    breaker: createLocalMirror(createLocalBreakers(clock).authority, clock).breaker,
     board,
     self: { heloName: "probe.test", at: () => ({ heloName: "probe.test", addresses: [] }) },
     reach: {
@@ -243,7 +244,46 @@ describe("the breaker, as the engine works it", () => {
     const before = asked.length;
     const evidence = await check("one-more");
     assert.deepEqual([evidence?.smtp?.class, evidence?.smtp?.rule], ["sender_blocked", "breaker_open"]);
+    assert.deepEqual([evidence?.smtp?.path, evidence?.smtp?.retryAfterS], ["direct", FIRST_MS / 1_000]);
     assert.equal(asked.length, before);
+  });
+
+  it("asks again with one probe when the time is over, and with all once it is let in", async () => {
+    let answer: (outcome: RcptOutcome) => void = () => {};
+    let blocks = true;
+    const { check, asked, clock } = engine(() =>
+      blocks ? blocked : new Promise<RcptOutcome>((resolve) => (answer = resolve)),
+    );
+    for (let i = 0; i < LIMITS.breaker.blocksToOpen; i++) await check(`a${i}`);
+    clock.advance(FIRST_MS);
+    blocks = false;
+    const before = asked.length;
+    const [trial, ...others] = Array.from({ length: 5 }, (_, i) => check(`b${i}`));
+    for (const other of others) assert.equal((await other)?.smtp?.rule, "breaker_open");
+    assert.equal(asked.length, before + 1);
+    answer(UNKNOWN);
+    assert.equal((await trial)?.smtp?.class, "mailbox_not_found");
+    const next = check("c");
+    await new Promise((resolve) => setImmediate(resolve));
+    answer(UNKNOWN);
+    assert.equal((await next)?.smtp?.class, "mailbox_not_found");
+  });
+
+  it("lets a row wait that is accepted where the stranger cannot be asked any more", async () => {
+    let turnBack: () => void = () => {};
+    const { ask, check } = engine((address) => {
+      if (address.startsWith("alice")) return OK;
+      if (address.startsWith("a")) return blocked;
+      return new Promise<RcptOutcome>((resolve) => {
+        turnBack = () => resolve(failed("connect", "held_back"));
+      });
+    });
+    const asked = ask("alice", "bulk");
+    for (let i = 0; i < LIMITS.breaker.blocksToOpen; i++) await check(`a${i}`);
+    turnBack();
+    const row = await asked;
+    assert.ok(row !== null && row !== "busy");
+    assert.deepEqual([row.smtp?.class, row.smtp?.rule], ["sender_blocked", "breaker_open"]);
   });
 
   it("is not closed by an end that says nothing of us", async () => {

@@ -42,10 +42,22 @@ describe("what may be asked about again later", () => {
     assert.deepEqual(deferrable({ reason: "greylisted" }, evidence), {
       reason: "greylisted",
       retryAfterS: 300,
+      parked: false,
     });
     assert.deepEqual(deferrable({ reason: "sender_blocked" }, saying("554 5.7.1 go away")), {
       reason: "sender_blocked",
       retryAfterS: null,
+      parked: false,
+    });
+  });
+
+  it("tells who was not asked, since the site blocks us, and when it is asked again", () => {
+    const said = saying("");
+    const smtp = said.smtp === null ? null : { ...said.smtp, rule: "breaker_open", retryAfterS: 42 };
+    assert.deepEqual(deferrable({ reason: "sender_blocked" }, { ...said, smtp }), {
+      reason: "sender_blocked",
+      retryAfterS: 42,
+      parked: true,
     });
   });
 

@@ -1,0 +1,45 @@
+import type { Way } from "./way.ts";
+
+/** How a probe ended, as far as it tells whether we are blocked. */
+export type ProbeEnd =
+  /** `early`: before the recipient was named. `reply` is redacted. */
+  | { kind: "blocked"; path: string; early: boolean; rule: string; reply: string }
+  /** The server talked to us about a sender or a recipient, and did not block us. */
+  | { kind: "passed"; path: string }
+  /** Neither: silence, a connection refused, too many at once. */
+  | { kind: "inconclusive" }
+  /** Nothing was asked, for reasons of our own. */
+  | { kind: "ours" };
+
+/** What a trial came to. */
+export type TrialEnd = { kind: "blocked"; reply: string } | { kind: "passed" | "inconclusive" | "ours" };
+
+/** A block, and whom it was about. */
+export interface Block {
+  site: string;
+  path: string;
+  /** Of the address asked for. */
+  domain: string;
+  provider: string | null;
+  early: boolean;
+  rule: string;
+  reply: string;
+}
+
+/** From a check thread. */
+export type BreakerReport =
+  | { type: "blocked"; block: Block }
+  /** Only of a way that is watched. */
+  | { type: "passed"; site: string; path: string }
+  | { type: "trial"; id: number; key: string }
+  | { type: "tried"; token: string; end: TrialEnd };
+
+/** To a check thread. */
+export type BreakerNews =
+  /** `opened` false: it was open before, the time is new. */
+  | { kind: "open"; way: Way; dueInMs: number; opened: boolean }
+  | { kind: "closed"; way: Way }
+  /** From now on, and from now on no more, it matters who is let through. */
+  | { kind: "watched" | "calm"; key: string }
+  /** To who asked for the trial. `free`: the way is open to all meanwhile. Without a token: ask again after `dueInMs`. */
+  | { kind: "trial"; id: number; token: string | null; free: boolean; dueInMs: number };

@@ -1,0 +1,203 @@
+import type { Clock } from "../../core/clock.ts";
+import { LIMITS } from "../../core/limits.ts";
+import type { BreakerNews, BreakerReport, ProbeEnd, TrialEnd } from "./messages.ts";
+import { keyOf, type Way, wayKey } from "./way.ts";
+
+/**
+ * The circuit breakers as a check thread sees them: when the replies of a site say that *we* are blocked, asking on makes it
+ * worse and tells nothing about recipients. They are kept by the main thread (`authority.ts`); here is what it told, so that
+ * to ask costs a look into the few that are open, and a message only where a trial is due.
+ */
+export interface Breaker {
+  visit(target: VisitTarget): Visit;
+}
+
+export interface VisitTarget {
+  site: string;
+  provider: string | null;
+  /** Of the address that is asked about. */
+  domain: string;
+}
+
+/** One probe, from before it sets out to its end. */
+export interface Visit {
+  /** Whether it may go out this way: at once, but where a trial is due. It is the trial then. */
+  mayGo(path: string): boolean | Promise<boolean>;
+  /** Whether nobody may go out this way now. */
+  isOpen(path: string): boolean;
+  /** Who was held back may come again after this. */
+  retryAfterMs(path: string): number;
+  /** `Clock.monotonic` milliseconds until which the trial has to end; no trial: infinity. */
+  readonly trialUntil: number;
+  /** Follows each visit once. */
+  end(end: ProbeEnd): void;
+}
+
+/** The line to the main thread. */
+export interface BreakerLine {
+  report(report: BreakerReport): void;
+  listen(listener: (news: BreakerNews) => void): void;
+}
+
+export interface BreakerMirrorDeps {
+  clock: Clock;
+  line: BreakerLine;
+  /** Nobody goes out this way from now on: who waits for a session there is turned back. */
+  holdBack(way: Way): void;
+}
+
+interface Trial {
+  path: string;
+  token: string;
+}
+
+type TrialAnswer = Extract<BreakerNews, { kind: "trial" }>;
+
+class Mirror implements Breaker {
+  readonly clock: Clock;
+  readonly #deps: BreakerMirrorDeps;
+  /** Open breakers, and when somebody may ask for their trial. */
+  readonly #open = new Map<string, { dueAt: number }>();
+  readonly #watched = new Set<string>();
+  readonly #asked = new Map<number, (answer: TrialAnswer) => void>();
+  readonly #asking = new Set<string>();
+  #nextId = 0;
+
+  constructor(deps: BreakerMirrorDeps) {
+    this.#deps = deps;
+    this.clock = deps.clock;
+    deps.line.listen((news) => this.#hear(news));
+  }
+
+  visit(target: VisitTarget): Visit {
+    return new ProbeVisit(this, target);
+  }
+
+  /** The key of the open breaker in the way, null for none. */
+  openKey({ site, domain }: VisitTarget, path: string): string | null {
+    if (this.#open.size === 0) return null;
+    return [wayKey(site, path), wayKey(site, path, domain)].find((key) => this.#open.has(key)) ?? null;
+  }
+
+  /** Until somebody may ask for the trial. */
+  leftMs(key: string): number {
+    if (this.#asking.has(key)) return LIMITS.breaker.trialWaitMs;
+    return (this.#open.get(key)?.dueAt ?? 0) - this.clock.monotonic();
+  }
+
+  isWatched(key: string): boolean {
+    return this.#watched.has(key);
+  }
+
+  report(report: BreakerReport): void {
+    this.#deps.line.report(report);
+  }
+
+  /** One asks at a time; who comes meanwhile need not wait for the answer. */
+  async ask(key: string): Promise<TrialAnswer> {
+    const id = this.#nextId++;
+    this.#asking.add(key);
+    const answer = await new Promise<TrialAnswer>((resolve) => {
+      this.#asked.set(id, resolve);
+      this.report({ type: "trial", id, key });
+    });
+    this.#asking.delete(key);
+    return answer;
+  }
+
+  #hear(news: BreakerNews): void {
+    switch (news.kind) {
+      case "open":
+        this.#open.set(keyOf(news.way), { dueAt: this.clock.monotonic() + news.dueInMs });
+        if (news.opened) this.#deps.holdBack(news.way);
+        break;
+      case "closed":
+        this.#open.delete(keyOf(news.way));
+        break;
+      case "watched":
+        this.#watched.add(news.key);
+        break;
+      case "calm":
+        this.#watched.delete(news.key);
+        break;
+      case "trial":
+        this.#asked.get(news.id)?.(news);
+        this.#asked.delete(news.id);
+        break;
+    }
+  }
+
+  /** What the main thread answered holds until it tells of the trial's end. */
+  postpone(key: string, dueInMs: number): void {
+    const open = this.#open.get(key);
+    if (open !== undefined) open.dueAt = this.clock.monotonic() + dueInMs;
+  }
+}
+
+class ProbeVisit implements Visit {
+  trialUntil = Number.POSITIVE_INFINITY;
+  readonly #mirror: Mirror;
+  readonly #target: VisitTarget;
+  readonly #trials = new Map<string, Trial>();
+
+  constructor(mirror: Mirror, target: VisitTarget) {
+    this.#mirror = mirror;
+    this.#target = target;
+  }
+
+  isOpen(path: string): boolean {
+    return this.#mirror.openKey(this.#target, path) !== null;
+  }
+
+  mayGo(path: string): boolean | Promise<boolean> {
+    const key = this.#mirror.openKey(this.#target, path);
+    if (key === null || this.#trials.has(key)) return true;
+    return this.#mirror.leftMs(key) <= 0 && this.#seekTrial(key, path);
+  }
+
+  retryAfterMs(path: string): number {
+    const key = this.#mirror.openKey(this.#target, path);
+    const leftMs = key === null ? 0 : this.#mirror.leftMs(key);
+    return leftMs > 0 ? leftMs : LIMITS.breaker.trialWaitMs;
+  }
+
+  end(end: ProbeEnd): void {
+    const { site, domain, provider } = this.#target;
+    for (const { token, path } of this.#trials.values())
+      this.#mirror.report({ type: "tried", token, end: trialEnd(end, path) });
+    if (end.kind !== "blocked" && end.kind !== "passed") return;
+    const { path } = end;
+    // In flight when it opened: the row is answered so, but only the trial decides now.
+    if ([...this.#trials.values()].some((trial) => trial.path === path) || this.isOpen(path)) return;
+    if (end.kind === "passed") {
+      if (this.#mirror.isWatched(wayKey(site, path))) this.#mirror.report({ type: "passed", site, path });
+      return;
+    }
+    const { early, rule, reply } = end;
+    this.#mirror.report({ type: "blocked", block: { site, path, domain, provider, early, rule, reply } });
+  }
+
+  async #seekTrial(key: string, path: string): Promise<boolean> {
+    const { token, free, dueInMs } = await this.#mirror.ask(key);
+    if (free) return true;
+    if (token === null) {
+      this.#mirror.postpone(key, dueInMs);
+      return false;
+    }
+    this.#mirror.postpone(key, LIMITS.breaker.trialWaitMs);
+    this.#trials.set(key, { path, token });
+    this.trialUntil = this.#mirror.clock.monotonic() + LIMITS.breaker.trialMs;
+    return true;
+  }
+}
+
+/** What the probe's end says of the way that it was the trial of: it may have gone on by another. */
+function trialEnd(end: ProbeEnd, path: string): TrialEnd {
+  if (end.kind === "inconclusive" || end.kind === "ours") return { kind: end.kind };
+  if (end.path !== path) return { kind: "inconclusive" };
+  return end.kind === "blocked" ? { kind: "blocked", reply: end.reply } : { kind: "passed" };
+}
+
+export function createBreaker(deps: BreakerMirrorDeps): Breaker {
+  return new Mirror(deps);
+}

@@ -1,0 +1,53 @@
+import {
+  type BreakerAuthority,
+  type BreakerEvent,
+  createBreakerAuthority,
+} from "../check/breaker/authority.ts";
+import { breakerNotice, recoveryNotice } from "../check/breaker/notices.ts";
+import { systemClock } from "../core/clock.ts";
+import type { Config } from "../core/config.ts";
+import type { Logger } from "../core/log.ts";
+import type { Metrics } from "../core/metrics.ts";
+import { createBreakerStore } from "../store/breaker-states.ts";
+import type { RedisClients } from "../store/redis.ts";
+
+interface Deps {
+  config: Config;
+  log: Logger;
+  metrics: Metrics;
+  redis: RedisClients;
+  /** Calls rows of jobs that wait for the site; how many. Absent: this process has none. */
+  release?: (site: string) => Promise<number>;
+}
+
+/** The circuit breakers of a process: shared by its egress, told to the operator, felt by the rows that wait. */
+export function composeBreakers({ config, log, metrics, redis, release }: Deps): BreakerAuthority {
+  const clock = systemClock;
+
+  async function recovered(event: BreakerEvent): Promise<void> {
+    let rows = 0;
+    try {
+      rows = (await release?.(event.way.site)) ?? 0;
+    } catch (error) {
+      // They come when they are due.
+      log.warn({ err: error }, "rows that waited for a site could not be called");
+    }
+    if (event.mine || rows > 0) log.info(recoveryNotice(event, release === undefined ? null : rows));
+  }
+
+  return createBreakerAuthority({
+    clock,
+    log,
+    store: createBreakerStore(redis, config.smtp.egressId, log),
+    firstMs: config.breaker.firstMs,
+    random: Math.random,
+    onChange(state, event) {
+      if (event.mine) metrics.breakerTransitions.inc({ state, provider: event.way.provider ?? "other" });
+      if (state === "closed") void recovered(event);
+      else if (!event.mine)
+        log.debug({ site: event.way.site }, "another process found that a site blocks us");
+      else if (state === "opened") log.warn(breakerNotice(state, event, clock.now()));
+      else log.info(breakerNotice(state, event, clock.now()));
+    },
+  });
+}

@@ -1,0 +1,72 @@
+import {
+  type BreakerAuthority,
+  type BreakerEvent,
+  createBreakerAuthority,
+} from "../../src/check/breaker/authority.ts";
+import { type Breaker, createBreaker } from "../../src/check/breaker/mirror.ts";
+import type { BreakerStore } from "../../src/check/breaker/store.ts";
+import { attachThread, type BreakerThread } from "../../src/check/breaker/thread-end.ts";
+import type { Way } from "../../src/check/breaker/way.ts";
+import type { Clock } from "../../src/core/clock.ts";
+import { silentLog } from "./store.ts";
+
+export const FIRST_MS = 60_000;
+
+const away = () => Promise.reject(new Error("no store here"));
+
+/** As while Redis is away. */
+export const NO_STORE: BreakerStore = {
+  open: away,
+  look: away,
+  take: away,
+  settle: away,
+  listen: () => {},
+};
+
+export interface LocalBreakers {
+  authority: BreakerAuthority;
+  /** "opened example.com direct", in order. */
+  changes: string[];
+  events: BreakerEvent[];
+}
+
+/** The breakers of a process, which by default shares them with nobody, and adds nothing by chance. */
+export function createLocalBreakers(clock: Clock, store: BreakerStore = NO_STORE): LocalBreakers {
+  const changes: string[] = [];
+  const events: BreakerEvent[] = [];
+  const authority = createBreakerAuthority({
+    clock,
+    log: silentLog,
+    store,
+    firstMs: FIRST_MS,
+    random: () => 0,
+    onChange(state, event) {
+      const { site, path, domain } = event.way;
+      changes.push([state, site, path, ...(domain === "" ? [] : [domain])].join(" "));
+      events.push(event);
+    },
+  });
+  authority.start();
+  return { authority, changes, events };
+}
+
+/** A check thread's breakers, whose messages arrive at once. */
+export function createLocalMirror(authority: BreakerAuthority, clock: Clock) {
+  const held: Way[] = [];
+  let thread: BreakerThread | undefined;
+  const reports: string[] = [];
+  const breaker: Breaker = createBreaker({
+    clock,
+    line: {
+      report(report) {
+        reports.push(report.type);
+        thread?.receive(report);
+      },
+      listen(listener) {
+        thread = attachThread(authority, listener);
+      },
+    },
+    holdBack: (way) => void held.push(way),
+  });
+  return { breaker, held, reports, die: () => thread?.gone() };
+}
