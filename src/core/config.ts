@@ -4,7 +4,7 @@ import { availableParallelism, hostname, tmpdir } from "node:os";
 import * as v from "valibot";
 import { localUrl } from "./local-url.ts";
 import type { LOG_LEVELS } from "./log.ts";
-import { type REGISTRATIONS, type Role, SettingsSchema } from "./settings.ts";
+import { PreflightSchema, type REGISTRATIONS, type Role, SettingsSchema } from "./settings.ts";
 
 export type { Role } from "./settings.ts";
 
@@ -41,6 +41,7 @@ export interface Config {
   smtp: SmtpConfig & { heloNameGiven: boolean };
   /** What the operator lays over the shaping that comes with the code; null: nothing. */
   shaping: { json: string; setting: string } | null;
+  house: HouseConfig;
   verify: {
     deadlineMs: number;
     threads: number;
@@ -132,6 +133,17 @@ export interface SmtpConfig {
   probePrivateAddresses: boolean;
 }
 
+/** How preflight looks at our own house. */
+export interface HouseConfig {
+  /** Block lists of addresses that are asked about ours. */
+  dnsblZones: string[];
+  /** Between two looks while the process probes. */
+  everyMs: number;
+}
+
+/** What preflight needs of the configuration. */
+export type PreflightConfig = Pick<Config, "logLevel" | "dns" | "smtp" | "shaping" | "house">;
+
 /** The value of NAME, or the trimmed content of the file that NAME_FILE names (mounted secrets). */
 function readSetting(env: NodeJS.ProcessEnv, name: string): string | undefined {
   const direct = env[name];
@@ -167,21 +179,34 @@ function withHeloNames<T extends { heloName: string | null }>(ways: T[], standar
 }
 
 type Settings = v.InferOutput<typeof SettingsSchema>;
+type PreflightSettings = v.InferOutput<typeof PreflightSchema>;
 
-function readSettings(env: NodeJS.ProcessEnv): Settings {
+function readSettings<E extends v.ObjectEntries>(
+  env: NodeJS.ProcessEnv,
+  schema: v.ObjectSchema<E, undefined>,
+): v.InferOutput<typeof schema> {
   const raw: Record<string, string> = {};
-  for (const name of SETTING_NAMES) {
+  for (const name of Object.keys(schema.entries)) {
     const value = readSetting(env, name);
     if (value !== undefined) raw[name] = value;
   }
-  const parsed = v.safeParse(SettingsSchema, raw, { abortEarly: true });
+  const parsed = v.safeParse(schema, raw, { abortEarly: true });
   if (parsed.success) return parsed.output;
   const issue = parsed.issues[0];
   const name = v.getDotPath(issue) ?? "configuration";
   throw new ConfigError(`${name}: ${raw[name] === undefined ? "is required" : issue.message}`);
 }
 
+function checkPort(s: PreflightSettings): void {
+  if (s.SMTP_PORT !== 25 && !s.PROBE_PRIVATE_ADDRESSES) {
+    throw new ConfigError(
+      "SMTP_PORT: mail exchangers answer on port 25; another one needs PROBE_PRIVATE_ADDRESSES=true (tests, demo)",
+    );
+  }
+}
+
 function checkAcross(s: Settings): void {
+  checkPort(s);
   if ((s.S3_ACCESS_KEY_ID === undefined) !== (s.S3_SECRET_ACCESS_KEY === undefined)) {
     const missing = s.S3_ACCESS_KEY_ID === undefined ? "S3_ACCESS_KEY_ID" : "S3_SECRET_ACCESS_KEY";
     throw new ConfigError(`${missing}: is required when its counterpart is set`);
@@ -210,11 +235,6 @@ function checkAcross(s: Settings): void {
         "PUBLIC_URL: is required when SMTP_OUT_URL is set: the links of mails lead there",
       );
   }
-  if (s.SMTP_PORT !== 25 && !s.PROBE_PRIVATE_ADDRESSES) {
-    throw new ConfigError(
-      "SMTP_PORT: mail exchangers answer on port 25; another one needs PROBE_PRIVATE_ADDRESSES=true (tests, demo)",
-    );
-  }
 }
 
 function readBilling(s: Settings): BillingConfig | null {
@@ -239,14 +259,41 @@ function readBilling(s: Settings): BillingConfig | null {
   };
 }
 
+/** What probes, and preflight, go by. */
+function probing(env: NodeJS.ProcessEnv, s: PreflightSettings): PreflightConfig {
+  const heloName = s.SMTP_HELO_NAME ?? defaultHeloName();
+  return {
+    logLevel: s.LOG_LEVEL,
+    dns: { servers: s.DNS_SERVERS ?? getServers() },
+    smtp: {
+      port: s.SMTP_PORT,
+      heloName,
+      heloNameGiven: s.SMTP_HELO_NAME !== undefined,
+      mailFrom: s.SMTP_MAIL_FROM ?? "",
+      sourceAddresses: withHeloNames(s.SMTP_SOURCE_ADDRESSES ?? [], heloName),
+      proxies: withHeloNames(s.SMTP_PROXIES ?? [], heloName),
+      egressId: s.EGRESS_ID ?? hostname().slice(0, 64),
+      probePrivateAddresses: s.PROBE_PRIVATE_ADDRESSES,
+    },
+    shaping: s.SHAPING === undefined ? null : { json: s.SHAPING, setting: settingName(env, "SHAPING") },
+    house: { dnsblZones: s.DNSBL_ZONES, everyMs: s.PREFLIGHT_EVERY_S * 1_000 },
+  };
+}
+
+/** As `loadConfig`, of what preflight needs: neither a database nor anything else has to be there. */
+export function loadPreflightConfig(env: NodeJS.ProcessEnv = process.env): PreflightConfig {
+  const s = readSettings(env, PreflightSchema);
+  checkPort(s);
+  return probing(env, s);
+}
+
 /**
  * Reads and checks every setting. The only reader of the environment.
  * @throws ConfigError one line that names the first wrong variable.
  */
 export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
-  const s = readSettings(env);
+  const s = readSettings(env, SettingsSchema);
   checkAcross(s);
-  const heloName = s.SMTP_HELO_NAME ?? defaultHeloName();
   return {
     role: s.ROLE,
     http: {
@@ -256,7 +303,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
       publicUrl: s.PUBLIC_URL ?? null,
       trustedProxies: s.TRUSTED_PROXIES ?? [],
     },
-    logLevel: s.LOG_LEVEL,
+    ...probing(env, s),
     database: { url: s.DATABASE_URL, maxConnections: s.DATABASE_MAX_CONNECTIONS },
     redis: { url: s.REDIS_URL },
     objects:
@@ -272,19 +319,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
                 ? null
                 : { accessKeyId: s.S3_ACCESS_KEY_ID, secretAccessKey: s.S3_SECRET_ACCESS_KEY },
           },
-    dns: { servers: s.DNS_SERVERS ?? getServers() },
     signals: { ...s.DOMAIN_SIGNALS, blocklistZones: s.DOMAIN_BLOCKLIST_ZONES ?? [] },
-    smtp: {
-      port: s.SMTP_PORT,
-      heloName,
-      heloNameGiven: s.SMTP_HELO_NAME !== undefined,
-      mailFrom: s.SMTP_MAIL_FROM ?? "",
-      sourceAddresses: withHeloNames(s.SMTP_SOURCE_ADDRESSES ?? [], heloName),
-      proxies: withHeloNames(s.SMTP_PROXIES ?? [], heloName),
-      egressId: s.EGRESS_ID ?? hostname().slice(0, 64),
-      probePrivateAddresses: s.PROBE_PRIVATE_ADDRESSES,
-    },
-    shaping: s.SHAPING === undefined ? null : { json: s.SHAPING, setting: settingName(env, "SHAPING") },
     verify: {
       deadlineMs: s.VERIFY_DEADLINE_MS,
       threads: s.CHECK_THREADS ?? availableParallelism(),

@@ -158,6 +158,19 @@ const lifetimes = v.pipe(
   ),
 );
 
+/** Lists of addresses whose terms let a few look-ups an hour be made without asking. */
+const DNSBL_DEFAULT = "zen.spamhaus.org,bl.spamcop.net,psbl.surriel.com,bl.mailspike.net";
+
+const dnsblZones = v.pipe(
+  list(
+    (s) => s === "none" || /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})+$/i.test(s),
+    "must be a comma list of DNS zones, e.g. zen.spamhaus.org, or none",
+  ),
+  v.maxLength(16, "at most 16 zones"),
+  v.check((zones) => zones.length === 1 || !zones.includes("none"), "must be none, or zones"),
+  v.transform((zones) => zones.filter((zone) => zone !== "none").map((zone) => zone.toLowerCase())),
+);
+
 export const SettingsSchema = v.object({
   ROLE: v.optional(v.picklist(ROLES, `must be one of ${ROLES.join(", ")}`), "all"),
   HOST: v.optional(
@@ -205,6 +218,8 @@ export const SettingsSchema = v.object({
   EGRESS_ID: v.optional(
     v.pipe(v.string(), v.regex(/^[A-Za-z0-9._-]{1,64}$/, "must be 1 to 64 letters, digits, dots, dashes")),
   ),
+  DNSBL_ZONES: v.optional(dnsblZones, DNSBL_DEFAULT),
+  PREFLIGHT_EVERY_S: v.optional(integer(1, 86_400), "600"),
   PROBE_PRIVATE_ADDRESSES: v.optional(flag, "false"),
   VERIFY_DEADLINE_MS: v.optional(integer(100, 120_000), "10000"),
   CHECK_THREADS: v.optional(integer(1, 256)),
@@ -237,3 +252,19 @@ export const SettingsSchema = v.object({
   RETENTION_DAYS: v.optional(integer(1, 3_650), "30"),
   SHUTDOWN_GRACE_MS: v.optional(integer(1_000, 600_000), "25000"),
 });
+
+/** What preflight needs: it runs also where there is nothing else yet. */
+export const PreflightSchema = v.pick(SettingsSchema, [
+  "LOG_LEVEL",
+  "DNS_SERVERS",
+  "SMTP_PORT",
+  "SMTP_HELO_NAME",
+  "SMTP_MAIL_FROM",
+  "SMTP_SOURCE_ADDRESSES",
+  "SMTP_PROXIES",
+  "SHAPING",
+  "EGRESS_ID",
+  "DNSBL_ZONES",
+  "PREFLIGHT_EVERY_S",
+  "PROBE_PRIVATE_ADDRESSES",
+]);

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import fc from "fast-check";
-import { ConfigError, loadConfig, SETTING_NAMES } from "../../../src/core/config.ts";
+import { ConfigError, loadConfig, loadPreflightConfig, SETTING_NAMES } from "../../../src/core/config.ts";
 import { parseHeloName, parseReversePath } from "../../../src/smtp/mailbox.ts";
 
 const NEEDED = { DATABASE_URL: "postgres://u:p@db/rcpt", REDIS_URL: "redis://cache" };
@@ -303,6 +303,34 @@ describe("defaults", () => {
     assert.match(
       messageOf(() => load(prices)),
       /^STRIPE_PRICE_/,
+    );
+  });
+
+  it("name the block lists that are asked about our addresses, or none", () => {
+    assert.ok(load({}).house.dnsblZones.includes("zen.spamhaus.org"));
+    assert.deepEqual(load({ DNSBL_ZONES: "BL.example.net, two.example" }).house.dnsblZones, [
+      "bl.example.net",
+      "two.example",
+    ]);
+    assert.deepEqual(load({ DNSBL_ZONES: "none" }).house.dnsblZones, []);
+    for (const wrong of ["https://bl.example", "bl", "none,bl.example.net"])
+      assert.match(
+        messageOf(() => load({ DNSBL_ZONES: wrong })),
+        /^DNSBL_ZONES: /,
+      );
+    assert.equal(load({ PREFLIGHT_EVERY_S: "30" }).house.everyMs, 30_000);
+  });
+
+  it("of preflight want no database, and are as strict", () => {
+    const { smtp, dns } = loadPreflightConfig({
+      SMTP_HELO_NAME: "probe.example.com",
+      DNS_SERVERS: "192.0.2.53",
+    });
+    assert.deepEqual([smtp.heloName, smtp.heloNameGiven, smtp.port], ["probe.example.com", true, 25]);
+    assert.deepEqual(dns.servers, ["192.0.2.53"]);
+    assert.match(
+      messageOf(() => loadPreflightConfig({ SMTP_PORT: "2525" })),
+      /^SMTP_PORT: /,
     );
   });
 });

@@ -1,0 +1,77 @@
+import type { PreflightRun } from "../check/house/preflight.ts";
+import type { Finding, WayReport } from "../check/house/report.ts";
+import type { Path } from "../smtp/path.ts";
+import { parseCommandLine, runCommand, type Terminal, UsageError } from "./command.ts";
+
+export const PREFLIGHT_USAGE = "usage: npm run preflight [-- --json]";
+
+const OPTIONS = { json: { type: "boolean", default: false } } as const;
+
+const TITLES: Record<Finding["check"], string> = {
+  source_address: "source address",
+  proxy: "proxy",
+  port_25: "port 25",
+  starttls: "STARTTLS",
+  helo_name: "HELO name",
+  helo_forward: "HELO resolves",
+  reverse_name: "reverse name",
+  dnsbl: "block lists",
+  mail_from: "MAIL FROM",
+  spf: "SPF",
+};
+const TITLE_CHARS = 15;
+const MARK_CHARS = 8;
+
+export interface PreflightCommand extends Terminal {
+  argv: string[];
+  ways: readonly Path[];
+  /** Asked only when the arguments are right. */
+  begin(): Promise<PreflightRun>;
+}
+
+/** The command `preflight`; the exit code: 0 every way is in order, 1 one is not, 2 wrong arguments. */
+export async function runPreflight(command: PreflightCommand): Promise<number> {
+  let failing = false;
+  const code = await runCommand("preflight", command, async () => {
+    const { values, positionals } = parseCommandLine(
+      { args: command.argv, options: OPTIONS, allowPositionals: true } as const,
+      PREFLIGHT_USAGE,
+    );
+    if (positionals.length > 0) throw new UsageError(PREFLIGHT_USAGE);
+    const run = await command.begin();
+    const ways: WayReport[] = [];
+    for (const path of command.ways) ways.push(await run.look(path));
+    failing = ways.some(({ state }) => state === "failing");
+    if (values.json) return `${JSON.stringify({ ways }, null, 2)}\n`;
+    return `${ways.map(describeWay).join("\n")}\n${conclusion(ways)}`;
+  });
+  return code === 0 && failing ? 1 : code;
+}
+
+function describeWay({ way, state, address, findings }: WayReport): string {
+  const seen = address === null ? "" : `, seen as ${address}`;
+  const rows = findings.map((finding) => {
+    const row = `  ${markOf(finding).padEnd(MARK_CHARS)} ${TITLES[finding.check].padEnd(TITLE_CHARS)} ${finding.seen}\n`;
+    const indent = " ".repeat(2 + MARK_CHARS + 1 + TITLE_CHARS + 1);
+    return finding.advice === "" ? row : `${row}${indent}→ ${finding.advice}\n`;
+  });
+  return `way ${way}${seen}: ${state === "ok" ? "in order" : "NOT IN ORDER"}\n${rows.join("")}`;
+}
+
+function markOf({ result, weight }: Finding): string {
+  if (result === "fail") return weight === "advice" ? "advice" : "FAIL";
+  return { pass: "ok", unknown: "?", skipped: "-" }[result];
+}
+
+function conclusion(ways: readonly WayReport[]): string {
+  const untrusted = ways.filter(({ trusted }) => !trusted).map(({ way }) => way);
+  const closed = ways.filter(({ state, trusted }) => state === "failing" && trusted).map(({ way }) => way);
+  const lines: string[] = [];
+  if (untrusted.length > 0)
+    lines.push(
+      `While this lasts, no refusal by ${untrusted.join(", ")} makes an address invalid (sender_blocked).`,
+    );
+  if (closed.length > 0) lines.push(`Nothing can be probed by ${closed.join(", ")} (our_network).`);
+  if (lines.length === 0) lines.push("Nothing was found that would keep answers from being believed.");
+  return `${lines.join("\n")}\n`;
+}
