@@ -1,4 +1,4 @@
-import { siteOf } from "../check/site.ts";
+import type { SiteDirectory } from "../check/site.ts";
 import { isFree } from "../check/verdict/verdict.ts";
 import type { Clock, Timer } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
@@ -68,6 +68,7 @@ export interface RowVerifierDeps {
   examiner: Pick<Examiner, "understand" | "draw">;
   batches: BatchExaminer;
   testKeys: Pick<TestKeys, "answer">;
+  sites: Pick<SiteDirectory, "siteOf">;
 }
 
 const BROKEN: Finding = { entry: null, cached: false, failure: "internal_error" };
@@ -174,7 +175,7 @@ export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
     const again = deferrable(decision, finding.entry?.evidence ?? null);
     if (again === null || question.address === null) return { verified };
     const { reason, retryAfterS, parked } = again;
-    const { site } = siteOf(finding.entry?.evidence.mx.hosts ?? [], question.address.domain);
+    const { site } = deps.sites.siteOf(finding.entry?.evidence.mx.hosts ?? [], question.address.domain);
     const retryAfterMs = retryAfterS === null ? null : retryAfterS * 1_000;
     return { wait: { reason, site, retryAfterMs, parked, last: () => verified } };
   }

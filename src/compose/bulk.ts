@@ -229,7 +229,7 @@ export function composeBulk(deps: Deps): Part[] {
     dead: streams,
     clock,
     log,
-    rows: createRowVerifier({ clock, examiner, batches, testKeys }),
+    rows: createRowVerifier({ clock, examiner, batches, testKeys, sites: checks.sites }),
     deferral: config.deferral,
     egress: config.smtp.egressId,
     parking: { waitMs: (site) => checks.breakers.waitMs(site), call: parked.call },

@@ -7,6 +7,7 @@ import { compileLists, type SharedLists } from "../check/lists/lists.ts";
 import { createNetworkHealth, type NetworkHealth } from "../check/network-health.ts";
 import { type CheckPool, createCheckPool } from "../check/pool.ts";
 import { loadShaping } from "../check/shaping.ts";
+import { createSiteDirectory, type SiteDirectory } from "../check/site.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
@@ -25,6 +26,8 @@ export interface Checks {
   lists: SharedLists;
   slots: EgressSlots;
   network: NetworkHealth;
+  /** With the providers that the operator adds. */
+  sites: SiteDirectory;
   breakers: BreakerAuthority;
 }
 
@@ -48,8 +51,9 @@ export function composeChecks(deps: Deps): Checks {
   const board = createBoard(LIMITS.check.tasksInFlight);
   const leases = createSlotLeases(redis, config.smtp.egressId, log);
   const slots = createEgressSlots({ leases, clock, log });
-  const shaping = ownShaping(config);
-  const network = watchNetwork(board, createPaths(config.smtp, loadShaping(shaping).ways), deps);
+  const own = ownShaping(config);
+  const shaping = loadShaping(own);
+  const network = watchNetwork(board, createPaths(config.smtp, shaping.ways), deps);
   const breakers = composeBreakers(deps);
   const broker = createBroker({
     slots,
@@ -66,7 +70,7 @@ export function composeChecks(deps: Deps): Checks {
   });
   const setup = {
     smtp: config.smtp,
-    shaping,
+    shaping: own,
     dnsServers: config.dns.servers,
     signals: config.signals,
     lists,
@@ -79,7 +83,7 @@ export function composeChecks(deps: Deps): Checks {
     const breakersOpen = breakers.openByProvider();
     return { checksInFlight: pool.inFlight, slotsHeld: held, slotWaiters: waiting, breakersOpen };
   });
-  return { lists, pool, slots, network, breakers };
+  return { lists, pool, slots, network, breakers, sites: createSiteDirectory(shaping.mx) };
 }
 
 function watchNetwork(

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createRowVerifier, type RowVerifier, type RowVerifierDeps } from "../../../src/bulk/rows.ts";
+import { siteOf } from "../../../src/check/site.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createExaminer, type ExaminerDeps } from "../../../src/services/verify/examine.ts";
 import { createTestKeys } from "../../../src/services/verify/test-keys.ts";
@@ -28,6 +29,7 @@ function testRows(): RowVerifier {
     examiner: createExaminer({ clock, isPromoted: () => false, lists: {} } as unknown as ExaminerDeps),
     batches: null as unknown as RowVerifierDeps["batches"],
     testKeys: createTestKeys({ clock, slowMs: 0, isPromoted: () => false }),
+    sites: { siteOf },
   });
 }
 

@@ -4,6 +4,7 @@ import { type Control, createControl, Interruption } from "../../../src/bulk/con
 import { createRowVerifier, type Manner, type RowAnswer, type RowsAsk } from "../../../src/bulk/rows.ts";
 import { parseAddress } from "../../../src/check/address.ts";
 import type { Evidence } from "../../../src/check/evidence.ts";
+import { siteOf } from "../../../src/check/site.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import type { Answer, Examiner, Finding, Question } from "../../../src/services/verify/examine.ts";
 import type { BatchAnswer, BatchExaminer, BatchOptions } from "../../../src/services/verify/examine-batch.ts";
@@ -101,6 +102,7 @@ function fixture() {
     examiner,
     batches,
     testKeys: { answer: (email) => ({ email, livemode: false }) as VerificationResult },
+    sites: { siteOf },
   });
   const verify = (emails: string[], manner: Manner = CHUNK, control: Control = createControl()) =>
     rows.verify(emails, ask, manner, control);
