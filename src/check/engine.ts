@@ -139,7 +139,11 @@ async function probeTarget(
   if (deps.shaping.cannotBeBelieved(target.provider, target.route.site))
     return unasked("provider_unverifiable", "their_server", "provider_habit");
   // Before the breaker: a half-open one must not be asked by whoever then leaves.
-  if (mode === "bulk" && deps.lines.isLong(target.route.site, target.route.policy, deps.paths.capsOf(target.route.site))) return "busy";
+  if (
+    mode === "bulk" &&
+    deps.lines.isLong(target.route.site, target.route.policy, deps.paths.capsOf(target.route.site))
+  )
+    return "busy";
   const known = withoutAsking(deps, target);
   if (known) return known;
   const visit = visitOf(deps, target);

@@ -5,10 +5,12 @@ import { failed, Job } from "../../../src/smtp/job.ts";
 import { parseMailbox } from "../../../src/smtp/mailbox.ts";
 import type { RcptOutcome } from "../../../src/smtp/outcome.ts";
 
+const PATH = { name: "direct", localAddress: null, proxy: null, heloName: "probe.test" };
+
 function jobAt(startedAt: number, deadlineAt = 1_000, cancelled = () => false) {
   const mailbox = parseMailbox(`u${startedAt}@x.test`) ?? assert.fail();
   const outcomes: RcptOutcome[] = [];
-  const place = { host: "mx.test", address: "192.0.2.1", path: { name: "direct", localAddress: null } };
+  const place = { host: "mx.test", address: "192.0.2.1", path: PATH };
   const job = new Job(mailbox, place, { cancelled, deadlineAt }, startedAt, (outcome) =>
     outcomes.push(outcome),
   );
