@@ -65,7 +65,8 @@ function domainEntries(plain: string): Record<string, ZoneEntry> {
         [20, "dead-2.hosts.test"],
       ],
     },
-    "implicit.test": { a: [plain] },
+    "implicit.test": { a: [plain], txt: ["v=spf1 a -all"] },
+    "_dmarc.implicit.test": { txt: ["v=DMARC1; p=none"] },
     "implicit-aaaa.test": { aaaa: ["::1"] },
     "nullmx.test": { mx: [[0, "."]], a: [plain] },
     "nodata.test": {},
@@ -114,6 +115,18 @@ function domainEntries(plain: string): Record<string, ZoneEntry> {
     "long-ttl.test": { mx: [[10, PLAIN]], ttlS: 604_800 },
     "zero-ttl.test": { mx: [[10, PLAIN]], ttlS: 0 },
     "short-negative.test": { negativeTtlS: 5 },
+    "unsigned.test": { mx: [[10, PLAIN]], txt: [] },
+    "_dmarc.unsigned.test": { txt: [] },
+    "texts-silent.test": { mx: [[10, PLAIN]], faults: { TXT: "silent" } },
+    "_dmarc.texts-silent.test": { faults: { TXT: "silent" } },
+    "texts-servfail.test": { mx: [[10, PLAIN]], faults: { TXT: "servfail" } },
+    "_dmarc.texts-servfail.test": { faults: { TXT: "servfail" } },
+    "parked.test": { mx: [[10, "localhost"]] },
+    "throw-away.test": { mx: [[10, "mail.wabblywabble.com"]] },
+    // Zones that list domains by name: one that works, one that refuses the question.
+    "listed.test": { mx: [[10, PLAIN]] },
+    "listed.test.dbl.test": { a: ["127.0.1.2"] },
+    "plain.test.dbl.test": { a: ["127.255.255.254"] },
   };
 }
 
