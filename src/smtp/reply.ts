@@ -24,6 +24,7 @@ export interface ReplyParser {
   reset(): void;
 }
 
+const GREETING = 220;
 const SPACE = 0x20;
 const HYPHEN = 0x2d;
 const CR = 0x0d;
@@ -54,7 +55,9 @@ function enhancedOf(code: number, lines: readonly string[]): string | null {
 
 /**
  * An incremental parser, bounded by `LIMITS.smtp.reply*`. Tolerant as real servers need: bare LF, nothing or no
- * space after the code. Lines of one reply with different codes, or a line without a code, are a protocol fault.
+ * space after the code. Lines of one reply with different codes, or a line without a code, are a protocol fault, but
+ * for a greeting that was begun and taken back: Postfix's postscreen says `220-mx.example.com ESMTP`, looks us up, and
+ * goes on with `521 5.7.1 Service unavailable; client [192.0.2.1] blocked using …`. The refusal is the reply.
  */
 class BoundedReplyParser implements ReplyParser {
   #rest = "";
@@ -100,7 +103,11 @@ class BoundedReplyParser implements ReplyParser {
       return "reply_too_long";
     const length = raw.charCodeAt(raw.length - 1) === CR ? raw.length - 1 : raw.length;
     const code = codeOf(raw);
-    if (code < 0 || (this.#lines.length > 0 && code !== this.#code)) return "protocol";
+    if (code < 0) return "protocol";
+    if (this.#lines.length > 0 && code !== this.#code) {
+      if (this.#code !== GREETING || code < 400) return "protocol";
+      this.#lines = [];
+    }
     if (this.#lines.length >= LIMITS.smtp.replyLines) return "reply_too_long";
     this.#code = code;
     const separator = length > 3 ? raw.charCodeAt(3) : SPACE;

@@ -48,6 +48,22 @@ describe("the reply parser", () => {
     assert.equal(one("550 Unrouteable address\r\n").enhanced, null);
   });
 
+  it("takes a greeting that is taken back for the refusal, as postscreen says it", () => {
+    const greeting = "220-mx.example.com ESMTP Postfix\r\n521 5.7.1 Service unavailable; client blocked\r\n";
+    assert.deepEqual(one(greeting), {
+      code: 521,
+      enhanced: "5.7.1",
+      lines: ["5.7.1 Service unavailable; client blocked"],
+    });
+    for (const other of [
+      "220-mx\r\n250 ok\r\n",
+      "220-mx\r\n220-mx\r\n354 go\r\n",
+      "250-mx\r\n550 no\r\n",
+      "220-mx\r\n521-no\r\n220 mx\r\n",
+    ])
+      assert.equal(parse(other).fault, "protocol", JSON.stringify(other));
+  });
+
   it("calls anything else a protocol fault", () => {
     for (const text of [
       "SSH-2.0-x\r\n",
