@@ -8,21 +8,23 @@ import { createDnsServer } from "../test/support/mail-world/dns-server.ts";
 import type { Guard } from "./embedded/guard.ts";
 import { runGuarded } from "./embedded/guarded.ts";
 import { whyNoPackages } from "./embedded/private-apt.ts";
-import { type Comparison, compare, renderTable } from "./mta/comparison.ts";
-import { askServer, type RawReply } from "./mta/dialogue.ts";
+import { type BurstOutcome, renderBursts, renderLimits } from "./mta/burst.ts";
+import { type Comparison, renderDetails, renderTable } from "./mta/comparison.ts";
+import type { WornOut } from "./mta/dialogue.ts";
 import { exim } from "./mta/exim.ts";
-import type { Mailbox, MailServer } from "./mta/mail-server.ts";
+import type { Burst, MailServer } from "./mta/mail-server.ts";
+import { serveNames } from "./mta/names.ts";
 import { opensmtpd } from "./mta/opensmtpd.ts";
 import { unpackPackages } from "./mta/packages.ts";
 import { commonFreePort } from "./mta/ports.ts";
 import { postfix } from "./mta/postfix.ts";
-import { startMailServer, whyNoSandbox } from "./mta/sandbox.ts";
+import { askBursts, compareAll, type Heard, hear, identity, provoke, renderHeard } from "./mta/run.ts";
+import { type RunningServer, startMailServer, whyNoSandbox } from "./mta/sandbox.ts";
 import { startRcpt } from "./mta/service.ts";
 import { zoneOf } from "./mta/zone.ts";
 
 const CACHE = resolve(import.meta.dirname, "../.rcpt/cache");
 const SERVERS: readonly MailServer[] = [postfix, exim, opensmtpd];
-const SENDER = { heloName: "probe.rcpt.test", mailFrom: "probe@rcpt.test" };
 
 /** One run of this command: what ends its processes, and the word that it is ending. */
 interface Run {
@@ -30,12 +32,6 @@ interface Run {
   /** Aborted before the guard ends: nothing may be started from then on. */
   stop: AbortSignal;
   port: number;
-}
-
-interface Heard {
-  server: MailServer;
-  mailbox: Mailbox;
-  raw: RawReply;
 }
 
 function readOptions(): { servers: readonly MailServer[]; transcriptsOnly: boolean } {
@@ -53,17 +49,15 @@ function readOptions(): { servers: readonly MailServer[]; transcriptsOnly: boole
 async function startServers(
   servers: readonly MailServer[],
   { guard, stop, port }: Run,
-): Promise<MailServer[]> {
-  const running: MailServer[] = [];
+): Promise<RunningServer[]> {
+  const running: RunningServer[] = [];
   for (const server of servers) {
     try {
       const root = await unpackPackages(server.name, server.packages, join(CACHE, "mta"), guard, stop);
       stop.throwIfAborted();
-      await startMailServer(server, { ip: server.ip, port }, root, guard);
-      console.log(
-        `${server.name}: runs on ${server.ip}:${port}, in namespaces of its own, changes in memory only`,
-      );
-      running.push(server);
+      running.push(await startMailServer(server, port, root, guard));
+      const places = `${server.listeners.length} addresses from ${server.listeners[0]?.ip} on, port ${port}`;
+      console.log(`${server.name}: runs on ${places}, in namespaces of its own, changes in memory only`);
     } catch (error) {
       stop.throwIfAborted();
       console.log(`${server.name}: left out: ${(error as Error).message}`);
@@ -72,33 +66,48 @@ async function startServers(
   return running;
 }
 
-/** What each server says of each of its mailboxes, printed as it comes. */
-async function hear(servers: readonly MailServer[], port: number): Promise<Heard[]> {
-  const heard: Heard[] = [];
-  for (const server of servers) {
-    for (const mailbox of server.mailboxes) {
-      const raw = await askServer({ ip: server.ip, port }, SENDER, mailbox.address);
-      console.log(`RCPT TO:<${mailbox.address}>`);
-      for (const line of raw.lines) console.log(`    ${line}`);
-      heard.push({ server, mailbox, raw });
-    }
-  }
-  return heard;
+interface Seen {
+  comparisons: Comparison[];
+  bursts: BurstOutcome[];
+  provoked: ReadonlyMap<Burst, WornOut>;
 }
 
-/** The service's answer to each address heard of. */
-async function compareAll(heard: readonly Heard[], { guard, stop, port }: Run): Promise<Comparison[]> {
-  const dns = await createDnsServer(zoneOf([...new Set(heard.map(({ server }) => server))]));
+/** The service's answers beside what was heard; the null sender has a service of its own. */
+async function compareWithService(
+  heard: readonly Heard[],
+  running: readonly RunningServer[],
+  { guard, stop, port }: Run,
+): Promise<Seen> {
+  const dns = await createDnsServer(zoneOf(running.map(({ server }) => server)));
+  const settings = { dnsServer: dns.address, smtpPort: port };
   try {
-    const settings = { dnsServer: dns.address, smtpPort: port, ...SENDER };
-    const service = await startRcpt(settings, guard, stop);
-    const comparisons: Comparison[] = [];
-    for (const { server, mailbox, raw } of heard)
-      comparisons.push(compare(server, mailbox, raw, await service.ask(mailbox.address)));
-    return comparisons;
+    const provoking = provoke(running, port);
+    const service = await startRcpt({ ...settings, ...identity(false) }, guard, stop);
+    const provoked = await provoking;
+    const named = heard.filter(({ mailbox }) => !mailbox.nullSender);
+    const comparisons = await compareAll(named, service);
+    const bursts = await askBursts(running, service);
+    const nameless = heard.filter(({ mailbox }) => mailbox.nullSender);
+    const other = await startRcpt({ ...settings, ...identity(true) }, guard, stop);
+    comparisons.push(...(await compareAll(nameless, other)));
+    return { comparisons, bursts, provoked };
   } finally {
     await dns.close();
   }
+}
+
+/** Prints the matrix, the bursts, then every dialogue. Resolves to whether all is as expected. */
+function report({ comparisons, bursts, provoked }: Seen): boolean {
+  const failed = comparisons.filter(({ differences }) => differences.length > 0).length;
+  const wrong = bursts.reduce((sum, burst) => sum + burst.wrong, 0);
+  console.log(["", ...renderTable(comparisons), "", ...renderBursts(bursts, provoked)].join("\n"));
+  console.log(
+    ["", "What was said:", ...renderDetails(comparisons), ...renderLimits(bursts, provoked)].join("\n"),
+  );
+  console.log(
+    `\n${comparisons.length} situations, ${failed} not as expected; ${bursts.length} bursts, ${wrong} answers wrong`,
+  );
+  return failed === 0 && wrong === 0;
 }
 
 /** Resolves to the exit code. */
@@ -109,17 +118,17 @@ async function main(guard: Guard, stop: AbortSignal): Promise<number> {
     console.log(`mta: this command ${why}; nothing was done`);
     return 2;
   }
-  const run = { guard, stop, port: await commonFreePort(servers.map(({ ip }) => ip)) };
+  const names = await serveNames();
+  if (typeof names === "string") console.log(`mta: what needs names is left out: ${names}`);
+  const ips = servers.flatMap(({ listeners }) => listeners.map(({ ip }) => ip));
+  const run = { guard, stop, port: await commonFreePort(ips) };
   const running = await startServers(servers, run);
-  const heard = await hear(running, run.port);
-  if (!transcriptsOnly && heard.length > 0) {
-    const comparisons = await compareAll(heard, run);
-    console.log(["", ...renderTable(comparisons)].join("\n"));
-    const wrong = comparisons.filter(({ differences }) => differences.length > 0).length;
-    console.log(`\n${comparisons.length} addresses, ${wrong} not as expected`);
-    if (wrong > 0) return 1;
+  const heard = await hear(running, run.port, typeof names !== "string");
+  if (transcriptsOnly) console.log(renderHeard(heard).join("\n"));
+  else if (heard.length > 0) {
+    if (!report(await compareWithService(heard, running, run))) return 1;
   }
-  return running.length === servers.length ? 0 : 2;
+  return running.length === servers.length && typeof names !== "string" ? 0 : 2;
 }
 
 runGuarded(main, { interruptedCode: 1 });

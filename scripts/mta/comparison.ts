@@ -1,72 +1,94 @@
 import type { RawReply } from "./dialogue.ts";
-import { EXPECTED, type Mailbox } from "./mail-server.ts";
+import { EXPECTED, type Kind } from "./mail-server.ts";
 
-/** What the service answered, as far as it is compared. */
+/** What the service answered, as far as it is compared or shown. */
 export interface ServiceAnswer {
   verdict: string;
   reason: string;
   code: number;
   enhancedCode: string | null;
   mxHost: string | null;
+  /** Where the dialogue ended, and the rule that decided. */
+  stage: string | null;
+  rule: string | null;
 }
 
-export interface Comparison {
+/** What a line of the matrix is about. */
+export interface Cell {
   server: string;
-  mailbox: Mailbox;
-  raw: RawReply;
+  situation: string;
+  kind: Kind;
+  address: string;
+  /** The MX host that must have been asked. */
+  host: string;
+}
+
+export interface Comparison extends Cell {
+  /** What the server said to us; null where nothing was asked that compares. */
+  raw: RawReply | null;
   answer: ServiceAnswer;
   /** What differs, one phrase each; none: as expected. */
   differences: string[];
 }
 
 /** Holds an answer against what the mailbox is and against what its server said to us a moment before. */
-export function compare(
-  server: { name: string; host: string },
-  mailbox: Mailbox,
-  raw: RawReply,
-  answer: ServiceAnswer,
-): Comparison {
-  const { verdict, reason } = EXPECTED[mailbox.kind];
-  const pairs = [
+export function compare(cell: Cell, raw: RawReply | null, answer: ServiceAnswer): Comparison {
+  const { verdict, reasons } = EXPECTED[cell.kind];
+  const known: readonly string[] = reasons;
+  const pairs: [string, string | number | null, string | number | null][] = [
     ["verdict", answer.verdict, verdict],
-    ["reason", answer.reason, reason],
-    ["code", answer.code, raw.code],
-    ["enhanced code", answer.enhancedCode, raw.enhancedCode],
-    ["MX host", answer.mxHost, server.host],
-  ] as const;
+    ["reason", answer.reason, known.includes(answer.reason) ? answer.reason : known.join(" or ")],
+    ["MX host", answer.mxHost, cell.host],
+  ];
+  if (raw !== null)
+    pairs.push(["code", answer.code, raw.code], ["enhanced code", answer.enhancedCode, raw.enhancedCode]);
   const differences = pairs
     .filter(([, is, should]) => is !== should)
     .map(([what, is, should]) => `${what} ${is ?? "none"}, not ${should ?? "none"}`);
-  return { server: server.name, mailbox, raw, answer, differences };
+  return { ...cell, raw, answer, differences };
 }
 
 const withEnhanced = ({ code, enhancedCode }: { code: number; enhancedCode: string | null }) =>
   enhancedCode === null ? String(code) : `${code} ${enhancedCode}`;
 
-const HEADINGS = ["MTA", "address", "MTA said", "service: code", "verdict", "reason", "expected", ""];
+const HEADINGS = ["MTA", "situation", "MTA said", "expected", "seen", ""];
 
-function cells({ server, mailbox, raw, answer, differences }: Comparison): string[] {
-  const { verdict, reason } = EXPECTED[mailbox.kind];
+function cells({ server, situation, kind, raw, answer, differences }: Comparison): string[] {
+  const { verdict, reasons } = EXPECTED[kind];
   return [
     server,
-    mailbox.address,
-    withEnhanced(raw),
-    withEnhanced(answer),
-    answer.verdict,
-    answer.reason,
-    `${verdict} (${reason})`,
+    situation,
+    raw === null ? "" : `${withEnhanced(raw)} to ${raw.to}`,
+    `${verdict}/${reasons.join("|")}`,
+    `${answer.verdict}/${answer.reason}`,
     differences.length === 0 ? "ok" : `FAIL: ${differences.join("; ")}`,
   ];
 }
 
-/** The comparisons as a table for a terminal, one line each, below a line of headings. */
-export function renderTable(comparisons: readonly Comparison[]): string[] {
-  const rows = [HEADINGS, ...comparisons.map(cells)];
-  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+/** `rows` in columns for a terminal, one line each. */
+export function inColumns(rows: readonly (readonly string[])[]): string[] {
+  const count = Math.max(...rows.map((row) => row.length));
+  const widths = Array.from({ length: count }, (_, column) =>
+    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+  );
   return rows.map((row) =>
     row
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
       .join("  ")
       .trimEnd(),
   );
+}
+
+/** The comparisons as a table, one line each, below a line of headings. */
+export function renderTable(comparisons: readonly Comparison[]): string[] {
+  return inColumns([HEADINGS, ...comparisons.map(cells)]);
+}
+
+/** What each server said to us word for word, and by what the service decided. */
+export function renderDetails(comparisons: readonly Comparison[]): string[] {
+  return comparisons.flatMap(({ server, situation, address, raw, answer }) => [
+    `${server}, ${situation}: <${address}>`,
+    ...(raw === null ? [] : raw.lines.map((line) => `    ${line}`)),
+    `    -> ${answer.verdict}/${answer.reason}, by ${answer.rule ?? "no rule"} at ${answer.stage ?? "no stage"}`,
+  ]);
 }

@@ -1,33 +1,121 @@
 import { once } from "node:events";
 import { createConnection, type Socket } from "node:net";
-import { createInterface } from "node:readline";
-import type { Endpoint } from "./mail-server.ts";
+import { connect } from "node:tls";
 
 const REPLY_WITHIN_MS = 20_000;
+const ASCII = /^[\0-\x7f]*$/;
 
-/** A reply as the server sent it. */
+/** A reply as the server sent it, and what it was the answer to: "greeting", "EHLO", "MAIL" or "RCPT". */
 export interface RawReply {
   code: number;
-  /** Enhanced status code of its first line, null when it has none. */
+  /** Enhanced status code of its last line, null when it has none. */
   enhancedCode: string | null;
   lines: string[];
+  to: string;
 }
 
-/** @throws Error when `lines` are no SMTP reply (RFC 5321 §4.2). */
-export function parseReply(lines: string[]): RawReply {
-  const match = /^([2-5]\d\d)(?:[ -](?:([245]\.\d{1,3}\.\d{1,3})(?= |$))?|$)/.exec(lines[0] ?? "");
-  if (!match) throw new Error(`no SMTP reply: ${lines[0] ?? "nothing"}`);
-  return { code: Number(match[1]), enhancedCode: match[2] ?? null, lines };
+export interface RawQuestion {
+  ip: string;
+  port: number;
+  heloName: string;
+  /** "" is the null sender. */
+  mailFrom: string;
+  recipient: string;
+  /** Where the connection comes from; anywhere when absent. */
+  localAddress?: string;
+  /** By STARTTLS; the certificate is not looked at. */
+  tls: boolean;
 }
 
-async function* replies(socket: Socket): AsyncGenerator<RawReply> {
+/**
+ * The last line counts: Postfix's postscreen greets by `220-` and, having found us on a list, goes on with `521 `.
+ *
+ * @throws Error when `lines` are no SMTP reply (RFC 5321 §4.2).
+ */
+export function parseReply(lines: string[], to = "RCPT"): RawReply {
+  const match = /^([2-5]\d\d)(?:[ -](?:([245]\.\d{1,3}\.\d{1,3})(?= |$))?|$)/.exec(lines.at(-1) ?? "");
+  if (!match) throw new Error(`no SMTP reply: ${lines.at(-1) ?? "nothing"}`);
+  return { code: Number(match[1]), enhancedCode: match[2] ?? null, lines, to };
+}
+
+/** The replies of a server, each as its lines. `leave` lets others read the socket. */
+function listenTo(socket: Socket): { next(): Promise<string[]>; leave(): void } {
+  let text = "";
   let lines: string[] = [];
-  for await (const line of createInterface({ input: socket, crlfDelay: Number.POSITIVE_INFINITY })) {
-    lines.push(line);
-    if (line[3] === "-") continue;
-    yield parseReply(lines);
-    lines = [];
+  const heard: (string[] | Error)[] = [];
+  let wake: (() => void) | null = null;
+  const add = (what: string[] | Error) => {
+    heard.push(what);
+    wake?.();
+  };
+  const onData = (bytes: Buffer) => {
+    text += bytes.toString("utf8");
+    const complete = text.split(/\r?\n/);
+    text = complete.pop() ?? "";
+    for (const line of complete) {
+      lines.push(line);
+      if (line[3] === "-") continue;
+      add(lines);
+      lines = [];
+    }
+  };
+  const onError = (error: Error) => add(error);
+  const onEnd = () => add(new Error("the server hung up"));
+  socket.on("data", onData).on("error", onError).on("end", onEnd);
+  return {
+    async next() {
+      while (heard.length === 0) await new Promise<void>((resolve) => (wake = resolve));
+      const first = heard.shift();
+      if (first === undefined || first instanceof Error) throw first;
+      return first;
+    },
+    leave() {
+      socket.off("data", onData).off("error", onError).off("end", onEnd);
+    },
+  };
+}
+
+/** Sends each command once the one before it was answered well. Resolves to the last reply. */
+async function converse(socket: Socket, commands: readonly string[], greeted: boolean): Promise<RawReply> {
+  const server = listenTo(socket);
+  const next = async (to: string) => parseReply(await server.next(), to);
+  try {
+    let reply: RawReply | null = greeted ? null : await next("greeting");
+    for (const command of commands) {
+      if (reply !== null && reply.code >= 400) break;
+      socket.write(`${command}\r\n`);
+      reply = await next(command.split(" ", 1)[0] ?? "");
+    }
+    if (reply === null) throw new Error("nothing was asked");
+    return reply;
+  } finally {
+    server.leave();
   }
+}
+
+async function opened({ ip, port, localAddress }: RawQuestion): Promise<Socket> {
+  const socket = createConnection({
+    host: ip,
+    port,
+    ...(localAddress === undefined ? {} : { localAddress }),
+  });
+  socket.setTimeout(REPLY_WITHIN_MS, () => socket.destroy(new Error(`${ip}:${port} was silent`)));
+  try {
+    await once(socket, "connect");
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+  socket.on("error", () => undefined);
+  return socket;
+}
+
+async function secured(socket: Socket): Promise<Socket> {
+  const secure = connect({ socket, rejectUnauthorized: false });
+  secure.setTimeout(REPLY_WITHIN_MS, () => secure.destroy(new Error("the server was silent")));
+  await once(secure, "secureConnect");
+  secure.on("error", () => undefined);
+  return secure;
 }
 
 /**
@@ -36,34 +124,70 @@ async function* replies(socket: Socket): AsyncGenerator<RawReply> {
  *
  * @throws Error when the server hangs up, is silent for 20 s, or answers with no SMTP reply.
  */
-export async function askServer(
-  { ip, port }: Endpoint,
-  sender: { heloName: string; mailFrom: string },
-  recipient: string,
-): Promise<RawReply> {
-  const socket = createConnection({ host: ip, port, timeout: REPLY_WITHIN_MS });
-  socket.once("timeout", () => socket.destroy(new Error(`${ip}:${port} was silent`)));
+export async function askServer(question: RawQuestion): Promise<RawReply> {
+  const { heloName, mailFrom, recipient, tls } = question;
+  const ehlo = `EHLO ${heloName}`;
+  const utf8 = ASCII.test(recipient) ? "" : " SMTPUTF8";
+  const transaction = [`MAIL FROM:<${mailFrom}>${utf8}`, `RCPT TO:<${recipient}>`];
+  let socket = await opened(question);
   try {
-    await once(socket, "connect");
-    const stream = replies(socket);
-    const next = async (): Promise<RawReply> => {
-      const { value, done } = await stream.next();
-      if (done === true) throw new Error(`${ip}:${port} hung up`);
-      return value;
-    };
-    let reply = await next();
-    for (const command of [
-      `EHLO ${sender.heloName}`,
-      `MAIL FROM:<${sender.mailFrom}>`,
-      `RCPT TO:<${recipient}>`,
-    ]) {
-      if (reply.code >= 400) return reply;
-      socket.write(`${command}\r\n`);
-      reply = await next();
+    let reply = await converse(socket, tls ? [ehlo, "STARTTLS"] : [ehlo, ...transaction], false);
+    if (tls && reply.code < 400) {
+      socket = await secured(socket);
+      reply = await converse(socket, [ehlo, ...transaction], true);
     }
     socket.end("QUIT\r\n");
     return reply;
   } finally {
+    socket.destroy();
+  }
+}
+
+/** How a session ended that went on asking for wrong recipients. */
+export interface WornOut {
+  /** Recipients that were answered. */
+  asked: number;
+  /** The last reply before the server closed the session; null: it bore with all of them. */
+  last: RawReply | null;
+  ms: number;
+}
+
+/**
+ * Asks for `recipients` in one session and in lock step, without end, as nobody should: what the server does about it is
+ * its limit. All in one transaction, or each in one of its own that is reset.
+ */
+export async function wearOut(
+  question: RawQuestion,
+  recipients: readonly string[],
+  reset: boolean,
+): Promise<WornOut> {
+  const started = performance.now();
+  const socket = await opened(question);
+  const server = listenTo(socket);
+  let asked = 0;
+  let last: RawReply | null = null;
+  const say = async (command: string, to: string) => {
+    socket.write(`${command}\r\n`);
+    last = parseReply(await server.next(), to);
+    return last.code === 421;
+  };
+  const end = () => ({ asked, last, ms: Math.round(performance.now() - started) });
+  try {
+    parseReply(await server.next(), "greeting");
+    if (await say(`EHLO ${question.heloName}`, "EHLO")) return end();
+    for (const [index, recipient] of recipients.entries()) {
+      if ((reset || index === 0) && (await say(`MAIL FROM:<${question.mailFrom}>`, "MAIL"))) return end();
+      if (await say(`RCPT TO:<${recipient}>`, "RCPT")) return end();
+      asked++;
+      if (reset && (await say("RSET", "RSET"))) return end();
+    }
+    last = null;
+    return end();
+  } catch (error) {
+    if (last === null) throw error;
+    return end();
+  } finally {
+    server.leave();
     socket.destroy();
   }
 }

@@ -1,87 +1,118 @@
-import type { Endpoint, MailServer } from "./mail-server.ts";
+import { AT, config, ELSEWHERE } from "./exim-settings.ts";
+import {
+  countBy,
+  EXISTING,
+  KEEPERS,
+  type Listener,
+  type LogReading,
+  type MailServer,
+} from "./mail-server.ts";
 
-/**
- * Debian's own RCPT rules, cut to what decides about a recipient. Over quota is Exim's own check of the mailbox's
- * size at RCPT (`verify = recipient/quota`): once with a message, once without, where Exim says only
- * "Administrative prohibition". The greylisted mailbox asks greylistd, with the words of its documentation. Without a
- * certificate of its own Exim offers STARTTLS with one made on the fly.
- */
-const config = ({ ip, port }: Endpoint) => `primary_hostname = mx.exim.test
-domainlist local_domains = exim.test : catchall.exim.test
-local_interfaces = ${ip}
-daemon_smtp_ports = ${port}
-acl_smtp_rcpt = acl_check_rcpt
-log_file_path = syslog
-syslog_duplication = false
-keep_environment =
-never_users = root
-host_lookup =
-rfc1413_query_timeout = 0s
-tls_advertise_hosts = *
-
-begin acl
-acl_check_rcpt:
-  require
-    message = relay not permitted
-    domains = +local_domains
-  require
-    verify = recipient
-  deny
-    local_parts = full
-    !verify = recipient/quota=1s
-    message = Mailbox quota exceeded
-  require
-    verify = recipient/quota=1s
-  defer
-    message = $sender_host_address is not yet authorized to deliver \\
-              mail from <$sender_address> to <$local_part@$domain>. \\
-              Please try later.
-    log_message = greylisted.
-    !senders = :
-    local_parts = greylisted
-    condition = \${readsocket{/run/greylistd/socket}\\
-                  {--grey $sender_host_address $sender_address $local_part@$domain}{5s}{}{false}}
-  accept
-
-begin routers
-mailboxes:
-  driver = accept
-  domains = exim.test
-  local_parts = existing : full : prohibited : greylisted
-  transport = mailbox
-everyone:
-  driver = accept
-  domains = catchall.exim.test
-  transport = mailbox
-
-begin transports
-mailbox:
-  driver = appendfile
-  file = /var/mail/$local_part
-  user = mail
-  group = mail
-  quota = 1K
+const GREYLIST_S = 3;
+const OTHER_SENDER = "listener@rcpt.test";
+const greylistdConfig = `[timeouts]
+retryMin = ${GREYLIST_S}
+retryMax = 28800
+expire = 5184000
+[socket]
+path = /var/run/greylistd/socket
+mode = 0660
+[data]
+update = 600
+statefile = /var/lib/greylistd/states
+tripletfile = /var/lib/greylistd/triplets
+savetriplets = true
+singlecheck = false
+singleupdate = false
 `;
+const at = (listener: Listener, local = EXISTING) => `${local}@${listener.domains[0]}`;
+
+/** A process serves one session and logs with its number, and with the address it was met at. */
+export function readEximLog(log: string, { ip }: Listener): LogReading {
+  const lines = log
+    .split("\n")
+    .filter((line) => line.includes(`I=[${ip}]`))
+    .join("\n");
+  const rejections = countBy(lines, /\[(\d+)\].* rejected RCPT /);
+  const limited =
+    /Connection from .* refused: too many|Too many failed recipients|too many nonmail commands/i;
+  return {
+    sessions: countBy(lines, /\[(\d+)\].*SMTP connection from .* (?:closed by|lost|dropped)/).size,
+    mostRejections: Math.max(0, ...rejections.values()),
+    limited: lines.split("\n").filter((line) => limited.test(line)).length,
+  };
+}
 
 export const exim: MailServer = {
   name: "exim",
-  host: "mx.exim.test",
-  ip: "127.0.10.3",
   packages: ["exim4-daemon-light", "greylistd", "dash", "coreutils"],
   users: [
     { name: "mail", uid: 8, home: "/var/mail" },
     { name: "Debian-exim", uid: 101, home: "/var/spool/exim4", groups: ["greylist"] },
     { name: "greylist", uid: 102, home: "/var/lib/greylistd" },
   ],
+  listeners: Object.values(AT),
+  greylistMs: GREYLIST_S * 1_000,
   mailboxes: [
-    { address: "existing@exim.test", kind: "existing" },
-    { address: "missing@exim.test", kind: "missing" },
-    { address: "full@exim.test", kind: "full" },
-    { address: "prohibited@exim.test", kind: "policy" },
-    { address: "greylisted@exim.test", kind: "greylisted" },
-    { address: "somebody@catchall.exim.test", kind: "catch_all" },
+    { situation: "existing", kind: "existing", address: "existing@exim.test" },
+    { situation: "missing", kind: "missing", address: "missing@exim.test" },
+    { situation: "full", kind: "full", address: "full@exim.test" },
+    { situation: "full, in other words", kind: "policy", address: "prohibited@exim.test" },
+    { situation: "relay refused", kind: "policy", address: `somebody@${ELSEWHERE}` },
+    { situation: "catch-all", kind: "catch_all", address: "somebody@catchall.exim.test" },
+    {
+      situation: "greylisted by greylistd",
+      kind: "greylisted",
+      address: "greylisted@exim.test",
+      raw: { sender: OTHER_SENDER },
+    },
+    { situation: "blocked at connect", kind: "blocked", address: at(AT.connect) },
+    { situation: "shut at connect", kind: "shut", address: at(AT.shut) },
+    { situation: "DNSBL at connect", kind: "blocked", address: at(AT.listConnect), needsDns: true },
+    { situation: "blocked at EHLO", kind: "blocked", address: at(AT.helo) },
+    { situation: "blocked at MAIL", kind: "blocked", address: at(AT.mail) },
+    { situation: "blocked sender at RCPT", kind: "blocked", address: at(AT.sender) },
+    { situation: "blocked client at RCPT, no words", kind: "policy", address: at(AT.client) },
+    { situation: "DNSBL at RCPT", kind: "blocked", address: at(AT.list), needsDns: true },
+    { situation: "sender fails verification", kind: "blocked", address: at(AT.senderDomain) },
+    { situation: "sender fails callout", kind: "blocked", address: at(AT.callout) },
+    { situation: "null sender refused", kind: "blocked", address: at(AT.null), nullSender: true },
+    {
+      situation: "too many recipients an hour",
+      kind: "rate_limited",
+      address: at(AT.ratelimit),
+      raw: { times: 2 },
+    },
+    { situation: "TLS required", kind: "existing", address: at(AT.tls), raw: { tls: true } },
+    { situation: "SMTPUTF8", kind: "existing", address: "почта@exim.test" },
   ],
-  files: (endpoint) => ({ "/etc/exim4/exim4.conf": config(endpoint) }),
+  bursts: [
+    {
+      situation: "wrong recipients in a session",
+      limit: "wrong",
+      domain: "exim-errors.test",
+      missing: 60,
+      existing: 20,
+    },
+    {
+      situation: "transactions without a message",
+      limit: "idle",
+      domain: "exim-idle.test",
+      missing: 20,
+      existing: KEEPERS,
+    },
+    {
+      situation: "3 connections a client",
+      limit: "connections",
+      domain: "exim-connections.test",
+      missing: 60,
+      existing: 20,
+    },
+  ],
+  files: (port) => ({
+    "/etc/exim4/exim4.conf": config(port),
+    "/etc/greylistd/config": greylistdConfig,
+  }),
   start: `
 mkdir -p /run/exim4 /run/greylistd /var/spool/exim4 /var/log/exim4 /var/mail
 chown Debian-exim:Debian-exim /run/exim4 /var/spool/exim4 /var/log/exim4
@@ -92,4 +123,5 @@ chroot --userspec=greylist:greylist / /usr/sbin/greylistd &
 until [ -S /run/greylistd/socket ]; do sleep 0.05; done
 exim4 -bdf &
 `,
+  read: readEximLog,
 };

@@ -1,19 +1,69 @@
-/** What a mailbox is, hence what a correct service says of it. */
+/** What a situation is, hence what a correct service says of it: a verdict, and any of these reasons. */
 export const EXPECTED = {
-  existing: { verdict: "valid", reason: "accepted_mailbox" },
-  missing: { verdict: "invalid", reason: "mailbox_not_found" },
-  full: { verdict: "risky", reason: "mailbox_full" },
-  greylisted: { verdict: "unknown", reason: "greylisted" },
-  catch_all: { verdict: "risky", reason: "catch_all" },
+  existing: { verdict: "valid", reasons: ["accepted_mailbox"] },
+  missing: { verdict: "invalid", reasons: ["mailbox_not_found"] },
+  full: { verdict: "risky", reasons: ["mailbox_full"] },
+  greylisted: { verdict: "unknown", reasons: ["greylisted"] },
+  catch_all: { verdict: "risky", reasons: ["catch_all"] },
   /** Refused by a rule that says nothing of the mailbox: whoever calls this `invalid` condemns the innocent. */
-  policy: { verdict: "unknown", reason: "refused_by_policy" },
-} as const;
+  policy: { verdict: "unknown", reasons: ["refused_by_policy"] },
+  /** Refused for our sake. */
+  blocked: { verdict: "unknown", reasons: ["sender_blocked"] },
+  /** `554 SMTP service not available`: by RFC 5321 that may also be said to everybody. */
+  shut: { verdict: "unknown", reasons: ["sender_blocked", "no_connect"] },
+  rate_limited: { verdict: "unknown", reasons: ["rate_limited_by_server"] },
+  /** Not now: as good as greylisting where the server will know it a moment later. */
+  not_yet: { verdict: "unknown", reasons: ["greylisted", "smtp_protocol_error"] },
+  /** A refusal for now, whatever its words are. */
+  temporary: { verdict: "unknown", reasons: ["smtp_protocol_error"] },
+  no_smtputf8: { verdict: "unknown", reasons: ["refused_by_policy"] },
+} as const satisfies Record<string, { verdict: string; reasons: readonly string[] }>;
 export type Kind = keyof typeof EXPECTED;
 
-export interface Mailbox {
-  address: string;
-  kind: Kind;
+/** How we ask a server ourselves, where that differs from the service's way of asking. */
+export interface RawAsk {
+  /** Other than the service's: what the server remembers of our asking must not be what the service then meets. */
+  sender?: string;
+  recipient?: string;
+  localAddress?: string;
+  /** By STARTTLS. */
+  tls?: boolean;
+  /** Asked so often; the last answer counts. */
+  times?: number;
 }
+
+export interface Mailbox {
+  /** What it shows, in a few words. */
+  situation: string;
+  kind: Kind;
+  address: string;
+  /** Asked by a service whose MAIL FROM is the null sender. */
+  nullSender?: true;
+  /** The server needs names from our DNS on port 53: left out where that port cannot be had. */
+  needsDns?: true;
+  raw?: RawAsk;
+}
+
+/** Many addresses asked for at once: more wrong ones than the server allows a session, or more connections. */
+export interface Burst {
+  situation: string;
+  /**
+   * What it could run into: too many wrong recipients of a session, too many transactions that bring no message, too
+   * many connections. Those of a session we provoke first, so that the limit is seen to be there, or not.
+   */
+  limit: "wrong" | "idle" | "connections";
+  domain: string;
+  missing: number;
+  existing: number;
+}
+
+/** Existing recipients of the domain of a burst, at most. */
+export const KEEPERS = 240;
+export const MISSING = "nobody";
+export const EXISTING = "keeper";
+
+/** Local parts that a burst's domain has. */
+export const keepers = (count: number) => Array.from({ length: count }, (_, index) => `${EXISTING}${index}`);
 
 /** A user of a mail server's own little world; each has a group of the same name and number. */
 export interface User {
@@ -24,23 +74,55 @@ export interface User {
   groups?: string[];
 }
 
-/** Where a server is told to listen. */
-export interface Endpoint {
+/**
+ * An address that a server listens on. Its domain's MX host is the only one at that address and has a registrable
+ * domain of its own, so that it is a site of its own to the service, and what the service learns of it stays there.
+ */
+export interface Listener {
   ip: string;
-  port: number;
+  host: string;
+  /** Domains that have this host as their MX. */
+  domains: readonly string[];
+}
+
+/** What a server's own log tells of the sessions that were held with it meanwhile. */
+export interface LogReading {
+  sessions: number;
+  /** Of the session that had the most. */
+  mostRejections: number;
+  /** Of sessions it ended, or would not have, because of a limit of its own. */
+  limited: number;
 }
 
 /** A mail server of the distribution: what to unpack, how it is set up, and what lives in it. */
 export interface MailServer {
   name: string;
-  /** Name and address of its one MX host. */
-  host: string;
-  ip: string;
   packages: readonly string[];
   users: readonly User[];
+  listeners: readonly Listener[];
   mailboxes: readonly Mailbox[];
+  bursts: readonly Burst[];
+  /** The greylisted are let in after so long. */
+  greylistMs: number;
   /** Files of its file system, by absolute path. */
-  files(endpoint: Endpoint): Record<string, string>;
+  files(port: number): Record<string, string>;
   /** Shell commands, run as root in its own file system, that end with the server running in the background. */
   start: string;
+  /** What the lines of its log since some moment say of the sessions with the listener of `host`. */
+  read(log: string, listener: Listener): LogReading;
+}
+
+/** The listener number `n` of a server, for `NAME.test` and further domains. `net` is the server's own `127.0.x`. */
+export function listener(net: string, n: number, name: string, further: readonly string[] = []): Listener {
+  return { ip: `${net}.${n}`, host: `mx.${name}.test`, domains: [`${name}.test`, ...further] };
+}
+
+/** The lines of `log` by their session, as `pattern`'s first group tells it; lines without are nobody's. */
+export function countBy(log: string, pattern: RegExp): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const line of log.split("\n")) {
+    const session = pattern.exec(line)?.[1];
+    if (session !== undefined) counts.set(session, (counts.get(session) ?? 0) + 1);
+  }
+  return counts;
 }

@@ -1,47 +1,5 @@
-import type { Endpoint, MailServer } from "./mail-server.ts";
-
-/**
- * An Internet host for virtual mailboxes. A full mailbox is found by Dovecot's quota-status policy service, which
- * measures it; the greylisted one asks postgrey, as its documentation shows.
- */
-const mainCf = `compatibility_level = 3.6
-myhostname = mx.postfix.test
-mydestination =
-mynetworks =
-alias_maps =
-inet_interfaces = loopback-only
-inet_protocols = ipv4
-smtpd_tls_security_level = may
-smtpd_tls_cert_file = /etc/postfix/cert.pem
-smtpd_tls_key_file = /etc/postfix/key.pem
-virtual_mailbox_domains = postfix.test, catchall.postfix.test
-virtual_mailbox_base = /var/mail
-virtual_mailbox_maps = inline:{
-  { existing@postfix.test = existing/ }
-  { full@postfix.test = full/ }
-  { greylisted@postfix.test = greylisted/ }
-  { @catchall.postfix.test = everyone/ }
-  }
-smtpd_restriction_classes = greylist, quota
-quota = check_policy_service unix:private/quota-status
-greylist = check_policy_service unix:private/postgrey
-smtpd_relay_restrictions = reject_unauth_destination
-smtpd_recipient_restrictions = reject_unauth_destination, reject_unlisted_recipient,
-  check_recipient_access inline:{
-    { full@postfix.test = quota }
-    { existing@postfix.test = quota }
-    { greylisted@postfix.test = greylist }
-    }
-`;
-
-/** The services that a dialogue up to RCPT needs; none is chrooted again. */
-const masterCf = ({ ip, port }: Endpoint) => `${ip}:${port} inet n - n - - smtpd
-cleanup unix n - n - 0 cleanup
-rewrite unix - - n - - trivial-rewrite
-proxymap unix - - n - - proxymap
-tlsmgr unix - - n 1000? 1 tlsmgr
-anvil unix - - n - 1 anvil
-`;
+import { EXISTING, KEEPERS, type Listener, type LogReading, type MailServer } from "./mail-server.ts";
+import { AT, ELSEWHERE, mainCf, masterCf } from "./postfix-settings.ts";
 
 /** `quota_status_overquota` is the administrator's text; the documentation's example is a 552, many prefer a 4xx. */
 const dovecotConf = `protocols =
@@ -74,10 +32,29 @@ plugin {
 }
 `;
 
+const GREYLIST_S = 3;
+const at = (listener: Listener, local = EXISTING) => `${local}@${listener.domains[0]}`;
+const OTHER_SENDER = "listener@rcpt.test";
+
+/**
+ * Each listener logs under its host's name:
+ * `postfix/mx.postfix-errors.test/smtpd[7]: disconnect from unknown[127.0.0.1] ehlo=2 starttls=1 mail=8 rcpt=1/8 …`
+ */
+export function readPostfixLog(log: string, { host }: Listener): LogReading {
+  const lines = log.split("\n").filter((line) => line.includes(`postfix/${host}/smtpd[`));
+  const ended = lines.filter((line) => line.includes(": disconnect from "));
+  const rejections = ended.map((line) => {
+    const [, accepted, all] = / rcpt=(\d+)\/(\d+)/.exec(line) ?? [];
+    return Number(all ?? 0) - Number(accepted ?? 0);
+  });
+  const limited = lines.filter((line) =>
+    /too many errors after|Connection concurrency limit exceeded/.test(line),
+  );
+  return { sessions: ended.length, mostRejections: Math.max(0, ...rejections), limited: limited.length };
+}
+
 export const postfix: MailServer = {
   name: "postfix",
-  host: "mx.postfix.test",
-  ip: "127.0.10.2",
   packages: [
     "postfix",
     "postgrey",
@@ -98,16 +75,86 @@ export const postfix: MailServer = {
     { name: "dovenull", uid: 105, home: "/nonexistent" },
     { name: "vmail", uid: 106, home: "/var/mail" },
   ],
+  listeners: Object.values(AT),
+  greylistMs: GREYLIST_S * 1_000,
   mailboxes: [
-    { address: "existing@postfix.test", kind: "existing" },
-    { address: "missing@postfix.test", kind: "missing" },
-    { address: "full@postfix.test", kind: "full" },
-    { address: "greylisted@postfix.test", kind: "greylisted" },
-    { address: "somebody@catchall.postfix.test", kind: "catch_all" },
+    { situation: "existing", kind: "existing", address: "existing@postfix.test" },
+    { situation: "missing", kind: "missing", address: "missing@postfix.test" },
+    { situation: "missing, refused for now", kind: "temporary", address: at(AT.softly, "missing") },
+    { situation: "full", kind: "full", address: "full@postfix.test" },
+    { situation: "relay refused", kind: "policy", address: `somebody@${ELSEWHERE}` },
+    { situation: "catch-all", kind: "catch_all", address: "somebody@catchall.postfix.test" },
+    {
+      situation: "greylisted by postgrey",
+      kind: "greylisted",
+      address: "greylisted@postfix.test",
+      raw: { sender: OTHER_SENDER },
+    },
+    {
+      situation: "greylisted by postscreen's tests",
+      kind: "greylisted",
+      address: at(AT.tests),
+      raw: { localAddress: "127.0.12.200" },
+    },
+    {
+      situation: "address verification under way",
+      kind: "not_yet",
+      address: at(AT.inProgress),
+      raw: { recipient: at(AT.inProgress, "first") },
+    },
+    { situation: "address verification: existing", kind: "existing", address: at(AT.relay) },
+    { situation: "address verification: missing", kind: "missing", address: at(AT.relay, "missing") },
+    { situation: "blocked at connect", kind: "blocked", address: at(AT.connect) },
+    {
+      situation: "blocked by postscreen and DNSBL",
+      kind: "blocked",
+      address: at(AT.postscreen),
+      needsDns: true,
+    },
+    { situation: "blocked at EHLO", kind: "blocked", address: at(AT.helo) },
+    { situation: "blocked at MAIL", kind: "blocked", address: at(AT.mail) },
+    { situation: "blocked client at RCPT", kind: "blocked", address: at(AT.client) },
+    { situation: "blocked sender at RCPT", kind: "blocked", address: at(AT.sender) },
+    { situation: "DNSBL at RCPT", kind: "blocked", address: at(AT.list), needsDns: true },
+    { situation: "no reverse DNS", kind: "blocked", address: at(AT.reverse), needsDns: true },
+    { situation: "sender's domain unknown", kind: "blocked", address: at(AT.senderDomain), needsDns: true },
+    { situation: "null sender refused", kind: "blocked", address: at(AT.null), nullSender: true },
+    {
+      situation: "too many recipients a minute",
+      kind: "rate_limited",
+      address: at(AT.recipients),
+      raw: { times: 2 },
+    },
+    { situation: "TLS required", kind: "existing", address: at(AT.tls), raw: { tls: true } },
+    { situation: "TLS too old", kind: "existing", address: at(AT.oldTls) },
+    { situation: "SMTPUTF8", kind: "existing", address: "почта@postfix.test" },
   ],
-  files: (endpoint) => ({
-    "/etc/postfix/main.cf": mainCf,
-    "/etc/postfix/master.cf": masterCf(endpoint),
+  bursts: [
+    {
+      situation: "wrong recipients in a session",
+      limit: "wrong",
+      domain: "postfix-errors.test",
+      missing: 60,
+      existing: 20,
+    },
+    {
+      situation: "transactions without a message",
+      limit: "idle",
+      domain: "postfix-idle.test",
+      missing: 20,
+      existing: KEEPERS,
+    },
+    {
+      situation: "3 connections a client",
+      limit: "connections",
+      domain: "postfix-connections.test",
+      missing: 60,
+      existing: 20,
+    },
+  ],
+  files: (port) => ({
+    "/etc/postfix/main.cf": mainCf(port),
+    "/etc/postfix/master.cf": masterCf(port),
     "/etc/dovecot/dovecot.conf": dovecotConf,
   }),
   start: `
@@ -121,7 +168,8 @@ dd if=/dev/zero of=/var/mail/full/cur/1.message:2,S bs=4096 count=1 2>/dev/null
 chown -R vmail:vmail /var/mail
 postfix start
 dovecot
-postgrey --unix=/var/spool/postfix/private/postgrey --dbdir=/var/lib/postgrey --user=postgrey --group=postgrey &
+postgrey --delay=${GREYLIST_S} --unix=/var/spool/postfix/private/postgrey --dbdir=/var/lib/postgrey --user=postgrey --group=postgrey &
 until [ -S /var/spool/postfix/private/postgrey ] && [ -S /var/spool/postfix/private/quota-status ]; do sleep 0.05; done
 `,
+  read: readPostfixLog,
 };

@@ -6,7 +6,8 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { Guard } from "../embedded/guard.ts";
 import { startService, untilReady } from "../embedded/service.ts";
-import type { Endpoint, MailServer, User } from "./mail-server.ts";
+import type { MailServer, User } from "./mail-server.ts";
+import { NAMES_IP } from "./names.ts";
 
 const READY_WITHIN_MS = 30_000;
 const BANNER_WITHIN_MS = 2_000;
@@ -52,7 +53,9 @@ function accounts(users: readonly User[]): Record<string, string> {
   return {
     "/etc/passwd": passwd.join(""),
     "/etc/group": group.join(""),
-    "/etc/hosts": "127.0.0.1 localhost\n",
+    // Whoever connects has no name, as most strangers have none: names of loopback are no part of this world.
+    "/etc/hosts": "",
+    "/etc/resolv.conf": `nameserver ${NAMES_IP}\noptions timeout:2 attempts:1\n`,
     "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
   };
 }
@@ -73,7 +76,7 @@ function writeFiles(folder: string, files: Record<string, string>): void {
 }
 
 /** True when a server greets there. */
-function greets({ ip, port }: Endpoint): Promise<boolean> {
+function greets(ip: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection({ host: ip, port, timeout: BANNER_WITHIN_MS });
     const finish = (answer: boolean) => {
@@ -87,25 +90,31 @@ function greets({ ip, port }: Endpoint): Promise<boolean> {
   });
 }
 
+export interface RunningServer {
+  server: MailServer;
+  /** All that it has logged. */
+  log(): string;
+}
+
 /**
- * Starts `server` at `endpoint`, in namespaces of its own on the unpacked file system `root`; changes stay in memory.
- * The guard ends it, also when this process is killed. Resolves once it greets.
+ * Starts `server` on its addresses, in namespaces of its own on the unpacked file system `root`; changes stay in
+ * memory. The guard ends it, also when this process is killed. Resolves once it greets.
  *
  * @throws Error with the server's last log lines when it does not come up.
  */
 export async function startMailServer(
   server: MailServer,
-  endpoint: Endpoint,
+  port: number,
   root: string,
   guard: Guard,
-): Promise<void> {
+): Promise<RunningServer> {
   const folder = mkdtempSync(join(tmpdir(), `rcpt-mta-${server.name}-`));
   guard.removeAtEnd(folder);
   chmodSync(folder, 0o755);
   const files = join(folder, "files");
   writeFiles(files, {
     ...accounts(server.users),
-    ...server.files(endpoint),
+    ...server.files(port),
     "/run/start.sh": startScript(server),
   });
   copyFileSync(SYSLOG, join(files, "run/syslog.pl"));
@@ -119,7 +128,11 @@ export async function startMailServer(
     stopGraceMs: STOP_GRACE_MS,
     guard,
   });
+  const log = () => readFileSync(logFile, "utf8");
+  const [main] = server.listeners;
+  if (main === undefined) throw new Error(`${server.name} listens nowhere`);
   await untilReady(server.name, service, READY_WITHIN_MS, async () => {
-    return readFileSync(logFile, "utf8").includes(STARTED) && (await greets(endpoint));
+    return log().includes(STARTED) && (await greets(main.ip, port));
   });
+  return { server, log };
 }

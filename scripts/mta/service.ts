@@ -9,19 +9,23 @@ const Answer = v.object({
   verdict: v.string(),
   reason: v.string(),
   checks: v.object({ smtp: v.object({ code: v.number(), enhanced_code: v.nullable(v.string()) }) }),
-  evidence: v.nullish(v.object({ mx_host: v.string() })),
+  evidence: v.nullish(v.object({ mx_host: v.string(), stage: v.string(), rule: v.string() })),
 });
 
 export interface ServiceSettings {
   dnsServer: string;
   smtpPort: number;
   heloName: string;
+  /** `<>` is the null sender. */
   mailFrom: string;
 }
 
 export interface RunningService {
-  /** Verifies one address with the live key of an enterprise team. */
-  ask(address: string): Promise<ServiceAnswer>;
+  /**
+   * Verifies one address with the live key of an enterprise team.
+   * @param refresh do not be content with what the cache knows
+   */
+  ask(address: string, refresh: boolean): Promise<ServiceAnswer>;
 }
 
 /**
@@ -47,8 +51,8 @@ export async function startRcpt(
   );
   stop.throwIfAborted();
   return {
-    async ask(address) {
-      const url = `${base}/v1/verify?evidence=true&email=${encodeURIComponent(address)}`;
+    async ask(address, refresh) {
+      const url = `${base}/v1/verify?evidence=true&refresh=${refresh}&email=${encodeURIComponent(address)}`;
       const options = {
         headers: { authorization: `Bearer ${key}` },
         signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
@@ -57,7 +61,8 @@ export async function startRcpt(
       if (!response.ok) throw new Error(`${address}: HTTP ${response.status} ${await response.text()}`);
       const { verdict, reason, checks, evidence } = v.parse(Answer, await response.json());
       const { code, enhanced_code: enhancedCode } = checks.smtp;
-      return { verdict, reason, code, enhancedCode, mxHost: evidence?.mx_host ?? null };
+      const { mx_host: mxHost = null, stage = null, rule = null } = evidence ?? {};
+      return { verdict, reason, code, enhancedCode, mxHost, stage, rule };
     },
   };
 }

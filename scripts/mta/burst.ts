@@ -1,0 +1,122 @@
+import type { ServiceAnswer } from "./comparison.ts";
+import { inColumns } from "./comparison.ts";
+import type { WornOut } from "./dialogue.ts";
+import { type Burst, EXPECTED, type Kind, keepers, type LogReading, MISSING } from "./mail-server.ts";
+
+export interface BurstAsk {
+  address: string;
+  kind: "existing" | "missing";
+}
+
+export interface BurstAnswers {
+  server: string;
+  burst: Burst;
+  ms: number;
+  /** Addresses by what they were and what was answered, e.g. `missing: invalid/mailbox_not_found`. */
+  counts: Map<string, number>;
+  wrong: number;
+}
+
+export interface BurstOutcome extends BurstAnswers {
+  reading: LogReading;
+}
+
+/** Those that exist stand evenly among those that do not, so that each session meets both. */
+export function burstAddresses({ domain, missing, existing }: Burst): BurstAsk[] {
+  const asks: BurstAsk[] = [];
+  const names = keepers(existing);
+  const every = missing / Math.max(1, existing);
+  let added = 0;
+  names.forEach((local, index) => {
+    asks.push({ address: `${local}@${domain}`, kind: "existing" });
+    for (; added < Math.round((index + 1) * every); added++)
+      asks.push({ address: `${MISSING}${added}@${domain}`, kind: "missing" });
+  });
+  return asks;
+}
+
+const isRight = (kind: Kind, { verdict, reason }: ServiceAnswer) =>
+  verdict === EXPECTED[kind].verdict && (EXPECTED[kind].reasons as readonly string[]).includes(reason);
+
+/** Asks for all at once. An ask that fails counts as wrong, by its message: nothing may be lost. */
+export async function askBurst(
+  server: string,
+  burst: Burst,
+  ask: (address: string) => Promise<ServiceAnswer>,
+): Promise<BurstAnswers> {
+  const started = performance.now();
+  const counts = new Map<string, number>();
+  let wrong = 0;
+  await Promise.all(
+    burstAddresses(burst).map(async ({ address, kind }) => {
+      const answer = await ask(address).catch((error: Error) => error);
+      const right = !(answer instanceof Error) && isRight(kind, answer);
+      const said =
+        answer instanceof Error
+          ? answer.message.replace(address, "…")
+          : `${answer.verdict}/${answer.reason}${right ? "" : ` (${answer.code} by ${answer.rule})`}`;
+      counts.set(`${kind}: ${said}`, (counts.get(`${kind}: ${said}`) ?? 0) + 1);
+      if (!right) wrong++;
+    }),
+  );
+  const ms = Math.round(performance.now() - started);
+  return { server, burst, ms, counts, wrong };
+}
+
+const HEADINGS = [
+  "MTA",
+  "limit on",
+  "met by us",
+  "asked at once",
+  "ms",
+  "sessions",
+  "most refused in one",
+  "limit met",
+  "",
+];
+
+function provocation(worn: WornOut | undefined): string {
+  if (worn === undefined) return "";
+  const { asked, last, ms } = worn;
+  if (last === null) return `never, in ${asked}`;
+  return `${last.code} after ${asked}, in ${(ms / 1_000).toFixed(1)} s`;
+}
+
+/** The bursts as a table, with the sessions that the server's log tells of, and what was answered below each. */
+export function renderBursts(
+  outcomes: readonly BurstOutcome[],
+  provoked: ReadonlyMap<Burst, WornOut>,
+): string[] {
+  const rows = outcomes.map(({ server, burst, ms, wrong, reading }) => [
+    server,
+    burst.situation,
+    provocation(provoked.get(burst)),
+    `${burst.missing} missing, ${burst.existing} existing`,
+    String(ms),
+    String(reading.sessions),
+    String(reading.mostRejections),
+    String(reading.limited),
+    wrong === 0 ? "ok" : `FAIL: ${wrong} wrong`,
+  ]);
+  const [headings = "", ...lines] = inColumns([HEADINGS, ...rows]);
+  return [
+    headings,
+    ...lines.flatMap((line, index) => [
+      line,
+      ...[...(outcomes[index]?.counts ?? [])].sort().map(([said, count]) => `    ${count} ${said}`),
+    ]),
+  ];
+}
+
+/** What each server said at its limit. */
+export function renderLimits(
+  outcomes: readonly BurstOutcome[],
+  provoked: ReadonlyMap<Burst, WornOut>,
+): string[] {
+  return outcomes.flatMap(({ server, burst }) => {
+    const worn = provoked.get(burst);
+    if (!worn?.last) return [];
+    const lines = worn.last.lines.map((line) => `    ${line}`);
+    return [`${server}, ${burst.situation}, to ${worn.last.to} after ${worn.asked}:`, ...lines];
+  });
+}
