@@ -62,16 +62,26 @@ const NOWHERE: ReadonlySet<string> = new Set([
   ...["localhost", "localhost.localdomain", "127.0.0.1", "0.0.0.0", "dev.null", "blackhole"],
 ]);
 
-/** Whether all exchangers belong to throw-away services, `some`, or none. */
-export function throwAwayExchangers(hosts: readonly string[]): "all" | "some" | "none" {
-  const theirs = hosts.filter((host) => nearestIn(host, DISPOSABLE_MX) !== null).length;
-  if (theirs === 0) return "none";
-  return theirs === hosts.length ? "all" : "some";
+export interface ExchangersRead {
+  /** How many of them belong to throw-away services. */
+  throwAway: "all" | "some" | "none";
+  /** Mail to them reaches nobody: all of them are a parking service's, or the sender's own machine. */
+  parked: boolean;
 }
 
-/** Whether mail to these exchangers reaches nobody: all of them are a parking service's, or this very machine. */
-export function areParked(hosts: readonly string[]): boolean {
-  return hosts.length > 0 && hosts.every((host) => NOWHERE.has(host) || nearestIn(host, PARKING_MX) !== null);
+/** By identity: cached evidence is judged anew for each request, and its hosts do not change. */
+const read = new WeakMap<readonly string[], ExchangersRead>();
+
+/** Whose mail exchangers these are: host names, lower case. The array must not be changed afterwards. */
+export function readExchangers(hosts: readonly string[]): ExchangersRead {
+  const known = read.get(hosts);
+  if (known !== undefined) return known;
+  const theirs = hosts.filter((host) => nearestIn(host, DISPOSABLE_MX) !== null).length;
+  const throwAway = theirs === 0 ? "none" : theirs === hosts.length ? "all" : "some";
+  const parked = hosts.every((host) => NOWHERE.has(host) || nearestIn(host, PARKING_MX) !== null);
+  const found: ExchangersRead = { throwAway, parked: parked && hosts.length > 0 };
+  read.set(hosts, found);
+  return found;
 }
 
 /**
@@ -84,6 +94,6 @@ export function disposableBy(
   hosts: readonly string[],
 ): { listed: boolean; source: string } {
   const listed = lists.disposable(domain);
-  if (listed.listed || throwAwayExchangers(hosts) !== "all") return listed;
+  if (listed.listed || readExchangers(hosts).throwAway !== "all") return listed;
   return nearestIn(domain, NEVER_DISPOSABLE) === null ? { listed: true, source: "shared-mx" } : listed;
 }

@@ -1,6 +1,6 @@
 import type { ParsedAddress } from "../address.ts";
 import type { Evidence } from "../evidence.ts";
-import { areParked, throwAwayExchangers } from "../lists/mx-hosts.ts";
+import { readExchangers } from "../lists/mx-hosts.ts";
 import { suggestAddress } from "../suggest.ts";
 
 /**
@@ -86,8 +86,9 @@ function evidenceSignals(evidence: Evidence): Signal[] {
 function domainSignals({ mx, domain }: Evidence): Signal[] {
   if (mx.status !== "ok" && mx.status !== "implicit") return [];
   const signals: Signal[] = [];
-  if (areParked(mx.hosts) || domain?.parkedAddress) signals.push("parked_domain");
-  if (throwAwayExchangers(mx.hosts) === "some") signals.push("disposable_mx");
+  const { parked, throwAway } = readExchangers(mx.hosts);
+  if (parked || domain?.parkedAddress) signals.push("parked_domain");
+  if (throwAway === "some") signals.push("disposable_mx");
   if (domain && domain.listedBy !== null) signals.push("listed_domain");
   if (domain?.spf === false) signals.push("no_spf");
   if (domain?.dmarc === false) signals.push("no_dmarc");

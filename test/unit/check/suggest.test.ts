@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import fc from "fast-check";
+import { parseAddress } from "../../../src/check/address.ts";
 import { suggestAddress, suggestDomain, suggestForMalformed } from "../../../src/check/suggest.ts";
 
 describe("did you mean", () => {
@@ -141,4 +143,41 @@ describe("did you mean, of what is no address", () => {
   for (const [typed, meant] of slips)
     it(`${JSON.stringify(typed.slice(0, 30))}: ${meant}`, () =>
       assert.equal(suggestForMalformed(typed), meant));
+
+  it("suggests nothing but addresses, whatever the text", () => {
+    const parts = fc.constantFrom(
+      "@",
+      "gmail",
+      "gmailcom",
+      "hotmail",
+      ".",
+      "..",
+      ",",
+      " ",
+      "com",
+      "c",
+      "<",
+      '"',
+      "\\",
+      "ü",
+    );
+    const text = fc.oneof(
+      fc
+        .array(fc.oneof(parts, fc.string({ unit: "binary", maxLength: 3 })), { maxLength: 10 })
+        .map((all) => all.join("")),
+      fc.string({ unit: "binary", maxLength: 60 }),
+      parts.map((part) => `jane@${part}`),
+    );
+    let suggested = 0;
+    fc.assert(
+      fc.property(text, (typed) => {
+        const meant = suggestForMalformed(typed);
+        if (meant === null) return;
+        suggested++;
+        assert.equal(parseAddress(meant).ok, true);
+      }),
+      { numRuns: 3_000, seed: 321 },
+    );
+    assert.ok(suggested > 100, `only ${suggested}: the property proves nothing`);
+  });
 });

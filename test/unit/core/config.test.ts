@@ -49,6 +49,10 @@ const WRONG: [Record<string, string>, string][] = [
   [{ DNS_SERVERS: "resolver.example.com" }, "DNS_SERVERS"],
   [{ DNS_SERVERS: "127.0.0.1:99999" }, "DNS_SERVERS"],
   [{ DNS_SERVERS: " , " }, "DNS_SERVERS"],
+  [{ DOMAIN_SIGNALS: "spf,dkim" }, "DOMAIN_SIGNALS"],
+  [{ DOMAIN_SIGNALS: "none,spf" }, "DOMAIN_SIGNALS"],
+  [{ DOMAIN_BLOCKLIST_ZONES: "not a zone" }, "DOMAIN_BLOCKLIST_ZONES"],
+  [{ DOMAIN_BLOCKLIST_ZONES: "a.test,b.test,c.test,d.test,e.test" }, "DOMAIN_BLOCKLIST_ZONES"],
   [{ SMTP_PORT: "2525" }, "SMTP_PORT"],
   [{ SMTP_HELO_NAME: "no name\r\nMAIL FROM:<>" }, "SMTP_HELO_NAME"],
   [{ SMTP_MAIL_FROM: "someone" }, "SMTP_MAIL_FROM"],
@@ -250,6 +254,20 @@ describe("defaults", () => {
     const objects = load({ S3_ENDPOINT: "http://127.0.0.1:9000", S3_BUCKET: "rcpt" }).objects;
     assert.equal(objects?.publicEndpoint, "http://127.0.0.1:9000");
     assert.equal(objects?.credentials, null);
+  });
+
+  it("ask the DNS for SPF and DMARC unless told otherwise, and for no blocklist", () => {
+    assert.deepEqual(load({}).signals, { spf: true, dmarc: true, blocklistZones: [] });
+    assert.deepEqual(load({ DOMAIN_SIGNALS: "none" }).signals, {
+      spf: false,
+      dmarc: false,
+      blocklistZones: [],
+    });
+    const some = load({
+      DOMAIN_SIGNALS: "dmarc",
+      DOMAIN_BLOCKLIST_ZONES: "dbl.example.net, two.example",
+    }).signals;
+    assert.deepEqual(some, { spf: false, dmarc: true, blocklistZones: ["dbl.example.net", "two.example"] });
   });
 
   it("read lists, lifetimes and the null sender", () => {

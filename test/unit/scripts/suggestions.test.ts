@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { slipsOf } from "../../../scripts/suggestions/error-model.ts";
 import { measureFalseAlarms, measureRecall } from "../../../scripts/suggestions/measure.ts";
@@ -24,6 +25,24 @@ describe("suggestions, measured", () => {
     assert.deepEqual(heldBack.suspected, []);
     const suspected = tuned.suspected.length + heldBack.suspected.length;
     assert.ok(suspected / (tuned.domains + heldBack.domains) < 0.0011);
+  });
+});
+
+describe("docs/addresses.md", () => {
+  it("has the figures that are measured", () => {
+    const page = readFileSync(new URL("../../../docs/addresses.md", import.meta.url), "utf8");
+    for (const { slips, right, wrong } of measureRecall())
+      assert.match(
+        page,
+        new RegExp(`\\| ${slips} \\| ${((100 * right) / slips).toFixed(1)} % found, ${wrong.length} mean`),
+      );
+    const [tuned, heldBack] = measureFalseAlarms();
+    assert.ok(tuned && heldBack);
+    assert.ok(page.includes(`| ${tuned.suspected.length} suspected (0.19 %), each a registered slip`));
+    assert.equal(((100 * tuned.suspected.length) / tuned.domains).toFixed(2), "0.19");
+    const grouped = (count: number) => count.toLocaleString("en").replace(",", " ");
+    for (const { domains } of [tuned, heldBack])
+      assert.ok(page.includes(`| ${grouped(domains)} |`), String(domains));
   });
 });
 

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { compileLists, openLists } from "../../../../src/check/lists/lists.ts";
-import { areParked, disposableBy, throwAwayExchangers } from "../../../../src/check/lists/mx-hosts.ts";
+import { disposableBy, readExchangers } from "../../../../src/check/lists/mx-hosts.ts";
 import { PROVIDER_MX_SUFFIXES } from "../../../../src/check/providers.ts";
 
+const areParked = (hosts: string[]) => readExchangers(hosts).parked;
+const throwAwayExchangers = (hosts: string[]) => readExchangers(hosts).throwAway;
 const lists = openLists(compileLists());
 
 /** Hosts that domains of all kinds share; throw-away services too, which proves nothing. */
