@@ -6,6 +6,7 @@ import { createEngine } from "../src/check/engine.ts";
 import { createIdentities } from "../src/check/identity.ts";
 import { createThreadLink } from "../src/check/link.ts";
 import { openLists } from "../src/check/lists/lists.ts";
+import { createNetworkView } from "../src/check/network-view.ts";
 import { loadShaping } from "../src/check/shaping.ts";
 import { createSiteDirectory } from "../src/check/site.ts";
 import { createSiteLines } from "../src/check/site-lines.ts";
@@ -35,17 +36,19 @@ function compose(setup: ThreadSetup): TaskRunner {
     log,
     onEvent: (event) => {
       if (event.kind === "opened") counts.session();
+      else if (event.kind === "silent") network.silent(event);
     },
   });
   const board = openBoard(setup.board);
   const shaping = loadShaping(setup.shaping);
   const paths = createPaths(setup.smtp, shaping.ways);
+  const network = createNetworkView({ clock, board, paths, resolver, reach: link.reach });
   const engine = createEngine({
     clock,
     resolver,
     pool,
     paths,
-    house: { trusts: () => true },
+    house: link.house,
     lines: createSiteLines((site, policy) => pool.depthAt(site, policy)),
     lists: openLists(setup.lists),
     shaping,
@@ -56,9 +59,8 @@ function compose(setup: ThreadSetup): TaskRunner {
       line: link.breaker,
       holdBack: ({ site, path, domain }) => pool.holdBack(site, path, domain),
     }),
-    board,
+    network,
     self: createIdentities(setup.smtp.heloName, paths),
-    reach: link.reach,
     onProbe: counts.probe,
   });
   link.onDrain(async () => {

@@ -1,31 +1,37 @@
 /**
- * The few facts that every thread must see at once, in shared memory: whether our own network is down, when a mail
- * server last answered, which tasks were cancelled or handed in, and how much of each is left. One copy a process; all
- * access is atomic.
+ * The few facts that every thread must see at once, in shared memory: by which ways out nothing leaves, when a mail
+ * server last took a connection on each, which tasks were cancelled or handed in, and how much of each is left. One
+ * copy a process; all access is atomic.
  *
- * Layout (Int32): [0] 1 while our network is down; [1] epoch second of the last answer; then two cells a task's slot:
- * a flag (0 goes on, 1 cancelled, 2 handed in) and the number of its addresses without an answer.
+ * Layout: two Int32 [number of ways; 1 while every way in use is down], a BigInt64 for each way (epoch milliseconds of the
+ * last connection), an Int32 for each way (1 while nothing leaves by it), then two Int32 a task's slot: a flag (0 goes on,
+ * 1 cancelled, 2 handed in) and the number of its addresses without an answer.
  */
-const DOWN = 0;
-const LAST_REACHED_S = 1;
-const SLOTS = 2;
+const WAYS = 0;
+const ALL_DOWN = 1;
+const HEADER_BYTES = 2 * Int32Array.BYTES_PER_ELEMENT;
 const CELLS_PER_SLOT = 2;
 
 const GOES_ON = 0;
 const CANCELLED = 1;
 const HANDED_IN = 2;
 
-const flagOf = (slot: number) => SLOTS + slot * CELLS_PER_SLOT;
-const leftOf = (slot: number) => flagOf(slot) + 1;
+/** A connection is noted again when the last note is older than this: a load is cheaper than a store. */
+const NOTED_FOR_MS = 10n;
 
+/** Ways are told by their index in `Paths.all`. */
 export interface Board {
   readonly shared: SharedArrayBuffer;
+  /** Nothing leaves by any way in use. */
   networkDown(): boolean;
   setNetworkDown(down: boolean): void;
-  /** Some mail server took our connection in this second of wall time. */
-  noteReached(epochS: number): void;
-  /** 0: none yet. */
-  lastReachedS(): number;
+  /** Nothing leaves by this way. */
+  wayDown(way: number): boolean;
+  setWayDown(way: number, down: boolean): void;
+  /** Some mail server took our connection by this way at this wall time. */
+  noteReached(way: number, epochMs: number): void;
+  /** Wall time of the last one, to 10 ms; 0: none yet. */
+  lastReachedMs(way: number): number;
   /** A task of `addresses` addresses takes the slot. */
   begin(slot: number, addresses: number): void;
   cancel(slot: number): void;
@@ -40,25 +46,38 @@ export interface Board {
   left(slot: number): number;
 }
 
-/** A new board for `taskSlots` tasks at once. */
-export function createBoard(taskSlots: number): Board {
-  return openBoard(new SharedArrayBuffer(flagOf(taskSlots) * Int32Array.BYTES_PER_ELEMENT));
+/** A new board for `taskSlots` tasks at once and `ways` ways out. */
+export function createBoard(taskSlots: number, ways: number): Board {
+  const bytesPerWay = BigInt64Array.BYTES_PER_ELEMENT + Int32Array.BYTES_PER_ELEMENT;
+  const slotBytes = taskSlots * CELLS_PER_SLOT * Int32Array.BYTES_PER_ELEMENT;
+  const shared = new SharedArrayBuffer(HEADER_BYTES + ways * bytesPerWay + slotBytes);
+  new Int32Array(shared)[WAYS] = ways;
+  return openBoard(shared);
 }
 
 /** The same board, seen from another thread. */
 export function openBoard(shared: SharedArrayBuffer): Board {
-  const cells = new Int32Array(shared);
+  const header = new Int32Array(shared, 0, 2);
+  const ways = Atomics.load(header, WAYS);
+  const reached = new BigInt64Array(shared, HEADER_BYTES, ways);
+  const cells = new Int32Array(shared, HEADER_BYTES + reached.byteLength);
+  const flagOf = (slot: number) => ways + slot * CELLS_PER_SLOT;
+  const leftOf = (slot: number) => flagOf(slot) + 1;
   return {
     shared,
-    networkDown: () => Atomics.load(cells, DOWN) === 1,
+    networkDown: () => Atomics.load(header, ALL_DOWN) === 1,
     setNetworkDown(down) {
-      Atomics.store(cells, DOWN, down ? 1 : 0);
+      Atomics.store(header, ALL_DOWN, down ? 1 : 0);
     },
-    noteReached(epochS) {
-      // A load is cheaper than a store that takes the line from every other core.
-      if (Atomics.load(cells, LAST_REACHED_S) !== epochS) Atomics.store(cells, LAST_REACHED_S, epochS);
+    wayDown: (way) => Atomics.load(cells, way) === 1,
+    setWayDown(way, down) {
+      Atomics.store(cells, way, down ? 1 : 0);
     },
-    lastReachedS: () => Atomics.load(cells, LAST_REACHED_S),
+    noteReached(way, epochMs) {
+      const now = BigInt(Math.floor(epochMs));
+      if (now - Atomics.load(reached, way) >= NOTED_FOR_MS) Atomics.store(reached, way, now);
+    },
+    lastReachedMs: (way) => Number(Atomics.load(reached, way)),
     begin(slot, addresses) {
       Atomics.store(cells, flagOf(slot), GOES_ON);
       Atomics.store(cells, leftOf(slot), addresses);

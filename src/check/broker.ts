@@ -14,6 +14,8 @@ import type { NetworkReports } from "./network-health.ts";
 export interface Broker {
   /** Takes over a thread's port. It is forgotten, and what it held is freed, when the port closes. */
   attach(port: MessagePort): void;
+  /** Tells every thread, also those to come, which ways out are not trusted at present. */
+  distrust(ways: readonly string[]): void;
   /** Asks every thread to finish and close its sessions; resolves when all have, or are gone. */
   drain(): Promise<void>;
 }
@@ -37,6 +39,7 @@ interface Thread {
 
 export function createBroker(deps: BrokerDeps): Broker {
   const threads = new Set<Thread>();
+  let distrusted: readonly string[] = [];
   deps.slots.onWanted((site) => {
     for (const thread of threads) if (thread.held.has(site)) thread.send({ type: "wanted", site });
   });
@@ -83,11 +86,14 @@ export function createBroker(deps: BrokerDeps): Broker {
       case "abandon":
         if (thread.claimed.delete(message.key)) deps.facts.abandon(message.key);
         break;
+      case "silent":
+        deps.health.silent(message.dial);
+        break;
       case "failed":
         deps.health.failed(message.dial);
         break;
       case "reached":
-        deps.health.reached(message.address);
+        deps.health.reached(message.dial);
         break;
       case "candidate":
         deps.health.candidate(message.address);
@@ -128,9 +134,14 @@ export function createBroker(deps: BrokerDeps): Broker {
         onDrained: null,
       };
       threads.add(thread);
+      if (distrusted.length > 0) send({ type: "house", distrusted });
       port.on("message", (message: ThreadMessage) => receive(thread, message));
       port.on("close", () => forget(thread));
       port.unref();
+    },
+    distrust(ways) {
+      distrusted = [...ways];
+      for (const thread of threads) thread.send({ type: "house", distrusted });
     },
     async drain() {
       await Promise.all(

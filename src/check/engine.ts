@@ -1,12 +1,10 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Resolver } from "../dns/resolver.ts";
-import { trialOf } from "../smtp/dial.ts";
 import { type Mailbox, parseMailbox } from "../smtp/mailbox.ts";
 import type { RcptOutcome } from "../smtp/outcome.ts";
 import type { Paths } from "../smtp/path.ts";
 import type { SmtpPool } from "../smtp/pool.ts";
-import type { Board } from "./board.ts";
 import type { Breaker, Visit } from "./breaker/mirror.ts";
 import { probeEnd } from "./breaker/probe-end.ts";
 import { type CatchAllFacts, catchAllAnswer, catchAllKey, strangerAt } from "./catch-all.ts";
@@ -15,9 +13,9 @@ import type { CatchAll, CheckMode, Evidence, MxEvidence, Scope, SmtpEvidence } f
 import type { Identities } from "./identity.ts";
 import type { Lists } from "./lists/lists.ts";
 import { disposableBy } from "./lists/mx-hosts.ts";
-import { hostAddresses, lookUpMx, type MxAnswer } from "./mx.ts";
-import { isCutOff, type NetworkReports } from "./network-health.ts";
-import { type ProbeControl, type ProbeDeps, type ProbeRoute, probeMailbox, wasReached } from "./probe.ts";
+import { lookUpMx, type MxAnswer } from "./mx.ts";
+import type { NetworkView } from "./network-view.ts";
+import { type ProbeControl, type ProbeDeps, type ProbeRoute, probeMailbox } from "./probe.ts";
 import type { Shaping } from "./shaping.ts";
 import type { SiteDirectory } from "./site.ts";
 import type { SiteLines } from "./site-lines.ts";
@@ -55,9 +53,8 @@ export interface EngineDeps {
   sites: SiteDirectory;
   facts: CatchAllFacts;
   breaker: Breaker;
-  board: Board;
+  network: NetworkView;
   self: Identities;
-  reach: NetworkReports;
   onProbe(provider: string | null, outcome: SmtpEvidence["class"]): void;
 }
 
@@ -97,7 +94,8 @@ export function createEngine(deps: EngineDeps): CheckEngine {
       if (scope === "unprobed" || !reachable || evidence.disposable.listed) return evidence;
       control.onSite(site);
       if (control.cancelled()) return null;
-      const route = { site, hosts: mx.hosts, policy: deps.shaping.policyFor(provider, site) };
+      const published = mx.status === "ok";
+      const route = { site, hosts: mx.hosts, policy: deps.shaping.policyFor(provider, site), published };
       const target = { address, local, domain, mx, provider, route };
       const smtp = await probeTarget(deps, target, control.mode, probe);
       if (smtp === null || smtp === "busy") return smtp;
@@ -151,6 +149,7 @@ async function probeTarget(
   if (outcome.kind === "failure" && outcome.cause === "cancelled") return null;
   if (outcome.kind === "failure" && outcome.cause === "no_slot" && mode !== "single") return "busy";
   if (outcome.kind === "failure" && outcome.cause === "held_back") return heldBack(visit, outcome.path);
+  if (outcome.kind === "failure" && outcome.cause === "cut_off") return cutOff(outcome.path);
   if (ruling.class !== "accepted") return smtpEvidence(deps, target, outcome, ruling, "not_probed");
   if (control.cancelled()) return null;
   const { catchAllBudgetMs } = mode === "single" ? LIMITS.check : LIMITS.bulk;
@@ -202,7 +201,7 @@ async function ask(deps: EngineDeps, target: Target, { route, local, control, vi
     );
     const ruling = classify(outcome, { provider, self: deps.self.at(outcome.path) });
     const redacted = () => (outcome.kind === "reply" ? redactReply(outcome.reply, local) : "");
-    visit.end(probeEnd(outcome, ruling, deps.board.networkDown(), redacted));
+    visit.end(probeEnd(outcome, ruling, deps.network.isCutOff(outcome.path), redacted));
     return { outcome, ruling } satisfies Asked;
   } catch (error) {
     visit.end({ kind: "ours" });
@@ -233,47 +232,20 @@ function heldBack(visit: Visit, path: string): SmtpEvidence {
 }
 
 function withoutAsking(deps: EngineDeps, target: Target): SmtpEvidence | null {
-  if (!deps.board.networkDown()) return null;
-  offerForTrial(deps, target);
-  return unasked("our_network", "our_network", "no_site_reachable");
+  if (!deps.network.isDown()) return null;
+  const [host] = target.mx.hosts;
+  if (host !== undefined) deps.network.offer(target.route.site, host, target.address);
+  return cutOff("");
 }
 
-/** Lets the main thread find out by this domain's best host whether our network is back; the caller does not wait. */
-function offerForTrial(deps: EngineDeps, target: Target): void {
-  const [host] = target.mx.hosts;
-  if (host === undefined) return;
-  hostAddresses(deps.resolver, host).then(
-    ([address]) => {
-      if (address === undefined) return;
-      const path = deps.paths.to(target.route.site, address, target.address);
-      if (path !== undefined) deps.reach.candidate(trialOf(path.name, address));
-    },
-    // The resolver is overloaded: others' domains serve as well.
-    () => {},
-  );
+function cutOff(path: string): SmtpEvidence {
+  return { ...unasked("our_network", "our_network", "no_site_reachable"), path };
 }
 
 function unasked(smtpClass: SmtpEvidence["class"], fault: SmtpEvidence["fault"], rule: string): SmtpEvidence {
   const nothing = { code: 0, enhancedCode: null, reply: "", mxHost: "", path: "", latencyMs: 0, tls: false };
   const rest = { trusted: true, retryAfterS: null, catchAll: "not_probed" } as const;
   return { class: smtpClass, fault, stage: "connect", rule, ...nothing, ...rest };
-}
-
-/** Tells the network watch what an attempt says of us. */
-function reportAttempt(deps: EngineDeps, target: Target, outcome: RcptOutcome): void {
-  if (wasReached(outcome)) {
-    const nowS = Math.floor(deps.clock.now() / 1000);
-    // One message a second at most, from whichever thread is first.
-    if (nowS !== deps.board.lastReachedS() && outcome.address !== "")
-      deps.reach.reached(trialOf(outcome.path, outcome.address));
-    deps.board.noteReached(nowS);
-    return;
-  }
-  // A domain without MX records often runs no mail server at all: its silence says nothing about our network.
-  if (outcome.kind !== "failure" || outcome.stage !== "connect" || target.mx.status !== "ok") return;
-  if (!isCutOff(outcome.cause, target.provider)) return;
-  const { provider, route } = target;
-  deps.reach.failed({ site: route.site, provider, address: trialOf(outcome.path, outcome.address) });
 }
 
 /** What is known of strangers at the host that accepted the real address; asked there when nobody has yet. */
@@ -348,8 +320,13 @@ function probeDeps(deps: EngineDeps, target: Target, visit: Visit): ProbeDeps {
     paths: deps.paths,
     mayGo: (path) => visit.mayGo(path.name),
     monotonic: () => deps.clock.monotonic(),
-    onAttempt: (outcome) => reportAttempt(deps, target, outcome),
+    isCutOff: (path) => deps.network.isCutOff(path.name),
+    onAttempt: (outcome) => deps.network.attempted(attemptOf(target), outcome),
   };
+}
+
+function attemptOf({ provider, route: { site, published } }: Target) {
+  return { site, provider, published };
 }
 
 function smtpEvidence(

@@ -5,8 +5,10 @@ import type { SlotSource } from "../smtp/slots.ts";
 import type { BreakerNews, BreakerReport } from "./breaker/messages.ts";
 import type { BreakerLine } from "./breaker/mirror.ts";
 import type { CatchAllAnswer, CatchAllFact, CatchAllFacts } from "./catch-all.ts";
+import type { House } from "./engine.ts";
 import type { CatchAll } from "./evidence.ts";
-import type { FailedDial, NetworkReports } from "./network-health.ts";
+import type { NetworkReports, ReportedDial } from "./network-health.ts";
+import type { SilentDial } from "./way-health.ts";
 
 /**
  * The line between a check thread and the main thread: small messages about connections and domains, never one per
@@ -22,9 +24,10 @@ export type ThreadMessage =
   | { type: "claim"; id: number; key: string }
   | { type: "settle"; key: string; answer: CatchAllAnswer }
   | { type: "abandon"; key: string }
-  | { type: "failed"; dial: FailedDial }
+  | { type: "silent"; dial: SilentDial }
+  | { type: "failed"; dial: ReportedDial }
   | { type: "candidate"; address: string }
-  | { type: "reached"; address: string }
+  | { type: "reached"; dial: ReportedDial }
   | { type: "counts"; probes: Record<string, number>; sessionsOpened: number }
   | BreakerReport
   | { type: "drained" };
@@ -34,6 +37,7 @@ export type MainMessage =
   | { type: "fact"; id: number; answer: CatchAll | "ask" }
   | { type: "wanted"; site: string }
   | { type: "breaker"; news: BreakerNews }
+  | { type: "house"; distrusted: readonly string[] }
   | { type: "drain" };
 
 /** What a thread posts on its parent port to hand over its end of the line. */
@@ -47,6 +51,8 @@ export interface ThreadLink {
   facts: CatchAllFacts;
   reach: NetworkReports;
   breaker: BreakerLine;
+  /** What the last `house` message said of each way. */
+  house: House;
   counts(probes: Record<string, number>, sessionsOpened: number): void;
   /** Runs `drain` when the main thread asks, then tells it that all is given back. */
   onDrain(drain: () => Promise<void>): void;
@@ -60,6 +66,7 @@ export function createThreadLink(port: MessagePort): ThreadLink {
     max: LIMITS.check.catchAllPerThread,
     ttl: LIMITS.check.catchAllPerThreadMs,
   });
+  let distrusted: ReadonlySet<string> = new Set();
   let wanted: (site: string) => void = () => {};
   let heard: (news: BreakerNews) => void = () => {};
   let drain: () => Promise<void> = async () => {};
@@ -80,6 +87,9 @@ export function createThreadLink(port: MessagePort): ThreadLink {
         break;
       case "breaker":
         heard(message.news);
+        break;
+      case "house":
+        distrusted = new Set(message.distrusted);
         break;
       case "drain":
         void drain().finally(() => post({ type: "drained" }));
@@ -113,10 +123,12 @@ export function createThreadLink(port: MessagePort): ThreadLink {
       abandon: (key) => post({ type: "abandon", key }),
     },
     reach: {
+      silent: (dial) => post({ type: "silent", dial }),
       failed: (dial) => post({ type: "failed", dial }),
       candidate: (address) => post({ type: "candidate", address }),
-      reached: (address) => post({ type: "reached", address }),
+      reached: (dial) => post({ type: "reached", dial }),
     },
+    house: { trusts: (path) => !distrusted.has(path) },
     breaker: {
       report: post,
       listen(listener) {

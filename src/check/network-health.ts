@@ -1,46 +1,51 @@
-import type { Clock, Timer } from "../core/clock.ts";
-import { LIMITS } from "../core/limits.ts";
+import type { Clock } from "../core/clock.ts";
+import { trialOf } from "../smtp/dial.ts";
 import type { Board } from "./board.ts";
+import { ALWAYS_UP, createWayHealth, type SilentDial, type WayHealth } from "./way-health.ts";
 
 /**
- * Tells "that server does not answer" from "nothing answers from here" (port 25 closed by the provider, no route).
- *
- * Every failed dial to a site that has MX records is reported. When failures of distinct sites add up to `suspicion`
- * within `windowS`, and no mail server has taken a connection since the first of them, those that last did are dialled
- * once more. When none takes it, our network is down: checks answer `our_network` at once. From then on this process itself dials, every `trialEveryMs`, some of the addresses it
- * was told of, until one takes the connection; no request is spent on that.
- *
- * The biggest providers count double: Google does not go away, so two of those are proof enough.
+ * Our own network, way by way (`way-health.ts`): gathers what check threads report, and writes on the board by which
+ * ways nothing leaves. Checks that would go there are answered `our_network` at once, those that wait in a dial there
+ * too; others go on.
  */
 export interface NetworkHealth extends NetworkReports {
+  /** Exchangers of the biggest providers, by way: addresses that are dialled when there is doubt. */
+  know(path: string, exchangers: readonly { site: string; address: string }[]): void;
+  /** Somebody else found that nothing leaves by this way, or nobody has tried it yet. */
+  doubt(path: string): void;
+  /** Nothing leaves by this way. */
+  isDown(path: string): boolean;
   stop(): void;
 }
 
 /** What check threads report. An address is one by the way that its probes take (`trialOf`): it is dialled so again. */
 export interface NetworkReports {
-  failed(dial: FailedDial): void;
+  /** A dial of `LIMITS.network.silentMs` without an answer. */
+  silent(dial: SilentDial): void;
+  failed(dial: ReportedDial): void;
   /** An address that took a connection; told now and then, not each time. */
-  reached(address: string): void;
+  reached(dial: ReportedDial): void;
   /** An address that somebody would have dialled had we not been down: to be tried. */
   candidate(address: string): void;
 }
 
-export interface FailedDial {
+export interface ReportedDial {
   site: string;
-  provider: string | null;
   address: string;
 }
 
 export interface NetworkHealthDeps {
   clock: Clock;
   board: Board;
-  /** True when `address` takes a connection. Never rejects; ends by itself in bounded time. */
-  dial(address: string): Promise<boolean>;
-  onChange(down: boolean): void;
+  /** Names of all ways, in the order of the board. */
+  ways: readonly string[];
+  /** Those that probes may take. */
+  inUse: readonly string[];
+  /** True when the address of `trial`, by its way, takes a connection within `withinMs`. Never rejects. */
+  dial(trial: string, withinMs: number): Promise<boolean>;
+  /** @param all nothing leaves by any way in use */
+  onChange(way: string, down: boolean, all: boolean): void;
 }
-
-/** Providers whose mail exchangers are theirs alone and always up: their silence is not theirs. */
-const ALWAYS_UP: ReadonlySet<string> = new Set(["google", "outlook", "microsoft365", "yahoo", "apple"]);
 
 /** A proxy that fails lets nothing out. A refusal shows that packets travel, unless it comes in the name of somebody who refuses nobody. */
 export function isCutOff(cause: string, provider: string | null): boolean {
@@ -49,91 +54,39 @@ export function isCutOff(cause: string, provider: string | null): boolean {
 }
 
 export function createNetworkHealth(deps: NetworkHealthDeps): NetworkHealth {
-  const { clock, board } = deps;
-  const { windowS, suspicion, sitesRemembered, reachedRemembered, trialEveryMs, trialDials } = LIMITS.network;
-  const failures = new Map<string, { atS: number; weight: number }>();
-  const candidates = new Set<string>();
-  const lastReached = new Set<string>();
-  let confirming = false;
-  let stopped = false;
-  let downSinceS = 0;
-  let timer: Timer | null = null;
+  const { clock, board, inUse, ways: names } = deps;
+  const ways = new Map(names.map((name, index) => [name, healthOf(name, index)]));
 
-  const nowS = () => Math.floor(clock.now() / 1000);
-
-  function remember(addresses: Set<string>, address: string, most: number): void {
-    addresses.delete(address);
-    addresses.add(address);
-    const [oldest] = addresses;
-    if (addresses.size > most && oldest !== undefined) addresses.delete(oldest);
+  function healthOf(name: string, index: number): WayHealth {
+    return createWayHealth({
+      clock,
+      lastReachedMs: () => board.lastReachedMs(index),
+      noteReached: (epochMs) => board.noteReached(index, epochMs),
+      dial: deps.dial,
+      onChange(down) {
+        board.setWayDown(index, down);
+        const all = inUse.every((way) => ways.get(way)?.down === true);
+        board.setNetworkDown(all);
+        deps.onChange(name, down, all);
+      },
+    });
   }
 
-  /** Four dead domains prove nothing while somebody else still answers. */
-  async function confirm(): Promise<void> {
-    confirming = true;
-    const reached = await Promise.all([...lastReached].map((address) => deps.dial(address)));
-    confirming = false;
-    if (stopped || timer !== null) return;
-    if (reached.includes(true)) board.noteReached(nowS());
-    if (suspects() >= suspicion) become(true);
-  }
-
-  function suspects(): number {
-    const since = Math.max(board.lastReachedS(), nowS() - windowS);
-    let weight = 0;
-    for (const [site, failure] of failures) {
-      if (failure.atS > since) weight += failure.weight;
-      else failures.delete(site);
-    }
-    return weight;
-  }
-
-  function become(down: boolean): void {
-    board.setNetworkDown(down);
-    deps.onChange(down);
-    if (!down) {
-      failures.clear();
-      candidates.clear();
-      timer = null;
-      return;
-    }
-    downSinceS = nowS();
-    timer = clock.after(trialEveryMs, () => void tryAgain());
-  }
-
-  /** The newest half of the round's dials and the oldest half, so that neither many dead ones nor old ones crowd out. */
-  function nextDials(): string[] {
-    const all = [...lastReached, ...candidates];
-    const half = Math.ceil(trialDials / 2);
-    return [...new Set([...all.slice(-half), ...all.slice(0, half)])];
-  }
-
-  async function tryAgain(): Promise<void> {
-    const round = nextDials();
-    const reached = await Promise.all(round.map((address) => deps.dial(address)));
-    if (timer === null) return;
-    if (reached.includes(true) || board.lastReachedS() > downSinceS) return become(false);
-    for (const address of round) if (candidates.delete(address)) candidates.add(address);
-    timer = clock.after(trialEveryMs, () => void tryAgain());
-  }
+  const wayOf = (trial: string) => ways.get(trial.slice(0, trial.indexOf(" ")));
 
   return {
-    failed({ site, provider, address }) {
-      remember(candidates, address, sitesRemembered);
-      failures.delete(site);
-      failures.set(site, { atS: nowS(), weight: provider !== null && ALWAYS_UP.has(provider) ? 2 : 1 });
-      const [oldest] = failures.keys();
-      if (failures.size > sitesRemembered && oldest !== undefined) failures.delete(oldest);
-      if (timer === null && !confirming && !stopped && suspects() >= suspicion) void confirm();
+    silent: (dial) => wayOf(dial.address)?.silent(dial),
+    failed: ({ site, address }) => wayOf(address)?.failed(site, address),
+    reached: ({ site, address }) => wayOf(address)?.reached(site, address),
+    candidate: (address) => wayOf(address)?.candidate(address),
+    know(path, exchangers) {
+      const trials = exchangers.map(({ site, address }) => ({ site, address: trialOf(path, address) }));
+      ways.get(path)?.know(trials);
     },
-    reached: (address) => remember(lastReached, address, reachedRemembered),
-    candidate(address) {
-      if (timer !== null) remember(candidates, address, sitesRemembered);
-    },
+    doubt: (path) => ways.get(path)?.doubt(),
+    isDown: (path) => ways.get(path)?.down === true,
     stop() {
-      stopped = true;
-      timer?.cancel();
-      timer = null;
+      for (const health of ways.values()) health.stop();
     },
   };
 }

@@ -13,6 +13,8 @@ export interface ProbeRoute {
   site: string;
   hosts: string[];
   policy: SitePolicy;
+  /** False: the domain has no MX record, `hosts` is the domain itself. */
+  published: boolean;
 }
 
 /** `deadlineAt`: `Clock.monotonic` milliseconds after which nothing new is tried. */
@@ -24,6 +26,8 @@ export interface ProbeDeps {
   paths: Paths;
   /** False: nothing may go out to the site by this way now; where no other is left, the outcome is `held_back`. */
   mayGo(path: Path): boolean | Promise<boolean>;
+  /** Nothing leaves by this way now: the outcome is `cut_off`, also of what already waits in a dial. */
+  isCutOff(path: Path): boolean;
   monotonic(): number;
   /** Told of every attempt, also of those after which the next host is tried. */
   onAttempt(outcome: RcptOutcome): void;
@@ -65,14 +69,20 @@ export async function probeMailbox(
         furthest = further(furthest, unreached(host, "unreachable", "no source address of this family"));
         continue;
       }
+      if (deps.isCutOff(path)) {
+        held = unreached(host, "cut_off", CUT_OFF, path, address);
+        deps.onAttempt(held);
+        continue;
+      }
       const mayGo = deps.mayGo(path);
       if (mayGo !== true && !(await mayGo)) {
         held = unreached(host, "held_back", "this site blocks us", path);
         continue;
       }
-      const { site, policy } = route;
-      const destination = { site, cap: deps.paths.capOf(site, path), host, address, path, policy };
-      const outcome = await deps.pool.rcpt(destination, mailbox, control);
+      const { site, policy, published } = route;
+      const destination = { site, cap: deps.paths.capOf(site, path), host, address, path, policy, published };
+      const until = withinReach(control, () => deps.isCutOff(path));
+      const outcome = reasonOf(await deps.pool.rcpt(destination, mailbox, until), control);
       deps.onAttempt(outcome);
       if (!mayTryNext(outcome)) return outcome;
       furthest = further(furthest, outcome);
@@ -81,8 +91,32 @@ export async function probeMailbox(
   return held ?? furthest ?? unreached("", "timeout", "no mail exchanger could be tried in time");
 }
 
+const CUT_OFF = "nothing leaves from here by this way";
+
+/** The same, given up also when nothing leaves by the way any more, for as long as no session has taken it up. */
+function withinReach(control: ProbeControl, isCutOff: () => boolean): ProbeControl {
+  let begun = false;
+  return {
+    cancelled: () => control.cancelled() || (!begun && isCutOff()),
+    get deadlineAt() {
+      return control.deadlineAt;
+    },
+    urgent: control.urgent === true,
+    onTurn() {
+      begun = true;
+      control.onTurn?.();
+    },
+  };
+}
+
+/** Who was given up although somebody waits for him was cut off. */
+function reasonOf(outcome: RcptOutcome, control: ProbeControl): RcptOutcome {
+  if (outcome.kind !== "failure" || outcome.cause !== "cancelled" || control.cancelled()) return outcome;
+  return { ...outcome, stage: "connect", cause: "cut_off", detail: CUT_OFF };
+}
+
 /** Not the server's doing, and the same at the next one. */
-const OURS: ReadonlySet<FailureCause> = new Set(["cancelled", "no_slot", "proxy"]);
+const OURS: ReadonlySet<FailureCause> = new Set(["cancelled", "no_slot", "proxy", "cut_off"]);
 
 /** True when another mail exchanger may know better: this one never came to hear the recipient. */
 function mayTryNext(outcome: RcptOutcome): boolean {
@@ -105,8 +139,14 @@ function further(known: RcptOutcome | null, next: RcptOutcome): RcptOutcome {
   return STAGE_ORDER[next.stage] > STAGE_ORDER[known.stage] ? next : known;
 }
 
-function unreached(host: string, cause: FailureCause, detail: string, path?: Path): RcptOutcome {
+function unreached(
+  host: string,
+  cause: FailureCause,
+  detail: string,
+  path?: Path,
+  address = "",
+): RcptOutcome {
   const stage: Stage = cause === "no_address" ? "dns" : "connect";
-  const nothing = { address: "", path: path?.name ?? "", tls: false, latencyMs: 0 };
+  const nothing = { address, path: path?.name ?? "", tls: false, latencyMs: 0 };
   return { kind: "failure", stage, cause, detail, host, ...nothing };
 }

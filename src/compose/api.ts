@@ -95,6 +95,7 @@ export function composeApi(deps: Deps): ApiRole {
     { name: "connection slots", start: () => checks.slots.start(), stop: () => checks.slots.close() },
     { name: "breakers", start: () => checks.breakers.start(), stop: () => checks.breakers.close() },
     { name: "network watch", stop: () => checks.network.stop() },
+    { name: "our own house", start: () => checks.house.start(), stop: () => checks.house.stop() },
     { name: "checks", start: () => checks.pool.ready(), stop: () => checks.pool.close() },
     { name: "idempotency keys", drain: () => idempotency.drain() },
     { name: "usage", start: () => counter.start(), drain: () => counter.drain() },

@@ -19,6 +19,8 @@ import { createCatchAllStore } from "../store/evidence-cache.ts";
 import type { RedisClients } from "../store/redis.ts";
 import { createSlotLeases } from "../store/slot-leases.ts";
 import { composeBreakers } from "./breakers.ts";
+import { composeHouse, type House } from "./house.ts";
+import { composePreflight, type Preflight } from "./preflight.ts";
 import { ownShaping } from "./shaping.ts";
 
 export interface Checks {
@@ -26,6 +28,7 @@ export interface Checks {
   lists: SharedLists;
   slots: EgressSlots;
   network: NetworkHealth;
+  house: House;
   /** With the providers that the operator adds. */
   sites: SiteDirectory;
   breakers: BreakerAuthority;
@@ -48,12 +51,14 @@ export function composeChecks(deps: Deps): Checks {
   const { config, log, metrics, redis } = deps;
   const clock = systemClock;
   const lists = compileLists();
-  const board = createBoard(LIMITS.check.tasksInFlight);
   const leases = createSlotLeases(redis, config.smtp.egressId, log);
   const slots = createEgressSlots({ leases, clock, log });
   const own = ownShaping(config);
   const shaping = loadShaping(own);
-  const network = watchNetwork(board, createPaths(config.smtp, shaping.ways), deps);
+  const paths = createPaths(config.smtp, shaping.ways);
+  const board = createBoard(LIMITS.check.tasksInFlight, paths.all.length);
+  const preflight = composePreflight(config, own, clock);
+  const network = watchNetwork(board, paths, preflight, deps);
   const breakers = composeBreakers(deps);
   const broker = createBroker({
     slots,
@@ -68,6 +73,7 @@ export function composeChecks(deps: Deps): Checks {
       }
     },
   });
+  const house = composeHouse({ config, log, metrics, preflight, network, broker });
   const setup = {
     smtp: config.smtp,
     shaping: own,
@@ -83,22 +89,28 @@ export function composeChecks(deps: Deps): Checks {
     const breakersOpen = breakers.openByProvider();
     return { checksInFlight: pool.inFlight, slotsHeld: held, slotWaiters: waiting, breakersOpen };
   });
-  return { lists, pool, slots, network, breakers, sites: createSiteDirectory(shaping.mx) };
+  return { lists, pool, slots, network, house, breakers, sites: createSiteDirectory(shaping.mx) };
 }
 
 function watchNetwork(
   board: Board,
   paths: Paths,
+  preflight: Preflight,
   { config, log, metrics }: Pick<Deps, "config" | "log" | "metrics">,
 ) {
+  const names = paths.all.map(({ name }) => name);
   return createNetworkHealth({
     clock: systemClock,
     board,
-    dial: (trial) => takesConnection(trial, config.smtp, paths, LIMITS.network.trialDialMs),
-    onChange(down) {
-      metrics.networkDown.set(down ? 1 : 0);
-      if (down) log.error("no mail server can be reached from here: is outbound port 25 open?");
-      else log.info("mail servers can be reached again");
+    ways: names,
+    inUse: preflight.ways.map(({ name }) => name),
+    dial: (trial, withinMs) => takesConnection(trial, config.smtp, paths, withinMs),
+    onChange(way, down, all) {
+      metrics.networkDown.set(all ? 1 : 0);
+      metrics.wayDown.set({ way }, down ? 1 : 0);
+      if (down)
+        log.error({ way }, "no mail server can be reached by this way out: is outbound port 25 open?");
+      else log.info({ way }, "mail servers can be reached again by this way out");
     },
   });
 }

@@ -128,11 +128,14 @@ export const NETWORK_LIMITS = {
   suspicion: 4,
   sitesRemembered: 64,
   reachedRemembered: 4,
-  /** A dial without an answer for so long is suspicious: above any round trip that is common. */
-  silentMs: 250,
+  /** A dial without an answer for so long is suspicious: above any round trip that is common. Looked at every `smtp.sweepMs`. */
+  silentMs: 200,
+  /** A thread tells of a site's silence, and of a way's success, no more often. */
+  silentEveryMs: 500,
+  reachedEveryMs: 1_000,
   /** Sentinels that are asked at once, how long, and of how many sites they must be to prove anything by their silence. */
   sentinels: 8,
-  sentinelDialMs: 600,
+  sentinelDialMs: 550,
   sentinelSites: 2,
   /** After an acquittal sentinels are left in peace, twice as long each time, up to the longer one. */
   coolMs: 250,

@@ -114,6 +114,24 @@ function engineSeries(registers: Registry[]) {
       help: "1 while no site can be reached from here.",
       registers,
     }),
+    wayDown: new Gauge({
+      name: "rcpt_way_down",
+      help: "1 while no site can be reached by this way out: a source address of ours, a proxy, or direct.",
+      labelNames: ["way"],
+      registers,
+    }),
+    houseOk: new Gauge({
+      name: "rcpt_house_ok",
+      help: "1 while preflight finds our own house in order on this way out, 0 while something fails.",
+      labelNames: ["way"],
+      registers,
+    }),
+    houseCheck: new Gauge({
+      name: "rcpt_house_check",
+      help: "1 where a check of preflight passed on this way out, 0 where it failed; absent where it cannot be told.",
+      labelNames: ["way", "check"],
+      registers,
+    }),
   };
 }
 

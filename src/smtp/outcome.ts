@@ -10,6 +10,8 @@ export type FailureCause =
   | "unreachable"
   /** The proxy of the way did not do its part: nothing is said of the server. */
   | "proxy"
+  /** Nothing leaves by the way: it was not tried, or given up. */
+  | "cut_off"
   | "closed"
   | "tls"
   | "protocol"

@@ -11,7 +11,7 @@ import { MxHost } from "./mx-host.ts";
 import type { RcptOutcome } from "./outcome.ts";
 import type { Path } from "./path.ts";
 import type { SitePolicy } from "./policy.ts";
-import { createSession } from "./session.ts";
+import { createSession, type Session } from "./session.ts";
 import type { SlotSource } from "./slots.ts";
 
 export interface Destination {
@@ -24,12 +24,26 @@ export interface Destination {
   address: string;
   path: Path;
   policy: SitePolicy;
+  /** The host is named by MX records; false: it is the domain itself, which often runs no mail server. */
+  published: boolean;
 }
 
 /** A connection got through its handshake, did not, or one that had is gone. */
 export interface PoolEvent {
   kind: "opened" | "open_failed" | "closed";
   site: string;
+}
+
+/** A dial that nobody has answered for `LIMITS.network.silentMs`; it goes on. */
+export interface SilentDialEvent {
+  kind: "silent";
+  site: string;
+  address: string;
+  /** Name of the way. */
+  path: string;
+  published: boolean;
+  /** Wall time at which it began. */
+  beganMs: number;
 }
 
 export interface PoolStats {
@@ -63,7 +77,7 @@ export interface SmtpPoolDeps {
   slots: SlotSource;
   clock: Clock;
   log: Logger;
-  onEvent(event: PoolEvent): void;
+  onEvent(event: PoolEvent | SilentDialEvent): void;
 }
 
 class HostPool implements SmtpPool {
@@ -74,6 +88,8 @@ class HostPool implements SmtpPool {
   readonly #caps = new Map<string, Set<MxHost>>();
   /** Hosts that found no room for a session, in order. */
   readonly #starved = new Set<MxHost>();
+  /** Young dials, looked at with each sweep. */
+  #dials: { session: Session; destination: Destination; beganAt: number }[] = [];
   #sessions = 0;
   #jobs = 0;
   #sweeper: Timer | null = null;
@@ -184,7 +200,8 @@ class HostPool implements SmtpPool {
     return host;
   }
 
-  #createHost({ site, cap, path, policy }: Destination, target: ConnectionTarget): MxHost {
+  #createHost(destination: Destination, target: ConnectionTarget): MxHost {
+    const { site, cap, path, policy } = destination;
     const { clock, slots, onEvent } = this.#deps;
     const heloName = parseHeloName(path.heloName);
     if (heloName === null) throw new Error("the HELO name of a way may not be sent");
@@ -196,9 +213,27 @@ class HostPool implements SmtpPool {
       clock,
       slots,
       room: { take: (wanting) => this.#takeRoom(wanting), give: () => this.#giveRoom() },
-      dial: (tls, handler) => createSession({ target, tls, clock, ...self }, handler),
+      dial: (tls, handler) => {
+        const session = createSession({ target, tls, clock, ...self }, handler);
+        this.#dials.push({ session, destination, beganAt: clock.monotonic() });
+        return session;
+      },
       onOpened: () => onEvent({ kind: "opened", site }),
       onClosed: (end, wasReady) => this.#sessionClosed(site, end, wasReady),
+    });
+  }
+
+  /** Tells of dials that nobody answers; those that were answered, or are over, are looked at no more. */
+  #tellSilence(now: number): void {
+    const { clock, onEvent } = this.#deps;
+    const silentMs = LIMITS.network.silentMs;
+    this.#dials = this.#dials.filter(({ session, destination, beganAt }) => {
+      if (session.stage !== "connect") return false;
+      if (now - beganAt < silentMs) return true;
+      const { site, address, path, published } = destination;
+      const beganMs = clock.now() - (now - beganAt);
+      onEvent({ kind: "silent", site, address, path: path.name, published, beganMs });
+      return false;
     });
   }
 
@@ -238,6 +273,7 @@ class HostPool implements SmtpPool {
 
   #sweep(): void {
     const now = this.#deps.clock.monotonic();
+    this.#tellSilence(now);
     for (const [key, host] of this.#hosts) if (!host.sweep(now)) this.#drop(key, host);
     this.#sweeper = null;
     if (this.#hosts.size > 0)
@@ -267,6 +303,7 @@ class HostPool implements SmtpPool {
   #stopSweeping(): void {
     this.#sweeper?.cancel();
     this.#sweeper = null;
+    this.#dials = [];
   }
 }
 

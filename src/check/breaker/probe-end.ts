@@ -12,6 +12,7 @@ const OURS: ReadonlySet<FailureCause> = new Set([
   "private_address",
   "smtputf8_missing",
   "proxy",
+  "cut_off",
 ]);
 
 /**

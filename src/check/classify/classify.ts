@@ -26,6 +26,7 @@ const FAILURES: Record<FailureCause, { class: SmtpClass; fault: Fault }> = {
   refused: { class: "no_connect", fault: "their_server" },
   unreachable: { class: "no_connect", fault: "their_server" },
   proxy: { class: "our_network", fault: "our_network" },
+  cut_off: { class: "our_network", fault: "our_network" },
   no_address: { class: "no_connect", fault: "their_server" },
   private_address: { class: "no_connect", fault: "their_server" },
   closed: { class: "smtp_protocol_error", fault: "their_server" },

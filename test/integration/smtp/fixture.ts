@@ -65,7 +65,9 @@ export function createPoolFixture(port: number, options: PoolOptions = {}): Pool
     slots,
     clock,
     log: pino({ level: "silent" }),
-    onEvent: ({ kind }) => events.push(kind),
+    onEvent: ({ kind }) => {
+      if (kind !== "silent") events.push(kind);
+    },
   });
   return {
     clock,
@@ -82,12 +84,13 @@ export function createPoolFixture(port: number, options: PoolOptions = {}): Pool
         address: ip = "127.0.0.1",
         path: _,
         cap: __,
+        published = true,
         ...policy
       } = rest;
       const mailbox = parseMailbox(address) ?? assert.fail(address);
       const path = rest.path ?? paths.to(site, ip) ?? assert.fail("no way there");
       const cap = rest.cap ?? paths.capOf(site, path);
-      const destination = { site, cap, host, address: ip, path, policy: { ...POLICY, ...policy } };
+      const destination = { site, cap, host, address: ip, path, policy: { ...POLICY, ...policy }, published };
       const deadlineAt = clock.monotonic() + deadlineMs;
       return pool.rcpt(destination, mailbox, { cancelled, deadlineAt, urgent, onTurn });
     },

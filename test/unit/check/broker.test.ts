@@ -29,9 +29,10 @@ function broker() {
     slots: createLocalSlots(clock),
     facts: createCatchAllFacts(clock, store),
     health: {
+      silent: ({ site, address, beganMs }) => seen.push(`silent ${site} ${address} ${beganMs}`),
       failed: ({ site, address }) => seen.push(`failed ${site} ${address}`),
       candidate: (address) => seen.push(`candidate ${address}`),
-      reached: (address) => seen.push(`reached ${address}`),
+      reached: ({ site, address }) => seen.push(`reached ${site} ${address}`),
     },
     breakers: createLocalBreakers(clock).authority,
     onCounts: (probes, sessions) => seen.push(`counts ${JSON.stringify(probes)} ${sessions}`),
@@ -118,17 +119,34 @@ describe("the rest of the line", () => {
   it("carries what threads see of the network, and their counts", async () => {
     const { broker: main, seen } = broker();
     const { link } = thread(main);
-    link.reach.failed({ site: "dead", provider: null, address: "192.0.2.1" });
+    link.reach.silent({ site: "dead", address: "192.0.2.1", beganMs: 5 });
+    link.reach.failed({ site: "dead", address: "192.0.2.1" });
     link.reach.candidate("192.0.2.2");
-    link.reach.reached("192.0.2.3");
+    link.reach.reached({ site: "live", address: "192.0.2.3" });
     link.counts({ "google accepted": 2 }, 1);
     await link.facts.claim("a round trip, so that all before it has arrived");
     assert.deepEqual(seen, [
+      "silent dead 192.0.2.1 5",
       "failed dead 192.0.2.1",
       "candidate 192.0.2.2",
-      "reached 192.0.2.3",
+      "reached live 192.0.2.3",
       'counts {"google accepted":2} 1',
     ]);
+  });
+
+  it("tells every thread, also one that comes later, which ways are not trusted", async () => {
+    const { broker: main } = broker();
+    const a = thread(main);
+    const roundTrip = ({ link }: { link: ThreadLink }, key: string) => link.facts.claim(key);
+    assert.equal(a.link.house.trusts("192.0.2.9"), true);
+    main.distrust(["192.0.2.9"]);
+    const b = thread(main);
+    await Promise.all([roundTrip(a, "one"), roundTrip(b, "two")]);
+    for (const { link } of [a, b])
+      assert.deepEqual([link.house.trusts("192.0.2.9"), link.house.trusts("direct")], [false, true]);
+    main.distrust([]);
+    await roundTrip(a, "three");
+    assert.equal(a.link.house.trusts("192.0.2.9"), true);
   });
 
   it("drains when every thread has given back, and counts a dead thread as done", async () => {

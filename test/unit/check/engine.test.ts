@@ -4,7 +4,8 @@ import { createBoard } from "../../../src/check/board.ts";
 import { type CatchAllFact, createCatchAllFacts } from "../../../src/check/catch-all.ts";
 import { createEngine } from "../../../src/check/engine.ts";
 import type { CheckMode, Evidence } from "../../../src/check/evidence.ts";
-import type { FailedDial } from "../../../src/check/network-health.ts";
+import type { ReportedDial } from "../../../src/check/network-health.ts";
+import { createNetworkView } from "../../../src/check/network-view.ts";
 import { loadShaping } from "../../../src/check/shaping.ts";
 import { createSiteDirectory } from "../../../src/check/site.ts";
 import { createSiteLines } from "../../../src/check/site-lines.ts";
@@ -35,11 +36,11 @@ const UNKNOWN = replied(550, "5.1.1", "User unknown");
 /** An engine whose mail servers answer as `reply` says; `example.test` has a primary and a backup MX. */
 function engine(reply: Reply, onAsked: (options: JobOptions) => void = () => {}) {
   const clock = createFakeClock();
-  const board = createBoard(1);
+  const board = createBoard(1, 1);
   const asked: string[] = [];
   const sites: string[] = [];
   const stored = new Map<string, CatchAllFact>();
-  const seen: { failed: FailedDial[]; candidates: string[]; reached: string[] } = {
+  const seen: { failed: ReportedDial[]; candidates: string[]; reached: string[] } = {
     failed: [],
     candidates: [],
     reached: [],
@@ -57,6 +58,13 @@ function engine(reply: Reply, onAsked: (options: JobOptions) => void = () => {})
     aaaa: async () => ({ status: "no_data", ttlS: 60, proven: true }),
     close: async () => {},
   };
+  const paths = createPaths({ sourceAddresses: [], proxies: [], heloName: "probe.test" });
+  const reach = {
+    silent: () => {},
+    failed: (dial: ReportedDial) => void seen.failed.push(dial),
+    candidate: (address: string) => void seen.candidates.push(address),
+    reached: ({ site, address }: ReportedDial) => void seen.reached.push(`${site} ${address}`),
+  };
   const made = createEngine({
     clock,
     resolver,
@@ -73,7 +81,7 @@ function engine(reply: Reply, onAsked: (options: JobOptions) => void = () => {})
       holdBack: () => {},
       stats: () => ({ hosts: 0, sessions: 0, idle: 0, waiting: 0, jobs: 0 }),
     },
-    paths: createPaths({ sourceAddresses: [], proxies: [], heloName: "probe.test" }),
+    paths,
     house: { trusts: () => true },
     lines: createSiteLines(() => 10),
     lists: { disposable: () => ({ listed: false, source: "none" }), role: () => null, isFree: () => false },
@@ -84,13 +92,8 @@ function engine(reply: Reply, onAsked: (options: JobOptions) => void = () => {})
       put: (key, answer) => void stored.set(key, answer),
     }),
     breaker: createLocalMirror(createLocalBreakers(clock).authority, clock).breaker,
-    board,
+    network: createNetworkView({ clock, board, paths, resolver, reach }),
     self: { heloName: "probe.test", at: () => ({ heloName: "probe.test", addresses: [] }) },
-    reach: {
-      failed: (dial) => void seen.failed.push(dial),
-      candidate: (address) => void seen.candidates.push(address),
-      reached: (address) => void seen.reached.push(address),
-    },
     onProbe: () => {},
   });
   /** As a batch asks. */
@@ -212,12 +215,15 @@ describe("what the engine tells of our network", () => {
     assert.deepEqual(seen.failed, []);
   });
 
-  it("is the second in which a server took a connection", async () => {
+  it("is the time at which a server took a connection, told once a second at most", async () => {
     const { check, board, clock, seen } = engine(() => UNKNOWN);
     await check("alice");
-    assert.equal(board.lastReachedS(), Math.floor(clock.now() / 1000));
+    assert.equal(board.lastReachedMs(0), clock.now());
     await check("bob");
-    assert.deepEqual(seen.reached, ["direct 192.0.2.1"]);
+    assert.deepEqual(seen.reached, ["example.test direct 192.0.2.1"]);
+    clock.advance(1_000);
+    await check("carol");
+    assert.equal(seen.reached.length, 2);
   });
 
   it("while it is down: nobody is dialled for a caller, and the address is offered for the next trial", async () => {
@@ -228,6 +234,38 @@ describe("what the engine tells of our network", () => {
     assert.deepEqual(asked, []);
     await new Promise((resolve) => setImmediate(resolve));
     assert.deepEqual(seen.candidates, ["direct 192.0.2.1"]);
+  });
+
+  it("while nothing leaves by its way: the same, of that way alone", async () => {
+    const { check, board, asked, seen } = engine(() => OK);
+    board.setWayDown(0, true);
+    const { smtp } = (await check("alice")) ?? assert.fail("no evidence");
+    assert.deepEqual([smtp?.class, smtp?.rule, smtp?.path], ["our_network", "no_site_reachable", "direct"]);
+    assert.deepEqual(asked, []);
+    assert.deepEqual(seen.candidates, ["direct 192.0.2.1", "direct 192.0.2.1"]);
+    board.setWayDown(0, false);
+    assert.equal((await check("bob"))?.smtp?.class, "accepted");
+  });
+
+  it("gives up who waits in a dial when nothing leaves any more, and nobody whose dialogue has begun", async () => {
+    const options: JobOptions[] = [];
+    const waiting: ((outcome: RcptOutcome) => void)[] = [];
+    const { check, board } = engine(
+      () => new Promise<RcptOutcome>((resolve) => waiting.push(resolve)),
+      (option) => options.push(option),
+    );
+    const [dialling, begun] = [check("alice"), check("bob")];
+    await new Promise((resolve) => setImmediate(resolve));
+    options[1]?.onTurn?.();
+    board.setWayDown(0, true);
+    assert.deepEqual(
+      options.map((option) => option.cancelled()),
+      [true, false],
+    );
+    waiting[0]?.(failed("connect", "cancelled"));
+    waiting[1]?.(UNKNOWN);
+    assert.equal((await dialling)?.smtp?.class, "our_network");
+    assert.equal((await begun)?.smtp?.class, "mailbox_not_found");
   });
 });
 

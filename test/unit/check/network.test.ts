@@ -7,33 +7,38 @@ import { createFakeClock } from "../../support/fake-clock.ts";
 
 const { trialEveryMs, trialDials, windowS, sitesRemembered } = LIMITS.network;
 
+const WAY = 0;
+
 function watched() {
   const clock = createFakeClock();
-  const board = createBoard(4);
+  const board = createBoard(4, 1);
   const states: boolean[] = [];
   const dialled: string[] = [];
   const up = new Set<string>();
   const health = createNetworkHealth({
     clock,
     board,
-    async dial(address) {
+    ways: ["direct"],
+    inUse: ["direct"],
+    async dial(trial) {
+      const address = trial.replace("direct ", "");
       dialled.push(address);
       return up.has(address);
     },
-    onChange: (down) => states.push(down),
+    onChange: (_way, down) => states.push(down),
   });
-  const fail = (site: string, provider: string | null = null) =>
-    health.failed({ site, provider, address: `192.0.2.${site.length}` });
-  const reach = () => board.noteReached(Math.floor(clock.now() / 1000));
-  return { clock, board, states, dialled, up, health, fail, reach };
+  const fail = (site: string) => health.failed({ site, address: `direct 192.0.2.${site.length}` });
+  const reached = (address: string) => health.reached({ site: "alive", address: `direct ${address}` });
+  const reach = () => board.noteReached(WAY, clock.now());
+  return { clock, board, states, dialled, up, health, fail, reach, reached };
 }
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("network health", () => {
   it("asks those who last answered before it believes that nobody does", async () => {
-    const { health, up, fail, states, dialled } = watched();
-    health.reached("198.51.100.7");
+    const { reached, up, fail, states, dialled } = watched();
+    reached("198.51.100.7");
     up.add("198.51.100.7");
     for (const site of ["a", "b", "c", "d", "e"]) fail(site);
     await settled();
@@ -41,8 +46,8 @@ describe("network health", () => {
   });
 
   it("believes it when they are silent too", async () => {
-    const { health, fail, states } = watched();
-    health.reached("198.51.100.7");
+    const { reached, fail, states } = watched();
+    reached("198.51.100.7");
     for (const site of ["a", "b", "c", "d"]) fail(site);
     await settled();
     assert.deepEqual(states, [true]);
@@ -66,12 +71,12 @@ describe("network health", () => {
 
   it("takes two of the biggest providers as proof enough, and no smaller one's customers", async () => {
     const small = watched();
-    small.fail("ovh", "ovh");
-    small.fail("amazon", "amazon");
+    small.fail("ovh");
+    small.fail("amazon");
     assert.deepEqual(small.states, []);
     const big = watched();
-    big.fail("google", "google");
-    big.fail("microsoft365", "microsoft365");
+    big.fail("google");
+    big.fail("microsoft365");
     await settled();
     assert.deepEqual(big.states, [true]);
   });
@@ -125,18 +130,18 @@ describe("trials while the network is down", () => {
 
   it("include what others would have dialled, in bounded number", async () => {
     const { clock, health, dialled, up, states } = await down();
-    for (let i = 0; i < 1_000; i++) health.candidate(`198.51.100.${i % 250}`);
+    for (let i = 0; i < 1_000; i++) health.candidate(`direct 198.51.100.${i % 250}`);
     await clock.advanceAsync(trialEveryMs);
     assert.ok(dialled.length <= trialDials);
     up.add("198.51.100.249");
-    health.candidate("198.51.100.249");
+    health.candidate("direct 198.51.100.249");
     await clock.advanceAsync(trialEveryMs);
     assert.equal(states.at(-1), false);
   });
 
   it("reach everything remembered in the end", async () => {
     const { clock, health, dialled } = await down();
-    for (let i = 0; i < sitesRemembered - 4; i++) health.candidate(`198.51.100.${i}`);
+    for (let i = 0; i < sitesRemembered - 4; i++) health.candidate(`direct 198.51.100.${i}`);
     for (let i = 0; i < 40; i++) await clock.advanceAsync(trialEveryMs);
     assert.equal(new Set(dialled).size, sitesRemembered);
   });
@@ -158,18 +163,57 @@ describe("trials while the network is down", () => {
   });
 });
 
+describe("several ways out", () => {
+  it("fall and recover each by itself; the network is down when all in use are", async () => {
+    const clock = createFakeClock();
+    const board = createBoard(1, 3);
+    const changes: [way: string, down: boolean, all: boolean][] = [];
+    const up = new Set<string>();
+    const health = createNetworkHealth({
+      clock,
+      board,
+      ways: ["a", "b", "direct"],
+      inUse: ["a", "b"],
+      dial: async (trial) => up.has(trial),
+      onChange: (...change) => changes.push(change),
+    });
+    const fall = async (way: string) => {
+      for (let i = 0; i < 4; i++) health.failed({ site: `s${i}`, address: `${way} 192.0.2.${i}` });
+      await settled();
+    };
+    await fall("a");
+    assert.deepEqual(changes, [["a", true, false]]);
+    assert.deepEqual([board.wayDown(0), board.wayDown(1), board.networkDown()], [true, false, false]);
+    await fall("b");
+    assert.equal(board.networkDown(), true);
+    up.add("b 192.0.2.2");
+    await clock.advanceAsync(trialEveryMs);
+    assert.deepEqual(changes.slice(1), [
+      ["b", true, true],
+      ["b", false, false],
+    ]);
+    assert.deepEqual([board.wayDown(0), board.wayDown(1), board.networkDown()], [true, false, false]);
+    health.stop();
+  });
+});
+
 describe("board", () => {
   it("shows every thread the same state", () => {
-    const board = createBoard(4);
+    const board = createBoard(4, 2);
     const other = openBoard(board.shared);
-    assert.deepEqual([other.networkDown(), other.lastReachedS()], [false, 0]);
+    assert.deepEqual([other.networkDown(), other.wayDown(1), other.lastReachedMs(1)], [false, false, 0]);
     board.setNetworkDown(true);
-    board.noteReached(1_767_225_600);
-    assert.deepEqual([other.networkDown(), other.lastReachedS()], [true, 1_767_225_600]);
+    board.setWayDown(1, true);
+    board.noteReached(1, 1_767_225_600_123);
+    assert.deepEqual(
+      [other.networkDown(), other.wayDown(1), other.lastReachedMs(1)],
+      [true, true, 1_767_225_600_123],
+    );
+    assert.deepEqual([other.wayDown(0), other.lastReachedMs(0)], [false, 0], "ways are told apart");
   });
 
   it("keeps cancellations apart by slot", () => {
-    const board = createBoard(4);
+    const board = createBoard(4, 3);
     for (const slot of [0, 1, 2, 3]) board.begin(slot, 1);
     board.cancel(2);
     assert.deepEqual(
@@ -181,7 +225,7 @@ describe("board", () => {
   });
 
   it("tells a task that was handed in from a cancelled one, which stays cancelled", () => {
-    const board = createBoard(2);
+    const board = createBoard(2, 1);
     board.begin(0, 1);
     board.begin(1, 1);
     board.handIn(0);
@@ -197,7 +241,7 @@ describe("board", () => {
   });
 
   it("counts what is left of each task, also in its last slot", () => {
-    const board = createBoard(2);
+    const board = createBoard(2, 1);
     board.begin(0, 5);
     board.begin(1, 3);
     const thread = openBoard(board.shared);

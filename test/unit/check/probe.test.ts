@@ -39,6 +39,7 @@ function reply(stage: "greeting" | "ehlo" | "mail" | "rcpt", code: number, host 
 /** Hosts by name, each with the outcome of whoever asks there. `addresses` defaults to one for every host. */
 function world(outcomes: Record<string, RcptOutcome>, addresses: Record<string, string[]> = {}) {
   const asked: Destination[] = [];
+  const cutOff = { now: false };
   const attempts: string[] = [];
   const resolver: Resolver = {
     mx: async () => NO_DATA as never,
@@ -62,15 +63,26 @@ function world(outcomes: Record<string, RcptOutcome>, addresses: Record<string, 
         pool,
         paths: createPaths({ sourceAddresses: [], proxies: [], heloName: "probe.test" }),
         mayGo: () => true,
+        isCutOff: () => cutOff.now,
         monotonic: () => 0,
         onAttempt: (outcome) => attempts.push(outcome.host),
       },
-      { site: "s", hosts, policy: POLICY },
+      { site: "s", hosts, policy: POLICY, published: true },
       MAILBOX,
       control,
     );
-  return { probe, attempts, asked: () => asked.map(({ host, address }) => `${host} ${address}`) };
+  return { probe, attempts, cutOff, asked: () => asked.map(({ host, address }) => `${host} ${address}`) };
 }
+
+describe("a way by which nothing leaves", () => {
+  it("is not tried, and each address there is told of", async () => {
+    const { probe, cutOff, asked, attempts } = world({ one: reply("rcpt", 250) });
+    cutOff.now = true;
+    const outcome = await probe(["one", "two"]);
+    assert.equal(outcome.kind === "failure" && outcome.cause, "cut_off");
+    assert.deepEqual([asked(), attempts], [[], ["one", "two"]]);
+  });
+});
 
 describe("MX fail-over", () => {
   it("stops at the first host that hears the recipient", async () => {

@@ -33,7 +33,7 @@ interface Asked {
 /** A runner whose engine answers when the test says so. */
 function thread() {
   const clock = createFakeClock();
-  const board: Board = createBoard(4);
+  const board: Board = createBoard(4, 1);
   const asked: Asked[] = [];
   const run = createTaskRunner({
     board,

@@ -1,0 +1,100 @@
+import { LRUCache } from "lru-cache";
+import type { Clock } from "../core/clock.ts";
+import { LIMITS } from "../core/limits.ts";
+import type { Resolver } from "../dns/resolver.ts";
+import { trialOf } from "../smtp/dial.ts";
+import type { RcptOutcome } from "../smtp/outcome.ts";
+import type { Paths } from "../smtp/path.ts";
+import type { Board } from "./board.ts";
+import { hostAddresses } from "./mx.ts";
+import { isCutOff, type NetworkReports } from "./network-health.ts";
+import { wasReached } from "./probe.ts";
+
+/** Our own network as a check thread sees it: what the board says of it, and what is reported of each attempt. */
+export interface NetworkView {
+  /** Nothing leaves by any way. */
+  isDown(): boolean;
+  /** Nothing leaves by this way. @param path its name */
+  isCutOff(path: string): boolean;
+  /** @param published the domain has MX records: the silence of one without says nothing, it often runs no mail server */
+  attempted(target: AttemptTarget, outcome: RcptOutcome): void;
+  /** A dial that nobody has answered for LIMITS.network.silentMs. */
+  silent(dial: SilentAttempt): void;
+  /** Lets the main thread find out by this host whether our network is back; the caller does not wait. */
+  offer(site: string, host: string, recipient: string): void;
+}
+
+export interface AttemptTarget {
+  site: string;
+  provider: string | null;
+  published: boolean;
+}
+
+export interface SilentAttempt {
+  site: string;
+  address: string;
+  path: string;
+  published: boolean;
+  /** Wall time at which it began. */
+  beganMs: number;
+}
+
+export interface NetworkViewDeps {
+  clock: Clock;
+  board: Board;
+  paths: Paths;
+  resolver: Resolver;
+  reach: NetworkReports;
+}
+
+const { reachedEveryMs, silentEveryMs, sitesRemembered } = LIMITS.network;
+
+export function createNetworkView({ clock, board, paths, resolver, reach }: NetworkViewDeps): NetworkView {
+  const told = new LRUCache<string, number>({ max: sitesRemembered });
+  const ways = new Map(paths.all.map(({ name }, index) => [name, index]));
+
+  function noteReached(site: string, way: number, path: string, address: string): void {
+    const nowMs = clock.now();
+    // Few messages, from whichever thread is first.
+    if (nowMs - board.lastReachedMs(way) >= reachedEveryMs && address !== "")
+      reach.reached({ site, address: trialOf(path, address) });
+    board.noteReached(way, nowMs);
+  }
+
+  return {
+    isDown: () => board.networkDown(),
+    isCutOff(path) {
+      const way = ways.get(path);
+      return way !== undefined && board.wayDown(way);
+    },
+    attempted({ site, provider, published }, outcome) {
+      const way = ways.get(outcome.path);
+      if (way === undefined) return;
+      const { path, address } = outcome;
+      if (wasReached(outcome)) return noteReached(site, way, path, address);
+      if (outcome.kind !== "failure" || outcome.stage !== "connect" || address === "") return;
+      if (outcome.cause === "cut_off") reach.candidate(trialOf(path, address));
+      else if (published && isCutOff(outcome.cause, provider))
+        reach.failed({ site, address: trialOf(path, address) });
+    },
+    silent({ site, address, path, published, beganMs }) {
+      const way = ways.get(path);
+      if (way === undefined || !published || board.wayDown(way) || board.lastReachedMs(way) >= beganMs)
+        return;
+      const key = `${path} ${site}`;
+      if (clock.now() - (told.get(key) ?? 0) < silentEveryMs) return;
+      told.set(key, clock.now());
+      reach.silent({ site, address: trialOf(path, address), beganMs });
+    },
+    offer(site, host, recipient) {
+      hostAddresses(resolver, host).then(
+        ([address]) => {
+          const path = address === undefined ? undefined : paths.to(site, address, recipient);
+          if (address !== undefined && path !== undefined) reach.candidate(trialOf(path.name, address));
+        },
+        // The resolver is overloaded: others' domains serve as well.
+        () => {},
+      );
+    },
+  };
+}
