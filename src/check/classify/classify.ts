@@ -1,6 +1,7 @@
 import type { FailureCause, RcptOutcome } from "../../smtp/outcome.ts";
 import type { Fault, SmtpClass } from "../evidence.ts";
-import { FAULT_OF, matches } from "./rule.ts";
+import { compileRules } from "./matcher.ts";
+import { FAULT_OF } from "./rule.ts";
 import { RULES } from "./rules/rules.ts";
 import { type SelfIdentity, subjectOf } from "./subject.ts";
 
@@ -39,6 +40,8 @@ const FAILURES: Record<FailureCause, { class: SmtpClass; fault: Fault }> = {
   cancelled: { class: "timeout", fault: "our_network" },
 };
 
+const MATCHER = compileRules(RULES);
+
 /**
  * What the end of a transaction means and whose fault it is. Pure; linear in the length of the reply. Told apart in
  * this order: stage; a reply that is about us (our address, our name, a DNSBL); what is known of the provider; the
@@ -51,7 +54,7 @@ export function classify(outcome: RcptOutcome, context: ClassifyContext): Classi
     return { class: smtpClass, fault, rule: `failure.${outcome.cause}` };
   }
   const subject = subjectOf(outcome.stage, outcome.reply, context.provider, context.self);
-  const rule = RULES.find((candidate) => matches(candidate, subject));
-  if (rule === undefined) return { class: "smtp_protocol_error", fault: "their_server", rule: "none" };
+  const rule = MATCHER.find(subject);
+  if (rule === null) return { class: "smtp_protocol_error", fault: "their_server", rule: "none" };
   return { class: rule.class, fault: FAULT_OF[rule.class], rule: rule.id };
 }

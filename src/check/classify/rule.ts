@@ -1,7 +1,8 @@
 import type { Fault, SmtpClass } from "../evidence.ts";
-import type { ReplyStage, Subject } from "./subject.ts";
+import type { Statement } from "./grammar.ts";
+import type { ReplyStage } from "./subject.ts";
 
-/** One fact about what servers say. Every condition given must hold; text is plain substrings, so matching is linear. */
+/** One fact about what servers say. Every condition given must hold. */
 export interface Rule {
   /** Stable: it is stored with the evidence. */
   id: string;
@@ -11,6 +12,8 @@ export interface Rule {
   codes?: readonly string[];
   /** Enhanced codes, any of them: `5.1.1` exactly, `5.7.` all below, `x.2.2` in either class, `5.7.6##` any digits. */
   enhanced?: readonly string[];
+  /** Enhanced codes with which it says something else, none of them. */
+  unlessEnhanced?: readonly string[];
   /** Providers whose wording this is, any of them. */
   providers?: readonly string[];
   /** The reply names our address or our HELO name. */
@@ -19,6 +22,14 @@ export interface Rule {
   logsUs?: true;
   /** Nothing was said but codes. */
   wordless?: true;
+  /** What the words say of the recipient, any of it (grammar.ts). */
+  says?: readonly Statement[];
+  /** What they do not say of it, none of it. */
+  unlessSays?: readonly Statement[];
+  /** The words say of the sender what others say of a recipient: unknown, invalid. */
+  ofSender?: true;
+  /** The words name a delay (delay.ts). */
+  namesDelay?: true;
   /** Lower-case fragments, any of them. */
   text?: readonly string[];
   /** Lower-case fragments, none of them; host names do not count. */
@@ -26,6 +37,8 @@ export interface Rule {
   class: SmtpClass;
   /** A reply that servers really give and that this rule is for. */
   example: string;
+  /** Where the example is from: a key of THIRD_PARTY_NOTICES.md, section "Replies of mail servers". */
+  source: string;
 }
 
 /** Whose fault each class is. Only what is the recipient's can condemn an address. */
@@ -44,31 +57,3 @@ export const FAULT_OF: Record<SmtpClass, Fault | null> = {
   our_network: "our_network",
   provider_unverifiable: "their_server",
 };
-
-function hasCode(code: string, enhanced: string | null): boolean {
-  if (enhanced === null) return false;
-  if (code.startsWith("x.")) return enhanced.slice(1) === code.slice(1);
-  const digits = code.indexOf("#");
-  if (digits >= 0) return enhanced.length === code.length && enhanced.startsWith(code.slice(0, digits));
-  return code.endsWith(".") ? enhanced.startsWith(code) : enhanced === code;
-}
-
-/** What is said of a mailbox must be said in words: a server that is called `mailbox.example.com` has said nothing. */
-function heard(rule: Rule, subject: Subject): string {
-  return rule.class === "mailbox_not_found" || rule.class === "mailbox_disabled"
-    ? subject.prose
-    : subject.text;
-}
-
-export function matches(rule: Rule, subject: Subject): boolean {
-  const { stages, codes, enhanced, providers, text, unless } = rule;
-  if (stages && !stages.includes(subject.stage)) return false;
-  if (codes && !codes.some((digits) => subject.code.startsWith(digits))) return false;
-  if (enhanced && !enhanced.some((code) => hasCode(code, subject.enhanced))) return false;
-  if (providers && !providers.includes(subject.provider ?? "")) return false;
-  if (rule.namesUs && !subject.namesUs) return false;
-  if (rule.logsUs && !subject.logsUs) return false;
-  if (rule.wordless && !subject.wordless) return false;
-  if (text && !text.some((fragment) => heard(rule, subject).includes(fragment))) return false;
-  return !unless?.some((fragment) => subject.prose.includes(fragment));
-}

@@ -1,6 +1,7 @@
 import { LIMITS } from "../../core/limits.ts";
 import type { Stage } from "../../smtp/outcome.ts";
 import type { Reply } from "../../smtp/reply.ts";
+import { decoded } from "./spoken.ts";
 import { NAME, textOf, withoutAddresses, withoutHosts, withoutNames } from "./text.ts";
 
 export type ReplyStage = Exclude<Stage, "dns" | "connect">;
@@ -35,7 +36,7 @@ const LOOSE_ENHANCED = /(?:^|[\s#([-])([245]\.[0-9]{1,3}\.[0-9]{1,3})(?=$|[\s)\]
 
 /** Our names in brackets or after a word for who asked, with ports, at the end. Every repeat is bounded. */
 const CLOSING_NOTE = new RegExp(
-  `(?:\\b(?:client|from|ip|remote|peer)[ :=]{1,3}[([]{0,2}|[([]{1,2})${NAME}[)\\]]{0,2}(?::[0-9]{1,5})?` +
+  `(?:\\b(?:client|from|ip|remote|peer|relay)[ :=]{1,3}[([]{0,2}|[([]{1,2})${NAME}[)\\]]{0,2}(?::[0-9]{1,5})?` +
     `(?:[ ,]{0,2}[([]{0,2}${NAME}[)\\]]{0,2}(?::[0-9]{1,5})?){0,3}[)\\].;, ]{0,4}$`,
 );
 
@@ -45,13 +46,27 @@ function enhancedOf(reply: Reply, text: string): string | null {
   return loose !== null && loose[0] === String(reply.code)[0] ? loose : null;
 }
 
+/** The lines that can be matched: enough characters of them, in the characters that their bytes stand for. */
+function firstLines(lines: readonly string[]): readonly string[] {
+  const most = LIMITS.check.replyMatchedChars;
+  let chars = 0;
+  const count = lines.findIndex((line) => {
+    chars += line.length + 1;
+    return chars > most;
+  });
+  return count < 0 ? lines : lines.slice(0, count + 1).map((line) => line.slice(0, most));
+}
+
 export function subjectOf(
   stage: ReplyStage,
   reply: Reply,
   provider: string | null,
   self: SelfIdentity,
 ): Subject {
-  const raw = textOf(reply).slice(0, LIMITS.check.replyMatchedChars).toLowerCase();
+  const lines = firstLines(reply.lines).map(decoded);
+  const raw = textOf({ ...reply, lines })
+    .slice(0, LIMITS.check.replyMatchedChars)
+    .toLowerCase();
   const text = withoutAddresses(raw);
   // Looked for in the untouched text: our sender address names us too.
   const names = [...self.addresses, ...(self.heloName.includes(".") ? [self.heloName] : [])];

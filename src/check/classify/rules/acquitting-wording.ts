@@ -4,6 +4,19 @@ import { RELAY_TEXT } from "./wording.ts";
 export const ELSEWHERE_TEXT = [
   ...RELAY_TEXT,
   "sender",
+  "mail from",
+  "sending from",
+  "you are sending",
+  "loop",
+  "hop count",
+  "too many hops",
+  "allowed list",
+  "allow-list",
+  "safe sender",
+  "safe list",
+  "safelist",
+  "address book",
+  "contact list",
   "authenticat",
   "starttls",
   "unknown domain",
@@ -25,6 +38,7 @@ export const ELSEWHERE_TEXT = [
   "relay account",
   "session",
   "your account",
+  "you are not",
   "your mailbox",
   "your email address",
   "your email account",
@@ -113,6 +127,34 @@ export const SHUT_TO_SOME_TEXT = [
   "outside",
   " until ",
   "sending",
+] as const;
+
+/** Of addresses that are badly written, which is ours to know before we ask. */
+export const ILL_WRITTEN_TEXT = [
+  "syntax",
+  "format",
+  "malformed",
+  "character",
+  "not allowed",
+  "parameter",
+  "argument",
+  "fully-qualified",
+  "must contain",
+  "mailbox name",
+] as const;
+
+/** Of how many unknown users somebody asked for: about the asker. */
+export const COUNTED_TEXT = [
+  "too many",
+  "excessive",
+  "limit",
+  "threshold",
+  "attempts",
+  "number of",
+  "exceed",
+  "invalid recipients",
+  "unknown users",
+  "unknown recipients",
 ] as const;
 
 /** A bare code is believed only where the words beside it speak of nothing else: no trouble, no limit, no policy. */

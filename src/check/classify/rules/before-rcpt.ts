@@ -9,6 +9,7 @@ export const BEFORE_RCPT_RULES: readonly Rule[] = [
     codes: ["521", "556"],
     class: "no_connect",
     example: "521 mail.example.com does not accept mail (RFC 7504)",
+    source: "rfc",
   },
   {
     id: "greeting.no_service",
@@ -18,11 +19,14 @@ export const BEFORE_RCPT_RULES: readonly Rule[] = [
       "no smtp service",
       "does not accept mail",
       "not accept mail",
+      "not accepting messages",
+      "not accepting mail",
       "service not available",
       "service unavailable",
     ],
     class: "no_connect",
     example: "554 No SMTP service here",
+    source: "round-1",
   },
   {
     id: "greeting.refused",
@@ -30,6 +34,7 @@ export const BEFORE_RCPT_RULES: readonly Rule[] = [
     codes: ["5"],
     class: "sender_blocked",
     example: "554 mail.example.com Connection refused",
+    source: "round-1",
   },
   {
     id: "early.not_understood",
@@ -37,6 +42,7 @@ export const BEFORE_RCPT_RULES: readonly Rule[] = [
     codes: ["500", "501", "502", "503", "504"],
     class: "smtp_protocol_error",
     example: "503 5.5.1 Error: send HELO/EHLO first",
+    source: "postfix",
   },
   {
     id: "ehlo.refused",
@@ -44,6 +50,7 @@ export const BEFORE_RCPT_RULES: readonly Rule[] = [
     codes: ["5"],
     class: "sender_blocked",
     example: "550 Access denied",
+    source: "round-1",
   },
   {
     id: "mail.policy",
@@ -51,6 +58,7 @@ export const BEFORE_RCPT_RULES: readonly Rule[] = [
     codes: ["530", "535", "538", "523", "552", "555"],
     class: "refused_by_policy",
     example: "530 5.7.0 Must issue a STARTTLS command first",
+    source: "rfc",
   },
   {
     id: "mail.policy_text",
@@ -59,6 +67,7 @@ export const BEFORE_RCPT_RULES: readonly Rule[] = [
     text: POLICY_TEXT,
     class: "refused_by_policy",
     example: "550 5.7.1 Client was not authenticated",
+    source: "exchange",
   },
   {
     id: "mail.refused",
@@ -66,11 +75,13 @@ export const BEFORE_RCPT_RULES: readonly Rule[] = [
     codes: ["5"],
     class: "sender_blocked",
     example: "550 5.7.1 Command rejected",
+    source: "round-1",
   },
   {
     id: "early.transient",
     stages: ["greeting", "ehlo", "starttls", "mail"],
     class: "smtp_protocol_error",
     example: "421 mail.example.com Service not available, closing transmission channel",
+    source: "rfc",
   },
 ];

@@ -1,11 +1,12 @@
 import type { Rule } from "../rule.ts";
 import {
   ANOTHER_SUBJECT_TEXT,
+  COUNTED_TEXT,
   ELSEWHERE_TEXT,
   NOT_FOR_GOOD_TEXT,
   SHUT_TO_SOME_TEXT,
 } from "./acquitting-wording.ts";
-import { DISABLED_TEXT, FULL_TEXT, RECIPIENT_TEXT, UNKNOWN_TEXT } from "./mailbox-wording.ts";
+import { FULL_TEXT, RECIPIENT_TEXT } from "./mailbox-wording.ts";
 import { POLICY_TEXT } from "./wording.ts";
 
 /** RFC 3463 and the IANA registry it founded, at RCPT, with the words that show where a code is misused. */
@@ -15,6 +16,7 @@ export const ENHANCED_RULES: readonly Rule[] = [
     codes: ["2"],
     class: "accepted",
     example: "250 2.1.5 OK",
+    source: "google-smtp",
   },
   {
     id: "enhanced.full",
@@ -22,12 +24,14 @@ export const ENHANCED_RULES: readonly Rule[] = [
     enhanced: ["x.2.2"],
     class: "mailbox_full",
     example: "452 4.2.2 The recipient's inbox is out of storage space.",
+    source: "google-smtp",
   },
   {
     id: "enhanced.recipient_limit",
     enhanced: ["x.5.3"],
     class: "rate_limited_by_server",
     example: "452 4.5.3 Recipients belong to multiple regions ATTR38",
+    source: "ms-ndr",
   },
   {
     id: "enhanced.system_full",
@@ -35,24 +39,36 @@ export const ENHANCED_RULES: readonly Rule[] = [
     enhanced: ["4.3.1"],
     class: "smtp_protocol_error",
     example: "452 4.3.1 Insufficient system storage",
+    source: "postfix",
+  },
+  {
+    id: "enhanced.message_too_big",
+    codes: ["4", "5"],
+    enhanced: ["x.3.4", "x.2.3"],
+    class: "refused_by_policy",
+    example: "552 5.3.4 Message too big for system",
+    source: "kumo-iana",
   },
   {
     id: "enhanced.null_mx",
     codes: ["5"],
     enhanced: ["5.1.10"],
-    unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT],
+    unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, "null mx", "nullmx", "domain"],
     class: "mailbox_not_found",
     example: "550 5.1.10 RESOLVER.ADR.RecipientNotFound; Recipient not found by SMTP address lookup",
+    source: "exchange",
   },
   {
     id: "enhanced.unknown_said_so",
     codes: ["5"],
     enhanced: ["5.1.1", "5.1.0", "5.1.6"],
-    text: UNKNOWN_TEXT,
-    unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT],
+    says: ["absent", "invalid"],
+    unlessSays: ["full", "shut"],
+    unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, ...COUNTED_TEXT],
     class: "mailbox_not_found",
     example:
       "550 5.1.1 <user@example.com>: Recipient address rejected: User unknown in virtual mailbox table",
+    source: "postfix",
   },
   {
     id: "enhanced.full_said_so",
@@ -62,15 +78,17 @@ export const ENHANCED_RULES: readonly Rule[] = [
     unless: ["sending quota", "sender", "your account", "system storage"],
     class: "mailbox_full",
     example: "550 5.1.1 user is over quota",
+    source: "round-1",
   },
   {
     id: "enhanced.disabled_said_so",
     codes: ["5"],
     enhanced: ["5.1.", "5.2."],
-    text: DISABLED_TEXT,
+    says: ["shut"],
     unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, ...SHUT_TO_SOME_TEXT],
     class: "mailbox_disabled",
     example: "550 5.1.1 Account is disabled",
+    source: "round-1",
   },
   {
     id: "enhanced.policy_said_so",
@@ -79,6 +97,7 @@ export const ENHANCED_RULES: readonly Rule[] = [
     text: POLICY_TEXT,
     class: "refused_by_policy",
     example: "550 5.1.1 <user@example.com>: relaying denied",
+    source: "round-1",
   },
   {
     id: "enhanced.unknown",
@@ -88,6 +107,7 @@ export const ENHANCED_RULES: readonly Rule[] = [
     unless: ANOTHER_SUBJECT_TEXT,
     class: "mailbox_not_found",
     example: "550 5.1.1 <user@example.com>",
+    source: "round-1",
   },
   {
     id: "enhanced.unknown_wordless",
@@ -96,6 +116,7 @@ export const ENHANCED_RULES: readonly Rule[] = [
     wordless: true,
     class: "mailbox_not_found",
     example: "550 5.1.1",
+    source: "composed",
   },
   {
     id: "enhanced.address_rejected",
@@ -105,6 +126,7 @@ export const ENHANCED_RULES: readonly Rule[] = [
     unless: ANOTHER_SUBJECT_TEXT,
     class: "mailbox_not_found",
     example: "550 #5.1.0 Address rejected.",
+    source: "china-vendors",
   },
   {
     id: "enhanced.disabled",
@@ -114,6 +136,7 @@ export const ENHANCED_RULES: readonly Rule[] = [
     unless: ANOTHER_SUBJECT_TEXT,
     class: "mailbox_disabled",
     example: "550 5.2.1 <user@example.com>",
+    source: "round-1",
   },
   {
     id: "enhanced.disabled_wordless",
@@ -122,5 +145,6 @@ export const ENHANCED_RULES: readonly Rule[] = [
     wordless: true,
     class: "mailbox_disabled",
     example: "550 5.2.1",
+    source: "round-1",
   },
 ];

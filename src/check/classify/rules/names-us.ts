@@ -1,6 +1,6 @@
 import type { Rule } from "../rule.ts";
 import { ELSEWHERE_TEXT, NOT_FOR_GOOD_TEXT, SHUT_TO_SOME_TEXT } from "./acquitting-wording.ts";
-import { DISABLED_TEXT, FULL_TEXT, UNKNOWN_TEXT } from "./mailbox-wording.ts";
+import { FULL_TEXT } from "./mailbox-wording.ts";
 import { POLICY_TEXT } from "./wording.ts";
 
 const OTHER_GROUNDS = [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, ...POLICY_TEXT];
@@ -14,12 +14,13 @@ export const NAMES_US_RULES: readonly Rule[] = [
     id: "logged.unknown",
     stages: ["rcpt"],
     codes: ["5"],
-    enhanced: ["5.1.", "5.2."],
+    enhanced: ["5.1.", "5.2.", "5.3.0"],
     logsUs: true,
-    text: UNKNOWN_TEXT,
+    says: ["absent", "invalid"],
     unless: OTHER_GROUNDS,
     class: "mailbox_not_found",
     example: "550 5.1.1 <user@example.com>: User unknown [192.0.2.1]",
+    source: "composed",
   },
   {
     id: "logged.full",
@@ -31,6 +32,7 @@ export const NAMES_US_RULES: readonly Rule[] = [
     unless: OTHER_GROUNDS,
     class: "mailbox_full",
     example: "552 5.2.2 <user@example.com>: Mailbox full (client 192.0.2.1)",
+    source: "composed",
   },
   {
     id: "logged.disabled",
@@ -38,10 +40,11 @@ export const NAMES_US_RULES: readonly Rule[] = [
     codes: ["5"],
     enhanced: ["5.1.", "5.2."],
     logsUs: true,
-    text: DISABLED_TEXT,
+    says: ["shut"],
     unless: [...OTHER_GROUNDS, ...SHUT_TO_SOME_TEXT],
     class: "mailbox_disabled",
     example: "550 5.2.1 <user@example.com>: Mailbox disabled (from probe.rcpt.example [192.0.2.1])",
+    source: "composed",
   },
   {
     id: "logged.transient",
@@ -49,10 +52,11 @@ export const NAMES_US_RULES: readonly Rule[] = [
     codes: ["4"],
     enhanced: ["4.1.", "4.2."],
     logsUs: true,
-    text: [...UNKNOWN_TEXT, ...DISABLED_TEXT],
+    says: ["absent", "invalid", "shut"],
     unless: OTHER_GROUNDS,
     class: "smtp_protocol_error",
     example: "450 4.1.1 <user@example.com>: User unknown [192.0.2.1]",
+    source: "composed",
   },
   {
     id: "us.named",
@@ -60,5 +64,6 @@ export const NAMES_US_RULES: readonly Rule[] = [
     namesUs: true,
     class: "sender_blocked",
     example: "554 IP=192.0.2.1 - A problem occurred. (Ask your postmaster for help to clarify.)",
+    source: "telekom",
   },
 ];

@@ -1,5 +1,11 @@
 import type { Rule } from "../rule.ts";
-import { NOT_FOR_GOOD_TEXT } from "./acquitting-wording.ts";
+import { ELSEWHERE_TEXT, NOT_FOR_GOOD_TEXT } from "./acquitting-wording.ts";
+
+/** Signs of Exchange Online behind its words for an unknown recipient. */
+const MICROSOFT_LOOKUP = [
+  "recipient address rejected: access denied. as(2018",
+  "recipient address rejected: access denied as(2018",
+];
 
 /** Where a provider's wording means something else than the words do elsewhere. */
 export const PROVIDER_RULES: readonly Rule[] = [
@@ -12,6 +18,7 @@ export const PROVIDER_RULES: readonly Rule[] = [
     class: "mailbox_not_found",
     example:
       "550 5.4.1 Recipient address rejected: Access denied. [AM5EUR03FT012.eop-EUR03.prod.protection.outlook.com]",
+    source: "ms-ndr",
   },
   {
     id: "outlook.mailbox_unavailable",
@@ -22,6 +29,20 @@ export const PROVIDER_RULES: readonly Rule[] = [
     unless: [...NOT_FOR_GOOD_TEXT, "polic"],
     class: "mailbox_not_found",
     example: "550 5.5.0 Requested action not taken: mailbox unavailable (S2017062302).",
+    source: "ms-postmaster",
+  },
+  {
+    // The bracket with a number of this form is Microsoft's, for consumers' mailboxes alone.
+    id: "outlook.mailbox_unavailable_named",
+    codes: ["550"],
+    enhanced: ["5.5.0"],
+    text: [
+      "requested action not taken: mailbox unavailable (s2",
+      "requested action not taken: mailbox unavailable. (s2",
+    ],
+    class: "mailbox_not_found",
+    example: "550 5.5.0 Requested action not taken: mailbox unavailable (S2017062302).",
+    source: "ms-postmaster",
   },
   {
     id: "microsoft.banned",
@@ -29,14 +50,39 @@ export const PROVIDER_RULES: readonly Rule[] = [
     enhanced: ["5.7.5##", "5.7.6##", "5.7.7##", "4.7.5##", "4.7.6##", "4.7.7##"],
     class: "sender_blocked",
     example: "550 5.7.705 Access denied, tenant has exceeded threshold",
+    source: "ms-ndr",
+  },
+  {
+    // The server names itself: this is Microsoft's directory whoever's MX record led there.
+    id: "microsoft365.recipient_lookup_named",
+    codes: ["550"],
+    enhanced: ["5.4.1"],
+    text: MICROSOFT_LOOKUP,
+    unless: ["banned", "spam"],
+    class: "mailbox_not_found",
+    example:
+      "550 5.4.1 Recipient address rejected: Access denied. AS(201806281) [DB5EUR03FT012.eop-EUR03.prod.protection.outlook.com]",
+    source: "ms-ndr",
+  },
+  {
+    // Its one sentence for every refusal, with the reason behind it.
+    id: "gmx.sender",
+    providers: ["gmx", "ionos"],
+    codes: ["550"],
+    text: ["resource record", "sender address", "spf policy"],
+    class: "sender_blocked",
+    example:
+      "550-Requested action not taken: mailbox unavailable | 550 invalid DNS MX or A/AAAA resource record.",
+    source: "gmx",
   },
   {
     id: "gmx.mailbox_unavailable",
     providers: ["gmx", "ionos"],
     codes: ["550"],
     text: ["mailbox unavailable"],
-    unless: [...NOT_FOR_GOOD_TEXT, "polic"],
+    unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, "polic", " mx", "a/aaaa", "spf"],
     class: "mailbox_not_found",
     example: "550 Requested action not taken: mailbox unavailable",
+    source: "gmx",
   },
 ];

@@ -4,6 +4,7 @@ import { CODE_RULES } from "./code.ts";
 import { ENHANCED_RULES } from "./enhanced.ts";
 import { NAMES_US_RULES } from "./names-us.ts";
 import { PROVIDER_RULES } from "./provider.ts";
+import { PROVIDER_CODE_RULES } from "./provider-codes.ts";
 import { SENDER_RULES } from "./sender.ts";
 import { TEXT_RULES } from "./text.ts";
 
@@ -12,6 +13,7 @@ import { TEXT_RULES } from "./text.ts";
  * of evidence, from the strongest to the weakest.
  */
 export const RULES: readonly Rule[] = [
+  ...PROVIDER_CODE_RULES,
   ...SENDER_RULES,
   ...NAMES_US_RULES,
   ...BEFORE_RCPT_RULES,

@@ -1,6 +1,17 @@
 import type { Rule } from "../rule.ts";
 import { DNSBL_TEXT, RATE_TEXT } from "./wording.ts";
 
+/** A limit of what a mailbox holds, not of how fast it is asked. */
+const FULL_NOT_FAST = [
+  "quota limit",
+  "storage limit",
+  "mailbox limit",
+  "too many messages on the server",
+  "mailbox size limit",
+  "mailbox is full",
+  "mailbox full",
+] as const;
+
 const REFUSED = ["4", "5"] as const;
 
 /** About us, whatever the stage: greylisting and rate limits first, since they too quote our address. */
@@ -12,6 +23,7 @@ export const SENDER_RULES: readonly Rule[] = [
     class: "greylisted",
     example:
       "450 4.2.0 <user@example.com>: Recipient address rejected: Greylisted, see http://postgrey.example/",
+    source: "greylisters",
   },
   {
     id: "greylist.delay",
@@ -20,6 +32,39 @@ export const SENDER_RULES: readonly Rule[] = [
     unless: ["too many", "rate limit", "quota", "full"],
     class: "greylisted",
     example: "451 4.7.1 Sorry, the service is currently unavailable. Please try again in 300 seconds",
+    source: "greylisters",
+  },
+  {
+    id: "greylist.names_delay",
+    codes: ["421", "450", "451", "452"],
+    namesDelay: true,
+    unless: [
+      "too many",
+      "too much",
+      "rate",
+      "limit",
+      "quota",
+      "full",
+      "exceed",
+      "throttl",
+      "slow down",
+      "connections",
+      "reputation",
+      "timeout",
+      "timed out",
+    ],
+    class: "greylisted",
+    example: "450 Merci de réessayer dans 5 minutes",
+    source: "languages",
+  },
+  {
+    // qpsmtpd's greylisting plugin, its default.
+    id: "greylist.temporarily_denied",
+    codes: ["450", "451"],
+    text: ["this mail is temporarily denied", "come back later"],
+    class: "greylisted",
+    example: "450 This mail is temporarily denied (#4.7.1)",
+    source: "qpsmtpd",
   },
   {
     // greylistd, the way Debian's documentation wires it into Exim: no word of grey, and our address in it.
@@ -29,6 +74,7 @@ export const SENDER_RULES: readonly Rule[] = [
     class: "greylisted",
     example:
       "451-192.0.2.1 is not yet authorized to deliver mail from <probe@example.com> to | 451 <user@example.com>. Please try later.",
+    source: "greylisters",
   },
   {
     // Postfix's postscreen, after its protocol tests: whoever passed them is let in on the next connection.
@@ -38,6 +84,7 @@ export const SENDER_RULES: readonly Rule[] = [
     text: ["service currently unavailable"],
     class: "greylisted",
     example: "450 4.3.2 Service currently unavailable",
+    source: "postfix",
   },
   {
     id: "rate.reputation",
@@ -52,13 +99,16 @@ export const SENDER_RULES: readonly Rule[] = [
     class: "sender_blocked",
     example:
       "421 4.7.0 [192.0.2.1 15] Our system has detected an unusual rate of unsolicited mail from your IP address.",
+    source: "google-smtp",
   },
   {
     id: "rate.text",
     codes: ["4"],
     text: RATE_TEXT,
+    unless: FULL_NOT_FAST,
     class: "rate_limited_by_server",
     example: "421 4.7.0 mx.example.com Error: too many connections from 192.0.2.1",
+    source: "postfix",
   },
   {
     id: "rate.refused",
@@ -72,9 +122,18 @@ export const SENDER_RULES: readonly Rule[] = [
       "exceeded the rate",
       "rate exceeded",
       "throttl",
+      "frequency limited",
+      "relay limit exceeded",
+      "sending limit exceeded",
+      "number of messages they can receive",
+      "message receive limit",
+      "maximum number of recipients",
+      "excessive unknown recipients",
     ],
+    unless: [...FULL_NOT_FAST, "too many hops", "hop count", "too many received"],
     class: "rate_limited_by_server",
     example: "550 Connection frequency limited",
+    source: "china-vendors",
   },
   {
     id: "us.dnsbl",
@@ -82,6 +141,7 @@ export const SENDER_RULES: readonly Rule[] = [
     text: DNSBL_TEXT,
     class: "sender_blocked",
     example: "554 5.7.1 Service unavailable; Client host [198.51.100.7] blocked using zen.spamhaus.org",
+    source: "postfix",
   },
   {
     id: "us.listed",
@@ -105,7 +165,10 @@ export const SENDER_RULES: readonly Rule[] = [
       "your server",
       "your network",
       "your mail server",
-      "your domain",
+      "your domain is",
+      "your domain has",
+      "your domain was",
+      "your domain does",
       "sending ip",
       "sending server",
       "source ip",
@@ -127,10 +190,21 @@ export const SENDER_RULES: readonly Rule[] = [
       "residential",
       ":blocked)",
       "open proxy",
+      "ip not in",
+      "ip is not in",
+      "rbl reject",
+      "rbl deny",
+      "denies the sender",
+      "failed for sender",
+      "sender *@* has no",
+      "sending mx",
+      "black ip",
     ],
+    unless: ["spam pattern"],
     class: "sender_blocked",
     example:
       "550 5.7.1 Unfortunately, messages from [198.51.100.7] weren't sent. Part of their network is on our block list (S3140).",
+    source: "ms-postmaster",
   },
   {
     id: "us.dns",
@@ -153,6 +227,7 @@ export const SENDER_RULES: readonly Rule[] = [
     ],
     class: "sender_blocked",
     example: "550 5.7.25 The IP address sending this message does not have a PTR record setup",
+    source: "google-smtp",
   },
   {
     id: "us.authentication",
@@ -174,6 +249,7 @@ export const SENDER_RULES: readonly Rule[] = [
     class: "sender_blocked",
     example:
       "550 5.7.23 <user@example.com>: Recipient address rejected: Message rejected due to: SPF fail - not authorized",
+    source: "round-1",
   },
   {
     id: "us.sender",
@@ -199,6 +275,7 @@ export const SENDER_RULES: readonly Rule[] = [
       "envelope sender",
       "envelope from",
       "mail from:",
+      "from: domain",
       "mail from <",
       "mail from address",
       "mail from domain",
@@ -214,6 +291,18 @@ export const SENDER_RULES: readonly Rule[] = [
     ],
     class: "sender_blocked",
     example: "450 4.1.8 <probe@example.org>: Sender address rejected: Domain not found",
+    source: "postfix",
+  },
+  {
+    id: "us.sender_said",
+    stages: ["rcpt"],
+    codes: REFUSED,
+    ofSender: true,
+    // Postfix quotes what the next server said of somebody else.
+    unless: ["in reply to"],
+    class: "sender_blocked",
+    example: "550 Expéditeur inconnu",
+    source: "languages",
   },
   {
     id: "us.enhanced",
@@ -232,5 +321,6 @@ export const SENDER_RULES: readonly Rule[] = [
     ],
     class: "sender_blocked",
     example: "550 5.7.25 Denied",
+    source: "round-1",
   },
 ];

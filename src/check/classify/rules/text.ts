@@ -1,7 +1,31 @@
 import type { Rule } from "../rule.ts";
-import { ELSEWHERE_TEXT, NOT_FOR_GOOD_TEXT, SHUT_TO_SOME_TEXT } from "./acquitting-wording.ts";
-import { DISABLED_TEXT, FULL_TEXT, UNKNOWN_TEXT } from "./mailbox-wording.ts";
+import {
+  ANOTHER_SUBJECT_TEXT,
+  COUNTED_TEXT,
+  ELSEWHERE_TEXT,
+  ILL_WRITTEN_TEXT,
+  NOT_FOR_GOOD_TEXT,
+  SHUT_TO_SOME_TEXT,
+} from "./acquitting-wording.ts";
+import { FULL_TEXT } from "./mailbox-wording.ts";
 import { POLICY_TEXT } from "./wording.ts";
+
+/** Not 502 to 504 nor 53x: those are about the command or our login. */
+const REFUSES_RECIPIENT = ["500", "501", "505", "51", "52", "54", "55", "56", "57", "58"] as const;
+
+/** What makes a full mailbox somebody else's, or no mailbox at all. */
+const NOT_THEIR_MAILBOX = [
+  "sending quota",
+  "sender",
+  "your account",
+  "your mailbox",
+  "your quota",
+  "system storage",
+  "system is full",
+  "queue is full",
+  "too many recipients",
+  "rate limit",
+] as const;
 
 /** The words themselves, where no enhanced code or one of another subject came with them. */
 export const TEXT_RULES: readonly Rule[] = [
@@ -9,26 +33,62 @@ export const TEXT_RULES: readonly Rule[] = [
     id: "text.full",
     codes: ["4", "5"],
     text: FULL_TEXT,
-    unless: ["sending quota", "sender", "your account", "system storage"],
+    unless: NOT_THEIR_MAILBOX,
     class: "mailbox_full",
     example: "552 Mailbox is full / Blocks limit exceeded / Inode limit exceeded",
+    source: "kumo-community",
+  },
+  {
+    id: "text.full_said",
+    stages: ["rcpt"],
+    codes: ["4", "5"],
+    says: ["full"],
+    unless: NOT_THEIR_MAILBOX,
+    class: "mailbox_full",
+    example: "552 Message for <user@example.com> would exceed mailbox quota",
+    source: "composed",
   },
   {
     id: "text.disabled",
-    codes: ["5"],
-    text: DISABLED_TEXT,
+    stages: ["rcpt"],
+    codes: REFUSES_RECIPIENT,
+    says: ["shut"],
     unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, ...SHUT_TO_SOME_TEXT],
     class: "mailbox_disabled",
-    example:
-      "554 delivery error: dd Sorry, your message cannot be delivered. This mailbox is disabled (554.30).",
+    example: "550 User account not activated",
+    source: "kumo-community",
   },
   {
     id: "text.unknown",
-    codes: ["5"],
-    text: UNKNOWN_TEXT,
-    unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT],
+    stages: ["rcpt"],
+    codes: REFUSES_RECIPIENT,
+    says: ["absent"],
+    unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, ...COUNTED_TEXT],
     class: "mailbox_not_found",
-    example: "550 Unrouteable address",
+    example: "550 RC:LD The email account that you tried to reach does no exists.",
+    source: "china-vendors",
+  },
+  {
+    id: "text.invalid",
+    stages: ["rcpt"],
+    codes: ["51", "52", "54", "55", "56", "57", "58"],
+    unlessEnhanced: ["5.1.3", "5.1.7", "5.5."],
+    says: ["invalid"],
+    unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, ...ILL_WRITTEN_TEXT, ...COUNTED_TEXT],
+    class: "mailbox_not_found",
+    example: "550 <user@example.com> Address invalid",
+    source: "kumo-community",
+  },
+  {
+    id: "text.unavailable",
+    stages: ["rcpt"],
+    codes: ["550", "551", "553", "554"],
+    says: ["unavailable"],
+    // RFC 5321's own sentence is what servers say who say nothing.
+    unless: [...ANOTHER_SUBJECT_TEXT, "requested action", "requested mail action"],
+    class: "mailbox_not_found",
+    example: "550 #2175041 unavailable mail user",
+    source: "china-vendors",
   },
   {
     id: "opensmtpd.expansion",
@@ -36,6 +96,7 @@ export const TEXT_RULES: readonly Rule[] = [
     text: ["mailing list expansion problem"],
     class: "mailbox_not_found",
     example: "524 5.2.4 Mailing list expansion problem: <user@example.com>",
+    source: "opensmtpd",
   },
   {
     id: "text.policy",
@@ -43,5 +104,6 @@ export const TEXT_RULES: readonly Rule[] = [
     text: POLICY_TEXT,
     class: "refused_by_policy",
     example: "554 5.7.1 <user@example.com>: Relay access denied",
+    source: "postfix",
   },
 ];

@@ -29,6 +29,15 @@ export const RATE_TEXT = [
   "rate exceeded",
   "exceeded the limit",
   "limit exceeded",
+  "mail flood",
+  "too busy",
+  "too much mail",
+  "message receive limit",
+  "limits for how many",
+  "excessive unknown recipients",
+  "thread limit",
+  "aup#cxcnct",
+  "reached maximum number",
 ] as const;
 
 /** Not the bare word: Postfix says `User unknown in relay recipient table`. */

@@ -7,24 +7,12 @@ import { RULES } from "../../../../src/check/classify/rules/rules.ts";
 import type { ReplyStage } from "../../../../src/check/classify/subject.ts";
 import { PROVIDER_MX_SUFFIXES } from "../../../../src/check/providers.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
-import type { FailureCause, Stage } from "../../../../src/smtp/outcome.ts";
-import { createReplyParser, type Reply } from "../../../../src/smtp/reply.ts";
-import { CORPUS } from "./corpus.ts";
+import type { FailureCause, RcptOutcome, Stage } from "../../../../src/smtp/outcome.ts";
+import { parsedReply as parsed, readCorpus, SELF } from "../../../corpus/labelled.ts";
 
-const SELF = { heloName: "probe.rcpt.example", addresses: ["192.0.2.1", "2001:db8::1"] };
+const CORPUS = readCorpus("development") ?? [];
 const AT = { host: "mx.example.com", address: "198.51.100.25", path: "direct", tls: true, latencyMs: 1 };
 const CONDEMNING = new Set(["mailbox_not_found", "mailbox_disabled"]);
-
-function parsed(lines: readonly string[]): Reply {
-  const replies: Reply[] = [];
-  const fault = createReplyParser().push(Buffer.from(`${lines.join("\r\n")}\r\n`), (reply) => {
-    replies.push(reply);
-    return true;
-  });
-  assert.equal(fault, null);
-  assert.equal(replies.length, 1, lines.join(" / "));
-  return replies[0] as Reply;
-}
 
 function ruling(
   lines: readonly string[],
@@ -44,9 +32,9 @@ describe("classify: the labelled corpus", () => {
   }
 
   it("is large enough to say something, and finds no recipient guilty of another's fault", () => {
-    assert.ok(CORPUS.length >= 200, `${CORPUS.length} replies`);
+    assert.ok(CORPUS.length >= 700, `${CORPUS.length} replies`);
     const innocent = CORPUS.filter(({ label }) => FAULT_OF[label] !== "recipient");
-    assert.ok(innocent.length >= 100);
+    assert.ok(innocent.length >= 350);
     const condemned = innocent.filter(({ lines, stage, provider }) =>
       CONDEMNING.has(ruling(lines, stage, provider).class),
     );
@@ -156,7 +144,38 @@ describe("the rules", () => {
 });
 
 describe("hostile replies", () => {
-  const line = fc.string({ unit: "binary", maxLength: 200 });
+  const words = fc.constantFrom(
+    ...[
+      "user unknown",
+      "no such",
+      "mailbox",
+      "is",
+      "disabled",
+      "full",
+      "sender",
+      "domain",
+      "relay",
+      "550",
+      "5.1.1",
+    ],
+    ...[
+      "<user@example.com>",
+      "192.0.2.1",
+      "не найден",
+      "用户不存在",
+      "\xc3\xa4",
+      "'",
+      ". ",
+      ", ",
+      "http://x.example/",
+    ],
+  );
+  const line = fc.oneof(
+    fc.string({ unit: "binary", maxLength: 200 }),
+    fc
+      .array(fc.oneof(words, fc.string({ unit: "binary", maxLength: 4 })), { maxLength: 40 })
+      .map((said) => said.join(" ")),
+  );
   const reply = fc.record({
     code: fc.integer({ min: 200, max: 599 }),
     enhanced: fc.constantFrom(null, "5.1.1", "4.2.2", "5.7.1", "2.1.5"),
@@ -168,16 +187,21 @@ describe("hostile replies", () => {
       assert.ok(!CONDEMNING.has(ruling([String(code)]).class), String(code));
   });
 
-  it("only a permanent refusal condemns", () => {
+  it("condemn only by a permanent refusal of the recipient, and the same one each time", () => {
+    const stages = fc.constantFrom<ReplyStage>("greeting", "ehlo", "starttls", "mail", "rcpt");
+    const providers = fc.constantFrom(null, ...Object.keys(PROVIDER_MX_SUFFIXES));
     fc.assert(
-      fc.property(reply, (r) => {
-        const found = classify(
-          { kind: "reply", stage: "rcpt", reply: r, ...AT },
-          { provider: null, self: SELF },
-        );
-        if (CONDEMNING.has(found.class)) assert.equal(Math.floor(r.code / 100), 5);
+      fc.property(reply, stages, providers, (r, stage, provider) => {
+        const judge = () =>
+          classify({ kind: "reply", stage, reply: r, ...AT } as RcptOutcome, { provider, self: SELF });
+        const found = judge();
+        assert.deepEqual(judge(), found);
+        if (!CONDEMNING.has(found.class)) return;
+        assert.equal(Math.floor(r.code / 100), 5);
+        assert.equal(stage, "rcpt");
+        assert.equal(found.fault, "recipient");
       }),
-      { numRuns: 500, seed: 3463 },
+      { numRuns: 1_000, seed: 3463 },
     );
   });
 

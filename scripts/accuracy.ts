@@ -1,0 +1,54 @@
+// npm run accuracy [-- --show development] [-- --only development]
+//
+// How well the rules read replies, by corpus (test/corpus/README.md). Prints no blind reply unless --show names that
+// corpus. Exit code: 0 the held-back half meets the targets; 1 it does not, or is not there.
+import { parseArgs } from "node:util";
+import { CORPUS_NAMES, type CorpusName, readCorpus } from "../test/corpus/labelled.ts";
+import type { Figures } from "./accuracy/figures.ts";
+import { missLines, reportOf } from "./accuracy/report.ts";
+import { timingLines } from "./accuracy/timing.ts";
+
+/** The corpus that decides; see test/corpus/README.md. */
+const HELD_BACK: CorpusName = "blind-a";
+const RECALL_MIN = 0.97;
+
+function meetsTargets(figures: Figures): boolean {
+  const { hits, of } = figures.unknownUsers;
+  return of > 0 && hits / of >= RECALL_MIN && figures.falseInvalid.length === 0;
+}
+
+function named(option: string | undefined): CorpusName | null {
+  if (option === undefined) return null;
+  const name = CORPUS_NAMES.find((candidate) => candidate === option);
+  if (name === undefined) throw new Error(`${option} is none of ${CORPUS_NAMES.join(", ")}`);
+  return name;
+}
+
+function main(): number {
+  const { values } = parseArgs({ options: { show: { type: "string" }, only: { type: "string" } } });
+  const show = named(values.show);
+  const only = named(values.only);
+  const development = readCorpus("development");
+  let held: Figures | null = null;
+  for (const name of CORPUS_NAMES) {
+    if (only !== null && only !== name) continue;
+    const rows = name === "development" ? development : readCorpus(name);
+    if (rows === null) {
+      console.log(`${name}: not there`);
+      continue;
+    }
+    const { lines, figures, judged } = reportOf(name, rows, name === "development" ? null : development);
+    console.log(lines.join("\n"));
+    if (show === name) console.log(missLines(judged).join("\n"));
+    if (name === HELD_BACK) held = figures;
+  }
+  if (development !== null) console.log(timingLines(development).join("\n"));
+  if (only !== null) return 0;
+  const met = held !== null && meetsTargets(held);
+  console.log(
+    `${HELD_BACK}: recall on unknown users at least ${100 * RECALL_MIN} %, no false invalid: ${met ? "met" : "NOT met"}`,
+  );
+  return met ? 0 : 1;
+}
+
+process.exitCode = main();

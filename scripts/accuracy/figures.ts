@@ -1,0 +1,91 @@
+import { classify } from "../../src/check/classify/classify.ts";
+import { FAULT_OF } from "../../src/check/classify/rule.ts";
+import type { SmtpClass } from "../../src/check/evidence.ts";
+import type { RcptOutcome } from "../../src/smtp/outcome.ts";
+import { type Labelled, parsedReply, SELF } from "../../test/corpus/labelled.ts";
+
+/** A row and what the rules made of it. */
+export interface Judged {
+  row: Labelled;
+  given: SmtpClass;
+  rule: string;
+}
+
+export interface Share {
+  hits: number;
+  of: number;
+}
+
+export interface Figures {
+  /** Unknown users that were given that very class. */
+  unknownUsers: Share;
+  /** Unknown and disabled mailboxes for which the answer is `invalid`. */
+  condemned: Share;
+  /** Faults of the recipient (unknown, disabled, full) that were given to the recipient. */
+  recipientFaults: Share;
+  /** Rows with exactly the class they are labelled with. */
+  exact: Share;
+  /** Policy, transient, sender-side and protocol replies for which the answer is `invalid`. Must be none. */
+  falseInvalid: Judged[];
+  /** Full mailboxes and accepted recipients for which it is. Must be none either. */
+  livingCondemned: Judged[];
+}
+
+const condemns = (given: SmtpClass) => given === "mailbox_not_found" || given === "mailbox_disabled";
+
+function outcomeOf(row: Labelled): RcptOutcome {
+  return {
+    kind: "reply",
+    stage: row.stage,
+    reply: parsedReply(row.lines),
+    host: "mx.example.com",
+    address: "198.51.100.25",
+    path: "direct",
+    tls: true,
+    latencyMs: 1,
+  } as RcptOutcome;
+}
+
+/** @param withProvider as a probe that knows the site; else as at servers that belong to nobody we know */
+export function judge(rows: readonly Labelled[], withProvider: boolean): Judged[] {
+  return rows.map((row) => {
+    const provider = withProvider ? row.provider : null;
+    const found = classify(outcomeOf(row), { provider, self: SELF });
+    return { row, given: found.class, rule: found.rule };
+  });
+}
+
+function share(judged: readonly Judged[], hit: (one: Judged) => boolean): Share {
+  return { hits: judged.filter(hit).length, of: judged.length };
+}
+
+export function figuresOf(judged: readonly Judged[]): Figures {
+  const labelled = (wanted: (label: SmtpClass) => boolean) => judged.filter(({ row }) => wanted(row.label));
+  const guiltless = labelled((label) => FAULT_OF[label] !== "recipient" && label !== "accepted");
+  const living = labelled((label) => label === "mailbox_full" || label === "accepted");
+  return {
+    unknownUsers: share(
+      labelled((label) => label === "mailbox_not_found"),
+      ({ given }) => given === "mailbox_not_found",
+    ),
+    condemned: share(labelled(condemns), ({ given }) => condemns(given)),
+    recipientFaults: share(
+      labelled((label) => FAULT_OF[label] === "recipient"),
+      ({ given }) => FAULT_OF[given] === "recipient",
+    ),
+    exact: share(judged, ({ row, given }) => row.label === given),
+    falseInvalid: guiltless.filter(({ given }) => condemns(given)),
+    livingCondemned: living.filter(({ given }) => condemns(given)),
+  };
+}
+
+/** Rows by label, then by the class given. */
+export function confusion(judged: readonly Judged[]): Map<SmtpClass, Map<SmtpClass, number>> {
+  const matrix = new Map<SmtpClass, Map<SmtpClass, number>>();
+  for (const { row, given } of judged) {
+    const counts = matrix.get(row.label) ?? new Map<SmtpClass, number>();
+    counts.set(given, (counts.get(given) ?? 0) + 1);
+    matrix.set(row.label, counts);
+  }
+  return matrix;
+}

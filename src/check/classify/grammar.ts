@@ -1,0 +1,241 @@
+import { OTHER_NOUNS, RECIPIENT_NOUNS, SENDER_NOUNS } from "./lexicon/nouns.ts";
+import {
+  ABSENT,
+  ABSENT_WHOLE,
+  FULL,
+  INVALID,
+  SHUT,
+  type Side,
+  type StateTerms,
+  UNAVAILABLE,
+} from "./lexicon/states.ts";
+import { compilePhrases } from "./phrases.ts";
+import { spokenOf, UNSPACED } from "./spoken.ts";
+
+/** What a sentence says of the recipient's mailbox. */
+export const STATEMENTS = ["absent", "invalid", "unavailable", "shut", "full"] as const;
+export type Statement = (typeof STATEMENTS)[number];
+
+/** What a reply says, by its grammar. */
+export interface Said {
+  /** Of the recipient. */
+  statements: ReadonlySet<Statement>;
+  /** A sender is unknown or invalid: `Expéditeur inconnu`. */
+  ofSender: boolean;
+}
+
+type Noun = "recipient" | "sender" | "other";
+
+interface Term {
+  noun: Noun | null;
+  statement: Statement | null;
+  side: Side;
+  reach: number;
+  /** Characters back to a noun in front. */
+  back: number;
+  /** The term needs no noun. */
+  whole: boolean;
+}
+
+/** A term where it stands, without the spaces around it. */
+interface Hit {
+  term: Term;
+  start: number;
+  end: number;
+}
+
+/** `no valid local mailbox`: characters from a word that says absence to the noun behind it. */
+const REACH_BEFORE = 28;
+/** `unknown or illegal user`: the same for a word that may belong to the noun in front of it. */
+const REACH_EITHER = 14;
+/** `Recipient <…> in the domain … does not exist`: characters from a noun to what is said of it. */
+const REACH_AFTER = 80;
+/** `user is unknown`: so near that no other noun can be meant. */
+const REACH_NEXT = 4;
+
+function termsOf(): Map<string, Term> {
+  const found = new Map<string, Term>();
+  const add = (lines: readonly string[], term: Term) => {
+    for (const name of lines.flatMap((line) => line.split(","))) {
+      const stem = name.trim().endsWith("~");
+      const spoken = name.trim() === "@" ? " @ " : spokenOf(name.replace("~", "").trim());
+      const phrase = UNSPACED.test(spoken) ? spoken.trim() : stem ? spoken.trimEnd() : spoken;
+      // The first list that has a word keeps it: nouns of the sender go before those of the recipient.
+      if (phrase.trim() !== "" && !found.has(phrase)) found.set(phrase, term);
+    }
+  };
+  const noun = (lines: readonly string[], kind: Noun) =>
+    add(lines, { noun: kind, statement: null, side: "either", reach: 0, back: 0, whole: false });
+  const states = (lists: readonly StateTerms[], statement: Statement) => {
+    for (const { side, reach, near, terms } of lists) {
+      const back = near === true ? REACH_NEXT : REACH_AFTER;
+      add(terms, { noun: null, statement, side, reach: reach ?? reachOf(side), back, whole: false });
+    }
+  };
+  noun(SENDER_NOUNS, "sender");
+  noun(RECIPIENT_NOUNS, "recipient");
+  noun(OTHER_NOUNS, "other");
+  add(ABSENT_WHOLE, { noun: null, statement: "absent", side: "either", reach: 0, back: 0, whole: true });
+  states(ABSENT, "absent");
+  states(SHUT, "shut");
+  states(FULL, "full");
+  states(UNAVAILABLE, "unavailable");
+  states(INVALID, "invalid");
+  return found;
+}
+
+function reachOf(side: Side): number {
+  return side === "before" ? REACH_BEFORE : REACH_EITHER;
+}
+
+const TERMS = termsOf();
+const BOOK = compilePhrases([...TERMS.keys()]);
+const PHRASES = [...TERMS].map(([phrase, term]) => ({
+  term,
+  length: phrase.length,
+  lead: phrase.startsWith(" ") ? 1 : 0,
+  tail: phrase.endsWith(" ") ? 1 : 0,
+}));
+
+/** Terms in the order of the text; of those that overlap, the longest that begins first. */
+function hitsIn(spoken: string): Hit[] {
+  const hits: Hit[] = [];
+  BOOK.scan(spoken, (index, behind) => {
+    const phrase = PHRASES[index];
+    if (phrase === undefined) return;
+    const hit = { term: phrase.term, start: behind - phrase.length + phrase.lead, end: behind - phrase.tail };
+    for (let last = hits.at(-1); last !== undefined && last.start >= hit.start; last = hits.at(-1))
+      hits.pop();
+    const before = hits.at(-1);
+    if (before === undefined || before.end <= hit.start) hits.push(hit);
+  });
+  return hits;
+}
+
+/** A place or a purpose. */
+const IN_FRONT =
+  / (?:in|on|at|for|from|by|with|to|under|of|im|auf|bei|dans|sur|chez|en|nel|sul|su|op|pa|na|w|v|u) (?:the |this |our |my |your |that |its |a |any |local |dem |der |este |ce |questo |nosso |notre )?$/;
+/** What something is of, in or for. */
+const GENITIVE =
+  / (?:of|in|for|from|der|des|du|de|del|della|di|do|da) (?:the |this |your |a |la |le |el |o )?$/;
+/** Ours, not the recipient's. */
+const YOURS = / (?:your|ihre|ihr|votre|tu|su|sua|suo|seu|vostro|vostra|twoj|twoje|vase|ваш|ваша) $/;
+/** Nouns that are the recipient's whoever is addressed. */
+const SURELY_RECIPIENT = /^(?:recipient|rcpt|destinat|addressee|empfang|empfaeng)/;
+/** `Access denied from unknown`: nobody's state. */
+const FROM = / (?:from|by|via|von|de|par|helo|ehlo|to) $/;
+/** Words that may stand between a pause and what is said: anything else is a subject of its own. */
+const FILLERS =
+  /^ ?(?:(?:it|is|was|are|this|that|sorry|has|have|been|could|does|the|or|and|said|code|error|rejected|id|est|ist|e|es|\d+) )*$/;
+/** Between a word and a noun that it does not belong to: `unknown to this user`, `Unknown sender. User …`. */
+const APART = / (?:[,.]|to|by|for|in|at|from|of|on|with) /;
+/** What may follow a word that speaks of a noun far in front; another word would be its own noun. */
+const CLOSING =
+  /^ (?:[,.@]|\d|$|(?:in|on|at|here|for|to|or|and|within|please|a|au|sur|dans|en|no|na|neste|nel|su|auf|im|bei|hier|w|u|в|на|и|user|is) )/;
+
+/** Words before `hit`, as many as the patterns for them can need. */
+function leadOf(spoken: string, hit: Hit): string {
+  return spoken.slice(Math.max(0, hit.start - 20), hit.start);
+}
+
+/**
+ * What each noun stands for in its sentence. In a compound the last noun is what is spoken of (`recipient domain`,
+ * `sender address`), in a genitive the first (`domain of the recipient`); a noun behind a preposition is where something
+ * is (`no user on this server`), and nothing is said of it.
+ */
+function nounsOf(spoken: string, hits: readonly Hit[]): (Noun | null)[] {
+  const kinds: (Noun | null)[] = hits.map(({ term }) => term.noun);
+  for (let i = 0; i < hits.length; i++) {
+    const hit = hits[i] as Hit;
+    if (hit.term.noun === null) continue;
+    const previous = hits[i - 1];
+    const joined = previous !== undefined && previous.term.noun !== null && hit.start - previous.end <= 1;
+    if (hit.term.noun === "recipient") {
+      const lead = leadOf(spoken, hit);
+      if (YOURS.test(lead) && !SURELY_RECIPIENT.test(spoken.slice(hit.start, hit.end))) kinds[i] = "other";
+      else if (joined && previous.term.noun !== "recipient") kinds[i] = previous.term.noun;
+      else if (previous !== undefined && previous.term.noun !== null && hit.start - previous.end < 12)
+        if (previous.term.noun !== "recipient" && GENITIVE.test(lead)) kinds[i] = previous.term.noun;
+    } else if (joined && previous.term.noun === "recipient") kinds[i - 1] = hit.term.noun;
+    else if (hit.term.noun === "other" && IN_FRONT.test(leadOf(spoken, hit))) kinds[i] = null;
+  }
+  return kinds;
+}
+
+/** The spoken reply, its terms, and what its nouns stand for. */
+interface Parsed {
+  spoken: string;
+  hits: readonly Hit[];
+  kinds: readonly (Noun | null)[];
+}
+
+/** Whether words from `from` to `to` belong to one statement: no end of a sentence, and behind a pause nobody else. */
+function isOneStatement(spoken: string, from: number, to: number): boolean {
+  const gap = spoken.slice(from, to);
+  if (gap.includes(" . ")) return false;
+  const pause = gap.lastIndexOf(" , ");
+  return pause < 0 || FILLERS.test(gap.slice(pause + 2));
+}
+
+/** The noun that follows hit `i` within its reach, without a pause. */
+function nounBehind({ spoken, hits, kinds }: Parsed, i: number): Noun | null {
+  const state = hits[i] as Hit;
+  for (let j = i + 1; j < hits.length; j++) {
+    const next = hits[j] as Hit;
+    if (next.start - state.end > state.term.reach) return null;
+    if (next.term.noun === null) continue;
+    const gap = spoken.slice(state.end, next.start);
+    return APART.test(gap) ? null : kinds[j] === null ? "other" : (kinds[j] as Noun);
+  }
+  return null;
+}
+
+/** The noun in front of hit `i` that it speaks of. */
+function nounInFront({ spoken, hits, kinds }: Parsed, i: number, reach: number): Noun | null {
+  const state = hits[i] as Hit;
+  for (let j = i - 1; j >= 0; j--) {
+    const previous = hits[j] as Hit;
+    if (state.start - previous.end > reach) return null;
+    if (kinds[j] === null || previous.term.noun === null) continue;
+    return isOneStatement(spoken, previous.end, state.start) ? (kinds[j] as Noun) : null;
+  }
+  return null;
+}
+
+/** Of whom hit `i` speaks. */
+function subjectOfState(parsed: Parsed, i: number): Noun | null {
+  const state = parsed.hits[i] as Hit;
+  const { side, whole } = state.term;
+  if (whole) return "recipient";
+  if (side === "before") return nounBehind(parsed, i);
+  if (side === "after") return nounInFront(parsed, i, state.term.back);
+  if (nounInFront(parsed, i, REACH_NEXT) === "recipient") return "recipient";
+  if (FROM.test(leadOf(parsed.spoken, state))) return null;
+  const behind = nounBehind(parsed, i);
+  if (behind !== null || !CLOSING.test(parsed.spoken.slice(state.end, state.end + 12))) return behind;
+  return nounInFront(parsed, i, state.term.back);
+}
+
+/**
+ * What a reply says of the recipient: each word for a state (unknown, not found, disabled, full …) is bound to the noun
+ * it belongs to, and counts when that noun is the recipient's mailbox. One pass over the text and one over its terms.
+ * @param prose decoded, with `*@*` for mail addresses and `*` for host names
+ */
+export function saidIn(prose: string): Said {
+  const spoken = spokenOf(prose);
+  const hits = hitsIn(spoken);
+  const parsed = { spoken, hits, kinds: nounsOf(spoken, hits) };
+  const statements = new Set<Statement>();
+  // Whoever speaks of the sender has not said for sure that it is the recipient who is missing.
+  const namesSender = hits.some(({ term }) => term.noun === "sender");
+  let ofSender = false;
+  for (let i = 0; i < hits.length; i++) {
+    const { statement } = (hits[i] as Hit).term;
+    if (statement === null) continue;
+    const noun = subjectOfState(parsed, i);
+    if (noun === "recipient" && (statement === "full" || !namesSender)) statements.add(statement);
+    const ofEither = noun === "sender" || (noun === "recipient" && namesSender);
+    if (ofEither && (statement === "absent" || statement === "invalid")) ofSender = true;
+  }
+  return { statements, ofSender };
+}

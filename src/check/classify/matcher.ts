@@ -1,0 +1,119 @@
+import { delayNamed } from "./delay.ts";
+import { type Said, saidIn } from "./grammar.ts";
+import { compilePhrases, type PhraseBook } from "./phrases.ts";
+import type { Rule } from "./rule.ts";
+import type { Subject } from "./subject.ts";
+
+/** Finds the first rule that a reply meets. */
+export interface RuleMatcher {
+  find(subject: Subject): Rule | null;
+}
+
+/** Lists of fragments, each a number; `heard[list]` is the text in which one of its fragments was last found. */
+interface Lists {
+  book: PhraseBook;
+  /** Lists that each phrase of the book is in. */
+  of: readonly number[][];
+  count: number;
+}
+
+function compileLists(lists: readonly (readonly string[])[]): Lists {
+  const of = new Map<string, number[]>();
+  lists.forEach((list, index) => {
+    for (const fragment of new Set(list)) {
+      const within = of.get(fragment);
+      if (within === undefined) of.set(fragment, [index]);
+      else within.push(index);
+    }
+  });
+  return { book: compilePhrases([...of.keys()]), of: [...of.values()], count: lists.length };
+}
+
+/** Which lists have a fragment in `text`. */
+function listsIn({ book, of, count }: Lists, text: string): Uint8Array {
+  const heard = new Uint8Array(count);
+  book.scan(text, (phrase) => {
+    for (const list of of[phrase] ?? []) heard[list] = 1;
+  });
+  return heard;
+}
+
+/** What is heard in one reply; its grammar is looked at when the first rule asks. */
+class Hearing {
+  readonly inText: Uint8Array;
+  readonly inProse: Uint8Array;
+  readonly #subject: Subject;
+  #said: Said | null = null;
+
+  constructor(lists: Lists, subject: Subject) {
+    this.#subject = subject;
+    this.inText = listsIn(lists, subject.text);
+    this.inProse = subject.prose === subject.text ? this.inText : listsIn(lists, subject.prose);
+  }
+
+  get said(): Said {
+    this.#said ??= saidIn(this.#subject.prose);
+    return this.#said;
+  }
+
+  get namesDelay(): boolean {
+    return delayNamed(this.#subject.text) !== null;
+  }
+}
+
+function hasCode(code: string, enhanced: string | null): boolean {
+  if (enhanced === null) return false;
+  if (code.startsWith("x.")) return enhanced.slice(1) === code.slice(1);
+  const digits = code.indexOf("#");
+  if (digits >= 0) return enhanced.length === code.length && enhanced.startsWith(code.slice(0, digits));
+  return code.endsWith(".") ? enhanced.startsWith(code) : enhanced === code;
+}
+
+/** All that is no words. */
+function meetsCodes(rule: Rule, subject: Subject): boolean {
+  const { stages, codes, enhanced, unlessEnhanced, providers } = rule;
+  if (stages && !stages.includes(subject.stage)) return false;
+  if (codes && !codes.some((digits) => subject.code.startsWith(digits))) return false;
+  if (enhanced && !enhanced.some((code) => hasCode(code, subject.enhanced))) return false;
+  if (unlessEnhanced?.some((code) => hasCode(code, subject.enhanced))) return false;
+  if (providers && !providers.includes(subject.provider ?? "")) return false;
+  if (rule.namesUs && !subject.namesUs) return false;
+  if (rule.logsUs && !subject.logsUs) return false;
+  return !rule.wordless || subject.wordless;
+}
+
+function meetsGrammar(rule: Rule, hearing: Hearing): boolean {
+  if (rule.namesDelay && !hearing.namesDelay) return false;
+  if (rule.ofSender && !hearing.said.ofSender) return false;
+  if (rule.says && !rule.says.some((statement) => hearing.said.statements.has(statement))) return false;
+  return !rule.unlessSays?.some((statement) => hearing.said.statements.has(statement));
+}
+
+/**
+ * Compiles `rules` once: all their fragments into one automaton. A reply is then read once for fragments, once more for
+ * its grammar where a rule asks for that, and each rule is a few comparisons: linear in the length of the reply.
+ */
+export function compileRules(rules: readonly Rule[]): RuleMatcher {
+  const fragments = rules.flatMap(({ text, unless }) => [text, unless]).filter((list) => list !== undefined);
+  const numbers = new Map([...new Set(fragments)].map((list, index) => [list, index]));
+  const lists = compileLists([...numbers.keys()]);
+  const compiled = rules.map((rule) => ({
+    rule,
+    text: rule.text === undefined ? -1 : (numbers.get(rule.text) ?? -1),
+    unless: rule.unless === undefined ? -1 : (numbers.get(rule.unless) ?? -1),
+    // What is said of a mailbox must be said in words: a server called `mailbox.example.com` has said nothing.
+    inProse: rule.class === "mailbox_not_found" || rule.class === "mailbox_disabled",
+  }));
+  return {
+    find(subject) {
+      const hearing = new Hearing(lists, subject);
+      for (const { rule, text, unless, inProse } of compiled) {
+        if (!meetsCodes(rule, subject)) continue;
+        if (text >= 0 && (inProse ? hearing.inProse : hearing.inText)[text] !== 1) continue;
+        if (unless >= 0 && hearing.inProse[unless] === 1) continue;
+        if (meetsGrammar(rule, hearing)) return rule;
+      }
+      return null;
+    },
+  };
+}
