@@ -24,6 +24,8 @@ export interface SocksServer {
   /** Connections taken. */
   readonly taken: number;
   manner: SocksManner;
+  /** Ends every connection. */
+  cut(): void;
   close(): Promise<void>;
 }
 
@@ -132,8 +134,11 @@ export async function createSocksServer(options: SocksOptions = {}): Promise<Soc
       return taken;
     },
     manner: options.manner ?? "serve",
-    async close() {
+    cut() {
       for (const socket of sockets) socket.destroy();
+    },
+    async close() {
+      made.cut();
       server.close();
       await once(server, "close");
     },

@@ -212,7 +212,7 @@ describe("what a proxy fails to do is our network's fault", () => {
     ];
     for (const octets of dialogues) {
       const server = createServer((socket) => {
-        socket.on("error", () => {});
+        socket.on("error", () => {}).resume();
         // Each octet in a packet of its own, then the end.
         const say = ([next, ...rest]: number[]) =>
           next === undefined
