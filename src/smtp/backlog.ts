@@ -50,20 +50,24 @@ class JobQueue {
 /** The jobs of one MX host that wait for a session. */
 export class Backlog {
   readonly #queue = new JobQueue();
-  /** Jobs whose session turned out stale: only the first batch of a new session may take them. */
+  /** Jobs whose session turned out stale: only a new session may take them, one before all others. */
   readonly #fresh = new JobQueue();
 
+  /** Jobs to be asked by themselves, in lock step; some of them by a new session. */
+  readonly #careful = new JobQueue();
+  readonly #carefulFresh = new JobQueue();
+
   get length(): number {
-    return this.#queue.length + this.#fresh.length;
+    return this.forAny + this.forFresh;
   }
 
   /** Jobs that a session which has served before may take. */
   get forAny(): number {
-    return this.#queue.length;
+    return this.#queue.length + this.#careful.length;
   }
 
   get forFresh(): number {
-    return this.#fresh.length;
+    return this.#fresh.length + this.#carefulFresh.length;
   }
 
   add(job: Job): void {
@@ -71,7 +75,21 @@ export class Backlog {
   }
 
   addFresh(job: Job): void {
-    this.#fresh.push(job);
+    (job.careful ? this.#carefulFresh : this.#fresh).push(job);
+  }
+
+  addCareful(job: Job): void {
+    this.#careful.push(job);
+  }
+
+  /** One that is to be asked by itself, in lock step. */
+  takeCareful(freshToo: boolean): Job | undefined {
+    return (freshToo ? this.#carefulFresh.shift() : undefined) ?? this.#careful.shift();
+  }
+
+  /** One whose session turned out stale: it comes first on its new one, since there its end is the true one. */
+  takeFresh(): Job | undefined {
+    return this.#fresh.shift();
   }
 
   /** Jobs whose turn had not come when their session broke: before all others. */
@@ -79,8 +97,8 @@ export class Backlog {
     if (jobs.length > 0) this.#queue.putBack(jobs);
   }
 
-  take(freshToo: boolean): Job | undefined {
-    return (freshToo ? this.#fresh.shift() : undefined) ?? this.#queue.shift();
+  take(): Job | undefined {
+    return this.#queue.shift();
   }
 
   /** Ends those whose time is up, for `cause`, and those nobody waits for. */
@@ -111,6 +129,8 @@ export class Backlog {
 
   #prune(isOver: (job: Job) => boolean): void {
     this.#fresh.prune(isOver);
+    this.#careful.prune(isOver);
+    this.#carefulFresh.prune(isOver);
     this.#queue.prune(isOver);
   }
 }

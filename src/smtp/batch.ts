@@ -13,8 +13,14 @@ export interface Transaction {
 
 export type TransactionEnd =
   | { kind: "reply"; stage: "mail" | "rcpt"; reply: Reply }
-  /** `inTurn`: the session broke on this transaction; else before its turn came, so it says nothing of it. */
-  | { kind: "failure"; stage: "mail" | "rcpt"; cause: FailureCause; detail: string; inTurn: boolean };
+  /** `blame`: what a session that broke has to do with this transaction. */
+  | { kind: "failure"; stage: "mail" | "rcpt"; cause: FailureCause; detail: string; blame: Blame };
+
+/**
+ * `own`: the session broke on this transaction. `unsure`: it may have, or on what was written along with it; only asked
+ * by itself, in lock step, it can tell. `not_reached`: its turn had not come, so that nothing is said of it.
+ */
+export type Blame = "own" | "unsure" | "not_reached";
 
 /**
  * What a reply means for the batch: `await` the next one, `write` the next command (lock step only), `done`,
@@ -26,8 +32,14 @@ const MAIL = 0;
 const RCPT = 1;
 const STEPS = 3;
 
-/** No transaction is left for this to apply to. */
-const COMPLETE: SessionEnd = { kind: "failure", stage: "rcpt", cause: "closed", detail: "complete" };
+/** Nobody has this after `done`. */
+const UNHEARD: TransactionEnd = {
+  kind: "failure",
+  stage: "rcpt",
+  cause: "protocol",
+  detail: "no end",
+  blame: "own",
+};
 
 const accepted = (reply: Reply) => reply.code < 300;
 
@@ -38,7 +50,7 @@ const accepted = (reply: Reply) => reply.code < 300;
  * Attribution: replies carry no address, only their order. A server that answers once too often would shift every
  * later reply, so no result counts before the RSET behind it was answered 2xx, and a positive MAIL before each
  * positive RCPT: a refusal that slipped by one lands on RSET and gives the shift away. Ends are read after `done`,
- * or by `abandon` when the session broke.
+ * or by `abandon` when the session broke: then nothing of a pipelined write counts, and is asked again in lock step.
  */
 export class Batch {
   readonly transactions: readonly Transaction[];
@@ -55,7 +67,7 @@ export class Batch {
     this.transactions = transactions;
     this.utf8 = transactions.some(({ mailbox }) => mailbox.utf8);
     this.#pipelined = pipelined;
-    this.#ends = new Array(transactions.length);
+    this.#ends = new Array(transactions.length).fill(undefined);
     for (const { mailbox } of transactions) {
       this.#next += mailFrom(from, mailbox.utf8);
       if (pipelined) this.#next += rcptTo(mailbox) + RSET;
@@ -74,7 +86,7 @@ export class Batch {
 
   /** After `done`: one end per transaction, in order. */
   get ends(): readonly TransactionEnd[] {
-    return this.abandon(COMPLETE);
+    return this.#ends.map((end) => end ?? UNHEARD);
   }
 
   accept(reply: Reply): BatchStep {
@@ -89,19 +101,36 @@ export class Batch {
   }
 
   /**
-   * The session broke: ends for all. Kept is what its RSET stands behind, a refusal in turn (servers like to hang up
-   * after one) and whatever lock step has heard; nothing, when the server was out of step.
+   * The session broke: ends for all. What lock step has heard is kept. Of a pipelined write nothing is, unless it came to
+   * its proper end: a reply too many or too few anywhere puts all later ones in a wrong place, and only the end would
+   * have shown it. Exceptions, of a write for one recipient: the server broke off before it answered about him, or hung
+   * up after it had refused him, as servers like to.
    */
   abandon(end: SessionEnd): readonly TransactionEnd[] {
     const cause = end.kind === "failure" ? end.cause : "closed";
     const detail = end.kind === "failure" ? end.detail : `${end.reply.code}`;
+    const doubtful = cause === "protocol" || cause === "timeout" || cause === "closed";
+    const unsure = this.#pipelined && doubtful && !this.#isPlain(cause);
+    const broken = {
+      kind: "failure",
+      stage: this.stage,
+      cause,
+      detail,
+      blame: unsure ? "unsure" : "own",
+    } as const;
+    const unanswered = { kind: "failure", stage: "mail", cause, detail, blame: "not_reached" } as const;
     return this.transactions.map((_, index) => {
-      const known = this.#ends[index];
-      if (cause === "protocol") return { kind: "failure", stage: this.stage, cause, detail, inTurn: true };
-      if (known && (index < this.#turn || !this.#pipelined || isRefusal(known))) return known;
-      if (index === this.#turn) return { kind: "failure", stage: this.stage, cause, detail, inTurn: true };
-      return { kind: "failure", stage: "mail", cause, detail, inTurn: false };
+      if (cause === "protocol") return broken;
+      if (index > this.#turn) return unanswered;
+      return (unsure ? undefined : this.#ends[index]) ?? broken;
     });
+  }
+
+  /** What a broken pipelined write for one recipient leaves no doubt of. */
+  #isPlain(cause: FailureCause): boolean {
+    if (this.transactions.length > 1) return false;
+    const [known] = this.#ends;
+    return cause !== "protocol" && (known === undefined || (cause === "closed" && isRefusal(known)));
   }
 
   #mailReply(reply: Reply): BatchStep {
@@ -115,7 +144,7 @@ export class Batch {
     if (!transaction) return "out_of_step";
     if (transaction.cancelled()) {
       const detail = "cancelled before RCPT";
-      this.#ends[this.#turn] = { kind: "failure", stage: "rcpt", cause: "cancelled", detail, inTurn: true };
+      this.#ends[this.#turn] = { kind: "failure", stage: "rcpt", cause: "cancelled", detail, blame: "own" };
       return this.#skipRcpt();
     }
     this.#next = rcptTo(transaction.mailbox);

@@ -27,6 +27,8 @@ export class Job implements Transaction {
   readonly mailbox: Mailbox;
   readonly startedAt: number;
   settled = false;
+  /** To be asked by itself, in lock step. */
+  careful = false;
   #retries = 0;
   #requeues = 0;
   readonly #place: JobPlace;
@@ -72,6 +74,13 @@ export class Job implements Transaction {
   /** Another session, once, when the one in use turned out stale. */
   mayRetry(): boolean {
     return !this.settled && this.#retries++ < LIMITS.smtp.sessionRetries;
+  }
+
+  /** By itself and in lock step, once, when a write of several commands left open what is true of it. */
+  mayAskCarefully(): boolean {
+    if (this.settled || this.careful) return false;
+    this.careful = true;
+    return true;
   }
 
   /** Back into the queue, when a session broke before this job's turn. */

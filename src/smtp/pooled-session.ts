@@ -32,7 +32,7 @@ const LOST: TransactionEnd = {
   stage: "rcpt",
   cause: "protocol",
   detail: "no end",
-  inTurn: true,
+  blame: "own",
 };
 
 /** A session with what the pool counts of it: it takes jobs from the host's backlog and brings them to their ends. */
@@ -73,21 +73,36 @@ export class PooledSession implements SessionHandler {
 
   /** Takes a batch and writes it. @returns false when there was nothing to take. */
   dispatch(): boolean {
-    const jobs: Job[] = [];
-    const room = this.#room();
-    while (jobs.length < room) {
-      const job = this.#owner.backlog.take(this.#served === 0);
-      if (job === undefined) break;
-      if (this.#maySend(job)) jobs.push(job);
-    }
+    const careful = this.#takeOne((backlog) => backlog.takeCareful(this.#served === 0));
+    const alone =
+      careful ?? (this.#served === 0 ? this.#takeOne((backlog) => backlog.takeFresh()) : undefined);
+    const jobs = alone === undefined ? this.#takeTogether() : [alone];
     for (const job of jobs) job.begin();
     if (jobs.length === 0) {
       this.idleSince = this.#owner.clock.monotonic();
       return false;
     }
     this.#jobs = jobs;
-    this.#session.run(jobs);
+    this.#session.run(jobs, careful !== undefined);
     return true;
+  }
+
+  #takeOne(take: (backlog: Backlog) => Job | undefined): Job | undefined {
+    for (;;) {
+      const job = take(this.#owner.backlog);
+      if (job === undefined || this.#maySend(job)) return job;
+    }
+  }
+
+  #takeTogether(): Job[] {
+    const jobs: Job[] = [];
+    const room = this.#room();
+    while (jobs.length < room) {
+      const job = this.#owner.backlog.take();
+      if (job === undefined) break;
+      if (this.#maySend(job)) jobs.push(job);
+    }
+    return jobs;
   }
 
   /** Ends those whose time is up or for whom nobody waits; what the server says of them later is not waited for. */
@@ -157,7 +172,9 @@ export class PooledSession implements SessionHandler {
         trouble = true;
         this.spent = true;
       }
-      if (isNotReached(end) && job.mayRequeue()) back.push(job);
+      const blame = end.kind === "failure" ? end.blame : "own";
+      if (blame === "not_reached" && job.mayRequeue()) back.push(job);
+      else if (blame !== "own" && job.mayAskCarefully()) this.#owner.backlog.addCareful(job);
       else if (this.#isStale(end, index) && job.mayRetry()) this.#owner.backlog.addFresh(job);
       else job.settle(end, this.secure, this.#owner.clock.monotonic());
     });
@@ -167,16 +184,12 @@ export class PooledSession implements SessionHandler {
   }
 
   /**
-   * The end is the session's, which had served others before, and not the recipient's: hung up on, told to leave at
-   * MAIL, or over its recipients. On a session's first transaction it is the true end.
+   * The end is the session's, which had served others before, and not the recipient's: hung up on, told to leave, left
+   * in silence, or over its recipients. On a session's first transaction it is the true end.
    */
   #isStale(end: TransactionEnd, index: number): boolean {
     if (this.#served + index === 0) return false;
-    if (end.kind === "failure") return end.inTurn && end.cause === "closed";
-    return isRecipientLimit(end) || (end.stage === "mail" && end.reply.code === 421);
+    if (end.kind === "reply") return isRecipientLimit(end) || end.reply.code === 421;
+    return end.blame !== "not_reached" && (end.cause === "closed" || end.cause === "timeout");
   }
-}
-
-function isNotReached(end: TransactionEnd): boolean {
-  return end.kind === "failure" && !end.inTurn;
 }

@@ -36,8 +36,11 @@ export interface Session {
   readonly secure: boolean;
   /** Where the dialogue stands; `mail` when idle. */
   readonly stage: Stage;
-  /** At least one transaction; more than one only where PIPELINING is offered. Only when ready and idle. */
-  run(transactions: readonly Transaction[]): void;
+  /**
+   * At least one transaction; more than one only where PIPELINING is offered. Only when ready and idle.
+   * @param lockStep one command at a time, whatever is offered
+   */
+  run(transactions: readonly Transaction[], lockStep: boolean): void;
   /** QUIT, then closed by the peer or after `LIMITS.smtp.quitTimeoutMs`. Only when ready and idle. */
   quit(): void;
   /** Gone at once, without a word or a call back. */
@@ -102,8 +105,9 @@ class SocketSession implements Session {
     return this.#batch?.stage ?? "mail";
   }
 
-  run(transactions: readonly Transaction[]): void {
-    this.#batch = new Batch(transactions, this.#options.mailFrom, this.capabilities.pipelining);
+  run(transactions: readonly Transaction[], lockStep: boolean): void {
+    const pipelined = this.capabilities.pipelining && !lockStep;
+    this.#batch = new Batch(transactions, this.#options.mailFrom, pipelined);
     this.#phase = "batch";
     this.#writeNext(this.#batch);
   }

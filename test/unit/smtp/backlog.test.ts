@@ -22,8 +22,8 @@ describe("the backlog of a host", () => {
     const backlog = new Backlog();
     const jobs = Array.from({ length: 3_000 }, (_, i) => jobAt(i).job);
     for (const job of jobs) backlog.add(job);
-    for (const job of jobs) assert.equal(backlog.take(false), job);
-    assert.deepEqual([backlog.take(true), backlog.length], [undefined, 0]);
+    for (const job of jobs) assert.equal(backlog.take(), job);
+    assert.deepEqual([backlog.take(), backlog.length], [undefined, 0]);
   });
 
   it("puts back before all others, in order", () => {
@@ -31,15 +31,15 @@ describe("the backlog of a host", () => {
     const [a, b, c] = [jobAt(1).job, jobAt(2).job, jobAt(3).job];
     backlog.add(c);
     backlog.putBack([a, b]);
-    assert.deepEqual([backlog.take(false), backlog.take(false), backlog.take(false)], [a, b, c]);
+    assert.deepEqual([backlog.take(), backlog.take(), backlog.take()], [a, b, c]);
   });
 
   it("keeps the jobs of stale sessions for new ones", () => {
     const backlog = new Backlog();
     const { job } = jobAt(1);
     backlog.addFresh(job);
-    assert.deepEqual([backlog.forAny, backlog.forFresh, backlog.take(false)], [0, 1, undefined]);
-    assert.equal(backlog.take(true), job);
+    assert.deepEqual([backlog.forAny, backlog.forFresh, backlog.take()], [0, 1, undefined]);
+    assert.equal(backlog.takeFresh(), job);
   });
 
   it("ends who is over time or cancelled, and nobody else", () => {

@@ -71,23 +71,24 @@ describe("a batch of transactions", () => {
     assert.deepEqual(batch.ends.map(codeOf), ["cancelled"]);
   });
 
-  it("gives a 421 to the transaction in turn; those behind were not reached", () => {
+  it("is unsure of all up to a 421; those behind were not reached", () => {
     const batch = batchOf(3);
     for (const code of [250, 250, 250, 250]) batch.accept(reply(code));
     assert.equal(batch.accept(reply(421)), "closing");
     const ends = batch.abandon({ kind: "reply", stage: "rcpt", reply: reply(421) });
-    assert.deepEqual(ends.map(codeOf), [250, 421, "closed"]);
-    assert.ok(ends[2]?.kind === "failure" && !ends[2].inTurn);
+    assert.deepEqual(ends.map(codeOf), ["closed", "closed", "closed"]);
+    assert.ok(ends.slice(0, 2).every((end) => end.kind === "failure" && end.blame === "unsure"));
+    assert.ok(ends[2]?.kind === "failure" && ends[2].blame === "not_reached");
   });
 
-  it("keeps a refusal that the server hung up after, but not an acceptance nothing stands behind", () => {
-    const refused = batchOf(2);
+  it("keeps the refusal of one that the server hung up after, but not an acceptance nothing stands behind", () => {
+    const refused = batchOf(1);
     for (const code of [250, 550]) refused.accept(reply(code));
-    assert.deepEqual(refused.abandon(CLOSED).map(codeOf), [550, "closed"]);
+    assert.deepEqual(refused.abandon(CLOSED).map(codeOf), [550]);
     const accepted = batchOf(2);
     for (const code of [250, 250]) accepted.accept(reply(code));
     const [first] = accepted.abandon(CLOSED);
-    assert.ok(first?.kind === "failure" && first.inTurn && first.stage === "rcpt");
+    assert.ok(first?.kind === "failure" && first.blame === "unsure" && first.stage === "rcpt");
   });
 
   it("trusts nothing once the server is out of step", () => {
