@@ -1,4 +1,4 @@
-// node scripts/run.mjs start|test|demo|mta|bench|accuracy|suggestions|bootstrap|team|overrides [args]
+// node scripts/run.mjs start|test|demo|mta|bench|accuracy|suggestions|bootstrap|team|overrides|preflight [args]
 //
 // The way into every command. Plain JavaScript without dependencies: it runs before anything is installed, installs
 // what is missing, then hands over to the command in the same terminal. It passes signals on, ends with the exit
@@ -11,7 +11,9 @@ import { commandOf, parentOf, startOf } from "./processes.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** Commands of src/main.ts on a deployment that is there: also in an image, which has no tsx. */
-const OPERATOR_VERBS = ["bootstrap", "team", "overrides"];
+const OPERATOR_VERBS = ["bootstrap", "team", "overrides", "preflight"];
+/** Those that need no service: they run also where there is no deployment. */
+const LONE_VERBS = ["preflight"];
 const VERBS = ["start", "test", "demo", "mta", "bench", "accuracy", "suggestions", ...OPERATOR_VERBS];
 const NODE_MIN = [20, 19];
 const PARENT_POLL_MS = 500;
@@ -143,7 +145,7 @@ async function main() {
   const isOperator = OPERATOR_VERBS.includes(verb);
   const isImage = isOperator && existsSync(compiled) && !existsSync(join(ROOT, "node_modules/tsx"));
   if (!isImage && !isInstalled()) await install();
-  if (isOperator) useRunningServices();
+  if (isOperator && !LONE_VERBS.includes(verb)) useRunningServices();
   const leash = new URL("./leash.mjs", import.meta.url).href;
   const entry = isOperator ? ["src/main.ts", verb] : [`scripts/${verb}.ts`];
   const program = isImage ? [compiled, verb] : ["--import", "tsx", ...entry];

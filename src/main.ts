@@ -1,9 +1,10 @@
 import { composeRole, type SingleRole } from "./compose/role.ts";
 import { systemClock } from "./core/clock.ts";
-import { type Config, ConfigError, loadConfig } from "./core/config.ts";
+import { type Config, ConfigError, loadConfig, loadPreflightConfig } from "./core/config.ts";
 import { localUrl } from "./core/local-url.ts";
 import { createLog, type Logger } from "./core/log.ts";
-import { OPERATOR_COMMANDS } from "./operator/commands.ts";
+import type { Terminal } from "./operator/command.ts";
+import { OPERATOR_COMMANDS, preflightCommand } from "./operator/commands.ts";
 import { withDatabase } from "./operator/connections.ts";
 import { migrate } from "./store/migrate.ts";
 import { createObjectStore } from "./store/objects.ts";
@@ -16,6 +17,7 @@ import { createSupervisor } from "./supervisor.ts";
  */
 const USAGE = [
   "usage: main [migrate]",
+  "main preflight ...",
   ...[...OPERATOR_COMMANDS.keys()].map((verb) => `main ${verb} ...`),
 ].join("\n       ");
 
@@ -93,17 +95,25 @@ async function superviseRoles(config: Config, log: Logger): Promise<void> {
   tellReady({ role: "all", url, port: api?.port, metricsPort: api?.metricsPort });
 }
 
+const terminal: Terminal = {
+  stdout: (text) => process.stdout.write(text),
+  stderr: (text) => process.stderr.write(text),
+};
+
 async function main(argv: string[]): Promise<void> {
   const [command] = argv;
+  if (command === "preflight") {
+    process.exitCode = await preflightCommand({
+      ...terminal,
+      argv: argv.slice(1),
+      config: loadPreflightConfig(),
+    });
+    return;
+  }
   const config = loadConfig();
   const operator = OPERATOR_COMMANDS.get(command ?? "");
   if (operator) {
-    process.exitCode = await operator({
-      argv: argv.slice(1),
-      config,
-      stdout: (text) => process.stdout.write(text),
-      stderr: (text) => process.stderr.write(text),
-    });
+    process.exitCode = await operator({ ...terminal, argv: argv.slice(1), config });
     return;
   }
   const log = createLog(config.logLevel, { role: command ?? config.role });

@@ -32,6 +32,7 @@ import { createRateBuckets } from "../store/rate-bucket.ts";
 import { createUsageStore } from "../store/usage.ts";
 import { type Checks, composeChecks } from "./checks.ts";
 import { composeExaminers } from "./examiner.ts";
+import type { House } from "./house.ts";
 import { composeResources } from "./resources.ts";
 import type { Stores } from "./stores.ts";
 
@@ -39,6 +40,7 @@ export interface ApiRole {
   parts: Part[];
   /** The port it listens on; null until it does. */
   port(): number | null;
+  house: House;
 }
 
 interface Deps {
@@ -113,7 +115,7 @@ export function composeApi(deps: Deps): ApiRole {
       stop: () => server.close(),
     },
   ];
-  return { parts, port: () => port };
+  return { parts, port: () => port, house: checks.house };
 }
 
 function composeAuthenticator({ stores, log, metrics }: Deps, bus: AuthBus): Authenticator {

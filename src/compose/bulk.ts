@@ -40,6 +40,7 @@ import { createBlockingRedis } from "../store/redis.ts";
 import { createScratch } from "../store/scratch.ts";
 import { composeChecks } from "./checks.ts";
 import { composeExaminers } from "./examiner.ts";
+import type { House } from "./house.ts";
 import type { Stores } from "./stores.ts";
 
 interface Deps {
@@ -203,7 +204,7 @@ function composeLanes({ config, log, stores }: Deps, emitter: Emitter, tasks: Ta
  * The role `bulk`: takes tasks of jobs and verifies their rows, with a check pool of its own.
  * @throws ConfigError without object storage
  */
-export function composeBulk(deps: Deps): Part[] {
+export function composeBulk(deps: Deps): { parts: Part[]; house: House } {
   const { config, log, metrics, stores } = deps;
   const { sql, redis } = stores;
   if (stores.objects === null) throw new ConfigError("S3_BUCKET: is required by the role bulk");
@@ -245,7 +246,7 @@ export function composeBulk(deps: Deps): Part[] {
     log,
     graceMs: config.shutdownGraceMs,
   });
-  return [
+  const parts = [
     { name: "connection slots", start: () => checks.slots.start(), stop: () => checks.slots.close() },
     { name: "breakers", start: () => checks.breakers.start(), stop: () => checks.breakers.close() },
     { name: "network watch", stop: () => checks.network.stop() },
@@ -254,4 +255,5 @@ export function composeBulk(deps: Deps): Part[] {
     rereading(promoted),
     worker,
   ];
+  return { parts, house: checks.house };
 }

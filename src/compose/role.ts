@@ -6,6 +6,7 @@ import { createMetrics } from "../core/metrics.ts";
 import { createMetricsServer } from "../http/metrics-server.ts";
 import { composeApi } from "./api.ts";
 import { composeBulk } from "./bulk.ts";
+import type { House } from "./house.ts";
 import { composeRelay } from "./relay.ts";
 import { composeStores } from "./stores.ts";
 
@@ -23,9 +24,11 @@ interface Composed {
   parts: Part[];
   /** null where the role has no API. */
   port(): number | null;
+  /** null where the role does not probe. */
+  house: House | null;
 }
 
-const without = (parts: Part[]): Composed => ({ parts, port: () => null });
+const noPort = () => null;
 
 /** @throws ConfigError for what only shows when the parts meet */
 export function composeRole(config: Config & { role: SingleRole }, log: Logger): ServingRole {
@@ -34,11 +37,16 @@ export function composeRole(config: Config & { role: SingleRole }, log: Logger):
   const deps = { config, log, metrics, stores };
   const compose: Record<SingleRole, () => Composed> = {
     api: () => composeApi(deps),
-    bulk: () => without(composeBulk(deps)),
-    relay: () => without(composeRelay(deps)),
+    bulk: () => ({ ...composeBulk(deps), port: noPort }),
+    relay: () => ({ parts: composeRelay(deps), port: noPort, house: null }),
   };
-  const { parts, port } = compose[config.role]();
-  const metricsServer = createMetricsServer({ registry: metrics.registry, log, config: config.http });
+  const { parts, port, house } = compose[config.role]();
+  const metricsServer = createMetricsServer({
+    registry: metrics.registry,
+    log,
+    config: config.http,
+    preflight: house === null ? null : () => house.status(),
+  });
   let metricsPort = 0;
   const observed = {
     name: "metrics",

@@ -10,15 +10,18 @@ export interface MetricsServer {
 }
 
 /**
- * `/metrics` (Prometheus text) and `/healthz` on a port of their own, so that neither is reachable where the API is, and
+ * `/metrics` (Prometheus text), `/healthz` and, where the process probes, `/preflight` (JSON: what was last found of our
+ * own house) on a port of their own, so that neither is reachable where the API is, and
  * so that roles without an API can be scraped and probed too.
  */
 export function createMetricsServer(deps: {
   registry: Registry;
   log: Logger;
   config: { host: string; metricsPort: number };
+  /** Plain data; null: this process does not probe. */
+  preflight: (() => unknown) | null;
 }): MetricsServer {
-  const { registry, log, config } = deps;
+  const { registry, log, config, preflight } = deps;
 
   async function sendMetrics(response: ServerResponse): Promise<void> {
     try {
@@ -37,6 +40,10 @@ export function createMetricsServer(deps: {
     } else if (path === "/metrics") void sendMetrics(response);
     else if (path === "/healthz") {
       response.writeHead(200, { "Content-Type": "application/json" }).end('{"status":"ok"}');
+    } else if (path === "/preflight" && preflight !== null) {
+      response
+        .writeHead(200, { "Content-Type": "application/json", "Cache-Control": "no-store" })
+        .end(JSON.stringify(preflight()));
     } else response.writeHead(404).end();
   }
 

@@ -1,5 +1,8 @@
 import { compileLists, openLists } from "../check/lists/lists.ts";
-import type { Config } from "../core/config.ts";
+import { composePreflight } from "../compose/preflight.ts";
+import { ownShaping } from "../compose/shaping.ts";
+import { systemClock } from "../core/clock.ts";
+import type { Config, PreflightConfig } from "../core/config.ts";
 import { localUrl } from "../core/local-url.ts";
 import { createMakeResetLink } from "../services/accounts/reset-link.ts";
 import { createPromotion } from "../services/overrides/promotion.ts";
@@ -9,6 +12,7 @@ import { runBootstrap } from "./bootstrap.ts";
 import type { Terminal } from "./command.ts";
 import { withDatabase, withPublisher } from "./connections.ts";
 import { runOverrides } from "./overrides.ts";
+import { runPreflight } from "./preflight.ts";
 import { runTeam } from "./team.ts";
 
 /** What a command is run with. */
@@ -19,6 +23,19 @@ interface Operation extends Terminal {
 
 /** The exit code: 0 done, 2 wrong arguments. Other failures reject. */
 type OperatorCommand = (operation: Operation) => Promise<number>;
+
+/** Runs also where there is no deployment yet: it needs neither a database nor anything else. */
+export async function preflightCommand({
+  config,
+  ...command
+}: Terminal & { argv: string[]; config: PreflightConfig }): Promise<number> {
+  const preflight = composePreflight(config, ownShaping(config), systemClock);
+  try {
+    return await runPreflight({ ...command, ways: preflight.ways, begin: () => preflight.begin() });
+  } finally {
+    await preflight.close();
+  }
+}
 
 /** What `main` runs on a deployment besides serving, by verb: commands for whoever operates it. */
 export const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map<string, OperatorCommand>([

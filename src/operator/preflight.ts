@@ -48,15 +48,25 @@ export async function runPreflight(command: PreflightCommand): Promise<number> {
   return code === 0 && failing ? 1 : code;
 }
 
-function describeWay({ way, state, address, findings }: WayReport): string {
+function describeWay(report: WayReport): string {
+  const { way, address, findings } = report;
   const seen = address === null ? "" : `, seen as ${address}`;
   const rows = findings.map((finding) => {
     const row = `  ${markOf(finding).padEnd(MARK_CHARS)} ${TITLES[finding.check].padEnd(TITLE_CHARS)} ${finding.seen}\n`;
     const indent = " ".repeat(2 + MARK_CHARS + 1 + TITLE_CHARS + 1);
     return finding.advice === "" ? row : `${row}${indent}→ ${finding.advice}\n`;
   });
-  return `way ${way}${seen}: ${state === "ok" ? "in order" : "NOT IN ORDER"}\n${rows.join("")}`;
+  return `way ${way}${seen}: ${stateOf(report)}\n${rows.join("")}`;
 }
+
+/** Where nobody could be asked nothing is known to be in order. */
+function stateOf({ state, findings }: WayReport): string {
+  if (state === "failing") return "NOT IN ORDER";
+  return isTold(findings) ? "in order" : "cannot be told";
+}
+
+const isTold = (findings: readonly Finding[]) =>
+  findings.some(({ check, result }) => check === "port_25" && result === "pass");
 
 function markOf({ result, weight }: Finding): string {
   if (result === "fail") return weight === "advice" ? "advice" : "FAIL";
@@ -72,6 +82,8 @@ function conclusion(ways: readonly WayReport[]): string {
       `While this lasts, no refusal by ${untrusted.join(", ")} makes an address invalid (sender_blocked).`,
     );
   if (closed.length > 0) lines.push(`Nothing can be probed by ${closed.join(", ")} (our_network).`);
+  if (ways.some(({ findings, state }) => state === "ok" && !isTold(findings)))
+    lines.push("Whether mail servers can be reached could not be told.");
   if (lines.length === 0) lines.push("Nothing was found that would keep answers from being believed.");
   return `${lines.join("\n")}\n`;
 }

@@ -130,8 +130,11 @@ function checkPort(facts: Facts): Finding {
   const check = "port_25";
   if (proxyFault(facts) !== undefined)
     return fine(check, "unknown", "service", "The proxy let nobody be asked.");
-  if (greetings.length === 0)
-    return fine(check, "unknown", "service", "No mail exchanger of the big providers could be resolved.");
+  if (greetings.length === 0) {
+    const seen = "No mail exchanger of the big providers could be resolved.";
+    const advice = "Have DNS_SERVERS name a resolver that knows the internet.";
+    return { check, result: "unknown", weight: "service", seen, advice };
+  }
   const reached = greetings.filter((greeting) => greeting.reached).length;
   if (reached > 0)
     return fine(

@@ -8,7 +8,12 @@ import { exchange } from "./harness.ts";
 describe("the metrics server", () => {
   const { registry, httpRequests } = createMetrics();
   const log = createLog("silent");
-  const server = createMetricsServer({ registry, log, config: { host: "127.0.0.1", metricsPort: 0 } });
+  const server = createMetricsServer({
+    registry,
+    log,
+    config: { host: "127.0.0.1", metricsPort: 0 },
+    preflight: () => ({ ways: [], pending: ["direct"] }),
+  });
   let port = 0;
   before(async () => {
     ({ port } = await server.listen());
@@ -28,6 +33,21 @@ describe("the metrics server", () => {
     );
   });
 
+  it("serves what preflight found, which nobody may keep", async () => {
+    const response = await fetch(`http://127.0.0.1:${port}/preflight`);
+    assert.equal(response.headers.get("content-type"), "application/json");
+    assert.equal(response.headers.get("cache-control"), "no-store");
+    assert.deepEqual(await response.json(), { ways: [], pending: ["direct"] });
+  });
+
+  it("has no preflight where nobody probes", async () => {
+    const config = { host: "127.0.0.1", metricsPort: 0 };
+    const relay = createMetricsServer({ registry, log, config, preflight: null });
+    const listening = await relay.listen();
+    assert.equal((await fetch(`http://127.0.0.1:${listening.port}/preflight`)).status, 404);
+    await relay.close();
+  });
+
   it("serves /healthz, nothing else, and only to be read", async () => {
     assert.equal((await ask("GET /healthz")).status, 200);
     assert.equal((await ask("GET /")).status, 404);
@@ -36,7 +56,12 @@ describe("the metrics server", () => {
   });
 
   it("says so when its port is taken", async () => {
-    const second = createMetricsServer({ registry, log, config: { host: "127.0.0.1", metricsPort: port } });
+    const second = createMetricsServer({
+      registry,
+      log,
+      config: { host: "127.0.0.1", metricsPort: port },
+      preflight: null,
+    });
     await assert.rejects(second.listen(), { code: "EADDRINUSE" });
   });
 });

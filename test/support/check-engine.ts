@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { createBoard } from "../../src/check/board.ts";
+import { type CatchAllFact, createCatchAllFacts } from "../../src/check/catch-all.ts";
+import { createEngine } from "../../src/check/engine.ts";
+import type { CheckMode, Evidence } from "../../src/check/evidence.ts";
+import type { ReportedDial } from "../../src/check/network-health.ts";
+import { createNetworkView } from "../../src/check/network-view.ts";
+import { loadShaping } from "../../src/check/shaping.ts";
+import { createSiteDirectory } from "../../src/check/site.ts";
+import { createSiteLines } from "../../src/check/site-lines.ts";
+import type { Resolver } from "../../src/dns/resolver.ts";
+import type { JobOptions } from "../../src/smtp/job.ts";
+import type { FailureCause, RcptOutcome, Stage } from "../../src/smtp/outcome.ts";
+import { createPaths } from "../../src/smtp/path.ts";
+import type { Destination } from "../../src/smtp/pool.ts";
+import { createFakeClock } from "./fake-clock.ts";
+import { createLocalBreakers, createLocalMirror } from "./local-breakers.ts";
+
+/** What the mail server answers about an address. */
+export type Reply = (address: string, host: string) => RcptOutcome | Promise<RcptOutcome>;
+
+const at = (host: string) => ({ host, address: "192.0.2.1", path: "direct", tls: false, latencyMs: 1 });
+
+export function replied(code: number, enhanced: string | null, text: string, host = ""): RcptOutcome {
+  return { kind: "reply", stage: "rcpt", reply: { code, enhanced, lines: [text] }, ...at(host) };
+}
+
+export function failed(stage: Stage, cause: FailureCause, host = ""): RcptOutcome {
+  return { kind: "failure", stage, cause, detail: "", ...at(host) };
+}
+
+export const OK = replied(250, "2.1.5", "Ok");
+export const UNKNOWN = replied(550, "5.1.1", "User unknown");
+
+/** An engine whose mail servers answer as `reply` says; `example.test` has a primary and a backup MX. */
+export function engine(reply: Reply, onAsked: (options: JobOptions) => void = () => {}) {
+  const clock = createFakeClock();
+  const board = createBoard(1, 1);
+  const asked: string[] = [];
+  const sites: string[] = [];
+  const stored = new Map<string, CatchAllFact>();
+  const seen: { failed: ReportedDial[]; candidates: string[]; reached: string[] } = {
+    failed: [],
+    candidates: [],
+    reached: [],
+  };
+  const resolver: Resolver = {
+    mx: async () => ({
+      status: "ok",
+      ttlS: 60,
+      records: [
+        { preference: 10, exchange: "mx1.example.test" },
+        { preference: 20, exchange: "mx2.example.test" },
+      ],
+    }),
+    a: async () => ({ status: "ok", records: ["192.0.2.1"], ttlS: 60 }),
+    aaaa: async () => ({ status: "no_data", ttlS: 60, proven: true }),
+    close: async () => {},
+  };
+  const paths = createPaths({ sourceAddresses: [], proxies: [], heloName: "probe.test" });
+  const reach = {
+    silent: () => {},
+    failed: (dial: ReportedDial) => void seen.failed.push(dial),
+    candidate: (address: string) => void seen.candidates.push(address),
+    reached: ({ site, address }: ReportedDial) => void seen.reached.push(`${site} ${address}`),
+  };
+  const made = createEngine({
+    clock,
+    resolver,
+    pool: {
+      async rcpt(destination: Destination, mailbox, options) {
+        onAsked(options);
+        asked.push(`${mailbox.address} ${destination.host}`);
+        const outcome = await reply(mailbox.address, destination.host);
+        return { ...outcome, host: destination.host };
+      },
+      drain: async () => {},
+      close: () => {},
+      depthAt: () => 10,
+      holdBack: () => {},
+      stats: () => ({ hosts: 0, sessions: 0, idle: 0, waiting: 0, jobs: 0 }),
+    },
+    paths,
+    house: { trusts: () => true },
+    lines: createSiteLines(() => 10),
+    lists: { disposable: () => ({ listed: false, source: "none" }), role: () => null, isFree: () => false },
+    shaping: loadShaping(),
+    sites: createSiteDirectory(),
+    facts: createCatchAllFacts(clock, {
+      get: async () => null,
+      put: (key, answer) => void stored.set(key, answer),
+    }),
+    breaker: createLocalMirror(createLocalBreakers(clock).authority, clock).breaker,
+    network: createNetworkView({ clock, board, paths, resolver, reach }),
+    self: { heloName: "probe.test", at: () => ({ heloName: "probe.test", addresses: [] }) },
+    onProbe: () => {},
+  });
+  /** As a batch asks. */
+  function ask(local: string, mode: CheckMode, cancelled = () => false) {
+    const onSite = (site: string) => void sites.push(site);
+    return made.check(`${local}@example.test`, "probed", { mode, cancelled, onSite });
+  }
+  /** As a request asks: its site is never too busy. */
+  async function check(local: string): Promise<Evidence | null> {
+    const known = await ask(local, "single");
+    assert.notEqual(known, "busy");
+    return known as Evidence | null;
+  }
+  return { check, ask, asked, board, clock, stored, seen, sites };
+}
