@@ -88,10 +88,58 @@ describe("siteOf: known providers", () => {
     ["naver", ["mx4.naver.com"]],
     ["daum", ["mx1.hanmail.net"]],
     ["daum", ["aspmx.daum.net"]],
+    ["microsoft365", ["example-com.mail.eo.outlook.com"]],
+    ["microsoft365", ["example-com.mail.protection.outlook.de"]],
+    ["microsoft365", ["example-gov.mail.protection.office365.us"]],
+    ["microsoft365", ["example-cn.mail.protection.partner.outlook.cn"]],
+    ["outlook", ["hotmail-com.olc.protection.outlook.com"]],
+    ["outlook", ["mx3.hotmail.com"]],
+    ["yahoo", ["mta6.am0.yahoodns.net"]],
+    ["yahoo", ["mx-eu.mail.am0.yahoodns.net"]],
+    ["yahoo", ["mx-apac.mail.gm0.yahoodns.net"]],
+    ["yahoo", ["mx-biz.mail.am0.yahoodns.net"]],
+    ["apple", ["mx02.mail.icloud.com"]],
+    ["proton", ["mailsec.protonmail.ch"]],
+    ["proton", ["mx1.alias.proton.me"]],
+    ["zoho", ["mx3.zoho.eu"]],
+    ["zoho", ["mx.zoho.in"]],
+    ["zoho", ["mx2.zoho.jp"]],
+    ["zoho", ["mx2.zohocloud.ca"]],
+    ["zoho", ["mx.zoho.sa"]],
+    ["zoho", ["mx.zoho.com.cn"]],
+    ["zoho", ["mx.zoho.com.au"]],
+    ["mimecast", ["us-smtp-inbound-2.mimecast.com"]],
+    ["mimecast", ["za-smtp-inbound-1.mimecast.co.za"]],
+    ["proofpoint", ["mx1-us1.ppe-hosted.com"]],
+    ["proofpoint", ["mxb-00000000.gslb.gpphosted.com"]],
+    ["barracuda", ["d2.ess.barracudanetworks.com"]],
+    ["ionos", ["mx01.ionos.com"]],
+    ["ionos", ["mx00.ionos.co.uk"]],
+    ["ionos", ["mx01.kundenserver.de"]],
+    ["ionos", ["mx00.perfora.net"]],
+    ["ovh", ["mx3.mail.ovh.net"]],
+    ["ovh", ["mx0.mail.ovh.net"]],
+    ["gmx", ["mx01.emig.gmx.net"]],
+    ["gmx", ["mx-ha03.web.de"]],
+    ["qq", ["mxbiz2.qq.com"]],
+    ["netease", ["126mx02.mxmail.netease.com"]],
+    ["netease", ["hzmx01.mxmail.netease.com"]],
+    ["netease", ["yeahmx00.mxmail.netease.com"]],
+    ["netease", ["vip163mx01.mxmail.netease.com"]],
+    ["sina", ["freemx1.sinamail.sina.com.cn"]],
+    ["att", ["al-ip4-mx-vip1.prodigy.net"]],
+    ["att", ["ff-ip4-mx-vip2.prodigy.net"]],
+    ["cloudflare", ["route3.mx.cloudflare.net"]],
+    ["namecheap", ["mx2.privateemail.com"]],
+    ["rackspace", ["mx2.emailsrvr.com"]],
+    ["fastmail", ["in2-smtp.messagingengine.com"]],
   ];
   for (const [provider, hosts] of cases)
     it(`${hosts[0]} is ${provider}`, () =>
       assert.deepEqual(siteOf(hosts, "example.com"), { site: provider, provider }));
+
+  it("over a hundred names of real exchangers are known", () =>
+    assert.ok(new Set(cases.flatMap(([, hosts]) => hosts)).size >= 100));
 
   it("every provider of the list has a real exchanger in this one, or a domain that holds nothing else", () => {
     const shown = new Set(cases.map(([provider]) => provider));
@@ -140,6 +188,8 @@ describe("siteOf: known providers", () => {
     "od-12345.infomaniak.ch",
     "p4pweb.geo.bf1.yahoodns.net",
     "mx1.alice.vps.ovh.net",
+    "adsl-192-0-2-1.dsl.prodigy.net",
+    "mail114-240.sinamail.sina.com.cn",
     "inbound-smtp.alice.example.amazonaws.com",
   ];
   for (const host of customers)
