@@ -59,7 +59,7 @@ const ENDING_BUDGET = 1;
 /** How far a mistyped ending, which does not exist, is from one that was meant; what is cut off or stuck to it costs little. */
 function endingCost(typed: string, meant: string): number {
   const behind = typed.length - meant.length;
-  if (behind > 0 && typed.startsWith(meant)) return Math.min(1, 0.3 * behind);
+  if (behind > 0 && typed.startsWith(meant)) return 0.3 * behind;
   if (meant.startsWith(typed)) return 0.5;
   // The dot takes the first place: in an ending no letter is spared.
   return slipCost(`.${typed}`, `.${meant}`);

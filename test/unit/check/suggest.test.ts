@@ -101,6 +101,12 @@ describe("did you mean", () => {
     assert.equal(suggestDomain("example.xn--cm-0ka"), null);
   });
 
+  it("takes what is stuck to an ending for a slip while it is short", () => {
+    assert.equal(suggestDomain("example.comfoo"), "example.com");
+    assert.equal(suggestDomain("example.netzwerk"), null);
+    assert.equal(suggestDomain("gmail.comfacebook"), "gmail.com");
+  });
+
   it("takes two dropped letters, or a first letter, for another name", () => {
     for (const domain of ["hmail.com", "fmail.com", "vmail.com", "tmail.com", "otmil.com", "rogrs.com"])
       assert.equal(suggestDomain(domain), null, domain);
