@@ -1,4 +1,5 @@
 import { BlockList } from "node:net";
+import { LRUCache } from "lru-cache";
 import { getDomain } from "tldts";
 import type { Clock } from "../core/clock.ts";
 import type { DomainSignalsConfig } from "../core/config.ts";
@@ -99,25 +100,48 @@ function takesMail(answer: DnsOutcome<MxRecord>): boolean {
   return answer.status === "no_data";
 }
 
+/** Asks, and hands out what is known when all is, or when the time is over. */
+async function gather(deps: Deps, domain: string): Promise<DomainEvidence> {
+  const mx = await deps.resolver.mx(domain);
+  if (!takesMail(mx)) return NOTHING;
+  const known = { ...NOTHING };
+  await new Promise<void>((resolve) => {
+    const timer = deps.clock.after(LIMITS.check.domainSignalsMs, resolve);
+    void ask(deps, domain, mx.status === "no_data", known).finally(() => {
+      timer.cancel();
+      resolve();
+    });
+  });
+  // A copy: what comes later must not change evidence that was handed out.
+  return { ...known };
+}
+
+interface Shared {
+  evidence: Promise<DomainEvidence>;
+  untilMs: number;
+}
+
 /**
  * Look-ups go out once the MX is known, which the check asks for anyway: domains that take no mail cost nothing, and in
- * a batch the exchangers of all come before the rest. The resolver's cache, bounds and single flight are theirs too.
+ * a batch the exchangers of all come before the rest. The resolver's cache, bounds and single flight are theirs too. In
+ * front of it the rows of a batch share what was found for `LIMITS.check.domainSignalsKeptMs`, unless it is incomplete.
  */
 export function createDomainSignals(deps: Deps): DomainSignals {
+  const { clock, config } = deps;
+  const shared = new LRUCache<string, Shared>({ max: LIMITS.check.domainSignalsKept });
+  const isComplete = ({ spf, dmarc }: DomainEvidence) =>
+    (spf !== null || !config.spf) && (dmarc !== null || !config.dmarc);
   return {
-    async of(domain) {
-      const mx = await deps.resolver.mx(domain);
-      if (!takesMail(mx)) return NOTHING;
-      const known = { ...NOTHING };
-      await new Promise<void>((resolve) => {
-        const timer = deps.clock.after(LIMITS.check.domainSignalsMs, resolve);
-        void ask(deps, domain, mx.status === "no_data", known).finally(() => {
-          timer.cancel();
-          resolve();
-        });
+    of(domain) {
+      const known = shared.get(domain);
+      if (known !== undefined && known.untilMs > clock.monotonic()) return known.evidence;
+      const evidence = gather(deps, domain);
+      const entry = { evidence, untilMs: clock.monotonic() + LIMITS.check.domainSignalsKeptMs };
+      shared.set(domain, entry);
+      void evidence.then((found) => {
+        if (!isComplete(found) && shared.peek(domain) === entry) shared.delete(domain);
       });
-      // A copy: what comes later must not change evidence that was handed out.
-      return { ...known };
+      return evidence;
     },
   };
 }

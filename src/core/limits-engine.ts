@@ -121,6 +121,9 @@ export const CHECK_LIMITS = {
   mxHostsReported: 10,
   /** From the MX answer on, an answer waits no longer than this for SPF, DMARC and blocklists. */
   domainSignalsMs: 500,
+  /** What was found of a domain is shared by those who ask soon after; then the DNS' cache is asked again. */
+  domainSignalsKeptMs: 10_000,
+  domainSignalsKept: 2_000,
 } as const;
 
 export const NETWORK_LIMITS = {

@@ -121,6 +121,24 @@ describe("signals of a domain", () => {
     assert.deepEqual(off.asked, []);
   });
 
+  it("shares what it found with who asks soon after, and nothing that is incomplete", async () => {
+    const { signals, asked, clock } = signalsIn({ txt: { "example.com": ["v=spf1 -all"] } });
+    const all = await Promise.all(Array.from({ length: 100 }, () => signals.of("example.com")));
+    assert.deepEqual(new Set(all.map(({ spf, dmarc }) => `${spf} ${dmarc}`)), new Set(["true false"]));
+    assert.equal(asked.length, 2);
+    clock.advance(LIMITS.check.domainSignalsKeptMs - 1);
+    await signals.of("example.com");
+    assert.equal(asked.length, 2);
+    clock.advance(1);
+    await signals.of("example.com");
+    assert.equal(asked.length, 4);
+    const failing = signalsIn({ txt: { "example.com": { status: "server_failure", code: "SERVFAIL" } } });
+    await failing.signals.of("example.com");
+    await settle();
+    await failing.signals.of("example.com");
+    assert.equal(failing.asked.length, 4);
+  });
+
   it("believes a blocklist's listings, not its refusals", async () => {
     const zones = { spf: false, dmarc: false, blocklistZones: ["one.test", "two.test"] };
     const cases: [string[], string | null][] = [
