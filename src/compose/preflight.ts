@@ -1,5 +1,5 @@
 import { beginPreflight, canBind, type PreflightRun } from "../check/house/preflight.ts";
-import type { OwnShaping } from "../check/shaping.ts";
+import { loadShaping, type OwnShaping } from "../check/shaping.ts";
 import type { Clock } from "../core/clock.ts";
 import type { PreflightConfig } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
@@ -20,7 +20,7 @@ export function composePreflight(config: PreflightConfig, own: OwnShaping, clock
   const { smtp, dns, house } = config;
   const resolver = createResolver({ servers: dns.servers, clock });
   return {
-    ways: waysInUse(createPaths(smtp).all, own),
+    ways: createPaths(smtp, loadShaping(own).ways).inUse,
     begin: () =>
       beginPreflight({
         clock,
@@ -45,15 +45,4 @@ function greetBy(
   if (heloName === null) throw new Error("the HELO name of a way may not be sent");
   const target = { ...server, localAddress, proxy };
   return greet({ target, heloName, clock, withinMs: LIMITS.house.greetMs });
-}
-
-/** The system's own choice of an address is a way only where there is no other, or where shaping asks for it. */
-function waysInUse(all: readonly Path[], { default: standard, providers, sites }: OwnShaping): Path[] {
-  const others = all.filter(({ name }) => name !== "direct");
-  const named = [standard, ...Object.values(providers), ...Object.values(sites)].flatMap(
-    ({ ways }) => ways ?? [],
-  );
-  const used = new Set(standard.ways ?? (others.length > 0 ? others : all).map(({ name }) => name));
-  for (const name of named) used.add(name);
-  return all.filter(({ name }) => used.has(name));
 }

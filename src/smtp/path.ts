@@ -26,6 +26,8 @@ export interface WayChoice {
 export interface Paths {
   /** Every way there is. */
   readonly all: readonly Path[];
+  /** Those that some site may take: a way that the choice leaves out for everybody is none. */
+  readonly inUse: readonly Path[];
   /**
    * The way to a host. A pure function of its arguments and the configuration, so that greylisting and the site's
    * opinion of us meet the same address again: one way for a site; where a site has several of its own, one for each
@@ -133,6 +135,7 @@ export function createPaths(
   const given = known.length > 1 ? known.slice(0, -1) : known;
   const all = new Set([...given, ...named(choice.named)]);
   const standard = choice.standard === null ? given : named(choice.standard);
+  const used = new Set([...standard, ...named(choice.named)]);
   const own = new Map<readonly string[], Way[]>();
   function ownWays(site: string): readonly Way[] | null {
     const names = choice.of(site);
@@ -144,6 +147,7 @@ export function createPaths(
   const capsOf = (site: string) => choice.of(site)?.length ?? 1;
   return {
     all: [...all].map(({ path }) => path),
+    inUse: [...all].filter((way) => used.has(way)).map(({ path }) => path),
     to(site, address, recipient = "") {
       const ways = ownWays(site);
       return drawn(ways ?? standard, address, ways !== null && ways.length > 1 ? recipient : site);

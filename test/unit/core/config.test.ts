@@ -138,6 +138,14 @@ describe("the ways out", () => {
     ]);
   });
 
+  it("are chosen by shaping, given as such or in a file that errors name", () => {
+    const json = '{"default":{"maxConnections":3}}';
+    const path = file(`${json}\n`);
+    assert.equal(load({}).shaping, null);
+    assert.deepEqual(load({ SHAPING: json }).shaping, { json, setting: "SHAPING" });
+    assert.deepEqual(load({ SHAPING_FILE: path }).shaping, { json, setting: `SHAPING_FILE: ${path}` });
+  });
+
   it("are none unless they are given", () => {
     assert.deepEqual([smtp({}).sourceAddresses, smtp({}).proxies], [[], []]);
   });

@@ -123,6 +123,7 @@ describe("ways chosen by configuration", () => {
       paths.all.map(({ name }) => name),
       [...several, "direct"],
     );
+    assert.deepEqual(paths.inUse, paths.all);
     for (const site of SITES.slice(0, 100)) assert.notEqual(paths.to(site, "198.51.100.1")?.name, "direct");
   });
 
@@ -130,6 +131,10 @@ describe("ways chosen by configuration", () => {
     const few = createPaths(config, choiceOf({}, ["192.0.2.2", "proxy:10.0.0.1:1080"]));
     const used = new Set(SITES.map((site) => few.to(site, "198.51.100.1", "a@x.example")?.name));
     assert.deepEqual([...used].sort(), ["192.0.2.2", "proxy:10.0.0.1:1080"]);
+    assert.deepEqual(
+      [few.all.length, few.inUse.map(({ name }) => name)],
+      [3, ["192.0.2.2", "proxy:10.0.0.1:1080"]],
+    );
     const path = few.to("a.example", "198.51.100.1") ?? assert.fail();
     assert.equal(few.capOf("a.example", path), "a.example");
   });
