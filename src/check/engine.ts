@@ -9,6 +9,7 @@ import type { Breaker, Visit } from "./breaker/mirror.ts";
 import { probeEnd } from "./breaker/probe-end.ts";
 import { type CatchAllFacts, catchAllAnswer, catchAllKey, strangerAt } from "./catch-all.ts";
 import { type Classification, classify, redactReply } from "./classify/classify.ts";
+import { delayOf } from "./classify/delay.ts";
 import type { CatchAll, CheckMode, Evidence, MxEvidence, Scope, SmtpEvidence } from "./evidence.ts";
 import type { Identities } from "./identity.ts";
 import type { Lists } from "./lists/lists.ts";
@@ -156,8 +157,11 @@ async function probeTarget(
   const budgetMs = Math.min(control.deadlineAt - deps.clock.monotonic(), catchAllBudgetMs);
   const catchAll = await catchAllOf(deps, target, outcome.host, budgetMs);
   // A row has time: the answer is worth more once the stranger can be asked too.
-  if (catchAll === "not_probed" && mode !== "single" && visit.isOpen(outcome.path))
-    return heldBack(visit, outcome.path);
+  if (catchAll === "not_probed" && mode !== "single") {
+    const state = visit.stateOf(outcome.path);
+    if (state === "open") return heldBack(visit, outcome.path);
+    if (state === "watched") return unasked("sender_blocked", "our_address", "stranger_blocked");
+  }
   return smtpEvidence(deps, target, outcome, ruling, catchAll);
 }
 
@@ -199,8 +203,9 @@ async function ask(deps: EngineDeps, target: Target, { route, local, control, vi
       mailboxOf(`${local}@${domain}`),
       withinTrial(control, visit),
     );
-    const ruling = classify(outcome, { provider, self: deps.self.at(outcome.path) });
-    const redacted = () => (outcome.kind === "reply" ? redactReply(outcome.reply, local) : "");
+    const self = deps.self.at(outcome.path);
+    const ruling = classify(outcome, { provider, self });
+    const redacted = () => (outcome.kind === "reply" ? redactReply(outcome.reply, local, self) : "");
     visit.end(probeEnd(outcome, ruling, deps.network.isCutOff(outcome.path), redacted));
     return { outcome, ruling } satisfies Asked;
   } catch (error) {
@@ -343,12 +348,15 @@ function smtpEvidence(
     stage: outcome.stage,
     code: reply?.code ?? 0,
     enhancedCode: reply?.enhanced ?? null,
-    reply: outcome.kind === "reply" ? redactReply(outcome.reply, target.local) : outcome.detail,
+    reply:
+      outcome.kind === "reply"
+        ? redactReply(outcome.reply, target.local, deps.self.at(outcome.path))
+        : outcome.detail,
     rule: ruling.rule,
     mxHost: outcome.host,
     path: outcome.path,
     trusted: deps.house.trusts(outcome.path),
-    retryAfterS: null,
+    retryAfterS: reply ? delayOf(reply, ruling.class) : null,
     latencyMs: Math.round(outcome.latencyMs),
     tls: outcome.tls,
     catchAll,

@@ -116,7 +116,8 @@ export const CHECK_LIMITS = {
   addressChars: 1_024,
   /** What classification reads of a reply; real ones end long before. */
   replyMatchedChars: 4_096,
-  replyTextChars: 300,
+  /** What evidence keeps of a reply: more than real ones say, so that it can be classified again. */
+  replyTextChars: 1_000,
   mxHosts: 100,
   mxHostsReported: 10,
   /** From the MX answer on, an answer waits no longer than this for SPF, DMARC and blocklists. */

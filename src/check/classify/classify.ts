@@ -5,7 +5,7 @@ import { FAULT_OF } from "./rule.ts";
 import { RULES } from "./rules/rules.ts";
 import { type SelfIdentity, subjectOf } from "./subject.ts";
 
-export { redactReply } from "./redact.ts";
+export { redactReply, restoredReply } from "./redact.ts";
 export type { SelfIdentity } from "./subject.ts";
 
 export interface Classification {

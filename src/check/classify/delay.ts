@@ -1,4 +1,8 @@
 import { LIMITS } from "../../core/limits.ts";
+import type { Reply } from "../../smtp/reply.ts";
+import type { SmtpClass } from "../evidence.ts";
+import { decoded } from "./spoken.ts";
+import { textOf } from "./text.ts";
 
 /** A day: who names more is not waited for so long anyway. */
 const LONGEST_S = 86_400;
@@ -88,4 +92,11 @@ export function delayNamed(reply: string): number | null {
   const chinese = CHINESE.exec(text);
   if (chinese === null) return null;
   return Math.min(LONGEST_S, Number(chinese[1]) * (CHINESE_SECONDS[chinese[2] ?? ""] ?? 1));
+}
+
+/** Seconds after which whoever was put off may come again, as the whole of the reply names them; null: nobody is, or it does not. */
+export function delayOf(reply: Reply, ruling: SmtpClass): number | null {
+  const isPutOff = ruling === "greylisted" || ruling === "rate_limited_by_server";
+  const isOther = ruling === "smtp_protocol_error" && Math.floor(reply.code / 100) === 4;
+  return isPutOff || isOther ? delayNamed(textOf({ ...reply, lines: reply.lines.map(decoded) })) : null;
 }

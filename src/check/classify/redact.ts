@@ -1,6 +1,8 @@
 import { LIMITS } from "../../core/limits.ts";
 import type { Reply } from "../../smtp/reply.ts";
-import { textOf, withoutAddresses } from "./text.ts";
+import { decoded } from "./spoken.ts";
+import type { SelfIdentity } from "./subject.ts";
+import { REDACTED, textOf, withoutAddresses, withoutNames } from "./text.ts";
 
 /** Shorter local parts stand everywhere, and tell little. */
 const NAME_CHARS_MIN = 3;
@@ -17,10 +19,13 @@ const ORDINARY_WORDS: ReadonlySet<string> = new Set(
   ].flatMap((line) => line.split(" ")),
 );
 
-/** Bytes that are UTF-8 as characters, any others as Latin-1, which the reply was read as. For readers, not for rules. */
+/**
+ * The characters that the bytes stand for, unless another script swallows an `@` with them, behind which an address would
+ * be overlooked.
+ */
 function readable(latin1: string): string {
-  const utf8 = Buffer.from(latin1, "latin1").toString("utf8");
-  return utf8.includes("\ufffd") ? latin1 : utf8;
+  const text = decoded(latin1);
+  return text.split("@").length === latin1.split("@").length ? text : latin1;
 }
 
 /** The forms in which a server may say a local part: as it is, without its quotes, without its tag. */
@@ -54,14 +59,43 @@ function withoutLocalPart(text: string, local: string): string {
   );
 }
 
+/** What stands for an address: of one at a name of ours the name stays, since such a reply speaks of us. */
+function redactedBut({ heloName, addresses }: SelfIdentity): (address: string) => string {
+  const names = [...addresses, ...(heloName.includes(".") ? [heloName] : [])];
+  return (address) => {
+    const lower = address.toLowerCase();
+    const name = names.find((own) => withoutNames([own], lower) !== lower);
+    return name === undefined ? REDACTED : `*@${name}`;
+  };
+}
+
+/** The end of a reply that was cut. */
+const CUT = "\u2026";
+
 /**
- * A reply as evidence keeps it: code and text on one line, at most `LIMITS.check.replyTextChars` characters, without
- * controls, without the addresses that it quotes (the one asked for, the sender, a postmaster), and without the local
- * part asked for where it stands alone: `550 User john.doe unknown`.
+ * A reply as evidence keeps it: code and text on one line, without controls, without the addresses that it quotes (the
+ * one asked for, the sender, a postmaster), and without the local part asked for where it stands alone: `550 User john.doe
+ * unknown`. At most `LIMITS.check.replyTextChars` characters, of which the last is `…` where it was cut; what is whole is
+ * classified as the reply itself was.
  * @param local the local part of the address asked for, as in the address
  */
-export function redactReply(reply: Reply, local: string): string {
-  const decoded = textOf({ ...reply, lines: reply.lines.map(readable) });
-  const text = withoutAddresses(decoded.slice(0, LIMITS.check.replyMatchedChars));
-  return `${reply.code} ${withoutLocalPart(text, local)}`.trim().slice(0, LIMITS.check.replyTextChars);
+export function redactReply(reply: Reply, local: string, self: SelfIdentity): string {
+  const { replyMatchedChars, replyTextChars } = LIMITS.check;
+  const said = textOf({ ...reply, lines: reply.lines.map(readable) });
+  const text = withoutAddresses(said.slice(0, replyMatchedChars), redactedBut(self));
+  const kept = `${reply.code} ${withoutLocalPart(text, local)}`.trim();
+  if (said.length <= replyMatchedChars && kept.length <= replyTextChars) return kept;
+  return `${kept.slice(0, replyTextChars - CUT.length).padEnd(replyTextChars - CUT.length)}${CUT}`;
+}
+
+/**
+ * The reply that evidence keeps, as if a server had said it; null where it was cut.
+ * @param kept by `redactReply`
+ * @param enhanced as the reply's was
+ */
+export function restoredReply(kept: string, enhanced: string | null): Reply | null {
+  if (kept.length === LIMITS.check.replyTextChars && kept.endsWith(CUT)) return null;
+  const code = Number(kept.slice(0, 3));
+  if (!(code >= 200 && code <= 599)) return null;
+  return { code, enhanced, lines: [Buffer.from(kept.slice(4)).toString("latin1")] };
 }

@@ -16,10 +16,14 @@ export function textOf(reply: Reply): string {
 const TOKEN = /"[^"]{0,80}"@[^\s<>()[\]{},;:"']*|[^\s<>()[\]{},;:"']+/g;
 
 /** What stands where a mail address was. */
-const REDACTED = "*@*";
+export const REDACTED = "*@*";
 
-export function withoutAddresses(text: string): string {
-  return text.replace(TOKEN, (token) => (token.includes("@") ? REDACTED : token));
+/** @param instead what stands where an address was */
+export function withoutAddresses(
+  text: string,
+  instead: (address: string) => string = () => REDACTED,
+): string {
+  return text.replace(TOKEN, (token) => (token.includes("@") ? instead(token) : token));
 }
 
 /**

@@ -75,6 +75,15 @@ describe("classify: what is about us comes first", () => {
     assert.equal(ruling(["550 <relay.blacklist@rbl.example.com> no such user"]).class, "mailbox_not_found");
   });
 
+  it("what is said of the sender we gave is not said of the recipient", () => {
+    const judge = (line: string) => {
+      const outcome = { kind: "reply", stage: "rcpt", reply: parsed([line]), ...AT } as RcptOutcome;
+      return classify(outcome, { provider: null, self: { ...SELF, mailFrom: "Verify@Bounce.Example" } });
+    };
+    assert.equal(judge("550 5.1.1 <verify@bounce.example>: User unknown").fault, "our_address");
+    assert.equal(judge("550 5.1.1 <user@bounce.example>: User unknown").class, "mailbox_not_found");
+  });
+
   it("a HELO name of one label is too common a word to look for", () => {
     const outcome = {
       kind: "reply",
@@ -208,7 +217,7 @@ describe("hostile replies", () => {
   it("are kept short, on one line, without controls and without addresses", () => {
     fc.assert(
       fc.property(reply, (r) => {
-        const kept = redactReply(r, "jane.doe");
+        const kept = redactReply(r, "jane.doe", SELF);
         assert.ok(kept.length <= LIMITS.check.replyTextChars);
         assert.doesNotMatch(kept, /\p{Cc}/u);
         assert.doesNotMatch(kept, /[a-z0-9]@[a-z0-9]/i);
@@ -218,6 +227,7 @@ describe("hostile replies", () => {
     const kept = redactReply(
       parsed(["550-5.1.1 <jane.doe+x@example.com>: no", "550 ask postmaster@example.com"]),
       "jane.doe+x",
+      SELF,
     );
     assert.equal(kept, "550 5.1.1 <*@*>: no ask *@*");
   });
@@ -226,13 +236,14 @@ describe("hostile replies", () => {
     const kept = redactReply(
       parsed(['550 5.1.1 <"jane doe"@example.com>: unknown, <jane@example.com>:blocked']),
       '"jane doe"',
+      SELF,
     );
     assert.equal(kept, "550 5.1.1 <*@*>: unknown, <*@*>:blocked");
   });
 
   it("name the mailbox asked for nowhere, in whatever form", () => {
     const kept = (line: string, local: string) =>
-      redactReply({ code: 550, enhanced: null, lines: [Buffer.from(line).toString("latin1")] }, local);
+      redactReply({ code: 550, enhanced: null, lines: [Buffer.from(line).toString("latin1")] }, local, SELF);
     const cases: [line: string, local: string, text: string][] = [
       ["User john.doe unknown", "john.doe", "User * unknown"],
       ["User John.Doe unknown", "john.doe", "User * unknown"],
@@ -266,7 +277,7 @@ describe("hostile replies", () => {
     fc.assert(
       fc.property(local, around, around, (name, before, after) => {
         const lines = [`no${before}${name.toUpperCase()}${after} x ${name}`];
-        const kept = redactReply({ code: 550, enhanced: null, lines }, name);
+        const kept = redactReply({ code: 550, enhanced: null, lines }, name, SELF);
         assert.ok(!kept.toLowerCase().includes(name), kept);
       }),
       { numRuns: 500, seed: 5322 },
@@ -275,8 +286,11 @@ describe("hostile replies", () => {
 
   it("are kept as their server meant them, in UTF-8 or Latin-1", () => {
     const read = (bytes: Buffer) => ({ code: 550, enhanced: null, lines: [bytes.toString("latin1")] });
-    assert.equal(redactReply(read(Buffer.from("Empfänger unbekannt")), "jane"), "550 Empfänger unbekannt");
-    assert.equal(redactReply(read(Buffer.from("boîte fermée", "latin1")), "jane"), "550 boîte fermée");
+    assert.equal(
+      redactReply(read(Buffer.from("Empfänger unbekannt")), "jane", SELF),
+      "550 Empfänger unbekannt",
+    );
+    assert.equal(redactReply(read(Buffer.from("boîte fermée", "latin1")), "jane", SELF), "550 boîte fermée");
   });
 
   it("of a megabyte are judged by their beginning alone", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { delayNamed } from "../../../../src/check/classify/delay.ts";
+import { delayNamed, delayOf } from "../../../../src/check/classify/delay.ts";
 
 describe("the delay a reply names", () => {
   const cases: [reply: string, seconds: number | null][] = [
@@ -58,5 +58,19 @@ describe("the delay a reply names", () => {
       ),
       { numRuns: 300, seed: 6647 },
     );
+  });
+
+  it("counts for whoever is put off, in whatever line of the reply it stands", () => {
+    const lines = ["4.2.0 greylisted, sorry", `see ${"x".repeat(1_500)}`, "try again in 5 minutes"];
+    const at = (code: number, ruling: Parameters<typeof delayOf>[1]) =>
+      delayOf({ code, enhanced: null, lines }, ruling);
+    assert.equal(at(450, "greylisted"), 300);
+    assert.equal(at(550, "greylisted"), 300);
+    assert.equal(at(421, "rate_limited_by_server"), 300);
+    assert.equal(at(451, "smtp_protocol_error"), 300);
+    assert.equal(at(554, "smtp_protocol_error"), null);
+    assert.equal(at(452, "mailbox_full"), null);
+    assert.equal(at(550, "mailbox_not_found"), null);
+    assert.equal(delayOf({ code: 450, enhanced: null, lines: ["later"] }, "greylisted"), null);
   });
 });
