@@ -14,7 +14,7 @@ import { habitField, type OwnShaping, POLICY_FIELDS } from "./shaping.ts";
  */
 const LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
 const HOST = new RegExp(`^(?=.{1,253}$)${LABEL}(?:\\.${LABEL})*$`);
-const MX_NAME = /^(?=.{1,253}$)(?:[a-z0-9-]{0,62}\*?[a-z0-9-]{0,62}\.)+[a-z0-9-]{1,63}$/;
+const MX_NAME = /^(?=.{1,253}$)(?:(?:[a-z0-9-]{1,63}|[a-z0-9-]{0,62}\*[a-z0-9-]{0,62})\.)+[a-z0-9-]{1,63}$/;
 const PROVIDER = /^[a-z][a-z0-9_]{0,39}$/;
 
 const { ownProviders, ownSites, mxNames, ways: waysMax } = LIMITS.shaping;

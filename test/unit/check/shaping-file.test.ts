@@ -191,6 +191,16 @@ describe("a wrong entry of the operator's shaping is named", () => {
     assert.match(messageOf("[".repeat(200_000) + "]".repeat(200_000)), /^is no JSON/);
   });
 
+  it("names of exchangers that look right for long, in no time", () => {
+    const label = "a".repeat(60);
+    // Backtracking would never come to an end.
+    for (const end of ["!", ".*", ".COM", ""])
+      assert.match(
+        wrong({ providers: { p: { mx: [`${`${label}.`.repeat(3)}${label}${end}`] } } }),
+        /mx: must be a list/,
+      );
+  });
+
   it("more entries than there may be", () => {
     const many = (count: number, name: (i: number) => string, entry: unknown) =>
       Object.fromEntries(Array.from({ length: count }, (_, i) => [name(i), entry]));

@@ -13,10 +13,10 @@ const POLICY: SitePolicy = {
 };
 
 /** How many of `tries` are let in at `site`, one after another. */
-function admitted(lines: ReturnType<typeof createSiteLines>, site: string, tries: number): number {
+function admitted(lines: ReturnType<typeof createSiteLines>, site: string, tries: number, caps = 1): number {
   let count = 0;
   for (let i = 0; i < tries; i++) {
-    if (lines.isLong(site, POLICY)) continue;
+    if (lines.isLong(site, POLICY, caps)) continue;
     lines.enter(site);
     count += 1;
   }
@@ -41,6 +41,11 @@ describe("the line of a site", () => {
       ),
       2 * LIMITS.bulk.lineFillings,
     );
+  });
+
+  it("is longer for a site whose connections count by several ways", () => {
+    const lines = () => createSiteLines(() => 1);
+    assert.equal(admitted(lines(), "a", 1_000, 3), 3 * admitted(lines(), "a", 1_000));
   });
 
   it("is each site's own, and shorter by each that leaves it", () => {
