@@ -63,6 +63,16 @@ export async function askBurst(
   return { server, burst, ms, counts, wrong };
 }
 
+/**
+ * All answers right, and nothing lost. A session is recycled before its wrong recipients are too many for the server;
+ * other limits may be met, since nobody says them beforehand.
+ */
+export function burstFaults({ wrong, reading }: BurstOutcome): string[] {
+  const faults = wrong === 0 ? [] : [`${wrong} wrong`];
+  if (reading.wornOut > 0) faults.push(`${reading.wornOut} sessions ended for wrong recipients`);
+  return faults;
+}
+
 const HEADINGS = [
   "MTA",
   "limit on",
@@ -87,17 +97,21 @@ export function renderBursts(
   outcomes: readonly BurstOutcome[],
   provoked: ReadonlyMap<Burst, WornOut>,
 ): string[] {
-  const rows = outcomes.map(({ server, burst, ms, wrong, reading }) => [
-    server,
-    burst.situation,
-    provocation(provoked.get(burst)),
-    `${burst.missing} missing, ${burst.existing} existing`,
-    String(ms),
-    String(reading.sessions),
-    String(reading.mostRejections),
-    String(reading.limited),
-    wrong === 0 ? "ok" : `FAIL: ${wrong} wrong`,
-  ]);
+  const rows = outcomes.map((outcome) => {
+    const { server, burst, ms, reading } = outcome;
+    const faults = burstFaults(outcome);
+    return [
+      server,
+      burst.situation,
+      provocation(provoked.get(burst)),
+      `${burst.missing} missing, ${burst.existing} existing`,
+      String(ms),
+      String(reading.sessions),
+      String(reading.mostRejections),
+      String(reading.limited),
+      faults.length === 0 ? "ok" : `FAIL: ${faults.join("; ")}`,
+    ];
+  });
   const [headings = "", ...lines] = inColumns([HEADINGS, ...rows]);
   return [
     headings,

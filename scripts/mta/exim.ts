@@ -29,17 +29,15 @@ const at = (listener: Listener, local = EXISTING) => `${local}@${listener.domain
 
 /** A process serves one session and logs with its number, and with the address it was met at. */
 export function readEximLog(log: string, { ip }: Listener): LogReading {
-  const lines = log
-    .split("\n")
-    .filter((line) => line.includes(`I=[${ip}]`))
-    .join("\n");
-  const rejections = countBy(lines, /\[(\d+)\].* rejected RCPT /);
-  const limited =
-    /Connection from .* refused: too many|Too many failed recipients|too many nonmail commands/i;
+  const lines = log.split("\n").filter((line) => line.includes(`I=[${ip}]`));
+  const here = lines.join("\n");
+  const count = (pattern: RegExp) => lines.filter((line) => pattern.test(line)).length;
+  const wornOut = count(/Too many failed recipients/);
   return {
-    sessions: countBy(lines, /\[(\d+)\].*SMTP connection from .* (?:closed by|lost|dropped)/).size,
-    mostRejections: Math.max(0, ...rejections.values()),
-    limited: lines.split("\n").filter((line) => limited.test(line)).length,
+    sessions: countBy(here, /\[(\d+)\].*SMTP connection from .* (?:closed by|lost|dropped)/).size,
+    mostRejections: Math.max(0, ...countBy(here, /\[(\d+)\].* rejected RCPT /).values()),
+    wornOut,
+    limited: wornOut + count(/Connection from .* refused: too many|too many nonmail commands/i),
   };
 }
 

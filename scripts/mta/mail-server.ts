@@ -90,7 +90,9 @@ export interface LogReading {
   sessions: number;
   /** Of the session that had the most. */
   mostRejections: number;
-  /** Of sessions it ended, or would not have, because of a limit of its own. */
+  /** Sessions that it ended for their wrong recipients. */
+  wornOut: number;
+  /** All that it ended or refused because of a limit, those included. */
   limited: number;
 }
 

@@ -99,11 +99,13 @@ match from any for domain { ${virtualDomains} } action "virtual"
 /** Each line of a session begins with its number; only the first says where it came in, by the host's name. */
 export function readOpensmtpdLog(log: string): LogReading {
   const rejections = countBy(log, /([0-9a-f]{16}) smtp failed-command command="RCPT TO/);
+  const count = (pattern: RegExp) => log.split("\n").filter((line) => pattern.test(line)).length;
+  const wornOut = count(/Too many consecutive errors/);
   return {
     sessions: countBy(log, /([0-9a-f]{16}) smtp connected/).size,
     mostRejections: Math.max(0, ...rejections.values()),
-    limited: log.split("\n").filter((line) => /Too many messages sent|Too many consecutive errors/.test(line))
-      .length,
+    wornOut,
+    limited: wornOut + count(/Too many messages sent/),
   };
 }
 

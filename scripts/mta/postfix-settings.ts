@@ -148,10 +148,12 @@ export function masterCf(port: number): string {
     ([at, settings]) =>
       `${AT[at as At].ip}:${port} inet n - n - - smtpd${options([`syslog_name = postfix/${AT[at as At].host}`, ...settings])}`,
   );
+  // What the list has not said by then, postscreen does not wait for.
   const list = [
     `postscreen_dnsbl_sites = ${LIST}`,
     "postscreen_dnsbl_action = drop",
     "postscreen_cache_map =",
+    "postscreen_greet_wait = 4s",
   ];
   const tests = ["postscreen_bare_newline_enable = yes", "postscreen_bare_newline_action = enforce"];
   return `${listeners.join("\n")}

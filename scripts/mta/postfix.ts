@@ -47,10 +47,14 @@ export function readPostfixLog(log: string, { host }: Listener): LogReading {
     const [, accepted, all] = / rcpt=(\d+)\/(\d+)/.exec(line) ?? [];
     return Number(all ?? 0) - Number(accepted ?? 0);
   });
-  const limited = lines.filter((line) =>
-    /too many errors after|Connection concurrency limit exceeded/.test(line),
-  );
-  return { sessions: ended.length, mostRejections: Math.max(0, ...rejections), limited: limited.length };
+  const count = (pattern: RegExp) => lines.filter((line) => pattern.test(line)).length;
+  const wornOut = count(/too many errors after/);
+  return {
+    sessions: ended.length,
+    mostRejections: Math.max(0, ...rejections),
+    wornOut,
+    limited: wornOut + count(/Connection concurrency limit exceeded/),
+  };
 }
 
 export const postfix: MailServer = {

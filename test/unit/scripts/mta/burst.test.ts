@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { askBurst, burstAddresses, renderBursts } from "../../../../scripts/mta/burst.ts";
+import { askBurst, burstAddresses, burstFaults, renderBursts } from "../../../../scripts/mta/burst.ts";
 import type { ServiceAnswer } from "../../../../scripts/mta/comparison.ts";
 import { parseReply } from "../../../../scripts/mta/dialogue.ts";
 import type { Burst } from "../../../../scripts/mta/mail-server.ts";
@@ -12,7 +12,7 @@ const BURST: Burst = {
   missing: 6,
   existing: 2,
 };
-const NOTHING_READ = { sessions: 3, mostRejections: 8, limited: 0 };
+const NOTHING_READ = { sessions: 3, mostRejections: 8, wornOut: 0, limited: 0 };
 
 const answer = (verdict: string, reason: string): ServiceAnswer => ({
   verdict,
@@ -74,4 +74,12 @@ test("a limit that is not met is said so, and wrong answers are counted", async 
   const [, line = ""] = renderBursts([{ ...answers, reading: NOTHING_READ }], new Map([[BURST, worn]]));
   assert.match(line, /never, in 60/);
   assert.match(line, /FAIL: 8 wrong$/);
+});
+
+test("a session that ended for its wrong recipients is a fault, also when all answers were right", async () => {
+  const answers = await askBurst("postfix", BURST, async (address) => truth(address));
+  const faults = (reading: object) => burstFaults({ ...answers, reading: { ...NOTHING_READ, ...reading } });
+  assert.deepEqual(faults({}), []);
+  assert.deepEqual(faults({ limited: 3 }), []);
+  assert.deepEqual(faults({ limited: 3, wornOut: 1 }), ["1 sessions ended for wrong recipients"]);
 });

@@ -15,9 +15,14 @@ Nov 22 03:04:27 postfix/mx.postfix-connections.test/smtpd[224]: warning: Connect
 Nov 22 03:04:27 postfix/mx.postfix-connections.test/smtpd[224]: disconnect from unknown[127.0.0.1] ehlo=1 mail=20 rcpt=0/20 commands=21/41
 `;
   const errors = listener("127.0.12", 15, "postfix-errors");
-  assert.deepEqual(readPostfixLog(log, errors), { sessions: 3, mostRejections: 8, limited: 1 });
+  assert.deepEqual(readPostfixLog(log, errors), { sessions: 3, mostRejections: 8, wornOut: 1, limited: 1 });
   const connections = listener("127.0.12", 16, "postfix-connections");
-  assert.deepEqual(readPostfixLog(log, connections), { sessions: 1, mostRejections: 20, limited: 1 });
+  assert.deepEqual(readPostfixLog(log, connections), {
+    sessions: 1,
+    mostRejections: 20,
+    wornOut: 0,
+    limited: 1,
+  });
 });
 
 test("Exim: sessions of one address, by the process that served them; refusals of its limits", () => {
@@ -26,14 +31,15 @@ test("Exim: sessions of one address, by the process that served them; refusals o
 exim[88]: [88] H=(probe.rcpt.test) ${us} X=TLS1.3:ECDHE_X25519__RSA_PSS_RSAE_SHA256__AES_256_GCM:256 CV=no F=<probe@rcpt.test> rejected RCPT <nobody1@exim-errors.test>: Unrouteable address
 exim[88]: [88] H=(probe.rcpt.test) ${us} X=TLS1.3:ECDHE_X25519__RSA_PSS_RSAE_SHA256__AES_256_GCM:256 CV=no F=<probe@rcpt.test> rejected RCPT <nobody4@exim-errors.test>: Unrouteable address
 exim[89]: [89] H=(probe.rcpt.test) ${us} F=<probe@rcpt.test> rejected RCPT <nobody5@exim-errors.test>: Unrouteable address
+exim[89]: [89] H=(probe.rcpt.test) ${us} F=<probe@rcpt.test> rejected RCPT <keeper1@exim-errors.test>: Too many failed recipients - count = 10
 exim[88]: [88] SMTP connection from (probe.rcpt.test) ${us} closed by QUIT
 exim[89]: [89] SMTP connection from (probe.rcpt.test) ${us} closed by QUIT
 exim[30]: [30] Connection from [127.0.0.1] I=[127.0.13.16]:23152 refused: too many connections from that IP address
 `;
   const errors = listener("127.0.13", 15, "exim-errors");
-  assert.deepEqual(readEximLog(log, errors), { sessions: 2, mostRejections: 2, limited: 0 });
+  assert.deepEqual(readEximLog(log, errors), { sessions: 2, mostRejections: 2, wornOut: 1, limited: 1 });
   const connections = listener("127.0.13", 16, "exim-connections");
-  assert.deepEqual(readEximLog(log, connections), { sessions: 0, mostRejections: 0, limited: 1 });
+  assert.deepEqual(readEximLog(log, connections), { sessions: 0, mostRejections: 0, wornOut: 0, limited: 1 });
 });
 
 test("OpenSMTPD: sessions by their numbers", () => {
@@ -44,5 +50,5 @@ test("OpenSMTPD: sessions by their numbers", () => {
 0f30e24a0fa45ccb smtp connected address=127.0.0.1 host=<unknown>
 0f30e24a0fa45ccb smtp disconnected reason=quit
 `;
-  assert.deepEqual(readOpensmtpdLog(log), { sessions: 2, mostRejections: 2, limited: 0 });
+  assert.deepEqual(readOpensmtpdLog(log), { sessions: 2, mostRejections: 2, wornOut: 0, limited: 0 });
 });
