@@ -73,10 +73,7 @@ export interface BreakerAuthorityDeps {
 
 class Authority implements BreakerAuthority {
   readonly #deps: BreakerAuthorityDeps;
-  readonly #ways = new KnownWays((known) => {
-    this.#drop(known);
-    this.#tell({ kind: "calm", key: keyOf(known.way) });
-  });
+  readonly #ways = new KnownWays((known) => this.#drop(known));
   readonly #trials = new Map<string, Known>();
   readonly #mirrors = new Set<(news: BreakerNews) => void>();
   #sweeper: Timer | null = null;
@@ -209,8 +206,10 @@ class Authority implements BreakerAuthority {
     return this.#deps.clock.monotonic();
   }
 
-  /** Open no more, as far as this process is concerned. */
+  /** As if nothing had been, as far as this process is concerned. */
   #drop(known: Known): void {
+    known.tally = new Tally();
+    this.#tell({ kind: "calm", key: keyOf(known.way) });
     if (known.open === null) return;
     if (known.open.trial !== null) {
       known.open.trial.timer.cancel();
@@ -297,8 +296,6 @@ class Authority implements BreakerAuthority {
     known.level = open.level;
     known.warnedUntil = this.#now() + Math.max(LIMITS.breaker.maxMs, this.#deps.firstMs);
     this.#drop(known);
-    known.tally = new Tally();
-    this.#tell({ kind: "calm", key: keyOf(known.way) });
     if (known.way.domain !== "") this.passed(known.way.site, known.way.path);
     this.#say("closed", known, open, mine);
   }

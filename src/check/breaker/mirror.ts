@@ -23,8 +23,8 @@ export interface VisitTarget {
 export interface Visit {
   /** Whether it may go out this way: at once, but where a trial is due. It is the trial then. */
   mayGo(path: string): boolean | Promise<boolean>;
-  /** Whether nobody may go out this way now. */
-  isOpen(path: string): boolean;
+  /** Whether nobody may go out this way now; `watched`: somebody was blocked there lately. */
+  stateOf(path: string): "closed" | "watched" | "open";
   /** Who was held back may come again after this. */
   retryAfterMs(path: string): number;
   /** `Clock.monotonic` milliseconds until which the trial has to end; no trial: infinity. */
@@ -85,6 +85,10 @@ class Mirror implements Breaker {
     return (this.#open.get(key)?.dueAt ?? 0) - this.clock.monotonic();
   }
 
+  watch(key: string): void {
+    this.#watched.add(key);
+  }
+
   isWatched(key: string): boolean {
     return this.#watched.has(key);
   }
@@ -115,7 +119,7 @@ class Mirror implements Breaker {
         this.#open.delete(keyOf(news.way));
         break;
       case "watched":
-        this.#watched.add(news.key);
+        this.watch(news.key);
         break;
       case "calm":
         this.#watched.delete(news.key);
@@ -145,8 +149,9 @@ class ProbeVisit implements Visit {
     this.#target = target;
   }
 
-  isOpen(path: string): boolean {
-    return this.#mirror.openKey(this.#target, path) !== null;
+  stateOf(path: string): "closed" | "watched" | "open" {
+    if (this.#mirror.openKey(this.#target, path) !== null) return "open";
+    return this.#mirror.isWatched(wayKey(this.#target.site, path)) ? "watched" : "closed";
   }
 
   mayGo(path: string): boolean | Promise<boolean> {
@@ -168,12 +173,15 @@ class ProbeVisit implements Visit {
     if (end.kind !== "blocked" && end.kind !== "passed") return;
     const { path } = end;
     // In flight when it opened: the row is answered so, but only the trial decides now.
-    if ([...this.#trials.values()].some((trial) => trial.path === path) || this.isOpen(path)) return;
+    if ([...this.#trials.values()].some((trial) => trial.path === path) || this.stateOf(path) === "open")
+      return;
     if (end.kind === "passed") {
-      if (this.#mirror.isWatched(wayKey(site, path))) this.#mirror.report({ type: "passed", site, path });
+      if (this.stateOf(path) === "watched") this.#mirror.report({ type: "passed", site, path });
       return;
     }
     const { early, rule, reply } = end;
+    // The main thread will say so too.
+    this.#mirror.watch(wayKey(site, path));
     this.#mirror.report({ type: "blocked", block: { site, path, domain, provider, early, rule, reply } });
   }
 
