@@ -44,6 +44,8 @@ export interface SendOptions {
 /** The role `api` as it runs in production, on free ports of loopback. */
 export interface TestApi {
   url: string;
+  /** The operator's port. */
+  metricsUrl: string;
   metrics(): Promise<string>;
   get(path: string, key?: string): Promise<Answer>;
   /** Any request. `path` with its query. */
@@ -199,6 +201,7 @@ function apiOf(role: ServingRole, stopped: () => void): TestApi {
     get,
     send,
     verify: (key, email, query = "") => get(`/v1/verify?email=${encodeURIComponent(email)}${query}`, key),
+    metricsUrl: `http://127.0.0.1:${metricsPort}`,
     metrics: async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text(),
     async stop() {
       stopped();

@@ -119,7 +119,7 @@ function checkProxy(facts: Facts): Finding {
   const fault = proxyFault(facts);
   if (fault === undefined)
     return fine(check, "unknown", "service", "No mail exchanger could be asked for through the proxy.");
-  const seen = `The proxy does not do its part: ${fault}.`;
+  const seen = `The proxy does not do its part (${fault.replace(/^proxy: /, "")}).`;
   const advice =
     "Check that it runs, that its address and credentials in SMTP_PROXIES are right, and its rules.";
   return { check, result: "fail", weight: "service", seen, advice };

@@ -5,7 +5,13 @@ import { parseMailbox } from "../../../src/smtp/mailbox.ts";
 import type { RcptOutcome } from "../../../src/smtp/outcome.ts";
 import { createPaths } from "../../../src/smtp/path.ts";
 import type { SitePolicy } from "../../../src/smtp/policy.ts";
-import { createSmtpPool, type Destination, type PoolEvent, type SmtpPool } from "../../../src/smtp/pool.ts";
+import {
+  createSmtpPool,
+  type Destination,
+  type PoolEvent,
+  type SilentDialEvent,
+  type SmtpPool,
+} from "../../../src/smtp/pool.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
 import { createLocalSlots, type LocalSlots } from "../../support/local-slots.ts";
 
@@ -22,6 +28,8 @@ export interface PoolFixture {
   slots: LocalSlots;
   pool: SmtpPool;
   events: PoolEvent["kind"][];
+  /** Dials that nobody answered. */
+  silences: SilentDialEvent[];
   /** Asks 127.0.0.1, unless told otherwise, about `address`, due in `deadlineMs` (default an hour). */
   rcpt(address: string, options?: RcptOptions): Promise<RcptOutcome>;
   /** Drains the pool and shows that nothing is left: no session, no slot, no timer. */
@@ -48,6 +56,7 @@ export function createPoolFixture(port: number, options: PoolOptions = {}): Pool
   const clock = options.clock ?? createFakeClock();
   const slots = options.slots ?? createLocalSlots(clock);
   const events: PoolEvent["kind"][] = [];
+  const silences: SilentDialEvent[] = [];
   const heloName = "probe.test";
   const sourceAddresses = (options.sourceAddresses ?? []).map((address) => ({ address, heloName }));
   const proxies = options.proxies ?? [];
@@ -65,8 +74,9 @@ export function createPoolFixture(port: number, options: PoolOptions = {}): Pool
     slots,
     clock,
     log: pino({ level: "silent" }),
-    onEvent: ({ kind }) => {
-      if (kind !== "silent") events.push(kind);
+    onEvent: (event) => {
+      if (event.kind === "silent") silences.push(event);
+      else events.push(event.kind);
     },
   });
   return {
@@ -74,6 +84,7 @@ export function createPoolFixture(port: number, options: PoolOptions = {}): Pool
     slots,
     pool,
     events,
+    silences,
     rcpt(
       address,
       { deadlineMs = 3_600_000, cancelled = () => false, urgent = false, onTurn = () => {}, ...rest } = {},
