@@ -72,6 +72,7 @@ function wrongName({ providers, sites }: OwnShaping): string | null {
   const names = Object.keys(providers);
   if (names.length > ownProviders) return `providers: at most ${ownProviders}`;
   if (Object.keys(sites).length > ownSites) return `sites: at most ${ownSites}`;
+  const known = new Set([...Object.keys(PROVIDER_MX_SUFFIXES), ...names]);
   const owners = new Map<string, string>();
   for (const [provider, exchangers] of Object.entries(PROVIDER_MX_SUFFIXES))
     for (const name of exchangers) owners.set(name, provider);
@@ -86,6 +87,8 @@ function wrongName({ providers, sites }: OwnShaping): string | null {
       owners.set(exchanger, name);
     }
   }
+  const misplaced = Object.keys(sites).find((key) => known.has(key));
+  if (misplaced !== undefined) return `sites.${misplaced}: is a provider, it belongs to providers`;
   const site = Object.keys(sites).find((key) => !isSite(key));
   return site === undefined
     ? null

@@ -100,7 +100,7 @@ export function loadShaping(own: OwnShaping = { default: {}, providers: {}, site
   };
 }
 
-/** A provider's name is its site's, and no name of a site without provider is one. */
+/** A provider's name is its site's, and `sites` holds none of them. */
 function waysOf({ default: standardEntry, providers, sites }: OwnShaping): WayChoice {
   const standard = standardEntry.ways ?? null;
   const own = new Map<string, readonly string[]>();

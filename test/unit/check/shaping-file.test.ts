@@ -167,6 +167,8 @@ describe("a wrong entry of the operator's shaping is named", () => {
     ],
     [{ sites: { "Example.com": {} } }, /^sites\.Example\.com: must be a domain in lower case/],
     [{ sites: { "b.com,a.com": {} } }, /^sites\.b\.com,a\.com: must be a domain/],
+    [{ sites: { google: {} } }, /^sites\.google: is a provider/],
+    [{ providers: { mine: { mx: ["mx.a.com"] } }, sites: { mine: {} } }, /^sites\.mine: is a provider/],
     [{ sites: { "": {} } }, /^sites\.: must be a domain/],
     [{ sites: { "bücher.example": {} } }, /^sites\.bücher\.example: must be a domain/],
     [{ sites: { "a.com": { mx: ["mx.a.com"] } } }, /^sites\.a\.com\.mx: is no field here/],

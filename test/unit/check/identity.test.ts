@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createIdentities } from "../../../src/check/identity.ts";
+import { createPaths } from "../../../src/smtp/path.ts";
+
+describe("what we are called", () => {
+  const heloName = "probe.example.com";
+  const proxyOf = (host: string) => ({ host, port: 1_080, credentials: null, heloName: "out.example.com" });
+  const paths = createPaths({
+    heloName,
+    sourceAddresses: [
+      { address: "203.0.113.5", heloName: "five.example.com" },
+      { address: "2001:db8::5", heloName },
+    ],
+    proxies: [proxyOf("198.51.100.7"), proxyOf("proxy.internal")],
+  });
+  const { at, heloName: ours } = createIdentities(heloName, paths);
+
+  it("is the name and the address of the way, and no other's", () => {
+    const known = paths.all.map(({ name }) => [name, at(name).heloName, at(name).addresses.join(" ")]);
+    assert.deepEqual(known, [
+      ["203.0.113.5", "five.example.com", "203.0.113.5"],
+      ["2001:db8::5", heloName, "2001:db8::5"],
+      ["proxy:198.51.100.7:1080", "out.example.com", "198.51.100.7"],
+      ["proxy:proxy.internal:1080", "out.example.com", ""],
+    ]);
+  });
+
+  it("is the deployment's where nothing went out", () => {
+    assert.deepEqual([ours, at("").heloName, at("").addresses.length], [heloName, heloName, 0]);
+  });
+});
