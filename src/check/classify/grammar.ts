@@ -124,6 +124,8 @@ const YOURS = / (?:your|ihre|ihr|votre|tu|su|sua|suo|seu|vostro|vostra|twoj|twoj
 const SURELY_RECIPIENT = /^(?:recipient|rcpt|destinat|addressee|empfang|empfaeng)/;
 /** `Access denied from unknown`: nobody's state. */
 const FROM = / (?:from|by|via|von|de|par|helo|ehlo|to) $/;
+/** An IPv4 address behind the word for one. */
+const NUMBERS = /^ \d{1,3} \d{1,3} \d{1,3} \d{1,3} /;
 /** Words that may stand between a pause and what is said: anything else is a subject of its own. */
 const FILLERS =
   /^ ?(?:(?:it|is|was|are|this|that|sorry|has|have|been|could|does|the|or|and|said|code|error|rejected|id|est|ist|e|es|\d+) )*$/;
@@ -152,7 +154,9 @@ function nounsOf(spoken: string, hits: readonly Hit[]): (Noun | null)[] {
     const joined = previous !== undefined && previous.term.noun !== null && hit.start - previous.end <= 1;
     if (hit.term.noun === "recipient") {
       const lead = leadOf(spoken, hit);
-      if (YOURS.test(lead) && !SURELY_RECIPIENT.test(spoken.slice(hit.start, hit.end))) kinds[i] = "other";
+      if (NUMBERS.test(spoken.slice(hit.end, hit.end + 18))) kinds[i] = "other";
+      else if (YOURS.test(lead) && !SURELY_RECIPIENT.test(spoken.slice(hit.start, hit.end)))
+        kinds[i] = "other";
       else if (joined && previous.term.noun !== "recipient") kinds[i] = previous.term.noun;
       else if (previous !== undefined && previous.term.noun !== null && hit.start - previous.end < 12)
         if (previous.term.noun !== "recipient" && GENITIVE.test(lead)) kinds[i] = previous.term.noun;

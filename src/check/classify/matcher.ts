@@ -61,22 +61,25 @@ class Hearing {
   }
 }
 
-function hasCode(code: string, enhanced: string | null): boolean {
-  if (enhanced === null) return false;
+function hasCode(code: string, enhanced: string): boolean {
   if (code.startsWith("x.")) return enhanced.slice(1) === code.slice(1);
   const digits = code.indexOf("#");
   if (digits >= 0) return enhanced.length === code.length && enhanced.startsWith(code.slice(0, digits));
   return code.endsWith(".") ? enhanced.startsWith(code) : enhanced === code;
 }
 
-/** All that is no words. */
+function hasAny(codes: readonly string[], enhanced: string | null): boolean {
+  if (enhanced === null) return false;
+  for (const code of codes) if (hasCode(code, enhanced)) return true;
+  return false;
+}
+
+/** All that is no words, but stage and code, which `RuleIndex` has looked at. */
 function meetsCodes(rule: Rule, subject: Subject): boolean {
-  const { stages, codes, enhanced, unlessEnhanced, providers } = rule;
-  if (stages && !stages.includes(subject.stage)) return false;
-  if (codes && !codes.some((digits) => subject.code.startsWith(digits))) return false;
-  if (enhanced && !enhanced.some((code) => hasCode(code, subject.enhanced))) return false;
-  if (unlessEnhanced?.some((code) => hasCode(code, subject.enhanced))) return false;
-  if (providers && !providers.includes(subject.provider ?? "")) return false;
+  const { enhanced, unlessEnhanced, providers } = rule;
+  if (enhanced !== undefined && !hasAny(enhanced, subject.enhanced)) return false;
+  if (unlessEnhanced !== undefined && hasAny(unlessEnhanced, subject.enhanced)) return false;
+  if (providers !== undefined && !providers.includes(subject.provider ?? "")) return false;
   if (rule.namesUs && !subject.namesUs) return false;
   if (rule.logsUs && !subject.logsUs) return false;
   return !rule.wordless || subject.wordless;
@@ -89,6 +92,37 @@ function meetsGrammar(rule: Rule, hearing: Hearing): boolean {
   return !rule.unlessSays?.some((statement) => hearing.said.statements.has(statement));
 }
 
+/** A rule with the numbers of its lists, -1 for none. */
+interface CompiledRule {
+  rule: Rule;
+  text: number;
+  unless: number;
+  /** What is said of a mailbox must be said in words: a server called `mailbox.example.com` has said nothing. */
+  inProse: boolean;
+}
+
+/** The rules that speak of a stage and a code, in order. Each pair is looked up once; there are five stages of 400 codes. */
+class RuleIndex {
+  readonly #rules: readonly CompiledRule[];
+  readonly #found = new Map<string, readonly CompiledRule[]>();
+
+  constructor(rules: readonly CompiledRule[]) {
+    this.#rules = rules;
+  }
+
+  of({ stage, code }: Subject): readonly CompiledRule[] {
+    const key = `${code}${stage}`;
+    const known = this.#found.get(key);
+    if (known !== undefined) return known;
+    const found = this.#rules.filter(
+      ({ rule: { stages, codes } }) =>
+        (stages?.includes(stage) ?? true) && (codes?.some((digits) => code.startsWith(digits)) ?? true),
+    );
+    this.#found.set(key, found);
+    return found;
+  }
+}
+
 /**
  * Compiles `rules` once: all their fragments into one automaton. A reply is then read once for fragments, once more for
  * its grammar where a rule asks for that, and each rule is a few comparisons: linear in the length of the reply.
@@ -97,21 +131,23 @@ export function compileRules(rules: readonly Rule[]): RuleMatcher {
   const fragments = rules.flatMap(({ text, unless }) => [text, unless]).filter((list) => list !== undefined);
   const numbers = new Map([...new Set(fragments)].map((list, index) => [list, index]));
   const lists = compileLists([...numbers.keys()]);
-  const compiled = rules.map((rule) => ({
-    rule,
-    text: rule.text === undefined ? -1 : (numbers.get(rule.text) ?? -1),
-    unless: rule.unless === undefined ? -1 : (numbers.get(rule.unless) ?? -1),
-    // What is said of a mailbox must be said in words: a server called `mailbox.example.com` has said nothing.
-    inProse: rule.class === "mailbox_not_found" || rule.class === "mailbox_disabled",
-  }));
+  const numberOf = (list: readonly string[] | undefined) =>
+    list === undefined ? -1 : (numbers.get(list) ?? -1);
+  const index = new RuleIndex(
+    rules.map((rule) => ({
+      rule,
+      text: numberOf(rule.text),
+      unless: numberOf(rule.unless),
+      inProse: rule.class === "mailbox_not_found" || rule.class === "mailbox_disabled",
+    })),
+  );
   return {
     find(subject) {
       const hearing = new Hearing(lists, subject);
-      for (const { rule, text, unless, inProse } of compiled) {
-        if (!meetsCodes(rule, subject)) continue;
+      for (const { rule, text, unless, inProse } of index.of(subject)) {
         if (text >= 0 && (inProse ? hearing.inProse : hearing.inText)[text] !== 1) continue;
         if (unless >= 0 && hearing.inProse[unless] === 1) continue;
-        if (meetsGrammar(rule, hearing)) return rule;
+        if (meetsCodes(rule, subject) && meetsGrammar(rule, hearing)) return rule;
       }
       return null;
     },

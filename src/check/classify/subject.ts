@@ -9,6 +9,8 @@ export type ReplyStage = Exclude<Stage, "dns" | "connect">;
 /** What we are called, as a server may quote it back at us. */
 export interface SelfIdentity {
   heloName: string;
+  /** The sender we give; what a server says of it is not said of the recipient. */
+  mailFrom?: string;
   /** Our addresses as the server sees them, IPv4 or IPv6 text; may be empty when not known. */
   addresses: readonly string[];
 }
@@ -57,6 +59,13 @@ function firstLines(lines: readonly string[]): readonly string[] {
   return count < 0 ? lines : lines.slice(0, count + 1).map((line) => line.slice(0, most));
 }
 
+/** `raw` with the word `sender` before our own sender address, as if the server had said whose it is. */
+function withSender(mailFrom: string | undefined, raw: string): string {
+  return mailFrom === undefined || !raw.includes(mailFrom)
+    ? raw
+    : raw.replaceAll(mailFrom, `sender ${mailFrom}`);
+}
+
 export function subjectOf(
   stage: ReplyStage,
   reply: Reply,
@@ -67,7 +76,7 @@ export function subjectOf(
   const raw = textOf({ ...reply, lines })
     .slice(0, LIMITS.check.replyMatchedChars)
     .toLowerCase();
-  const text = withoutAddresses(raw);
+  const text = withoutAddresses(withSender(self.mailFrom?.toLowerCase(), raw));
   // Looked for in the untouched text: our sender address names us too.
   const names = [...self.addresses, ...(self.heloName.includes(".") ? [self.heloName] : [])];
   const masked = withoutNames(names, raw);

@@ -56,7 +56,7 @@ export const SENDER_NOUNS: readonly string[] = [
 
 /** Things that are unknown, invalid or not found without anybody's mailbox being missing. */
 export const OTHER_NOUNS: readonly string[] = [
-  "sending user, sending account, sending mailbox, reply-to, reply-to address, your address, your mailbox, your account",
+  "forwarding address, forward address, sending user, sending account, sending mailbox, reply-to, reply-to address, your address, your mailbox, your account",
   "您的地址, 您的邮箱, 您的帐号, 您的账号, 你的邮箱, 你的地址, あなたのアドレス, your email, your email address, your e-mail address, your user, client address, senders account, sender account",
   "domain, domains, domain name, recipient domain, destination domain, subdomain, tenant, organization, organisation, zone",
   "host, hosts, hostname, host name, helo, ehlo, helo name, ip, ips, ip address, client, client host, server, servers",
@@ -64,7 +64,7 @@ export const OTHER_NOUNS: readonly string[] = [
   "dkim, dmarc, arc, tls, ssl, starttls, relay, relays, gateway, proxy, peer, network, connection, session, port, route",
   "command, commands, parameter, argument, arguments, option, extension, protocol, syntax, sequence, character, characters",
   "format, address format, address syntax, encoding, charset, language, message, messages, message id, header, headers",
-  "from header, subject, date, body, content, attachment, attachments, file, file type, mime, url, link, virus, spam, store, mailbox store, mail system, system, systems, loop",
+  "from header, subject, date, body, content, attachment, attachments, file, file type, mime, url, link, virus, spam, profile, settings, setting, folder, state, home directory, index, preferences, configuration, store, mailbox store, mail system, system, systems, loop",
   "password, passwords, credential, credentials, user name or password, user or password, login, authentication",
   "certificate, key, token, signature, license, licence, subscription, policy, rule, filter, record, records, entry",
   "error, errors, reason, problem, failure, fault, cause, exception, code, status, response, reply, service, services",

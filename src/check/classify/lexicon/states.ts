@@ -37,7 +37,7 @@ export const ABSENT: readonly StateTerms[] = [
       "not on this server, not on this system, not on our system, no longer on this server, no longer here, no longer valid",
       "is not here, not local, not defined, not located, not in my, not in our, not in the list, not in list, not here",
       "has been deleted, has been removed, was deleted, was removed, is deleted, deleted, removed, no longer available",
-      "has moved, has left, lives here, is missing, is not ours, isn't here, not hosted on this",
+      "has moved, has left, doesn't live here, does not live here, is missing, is not ours, isn't here, not hosted on this",
       "existiert nicht, nicht gefunden, nicht vorhanden, gibt es nicht, nicht existent, existieren nicht, nicht existiert",
       "n'existe pas, n'existe plus, n existe pas, n existe plus, n'existent pas, non trouvé, non trouvée, pas trouvé",
       "no existe, no existen, no encontrado, no encontrada, no se encuentra, no fue encontrado, no fue encontrada",
@@ -153,6 +153,6 @@ export const FULL: readonly StateTerms[] = [
 
 /** Whole statements that name nobody, or name somebody in a word of their own. */
 export const ABSENT_WHOLE: readonly string[] = [
-  "not our customer, recipnotfound, recipientnotfound, usernotfound, nosuchuser, usernotexist, user_not_found, nosuchmailbox",
+  "not known here, unknown here, not our user, not our customer, recipnotfound, recipientnotfound, usernotfound, nosuchuser, usernotexist, user_not_found, nosuchmailbox",
   "not a customer of ours, not a user, not user of, not a recipient, not an email address, not an address here, in my validrcptto list, user notfound, norcpt, 查无此人, 查無此人, 该用户未开通, 未开通",
 ];

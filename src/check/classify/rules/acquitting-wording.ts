@@ -26,6 +26,10 @@ export const ELSEWHERE_TEXT = [
   "domain of",
   "ip address",
   "hostname",
+  "no such host",
+  "non-member",
+  "nonmember",
+  "members only",
   "host name",
   "dns",
   "return address",
@@ -89,7 +93,10 @@ export const NOT_FOR_GOOD_TEXT = [
   "system error",
   "network error",
   "backend",
+  "is down",
   "server down",
+  "looking up",
+  "directory unavailable",
   "server is down",
   "ldap error",
   "database error",
@@ -145,6 +152,7 @@ export const ILL_WRITTEN_TEXT = [
 
 /** Of how many unknown users somebody asked for: about the asker. */
 export const COUNTED_TEXT = [
+  "intrusion",
   "too many",
   "excessive",
   "limit",

@@ -32,14 +32,12 @@ export const PROVIDER_RULES: readonly Rule[] = [
     source: "ms-postmaster",
   },
   {
-    // The bracket with a number of this form is Microsoft's, for consumers' mailboxes alone.
+    // RFC 5321's stock sentence; with this enhanced code only Microsoft says it, for consumers' mailboxes.
     id: "outlook.mailbox_unavailable_named",
     codes: ["550"],
     enhanced: ["5.5.0"],
-    text: [
-      "requested action not taken: mailbox unavailable (s2",
-      "requested action not taken: mailbox unavailable. (s2",
-    ],
+    text: ["requested action not taken: mailbox unavailable"],
+    unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, "polic"],
     class: "mailbox_not_found",
     example: "550 5.5.0 Requested action not taken: mailbox unavailable (S2017062302).",
     source: "ms-postmaster",

@@ -45,14 +45,17 @@ export const TEXT_RULES: readonly Rule[] = [
     says: ["full"],
     unless: NOT_THEIR_MAILBOX,
     class: "mailbox_full",
-    example: "552 Message for <user@example.com> would exceed mailbox quota",
-    source: "composed",
+    example:
+      "550 Benutzer hat das Speichervolumen ueberschritten. / User has exhausted allowed storage space.",
+    source: "sitepackage",
   },
   {
     id: "text.disabled",
     stages: ["rcpt"],
     codes: REFUSES_RECIPIENT,
     says: ["shut"],
+    // `disabled or does not exist`: whichever, nobody is there.
+    unlessSays: ["absent"],
     unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, ...SHUT_TO_SOME_TEXT],
     class: "mailbox_disabled",
     example: "550 User account not activated",
