@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { DEAD_ADDRESSES } from "../support/mail-world/domains.ts";
 import { createDeployment, type TestApi, type TestDeployment } from "../support/service.ts";
+import { createSocksServer, type SocksServer } from "../support/socks-server.ts";
 import { until } from "../support/until.ts";
 
 /**
@@ -68,5 +69,108 @@ describe("our own network", () => {
       assert.equal(await reasonOf(`exists-d${i}@plain.test`), "accepted_mailbox");
     }
     assert.equal(await isDown(), false);
+  });
+});
+
+describe("a network that was closed before we came", () => {
+  let closed: TestDeployment;
+  let service: TestApi;
+  let team: string;
+  before(async () => {
+    closed = await createDeployment();
+    const { dns } = closed.world;
+    for (const [i, provider] of ["gmail.com", "outlook.com"].entries()) {
+      const host = i === 0 ? "gmail-smtp-in.l.google.com" : "outlook-com.olc.protection.outlook.com";
+      dns.set(provider, { mx: [[5, host]] });
+      dns.set(host, { a: [DEAD_ADDRESSES[i] ?? ""] });
+    }
+    team = (await closed.team("enterprise")).liveKey;
+    service = await closed.startApi();
+  });
+  after(() => closed.stop());
+
+  it("is known before the first request, which is answered without a dial", async () => {
+    const isDown = async () => /^rcpt_our_network_down 1$/m.test(await service.metrics());
+    await until("it is known", isDown);
+    closed.world.resetCounters();
+    const { body } = await service.verify(team, "exists@lockstep.test");
+    assert.deepEqual([body.verdict, body.reason], ["unknown", "our_network"]);
+    const listed = await fetch(`${service.metricsUrl}/preflight`).then((response) => response.text());
+    assert.match(listed, /"network":"down"/);
+  });
+
+  it("is found open by the address that somebody asked for", async () => {
+    let round = 0;
+    await until("it is noticed that the way is open", async () => {
+      const { body } = await service.verify(team, `exists${round++}@lockstep.test`);
+      return body.reason === "accepted_mailbox";
+    });
+    assert.match(await service.metrics(), /^rcpt_our_network_down 0$/m);
+  });
+});
+
+describe("one way out of two on which nothing leaves", () => {
+  /** The proxy takes each order to connect, and no answer comes: every dial there is silent. */
+  const SOURCE = "127.0.0.79";
+  let world: TestDeployment;
+  let socks: SocksServer;
+  let service: TestApi;
+  let team: string;
+  let proxy: string;
+  before(async () => {
+    [world, socks] = await Promise.all([createDeployment(), createSocksServer()]);
+    proxy = `proxy:127.0.0.1:${socks.port}`;
+    const { dns } = world.world;
+    const [first, second] = ["mx.multiline.test", "mx.no-enhanced.test"].map(
+      (name) => world.world.host(name).address,
+    );
+    dns.set("gmail.com", { mx: [[5, "gmail-smtp-in.l.google.com"]] });
+    dns.set("gmail-smtp-in.l.google.com", { a: [first ?? ""] });
+    dns.set("outlook.com", { mx: [[5, "outlook-com.olc.protection.outlook.com"]] });
+    dns.set("outlook-com.olc.protection.outlook.com", { a: [second ?? ""] });
+    team = (await world.team("enterprise")).liveKey;
+    service = await world.startApi({
+      SMTP_SOURCE_ADDRESSES: SOURCE,
+      SMTP_PROXIES: `socks5://127.0.0.1:${socks.port}`,
+      SHAPING: JSON.stringify({ default: { ways: [SOURCE] }, sites: { "plain.test": { ways: [proxy] } } }),
+    });
+  });
+  after(async () => {
+    await socks.close();
+    await world.stop();
+  });
+  const reasonBy = async (address: string) => (await service.verify(team, address)).body.reason;
+  const isWayDown = async (way: string) =>
+    (await service.metrics()).includes(`rcpt_way_down{way="${way}"} 1`);
+
+  it("is used while it is open", async () => {
+    assert.equal(await reasonBy("exists@plain.test"), "accepted_mailbox");
+    assert.ok(socks.asked.length > 0);
+  });
+
+  it("answers those who wait in a dial there, long before a dial would end; others go on", async () => {
+    socks.manner = "silent_connect";
+    socks.cut();
+    // The first may still meet a session that has just been cut: from the first silent dial on it is known.
+    let asked = 0;
+    await until(
+      "it is known",
+      async () => (await reasonBy(`missing${asked++}@plain.test`)) === "our_network",
+    );
+    assert.equal(await isWayDown(proxy), true);
+    assert.equal(await isWayDown(SOURCE), false);
+    assert.match(await service.metrics(), /^rcpt_our_network_down 0$/m);
+    assert.equal(await reasonBy("exists@lockstep.test"), "accepted_mailbox");
+    assert.equal(await reasonBy("missing@lockstep.test"), "mailbox_not_found");
+  });
+
+  it("comes back by itself", async () => {
+    socks.manner = "serve";
+    await until("it is open again", async () => !(await isWayDown(proxy)));
+    let asked = 0;
+    await until(
+      "it is used again",
+      async () => (await reasonBy(`missing-b${asked++}@plain.test`)) === "mailbox_not_found",
+    );
   });
 });
