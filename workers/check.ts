@@ -60,7 +60,7 @@ function compose(setup: ThreadSetup): TaskRunner {
       holdBack: ({ site, path, domain }) => pool.holdBack(site, path, domain),
     }),
     network,
-    self: createIdentities(setup.smtp.heloName, paths),
+    self: createIdentities(setup.smtp, paths),
     onProbe: counts.probe,
   });
   link.onDrain(async () => {

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import type { SmtpConfig } from "../core/config.ts";
 import type { Path, Paths } from "../smtp/path.ts";
 import type { SelfIdentity } from "./classify/classify.ts";
 
@@ -16,10 +17,14 @@ function addressesOf({ localAddress, proxy }: Path): string[] {
   return isIP(address) === 0 ? [] : [address];
 }
 
-export function createIdentities(heloName: string, { all }: Pick<Paths, "all">): Identities {
+export function createIdentities(
+  { heloName, mailFrom }: Pick<SmtpConfig, "heloName" | "mailFrom">,
+  { all }: Pick<Paths, "all">,
+): Identities {
+  const sender = mailFrom === "" ? {} : { mailFrom };
   const known = new Map<string, SelfIdentity>(
-    all.map((path) => [path.name, { heloName: path.heloName, addresses: addressesOf(path) }]),
+    all.map((path) => [path.name, { heloName: path.heloName, addresses: addressesOf(path), ...sender }]),
   );
-  const nowhere: SelfIdentity = { heloName, addresses: [] };
+  const nowhere: SelfIdentity = { heloName, addresses: [], ...sender };
   return { heloName, at: (path) => known.get(path) ?? nowhere };
 }

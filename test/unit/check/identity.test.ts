@@ -14,7 +14,7 @@ describe("what we are called", () => {
     ],
     proxies: [proxyOf("198.51.100.7"), proxyOf("proxy.internal")],
   });
-  const { at, heloName: ours } = createIdentities(heloName, paths);
+  const { at, heloName: ours } = createIdentities({ heloName, mailFrom: "probe@example.com" }, paths);
 
   it("is the name and the address of the way, and no other's", () => {
     const known = paths.all.map(({ name }) => [name, at(name).heloName, at(name).addresses.join(" ")]);
@@ -24,6 +24,17 @@ describe("what we are called", () => {
       ["proxy:198.51.100.7:1080", "out.example.com", "198.51.100.7"],
       ["proxy:proxy.internal:1080", "out.example.com", ""],
     ]);
+  });
+
+  it("has the sender that is given everywhere, unless it is the null sender", () => {
+    const senderOf = (mailFrom: string, path: string) =>
+      Object.entries(createIdentities({ heloName, mailFrom }, paths).at(path)).find(
+        ([key]) => key === "mailFrom",
+      );
+    for (const path of ["203.0.113.5", ""]) {
+      assert.deepEqual(senderOf("probe@example.com", path), ["mailFrom", "probe@example.com"]);
+      assert.equal(senderOf("", path), undefined);
+    }
   });
 
   it("is the deployment's where nothing went out", () => {
