@@ -60,7 +60,7 @@ function compose(setup: ThreadSetup): TaskRunner {
       holdBack: ({ site, path, domain }) => pool.holdBack(site, path, domain),
     }),
     network,
-    self: createIdentities(setup.smtp, paths),
+    self: createIdentities(setup.smtp, paths, link.seenAs),
     onProbe: counts.probe,
   });
   link.onDrain(async () => {

@@ -3,6 +3,7 @@ import type { SlotSource } from "../smtp/slots.ts";
 import type { BreakerAuthority } from "./breaker/authority.ts";
 import { attachThread, type BreakerThread } from "./breaker/thread-end.ts";
 import type { CatchAllFacts } from "./catch-all.ts";
+import type { HouseNews } from "./house/report.ts";
 import type { MainMessage, ThreadMessage } from "./link.ts";
 import type { NetworkReports } from "./network-health.ts";
 
@@ -14,8 +15,8 @@ import type { NetworkReports } from "./network-health.ts";
 export interface Broker {
   /** Takes over a thread's port. It is forgotten, and what it held is freed, when the port closes. */
   attach(port: MessagePort): void;
-  /** Tells every thread, also those to come, which ways out are not trusted at present. */
-  distrust(ways: readonly string[]): void;
+  /** Tells every thread, also those to come, what preflight found. */
+  tellHouse(news: HouseNews): void;
   /** Asks every thread to finish and close its sessions; resolves when all have, or are gone. */
   drain(): Promise<void>;
 }
@@ -39,7 +40,7 @@ interface Thread {
 
 export function createBroker(deps: BrokerDeps): Broker {
   const threads = new Set<Thread>();
-  let distrusted: readonly string[] = [];
+  let house: HouseNews | null = null;
   deps.slots.onWanted((site) => {
     for (const thread of threads) if (thread.held.has(site)) thread.send({ type: "wanted", site });
   });
@@ -134,14 +135,14 @@ export function createBroker(deps: BrokerDeps): Broker {
         onDrained: null,
       };
       threads.add(thread);
-      if (distrusted.length > 0) send({ type: "house", distrusted });
+      if (house !== null) send({ type: "house", news: house });
       port.on("message", (message: ThreadMessage) => receive(thread, message));
       port.on("close", () => forget(thread));
       port.unref();
     },
-    distrust(ways) {
-      distrusted = [...ways];
-      for (const thread of threads) thread.send({ type: "house", distrusted });
+    tellHouse(news) {
+      house = news;
+      for (const thread of threads) thread.send({ type: "house", news });
     },
     async drain() {
       await Promise.all(

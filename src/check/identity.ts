@@ -17,14 +17,27 @@ function addressesOf({ localAddress, proxy }: Path): string[] {
   return isIP(address) === 0 ? [] : [address];
 }
 
+/**
+ * @param seenAs what mail servers take for our address on a way, where that has been found out: behind NAT it is none of
+ *   ours
+ */
 export function createIdentities(
   { heloName, mailFrom }: Pick<SmtpConfig, "heloName" | "mailFrom">,
   { all }: Pick<Paths, "all">,
+  seenAs: (path: string) => string | null,
 ): Identities {
   const sender = mailFrom === "" ? {} : { mailFrom };
   const known = new Map<string, SelfIdentity>(
     all.map((path) => [path.name, { heloName: path.heloName, addresses: addressesOf(path), ...sender }]),
   );
   const nowhere: SelfIdentity = { heloName, addresses: [], ...sender };
-  return { heloName, at: (path) => known.get(path) ?? nowhere };
+  return {
+    heloName,
+    at(path) {
+      const self = known.get(path) ?? nowhere;
+      const seen = seenAs(path);
+      if (seen === null || self.addresses.includes(seen)) return self;
+      return { ...self, addresses: [...self.addresses, seen] };
+    },
+  };
 }

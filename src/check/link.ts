@@ -7,6 +7,7 @@ import type { BreakerLine } from "./breaker/mirror.ts";
 import type { CatchAllAnswer, CatchAllFact, CatchAllFacts } from "./catch-all.ts";
 import type { House } from "./engine.ts";
 import type { CatchAll } from "./evidence.ts";
+import type { HouseNews } from "./house/report.ts";
 import type { NetworkReports, ReportedDial } from "./network-health.ts";
 import type { SilentDial } from "./way-health.ts";
 
@@ -37,7 +38,7 @@ export type MainMessage =
   | { type: "fact"; id: number; answer: CatchAll | "ask" }
   | { type: "wanted"; site: string }
   | { type: "breaker"; news: BreakerNews }
-  | { type: "house"; distrusted: readonly string[] }
+  | { type: "house"; news: HouseNews }
   | { type: "drain" };
 
 /** What a thread posts on its parent port to hand over its end of the line. */
@@ -53,6 +54,8 @@ export interface ThreadLink {
   breaker: BreakerLine;
   /** What the last `house` message said of each way. */
   house: House;
+  /** What mail servers take for our address on a way, as far as preflight knows. */
+  seenAs(path: string): string | null;
   counts(probes: Record<string, number>, sessionsOpened: number): void;
   /** Runs `drain` when the main thread asks, then tells it that all is given back. */
   onDrain(drain: () => Promise<void>): void;
@@ -66,7 +69,7 @@ export function createThreadLink(port: MessagePort): ThreadLink {
     max: LIMITS.check.catchAllPerThread,
     ttl: LIMITS.check.catchAllPerThreadMs,
   });
-  let distrusted: ReadonlySet<string> = new Set();
+  let house: HouseNews = { distrusted: [], seenAs: {} };
   let wanted: (site: string) => void = () => {};
   let heard: (news: BreakerNews) => void = () => {};
   let drain: () => Promise<void> = async () => {};
@@ -89,7 +92,7 @@ export function createThreadLink(port: MessagePort): ThreadLink {
         heard(message.news);
         break;
       case "house":
-        distrusted = new Set(message.distrusted);
+        house = message.news;
         break;
       case "drain":
         void drain().finally(() => post({ type: "drained" }));
@@ -128,7 +131,8 @@ export function createThreadLink(port: MessagePort): ThreadLink {
       candidate: (address) => post({ type: "candidate", address }),
       reached: (dial) => post({ type: "reached", dial }),
     },
-    house: { trusts: (path) => !distrusted.has(path) },
+    house: { trusts: (path) => !house.distrusted.includes(path) },
+    seenAs: (path) => house.seenAs[path] ?? null,
     breaker: {
       report: post,
       listen(listener) {

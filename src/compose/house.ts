@@ -54,7 +54,7 @@ export function composeHouse(deps: Deps): House {
       }
     },
     onReport: (report, before) => tellOf(deps, report, before),
-    onDistrusted: (names) => broker.distrust(names),
+    onNews: (news) => broker.tellHouse(news),
     onError: (error) => log.error({ err: error }, "our own house could not be looked at"),
   });
   return {

@@ -47,6 +47,14 @@ export interface WayReport {
   findings: Finding[];
 }
 
+/** What check threads have to know of it. Plain data: it crosses into them. */
+export interface HouseNews {
+  /** Names of the ways that are not trusted. */
+  distrusted: readonly string[];
+  /** What mail servers take for our address, by name of the way, where it is known. */
+  seenAs: Readonly<Record<string, string>>;
+}
+
 /** A finding that needs nothing done. */
 export function fine(
   check: HouseCheck,

@@ -3,7 +3,7 @@ import { LIMITS } from "../../core/limits.ts";
 import type { Path } from "../../smtp/path.ts";
 import type { Exchanger } from "./exchangers.ts";
 import type { PreflightRun } from "./preflight.ts";
-import type { WayReport } from "./report.ts";
+import type { HouseNews, WayReport } from "./report.ts";
 
 /**
  * Looks at our own house again and again, way by way, for as long as the process probes. What it finds goes to the
@@ -28,8 +28,8 @@ export interface HouseWatchDeps {
   onExchangers(exchangers: readonly Exchanger[]): void;
   /** @param before the report of the look before; null: this is the first */
   onReport(report: WayReport, before: WayReport | null): void;
-  /** Names of the ways that are not trusted; told whenever they change. */
-  onDistrusted(ways: readonly string[]): void;
+  /** Told whenever it changes. */
+  onNews(news: HouseNews): void;
   /** A fault of ours; the report before goes on to count. */
   onError(error: unknown): void;
 }
@@ -37,7 +37,7 @@ export interface HouseWatchDeps {
 export function createHouseWatch(deps: HouseWatchDeps): HouseWatch {
   const { clock, everyMs, ways } = deps;
   const reports = new Map<string, WayReport>();
-  let distrusted = "";
+  let told = JSON.stringify(newsOf([]));
   let timer: Timer | null = null;
   let stopped = false;
 
@@ -46,11 +46,13 @@ export function createHouseWatch(deps: HouseWatchDeps): HouseWatch {
     const before = reports.get(report.way) ?? null;
     reports.set(report.way, report);
     deps.onReport(report, before);
-    const now = [...reports.values()].filter(({ trusted }) => !trusted).map(({ way }) => way);
-    if (now.join(" ") === distrusted) return;
-    distrusted = now.join(" ");
-    deps.onDistrusted(now);
+    const news = newsOf(inOrder());
+    if (JSON.stringify(news) === told) return;
+    told = JSON.stringify(news);
+    deps.onNews(news);
   }
+
+  const inOrder = () => ways.flatMap(({ name }) => reports.get(name) ?? []);
 
   async function look(): Promise<void> {
     try {
@@ -77,6 +79,16 @@ export function createHouseWatch(deps: HouseWatchDeps): HouseWatch {
       stopped = true;
       timer?.cancel();
     },
-    reports: () => ways.flatMap(({ name }) => reports.get(name) ?? []),
+    reports: inOrder,
+  };
+}
+
+function newsOf(reports: readonly WayReport[]): HouseNews {
+  const seen = reports.flatMap(({ way, address }): [string, string][] =>
+    address === null ? [] : [[way, address]],
+  );
+  return {
+    distrusted: reports.filter(({ trusted }) => !trusted).map(({ way }) => way),
+    seenAs: Object.fromEntries(seen),
   };
 }

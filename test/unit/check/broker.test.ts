@@ -139,14 +139,16 @@ describe("the rest of the line", () => {
     const a = thread(main);
     const roundTrip = ({ link }: { link: ThreadLink }, key: string) => link.facts.claim(key);
     assert.equal(a.link.house.trusts("192.0.2.9"), true);
-    main.distrust(["192.0.2.9"]);
+    main.tellHouse({ distrusted: ["192.0.2.9"], seenAs: { direct: "8.8.8.8" } });
     const b = thread(main);
     await Promise.all([roundTrip(a, "one"), roundTrip(b, "two")]);
+    for (const { link } of [a, b]) assert.equal(link.seenAs("direct"), "8.8.8.8");
     for (const { link } of [a, b])
       assert.deepEqual([link.house.trusts("192.0.2.9"), link.house.trusts("direct")], [false, true]);
-    main.distrust([]);
+    main.tellHouse({ distrusted: [], seenAs: {} });
     await roundTrip(a, "three");
     assert.equal(a.link.house.trusts("192.0.2.9"), true);
+    assert.equal(a.link.seenAs("direct"), null);
   });
 
   it("drains when every thread has given back, and counts a dead thread as done", async () => {

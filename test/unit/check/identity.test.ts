@@ -14,7 +14,11 @@ describe("what we are called", () => {
     ],
     proxies: [proxyOf("198.51.100.7"), proxyOf("proxy.internal")],
   });
-  const { at, heloName: ours } = createIdentities({ heloName, mailFrom: "probe@example.com" }, paths);
+  const { at, heloName: ours } = createIdentities(
+    { heloName, mailFrom: "probe@example.com" },
+    paths,
+    () => null,
+  );
 
   it("is the name and the address of the way, and no other's", () => {
     const known = paths.all.map(({ name }) => [name, at(name).heloName, at(name).addresses.join(" ")]);
@@ -28,13 +32,24 @@ describe("what we are called", () => {
 
   it("has the sender that is given everywhere, unless it is the null sender", () => {
     const senderOf = (mailFrom: string, path: string) =>
-      Object.entries(createIdentities({ heloName, mailFrom }, paths).at(path)).find(
+      Object.entries(createIdentities({ heloName, mailFrom }, paths, () => null).at(path)).find(
         ([key]) => key === "mailFrom",
       );
     for (const path of ["203.0.113.5", ""]) {
       assert.deepEqual(senderOf("probe@example.com", path), ["mailFrom", "probe@example.com"]);
       assert.equal(senderOf("", path), undefined);
     }
+  });
+
+  it("is also what servers say that we are: behind NAT no way knows its address", () => {
+    const seen = new Map([
+      ["proxy:proxy.internal:1080", "203.0.113.9"],
+      ["203.0.113.5", "203.0.113.5"],
+    ]);
+    const { at } = createIdentities({ heloName, mailFrom: "" }, paths, (path) => seen.get(path) ?? null);
+    assert.deepEqual(at("proxy:proxy.internal:1080").addresses, ["203.0.113.9"]);
+    assert.deepEqual(at("203.0.113.5").addresses, ["203.0.113.5"]);
+    assert.deepEqual(at("2001:db8::5").addresses, ["2001:db8::5"]);
   });
 
   it("is the deployment's where nothing went out", () => {

@@ -19,6 +19,8 @@ function watched(ways: string[]) {
   const clock = createFakeClock();
   const bad = new Set<string>();
   const told: (readonly string[])[] = [];
+  const addresses: Readonly<Record<string, string>>[] = [];
+  const seen = new Map<string, string>();
   const changes: [way: string, before: string | null, now: string][] = [];
   const errors: unknown[] = [];
   let underWay = 0;
@@ -37,13 +39,18 @@ function watched(ways: string[]) {
           most = Math.max(most, ++underWay);
           await new Promise((resolve) => setImmediate(resolve));
           underWay--;
-          return reportOf(path.name, null, clock.now(), [finding(bad.has(path.name) ? "fail" : "pass")]);
+          return reportOf(path.name, seen.get(path.name) ?? null, clock.now(), [
+            finding(bad.has(path.name) ? "fail" : "pass"),
+          ]);
         },
       };
     },
     onExchangers: () => {},
     onReport: (report, before) => changes.push([report.way, before?.state ?? null, report.state]),
-    onDistrusted: (names) => told.push([...names].sort()),
+    onNews: ({ distrusted, seenAs }) => {
+      told.push([...distrusted]);
+      addresses.push(seenAs);
+    },
     onError: (error) => errors.push(error),
   });
   return {
@@ -51,6 +58,8 @@ function watched(ways: string[]) {
     watch,
     bad,
     told,
+    addresses,
+    seen,
     changes,
     errors,
     most: () => most,
@@ -100,6 +109,20 @@ describe("the watch on our own house", () => {
     watch.start();
     await settle();
     assert.deepEqual(told, []);
+    watch.stop();
+  });
+
+  it("tells what servers take for our address, when it is known and when it changes", async () => {
+    const { clock, watch, seen, addresses } = watched(["a", "b"]);
+    seen.set("b", "8.8.8.8");
+    watch.start();
+    await settle();
+    clock.advance(EVERY_MS);
+    await settle();
+    seen.set("b", "9.9.9.9");
+    clock.advance(EVERY_MS);
+    await settle();
+    assert.deepEqual(addresses, [{ b: "8.8.8.8" }, { b: "9.9.9.9" }]);
     watch.stop();
   });
 
