@@ -22,6 +22,8 @@ export interface Said {
   statements: ReadonlySet<Statement>;
   /** A sender is unknown or invalid: `Expéditeur inconnu`. */
   ofSender: boolean;
+  /** The reply has another subject too: a domain, a message, a certificate, not merely as a place. */
+  elsewhere: boolean;
 }
 
 type Noun = "recipient" | "sender" | "other";
@@ -206,14 +208,26 @@ function nounInFront({ spoken, hits, kinds }: Parsed, i: number, reach: number):
   return null;
 }
 
-/** Of whom hit `i` speaks. */
-function subjectOfState(parsed: Parsed, i: number): Noun | null {
+/** Of whom hit `i` speaks. A sentence without a noun speaks of the address behind its pause: `Unknown: <…>`. */
+function subjectOf(parsed: Parsed, i: number): Noun | null {
+  const found = boundNoun(parsed, i);
+  if (found !== null) return found;
+  const { spoken, hits } = parsed;
+  const bare =
+    /^(?: , | )@ /.test(spoken.slice((hits[i] as Hit).end)) &&
+    !hits.slice(0, i).some(({ term }) => term.noun);
+  return bare ? "recipient" : null;
+}
+
+/** The noun that hit `i` belongs to. */
+function boundNoun(parsed: Parsed, i: number): Noun | null {
   const state = parsed.hits[i] as Hit;
   const { side, whole } = state.term;
   if (whole) return "recipient";
   if (side === "before") return nounBehind(parsed, i);
   if (side === "after") return nounInFront(parsed, i, state.term.back);
-  if (nounInFront(parsed, i, REACH_NEXT) === "recipient") return "recipient";
+  const near = parsed.spoken.charAt(state.start - 2) !== ",";
+  if (near && nounInFront(parsed, i, REACH_NEXT) === "recipient") return "recipient";
   if (FROM.test(leadOf(parsed.spoken, state))) return null;
   const behind = nounBehind(parsed, i);
   if (behind !== null || !CLOSING.test(parsed.spoken.slice(state.end, state.end + 12))) return behind;
@@ -236,10 +250,11 @@ export function saidIn(prose: string): Said {
   for (let i = 0; i < hits.length; i++) {
     const { statement } = (hits[i] as Hit).term;
     if (statement === null) continue;
-    const noun = subjectOfState(parsed, i);
+    const noun = subjectOf(parsed, i);
     if (noun === "recipient" && (statement === "full" || !namesSender)) statements.add(statement);
     const ofEither = noun === "sender" || (noun === "recipient" && namesSender);
     if (ofEither && (statement === "absent" || statement === "invalid")) ofSender = true;
   }
-  return { statements, ofSender };
+  const elsewhere = parsed.kinds.some((kind) => kind === "other" || kind === "sender");
+  return { statements, ofSender, elsewhere };
 }

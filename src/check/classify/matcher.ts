@@ -88,6 +88,7 @@ function meetsCodes(rule: Rule, subject: Subject): boolean {
 function meetsGrammar(rule: Rule, hearing: Hearing): boolean {
   if (rule.namesDelay && !hearing.namesDelay) return false;
   if (rule.ofSender && !hearing.said.ofSender) return false;
+  if (rule.unlessElsewhere && hearing.said.elsewhere) return false;
   if (rule.says && !rule.says.some((statement) => hearing.said.statements.has(statement))) return false;
   return !rule.unlessSays?.some((statement) => hearing.said.statements.has(statement));
 }

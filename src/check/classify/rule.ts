@@ -26,6 +26,8 @@ export interface Rule {
   says?: readonly Statement[];
   /** What they do not say of it, none of it. */
   unlessSays?: readonly Statement[];
+  /** The words have no other subject than the recipient. */
+  unlessElsewhere?: true;
   /** The words say of the sender what others say of a recipient: unknown, invalid. */
   ofSender?: true;
   /** The words name a delay (delay.ts). */

@@ -2,7 +2,7 @@ import { LIMITS } from "../../core/limits.ts";
 import type { Stage } from "../../smtp/outcome.ts";
 import type { Reply } from "../../smtp/reply.ts";
 import { decoded } from "./spoken.ts";
-import { NAME, textOf, withoutAddresses, withoutHosts, withoutNames } from "./text.ts";
+import { NAME, textOf, withoutAddresses, withoutCourtesies, withoutHosts, withoutNames } from "./text.ts";
 
 export type ReplyStage = Exclude<Stage, "dns" | "connect">;
 
@@ -87,7 +87,7 @@ export function subjectOf(
     enhanced: enhancedOf(reply, text),
     provider,
     text,
-    prose: withoutHosts(text),
+    prose: withoutCourtesies(withoutHosts(text)),
     wordless: /^[0-9\s.#()[\]:;,-]*$/.test(text),
     namesUs,
     logsUs: namesUs && CLOSING_NOTE.test(masked) && !masked.replace(CLOSING_NOTE, "").includes(NAME),

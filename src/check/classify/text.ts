@@ -19,6 +19,14 @@ const TOKEN = /"[^"]{0,80}"@[^\s<>()[\]{},;:"']*|[^\s<>()[\]{},;:"']+/g;
 export const REDACTED = "*@*";
 
 /** @param instead what stands where an address was */
+/** Said of every bounce, and of no sender's fault. */
+const RETURNED = /\breturn(?:ed|ing|s)?(?: (?:message|mail|it))? to (?:the )?sender\b/g;
+
+/** `text` without what is said of every bounce: `user unknown, message returned to sender`. */
+export function withoutCourtesies(text: string): string {
+  return text.includes("sender") ? text.replace(RETURNED, "returned") : text;
+}
+
 export function withoutAddresses(
   text: string,
   instead: (address: string) => string = () => REDACTED,

@@ -61,7 +61,7 @@ export const OTHER_NOUNS: readonly string[] = [
   "domain, domains, domain name, recipient domain, destination domain, subdomain, tenant, organization, organisation, zone",
   "host, hosts, hostname, host name, helo, ehlo, helo name, ip, ips, ip address, client, client host, server, servers",
   "mail server, mail servers, name server, greeting, reverse, lookup, check, access, permission, ip addresses, nameserver, mail host, mx, mx record, mx records, dns, dns record, a record, ptr, rdns, spf",
-  "dkim, dmarc, arc, tls, ssl, starttls, relay, relays, gateway, proxy, peer, network, connection, session, port, route",
+  "dkim, dmarc, arc, tls, ssl, starttls, relay, relays, proxy, peer, network, connection, session, port, route",
   "command, commands, parameter, argument, arguments, option, extension, protocol, syntax, sequence, character, characters",
   "format, address format, address syntax, encoding, charset, language, message, messages, message id, header, headers",
   "from header, subject, date, body, content, attachment, attachments, file, file type, mime, url, link, virus, spam, profile, settings, setting, folder, state, home directory, index, preferences, configuration, store, mailbox store, mail system, system, systems, loop",

@@ -37,7 +37,7 @@ export const ABSENT: readonly StateTerms[] = [
       "not on this server, not on this system, not on our system, no longer on this server, no longer here, no longer valid",
       "is not here, not local, not defined, not located, not in my, not in our, not in the list, not in list, not here",
       "has been deleted, has been removed, was deleted, was removed, is deleted, deleted, removed, no longer available",
-      "has moved, has left, doesn't live here, does not live here, is missing, is not ours, isn't here, not hosted on this",
+      "has moved, has left, doesn't live here, does not live here, doesn't get mail here, does not get mail here, does not receive mail here, is missing, is not ours, isn't here, not hosted on this",
       "existiert nicht, nicht gefunden, nicht vorhanden, gibt es nicht, nicht existent, existieren nicht, nicht existiert",
       "n'existe pas, n'existe plus, n existe pas, n existe plus, n'existent pas, non trouvé, non trouvée, pas trouvé",
       "no existe, no existen, no encontrado, no encontrada, no se encuentra, no fue encontrado, no fue encontrada",
@@ -117,7 +117,7 @@ export const SHUT: readonly StateTerms[] = [
   {
     side: "either",
     terms: [
-      "disabled, suspended, deactivated, inactive, not active, isn't active, not activated, closed, terminated, frozen",
+      "dormant, retired, decommissioned, de-activated, not yet activated, disabled, suspended, deactivated, inactive, not active, isn't active, not activated, closed, terminated, frozen",
       "locked, expired, discontinued, cancelled, canceled, no longer active, no longer in use, not in use, not enabled",
       "deaktiviert, deaktiviertes, gesperrt, gesperrtes, inaktiv, stillgelegt, geschlossen, abgelaufen, désactivé, désactivée",
       "suspendu, suspendue, inactif, inactive, fermé, fermée, clôturé, bloqué, bloquée, desactivado, desactivada, inactivo",

@@ -3,11 +3,16 @@ import {
   ANOTHER_SUBJECT_TEXT,
   COUNTED_TEXT,
   ELSEWHERE_TEXT,
+  ILL_WRITTEN_TEXT,
   NOT_FOR_GOOD_TEXT,
   SHUT_TO_SOME_TEXT,
 } from "./acquitting-wording.ts";
+import { REFUSES_RECIPIENT } from "./codes.ts";
 import { FULL_TEXT, RECIPIENT_TEXT } from "./mailbox-wording.ts";
 import { POLICY_TEXT } from "./wording.ts";
+
+/** A bare code is not believed beside any of these. */
+const UNPROVEN_TEXT = [...ANOTHER_SUBJECT_TEXT, ...COUNTED_TEXT, ...ILL_WRITTEN_TEXT, "null mx", "opted"];
 
 /** RFC 3463 and the IANA registry it founded, at RCPT, with the words that show where a code is misused. */
 export const ENHANCED_RULES: readonly Rule[] = [
@@ -60,7 +65,7 @@ export const ENHANCED_RULES: readonly Rule[] = [
   },
   {
     id: "enhanced.unknown_said_so",
-    codes: ["5"],
+    codes: REFUSES_RECIPIENT,
     enhanced: ["5.1.1", "5.1.0", "5.1.6"],
     says: ["absent", "invalid"],
     unlessSays: ["full"],
@@ -82,7 +87,7 @@ export const ENHANCED_RULES: readonly Rule[] = [
   },
   {
     id: "enhanced.disabled_said_so",
-    codes: ["5"],
+    codes: REFUSES_RECIPIENT,
     enhanced: ["5.1.", "5.2."],
     says: ["shut"],
     unlessSays: ["absent"],
@@ -102,17 +107,18 @@ export const ENHANCED_RULES: readonly Rule[] = [
   },
   {
     id: "enhanced.unknown",
-    codes: ["5"],
+    codes: REFUSES_RECIPIENT,
     enhanced: ["5.1.1", "5.1.6"],
     text: RECIPIENT_TEXT,
-    unless: ANOTHER_SUBJECT_TEXT,
+    unless: UNPROVEN_TEXT,
+    unlessElsewhere: true,
     class: "mailbox_not_found",
     example: "550 5.1.1 <user@example.com>",
     source: "round-1",
   },
   {
     id: "enhanced.unknown_wordless",
-    codes: ["5"],
+    codes: REFUSES_RECIPIENT,
     enhanced: ["5.1.1", "5.1.6"],
     wordless: true,
     class: "mailbox_not_found",
@@ -121,28 +127,30 @@ export const ENHANCED_RULES: readonly Rule[] = [
   },
   {
     id: "enhanced.address_rejected",
-    codes: ["5"],
+    codes: REFUSES_RECIPIENT,
     enhanced: ["5.1.0"],
     text: ["address rejected"],
-    unless: ANOTHER_SUBJECT_TEXT,
+    unless: UNPROVEN_TEXT,
+    unlessElsewhere: true,
     class: "mailbox_not_found",
     example: "550 #5.1.0 Address rejected.",
     source: "china-vendors",
   },
   {
     id: "enhanced.disabled",
-    codes: ["5"],
+    codes: REFUSES_RECIPIENT,
     enhanced: ["5.2.1"],
     unlessSays: ["absent"],
     text: RECIPIENT_TEXT,
-    unless: ANOTHER_SUBJECT_TEXT,
+    unless: UNPROVEN_TEXT,
+    unlessElsewhere: true,
     class: "mailbox_disabled",
     example: "550 5.2.1 <user@example.com>",
     source: "round-1",
   },
   {
     id: "enhanced.disabled_wordless",
-    codes: ["5"],
+    codes: REFUSES_RECIPIENT,
     enhanced: ["5.2.1"],
     wordless: true,
     class: "mailbox_disabled",

@@ -7,16 +7,19 @@ import {
   NOT_FOR_GOOD_TEXT,
   SHUT_TO_SOME_TEXT,
 } from "./acquitting-wording.ts";
+import { REFUSES_RECIPIENT } from "./codes.ts";
 import { FULL_TEXT } from "./mailbox-wording.ts";
 import { POLICY_TEXT } from "./wording.ts";
-
-/** Not 502 to 504 nor 53x: those are about the command or our login. */
-const REFUSES_RECIPIENT = ["500", "501", "505", "51", "52", "54", "55", "56", "57", "58"] as const;
 
 /** What makes a full mailbox somebody else's, or no mailbox at all. */
 const NOT_THEIR_MAILBOX = [
   "sending quota",
-  "sender",
+  "sender's",
+  "sender quota",
+  "sender is",
+  "sender account",
+  "sender mailbox",
+  "for sender",
   "your account",
   "your mailbox",
   "your quota",
@@ -60,6 +63,34 @@ export const TEXT_RULES: readonly Rule[] = [
     class: "mailbox_disabled",
     example: "550 User account not activated",
     source: "kumo-community",
+  },
+  {
+    // `Blocked` alone is mostly about us; a mailbox that is blocked is shut.
+    id: "text.blocked",
+    stages: ["rcpt"],
+    codes: REFUSES_RECIPIENT,
+    text: [
+      "mailbox is blocked",
+      "mailbox blocked",
+      "mailbox has been blocked",
+      "account is blocked",
+      "account blocked",
+      "account has been blocked",
+      "account was blocked",
+    ],
+    unless: [
+      ...ELSEWHERE_TEXT.filter((fragment) => fragment !== "blocked"),
+      ...NOT_FOR_GOOD_TEXT,
+      ...SHUT_TO_SOME_TEXT,
+      ...COUNTED_TEXT,
+      "polic",
+      " by ",
+      " from ",
+      "spam",
+    ],
+    class: "mailbox_disabled",
+    example: "550 5.2.1 This mailbox has been blocked due to inactivity",
+    source: "composed",
   },
   {
     id: "text.unknown",

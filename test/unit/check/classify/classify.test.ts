@@ -49,6 +49,20 @@ describe("classify: the labelled corpus", () => {
     assert.deepEqual(condemned, []);
   });
 
+  it("is not misled by a code that speaks of the recipient where the words speak of something else", () => {
+    const speaking = CORPUS.filter(
+      ({ stage, label, lines }) =>
+        stage === "rcpt" &&
+        FAULT_OF[label] !== "recipient" &&
+        /^5.. .*\b(?:domain|message|host|server)\b/.test(lines[0] ?? ""),
+    );
+    assert.ok(speaking.length >= 80);
+    const condemned = speaking
+      .map(({ lines }) => [`${lines[0]?.slice(0, 4)}5.1.1 ${lines[0]?.slice(4).replace(/^[#\d.]+ /, "")}`])
+      .filter((lines) => CONDEMNING.has(ruling(lines).class));
+    assert.deepEqual(condemned, []);
+  });
+
   it("never blames the recipient before RCPT, whatever is said there", () => {
     for (const { lines } of CORPUS)
       for (const stage of ["greeting", "ehlo", "starttls", "mail"] as const) {

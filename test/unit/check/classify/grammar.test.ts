@@ -42,6 +42,11 @@ describe("what it says of somebody else", () => {
   ];
   for (const prose of cases) it(prose, () => assert.deepEqual(said(prose), []));
 
+  it("whether there is another subject than the recipient is known", () => {
+    assert.ok(saidIn("*@*: message rejected").elsewhere);
+    assert.ok(!saidIn("*@*: recipient rejected on this server").elsewhere);
+  });
+
   it("of a sender, it says so", () => {
     assert.ok(saidIn("expéditeur inconnu").ofSender);
     assert.ok(saidIn("发件人不存在").ofSender);
