@@ -18,7 +18,8 @@ function span(ms: number): string {
 
 /** @param now epoch milliseconds */
 export function breakerNotice(state: "opened" | "reopened", event: BreakerEvent, now: number): string {
-  const { way, reply, openForMs, dueInMs } = event;
+  const { way, openForMs, dueInMs } = event;
+  const reply = event.reply.replace(/\.$/, "");
   const until = `${new Date(now + Math.max(0, dueInMs)).toISOString().slice(11, 19)} UTC`;
   if (state === "reopened")
     return `${nameOf(way)} still blocks us, for ${span(openForMs)} now: ${reply}. It is tried again at ${until}.`;

@@ -34,6 +34,20 @@ describe("the backlog of a host", () => {
     assert.deepEqual([backlog.take(), backlog.take(), backlog.take()], [a, b, c]);
   });
 
+  it("turns back who waits for a way, all or about one domain, and nobody else", () => {
+    const backlog = new Backlog();
+    const [a, b] = [jobAt(1), jobAt(2)];
+    backlog.add(a.job);
+    backlog.addFresh(b.job);
+    backlog.holdBack("192.0.2.9", "", 5);
+    backlog.holdBack("direct", "y.test", 5);
+    assert.equal(backlog.length, 2);
+    backlog.holdBack("direct", "x.test", 5);
+    assert.equal(backlog.length, 0);
+    for (const { outcomes } of [a, b])
+      assert.equal(outcomes[0]?.kind === "failure" && outcomes[0].cause, "held_back");
+  });
+
   it("keeps the jobs of stale sessions for new ones", () => {
     const backlog = new Backlog();
     const { job } = jobAt(1);

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { Parking } from "../../../src/bulk/chunk.ts";
+import { createParkedRows } from "../../../src/bulk/parked-rows.ts";
+import type { RowVerifier, Wait } from "../../../src/bulk/rows.ts";
+import { findJob } from "../../../src/store/jobs.ts";
+import type { Database } from "../../../src/store/postgres.ts";
+import { ALL_VALID, answered, createRunner, EGRESS, queueInline } from "../../support/bulk-tasks.ts";
+import { createMemoryObjects } from "../../support/memory-objects.ts";
+import { createClosing, openDatabase, silentLog } from "../../support/store.ts";
+
+/** Rows of jobs at sites that block us: set aside, and called when theirs lets us in again. */
+const closing = createClosing();
+let sql: Database;
+
+before(async () => {
+  ({ sql } = await openDatabase(closing));
+});
+after(closing.close);
+
+const EMAILS = [
+  "p1@shut.example",
+  "p2@shut.example",
+  "o1@other.example",
+  "g1@shut.example",
+  "r1@shut.example",
+];
+const WAIT_MS = 900_000;
+
+/** `p` and `o` are parked, `g` is greylisted, `r` was itself refused as blocked. */
+const rows: RowVerifier = {
+  ...ALL_VALID,
+  verify: async (emails) =>
+    emails.map((email) => {
+      const parked = email.startsWith("p") || email.startsWith("o");
+      const reason: Wait["reason"] = email.startsWith("g") ? "greylisted" : "sender_blocked";
+      const site = email.slice(email.indexOf("@") + 1);
+      return { wait: { reason, site, retryAfterMs: null, parked, last: () => answered(email, "unknown") } };
+    }),
+};
+
+async function setUp(parking: Parking) {
+  const objects = createMemoryObjects();
+  const deferral = { firstMs: 600_000, maxMs: 3_600_000, queueMaxMs: 86_400_000 };
+  const { id, teamId } = await queueInline(sql, objects, EMAILS);
+  const { run } = createRunner({ sql, objects, rows, parking, deferral });
+  /** What waits: whose, for whom, how often it was refused, and whether it is due. */
+  const waiting = async () =>
+    (
+      await sql<{ reason: string; site: string; attempts: number; rows: number; due: boolean }[]>`
+        select reason, site, attempts, row_count as rows, due_at <= clock_timestamp() as due from job_tasks
+        where job_id = ${id} and kind = 'retry' and state = 'ready' order by reason, site, attempts`
+    ).map(({ reason, site, attempts, rows: count, due }) => [reason, site, attempts, count, due]);
+  return { id, teamId, run, waiting };
+}
+
+const open: Parking = { waitMs: () => WAIT_MS, call: async () => {} };
+
+describe("rows at a site that blocks us", () => {
+  it("wait for that site alone, shown as deferred, and are due at once when it lets us in", async () => {
+    const { id, teamId, run, waiting } = await setUp(open);
+    await run(id, 0);
+    assert.equal((await findJob(sql, teamId, id))?.deferred, EMAILS.length);
+    const before = [
+      ["greylisted", "", 1, 1, false],
+      ["sender_blocked", "other.example", 0, 1, false],
+      ["sender_blocked", "shut.example", 0, 2, false],
+      ["sender_blocked", "shut.example", 1, 1, false],
+    ];
+    assert.deepEqual(await waiting(), before);
+    const elsewhere = createParkedRows({ sql, egress: "another", log: silentLog });
+    assert.equal(await elsewhere.release("shut.example"), 0);
+    assert.deepEqual(await waiting(), before);
+    const parkedRows = createParkedRows({ sql, egress: EGRESS, log: silentLog });
+    assert.equal(await parkedRows.release("shut.example"), 3);
+    assert.deepEqual(
+      (await waiting()).map(([, site, , , due]) => [site, due]),
+      [
+        ["", false],
+        ["other.example", false],
+        ["shut.example", true],
+        ["shut.example", true],
+      ],
+    );
+    assert.equal(await parkedRows.release("shut.example"), 0, "once");
+  });
+
+  it("are called by whoever parked them too late to be called with the others", async () => {
+    let isOpen = true;
+    const called: string[] = [];
+    const parkedRows = createParkedRows({ sql, egress: EGRESS, log: silentLog });
+    const { id, run, waiting } = await setUp({
+      // It recovers between the look at it and the end of the transaction.
+      waitMs: (site) => {
+        const waitMs = isOpen ? WAIT_MS : null;
+        if (site === "shut.example") isOpen = false;
+        return waitMs;
+      },
+      async call(site) {
+        called.push(site);
+        await parkedRows.call(site);
+      },
+    });
+    await run(id, 0);
+    assert.ok(called.includes("shut.example"), String(called));
+    const ofSite = (await waiting()).filter(([, site]) => site === "shut.example");
+    assert.ok(ofSite.length > 0 && ofSite.every(([, , , , due]) => due === true), JSON.stringify(ofSite));
+  });
+});
