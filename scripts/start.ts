@@ -8,9 +8,9 @@ import { type Stack, startStack } from "./embedded/stack.ts";
 import { startEntry } from "./start/entry.ts";
 import { demoKeys } from "./start/keys.ts";
 import { takeLock } from "./start/lock.ts";
-import { checkPort25, explainPort25, WELL_KNOWN } from "./start/port25.ts";
+import { checkPort25, explainPort25, port25Config } from "./start/port25.ts";
 import { keptSecretsKey } from "./start/secrets-key.ts";
-import { dnsServersOf, stackSettings, wantedServices, writeEnvFile } from "./start/settings.ts";
+import { stackSettings, wantedServices, writeEnvFile } from "./start/settings.ts";
 import { welcome } from "./start/welcome.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
@@ -27,9 +27,9 @@ function databaseIdentity(stack: Stack, env: NodeJS.ProcessEnv): string {
 }
 
 async function tellPort25(): Promise<void> {
-  const dnsServers = dnsServersOf(process.env);
-  const options = { dnsServers, domains: WELL_KNOWN, port: 25, withinMs: PORT25_WITHIN_MS };
-  console.log(explainPort25(await checkPort25(options)));
+  const config = port25Config(process.env);
+  if (config === null) return;
+  console.log(explainPort25(await checkPort25(config, PORT25_WITHIN_MS), config.smtp.heloNameGiven));
 }
 
 /** Brings everything up. Resolves to how the first part that must not end has ended. */

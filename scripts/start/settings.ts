@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { localUrl } from "../../src/core/local-url.ts";
 import type { ServiceName, Stack } from "../embedded/stack.ts";
 
@@ -24,25 +24,6 @@ const SERVICE_SETTINGS = [
 /** True when the user has set NAME, or NAME_FILE. */
 export function isSet(env: Env, name: string): boolean {
   return Boolean(env[name]) || Boolean(env[`${name}_FILE`]);
-}
-
-/**
- * DNS_SERVERS, or the content of DNS_SERVERS_FILE, in parts and not checked; none when it is not set or cannot be read.
- * What is wrong with it the service says when it starts.
- */
-export function dnsServersOf(env: Env): string[] {
-  return (env.DNS_SERVERS || contentOf(env.DNS_SERVERS_FILE))
-    .split(",")
-    .map((server) => server.trim())
-    .filter((server) => server !== "");
-}
-
-function contentOf(file: string | undefined): string {
-  try {
-    return file ? readFileSync(file, "utf8") : "";
-  } catch {
-    return "";
-  }
 }
 
 /** The services that the user has not got. */

@@ -1,15 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { parseEnv } from "node:util";
-import {
-  dnsServersOf,
-  publicUrlSetting,
-  wantedServices,
-  writeEnvFile,
-} from "../../../../scripts/start/settings.ts";
+import { publicUrlSetting, wantedServices, writeEnvFile } from "../../../../scripts/start/settings.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "rcpt-settings-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -22,18 +17,6 @@ test("a service that the user has is not started", () => {
   ]);
   assert.deepEqual(wantedServices({ S3_BUCKET: "b" }), ["postgres", "redis"]);
   assert.deepEqual(wantedServices({ DATABASE_URL: "", S3_ENDPOINT: "http://x" }), ["postgres", "redis"]);
-});
-
-test("the name servers come from DNS_SERVERS or the file that DNS_SERVERS_FILE names, whatever they hold", () => {
-  const file = join(folder, "dns");
-  writeFileSync(file, "192.0.2.1:53, [2001:db8::1]:53\n");
-  assert.deepEqual(dnsServersOf({}), []);
-  assert.deepEqual(dnsServersOf({ DNS_SERVERS: " foo ,,192.0.2.7" }), ["foo", "192.0.2.7"]);
-  assert.deepEqual(dnsServersOf({ DNS_SERVERS: "", DNS_SERVERS_FILE: file }), [
-    "192.0.2.1:53",
-    "[2001:db8::1]:53",
-  ]);
-  assert.deepEqual(dnsServersOf({ DNS_SERVERS_FILE: join(folder, "none") }), []);
 });
 
 test("the service knows where it is reached, unless somebody has said it or nobody knows", () => {
