@@ -54,7 +54,7 @@ async function serveRole(config: Config & { role: SingleRole }, log: Logger): Pr
   if (config.role !== "relay" && !config.smtp.heloNameGiven) {
     log.warn(
       { helo: config.smtp.heloName },
-      "SMTP_HELO_NAME is not set: mail servers may turn a made-up name away",
+      "SMTP_HELO_NAME is not set: mail servers may turn a made-up name away, so their refusals make no address invalid",
     );
   }
   onStop((why) => {

@@ -87,7 +87,7 @@ function tellOf({ log, metrics, network }: Deps, report: WayReport, before: WayR
   const { way, state, trusted } = report;
   metrics.houseOk.set({ way }, state === "ok" ? 1 : 0);
   for (const finding of report.findings) noteCheck(metrics, way, finding);
-  if (report.findings.some(({ check, result }) => check === "port_25" && result === "fail"))
+  if (report.findings.some(({ result, weight }) => result === "fail" && weight === "service"))
     network.doubt(way);
   // Once for each change.
   if (keyOf(report) === keyOf(before)) return;
