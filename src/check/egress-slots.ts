@@ -2,6 +2,7 @@ import type { Clock, Timer } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import type { SlotSource } from "../smtp/slots.ts";
+import type { SiteCaps } from "./site-caps.ts";
 import { type Applicant, SiteSlots } from "./site-slots.ts";
 import type { SlotAnswer, SlotLeases, SlotStatement } from "./slot-leases.ts";
 import { SlotReports } from "./slot-reports.ts";
@@ -24,6 +25,8 @@ import { SlotReports } from "./slot-reports.ts";
 export interface EgressSlots extends SlotSource {
   /** Begins to follow the other processes. */
   start(): void;
+  /** A connection to `site` was refused, or given up, because too many are open. */
+  crowded(site: string): void;
   /** Answers every waiter with false and gives all leases back, also of what is still in use. Never rejects. */
   close(): Promise<void>;
   stats(): { held: number; waiting: number };
@@ -31,12 +34,15 @@ export interface EgressSlots extends SlotSource {
 
 export interface EgressSlotsDeps {
   leases: SlotLeases;
+  /** What this process may hold of a site, whatever others do. */
+  caps: SiteCaps;
   clock: Clock;
   log: Logger;
 }
 
 class SharedSlots implements EgressSlots {
   readonly #leases: SlotLeases;
+  readonly #caps: SiteCaps;
   readonly #clock: Clock;
   readonly #reports: SlotReports;
   readonly #sites = new Map<string, SiteSlots>();
@@ -44,8 +50,9 @@ class SharedSlots implements EgressSlots {
   #beat: Timer | null = null;
   #closed = false;
 
-  constructor({ leases, clock, log }: EgressSlotsDeps) {
+  constructor({ leases, caps, clock, log }: EgressSlotsDeps) {
     this.#leases = leases;
+    this.#caps = caps;
     this.#clock = clock;
     this.#reports = new SlotReports({
       leases,
@@ -73,6 +80,7 @@ class SharedSlots implements EgressSlots {
     if (this.#closed) return Promise.resolve(false);
     const site = this.#sites.get(name) ?? new SiteSlots(name);
     site.max = max;
+    site.share = this.#caps.limit(name, max, site.used);
     if (site.queue.size === 0 && site.take()) return Promise.resolve(true);
     if (site.queue.size >= LIMITS.smtp.slotWaiters) return Promise.resolve(false);
     if (waitMs <= 0 && this.#isFutile(site)) return Promise.resolve(false);
@@ -93,6 +101,14 @@ class SharedSlots implements EgressSlots {
     }
     site.addIdle(1, this.#clock.monotonic());
     this.#serve(site);
+  }
+
+  crowded(name: string): void {
+    const site = this.#sites.get(name);
+    if (!site || site.used === 0) return;
+    this.#caps.crowded(name, site.used);
+    site.share = this.#caps.limit(name, site.max, site.used);
+    if (site.hasLine) this.#pressOut(site);
   }
 
   onWanted(listener: (site: string) => void): void {
@@ -120,7 +136,7 @@ class SharedSlots implements EgressSlots {
 
   /** Asking for a slot without waiting for it would be in vain. */
   #isFutile(site: SiteSlots): boolean {
-    return site.held >= site.max || site.hasLine || this.#clock.monotonic() < site.refusedUntil;
+    return site.held >= site.limit || site.hasLine || this.#clock.monotonic() < site.refusedUntil;
   }
 
   #enqueue(site: SiteSlots, waitMs: number, resolve: (granted: boolean) => void): void {
@@ -157,14 +173,14 @@ class SharedSlots implements EgressSlots {
   /** Gets slots for those who ask, from wherever they can come. */
   #seek(site: SiteSlots): void {
     if (this.#reports.alone) this.#serveAlone(site);
-    else if (site.held < site.max) this.#reports.touch(site);
+    else if (site.held < site.limit) this.#reports.touch(site);
     else this.#refuse(site);
   }
 
   #serveAlone(site: SiteSlots): void {
     // What the store grants in answer to the statement under way may yet come on top.
     if (site.busy) return;
-    const may = Math.min(site.max, LIMITS.slots.alone);
+    const may = Math.min(site.limit, LIMITS.slots.alone);
     if (site.queue.size > 0 && site.held < may) site.addIdle(may - site.held, this.#clock.monotonic());
     this.#serve(site);
     this.#refuse(site);
@@ -172,6 +188,7 @@ class SharedSlots implements EgressSlots {
 
   /** None to be had: who does not wait goes, who waits presses the holders here, once. */
   #refuse(site: SiteSlots): void {
+    if (site.waits && !site.hasLine) this.#pressOut(site);
     for (const applicant of [...site.queue]) {
       if (applicant.pressed || !site.queue.has(applicant)) continue;
       if (applicant.timer === null) {
@@ -182,6 +199,11 @@ class SharedSlots implements EgressSlots {
       this.#press(site);
     }
     this.#forget(site);
+  }
+
+  /** What is above a cap that has fallen goes once somebody waits: none of it can be his. */
+  #pressOut(site: SiteSlots): void {
+    for (let above = site.used - site.limit; above > 0; above--) this.#press(site);
   }
 
   #press(site: SiteSlots): void {
@@ -225,6 +247,15 @@ class SharedSlots implements EgressSlots {
     for (let i = 0; i < due; i++) this.#press(site);
   }
 
+  /** Who waits may have waited long enough for a learnt cap to grow. */
+  #widen(site: SiteSlots): void {
+    const before = site.share;
+    site.share = this.#caps.limit(site.name, site.max, site.used);
+    if (site.share <= before) return;
+    this.#serve(site);
+    if (site.waits) this.#seek(site);
+  }
+
   #stayAlone(): void {
     this.#keepBeating();
     for (const site of [...this.#sites.values()]) {
@@ -249,6 +280,7 @@ class SharedSlots implements EgressSlots {
     if (this.#reports.alone) return;
     const now = this.#clock.monotonic();
     for (const site of this.#sites.values()) {
+      if (site.waits) this.#widen(site);
       if (site.dropSpare(now) > 0 || site.isDue(now)) this.#reports.touch(site);
     }
   }

@@ -14,7 +14,10 @@ export interface Applicant {
 /** The slots of one site in this process, and who asks for them. Times are monotonic milliseconds. */
 export class SiteSlots {
   readonly name: string;
+  /** Of all processes together. */
   max = 1;
+  /** Of this process, as the site has taught it. */
+  share = 1;
   /** Connections. */
   used = 0;
   /** Of `used`, those that go to another process when their connection ends. */
@@ -36,6 +39,11 @@ export class SiteSlots {
 
   constructor(name: string) {
     this.name = name;
+  }
+
+  /** Most that this process may hold. */
+  get limit(): number {
+    return Math.min(this.max, this.share);
   }
 
   /** Leased and not used. */
@@ -61,7 +69,7 @@ export class SiteSlots {
 
   /** Uses an idle slot. */
   take(): boolean {
-    if (this.#idle === 0 || this.used >= this.max) return false;
+    if (this.#idle === 0 || this.used >= this.limit) return false;
     this.#idle--;
     this.#spare = Math.min(this.#spare, this.#idle);
     this.used++;
@@ -96,13 +104,13 @@ export class SiteSlots {
   /** It is time to tell the store: for whoever waits, or before the lease runs out. */
   isDue(now: number): boolean {
     const since = now - this.statedAt;
-    if (this.waits && this.held < this.max && since >= LIMITS.slots.askEveryMs) return true;
+    if (this.waits && this.held < this.limit && since >= LIMITS.slots.askEveryMs) return true;
     return this.held > 0 && since >= LIMITS.slots.renewEveryMs;
   }
 
   statement(now: number, mayAsk: boolean): SlotStatement {
-    const { name, held, max } = this;
-    const want = mayAsk ? Math.max(0, Math.min(this.queue.size, max - held)) : 0;
+    const { name, held, max, limit } = this;
+    const want = mayAsk ? Math.max(0, Math.min(this.queue.size, limit - held)) : 0;
     const waiting = want > 0 && this.waits;
     const announce = waiting && now - this.announcedAt >= LIMITS.slots.announceEveryMs;
     return { site: name, held, want, max, waiting, announce };

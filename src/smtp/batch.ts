@@ -28,6 +28,12 @@ export type Blame = "own" | "unsure" | "not_reached";
  */
 export type BatchStep = "await" | "write" | "done" | "closing" | "out_of_step";
 
+/** Transactions of a batch that are through: their RSET was answered. */
+export interface Through {
+  transactions: number;
+  rejections: number;
+}
+
 const MAIL = 0;
 const RCPT = 1;
 const STEPS = 3;
@@ -61,6 +67,8 @@ export class Batch {
   #turn = 0;
   #step = MAIL;
   #next = "";
+  /** How far it had come when the first late reply came. */
+  late: Through | null = null;
 
   /** @param transactions at least one; without pipelining exactly one. */
   constructor(transactions: readonly Transaction[], from: ReversePath, pipelined: boolean) {
@@ -87,6 +95,16 @@ export class Batch {
   /** After `done`: one end per transaction, in order. */
   get ends(): readonly TransactionEnd[] {
     return this.#ends.map((end) => end ?? UNHEARD);
+  }
+
+  get through(): Through {
+    const rejections = this.#ends.slice(0, this.#turn).filter((end) => end && isRefusal(end)).length;
+    return { transactions: this.#turn, rejections };
+  }
+
+  /** The reply that comes now was long in coming. */
+  noteLate(): void {
+    this.late ??= this.through;
   }
 
   accept(reply: Reply): BatchStep {

@@ -11,6 +11,10 @@ export class Growth {
   #slotNotBefore = 0;
   /** An opening failed while others were under way: their ends are awaited before another one. */
   #troubled = false;
+  /** An opening failed beside working sessions: the next ones go one at a time, until one is let in. */
+  #wary = false;
+  /** Nobody opens anything before this: the server said that there are too many, and none of ours works. */
+  #pausedUntil = 0;
 
   get coming(): number {
     return this.opening + this.acquiring;
@@ -18,7 +22,9 @@ export class Growth {
 
   /** @param beside whether the host has sessions already: its first one is never held back. */
   allows(now: number, beside: boolean): boolean {
-    return !this.#troubled && (!beside || now >= Math.max(this.#notBefore, this.#slotNotBefore));
+    if (this.#troubled || now < this.#pausedUntil) return false;
+    if (!beside) return true;
+    return now >= Math.max(this.#notBefore, this.#slotNotBefore) && !(this.#wary && this.coming > 0);
   }
 
   /** No slot came free. */
@@ -34,6 +40,7 @@ export class Growth {
 
   opened(now: number): void {
     this.opening--;
+    this.#wary = this.#troubled;
     if (!this.#troubled) return;
     this.#troubled = this.opening > 0;
     this.#notBefore = now + LIMITS.smtp.growBackoffMs;
@@ -47,6 +54,12 @@ export class Growth {
     this.opening--;
     this.#troubled = this.opening > 0;
     if (working > 0) this.#notBefore = now + LIMITS.smtp.growBackoffMs;
+    this.#wary = true;
     return working === 0 && this.opening === 0;
+  }
+
+  /** Until connections of others, or of ours elsewhere, have gone. */
+  pause(now: number): void {
+    this.#pausedUntil = now + LIMITS.learnt.crowdedWaitMs;
   }
 }

@@ -1,9 +1,12 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import { Backlog } from "./backlog.ts";
+import { mayBeCrowded, saysCrowded } from "./crowding.ts";
+import { Depth } from "./depth.ts";
 import { Growth } from "./growth.ts";
 import type { SessionEnd } from "./handshake.ts";
 import { failed, type Job } from "./job.ts";
+import type { SiteLessons } from "./lessons.ts";
 import type { SitePolicy, TlsPolicy } from "./policy.ts";
 import { PooledSession, type SessionOwner } from "./pooled-session.ts";
 import type { Session, SessionHandler } from "./session.ts";
@@ -19,7 +22,11 @@ export interface MxHostDeps {
   /** Bound of sessions per thread: `take` is false when there is no room; `give` follows each one granted. */
   room: { take(host: MxHost): boolean; give(): void };
   dial(tls: TlsPolicy, handler: SessionHandler): Session;
+  /** What the site's servers have taught so far; its other hosts share it. */
+  lessons: SiteLessons;
   onOpened(): void;
+  /** The server has no room for as many connections as there are. */
+  onCrowded(): void;
   onClosed(end: SessionEnd, wasReady: boolean): void;
 }
 
@@ -32,7 +39,8 @@ export interface MxHostDeps {
  */
 export class MxHost implements SessionOwner {
   policy: SitePolicy;
-  depth = 1;
+  readonly depth: Depth;
+  readonly lessons: SiteLessons;
   readonly backlog = new Backlog();
   readonly clock: Clock;
   readonly site: string;
@@ -46,8 +54,8 @@ export class MxHost implements SessionOwner {
   #plain = false;
   /** null while no session has got far enough to be told. */
   #pipelining: boolean | null = null;
-  /** The server wanted less at once, and `depth` has not yet come back to its most. */
-  #humbled = false;
+  /** How often, in a row, an opening was refused for too many connections while none worked here. */
+  #crowded = 0;
   /** Sessions to give up for others that wait for a slot. */
   #owed = 0;
   #pumping = false;
@@ -60,6 +68,8 @@ export class MxHost implements SessionOwner {
     this.site = deps.site;
     this.cap = deps.cap;
     this.policy = deps.policy;
+    this.lessons = deps.lessons;
+    this.depth = new Depth(deps.lessons.depth);
     this.#emptySince = deps.clock.monotonic();
   }
 
@@ -71,10 +81,14 @@ export class MxHost implements SessionOwner {
     return this.#idle.length;
   }
 
+  get depthMax(): number {
+    return Math.min(this.policy.pipelineDepthMax, LIMITS.smtp.pipelineDepthMax);
+  }
+
   /** Transactions in one write that a session is good for: the most allowed until the server shows otherwise. */
   get promisedDepth(): number {
     if (this.#pipelining === false) return 1;
-    return this.#humbled ? this.depth : this.#depthMax();
+    return this.depth.promised(this.depthMax);
   }
 
   enqueue(job: Job): void {
@@ -143,35 +157,35 @@ export class MxHost implements SessionOwner {
   onReady(session: PooledSession): void {
     this.#growth.opened(this.clock.monotonic());
     this.#pipelining = session.pipelining;
+    this.#crowded = 0;
     this.#deps.onOpened();
     this.#next(session);
   }
 
-  onFree(session: PooledSession, trouble: boolean): void {
-    this.#learnDepth(trouble);
+  onFree(session: PooledSession): void {
     this.#payDebt(session);
     if (this.#isFull() && this.backlog.forFresh > 0) session.spent = true;
     this.#next(session);
   }
 
-  onGone(session: PooledSession, end: SessionEnd, trouble: boolean): void {
+  onCrowded(): void {
+    this.#deps.onCrowded();
+  }
+
+  onGone(session: PooledSession, end: SessionEnd): void {
     const at = this.#idle.indexOf(session);
     if (at >= 0) this.#idle.splice(at, 1);
-    if (trouble) this.#learnDepth(trouble);
     if (!session.ready && this.#fallsBackToPlain(end)) {
       this.#growth.opening--;
       this.#sessions.delete(session);
       this.#dial();
       return;
     }
+    // Told before the slot is given back: it counts among those that are too many.
+    if (!session.ready && this.#isCrowdedBy(end)) this.#deps.onCrowded();
     this.#letGo(session, end);
     if (!session.ready) this.#openFailed(end, session.secure);
     this.pumpSoon();
-  }
-
-  #learnDepth(trouble: boolean): void {
-    this.depth = trouble ? 1 : Math.min(this.depth + 1, this.#depthMax());
-    this.#humbled = trouble || (this.#humbled && this.depth < this.#depthMax());
   }
 
   /** A session that is closed anyway pays for the one that others wait for. */
@@ -204,7 +218,8 @@ export class MxHost implements SessionOwner {
     if (this.#closed) return;
     while (this.#idle.length > 0 && this.backlog.forAny > 0) {
       const session = this.#idle.pop();
-      if (session && !session.dispatch()) this.#idle.push(session);
+      if (session?.isExhausted) session.quit();
+      else if (session && !session.dispatch()) this.#idle.push(session);
     }
     while (this.#wantsAnother() && this.#deps.room.take(this)) {
       this.#acquire(this.#sessions.size === 0 && this.#growth.acquiring === 0);
@@ -213,16 +228,12 @@ export class MxHost implements SessionOwner {
   }
 
   #wantsAnother(): boolean {
-    if (this.#isFull() || this.backlog.length <= this.#growth.coming * this.depth) return false;
+    if (this.#isFull() || this.backlog.length <= this.#growth.coming * this.depth.now) return false;
     return this.#growth.allows(this.clock.monotonic(), this.#sessions.size > 0);
   }
 
   #isFull(): boolean {
     return this.#sessions.size + this.#growth.acquiring >= this.policy.maxConnections;
-  }
-
-  #depthMax(): number {
-    return Math.min(this.policy.pipelineDepthMax, LIMITS.smtp.pipelineDepthMax);
   }
 
   #acquire(press: boolean): void {
@@ -272,10 +283,22 @@ export class MxHost implements SessionOwner {
     return true;
   }
 
+  /** Sessions through their handshake, before one that opens is let go. */
+  get #working(): number {
+    return this.#sessions.size - this.#growth.opening;
+  }
+
+  #isCrowdedBy(end: SessionEnd): boolean {
+    return saysCrowded(end) || (this.#working > 0 && mayBeCrowded(end));
+  }
+
   #openFailed(end: SessionEnd, secure: boolean): void {
     const working = this.#sessions.size - (this.#growth.opening - 1);
     const now = this.clock.monotonic();
-    if (this.#growth.openFailed(now, working)) this.backlog.fail(end, secure, now);
+    if (!this.#growth.openFailed(now, working)) return;
+    // The connections that are too many may be ours, to other hosts of the site or of other threads.
+    if (saysCrowded(end) && this.#crowded++ < LIMITS.learnt.crowdedTries) this.#growth.pause(now);
+    else this.backlog.fail(end, secure, now);
   }
 
   #letGo(session: PooledSession, end: SessionEnd): void {

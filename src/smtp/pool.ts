@@ -6,6 +6,7 @@ import { mayDial } from "../core/public-address.ts";
 import type { ConnectionTarget } from "./connection.ts";
 import type { SessionEnd } from "./handshake.ts";
 import { failed, Job, type JobOptions } from "./job.ts";
+import { LessonMemory, type SiteLessons } from "./lessons.ts";
 import { type Mailbox, parseHeloName, parseReversePath } from "./mailbox.ts";
 import { MxHost } from "./mx-host.ts";
 import type { RcptOutcome } from "./outcome.ts";
@@ -46,6 +47,13 @@ export interface SilentDialEvent {
   beganMs: number;
 }
 
+/** A server has no room for as many connections as are open. */
+export interface CrowdedEvent {
+  kind: "crowded";
+  /** Key of the slots that count. */
+  cap: string;
+}
+
 export interface PoolStats {
   hosts: number;
   /** Open, being opened or waiting for a slot. */
@@ -77,7 +85,7 @@ export interface SmtpPoolDeps {
   slots: SlotSource;
   clock: Clock;
   log: Logger;
-  onEvent(event: PoolEvent | SilentDialEvent): void;
+  onEvent(event: PoolEvent | SilentDialEvent | CrowdedEvent): void;
 }
 
 class HostPool implements SmtpPool {
@@ -86,6 +94,7 @@ class HostPool implements SmtpPool {
   readonly #hosts = new Map<string, MxHost>();
   readonly #sites = new Map<string, Set<MxHost>>();
   readonly #caps = new Map<string, Set<MxHost>>();
+  readonly #lessons;
   /** Hosts that found no room for a session, in order. */
   readonly #starved = new Set<MxHost>();
   /** Young dials, looked at with each sweep. */
@@ -101,6 +110,7 @@ class HostPool implements SmtpPool {
     if (mailFrom === null) throw new Error("MAIL FROM may not be sent");
     this.#deps = deps;
     this.#mailFrom = mailFrom;
+    this.#lessons = new LessonMemory(deps.clock);
     deps.slots.onWanted((cap) => this.#giveBack(cap));
   }
 
@@ -218,9 +228,16 @@ class HostPool implements SmtpPool {
         this.#dials.push({ session, destination, beganAt: clock.monotonic() });
         return session;
       },
+      lessons: this.#lessonsOf(site),
       onOpened: () => onEvent({ kind: "opened", site }),
+      onCrowded: () => onEvent({ kind: "crowded", cap }),
       onClosed: (end, wasReady) => this.#sessionClosed(site, end, wasReady),
     });
+  }
+
+  #lessonsOf(site: string): SiteLessons {
+    for (const { lessons } of this.#sites.get(site) ?? []) return lessons;
+    return this.#lessons.recall(site);
   }
 
   /** Tells of dials that nobody answers; those that were answered, or are over, are looked at no more. */
@@ -287,6 +304,7 @@ class HostPool implements SmtpPool {
 
   #drop(key: string, host: MxHost): void {
     this.#hosts.delete(key);
+    this.#lessons.keep(host.site, host.lessons);
     this.#starved.delete(host);
     leave(this.#sites, host.site, host);
     leave(this.#caps, host.cap, host);

@@ -1,30 +1,36 @@
 import type { Clock } from "../core/clock.ts";
 import type { Backlog } from "./backlog.ts";
-import type { TransactionEnd } from "./batch.ts";
+import type { Through, TransactionEnd } from "./batch.ts";
+import { isCrowded, saysCrowded } from "./crowding.ts";
+import type { Depth } from "./depth.ts";
 import type { SessionEnd } from "./handshake.ts";
 import { failed, type Job } from "./job.ts";
+import type { SiteLessons } from "./lessons.ts";
 import type { SitePolicy } from "./policy.ts";
 import type { Session, SessionHandler } from "./session.ts";
+import { type Allowance, isRecipientLimit, limitNamed } from "./session-limits.ts";
 
 /** The host of a session, as its sessions see it. */
 export interface SessionOwner {
   readonly policy: SitePolicy;
   readonly backlog: Backlog;
   readonly clock: Clock;
-  /** Transactions in one write at present. */
-  readonly depth: number;
+  readonly depth: Depth;
+  /** Most transactions in one write, at best. */
+  readonly depthMax: number;
+  readonly lessons: SiteLessons;
   onReady(session: PooledSession): void;
-  /** A batch is through; `trouble` when the server wants less at once. */
-  onFree(session: PooledSession, trouble: boolean): void;
-  /** The connection is gone; `trouble` when a batch was under way. */
-  onGone(session: PooledSession, end: SessionEnd, trouble: boolean): void;
+  /** A batch is through. */
+  onFree(session: PooledSession): void;
+  /** The connection is gone. */
+  onGone(session: PooledSession, end: SessionEnd): void;
+  /** The server says that too many connections are open. */
+  onCrowded(): void;
 }
 
 const isRejection = (end: TransactionEnd) => end.kind === "reply" && end.reply.code >= 400;
 
-/** `452 4.5.3 Too many recipients`: a limit of the session, no answer about the mailbox. */
-const isRecipientLimit = (end: TransactionEnd) =>
-  end.kind === "reply" && (end.reply.enhanced === "4.5.3" || end.reply.enhanced === "5.5.3");
+const isOverRecipients = (end: TransactionEnd) => end.kind === "reply" && isRecipientLimit(end.reply);
 
 /** A session that answers fewer than it was given is a bug of ours; its jobs end all the same. */
 const LOST: TransactionEnd = {
@@ -46,6 +52,10 @@ export class PooledSession implements SessionHandler {
   readonly #session: Session;
   #served = 0;
   #rejections = 0;
+  /** It answers late. */
+  #slow = false;
+  /** When it is its turn to try more than is known to go well. */
+  #tries: Allowance = { transactions: 0, rejections: 0 };
   #jobs: readonly Job[] = [];
 
   constructor(owner: SessionOwner, dial: (handler: SessionHandler) => Session) {
@@ -69,6 +79,11 @@ export class PooledSession implements SessionHandler {
 
   get pipelining(): boolean {
     return this.#session.capabilities.pipelining;
+  }
+
+  /** It would meet a limit of its server with the next transaction. */
+  get isExhausted(): boolean {
+    return this.#served > 0 && this.#left() <= 0;
   }
 
   /** Takes a batch and writes it. @returns false when there was nothing to take. */
@@ -126,28 +141,90 @@ export class PooledSession implements SessionHandler {
 
   onReady(): void {
     this.ready = true;
+    this.#tries = this.#owner.lessons.limits.takeTries(this.#owner.clock.monotonic());
     this.#owner.onReady(this);
   }
 
-  onBatch(ends: readonly TransactionEnd[]): void {
-    const trouble = this.#conclude(ends);
-    const { transactionsPerSession, rejectionsPerSession } = this.#owner.policy;
-    if (this.#served >= transactionsPerSession || this.#rejections >= rejectionsPerSession) this.spent = true;
-    this.#owner.onFree(this, trouble);
+  onBatch(ends: readonly TransactionEnd[], late: Through | null): void {
+    const over = ends.findIndex(isOverRecipients);
+    this.#learn(ends, over, late);
+    this.#conclude(ends);
+    if (over >= 0 || this.#left() <= 0) this.spent = true;
+    this.#owner.onFree(this);
   }
 
-  onClosed(end: SessionEnd, unfinished: readonly TransactionEnd[]): void {
-    const trouble = unfinished.length > 0;
-    if (trouble) this.#conclude(unfinished);
-    this.#owner.onGone(this, end, trouble);
+  onClosed(end: SessionEnd, unfinished: readonly TransactionEnd[], through: Through): void {
+    if (unfinished.length > 0) {
+      this.#learnEnd(end, through);
+      this.#conclude(unfinished);
+    }
+    this.#owner.onGone(this, end);
   }
 
-  /** How many transactions may go out now: never so many that a limit of the site could be overrun. */
-  #room(): number {
+  /** Transactions that may follow before a limit of the site, or of its servers, is met. */
+  #left(): number {
     const { transactionsPerSession, rejectionsPerSession } = this.#owner.policy;
+    const { limits } = this.#owner.lessons;
     const left = Math.min(transactionsPerSession - this.#served, rejectionsPerSession - this.#rejections);
-    const depth = this.#session.capabilities.pipelining ? this.#owner.depth : 1;
-    return Math.max(1, Math.min(depth, left));
+    if (!limits.isKnown) return left;
+    const transactions = Math.max(limits.transactions, this.#tries.transactions) - this.#served;
+    const rejections = Math.max(limits.rejections, this.#tries.rejections) - this.#rejections;
+    return Math.min(left, transactions, rejections);
+  }
+
+  /** How many transactions may go out now: never so many that a limit could be overrun. */
+  #room(): number {
+    if (!this.#session.capabilities.pipelining) return 1;
+    const { depth, depthMax, clock } = this.#owner;
+    const left = Math.min(this.#left(), depthMax);
+    if (left <= depth.now) return Math.max(1, left);
+    return Math.min(left, depth.take(clock.monotonic()));
+  }
+
+  /** What a batch that came to its end teaches. @param over index of the first that was over the recipients, or -1 */
+  #learn(ends: readonly TransactionEnd[], over: number, late: Through | null): void {
+    const { clock, depth, depthMax, lessons, policy } = this.#owner;
+    const now = clock.monotonic();
+    const written = ends.length;
+    if (over >= 0) {
+      const transactions = this.#served + over;
+      const rejections = this.#rejections + ends.slice(0, over).filter(isRejection).length;
+      // It was counted one by one, whatever the write held.
+      const meeting = { transactions, rejections, written: 1, says: null };
+      depth.broke(written, lessons.limits.met(meeting, now), now);
+      return;
+    }
+    depth.worked(written, depthMax, now);
+    if (late !== null && !this.#slow) this.#learnSlowness(late, written, now);
+    if (this.#slow || !lessons.limits.isKnown) return;
+    const rejections = this.#rejections + ends.filter(isRejection).length;
+    lessons.limits.bore(this.#served + written, rejections, policy, now);
+  }
+
+  /** A session that was fast becomes slow: one that always was teaches nothing. */
+  #learnSlowness(late: Through, written: number, now: number): void {
+    this.#slow = true;
+    const transactions = this.#served + late.transactions;
+    const rejections = this.#rejections + late.rejections;
+    const meeting = { transactions, rejections, written, says: "slow" } as const;
+    if (this.#owner.lessons.limits.met(meeting, now)) this.spent = true;
+  }
+
+  /** The session ended with a batch under way: by a limit, because of too many connections, or of this very write. */
+  #learnEnd(end: SessionEnd, through: Through): void {
+    const { clock, depth, lessons } = this.#owner;
+    const now = clock.monotonic();
+    const written = this.#jobs.length;
+    const reply = end.kind === "reply" ? end.reply : null;
+    if (reply !== null && isCrowded(reply)) {
+      this.#owner.onCrowded();
+      depth.broke(written, true, now);
+      return;
+    }
+    const transactions = this.#served + through.transactions;
+    const rejections = this.#rejections + through.rejections;
+    const says = reply && limitNamed(reply);
+    depth.broke(written, lessons.limits.met({ transactions, rejections, written, says }, now), now);
   }
 
   #maySend(job: Job): boolean {
@@ -159,19 +236,14 @@ export class PooledSession implements SessionHandler {
     return !job.settled;
   }
 
-  /** @returns whether the server showed that it wants less at once. */
-  #conclude(ends: readonly TransactionEnd[]): boolean {
+  #conclude(ends: readonly TransactionEnd[]): void {
     const jobs = this.#jobs;
     const back: Job[] = [];
-    let trouble = false;
     this.#jobs = [];
     jobs.forEach((job, index) => {
       const end = ends[index] ?? LOST;
       if (isRejection(end)) this.#rejections++;
-      if (isRecipientLimit(end)) {
-        trouble = true;
-        this.spent = true;
-      }
+      if (saysCrowded(end)) this.#owner.onCrowded();
       const blame = end.kind === "failure" ? end.blame : "own";
       if (blame === "not_reached" && job.mayRequeue()) back.push(job);
       else if (blame !== "own" && job.mayAskCarefully()) this.#owner.backlog.addCareful(job);
@@ -180,7 +252,6 @@ export class PooledSession implements SessionHandler {
     });
     this.#served += jobs.length;
     this.#owner.backlog.putBack(back);
-    return trouble;
   }
 
   /**
@@ -189,7 +260,7 @@ export class PooledSession implements SessionHandler {
    */
   #isStale(end: TransactionEnd, index: number): boolean {
     if (this.#served + index === 0) return false;
-    if (end.kind === "reply") return isRecipientLimit(end) || end.reply.code === 421;
+    if (end.kind === "reply") return isRecipientLimit(end.reply) || end.reply.code === 421;
     return end.blame !== "not_reached" && (end.cause === "closed" || end.cause === "timeout");
   }
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
-import { Batch, type Transaction, type TransactionEnd } from "./batch.ts";
+import { Batch, type Through, type Transaction, type TransactionEnd } from "./batch.ts";
 import { QUIT } from "./command.ts";
 import { type Closure, type ConnectionTarget, createConnection } from "./connection.ts";
 import { createDeadline } from "./deadline.ts";
@@ -21,13 +21,16 @@ export interface SessionOptions {
 export interface SessionHandler {
   /** The handshake is through: `run` may be called. */
   onReady(): void;
-  /** All of a batch is answered, in order; `run` may be called again. */
-  onBatch(ends: readonly TransactionEnd[]): void;
+  /**
+   * All of a batch is answered, in order; `run` may be called again.
+   * @param late what was through when a reply first took `LIMITS.learnt.slowReplyMs`; null: none did
+   */
+  onBatch(ends: readonly TransactionEnd[], late: Through | null): void;
   /**
    * Once, when the connection is gone. `end` says why; `unfinished` are the ends of the batch that was under way,
-   * empty when there was none. Not called after `destroy`.
+   * empty when there was none; `through` is what of it the server had done. Not called after `destroy`.
    */
-  onClosed(end: SessionEnd, unfinished: readonly TransactionEnd[]): void;
+  onClosed(end: SessionEnd, unfinished: readonly TransactionEnd[], through: Through): void;
 }
 
 /** One SMTP connection. Every stage has its timeout of `LIMITS.smtp`; a batch at a time. */
@@ -65,6 +68,8 @@ const failure = (stage: Stage, cause: "timeout" | "protocol" | "proxy", detail: 
   detail,
 });
 
+const NOTHING: Through = { transactions: 0, rejections: 0 };
+
 const FAULTS = { protocol: "not an SMTP reply", reply_too_long: "reply over the bounds" } as const;
 
 class SocketSession implements Session {
@@ -78,6 +83,8 @@ class SocketSession implements Session {
   #batch: Batch | null = null;
   /** A command was written since the present chunk came: whatever else is in it cannot be the answer. */
   #asked = false;
+  /** When the server last had its turn: something was written, or came. */
+  #heardAt = 0;
   secure = false;
 
   constructor(options: SessionOptions, handler: SessionHandler) {
@@ -109,6 +116,7 @@ class SocketSession implements Session {
     const pipelined = this.capabilities.pipelining && !lockStep;
     this.#batch = new Batch(transactions, this.#options.mailFrom, pipelined);
     this.#phase = "batch";
+    this.#heardAt = this.#options.clock.monotonic();
     this.#writeNext(this.#batch);
   }
 
@@ -146,6 +154,7 @@ class SocketSession implements Session {
   #read(chunk: Buffer): void {
     if (this.#phase === "quitting" || this.#phase === "over") return;
     this.#asked = false;
+    if (this.#batch) this.#clockIn(this.#batch);
     const fault = this.#replies.push(chunk, (reply) => this.#accept(reply));
     if (this.#isOver()) return;
     if (fault !== null)
@@ -155,6 +164,13 @@ class SocketSession implements Session {
       this.#finish(failure(this.stage, "protocol", "unsolicited bytes"));
     else if (this.#phase === "ready") this.#becomeReady();
     else if (this.#phase === "verified") this.#deliver();
+  }
+
+  /** Once a chunk: replies that come together were not late one by one. */
+  #clockIn(batch: Batch): void {
+    const now = this.#options.clock.monotonic();
+    if (now - this.#heardAt >= LIMITS.learnt.slowReplyMs) batch.noteLate();
+    this.#heardAt = now;
   }
 
   /** @returns whether to read on in this chunk. */
@@ -211,10 +227,11 @@ class SocketSession implements Session {
 
   #deliver(): void {
     const ends = this.#batch?.ends ?? [];
+    const late = this.#batch?.late ?? null;
     this.#batch = null;
     this.#phase = "idle";
     this.#deadline.rest();
-    this.#handler.onBatch(ends);
+    this.#handler.onBatch(ends, late);
   }
 
   #expired(): void {
@@ -230,7 +247,7 @@ class SocketSession implements Session {
     const batch = this.#batch;
     this.#batch = null;
     this.destroy();
-    this.#handler.onClosed(end, batch ? batch.abandon(end) : []);
+    this.#handler.onClosed(end, batch ? batch.abandon(end) : [], batch?.through ?? NOTHING);
   }
 
   #awaitsReply(): boolean {

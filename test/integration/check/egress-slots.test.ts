@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { describe, it, type TestContext } from "node:test";
 import * as fc from "fast-check";
 import { createEgressSlots, type EgressSlots } from "../../../src/check/egress-slots.ts";
+import { createSiteCaps } from "../../../src/check/site-caps.ts";
 import type { SlotStatement } from "../../../src/check/slot-leases.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import type { RedisClients } from "../../../src/store/redis.ts";
@@ -47,6 +48,7 @@ async function startProcess(t: TestContext, url: string, egressId: string): Prom
       },
       listen: (listener) => leases.listen(listener),
     },
+    caps: createSiteCaps({ clock, onReduced: () => {} }),
     clock,
     log: silentLog,
   });

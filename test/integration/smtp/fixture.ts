@@ -30,6 +30,8 @@ export interface PoolFixture {
   events: PoolEvent["kind"][];
   /** Dials that nobody answered. */
   silences: SilentDialEvent[];
+  /** Caps of whose connections a server had too many, each time. */
+  crowded: string[];
   /** Asks 127.0.0.1, unless told otherwise, about `address`, due in `deadlineMs` (default an hour). */
   rcpt(address: string, options?: RcptOptions): Promise<RcptOutcome>;
   /** Drains the pool and shows that nothing is left: no session, no slot, no timer. */
@@ -57,6 +59,7 @@ export function createPoolFixture(port: number, options: PoolOptions = {}): Pool
   const slots = options.slots ?? createLocalSlots(clock);
   const events: PoolEvent["kind"][] = [];
   const silences: SilentDialEvent[] = [];
+  const crowded: string[] = [];
   const heloName = "probe.test";
   const sourceAddresses = (options.sourceAddresses ?? []).map((address) => ({ address, heloName }));
   const proxies = options.proxies ?? [];
@@ -76,6 +79,7 @@ export function createPoolFixture(port: number, options: PoolOptions = {}): Pool
     log: pino({ level: "silent" }),
     onEvent: (event) => {
       if (event.kind === "silent") silences.push(event);
+      else if (event.kind === "crowded") crowded.push(event.cap);
       else events.push(event.kind);
     },
   });
@@ -85,6 +89,7 @@ export function createPoolFixture(port: number, options: PoolOptions = {}): Pool
     pool,
     events,
     silences,
+    crowded,
     rcpt(
       address,
       { deadlineMs = 3_600_000, cancelled = () => false, urgent = false, onTurn = () => {}, ...rest } = {},

@@ -72,7 +72,10 @@ describe("what a site's sessions take at once", () => {
       2,
       "one, and one more for the batch that went well since",
     );
-    for (let i = 0; i < POLICY.pipelineDepthMax; i++) await fixture.rcpt(`u${i}@x.test`);
+    await fixture.rcpt("alone@x.test");
+    assert.equal(fixture.pool.depthAt("site", POLICY), 2, "a write that held fewer shows nothing");
+    const most = POLICY.pipelineDepthMax;
+    await Promise.all(Array.from({ length: most * most }, (_, i) => fixture.rcpt(`u${i}@x.test`)));
     assert.equal(fixture.pool.depthAt("site", POLICY), POLICY.pipelineDepthMax);
   });
 });

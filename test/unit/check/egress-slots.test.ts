@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createEgressSlots } from "../../../src/check/egress-slots.ts";
+import { createSiteCaps } from "../../../src/check/site-caps.ts";
 import type { SlotAnswer, SlotListener, SlotStatement } from "../../../src/check/slot-leases.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createLog } from "../../../src/core/log.ts";
@@ -33,6 +34,7 @@ function setUp(room = 1_000) {
         others = listener;
       },
     },
+    caps: createSiteCaps({ clock, onReduced: () => {} }),
     clock,
     log: createLog("silent"),
   });

@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { LIMITS } from "../../../src/core/limits.ts";
+import { limitNamed, type Meeting, SessionLimits } from "../../../src/smtp/session-limits.ts";
+
+const POLICY = {
+  maxConnections: 1,
+  transactionsPerSession: 100,
+  rejectionsPerSession: 50,
+  tls: "never",
+  pipelineDepthMax: 10,
+} as const;
+
+const met = (transactions: number, rejections: number, more: Partial<Meeting> = {}): Meeting => ({
+  transactions,
+  rejections,
+  written: 1,
+  says: null,
+  ...more,
+});
+
+const learnt = (...meetings: Meeting[]) => {
+  const limits = new SessionLimits();
+  for (const meeting of meetings) limits.met(meeting, 0);
+  return [limits.transactions, limits.rejections];
+};
+
+describe("the limits of sessions", () => {
+  it("are learnt when two in a row end at the same count: of what stays the same", () => {
+    assert.deepEqual(learnt(met(3, 1)), [Infinity, Infinity]);
+    assert.deepEqual(learnt(met(3, 1), met(3, 2)), [3, Infinity]);
+    assert.deepEqual(learnt(met(30, 20), met(45, 20)), [Infinity, 20]);
+    assert.deepEqual(learnt(met(20, 20), met(20, 20)), [Infinity, 20], "rejections where all were");
+    assert.deepEqual(learnt(met(20, 7), met(20, 7)), [20, Infinity]);
+    assert.deepEqual(learnt(met(20, 0), met(11, 0), met(17, 4)), [Infinity, Infinity]);
+  });
+
+  it("are believed at once when they are named", () => {
+    assert.deepEqual(learnt(met(30, 20, { says: "rejections" })), [Infinity, 20]);
+    assert.deepEqual(learnt(met(30, 20, { says: "transactions" })), [30, Infinity]);
+  });
+
+  it("are not what a session's first transaction ends with", () => {
+    assert.deepEqual(learnt(met(0, 0), met(0, 0)), [Infinity, Infinity]);
+  });
+
+  it("are told from a write that held too much: equal writes at equal counts prove nothing", () => {
+    assert.deepEqual(learnt(met(3, 0, { written: 3 }), met(3, 0, { written: 3 })), [Infinity, Infinity]);
+    assert.deepEqual(learnt(met(3, 0, { written: 3 }), met(3, 0, { written: 2 })), [3, Infinity]);
+  });
+
+  it("are of rejections where answers become late twice at the same count of them", () => {
+    const slow = (transactions: number, rejections: number) =>
+      met(transactions, rejections, { says: "slow" });
+    assert.deepEqual(learnt(slow(12, 9)), [Infinity, Infinity]);
+    assert.deepEqual(learnt(slow(12, 9), slow(30, 9)), [Infinity, 9]);
+    assert.deepEqual(learnt(slow(12, 9), slow(30, 8)), [Infinity, Infinity]);
+    assert.deepEqual(learnt(slow(12, 0), slow(12, 0)), [Infinity, Infinity]);
+  });
+
+  it("are tried again by one session at a time, and forgotten when they are gone", () => {
+    const limits = new SessionLimits();
+    limits.met(met(3, 3, { says: "rejections" }), 0);
+    let now = LIMITS.learnt.holdMs - 1;
+    assert.deepEqual(limits.takeTries(now), { transactions: 0, rejections: 0 });
+    now++;
+    assert.deepEqual(limits.takeTries(now), { transactions: 0, rejections: 4 });
+    assert.deepEqual(limits.takeTries(now), { transactions: 0, rejections: 0 });
+    limits.bore(9, 4, POLICY, now);
+    now += LIMITS.learnt.stepMs;
+    for (let sessions = 0; limits.isKnown; sessions++, now += LIMITS.learnt.stepMs) {
+      assert.ok(sessions < 10);
+      const { rejections } = limits.takeTries(now);
+      limits.bore(60, Math.min(rejections, POLICY.rejectionsPerSession), POLICY, now);
+    }
+  });
+});
+
+describe("what a server says it counts", () => {
+  const of = (text: string) => limitNamed({ code: 421, enhanced: null, lines: [text] });
+  it("is read from its words", () => {
+    for (const text of [
+      "4.7.0 mx.example.com Error: too many errors",
+      "Too many invalid recipients",
+      "too many unrecognized commands",
+      "4.7.0 Too many failed recipients in this session",
+    ])
+      assert.equal(of(text), "rejections", text);
+    for (const text of ["4.7.0 Too many messages in this session", "Maximum messages per connection reached"])
+      assert.equal(of(text), "transactions", text);
+    for (const text of [
+      "4.3.2 Service closing",
+      "Too many connections",
+      "4.7.0 Too many messages from your host",
+      "4.7.28 Our system has detected an unusual rate",
+      "",
+    ])
+      assert.equal(of(text), null, text);
+  });
+});
