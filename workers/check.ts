@@ -37,6 +37,7 @@ function compose(setup: ThreadSetup): TaskRunner {
     onEvent: (event) => {
       if (event.kind === "opened") counts.session();
       else if (event.kind === "silent") network.silent(event);
+      else if (event.kind === "crowded") link.crowded(event.cap);
     },
   });
   const board = openBoard(setup.board);

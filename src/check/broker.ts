@@ -23,6 +23,8 @@ export interface Broker {
 
 export interface BrokerDeps {
   slots: SlotSource;
+  /** A thread met a limit of connections. */
+  onCrowded(site: string): void;
   facts: CatchAllFacts;
   health: NetworkReports;
   breakers: BreakerAuthority;
@@ -77,6 +79,9 @@ export function createBroker(deps: BrokerDeps): Broker {
         break;
       case "release":
         release(thread, message.site);
+        break;
+      case "crowded":
+        deps.onCrowded(message.site);
         break;
       case "claim":
         void claim(thread, message.id, message.key);

@@ -22,6 +22,7 @@ import type { SilentDial } from "./way-health.ts";
 export type ThreadMessage =
   | { type: "acquire"; id: number; site: string; max: number; waitMs: number }
   | { type: "release"; site: string }
+  | { type: "crowded"; site: string }
   | { type: "claim"; id: number; key: string }
   | { type: "settle"; key: string; answer: CatchAllAnswer }
   | { type: "abandon"; key: string }
@@ -49,6 +50,8 @@ export interface Attach {
 
 export interface ThreadLink {
   slots: SlotSource;
+  /** Too many connections are open to `site`, a key of slots: told at most once in `LIMITS.learnt.crowdedEveryMs`. */
+  crowded(site: string): void;
   facts: CatchAllFacts;
   reach: NetworkReports;
   breaker: BreakerLine;
@@ -65,6 +68,10 @@ export function createThreadLink(port: MessagePort): ThreadLink {
   let nextId = 0;
   const grants = new Map<number, (granted: boolean) => void>();
   const claims = new Map<number, (answer: CatchAll | "ask") => void>();
+  const crowded = new LRUCache<string, true>({
+    max: LIMITS.learnt.sites,
+    ttl: LIMITS.learnt.crowdedEveryMs,
+  });
   const recent = new LRUCache<string, CatchAllFact>({
     max: LIMITS.check.catchAllPerThread,
     ttl: LIMITS.check.catchAllPerThreadMs,
@@ -111,6 +118,11 @@ export function createThreadLink(port: MessagePort): ThreadLink {
       onWanted(listener) {
         wanted = listener;
       },
+    },
+    crowded(site) {
+      if (crowded.get(site)) return;
+      crowded.set(site, true);
+      post({ type: "crowded", site });
     },
     facts: {
       async claim(key) {

@@ -8,6 +8,7 @@ import { createNetworkHealth, type NetworkHealth } from "../check/network-health
 import { type CheckPool, createCheckPool } from "../check/pool.ts";
 import { loadShaping } from "../check/shaping.ts";
 import { createSiteDirectory, type SiteDirectory } from "../check/site.ts";
+import { createSiteCaps } from "../check/site-caps.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
@@ -52,7 +53,12 @@ export function composeChecks(deps: Deps): Checks {
   const clock = systemClock;
   const lists = compileLists();
   const leases = createSlotLeases(redis, config.smtp.egressId, log);
-  const slots = createEgressSlots({ leases, clock, log });
+  const caps = createSiteCaps({
+    clock,
+    onReduced: (site, open, cap) =>
+      log.info({ site, open, cap }, "a site has no room for so many connections: it gets fewer for a while"),
+  });
+  const slots = createEgressSlots({ leases, caps, clock, log });
   const own = ownShaping(config);
   const shaping = loadShaping(own);
   const paths = createPaths(config.smtp, shaping.ways);
@@ -62,6 +68,7 @@ export function composeChecks(deps: Deps): Checks {
   const breakers = composeBreakers(deps);
   const broker = createBroker({
     slots,
+    onCrowded: (site) => slots.crowded(site),
     facts: createCatchAllFacts(clock, createCatchAllStore(redis.commands, clock)),
     health: network,
     breakers,
@@ -87,7 +94,8 @@ export function composeChecks(deps: Deps): Checks {
   observeEngine(metrics, () => {
     const { held, waiting } = slots.stats();
     const breakersOpen = breakers.openByProvider();
-    return { checksInFlight: pool.inFlight, slotsHeld: held, slotWaiters: waiting, breakersOpen };
+    const load = { checksInFlight: pool.inFlight, slotsHeld: held, slotWaiters: waiting };
+    return { ...load, breakersOpen, sitesReduced: caps.reduced };
   });
   return { lists, pool, slots, network, house, breakers, sites: createSiteDirectory(shaping.mx) };
 }

@@ -77,6 +77,28 @@ export const SMTP_LIMITS = {
   hostsAskedForDepth: 8,
 } as const;
 
+/** What servers teach by going wrong: depth of pipelines, transactions and rejections of a session, connections. */
+export const LEARNT_LIMITS = {
+  /** A little more than is known to go well is tried after this, twice as long after each try that failed. */
+  holdMs: 60_000,
+  holdMaxMs: 3_600_000,
+  /** After a try that went well, the next one. */
+  stepMs: 10_000,
+  /** A reply of a session that was fast before and is as late as this begins a tarpit. */
+  slowReplyMs: 1_000,
+  /** What was learnt of a site outlives its last session by this. */
+  memoryMs: 3_600_000,
+  /** Sites of which something is remembered, the longest unused go first. */
+  sites: 5_000,
+  /** A site's connections count as too many no more often: one burst of refusals is one trouble. */
+  crowdedEveryMs: 1_000,
+  /** With none working, who was told of too many connections stands in line for a slot again after this, so often. */
+  crowdedWaitMs: 1_000,
+  crowdedTries: 2,
+  /** A cap that is used up without trouble for so long grows by one. */
+  raiseEveryMs: 10_000,
+} as const;
+
 /** Connection slots shared by the processes of an egress. */
 export const SLOTS_LIMITS = {
   /** What a process holds is free again when it has said nothing for this long. */

@@ -3,6 +3,7 @@ import {
   BREAKER_LIMITS,
   CHECK_LIMITS,
   DNS_LIMITS,
+  LEARNT_LIMITS,
   NETWORK_LIMITS,
   SHAPING_LIMITS,
   SLOTS_LIMITS,
@@ -43,6 +44,7 @@ export const LIMITS = {
   smtp: SMTP_LIMITS,
   slots: SLOTS_LIMITS,
   check: CHECK_LIMITS,
+  learnt: LEARNT_LIMITS,
   testKeys: { slowMs: 3_000 },
   evidenceCache: {
     /** An entry in memory is looked up in Redis again after this: another process may have refreshed it. */

@@ -173,6 +173,7 @@ export function observeEngine(metrics: Metrics, read: () => EngineLoad): void {
   const gauge = (name: string, help: string, value: Count) =>
     new Gauge({
       name,
+  sitesReduced: number;
       help,
       registers: [metrics.registry],
       collect() {
@@ -192,4 +193,9 @@ export function observeEngine(metrics: Metrics, read: () => EngineLoad): void {
       for (const [provider, count] of read().breakersOpen) this.set({ provider }, count);
     },
   });
+  gauge(
+    "rcpt_sites_reduced",
+    "Sites that get fewer connections of this process than they might, since they refused some.",
+    "sitesReduced",
+  );
 }

@@ -34,6 +34,7 @@ function broker() {
       candidate: (address) => seen.push(`candidate ${address}`),
       reached: ({ site, address }) => seen.push(`reached ${site} ${address}`),
     },
+    onCrowded: (site) => seen.push(`crowded ${site}`),
     breakers: createLocalBreakers(clock).authority,
     onCounts: (probes, sessions) => seen.push(`counts ${JSON.stringify(probes)} ${sessions}`),
   });
