@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createBoard } from "../../../src/check/board.ts";
+import { createNetworkView } from "../../../src/check/network-view.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
+import type { FailureCause, RcptOutcome } from "../../../src/smtp/outcome.ts";
+import { createPaths } from "../../../src/smtp/path.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
+import { createScriptedResolver } from "../../support/scripted-resolver.ts";
+
+const SOURCES = ["192.0.2.1", "192.0.2.2"];
+const TARGET = { site: "example.test", provider: null, published: true };
+
+function view() {
+  const clock = createFakeClock();
+  const board = createBoard(1, SOURCES.length);
+  const told: string[] = [];
+  const heloName = "probe.test";
+  const paths = createPaths({
+    heloName,
+    sourceAddresses: SOURCES.map((address) => ({ address, heloName })),
+    proxies: [],
+  });
+  const made = createNetworkView({
+    clock,
+    board,
+    paths,
+    resolver: createScriptedResolver({ "mx.example.test": { A: ["198.51.100.1"] } }),
+    reach: {
+      silent: ({ site, address }) => void told.push(`silent ${site} ${address}`),
+      failed: ({ site, address }) => void told.push(`failed ${site} ${address}`),
+      reached: ({ site, address }) => void told.push(`reached ${site} ${address}`),
+      candidate: (address) => void told.push(`candidate ${address}`),
+    },
+  });
+  const silent = (change: { path?: string; site?: string; published?: boolean; beganMs?: number } = {}) =>
+    made.silent({
+      site: "example.test",
+      address: "198.51.100.1",
+      path: "192.0.2.1",
+      published: true,
+      beganMs: clock.now(),
+      ...change,
+    });
+  return { ...made, clock, board, told, silent };
+}
+
+function failed(cause: FailureCause, path = "192.0.2.1"): RcptOutcome {
+  const at = { host: "mx.example.test", address: "198.51.100.1", path, tls: false, latencyMs: 1 };
+  return { kind: "failure", stage: "connect", cause, detail: "", ...at };
+}
+
+describe("a silent dial, as a thread tells of it", () => {
+  it("is told once a site and way, for a while", () => {
+    const { silent, told, clock } = view();
+    silent();
+    silent();
+    silent({ site: "other.test" });
+    silent({ path: "192.0.2.2" });
+    assert.deepEqual(told, [
+      "silent example.test 192.0.2.1 198.51.100.1",
+      "silent other.test 192.0.2.1 198.51.100.1",
+      "silent example.test 192.0.2.2 198.51.100.1",
+    ]);
+    clock.advance(LIMITS.network.silentEveryMs);
+    silent();
+    assert.equal(told.length, 4);
+  });
+
+  it("is nobody's business when a server was reached by the same way since, or the way is known to be down", () => {
+    const { silent, told, board, clock } = view();
+    const beganMs = clock.now();
+    clock.advance(200);
+    board.noteReached(0, clock.now());
+    silent({ beganMs });
+    silent({ beganMs, path: "192.0.2.2" });
+    assert.deepEqual(told, ["silent example.test 192.0.2.2 198.51.100.1"], "the other way proves nothing");
+    clock.advance(LIMITS.network.silentEveryMs);
+    board.setWayDown(1, true);
+    silent({ path: "192.0.2.2" });
+    assert.equal(told.length, 1);
+  });
+
+  it("says nothing where the domain names no mail server", () => {
+    const { silent, told, attempted } = view();
+    silent({ published: false });
+    attempted({ ...TARGET, published: false }, failed("timeout"));
+    assert.deepEqual(told, []);
+  });
+});
+
+describe("an attempt, as a thread tells of it", () => {
+  it("is a failure when packets may not have travelled, an offer when it was not made", () => {
+    const { attempted, told } = view();
+    for (const cause of ["timeout", "unreachable", "proxy", "refused", "closed", "no_slot"] as const)
+      attempted(TARGET, failed(cause));
+    attempted(TARGET, failed("cut_off", "192.0.2.2"));
+    assert.deepEqual(told, [
+      ...Array(3).fill("failed example.test 192.0.2.1 198.51.100.1"),
+      "candidate 192.0.2.2 198.51.100.1",
+    ]);
+  });
+
+  it("offers a host by the way that its probes take", async () => {
+    const { offer, told } = view();
+    offer("example.test", "mx.example.test", "a@example.test");
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.match(told.join(), /^candidate 192\.0\.2\.[12] 198\.51\.100\.1$/);
+  });
+});
