@@ -96,7 +96,7 @@ const verbs = {
     const cache = createEvidenceCache({ redis: redis.commands, clock, maxEntries: cacheEntries });
     const lists = openLists(checks.lists);
     const parts = { clock, log, cache, lists, pool, keep: createKeeping({}), onLookup: () => {} };
-    const flights = createFlights({ ...parts, deadlineMs: LIMITS.bulk.rowDeadlineMs });
+    const flights = createFlights({ ...parts, deadlineMs: LIMITS.bulk.rowDeadlineMs, onLanded: () => {} });
     const examiner = createExaminer({ ...parts, flights, isPromoted: () => false });
     const [line] = await pool.checkBatch(["a@example.test"], "unprobed", "bulk").lines;
     const constant = startConstant(threads, JSON.stringify(line));

@@ -87,7 +87,8 @@ export function createBroker(deps: BrokerDeps): Broker {
         void claim(thread, message.id, message.key);
         break;
       case "settle":
-        if (thread.claimed.delete(message.key)) deps.facts.settle(message.key, message.answer);
+        if (thread.claimed.delete(message.key))
+          deps.facts.settle(message.key, message.answer, message.retryAfterS);
         break;
       case "abandon":
         if (thread.claimed.delete(message.key)) deps.facts.abandon(message.key);

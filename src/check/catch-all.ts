@@ -22,7 +22,8 @@ export interface CatchAllFacts {
    * `settle` or `abandon`, whatever happens.
    */
   claim(key: string): Promise<CatchAll | "ask">;
-  settle(key: string, answer: CatchAllAnswer): void;
+  /** @param retryAfterS of an inconclusive one: the server told us when to come again */
+  settle(key: string, answer: CatchAllAnswer, retryAfterS: number | null): void;
   /** We could not ask, for reasons of our own. Those who wait are told `not_probed`; nothing is remembered. */
   abandon(key: string): void;
 }
@@ -98,8 +99,11 @@ export function createCatchAllFacts(clock: Clock, store: CatchAllStore): CatchAl
       wake(key, stored.answer);
       return stored.answer;
     },
-    settle(key, answer) {
-      remember(key, answer, TTL_S[answer]);
+    settle(key, answer, retryAfterS) {
+      // Whoever comes again when the server said meets no older answer.
+      const heldS =
+        answer === "inconclusive" ? Math.min(TTL_S[answer], retryAfterS ?? TTL_S[answer]) : TTL_S[answer];
+      remember(key, answer, heldS);
       if (answer !== "inconclusive") store.put(key, answer, TTL_S[answer]);
       wake(key, answer);
     },

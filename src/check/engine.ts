@@ -1,25 +1,20 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
-import type { Resolver } from "../dns/resolver.ts";
-import { type Mailbox, parseMailbox } from "../smtp/mailbox.ts";
 import type { RcptOutcome } from "../smtp/outcome.ts";
-import type { Paths } from "../smtp/path.ts";
-import type { SmtpPool } from "../smtp/pool.ts";
-import type { Breaker, Visit } from "./breaker/mirror.ts";
-import { probeEnd } from "./breaker/probe-end.ts";
-import { type CatchAllFacts, catchAllAnswer, catchAllKey, strangerAt } from "./catch-all.ts";
-import { type Classification, classify, redactReply } from "./classify/classify.ts";
+import { type AskDeps, type Asked, ask, type Target, visitOf } from "./asking.ts";
+import type { Visit } from "./breaker/mirror.ts";
+import type { CatchAllFacts } from "./catch-all.ts";
+import { type Classification, redactReply } from "./classify/classify.ts";
 import { delayOf } from "./classify/delay.ts";
 import type { CatchAll, CheckMode, Evidence, MxEvidence, Scope, SmtpEvidence } from "./evidence.ts";
-import type { Identities } from "./identity.ts";
 import type { Lists } from "./lists/lists.ts";
 import { disposableBy } from "./lists/mx-hosts.ts";
 import { lookUpMx, type MxAnswer } from "./mx.ts";
-import type { NetworkView } from "./network-view.ts";
-import { type ProbeControl, type ProbeDeps, type ProbeRoute, probeMailbox } from "./probe.ts";
+import type { ProbeControl } from "./probe.ts";
 import type { Shaping } from "./shaping.ts";
 import type { SiteDirectory } from "./site.ts";
 import type { SiteLines } from "./site-lines.ts";
+import { catchAllOf } from "./stranger.ts";
 
 /**
  * The product on one page: what can be learnt about one address, in the order in which it is cheap to learn.
@@ -42,20 +37,13 @@ export interface CheckControl {
   onSite(site: string): void;
 }
 
-export interface EngineDeps {
-  clock: Clock;
-  resolver: Resolver;
-  pool: SmtpPool;
-  paths: Paths;
+export interface EngineDeps extends AskDeps {
   house: House;
   lines: SiteLines;
   lists: Lists;
   shaping: Shaping;
   sites: SiteDirectory;
   facts: CatchAllFacts;
-  breaker: Breaker;
-  network: NetworkView;
-  self: Identities;
   onProbe(provider: string | null, outcome: SmtpEvidence["class"]): void;
 }
 
@@ -63,15 +51,6 @@ export interface EngineDeps {
 export interface House {
   /** False while it is not in order there: what RCPT is answered then can condemn nobody. */
   trusts(path: string): boolean;
-}
-
-interface Target {
-  address: string;
-  local: string;
-  domain: string;
-  mx: MxAnswer;
-  provider: string | null;
-  route: ProbeRoute;
 }
 
 export function createEngine(deps: EngineDeps): CheckEngine {
@@ -155,14 +134,14 @@ async function probeTarget(
   if (control.cancelled()) return null;
   const { catchAllBudgetMs } = mode === "single" ? LIMITS.check : LIMITS.bulk;
   const budgetMs = Math.min(control.deadlineAt - deps.clock.monotonic(), catchAllBudgetMs);
-  const catchAll = await catchAllOf(deps, target, outcome.host, budgetMs);
+  const { catchAll, retryAfterS } = await catchAllOf(deps, target, outcome.host, budgetMs);
   // A row has time: the answer is worth more once the stranger can be asked too.
   if (catchAll === "not_probed" && mode !== "single") {
     const state = visit.stateOf(outcome.path);
     if (state === "open") return heldBack(visit, outcome.path);
     if (state === "watched") return unasked("sender_blocked", "our_address", "stranger_blocked");
   }
-  return smtpEvidence(deps, target, outcome, ruling, catchAll);
+  return { ...smtpEvidence(deps, target, outcome, ruling, catchAll), retryAfterS };
 }
 
 async function probeInLine(
@@ -178,56 +157,6 @@ async function probeInLine(
   } finally {
     deps.lines.leave(route.site);
   }
-}
-
-interface Asking {
-  route: ProbeRoute;
-  /** Of whom it is asked about, at the target's domain. */
-  local: string;
-  control: ProbeControl;
-  visit: Visit;
-}
-
-interface Asked {
-  outcome: RcptOutcome;
-  ruling: Classification;
-}
-
-/** One probe, with what its end tells the breakers: also when it throws, since it may be a trial. */
-async function ask(deps: EngineDeps, target: Target, { route, local, control, visit }: Asking) {
-  const { provider, domain } = target;
-  try {
-    const outcome = await probeMailbox(
-      probeDeps(deps, target, visit),
-      route,
-      mailboxOf(`${local}@${domain}`),
-      withinTrial(control, visit),
-    );
-    const self = deps.self.at(outcome.path);
-    const ruling = classify(outcome, { provider, self });
-    const redacted = () => (outcome.kind === "reply" ? redactReply(outcome.reply, local, self) : "");
-    visit.end(probeEnd(outcome, ruling, deps.network.isCutOff(outcome.path), redacted));
-    return { outcome, ruling } satisfies Asked;
-  } catch (error) {
-    visit.end({ kind: "ours" });
-    throw error;
-  }
-}
-
-function visitOf(deps: EngineDeps, { route, provider, domain }: Target): Visit {
-  return deps.breaker.visit({ site: route.site, provider, domain });
-}
-
-/** A trial keeps all others waiting, and may take no longer than they wait for it. */
-function withinTrial(control: ProbeControl, visit: Visit): ProbeControl {
-  return {
-    cancelled: () => control.cancelled(),
-    get deadlineAt() {
-      return Math.min(control.deadlineAt, visit.trialUntil);
-    },
-    urgent: control.urgent === true,
-    onTurn: () => control.onTurn?.(),
-  };
 }
 
 /** Nobody was asked, since the site blocks us; when somebody may be again. */
@@ -251,87 +180,6 @@ function unasked(smtpClass: SmtpEvidence["class"], fault: SmtpEvidence["fault"],
   const nothing = { code: 0, enhancedCode: null, reply: "", mxHost: "", path: "", latencyMs: 0, tls: false };
   const rest = { trusted: true, retryAfterS: null, catchAll: "not_probed" } as const;
   return { class: smtpClass, fault, stage: "connect", rule, ...nothing, ...rest };
-}
-
-/** What is known of strangers at the host that accepted the real address; asked there when nobody has yet. */
-async function catchAllOf(
-  deps: EngineDeps,
-  target: Target,
-  host: string,
-  budgetMs: number,
-): Promise<CatchAll> {
-  const key = catchAllKey(target.domain, target.route.site, host);
-  const claim = deps.facts.claim(key);
-  const fact = await within(deps.clock, claim, budgetMs);
-  if (fact === "ask")
-    return askStranger(deps, target, { host, key, deadlineAt: deps.clock.monotonic() + budgetMs });
-  if (fact !== undefined) return fact;
-  // Too late for us; should the question fall to us after all, the next one who needs the answer asks it.
-  void claim.then((late) => late === "ask" && deps.facts.abandon(key));
-  return "not_probed";
-}
-
-/** What `promise` resolves to, or undefined after `ms`. */
-function within<T>(clock: Clock, promise: Promise<T>, ms: number): Promise<T | undefined> {
-  return new Promise((resolve, reject) => {
-    const timer = clock.after(ms, () => resolve(undefined));
-    promise.then(resolve, reject).finally(() => timer.cancel());
-  });
-}
-
-async function askStranger(
-  deps: EngineDeps,
-  target: Target,
-  question: { host: string; key: string; deadlineAt: number },
-): Promise<CatchAll> {
-  const { host, key, deadlineAt } = question;
-  const local = strangerAt(target.domain, deps.clock.now(), deps.self.heloName);
-  const route = { ...target.route, hosts: [host] };
-  // Whoever was accepted waits for this answer: it does not stand in line behind those who are not.
-  const control = { cancelled: () => false, deadlineAt, urgent: true };
-  try {
-    const visit = visitOf(deps, target);
-    const { outcome, ruling } = await ask(deps, target, { route, local, control, visit });
-    if (isUnput(outcome, ruling)) {
-      deps.facts.abandon(key);
-      return "not_probed";
-    }
-    const answer = catchAllAnswer(ruling.class);
-    deps.facts.settle(key, answer);
-    return answer;
-  } catch (error) {
-    deps.facts.abandon(key);
-    throw error;
-  }
-}
-
-/** The stranger was not asked, or whoever asked him was blocked: that tells nothing of strangers. */
-function isUnput(outcome: RcptOutcome, ruling: Classification): boolean {
-  if (ruling.class === "sender_blocked" || ruling.class === "our_network") return true;
-  return outcome.kind === "failure" && (outcome.cause === "cancelled" || outcome.cause === "no_slot");
-}
-
-/** What `parseAddress` lets pass may stand in a command; anything else here is a fault of ours, and nothing is sent. */
-function mailboxOf(address: string): Mailbox {
-  const box = parseMailbox(address);
-  if (box === null) throw new Error("an address that was not parsed reached the engine");
-  return box;
-}
-
-function probeDeps(deps: EngineDeps, target: Target, visit: Visit): ProbeDeps {
-  return {
-    resolver: deps.resolver,
-    pool: deps.pool,
-    paths: deps.paths,
-    mayGo: (path) => visit.mayGo(path.name),
-    monotonic: () => deps.clock.monotonic(),
-    isCutOff: (path) => deps.network.isCutOff(path.name),
-    onAttempt: (outcome) => deps.network.attempted(attemptOf(target), outcome),
-  };
-}
-
-function attemptOf({ provider, route: { site, published } }: Target) {
-  return { site, provider, published };
 }
 
 function smtpEvidence(

@@ -24,7 +24,7 @@ export type ThreadMessage =
   | { type: "release"; site: string }
   | { type: "crowded"; site: string }
   | { type: "claim"; id: number; key: string }
-  | { type: "settle"; key: string; answer: CatchAllAnswer }
+  | { type: "settle"; key: string; answer: CatchAllAnswer; retryAfterS: number | null }
   | { type: "abandon"; key: string }
   | { type: "silent"; dial: SilentDial }
   | { type: "failed"; dial: ReportedDial }
@@ -134,7 +134,7 @@ export function createThreadLink(port: MessagePort): ThreadLink {
         if (fact === "accepted" || fact === "refused") recent.set(key, fact);
         return fact;
       },
-      settle: (key, answer) => post({ type: "settle", key, answer }),
+      settle: (key, answer, retryAfterS) => post({ type: "settle", key, answer, retryAfterS }),
       abandon: (key) => post({ type: "abandon", key }),
     },
     reach: {

@@ -19,6 +19,7 @@ import { createRateLimiter } from "../services/rate-limit/rate-limit.ts";
 import { createReadiness } from "../services/readiness.ts";
 import { createUsageCounter, type UsageCounter } from "../services/usage/counts.ts";
 import { createUsage } from "../services/usage/usage.ts";
+import type { Examiner } from "../services/verify/examine.ts";
 import { createTestKeys } from "../services/verify/test-keys.ts";
 import { createVerifyAddress, type VerifyAddress } from "../services/verify/verify-address.ts";
 import { type AuthBus, createAuthBus } from "../store/auth-bus.ts";
@@ -64,6 +65,8 @@ export function composeApi(deps: Deps): ApiRole {
   const authenticator = composeAuthenticator(deps, bus);
   const promoted = createPromotedDisposables({ read: () => readPromoted(stores.sql), clock, log });
   authenticator.followLists(() => promoted.reload());
+  const { deadlineMs } = config.verify;
+  const { examiner, rechecks } = composeExaminers({ ...deps, checks, promoted, deadlineMs });
   const publisher = createChangePublisher({
     sql: stores.sql,
     bus,
@@ -74,7 +77,7 @@ export function composeApi(deps: Deps): ApiRole {
   const server = createHttpServer({
     routes: createRoutes({
       ...composeResources({ ...deps, clock, publisher }),
-      verify: composeVerify(deps, { checks, promoted, quota, counter }),
+      verify: composeVerify(deps, { examiner, promoted, quota, counter }),
       usage: createUsage({ store: usageStore, quota, counter, clock }),
       readiness: composeReadiness(deps, checks),
       publicUrl: config.http.publicUrl,
@@ -114,6 +117,8 @@ export function composeApi(deps: Deps): ApiRole {
       drain: () => server.drain(),
       stop: () => server.close(),
     },
+    // Nobody waits for them: the first to end.
+    { name: "rechecks", drain: () => rechecks.stop() },
   ];
   return { parts, port: () => port, house: checks.house };
 }
@@ -130,7 +135,7 @@ function composeAuthenticator({ stores, log, metrics }: Deps, bus: AuthBus): Aut
 }
 
 interface VerifyParts {
-  checks: Checks;
+  examiner: Examiner;
   promoted: PromotedDisposables;
   quota: Quota;
   counter: UsageCounter;
@@ -138,9 +143,9 @@ interface VerifyParts {
 
 function composeVerify(deps: Deps, made: VerifyParts): VerifyAddress {
   const { deadlineMs } = deps.config.verify;
-  const { checks, promoted, quota, counter } = made;
+  const { examiner, promoted, quota, counter } = made;
   return createVerifyAddress({
-    examiner: composeExaminers({ ...deps, checks, promoted, deadlineMs }).examiner,
+    examiner,
     quota,
     testKeys: createTestKeys({
       clock,

@@ -8,6 +8,7 @@ import { createExaminer, type Examiner } from "../services/verify/examine.ts";
 import { type BatchExaminer, createBatchExaminer } from "../services/verify/examine-batch.ts";
 import { createFlights } from "../services/verify/flights.ts";
 import { createKeeping } from "../services/verify/keeping.ts";
+import { createRechecks, type Rechecks } from "../services/verify/recheck.ts";
 import { createEvidenceCache } from "../store/evidence-cache.ts";
 import type { Checks } from "./checks.ts";
 import { readLifetimes } from "./lifetimes.ts";
@@ -25,6 +26,7 @@ interface Deps {
 }
 
 export interface Examiners {
+  rechecks: Rechecks;
   examiner: Examiner;
   batches: BatchExaminer;
 }
@@ -43,10 +45,28 @@ export function composeExaminers(deps: Deps): Examiners {
     keep: createKeeping(readLifetimes(lifetimesS)),
     onLookup: (result: "memory" | "miss") => metrics.cacheLookups.inc({ result }),
   };
+  const rechecks = createRechecks({
+    ...parts,
+    pool: checks.pool,
+    onEnd(result) {
+      metrics.rechecks.inc({ result });
+      metrics.rechecksPending.set(rechecks.pending);
+    },
+  });
+  const flights = createFlights({
+    ...parts,
+    pool: checks.pool,
+    deadlineMs,
+    onLanded(question, entry) {
+      rechecks.landed(question, entry);
+      metrics.rechecksPending.set(rechecks.pending);
+    },
+  });
   return {
+    rechecks,
     examiner: createExaminer({
       ...parts,
-      flights: createFlights({ ...parts, pool: checks.pool, deadlineMs }),
+      flights,
       isPromoted: promoted.covers,
     }),
     batches: createBatchExaminer({ ...parts, pool: checks.pool }),

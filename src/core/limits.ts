@@ -10,6 +10,7 @@ import {
   SMTP_LIMITS,
 } from "./limits-engine.ts";
 import { HOUSE_LIMITS } from "./limits-house.ts";
+import { RECHECK_LIMITS } from "./limits-learning.ts";
 import { OBJECT_LIMITS } from "./limits-objects.ts";
 import { MAIL_LIMITS, PORTAL_LIMITS } from "./limits-portal.ts";
 import { RESULT_LIMITS, STREAM_LIMITS } from "./limits-results.ts";
@@ -43,8 +44,8 @@ export const LIMITS = {
   dns: DNS_LIMITS,
   smtp: SMTP_LIMITS,
   slots: SLOTS_LIMITS,
-  check: CHECK_LIMITS,
   learnt: LEARNT_LIMITS,
+  check: CHECK_LIMITS,
   testKeys: { slowMs: 3_000 },
   evidenceCache: {
     /** An entry in memory is looked up in Redis again after this: another process may have refreshed it. */
@@ -57,6 +58,7 @@ export const LIMITS = {
     /** Of all checks under way, one team may have this share. */
     teamShare: 4,
   },
+  rechecks: RECHECK_LIMITS,
   readiness: { freshMs: 500, timeoutMs: 1_000 },
   network: NETWORK_LIMITS,
   house: HOUSE_LIMITS,

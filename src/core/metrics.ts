@@ -58,6 +58,17 @@ function serviceSeries(registers: Registry[]) {
       labelNames: ["result"],
       registers,
     }),
+    rechecks: new Counter({
+      name: "rcpt_rechecks_total",
+      help: "Addresses whose servers put us off, asked about again in the background, by result.",
+      labelNames: ["result"],
+      registers,
+    }),
+    rechecksPending: new Gauge({
+      name: "rcpt_rechecks_pending",
+      help: "Addresses that wait to be asked about again in the background.",
+      registers,
+    }),
     keyLookups: new Counter({
       name: "rcpt_key_cache_lookups_total",
       help: "API key look-ups by result.",
@@ -162,6 +173,7 @@ export interface EngineLoad {
   checksInFlight: number;
   slotsHeld: number;
   slotWaiters: number;
+  sitesReduced: number;
   /** By provider, "other" for none. */
   breakersOpen: ReadonlyMap<string, number>;
 }
@@ -173,7 +185,6 @@ export function observeEngine(metrics: Metrics, read: () => EngineLoad): void {
   const gauge = (name: string, help: string, value: Count) =>
     new Gauge({
       name,
-  sitesReduced: number;
       help,
       registers: [metrics.registry],
       collect() {
@@ -182,6 +193,11 @@ export function observeEngine(metrics: Metrics, read: () => EngineLoad): void {
     });
   gauge("rcpt_checks_in_flight", "Checks in the thread pool.", "checksInFlight");
   gauge("rcpt_smtp_slots_in_use", "Connection slots held by this process.", "slotsHeld");
+  gauge(
+    "rcpt_sites_reduced",
+    "Sites that get fewer connections of this process than they might, since they refused some.",
+    "sitesReduced",
+  );
   gauge("rcpt_smtp_slots_waiting", "Requests for a connection slot that wait.", "slotWaiters");
   new Gauge({
     name: "rcpt_breakers_open",
@@ -193,9 +209,4 @@ export function observeEngine(metrics: Metrics, read: () => EngineLoad): void {
       for (const [provider, count] of read().breakersOpen) this.set({ provider }, count);
     },
   });
-  gauge(
-    "rcpt_sites_reduced",
-    "Sites that get fewer connections of this process than they might, since they refused some.",
-    "sitesReduced",
-  );
 }

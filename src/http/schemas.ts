@@ -103,6 +103,12 @@ export const VerificationResultSchema = v.object({
   cache_ttl_seconds: whole("The lifetime given when the result was stored.", 0, Number.MAX_SAFE_INTEGER),
   cache_expires_at: v.nullable(instant("When the stored result ends; null when nothing was kept.")),
   verified_at: instant("When the check was made (ISO 8601, UTC)."),
+  retry_at: v.nullable(
+    instant(
+      "When asking again makes sense, where a server put us off (greylisting, a limit, a block that is waited out). We ask " +
+        "again by ourselves where that may bring the answer, and the cache then has it. Null for all other answers.",
+    ),
+  ),
   livemode: flag("False for test keys, which check nothing."),
   evidence: v.exactOptional(
     part(

@@ -29,6 +29,7 @@ export const verificationExample: VerificationResult = {
   cache_ttl_seconds: 86_400,
   cache_expires_at: "2026-01-02T00:00:00.000Z",
   verified_at: "2026-01-01T00:00:00.000Z",
+  retry_at: null,
   livemode: true,
 };
 

@@ -58,6 +58,8 @@ export interface FlightsDeps {
   deadlineMs: number;
   /** How long a result is kept, and whether it may leave this process. */
   keep(scope: Scope, address: ParsedAddress, evidence: Evidence): { ttlS: number; shared: boolean };
+  /** Told of what every check learnt, once it is in the cache. */
+  onLanded(question: FlightQuestion, entry: CacheEntry): void;
 }
 
 const DEADLINE: Landing = { entry: null, cached: false, failure: "deadline" };
@@ -86,6 +88,7 @@ export function createFlights(deps: FlightsDeps): Flights {
     const { ttlS, shared } = deps.keep(scope, address, evidence);
     const entry = { evidence, storedAt: deps.clock.now(), ttlS };
     deps.cache.store(scope, address.cacheKey, entry, shared);
+    deps.onLanded(question, entry);
     return { entry, cached: false };
   }
 

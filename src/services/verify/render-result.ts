@@ -4,6 +4,7 @@ import { suggestAddress, suggestForMalformed } from "../../check/suggest.ts";
 import type { Decision } from "../../check/verdict/verdict.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { CacheEntry } from "../../store/evidence-cache.ts";
+import { retryAfter } from "./retry-after.ts";
 import type { VerificationResult } from "./verification-result.ts";
 
 /** What a result is written from. `entry` null: nothing was found out (bad format, deadline, our own fault). */
@@ -46,10 +47,19 @@ export function renderResult(source: ResultSource): VerificationResult {
     cache_ttl_seconds: ttlS,
     cache_expires_at: ttlS > 0 ? new Date(verifiedAt + ttlS * 1000).toISOString() : null,
     verified_at: new Date(verifiedAt).toISOString(),
+    retry_at: retryAt(entry),
     livemode: source.livemode,
   };
   if (source.withEvidence) result.evidence = renderEvidence(entry?.evidence ?? null);
   return result;
+}
+
+/** From when the evidence was stored: the body of a cached answer is constant. */
+function retryAt(entry: CacheEntry | null): string | null {
+  const retry = entry === null ? null : retryAfter(entry.evidence.smtp);
+  return entry === null || retry === null
+    ? null
+    : new Date(entry.storedAt + retry.seconds * 1_000).toISOString();
 }
 
 function renderChecks(

@@ -70,6 +70,8 @@ export interface VerificationResult {
   /** null when nothing was kept. */
   cache_expires_at: string | null;
   verified_at: string;
+  /** When asking again makes sense, where the answer is that the server put us off; else null. */
+  retry_at: string | null;
   livemode: boolean;
   /** Only on `evidence=true`. */
   evidence?: { stage: string; reply: string; rule: string; mx_host: string } | null;

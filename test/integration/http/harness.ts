@@ -66,6 +66,7 @@ export function resultFor(email: string): VerificationResult {
     cache_ttl_seconds: 0,
     cache_expires_at: null,
     verified_at: "2026-01-01T00:00:00.000Z",
+    retry_at: null,
     livemode: true,
   };
 }

@@ -92,7 +92,7 @@ describe("catch-all answers over threads", () => {
     const asker = await Promise.race(
       claims.map(async (claim, i) => ((await claim) === "ask" ? i : await new Promise<number>(() => {}))),
     );
-    threads[asker]?.link.facts.settle("example.test|site", "refused");
+    threads[asker]?.link.facts.settle("example.test|site", "refused", null);
     const answers = await Promise.all(claims);
     assert.deepEqual(answers.filter((answer) => answer === "ask").length, 1);
     assert.deepEqual(answers.filter((answer) => answer === "refused").length, 2);

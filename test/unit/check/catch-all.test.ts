@@ -26,21 +26,21 @@ describe("catch-all facts", () => {
     const { facts: made } = facts();
     const claims = Array.from({ length: 20 }, () => made.claim(KEY));
     assert.equal(await claims[0], "ask");
-    made.settle(KEY, "refused");
+    made.settle(KEY, "refused", null);
     assert.deepEqual(await Promise.all(claims.slice(1)), Array(19).fill("refused"));
   });
 
   it("are known by host: what a primary refuses its backup may accept", async () => {
     const { facts: made } = facts();
     await made.claim(KEY);
-    made.settle(KEY, "refused");
+    made.settle(KEY, "refused", null);
     assert.equal(await made.claim(catchAllKey("example.test", "site", "backup.example.test")), "ask");
   });
 
   it("outlive the process when they are certain, for the time that is left and no longer", async () => {
     const first = facts();
     await first.facts.claim(KEY);
-    first.facts.settle(KEY, "accepted");
+    first.facts.settle(KEY, "accepted", null);
     assert.deepEqual(first.stored.get(KEY), { answer: "accepted", ttlS: 12 * 3600 });
     const second = facts();
     second.stored.set(KEY, { answer: "refused", ttlS: 60 });
@@ -53,7 +53,7 @@ describe("catch-all facts", () => {
   it("that are inconclusive stay here, and for minutes only", async () => {
     const { facts: made, stored, clock } = facts();
     await made.claim(KEY);
-    made.settle(KEY, "inconclusive");
+    made.settle(KEY, "inconclusive", null);
     assert.equal(stored.size, 0);
     assert.equal(await made.claim(KEY), "inconclusive");
     clock.advance(300_000);

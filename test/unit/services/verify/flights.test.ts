@@ -37,6 +37,7 @@ function world() {
     log: createLog("silent"),
     deadlineMs: DEADLINE_MS,
     keep: () => ({ ttlS: 60, shared: true }),
+    onLanded: () => {},
     cache: {
       fetch: async (scope, key) => redis.get(`${scope} ${key}`),
       store: (scope, key, entry) => void kept.set(`${scope} ${key}`, entry),

@@ -1,0 +1,213 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { parseAddress } from "../../../../src/check/address.ts";
+import type { Evidence, SmtpEvidence } from "../../../../src/check/evidence.ts";
+import { AppError } from "../../../../src/core/errors.ts";
+import { LIMITS } from "../../../../src/core/limits.ts";
+import { createLog } from "../../../../src/core/log.ts";
+import { DueTimes } from "../../../../src/services/verify/due-times.ts";
+import { createRechecks, type RecheckResult } from "../../../../src/services/verify/recheck.ts";
+import { retryAfter } from "../../../../src/services/verify/retry-after.ts";
+import type { CacheEntry } from "../../../../src/store/evidence-cache.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+
+const { usualS, minS, maxS, slackS, attempts, atOnce, busyMs, pending, teamShare, loadShare } =
+  LIMITS.rechecks;
+
+function evidence(end: SmtpEvidence["class"], rest: Partial<SmtpEvidence> = {}): Evidence {
+  return {
+    v: 2,
+    mx: { status: "ok", hosts: ["mx.one.test"], provider: null, ttlS: 60, fault: null },
+    disposable: { listed: false, source: "none" },
+    role: null,
+    freeProvider: false,
+    smtp: {
+      ...{ class: end, fault: "their_server", stage: "rcpt", code: 450, enhancedCode: null, reply: "450" },
+      ...{ rule: "r", mxHost: "mx.one.test", path: "direct", trusted: true, retryAfterS: null },
+      ...{ latencyMs: 1, tls: false, catchAll: "not_probed" },
+      ...rest,
+    },
+  };
+}
+
+function world() {
+  const clock = createFakeClock();
+  const checked: string[] = [];
+  const cancelled: string[] = [];
+  const kept = new Map<string, CacheEntry>();
+  const ends: RecheckResult[] = [];
+  const state = {
+    inFlight: 0,
+    answer: evidence("accepted", { catchAll: "refused" }) as Evidence | null | "overloaded" | "never",
+  };
+  const rechecks = createRechecks({
+    clock,
+    log: createLog("silent"),
+    keep: () => ({ ttlS: 600, shared: true }),
+    cache: {
+      fetch: async (_, key) => kept.get(key),
+      store: (_, key, entry) => void kept.set(key, entry),
+    },
+    pool: {
+      get inFlight() {
+        return state.inFlight;
+      },
+      check(address) {
+        checked.push(address);
+        const { answer } = state;
+        if (answer === "overloaded") throw new AppError("overloaded", "full");
+        return {
+          evidence: answer === "never" ? new Promise(() => {}) : Promise.resolve(answer),
+          cancel: () => void cancelled.push(address),
+        };
+      },
+    },
+    onEnd: (result) => void ends.push(result),
+  });
+  function landed(email: string, found: Evidence, teamId = "team_1"): void {
+    const parsed = parseAddress(email);
+    assert.ok(parsed.ok);
+    const entry = { evidence: found, storedAt: clock.now(), ttlS: 600 };
+    kept.set(parsed.address.cacheKey, entry);
+    rechecks.landed({ teamId, address: parsed.address, scope: "probed" }, entry);
+  }
+  return { clock, checked, cancelled, kept, ends, state, rechecks, landed };
+}
+
+const afterS = (seconds: number) => (seconds + slackS) * 1_000;
+
+describe("when asking again makes sense", () => {
+  it("is when the server said, within bounds; of greylisting without a word also, of other limits not", () => {
+    const seconds = (...args: Parameters<typeof evidence>) => retryAfter(evidence(...args).smtp)?.seconds;
+    assert.equal(seconds("greylisted"), usualS + slackS);
+    assert.equal(seconds("greylisted", { retryAfterS: 60 }), 60 + slackS);
+    assert.equal(seconds("greylisted", { retryAfterS: 1 }), minS + slackS);
+    assert.equal(seconds("greylisted", { retryAfterS: 86_400 }), maxS + slackS);
+    assert.equal(seconds("rate_limited_by_server", { retryAfterS: 60 }), 60 + slackS);
+    assert.equal(seconds("rate_limited_by_server"), undefined);
+    assert.equal(seconds("accepted", { catchAll: "inconclusive", retryAfterS: 60 }), 60 + slackS);
+    assert.equal(seconds("accepted", { catchAll: "inconclusive" }), undefined);
+    assert.equal(seconds("accepted", { catchAll: "refused" }), undefined);
+    assert.equal(seconds("mailbox_not_found"), undefined);
+    assert.deepEqual(retryAfter(evidence("sender_blocked", { retryAfterS: 42 }).smtp), {
+      seconds: 42,
+      rechecked: false,
+    });
+    assert.equal(retryAfter(null), null);
+  });
+});
+
+describe("rechecks", () => {
+  it("ask again when the delay is over, and replace what the cache had", async () => {
+    const { clock, checked, kept, ends, rechecks, landed } = world();
+    landed("a@one.test", evidence("greylisted", { retryAfterS: 60 }));
+    assert.deepEqual([rechecks.pending, clock.pending], [1, 1]);
+    await clock.advanceAsync(afterS(60) - 1);
+    assert.deepEqual(checked, []);
+    await clock.advanceAsync(1);
+    assert.deepEqual(checked, ["a@one.test"]);
+    assert.equal(kept.get("a@one.test")?.evidence.smtp?.class, "accepted");
+    assert.deepEqual([ends, rechecks.pending, clock.pending], [["settled"], 0, 0]);
+  });
+
+  it("wait longer each time, and give up", async () => {
+    const { clock, checked, ends, state, rechecks, landed } = world();
+    state.answer = evidence("greylisted", { retryAfterS: 60 });
+    landed("a@one.test", state.answer);
+    await clock.advanceAsync(afterS(60));
+    assert.equal(checked.length, 1);
+    await clock.advanceAsync(2 * afterS(60) - 1);
+    assert.equal(checked.length, 1);
+    await clock.advanceAsync(1 + 24 * 3_600_000);
+    assert.equal(checked.length, attempts);
+    assert.deepEqual(ends, ["put_off", "put_off", "given_up"]);
+    assert.deepEqual([rechecks.pending, clock.pending], [0, 0]);
+  });
+
+  it("are not needed when somebody knows meanwhile: here, or in another process", async () => {
+    const { clock, checked, kept, ends, rechecks, landed } = world();
+    landed("a@one.test", evidence("greylisted"));
+    landed("b@one.test", evidence("greylisted"));
+    await clock.advanceAsync(1_000);
+    landed("a@one.test", evidence("accepted", { catchAll: "refused" }));
+    assert.equal(rechecks.pending, 1);
+    const entry = { evidence: evidence("mailbox_not_found"), storedAt: clock.now(), ttlS: 600 };
+    kept.set("b@one.test", entry);
+    await clock.advanceAsync(afterS(usualS));
+    assert.deepEqual([checked, ends], [[], ["superseded", "superseded"]]);
+    assert.deepEqual([rechecks.pending, clock.pending], [0, 0]);
+  });
+
+  it("ask once about an address that was put off twice", async () => {
+    const { clock, checked, landed } = world();
+    landed("a@one.test", evidence("greylisted"));
+    await clock.advanceAsync(60_000);
+    landed("a@one.test", evidence("greylisted"));
+    await clock.advanceAsync(afterS(usualS));
+    assert.equal(checked.length, 1);
+  });
+
+  it("wait while requests keep the process busy, and count no attempt for it", async () => {
+    const { clock, checked, ends, state, rechecks, landed } = world();
+    state.inFlight = LIMITS.check.tasksInFlight / loadShare;
+    landed("a@one.test", evidence("greylisted"));
+    await clock.advanceAsync(afterS(usualS) + 3 * busyMs);
+    assert.deepEqual([checked, ends, rechecks.pending, clock.pending], [[], [], 1, 1]);
+    state.inFlight = 0;
+    await clock.advanceAsync(busyMs);
+    assert.deepEqual([checked.length, ends], [1, ["settled"]]);
+  });
+
+  it("are bounded: under way, waiting, and of one team", async () => {
+    const { clock, checked, ends, state, rechecks, landed } = world();
+    state.answer = "never";
+    const share = pending / teamShare;
+    for (let i = 0; i <= share; i++) landed(`a${i}@one.test`, evidence("greylisted"));
+    assert.deepEqual([rechecks.pending, ends], [share, ["turned_away"]]);
+    for (let team = 2; team <= teamShare + 1; team++)
+      for (let i = 0; i < share; i++)
+        landed(`b${team}-${i}@one.test`, evidence("greylisted"), `team_${team}`);
+    assert.equal(rechecks.pending, pending);
+    await clock.advanceAsync(afterS(usualS));
+    assert.equal(checked.length, atOnce);
+    rechecks.stop();
+  });
+
+  it("come again after a failure of ours, and end at once when the process does", async () => {
+    const { clock, checked, cancelled, ends, state, rechecks, landed } = world();
+    state.answer = "overloaded";
+    landed("a@one.test", evidence("greylisted"));
+    await clock.advanceAsync(afterS(usualS));
+    assert.deepEqual(ends, ["failed"]);
+    state.answer = "never";
+    await clock.advanceAsync(2 * usualS * 1_000);
+    assert.equal(checked.length, 2);
+    landed("b@one.test", evidence("greylisted"));
+    rechecks.stop();
+    assert.deepEqual([cancelled, rechecks.pending, clock.pending], [["a@one.test"], 0, 0]);
+    landed("c@one.test", evidence("greylisted"));
+    assert.equal(rechecks.pending, 0);
+  });
+});
+
+describe("due times", () => {
+  it("give each item once, in order, those of one time as they came", () => {
+    const steps = fc.array(fc.record({ dueMs: fc.nat(20), remove: fc.boolean() }), { maxLength: 60 });
+    fc.assert(
+      fc.property(steps, (all) => {
+        const due = new DueTimes<number>();
+        for (const [i, { dueMs }] of all.entries()) due.add(i, dueMs);
+        for (const [i, { remove }] of all.entries()) if (remove) due.remove(i);
+        const left = all.flatMap(({ dueMs, remove }, i) => (remove ? [] : [{ i, dueMs }]));
+        const expected = left.sort((a, b) => a.dueMs - b.dueMs || a.i - b.i).map(({ i }) => i);
+        assert.equal(due.size, expected.length);
+        assert.equal(due.take((due.nextMs ?? 0) - 1), null);
+        const taken: number[] = [];
+        for (let one = due.take(20); one !== null; one = due.take(20)) taken.push(one);
+        assert.deepEqual(taken, expected);
+      }),
+      { numRuns: 300, seed: 450 },
+    );
+  });
+});
