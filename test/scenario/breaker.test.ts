@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, before, describe, it } from "node:test";
+import { after, afterEach, before, describe, it } from "node:test";
 import type { BulkJob } from "../../src/services/bulk/view.ts";
 import { ended, jobOf, ledgerState, resultLines, submitted } from "../support/bulk.ts";
 import { say } from "../support/mail-world/action.ts";
@@ -14,26 +14,32 @@ const closing = createClosing();
 /** Below the 300 s that a refused row waits by default: who comes back sooner was called. */
 const SOON_MS = 240_000;
 const PATIENCE = 50;
-const EXISTING = 150;
-const MISSING = 50;
+const EXISTING = 600;
+const MISSING = 200;
 
 let deployment: TestDeployment;
 let api: TestApi;
 let team: Team;
+let bulk: { stop(): Promise<void> } | null = null;
+const egress = { EGRESS_ID: randomUUID(), BREAKER_FIRST_S: "2" };
 
 before(async () => {
   await awayFromMidnight();
   deployment = await createDeployment();
   closing.after(() => deployment.stop());
-  const egress = { EGRESS_ID: randomUUID(), BREAKER_FIRST_S: "2" };
-  [api] = await Promise.all([
-    deployment.startApi(egress),
-    deployment.startRelay(),
-    deployment.startBulk(egress),
-  ]);
+  [api] = await Promise.all([deployment.startApi(egress), deployment.startRelay()]);
   team = await deployment.team("enterprise");
 });
+afterEach(async () => {
+  await bulk?.stop();
+  bulk = null;
+});
 after(closing.close);
+
+/** The workers, in the egress of the API. */
+async function work(settings: Record<string, string> = {}): Promise<void> {
+  bulk = await deployment.startBulk({ ...egress, ...settings });
+}
 
 /** After so many recipients the host blocks everybody, until it relents. */
 function blocksAfter(host: MailHost, patience: number) {
@@ -60,6 +66,12 @@ function stands(id: string, what: string, holds: (job: BulkJob) => boolean): Pro
   );
 }
 
+/** Nothing is reserved any more, and this is what was charged. */
+async function settled(used: number): Promise<void> {
+  await until("all leases are back", async () => (await ledgerState(deployment, team.id)).leased === 0);
+  assert.deepEqual(await ledgerState(deployment, team.id), { used, held: 0, leased: 0 });
+}
+
 async function breakersOpen(): Promise<number> {
   return Number(/^rcpt_breakers_open\{provider="other"\} (\d+)$/m.exec(await api.metrics())?.[1] ?? 0);
 }
@@ -71,6 +83,7 @@ describe("a server that blocks us in the middle of a job", () => {
     const rows = Array.from({ length: EXISTING + MISSING }, (_, i) =>
       i % 4 === 3 ? `missing-w${i}@blocked.test` : `exists-w${i}@blocked.test`,
     );
+    await work();
     const { id } = await submitted(api, team.liveKey, rows);
     const waiting = await stands(
       id,
@@ -98,13 +111,46 @@ describe("a server that blocks us in the middle of a job", () => {
       lines.map(({ input, verdict }) => [input, verdict]),
       rows.map((email) => [email, email.startsWith("exists") ? "valid" : "invalid"]),
     );
-    assert.deepEqual(await ledgerState(deployment, team.id), {
-      used: used + EXISTING + MISSING,
-      held: 0,
-      leased: 0,
-    });
     await until("the other process knows that it is over", async () => (await breakersOpen()) === 0);
     const after = await api.verify(team.liveKey, "exists-t@blocked.test");
     assert.equal(after.body.reason, "accepted_mailbox");
+    await settled(used + EXISTING + MISSING + 1);
+  });
+
+  it("and never relents is not waited for forever: its rows are unknown and cost nothing", async () => {
+    const { used } = await ledgerState(deployment, team.id);
+    await work({ DEFERRAL_FIRST_S: "1", DEFERRAL_MAX_S: "2", DEFERRAL_QUEUE_MAX_S: "4" });
+    const rows = Array.from({ length: 60 }, (_, i) => `exists-n${i}@dnsbl-mail.test`);
+    const { id } = await submitted(api, team.liveKey, [...rows, "exists-n@plain.test"]);
+    const done = await ended(api, team.liveKey, id, SOON_MS);
+    assert.deepEqual([done.status, done.rows.deferred, done.rows.processed], ["completed", 0, 61]);
+    assert.deepEqual(done.verdicts, { valid: 1, invalid: 0, risky: 0, unknown: 60 });
+    const lines = await resultLines(api, team.liveKey, id);
+    assert.ok(lines.slice(0, 60).every(({ reason }) => reason === "sender_blocked"));
+    await settled(used + 1);
+  });
+
+  it("before it greets us is left alone too, by requests of every process", async () => {
+    const host = deployment.world.host("mx.dnsbl-connect.test");
+    const other = await deployment.startApi(egress);
+    let n = 0;
+    await until("nobody is asked there any more", async () => {
+      const before = host.account.connections;
+      const { body } = await api.verify(team.liveKey, `exists-g${n++}@dnsbl-connect.test`, "&evidence=true");
+      assert.deepEqual([body.verdict, body.reason], ["unknown", "sender_blocked"]);
+      if ((body.evidence as { rule?: string } | undefined)?.rule !== "breaker_open") return false;
+      assert.equal(host.account.connections, before);
+      return true;
+    });
+    await until("nor by the other process", async () => {
+      const { body } = await other.verify(
+        team.liveKey,
+        `exists-h${n++}@dnsbl-connect.test`,
+        "&evidence=true",
+      );
+      assert.equal(body.reason, "sender_blocked");
+      return (body.evidence as { rule?: string } | undefined)?.rule === "breaker_open";
+    });
+    await other.stop();
   });
 });

@@ -25,13 +25,13 @@ const retryAt = (site: string): Manner => ({ kind: "retry", site });
 const UNFINISHED: BatchAnswer = { deferred: { site: "slow.example", cause: "unfinished" } };
 const ANSWERED: BatchAnswer = { finding: { entry: null, cached: false } };
 
-function entryOf(smtpClass: string, reply = ""): CacheEntry {
-  const evidence = { mx: { hosts: ["mx.refusing.example"] }, smtp: { class: smtpClass, reply } };
+function entryOf(smtpClass: string, retryAfterS: number | null = null): CacheEntry {
+  const evidence = { mx: { hosts: ["mx.refusing.example"] }, smtp: { class: smtpClass, retryAfterS } };
   return { evidence: evidence as unknown as Evidence, storedAt: 0, ttlS: 60 };
 }
 
-const found = (smtpClass: string, reply?: string): BatchAnswer => ({
-  finding: { entry: entryOf(smtpClass, reply), cached: false },
+const found = (smtpClass: string, retryAfterS?: number): BatchAnswer => ({
+  finding: { entry: entryOf(smtpClass, retryAfterS), cached: false },
 });
 
 /** A batch under way, answered row by row by the test. */
@@ -136,7 +136,7 @@ describe("the rows of a task", () => {
     const verified = verify(emailsOf(4));
     await turn();
     started[0]?.answer(
-      found("greylisted", "450 4.2.0 try again in 5 minutes"),
+      found("greylisted", 300),
       found("rate_limited_by_server"),
       { deferred: { site: "busy.example", cause: "busy" } },
       found("timeout"),
