@@ -31,8 +31,8 @@ before(() => {
   parent = mkdtempSync(join(tmpdir(), "rcpt-launcher-"));
   chmodSync(parent, 0o755);
   project = join(parent, "my project");
-  mkdirSync(join(project, "src"), { recursive: true });
-  for (const name of ["scripts", "src/core", "package.json", "package-lock.json"])
+  mkdirSync(project);
+  for (const name of ["scripts", "src", "package.json", "package-lock.json"])
     cpSync(join(ROOT, name), join(project, name), { recursive: true });
   cpSync(join(import.meta.dirname, "entry.fixture.ts"), join(project, "src/main.ts"));
   symlinkSync(join(ROOT, "node_modules"), join(project, "node_modules"));
