@@ -11,8 +11,8 @@ export class Growth {
   #slotNotBefore = 0;
   /** An opening failed while others were under way: their ends are awaited before another one. */
   #troubled = false;
-  /** An opening failed beside working sessions: the next ones go one at a time, until one is let in. */
-  #wary = false;
+  /** An opening failed: until this the next ones go one at a time, since a burst would meet the same limit at once. */
+  #waryUntil = 0;
   /** Nobody opens anything before this: the server said that there are too many, and none of ours works. */
   #pausedUntil = 0;
 
@@ -23,8 +23,8 @@ export class Growth {
   /** @param beside whether the host has sessions already: its first one is never held back. */
   allows(now: number, beside: boolean): boolean {
     if (this.#troubled || now < this.#pausedUntil) return false;
-    if (!beside) return true;
-    return now >= Math.max(this.#notBefore, this.#slotNotBefore) && !(this.#wary && this.coming > 0);
+    if (now < this.#waryUntil && this.coming > 0) return false;
+    return !beside || now >= Math.max(this.#notBefore, this.#slotNotBefore);
   }
 
   /** No slot came free. */
@@ -40,7 +40,6 @@ export class Growth {
 
   opened(now: number): void {
     this.opening--;
-    this.#wary = this.#troubled;
     if (!this.#troubled) return;
     this.#troubled = this.opening > 0;
     this.#notBefore = now + LIMITS.smtp.growBackoffMs;
@@ -54,7 +53,7 @@ export class Growth {
     this.opening--;
     this.#troubled = this.opening > 0;
     if (working > 0) this.#notBefore = now + LIMITS.smtp.growBackoffMs;
-    this.#wary = true;
+    this.#waryUntil = now + LIMITS.learnt.holdMs;
     return working === 0 && this.opening === 0;
   }
 

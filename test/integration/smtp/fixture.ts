@@ -30,8 +30,6 @@ export interface PoolFixture {
   events: PoolEvent["kind"][];
   /** Dials that nobody answered. */
   silences: SilentDialEvent[];
-  /** Caps of whose connections a server had too many, each time. */
-  crowded: string[];
   /** Asks 127.0.0.1, unless told otherwise, about `address`, due in `deadlineMs` (default an hour). */
   rcpt(address: string, options?: RcptOptions): Promise<RcptOutcome>;
   /** Drains the pool and shows that nothing is left: no session, no slot, no timer. */
@@ -51,6 +49,8 @@ export interface PoolOptions {
   probePrivateAddresses?: boolean;
   slots?: LocalSlots;
   clock?: FakeClock;
+  /** Hears of each connection too many. */
+  onCrowded?: (cap: string) => void;
 }
 
 /** A pool whose time stands still until a test moves it, on real sockets. */
@@ -59,7 +59,6 @@ export function createPoolFixture(port: number, options: PoolOptions = {}): Pool
   const slots = options.slots ?? createLocalSlots(clock);
   const events: PoolEvent["kind"][] = [];
   const silences: SilentDialEvent[] = [];
-  const crowded: string[] = [];
   const heloName = "probe.test";
   const sourceAddresses = (options.sourceAddresses ?? []).map((address) => ({ address, heloName }));
   const proxies = options.proxies ?? [];
@@ -79,7 +78,7 @@ export function createPoolFixture(port: number, options: PoolOptions = {}): Pool
     log: pino({ level: "silent" }),
     onEvent: (event) => {
       if (event.kind === "silent") silences.push(event);
-      else if (event.kind === "crowded") crowded.push(event.cap);
+      else if (event.kind === "crowded") options.onCrowded?.(event.cap);
       else events.push(event.kind);
     },
   });
@@ -89,7 +88,6 @@ export function createPoolFixture(port: number, options: PoolOptions = {}): Pool
     pool,
     events,
     silences,
-    crowded,
     rcpt(
       address,
       { deadlineMs = 3_600_000, cancelled = () => false, urgent = false, onTurn = () => {}, ...rest } = {},

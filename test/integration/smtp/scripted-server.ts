@@ -11,6 +11,8 @@ export interface Dialogue {
   lines: string[];
   /** Remote address. */
   from: string;
+  /** Lines that came in the present read. */
+  burst: number;
 }
 
 export interface ScriptedServer {
@@ -20,6 +22,8 @@ export interface ScriptedServer {
   readonly open: number;
   /** Most lines that came in one read. */
   readonly maxBurst: number;
+  /** Reads that brought transactions. */
+  readonly writes: number;
   /** Resolves once `condition` holds; looked at after every line and every change of a connection. */
   until(condition: () => boolean): Promise<void>;
   /** Sends `text` on every open connection. */
@@ -50,6 +54,7 @@ export async function createScriptedServer(
   const sockets = new Set<Socket>();
   const waiters = new Set<() => void>();
   let maxBurst = 0;
+  let writes = 0;
   const changed = () => {
     for (const check of [...waiters]) check();
   };
@@ -60,6 +65,7 @@ export async function createScriptedServer(
       connection: connections.push(lines),
       lines,
       from: socket.remoteAddress ?? "",
+      burst: 0,
     };
     let rest = "";
     const answerAll = (read: readonly string[]) => {
@@ -83,6 +89,8 @@ export async function createScriptedServer(
       const complete = (rest + chunk).split("\r\n");
       rest = complete.pop() ?? "";
       maxBurst = Math.max(maxBurst, complete.length);
+      if (complete.some((line) => line.startsWith("MAIL"))) writes++;
+      dialogue.burst = complete.length;
       if (!socket.writableEnded) answerAll(complete);
       changed();
     });
@@ -104,6 +112,9 @@ export async function createScriptedServer(
     },
     get maxBurst() {
       return maxBurst;
+    },
+    get writes() {
+      return writes;
     },
     until(condition) {
       return new Promise((resolve) => {

@@ -47,4 +47,22 @@ describe("the growth of a host", () => {
     assert.equal(growth.openFailed(10_000, 1), false);
     assert.equal(growth.allows(10_000, true), false);
   });
+
+  it("opens one at a time for a while after a refusal", () => {
+    const growth = new Growth();
+    growth.opening = 1;
+    growth.openFailed(0, 1);
+    const now = LIMITS.smtp.growBackoffMs;
+    assert.equal(growth.allows(now, true), true);
+    growth.opening = 1;
+    assert.deepEqual([growth.allows(now, true), growth.allows(now, false)], [false, false]);
+    assert.equal(growth.allows(LIMITS.learnt.holdMs, true), true);
+  });
+
+  it("opens nothing for a while when told to pause, not even a first one", () => {
+    const growth = new Growth();
+    growth.pause(0);
+    assert.equal(growth.allows(LIMITS.learnt.crowdedWaitMs - 1, false), false);
+    assert.equal(growth.allows(LIMITS.learnt.crowdedWaitMs, false), true);
+  });
 });
