@@ -127,6 +127,8 @@ describe("the rest of the line", () => {
     link.counts({ "google accepted": 2 }, 1);
     await link.facts.claim("a round trip, so that all before it has arrived");
     assert.deepEqual(seen, [
+    link.crowded("site");
+    link.crowded("site");
       "silent dead 192.0.2.1 5",
       "failed dead 192.0.2.1",
       "candidate 192.0.2.2",
@@ -134,6 +136,7 @@ describe("the rest of the line", () => {
       'counts {"google accepted":2} 1',
     ]);
   });
+      "crowded site",
 
   it("tells every thread, also one that comes later, which ways are not trusted", async () => {
     const { broker: main } = broker();

@@ -31,6 +31,18 @@ describe("a batch of transactions", () => {
     );
   });
 
+  it("tells how far it has come, and how far when a reply was late", () => {
+    const batch = batchOf(3);
+    assert.deepEqual(batch.through, { transactions: 0, rejections: 0 });
+    for (const code of [250, 550, 250, 250]) batch.accept(reply(code));
+    assert.deepEqual(batch.through, { transactions: 1, rejections: 1 });
+    batch.noteLate();
+    for (const code of [550, 250]) batch.accept(reply(code));
+    batch.noteLate();
+    assert.deepEqual(batch.late, { transactions: 1, rejections: 1 }, "the first late one");
+    assert.deepEqual(batch.through, { transactions: 2, rejections: 2 });
+  });
+
   it("announces SMTPUTF8 for a mailbox that needs it, and for no other", () => {
     const batch = new Batch([transaction("jürgen@x.test"), transaction("a@x.test")], FROM, true);
     assert.equal(batch.utf8, true);
