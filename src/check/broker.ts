@@ -1,5 +1,7 @@
 import type { MessagePort } from "node:worker_threads";
 import type { SlotSource } from "../smtp/slots.ts";
+import type { BeliefAuthority } from "./belief/authority.ts";
+import { attachThread as attachBeliefs, type BeliefThread } from "./belief/thread-end.ts";
 import type { BreakerAuthority } from "./breaker/authority.ts";
 import { attachThread, type BreakerThread } from "./breaker/thread-end.ts";
 import type { CatchAllFacts } from "./catch-all.ts";
@@ -28,6 +30,7 @@ export interface BrokerDeps {
   facts: CatchAllFacts;
   health: NetworkReports;
   breakers: BreakerAuthority;
+  beliefs: BeliefAuthority;
   onCounts(probes: Record<string, number>, sessionsOpened: number): void;
 }
 
@@ -36,6 +39,7 @@ interface Thread {
   held: Map<string, number>;
   claimed: Set<string>;
   breakers: BreakerThread;
+  beliefs: BeliefThread;
   gone: boolean;
   onDrained: (() => void) | null;
 }
@@ -114,6 +118,11 @@ export function createBroker(deps: BrokerDeps): Broker {
       case "tried":
         thread.breakers.receive(message);
         break;
+      case "refused":
+      case "controlled":
+      case "accepted":
+        thread.beliefs.receive(message);
+        break;
       case "drained":
         thread.onDrained?.();
         break;
@@ -126,6 +135,7 @@ export function createBroker(deps: BrokerDeps): Broker {
     for (const [site, count] of thread.held) for (let i = 0; i < count; i++) deps.slots.release(site);
     for (const key of thread.claimed) deps.facts.abandon(key);
     thread.breakers.gone();
+    thread.beliefs.gone();
     thread.onDrained?.();
   }
 
@@ -137,6 +147,7 @@ export function createBroker(deps: BrokerDeps): Broker {
         held: new Map(),
         claimed: new Set(),
         breakers: attachThread(deps.breakers, (news) => send({ type: "breaker", news })),
+        beliefs: attachBeliefs(deps.beliefs, (news) => send({ type: "belief", news })),
         gone: false,
         onDrained: null,
       };

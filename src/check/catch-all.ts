@@ -44,6 +44,12 @@ export function catchAllKey(domain: string, site: string, host: string): string 
   return `${domain}|${site}|${host}`;
 }
 
+/** What a key was made of; neither domains nor sites hold a bar. */
+export function siteAndDomainOf(key: string): { site: string; domain: string } {
+  const [domain = "", site = ""] = key.split("|");
+  return { site, domain };
+}
+
 /**
  * A local part that nobody has: 80 bits, a letter first so that no rule about numbers applies. The same for a domain
  * all week: a server that greylists strangers must meet the same stranger again, or it would never answer.

@@ -2,10 +2,13 @@ import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { RcptOutcome } from "../smtp/outcome.ts";
 import { type AskDeps, type Asked, ask, type Target, visitOf } from "./asking.ts";
+import type { Habit } from "./belief/messages.ts";
+import type { Beliefs } from "./belief/mirror.ts";
 import type { Visit } from "./breaker/mirror.ts";
 import type { CatchAllFacts } from "./catch-all.ts";
 import { type Classification, redactReply } from "./classify/classify.ts";
 import { delayOf } from "./classify/delay.ts";
+import { believable, questionBudgetMs } from "./control.ts";
 import type { CatchAll, CheckMode, Evidence, MxEvidence, Scope, SmtpEvidence } from "./evidence.ts";
 import type { Lists } from "./lists/lists.ts";
 import { disposableBy } from "./lists/mx-hosts.ts";
@@ -44,6 +47,7 @@ export interface EngineDeps extends AskDeps {
   shaping: Shaping;
   sites: SiteDirectory;
   facts: CatchAllFacts;
+  beliefs: Beliefs;
   onProbe(provider: string | null, outcome: SmtpEvidence["class"]): void;
 }
 
@@ -114,8 +118,12 @@ async function probeTarget(
   mode: CheckMode,
   control: ProbeControl,
 ): Promise<SmtpEvidence | "busy" | null> {
-  if (deps.shaping.cannotBeBelieved(target.provider, target.route.site))
+  const { site } = target.route;
+  if (deps.shaping.cannotBeBelieved(target.provider, site))
     return unasked("provider_unverifiable", "their_server", "provider_habit");
+  const habit = deps.beliefs.habitOf(site);
+  if (habit !== null && !deps.beliefs.explores(site))
+    return disbelieved(unasked("provider_unverifiable", "their_server", ""), habit);
   // Before the breaker: a half-open one must not be asked by whoever then leaves.
   if (
     mode === "bulk" &&
@@ -130,10 +138,16 @@ async function probeTarget(
   if (outcome.kind === "failure" && outcome.cause === "no_slot" && mode !== "single") return "busy";
   if (outcome.kind === "failure" && outcome.cause === "held_back") return heldBack(visit, outcome.path);
   if (outcome.kind === "failure" && outcome.cause === "cut_off") return cutOff(outcome.path);
-  if (ruling.class !== "accepted") return smtpEvidence(deps, target, outcome, ruling, "not_probed");
+  const questionMs = questionBudgetMs(mode);
+  if (ruling.class === "accepted" || ruling.class === "mailbox_full") deps.beliefs.accepted(site);
+  if (ruling.class !== "accepted") {
+    const found = smtpEvidence(deps, target, outcome, ruling, "not_probed");
+    const condemns = found.class === "mailbox_not_found" && found.stage === "rcpt" && found.trusted;
+    if (!condemns || (await believable(deps, target, control, questionMs))) return found;
+    return disbelieved(found, "refuses_all");
+  }
   if (control.cancelled()) return null;
-  const { catchAllBudgetMs } = mode === "single" ? LIMITS.check : LIMITS.bulk;
-  const budgetMs = Math.min(control.deadlineAt - deps.clock.monotonic(), catchAllBudgetMs);
+  const budgetMs = Math.min(control.deadlineAt - deps.clock.monotonic(), questionMs);
   const { catchAll, retryAfterS } = await catchAllOf(deps, target, outcome.host, budgetMs);
   // A row has time: the answer is worth more once the stranger can be asked too.
   if (catchAll === "not_probed" && mode !== "single") {
@@ -141,7 +155,13 @@ async function probeTarget(
     if (state === "open") return heldBack(visit, outcome.path);
     if (state === "watched") return unasked("sender_blocked", "our_address", "stranger_blocked");
   }
-  return { ...smtpEvidence(deps, target, outcome, ruling, catchAll), retryAfterS };
+  const found = { ...smtpEvidence(deps, target, outcome, ruling, catchAll), retryAfterS };
+  return habit === "accepts_all" && catchAll !== "refused" ? disbelieved(found, habit) : found;
+}
+
+/** What a site said, or would have, whose answers tell nothing. */
+function disbelieved(found: SmtpEvidence, habit: Habit): SmtpEvidence {
+  return { ...found, class: "provider_unverifiable", fault: "their_server", rule: `belief.${habit}` };
 }
 
 async function probeInLine(

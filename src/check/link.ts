@@ -2,6 +2,8 @@ import type { MessagePort } from "node:worker_threads";
 import { LRUCache } from "lru-cache";
 import { LIMITS } from "../core/limits.ts";
 import type { SlotSource } from "../smtp/slots.ts";
+import type { BeliefNews, BeliefReport } from "./belief/messages.ts";
+import type { BeliefLine } from "./belief/mirror.ts";
 import type { BreakerNews, BreakerReport } from "./breaker/messages.ts";
 import type { BreakerLine } from "./breaker/mirror.ts";
 import type { CatchAllAnswer, CatchAllFact, CatchAllFacts } from "./catch-all.ts";
@@ -32,6 +34,7 @@ export type ThreadMessage =
   | { type: "reached"; dial: ReportedDial }
   | { type: "counts"; probes: Record<string, number>; sessionsOpened: number }
   | BreakerReport
+  | BeliefReport
   | { type: "drained" };
 
 export type MainMessage =
@@ -39,6 +42,7 @@ export type MainMessage =
   | { type: "fact"; id: number; answer: CatchAll | "ask" }
   | { type: "wanted"; site: string }
   | { type: "breaker"; news: BreakerNews }
+  | { type: "belief"; news: BeliefNews }
   | { type: "house"; news: HouseNews }
   | { type: "drain" };
 
@@ -55,6 +59,7 @@ export interface ThreadLink {
   facts: CatchAllFacts;
   reach: NetworkReports;
   breaker: BreakerLine;
+  beliefs: BeliefLine;
   /** What the last `house` message said of each way. */
   house: House;
   /** What mail servers take for our address on a way, as far as preflight knows. */
@@ -79,6 +84,7 @@ export function createThreadLink(port: MessagePort): ThreadLink {
   let house: HouseNews = { distrusted: [], seenAs: {} };
   let wanted: (site: string) => void = () => {};
   let heard: (news: BreakerNews) => void = () => {};
+  let learnt: (news: BeliefNews) => void = () => {};
   let drain: () => Promise<void> = async () => {};
   const post = (message: ThreadMessage) => port.postMessage(message);
 
@@ -97,6 +103,9 @@ export function createThreadLink(port: MessagePort): ThreadLink {
         break;
       case "breaker":
         heard(message.news);
+        break;
+      case "belief":
+        learnt(message.news);
         break;
       case "house":
         house = message.news;
@@ -145,6 +154,12 @@ export function createThreadLink(port: MessagePort): ThreadLink {
     },
     house: { trusts: (path) => !house.distrusted.includes(path) },
     seenAs: (path) => house.seenAs[path] ?? null,
+    beliefs: {
+      report: post,
+      listen(listener) {
+        learnt = listener;
+      },
+    },
     breaker: {
       report: post,
       listen(listener) {

@@ -99,6 +99,7 @@ export function composeApi(deps: Deps): ApiRole {
   const parts: Part[] = [
     { name: "connection slots", start: () => checks.slots.start(), stop: () => checks.slots.close() },
     { name: "breakers", start: () => checks.breakers.start(), stop: () => checks.breakers.close() },
+    { name: "beliefs", start: () => checks.beliefs.start(), stop: () => checks.beliefs.stop() },
     { name: "network watch", stop: () => checks.network.stop() },
     { name: "our own house", start: () => checks.house.start(), stop: () => checks.house.stop() },
     { name: "checks", start: () => checks.pool.ready(), stop: () => checks.pool.close() },

@@ -249,6 +249,7 @@ export function composeBulk(deps: Deps): { parts: Part[]; house: House } {
   const parts = [
     { name: "connection slots", start: () => checks.slots.start(), stop: () => checks.slots.close() },
     { name: "breakers", start: () => checks.breakers.start(), stop: () => checks.breakers.close() },
+    { name: "beliefs", start: () => checks.beliefs.start(), stop: () => checks.beliefs.stop() },
     { name: "network watch", stop: () => checks.network.stop() },
     { name: "our own house", start: () => checks.house.start(), stop: () => checks.house.stop() },
     { name: "checks", start: () => checks.pool.ready(), stop: () => checks.pool.close() },

@@ -1,3 +1,4 @@
+import type { BeliefAuthority } from "../check/belief/authority.ts";
 import { type Board, createBoard } from "../check/board.ts";
 import type { BreakerAuthority } from "../check/breaker/authority.ts";
 import { createBroker } from "../check/broker.ts";
@@ -19,6 +20,7 @@ import { createPaths, type Paths } from "../smtp/path.ts";
 import { createCatchAllStore } from "../store/evidence-cache.ts";
 import type { RedisClients } from "../store/redis.ts";
 import { createSlotLeases } from "../store/slot-leases.ts";
+import { composeBeliefs, teachingFacts } from "./beliefs.ts";
 import { composeBreakers } from "./breakers.ts";
 import { composeHouse, type House } from "./house.ts";
 import { composePreflight, type Preflight } from "./preflight.ts";
@@ -33,6 +35,7 @@ export interface Checks {
   /** With the providers that the operator adds. */
   sites: SiteDirectory;
   breakers: BreakerAuthority;
+  beliefs: BeliefAuthority;
 }
 
 interface Deps {
@@ -66,10 +69,12 @@ export function composeChecks(deps: Deps): Checks {
   const preflight = composePreflight(config, own, clock);
   const network = watchNetwork(board, paths, preflight, deps);
   const breakers = composeBreakers(deps);
+  const beliefs = composeBeliefs(deps);
   const broker = createBroker({
     slots,
     onCrowded: (site) => slots.crowded(site),
-    facts: createCatchAllFacts(clock, createCatchAllStore(redis.commands, clock)),
+    facts: teachingFacts(createCatchAllFacts(clock, createCatchAllStore(redis.commands, clock)), beliefs),
+    beliefs,
     health: network,
     breakers,
     onCounts(probes, sessionsOpened) {
@@ -97,7 +102,7 @@ export function composeChecks(deps: Deps): Checks {
     const load = { checksInFlight: pool.inFlight, slotsHeld: held, slotWaiters: waiting };
     return { ...load, breakersOpen, sitesReduced: caps.reduced };
   });
-  return { lists, pool, slots, network, house, breakers, sites: createSiteDirectory(shaping.mx) };
+  return { lists, pool, slots, network, house, breakers, beliefs, sites: createSiteDirectory(shaping.mx) };
 }
 
 function watchNetwork(

@@ -4,6 +4,7 @@ import type { Config } from "../core/config.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import type { PromotedDisposables } from "../services/overrides/promoted-disposables.ts";
+import { withoutDisbelieved } from "../services/verify/believing.ts";
 import { createExaminer, type Examiner } from "../services/verify/examine.ts";
 import { type BatchExaminer, createBatchExaminer } from "../services/verify/examine-batch.ts";
 import { createFlights } from "../services/verify/flights.ts";
@@ -36,7 +37,10 @@ export function composeExaminers(deps: Deps): Examiners {
   const { config, log, metrics, stores, checks, promoted, deadlineMs } = deps;
   const clock = systemClock;
   const { cacheEntries, lifetimesS } = config.verify;
-  const cache = createEvidenceCache({ redis: stores.redis.commands, clock, maxEntries: cacheEntries });
+  const cache = withoutDisbelieved(
+    createEvidenceCache({ redis: stores.redis.commands, clock, maxEntries: cacheEntries }),
+    checks,
+  );
   const parts = {
     clock,
     log,

@@ -17,3 +17,32 @@ export const RECHECK_LIMITS = {
   /** A server counts from when it answered, in seconds of its own. */
   slackS: 1,
 } as const;
+
+/** Sites whose answers at RCPT tell nothing: learnt, shared and unlearnt. */
+export const BELIEF_LIMITS = {
+  /** A thread tells of refusals once so many came in a row at a site: elsewhere it costs no message. */
+  quietRun: 10,
+  /** Refused as unknown in a row: so many addresses of so many domains, or so many addresses, make us doubt. */
+  addresses: 50,
+  domains: 10,
+  addressesOfFew: 100,
+  /** Postmasters that must be refused too at a site of many domains; at others one. And how often we may ask. */
+  controls: 3,
+  controlEveryMs: 3_600_000,
+  /** Strangers of so many domains were asked at a site, and this share was accepted. */
+  strangerDomains: 30,
+  strangerShare: 0.98,
+  strangersKept: 100,
+  strangerKeptMs: 172_800_000,
+  /** Of the checks at such a site, one in so many asks all the same. */
+  exploreEvery: 20,
+  heldMs: 43_200_000,
+  /** How long an answer is kept that rests on what was learnt. */
+  answerKeptS: 3_600,
+  /** Sites that are counted, those that were touched longest ago go first; and beliefs. */
+  sites: 2_000,
+  beliefs: 1_000,
+  syncEveryMs: 10_000,
+  /** A thread tells that a site accepts no more often, unless somebody doubts it. */
+  acceptedEveryMs: 1_000,
+} as const;

@@ -10,7 +10,7 @@ import {
   SMTP_LIMITS,
 } from "./limits-engine.ts";
 import { HOUSE_LIMITS } from "./limits-house.ts";
-import { RECHECK_LIMITS } from "./limits-learning.ts";
+import { BELIEF_LIMITS, RECHECK_LIMITS } from "./limits-learning.ts";
 import { OBJECT_LIMITS } from "./limits-objects.ts";
 import { MAIL_LIMITS, PORTAL_LIMITS } from "./limits-portal.ts";
 import { RESULT_LIMITS, STREAM_LIMITS } from "./limits-results.ts";
@@ -59,6 +59,7 @@ export const LIMITS = {
     teamShare: 4,
   },
   rechecks: RECHECK_LIMITS,
+  belief: BELIEF_LIMITS,
   readiness: { freshMs: 500, timeoutMs: 1_000 },
   network: NETWORK_LIMITS,
   house: HOUSE_LIMITS,

@@ -120,6 +120,12 @@ function engineSeries(registers: Registry[]) {
       labelNames: ["state", "provider"],
       registers,
     }),
+    sitesDisbelieved: new Gauge({
+      name: "rcpt_sites_disbelieved",
+      help: "Sites that were learnt to accept, or refuse, everybody, so that asking there tells nothing, by habit.",
+      labelNames: ["habit"],
+      registers,
+    }),
     networkDown: new Gauge({
       name: "rcpt_our_network_down",
       help: "1 while no site can be reached from here.",

@@ -14,6 +14,7 @@ import type { FailureCause, RcptOutcome, Stage } from "../../src/smtp/outcome.ts
 import { createPaths } from "../../src/smtp/path.ts";
 import type { Destination } from "../../src/smtp/pool.ts";
 import { createFakeClock } from "./fake-clock.ts";
+import { createLocalBeliefMirror, createLocalBeliefs } from "./local-beliefs.ts";
 import { createLocalBreakers, createLocalMirror } from "./local-breakers.ts";
 
 /** What the mail server answers about an address. */
@@ -64,6 +65,7 @@ export function engine(reply: Reply, onAsked: (options: JobOptions) => void = ()
     candidate: (address: string) => void seen.candidates.push(address),
     reached: ({ site, address }: ReportedDial) => void seen.reached.push(`${site} ${address}`),
   };
+  const beliefs = createLocalBeliefs(clock);
   const made = createEngine({
     clock,
     resolver,
@@ -90,6 +92,7 @@ export function engine(reply: Reply, onAsked: (options: JobOptions) => void = ()
       get: async () => null,
       put: (key, answer) => void stored.set(key, answer),
     }),
+    beliefs: createLocalBeliefMirror(beliefs.authority, clock).beliefs,
     breaker: createLocalMirror(createLocalBreakers(clock).authority, clock).breaker,
     network: createNetworkView({ clock, board, paths, resolver, reach }),
     self: { heloName: "probe.test", at: () => ({ heloName: "probe.test", addresses: [] }) },
@@ -106,5 +109,5 @@ export function engine(reply: Reply, onAsked: (options: JobOptions) => void = ()
     assert.notEqual(known, "busy");
     return known as Evidence | null;
   }
-  return { check, ask, asked, board, clock, stored, seen, sites };
+  return { check, ask, asked, beliefs, board, clock, stored, seen, sites };
 }

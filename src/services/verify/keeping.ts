@@ -1,5 +1,6 @@
 import type { Reason } from "../../check/verdict/table.ts";
 import { decide, lifetimeS } from "../../check/verdict/verdict.ts";
+import { LIMITS } from "../../core/limits.ts";
 import type { FlightsDeps } from "./flights.ts";
 
 /** Reasons that are true of one egress alone: what another address or network of ours would meet is not known. */
@@ -28,6 +29,9 @@ export function createKeeping(overridesS: Partial<Record<Reason, number>>): Flig
     const lifeS = lifetimeS(decision, evidence.mx.ttlS, overridesS);
     // Nobody was asked: true until somebody may be again.
     if (rule === "breaker_open") return { ttlS: Math.min(lifeS, retryAfterS ?? 0), shared: false };
+    // Learnt by this process, and unlearnt sooner than it is forgotten.
+    if (rule?.startsWith("belief."))
+      return { ttlS: Math.min(lifeS, LIMITS.belief.answerKeptS), shared: false };
     const shared = !OURS_ALONE.has(reason) && fault !== "our_network";
     return { ttlS: lifeS, shared };
   };

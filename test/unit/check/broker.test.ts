@@ -6,6 +6,7 @@ import { type Broker, createBroker } from "../../../src/check/broker.ts";
 import { type CatchAllFact, type CatchAllStore, createCatchAllFacts } from "../../../src/check/catch-all.ts";
 import { createThreadLink, type ThreadLink } from "../../../src/check/link.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
+import { createLocalBeliefs } from "../../support/local-beliefs.ts";
 import { createLocalBreakers } from "../../support/local-breakers.ts";
 import { createLocalSlots } from "../../support/local-slots.ts";
 
@@ -36,6 +37,7 @@ function broker() {
     },
     onCrowded: (site) => seen.push(`crowded ${site}`),
     breakers: createLocalBreakers(clock).authority,
+    beliefs: createLocalBeliefs(clock).authority,
     onCounts: (probes, sessions) => seen.push(`counts ${JSON.stringify(probes)} ${sessions}`),
   });
   return { broker: made, clock, stored, seen };
@@ -125,18 +127,18 @@ describe("the rest of the line", () => {
     link.reach.candidate("192.0.2.2");
     link.reach.reached({ site: "live", address: "192.0.2.3" });
     link.counts({ "google accepted": 2 }, 1);
+    link.crowded("site");
+    link.crowded("site");
     await link.facts.claim("a round trip, so that all before it has arrived");
     assert.deepEqual(seen, [
-    link.crowded("site");
-    link.crowded("site");
       "silent dead 192.0.2.1 5",
       "failed dead 192.0.2.1",
       "candidate 192.0.2.2",
       "reached live 192.0.2.3",
       'counts {"google accepted":2} 1',
+      "crowded site",
     ]);
   });
-      "crowded site",
 
   it("tells every thread, also one that comes later, which ways are not trusted", async () => {
     const { broker: main } = broker();

@@ -1,0 +1,28 @@
+/** What a site does at RCPT that makes its answers worthless. */
+export type Habit = "accepts_all" | "refuses_all";
+
+/** An address that was refused as unknown. */
+export interface Sighting {
+  address: string;
+  domain: string;
+}
+
+/** What RFC 5321 §4.5.1 obliges every domain to accept, `postmaster`, was answered with. */
+export type ControlAnswer = "accepted" | "refused" | "inconclusive";
+
+/** What is to be made of a refusal: believed; not, since everybody is refused; or a postmaster is to be asked first. */
+export type Say = { kind: "believed" } | { kind: "refuses_all" } | { kind: "control"; domain: string };
+
+/** From a check thread. */
+export type BeliefReport =
+  /** The latest last, and answered by `said`. */
+  | { type: "refused"; id: number; site: string; sightings: Sighting[] }
+  /** The end of a control, answered by `said`. */
+  | { type: "controlled"; id: number; site: string; domain: string; answer: ControlAnswer }
+  | { type: "accepted"; site: string };
+
+/** To a check thread. */
+export type BeliefNews =
+  | { kind: "said"; id: number; say: Say }
+  /** null: it is believed again. */
+  | { kind: "habit"; site: string; habit: Habit | null };
