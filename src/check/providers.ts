@@ -99,6 +99,7 @@ export const PROVIDER_MX_SUFFIXES: Readonly<Record<string, readonly string[]>> =
   sina: ["freemx*.sinamail.sina.com.cn"],
   netease: ["mxmail.netease.com", "mx*.163.com", "mx*.126.com", "mx*.yeah.net", "mx*.ym.163.com"],
   alibaba: ["mxhichina.com", "mx*.aliyun.com", "mail.aliyun.com", "qiye.aliyun.com", "mx*.sg.aliyun.com"],
+  docomo: ["mfs*.docomo.ne.jp"],
   naver: ["mx*.naver.com"],
   daum: ["mx*.hanmail.net", "mx*.daum.net", "*aspmx.daum.net", "mx*.kakao.com"],
 };

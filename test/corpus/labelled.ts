@@ -8,7 +8,11 @@ import { createReplyParser, type Reply } from "../../src/smtp/reply.ts";
 /** Who asked, in every reply of the corpora: what a server quotes of it is about us. */
 export const SELF = { heloName: "probe.rcpt.example", addresses: ["192.0.2.1", "2001:db8::1"] };
 
-export const CORPUS_NAMES = ["development", "blind-a", "blind-b"] as const;
+/** Collected blind, opened since: development material now. */
+export const OPENED = ["opened-a"] as const;
+/** Never looked at by whoever writes rules. */
+export const BLIND = ["blind-b"] as const;
+export const CORPUS_NAMES = ["development", ...OPENED, ...BLIND] as const;
 export type CorpusName = (typeof CORPUS_NAMES)[number];
 
 /** One reply and what it means, by whoever labelled it. */

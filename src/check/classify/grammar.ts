@@ -135,11 +135,20 @@ const FILLERS =
 const APART = / (?:[,.]|to|by|for|in|at|from|of|on|with) /;
 /** What may follow a word that speaks of a noun far in front; another word would be its own noun. */
 const CLOSING =
-  /^ (?:[,.@]|\d|$|(?:in|on|at|here|for|to|or|and|within|please|a|au|sur|dans|en|no|na|neste|nel|su|auf|im|bei|hier|w|u|в|на|и|user|is) )/;
+  /^ (?:[,.@]|\d|$|(?:in|on|at|here|for|to|or|and|within|with|due|because|since|as|from|but|so|please|check|contact|see|anymore|now|permanently|a|au|sur|dans|en|no|na|neste|nel|su|auf|im|bei|hier|w|u|в|на|и|user|is) )/;
 
 /** Words before `hit`, as many as the patterns for them can need. */
 function leadOf(spoken: string, hit: Hit): string {
   return spoken.slice(Math.max(0, hit.start - 20), hit.start);
+}
+
+/** Whose address it is that is not the recipient's: `address of your domain`, `address in MAIL FROM`. */
+function ownerOfAddress(spoken: string, hits: readonly Hit[], i: number): Noun | null {
+  const hit = hits[i] as Hit;
+  const next = hits[i + 1];
+  if (next === undefined || next.term.noun === null || next.term.noun === "recipient") return null;
+  const owned = spoken.startsWith("address", hit.start) && GENITIVE.test(spoken.slice(hit.end, next.start));
+  return owned ? next.term.noun : null;
 }
 
 /**
@@ -159,7 +168,8 @@ function nounsOf(spoken: string, hits: readonly Hit[]): (Noun | null)[] {
       if (NUMBERS.test(spoken.slice(hit.end, hit.end + 18))) kinds[i] = "other";
       else if (YOURS.test(lead) && !SURELY_RECIPIENT.test(spoken.slice(hit.start, hit.end)))
         kinds[i] = "other";
-      else if (joined && previous.term.noun !== "recipient") kinds[i] = previous.term.noun;
+      else if (joined && kinds[i - 1] !== "recipient") kinds[i] = kinds[i - 1] ?? previous.term.noun;
+      else if (ownerOfAddress(spoken, hits, i) !== null) kinds[i] = ownerOfAddress(spoken, hits, i);
       else if (previous !== undefined && previous.term.noun !== null && hit.start - previous.end < 12)
         if (previous.term.noun !== "recipient" && GENITIVE.test(lead)) kinds[i] = previous.term.noun;
     } else if (joined && previous.term.noun === "recipient") kinds[i - 1] = hit.term.noun;

@@ -82,6 +82,7 @@ function meetsCodes(rule: Rule, subject: Subject): boolean {
   if (providers !== undefined && !providers.includes(subject.provider ?? "")) return false;
   if (rule.namesUs && !subject.namesUs) return false;
   if (rule.logsUs && !subject.logsUs) return false;
+  if (rule.hailsUs && !subject.hailsUs) return false;
   return !rule.wordless || subject.wordless;
 }
 

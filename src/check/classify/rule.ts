@@ -20,6 +20,8 @@ export interface Rule {
   namesUs?: true;
   /** The reply names us in a closing note of who asked, and nowhere else. */
   logsUs?: true;
+  /** The reply names us only in a salutation or in a link. */
+  hailsUs?: true;
   /** Nothing was said but codes. */
   wordless?: true;
   /** What the words say of the recipient, any of it (grammar.ts). */

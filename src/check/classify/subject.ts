@@ -31,6 +31,8 @@ export interface Subject {
   namesUs: boolean;
   /** The text ends in a note of who asked, in brackets or after `from` or `client`, and names us only there. */
   logsUs: boolean;
+  /** It names us only where that is no reason: in a salutation (`Hi [192.0.2.1], …`) or in a link to look things up. */
+  hailsUs: boolean;
 }
 
 /** Enhanced codes that a parser of RFC 2034 does not see: `550 #5.1.0 Address rejected` (Cisco), `(5.1.1)`, `5.1.1:`. */
@@ -41,6 +43,13 @@ const CLOSING_NOTE = new RegExp(
   `(?:\\b(?:client|from|ip|remote|peer|relay)[ :=]{1,3}[([]{0,2}|[([]{1,2})${NAME}[)\\]]{0,2}(?::[0-9]{1,5})?` +
     `(?:[ ,]{0,2}[([]{0,2}${NAME}[)\\]]{0,2}(?::[0-9]{1,5})?){0,3}[)\\].;, ]{0,4}$`,
 );
+
+/** `Hi [192.0.2.1],`. */
+const SALUTATION = new RegExp(
+  `\\b(?:hi|hello|dear|sorry|bonjour|hallo)[ ,]{1,3}[([<]?${NAME}[)\\]>]?(?=[\\s,.!:;])`,
+  "g",
+);
+const LINK = /\bhttps?:\/\/\S+/g;
 
 function enhancedOf(reply: Reply, text: string): string | null {
   if (reply.enhanced !== null) return reply.enhanced;
@@ -90,6 +99,7 @@ export function subjectOf(
     prose: withoutCourtesies(withoutHosts(text)),
     wordless: /^[0-9\s.#()[\]:;,-]*$/.test(text),
     namesUs,
+    hailsUs: namesUs && !masked.replace(LINK, " ").replace(SALUTATION, " ").includes(NAME),
     logsUs: namesUs && CLOSING_NOTE.test(masked) && !masked.replace(CLOSING_NOTE, "").includes(NAME),
   };
 }

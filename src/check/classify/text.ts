@@ -21,10 +21,13 @@ export const REDACTED = "*@*";
 /** @param instead what stands where an address was */
 /** Said of every bounce, and of no sender's fault. */
 const RETURNED = /\breturn(?:ed|ing|s)?(?: (?:message|mail|it))? to (?:the )?sender\b/g;
+/** Barracuda's frame around what the next server said. */
+const FRAME = /\bpermanent failure for one or more recipients\b/g;
 
 /** `text` without what is said of every bounce: `user unknown, message returned to sender`. */
 export function withoutCourtesies(text: string): string {
-  return text.includes("sender") ? text.replace(RETURNED, "returned") : text;
+  const unframed = text.includes("permanent failure") ? text.replace(FRAME, ",") : text;
+  return unframed.includes("sender") ? unframed.replace(RETURNED, "returned") : unframed;
 }
 
 export function withoutAddresses(

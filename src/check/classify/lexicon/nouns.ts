@@ -10,19 +10,19 @@ export const RECIPIENT_NOUNS: readonly string[] = [
   "mailbox, mail box, mailboxes, mail-box, inbox, mail drop, maildrop, mbox, postbox, box",
   "account, accounts, acct, mail account, email account, e-mail account",
   "address, addresses, adress, mail address, email, e-mail, email address, e-mail address, emailaddress, destination",
-  "destination address, destination mailbox, local part, localpart, alias, aliases, customer, subscriber, person, member",
+  "destination address, destination mailbox, local part, localpart, alias, aliases, customer, subscriber, person, member, gateway user",
   "employee, student, mail id, email id, e-mail id, that name, this name, such name, that id, such id, id, forwarder",
   // German
   "benutzer~, empfänger, empfängers, empfaenger, empfängeradresse, empfaengeradresse, postfach, postfächer, mailadresse",
   "emailadresse, e-mail-adresse, e-mailadresse, adresse, konto, mailkonto, e-mail-konto, emailkonto, nutzer, teilnehmer",
-  "mailbox-name, adressat, kunde",
+  "mailbox-name, adressat, kunde, person dieses namens",
   // French
   "utilisateur, utilisateurs, destinataire, destinataires, boîte, boîte aux lettres, boite mail, compte, usager, abonné",
   "adresse email, adresse e-mail, adresse mail, adresse d au moins un destinataire, titulaire, correspondant",
   // Spanish, Portuguese, Catalan
   "usuario, usuarios, destinatario, destinatarios, buzón, cuenta, cuenta de correo, dirección, dirección de correo",
   "casilla, usuário, usuários, destinatário, destinatários, utilizador, caixa postal, caixa de correio, conta, bústia",
-  "conta de e-mail, conta de email, endereço, endereço de e-mail, endereço de email, usuari, compte de correu",
+  "pessoa, persona, conta de e-mail, conta de email, endereço, endereço de e-mail, endereço de email, usuari, compte de correu",
   // Italian, Romanian
   "utente, utenti, casella, casella di posta, casella postale, indirizzo, indirizzo email, indirizzo e-mail, mail box",
   "utilizator, utilizatorul, utilizatorului, destinatar, destinatarul, contul, cont, adresa, cutia poștală",
@@ -56,7 +56,9 @@ export const SENDER_NOUNS: readonly string[] = [
 
 /** Things that are unknown, invalid or not found without anybody's mailbox being missing. */
 export const OTHER_NOUNS: readonly string[] = [
-  "forwarding address, forward address, sending user, sending account, sending mailbox, reply-to, reply-to address, your address, your mailbox, your account",
+  "address family, address literal, address list, allowed addresses, bounce address, connecting address, originating user",
+  "envelope address, list member, spam trap, spamtrap, vacation program, program, source address, remote address, peer address",
+  "forwarding address, forwarded to an, forward address, sending user, sending account, sending mailbox, reply-to, reply-to address, your address, your mailbox, your account",
   "您的地址, 您的邮箱, 您的帐号, 您的账号, 你的邮箱, 你的地址, あなたのアドレス, your email, your email address, your e-mail address, your user, client address, senders account, sender account",
   "domain, domains, domain name, recipient domain, destination domain, subdomain, tenant, organization, organisation, zone",
   "host, hosts, hostname, host name, helo, ehlo, helo name, ip, ips, ip address, client, client host, server, servers",

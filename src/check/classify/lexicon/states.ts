@@ -16,7 +16,7 @@ export const ABSENT: readonly StateTerms[] = [
     side: "either",
     terms: [
       "unknown, unkown, uknown, unknow, nonexistent, non-existent, non-existant, nonexistant, non existing, nonexisting",
-      "unrouteable, unroutable, unrecognized, unrecognised, not known, not registered, unregistered",
+      "unrouteable, unroutable, unresolvable, unkonwn, unknwon, unrecognized, unrecognised, not known, not registered, unregistered",
       "unbekannt, unbekannte, unbekannter, unbekanntes, unbekannten, nicht bekannt, inconnu, inconnue, inconnus, inexistant",
       "inexistante, introuvable, desconocido, desconocida, inexistente, inexistentes, desconhecido, desconhecida, sconosciuto",
       "sconosciuta, onbekend, onbekende, okänd, okänt, ukendt, ukjent, tuntematon, nieznany, nieznana, nieznane, nieznanego",
@@ -26,9 +26,19 @@ export const ABSENT: readonly StateTerms[] = [
       "알 수 없는, 存在しない, 존재하지 않는, desconegut",
     ],
   },
+  { side: "either", near: true, terms: ["undefined, obsolete"] },
   {
     side: "after",
     terms: [
+      "not in recipient list, not in recipients list, not in the recipient list, not on recipient list, not in user list, not in users list",
+      "not in valid recipient list, not in valid recipients, not in relay recipient table, not in recipient table, not in recipient map",
+      "not in recipient maps, not in recipient database, not in relay recipients, not a mailbox here, not a valid mailbox here, not in user database",
+      "non enregistré, non enregistrée, niet geregistreerd, nicht registriert, não cadastrado, não cadastrada, não está cadastrado",
+      "não está cadastrada, no registrado, no registrada, no está registrado, no está registrada, non registrato, non registrata",
+      "non è registrato, non è registrata, isn't registered, not provisioned, not been created, not created, isn't exist, not exit, dosent exist, doesnt exit",
+      "doesn't work here, does not work here, no longer working, dosn't exist, dose not exist, does'nt exist, don not exist, not exsit, not exits, not exsist, doesnot exist, not existent",
+      "not available here, isn't known, isn't listed, not present, is absent, not deliverable here, not listed in public name, not on the list of users",
+      "no longer used, no longer in service, has gone, is gone, never existed here, could not be located, couldn't be located, cannot be located, can't be located",
       "wasn't found, isn't found, not on file, not on record, not in alias, not in local, not in virtual, not in database",
       "no longer employed, no longer works, no longer with, not found, notfound, cannot be found, can't be found, could not be found, couldn't be found, was not found, not be found",
       "not exist, not exists, not exists here, don't exist, doesn't exist, doesnt exists, don't exists, didn't exist",
@@ -59,6 +69,10 @@ export const ABSENT: readonly StateTerms[] = [
       "no such, not a valid, not a known, not an existing, not a real, isn't a valid, not a local",
       "don't exists that, doesn't exist that, don't exist that, no valid, no known, no local, no matching",
       "cannot find, can't find, couldn't find, could not find, did not find, didn't find, unable to find, unable to locate",
+      "no entry for, no match for, no record of, no record for, no exist, not exist, not exist this, no exist this",
+      "do not recognize, do not recognise, don't recognize, don't recognise, doesn't recognize, does not recognize, doesn't recognise",
+      "never heard of, there is nobody here by, there's nobody here by, there's no one here by, nobody here with, no one here with",
+      "not a registered, not an active, isn't a registered, isn't a known, não existe tal, no existe tal, no hay ninguna, no hay ningún",
       "cannot locate, can't locate, couldn't locate, could not locate, i cannot deliver mail for, cannot deliver mail for, can't deliver mail for, nobody with",
       "don't know, do not know, doesn't know, does not know, no one by, no one with, there is no one here by, there is nobody by, nobody by, no one here by, nobody here by, anyone by",
       "kein, keine, keinen, kein solcher, keine solche, aucun, aucune, pas de, pas d, n'existe pas de, n'existe pas d",
@@ -84,7 +98,9 @@ export const ABSENT: readonly StateTerms[] = [
   {
     side: "before",
     reach: 12,
-    terms: ["don't have an, we have no, has no, have no, there is no, there's no, does not contain"],
+    terms: [
+      "do not have any, don't have any, does not have any, doesn't have any, don't have an, we have no, has no, have no, there is no, there's no, does not contain",
+    ],
   },
 ];
 
@@ -94,7 +110,7 @@ export const INVALID: readonly StateTerms[] = [
     side: "either",
     terms: [
       "invalid, not valid, isn't valid, is not a valid, illegal, bad, wrong, incorrect",
-      "marked as invalid, invalide, invalides, non valide, ungültig, ungültige, ungültiger, ungültiges, inválido, inválida",
+      "non valid, misspelled, mis-spelled, misspelt, mistyped, marked as invalid, invalide, invalides, non valide, ungültig, ungültige, ungültiger, ungültiges, inválido, inválida",
       "no válido, no válida, incorrecto, incorrecta, incorreto, non valido, non valida, errato, ongeldig, ongeldige, ogiltig",
       "ugyldig, virheellinen, nieprawidłowy, nieprawidłowa, niepoprawny, neplatný, neplatná, érvénytelen, invalid, geçersiz",
       "nevažeći, неверный, недействителен, недействительный, недійсний, невалиден, 无效, 無效, 無効, 無効な, 잘못된, 유효하지 않은",
@@ -117,7 +133,7 @@ export const SHUT: readonly StateTerms[] = [
   {
     side: "either",
     terms: [
-      "dormant, retired, decommissioned, de-activated, not yet activated, disabled, suspended, deactivated, inactive, not active, isn't active, not activated, closed, terminated, frozen",
+      "archived, archivée, archiviert, archiviata, suspend the service, suspended the service, no longer monitored, dormant, retired, decommissioned, de-activated, not yet activated, disabled, suspended, deactivated, inactive, not active, isn't active, not activated, closed, terminated, frozen",
       "locked, expired, discontinued, cancelled, canceled, no longer active, no longer in use, not in use, not enabled",
       "deaktiviert, deaktiviertes, gesperrt, gesperrtes, inaktiv, stillgelegt, geschlossen, abgelaufen, désactivé, désactivée",
       "suspendu, suspendue, inactif, inactive, fermé, fermée, clôturé, bloqué, bloquée, desactivado, desactivada, inactivo",
@@ -153,6 +169,10 @@ export const FULL: readonly StateTerms[] = [
 
 /** Whole statements that name nobody, or name somebody in a word of their own. */
 export const ABSENT_WHOLE: readonly string[] = [
+  "does not have mailbox, doesn't have mailbox, does not match any user, doesn't match any user, does not match any known user",
+  "does not match any mailbox, doesn't match any mailbox, not one of our users, not one of our customers, not one of our recipients",
+  "cannot resolve recipient, can't resolve recipient, could not resolve recipient, unable to resolve recipient, unable to resolve user",
+  "recipient cannot be resolved, recipient could not be resolved, cannot resolve user, could not resolve user",
   "not known here, unknown here, not our user, not our customer, recipnotfound, recipientnotfound, usernotfound, nosuchuser, usernotexist, user_not_found, nosuchmailbox",
   "not a customer of ours, not a user, not user of, not a recipient, not an email address, not an address here, in my validrcptto list, user notfound, norcpt, 查无此人, 查無此人, 该用户未开通, 未开通",
 ];

@@ -33,7 +33,7 @@ export const ENHANCED_RULES: readonly Rule[] = [
   },
   {
     id: "enhanced.recipient_limit",
-    enhanced: ["x.5.3"],
+    enhanced: ["x.5.3", "x.2.121", "x.2.122"],
     class: "rate_limited_by_server",
     example: "452 4.5.3 Recipients belong to multiple regions ATTR38",
     source: "ms-ndr",

@@ -1,7 +1,14 @@
 import type { Rule } from "../rule.ts";
-import { ELSEWHERE_TEXT, NOT_FOR_GOOD_TEXT, SHUT_TO_SOME_TEXT } from "./acquitting-wording.ts";
+import {
+  COUNTED_TEXT,
+  ELSEWHERE_TEXT,
+  ILL_WRITTEN_TEXT,
+  NOT_FOR_GOOD_TEXT,
+  SHUT_TO_SOME_TEXT,
+} from "./acquitting-wording.ts";
+import { REFUSES_RECIPIENT } from "./codes.ts";
 import { FULL_TEXT } from "./mailbox-wording.ts";
-import { POLICY_TEXT } from "./wording.ts";
+import { DNSBL_TEXT, POLICY_TEXT } from "./wording.ts";
 
 const OTHER_GROUNDS = [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, ...POLICY_TEXT];
 
@@ -57,6 +64,53 @@ export const NAMES_US_RULES: readonly Rule[] = [
     class: "smtp_protocol_error",
     example: "450 4.1.1 <user@example.com>: User unknown [192.0.2.1]",
     source: "composed",
+  },
+  {
+    id: "hailed.unknown",
+    stages: ["rcpt"],
+    codes: REFUSES_RECIPIENT,
+    unlessEnhanced: ["5.1.3", "5.5.2", "5.5.4"],
+    hailsUs: true,
+    says: ["absent", "invalid"],
+    unless: [...OTHER_GROUNDS, ...COUNTED_TEXT, ...ILL_WRITTEN_TEXT],
+    class: "mailbox_not_found",
+    example: "550 5.1.1 Hi [192.0.2.1], No such address: <user@example.com>.",
+    source: "opened-a",
+  },
+  {
+    id: "hailed.full",
+    stages: ["rcpt"],
+    codes: ["4", "5"],
+    hailsUs: true,
+    text: FULL_TEXT,
+    unless: OTHER_GROUNDS,
+    class: "mailbox_full",
+    example:
+      "552-Requested mail action aborted: exceeded storage allocation | 552-Quota exceeded. | 552 For explanation visit http://postmaster.1and1.com/en/error-messages?ip=192.0.2.1&c=quot",
+    source: "opened-a",
+  },
+  {
+    id: "hailed.policy",
+    codes: ["5"],
+    hailsUs: true,
+    text: ["policy restrictions", "recipient preferences"],
+    class: "refused_by_policy",
+    example:
+      "550 5.1.1 RCP-P2 http://postmaster.facebook.com/response_codes?ip=192.0.2.1#rcp Refused due to recipient preferences",
+    source: "opened-a",
+  },
+  {
+    // `As a relay … to let you [192.0.2.1] do this`: whoever asks for a relay is refused one, whatever he is called.
+    id: "named.relay",
+    stages: ["rcpt"],
+    codes: ["5"],
+    namesUs: true,
+    text: ["configured to relay", "as a relay"],
+    unless: DNSBL_TEXT,
+    class: "refused_by_policy",
+    example:
+      "553 you are trying to use me [mx.example.com] as a relay, but I have not been configured to let you [192.0.2.1, probe.rcpt.example] do this.",
+    source: "opened-a",
   },
   {
     id: "us.named",

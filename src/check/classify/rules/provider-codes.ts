@@ -63,6 +63,17 @@ export const PROVIDER_CODE_RULES: readonly Rule[] = [
     source: "vendor-docs",
   },
   {
+    // Its one sentence for strangers whom the customer's filter refuses, and for nobody being there.
+    id: "docomo.unknown_or_filtered",
+    providers: ["docomo"],
+    stages: ["rcpt"],
+    codes: ["5"],
+    text: ["unknown user", "user unknown"],
+    class: "refused_by_policy",
+    example: "550 Unknown user user@docomo.ne.jp",
+    source: "opened-a",
+  },
+  {
     // Commands out of order: they name the sender that was not given.
     id: "rcpt.out_of_order",
     stages: ["rcpt"],

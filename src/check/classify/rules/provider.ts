@@ -10,6 +10,17 @@ const MICROSOFT_LOOKUP = [
 /** Where a provider's wording means something else than the words do elsewhere. */
 export const PROVIDER_RULES: readonly Rule[] = [
   {
+    // Its page about the reason is all that is said.
+    id: "google.page_of_unknown",
+    codes: ["550"],
+    enhanced: ["5.1.1"],
+    text: ["support.google.com/mail/?p=nosuchuser", "answer.py?answer=6596", "/answer/6596"],
+    unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT],
+    class: "mailbox_not_found",
+    example: "550 5.1.1 http://support.google.com/mail/bin/answer.py?answer=6596 ad1si1997204pbd.83 - gsmtp",
+    source: "opened-a",
+  },
+  {
     id: "microsoft365.recipient_lookup",
     providers: ["microsoft365", "outlook"],
     codes: ["550"],
@@ -24,9 +35,9 @@ export const PROVIDER_RULES: readonly Rule[] = [
     id: "outlook.mailbox_unavailable",
     providers: ["outlook"],
     codes: ["550"],
-    enhanced: ["5.5.0"],
+    unlessEnhanced: ["5.7."],
     text: ["mailbox unavailable"],
-    unless: [...NOT_FOR_GOOD_TEXT, "polic"],
+    unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, "polic"],
     class: "mailbox_not_found",
     example: "550 5.5.0 Requested action not taken: mailbox unavailable (S2017062302).",
     source: "ms-postmaster",

@@ -3,7 +3,14 @@ import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { FAULT_OF } from "../../../../src/check/classify/rule.ts";
 import { RULES } from "../../../../src/check/classify/rules/rules.ts";
-import { type CorpusName, type Labelled, parseCorpus, readCorpus } from "../../../corpus/labelled.ts";
+import {
+  BLIND,
+  type CorpusName,
+  type Labelled,
+  OPENED,
+  parseCorpus,
+  readCorpus,
+} from "../../../corpus/labelled.ts";
 
 function rowsOf(name: CorpusName): Labelled[] {
   const rows = readCorpus(name);
@@ -45,7 +52,7 @@ describe("the development half", () => {
 });
 
 describe("the blind corpora", () => {
-  for (const name of ["blind-a", "blind-b"] as const) {
+  for (const name of [...OPENED, ...BLIND]) {
     it(`${name} has enough of both kinds and repeats nothing`, () => {
       const rows = rowsOf(name);
       const faults = rows.filter(({ label }) => FAULT_OF[label] === "recipient").length;
