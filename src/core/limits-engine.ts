@@ -86,6 +86,8 @@ export const LEARNT_LIMITS = {
   stepMs: 10_000,
   /** A reply of a session that was fast before and is as late as this begins a tarpit. */
   slowReplyMs: 1_000,
+  /** Before so many rejections none does. */
+  slowFromRejections: 3,
   /** What was learnt of a site outlives its last session by this. */
   memoryMs: 3_600_000,
   /** Sites of which something is remembered, the longest unused go first. */

@@ -25,8 +25,8 @@ export class DepthLesson {
 }
 
 /**
- * Transactions in one write of a host's sessions: 1 at first and after each trouble, one more each time that so many
- * went well, up to what the site's servers have been seen to break on.
+ * Transactions in one write of a host's sessions: 1 at first and after each trouble, one more each time that at least
+ * half as many went well, up to what the site's servers have been seen to break on.
  */
 export class Depth {
   #now = 1;
@@ -59,7 +59,8 @@ export class Depth {
     const { ceiling } = this.#lesson;
     if (written > ceiling.most) ceiling.bore(written, now);
     if (ceiling.isKnown && ceiling.most >= max) ceiling.forget();
-    if (written >= this.now) this.#now = Math.max(this.now, Math.min(written + 1, max, ceiling.most));
+    // Sessions that end their writes together carry the depth up together, but not far beyond what was shown.
+    if (written * 2 >= this.now) this.#now = Math.min(this.now + 1, max, ceiling.most);
     if (this.#now >= Math.min(max, ceiling.most)) this.#humbled = false;
   }
 

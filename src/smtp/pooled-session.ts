@@ -30,6 +30,9 @@ export interface SessionOwner {
 
 const isRejection = (end: TransactionEnd) => end.kind === "reply" && end.reply.code >= 400;
 
+const isPutOff = (end: TransactionEnd) =>
+  end.kind === "reply" && end.reply.code >= 400 && end.reply.code < 500;
+
 const isOverRecipients = (end: TransactionEnd) => end.kind === "reply" && isRecipientLimit(end.reply);
 
 /** A session that answers fewer than it was given is a bug of ours; its jobs end all the same. */
@@ -243,7 +246,7 @@ export class PooledSession implements SessionHandler {
     jobs.forEach((job, index) => {
       const end = ends[index] ?? LOST;
       if (isRejection(end)) this.#rejections++;
-      if (saysCrowded(end)) this.#owner.onCrowded();
+      if (isPutOff(end) && saysCrowded(end)) this.#owner.onCrowded();
       const blame = end.kind === "failure" ? end.blame : "own";
       if (blame === "not_reached" && job.mayRequeue()) back.push(job);
       else if (blame !== "own" && job.mayAskCarefully()) this.#owner.backlog.addCareful(job);

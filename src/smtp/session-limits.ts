@@ -1,3 +1,4 @@
+import { LIMITS } from "../core/limits.ts";
 import { Ceiling } from "./ceiling.ts";
 import type { SitePolicy } from "./policy.ts";
 import type { Reply } from "./reply.ts";
@@ -96,11 +97,14 @@ export class SessionLimits {
     return counted !== null;
   }
 
-  /** Answers that become late by rejections: a tarpit begins. Only the same count twice makes it one. */
+  /**
+   * Answers that become late by rejections: a tarpit begins. Only the same count twice makes it one, and none of the
+   * first, which are late where a server asks another one about each recipient.
+   */
   #metSlowness(meeting: Meeting, now: number): boolean {
     const last = this.#lastSlow;
     this.#lastSlow = meeting;
-    if (meeting.rejections === 0) return false;
+    if (meeting.rejections < LIMITS.learnt.slowFromRejections) return false;
     const again = last?.rejections === meeting.rejections || this.#rejections.most === meeting.rejections;
     if (again) this.#rejections.lower(meeting.rejections, now);
     return again;

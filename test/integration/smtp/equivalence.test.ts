@@ -135,6 +135,12 @@ const mailbox = fc.oneof(
     arbitrary: fc.constantFrom(...Object.keys(AT_RCPT).filter((kind) => kind !== "omitted")),
   },
 );
+/**
+ * One reply too many, all of them positive, and a hang-up in place of the last: nothing shows that the replies slipped,
+ * but that in lock step each would have been asked for. All are accepted, as they are.
+ */
+const hidesItsSlip = (mailboxes: readonly string[]) =>
+  mailboxes.includes("twice") && mailboxes.some((kind) => kind === "rsetdrop" || kind === "accepteddrop");
 const habits = fc.record<SessionHabit>({
   kind: fc.constantFrom<SessionHabit["kind"][]>(
     "none",
@@ -178,7 +184,7 @@ describe("a pipelined probe and one in lock step", () => {
   it("tell the same of every mailbox, whatever servers do to sessions", async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(mailbox, { minLength: 2, maxLength: 16 }),
+        fc.array(mailbox, { minLength: 2, maxLength: 16 }).filter((mailboxes) => !hidesItsSlip(mailboxes)),
         habits,
         fc.integer({ min: 2, max: LIMITS.smtp.pipelineDepthMax }),
         async (mailboxes, habit, depth) => {

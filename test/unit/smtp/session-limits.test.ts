@@ -55,7 +55,7 @@ describe("the limits of sessions", () => {
     assert.deepEqual(learnt(slow(12, 9)), [Infinity, Infinity]);
     assert.deepEqual(learnt(slow(12, 9), slow(30, 9)), [Infinity, 9]);
     assert.deepEqual(learnt(slow(12, 9), slow(30, 8)), [Infinity, Infinity]);
-    assert.deepEqual(learnt(slow(12, 0), slow(12, 0)), [Infinity, Infinity]);
+    assert.deepEqual(learnt(slow(12, 2), slow(12, 2)), [Infinity, Infinity], "by chance");
   });
 
   it("are tried again by one session at a time, and forgotten when they are gone", () => {
