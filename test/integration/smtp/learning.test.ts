@@ -150,6 +150,22 @@ describe("a server that ends sessions after so many", () => {
   });
 });
 
+describe("what a site has taught", () => {
+  it("outlives its sessions, and serves its other hosts", async () => {
+    let met = 0;
+    const words = "421 4.7.0 Too many errors\r\n";
+    const { fixture } = await start(limited("rejections", 4, words, () => met++));
+    await askAll(fixture, 40, missing);
+    const first = met;
+    await askAll(fixture, 40, missing, { host: "other.test" });
+    assert.equal(met, first, "the other host");
+    await fixture.clock.advanceAsync(2 * LIMITS.smtp.hostMemoryMs);
+    assert.equal(fixture.pool.stats().hosts, 0);
+    await askAll(fixture, 40, missing);
+    assert.ok(met <= first + 1, "one tries whether there is more by now");
+  });
+});
+
 describe("a server that answers late after so many rejections", () => {
   it("is left before, after two have met it", async () => {
     let late = 0;
@@ -249,13 +265,19 @@ async function startCrowd(threads: number, refusal: string): Promise<Crowd> {
   return { server, clock, caps, slots, pools, refused: () => refused };
 }
 
-/** Moves time until `work` is through, at most for ten minutes. */
+/**
+ * Moves time until `work` is through, at most for ten minutes. Not faster than sockets can follow: no deadline passes
+ * because a packet took its time.
+ */
 async function inTime<T>(clock: FakeClock, work: Promise<T>): Promise<T> {
   let over = false;
   const done = work.finally(() => {
     over = true;
   });
-  for (let i = 0; i < 6_000 && !over; i++) await clock.advanceAsync(100);
+  for (let i = 0; i < 6_000 && !over; i++) {
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    await clock.advanceAsync(100);
+  }
   assert.ok(over, "it takes too long");
   return done;
 }
@@ -272,8 +294,9 @@ describe("a server with room for two connections", () => {
       const policy = { maxConnections: 10, transactionsPerSession: 30 };
       const through = askAll(pool, 300, () => "user", policy);
       assert.deepEqual(await inTime(clock, through), { "rcpt 250": 300 });
-      assert.ok(refused() <= 14, `${refused()} refusals of ${server.connections.length} connections`);
-      assert.equal(caps.limit("site", 10, 0), 2);
+      assert.ok(refused() <= 20, `${refused()} refusals of ${server.connections.length} connections`);
+      const cap = caps.limit("site", 10, 0);
+      assert.ok(cap === 2 || cap === 3, `${cap}: a third is tried now and then`);
     });
 
   it("shares them among threads: who finds none of his own there waits, and is not condemned", async () => {
@@ -284,6 +307,6 @@ describe("a server with room for two connections", () => {
     const policy = { maxConnections: 10, transactionsPerSession: 5 };
     const all = Promise.all(pools.map((pool) => askAll(pool, 50, () => "user", policy)));
     for (const ended of await inTime(clock, all)) assert.deepEqual(ended, { "rcpt 250": 50 });
-    assert.ok(refused() <= 40, `${refused()} refusals`);
+    assert.ok(refused() <= 60, `${refused()} refusals`);
   });
 });
