@@ -1,4 +1,4 @@
-// node scripts/run.mjs start|test|demo|mta|bench|accuracy|suggestions|bootstrap|team|overrides|preflight [args]
+// node scripts/run.mjs start|test|demo|mta|bench|accuracy|suggestions|bootstrap|team|overrides|reclassify|preflight [args]
 //
 // The way into every command. Plain JavaScript without dependencies: it runs before anything is installed, installs
 // what is missing, then hands over to the command in the same terminal. It passes signals on, ends with the exit
@@ -11,7 +11,7 @@ import { commandOf, parentOf, startOf } from "./processes.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** Commands of src/main.ts on a deployment that is there: also in an image, which has no tsx. */
-const OPERATOR_VERBS = ["bootstrap", "team", "overrides", "preflight"];
+const OPERATOR_VERBS = ["bootstrap", "team", "overrides", "reclassify", "preflight"];
 /** Those that need no service: they run also where there is no deployment. */
 const LONE_VERBS = ["preflight"];
 const VERBS = ["start", "test", "demo", "mta", "bench", "accuracy", "suggestions", ...OPERATOR_VERBS];

@@ -46,3 +46,13 @@ export const BELIEF_LIMITS = {
   /** A thread tells that a site accepts no more often, unless somebody doubts it. */
   acceptedEveryMs: 1_000,
 } as const;
+
+/** The operator's command `reclassify`. */
+export const RECLASSIFY_LIMITS = {
+  keysPerScan: 200,
+  lineBytes: 1_048_576,
+  examples: 10,
+  examplesMax: 1_000,
+  /** Different transitions that are counted by themselves; the rest together. */
+  transitions: 500,
+} as const;

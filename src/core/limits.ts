@@ -10,7 +10,7 @@ import {
   SMTP_LIMITS,
 } from "./limits-engine.ts";
 import { HOUSE_LIMITS } from "./limits-house.ts";
-import { BELIEF_LIMITS, RECHECK_LIMITS } from "./limits-learning.ts";
+import { BELIEF_LIMITS, RECHECK_LIMITS, RECLASSIFY_LIMITS } from "./limits-learning.ts";
 import { OBJECT_LIMITS } from "./limits-objects.ts";
 import { MAIL_LIMITS, PORTAL_LIMITS } from "./limits-portal.ts";
 import { RESULT_LIMITS, STREAM_LIMITS } from "./limits-results.ts";
@@ -60,6 +60,7 @@ export const LIMITS = {
   },
   rechecks: RECHECK_LIMITS,
   belief: BELIEF_LIMITS,
+  reclassify: RECLASSIFY_LIMITS,
   readiness: { freshMs: 500, timeoutMs: 1_000 },
   network: NETWORK_LIMITS,
   house: HOUSE_LIMITS,

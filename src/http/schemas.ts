@@ -83,7 +83,9 @@ const ChecksSchema = v.object({
 
 const EvidenceSchema = v.object({
   stage: text("Where the SMTP dialogue ended."),
-  reply: text("The deciding reply, cut and with addresses redacted."),
+  code: whole("The SMTP reply code, 0 when no reply came.", 0, 599),
+  enhanced_code: v.nullable(text("Enhanced status code (RFC 3463), e.g. `5.1.1`.")),
+  reply: text("The deciding reply, with addresses redacted; `…` at its end where it was cut."),
   rule: text("Id of the classification rule that decided."),
   mx_host: text("The mail exchanger that was asked."),
 });

@@ -1,4 +1,7 @@
+import type { SelfIdentity } from "../check/classify/classify.ts";
+import { createIdentities } from "../check/identity.ts";
 import { compileLists, openLists } from "../check/lists/lists.ts";
+import { loadShaping } from "../check/shaping.ts";
 import { composePreflight } from "../compose/preflight.ts";
 import { ownShaping } from "../compose/shaping.ts";
 import { systemClock } from "../core/clock.ts";
@@ -8,11 +11,14 @@ import { createMakeResetLink } from "../services/accounts/reset-link.ts";
 import { createPromotion } from "../services/overrides/promotion.ts";
 import { bootstrap } from "../services/teams/bootstrap.ts";
 import { createTeamOperations } from "../services/teams/operations.ts";
+import { createPaths } from "../smtp/path.ts";
+import { replaceEvidence, scanEvidence } from "../store/evidence-scan.ts";
 import { runBootstrap } from "./bootstrap.ts";
 import type { Terminal } from "./command.ts";
-import { withDatabase, withPublisher } from "./connections.ts";
+import { withDatabase, withPublisher, withRedis } from "./connections.ts";
 import { runOverrides } from "./overrides.ts";
 import { runPreflight } from "./preflight.ts";
+import { runReclassify } from "./reclassify.ts";
 import { runTeam } from "./team.ts";
 
 /** What a command is run with. */
@@ -37,6 +43,16 @@ export async function preflightCommand({
   }
 }
 
+/** What servers may call us by, by the ways that are configured now; of a way that is none of them, all names. */
+function ownNames(config: Config): (path: string) => SelfIdentity {
+  const paths = createPaths(config.smtp, loadShaping(ownShaping(config)).ways);
+  const identities = createIdentities(config.smtp, paths, () => null);
+  const known = new Set(paths.all.map(({ name }) => name));
+  const addresses = paths.all.flatMap(({ name }) => identities.at(name).addresses);
+  const any = { heloName: config.smtp.heloName, addresses: [...new Set(addresses)] };
+  return (path) => (known.has(path) ? identities.at(path) : any);
+}
+
 /** What `main` runs on a deployment besides serving, by verb: commands for whoever operates it. */
 export const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map<string, OperatorCommand>([
   [
@@ -51,6 +67,21 @@ export const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map<s
         ...command,
         withPromotion: (work) =>
           withDatabase(config, (sql) => work(createPromotion({ sql, lists: openLists(compileLists()) }))),
+      }),
+  ],
+  [
+    "reclassify",
+    ({ config, ...command }) =>
+      runReclassify({
+        ...command,
+        selfAt: ownNames(config),
+        withShelf: (work) =>
+          withRedis(config, (redis) =>
+            work({
+              scan: () => scanEvidence(redis),
+              replace: (known, text) => replaceEvidence(redis, known, text),
+            }),
+          ),
       }),
   ],
   [

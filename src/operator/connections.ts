@@ -4,7 +4,7 @@ import { createLog } from "../core/log.ts";
 import { type ChangePublisher, createChangePublisher } from "../services/authenticate/publish.ts";
 import { createAuthBus } from "../store/auth-bus.ts";
 import { createPostgres, type Database } from "../store/postgres.ts";
-import { createRedis } from "../store/redis.ts";
+import { createRedis, type RedisClient } from "../store/redis.ts";
 
 /** Runs `work` on a database of its own, with the patience of a command that nobody's request waits for. */
 export async function withDatabase<T>(config: Config, work: (sql: Database) => Promise<T>): Promise<T> {
@@ -21,8 +21,20 @@ export async function withDatabase<T>(config: Config, work: (sql: Database) => P
   }
 }
 
+/** Runs `work` on a connection of its own to Redis. Rejects at once while Redis is away. */
+export async function withRedis<T>(config: Config, work: (redis: RedisClient) => Promise<T>): Promise<T> {
+  const log = createLog(config.logLevel, { role: "operator" }, process.stderr);
+  const redis = createRedis({ url: config.redis.url, name: "rcpt-operator", log });
+  try {
+    await redis.start();
+    return await work(redis.commands);
+  } finally {
+    redis.stop();
+  }
+}
+
 /**
- * The same, with a publisher that announces changes to the running processes. Without Redis they read them from the
+ * A database, with a publisher that announces changes to the running processes. Without Redis they read them from the
  * feed, within LIMITS.keys.confirmMs all the same.
  */
 export function withPublisher<T>(

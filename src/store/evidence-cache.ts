@@ -84,7 +84,7 @@ export function createEvidenceCache(deps: {
     const read = text === null ? undefined : readEntry(text);
     const theirs = live(read) ? read : undefined;
     const ours = memory.get(key)?.entry;
-    const entry = live(ours) && (theirs === undefined || ours.storedAt >= theirs.storedAt) ? ours : theirs;
+    const entry = live(ours) && (theirs === undefined || ours.storedAt > theirs.storedAt) ? ours : theirs;
     if (entry !== undefined) remember(key, entry);
     return entry;
   }

@@ -10,6 +10,7 @@ export interface JobMaterial {
   place: ObjectPlace;
   layout: JobLayout;
   escapeFormulas: boolean;
+  withEvidence: boolean;
   /** The source had columns of its own: it was no list in a request. */
   hasColumns: boolean;
   rows: number;
@@ -20,7 +21,8 @@ export async function materialOf(sql: Queryable, jobId: string): Promise<JobMate
   const [material] = await sql<JobMaterial[]>`
     select id as "jobId", team_id as "teamId", status, layout, rows_total as rows, source->>'type' <> 'inline' as "hasColumns",
       jsonb_build_object('bucket', rows_bucket, 'key', rows_key, 'etag', rows_etag) as place,
-      coalesce((options->>'escape_formulas')::boolean, false) as "escapeFormulas"
+      coalesce((options->>'escape_formulas')::boolean, false) as "escapeFormulas",
+      with_evidence as "withEvidence"
     from jobs where id = ${jobId} and removed_at is null and layout is not null and rows_key is not null`;
   return material ?? null;
 }

@@ -53,7 +53,8 @@ function resultsRoute(jobs: BulkJobs): Route {
       "answered. A failed job has none, and of a file there is nothing until its columns are known, when it is " +
       "`processing`: 409 `no_results`. CSV (RFC 4180) has the columns of the list as they are, with its delimiter, then `rcpt_verdict`, " +
       "`rcpt_reason`, `rcpt_risk_score`, `rcpt_email`, `rcpt_did_you_mean`, `rcpt_catch_all`, `rcpt_role`, " +
-      "`rcpt_disposable`, `rcpt_mx_provider`. It always begins with a header: columns of a list without one are " +
+      "`rcpt_disposable`, `rcpt_mx_provider`, and of a job with `evidence` `rcpt_smtp_stage`, `rcpt_smtp_code`, " +
+      "`rcpt_smtp_enhanced_code`, `rcpt_smtp_reply`, `rcpt_smtp_rule`, `rcpt_mx_host`. It always begins with a header: columns of a list without one are " +
       "called `column_1` and so on, the one of addresses in a request `email`. JSONL " +
       "(`format=jsonl`, `application/x-ndjson`) has a line for each row: the result of a single verification with `row` " +
       "(from 1), `input`, `duplicate_of`, the row whose result this one copies, and, of files, `columns`. Of a completed " +

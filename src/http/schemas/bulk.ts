@@ -130,7 +130,12 @@ const submission = v.strictObject({
     false,
   ),
   evidence: v.optional(
-    v.pipe(v.boolean(), v.description("Add to each JSONL row what its verdict rests on.")),
+    v.pipe(
+      v.boolean(),
+      v.description(
+        "Add to each row of the results what its verdict rests on: `evidence` in JSONL, columns of its own in CSV.",
+      ),
+    ),
     false,
   ),
   metadata: v.optional(metadataPairsOf(), {}),

@@ -15,9 +15,26 @@ export const RESULT_COLUMNS = [
   "rcpt_mx_provider",
 ] as const;
 
-/** A result in RESULT_COLUMNS; what there is nothing of is empty. */
+/** What a CSV of results has beyond those where the job asked for evidence. */
+export const EVIDENCE_COLUMNS = [
+  "rcpt_smtp_stage",
+  "rcpt_smtp_code",
+  "rcpt_smtp_enhanced_code",
+  "rcpt_smtp_reply",
+  "rcpt_smtp_rule",
+  "rcpt_mx_host",
+] as const;
+
+/** What a verdict rests on in EVIDENCE_COLUMNS; empty where no server was asked. */
+function evidenceCells(evidence: NonNullable<VerificationResult["evidence"]> | null): string[] {
+  if (evidence === null) return EVIDENCE_COLUMNS.map(() => "");
+  const { stage, code, enhanced_code, reply, rule, mx_host } = evidence;
+  return [stage, code === 0 ? "" : String(code), enhanced_code ?? "", reply, rule, mx_host];
+}
+
+/** A result in RESULT_COLUMNS, with those of EVIDENCE_COLUMNS where it has evidence; what there is nothing of is empty. */
 export function resultCells(result: VerificationResult): string[] {
-  const { verdict, reason, risk_score, email, did_you_mean, checks } = result;
+  const { verdict, reason, risk_score, email, did_you_mean, checks, evidence } = result;
   return [
     verdict,
     reason,
@@ -28,6 +45,7 @@ export function resultCells(result: VerificationResult): string[] {
     checks.role.role ?? "",
     String(checks.disposable.is_disposable),
     checks.mx.provider ?? "",
+    ...(evidence === undefined ? [] : evidenceCells(evidence)),
   ];
 }
 

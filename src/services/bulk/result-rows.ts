@@ -2,7 +2,7 @@ import type { JobMaterial } from "../../store/job-results.ts";
 import { toText } from "./csv/field.ts";
 import { writeRecord } from "./csv/write.ts";
 import type { JoinedRow } from "./join.ts";
-import { RESULT_COLUMNS } from "./result-cells.ts";
+import { EVIDENCE_COLUMNS, RESULT_COLUMNS } from "./result-cells.ts";
 import type { StoredResult } from "./shard.ts";
 
 export const FORMATS = ["csv", "jsonl"] as const;
@@ -54,12 +54,12 @@ const BOM = "\xef\xbb\xbf";
  * The columns of the source, as it names them, then ours. A source without a header gets one, `column_1` and so on, since
  * our columns need their names.
  */
-function csvFormat({ layout, escapeFormulas }: JobMaterial): RowsFormat {
+function csvFormat({ layout, escapeFormulas, withEvidence }: JobMaterial): RowsFormat {
   const { delimiter, columns, header, bom } = layout;
   const style = { delimiter, columns, escapeFormulas };
   const names = header ?? Array.from({ length: columns }, (_, i) => `column_${i + 1}`);
   const padded = [...names, ...Array<string>(Math.max(0, columns - names.length)).fill("")];
-  const all = [...padded, ...RESULT_COLUMNS];
+  const all = [...padded, ...RESULT_COLUMNS, ...(withEvidence ? EVIDENCE_COLUMNS : [])];
   const start = `${bom ? BOM : ""}${writeRecord(all, { ...style, columns: all.length })}\r\n`;
   return {
     start: Buffer.from(start, "latin1"),

@@ -121,5 +121,6 @@ function renderSmtp(evidence: Evidence | null, decision: Decision): Verification
 function renderEvidence(evidence: Evidence | null): NonNullable<VerificationResult["evidence"]> | null {
   const smtp = evidence?.smtp ?? null;
   if (smtp === null) return null;
-  return { stage: smtp.stage, reply: smtp.reply, rule: smtp.rule, mx_host: smtp.mxHost };
+  const { stage, code, enhancedCode, reply, rule, mxHost } = smtp;
+  return { stage, code, enhanced_code: enhancedCode, reply, rule, mx_host: mxHost };
 }

@@ -74,5 +74,13 @@ export interface VerificationResult {
   retry_at: string | null;
   livemode: boolean;
   /** Only on `evidence=true`. */
-  evidence?: { stage: string; reply: string; rule: string; mx_host: string } | null;
+  evidence?: {
+    stage: string;
+    /** 0 when no reply came. */
+    code: number;
+    enhanced_code: string | null;
+    reply: string;
+    rule: string;
+    mx_host: string;
+  } | null;
 }

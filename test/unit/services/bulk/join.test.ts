@@ -119,6 +119,7 @@ async function build(model: Model) {
       bom,
     },
     escapeFormulas,
+    withEvidence: false,
     hasColumns,
     rows: rows.length,
   };

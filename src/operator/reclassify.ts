@@ -1,0 +1,165 @@
+import type { SelfIdentity } from "../check/classify/classify.ts";
+import type { Evidence } from "../check/evidence.ts";
+import { LIMITS } from "../core/limits.ts";
+import type { CacheEntry } from "../store/evidence-cache.ts";
+import type { StoredText } from "../store/evidence-scan.ts";
+import { parseCommandLine, runCommand, type Terminal, UsageError } from "./command.ts";
+import { type Reclassification, Reclassifier } from "./reclassification.ts";
+import { storedResults } from "./reclassify-file.ts";
+
+export const RECLASSIFY_USAGE =
+  "usage: npm run reclassify -- [--apply | --file RESULTS.jsonl] [--examples N] [--json]";
+
+const OPTIONS = {
+  apply: { type: "boolean", default: false },
+  file: { type: "string" },
+  examples: { type: "string" },
+  json: { type: "boolean", default: false },
+} as const;
+
+interface Args {
+  apply: boolean;
+  file: string | null;
+  examples: number;
+  json: boolean;
+}
+
+/** The evidence cache, as this command needs it. */
+export interface EvidenceShelf {
+  scan(): AsyncGenerator<StoredText[]>;
+  /** @returns false: something else is there meanwhile, which is left alone */
+  replace(known: StoredText, text: string): Promise<boolean>;
+}
+
+export interface ReclassifyCommand extends Terminal {
+  argv: string[];
+  /** What servers may call us by on a way, as it is configured now; "": on any. */
+  selfAt(path: string): SelfIdentity;
+  /** Opens the cache, only when the arguments are right and ask for it. */
+  withShelf<T>(work: (shelf: EvidenceShelf) => Promise<T>): Promise<T>;
+}
+
+/** @throws UsageError one line that says what is wrong */
+function parseArgs(argv: string[]): Args {
+  const config = { args: argv, options: OPTIONS } as const;
+  const { apply, file = null, examples, json } = parseCommandLine(config, RECLASSIFY_USAGE).values;
+  const { examples: standard, examplesMax } = LIMITS.reclassify;
+  const count = examples === undefined ? standard : Number(examples);
+  if (!/^\d+$/.test(examples ?? "0") || count > examplesMax)
+    throw new UsageError(`--examples must be a whole number up to ${examplesMax}`);
+  if (apply && file !== null) throw new UsageError("--apply is of the cache: a file is only read");
+  return { apply, file, examples: count, json };
+}
+
+/**
+ * The command `reclassify`: applies today's rules and verdict table to stored evidence and shows what would change; with
+ * `--apply` the cache is brought up to date. The exit code: 0 done, whatever was found, 2 wrong arguments or a file that is
+ * none. Other failures are the caller's to report.
+ */
+export function runReclassify(command: ReclassifyCommand): Promise<number> {
+  return runCommand("reclassify", command, async () => {
+    const args = parseArgs(command.argv);
+    const judge = new Reclassifier((path) => command.selfAt(path), args.examples);
+    let written = 0;
+    if (args.file !== null) await readFile(judge, args.file);
+    else written = await command.withShelf((shelf) => readShelf(judge, shelf, args, command));
+    return args.json
+      ? `${JSON.stringify(asJson(judge.report, args.apply ? written : null))}\n`
+      : format(judge.report, args.apply ? written : null);
+  });
+}
+
+async function readFile(judge: Reclassifier, path: string): Promise<void> {
+  try {
+    for await (const stored of storedResults(path))
+      if (stored === "not_probed") judge.skip("not_probed");
+      else judge.judge(stored);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    throw new UsageError(`the file cannot be read: ${code}`);
+  }
+}
+
+/** @returns how many entries were written */
+async function readShelf(
+  judge: Reclassifier,
+  shelf: EvidenceShelf,
+  { apply }: Args,
+  { stderr }: Terminal,
+): Promise<number> {
+  let written = 0;
+  if (apply) stderr("reclassify: what changes is written into the evidence cache, lifetimes as they are\n");
+  for await (const batch of shelf.scan())
+    for (const known of batch) {
+      const entry = readEntry(known.text);
+      if (entry === null) judge.skip("other_version");
+      else {
+        const evidence = judge.judge({ evidence: entry.evidence, address: null });
+        if (
+          apply &&
+          evidence !== null &&
+          (await shelf.replace(known, JSON.stringify({ ...entry, evidence })))
+        )
+          written += 1;
+      }
+    }
+  return written;
+}
+
+/** null for what another version wrote. */
+function readEntry(text: string): (CacheEntry & { evidence: Evidence }) | null {
+  try {
+    const entry = JSON.parse(text) as CacheEntry;
+    return entry.evidence.v === 2 ? entry : null;
+  } catch {
+    return null;
+  }
+}
+
+const byCount = (counts: Map<string, number>) => [...counts].sort((a, b) => b[1] - a[1]);
+
+function asJson(report: Reclassification, written: number | null) {
+  const { read, judged, changed, unjudged, classes, verdicts, rules, examples } = report;
+  const transitions = (counts: Map<string, number>) => Object.fromEntries(byCount(counts));
+  return {
+    ...{ read, judged, changed, written, unjudged },
+    classes: transitions(classes),
+    verdicts: transitions(verdicts),
+    rules: transitions(rules),
+    examples,
+  };
+}
+
+const UNJUDGED: Record<keyof Reclassification["unjudged"], string> = {
+  not_probed: "mailbox was not asked about",
+  no_reply: "no server replied",
+  not_believed: "the site's answers are not believed",
+  cut: "the reply was cut",
+  named_us: "the reply named us by a name that is not ours now",
+  other_version: "kept by another version",
+};
+
+function format(report: Reclassification, written: number | null): string {
+  const { read, judged, changed, unjudged, classes, verdicts, rules, examples } = report;
+  const lines = [
+    `${read} pieces of evidence, ${judged} judged again by our names of now, ${changed} ${written === null ? "would change" : "changed"}`,
+  ];
+  if (written !== null) lines.push(`${written} written; running processes read them within minutes`);
+  for (const [why, number] of Object.entries(unjudged))
+    if (number > 0)
+      lines.push(`${String(number).padStart(8)}  not judged: ${UNJUDGED[why as keyof typeof unjudged]}`);
+  const tables = [
+    ["classes", classes],
+    ["verdicts", verdicts],
+    ["rules", rules],
+  ] as const;
+  for (const [name, counts] of tables) {
+    if (counts.size > 0) lines.push("", name);
+    for (const [transition, number] of byCount(counts))
+      lines.push(`${String(number).padStart(8)}  ${transition}`);
+  }
+  if (examples.length > 0) lines.push("", "examples");
+  for (const { from, to, rule, reply } of examples) lines.push(`  ${from} → ${to} (${rule})`, `    ${reply}`);
+  return lines.map((line) => `${line}\n`).join("");
+}

@@ -1,0 +1,191 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import type { Evidence, SmtpEvidence } from "../../../src/check/evidence.ts";
+import { systemClock } from "../../../src/core/clock.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
+import { runReclassify } from "../../../src/operator/reclassify.ts";
+import { createEvidenceCache } from "../../../src/store/evidence-cache.ts";
+import { replaceEvidence, scanEvidence } from "../../../src/store/evidence-scan.ts";
+import type { RedisClient } from "../../../src/store/redis.ts";
+import { testRedisUrl } from "../../support/embedded.ts";
+import { openRedis } from "../../support/store.ts";
+
+const SELF = { heloName: "probe.rcpt.example", addresses: ["192.0.2.1"] };
+const TTL_S = 5_000;
+
+function evidence(smtp: Partial<SmtpEvidence>): Evidence {
+  return {
+    v: 2,
+    mx: { status: "ok", hosts: ["mx.one.test"], provider: null, ttlS: 60, fault: null },
+    disposable: { listed: false, source: "none" },
+    role: null,
+    freeProvider: false,
+    smtp: {
+      ...{ class: "mailbox_not_found", fault: "recipient", stage: "rcpt", code: 550, enhancedCode: null },
+      ...{
+        reply: "550 No such user",
+        rule: "old.rule",
+        mxHost: "mx.one.test",
+        path: "direct",
+        trusted: true,
+      },
+      ...{ retryAfterS: null, latencyMs: 1, tls: false, catchAll: "not_probed" },
+      ...smtp,
+    } as SmtpEvidence,
+  };
+}
+
+/** What an older version called unknown, and is a block of ours. */
+const WRONG = evidence({
+  enhancedCode: "5.7.1",
+  reply: "550 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using zen.spamhaus.org",
+});
+
+async function world(t: TestContext) {
+  const { commands } = await openRedis(t, await testRedisUrl());
+  await commands.flushdb();
+  const cache = createEvidenceCache({ redis: commands, clock: systemClock, maxEntries: 100 });
+  const store = (cacheKey: string, found: Evidence) =>
+    commands.set(
+      keyOf(cacheKey),
+      JSON.stringify({ evidence: found, storedAt: 1_000, ttlS: TTL_S }),
+      "EX",
+      TTL_S,
+    );
+  return { redis: commands, cache, store };
+}
+
+const keyOf = (name: string) => `rcpt:ev:p:${name}`;
+
+async function run(redis: RedisClient | null, ...argv: string[]) {
+  let stdout = "";
+  let stderr = "";
+  const code = await runReclassify({
+    argv,
+    selfAt: () => SELF,
+    stdout(text) {
+      stdout += text;
+    },
+    stderr(text) {
+      stderr += text;
+    },
+    withShelf: (work) => {
+      assert.ok(redis, "the cache is not to be opened");
+      return work({
+        scan: () => scanEvidence(redis),
+        replace: (known, text) => replaceEvidence(redis, known, text),
+      });
+    },
+  });
+  return { code, stdout, stderr };
+}
+
+async function stored(redis: RedisClient, name: string): Promise<SmtpEvidence> {
+  const text = await redis.get(keyOf(name));
+  return (JSON.parse(text ?? "null") as { evidence: Evidence }).evidence.smtp ?? assert.fail();
+}
+
+describe("reclassify", () => {
+  it("shows what today's rules would change, and changes nothing", async (t) => {
+    const { redis, store } = await world(t);
+    await store("wrong", WRONG);
+    await store("asked-nobody", { ...WRONG, smtp: null });
+    await store("silent", evidence({ class: "timeout", code: 0, reply: "" }));
+    await store("cut", evidence({ reply: `${"550 x".padEnd(LIMITS.check.replyTextChars - 1, "x")}…` }));
+    await store("older", { ...WRONG, v: 1 } as unknown as Evidence);
+    await store("unbelieved", evidence({ class: "provider_unverifiable", rule: "belief.refuses_all" }));
+    await store("named", evidence({ class: "sender_blocked", fault: "our_address", rule: "us.named" }));
+    await redis.set("rcpt:ev:u:unprobed", "{}");
+    const { code, stdout } = await run(redis, "--json");
+    assert.equal(code, 0);
+    const report = JSON.parse(stdout);
+    assert.deepEqual([report.read, report.judged, report.changed, report.written], [7, 1, 1, null]);
+    assert.deepEqual(report.unjudged, {
+      no_reply: 1,
+      not_believed: 1,
+      cut: 1,
+      named_us: 1,
+      other_version: 1,
+      not_probed: 1,
+    });
+    assert.deepEqual(report.classes, { "mailbox_not_found → sender_blocked": 1 });
+    assert.deepEqual(report.verdicts, { "invalid/mailbox_not_found → unknown/sender_blocked": 1 });
+    assert.match(Object.keys(report.rules)[0] ?? "", /^old\.rule → /);
+    assert.equal(report.examples.length, 1);
+    assert.equal((await stored(redis, "wrong")).class, "mailbox_not_found");
+    const text = await run(redis, "--examples", "0");
+    assert.match(text.stdout, /1 would change\n/);
+    assert.doesNotMatch(text.stdout, /examples|spamhaus/);
+  });
+
+  it("writes what changes where it still is, with the lifetime that it has", async (t) => {
+    const { redis, cache, store } = await world(t);
+    for (let i = 0; i < 3 * LIMITS.reclassify.keysPerScan; i++) await store(`w${i}`, WRONG);
+    await redis.expire(keyOf("w0"), 100);
+    const { stdout, stderr } = await run(redis, "--apply", "--json");
+    assert.match(stderr, /written into the evidence cache/);
+    assert.equal(JSON.parse(stdout).written, 3 * LIMITS.reclassify.keysPerScan);
+    const smtp = await stored(redis, "w0");
+    assert.deepEqual([smtp.class, smtp.fault], ["sender_blocked", "our_address"]);
+    const ttl = await redis.ttl(keyOf("w0"));
+    assert.ok(ttl > 0 && ttl <= 100, `${ttl}`);
+    const again = JSON.parse((await run(redis, "--apply", "--json")).stdout);
+    assert.deepEqual([again.changed, again.written], [0, 0]);
+    assert.equal(await replaceEvidence(redis, { key: keyOf("w1"), text: "what was there" }, "x"), false);
+    assert.equal(cache.peek("probed", "w0"), undefined);
+  });
+
+  it("is heard of by a process that remembers the entry as it was", async (t) => {
+    const { redis, cache } = await world(t);
+    const entry = { evidence: WRONG, storedAt: Date.now(), ttlS: TTL_S };
+    cache.store("probed", "a@one.test", entry, true);
+    const report = JSON.parse((await run(redis, "--apply", "--json")).stdout);
+    assert.equal(report.written, 1);
+    const fetched = await cache.fetch("probed", "a@one.test");
+    assert.equal(fetched?.evidence.smtp?.class, "sender_blocked");
+  });
+
+  it("reads the results of a job, without any service", async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), "rcpt-reclassify-"));
+    t.after(() => rm(folder, { recursive: true }));
+    const file = join(folder, "results.jsonl");
+    const line = {
+      email: "jane@one.test",
+      checks: {
+        mx: { ok: true, hosts: ["mx.one.test"], provider: null, status: "ok" },
+        disposable: { is_disposable: false, source: "none", status: "checked" },
+        role: { is_role: false, role: null, status: "checked" },
+        smtp: { code: 550, latency_ms: 1, status: "mailbox_not_found", catch_all: "not_probed" },
+      },
+      evidence: { stage: "rcpt", reply: WRONG.smtp?.reply, rule: "old.rule", mx_host: "mx.one.test" },
+    };
+    const lines = [line, { ...line, evidence: null }];
+    await writeFile(file, lines.map((row) => `${JSON.stringify(row)}\n`).join(""));
+    const { code, stdout } = await run(null, "--file", file);
+    assert.equal(code, 0);
+    assert.match(stdout, /^2 pieces of evidence, 1 judged again by our names of now, 1 would change\n/);
+    assert.match(stdout, /1 {2}mailbox_not_found → sender_blocked\n/);
+    assert.doesNotMatch(stdout, /jane/);
+    await writeFile(file, `${JSON.stringify({ ...line, evidence: undefined })}\n`);
+    const plain = await run(null, "--file", file);
+    assert.deepEqual([plain.code, plain.stdout], [2, ""]);
+    assert.match(plain.stderr, /line 1 is no result with evidence/);
+    assert.match((await run(null, "--file", join(folder, "none"))).stderr, /cannot be read: ENOENT/);
+  });
+
+  it("refuses arguments that it does not know", async () => {
+    for (const argv of [
+      ["--nonsense"],
+      ["--examples", "many"],
+      ["--examples", "100000"],
+      ["--apply", "--file", "x"],
+      ["extra"],
+    ]) {
+      const { code, stderr } = await run(null, ...argv);
+      assert.deepEqual([code, stderr.split("\n").length], [2, 2], argv.join(" "));
+    }
+  });
+});
