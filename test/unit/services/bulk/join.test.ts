@@ -118,8 +118,7 @@ async function build(model: Model) {
       header: header ? ["mail", 'a "b"'].slice(0, columns) : null,
       bom,
     },
-    escapeFormulas,
-    withEvidence: false,
+    ...{ escapeFormulas, withEvidence: false },
     hasColumns,
     rows: rows.length,
   };
