@@ -44,6 +44,8 @@ export function drip(...lines: string[]): Action {
 export const DROP: Action = { kind: "say", bytes: Buffer.alloc(0), next: "close" };
 /** The same with a TCP reset. */
 export const RESET: Action = { kind: "say", bytes: Buffer.alloc(0), next: "reset" };
+/** Leaves this one reply out and goes on: whoever waits for it takes the next one for it. */
+export const OMIT: Action = { kind: "say", bytes: Buffer.alloc(0), next: "go_on" };
 export const SILENCE: Action = { kind: "silence" };
 
 const startsWith = (action: Action, digits: string) =>

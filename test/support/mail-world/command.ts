@@ -1,12 +1,12 @@
 import { StringDecoder } from "node:string_decoder";
 import type { Recipient } from "./profile.ts";
 
-/** The argument of MAIL (RFC 5321 §4.1.1.2): whether the transaction is SMTPUTF8; null when malformed. */
-export function parseSender(argument: string): { smtputf8: boolean } | null {
+/** The argument of MAIL (RFC 5321 §4.1.1.2): the address, and whether the transaction is SMTPUTF8; null when malformed. */
+export function parseSender(argument: string): { address: string; smtputf8: boolean } | null {
   const match = /^FROM:<([^<>]*)>((?: [^ ]+)*)$/i.exec(argument);
   if (match === null) return null;
-  const [, , parameters = ""] = match;
-  return { smtputf8: parameters.toUpperCase().split(" ").includes("SMTPUTF8") };
+  const [, address = "", parameters = ""] = match;
+  return { address, smtputf8: parameters.toUpperCase().split(" ").includes("SMTPUTF8") };
 }
 
 /** The argument of RCPT (§4.1.1.3), its local part unquoted; null when malformed. */

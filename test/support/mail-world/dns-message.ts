@@ -1,5 +1,5 @@
 import * as dnsPacket from "dns-packet";
-import { type DnsFault, RCODE, type ZoneAnswer } from "./zone.ts";
+import { type DnsFault, ELSEWHERE, NEGATIVE_TTL_S, RCODE, soa, type ZoneAnswer } from "./zone.ts";
 
 /** Bytes of a UDP answer to a client without EDNS (RFC 1035 §4.2.1). */
 export const UDP_SIZE_DEFAULT = 512;
@@ -74,5 +74,11 @@ export function faultyMessages(
       return forgeries(query);
     case "garbage":
       return [GARBAGE];
+    case "nxdomain_unproven":
+      return [wholeAnswer(query, { rcode: RCODE.nxdomain, answers: [], authorities: [] })];
+    case "nxdomain_of_another": {
+      const authorities = [soa(ELSEWHERE, NEGATIVE_TTL_S)];
+      return [wholeAnswer(query, { rcode: RCODE.nxdomain, answers: [], authorities })];
+    }
   }
 }

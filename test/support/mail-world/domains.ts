@@ -79,6 +79,8 @@ function domainEntries(plain: string): Record<string, ZoneEntry> {
     "truncated-for-good.test": { ...mxFault("truncated_for_good"), a: [plain] },
     "spoofed.test": mxFault("spoofed"),
     "forged.test": { ...mxFault("forged"), a: [plain] },
+    "unproven.test": { ...mxFault("nxdomain_unproven"), a: [plain] },
+    "proven-by-another.test": { ...mxFault("nxdomain_of_another"), a: [plain] },
     "implicit-servfail.test": { faults: { A: "servfail", AAAA: "servfail" } },
     "cname.test": { cname: "cname-2.test" },
     "cname-2.test": { cname: "Cname-3.test" },

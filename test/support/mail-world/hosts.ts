@@ -38,6 +38,14 @@ export const ERROR_LIMIT = 20;
 /** Transactions before `busy.test` says 421. */
 export const BUSY_AFTER = 3;
 export const CONNECTION_LIMIT = 2;
+/** Recipients over all sessions, since the last reset of its account, before `patience.test` blocks us. */
+export const PATIENCE = 50;
+
+/** Only where other transactions are pipelined behind the recipient at hand: more than its own RSET. */
+export const ifPipelined =
+  (handler: Handler): Handler =>
+  (dialogue, recipient) =>
+    dialogue.behind > 1 ? handler(dialogue, recipient) : null;
 
 /** Every SMTP server of the world. `mx.NAME.test` serves the domain `NAME.test`; behaviours.ts says what to expect. */
 export const HOSTS: HostProfile[] = [
@@ -115,6 +123,22 @@ export const HOSTS: HostProfile[] = [
   {
     name: "mx.rate-mail.test",
     on: { mail: () => say("451 4.7.1 Too many messages from your host, please slow down") },
+  },
+  {
+    name: "mx.goodbye.test",
+    on: { rcpt: ifPipelined(() => sayAndClose("421 4.3.2 mx.goodbye.test Service closing, come again")) },
+  },
+  { name: "mx.hangup.test", on: { rcpt: ifPipelined(() => DROP) } },
+  {
+    name: "mx.patience.test",
+    on: {
+      rcpt: (d) =>
+        d.ofHost.accepted + d.ofHost.rejected >= PATIENCE
+          ? say(
+              `554 5.7.1 Service unavailable; Client host [${d.clientAddress}] blocked using zen.spamhaus.org`,
+            )
+          : null,
+    },
   },
   { name: "mx.lockstep.test", extensions: WITHOUT_PIPELINING },
   {

@@ -1,4 +1,4 @@
-import { type Action, DROP, RESET, repeat, SILENCE, say, sayAndClose, sayBytes } from "./action.ts";
+import { type Action, DROP, OMIT, RESET, repeat, SILENCE, say, sayAndClose, sayBytes } from "./action.ts";
 import type { Dialogue, Recipient } from "./profile.ts";
 
 type Mailbox = (dialogue: Dialogue, recipient: Recipient) => Action;
@@ -57,6 +57,9 @@ export const MAILBOXES: Record<string, Mailbox> = {
   oddcode: always(say("999 5.1.1 no such code")),
   mixedcodes: always(say("250-2.1.5 Ok", "550 5.1.1 User unknown")),
   intermediate: always(say("354 go ahead")),
+  contradicted: always(say("250 2.1.5 Ok", "550 5.1.1 User unknown")),
+  "refused-twice": always(say("550 5.1.1 User unknown", "550 5.1.1 User unknown")),
+  omitted: always(OMIT),
   multiline: always(
     say("550-5.1.1 The address you entered", "550-5.1.1 does not exist here.", "550 5.1.1 Sorry"),
   ),

@@ -1,3 +1,4 @@
+import type { HostAccount } from "./account.ts";
 import type { Action } from "./action.ts";
 
 /** Moments at which a server may behave in its own way. */
@@ -10,11 +11,17 @@ export interface Dialogue {
   /** Name the client gave, "" before EHLO. */
   heloName: string;
   tls: boolean;
+  /** The address in the last MAIL, "" for the null sender and before. */
+  sender: string;
   /** Of this session, the command at hand not counted. */
   transactions: number;
   rejections: number;
   /** Recipients accepted in the transaction at hand. */
   recipients: number;
+  /** Commands that came along with the one at hand and wait behind it: more than a RSET means further transactions. */
+  behind: number;
+  /** What the host has seen in all its sessions since the last reset. */
+  ofHost: Readonly<HostAccount>;
   greylist: Greylist;
 }
 

@@ -44,9 +44,12 @@ class SmtpSession implements Session {
       clientAddress: socket.remoteAddress ?? "",
       heloName: "",
       tls: false,
+      sender: "",
       transactions: 0,
       rejections: 0,
       recipients: 0,
+      behind: 0,
+      ofHost: context.account,
       greylist: context.greylist,
     };
     this.#output = createOutput(socket, context);
@@ -88,8 +91,9 @@ class SmtpSession implements Session {
     account.maxBurst = Math.max(account.maxBurst, lines.length);
     const pipelining = (profile.extensions ?? DEFAULT_EXTENSIONS).includes("PIPELINING");
     if (!pipelining && lines.length > 1) account.outOfTurn += lines.length - 1;
-    for (const line of lines) {
+    for (const [i, line] of lines.entries()) {
       if (this.#output.ended || this.#lines !== reader) break;
+      this.#dialogue.behind = lines.length - 1 - i;
       this.#line(line);
     }
     changed();
@@ -152,6 +156,7 @@ class SmtpSession implements Session {
     const sender = parseSender(argument);
     if (this.#dialogue.heloName === "") return say("503 5.5.1 Error: send HELO/EHLO first");
     if (this.#transaction !== null) return say("503 5.5.1 Error: nested MAIL command");
+    this.#dialogue.sender = sender?.address ?? "";
     if (sender === null) return say("501 5.1.7 Bad sender address syntax");
     if (tlsRequired === true && !this.#dialogue.tls) {
       return say("530 5.7.0 Must issue a STARTTLS command first");

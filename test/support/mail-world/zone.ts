@@ -18,7 +18,11 @@ export type DnsFault =
   /** Only the forged ones. */
   | "forged"
   /** Bytes that are no DNS message. */
-  | "garbage";
+  | "garbage"
+  /** NXDOMAIN without any SOA, as of a resolver that is cut off or filters. */
+  | "nxdomain_unproven"
+  /** NXDOMAIN with the SOA of a zone that does not hold the name. */
+  | "nxdomain_of_another";
 
 /** The records of one name; a name with none of them still exists (NODATA). */
 export interface ZoneEntry {
@@ -47,8 +51,9 @@ export const TTL_S = 300;
 export const NEGATIVE_TTL_S = 60;
 export const RCODE = { noError: 0, servfail: 2, nxdomain: 3, notimp: 4, refused: 5 } as const;
 const CHAIN_MAX = 16;
+export const ELSEWHERE = "elsewhere.example";
 
-function soa(name: string, negativeTtlS: number): Answer {
+export function soa(name: string, negativeTtlS: number): Answer {
   const data = {
     mname: "ns.test",
     rname: "hostmaster.test",
@@ -57,8 +62,14 @@ function soa(name: string, negativeTtlS: number): Answer {
     retry: 600,
     expire: 86400,
   };
-  const zone = name.toLowerCase().endsWith(".arpa") ? "arpa" : "test";
+  const zone = zoneOf(name.toLowerCase());
   return { type: "SOA", name: zone, ttl: negativeTtlS, data: { ...data, minimum: negativeTtlS } };
+}
+
+/** The zone of the world that holds `name`; ELSEWHERE, which no name of it is below, is one by itself. */
+function zoneOf(name: string): string {
+  if (name === ELSEWHERE) return ELSEWHERE;
+  return name.endsWith(".arpa") ? "arpa" : "test";
 }
 
 function recordsOf(zone: Zone, name: string, entry: ZoneEntry, type: ZoneType): Answer[] {
