@@ -94,7 +94,7 @@ export const LEARNT_LIMITS = {
   sites: 5_000,
   /** A site's connections count as too many no more often: one burst of refusals is one trouble. */
   crowdedEveryMs: 1_000,
-  /** With none working, who was told of too many connections stands in line for a slot again after this, so often. */
+  /** Who was told of too many connections stands in line again so often; where none works, after this. */
   crowdedWaitMs: 1_000,
   crowdedTries: 2,
   /** A cap that is used up without trouble for so long grows by one. */

@@ -82,6 +82,12 @@ export class Backlog {
     this.#careful.push(job);
   }
 
+  /** Once more, by any session. */
+  retry(job: Job): void {
+    if (job.careful) this.#careful.push(job);
+    else this.#queue.putBack([job]);
+  }
+
   /** One that is to be asked by itself, in lock step. */
   takeCareful(freshToo: boolean): Job | undefined {
     return (freshToo ? this.#carefulFresh.shift() : undefined) ?? this.#careful.shift();

@@ -57,6 +57,13 @@ export class Growth {
     return working === 0 && this.opening === 0;
   }
 
+  /** A session that was let in turned out to be one too many: as if it had been refused. */
+  crowded(now: number, beside: boolean): void {
+    this.#waryUntil = now + LIMITS.learnt.holdMs;
+    if (beside) this.#notBefore = now + LIMITS.smtp.growBackoffMs;
+    else this.pause(now);
+  }
+
   /** Until connections of others, or of ours elsewhere, have gone. */
   pause(now: number): void {
     this.#pausedUntil = now + LIMITS.learnt.crowdedWaitMs;

@@ -31,6 +31,7 @@ export class Job implements Transaction {
   careful = false;
   #retries = 0;
   #requeues = 0;
+  #stepsAside = 0;
   readonly #place: JobPlace;
   readonly #options: JobOptions;
   readonly #resolve: (outcome: RcptOutcome) => void;
@@ -74,6 +75,11 @@ export class Job implements Transaction {
   /** Another session, once, when the one in use turned out stale. */
   mayRetry(): boolean {
     return !this.settled && this.#retries++ < LIMITS.smtp.sessionRetries;
+  }
+
+  /** Another session, when the one in use turned out one too many. */
+  mayStepAside(): boolean {
+    return !this.settled && this.#stepsAside++ < LIMITS.learnt.crowdedTries;
   }
 
   /** By itself and in lock step, once, when a write of several commands left open what is true of it. */

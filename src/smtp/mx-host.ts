@@ -169,6 +169,7 @@ export class MxHost implements SessionOwner {
   }
 
   onCrowded(): void {
+    this.#growth.crowded(this.clock.monotonic(), this.#working > 1);
     this.#deps.onCrowded();
   }
 
@@ -283,7 +284,7 @@ export class MxHost implements SessionOwner {
     return true;
   }
 
-  /** Sessions through their handshake, before one that opens is let go. */
+  /** Sessions through their handshake; one that is just being let go counts as what it was. */
   get #working(): number {
     return this.#sessions.size - this.#growth.opening;
   }

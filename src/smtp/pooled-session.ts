@@ -242,19 +242,29 @@ export class PooledSession implements SessionHandler {
   #conclude(ends: readonly TransactionEnd[]): void {
     const jobs = this.#jobs;
     const back: Job[] = [];
+    const again: Job[] = [];
     this.#jobs = [];
     jobs.forEach((job, index) => {
       const end = ends[index] ?? LOST;
       if (isRejection(end)) this.#rejections++;
-      if (isPutOff(end) && saysCrowded(end)) this.#owner.onCrowded();
+      const crowded = isPutOff(end) && saysCrowded(end);
+      if (crowded) this.#leaveToOthers();
       const blame = end.kind === "failure" ? end.blame : "own";
       if (blame === "not_reached" && job.mayRequeue()) back.push(job);
       else if (blame !== "own" && job.mayAskCarefully()) this.#owner.backlog.addCareful(job);
+      else if (crowded && job.mayStepAside()) again.push(job);
       else if (this.#isStale(end, index) && job.mayRetry()) this.#owner.backlog.addFresh(job);
       else job.settle(end, this.secure, this.#owner.clock.monotonic());
     });
     this.#served += jobs.length;
     this.#owner.backlog.putBack(back);
+    for (const job of again) this.#owner.backlog.retry(job);
+  }
+
+  /** One connection too many, and it is this: those that work take what it was asked. */
+  #leaveToOthers(): void {
+    this.spent = true;
+    this.#owner.onCrowded();
   }
 
   /**

@@ -299,6 +299,16 @@ describe("a server with room for two connections", () => {
       assert.ok(cap === 2 || cap === 3, `${cap}: a third is tried now and then`);
     });
 
+  it("that says so only at MAIL: leaves the work to those that it takes", async () => {
+    const { fixture } = await start((line, { connection }) =>
+      line.startsWith("MAIL") && connection > 1
+        ? { close: "421 4.7.0 Too many concurrent connections\r\n" }
+        : undefined,
+    );
+    await fixture.rcpt("first@x.test", { maxConnections: 3 });
+    assert.deepEqual(await askAll(fixture, 30, () => "user", { maxConnections: 3 }), { "rcpt 250": 30 });
+  });
+
   it("shares them among threads: who finds none of his own there waits, and is not condemned", async () => {
     const { clock, pools, refused } = await startCrowd(
       4,

@@ -59,6 +59,17 @@ describe("the growth of a host", () => {
     assert.equal(growth.allows(LIMITS.learnt.holdMs, true), true);
   });
 
+  it("takes a session that turned out one too many for a refused one", () => {
+    const growth = new Growth();
+    growth.crowded(0, true);
+    assert.equal(growth.allows(LIMITS.smtp.growBackoffMs - 1, true), false);
+    assert.equal(growth.allows(LIMITS.smtp.growBackoffMs, true), true);
+    const alone = new Growth();
+    alone.crowded(0, false);
+    assert.equal(alone.allows(LIMITS.learnt.crowdedWaitMs - 1, false), false);
+    assert.equal(alone.allows(LIMITS.learnt.crowdedWaitMs, false), true);
+  });
+
   it("opens nothing for a while when told to pause, not even a first one", () => {
     const growth = new Growth();
     growth.pause(0);
