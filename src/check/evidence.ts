@@ -52,7 +52,7 @@ export interface SmtpEvidence {
   code: number;
   /** Enhanced status code (RFC 3463), e.g. `5.1.1`. */
   enhancedCode: string | null;
-  /** The reply, cut to LIMITS.check.replyTextChars, with addresses redacted. */
+  /** The reply with addresses redacted, `…` at its end where it was cut (`classify/redact`); else what failed, in words. */
   reply: string;
   /** Id of the classification rule that decided. */
   rule: string;
@@ -61,7 +61,10 @@ export interface SmtpEvidence {
   path: string;
   /** False: our own house was not in order on that way (preflight), so that no refusal there may condemn anybody. */
   trusted: boolean;
-  /** Seconds after which asking again makes sense: named by the server, or by the breaker; null: nobody said. */
+  /**
+   * Seconds after which asking again makes sense: named by the server, or by the breaker; null: nobody said. Of an accepted
+   * one, after which the stranger may be asked again who was put off.
+   */
   retryAfterS: number | null;
   latencyMs: number;
   tls: boolean;

@@ -27,6 +27,9 @@ export async function withRedis<T>(config: Config, work: (redis: RedisClient) =>
   const redis = createRedis({ url: config.redis.url, name: "rcpt-operator", log });
   try {
     await redis.start();
+    await redis.ping().catch((cause: unknown) => {
+      throw new Error("Redis does not answer at REDIS_URL", { cause });
+    });
     return await work(redis.commands);
   } finally {
     redis.stop();

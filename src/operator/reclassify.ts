@@ -143,7 +143,7 @@ const UNJUDGED: Record<keyof Reclassification["unjudged"], string> = {
 function format(report: Reclassification, written: number | null): string {
   const { read, judged, changed, unjudged, classes, verdicts, rules, examples } = report;
   const lines = [
-    `${read} pieces of evidence, ${judged} judged again by our names of now, ${changed} ${written === null ? "would change" : "changed"}`,
+    `${read} read, ${judged} judged again by the names that we have now, ${changed} ${written === null ? "would change" : "changed"}`,
   ];
   if (written !== null) lines.push(`${written} written; running processes read them within minutes`);
   for (const [why, number] of Object.entries(unjudged))

@@ -22,10 +22,12 @@ export function createBeliefStore(redis: RedisClient, egressId: string): BeliefS
     },
     async put(belief) {
       const { site, habit, sinceMs, untilMs } = belief;
+      const leftMs = Math.max(1, untilMs - Date.now());
       await redis
         .multi()
         .hset(key, site, JSON.stringify({ habit, sinceMs, untilMs }))
-        .pexpire(key, Math.max(1, untilMs - Date.now()))
+        .pexpire(key, leftMs, "NX")
+        .pexpire(key, leftMs, "GT")
         .exec();
     },
   };

@@ -132,10 +132,10 @@ export function createBeliefAuthority(deps: BeliefAuthorityDeps): BeliefAuthorit
     return say;
   }
 
-  /** No control for a while; what was counted counts no more. */
-  function rest(site: string): void {
+  /** What was counted counts no more, and until then no postmaster is asked. */
+  function rest(site: string, restsUntil: number): void {
     const fresh = new RefusalRun();
-    fresh.restsUntil = clock.monotonic() + controlEveryMs;
+    fresh.restsUntil = restsUntil;
     runs.set(site, fresh);
   }
 
@@ -171,7 +171,7 @@ export function createBeliefAuthority(deps: BeliefAuthorityDeps): BeliefAuthorit
       const run = controlling.get(site);
       if (run === undefined) return BELIEVED;
       if (answer !== "refused" || run.acceptedMeanwhile) {
-        rest(site);
+        rest(site, clock.monotonic() + controlEveryMs);
         return conclude(site, run, BELIEVED);
       }
       run.refusedControl(domain);
@@ -187,9 +187,8 @@ export function createBeliefAuthority(deps: BeliefAuthorityDeps): BeliefAuthorit
     accepted(site) {
       const run = controlling.get(site);
       if (run !== undefined) run.acceptedMeanwhile = true;
-      // A site that was found honest is not suspected again at once.
-      const rests = runs.get(site)?.restsUntil ?? Number.NEGATIVE_INFINITY;
-      if (rests > clock.monotonic()) rest(site);
+      const restsUntil = runs.get(site)?.restsUntil ?? Number.NEGATIVE_INFINITY;
+      if (restsUntil > clock.monotonic()) rest(site, restsUntil);
       else runs.delete(site);
       if (habitOf(site) === "refuses_all") learn(site, null, 1);
     },

@@ -166,7 +166,7 @@ describe("reclassify", () => {
     await writeFile(file, lines.map((row) => `${JSON.stringify(row)}\n`).join(""));
     const { code, stdout } = await run(null, "--file", file);
     assert.equal(code, 0);
-    assert.match(stdout, /^2 pieces of evidence, 1 judged again by our names of now, 1 would change\n/);
+    assert.match(stdout, /^2 read, 1 judged again by the names that we have now, 1 would change\n/);
     assert.match(stdout, /1 {2}mailbox_not_found → sender_blocked\n/);
     assert.doesNotMatch(stdout, /jane/);
     await writeFile(file, `${JSON.stringify({ ...line, evidence: undefined })}\n`);

@@ -69,10 +69,14 @@ describe("a site that refuses everybody", () => {
   });
 
   it("is not one that accepts postmaster: counts start anew, and it is left in peace for an hour", async () => {
-    const { clock, asked, events, refuseMany } = world();
+    const { clock, asked, events, threads, refuseMany } = world();
     assert.equal(await refuseMany(1_000, 40, "accepted"), 1_000);
     assert.deepEqual([asked.length, events.length], [1, 0]);
-    clock.advance(controlEveryMs + 1);
+    clock.advance(controlEveryMs - 1);
+    for (const { beliefs } of threads) beliefs.accepted(SITE);
+    await refuseMany(1_000, 40, "accepted");
+    assert.equal(asked.length, 1);
+    clock.advance(2);
     await refuseMany(1_000, 40, "accepted");
     assert.equal(asked.length, 2);
   });

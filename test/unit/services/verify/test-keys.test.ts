@@ -54,6 +54,8 @@ describe("test keys", () => {
         assert.equal(`${result.verdict} ${result.reason}`, expected, tier);
         v.assert(ContractResult, result);
         v.assert(AdditiveResult, result);
+        const isPutOff = result.reason === "greylisted";
+        assert.equal(result.retry_at !== null, isPutOff, `${result.retry_at}`);
         assert.deepEqual([result.livemode, result.cached, result.cache_ttl_seconds], [false, false, 0]);
       }
     });
