@@ -12,6 +12,9 @@ import type { RowAnswer, Verified, Wait } from "./rows.ts";
  *
  * Rows at a site that blocks us are *parked*: until the next trial there, each time anew, as rows at busy sites without using
  * up their attempts; when the site lets us in again they are called at once, which is why they are retries of their site alone.
+ *
+ * Rows that our own *network* let nobody ask are parked too: for as long as they have waited already, between two bounds, so
+ * that a short outage costs little time and a long one few rounds.
  */
 export interface DeferralSettings {
   /** After the first refusal, where nobody names a time. */
@@ -51,7 +54,7 @@ export interface DeferralContext extends Waited, DeferralSettings {
 export interface Sorted {
   answered: { offset: number; verified: Verified }[];
   deferrals: Deferral[];
-  /** Sites at which rows are parked. */
+  /** Sites that block us at which rows are parked. */
   parkedAt: string[];
 }
 
@@ -86,8 +89,15 @@ function leftForRefused({ attempts, maxMs, deferredMs }: DeferralContext): numbe
 }
 
 /** Not sooner than after a moment, so that nothing turns in a circle, and not after the bound. */
-function parkedDelayMs(site: string, { parkedMs, deferredMs, queueMaxMs }: DeferralContext): number {
-  return Math.min(Math.max(parkedMs(site) ?? 0, LIMITS.bulk.retryMs), queueMaxMs - deferredMs);
+function parkedDelayMs({ reason, site }: Wait, context: DeferralContext): number {
+  const { parkedMs, deferredMs, queueMaxMs } = context;
+  const wantedMs = reason === "our_network" ? networkDelayMs(context) : (parkedMs(site) ?? 0);
+  return Math.min(Math.max(wantedMs, LIMITS.bulk.retryMs), queueMaxMs - deferredMs);
+}
+
+function networkDelayMs({ deferredMs, firstMs }: DeferralContext): number {
+  const { networkRetryMs, networkRetryMaxMs } = LIMITS.bulk;
+  return Math.min(networkRetryMaxMs, Math.max(deferredMs, Math.min(networkRetryMs, firstMs)));
 }
 
 /** The row as it waits on; null: it has waited for long enough. */
@@ -107,7 +117,7 @@ function waitOn(
   }
   if (parked) {
     if (deferredMs >= context.queueMaxMs) return null;
-    return { offset, reason, site, parked, deferredMs, attempts, dueInMs: parkedDelayMs(site, context) };
+    return { offset, reason, site, parked, deferredMs, attempts, dueInMs: parkedDelayMs(wait, context) };
   }
   const dueInMs = refusedDelayMs(wait, context);
   if (dueInMs === null) return null;
@@ -186,7 +196,8 @@ export function sortRows(rows: readonly AnsweredRow[], context: DeferralContext)
     if (row === null) answered.push({ offset, verified: answer.wait.last() });
     else waiting.push(row);
   }
-  const parkedAt = new Set(waiting.filter(({ parked }) => parked).map(({ site }) => site));
+  const blocked = waiting.filter(({ parked, reason }) => parked && reason === "sender_blocked");
+  const parkedAt = new Set(blocked.map(({ site }) => site));
   return { answered, deferrals: groupRows(waiting, context), parkedAt: [...parkedAt] };
 }
 

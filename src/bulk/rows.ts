@@ -3,7 +3,7 @@ import { isFree } from "../check/verdict/verdict.ts";
 import type { Clock, Timer } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import { cutByDomain } from "../services/verify/batch-cut.ts";
-import { type DeferralReason, deferrable } from "../services/verify/deferrable.ts";
+import { type DeferralReason, deferrable, wasPutOff } from "../services/verify/deferrable.ts";
 import type { Asker, Examiner, Finding, Question } from "../services/verify/examine.ts";
 import type { BatchAnswer, BatchExaminer, BatchRun } from "../services/verify/examine-batch.ts";
 import type { TestKeys } from "../services/verify/test-keys.ts";
@@ -28,7 +28,7 @@ export interface Wait {
   site: string;
   /** The server asked us to wait so long; null: nobody said. */
   retryAfterMs: number | null;
-  /** Nobody was asked, since the site blocks us: until its next trial, or until it lets us in again. */
+  /** Nobody was asked: the site blocks us, until its next trial or until it lets us in; or nothing leaves from here. */
   parked: boolean;
   /** What it is answered with when it waits no longer. */
   last(): Verified;
@@ -73,14 +73,6 @@ export interface RowVerifierDeps {
 
 const BROKEN: Finding = { entry: null, cached: false, failure: "internal_error" };
 const LATE: Finding = { entry: null, cached: false, failure: "deadline" };
-
-const PUT_OFF: readonly DeferralReason[] = ["greylisted", "rate_limited_by_server", "sender_blocked"];
-
-/** What the cache has because somebody was put off: a retry is there to ask again. */
-function isPutOff({ evidence }: CacheEntry): boolean {
-  const reason = evidence.smtp?.class;
-  return PUT_OFF.some((putOff) => putOff === reason);
-}
 
 /** Sites' places for retries: one slow site must not have all of them. Forgotten when nobody is there. */
 function createSitePlaces() {
@@ -188,7 +180,10 @@ export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
   ): Promise<BatchAnswer[]> {
     if (control.cancelled()) throw new Interruption("cancelled");
     const patient = manner.kind === "retry";
-    const options = { patient, refresh: patient ? isPutOff : () => false };
+    const options = {
+      patient,
+      refresh: patient ? ({ evidence }: CacheEntry) => wasPutOff(evidence) : () => false,
+    };
     const run = deps.batches.examine(questions, options, control);
     const watching = watch(clock, run, questions.length, manner, held);
     try {

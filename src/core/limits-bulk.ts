@@ -97,6 +97,9 @@ export const BULK_LIMITS = {
   /** After the check pool or a dependency turned work away; a task that fails by itself waits longer each time. */
   retryMs: 1_000,
   retryMaxMs: 10_000,
+  /** Rows that our own network let nobody ask wait so long, or as long as they have waited already, up to the longer one. */
+  networkRetryMs: 30_000,
+  networkRetryMaxMs: 300_000,
   readBlockMs: 1_000,
   /** A task that its worker gave no sign of life of for so long is another's. */
   leaseMs: 10_000,

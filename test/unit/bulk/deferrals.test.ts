@@ -169,6 +169,54 @@ describe("a row at a site that blocks us", () => {
   });
 });
 
+describe("a row that our own network let nobody ask", () => {
+  const cutOff = (offset: number, site = "a.example"): AnsweredRow => {
+    const last = () => verified("last cut off");
+    return {
+      offset,
+      answer: { wait: { reason: "our_network", site, retryAfterMs: null, parked: true, last } },
+    };
+  };
+  const { networkRetryMs, networkRetryMaxMs } = LIMITS.bulk;
+
+  it("comes again soon, then less often, without using up its attempts, and is answered at the bound", () => {
+    const waits: number[] = [];
+    let deferredMs = 0;
+    for (let turn = 0; turn < 10_000; turn++) {
+      const sorted = sortRows([cutOff(0)], context({ deferredMs, attempts: 2 }));
+      const [deferral] = sorted.deferrals;
+      assert.deepEqual(sorted.parkedAt, []);
+      if (deferral === undefined) {
+        assert.deepEqual(reasonsOf(sorted), [[0, "last cut off"]]);
+        break;
+      }
+      assert.equal(deferral.attempts, 2);
+      waits.push(deferral.dueInMs);
+      deferredMs = deferral.deferredMs + deferral.dueInMs;
+    }
+    assert.deepEqual(waits.slice(0, 6), [
+      networkRetryMs,
+      networkRetryMs,
+      2 * networkRetryMs,
+      4 * networkRetryMs,
+      8 * networkRetryMs,
+      networkRetryMaxMs,
+    ]);
+    assert.equal(deferredMs, QUEUE_MAX_MS);
+    assert.ok(waits.length < 300, `${waits.length} rounds in a day`);
+  });
+
+  it("waits no shorter at a site that another process knows to be open, or in a job that has nothing else", () => {
+    const rows = Array.from({ length: 50 }, (_, i) => cutOff(i, `${i}.example`));
+    const { deferrals, answered } = sortRows(rows, context({ parkedMs: () => 0 }));
+    assert.deepEqual(
+      deferrals.map(({ site, rowCount, dueInMs }) => [site, rowCount, dueInMs]),
+      [["", 50, networkRetryMs]],
+    );
+    assert.equal(answered.length, 0);
+  });
+});
+
 describe("rows that wait", () => {
   it("of a site that has many are a retry of their own, the others one together for each reason and time", () => {
     const many = Array.from({ length: retryRowsPerSite }, (_, i) => waits(i, "busy", "big.example"));

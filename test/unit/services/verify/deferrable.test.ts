@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Evidence } from "../../../../src/check/evidence.ts";
+import { parseAddress } from "../../../../src/check/address.ts";
+import type { Evidence, SmtpEvidence } from "../../../../src/check/evidence.ts";
 import { ROWS } from "../../../../src/check/verdict/table.ts";
+import { decide, isFree } from "../../../../src/check/verdict/verdict.ts";
 import { deferrable } from "../../../../src/services/verify/deferrable.ts";
 
 function saying(reply: string, retryAfterS: number | null = null): Evidence {
@@ -30,21 +32,29 @@ function saying(reply: string, retryAfterS: number | null = null): Evidence {
   };
 }
 
+function ending(smtp: Partial<SmtpEvidence>): Evidence {
+  const evidence = saying("");
+  return evidence.smtp === null ? evidence : { ...evidence, smtp: { ...evidence.smtp, ...smtp } };
+}
+
 describe("what may be asked about again later", () => {
-  it("is who was put off, and who stands at a site that blocks us; nothing else", () => {
-    const reasons = Object.values(ROWS).map(({ reason }) => reason);
-    const found = [...new Set(reasons)].filter((reason) => deferrable({ reason }, null) !== null);
-    assert.deepEqual(found.sort(), ["greylisted", "rate_limited_by_server", "sender_blocked"]);
+  it("is who was put off, or stands at a site that blocks us, or was cut off from it; nothing else", () => {
+    const reasons = [...new Set(Object.values(ROWS).map(({ reason }) => reason))];
+    const found = reasons.filter((reason) => {
+      const evidence = ending({ class: reason as SmtpEvidence["class"] });
+      return deferrable({ reason }, evidence) !== null;
+    });
+    assert.deepEqual(found.sort(), ["greylisted", "our_network", "rate_limited_by_server", "sender_blocked"]);
   });
 
   it("says how long the server wants us to wait, where it does", () => {
-    const evidence = saying("450 4.2.0 Greylisted", 300);
-    assert.deepEqual(deferrable({ reason: "greylisted" }, evidence), {
+    assert.deepEqual(deferrable({ reason: "greylisted" }, saying("450 4.2.0 Greylisted", 300)), {
       reason: "greylisted",
       retryAfterS: 300,
       parked: false,
     });
-    assert.deepEqual(deferrable({ reason: "sender_blocked" }, saying("554 5.7.1 go away")), {
+    const refused = ending({ class: "sender_blocked", fault: "our_address", rule: "dnsbl" });
+    assert.deepEqual(deferrable({ reason: "sender_blocked" }, refused), {
       reason: "sender_blocked",
       retryAfterS: null,
       parked: false,
@@ -52,12 +62,35 @@ describe("what may be asked about again later", () => {
   });
 
   it("tells who was not asked, since the site blocks us, and when it is asked again", () => {
-    const said = saying("");
-    const smtp = said.smtp === null ? null : { ...said.smtp, rule: "breaker_open", retryAfterS: 42 };
-    assert.deepEqual(deferrable({ reason: "sender_blocked" }, { ...said, smtp }), {
+    const held = ending({ class: "sender_blocked", rule: "breaker_open", retryAfterS: 42 });
+    assert.deepEqual(deferrable({ reason: "sender_blocked" }, held), {
       reason: "sender_blocked",
       retryAfterS: 42,
       parked: true,
     });
+  });
+
+  it("tells who was not asked, since nothing leaves from here", () => {
+    for (const rule of ["no_site_reachable", "failure.cut_off", "failure.proxy"]) {
+      const cut = ending({ class: "our_network", fault: "our_network", rule });
+      assert.deepEqual(deferrable({ reason: "our_network" }, cut), {
+        reason: "our_network",
+        retryAfterS: null,
+        parked: true,
+      });
+    }
+  });
+
+  it("is no row that was refused while our own house is not in order: it is answered, for nothing", () => {
+    const parsed = parseAddress("ghost@one.test");
+    assert.ok(parsed.ok);
+    for (const smtpClass of ["mailbox_not_found", "mailbox_disabled"] as const) {
+      const evidence = ending({ class: smtpClass, fault: "recipient", trusted: false });
+      const { address } = parsed;
+      const decision = decide({ address, evidence, failure: null, probing: true, blocked: false });
+      assert.deepEqual([decision.verdict, decision.reason], ["unknown", "sender_blocked"]);
+      assert.deepEqual([decision.fault, isFree(decision.reason)], ["our_address", true]);
+      assert.equal(deferrable(decision, evidence), null);
+    }
   });
 });
