@@ -24,7 +24,7 @@ export type Blame = "own" | "unsure" | "not_reached";
 
 /**
  * What a reply means for the batch: `await` the next one, `write` the next command (lock step only), `done`,
- * `closing` (421: the server goes away), `out_of_step` (no reply of this batch can be trusted).
+ * `closing` (421, or RSET refused in lock step: the session is over), `out_of_step` (no reply of this batch can be trusted).
  */
 export type BatchStep = "await" | "write" | "done" | "closing" | "out_of_step";
 
@@ -55,7 +55,8 @@ const accepted = (reply: Reply) => reply.code < 300;
  *
  * Attribution: replies carry no address, only their order. A server that answers once too often would shift every
  * later reply, so no result counts before the RSET behind it was answered 2xx, and a positive MAIL before each
- * positive RCPT: a refusal that slipped by one lands on RSET and gives the shift away. Ends are read after `done`,
+ * positive RCPT: a refusal that slipped by one lands on RSET and gives the shift away. (Three replies too many, all
+ * positive and in time, would pass; no server is known to do that.) Ends are read after `done`,
  * or by `abandon` when the session broke: then nothing of a pipelined write counts, and is asked again in lock step.
  */
 export class Batch {
@@ -112,7 +113,8 @@ export class Batch {
     if (reply.code >= 300 && reply.code < 400) return "out_of_step";
     if (this.#step === MAIL) return this.#mailReply(reply);
     if (this.#step === RCPT) return this.#rcptReply(reply);
-    if (!accepted(reply)) return "out_of_step";
+    // Some servers refuse the RSET that is one too many for them: in lock step that takes nothing back.
+    if (!accepted(reply)) return this.#pipelined ? "out_of_step" : "closing";
     this.#turn++;
     this.#step = MAIL;
     return this.#turn === this.transactions.length ? "done" : "await";
@@ -127,8 +129,7 @@ export class Batch {
   abandon(end: SessionEnd): readonly TransactionEnd[] {
     const cause = end.kind === "failure" ? end.cause : "closed";
     const detail = end.kind === "failure" ? end.detail : `${end.reply.code}`;
-    const doubtful = cause === "protocol" || cause === "timeout" || cause === "closed";
-    const unsure = this.#pipelined && doubtful && !this.#isPlain(cause);
+    const unsure = this.#pipelined && !this.#isPlain(cause);
     const broken = {
       kind: "failure",
       stage: this.stage,

@@ -110,6 +110,27 @@ describe("a batch of transactions", () => {
     assert.deepEqual(batch.abandon(OUT_OF_STEP).map(codeOf), ["protocol", "protocol"]);
   });
 
+  it("keeps nothing of a pipelined write that a reply over the bounds broke", () => {
+    const batch = batchOf(2);
+    for (const code of [250, 250, 250, 550]) batch.accept(reply(code));
+    const tooLong: SessionEnd = { kind: "failure", stage: "rcpt", cause: "reply_too_long", detail: "x" };
+    const ends = batch.abandon(tooLong);
+    assert.deepEqual(ends.map(codeOf), ["reply_too_long", "reply_too_long"]);
+    assert.ok(ends.every((end) => end.kind === "failure" && end.blame === "unsure"));
+  });
+
+  it("keeps what lock step has heard when RSET is refused, and leaves the session", () => {
+    const batch = batchOf(1, false);
+    batch.accept(reply(250));
+    batch.accept(reply(550));
+    assert.equal(batch.accept(reply(554)), "closing");
+    const ends = batch.abandon({ kind: "reply", stage: "rcpt", reply: reply(554) });
+    assert.deepEqual(ends.map(codeOf), [550]);
+    const pipelined = batchOf(1);
+    for (const code of [250, 550]) pipelined.accept(reply(code));
+    assert.equal(pipelined.accept(reply(554)), "out_of_step");
+  });
+
   it("never gives a recipient another one's refusal or acceptance, however often a server repeats itself", () => {
     const verdicts = fc.array(fc.boolean(), { minLength: 1, maxLength: 10 });
     const extras = fc.array(fc.nat({ max: 40 }), { minLength: 1, maxLength: 3 });
