@@ -120,6 +120,8 @@ const IN_FRONT =
 /** What something is of, in or for. */
 const GENITIVE =
   / (?:of|in|for|from|der|des|du|de|del|della|di|do|da) (?:the |this |your |a |la |le |el |o )?$/;
+/** What something is of, and not in: `no such address in domain` is said of the address. */
+const OF = /^ of (?:the |this |your |a )?$/;
 /** Ours, not the recipient's. */
 const YOURS = / (?:your|ihre|ihr|votre|tu|su|sua|suo|seu|vostro|vostra|twoj|twoje|vase|ваш|ваша) $/;
 /** Nouns that are the recipient's whoever is addressed. */
@@ -147,8 +149,9 @@ function ownerOfAddress(spoken: string, hits: readonly Hit[], i: number): Noun |
   const hit = hits[i] as Hit;
   const next = hits[i + 1];
   if (next === undefined || next.term.noun === null || next.term.noun === "recipient") return null;
-  const owned = spoken.startsWith("address", hit.start) && GENITIVE.test(spoken.slice(hit.end, next.start));
-  return owned ? next.term.noun : null;
+  const gap = spoken.slice(hit.end, next.start);
+  const owned = next.term.noun === "sender" ? GENITIVE.test(gap) : OF.test(gap);
+  return spoken.startsWith("address", hit.start) && owned ? next.term.noun : null;
 }
 
 /**
@@ -233,10 +236,11 @@ function subjectOf(parsed: Parsed, i: number): Noun | null {
 function boundNoun(parsed: Parsed, i: number): Noun | null {
   const state = parsed.hits[i] as Hit;
   const { side, whole } = state.term;
-  if (whole) return "recipient";
+  const near = parsed.spoken.charAt(state.start - 2) !== ",";
+  // `domain is not known here`: whoever stands next to it is meant.
+  if (whole) return (near ? nounInFront(parsed, i, REACH_NEXT) : null) ?? "recipient";
   if (side === "before") return nounBehind(parsed, i);
   if (side === "after") return nounInFront(parsed, i, state.term.back);
-  const near = parsed.spoken.charAt(state.start - 2) !== ",";
   if (near && nounInFront(parsed, i, REACH_NEXT) === "recipient") return "recipient";
   if (FROM.test(leadOf(parsed.spoken, state))) return null;
   const behind = nounBehind(parsed, i);

@@ -2,6 +2,7 @@ import { delayNamed } from "./delay.ts";
 import { type Said, saidIn } from "./grammar.ts";
 import { compilePhrases, type PhraseBook } from "./phrases.ts";
 import type { Rule } from "./rule.ts";
+import { saysNoReason } from "./silence.ts";
 import type { Subject } from "./subject.ts";
 
 /** Finds the first rule that a reply meets. */
@@ -56,6 +57,10 @@ class Hearing {
     return this.#said;
   }
 
+  get givesNoReason(): boolean {
+    return saysNoReason(this.#subject.prose);
+  }
+
   get namesDelay(): boolean {
     return delayNamed(this.#subject.text) !== null;
   }
@@ -91,7 +96,8 @@ function meetsGrammar(rule: Rule, hearing: Hearing): boolean {
   if (rule.ofSender && !hearing.said.ofSender) return false;
   if (rule.unlessElsewhere && hearing.said.elsewhere) return false;
   if (rule.says && !rule.says.some((statement) => hearing.said.statements.has(statement))) return false;
-  return !rule.unlessSays?.some((statement) => hearing.said.statements.has(statement));
+  if (rule.unlessSays?.some((statement) => hearing.said.statements.has(statement))) return false;
+  return !rule.silent || hearing.givesNoReason;
 }
 
 /** A rule with the numbers of its lists, -1 for none. */

@@ -30,6 +30,8 @@ export interface Rule {
   unlessSays?: readonly Statement[];
   /** The words have no other subject than the recipient. */
   unlessElsewhere?: true;
+  /** The words give no reason of their own (silence.ts). */
+  silent?: true;
   /** The words say of the sender what others say of a recipient: unknown, invalid. */
   ofSender?: true;
   /** The words name a delay (delay.ts). */

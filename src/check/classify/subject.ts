@@ -29,7 +29,10 @@ export interface Subject {
   /** Codes and punctuation alone. */
   wordless: boolean;
   namesUs: boolean;
-  /** The text ends in a note of who asked, in brackets or after `from` or `client`, and names us only there. */
+  /**
+   * The text ends in a note of who asked, in brackets or after `from` or `client`, or begins with one behind a tag, and
+   * names us only there.
+   */
   logsUs: boolean;
   /** It names us only where that is no reason: in a salutation (`Hi [192.0.2.1], …`) or in a link to look things up. */
   hailsUs: boolean;
@@ -48,6 +51,10 @@ const CLOSING_NOTE = new RegExp(
 const SALUTATION = new RegExp(
   `\\b(?:hi|hello|dear|sorry|bonjour|hallo)[ ,]{1,3}[([<]?${NAME}[)\\]>]?(?=[\\s,.!:;])`,
   "g",
+);
+/** A server's own tag and who asked, in front of the reason: `RUSR 192.0.2.1: No such user`. */
+const OPENING_NOTE = new RegExp(
+  `^(?:[245]\\.[0-9]{1,3}\\.[0-9]{1,3} )?[a-z0-9_-]{2,8} [([]?${NAME}[)\\]]?: `,
 );
 const LINK = /\bhttps?:\/\/\S+/g;
 
@@ -100,6 +107,6 @@ export function subjectOf(
     wordless: /^[0-9\s.#()[\]:;,-]*$/.test(text),
     namesUs,
     hailsUs: namesUs && !masked.replace(LINK, " ").replace(SALUTATION, " ").includes(NAME),
-    logsUs: namesUs && CLOSING_NOTE.test(masked) && !masked.replace(CLOSING_NOTE, "").includes(NAME),
+    logsUs: namesUs && !masked.replace(CLOSING_NOTE, "").replace(OPENING_NOTE, "").includes(NAME),
   };
 }

@@ -10,6 +10,33 @@ const MICROSOFT_LOOKUP = [
 /** Where a provider's wording means something else than the words do elsewhere. */
 export const PROVIDER_RULES: readonly Rule[] = [
   {
+    id: "cox.recipient_rejected",
+    providers: ["cox"],
+    stages: ["rcpt"],
+    codes: ["550"],
+    text: ["recipient rejected"],
+    unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, "polic", "spam", "limit"],
+    class: "mailbox_not_found",
+    example: "550 5.1.1 <user@example.com> recipient rejected",
+    source: "cox",
+  },
+  {
+    // Only Rambler has this code, and this is what it says of a mailbox that it has blocked.
+    id: "rambler.blocked",
+    stages: ["rcpt"],
+    codes: ["540"],
+    text: ["recipient address rejected: blocked"],
+    unless: [
+      ...ELSEWHERE_TEXT.filter((fragment) => fragment !== "blocked"),
+      ...NOT_FOR_GOOD_TEXT,
+      "blocked by",
+      "blocked for",
+    ],
+    class: "mailbox_disabled",
+    example: "540 5.7.1 <user@example.com>: recipient address rejected: Blocked",
+    source: "opened-a",
+  },
+  {
     // Its page about the reason is all that is said.
     id: "google.page_of_unknown",
     codes: ["550"],

@@ -26,6 +26,8 @@ const NOT_THEIR_MAILBOX = [
   "system storage",
   "system is full",
   "queue is full",
+  "queue quota",
+  "organization",
   "too many recipients",
   "rate limit",
 ] as const;
@@ -120,6 +122,7 @@ export const TEXT_RULES: readonly Rule[] = [
     says: ["unavailable"],
     // RFC 5321's own sentence is what servers say who say nothing.
     unless: [...ANOTHER_SUBJECT_TEXT, "requested action", "requested mail action"],
+    silent: true,
     class: "mailbox_not_found",
     example: "550 #2175041 unavailable mail user",
     source: "china-vendors",
@@ -144,6 +147,8 @@ export const TEXT_RULES: readonly Rule[] = [
       "internal error",
       "mailer error",
       "protocol error",
+      "unknown error",
+      "our database",
       "temporary failure",
       "temporarily unavailable",
     ],

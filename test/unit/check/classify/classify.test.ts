@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { type Classification, classify, redactReply } from "../../../../src/check/classify/classify.ts";
@@ -8,7 +9,7 @@ import type { ReplyStage } from "../../../../src/check/classify/subject.ts";
 import { PROVIDER_MX_SUFFIXES } from "../../../../src/check/providers.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import type { FailureCause, RcptOutcome, Stage } from "../../../../src/smtp/outcome.ts";
-import { parsedReply as parsed, readCorpus, SELF } from "../../../corpus/labelled.ts";
+import { OPENED, parsedReply as parsed, readCorpus, SELF } from "../../../corpus/labelled.ts";
 
 const CORPUS = readCorpus("development") ?? [];
 const AT = { host: "mx.example.com", address: "198.51.100.25", path: "direct", tls: true, latencyMs: 1 };
@@ -63,6 +64,32 @@ describe("classify: the labelled corpus", () => {
     assert.deepEqual(condemned, []);
   });
 
+  it("is misled by no code where the words are about something else, in sentences made for that", () => {
+    const file = new URL("../../../corpus/innocent.txt", import.meta.url);
+    const innocent = readFileSync(file, "utf8")
+      .split("\n")
+      .filter((row) => row !== "" && !row.startsWith("#"));
+    assert.ok(innocent.length >= 300);
+    const condemned = innocent
+      .map((row) => row.replace(/^5\d\d (?:5\.\d+\.\d+ )?/, ""))
+      .flatMap((words) =>
+        ["550", "550 5.1.1", "550 5.2.1", "550 5.7.1", "553", "554 5.1.1"].map((code) => `${code} ${words}`),
+      )
+      .filter((line) => CONDEMNING.has(ruling([line]).class));
+    assert.deepEqual(condemned, []);
+  });
+
+  it("finds nobody guilty of another's fault in the corpora that were opened either", () => {
+    const innocent = OPENED.flatMap((name) => readCorpus(name) ?? []).filter(
+      ({ label }) => FAULT_OF[label] !== "recipient",
+    );
+    assert.ok(innocent.length >= 550);
+    const condemned = innocent.filter(({ lines, stage, provider }) =>
+      CONDEMNING.has(ruling(lines, stage, provider).class),
+    );
+    assert.deepEqual(condemned, []);
+  });
+
   it("never blames the recipient before RCPT, whatever is said there", () => {
     for (const { lines } of CORPUS)
       for (const stage of ["greeting", "ehlo", "starttls", "mail"] as const) {
@@ -82,6 +109,22 @@ describe("classify: what is about us comes first", () => {
     assert.equal(ruling([`${unknown} [192.0.2.10]`]).class, "mailbox_not_found");
     assert.equal(ruling([`${unknown} [1192.0.2.1]`]).class, "mailbox_not_found");
     assert.equal(ruling([`${unknown} at xprobe.rcpt.example`]).class, "mailbox_not_found");
+  });
+
+  it("not where we are only hailed, or named in a link to look things up", () => {
+    assert.equal(ruling(["550 Hi [192.0.2.1], no such user"]).class, "mailbox_not_found");
+    assert.equal(
+      ruling(["550 No such user, see https://x.example/?ip=192.0.2.1"]).class,
+      "mailbox_not_found",
+    );
+    assert.equal(ruling(["550 See https://x.example/?ip=192.0.2.1"]).class, "sender_blocked");
+    assert.equal(ruling(["550 Hi [192.0.2.1], you look dangerous"]).class, "sender_blocked");
+    assert.equal(
+      ruling(["550 192.0.2.1: no such user, see https://x.example/?ip=192.0.2.1"]).class,
+      "sender_blocked",
+    );
+    assert.equal(ruling(["550 5.1.1 RUSR 192.0.2.1: No such user"]).class, "mailbox_not_found");
+    assert.equal(ruling(["550 5.1.1 blocked 192.0.2.1: No such user"]).class, "sender_blocked");
   });
 
   it("a mailbox whose name looks like a reason is still a mailbox", () => {

@@ -1,0 +1,46 @@
+import { spokenOf } from "./spoken.ts";
+
+/**
+ * Words by which a reply refuses a recipient without a reason: whom, that, and the phrases around it. What else a server
+ * says may be a reason of its own, in words that nobody thought of here.
+ */
+const SAYS_NO_REASON = new Set(
+  [
+    "a an and are as at be been by could for from has have here i id in is it its mail no not of on or our please",
+    "rcpt sorry that the this to us was we with",
+    "account accounts address addresses addressee alias customer delivery destination email emailaddress envelope inbox local",
+    "mailbox mailboxes name person recipient recipients user users username host server system site gateway virtual",
+    "rejected refused reject rejecting refusing declined unaccepted undeliverable undelivered unavailable available unallocated",
+    "unassigned unused vacant error failed failure permanent permanently fatal bad incorrect wrong action requested taken",
+    "return returned bounce bounced code status sid cannot can find does exist exists existing found gone non deliver delivered check correct",
+    "try again spelling typo typing gsmtp esmtp smtp",
+    "adresse adresses adresa adres destinataire destinatario destinatari empfanger empfaenger empfangeradresse benutzer",
+    "postfach konto utilisateur compte boite usuario usuari cuenta buzon conta utente casella gebruiker mottagare",
+    "abgelehnt verweigert refuse refusee rejete rejetee rechazado rechazada rifiutato rifiutata recusado geweigerd avvisad",
+    "incorrecte incorrecto du de des der die das la le les el un une est ist wurde",
+  ].flatMap((line) => line.split(" ")),
+);
+
+/** A name of two labels: the longer ones are gone from the prose. */
+const SHORT_HOST = /(?<![\w./-])[a-z0-9_-]{2,63}\.[a-z]{2,6}(?![\w/-]|\.\w)/g;
+/** `sid=XYZ`: a trace, no word. */
+const TRACE = /\b\w{1,16}=\S+/g;
+/** What a name was said in. */
+const NAMED = /[{[]\w{1,30}[}\]]/g;
+
+/**
+ * Whether a reply gives no reason of its own, so that its enhanced code is all it says. Numbers, names of hosts and traces
+ * are no reasons, nor is a last word that was cut off. Linear.
+ */
+export function saysNoReason(prose: string): boolean {
+  const bare = prose.replace(SHORT_HOST, " ").replace(TRACE, " ").replace(NAMED, " ");
+  const words = spokenOf(bare)
+    .split(" ")
+    .filter((word) => /\p{L}/u.test(word) && !/\d/.test(word));
+  const last = words.at(-1);
+  return words.every(
+    (word) =>
+      SAYS_NO_REASON.has(word) ||
+      (word === last && [...SAYS_NO_REASON, "unknown"].some((known) => known.startsWith(word))),
+  );
+}
