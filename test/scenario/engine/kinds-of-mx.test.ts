@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { brief, engineScenario, mixed, wrongly } from "../../support/engine-scenario.ts";
+
+/** What the DNS alone decides: null MX (RFC 7505), none at all, and the address record in its place (RFC 5321 §5.1). */
+const scenario = engineScenario({ bulk: true });
+
+const WANTED: Record<string, string> = {
+  "exists@nullmx.test": "invalid null_mx recipient",
+  "exists@nodata.test": "invalid no_mx recipient",
+  "exists@nowhere.test": "invalid domain_not_found recipient",
+  "exists@cname-nowhere.test": "invalid domain_not_found recipient",
+  "exists@mx-self-noaddress.test": "unknown no_connect their_server",
+  "exists@mx-noaddress.test": "unknown no_connect their_server",
+  "exists@mx-nxdomain.test": "unknown no_connect their_server",
+  "exists@mx-literal.test": "unknown no_connect their_server",
+};
+
+describe("kinds of MX", () => {
+  it("that take no mail are told from those that cannot be reached, without a connection", async () => {
+    const { told } = await scenario.job(Object.keys(WANTED));
+    assert.deepEqual(Object.fromEntries([...told].map(([address, end]) => [address, brief(end)])), WANTED);
+    for (const { account, name } of scenario.world.hosts()) assert.equal(account.connections, 0, name);
+  });
+
+  it("none but an address: it is the exchanger, and its mailboxes are told as any", async () => {
+    const { told } = await scenario.job([
+      ...mixed(12, "i", "implicit.test"),
+      ...mixed(6, "s", "mx-self.test"),
+    ]);
+    assert.deepEqual(wrongly(told), []);
+  });
+
+  it("out of order, in mixed case, a thousand of them: the best is asked, no other", async () => {
+    const domains = ["preferences.test", "mixed-case.test", "huge.test", "mx-cname.test"];
+    const { told } = await scenario.job(domains.flatMap((domain) => mixed(3, "o", domain)));
+    assert.deepEqual(wrongly(told), []);
+    assert.equal(scenario.host("mx.catchall.test").account.connections, 0);
+  });
+});

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { brief, engineScenario, VALID } from "../../support/engine-scenario.ts";
+
+/** Servers that take the connection and keep their greeting, or send it byte by byte. */
+const scenario = engineScenario({ settings: { VERIFY_DEADLINE_MS: "1500" } });
+
+describe("a server that is silent at connect", () => {
+  it("is answered at the deadline; others at the same address of ours are served meanwhile", async () => {
+    const host = scenario.host("mx.tarpit-connect.test");
+    const [end, other] = await Promise.all([
+      scenario.ask("exists@tarpit-connect.test"),
+      scenario.askOn("exists@plain.test"),
+    ]);
+    assert.equal(brief(end), "unknown deadline ours");
+    assert.equal(brief(other), VALID);
+    assert.deepEqual([host.account.transactions, host.account.commandCount], [0, 0]);
+  });
+
+  it("hanging up in the end, is told as such, and nothing is said of the recipient", async () => {
+    const host = scenario.host("mx.tarpit-connect.test");
+    host.cut();
+    const end = await scenario.askOn("exists@tarpit-connect.test");
+    assert.equal(brief(end), "unknown smtp_protocol_error their_server");
+    assert.deepEqual([end.stage, end.rule], ["greeting", "failure.closed"]);
+    assert.equal(host.account.commandCount, 0);
+  });
+});
+
+describe("a slow banner", () => {
+  it("is waited for behind the answer: once it is whole, the mailbox is asked about", async () => {
+    const host = scenario.host("mx.slow-banner.test");
+    const first = await scenario.ask("exists@slow-banner.test");
+    assert.equal(brief(first), "unknown deadline ours");
+    assert.equal(host.account.commandCount, 0, "nobody talks before the greeting is whole");
+    // Also the stranger's, if it comes by another connection.
+    const dripping = setInterval(() => scenario.world.drip(100), 50);
+    const end = await scenario.askOn("exists@slow-banner.test");
+    clearInterval(dripping);
+    assert.equal(brief(end), VALID);
+  });
+
+  it("costs the unit of the answer that was one, no more", async () => {
+    await scenario.spent(2);
+  });
+});
