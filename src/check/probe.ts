@@ -82,7 +82,7 @@ export async function probeMailbox(
       const { site, policy, published } = route;
       const destination = { site, cap: deps.paths.capOf(site, path), host, address, path, policy, published };
       const until = withinReach(control, () => deps.isCutOff(path));
-      const outcome = reasonOf(await deps.pool.rcpt(destination, mailbox, until), control);
+      const outcome = reasonOf(await deps.pool.rcpt(destination, mailbox, until), control, until.wasCutOff());
       deps.onAttempt(outcome);
       if (!mayTryNext(outcome)) return outcome;
       furthest = further(furthest, outcome);
@@ -94,10 +94,18 @@ export async function probeMailbox(
 const CUT_OFF = "nothing leaves from here by this way";
 
 /** The same, given up also when nothing leaves by the way any more, for as long as no session has taken it up. */
-function withinReach(control: ProbeControl, isCutOff: () => boolean): ProbeControl {
+function withinReach(
+  control: ProbeControl,
+  isCutOff: () => boolean,
+): ProbeControl & { wasCutOff(): boolean } {
   let begun = false;
+  let cutOff = false;
   return {
-    cancelled: () => control.cancelled() || (!begun && isCutOff()),
+    cancelled() {
+      cutOff ||= !begun && isCutOff();
+      return control.cancelled() || cutOff;
+    },
+    wasCutOff: () => cutOff,
     get deadlineAt() {
       return control.deadlineAt;
     },
@@ -109,9 +117,10 @@ function withinReach(control: ProbeControl, isCutOff: () => boolean): ProbeContr
   };
 }
 
-/** Who was given up although somebody waits for him was cut off. */
-function reasonOf(outcome: RcptOutcome, control: ProbeControl): RcptOutcome {
-  if (outcome.kind !== "failure" || outcome.cause !== "cancelled" || control.cancelled()) return outcome;
+/** Who was given up although somebody waits for him was cut off, unless all are given up, since we close. */
+function reasonOf(outcome: RcptOutcome, control: ProbeControl, wasCutOff: boolean): RcptOutcome {
+  if (outcome.kind !== "failure" || outcome.cause !== "cancelled") return outcome;
+  if (control.cancelled() || !wasCutOff) return outcome;
   return { ...outcome, stage: "connect", cause: "cut_off", detail: CUT_OFF };
 }
 
