@@ -12,8 +12,9 @@ import { LIMITS } from "../core/limits.ts";
  * So no single site can be taken for the network, however many addresses it has.
  *
  * While it is down this process dials, every `trialEveryMs`, some of the addresses it was told of, until one takes the
- * connection; no request is spent on that. Who then takes longer than sentinels are given shows that the line is slow:
- * from then on they are given as long.
+ * connection, at once for the first time; no request is spent on that. Who then takes longer than sentinels are given shows
+ * that the line is slow: from then on they are given as long. So are they as long as nobody was ever reached, since nobody
+ * knows the line yet.
  */
 export interface WayHealth {
   silent(dial: SilentDial): void;
@@ -24,7 +25,7 @@ export interface WayHealth {
   candidate(address: string): void;
   /** Exchangers of the biggest providers: sentinels from now on. */
   know(exchangers: readonly Sentinel[]): void;
-  /** Somebody else found that nothing leaves this way: the sentinels are asked. */
+  /** Somebody else found that nothing leaves this way: the sentinels are asked, unless somebody was reached just now. */
   doubt(): void;
   readonly down: boolean;
   stop(): void;
@@ -124,7 +125,7 @@ class Watch implements WayHealth {
   }
 
   doubt(): void {
-    this.#consider();
+    if (this.#deps.clock.now() - this.#deps.lastReachedMs() >= limits.reachedEveryMs) this.#consider();
   }
 
   stop(): void {
@@ -166,7 +167,8 @@ class Watch implements WayHealth {
     const startedMs = clock.now();
     const started = clock.monotonic();
     const sentinels = this.#sentinels();
-    const withinMs = this.#slow ? limits.trialDialMs : limits.sentinelDialMs;
+    const patient = this.#slow || this.#deps.lastReachedMs() === 0;
+    const withinMs = patient ? limits.trialDialMs : limits.sentinelDialMs;
     const taken = await this.#anyTakes(
       sentinels.map(({ address }) => address),
       withinMs,
@@ -218,7 +220,7 @@ class Watch implements WayHealth {
     this.down = down;
     if (down) {
       this.#downSinceMs = this.#deps.clock.now();
-      this.#tryLater();
+      this.#tryIn(0);
     } else {
       this.#suspects.clear();
       this.#candidates.clear();
@@ -227,8 +229,8 @@ class Watch implements WayHealth {
     this.#deps.onChange(down);
   }
 
-  #tryLater(): void {
-    this.#trial = this.#deps.clock.after(limits.trialEveryMs, () => void this.#tryAgain());
+  #tryIn(ms: number): void {
+    this.#trial = this.#deps.clock.after(ms, () => void this.#tryAgain());
   }
 
   /** The newest half of the round's dials and the oldest half, so that neither many dead ones nor old ones crowd out. */
@@ -248,7 +250,7 @@ class Watch implements WayHealth {
     if (taken && clock.monotonic() - startedMs > limits.sentinelDialMs) this.#slow = true;
     if (taken || this.#deps.lastReachedMs() > this.#downSinceMs) return this.#become(false);
     for (const address of round) if (this.#candidates.delete(address)) this.#candidates.set(address, null);
-    this.#tryLater();
+    this.#tryIn(limits.trialEveryMs);
   }
 }
 

@@ -114,11 +114,14 @@ describe("trials while the network is down", () => {
     const world = watched();
     for (const site of ["a", "bb", "ccc", "dddd"]) world.fail(site);
     await settled();
-    return world;
+    await world.clock.advanceAsync(0);
+    const first = world.dialled.splice(0);
+    return { ...world, first };
   }
 
-  it("are made by the process itself, again and again, until one is taken", async () => {
-    const { clock, dialled, up, states } = await down();
+  it("are made by the process itself, at once, again and again, until one is taken", async () => {
+    const { clock, dialled, up, states, first } = await down();
+    assert.deepEqual(first.sort(), ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"]);
     await clock.advanceAsync(trialEveryMs);
     assert.deepEqual(dialled.sort(), ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"]);
     assert.deepEqual(states, [true]);

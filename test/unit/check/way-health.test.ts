@@ -7,12 +7,15 @@ import { createFakeClock } from "../../support/fake-clock.ts";
 
 const { silentMs, sentinelDialMs, trialDialMs, trialEveryMs, coolMs } = LIMITS.network;
 
-/** A way whose servers answer a dial after as many milliseconds as `rtt` says; those not in it never do. */
-function way(rtt: Map<string, number>) {
+/**
+ * A way whose servers answer a dial after as many milliseconds as `rtt` says; those not in it never do.
+ * @param history somebody was reached before
+ */
+function way(rtt: Map<string, number>, history = true) {
   const clock = createFakeClock();
   const states: [down: boolean, atMs: number][] = [];
   const dialled: string[] = [];
-  let reachedMs = 0;
+  let reachedMs = history ? clock.now() - 10_000 : 0;
   let underWay = 0;
   let most = 0;
   const health = createWayHealth({
@@ -108,12 +111,20 @@ describe("a way out on which nothing leaves any more", () => {
     assert.deepEqual(states, [[true, sentinelDialMs]]);
   });
 
+  it("is known by doubt before anybody was ever reached, once a slow line would have answered", async () => {
+    const { clock, states, health } = way(new Map(), false);
+    health.know(BIG);
+    health.doubt();
+    await clock.advanceAsync(trialDialMs);
+    assert.deepEqual(states, [[true, trialDialMs]]);
+  });
+
   it("is tried by the process itself, and is back with the first that takes a connection", async () => {
     const rtt = new Map<string, number>();
     const { clock, states, health, most } = way(rtt);
     health.know(BIG);
     health.doubt();
-    await clock.advanceAsync(sentinelDialMs + trialEveryMs + trialDialMs);
+    await clock.advanceAsync(sentinelDialMs + trialDialMs);
     rtt.set("192.0.2.2", 30);
     await clock.advanceAsync(trialEveryMs + trialDialMs);
     assert.deepEqual(
@@ -160,6 +171,40 @@ describe("what is no fault of the network", () => {
     }
     await clock.advanceAsync(10_000);
     assert.deepEqual(states, []);
+  });
+
+  it("a line slower than that, where nobody has been reached before", async () => {
+    for (const tripMs of [560, 700, 1_200, 2_000]) {
+      const { clock, states, health } = way(new Map(BIG.map(({ address }) => [address, tripMs])), false);
+      health.know(BIG);
+      health.doubt();
+      await clock.advanceAsync(20_000);
+      assert.deepEqual(states, [], `${tripMs} ms`);
+      health.doubt();
+      await clock.advanceAsync(20_000);
+      assert.deepEqual(states, [], `${tripMs} ms, again`);
+    }
+  });
+
+  it("a line that has become slower than that, for longer than it takes to see it", async () => {
+    const { clock, states, health } = way(new Map(BIG.map(({ address }) => [address, 1_200])));
+    health.know(BIG);
+    health.doubt();
+    await clock.advanceAsync(20_000);
+    assert.deepEqual(states, [
+      [true, sentinelDialMs],
+      [false, sentinelDialMs + 1_200],
+    ]);
+  });
+
+  it("doubt in a moment in which a server takes connections", async () => {
+    const { clock, dialled, health, probe } = way(new Map([["198.51.100.1", 20]]));
+    health.know(BIG);
+    probe("a.test", "198.51.100.1");
+    await clock.advanceAsync(100);
+    health.doubt();
+    await clock.advanceAsync(500);
+    assert.deepEqual(dialled, []);
   });
 
   it("a line slower than that, once it has been taken for a dead one", async () => {
