@@ -1,3 +1,5 @@
+import { MAIL_COM_DOMAINS } from "./mail-com.ts";
+
 /**
  * Domains that must never be called disposable, whatever a list says: mailbox providers with people behind them, and
  * privacy relays, which forward to one person's real mailbox for as long as that person wants. Checked against the
@@ -48,6 +50,18 @@ export const MAILBOX_PROVIDERS: readonly string[] = [
   ...["uol.com.br", "bol.com.br", "terra.com.br", "ig.com.br", "rediffmail.com", "sify.com"],
   ...["tuta.de", "mail.de", "posteo.at", "vivaldi.net", "kolabnow.com", "gmx.es", "aol.de", "hotmail.ch"],
   ...["hotmail.se", "zohomail.in", "yandex.by", "vip.163.com", "outlook.at", "outlook.pt", "live.se"],
+  // Smaller ones with lasting mailboxes, on mailchecker's list, and on another's where that copied it (`mail.by`).
+  ...[
+    "mail.by",
+    "sibmail.com",
+    "mail15.com",
+    "mihanmail.ir",
+    "latinmail.com",
+    "mail2world.com",
+    "hongkong.com",
+  ],
+  ...["safe-mail.net", "msgsafe.io", "lavabit.com", "hush.ai", "vfemail.net", "vmail.me"],
+  ...["bluebottle.com", "nameplanet.com", ...MAIL_COM_DOMAINS],
 ];
 
 /** Names of the free-mail list that open no mailbox to anybody: examples, and companies that once did, or never. */
@@ -73,7 +87,7 @@ export const NOT_FREE: ReadonlySet<string> = new Set([
   ],
 ]);
 
-/** Aliases of one person's mailbox; mailchecker lists most of them, its peers do not. */
+/** Aliases of one person's mailbox, for as long as that person wants; mailchecker lists most of them. */
 const PRIVACY_RELAYS: readonly string[] = [
   ...["privaterelay.appleid.com", "duck.com", "mozmail.com", "relay.firefox.com"],
   ...["passmail.net", "passmail.com", "passinbox.com", "passfwd.com"],
@@ -81,10 +95,21 @@ const PRIVACY_RELAYS: readonly string[] = [
   ...["8alias.com", "8shield.net", "dralias.com", "silomails.com"],
   ...["addy.io", "anonaddy.com", "anonaddy.me", "addymail.com"],
   ...["forwardemail.net", "improvmx.com"],
+  ...[
+    "33mail.com",
+    "erine.email",
+    "opayq.com",
+    "e4ward.com",
+    "sneakemail.com",
+    "snkmail.com",
+    "burnermail.io",
+  ],
 ];
 
-/** Universities and forwarding hosts that mailchecker alone lists. */
-const INSTITUTIONS: readonly string[] = ["nus.edu.sg", "test.com", "test.de"];
+/** Universities, schools' mail, companies and forwarding hosts that mailchecker alone lists. */
+const INSTITUTIONS: readonly string[] = [
+  ...["nus.edu.sg", "test.com", "test.de", "gaggle.net", "aver.com", "ukmail.com"],
+];
 
 export const NEVER_DISPOSABLE: ReadonlySet<string> = new Set([
   ...MAILBOX_PROVIDERS,
@@ -159,6 +184,9 @@ export const NOT_A_ROLE: ReadonlySet<string> = new Set([
     "tribe",
   ],
   ...["travel", "music", "home", "family", "friends", "football", "italia", "france", "europe", "china"],
+  // Given names and surnames: Arin, Ask, Dev, Mentor, Reg, Sem; Brand, Contador, Crew, Head, House, Merchant, Seo.
+  ...["arin", "ask", "dev", "mentor", "reg", "sem"],
+  ...["brand", "contador", "crew", "head", "house", "merchant", "seo"],
   // Initials of people, and words that are nobody's office.
   ...["ir", "pm", "se", "us", "uk", "com", "eng", "csm", "fbl", "fte", "principa", "random", "fun", "lunch"],
   ...[
