@@ -69,7 +69,7 @@ export const ABSENT: readonly StateTerms[] = [
       "no such, not a valid, not a known, not an existing, not a real, isn't a valid, not a local",
       "don't exists that, doesn't exist that, don't exist that, no valid, no known, no local, no matching",
       "cannot find, can't find, couldn't find, could not find, did not find, didn't find, unable to find, unable to locate",
-      "no entry for, no match for, no record of, no record for, no exist, not exist, not exist this, no exist this",
+      "have no record of, is no record of, has no record of, have no record for, no entry for, no match for, no record of, no record for, no exist, not exist, not exist this, no exist this",
       "do not recognize, do not recognise, don't recognize, don't recognise, doesn't recognize, does not recognize, doesn't recognise",
       "never heard of, there is nobody here by, there's nobody here by, there's no one here by, nobody here with, no one here with",
       "not a registered, not an active, isn't a registered, isn't a known, não existe tal, no existe tal, no hay ninguna, no hay ningún",

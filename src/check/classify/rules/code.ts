@@ -9,8 +9,8 @@ export const CODE_RULES: readonly Rule[] = [
     text: ["try again", "try later", "later"],
     unless: ["server error", "internal", "system", "resource", "local problem", "configuration"],
     class: "greylisted",
-    example: "451 4.7.1 Please try again later",
-    source: "round-1",
+    example: "451 4.7.1 Try again later",
+    source: "rspamd",
   },
   {
     id: "code.transient",

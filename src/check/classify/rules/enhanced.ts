@@ -82,8 +82,8 @@ export const ENHANCED_RULES: readonly Rule[] = [
     text: FULL_TEXT,
     unless: ["sending quota", "sender", "your account", "system storage"],
     class: "mailbox_full",
-    example: "550 5.1.1 user is over quota",
-    source: "round-1",
+    example: "552 5.1.1 5.2.2 sorry, final recipient mailbox is full (chkuser)",
+    source: "opened-a",
   },
   {
     id: "enhanced.disabled_said_so",
@@ -93,8 +93,8 @@ export const ENHANCED_RULES: readonly Rule[] = [
     unlessSays: ["absent"],
     unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, ...SHUT_TO_SOME_TEXT],
     class: "mailbox_disabled",
-    example: "550 5.1.1 Account is disabled",
-    source: "round-1",
+    example: "550 5.2.1 The email account that you tried to reach is disabled.",
+    source: "google-smtp",
   },
   {
     id: "enhanced.policy_said_so",
@@ -102,8 +102,8 @@ export const ENHANCED_RULES: readonly Rule[] = [
     enhanced: ["5.1.", "5.2."],
     text: POLICY_TEXT,
     class: "refused_by_policy",
-    example: "550 5.1.1 <user@example.com>: relaying denied",
-    source: "round-1",
+    example: "550 5.1.1 not accepting email for domain",
+    source: "opened-a",
   },
   {
     id: "enhanced.unknown",
@@ -114,8 +114,8 @@ export const ENHANCED_RULES: readonly Rule[] = [
     unlessElsewhere: true,
     silent: true,
     class: "mailbox_not_found",
-    example: "550 5.1.1 <user@example.com>",
-    source: "round-1",
+    example: "550 5.1.1 <user@aol.com>: Recipient address rejected: aol.com",
+    source: "opened-a",
   },
   {
     id: "enhanced.unknown_wordless",
@@ -148,8 +148,8 @@ export const ENHANCED_RULES: readonly Rule[] = [
     unlessElsewhere: true,
     silent: true,
     class: "mailbox_disabled",
-    example: "550 5.2.1 <user@example.com>",
-    source: "round-1",
+    example: "550 5.2.1 Mailbox unavailable",
+    source: "composed",
   },
   {
     id: "enhanced.disabled_wordless",
@@ -158,6 +158,6 @@ export const ENHANCED_RULES: readonly Rule[] = [
     wordless: true,
     class: "mailbox_disabled",
     example: "550 5.2.1",
-    source: "round-1",
+    source: "composed",
   },
 ];

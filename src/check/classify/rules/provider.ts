@@ -33,7 +33,7 @@ export const PROVIDER_RULES: readonly Rule[] = [
       "blocked for",
     ],
     class: "mailbox_disabled",
-    example: "540 5.7.1 <user@example.com>: recipient address rejected: Blocked",
+    example: "540 5.7.1 <user@rambler.ru>: recipient address rejected: Blocked",
     source: "opened-a",
   },
   {

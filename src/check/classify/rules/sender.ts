@@ -274,9 +274,8 @@ export const SENDER_RULES: readonly Rule[] = [
       "not permitted to send",
     ],
     class: "sender_blocked",
-    example:
-      "550 5.7.23 <user@example.com>: Recipient address rejected: Message rejected due to: SPF fail - not authorized",
-    source: "round-1",
+    example: "550 SPF Hard Fail: Domain rcpt.example does not designate 192.0.2.1 as permitted sender.",
+    source: "opened-a",
   },
   {
     // Submission's check of who is logged in: whoever were would be let through.
@@ -357,7 +356,7 @@ export const SENDER_RULES: readonly Rule[] = [
       "x.7.29",
     ],
     class: "sender_blocked",
-    example: "550 5.7.25 Denied",
-    source: "round-1",
+    example: "550 5.1.7 No such domain rcpt.example.",
+    source: "opened-a",
   },
 ];
