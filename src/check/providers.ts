@@ -1,4 +1,10 @@
 /**
+ * Providers that run servers, or policies of connections, for each customer: what those refuse before RCPT may be this
+ * customer's own list (Cisco's host access table, Proofpoint's firewall rules) as well as the provider's opinion of us.
+ */
+export const CUSTOMERS_OWN_SERVERS: ReadonlySet<string> = new Set(["proofpoint", "cisco"]);
+
+/**
  * Names of the mail exchangers of each provider. A provider is who runs the servers, so that its shaping, its habits
  * and its way to refuse hold for every domain behind it: a million Google Workspace domains are one site.
  *
@@ -99,7 +105,8 @@ export const PROVIDER_MX_SUFFIXES: Readonly<Record<string, readonly string[]>> =
   sina: ["freemx*.sinamail.sina.com.cn"],
   netease: ["mxmail.netease.com", "mx*.163.com", "mx*.126.com", "mx*.yeah.net", "mx*.ym.163.com"],
   alibaba: ["mxhichina.com", "mx*.aliyun.com", "mail.aliyun.com", "qiye.aliyun.com", "mx*.sg.aliyun.com"],
-  docomo: ["mfs*.docomo.ne.jp"],
+  docomo: ["docomo.ne.jp"],
+  au: ["ezweb.ne.jp", "au.com"],
   naver: ["mx*.naver.com"],
   daum: ["mx*.hanmail.net", "mx*.daum.net", "*aspmx.daum.net", "mx*.kakao.com"],
 };

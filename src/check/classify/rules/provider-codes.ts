@@ -63,9 +63,9 @@ export const PROVIDER_CODE_RULES: readonly Rule[] = [
     source: "vendor-docs",
   },
   {
-    // Its one sentence for strangers whom the customer's filter refuses, and for nobody being there.
-    id: "docomo.unknown_or_filtered",
-    providers: ["docomo"],
+    // Japanese carriers have one sentence for strangers whom the customer's filter refuses, and for nobody being there.
+    id: "carrier.unknown_or_filtered",
+    providers: ["docomo", "au"],
     stages: ["rcpt"],
     codes: ["5"],
     text: ["unknown user", "user unknown"],
