@@ -1,7 +1,7 @@
 import type { Clock } from "../core/clock.ts";
 import type { Backlog } from "./backlog.ts";
 import type { Through, TransactionEnd } from "./batch.ts";
-import { isCrowded, saysCrowded } from "./crowding.ts";
+import { saysCrowded } from "./crowding.ts";
 import type { Depth } from "./depth.ts";
 import type { SessionEnd } from "./handshake.ts";
 import { failed, type Job } from "./job.ts";
@@ -30,8 +30,8 @@ export interface SessionOwner {
 
 const isRejection = (end: TransactionEnd) => end.kind === "reply" && end.reply.code >= 400;
 
-const isPutOff = (end: TransactionEnd) =>
-  end.kind === "reply" && end.reply.code >= 400 && end.reply.code < 500;
+/** Its local part may hold sentences, which servers repeat without the quotes. */
+const isQuoted = ({ mailbox }: Job) => mailbox.address.startsWith('"');
 
 const isOverRecipients = (end: TransactionEnd) => end.kind === "reply" && isRecipientLimit(end.reply);
 
@@ -218,8 +218,8 @@ export class PooledSession implements SessionHandler {
     const { clock, depth, lessons } = this.#owner;
     const now = clock.monotonic();
     const written = this.#jobs.length;
-    const reply = end.kind === "reply" ? end.reply : null;
-    if (reply !== null && isCrowded(reply)) {
+    const reply = end.kind === "reply" && !this.#jobs.some(isQuoted) ? end.reply : null;
+    if (reply !== null && saysCrowded(end)) {
       this.#owner.onCrowded();
       depth.broke(written, true, now);
       return;
@@ -247,7 +247,7 @@ export class PooledSession implements SessionHandler {
     jobs.forEach((job, index) => {
       const end = ends[index] ?? LOST;
       if (isRejection(end)) this.#rejections++;
-      const crowded = isPutOff(end) && saysCrowded(end);
+      const crowded = !isQuoted(job) && saysCrowded(end);
       if (crowded) this.#leaveToOthers();
       const blame = end.kind === "failure" ? end.blame : "own";
       if (blame === "not_reached" && job.mayRequeue()) back.push(job);

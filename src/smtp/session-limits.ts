@@ -1,5 +1,6 @@
 import { LIMITS } from "../core/limits.ts";
 import { Ceiling } from "./ceiling.ts";
+import { ownWords } from "./own-words.ts";
 import type { SitePolicy } from "./policy.ts";
 import type { Reply } from "./reply.ts";
 
@@ -35,7 +36,7 @@ export function isRecipientLimit(reply: Reply): boolean {
 
 /** What a server that ends a session says it counts. */
 export function limitNamed(reply: Reply): Meeting["says"] {
-  const text = reply.lines.join(" ");
+  const text = ownWords(reply);
   if (REJECTIONS.test(text)) return "rejections";
   return TRANSACTIONS.test(text) ? "transactions" : null;
 }

@@ -309,6 +309,25 @@ describe("a server with room for two connections", () => {
     assert.deepEqual(await askAll(fixture, 30, () => "user", { maxConnections: 3 }), { "rcpt 250": 30 });
   });
 
+  it("is not one that repeats an address which says so", async () => {
+    let crowded = 0;
+    const server = await createScriptedServer((line) => {
+      const path = /^RCPT TO:(<.*>)/.exec(line)?.[1];
+      if (path === undefined) return undefined;
+      return path.includes("later")
+        ? `450 4.7.1 ${path}: put off\r\n`
+        : `550 5.1.1 ${path}: User unknown\r\n`;
+    });
+    const fixture = createPoolFixture(server.port, { onCrowded: () => crowded++ });
+    ends.push(async () => {
+      await fixture.end();
+      await server.close();
+    });
+    for (const local of ['"too many connections"', '"too many connections later"', '"concurrent sessions"'])
+      assert.match(summary(await fixture.rcpt(`${local}@x.test`)), /^rcpt (550|450)$/);
+    assert.deepEqual([crowded, server.connections.length], [0, 1]);
+  });
+
   it("shares them among threads: who finds none of his own there waits, and is not condemned", async () => {
     const { clock, pools, refused } = await startCrowd(
       4,

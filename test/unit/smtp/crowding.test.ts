@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { isCrowded, mayBeCrowded } from "../../../src/smtp/crowding.ts";
+import { mayBeCrowded, saysCrowded } from "../../../src/smtp/crowding.ts";
 import type { SessionEnd } from "../../../src/smtp/handshake.ts";
+import type { Reply } from "../../../src/smtp/reply.ts";
 
 const reply = (code: number, ...lines: string[]) => ({ code, enhanced: null, lines });
+
+const isCrowded = (answer: Reply, stage: "greeting" | "ehlo" | "mail" | "rcpt" = "greeting") =>
+  saysCrowded({ kind: "reply", stage, reply: answer });
 
 describe("too many connections", () => {
   it("are recognised by the server's words", () => {
@@ -32,6 +36,27 @@ describe("too many connections", () => {
     ])
       assert.equal(isCrowded(reply(421, text)), false, text);
     assert.equal(isCrowded(reply(250, "2.0.0 too many connections is what I like")), false);
+  });
+
+  it("are believed of a refusal for now once an address was sent, not of one for good", () => {
+    const words = "Too many connections, try again later";
+    for (const stage of ["mail", "rcpt"] as const) {
+      assert.equal(isCrowded(reply(421, words), stage), true);
+      assert.equal(isCrowded(reply(450, `<a@x.test>: ${words}`), stage), true);
+      assert.equal(isCrowded(reply(550, words), stage), false);
+    }
+    assert.equal(isCrowded(reply(554, words), "ehlo"), true);
+  });
+
+  it("are not what an address says that is repeated", () => {
+    for (const words of [
+      '<"too many connections"@x.test>: greylisted',
+      "too many connections@x.test: greylisted",
+      '"too many connections": greylisted',
+    ])
+      assert.equal(isCrowded(reply(421, words), "rcpt"), false, words);
+    const unknown = { code: 450, enhanced: "4.1.1", lines: ["4.1.1 too many connections unknown"] };
+    assert.equal(isCrowded(unknown, "rcpt"), false);
   });
 
   it("take no longer to look for in what is long", () => {

@@ -93,6 +93,8 @@ describe("what a server says it counts", () => {
       "Too many connections",
       "4.7.0 Too many messages from your host",
       "4.7.28 Our system has detected an unusual rate",
+      '4.7.0 <"too many errors"@x.test>: try again later',
+      'Mail to "messages in this session"@x.test is put off',
       "",
     ])
       assert.equal(of(text), null, text);
