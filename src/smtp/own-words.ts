@@ -18,6 +18,9 @@ export function ownWords(reply: Reply): string {
 function withoutQuotes(text: string): string {
   const from = text.search(/["<]/);
   if (from < 0) return text;
-  const to = Math.max(text.lastIndexOf('"'), text.lastIndexOf(">"));
-  return `${text.slice(0, from)} * ${to > from ? text.slice(to + 1) : ""}`;
+  const closing = text.lastIndexOf(">");
+  const to = text[from] === "<" ? closing : Math.max(closing, text.lastIndexOf('"'));
+  if (to <= from) return `${text.slice(0, from)} * `;
+  const [rest = ""] = text.slice(to + 1).split(/["<]/, 1);
+  return `${text.slice(0, from)} * ${rest}`;
 }

@@ -21,6 +21,7 @@ describe("the words of a server of its own", () => {
     assert.equal(of('<"a\\" b> c <\\"d"@x.test>: busy'), ": busy", "with marks of its own");
     assert.equal(of('no <"a b', "c d"), "no", "cut off");
     assert.equal(of("no > <a b c"), "no >", "never closed");
+    assert.equal(of('for "x" not <a b c'), "for not", "closed and never closed");
   });
 
   it("are none in a reply whose code is about the mailbox or the message", () => {
