@@ -24,14 +24,18 @@ interface Deps {
 export function composeBreakers({ config, log, metrics, redis, release }: Deps): BreakerAuthority {
   const clock = systemClock;
 
-  async function recovered(event: BreakerEvent): Promise<void> {
-    let rows = 0;
+  async function released(site: string): Promise<number> {
     try {
-      rows = (await release?.(event.way.site)) ?? 0;
+      return (await release?.(site)) ?? 0;
     } catch (error) {
       // They come when they are due.
       log.warn({ err: error }, "rows that waited for a site could not be called");
+      return 0;
     }
+  }
+
+  async function recovered(event: BreakerEvent): Promise<void> {
+    const rows = await released(event.way.site);
     if (event.mine || rows > 0) log.info(recoveryNotice(event, release === undefined ? null : rows));
   }
 
@@ -49,5 +53,6 @@ export function composeBreakers({ config, log, metrics, redis, release }: Deps):
       else if (state === "opened") log.warn(breakerNotice(state, event, clock.now()));
       else log.info(breakerNotice(state, event, clock.now()));
     },
+    onFreed: ({ site }) => void released(site),
   });
 }

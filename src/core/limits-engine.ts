@@ -11,6 +11,8 @@ export const DNS_LIMITS = {
   /** Look-ups that are slow or ask again: two for each of the tasks a thread may have. */
   slow: 8_192,
   waiting: 20_000,
+  /** Look-ups that are asked aside. They take no place of the others', so this may be small against `slow`. */
+  aside: 512,
   /** Longest wait for a place: far below a request's deadline, and enough for all of `slow` to be asked once. */
   waitMs: 1_200,
   /** A UDP socket, hence its random port, is left after so many queries or this time. */
@@ -180,6 +182,12 @@ export const BREAKER_LIMITS = {
   /** Or so many of the last answers. */
   blocksInWindow: 10,
   window: 20,
+  /** Older answers count no more. */
+  answersKeptMs: 600_000,
+  /** Domains that have to block us at RCPT before a provider counts as blocking us: one customer may own several. */
+  domainsOfProvider: 5,
+  /** The same of a site whose customers, if it has any, are not known to be many. */
+  domainsOfSite: 2,
   /** Twice as long after each trial that was blocked, up to this, and by chance a little longer. */
   maxMs: 900_000,
   jitter: 0.1,
@@ -192,13 +200,16 @@ export const BREAKER_LIMITS = {
   /** Nobody has wanted to go there for so long after the trial was due. */
   forgetMs: 3_600_000,
   sweepMs: 60_000,
-  /** Ways that are remembered for a block, the longest untouched go first. */
+  /** Ways that are remembered for a block though they are closed, the longest untouched go first; and open ones, the oldest. */
   ways: 10_000,
+  openWays: 10_000,
   /** A way that another process may have opened is looked up no more often. */
   lookEveryMs: 5_000,
   /** Retries that become due in one statement when a breaker closes, and statements. */
   releasedAtOnce: 1_000,
   releaseRounds: 1_000,
+  /** Rows of one site are called no more often. */
+  releaseEveryMs: 1_000,
   /** Sites whose rows of one task are parked each as a retry of its own: only those can be called when theirs recovers. */
   parkedSites: 50,
 } as const;

@@ -28,12 +28,15 @@ export interface LocalBreakers {
   /** "opened example.com direct", in order. */
   changes: string[];
   events: BreakerEvent[];
+  /** Sites of breakers that others closed and that were not known here to be open. */
+  freed: string[];
 }
 
 /** The breakers of a process, which by default shares them with nobody, and adds nothing by chance. */
 export function createLocalBreakers(clock: Clock, store: BreakerStore = NO_STORE): LocalBreakers {
   const changes: string[] = [];
   const events: BreakerEvent[] = [];
+  const freed: string[] = [];
   const authority = createBreakerAuthority({
     clock,
     log: silentLog,
@@ -45,9 +48,10 @@ export function createLocalBreakers(clock: Clock, store: BreakerStore = NO_STORE
       changes.push([state, site, path, ...(domain === "" ? [] : [domain])].join(" "));
       events.push(event);
     },
+    onFreed: ({ site }) => void freed.push(site),
   });
   authority.start();
-  return { authority, changes, events };
+  return { authority, changes, events, freed };
 }
 
 /** A check thread's breakers, whose messages arrive at once. */

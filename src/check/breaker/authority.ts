@@ -2,8 +2,9 @@ import { randomUUID } from "node:crypto";
 import type { Clock, Timer } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Logger } from "../../core/log.ts";
+import { CUSTOMERS_OWN_SERVERS } from "../providers.ts";
 import { type Known, KnownWays, type Open } from "./known.ts";
-import type { Block, BreakerNews, TrialEnd } from "./messages.ts";
+import type { Block, BreakerNews, TrialEnd, TrialGrant } from "./messages.ts";
 import type { BreakerStore, OpenState, OwnState, Settlement } from "./store.ts";
 import { Tally } from "./tally.ts";
 import { keyOf, type Way, wayKey } from "./way.ts";
@@ -13,13 +14,17 @@ import { keyOf, type Way, wayKey } from "./way.ts";
  *
  * Closed → *open* when the answers of a way say that we are blocked there (`tally.ts`); each process counts for itself, so that
  * n of them may meet n times as many blocks, but what one opens is open to all. Open → a *trial* after the first time, then
- * after twice as long each time, with some chance in it: one probe in the whole egress, whichever wants to go there first. It
- * is let through → closed; blocked again → open for longer; it tells nothing → open for as long again; it was not put, for
- * reasons of ours, or its thread died → the next one may go at once. Other probes that were in flight when it opened change
- * nothing. Who blocks us again soon after a recovery is left alone for as long as before and longer.
+ * after twice as long each time, with some chance in it: one probe in the egress, whichever wants to go there first. It is let
+ * through → closed; blocked again → open for longer; it tells nothing → open for as long again; it was not put, for reasons of
+ * ours, or its thread died → the next one may go at once. Other probes that were in flight when it opened change nothing. Who
+ * blocks us again soon after a recovery is left alone for as long as before and longer.
  *
- * Without the store a process keeps its breakers for itself; when it is back, the next trial tells it what is open here.
- * A process that comes late, or was cut off, learns of an open breaker by the first block it meets.
+ * A site's trial that is blocked at RCPT may have met a customer's own list: that domain is left alone, and the next trial is
+ * another's; only when those of as many domains are blocked as it takes to open the site is it open for longer.
+ *
+ * Without the store a process keeps its breakers for itself, and n processes may try n times; when it is back, the next trial
+ * tells it what is open here. Just after it was emptied a second trial may begin while another's is under way. A process that
+ * comes late, or was cut off, learns of an open breaker by the first block it meets.
  */
 export interface BreakerAuthority {
   /** Begins to follow the other processes. */
@@ -29,7 +34,7 @@ export interface BreakerAuthority {
   /** Tells `mirror` what there is, and all that comes. @returns how to end it */
   attach(mirror: (news: BreakerNews) => void): () => void;
   blocked(block: Block): void;
-  passed(site: string, path: string): void;
+  passed(site: string, path: string, domain: string): void;
   /** The trial of an open way, for one at a time. */
   seekTrial(key: string): Promise<TrialGrant>;
   /** A token counts once. */
@@ -38,13 +43,6 @@ export interface BreakerAuthority {
   waitMs(site: string): number | null;
   /** Breakers that are open as far as this process knows, by provider; "other" for none. */
   openByProvider(): Map<string, number>;
-}
-
-/** `free`: the way is closed meanwhile. No token: ask again after `dueInMs`. */
-export interface TrialGrant {
-  token: string | null;
-  free: boolean;
-  dueInMs: number;
 }
 
 export interface BreakerEvent {
@@ -69,6 +67,8 @@ export interface BreakerAuthorityDeps {
   random(): number;
   /** Once per transition. Must not throw. */
   onChange(state: "opened" | "reopened" | "closed", event: BreakerEvent): void;
+  /** Another process closed a breaker that was not known here to be open. Must not throw. */
+  onFreed(way: Way): void;
 }
 
 class Authority implements BreakerAuthority {
@@ -109,24 +109,28 @@ class Authority implements BreakerAuthority {
 
   blocked({ site, path, domain, provider, early, reply }: Block): void {
     if (this.#closed || this.#ways.openAt(site, path, domain) !== undefined) return;
+    const isOfSite = early && !CUSTOMERS_OWN_SERVERS.has(provider ?? "");
     const known = this.#ways.of({ site, path, domain: "", provider });
-    const isFirst = known.tally.isPristine;
-    known.tally.block(early ? "" : domain);
-    if (isFirst) this.#tell({ kind: "watched", key: keyOf(known.way) });
-    const scope = known.tally.scope(provider !== null);
-    if (scope !== null) {
-      this.#openWay(this.#ways.of({ ...known.way, domain: scope.domain }), reply);
+    this.#count(known, isOfSite ? "" : domain);
+    if (known.tally.isSiteBlocked(provider !== null, this.#now())) {
+      this.#openWay(known, reply);
       return;
     }
     this.#look(known, reply);
-    if (provider !== null) this.#look(this.#ways.of({ ...known.way, domain }), reply);
+    if (isOfSite) return;
+    const own = this.#ways.of({ site, path, domain, provider });
+    this.#count(own, domain);
+    if (own.tally.isBlocked(this.#now())) this.#openWay(own, reply);
+    else this.#look(own, reply);
   }
 
-  passed(site: string, path: string): void {
-    const known = this.#ways.get(wayKey(site, path));
-    if (known === undefined || known.open !== null || known.tally.isPristine) return;
-    known.tally.pass();
-    if (known.tally.isPristine) this.#tell({ kind: "calm", key: keyOf(known.way) });
+  passed(site: string, path: string, domain: string): void {
+    for (const key of [wayKey(site, path), wayKey(site, path, domain)]) {
+      const known = this.#ways.get(key);
+      if (known === undefined || known.open !== null || known.tally.isPristine) continue;
+      known.tally.pass(this.#now());
+      if (known.tally.isPristine) this.#tell({ kind: "calm", key });
+    }
   }
 
   async seekTrial(key: string): Promise<TrialGrant> {
@@ -172,26 +176,17 @@ class Authority implements BreakerAuthority {
     if (end.kind === "passed") {
       this.#settle(known.way, token, { kind: "closed" });
       this.#closeWay(known, open, true);
-      return;
-    }
-    if (end.kind === "ours") this.#settle(known.way, token, { kind: "returned" });
-    else {
-      if (end.kind === "blocked") {
-        open.level += 1;
-        open.reply = end.reply;
-      }
-      open.dueAt = this.#now() + this.#delayMs(open.level);
-      this.#settle(known.way, token, { kind: "open", ...this.#own(open) });
-    }
-    this.#tell(this.#openNews(known, open, false));
-    if (end.kind === "blocked") this.#say("reopened", known, open, true);
+    } else if (end.kind === "ours" || (end.kind === "blocked" && this.#isCustomers(known, open, end))) {
+      this.#settle(known.way, token, { kind: "returned" });
+      this.#tell(this.#openNews(known, open, false));
+    } else this.#openAgain(known, open, token, end);
   }
 
   waitMs(site: string): number | null {
     let waitMs: number | null = null;
-    for (const { way, open } of this.#ways.open()) {
-      if (way.site !== site || open === null) continue;
-      const leftMs = open.dueAt - this.#now();
+    for (const { open } of this.#ways.openOf(site)) {
+      if (open === null) continue;
+      const leftMs = open.isElsewhere ? 0 : open.dueAt - this.#now();
       const ownMs = leftMs > 0 ? leftMs : LIMITS.breaker.parkedTrialMs;
       waitMs = Math.min(waitMs ?? ownMs, ownMs);
     }
@@ -206,14 +201,51 @@ class Authority implements BreakerAuthority {
     return this.#deps.clock.monotonic();
   }
 
+  #count({ way, tally }: Known, domain: string): void {
+    const isFirst = tally.isPristine;
+    tally.block(domain, this.#now());
+    if (isFirst) this.#tell({ kind: "watched", key: keyOf(way) });
+  }
+
+  /** The site's trial met what may be a list of its domain's alone: that is left alone, unless too many are. */
+  #isCustomers({ way }: Known, open: Open, { domain, early, reply }: Extract<TrialEnd, { kind: "blocked" }>) {
+    const { site, path, provider } = way;
+    if (way.domain !== "" || (early && !CUSTOMERS_OWN_SERVERS.has(provider ?? ""))) return false;
+    const { answersKeptMs, domainsOfProvider, domainsOfSite } = LIMITS.breaker;
+    const now = this.#now();
+    for (const [other, atMs] of open.blockedDomains)
+      if (atMs <= now - answersKeptMs) open.blockedDomains.delete(other);
+    open.blockedDomains.set(domain, now);
+    if (open.blockedDomains.size >= (provider === null ? domainsOfSite : domainsOfProvider)) return false;
+    const own = this.#ways.of({ site, path, domain, provider });
+    if (own.open === null) this.#openWay(own, reply);
+    else this.#openAgain(own, own.open, "", { kind: "blocked", domain, early, reply });
+    return true;
+  }
+
+  #openAgain(known: Known, open: Open, token: string, end: TrialEnd): void {
+    if (end.kind === "blocked") {
+      open.level += 1;
+      open.reply = end.reply;
+    }
+    open.blockedDomains.clear();
+    open.dueAt = this.#now() + this.#delayMs(open.level);
+    open.isElsewhere = false;
+    this.#settle(known.way, token, { kind: "open", ...this.#own(open) });
+    this.#tell(this.#openNews(known, open, false));
+    if (end.kind === "blocked") this.#say("reopened", known, open, true);
+  }
+
   /** As if nothing had been, as far as this process is concerned. */
   #drop(known: Known): void {
     known.tally = new Tally();
     this.#tell({ kind: "calm", key: keyOf(known.way) });
     if (known.open === null) return;
     if (known.open.trial !== null) {
-      known.open.trial.timer.cancel();
-      this.#trials.delete(known.open.trial.token);
+      const { timer, token } = known.open.trial;
+      timer.cancel();
+      this.#trials.delete(token);
+      this.#settle(known.way, token, { kind: "returned" });
     }
     this.#ways.setClosed(known);
     this.#tell({ kind: "closed", way: known.way });
@@ -261,56 +293,58 @@ class Authority implements BreakerAuthority {
   }
 
   /** From now on it is open here. */
-  #place(known: Known, { level, openForMs, dueInMs }: OwnState, reply: string): Open {
-    const now = this.#now();
+  #place(known: Known, state: OwnState & Partial<OpenState>, reply: string): Open {
     const open: Open = {
-      sinceMs: now - openForMs,
-      dueAt: now + dueInMs,
-      level,
-      reply,
-      trial: null,
-      asking: false,
+      ...{ sinceMs: 0, dueAt: 0, level: 0, isElsewhere: false, reply, trial: null, asking: false },
+      blockedDomains: new Map(),
     };
+    this.#set(open, state);
     this.#ways.setOpen(known, open);
     const { site, path, domain } = known.way;
     // What is true of all the site needs no trials domain by domain.
     if (domain === "")
-      for (const other of this.#ways.open())
-        if (other !== known && other.way.site === site && other.way.path === path) this.#drop(other);
+      for (const other of [...this.#ways.openOf(site)])
+        if (other !== known && other.way.path === path) this.#drop(other);
     this.#tell(this.#openNews(known, open, true));
     this.#keepSweeping();
     return open;
   }
 
   /** What the store says goes, but of a trial of ours that is under way only its end tells. */
-  #adopt(known: Known, state: OwnState, isNew: boolean): void {
+  #adopt(known: Known, state: OpenState, isNew: boolean): void {
     const { open } = known;
     if (open === null || open.trial !== null) return;
-    open.level = state.level;
-    open.sinceMs = this.#now() - state.openForMs;
-    open.dueAt = this.#now() + state.dueInMs;
+    this.#set(open, state);
     this.#tell(this.#openNews(known, open, isNew));
+  }
+
+  /** While another process tries, nobody here need ask for the trial all the time. */
+  #set(open: Open, { level, openForMs, dueInMs, trial = false }: OwnState & Partial<OpenState>): void {
+    open.level = level;
+    open.sinceMs = this.#now() - openForMs;
+    open.dueAt = this.#now() + (trial ? Math.max(dueInMs, LIMITS.breaker.trialWaitMs) : dueInMs);
+    open.isElsewhere = trial;
   }
 
   #closeWay(known: Known, open: Open, mine: boolean): void {
     known.level = open.level;
     known.warnedUntil = this.#now() + Math.max(LIMITS.breaker.maxMs, this.#deps.firstMs);
     this.#drop(known);
-    if (known.way.domain !== "") this.passed(known.way.site, known.way.path);
+    if (known.way.domain !== "") this.passed(known.way.site, known.way.path, known.way.domain);
     this.#say("closed", known, open, mine);
   }
 
   #heard(way: Way, state: OpenState | null): void {
     if (this.#closed) return;
-    const known = state === null ? this.#ways.get(keyOf(way)) : this.#ways.of(way);
-    if (known === undefined) return;
     if (state === null) {
-      if (known.open !== null) this.#closeWay(known, known.open, false);
-    } else if (known.open !== null) this.#adopt(known, state, false);
-    else if (way.domain === "" || this.#ways.openBy(wayKey(way.site, way.path)) === undefined) {
-      const open = this.#place(known, state, "");
-      this.#say("opened", known, open, false);
+      const known = this.#ways.openBy(keyOf(way));
+      if (known?.open) this.#closeWay(known, known.open, false);
+      else this.#deps.onFreed(way);
+      return;
     }
+    const known = this.#ways.of(way);
+    if (known.open !== null) this.#adopt(known, state, false);
+    else this.#say("opened", known, this.#place(known, state, ""), false);
   }
 
   /** Another process may have opened it before this one was there to hear of it. */

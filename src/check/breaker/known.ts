@@ -7,10 +7,14 @@ export interface Open {
   /** `Clock.monotonic` milliseconds, as the next trial's. */
   sinceMs: number;
   dueAt: number;
+  /** It is another process's trial that is waited for until then. */
+  isElsewhere: boolean;
   /** How often it was opened again. */
   level: number;
   reply: string;
   trial: { token: string; timer: Timer } | null;
+  /** Of a site: domains that its trials met a block of since it was due, with the time of the last. */
+  blockedDomains: Map<string, number>;
   /** The store is being asked for the trial. */
   asking: boolean;
 }
@@ -26,48 +30,59 @@ export interface Known {
   lookedAt: number;
 }
 
-/** The ways that are remembered, at most LIMITS.breaker.ways. */
+/** The ways that are remembered: at most LIMITS.breaker.ways closed ones, and LIMITS.breaker.openWays open ones beside them. */
 export class KnownWays {
   /** The longest untouched first. */
-  readonly #known = new Map<string, Known>();
+  readonly #closed = new Map<string, Known>();
+  /** The longest open first. */
   readonly #open = new Map<string, Known>();
+  readonly #openBySite = new Map<string, Set<Known>>();
   readonly #forgotten: (known: Known) => void;
 
-  /** @param forgotten told of a way that has to go for others, before it does */
+  /** @param forgotten told of a way that has to go for others, before it does; it closes an open one */
   constructor(forgotten: (known: Known) => void) {
     this.#forgotten = forgotten;
   }
 
   get(key: string): Known | undefined {
-    return this.#known.get(key);
+    return this.#open.get(key) ?? this.#closed.get(key);
   }
 
-  all(): Iterable<Known> {
-    return this.#known.values();
+  all(): Known[] {
+    return [...this.#open.values(), ...this.#closed.values()];
   }
 
   /** Remembered from now on, and untouched by nobody. */
   of(way: Way): Known {
     const key = keyOf(way);
-    const fresh = () => ({
+    const open = this.#open.get(key);
+    if (open !== undefined) return open;
+    const known = this.#closed.get(key) ?? {
       ...{ way, tally: new Tally(), open: null },
       ...{ level: 0, warnedUntil: 0, lookedAt: Number.NEGATIVE_INFINITY },
-    });
-    const known = this.#known.get(key) ?? fresh();
-    this.#known.delete(key);
-    this.#known.set(key, known);
-    if (this.#known.size > LIMITS.breaker.ways) this.#forgetOldest();
+    };
+    this.#keep(known);
     return known;
   }
 
   setOpen(known: Known, open: Open): void {
+    const key = keyOf(known.way);
     known.open = open;
-    this.#open.set(keyOf(known.way), known);
+    this.#closed.delete(key);
+    this.#open.set(key, known);
+    const { site } = known.way;
+    this.#openBySite.set(site, (this.#openBySite.get(site) ?? new Set()).add(known));
+    const [oldest] = this.#open.values();
+    if (oldest !== undefined && this.#open.size > LIMITS.breaker.openWays) this.#forgotten(oldest);
   }
 
   setClosed(known: Known): void {
     known.open = null;
     this.#open.delete(keyOf(known.way));
+    const ofSite = this.#openBySite.get(known.way.site);
+    ofSite?.delete(known);
+    if (ofSite?.size === 0) this.#openBySite.delete(known.way.site);
+    this.#keep(known);
   }
 
   /** Those that are open. */
@@ -77,6 +92,11 @@ export class KnownWays {
 
   openBy(key: string): Known | undefined {
     return this.#open.get(key);
+  }
+
+  /** Those of a site that are open. */
+  openOf(site: string): ReadonlySet<Known> {
+    return this.#openBySite.get(site) ?? NONE;
   }
 
   /** The open breaker that a probe about `domain` would meet. */
@@ -93,10 +113,15 @@ export class KnownWays {
     return counts;
   }
 
-  #forgetOldest(): void {
-    const [oldest] = this.#known.values();
-    if (oldest === undefined) return;
+  #keep(known: Known): void {
+    const key = keyOf(known.way);
+    this.#closed.delete(key);
+    this.#closed.set(key, known);
+    const [oldest] = this.#closed.values();
+    if (oldest === undefined || this.#closed.size <= LIMITS.breaker.ways) return;
     this.#forgotten(oldest);
-    this.#known.delete(keyOf(oldest.way));
+    this.#closed.delete(keyOf(oldest.way));
   }
 }
+
+const NONE: ReadonlySet<Known> = new Set();

@@ -11,8 +11,10 @@ export type ProbeEnd =
   /** Nothing was asked, for reasons of our own. */
   | { kind: "ours" };
 
-/** What a trial came to. */
-export type TrialEnd = { kind: "blocked"; reply: string } | { kind: "passed" | "inconclusive" | "ours" };
+/** What a trial came to; of a block, whom it was about. */
+export type TrialEnd =
+  | { kind: "blocked"; domain: string; early: boolean; reply: string }
+  | { kind: "passed" | "inconclusive" | "ours" };
 
 /** A block, and whom it was about. */
 export interface Block {
@@ -26,11 +28,18 @@ export interface Block {
   reply: string;
 }
 
+/** `free`: the way is closed meanwhile. No token: ask again after `dueInMs`. */
+export interface TrialGrant {
+  token: string | null;
+  free: boolean;
+  dueInMs: number;
+}
+
 /** From a check thread. */
 export type BreakerReport =
   | { type: "blocked"; block: Block }
   /** Only of a way that is watched. */
-  | { type: "passed"; site: string; path: string }
+  | { type: "passed"; site: string; path: string; domain: string }
   | { type: "trial"; id: number; key: string }
   | { type: "tried"; token: string; end: TrialEnd };
 

@@ -73,10 +73,10 @@ class Mirror implements Breaker {
     return new ProbeVisit(this, target);
   }
 
-  /** The key of the open breaker in the way, null for none. */
-  openKey({ site, domain }: VisitTarget, path: string): string | null {
-    if (this.#open.size === 0) return null;
-    return [wayKey(site, path), wayKey(site, path, domain)].find((key) => this.#open.has(key)) ?? null;
+  /** Keys of the open breakers in the way, the site's first. */
+  openKeys({ site, domain }: VisitTarget, path: string): string[] {
+    if (this.#open.size === 0) return [];
+    return [wayKey(site, path), wayKey(site, path, domain)].filter((key) => this.#open.has(key));
   }
 
   /** Until somebody may ask for the trial. */
@@ -89,8 +89,9 @@ class Mirror implements Breaker {
     this.#watched.add(key);
   }
 
-  isWatched(key: string): boolean {
-    return this.#watched.has(key);
+  isWatched({ site, domain }: VisitTarget, path: string): boolean {
+    if (this.#watched.size === 0) return false;
+    return this.#watched.has(wayKey(site, path)) || this.#watched.has(wayKey(site, path, domain));
   }
 
   report(report: BreakerReport): void {
@@ -150,33 +151,35 @@ class ProbeVisit implements Visit {
   }
 
   stateOf(path: string): "closed" | "watched" | "open" {
-    if (this.#mirror.openKey(this.#target, path) !== null) return "open";
-    return this.#mirror.isWatched(wayKey(this.#target.site, path)) ? "watched" : "closed";
+    if (this.#mirror.openKeys(this.#target, path).length > 0) return "open";
+    return this.#mirror.isWatched(this.#target, path) ? "watched" : "closed";
   }
 
+  /** Where the site's breaker is open and the domain's too, the site's trial is both's. */
   mayGo(path: string): boolean | Promise<boolean> {
-    const key = this.#mirror.openKey(this.#target, path);
-    if (key === null || this.#trials.has(key)) return true;
-    return this.#mirror.leftMs(key) <= 0 && this.#seekTrial(key, path);
+    const keys = this.#mirror.openKeys(this.#target, path);
+    const [key] = keys;
+    if (key === undefined || keys.some((each) => this.#trials.has(each))) return true;
+    return keys.every((each) => this.#mirror.leftMs(each) <= 0) && this.#seekTrial(key, path);
   }
 
   retryAfterMs(path: string): number {
-    const key = this.#mirror.openKey(this.#target, path);
-    const leftMs = key === null ? 0 : this.#mirror.leftMs(key);
+    const keys = this.#mirror.openKeys(this.#target, path);
+    const leftMs = Math.max(0, ...keys.map((key) => this.#mirror.leftMs(key)));
     return leftMs > 0 ? leftMs : LIMITS.breaker.trialWaitMs;
   }
 
   end(end: ProbeEnd): void {
     const { site, domain, provider } = this.#target;
     for (const { token, path } of this.#trials.values())
-      this.#mirror.report({ type: "tried", token, end: trialEnd(end, path) });
+      this.#mirror.report({ type: "tried", token, end: trialEnd(end, path, domain) });
     if (end.kind !== "blocked" && end.kind !== "passed") return;
     const { path } = end;
     // In flight when it opened: the row is answered so, but only the trial decides now.
     if ([...this.#trials.values()].some((trial) => trial.path === path) || this.stateOf(path) === "open")
       return;
     if (end.kind === "passed") {
-      if (this.stateOf(path) === "watched") this.#mirror.report({ type: "passed", site, path });
+      if (this.stateOf(path) === "watched") this.#mirror.report({ type: "passed", site, path, domain });
       return;
     }
     const { early, rule, reply } = end;
@@ -187,7 +190,9 @@ class ProbeVisit implements Visit {
 
   async #seekTrial(key: string, path: string): Promise<boolean> {
     const { token, free, dueInMs } = await this.#mirror.ask(key);
-    if (free) return true;
+    // The domain's own may be open still.
+    if (free)
+      return this.#mirror.openKeys(this.#target, path).every((each) => each === key) || this.mayGo(path);
     if (token === null) {
       this.#mirror.postpone(key, dueInMs);
       return false;
@@ -200,10 +205,11 @@ class ProbeVisit implements Visit {
 }
 
 /** What the probe's end says of the way that it was the trial of: it may have gone on by another. */
-function trialEnd(end: ProbeEnd, path: string): TrialEnd {
+function trialEnd(end: ProbeEnd, path: string, domain: string): TrialEnd {
   if (end.kind === "inconclusive" || end.kind === "ours") return { kind: end.kind };
   if (end.path !== path) return { kind: "inconclusive" };
-  return end.kind === "blocked" ? { kind: "blocked", reply: end.reply } : { kind: "passed" };
+  if (end.kind === "passed") return { kind: "passed" };
+  return { kind: "blocked", domain, early: end.early, reply: end.reply };
 }
 
 export function createBreaker(deps: BreakerMirrorDeps): Breaker {

@@ -5,7 +5,7 @@ import type { Way } from "./way.ts";
 
 /** "example.com (192.0.2.1)", "example.com at microsoft365". */
 function nameOf({ site, path, domain }: Way): string {
-  const who = domain === "" ? site : `${domain} at ${site}`;
+  const who = domain === "" || domain === site ? site : `${domain} at ${site}`;
   return path === "direct" ? who : `${who} (${path})`;
 }
 

@@ -26,7 +26,7 @@ export function attachThread(authority: BreakerAuthority, send: (news: BreakerNe
         case "blocked":
           return authority.blocked(report.block);
         case "passed":
-          return authority.passed(report.site, report.path);
+          return authority.passed(report.site, report.path, report.domain);
         case "trial":
           return void seekTrial(report.id, report.key);
         case "tried":

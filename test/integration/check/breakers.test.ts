@@ -37,6 +37,7 @@ async function startProcess(t: TestContext, url: string, egressId: string): Prom
     firstMs: FIRST_MS,
     random: () => 0,
     onChange: (state, { mine }) => void (mine && changes.push(state)),
+    onFreed: () => {},
   });
   authority.start();
   t.after(() => authority.close());
@@ -83,7 +84,7 @@ async function isRefused({ authority }: Process): Promise<boolean> {
 }
 
 describe("the breakers of two processes of an egress", () => {
-  const NO: TrialEnd = { kind: "blocked", reply: "554 still no" };
+  const NO: TrialEnd = { kind: "blocked", domain: SITE, early: true, reply: "554 still no" };
 
   it("open, are tried and close together", async (t) => {
     const { a, b } = await startTwo(t);
