@@ -1,9 +1,9 @@
 // npm run accuracy [-- --show development] [-- --only development]
 //
-// How well the rules read replies, by corpus (test/corpus/README.md). Prints no blind reply unless --show names that
-// corpus. Exit code: 0 the held-back half meets the targets; 1 it does not, or is not there.
+// How well the rules read replies, by corpus and its state (test/corpus/README.md). Prints no blind reply unless --show
+// names that corpus. Exit code: 0 the held-back half meets the targets; 1 it does not, or is not there.
 import { parseArgs } from "node:util";
-import { CORPUS_NAMES, type CorpusName, readCorpus } from "../test/corpus/labelled.ts";
+import { CORPUS_NAMES, type CorpusName, OPENED, readCorpus } from "../test/corpus/labelled.ts";
 import type { Figures } from "./accuracy/figures.ts";
 import { missLines, reportOf } from "./accuracy/report.ts";
 import { timingLines } from "./accuracy/timing.ts";
@@ -11,6 +11,12 @@ import { timingLines } from "./accuracy/timing.ts";
 /** The corpus that decides; see test/corpus/README.md. */
 const HELD_BACK: CorpusName = "blind-c";
 const RECALL_MIN = 0.97;
+
+/** What the figures of a corpus are worth. */
+function stateOf(name: CorpusName): string {
+  if (name === HELD_BACK) return "blind, held back";
+  return OPENED.some((opened) => opened === name) ? "opened: proves nothing" : "rules are written by it";
+}
 
 function meetsTargets(figures: Figures): boolean {
   const { hits, of } = figures.unknownUsers;
@@ -38,7 +44,7 @@ function main(): number {
       continue;
     }
     const { lines, figures, judged } = reportOf(name, rows, name === "development" ? null : development);
-    console.log(lines.join("\n"));
+    console.log(`[${stateOf(name)}] ${lines.join("\n")}`);
     if (show === name) console.log(missLines(judged).join("\n"));
     if (name === HELD_BACK) held = figures;
   }
