@@ -4,7 +4,7 @@ import { getDomain } from "tldts";
 import type { Clock } from "../core/clock.ts";
 import type { DomainSignalsConfig } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
-import type { DnsOutcome, MxRecord, TextResolver } from "../dns/resolver.ts";
+import type { Aside, DnsOutcome, MxRecord, TextResolver } from "../dns/resolver.ts";
 import type { CheckEngine } from "./engine.ts";
 import type { DomainEvidence } from "./evidence.ts";
 
@@ -48,16 +48,16 @@ function hasText(answer: DnsOutcome<string>, pattern: RegExp): boolean | null {
   return (answer.status === "no_data" || answer.status === "nxdomain") && answer.proven ? false : null;
 }
 
-async function spfOf(resolver: TextResolver, domain: string): Promise<Pick<DomainEvidence, "spf">> {
-  return { spf: hasText(await resolver.txt(domain), SPF) };
+async function spfOf(resolver: TextResolver, domain: string, aside: Aside) {
+  return { spf: hasText(await resolver.txt(domain, aside), SPF) };
 }
 
 /** RFC 7489 §6.6.3: of the domain, else of the organisation it belongs to. */
-async function dmarcOf(resolver: TextResolver, domain: string): Promise<Pick<DomainEvidence, "dmarc">> {
-  const own = hasText(await resolver.txt(`_dmarc.${domain}`), DMARC);
+async function dmarcOf(resolver: TextResolver, domain: string, aside: Aside) {
+  const own = hasText(await resolver.txt(`_dmarc.${domain}`, aside), DMARC);
   const organisation = getDomain(domain);
   if (own !== false || organisation === null || organisation === domain) return { dmarc: own };
-  return { dmarc: hasText(await resolver.txt(`_dmarc.${organisation}`), DMARC) };
+  return { dmarc: hasText(await resolver.txt(`_dmarc.${organisation}`, aside), DMARC) };
 }
 
 /**
@@ -68,8 +68,13 @@ function isListing(address: string): boolean {
   return address.startsWith("127.") && address !== "127.0.0.1" && !address.startsWith("127.255.255.");
 }
 
-async function isListed(resolver: TextResolver, domain: string, zone: string): Promise<boolean> {
-  const answer = await resolver.a(`${getDomain(domain) ?? domain}.${zone}`);
+async function isListed(
+  resolver: TextResolver,
+  domain: string,
+  zone: string,
+  aside: Aside,
+): Promise<boolean> {
+  const answer = await resolver.a(`${getDomain(domain) ?? domain}.${zone}`, aside);
   return answer.status === "ok" && answer.records.some(isListing);
 }
 
@@ -83,14 +88,23 @@ async function parkingOf(
   return { parkedAddress: parked && records.length > 0 };
 }
 
-/** Asks all at once and writes each answer into `known` as it comes. */
-async function ask({ resolver, config }: Deps, domain: string, implicit: boolean, known: DomainEvidence) {
+/**
+ * Asks all at once and writes each answer into `known` as it comes. Aside, so that silent name servers of strangers take
+ * no place from who asks where mail goes; but for the address, which the check itself asks for where there is no MX.
+ */
+async function ask(
+  { resolver, config }: Deps,
+  domain: string,
+  implicit: boolean,
+  known: DomainEvidence,
+  aside: Aside,
+) {
   const questions = config.blocklistZones.map(async (zone) => {
-    if (await isListed(resolver, domain, zone)) known.listedBy ??= zone;
+    if (await isListed(resolver, domain, zone, aside)) known.listedBy ??= zone;
   });
   const learn = async (answer: Promise<Partial<DomainEvidence>>) => void Object.assign(known, await answer);
-  if (config.spf) questions.push(learn(spfOf(resolver, domain)));
-  if (config.dmarc) questions.push(learn(dmarcOf(resolver, domain)));
+  if (config.spf) questions.push(learn(spfOf(resolver, domain, aside)));
+  if (config.dmarc) questions.push(learn(dmarcOf(resolver, domain, aside)));
   if (implicit) questions.push(learn(parkingOf(resolver, domain)));
   await Promise.all(questions);
 }
@@ -105,9 +119,10 @@ async function gather(deps: Deps, domain: string): Promise<DomainEvidence> {
   const mx = await deps.resolver.mx(domain);
   if (!takesMail(mx)) return NOTHING;
   const known = { ...NOTHING };
+  const aside = { untilMs: deps.clock.monotonic() + LIMITS.check.domainSignalsMs };
   await new Promise<void>((resolve) => {
     const timer = deps.clock.after(LIMITS.check.domainSignalsMs, resolve);
-    void ask(deps, domain, mx.status === "no_data", known).finally(() => {
+    void ask(deps, domain, mx.status === "no_data", known, aside).finally(() => {
       timer.cancel();
       resolve();
     });
@@ -123,8 +138,9 @@ interface Shared {
 
 /**
  * Look-ups go out once the MX is known, which the check asks for anyway: domains that take no mail cost nothing, and in
- * a batch the exchangers of all come before the rest. The resolver's cache, bounds and single flight are theirs too. In
- * front of it the rows of a batch share what was found for `LIMITS.check.domainSignalsKeptMs`, unless it is incomplete.
+ * a batch the exchangers of all come before the rest. The resolver's cache and single flight are theirs too; what is
+ * still unanswered when the time is over is given up, and what finds no place is not asked. In front of the cache the
+ * rows of a batch share what was found for `LIMITS.check.domainSignalsKeptMs`, unless it is incomplete.
  */
 export function createDomainSignals(deps: Deps): DomainSignals {
   const { clock, config } = deps;

@@ -22,6 +22,21 @@ function oldest<T>(ages: Iterable<T>): T | undefined {
 }
 
 /**
+ * Who may ask aside. Nobody waits and nobody asks again: a look-up has a place at once or never, and keeps it until it
+ * is answered or its time is over.
+ */
+export class AsideAdmission {
+  #busy = 0;
+
+  /** @returns null when there is no place. */
+  enter(): Place | null {
+    if (this.#busy >= LIMITS.dns.aside) return null;
+    this.#busy++;
+    return { retry: () => false, leave: () => void this.#busy-- };
+  }
+}
+
+/**
  * Who may ask now. A look-up starts among the *fresh*, which are few: their answers are still to come, and too many at
  * once overrun the sockets. What is silent for `LIMITS.dns.freshMs` while others wait, and what asks again, is among
  * the *slow*, which are many: silence costs a timer, no more. So a thousand dead names hold up nobody for longer than

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
-import type { DnsOutcome, TextResolver } from "./resolver.ts";
+import type { Aside, DnsOutcome, TextResolver } from "./resolver.ts";
 
 interface Entry {
   outcome: DnsOutcome<unknown>;
@@ -75,11 +75,14 @@ export function createCachingResolver(inner: TextResolver, clock: Clock): TextRe
     return flight;
   }
 
+  /** What was asked aside was asked less hard: its failures say nothing to who asks in earnest. */
+  const keyed = (type: string, aside: Aside | undefined) => (aside === undefined ? type : `aside ${type}`);
+
   return {
     mx: (domain) => lookUp("mx", domain.toLowerCase(), () => inner.mx(domain)),
-    a: (name) => lookUp("a", name.toLowerCase(), () => inner.a(name)),
+    a: (name, aside) => lookUp(keyed("a", aside), name.toLowerCase(), () => inner.a(name, aside)),
     aaaa: (name) => lookUp("aaaa", name.toLowerCase(), () => inner.aaaa(name)),
-    txt: (name) => lookUp("txt", name.toLowerCase(), () => inner.txt(name)),
+    txt: (name, aside) => lookUp(keyed("txt", aside), name.toLowerCase(), () => inner.txt(name, aside)),
     close: () => inner.close(),
   };
 }

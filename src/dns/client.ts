@@ -1,11 +1,11 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
-import { Admission, type Place } from "./admission.ts";
+import { Admission, AsideAdmission, type Place } from "./admission.ts";
 import { type Reading, readAnswer } from "./answer.ts";
 import type { QueryType, Question } from "./message.ts";
 import { normalizeName } from "./name.ts";
 import { addressRecords, mxRecords, pointerRecords, textRecords } from "./records.ts";
-import type { DnsOutcome, FullResolver } from "./resolver.ts";
+import type { Aside, DnsOutcome, FullResolver } from "./resolver.ts";
 import { DnsServer } from "./server.ts";
 import { parseServerAddress } from "./server-address.ts";
 
@@ -16,6 +16,13 @@ export interface ResolverDeps {
 }
 
 type Failure = Extract<DnsOutcome<never>, { status: "server_failure" | "no_answer" }>;
+/** What a look-up may: it has a place, and ends when its time is over. */
+interface Right {
+  place: Place;
+  attempts: number;
+  untilMs: number;
+}
+type Reader<T> = (records: Extract<Reading, { kind: "records" }>["records"]) => T[];
 type Conclusive = Exclude<Reading, { kind: "failure" }>;
 
 const OVERLOADED: Failure = { status: "no_answer", code: "overloaded" };
@@ -23,13 +30,16 @@ const UNREACHABLE: Failure = { status: "no_answer", code: "unreachable" };
 
 class StubResolver implements FullResolver {
   readonly #servers: readonly DnsServer[];
+  readonly #clock: Clock;
   readonly #admission: Admission;
+  readonly #aside = new AsideAdmission();
   /** Index of the server that answered last when the one before it did not. */
   #preferred = 0;
   #closed = false;
 
   constructor({ servers, clock }: ResolverDeps) {
     if (servers.length === 0) throw new Error("no DNS server is configured");
+    this.#clock = clock;
     this.#admission = new Admission(clock);
     this.#servers = servers.map((server) => new DnsServer(parseServerAddress(server), clock));
   }
@@ -38,16 +48,16 @@ class StubResolver implements FullResolver {
     return this.#lookUp(domain, "MX", mxRecords);
   }
 
-  a(name: string) {
-    return this.#lookUp(name, "A", addressRecords);
+  a(name: string, aside?: Aside) {
+    return this.#lookUp(name, "A", addressRecords, aside);
   }
 
   aaaa(name: string) {
     return this.#lookUp(name, "AAAA", addressRecords);
   }
 
-  txt(name: string) {
-    return this.#lookUp(name, "TXT", textRecords);
+  txt(name: string, aside?: Aside) {
+    return this.#lookUp(name, "TXT", textRecords, aside);
   }
 
   ptr(name: string) {
@@ -60,35 +70,38 @@ class StubResolver implements FullResolver {
     this.#admission.close();
   }
 
-  async #lookUp<T>(
-    text: string,
-    type: QueryType,
-    read: (records: Extract<Reading, { kind: "records" }>["records"]) => T[],
-  ): Promise<DnsOutcome<T>> {
+  async #lookUp<T>(text: string, type: QueryType, read: Reader<T>, aside?: Aside): Promise<DnsOutcome<T>> {
     const name = normalizeName(text);
     if (!name) return { status: "server_failure", code: "BAD_NAME" };
     if (this.#closed) return UNREACHABLE;
-    const place = await this.#admission.enter();
-    if (!place) return this.#closed ? UNREACHABLE : OVERLOADED;
+    const right = aside === undefined ? await this.#enter() : this.#enterAside(aside);
+    if (!right) return this.#closed ? UNREACHABLE : OVERLOADED;
     try {
-      return await this.#chase({ name, type }, place, read);
+      return await this.#chase({ name, type }, right, read);
     } finally {
-      place.leave();
+      right.place.leave();
     }
   }
 
+  async #enter(): Promise<Right | null> {
+    const place = await this.#admission.enter();
+    return place && { place, attempts: LIMITS.dns.attempts, untilMs: Number.POSITIVE_INFINITY };
+  }
+
+  #enterAside({ untilMs }: Aside): Right | null {
+    if (untilMs <= this.#clock.monotonic()) return null;
+    const place = this.#aside.enter();
+    return place && { place, attempts: 1, untilMs };
+  }
+
   /** Asks, and asks again for the target of a CNAME that the answer left open. */
-  async #chase<T>(
-    first: Question,
-    place: Place,
-    read: (records: Extract<Reading, { kind: "records" }>["records"]) => T[],
-  ): Promise<DnsOutcome<T>> {
+  async #chase<T>(first: Question, right: Right, read: Reader<T>): Promise<DnsOutcome<T>> {
     const seen = new Set<string>();
     let ttlS: number = LIMITS.dns.ttlMaxS;
     let { name } = first;
     while (seen.size < LIMITS.dns.cnameHops && !seen.has(name)) {
       seen.add(name);
-      const reading = await this.#ask({ name, type: first.type }, place);
+      const reading = await this.#ask({ name, type: first.type }, right);
       if ("status" in reading) return reading;
       ttlS = Math.min(ttlS, reading.ttlS);
       if (reading.kind === "follow") {
@@ -105,15 +118,15 @@ class StubResolver implements FullResolver {
   }
 
   /** One question, over the servers: a failing one is not asked again, a silent one may be. */
-  async #ask(question: Question, place: Place): Promise<Conclusive | Failure> {
+  async #ask(question: Question, { place, attempts, untilMs }: Right): Promise<Conclusive | Failure> {
     const failed = new Set<DnsServer>();
     let failure: Failure = UNREACHABLE;
     const first = this.#preferred;
-    for (let attempt = 0; attempt < LIMITS.dns.attempts && !this.#closed; attempt++) {
+    for (let attempt = 0; attempt < attempts && !this.#closed; attempt++) {
       const index = (first + attempt) % this.#servers.length;
       const server = this.#servers[index];
       if (!server || failed.has(server)) continue;
-      const exchange = await server.ask(question);
+      const exchange = await server.ask(question, untilMs);
       if (exchange.kind === "answer") {
         this.#preferred = index;
         const reading = readAnswer(exchange.packet, question);

@@ -19,10 +19,18 @@ export interface MxRecord {
   exchange: string;
 }
 
+/**
+ * For what an answer is nice to have, and mail does not hang on: asked once, of one server, never after `untilMs` of the
+ * monotonic clock, beside the places of all others. Without room (`LIMITS.dns.aside`) it is not asked: `overloaded`.
+ */
+export interface Aside {
+  untilMs: number;
+}
+
 export interface Resolver {
   mx(domain: string): Promise<DnsOutcome<MxRecord>>;
   /** IPv4 addresses as text. */
-  a(name: string): Promise<DnsOutcome<string>>;
+  a(name: string, aside?: Aside): Promise<DnsOutcome<string>>;
   /** IPv6 addresses as text. */
   aaaa(name: string): Promise<DnsOutcome<string>>;
   close(): Promise<void>;
@@ -30,7 +38,7 @@ export interface Resolver {
 
 export interface TextResolver extends Resolver {
   /** One text a record, its strings joined (RFC 7208 §3.3), each byte a character. */
-  txt(name: string): Promise<DnsOutcome<string>>;
+  txt(name: string, aside?: Aside): Promise<DnsOutcome<string>>;
 }
 
 /** Asks for more than where mail goes. */

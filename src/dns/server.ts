@@ -24,13 +24,13 @@ export class DnsServer {
     this.#sockets = new UdpSockets(address, clock);
   }
 
-  /** Never rejects. */
-  async ask(question: Question): Promise<Exchange> {
+  /** Never rejects. Every step has `LIMITS.dns.attemptTimeoutMs`, and none goes on after `untilMs` (monotonic). */
+  async ask(question: Question, untilMs: number): Promise<Exchange> {
     if (this.#closed) return { kind: "unreachable" };
-    const exchange = await this.#askOverUdp(question);
+    const exchange = await this.#askOverUdp(question, untilMs);
     if (exchange.kind === "case_changed" || this.#closed) return { kind: "unreachable" };
     if (exchange.kind !== "truncated") return exchange;
-    const query = askOverTcp(this.#address, question, this.#clock);
+    const query = askOverTcp(this.#address, question, this.#clock, untilMs);
     this.#overTcp.add(query);
     const whole = await query.result;
     this.#overTcp.delete(query);
@@ -47,15 +47,16 @@ export class DnsServer {
    * An answer in another case than the question's is not believed: the question is put again, in lower case, with an id
    * and a port of its own, so that a forger has to guess anew. A server that always does so is spared the detour.
    */
-  async #askOverUdp(question: Question): Promise<UdpExchange> {
-    if (this.#clock.monotonic() < this.#plainUntilMs) return this.#sockets.take().ask(question, null);
-    const exchange = await this.#sockets.take().ask(question, randomCase(question.name));
+  async #askOverUdp(question: Question, untilMs: number): Promise<UdpExchange> {
+    if (this.#clock.monotonic() < this.#plainUntilMs)
+      return this.#sockets.take().ask(question, null, untilMs);
+    const exchange = await this.#sockets.take().ask(question, randomCase(question.name), untilMs);
     if (exchange.kind === "answer" || exchange.kind === "truncated") this.#caseLosses = 0;
     if (exchange.kind !== "case_changed" || this.#closed) return exchange;
     if (++this.#caseLosses >= LIMITS.dns.caseLosses) {
       this.#caseLosses = 0;
       this.#plainUntilMs = this.#clock.monotonic() + LIMITS.dns.plainCaseMs;
     }
-    return this.#sockets.take().ask(question, null);
+    return this.#sockets.take().ask(question, null, untilMs);
   }
 }

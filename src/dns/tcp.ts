@@ -1,7 +1,6 @@
 import { connect } from "node:net";
 import type { Clock } from "../core/clock.ts";
-import { LIMITS } from "../core/limits.ts";
-import type { Exchange } from "./exchange.ts";
+import { attemptMs, type Exchange } from "./exchange.ts";
 import { decodeResponse, encodeQuery, type Question, responseId } from "./message.ts";
 import { randomId } from "./random.ts";
 import type { ServerAddress } from "./server-address.ts";
@@ -20,8 +19,16 @@ function framed(message: Buffer): Buffer {
   return frame;
 }
 
-/** One query on a connection of its own (RFC 7766), within `LIMITS.dns.attemptTimeoutMs`. Never rejects. */
-export function askOverTcp(server: ServerAddress, question: Question, clock: Clock): TcpQuery {
+/**
+ * One query on a connection of its own (RFC 7766), within `LIMITS.dns.attemptTimeoutMs`, and not after `untilMs`. Never
+ * rejects.
+ */
+export function askOverTcp(
+  server: ServerAddress,
+  question: Question,
+  clock: Clock,
+  untilMs: number,
+): TcpQuery {
   const socket = connect({ host: server.address, port: server.port, noDelay: true });
   const id = randomId(() => false);
   const chunks: Buffer[] = [];
@@ -34,7 +41,7 @@ export function askOverTcp(server: ServerAddress, question: Question, clock: Clo
       socket.destroy();
       resolve(exchange);
     };
-    const timer = clock.after(LIMITS.dns.attemptTimeoutMs, () => finish({ kind: "timeout" }));
+    const timer = clock.after(attemptMs(clock, untilMs), () => finish({ kind: "timeout" }));
     abort = () => finish({ kind: "unreachable" });
     socket.on("connect", () => socket.write(framed(encodeQuery(id, question.name, question.type))));
     socket.on("error", abort);

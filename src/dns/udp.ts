@@ -1,7 +1,7 @@
 import { createSocket, type Socket } from "node:dgram";
 import type { Clock, Timer } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
-import type { UdpExchange } from "./exchange.ts";
+import { attemptMs, type UdpExchange } from "./exchange.ts";
 import { decodeResponse, echoes, encodeQuery, type Question, responseId } from "./message.ts";
 import { randomId } from "./random.ts";
 import type { ServerAddress } from "./server-address.ts";
@@ -54,10 +54,10 @@ export class UdpSocket {
   }
 
   /**
-   * Sends one query and waits up to `LIMITS.dns.attemptTimeoutMs`. Never rejects.
+   * Sends one query and waits up to `LIMITS.dns.attemptTimeoutMs`, and not after `untilMs`. Never rejects.
    * @param mixedName the name in the case in which it is sent and must come back; null: in lower case, back in any.
    */
-  ask(question: Question, mixedName: string | null): Promise<UdpExchange> {
+  ask(question: Question, mixedName: string | null, untilMs: number): Promise<UdpExchange> {
     return new Promise((resolve) => {
       if (this.closed) return resolve({ kind: "unreachable" });
       const id = randomId((taken) => this.#pending.has(taken));
@@ -69,7 +69,7 @@ export class UdpSocket {
         resolve(exchange);
         if (this.#isDraining && this.#pending.size === 0) this.close();
       };
-      const timer = this.#clock.after(LIMITS.dns.attemptTimeoutMs, () => settle({ kind: "timeout" }));
+      const timer = this.#clock.after(attemptMs(this.#clock, untilMs), () => settle({ kind: "timeout" }));
       this.#pending.set(id, { question, mixedName, timer, settle });
       this.#asked++;
       const send = () =>

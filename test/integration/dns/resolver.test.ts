@@ -216,6 +216,50 @@ describe("a resolver among servers that fail", () => {
     await Promise.all(silent);
   });
 
+  it("gives what is asked aside one attempt, ends it by its time, and turns away at once what has no place", async () => {
+    const { servers, clock, resolver } = await start("silent", "silent");
+    const untilMs = clock.monotonic() + 500;
+    const ends: string[] = [];
+    const ask = (name: string) =>
+      resolver.txt(name, { untilMs }).then((outcome) => void ends.push(summary(outcome)));
+    const all = Array.from({ length: LIMITS.dns.aside }, (_, i) => ask(`n${i}.test`));
+    await ask("over.test");
+    assert.deepEqual(ends.splice(0), ["no_answer overloaded"]);
+    await servers[0]?.until(() => servers[0]?.asked.length === LIMITS.dns.aside);
+    await clock.advanceAsync(499);
+    assert.deepEqual(ends, []);
+    await clock.advanceAsync(1);
+    await Promise.all(all);
+    assert.deepEqual(new Set(ends), new Set(["no_answer timeout"]));
+    assert.equal(clock.pending, 0);
+    assert.equal(servers[0]?.asked.length, LIMITS.dns.aside);
+    assert.equal(servers[1]?.asked.length, 0, "nobody asked again");
+    ends.length = 0;
+    await ask("late.test");
+    assert.deepEqual(ends, ["no_answer overloaded"], "its time is over");
+    assert.equal(servers[0]?.asked.length, LIMITS.dns.aside);
+  });
+
+  it("keeps all places of who asks in earnest, whatever is silent aside", async () => {
+    const { servers, clock, resolver } = await start("half-silent");
+    const [server] = servers;
+    const aside = { untilMs: clock.monotonic() + 500 };
+    const silent = Array.from({ length: LIMITS.dns.aside * 3 }, (_, i) =>
+      i % 2 === 0 ? resolver.txt(`silent${i}.test`, aside) : resolver.a(`silent${i}.test`, aside),
+    );
+    const FRESH = LIMITS.dns.socketsPerThread * LIMITS.dns.inFlightPerSocket;
+    const healthy = Array.from({ length: FRESH + LIMITS.dns.waiting / 20 }, (_, i) =>
+      resolver.a(`healthy${i}.test`),
+    );
+    const ends = await Promise.all(healthy);
+    assert.deepEqual(new Set(ends.map(summary)), new Set(["ok"]), "while the clock stands still");
+    await server?.until(() => server.asked.length === LIMITS.dns.aside + healthy.length);
+    await clock.advanceAsync(500);
+    const outcomes = (await Promise.all(silent)).map(summary);
+    assert.equal(outcomes.filter((end) => end === "no_answer timeout").length, LIMITS.dns.aside);
+    assert.equal(outcomes.filter((end) => end === "no_answer overloaded").length, LIMITS.dns.aside * 2);
+  });
+
   it("bounds what is in flight, keeps the rest waiting, turns away what is over", async () => {
     const { servers, resolver } = await start("silent");
     const flying = LIMITS.dns.socketsPerThread * LIMITS.dns.inFlightPerSocket;

@@ -105,6 +105,26 @@ describe("signals of a domain", () => {
     assert.deepEqual(known, { spf: null, dmarc: true, listedBy: null, parkedAddress: false });
   });
 
+  it("asks aside, for no longer than it waits for all together", async () => {
+    const zones = { ...BOTH, blocklistZones: ["dbl.test"] };
+    const { signals, resolver, clock } = signalsIn({ mx: NO_DATA }, zones);
+    const untils: (number | null)[] = [];
+    const { a, txt } = resolver;
+    resolver.a = (name, aside) => {
+      untils.push(aside?.untilMs ?? null);
+      return a(name);
+    };
+    resolver.txt = (name, aside) => {
+      untils.push(aside?.untilMs ?? null);
+      return txt(name);
+    };
+    clock.advance(1_000);
+    await signals.of("mail.example.com");
+    const untilMs = 1_000 + LIMITS.check.domainSignalsMs;
+    // The address of the domain itself is what the check asks for anyway.
+    assert.deepEqual(untils.sort(), [untilMs, untilMs, untilMs, untilMs, null].sort());
+  });
+
   it("asks nothing of domains that take no mail, and nothing that is off", async () => {
     const mute: DnsOutcome<MxRecord>[] = [
       ABSENT,

@@ -58,6 +58,16 @@ describe("the DNS cache", () => {
     assert.deepEqual(asked.sort(), ["a x.test", "aaaa x.test", "mx x.test"]);
   });
 
+  it("keeps what was asked aside from who asks in earnest", async () => {
+    const { asked, resolver } = caching(() => ({ status: "nxdomain", ttlS: 60, proven: true }));
+    for (let i = 0; i < 2; i++) {
+      await resolver.a("x.test", { untilMs: 500 });
+      await resolver.a("x.test");
+      await resolver.txt("x.test", { untilMs: 500 });
+    }
+    assert.deepEqual(asked, ["a x.test", "a x.test", "txt x.test"]);
+  });
+
   it("remembers that there is nothing", async () => {
     for (const status of ["nxdomain", "no_data"] as const) {
       const kind = { status, proven: status === "nxdomain" };
