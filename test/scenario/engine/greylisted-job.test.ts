@@ -3,7 +3,10 @@ import { describe, it } from "node:test";
 import { brief, engineScenario, mixed, wrongly } from "../../support/engine-scenario.ts";
 import { say } from "../../support/mail-world/action.ts";
 
-/** A server that lets in who comes again: the same sender, from the same address, under the same name. */
+/**
+ * A server that lets in who comes again: the same sender, from the same address, under the same name. Who is never let in
+ * is given up after eight seconds: the length of this file.
+ */
 const sources = ["127.0.2.1", "127.0.2.2", "127.0.2.3"];
 const settings = {
   SMTP_SOURCE_ADDRESSES: sources.join(),

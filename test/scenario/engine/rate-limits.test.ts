@@ -4,7 +4,10 @@ import { brief, engineScenario, mixed, wrongly } from "../../support/engine-scen
 import { type Action, say, sayAndClose } from "../../support/mail-world/action.ts";
 import type { Moment } from "../../support/mail-world/profile.ts";
 
-/** Servers that find us too many: single requests are told so, rows of jobs come again until they are let in. */
+/**
+ * Servers that find us too many: single requests are told so, rows of jobs come again until they are let in. They wait a
+ * second or more each time, and those that are never let in eight: the length of this file.
+ */
 const scenario = engineScenario({ bulk: true });
 const LIMITED = "unknown rate_limited_by_server their_server";
 const TOO_MANY = "too many messages from your address, slow down";

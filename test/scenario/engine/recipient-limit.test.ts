@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { brief, engineScenario, mixed, VALID, wrongly } from "../../support/engine-scenario.ts";
+import { brief, engineScenario, mixed, NOT_FOUND, VALID, wrongly } from "../../support/engine-scenario.ts";
 import { say } from "../../support/mail-world/action.ts";
 
 /** 452 4.5.3: a session has had enough recipients. It is no full mailbox, and the next session takes them. */
-const settings = { SHAPING: JSON.stringify({ sites: { "plain.test": { maxConnections: 2 } } }) };
+const settings = { SHAPING: JSON.stringify({ default: { maxConnections: 2 } }) };
 const scenario = engineScenario({ bulk: true, settings });
 const PER_SESSION = 5;
 
@@ -24,6 +24,18 @@ describe("a recipient limit", () => {
     assert.ok(host.account.maxOpen <= 2);
   });
 
+  it("is no answer for single requests either: each of many at once is asked again in a new session", async () => {
+    const host = scenario.site("single.test", "mx.plain.test");
+    host.setBehaviour("rcpt", ({ transactions }) =>
+      transactions <= PER_SESSION ? null : say("452 4.5.3 Too many recipients"),
+    );
+    const addresses = mixed(30, "s", "single.test");
+    const wanted = addresses.map((address) => (address.startsWith("exists") ? VALID : NOT_FOUND));
+    assert.deepEqual(await scenario.askAll(addresses), wanted);
+    host.setBehaviour("rcpt", null);
+    await scenario.spent(addresses.length);
+  });
+
   it("of a transaction is never met: each has one recipient", async () => {
     const { told } = await scenario.job(mixed(30, "t", "one-recipient.test"));
     assert.deepEqual(wrongly(told), []);
@@ -37,6 +49,6 @@ describe("a recipient limit", () => {
     assert.equal(brief(end), "unknown rate_limited_by_server their_server");
     host.setBehaviour("rcpt", null);
     assert.equal(brief(await scenario.ask("exists-later@limited.test")), VALID);
-    await scenario.spent(1);
+    await scenario.spent(31);
   });
 });
