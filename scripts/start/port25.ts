@@ -38,7 +38,7 @@ export async function checkPort25(config: PreflightConfig, withinMs: number): Pr
     const paths = createPaths(config.smtp, loadShaping(ownShaping(config)).ways);
     const trials = preflight.ways.flatMap((path) =>
       (run?.exchangers ?? []).flatMap((exchanger) => {
-        const address = addressBy(path, exchanger);
+        const address = addressBy(path, exchanger, preflight.family);
         return address === null ? [] : [trialOf(path.name, address)];
       }),
     );

@@ -18,6 +18,7 @@ import { type Metrics, observeEngine } from "../core/metrics.ts";
 import { takesConnection } from "../smtp/dial.ts";
 import { createPaths, type Paths } from "../smtp/path.ts";
 import { createCatchAllStore } from "../store/evidence-cache.ts";
+import { createHouseShare } from "../store/house-reports.ts";
 import type { RedisClients } from "../store/redis.ts";
 import { createSlotLeases } from "../store/slot-leases.ts";
 import { composeBeliefs, teachingFacts } from "./beliefs.ts";
@@ -85,7 +86,8 @@ export function composeChecks(deps: Deps): Checks {
       }
     },
   });
-  const house = composeHouse({ config, log, metrics, preflight, network, broker });
+  const share = createHouseShare(redis, config.smtp.egressId, preflight.settings);
+  const house = composeHouse({ config, log, metrics, preflight, share, network, broker });
   const setup = {
     smtp: config.smtp,
     shaping: own,

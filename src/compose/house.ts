@@ -1,6 +1,9 @@
 import type { Broker } from "../check/broker.ts";
+import type { Evidence } from "../check/evidence.ts";
 import { addressBy } from "../check/house/exchangers.ts";
 import type { Finding, WayReport } from "../check/house/report.ts";
+import type { HouseShare } from "../check/house/share.ts";
+import { isDoubted } from "../check/house/standing.ts";
 import { createHouseWatch, type HouseWatch } from "../check/house/watch.ts";
 import type { NetworkHealth } from "../check/network-health.ts";
 import { systemClock } from "../core/clock.ts";
@@ -9,7 +12,10 @@ import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import type { Preflight } from "./preflight.ts";
 
-/** What the metrics port says of our own house. */
+/**
+ * What the metrics port says of our own house. It names our source addresses, the host and port of each proxy, and where we
+ * are listed: to whoever reaches that port, which is the operator's alone.
+ */
 export interface HouseStatus {
   ways: (WayReport & { network: "up" | "down" })[];
   /** Ways whose first look has not ended. */
@@ -18,9 +24,12 @@ export interface HouseStatus {
 
 /** Our own house, as this process watches it. */
 export interface House {
-  start(): void;
+  /** @returns once it is known what other processes have found, where that is known at once */
+  start(): Promise<void>;
   stop(): Promise<void>;
   status(): HouseStatus;
+  /** True of evidence that condemns by a way on which we were distrusted then, or may have been. */
+  doubts(evidence: Evidence, storedAtMs: number): boolean;
 }
 
 interface Deps {
@@ -28,32 +37,38 @@ interface Deps {
   log: Logger;
   metrics: Metrics;
   preflight: Preflight;
+  share: HouseShare;
   network: NetworkHealth;
   broker: Broker;
 }
 
 /** Watches the ways that probes take, and tells of each to threads, log and metrics. */
 export function composeHouse(deps: Deps): House {
-  const { config, log, preflight, network, broker } = deps;
+  const { config, log, preflight, share, network, broker } = deps;
   const { ways } = preflight;
+  const doubted = new Map<string, WayReport>();
   const watch: HouseWatch = createHouseWatch({
     clock: systemClock,
     everyMs: config.house.everyMs,
     random: Math.random,
     ways,
+    share,
     begin: () => preflight.begin(),
-    onExchangers(exchangers) {
+    onExchangers(exchangers, looking) {
       for (const path of ways) {
         const dialled = exchangers.flatMap((exchanger) => {
-          const address = addressBy(path, exchanger);
+          const address = addressBy(path, exchanger, preflight.family);
           return address === null ? [] : [{ site: exchanger.site, address }];
         });
         network.know(path.name, dialled);
-        // Before anybody asks: port 25 may be closed.
-        network.doubt(path.name);
+        // Before anybody asks: port 25 may be closed. Who is told what was found is told that too.
+        if (looking) network.doubt(path.name);
       }
     },
-    onReport: (report, before) => tellOf(deps, report, before),
+    onReport(report, before) {
+      doubted.set(report.way, report);
+      tellOf(deps, report, before);
+    },
     onNews: (news) => broker.tellHouse(news),
     onError: (error) => log.error({ err: error }, "our own house could not be looked at"),
   });
@@ -62,6 +77,11 @@ export function composeHouse(deps: Deps): House {
     async stop() {
       watch.stop();
       await preflight.close();
+    },
+    doubts({ smtp }, storedAtMs) {
+      if (smtp?.class !== "mailbox_not_found" && smtp?.class !== "mailbox_disabled") return false;
+      const report = doubted.get(smtp.path);
+      return smtp.trusted && report !== undefined && isDoubted(report, storedAtMs);
     },
     status() {
       const reports = watch.reports();

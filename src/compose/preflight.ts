@@ -1,3 +1,5 @@
+import { networkInterfaces } from "node:os";
+import { type Family, familyOf } from "../check/house/exchangers.ts";
 import { beginPreflight, canBind, type PreflightRun } from "../check/house/preflight.ts";
 import { loadShaping, type OwnShaping } from "../check/shaping.ts";
 import type { Clock } from "../core/clock.ts";
@@ -11,6 +13,10 @@ import { createPaths, type Path } from "../smtp/path.ts";
 export interface Preflight {
   /** The ways that probes may take. */
   ways: readonly Path[];
+  /** How connections go out where a way does not say. */
+  family: Family;
+  /** All settings that decide what a look finds, as text. */
+  settings: string;
   begin(): Promise<PreflightRun>;
   close(): Promise<void>;
 }
@@ -19,18 +25,26 @@ export interface Preflight {
 export function composePreflight(config: PreflightConfig, own: OwnShaping, clock: Clock): Preflight {
   const { smtp, dns, house } = config;
   const resolver = createResolver({ servers: dns.servers, clock });
+  const ways = createPaths(smtp, loadShaping(own).ways).inUse;
+  const family = familyOf(networkInterfaces());
+  const heloGiven = (path: Path) => smtp.heloNameGiven || path.heloName !== smtp.heloName;
+  const named = ways.map((path) => [path.name, path.heloName, heloGiven(path)]);
+  const { port, mailFrom, probePrivateAddresses } = smtp;
   return {
-    ways: createPaths(smtp, loadShaping(own).ways).inUse,
+    ways,
+    family,
+    settings: JSON.stringify([named, family, port, mailFrom, probePrivateAddresses, house.dnsblZones, dns]),
     begin: () =>
       beginPreflight({
         clock,
         resolver,
         canBind,
         dnsblZones: house.dnsblZones,
-        heloGiven: (path) => smtp.heloNameGiven || path.heloName !== smtp.heloName,
-        mailFrom: smtp.mailFrom,
-        probePrivateAddresses: smtp.probePrivateAddresses,
-        greet: (path, host, address) => greetBy(path, { host, address, port: smtp.port }, clock),
+        heloGiven,
+        family,
+        mailFrom,
+        probePrivateAddresses,
+        greet: (path, host, address) => greetBy(path, { host, address, port }, clock),
       }),
     close: () => resolver.close(),
   };

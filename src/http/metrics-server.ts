@@ -12,7 +12,8 @@ export interface MetricsServer {
 /**
  * `/metrics` (Prometheus text), `/healthz` and, where the process probes, `/preflight` (JSON: what was last found of our
  * own house) on a port of their own, so that neither is reachable where the API is, and
- * so that roles without an API can be scraped and probed too.
+ * so that roles without an API can be scraped and probed too. `/preflight` shows our source addresses and the host and port
+ * of each proxy to whoever reaches this port: it is the operator's, and belongs behind a firewall.
  */
 export function createMetricsServer(deps: {
   registry: Registry;

@@ -13,7 +13,16 @@ type ZoneAnswer =
   | { kind: "listed"; zone: string; codes: string[]; text: string }
   | { kind: "clear"; zone: string }
   /** The zone cannot be believed. */
-  | { kind: "broken"; zone: string; why: string };
+  | { kind: "broken"; zone: string; why: Distrust }
+  /** It answers as for a listing, while its test points do not answer. */
+  | { kind: "unproven"; zone: string; why: Distrust };
+
+/** Why a zone cannot be believed. */
+interface Distrust {
+  text: string;
+  /** `silent`: no answer came; `error`: it may tell another time; `dead`: it does not behave as a list does. */
+  kind: "silent" | "error" | "dead";
+}
 
 const mappedNibbles = (ipv4Hex: string) => [...`${"0".repeat(20)}ffff${ipv4Hex}`].toReversed().join(".");
 
@@ -27,15 +36,16 @@ const isCode = (answer: string) => answer.startsWith("127.");
 /** `127.255.255.254`: asked through a public resolver; `.255`: too often; `.252`: a typing error in the zone's name. */
 const isError = (answer: string) => answer.startsWith("127.255.255.");
 
-type Looked = { codes: string[] } | { why: string };
+type Looked = { codes: string[]; why?: undefined } | { codes?: undefined; why: Distrust };
 
 function read(outcome: DnsOutcome<string>): Looked {
   if (outcome.status === "nxdomain" || outcome.status === "no_data") return { codes: [] };
-  if (outcome.status !== "ok") return { why: `it did not answer (${outcome.code})` };
+  if (outcome.status !== "ok")
+    return { why: { text: `it did not answer (${outcome.code})`, kind: "silent" } };
   const strange = outcome.records.find((answer) => !isCode(answer) || isError(answer));
-  return strange === undefined
-    ? { codes: outcome.records }
-    : { why: `it answered ${strange}, which is an error` };
+  if (strange === undefined) return { codes: outcome.records };
+  const kind = isCode(strange) ? "error" : "dead";
+  return { why: { text: `it answered ${strange}, which is an error`, kind } };
 }
 
 export interface BlockLists {
@@ -45,17 +55,23 @@ export interface BlockLists {
 
 /** For one round of checks: each zone is tested once by IP version, whatever number of addresses is asked about. */
 export function createBlockLists(resolver: FullResolver, zones: readonly string[]): BlockLists {
-  const tests = new Map<string, Promise<string | null>>();
+  const tests = new Map<string, Promise<Distrust | null>>();
   const ask = async (zone: string, labels: string) => read(await resolver.a(`${labels}.${zone}`));
 
-  /** @returns why the zone cannot be believed; null: it can. */
-  async function testZone(zone: string, family: number): Promise<string | null> {
+  /** @returns null: it can be believed */
+  async function testZone(zone: string, family: number): Promise<Distrust | null> {
     const [listed, clear] = TEST_LABELS[family] ?? ["", ""];
     const [must, mustNot] = await Promise.all([ask(zone, listed), ask(zone, clear)]);
-    if ("why" in must) return must.why;
-    if ("why" in mustNot) return mustNot.why;
-    if (must.codes.length === 0) return "it does not list the address that every list has for tests";
-    if (mustNot.codes.length > 0) return "it lists everything, also what no list may have";
+    // What a list must not do counts for more than what it did not say.
+    const found = [must.why, mustNot.why].filter((why) => why !== undefined);
+    const dead = found.find(({ kind }) => kind === "dead");
+    if (dead !== undefined) return dead;
+    if (mustNot.codes !== undefined && mustNot.codes.length > 0)
+      return { text: "it lists everything, also what no list may have", kind: "dead" };
+    const [first] = found;
+    if (first !== undefined) return found.find(({ kind }) => kind === "error") ?? first;
+    if (must.codes?.length === 0)
+      return { text: "it does not list the address that every list has for tests", kind: "error" };
     return null;
   }
 
@@ -66,8 +82,11 @@ export function createBlockLists(resolver: FullResolver, zones: readonly string[
     tests.set(key, test);
     const labels = reversed(address);
     const [why, answer] = await Promise.all([test, ask(zone, labels)]);
-    if (why !== null) return { kind: "broken", zone, why };
-    if ("why" in answer) return { kind: "broken", zone, why: answer.why };
+    if (answer.why !== undefined) return { kind: "broken", zone, why: why ?? answer.why };
+    if (why !== null) {
+      const isPositive = why.kind === "silent" && answer.codes.length > 0;
+      return { kind: isPositive ? "unproven" : "broken", zone, why };
+    }
     if (answer.codes.length === 0) return { kind: "clear", zone };
     const texts = await resolver.txt(`${labels}.${zone}`);
     const text = texts.status === "ok" ? printable(texts.records[0] ?? "") : "";
@@ -89,9 +108,11 @@ function printable(text: string): string {
 
 function findingOf(address: string, answers: readonly ZoneAnswer[]): Finding {
   const listed = answers.filter((answer) => answer.kind === "listed");
-  const broken = answers.filter((answer) => answer.kind === "broken");
   const clear = answers.filter((answer) => answer.kind === "clear");
-  const notes = broken.map(({ zone, why }) => ` ${zone} cannot be believed: ${why}.`).join("");
+  const unbelieved = answers.filter((answer) => answer.kind === "broken" || answer.kind === "unproven");
+  const notes = unbelieved.map(({ zone, why }) => ` ${zone} cannot be believed: ${why.text}.`).join("");
+  const named = (zones: readonly ZoneAnswer[]) => zones.map(({ zone }) => `${address} ${zone}`);
+  const untold = named(unbelieved.filter(({ why }) => why.kind !== "dead"));
   if (listed.length > 0) {
     const where = listed.map(
       ({ zone, codes, text }) => `${zone} (${codes.join(", ")}${text === "" ? "" : `: ${text}`})`,
@@ -103,12 +124,17 @@ function findingOf(address: string, answers: readonly ZoneAnswer[]): Finding {
       seen: `${address} is listed at ${where.join("; ")}.${notes}`,
       advice:
         "Find out why at the list's own pages, stop the cause, ask to be removed; or use another address.",
+      failing: named(listed),
+      untold,
     };
   }
-  if (clear.length === 0) {
-    const seen = answers.length === 0 ? "No list is asked (DNSBL_ZONES)." : `No list could be asked.${notes}`;
-    return fine("dnsbl", answers.length === 0 ? "skipped" : "unknown", "trust", seen);
+  if (answers.length === 0) return fine("dnsbl", "skipped", "trust", "No list is asked (DNSBL_ZONES).");
+  if (unbelieved.some(({ kind }) => kind === "unproven")) {
+    const seen = `${address} may be listed.${notes}`;
+    return { ...fine("dnsbl", "unknown", "trust", seen), untold, again: true };
   }
+  if (clear.length === 0)
+    return { ...fine("dnsbl", "unknown", "trust", `No list could be asked.${notes}`), untold };
   const names = clear.map(({ zone }) => zone).join(", ");
-  return fine("dnsbl", "pass", "trust", `${address} is not listed at ${names}.${notes}`);
+  return { ...fine("dnsbl", "pass", "trust", `${address} is not listed at ${names}.${notes}`), untold };
 }

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import type { networkInterfaces } from "node:os";
 import { LIMITS } from "../../core/limits.ts";
 import { mayDial } from "../../core/public-address.ts";
 import type { DnsOutcome, FullResolver } from "../../dns/resolver.ts";
@@ -42,8 +43,26 @@ async function exchangerOf(
   return addresses.length === 0 ? null : { site: siteOf([host], domain).site, host, addresses };
 }
 
-/** The address of `exchanger` that is reached by `path`: of its family, IPv4 where the way has none; null: there is none. */
-export function addressBy(path: Pick<Path, "localAddress">, { addresses }: Exchanger): string | null {
-  const family = isIP(path.localAddress ?? "") || 4;
+/** How IP goes out where neither a source address nor a proxy decides it. */
+export type Family = 4 | 6;
+
+/** 6 on a host that has addresses of the internet's IPv6 and none of IPv4 but loopback. */
+export function familyOf(interfaces: ReturnType<typeof networkInterfaces>): Family {
+  const all = Object.values(interfaces).flatMap((addresses) => addresses ?? []);
+  const outward = all.filter(({ internal }) => !internal);
+  const hasGlobal6 = outward.some(({ address }) => isIP(address) === 6 && !/^fe80:/i.test(address));
+  return hasGlobal6 && !outward.some(({ address }) => isIP(address) === 4) ? 6 : 4;
+}
+
+/**
+ * The address of `exchanger` that is reached by `path`: of its source address' family; of IPv4 through a proxy; else as the
+ * host goes out. null: there is none.
+ */
+export function addressBy(
+  { localAddress, proxy }: Pick<Path, "localAddress" | "proxy">,
+  { addresses }: Exchanger,
+  own: Family,
+): string | null {
+  const family = isIP(localAddress ?? "") || (proxy === null ? own : 4);
   return addresses.find((address) => isIP(address) === family) ?? null;
 }

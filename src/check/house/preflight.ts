@@ -5,11 +5,12 @@ import type { FullResolver } from "../../dns/resolver.ts";
 import type { Greeting } from "../../smtp/greet.ts";
 import type { Path } from "../../smtp/path.ts";
 import { lookUpMx } from "../mx.ts";
+import { combined, partOf } from "./combine.ts";
 import { type BlockLists, createBlockLists } from "./dnsbl.ts";
-import { addressBy, type Exchanger, knownExchangers } from "./exchangers.ts";
+import { addressBy, type Exchanger, type Family, knownExchangers } from "./exchangers.ts";
 import { checkForward, checkHeloName, checkReverse } from "./names.ts";
-import { type Finding, fine, reportOf, type WayReport } from "./report.ts";
-import { addressSeen, mostSeen } from "./seen-address.ts";
+import { type Finding, fine, reportOf, type SeenAddress, type WayReport } from "./report.ts";
+import { addressSeen, mostSeen, withRemembered } from "./seen-address.ts";
 import { spfAllows } from "./spf.ts";
 
 export interface PreflightDeps {
@@ -24,6 +25,8 @@ export interface PreflightDeps {
   dnsblZones: readonly string[];
   /** The HELO name of the way was given, not made up. */
   heloGiven(path: Path): boolean;
+  /** How connections go out where a way does not say. */
+  family: Family;
   /** Reverse path of MAIL FROM; "" is the null sender. */
   mailFrom: string;
   probePrivateAddresses: boolean;
@@ -33,8 +36,11 @@ export interface PreflightDeps {
 export interface PreflightRun {
   /** Exchangers of the big providers, those whose names could be resolved. */
   readonly exchangers: readonly Exchanger[];
-  /** Never rejects for the network's sake. */
-  look(path: Path): Promise<WayReport>;
+  /**
+   * What can be seen now. Never rejects for the network's sake.
+   * @param known addresses that servers saw us come from before: they are looked at too
+   */
+  look(path: Path, known?: readonly SeenAddress[]): Promise<WayReport>;
 }
 
 /** What is known of a way before its names are looked at. */
@@ -43,17 +49,17 @@ interface Facts {
   greetings: readonly Greeting[];
   /** Mail servers of the internet take our connections. */
   isPublic: boolean;
-  /** What they take for our address; null: not known. */
+  /** What most of them take for our address; null: not known. */
   address: string | null;
-  /** `told` by a mail server; `configured`, and nobody contradicts. */
-  by: "told" | "configured";
+  /** All of which they are known to do so. */
+  addresses: readonly string[];
 }
 
 /** Resolves the names that every way needs; `look` then examines one way at a time or several at once. */
 export async function beginPreflight(deps: PreflightDeps): Promise<PreflightRun> {
   const exchangers = await knownExchangers(deps.resolver, deps.probePrivateAddresses);
   const lists = createBlockLists(deps.resolver, deps.dnsblZones);
-  return { exchangers, look: (path) => lookAt(deps, exchangers, lists, path) };
+  return { exchangers, look: (path, known = []) => lookAt(deps, exchangers, lists, path, known) };
 }
 
 async function lookAt(
@@ -61,9 +67,10 @@ async function lookAt(
   exchangers: readonly Exchanger[],
   lists: BlockLists,
   path: Path,
+  known: readonly SeenAddress[],
 ): Promise<WayReport> {
   const dialled = exchangers.flatMap((exchanger) => {
-    const address = addressBy(path, exchanger);
+    const address = addressBy(path, exchanger, deps.family);
     return address === null ? [] : [{ host: exchanger.host, address }];
   });
   const [greetings, source] = await Promise.all([
@@ -73,25 +80,20 @@ async function lookAt(
   const isPublic = dialled.some(
     ({ address }, i) => greetings[i]?.reached === true && isPublicAddress(address),
   );
-  const facts = { path, greetings, isPublic, ...addressOf(deps, path, greetings) };
+  const told = greetings.flatMap(({ hello }) => addressSeen(hello, deps.probePrivateAddresses) ?? []);
+  const seen = withRemembered(told, known, deps.clock.now());
+  const address = mostSeen(told) ?? configured(deps, path) ?? seen[0]?.address ?? null;
+  const addresses = [...new Set([...(address === null ? [] : [address]), ...seen.map((one) => one.address)])];
+  const facts = { path, greetings, isPublic, address, addresses };
   const names = await checkNames(deps, lists, facts);
   const sender = await checkSender(deps, facts);
   const findings = [source, checkProxy(facts), checkPort(facts), checkTls(facts), ...names, ...sender];
-  return reportOf(path.name, facts.address, deps.clock.now(), findings);
+  return reportOf(path.name, address, deps.clock.now(), findings, seen);
 }
 
-function addressOf(
-  deps: PreflightDeps,
-  path: Path,
-  greetings: readonly Greeting[],
-): Pick<Facts, "address" | "by"> {
-  const told = mostSeen(
-    greetings.flatMap(({ hello }) => addressSeen(hello, deps.probePrivateAddresses) ?? []),
-  );
-  if (told !== null) return { address: told, by: "told" };
-  const own = path.localAddress;
-  const isKnown = own !== null && (isPublicAddress(own) || deps.probePrivateAddresses);
-  return { address: isKnown ? own : null, by: "configured" };
+/** The way's own address, which counts while nobody contradicts. */
+function configured(deps: PreflightDeps, { localAddress: own }: Path): string | null {
+  return own !== null && (isPublicAddress(own) || deps.probePrivateAddresses) ? own : null;
 }
 
 async function checkSource(deps: PreflightDeps, { localAddress, proxy }: Path): Promise<Finding> {
@@ -163,30 +165,40 @@ function checkTls({ greetings }: Facts): Finding {
   return { check, result: "fail", weight: "advice", seen, advice };
 }
 
-/** HELO name, forward and reverse look-up, block lists: what servers judge a stranger by. */
-function checkNames(deps: PreflightDeps, lists: BlockLists, facts: Facts): Promise<Finding[]> {
-  const { address, path, isPublic } = facts;
+/** HELO name, forward and reverse look-up, block lists: what servers judge a stranger by, of each address that they see. */
+async function checkNames(deps: PreflightDeps, lists: BlockLists, facts: Facts): Promise<Finding[]> {
+  const { addresses, path, isPublic } = facts;
   const helo = checkHeloName({ name: path.heloName, given: deps.heloGiven(path) }, isPublic);
-  const unseen = "What mail servers take for our address is not known.";
-  if (address === null) {
-    const nothing = (["helo_forward", "reverse_name", "dnsbl"] as const).map((check) =>
-      fine(check, "unknown", "trust", unseen),
-    );
-    return Promise.resolve([helo, ...nothing]);
+  if (addresses.length === 0) {
+    const unseen = "What mail servers take for our address is not known.";
+    return [helo, ...ADDRESS_CHECKS.map((check) => fine(check, "unknown", "trust", unseen))];
   }
+  const found = await Promise.all(addresses.map((address) => checkAddress(deps, lists, path, address)));
+  return [helo, ...combined(found)];
+}
+
+const ADDRESS_CHECKS = ["helo_forward", "reverse_name", "dnsbl"] as const;
+
+/** What `ADDRESS_CHECKS` find of one address, in their order. */
+async function checkAddress(
+  { resolver }: PreflightDeps,
+  lists: BlockLists,
+  { heloName }: Path,
+  address: string,
+): Promise<Finding[]> {
   if (!isPublicAddress(address)) {
     const why = `${address} is no address of the internet: nobody's DNS names it.`;
     const skipped = (["helo_forward", "reverse_name"] as const).map((check) =>
       fine(check, "skipped", "trust", why),
     );
-    return lists.check(address).then((listed) => [helo, ...skipped, listed]);
+    return [...skipped, await lists.check(address)];
   }
-  return Promise.all([
-    helo,
-    checkForward(deps.resolver, path.heloName, address),
-    checkReverse(deps.resolver, path.heloName, address),
+  const found = await Promise.all([
+    checkForward(resolver, heloName, address),
+    checkReverse(resolver, heloName, address),
     lists.check(address),
   ]);
+  return found.map((finding) => partOf(address, finding));
 }
 
 /** The domain that is asked whether we may send in its name (RFC 7208 §2.4). */

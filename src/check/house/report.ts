@@ -30,6 +30,28 @@ export interface Finding {
   seen: string;
   /** A sentence: what to do; "" when there is nothing to do. */
   advice: string;
+  /** What of it failed, and what of it could not be told: addresses, of lists with their zone. Absent: all, or nothing, of it. */
+  failing?: readonly string[];
+  untold?: readonly string[];
+  /** Another look soon may tell. */
+  again?: true;
+  /** Of a failure that stands since it could not be looked at again: when it was last seen; ISO 8601, UTC. */
+  failedAt?: string;
+}
+
+/** An address that mail servers have seen us come from. */
+export interface SeenAddress {
+  address: string;
+  /** The last time; ISO 8601, UTC. */
+  seenAt: string;
+}
+
+/** A time in which we were distrusted without knowing it, or knew it; ISO 8601, UTC. */
+export interface Doubt {
+  /** The last look that found all in order. */
+  from: string;
+  /** The first that did again; null: none has yet. */
+  to: string | null;
 }
 
 /** What preflight found of one way out. */
@@ -40,10 +62,16 @@ export interface WayReport {
   state: "ok" | "failing";
   /** False while what RCPT is answered this way can condemn nobody. */
   trusted: boolean;
-  /** What mail servers take for our address; null: not known. */
+  /** What most mail servers take for our address; null: not known. */
   address: string | null;
+  /** All that they took for it in LIMITS.house.rememberedMs, at most LIMITS.house.addresses. */
+  addresses: SeenAddress[];
   /** ISO 8601, UTC. */
   checkedAt: string;
+  /** The last look that found nothing against us; ISO 8601, UTC; null: none is known. */
+  trustedAt: string | null;
+  /** What was refused this way meanwhile condemns nobody, also of what was learnt before it was known. */
+  doubted: Doubt[];
   findings: Finding[];
 }
 
@@ -68,20 +96,29 @@ export function fine(
 const failsBy = (findings: readonly Finding[], ...weights: CheckWeight[]) =>
   findings.some(({ result, weight }) => result === "fail" && weights.includes(weight));
 
-/** Only what certainly failed counts: `unknown` withdraws nothing. */
+/** While it is so, what RCPT is answered can condemn nobody. Only what certainly failed counts: `unknown` withdraws nothing. */
+export function isTrusted(findings: readonly Finding[]): boolean {
+  return !failsBy(findings, "trust");
+}
+
+/** What one look found, as if there had been none before. */
 export function reportOf(
   way: string,
   address: string | null,
   epochMs: number,
-  findings: Finding[],
+  findings: readonly Finding[],
+  addresses: SeenAddress[] = [],
 ): WayReport {
   const order = (finding: Finding) => HOUSE_CHECKS.indexOf(finding.check);
   return {
     way,
     state: failsBy(findings, "trust", "service") ? "failing" : "ok",
-    trusted: !failsBy(findings, "trust"),
+    trusted: isTrusted(findings),
     address,
+    addresses,
     checkedAt: new Date(epochMs).toISOString(),
+    trustedAt: null,
+    doubted: [],
     findings: findings.toSorted((a, b) => order(a) - order(b)),
   };
 }

@@ -1,5 +1,7 @@
 import { isIP } from "node:net";
+import { LIMITS } from "../../core/limits.ts";
 import { isPublicAddress } from "../../core/public-address.ts";
+import type { SeenAddress } from "./report.ts";
 
 const LITERAL = /\[(?:IPv6:)?([0-9a-f:.]{3,45})\]/gi;
 
@@ -26,4 +28,25 @@ export function mostSeen(addresses: readonly string[]): string | null {
     if (best === null || count > (counts.get(best) ?? 0)) best = address;
   }
   return best;
+}
+
+/**
+ * What was seen now and, of the same family, not long ago: a pool shows another of its addresses each time. The newest, at
+ * most LIMITS.house.addresses.
+ */
+export function withRemembered(
+  seen: readonly string[],
+  known: readonly SeenAddress[],
+  epochMs: number,
+): SeenAddress[] {
+  const { addresses: most, rememberedMs } = LIMITS.house;
+  const now = [...new Set(seen)].map((address) => ({ address, seenAt: new Date(epochMs).toISOString() }));
+  const families = new Set(now.map(({ address }) => isIP(address)));
+  const before = known.filter(
+    ({ address, seenAt }) =>
+      !seen.includes(address) &&
+      (families.size === 0 || families.has(isIP(address))) &&
+      epochMs - Date.parse(seenAt) < rememberedMs,
+  );
+  return [...now, ...before.toSorted((a, b) => Date.parse(b.seenAt) - Date.parse(a.seenAt))].slice(0, most);
 }

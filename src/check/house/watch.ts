@@ -4,14 +4,22 @@ import type { Path } from "../../smtp/path.ts";
 import type { Exchanger } from "./exchangers.ts";
 import type { PreflightRun } from "./preflight.ts";
 import type { HouseNews, WayReport } from "./report.ts";
+import type { HouseShare } from "./share.ts";
+import { withHistory } from "./standing.ts";
 
 /**
  * Looks at our own house again and again, way by way, for as long as the process probes. What it finds goes to the
  * check threads: what RCPT is answered by a way that is not in order condemns nobody.
+ *
+ * Of the processes of an egress that have the same ways one looks, and the others take what it found: mail servers are
+ * greeted by one of them, and who starts knows at once what is known. Where they cannot tell each other each looks for itself.
  */
 export interface HouseWatch {
-  /** The first look begins at once; nobody waits for it. */
-  start(): void;
+  /**
+   * The first look begins at once; nobody waits for it.
+   * @returns when it is known what others have found, or that it cannot be known at once
+   */
+  start(): Promise<void>;
   stop(): void;
   /** The last report of each way, in the order of the ways; none before its first look has ended. */
   reports(): WayReport[];
@@ -24,8 +32,10 @@ export interface HouseWatchDeps {
   /** 0 to 1. */
   random(): number;
   ways: readonly Path[];
+  share: HouseShare;
   begin(): Promise<PreflightRun>;
-  onExchangers(exchangers: readonly Exchanger[]): void;
+  /** @param looking by them this process is about to look itself */
+  onExchangers(exchangers: readonly Exchanger[], looking: boolean): void;
   /** @param before the report of the look before; null: this is the first */
   onReport(report: WayReport, before: WayReport | null): void;
   /** Told whenever it changes. */
@@ -34,53 +44,136 @@ export interface HouseWatchDeps {
   onError(error: unknown): void;
 }
 
-export function createHouseWatch(deps: HouseWatchDeps): HouseWatch {
-  const { clock, everyMs, ways } = deps;
-  const reports = new Map<string, WayReport>();
-  let told = JSON.stringify(newsOf([]));
-  let timer: Timer | null = null;
-  let stopped = false;
+const { jitter, waysAtOnce, leadMs, followMs, followFirstMs, readMs, againMs, againTimes } = LIMITS.house;
 
-  function note(report: WayReport): void {
-    if (stopped) return;
-    const before = reports.get(report.way) ?? null;
-    reports.set(report.way, report);
-    deps.onReport(report, before);
-    const news = newsOf(inOrder());
-    if (JSON.stringify(news) === told) return;
-    told = JSON.stringify(news);
-    deps.onNews(news);
+class Watch implements HouseWatch {
+  readonly #deps: HouseWatchDeps;
+  readonly #reports = new Map<string, WayReport>();
+  #told = JSON.stringify(newsOf([]));
+  #exchangers = "";
+  /** Looks in a row that were soon after the one before. */
+  #soon = 0;
+  #timer: Timer | null = null;
+  #stopped = false;
+
+  constructor(deps: HouseWatchDeps) {
+    this.#deps = deps;
   }
 
-  const inOrder = () => ways.flatMap(({ name }) => reports.get(name) ?? []);
+  async start(): Promise<void> {
+    const { clock } = this.#deps;
+    let late: Timer | null = null;
+    const patience = new Promise<void>((resolve) => {
+      late = clock.after(readMs, resolve);
+    });
+    await Promise.race([this.#adopt(), patience]);
+    (late as Timer | null)?.cancel();
+    if (!this.#stopped) void this.#round();
+  }
 
-  async function look(): Promise<void> {
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+  }
+
+  reports(): WayReport[] {
+    return this.#deps.ways.flatMap(({ name }) => this.#reports.get(name) ?? []);
+  }
+
+  async #round(): Promise<void> {
+    let nextMs: number;
     try {
-      const run = await deps.begin();
-      if (stopped) return;
-      deps.onExchangers(run.exchangers);
-      const left = [...ways];
-      const lookers = Array.from({ length: Math.min(LIMITS.house.waysAtOnce, ways.length) }, async () => {
-        for (let way = left.shift(); way !== undefined && !stopped; way = left.shift())
-          note(await run.look(way));
-      });
-      await Promise.all(lookers);
+      const leads = await this.#leads(leadMs);
+      await this.#adopt();
+      if (this.#stopped) return;
+      if (leads) await this.#look();
+      nextMs = leads ? this.#untilNext() : this.#spread(this.#followMs());
+      if (leads && !this.#stopped) await this.#leads(nextMs);
     } catch (error) {
-      deps.onError(error);
+      this.#deps.onError(error);
+      nextMs = this.#spread(this.#deps.everyMs);
     }
-    if (stopped) return;
-    const { jitter } = LIMITS.house;
-    timer = clock.after(everyMs * (1 - jitter + 2 * jitter * deps.random()), () => void look());
+    if (this.#stopped) return;
+    this.#timer = this.#deps.clock.after(nextMs, () => void this.#round());
   }
 
-  return {
-    start: () => void look(),
-    stop() {
-      stopped = true;
-      timer?.cancel();
-    },
-    reports: inOrder,
-  };
+  /** Who cannot ask looks for himself. */
+  #leads(ms: number): Promise<boolean> {
+    return this.#deps.share.lead(Math.ceil(ms)).catch(() => true);
+  }
+
+  async #adopt(): Promise<void> {
+    const look = await this.#deps.share.read().catch(() => null);
+    if (look === null || this.#stopped) return;
+    const exchangers = JSON.stringify(look.exchangers);
+    if (exchangers !== this.#exchangers) this.#deps.onExchangers(look.exchangers, false);
+    this.#exchangers = exchangers;
+    for (const report of look.reports) {
+      const mine = this.#reports.get(report.way);
+      if (mine === undefined || mine.checkedAt < report.checkedAt) this.#keep(report);
+    }
+    this.#tellNews();
+  }
+
+  async #look(): Promise<void> {
+    const { ways, share } = this.#deps;
+    const run = await this.#deps.begin();
+    if (this.#stopped) return;
+    this.#exchangers = JSON.stringify(run.exchangers);
+    this.#deps.onExchangers(run.exchangers, true);
+    const left = [...ways];
+    const lookers = Array.from({ length: Math.min(waysAtOnce, ways.length) }, async () => {
+      for (let way = left.shift(); way !== undefined && !this.#stopped; way = left.shift()) {
+        await this.#lookAt(run, way);
+        if (left.length > 0) await this.#leads(leadMs);
+      }
+    });
+    await Promise.all(lookers);
+    if (this.#stopped) return;
+    // Nobody hears of it while the store is away: then each has looked himself.
+    await share.tell({ v: 1, exchangers: [...run.exchangers], reports: this.reports() }).catch(() => {});
+  }
+
+  async #lookAt(run: PreflightRun, way: Path): Promise<void> {
+    const before = this.#reports.get(way.name) ?? null;
+    const seen = await run.look(way, before?.addresses ?? []);
+    if (this.#stopped) return;
+    this.#keep(withHistory(seen, before, this.#deps.everyMs));
+    this.#tellNews();
+  }
+
+  #keep(report: WayReport): void {
+    const before = this.#reports.get(report.way) ?? null;
+    this.#reports.set(report.way, report);
+    this.#deps.onReport(report, before);
+  }
+
+  #tellNews(): void {
+    const news = newsOf(this.reports());
+    if (JSON.stringify(news) === this.#told) return;
+    this.#told = JSON.stringify(news);
+    this.#deps.onNews(news);
+  }
+
+  /** Sooner, a few times, where something serious could not be told. */
+  #untilNext(): number {
+    const unsure = this.reports().some(({ findings }) => findings.some(({ again }) => again === true));
+    this.#soon = unsure ? this.#soon + 1 : 0;
+    const { everyMs } = this.#deps;
+    return this.#spread(unsure && this.#soon <= againTimes ? Math.min(againMs, everyMs) : everyMs);
+  }
+
+  #followMs(): number {
+    return Math.min(this.#deps.everyMs, this.#reports.size === 0 ? followFirstMs : followMs);
+  }
+
+  #spread(ms: number): number {
+    return ms * (1 - jitter + 2 * jitter * this.#deps.random());
+  }
+}
+
+export function createHouseWatch(deps: HouseWatchDeps): HouseWatch {
+  return new Watch(deps);
 }
 
 function newsOf(reports: readonly WayReport[]): HouseNews {

@@ -1,19 +1,24 @@
 import type { Habit } from "../../check/belief/messages.ts";
+import type { Evidence } from "../../check/evidence.ts";
 import type { SiteDirectory } from "../../check/site.ts";
 import type { CacheEntry, EvidenceCache } from "../../store/evidence-cache.ts";
 
 interface Deps {
   beliefs: { habitOf(site: string): Habit | null; readonly size: number };
   sites: Pick<SiteDirectory, "siteOf">;
+  /** Our own house: `doubts` is true of evidence that condemns, of a time at which we may have been distrusted. */
+  house: { doubts(evidence: Evidence, storedAtMs: number): boolean };
 }
 
 /**
  * The cache without what it has of sites that were found to refuse everybody: whoever was refused there before that was
- * known is no longer called unknown to them, as soon as this process knows.
+ * known is no longer called unknown to them, as soon as this process knows. And without what condemns by a way on which we
+ * were distrusted: from the last look that found us in order on, nobody knows of whom such a refusal spoke.
  */
-export function withoutDisbelieved(cache: EvidenceCache, { beliefs, sites }: Deps): EvidenceCache {
+export function withoutDisbelieved(cache: EvidenceCache, { beliefs, sites, house }: Deps): EvidenceCache {
   function believed(entry: CacheEntry | undefined, cacheKey: string): CacheEntry | undefined {
     const evidence = entry?.evidence;
+    if (entry !== undefined && house.doubts(entry.evidence, entry.storedAt)) return undefined;
     if (evidence?.smtp?.class !== "mailbox_not_found" || beliefs.size === 0) return entry;
     const domain = cacheKey.slice(cacheKey.lastIndexOf("@") + 1);
     return beliefs.habitOf(sites.siteOf(evidence.mx.hosts, domain).site) === "refuses_all"

@@ -56,6 +56,29 @@ describe("block lists of addresses", () => {
     });
   }
 
+  it("are asked again soon where they list us and their test points do not answer", async () => {
+    const names: ScriptedNames = { [LISTED]: { A: ["127.0.0.2"] }, [`2.0.0.127.${ZONE}`]: { A: "fail" } };
+    const found = await check(names);
+    assert.deepEqual([found.result, found.again, found.untold], ["unknown", true, [`203.0.113.5 ${ZONE}`]]);
+    const beside = await check({ ...names, ...healthy("good.test") }, [ZONE, "good.test"]);
+    assert.deepEqual([beside.result, beside.again], ["unknown", true], "another's good word is not theirs");
+    const clear = await check({ [`2.0.0.127.${ZONE}`]: { A: "fail" } });
+    assert.deepEqual(
+      [clear.result, clear.again, clear.untold],
+      ["unknown", undefined, [`203.0.113.5 ${ZONE}`]],
+    );
+  });
+
+  it("say which could not be told, save those that are no lists any more", async () => {
+    const untoldOf = async (names: ScriptedNames) => (await check(names)).untold;
+    assert.deepEqual(await untoldOf({ [`2.0.0.127.${ZONE}`]: { A: ["127.255.255.254"] } }), [
+      `203.0.113.5 ${ZONE}`,
+    ]);
+    assert.deepEqual(await untoldOf({ ...healthy(ZONE), [LISTED]: { A: "fail" } }), [`203.0.113.5 ${ZONE}`]);
+    assert.deepEqual(await untoldOf({ ...healthy(ZONE), [`1.0.0.127.${ZONE}`]: { A: ["127.0.0.2"] } }), []);
+    assert.deepEqual(await untoldOf({ [`2.0.0.127.${ZONE}`]: { A: ["192.0.2.80"] } }), []);
+  });
+
   it("take no error code for a listing", async () => {
     for (const answer of ["127.255.255.254", "192.0.2.1"])
       assert.equal((await check({ ...healthy(ZONE), [LISTED]: { A: [answer] } })).result, "unknown");

@@ -57,6 +57,7 @@ async function look(scene: Scene = {}) {
     canBind: async () => true,
     dnsblZones: ["bl.test"],
     heloGiven: () => true,
+    family: 4,
     mailFrom: "",
     probePrivateAddresses: false,
     ...deps,

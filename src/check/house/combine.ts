@@ -1,0 +1,32 @@
+import type { CheckResult, Finding } from "./report.ts";
+
+/** What counts for all: one address that fails is enough, since any of them may be the next that a server sees. */
+const ORDER: readonly CheckResult[] = ["fail", "unknown", "pass", "skipped"];
+
+/** The finding says of which address it is. */
+export function partOf(address: string, finding: Finding): Finding {
+  if (finding.failing !== undefined || finding.untold !== undefined) return finding;
+  if (finding.result === "fail") return { ...finding, failing: [address] };
+  return finding.result === "unknown" ? { ...finding, untold: [address] } : finding;
+}
+
+/** One finding for each check. @param found of each address the same checks in the same order */
+export function combined(found: readonly (readonly Finding[])[]): Finding[] {
+  const [first = []] = found;
+  return first.map((_, i) => combine(found.flatMap((findings) => findings[i] ?? [])));
+}
+
+function combine(findings: readonly Finding[]): Finding {
+  const ranked = findings.toSorted((a, b) => ORDER.indexOf(a.result) - ORDER.indexOf(b.result));
+  const [worst] = ranked as [Finding];
+  const alike = ranked.filter(({ result }) => result === worst.result);
+  const failing = findings.flatMap((finding) => finding.failing ?? []);
+  const untold = findings.flatMap((finding) => finding.untold ?? []);
+  return {
+    ...worst,
+    seen: [...new Set(alike.map(({ seen }) => seen))].join(" "),
+    ...(failing.length > 0 ? { failing } : {}),
+    ...(findings.some((finding) => finding.untold !== undefined) ? { untold } : {}),
+    ...(findings.some(({ again }) => again) ? { again: true } : {}),
+  };
+}
