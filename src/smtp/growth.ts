@@ -9,6 +9,8 @@ export class Growth {
   /** No further session beside present ones before this: the server wants no more, and no slot was free. */
   #notBefore = 0;
   #slotNotBefore = 0;
+  /** The last slot asked for was refused, and none of ours was released since. */
+  #withoutSlot = false;
   /** An opening failed while others were under way: their ends are awaited before another one. */
   #troubled = false;
   /** An opening failed: until this the next ones go one at a time, since a burst would meet the same limit at once. */
@@ -27,14 +29,34 @@ export class Growth {
     return !beside || now >= Math.max(this.#notBefore, this.#slotNotBefore);
   }
 
+  /**
+   * No further session is to be had beside those that are there, so that one of them has to leave for it.
+   * @param idle those have nothing to do: that the server wanted no more some seconds ago is reason enough
+   */
+  isStuck(now: number, idle: boolean): boolean {
+    return now >= this.#pausedUntil && (this.#withoutSlot || (idle && now < this.#notBefore));
+  }
+
+  /** A session has left for another one, which is no growth. */
+  madeWay(): void {
+    this.#notBefore = 0;
+  }
+
+  slotGranted(): void {
+    this.acquiring--;
+    this.#withoutSlot = false;
+  }
+
   /** No slot came free. */
   slotRefused(now: number): void {
     this.acquiring--;
+    this.#withoutSlot = true;
     this.#slotNotBefore = now + LIMITS.smtp.growRetryMs;
   }
 
   /** A slot of ours is free again: unless others wait for it, the next session need not wait. */
   slotReleased(): void {
+    this.#withoutSlot = false;
     this.#slotNotBefore = 0;
   }
 

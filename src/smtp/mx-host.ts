@@ -56,6 +56,8 @@ export class MxHost implements SessionOwner {
   #pipelining: boolean | null = null;
   /** How often, in a row, an opening was refused for too many connections while none worked here. */
   #crowded = 0;
+  /** Sessions that leave so that a new one can come. */
+  readonly #makingWay = new Set<PooledSession>();
   /** Sessions to give up for others that wait for a slot. */
   #owed = 0;
   #pumping = false;
@@ -164,7 +166,7 @@ export class MxHost implements SessionOwner {
 
   onFree(session: PooledSession): void {
     this.#payDebt(session);
-    if (this.#isFull() && this.backlog.forFresh > 0) session.spent = true;
+    if (!session.spent && this.#mustMakeWay(false)) this.#makeWay(session);
     this.#next(session);
   }
 
@@ -225,7 +227,23 @@ export class MxHost implements SessionOwner {
     while (this.#wantsAnother() && this.#deps.room.take(this)) {
       this.#acquire(this.#sessions.size === 0 && this.#growth.acquiring === 0);
     }
-    if (this.#isFull() && this.backlog.forFresh > 0) this.giveIdle();
+    while (this.#mustMakeWay(true)) {
+      const session = this.#idle.shift();
+      if (session === undefined) return;
+      this.#makeWay(session);
+      session.quit();
+    }
+  }
+
+  /** More jobs wait for a new session than are on the way, and there is no room for one beside those that are here. */
+  #mustMakeWay(idle: boolean): boolean {
+    if (this.backlog.forFresh <= this.#makingWay.size + this.#growth.coming) return false;
+    return this.#isFull() || this.#growth.isStuck(this.clock.monotonic(), idle);
+  }
+
+  #makeWay(session: PooledSession): void {
+    session.spent = true;
+    this.#makingWay.add(session);
   }
 
   #wantsAnother(): boolean {
@@ -250,7 +268,7 @@ export class MxHost implements SessionOwner {
   #acquired(granted: boolean, press: boolean, since: number): void {
     const now = this.clock.monotonic();
     if (granted) {
-      this.#growth.acquiring--;
+      this.#growth.slotGranted();
       this.#prune(now);
       if (this.#closed || this.backlog.length === 0) this.#release();
       else this.#dial();
@@ -258,7 +276,10 @@ export class MxHost implements SessionOwner {
     }
     this.#growth.slotRefused(now);
     this.#deps.room.give();
-    if (!press || this.#sessions.size > 0) return;
+    if (!press || this.#sessions.size > 0) {
+      if (this.backlog.forFresh > 0) this.pumpSoon();
+      return;
+    }
     const end = failed("connect", "no_slot", "no connection slot of the site came free");
     this.backlog.fail(end, false, now, since);
     this.pumpSoon();
@@ -304,7 +325,9 @@ export class MxHost implements SessionOwner {
 
   #letGo(session: PooledSession, end: SessionEnd): void {
     this.#sessions.delete(session);
-    if (this.#owed > 0 && !session.spent) this.#owed--;
+    const madeWay = this.#makingWay.delete(session);
+    if (madeWay) this.#growth.madeWay();
+    if (this.#owed > 0 && (madeWay || !session.spent)) this.#owed--;
     this.#owed = Math.min(this.#owed, this.#sessions.size);
     this.#deps.onClosed(end, session.ready);
     this.#release();

@@ -70,6 +70,28 @@ describe("the growth of a host", () => {
     assert.equal(alone.allows(LIMITS.learnt.crowdedWaitMs, false), true);
   });
 
+  it("is stuck from a refused slot to the next one granted or given back, idle ones also while the server wants no more", () => {
+    const growth = new Growth();
+    assert.equal(growth.isStuck(0, true), false);
+    growth.acquiring = 3;
+    growth.slotRefused(0);
+    assert.equal(growth.isStuck(LIMITS.smtp.growRetryMs, false), true);
+    growth.slotReleased();
+    assert.equal(growth.isStuck(0, false), false);
+    growth.slotRefused(0);
+    growth.slotGranted();
+    assert.deepEqual([growth.isStuck(0, false), growth.coming], [false, 0]);
+    growth.crowded(0, true);
+    assert.deepEqual([growth.isStuck(0, false), growth.isStuck(0, true)], [false, true]);
+    growth.madeWay();
+    const now = LIMITS.smtp.growRetryMs;
+    assert.deepEqual([growth.isStuck(now, true), growth.allows(now, true)], [false, true]);
+    growth.pause(0);
+    growth.acquiring = 1;
+    growth.slotRefused(0);
+    assert.equal(growth.isStuck(0, true), false, "nobody is let in now");
+  });
+
   it("opens nothing for a while when told to pause, not even a first one", () => {
     const growth = new Growth();
     growth.pause(0);
