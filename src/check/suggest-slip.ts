@@ -29,13 +29,16 @@ const DROP = 0.8;
 const ANY = 1;
 /** People see the first letter they type: `ymail`, `email` and `hmail` are names, not slips of `gmail`. */
 const FIRST = 0.4;
+/** Below this a letter that no finger or eye explains makes another name: `hostmail`, `outbook`, `incloud`, `dotmail`. */
+const LONG = 9;
+const NEVER = Number.POSITIVE_INFINITY;
 
 const near = (a: string | undefined, b: string | undefined) => NEAR.has(`${a}${b}`);
 
-function insertCost(typed: string, at: number): number {
+function insertCost(typed: string, at: number, any: number): number {
   const key = typed[at];
   if (key === typed[at - 1] || key === typed[at + 1]) return DOUBLE;
-  const cost = near(key, typed[at - 1]) || near(key, typed[at + 1]) ? DROP : ANY;
+  const cost = near(key, typed[at - 1]) || near(key, typed[at + 1]) ? DROP : any;
   return at === 0 ? cost + FIRST : cost;
 }
 
@@ -44,9 +47,15 @@ function dropCost(meant: string, at: number): number {
   return (doubled ? DOUBLE : DROP) + (at === 0 ? FIRST : 0);
 }
 
-function replaceCost(typed: string | undefined, meant: string | undefined, first: boolean): number {
+function replaceCost(typed: string | undefined, meant: string | undefined, any: number): number {
   if (typed === meant) return 0;
-  return (near(typed, meant) ? NEAR_KEY : ANY) + (first ? FIRST : 0);
+  return near(typed, meant) ? NEAR_KEY : any;
+}
+
+/** Another first letter is another name: `treenet`, `fanmail`, `mindstream`; in a long one, a key beside it may be meant. */
+function firstCost(typed: string | undefined, meant: string | undefined, any: number): number {
+  if (typed === meant) return 0;
+  return any !== NEVER && near(typed, meant) ? NEAR_KEY + FIRST : NEVER;
 }
 
 /** One bit for each letter that a name has; digits and the hyphen share the rest. */
@@ -66,21 +75,33 @@ export function mayBeSlip(typed: number, meant: number): boolean {
 /**
  * What it costs to take `typed` for `meant`: swapped neighbours, doubled, dropped, added and replaced letters, each about
  * 1 and less where a finger or an eye goes wrong easily. Infinity where the lengths differ by more than one: two letters
- * less are another name. The time is the product of the lengths, so callers bound them.
+ * less are another name; and in short names where a letter was added or replaced that neither explains. The time is the
+ * product of the lengths, so callers bound them.
  */
-export function slipCost(typed: string, meant: string): number {
+export function nameCost(typed: string, meant: string): number {
+  return costOf(typed, meant, meant.length < LONG ? NEVER : ANY);
+}
+
+/** The same for an ending: what does not exist is no name of its own, so any letter may be wrong, also the first. */
+export function endingSlipCost(typed: string, meant: string): number {
+  // The dot takes the first place: in an ending no letter is spared.
+  return costOf(`.${typed}`, `.${meant}`, ANY);
+}
+
+/** @param any what a letter costs that neither a finger nor an eye explains */
+function costOf(typed: string, meant: string, any: number): number {
   if (typed === meant) return 0;
   if (Math.abs(typed.length - meant.length) > 1) return Number.POSITIVE_INFINITY;
   let before: number[] = [];
   let above: number[] = [0];
   for (let j = 1; j <= meant.length; j++) above.push((above[j - 1] ?? 0) + dropCost(meant, j - 1));
   for (let i = 1; i <= typed.length; i++) {
-    const row = [(above[0] ?? 0) + insertCost(typed, i - 1)];
+    const row = [(above[0] ?? 0) + insertCost(typed, i - 1, any)];
     for (let j = 1; j <= meant.length; j++) {
       let cost = Math.min(
-        (above[j] ?? 0) + insertCost(typed, i - 1),
+        (above[j] ?? 0) + insertCost(typed, i - 1, any),
         (row[j - 1] ?? 0) + dropCost(meant, j - 1),
-        (above[j - 1] ?? 0) + replaceCost(typed[i - 1], meant[j - 1], i === 1 && j === 1),
+        (above[j - 1] ?? 0) + (i === 1 && j === 1 ? firstCost : replaceCost)(typed[i - 1], meant[j - 1], any),
       );
       const swapped = i > 1 && j > 1 && typed[i - 1] === meant[j - 2] && typed[i - 2] === meant[j - 1];
       if (swapped) cost = Math.min(cost, (before[j - 2] ?? 0) + SWAP);

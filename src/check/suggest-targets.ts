@@ -113,6 +113,14 @@ export const KNOWN_SLIPS: ReadonlyMap<string, string> = new Map([
   ["uahoo.com", "yahoo.com"],
   ["yhao.com", "yahoo.com"],
   ["yahpp.com", "yahoo.com"],
+  ["yahho.com", "yahoo.com"],
+  ["iclould.com", "icloud.com"],
+  ["gmails.com", "gmail.com"],
+  ["g-mail.com", "gmail.com"],
+  ["hotmails.com", "hotmail.com"],
+  ["hot-mail.com", "hotmail.com"],
+  ["jotmail.com", "hotmail.com"],
+  ["putlook.com", "outlook.com"],
 ]);
 
 /**
@@ -120,7 +128,16 @@ export const KNOWN_SLIPS: ReadonlyMap<string, string> = new Map([
  * suspect of lists of real domains; whoever is honest there comes here.
  */
 export const REAL_NEIGHBOURS: ReadonlySet<string> = new Set<string>([
-  ...["earthling.net", "prontomail.com", "proto2mail.com", "gotmail.com", "notmail.com", "liberto.it"],
+  ...[
+    "earthling.net",
+    "prontomail.com",
+    "proto2mail.com",
+    "gotmail.com",
+    "notmail.com",
+    "liberto.it",
+    "liber.it",
+    "freinet.de",
+  ],
   ...["libera.it", "libro.it", "liberi.it", "telnet.be", "gail.com", "hotmilk.com", "hotmeal.com"],
 ]);
 
@@ -128,4 +145,6 @@ export const REAL_NEIGHBOURS: ReadonlySet<string> = new Set<string>([
 export const INTERNAL_ENDINGS: ReadonlySet<string> = new Set([
   ...["test", "example", "invalid", "localhost", "local", "onion", "alt", "internal", "localdomain"],
   ...["lan", "home", "corp", "intranet", "private", "dom", "loc", "host", "mail", "domain", "arpa"],
+  // Of authorities, below an ending of a country that was left off, not above.
+  ...["gob", "gub", "gouv", "govt"],
 ]);

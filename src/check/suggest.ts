@@ -1,6 +1,6 @@
 import { parse } from "tldts";
 import { type ParsedAddress, parseAddress } from "./address.ts";
-import { lettersOf, mayBeSlip, slipCost } from "./suggest-slip.ts";
+import { endingSlipCost, lettersOf, mayBeSlip, nameCost } from "./suggest-slip.ts";
 import { COINED, INTERNAL_ENDINGS, KNOWN_SLIPS, REAL_NEIGHBOURS, WORDS } from "./suggest-targets.ts";
 
 /** A provider's name and what a slip in it may cost; 0: none is believed. */
@@ -16,7 +16,7 @@ interface Target {
 function budgetOf(name: string): number {
   if (name.length < 5) return 0;
   if (name.length >= 9) return 1.8;
-  return name.length >= 7 ? 1.6 : 1;
+  return name.length >= 7 ? 1.5 : 1;
 }
 
 const COINED_TARGETS: readonly Target[] = Object.entries(COINED).map(([name, endings]) => ({
@@ -61,8 +61,7 @@ function endingCost(typed: string, meant: string): number {
   const behind = typed.length - meant.length;
   if (behind > 0 && typed.startsWith(meant)) return 0.3 * behind;
   if (meant.startsWith(typed)) return 0.5;
-  // The dot takes the first place: in an ending no letter is spared.
-  return slipCost(`.${typed}`, `.${meant}`);
+  return endingSlipCost(typed, meant);
 }
 
 /** The ending of `target` that `typed` stands for; null when it may be an ending of its own. */
@@ -99,7 +98,7 @@ function providerMeant(name: string, ending: string, exists: boolean): string | 
     if (Math.abs(name.length - target.name.length) > 1 || !mayBeSlip(letters, target.letters)) continue;
     const meant = meantEnding(target, ending, exists);
     if (meant === null || meant.cost > ENDING_BUDGET) continue;
-    const cost = slipCost(name, target.name);
+    const cost = nameCost(name, target.name);
     if (cost <= target.budget && (best === null || cost < best.cost))
       best = { domain: `${target.name}.${meant.ending}`, cost };
   }
@@ -123,6 +122,9 @@ function find(domain: string): string | null {
   // An A-label is nobody's slip: it was put together by a machine.
   if (INTERNAL_ENDINGS.has(tld) || tld.startsWith("xn--")) return null;
   if (domain.startsWith("www.") && EXACT.has(domain.slice(4))) return domain.slice(4);
+  // The dot a letter too far: `gmailc.om`.
+  const redotted = UNDOTTED.get(domain.replaceAll(".", ""));
+  if (redotted?.split(".").length === domain.split(".").length) return redotted;
   const undotted = domain.endsWith(".com") ? UNDOTTED.get(domain.slice(0, dot)) : undefined;
   if (undotted !== undefined && dot === domain.length - 4) return undotted;
   const exists = parse(domain).isIcann === true;

@@ -15,8 +15,11 @@ export const SIGNAL_PENALTY = {
   disposable_domain: 70,
   /** Mail goes to a parking service, which takes everything, or nowhere: nobody reads it. */
   parked_domain: 65,
-  /** A near miss of a large mailbox provider: typed wrong, or registered to catch what is typed wrong. */
-  typo_domain: 45,
+  /**
+   * A near miss of a large mailbox provider: typed wrong, or registered to catch what is typed wrong. Or honest, since
+   * names are near each other by chance: with the weak signals of one small domain it must not make the risk high.
+   */
+  typo_domain: 35,
   /** Some of the mail exchangers are a throw-away service's; where all are, the domain is disposable. */
   disposable_mx: 40,
   /** On a blocklist of domains that the operator asks. Lists err, so that this alone is no high risk. */

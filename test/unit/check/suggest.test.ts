@@ -77,6 +77,18 @@ describe("did you mean", () => {
     for (const domain of [...real, ...others]) assert.equal(suggestDomain(domain), null, domain);
   });
 
+  it("leaves alone names that another letter makes, where neither finger nor eye went wrong", () => {
+    const first = "fanmail.net danmail.net dotmail.com dotmail.co.uk treenet.de greenet.de mindstream.net";
+    const middle =
+      "hostmail.com hostmail.de hostmail.nl itcloud.com incloud.com ipcloud.com aicloud.com gomail.com";
+    const other =
+      "yazoo.com yazoo.co.uk freinet.de bluewine.ch bluewind.ch bluewing.ch outbook.com outwork.com liber.it " +
+      "veriton.net bigbond.com televet.be";
+    for (const domain of `${first} ${middle} ${other}`.split(" "))
+      assert.equal(suggestDomain(domain), null, domain);
+    for (const ending of ["gob", "gub", "gouv", "govt"]) assert.equal(suggestDomain(`salud.${ending}`), null);
+  });
+
   it("takes no ending for a property that every object has", () => {
     for (const ending of Object.getOwnPropertyNames(Object.prototype))
       assert.equal(suggestDomain(`foo.${ending}`), null, ending);
@@ -105,6 +117,13 @@ describe("did you mean", () => {
     assert.equal(suggestDomain("example.comfoo"), "example.com");
     assert.equal(suggestDomain("example.netzwerk"), null);
     assert.equal(suggestDomain("gmail.comfacebook"), "gmail.com");
+  });
+
+  it("takes a dot that is elsewhere for a slip, a dot more for a subdomain", () => {
+    assert.equal(suggestDomain("hotmailc.om"), "hotmail.com");
+    assert.equal(suggestDomain("yahooc.o.uk"), "yahoo.co.uk");
+    for (const domain of ["hot.mail.com", "i.cloud.com", "out.look.com"])
+      assert.equal(suggestDomain(domain), null, domain);
   });
 
   it("takes two dropped letters, or a first letter, for another name", () => {

@@ -63,7 +63,7 @@ describe("reputation", () => {
   });
 
   it("adds up what speaks against an address", () => {
-    assert.deepEqual(signalsOf("jane@gmial.com"), { score: 55, risk: "medium", signals: ["typo_domain"] });
+    assert.deepEqual(signalsOf("jane@gmial.com"), { score: 65, risk: "medium", signals: ["typo_domain"] });
     assert.deepEqual(signalsOf("x7k2m9q4w1z8@example.tk").signals, [
       "random_looking_local_part",
       "abused_tld",
@@ -124,6 +124,17 @@ describe("signals of the domain", () => {
     const gone = evidenceOf([], { spf: false, dmarc: false, listedBy: "dbl.test" });
     gone.mx.status = "domain_not_found";
     assert.deepEqual(reputationAt("jane@example.com", gone).signals, ["domain_cannot_receive"]);
+  });
+
+  it("a name near a provider's with what one small honest domain lacks is no high risk", () => {
+    const bare = evidenceOf(["gmall.com"], { spf: false, dmarc: false });
+    bare.mx.status = "implicit";
+    const { risk, signals } = reputationAt("jane@gmall.com", bare);
+    assert.deepEqual(signals, ["typo_domain", "implicit_mx", "no_spf", "no_dmarc"]);
+    assert.equal(risk, "medium");
+    const weak = ["abused_tld", "implicit_mx", "role_address", "digits_only_local_part", "no_spf"] as const;
+    for (const signal of weak)
+      assert.ok(100 - SIGNAL_PENALTY.typo_domain - SIGNAL_PENALTY[signal] >= 40, signal);
   });
 
   it("all that an honest small company carries together is no high risk", () => {
