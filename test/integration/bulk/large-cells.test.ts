@@ -74,7 +74,8 @@ describe("a result that is too large to be kept", () => {
           const verified = answered(email, "valid");
           if (!email.startsWith("large")) return { verified };
           const reply = "x".repeat(LIMITS.results.resultBytes);
-          return { verified: { ...verified, result: { ...verified.result, evidence: { reply } } as never } };
+          const evidence = { stage: "rcpt", code: 250, enhanced_code: null, reply, rule: "test", mx_host: "" };
+          return { verified: { ...verified, result: { ...verified.result, evidence } as never } };
         }),
     };
     const emails = ["a@x.example", "large@x.example", "b@x.example", "large@x.example"];
