@@ -4,13 +4,15 @@ import { type Mailbox, parseMailbox } from "../smtp/mailbox.ts";
 import type { RcptOutcome } from "../smtp/outcome.ts";
 import type { Paths } from "../smtp/path.ts";
 import type { SmtpPool } from "../smtp/pool.ts";
-import type { Breaker, Visit } from "./breaker/mirror.ts";
-import { probeEnd } from "./breaker/probe-end.ts";
-import { type Classification, classify, redactReply } from "./classify/classify.ts";
+import type { Breaker } from "./breaker/mirror.ts";
+import { type Classification, classify } from "./classify/classify.ts";
 import type { Identities } from "./identity.ts";
 import type { MxAnswer } from "./mx.ts";
 import type { NetworkView } from "./network-view.ts";
-import { type ProbeControl, type ProbeDeps, type ProbeRoute, probeMailbox } from "./probe.ts";
+import { type Exchanger, type ProbeControl, type ProbeDeps, type ProbeRoute, probeMailbox } from "./probe.ts";
+import type { Shaping } from "./shaping.ts";
+import type { SiteDirectory } from "./site.ts";
+import { Tour } from "./tour.ts";
 
 /** What it takes to ask a server about somebody: the address itself, a stranger, or a postmaster. */
 export interface AskDeps {
@@ -29,7 +31,7 @@ export interface Target {
   local: string;
   domain: string;
   mx: MxAnswer;
-  provider: string | null;
+  /** At least one exchanger. */
   route: ProbeRoute;
 }
 
@@ -38,45 +40,58 @@ export interface Asking {
   /** Of whom it is asked about, at the target's domain. */
   local: string;
   control: ProbeControl;
-  visit: Visit;
+  /** As `ProbeDeps.turnTo`; absent: it goes wherever it has to. */
+  turnTo?(exchanger: Exchanger): boolean;
 }
 
 export interface Asked {
   outcome: RcptOutcome;
+  /** Whose outcome it is; the first of the route where nobody was asked. */
+  exchanger: Exchanger;
   ruling: Classification;
+  tour: Tour;
 }
 
 /** One probe, with what its end tells the breakers: also when it throws, since it may be a trial. */
-export async function ask(deps: AskDeps, target: Target, { route, local, control, visit }: Asking) {
-  const { provider, domain } = target;
+export async function ask(
+  deps: AskDeps,
+  target: Pick<Target, "domain">,
+  { route, local, control, turnTo = () => true }: Asking,
+): Promise<Asked> {
+  const { domain } = target;
+  const tour = new Tour(deps.breaker, domain, route.exchangers);
+  const rule = (outcome: RcptOutcome) =>
+    classify(outcome, { provider: tour.exchangerOf(outcome).provider, self: deps.self.at(outcome.path) });
   try {
-    const outcome = await probeMailbox(
-      probeDeps(deps, target, visit),
-      route,
-      mailboxOf(`${local}@${domain}`),
-      withinTrial(control, visit),
-    );
-    const self = deps.self.at(outcome.path);
-    const ruling = classify(outcome, { provider, self });
-    const redacted = () => (outcome.kind === "reply" ? redactReply(outcome.reply, local, self) : "");
-    visit.end(probeEnd(outcome, ruling, deps.network.isCutOff(outcome.path), redacted));
-    return { outcome, ruling } satisfies Asked;
+    const mailbox = mailboxOf(`${local}@${domain}`);
+    const probe = { ...probeDeps(deps, route, tour), turnTo };
+    const outcome = await probeMailbox(probe, route, mailbox, withinTrial(control, tour));
+    tour.end(deps, local, rule);
+    return { outcome, exchanger: tour.exchangerOf(outcome), ruling: rule(outcome), tour };
   } catch (error) {
-    visit.end({ kind: "ours" });
+    tour.breakOff();
     throw error;
   }
 }
 
-export function visitOf(deps: AskDeps, { route, provider, domain }: Target): Visit {
-  return deps.breaker.visit({ site: route.site, provider, domain });
+/** The hosts of a domain's MX set, each with who runs it and how he is treated. */
+export function exchangersOf(
+  { sites, shaping }: { sites: SiteDirectory; shaping: Shaping },
+  hosts: readonly string[],
+  domain: string,
+): Exchanger[] {
+  return hosts.map((host) => {
+    const { site, provider } = sites.siteOf([host], domain);
+    return { host, site, provider, policy: shaping.policyFor(provider, site) };
+  });
 }
 
 /** A trial keeps all others waiting, and may take no longer than they wait for it. */
-function withinTrial(control: ProbeControl, visit: Visit): ProbeControl {
+function withinTrial(control: ProbeControl, tour: Tour): ProbeControl {
   return {
     cancelled: () => control.cancelled(),
     get deadlineAt() {
-      return Math.min(control.deadlineAt, visit.trialUntil);
+      return Math.min(control.deadlineAt, tour.trialUntil);
     },
     urgent: control.urgent === true,
     onTurn: () => control.onTurn?.(),
@@ -90,20 +105,19 @@ function mailboxOf(address: string): Mailbox {
   return box;
 }
 
-function probeDeps(deps: AskDeps, target: Target, visit: Visit): ProbeDeps {
+function probeDeps(deps: AskDeps, { published }: ProbeRoute, tour: Tour): Omit<ProbeDeps, "turnTo"> {
   return {
     resolver: deps.resolver,
     pool: deps.pool,
     paths: deps.paths,
-    mayGo: (path) => visit.mayGo(path.name),
+    mayGo: (exchanger, path) => tour.at(exchanger).mayGo(path.name),
     monotonic: () => deps.clock.monotonic(),
     isCutOff: (path) => deps.network.isCutOff(path.name),
-    onAttempt: (outcome) => deps.network.attempted(attemptOf(target), outcome),
+    onAttempt(outcome, { site, provider }) {
+      tour.attempted(outcome);
+      deps.network.attempted({ site, provider, published }, outcome);
+    },
   };
-}
-
-function attemptOf({ provider, route: { site, published } }: Target) {
-  return { site, provider, published };
 }
 
 /** It was not asked, or whoever asked was blocked: that tells nothing of strangers. */

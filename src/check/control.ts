@@ -1,14 +1,16 @@
 import { LIMITS } from "../core/limits.ts";
-import { type AskDeps, ask, type Target, visitOf } from "./asking.ts";
+import { type AskDeps, ask, exchangersOf, type Target } from "./asking.ts";
 import type { ControlAnswer } from "./belief/messages.ts";
 import type { Beliefs } from "./belief/mirror.ts";
 import type { SmtpClass } from "./evidence.ts";
-import { lookUpMx } from "./mx.ts";
+import { lookUpMx, type MxAnswer } from "./mx.ts";
+import type { Shaping } from "./shaping.ts";
 import type { SiteDirectory } from "./site.ts";
 
 interface ControlDeps extends AskDeps {
   beliefs: Beliefs;
   sites: SiteDirectory;
+  shaping: Shaping;
   house: { trusts(path: string): boolean };
 }
 
@@ -21,17 +23,22 @@ interface ControlDeps extends AskDeps {
 export async function believable(
   deps: ControlDeps,
   target: Target,
+  site: string,
   control: { deadlineAt: number },
   budgetMs: number,
 ): Promise<boolean> {
-  const { site } = target.route;
   let say = await deps.beliefs.refused(site, { address: target.address, domain: target.domain });
   while (say.kind === "control") {
     const { domain } = say;
     const deadlineAt = Math.min(control.deadlineAt, deps.clock.monotonic() + budgetMs);
     let answer: ControlAnswer = "inconclusive";
     try {
-      answer = await askPostmaster(deps, target, domain, deadlineAt);
+      answer = await askPostmaster(
+        deps,
+        target.domain === domain ? target.mx : null,
+        { site, domain },
+        deadlineAt,
+      );
     } finally {
       say = await deps.beliefs.controlled(site, domain, answer);
     }
@@ -41,22 +48,25 @@ export async function believable(
 
 async function askPostmaster(
   deps: ControlDeps,
-  target: Target,
-  domain: string,
+  known: MxAnswer | null,
+  { site, domain }: { site: string; domain: string },
   deadlineAt: number,
 ): Promise<ControlAnswer> {
-  const mx = domain === target.domain ? target.mx : await lookUpMx(deps.resolver, domain);
-  const { site } = deps.sites.siteOf(mx.hosts, domain);
-  if (site !== target.route.site || (mx.status !== "ok" && mx.status !== "implicit")) return "inconclusive";
-  const route = { ...target.route, hosts: mx.hosts, published: mx.status === "ok" };
-  const postmaster = { ...target, address: `postmaster@${domain}`, local: "postmaster", domain, mx, route };
-  const { outcome, ruling } = await ask(deps, postmaster, {
-    route,
-    local: postmaster.local,
-    // Whoever was refused meanwhile waits for it.
-    control: { cancelled: () => false, deadlineAt, urgent: true },
-    visit: visitOf(deps, postmaster),
-  });
+  const mx = known ?? (await lookUpMx(deps.resolver, domain));
+  if (mx.status !== "ok" && mx.status !== "implicit") return "inconclusive";
+  // What other hosts of the domain say tells nothing of the site.
+  const exchangers = exchangersOf(deps, mx.hosts, domain).filter((exchanger) => exchanger.site === site);
+  if (exchangers.length === 0) return "inconclusive";
+  const { outcome, ruling } = await ask(
+    deps,
+    { domain },
+    {
+      route: { exchangers, published: mx.status === "ok" },
+      local: "postmaster",
+      // Whoever was refused meanwhile waits for it.
+      control: { cancelled: () => false, deadlineAt, urgent: true },
+    },
+  );
   return deps.house.trusts(outcome.path) ? controlAnswer(ruling.class) : "inconclusive";
 }
 

@@ -1,19 +1,17 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
-import type { RcptOutcome } from "../smtp/outcome.ts";
-import { type AskDeps, type Asked, ask, type Target, visitOf } from "./asking.ts";
+import { type AskDeps, type Asked, ask, exchangersOf, type Target } from "./asking.ts";
 import type { Habit } from "./belief/messages.ts";
 import type { Beliefs } from "./belief/mirror.ts";
-import type { Visit } from "./breaker/mirror.ts";
 import type { CatchAllFacts } from "./catch-all.ts";
-import { type Classification, redactReply } from "./classify/classify.ts";
+import { redactReply } from "./classify/classify.ts";
 import { delayOf } from "./classify/delay.ts";
 import { believable, questionBudgetMs } from "./control.ts";
 import type { CatchAll, CheckMode, Evidence, MxEvidence, Scope, SmtpEvidence } from "./evidence.ts";
 import type { Lists } from "./lists/lists.ts";
 import { disposableBy } from "./lists/mx-hosts.ts";
 import { lookUpMx, type MxAnswer } from "./mx.ts";
-import type { ProbeControl } from "./probe.ts";
+import type { Exchanger, ProbeControl } from "./probe.ts";
 import type { Shaping } from "./shaping.ts";
 import type { SiteDirectory } from "./site.ts";
 import type { SiteLines } from "./site-lines.ts";
@@ -36,7 +34,7 @@ export interface CheckEngine {
 export interface CheckControl {
   mode: CheckMode;
   cancelled(): boolean;
-  /** Told the site before it is asked. */
+  /** Told each site before it is asked. */
   onSite(site: string): void;
 }
 
@@ -65,26 +63,28 @@ export function createEngine(deps: EngineDeps): CheckEngine {
       const local = address.slice(0, at);
       const domain = address.slice(at + 1);
       const mx = await lookUpMx(deps.resolver, domain);
-      const { site, provider } = deps.sites.siteOf(mx.hosts, domain);
+      const exchangers = exchangersOf(deps, mx.hosts, domain);
+      const [first] = exchangers;
       const evidence: Evidence = {
         v: 2,
-        mx: mxEvidence(mx, provider),
+        mx: mxEvidence(mx, first?.provider ?? null),
         disposable: disposableBy(deps.lists, domain, mx.hosts),
         role: deps.lists.role(local),
         freeProvider: deps.lists.isFree(domain),
         smtp: null,
       };
       const reachable = mx.status === "ok" || mx.status === "implicit";
-      if (scope === "unprobed" || !reachable || evidence.disposable.listed) return evidence;
-      control.onSite(site);
+      if (scope === "unprobed" || !reachable || first === undefined || evidence.disposable.listed)
+        return evidence;
+      control.onSite(first.site);
       if (control.cancelled()) return null;
-      const published = mx.status === "ok";
-      const route = { site, hosts: mx.hosts, policy: deps.shaping.policyFor(provider, site), published };
-      const target = { address, local, domain, mx, provider, route };
-      const smtp = await probeTarget(deps, target, control.mode, probe);
+      const route = { exchangers, published: mx.status === "ok" };
+      const target = { address, local, domain, mx, route };
+      const smtp = await probeTarget(deps, target, first, { ...control, probe });
       if (smtp === null || smtp === "busy") return smtp;
       evidence.smtp = smtp;
-      deps.onProbe(provider, smtp.class);
+      const asked = exchangers.find(({ host }) => host === smtp.mxHost) ?? first;
+      deps.onProbe(asked.provider, smtp.class);
       return evidence;
     },
   };
@@ -115,80 +115,105 @@ function probeControl(clock: Clock, { mode, cancelled }: CheckControl): ProbeCon
 async function probeTarget(
   deps: EngineDeps,
   target: Target,
-  mode: CheckMode,
-  control: ProbeControl,
+  first: Exchanger,
+  manner: Manner,
 ): Promise<SmtpEvidence | "busy" | null> {
-  const { site } = target.route;
-  if (deps.shaping.cannotBeBelieved(target.provider, site))
+  const { mode, probe: control } = manner;
+  if (deps.shaping.cannotBeBelieved(first.provider, first.site))
     return unasked("provider_unverifiable", "their_server", "provider_habit");
-  const habit = deps.beliefs.habitOf(site);
-  if (habit !== null && !deps.beliefs.explores(site))
-    return disbelieved(unasked("provider_unverifiable", "their_server", ""), habit);
-  // Before the breaker: a half-open one must not be asked by whoever then leaves.
-  if (
-    mode === "bulk" &&
-    deps.lines.isLong(target.route.site, target.route.policy, deps.paths.capsOf(target.route.site))
-  )
-    return "busy";
-  const known = withoutAsking(deps, target);
+  const doubt = deps.beliefs.habitOf(first.site);
+  if (doubt !== null && !deps.beliefs.explores(first.site))
+    return disbelieved(unasked("provider_unverifiable", "their_server", ""), `belief.${doubt}`);
+  const known = withoutAsking(deps, target, first);
   if (known) return known;
-  const visit = visitOf(deps, target);
-  const { outcome, ruling } = await probeInLine(deps, target, control, visit);
+  const asked = await probeInLine(deps, target, manner);
+  const { outcome, ruling, exchanger } = asked;
   if (outcome.kind === "failure" && outcome.cause === "cancelled") return null;
   if (outcome.kind === "failure" && outcome.cause === "no_slot" && mode !== "single") return "busy";
-  if (outcome.kind === "failure" && outcome.cause === "held_back") return heldBack(visit, outcome.path);
+  if (outcome.kind === "failure" && outcome.cause === "held_back") return heldBack(asked);
   if (outcome.kind === "failure" && outcome.cause === "cut_off") return cutOff(outcome.path);
   const questionMs = questionBudgetMs(mode);
+  const { site } = exchanger;
   if (ruling.class === "accepted" || ruling.class === "mailbox_full") deps.beliefs.accepted(site);
   if (ruling.class !== "accepted") {
-    const found = smtpEvidence(deps, target, outcome, ruling, "not_probed");
+    const found = smtpEvidence(deps, target, asked, "not_probed");
     const condemns = found.class === "mailbox_not_found" && found.stage === "rcpt" && found.trusted;
-    if (!condemns || (await believable(deps, target, control, questionMs))) return found;
-    return disbelieved(found, "refuses_all");
+    if (condemns && isUnbelievable(deps, exchanger)) return disbelieved(found, "provider_habit");
+    if (!condemns || (await believable(deps, target, site, control, questionMs))) return found;
+    return disbelieved(found, "belief.refuses_all");
   }
   if (control.cancelled()) return null;
   const budgetMs = Math.min(control.deadlineAt - deps.clock.monotonic(), questionMs);
-  const { catchAll, retryAfterS } = await catchAllOf(deps, target, outcome.host, budgetMs);
+  const { catchAll, retryAfterS } = await catchAllOf(deps, target, exchanger, budgetMs);
   // A row has time: the answer is worth more once the stranger can be asked too.
   if (catchAll === "not_probed" && mode !== "single") {
-    const state = visit.stateOf(outcome.path);
-    if (state === "open") return heldBack(visit, outcome.path);
-    if (state === "watched") return unasked("sender_blocked", "our_address", "stranger_blocked");
+    const state = asked.tour.at(exchanger).stateOf(outcome.path);
+    if (state === "open") return heldBack(asked);
+    if (state === "watched") return strangerBlocked(outcome.host);
   }
-  const found = { ...smtpEvidence(deps, target, outcome, ruling, catchAll), retryAfterS };
-  return habit === "accepts_all" && catchAll !== "refused" ? disbelieved(found, habit) : found;
+  const found = { ...smtpEvidence(deps, target, asked, catchAll), retryAfterS };
+  if (isUnbelievable(deps, exchanger)) return disbelieved(found, "provider_habit");
+  const habit = deps.beliefs.habitOf(site);
+  return habit === "accepts_all" && catchAll !== "refused" ? disbelieved(found, `belief.${habit}`) : found;
+}
+
+interface Manner extends Pick<CheckControl, "mode" | "onSite"> {
+  probe: ProbeControl;
+}
+
+/** Only of a host that is not the first one it is not known before it is asked. */
+function isUnbelievable({ shaping }: EngineDeps, { provider, site }: Exchanger): boolean {
+  return shaping.cannotBeBelieved(provider, site);
 }
 
 /** What a site said, or would have, whose answers tell nothing. */
-function disbelieved(found: SmtpEvidence, habit: Habit): SmtpEvidence {
-  return { ...found, class: "provider_unverifiable", fault: "their_server", rule: `belief.${habit}` };
+function disbelieved(found: SmtpEvidence, rule: "provider_habit" | `belief.${Habit}`): SmtpEvidence {
+  return { ...found, class: "provider_unverifiable", fault: "their_server", rule };
 }
 
+/** It stands in the line of the site that it is asking, or about to ask. */
 async function probeInLine(
   deps: EngineDeps,
   target: Target,
-  control: ProbeControl,
-  visit: Visit,
+  { mode, onSite, probe }: Manner,
 ): Promise<Asked> {
-  const { route } = target;
-  deps.lines.enter(route.site);
+  let line: string | null = null;
+  const leave = () => line !== null && deps.lines.leave(line);
+  /** Before the breaker: a half-open one must not be asked by whoever then leaves. */
+  function turnTo({ site, policy }: Exchanger): boolean {
+    if (site === line) return true;
+    leave();
+    line = null;
+    onSite(site);
+    if (mode === "bulk" && deps.lines.isLong(site, policy, deps.paths.capsOf(site))) return false;
+    deps.lines.enter(site);
+    line = site;
+    return true;
+  }
   try {
-    return await ask(deps, target, { route, local: target.local, control, visit });
+    return await ask(deps, target, { route: target.route, local: target.local, control: probe, turnTo });
   } finally {
-    deps.lines.leave(route.site);
+    leave();
   }
 }
 
 /** Nobody was asked, since the site blocks us; when somebody may be again. */
-function heldBack(visit: Visit, path: string): SmtpEvidence {
-  const retryAfterS = Math.max(1, Math.ceil(visit.retryAfterMs(path) / 1_000));
-  return { ...unasked("sender_blocked", "our_address", "breaker_open"), path, retryAfterS };
+function heldBack({ outcome: { path, host }, exchanger, tour }: Asked): SmtpEvidence {
+  const retryAfterS = Math.max(1, Math.ceil(tour.at(exchanger).retryAfterMs(path) / 1_000));
+  return { ...unasked("sender_blocked", "our_address", "breaker_open"), mxHost: host, path, retryAfterS };
 }
 
-function withoutAsking(deps: EngineDeps, target: Target): SmtpEvidence | null {
+function strangerBlocked(mxHost: string): SmtpEvidence {
+  return { ...unasked("sender_blocked", "our_address", "stranger_blocked"), mxHost };
+}
+
+function withoutAsking(
+  deps: EngineDeps,
+  { address }: Target,
+  { site, host }: Exchanger,
+): SmtpEvidence | null {
   if (!deps.network.isDown()) return null;
-  const [host] = target.mx.hosts;
-  if (host !== undefined) deps.network.offer(target.route.site, host, target.address);
+  deps.network.offer(site, host, address);
   return cutOff("");
 }
 
@@ -205,8 +230,7 @@ function unasked(smtpClass: SmtpEvidence["class"], fault: SmtpEvidence["fault"],
 function smtpEvidence(
   deps: EngineDeps,
   target: Target,
-  outcome: RcptOutcome,
-  ruling: Classification,
+  { outcome, ruling }: Asked,
   catchAll: CatchAll,
 ): SmtpEvidence {
   const reply = outcome.kind === "reply" ? outcome.reply : null;

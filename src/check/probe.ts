@@ -7,13 +7,21 @@ import type { Path, Paths } from "../smtp/path.ts";
 import type { SitePolicy } from "../smtp/policy.ts";
 import type { SmtpPool } from "../smtp/pool.ts";
 import { hostAddresses } from "./mx.ts";
+import type { Site } from "./site.ts";
 
-/** Where a domain's probes go. `hosts` is the domain's own MX set: no other host is ever asked about it. */
-export interface ProbeRoute {
-  site: string;
-  hosts: string[];
+/**
+ * A mail exchanger, and who runs it. Anybody may name a provider's host beside his own: what his own does is no fault of the
+ * provider's, so that caps, breakers and beliefs are those of the host that is asked, never of the whole set.
+ */
+export interface Exchanger extends Site {
+  host: string;
   policy: SitePolicy;
-  /** False: the domain has no MX record, `hosts` is the domain itself. */
+}
+
+/** Where a domain's probes go: its own MX set, best first; no other host is ever asked about it. */
+export interface ProbeRoute {
+  exchangers: Exchanger[];
+  /** False: the domain has no MX record, its exchanger is the domain itself. */
   published: boolean;
 }
 
@@ -24,13 +32,15 @@ export interface ProbeDeps {
   resolver: Resolver;
   pool: Pick<SmtpPool, "rcpt">;
   paths: Paths;
+  /** Told whom it turns to next. False: too many wait there already, and the outcome is `no_slot`. */
+  turnTo(exchanger: Exchanger): boolean;
   /** False: nothing may go out to the site by this way now; where no other is left, the outcome is `held_back`. */
-  mayGo(path: Path): boolean | Promise<boolean>;
+  mayGo(exchanger: Exchanger, path: Path): boolean | Promise<boolean>;
   /** Nothing leaves by this way now: the outcome is `cut_off`, also of what already waits in a dial. */
   isCutOff(path: Path): boolean;
   monotonic(): number;
   /** Told of every attempt, also of those after which the next host is tried. */
-  onAttempt(outcome: RcptOutcome): void;
+  onAttempt(outcome: RcptOutcome, exchanger: Exchanger): void;
 }
 
 const STAGE_ORDER: Record<Stage, number> = {
@@ -56,34 +66,37 @@ export async function probeMailbox(
 ): Promise<RcptOutcome> {
   let furthest: RcptOutcome | null = null;
   let held: RcptOutcome | null = null;
-  for (const host of route.hosts.slice(0, LIMITS.smtp.hostsTried)) {
+  for (const exchanger of route.exchangers.slice(0, LIMITS.smtp.hostsTried)) {
+    const { host, site, policy } = exchanger;
     if (deps.monotonic() >= control.deadlineAt) break;
     const addresses = await hostAddresses(deps.resolver, host);
     if (addresses.length === 0)
       furthest = further(furthest, unreached(host, "no_address", "no address of the host is known"));
+    else if (!deps.turnTo(exchanger)) return unreached(host, "no_slot", "too many wait for this site");
     for (const address of addresses) {
       if (control.cancelled()) return unreached(host, "cancelled", "nobody waits for the answer");
       if (deps.monotonic() >= control.deadlineAt) break;
-      const path = deps.paths.to(route.site, address, mailbox.address);
+      const path = deps.paths.to(site, address, mailbox.address);
       if (path === undefined) {
         furthest = further(furthest, unreached(host, "unreachable", "no source address of this family"));
         continue;
       }
       if (deps.isCutOff(path)) {
-        held = unreached(host, "cut_off", CUT_OFF, path, address);
-        deps.onAttempt(held);
+        const cutOff = unreached(host, "cut_off", CUT_OFF, path, address);
+        held ??= cutOff;
+        deps.onAttempt(cutOff, exchanger);
         continue;
       }
-      const mayGo = deps.mayGo(path);
+      const mayGo = deps.mayGo(exchanger, path);
       if (mayGo !== true && !(await mayGo)) {
-        held = unreached(host, "held_back", "this site blocks us", path);
+        held ??= unreached(host, "held_back", "this site blocks us", path);
         continue;
       }
-      const { site, policy, published } = route;
+      const { published } = route;
       const destination = { site, cap: deps.paths.capOf(site, path), host, address, path, policy, published };
       const until = withinReach(control, () => deps.isCutOff(path));
       const outcome = reasonOf(await deps.pool.rcpt(destination, mailbox, until), control, until.wasCutOff());
-      deps.onAttempt(outcome);
+      deps.onAttempt(outcome, exchanger);
       if (!mayTryNext(outcome)) return outcome;
       furthest = further(furthest, outcome);
     }
@@ -133,6 +146,12 @@ function mayTryNext(outcome: RcptOutcome): boolean {
   return STAGE_ORDER[outcome.stage] < STAGE_ORDER.mail;
 }
 
+/** The furthest of two ends; the first of two that got equally far. */
+export function further(known: RcptOutcome | null, next: RcptOutcome): RcptOutcome {
+  if (known === null) return next;
+  return STAGE_ORDER[next.stage] > STAGE_ORDER[known.stage] ? next : known;
+}
+
 /** True once a mail server has taken our connection. */
 export function wasReached(outcome: RcptOutcome): boolean {
   return STAGE_ORDER[outcome.stage] > STAGE_ORDER.connect;
@@ -141,11 +160,6 @@ export function wasReached(outcome: RcptOutcome): boolean {
 /** True once a server has answered about a sender or a recipient, not only let us in. */
 export function wasHeard(outcome: RcptOutcome): boolean {
   return outcome.kind === "reply" && STAGE_ORDER[outcome.stage] >= STAGE_ORDER.mail;
-}
-
-function further(known: RcptOutcome | null, next: RcptOutcome): RcptOutcome {
-  if (known === null) return next;
-  return STAGE_ORDER[next.stage] > STAGE_ORDER[known.stage] ? next : known;
 }
 
 function unreached(

@@ -10,7 +10,7 @@ import { habitField, type OwnShaping, POLICY_FIELDS } from "./shaping.ts";
  *
  * - `default`: how all sites are treated; its `ways` are those that sites without ways of their own are spread over.
  * - `providers`: by name of `PROVIDER_MX_SUFFIXES`; a new name needs `mx`, and makes a site of all hosts so named.
- * - `sites`: by site of everybody else: the domain that the names of its mail exchangers are in; several sorted, with commas.
+ * - `sites`: by site of everybody else: the domain that the names of its mail exchangers are in.
  */
 const LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
 const HOST = new RegExp(`^(?=.{1,253}$)${LABEL}(?:\\.${LABEL})*$`);
@@ -62,11 +62,6 @@ function isExchangerName(name: string): boolean {
   return domain !== null && name.endsWith(domain);
 }
 
-function isSite(name: string): boolean {
-  const operators = name.split(",");
-  return operators.every((host) => HOST.test(host)) && [...operators].sort().join(",") === name;
-}
-
 /** What is wrong with the names of entries, as `entry: why`; null: nothing. */
 function wrongName({ providers, sites }: OwnShaping): string | null {
   const names = Object.keys(providers);
@@ -89,10 +84,8 @@ function wrongName({ providers, sites }: OwnShaping): string | null {
   }
   const misplaced = Object.keys(sites).find((key) => known.has(key));
   if (misplaced !== undefined) return `sites.${misplaced}: is a provider, it belongs to providers`;
-  const site = Object.keys(sites).find((key) => !isSite(key));
-  return site === undefined
-    ? null
-    : `sites.${site}: must be a domain in lower case, several sorted, with commas`;
+  const site = Object.keys(sites).find((key) => !HOST.test(key));
+  return site === undefined ? null : `sites.${site}: must be a domain in lower case, one an entry`;
 }
 
 /** The first way that is none, as `entry: why`; null: all are. */

@@ -1,9 +1,6 @@
 import { getDomain } from "tldts";
 import { PROVIDER_MX_SUFFIXES } from "./providers.ts";
 
-/** Enough to tell sites apart; a longer list of operators is cut, so that a hostile zone makes no long keys. */
-const MAX_OPERATORS = 4;
-
 /** The listed names as a tree of labels from the right. */
 interface Branch {
   /** Whose name ends here. */
@@ -28,7 +25,7 @@ function branchAt(parent: Branch, label: string): Branch {
 }
 
 export interface Site {
-  /** Key of caps, shaping and breakers: the provider, or the operators of the MX hosts. At most 1 100 characters. */
+  /** Key of caps, shaping and breakers: the provider, or the domain of who runs the host. At most 253 characters. */
   site: string;
   /** Key of `PROVIDER_MX_SUFFIXES`, or null for everybody else. */
   provider: string | null;
@@ -37,8 +34,8 @@ export interface Site {
 /** Who runs mail exchangers, by their names. */
 export interface SiteDirectory {
   /**
-   * Rolls an MX set up to the site that runs it. `hosts` in order of preference, lower case, A-labels; the most
-   * preferred one decides the provider, since that is where a session goes. Without hosts the domain is the site.
+   * Who runs a mail exchanger. `hosts` in order of preference, lower case, A-labels: of an MX set it is the most preferred
+   * one's, as that is where a session goes first. Without hosts the domain is the site.
    */
   siteOf(hosts: readonly string[], domain: string): Site;
   /** Whether a domain is, or is below, the registrable domain of a provider's listed mail exchangers. */
@@ -83,10 +80,9 @@ export function createSiteDirectory(own: Readonly<Record<string, readonly string
   return {
     isProviderDomain: (domain) => domains.has(getDomain(domain) ?? domain),
     siteOf(hosts, domain) {
-      const provider = providerOf((hosts[0] ?? "").split("."), listed);
-      if (provider !== null) return { site: provider, provider };
-      const operators = new Set((hosts.length > 0 ? hosts : [domain]).map(operatorOf));
-      return { site: [...operators].slice(0, MAX_OPERATORS).sort().join(","), provider: null };
+      const [host = domain] = hosts;
+      const provider = hosts.length === 0 ? null : providerOf(host.split("."), listed);
+      return provider === null ? { site: operatorOf(host), provider } : { site: provider, provider };
     },
   };
 }

@@ -1,10 +1,11 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Reply } from "../smtp/reply.ts";
-import { type AskDeps, ask, isUnput, type Target, visitOf } from "./asking.ts";
+import { type AskDeps, ask, isUnput, type Target } from "./asking.ts";
 import { type CatchAllFacts, catchAllAnswer, catchAllKey, strangerAt } from "./catch-all.ts";
 import { delayOf } from "./classify/delay.ts";
 import type { CatchAll, SmtpClass } from "./evidence.ts";
+import type { Exchanger } from "./probe.ts";
 
 /** What is known of strangers at a host. */
 export interface StrangerAnswer {
@@ -21,14 +22,14 @@ interface StrangerDeps extends AskDeps {
 export async function catchAllOf(
   deps: StrangerDeps,
   target: Target,
-  host: string,
+  exchanger: Exchanger,
   budgetMs: number,
 ): Promise<StrangerAnswer> {
-  const key = catchAllKey(target.domain, target.route.site, host);
+  const key = catchAllKey(target.domain, exchanger.site, exchanger.host);
   const claim = deps.facts.claim(key);
   const fact = await within(deps.clock, claim, budgetMs);
   if (fact === "ask")
-    return askStranger(deps, target, { host, key, deadlineAt: deps.clock.monotonic() + budgetMs });
+    return askStranger(deps, target, { exchanger, key, deadlineAt: deps.clock.monotonic() + budgetMs });
   if (fact !== undefined) return { catchAll: fact, retryAfterS: null };
   // Too late for us; should the question fall to us after all, the next one who needs the answer asks it.
   void claim.then((late) => late === "ask" && deps.facts.abandon(key));
@@ -46,16 +47,15 @@ function within<T>(clock: Clock, promise: Promise<T>, ms: number): Promise<T | u
 async function askStranger(
   deps: StrangerDeps,
   target: Target,
-  question: { host: string; key: string; deadlineAt: number },
+  question: { exchanger: Exchanger; key: string; deadlineAt: number },
 ): Promise<StrangerAnswer> {
-  const { host, key, deadlineAt } = question;
+  const { exchanger, key, deadlineAt } = question;
   const local = strangerAt(target.domain, deps.clock.now(), deps.self.heloName);
-  const route = { ...target.route, hosts: [host] };
+  const route = { ...target.route, exchangers: [exchanger] };
   // Whoever was accepted waits for this answer: it does not stand in line behind those who are not.
   const control = { cancelled: () => false, deadlineAt, urgent: true };
   try {
-    const visit = visitOf(deps, target);
-    const { outcome, ruling } = await ask(deps, target, { route, local, control, visit });
+    const { outcome, ruling } = await ask(deps, target, { route, local, control });
     if (isUnput(outcome, ruling)) {
       deps.facts.abandon(key);
       return { catchAll: "not_probed", retryAfterS: null };

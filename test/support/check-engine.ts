@@ -33,8 +33,20 @@ export function failed(stage: Stage, cause: FailureCause, host = ""): RcptOutcom
 export const OK = replied(250, "2.1.5", "Ok");
 export const UNKNOWN = replied(550, "5.1.1", "User unknown");
 
+/** MX hosts, best first, of domains that have others than `example.test`; those that no address is known of. */
+export interface Zone {
+  hosts: Record<string, string[]>;
+  nowhere: string[];
+}
+
+const { hosts: NO_HOSTS, nowhere: NOWHERE }: Zone = { hosts: {}, nowhere: [] };
+
 /** An engine whose mail servers answer as `reply` says; `example.test` has a primary and a backup MX. */
-export function engine(reply: Reply, onAsked: (options: JobOptions) => void = () => {}) {
+export function engine(
+  reply: Reply,
+  onAsked: (options: JobOptions) => void = () => {},
+  { hosts = NO_HOSTS, nowhere = NOWHERE }: Partial<Zone> = {},
+) {
   const clock = createFakeClock();
   const board = createBoard(1, 1);
   const asked: string[] = [];
@@ -46,15 +58,18 @@ export function engine(reply: Reply, onAsked: (options: JobOptions) => void = ()
     reached: [],
   };
   const resolver: Resolver = {
-    mx: async () => ({
+    mx: async (domain) => ({
       status: "ok",
       ttlS: 60,
-      records: [
-        { preference: 10, exchange: "mx1.example.test" },
-        { preference: 20, exchange: "mx2.example.test" },
-      ],
+      records: (hosts[domain] ?? ["mx1.example.test", "mx2.example.test"]).map((exchange, i) => ({
+        preference: 10 * (i + 1),
+        exchange,
+      })),
     }),
-    a: async () => ({ status: "ok", records: ["192.0.2.1"], ttlS: 60 }),
+    a: async (host) =>
+      nowhere.includes(host)
+        ? { status: "no_data", ttlS: 60, proven: true }
+        : { status: "ok", records: ["192.0.2.1"], ttlS: 60 },
     aaaa: async () => ({ status: "no_data", ttlS: 60, proven: true }),
     close: async () => {},
   };
@@ -66,6 +81,9 @@ export function engine(reply: Reply, onAsked: (options: JobOptions) => void = ()
     reached: ({ site, address }: ReportedDial) => void seen.reached.push(`${site} ${address}`),
   };
   const beliefs = createLocalBeliefs(clock);
+  const breakers = createLocalBreakers(clock);
+  const destinations: Destination[] = [];
+  const probes: string[] = [];
   const made = createEngine({
     clock,
     resolver,
@@ -73,6 +91,7 @@ export function engine(reply: Reply, onAsked: (options: JobOptions) => void = ()
       async rcpt(destination: Destination, mailbox, options) {
         onAsked(options);
         asked.push(`${mailbox.address} ${destination.host}`);
+        destinations.push(destination);
         const outcome = await reply(mailbox.address, destination.host);
         return { ...outcome, host: destination.host };
       },
@@ -93,21 +112,26 @@ export function engine(reply: Reply, onAsked: (options: JobOptions) => void = ()
       put: (key, answer) => void stored.set(key, answer),
     }),
     beliefs: createLocalBeliefMirror(beliefs.authority, clock).beliefs,
-    breaker: createLocalMirror(createLocalBreakers(clock).authority, clock).breaker,
+    breaker: createLocalMirror(breakers.authority, clock).breaker,
     network: createNetworkView({ clock, board, paths, resolver, reach }),
     self: { heloName: "probe.test", at: () => ({ heloName: "probe.test", addresses: [] }) },
-    onProbe: () => {},
+    onProbe: (provider, outcome) => void probes.push(`${provider} ${outcome}`),
   });
   /** As a batch asks. */
-  function ask(local: string, mode: CheckMode, cancelled = () => false) {
+  function askAbout(address: string, mode: CheckMode, cancelled = () => false) {
     const onSite = (site: string) => void sites.push(site);
-    return made.check(`${local}@example.test`, "probed", { mode, cancelled, onSite });
+    return made.check(address, "probed", { mode, cancelled, onSite });
   }
+  const ask = (local: string, mode: CheckMode, cancelled?: () => boolean) =>
+    askAbout(`${local}@example.test`, mode, cancelled);
   /** As a request asks: its site is never too busy. */
   async function check(local: string): Promise<Evidence | null> {
     const known = await ask(local, "single");
     assert.notEqual(known, "busy");
     return known as Evidence | null;
   }
-  return { check, ask, asked, beliefs, board, clock, stored, seen, sites };
+  return {
+    ...{ check, ask, askAbout, asked, destinations, probes },
+    ...{ beliefs, breakers, board, clock, stored, seen, sites },
+  };
 }

@@ -41,6 +41,10 @@ function world(outcomes: Record<string, RcptOutcome>, addresses: Record<string, 
   const asked: Destination[] = [];
   const cutOff = { now: false };
   const attempts: string[] = [];
+  const turns: string[] = [];
+  const full = new Set<string>();
+  const shut = new Set<string>();
+  const exchanger = (host: string) => ({ host, site: `site of ${host}`, provider: null, policy: POLICY });
   const resolver: Resolver = {
     mx: async () => NO_DATA as never,
     a: async (host) => {
@@ -62,16 +66,32 @@ function world(outcomes: Record<string, RcptOutcome>, addresses: Record<string, 
         resolver,
         pool,
         paths: createPaths({ sourceAddresses: [], proxies: [], heloName: "probe.test" }),
-        mayGo: () => true,
+        turnTo: ({ site }) => {
+          turns.push(site);
+          return !full.has(site);
+        },
+        mayGo: ({ site }) => !shut.has(site),
         isCutOff: () => cutOff.now,
         monotonic: () => 0,
-        onAttempt: (outcome) => attempts.push(outcome.host),
+        onAttempt: (outcome, { site }) => {
+          attempts.push(outcome.host);
+          assert.equal(site, `site of ${outcome.host}`);
+        },
       },
-      { site: "s", hosts, policy: POLICY, published: true },
+      { exchangers: hosts.map(exchanger), published: true },
       MAILBOX,
       control,
     );
-  return { probe, attempts, cutOff, asked: () => asked.map(({ host, address }) => `${host} ${address}`) };
+  return {
+    probe,
+    attempts,
+    turns,
+    full,
+    shut,
+    destinations: asked,
+    cutOff,
+    asked: () => asked.map(({ host, address }) => `${host} ${address}`),
+  };
 }
 
 describe("a way by which nothing leaves", () => {
@@ -81,6 +101,45 @@ describe("a way by which nothing leaves", () => {
     const outcome = await probe(["one", "two"]);
     assert.equal(outcome.kind === "failure" && outcome.cause, "cut_off");
     assert.deepEqual([asked(), attempts], [[], ["one", "two"]]);
+  });
+});
+
+describe("hosts of one domain that different people run", () => {
+  it("are each asked as a host of their own site", async () => {
+    const { probe, destinations } = world({ two: reply("rcpt", 250) });
+    await probe(["one", "two"]);
+    assert.deepEqual(
+      destinations.map(({ host, site, cap }) => [host, site, cap]),
+      [
+        ["one", "site of one", "site of one"],
+        ["two", "site of two", "site of two"],
+      ],
+    );
+  });
+
+  it("are in nobody's line before an address of theirs is known", async () => {
+    const { probe, turns } = world({ two: reply("rcpt", 250) }, { one: [] });
+    await probe(["one", "two"]);
+    assert.deepEqual(turns, ["site of two"]);
+  });
+
+  it("are left when the line of the next one is long", async () => {
+    const { probe, full, asked } = world({});
+    full.add("site of two");
+    const outcome = await probe(["one", "two"]);
+    assert.deepEqual(
+      [outcome.kind === "failure" && outcome.cause, outcome.host, asked()],
+      ["no_slot", "two", ["one 192.0.2.1"]],
+    );
+  });
+
+  it("block us each for themselves: the first is waited for where all do", async () => {
+    const { probe, shut } = world({ two: reply("rcpt", 250) });
+    shut.add("site of one");
+    assert.equal((await probe(["one", "two"])).host, "two");
+    shut.add("site of two");
+    const outcome = await probe(["one", "two"]);
+    assert.deepEqual([outcome.kind === "failure" && outcome.cause, outcome.host], ["held_back", "one"]);
   });
 });
 

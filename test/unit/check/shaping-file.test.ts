@@ -41,7 +41,7 @@ describe("the operator's shaping", () => {
       },
       sites: {
         "example.com": { maxConnections: 1, habit: "refuses_all" },
-        "a.com,b.net": { ways: ["direct"] },
+        "b.net": { ways: ["direct"] },
       },
     };
     assert.deepEqual(own(all), all);
@@ -166,7 +166,7 @@ describe("a wrong entry of the operator's shaping is named", () => {
       /^providers\.b\.mx: mx\.a\.com is of a/,
     ],
     [{ sites: { "Example.com": {} } }, /^sites\.Example\.com: must be a domain in lower case/],
-    [{ sites: { "b.com,a.com": {} } }, /^sites\.b\.com,a\.com: must be a domain/],
+    [{ sites: { "a.com,b.com": {} } }, /^sites\.a\.com,b\.com: must be a domain in lower case, one an entry/],
     [{ sites: { google: {} } }, /^sites\.google: is a provider/],
     [{ providers: { mine: { mx: ["mx.a.com"] } }, sites: { mine: {} } }, /^sites\.mine: is a provider/],
     [{ sites: { "": {} } }, /^sites\.: must be a domain/],

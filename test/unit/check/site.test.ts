@@ -222,9 +222,12 @@ describe("siteOf: known providers", () => {
 describe("siteOf: everybody else", () => {
   const site = (hosts: string[], domain = "example.com") => siteOf(hosts, domain).site;
 
-  it("by who runs the hosts, whatever their order", () => {
+  it("by who runs the most preferred host", () => {
     assert.equal(site(["mx1.hoster.net", "mx2.hoster.net"]), "hoster.net");
-    assert.equal(site(["mx.a.org", "mx.b.co.uk"]), site(["mx.b.co.uk", "mx2.a.org"]));
+    assert.deepEqual(
+      [site(["mx.a.org", "mx.b.co.uk"]), site(["mx.b.co.uk", "mx2.a.org"])],
+      ["a.org", "b.co.uk"],
+    );
     assert.equal(site([]), "example.com");
   });
 
@@ -234,6 +237,6 @@ describe("siteOf: everybody else", () => {
 
   it("a hundred hosts make no long key", () => {
     const hosts = Array.from({ length: 100 }, (_, i) => `mx.${"x".repeat(60)}${i}.com`);
-    assert.ok(site(hosts).length < 1_100);
+    assert.ok(site(hosts).length <= 253);
   });
 });

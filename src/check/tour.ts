@@ -1,0 +1,79 @@
+import type { RcptOutcome } from "../smtp/outcome.ts";
+import type { Breaker, Visit } from "./breaker/mirror.ts";
+import { probeEnd } from "./breaker/probe-end.ts";
+import { type Classification, redactReply } from "./classify/classify.ts";
+import type { Identities } from "./identity.ts";
+import type { NetworkView } from "./network-view.ts";
+import { type Exchanger, further } from "./probe.ts";
+
+interface Stop {
+  visit: Visit;
+  /** What got furthest of what was tried there; null: nothing was. */
+  furthest: RcptOutcome | null;
+}
+
+/** One probe on its way from host to host: to each site that it comes to it is one visit, which ends by what it met there. */
+export class Tour {
+  readonly #breaker: Breaker;
+  readonly #domain: string;
+  readonly #exchangers: readonly Exchanger[];
+  readonly #stops = new Map<string, Stop>();
+
+  /** @param exchangers at least one */
+  constructor(breaker: Breaker, domain: string, exchangers: readonly Exchanger[]) {
+    this.#breaker = breaker;
+    this.#domain = domain;
+    this.#exchangers = exchangers;
+  }
+
+  at(exchanger: Exchanger): Visit {
+    return this.#stopAt(exchanger).visit;
+  }
+
+  /** Whose outcome it is; the first one's where nobody was asked. */
+  exchangerOf({ host }: RcptOutcome): Exchanger {
+    const [first] = this.#exchangers;
+    return this.#exchangers.find((exchanger) => exchanger.host === host) ?? (first as Exchanger);
+  }
+
+  /** `Clock.monotonic` milliseconds until which the trials that it is have to end; none: infinity. */
+  get trialUntil(): number {
+    return Math.min(...[...this.#stops.values()].map(({ visit }) => visit.trialUntil));
+  }
+
+  attempted(outcome: RcptOutcome): void {
+    const stop = this.#stopAt(this.exchangerOf(outcome));
+    stop.furthest = further(stop.furthest, outcome);
+  }
+
+  /** Tells the breaker of each site what was met there. */
+  end(
+    { network, self }: { network: NetworkView; self: Identities },
+    local: string,
+    rule: (outcome: RcptOutcome) => Classification,
+  ): void {
+    for (const { visit, furthest } of this.#stops.values()) {
+      if (furthest === null) {
+        visit.end({ kind: "ours" });
+        continue;
+      }
+      const redacted = () =>
+        furthest.kind === "reply" ? redactReply(furthest.reply, local, self.at(furthest.path)) : "";
+      visit.end(probeEnd(furthest, rule(furthest), network.isCutOff(furthest.path), redacted));
+    }
+  }
+
+  /** It broke: nothing is known of any site. */
+  breakOff(): void {
+    for (const { visit } of this.#stops.values()) visit.end({ kind: "ours" });
+  }
+
+  #stopAt({ site, provider }: Exchanger): Stop {
+    const known = this.#stops.get(site);
+    if (known !== undefined) return known;
+    const visit = this.#breaker.visit({ site, provider, domain: this.#domain });
+    const stop: Stop = { visit, furthest: null };
+    this.#stops.set(site, stop);
+    return stop;
+  }
+}
