@@ -32,6 +32,8 @@ export type BatchStep = "await" | "write" | "done" | "closing" | "out_of_step";
 export interface Through {
   transactions: number;
   rejections: number;
+  /** What the RSET after them was refused with, if it was. */
+  refused: Reply | null;
 }
 
 const MAIL = 0;
@@ -68,6 +70,7 @@ export class Batch {
   #turn = 0;
   #step = MAIL;
   #next = "";
+  #refusedReset: Reply | null = null;
   /** How far it had come when the first late reply came. */
   late: Through | null = null;
 
@@ -100,7 +103,7 @@ export class Batch {
 
   get through(): Through {
     const rejections = this.#ends.slice(0, this.#turn).filter((end) => end && isRefusal(end)).length;
-    return { transactions: this.#turn, rejections };
+    return { transactions: this.#turn, rejections, refused: this.#refusedReset };
   }
 
   /** The reply that comes now was long in coming. */
@@ -114,7 +117,10 @@ export class Batch {
     if (this.#step === MAIL) return this.#mailReply(reply);
     if (this.#step === RCPT) return this.#rcptReply(reply);
     // Some servers refuse the RSET that is one too many for them: in lock step that takes nothing back.
-    if (!accepted(reply)) return this.#pipelined ? "out_of_step" : "closing";
+    if (!accepted(reply)) {
+      this.#refusedReset = reply;
+      return this.#pipelined ? "out_of_step" : "closing";
+    }
     this.#turn++;
     this.#step = MAIL;
     return this.#turn === this.transactions.length ? "done" : "await";

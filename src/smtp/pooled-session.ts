@@ -218,15 +218,16 @@ export class PooledSession implements SessionHandler {
     const { clock, depth, lessons } = this.#owner;
     const now = clock.monotonic();
     const written = this.#jobs.length;
-    const reply = end.kind === "reply" && !this.#jobs.some(isQuoted) ? end.reply : null;
-    if (reply !== null && saysCrowded(end)) {
+    const believed = !this.#jobs.some(isQuoted);
+    if (believed && saysCrowded(end)) {
       this.#owner.onCrowded();
       depth.broke(written, true, now);
       return;
     }
     const transactions = this.#served + through.transactions;
     const rejections = this.#rejections + through.rejections;
-    const says = reply && limitNamed(reply);
+    const reply = end.kind === "reply" ? end.reply : through.refused;
+    const says = believed && reply !== null ? limitNamed(reply) : null;
     depth.broke(written, lessons.limits.met({ transactions, rejections, written, says }, now), now);
   }
 

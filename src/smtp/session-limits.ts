@@ -25,16 +25,16 @@ const NO_TRIES: Allowance = { transactions: 0, rejections: 0 };
 /** `421 4.7.0 mx.example.com Error: too many errors`, `421 Too many invalid recipients in this session`. */
 const REJECTIONS =
   /\btoo many(?: \w+){0,3} (?:errors?|failures|rejections|rejected|(?:invalid|unknown|bad|nonexistent|non-existent|failed|unrecognized)(?: \w+){0,2} (?:recipients|users|addresses|commands|rcpts))\b/i;
-/** `421 4.7.0 Too many messages in this session`, `421 Maximum number of messages per connection reached`. */
+/** `421 4.7.0 Too many messages in this session`, `421 Maximum number of messages per connection reached`; `554 Too many nonmail commands` (Exim, to a RSET). */
 const TRANSACTIONS =
-  /\b(?:messages?|mails?|emails|transactions?|recipients?|rcpts) (?:per|in this|in one|for this|on this) (?:smtp )?(?:session|connection)\b/i;
+  /\b(?:messages?|mails?|emails|transactions?|recipients?|rcpts) (?:per|in this|in one|for this|on this) (?:smtp )?(?:session|connection)\b|\btoo many non-?mail commands\b/i;
 
 /** `452 4.5.3 Too many recipients`: a limit of the session, no answer about the mailbox. */
 export function isRecipientLimit(reply: Reply): boolean {
   return reply.enhanced === "4.5.3" || reply.enhanced === "5.5.3";
 }
 
-/** What a server that ends a session says it counts. */
+/** What a server that ends a session, or refuses its RSET, says it counts. */
 export function limitNamed(reply: Reply): Meeting["says"] {
   const text = ownWords(reply);
   if (REJECTIONS.test(text)) return "rejections";

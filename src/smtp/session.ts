@@ -68,7 +68,7 @@ const failure = (stage: Stage, cause: "timeout" | "protocol" | "proxy", detail: 
   detail,
 });
 
-const NOTHING: Through = { transactions: 0, rejections: 0 };
+const NOTHING: Through = { transactions: 0, rejections: 0, refused: null };
 
 const FAULTS = { protocol: "not an SMTP reply", reply_too_long: "reply over the bounds" } as const;
 

@@ -120,6 +120,23 @@ describe("a server that ends sessions after so many", () => {
     assert.ok(met <= 25, `${met} recipients met it`);
   });
 
+  for (const [what, ehlo] of [
+    ["pipelined", undefined],
+    ["in lock step", "250 mx.test\r\n"],
+  ] as const)
+    it(`RSETs, and says so to one of them, ${what}: is left before, after one has met it`, async () => {
+      let met = 0;
+      const { server, fixture } = await start((line, { lines }) => {
+        if (line.startsWith("EHLO")) return ehlo;
+        if (line !== "RSET" || count(lines, "RSET") < 11) return undefined;
+        met++;
+        return { close: "554 Too many nonmail commands\r\n" };
+      });
+      assert.deepEqual(await askAll(fixture, 350, mixed), { "rcpt 250": 250, "rcpt 550": 100 });
+      assert.equal(met, 1);
+      assert.ok(server.connections.length <= 350 / 11 + 3, `${server.connections.length} sessions`);
+    });
+
   it("is given a little more now and then, and all that the policy allows once the limit is gone", async () => {
     let most = 3;
     let met = 0;

@@ -33,14 +33,24 @@ describe("a batch of transactions", () => {
 
   it("tells how far it has come, and how far when a reply was late", () => {
     const batch = batchOf(3);
-    assert.deepEqual(batch.through, { transactions: 0, rejections: 0 });
+    assert.deepEqual(batch.through, { transactions: 0, rejections: 0, refused: null });
     for (const code of [250, 550, 250, 250]) batch.accept(reply(code));
-    assert.deepEqual(batch.through, { transactions: 1, rejections: 1 });
+    assert.deepEqual(batch.through, { transactions: 1, rejections: 1, refused: null });
     batch.noteLate();
     for (const code of [550, 250]) batch.accept(reply(code));
     batch.noteLate();
-    assert.deepEqual(batch.late, { transactions: 1, rejections: 1 }, "the first late one");
-    assert.deepEqual(batch.through, { transactions: 2, rejections: 2 });
+    assert.deepEqual(batch.late, { transactions: 1, rejections: 1, refused: null }, "the first late one");
+    assert.deepEqual(batch.through, { transactions: 2, rejections: 2, refused: null });
+  });
+
+  it("tells what a RSET was refused with", () => {
+    for (const pipelined of [true, false]) {
+      const batch = batchOf(1, pipelined);
+      const refusal = reply(554, "Too many nonmail commands");
+      const steps = [reply(250), reply(250), refusal].map((answer) => batch.accept(answer));
+      assert.equal(steps.at(-1), pipelined ? "out_of_step" : "closing");
+      assert.deepEqual(batch.through, { transactions: 0, rejections: 0, refused: refusal });
+    }
   });
 
   it("announces SMTPUTF8 for a mailbox that needs it, and for no other", () => {

@@ -86,7 +86,11 @@ describe("what a server says it counts", () => {
       "4.7.0 Too many failed recipients in this session",
     ])
       assert.equal(of(text), "rejections", text);
-    for (const text of ["4.7.0 Too many messages in this session", "Maximum messages per connection reached"])
+    for (const text of [
+      "4.7.0 Too many messages in this session",
+      "Maximum messages per connection reached",
+      "Too many nonmail commands",
+    ])
       assert.equal(of(text), "transactions", text);
     for (const text of [
       "4.3.2 Service closing",
