@@ -51,6 +51,9 @@ class Watch implements HouseWatch {
   readonly #reports = new Map<string, WayReport>();
   #told = JSON.stringify(newsOf([]));
   #exchangers = "";
+  /** `Clock.monotonic` of this process' next look, and of the last report that was new. */
+  #dueMs = 0;
+  #learntMs = 0;
   /** Looks in a row that were soon after the one before. */
   #soon = 0;
   #timer: Timer | null = null;
@@ -81,25 +84,37 @@ class Watch implements HouseWatch {
   }
 
   async #round(): Promise<void> {
-    let nextMs: number;
+    const { clock } = this.#deps;
+    let nextMs = this.#deps.everyMs;
     try {
-      const leads = await this.#leads(leadMs);
+      const leads = await this.#lead(Math.max(leadMs, this.#dueMs - clock.monotonic()));
       await this.#adopt();
       if (this.#stopped) return;
-      if (leads) await this.#look();
-      nextMs = leads ? this.#untilNext() : this.#spread(this.#followMs());
-      if (leads && !this.#stopped) await this.#leads(nextMs);
+      // It falls to whoever leads next, at once.
+      if (leads === "others") this.#dueMs = 0;
+      if (leads !== "others" && this.#isDue(leads)) await this.#look();
+      nextMs = this.#untilNextRound();
     } catch (error) {
+      this.#dueMs = clock.monotonic() + nextMs;
       this.#deps.onError(error);
-      nextMs = this.#spread(this.#deps.everyMs);
     }
     if (this.#stopped) return;
-    this.#timer = this.#deps.clock.after(nextMs, () => void this.#round());
+    this.#timer = clock.after(nextMs, () => void this.#round());
   }
 
-  /** Who cannot ask looks for himself. */
-  #leads(ms: number): Promise<boolean> {
-    return this.#deps.share.lead(Math.ceil(ms)).catch(() => true);
+  /** `nobody`: they cannot tell each other, and who knows nothing new looks for himself. */
+  async #lead(ms: number): Promise<"me" | "others" | "nobody"> {
+    try {
+      return (await this.#deps.share.lead(Math.ceil(ms))) ? "me" : "others";
+    } catch {
+      return "nobody";
+    }
+  }
+
+  #isDue(leads: "me" | "nobody"): boolean {
+    const nowMs = this.#deps.clock.monotonic();
+    if (leads === "me" || this.#reports.size === 0) return nowMs >= this.#dueMs;
+    return nowMs >= Math.max(this.#dueMs, this.#learntMs + this.#deps.everyMs);
   }
 
   async #adopt(): Promise<void> {
@@ -125,11 +140,14 @@ class Watch implements HouseWatch {
     const lookers = Array.from({ length: Math.min(waysAtOnce, ways.length) }, async () => {
       for (let way = left.shift(); way !== undefined && !this.#stopped; way = left.shift()) {
         await this.#lookAt(run, way);
-        if (left.length > 0) await this.#leads(leadMs);
+        if (left.length > 0) await this.#lead(leadMs);
       }
     });
     await Promise.all(lookers);
     if (this.#stopped) return;
+    const nextMs = this.#untilNextLook();
+    this.#dueMs = this.#deps.clock.monotonic() + nextMs;
+    await this.#lead(nextMs);
     // Nobody hears of it while the store is away: then each has looked himself.
     await share.tell({ v: 1, exchangers: [...run.exchangers], reports: this.reports() }).catch(() => {});
   }
@@ -145,6 +163,7 @@ class Watch implements HouseWatch {
   #keep(report: WayReport): void {
     const before = this.#reports.get(report.way) ?? null;
     this.#reports.set(report.way, report);
+    this.#learntMs = this.#deps.clock.monotonic();
     this.#deps.onReport(report, before);
   }
 
@@ -156,15 +175,19 @@ class Watch implements HouseWatch {
   }
 
   /** Sooner, a few times, where something serious could not be told. */
-  #untilNext(): number {
+  #untilNextLook(): number {
     const unsure = this.reports().some(({ findings }) => findings.some(({ again }) => again === true));
     this.#soon = unsure ? this.#soon + 1 : 0;
     const { everyMs } = this.#deps;
     return this.#spread(unsure && this.#soon <= againTimes ? Math.min(againMs, everyMs) : everyMs);
   }
 
-  #followMs(): number {
-    return Math.min(this.#deps.everyMs, this.#reports.size === 0 ? followFirstMs : followMs);
+  /** Until its own look is due, or others may have found something. */
+  #untilNextRound(): number {
+    const theirsMs = this.#reports.size === 0 ? followFirstMs : followMs;
+    const othersMs = this.#spread(Math.min(this.#deps.everyMs, theirsMs));
+    const ownMs = this.#dueMs - this.#deps.clock.monotonic();
+    return ownMs > 0 ? Math.min(ownMs, othersMs) : othersMs;
   }
 
   #spread(ms: number): number {

@@ -258,7 +258,7 @@ describe("trust in a way", () => {
     world.clock.advance(EVERY_MS - 1);
     await settle();
     assert.equal(world.asked.length, againTimes + 1);
-    world.clock.advance(1);
+    world.clock.advance(LIMITS.house.followMs);
     await settle();
     assert.equal(world.asked.length, againTimes + 2);
     world.watch.stop();

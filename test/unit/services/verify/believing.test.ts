@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Evidence } from "../../../../src/check/evidence.ts";
+import { siteOf } from "../../../../src/check/site.ts";
+import { withoutDisbelieved } from "../../../../src/services/verify/believing.ts";
+import type { CacheEntry, EvidenceCache } from "../../../../src/store/evidence-cache.ts";
+
+const entryOf = (smtpClass: string, storedAt: number): CacheEntry => ({
+  evidence: { mx: { hosts: ["mx.one.test"] }, smtp: { class: smtpClass } } as unknown as Evidence,
+  storedAt,
+  ttlS: 60,
+});
+
+describe("the cache", () => {
+  it("has nothing that our own house doubts, however it is asked", async () => {
+    const entries = [entryOf("mailbox_not_found", 1), entryOf("mailbox_not_found", 2)];
+    const [doubted, kept] = entries as [CacheEntry, CacheEntry];
+    const cache = {
+      peek: (_: unknown, cacheKey: string) => (cacheKey === "a@one.test" ? doubted : kept),
+      fetch: async (_: unknown, cacheKey: string) => (cacheKey === "a@one.test" ? doubted : kept),
+      fetchMany: async () => [doubted, kept, undefined],
+    } as unknown as EvidenceCache;
+    const seen = withoutDisbelieved(cache, {
+      beliefs: { habitOf: () => null, size: 0 },
+      sites: { siteOf },
+      house: { doubts: (_, storedAtMs) => storedAtMs === 1 },
+    });
+    assert.deepEqual(
+      [seen.peek("probed", "a@one.test"), seen.peek("probed", "b@one.test")],
+      [undefined, kept],
+    );
+    assert.deepEqual(
+      [await seen.fetch("probed", "a@one.test"), await seen.fetch("probed", "b@one.test")],
+      [undefined, kept],
+    );
+    const questions = ["a@one.test", "b@one.test", "c@one.test"].map((cacheKey) => ({
+      scope: "probed" as const,
+      cacheKey,
+    }));
+    assert.deepEqual(await seen.fetchMany(questions), [undefined, kept, undefined]);
+  });
+});
