@@ -2,8 +2,10 @@ import { getDomain } from "tldts";
 import * as v from "valibot";
 import { ConfigError } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
+import { repeatedName } from "./json-names.ts";
 import { PROVIDER_MX_SUFFIXES } from "./providers.ts";
 import { habitField, type OwnShaping, POLICY_FIELDS } from "./shaping.ts";
+import { createSiteDirectory } from "./site.ts";
 
 /**
  * The operator's shaping: a JSON object of up to three members, each of which may be left out.
@@ -84,8 +86,21 @@ function wrongName({ providers, sites }: OwnShaping): string | null {
   }
   const misplaced = Object.keys(sites).find((key) => known.has(key));
   if (misplaced !== undefined) return `sites.${misplaced}: is a provider, it belongs to providers`;
-  const site = Object.keys(sites).find((key) => !HOST.test(key));
-  return site === undefined ? null : `sites.${site}: must be a domain in lower case, one an entry`;
+  return wrongSite(Object.keys(sites), providers);
+}
+
+/** The first name that no host's site ever has, with the name that it should be; null: none. */
+function wrongSite(keys: readonly string[], providers: OwnShaping["providers"]): string | null {
+  const mxOf = Object.entries(providers).map(([name, { mx: names = [] }]) => [name, names]);
+  const { siteOf } = createSiteDirectory(Object.fromEntries(mxOf));
+  for (const key of keys) {
+    if (!HOST.test(key)) return `sites.${key}: must be a domain in lower case, one an entry`;
+    if (getDomain(key) === null) return `sites.${key}: is nobody's domain; name one that exchangers are in`;
+    const { site, provider } = siteOf([key], key);
+    if (provider !== null) return `sites.${key}: is of ${provider}, it belongs to providers.${provider}`;
+    if (site !== key) return `sites.${key}: is in the site ${site}: all exchangers in ${site} are one site`;
+  }
+  return null;
 }
 
 /** The first way that is none, as `entry: why`; null: all are. */
@@ -113,6 +128,8 @@ function parsed(json: string): unknown {
     return held;
   });
   if (reserved !== null) throw new Error(`${reserved} is no name of an entry`);
+  const repeated = repeatedName(json);
+  if (repeated !== null) throw new Error(`${repeated} is there twice in one object`);
   return value;
 }
 

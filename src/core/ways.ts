@@ -7,13 +7,14 @@ const PROXY =
   /^socks5h?:\/\/(?:([^\s:@/?#]+):([^\s:@/?#]+)@)?(?:\[([0-9a-f:.]+)\]|([a-z0-9.-]+)):(\d{1,5})\/?(?:#helo=([a-z0-9.-]+))?$/i;
 
 export interface GivenSource {
+  /** IPv4, or IPv6 as RFC 5952 writes it. */
   address: string;
   /** null: the deployment's. */
   heloName: string | null;
 }
 
 export interface GivenProxy {
-  /** Host name in lower case, or an IPv4 or IPv6 literal without brackets. */
+  /** Host name in lower case, or an IPv4 or IPv6 literal, as RFC 5952 writes it, without brackets. */
   host: string;
   port: number;
   credentials: { username: string; password: string } | null;
@@ -21,14 +22,31 @@ export interface GivenProxy {
   heloName: string | null;
 }
 
+/** What resolvers take for an IPv4 address: `0x7f.1` leads to 127.0.0.1. */
+const ENDS_IN_NUMBER = /(?:^|\.)(?:[0-9]+|0x[0-9a-f]*)$/;
+
 function isHostName(text: string): boolean {
-  return text.length <= 253 && HOST_NAME.test(text.toLowerCase());
+  const name = text.toLowerCase();
+  return name.length <= 253 && HOST_NAME.test(name) && !ENDS_IN_NUMBER.test(name);
+}
+
+/**
+ * An address as RFC 5952 writes it, so that the same one is the same text. null for what is none, for the unspecified
+ * one, and for IPv4 in IPv6 and addresses with a zone, which name an address of another family or of one interface.
+ */
+function canonicalAddress(text: string): string | null {
+  const family = isIP(text);
+  if (family === 4) return text === "0.0.0.0" ? null : text;
+  if (family === 0 || text.includes("%")) return null;
+  const address = new URL(`http://[${text}]`).hostname.slice(1, -1);
+  return address === "::" || address.startsWith("::ffff:") ? null : address;
 }
 
 /** `address` or `address=helo-name`. */
 export function parseSourceAddress(text: string): GivenSource | null {
-  const [address = "", heloName = null, ...more] = text.split("=");
-  if (isIP(address) === 0 || more.length > 0) return null;
+  const [given = "", heloName = null, ...more] = text.split("=");
+  const address = canonicalAddress(given);
+  if (address === null || more.length > 0) return null;
   if (heloName !== null && !isHostName(heloName)) return null;
   return { address, heloName };
 }
@@ -44,14 +62,20 @@ function credential(text: string): string | null {
   }
 }
 
+function proxyHost(ip6: string | undefined, plain: string): string | null {
+  if (ip6 !== undefined) return isIP(ip6) === 6 ? canonicalAddress(ip6) : null;
+  if (isIP(plain) === 4) return canonicalAddress(plain);
+  return isHostName(plain) ? plain.toLowerCase() : null;
+}
+
 /** `socks5://[user:password@]host:port[#helo=name]`; `socks5h` means the same, since only addresses are asked for. */
 export function parseProxy(text: string): GivenProxy | null {
   const match = PROXY.exec(text);
   if (match === null) return null;
   const [, user, pass, ip6, plain = "", digits, heloName = null] = match;
-  const host = (ip6 ?? plain).toLowerCase();
+  const host = proxyHost(ip6, plain);
   const port = Number(digits);
-  if (ip6 !== undefined ? isIP(ip6) !== 6 : isIP(host) !== 4 && !isHostName(host)) return null;
+  if (host === null) return null;
   if (port < 1 || port > 65_535 || (heloName !== null && !isHostName(heloName))) return null;
   if (user === undefined || pass === undefined) return { host, port, credentials: null, heloName };
   const username = credential(user);

@@ -12,6 +12,42 @@ const QUOTED_CONTENT = /^[\x20-\x7e\u0080-\u{10ffff}]+$/u;
  */
 const UNPRINTABLE =
   /^\p{M}|\ufffd|(?![\u200c\u200d])\p{Cf}|\p{Cc}|\p{Co}|\p{Cs}|(?!\x20)\p{Z}|\p{Noncharacter_Code_Point}/u;
+/** Scripts in which a joiner between letters changes how they are written, as RFC 5892 has it. */
+const JOINING = [
+  ...[
+    "Arabic",
+    "Syriac",
+    "Nko",
+    "Mongolian",
+    "Devanagari",
+    "Bengali",
+    "Gurmukhi",
+    "Gujarati",
+    "Oriya",
+    "Tamil",
+  ],
+  ...["Telugu", "Kannada", "Malayalam", "Sinhala", "Khmer", "Myanmar", "Tibetan", "Balinese", "Javanese"],
+]
+  .map((script) => `\\p{Script=${script}}`)
+  .join("");
+/** What nobody sees, where it is needed: joiners inside words and emoji, selectors behind what they select a shape of. */
+const SHAPING = new RegExp(
+  [
+    `(?<=[${JOINING}]\\p{M}*)[\\u200c\\u200d](?=[${JOINING}])`,
+    "(?<=[\\p{Extended_Pictographic}\\p{Emoji_Modifier}\\ufe0f])\\u200d(?=\\p{Extended_Pictographic})",
+    "(?<=[^\\0-\\x7f])(?<=\\p{Emoji})[\\ufe0e\\ufe0f]|(?<=[0-9#*])\\ufe0f(?=\\u20e3)",
+    "(?<=\\p{Script=Han})[\\ufe00-\\ufe02\\u{e0100}-\\u{e01ef}]",
+    "(?<=\\p{Script=Mongolian})[\\u180b-\\u180d\\u180f]",
+  ].join("|"),
+  "gu",
+);
+const INVISIBLE = /\p{Default_Ignorable_Code_Point}/u;
+
+/** Whether something in it is not seen and changes nothing that is: two addresses that look the same are told apart by it. */
+function hides(content: string): boolean {
+  return INVISIBLE.test(content) && INVISIBLE.test(content.replace(SHAPING, ""));
+}
+
 /** RFC 6531 §3.3 lets non-ASCII into `qtextSMTP`, not behind the backslash of `quoted-pairSMTP`. */
 const ESCAPABLE = /[\x20-\x7e]/;
 
@@ -42,7 +78,8 @@ function canonical(content: string): string {
 export function parseLocalPart(text: string): LocalPartResult {
   if (text === "" || text === '""') return { ok: false, reason: "local_part_empty" };
   const content = text.startsWith('"') ? unquote(text) : text;
-  if (content === null || UNPRINTABLE.test(content)) return { ok: false, reason: "local_part_syntax" };
+  if (content === null || UNPRINTABLE.test(content) || hides(content))
+    return { ok: false, reason: "local_part_syntax" };
   const wellFormed = text.startsWith('"') ? QUOTED_CONTENT.test(content) : DOT_ATOM.test(content);
   if (!wellFormed) return { ok: false, reason: "local_part_syntax" };
   const local = canonical(content);

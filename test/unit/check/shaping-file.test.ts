@@ -169,6 +169,19 @@ describe("a wrong entry of the operator's shaping is named", () => {
     [{ sites: { "a.com,b.com": {} } }, /^sites\.a\.com,b\.com: must be a domain in lower case, one an entry/],
     [{ sites: { google: {} } }, /^sites\.google: is a provider/],
     [{ providers: { mine: { mx: ["mx.a.com"] } }, sites: { mine: {} } }, /^sites\.mine: is a provider/],
+    [
+      { sites: { "mail.example.com": {} } },
+      /^sites\.mail\.example\.com: is in the site example\.com: all exchangers in example\.com are one site/,
+    ],
+    [{ sites: { "google.com": {} } }, /^sites\.google\.com: is of google, it belongs to providers\.google/],
+    [
+      { providers: { mine: { mx: ["mx.a.com"] } }, sites: { "mx.a.com": {} } },
+      /^sites\.mx\.a\.com: is of mine, it belongs to providers\.mine/,
+    ],
+    [{ sites: { com: {} } }, /^sites\.com: is nobody's domain/],
+    [{ sites: { "co.uk": {} } }, /^sites\.co\.uk: is nobody's domain/],
+    [{ sites: { "192.0.2.1": {} } }, /^sites\.192\.0\.2\.1: is nobody's domain/],
+    [{ sites: { "a.com,a.com": {} } }, /^sites\.a\.com,a\.com: must be a domain/],
     [{ sites: { "": {} } }, /^sites\.: must be a domain/],
     [{ sites: { "bücher.example": {} } }, /^sites\.bücher\.example: must be a domain/],
     [{ sites: { "a.com": { mx: ["mx.a.com"] } } }, /^sites\.a\.com\.mx: is no field here/],
@@ -191,6 +204,16 @@ describe("a wrong entry of the operator's shaping is named", () => {
     assert.match(messageOf('{"sites":{"__proto__":{"tls":"never"}}}'), /__proto__ is no name/);
     assert.match(messageOf("[".repeat(200_000)), /^is no JSON/);
     assert.match(messageOf("[".repeat(200_000) + "]".repeat(200_000)), /^is no JSON/);
+  });
+
+  it("a name that is there twice, whose first entry would be gone without a word", () => {
+    const twice = '{"sites":{"a.com":{"tls":"never"},"b.com":{},"a\\u002ecom":{"tls":"required"}}}';
+    assert.match(messageOf(twice), /a\.com is there twice in one object/);
+    assert.match(messageOf('{"default":{},"default":{}}'), /default is there twice/);
+    assert.match(messageOf('{"default":{"source":"x","tls":"never","source":"y"}}'), /source is there twice/);
+    const apart =
+      '{"default":{"source":"\\"tls\\":{[,"},"providers":{"google":{"source":"default"}},"sites":{}}';
+    assert.deepEqual(read(apart).default, { source: '"tls":{[,' });
   });
 
   it("names of exchangers that look right for long, in no time", () => {
