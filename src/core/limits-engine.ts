@@ -40,6 +40,8 @@ export const DNS_LIMITS = {
 
 export const SMTP_LIMITS = {
   connectTimeoutMs: 5_000,
+  /** How long the addresses of a proxy that is given by name are believed. */
+  proxyNameMs: 60_000,
   greetingTimeoutMs: 15_000,
   commandTimeoutMs: 15_000,
   /** Short, so that with opportunistic TLS the way in clear is still open within a request's deadline. */
@@ -96,9 +98,11 @@ export const LEARNT_LIMITS = {
   sites: 5_000,
   /** A site's connections count as too many no more often: one burst of refusals is one trouble. */
   crowdedEveryMs: 1_000,
-  /** Who was told of too many connections stands in line again so often; where none works, after this. */
-  crowdedWaitMs: 1_000,
+  /** Who was told of too many connections at a transaction stands in line again so often. */
   crowdedTries: 2,
+  /** Where none works the next opening is tried after this, then ever more seldom, and given up after so long in all. */
+  crowdedWaitMs: 1_000,
+  crowdedPatienceMs: 10_000,
   /** A cap that is used up without trouble for so long grows by one. */
   raiseEveryMs: 10_000,
 } as const;

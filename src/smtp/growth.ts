@@ -86,8 +86,11 @@ export class Growth {
     else this.pause(now);
   }
 
-  /** Until connections of others, or of ours elsewhere, have gone. */
-  pause(now: number): void {
-    this.#pausedUntil = now + LIMITS.learnt.crowdedWaitMs;
+  /**
+   * Until connections of others, or of ours elsewhere, have gone.
+   * @param sinceMs for how long they have been too many
+   */
+  pause(now: number, sinceMs = 0): void {
+    this.#pausedUntil = now + Math.max(LIMITS.learnt.crowdedWaitMs, sinceMs / 2);
   }
 }

@@ -54,8 +54,8 @@ export class MxHost implements SessionOwner {
   #plain = false;
   /** null while no session has got far enough to be told. */
   #pipelining: boolean | null = null;
-  /** How often, in a row, an opening was refused for too many connections while none worked here. */
-  #crowded = 0;
+  /** Since when openings have been refused for too many connections while none worked here; null: they are not. */
+  #crowdedSince: number | null = null;
   /** Sessions that leave so that a new one can come. */
   readonly #makingWay = new Set<PooledSession>();
   /** Sessions to give up for others that wait for a slot. */
@@ -159,7 +159,7 @@ export class MxHost implements SessionOwner {
   onReady(session: PooledSession): void {
     this.#growth.opened(this.clock.monotonic());
     this.#pipelining = session.pipelining;
-    this.#crowded = 0;
+    this.#crowdedSince = null;
     this.#deps.onOpened();
     this.#next(session);
   }
@@ -318,8 +318,10 @@ export class MxHost implements SessionOwner {
     const working = this.#sessions.size - (this.#growth.opening - 1);
     const now = this.clock.monotonic();
     if (!this.#growth.openFailed(now, working)) return;
-    // The connections that are too many may be ours, to other hosts of the site or of other threads.
-    if (saysCrowded(end) && this.#crowded++ < LIMITS.learnt.crowdedTries) this.#growth.pause(now);
+    // The connections that are too many may be ours: to other hosts of the site, of other threads or processes.
+    if (saysCrowded(end)) this.#crowdedSince ??= now;
+    const crowdedMs = now - (this.#crowdedSince ?? now);
+    if (saysCrowded(end) && crowdedMs < LIMITS.learnt.crowdedPatienceMs) this.#growth.pause(now, crowdedMs);
     else this.backlog.fail(end, secure, now);
   }
 

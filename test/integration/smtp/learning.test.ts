@@ -355,4 +355,32 @@ describe("a server with room for two connections", () => {
     for (const ended of await inTime(clock, all)) assert.deepEqual(ended, { "rcpt 250": 50 });
     assert.ok(refused() <= 60, `${refused()} refusals`);
   });
+
+  const FULL = { close: "421 4.7.0 mx.test Error: too many connections from 127.0.0.1\r\n" };
+
+  it("taken by others: whoever is told so waits for them to go", async () => {
+    const goneAt = LIMITS.learnt.crowdedPatienceMs / 2;
+    const { fixture } = await start((line) =>
+      line === "" && fixture.clock.monotonic() < goneAt ? FULL : undefined,
+    );
+    const waiting = askAll(fixture, 5, () => "user");
+    assert.deepEqual(await inTime(fixture.clock, waiting), { "rcpt 250": 5 });
+  });
+
+  it("that others keep: who has waited long enough is told what the server says", async () => {
+    let full = true;
+    let refused = 0;
+    const { fixture } = await start((line) => {
+      if (line !== "" || !full) return undefined;
+      refused++;
+      return FULL;
+    });
+    const waiting = askAll(fixture, 5, () => "user");
+    assert.deepEqual(await inTime(fixture.clock, waiting), { "greeting 421": 5 });
+    assert.ok(fixture.clock.monotonic() >= LIMITS.learnt.crowdedPatienceMs);
+    assert.ok(refused >= 3 && refused <= 8, `${refused} refusals`);
+    assert.deepEqual(await askAll(fixture, 5, () => "user"), { "greeting 421": 5 }, "later ones at once");
+    full = false;
+    assert.deepEqual(await askAll(fixture, 5, () => "user"), { "rcpt 250": 5 });
+  });
 });

@@ -97,5 +97,7 @@ describe("the growth of a host", () => {
     growth.pause(0);
     assert.equal(growth.allows(LIMITS.learnt.crowdedWaitMs - 1, false), false);
     assert.equal(growth.allows(LIMITS.learnt.crowdedWaitMs, false), true);
+    growth.pause(0, 6_000);
+    assert.deepEqual([growth.allows(2_999, false), growth.allows(3_000, false)], [false, true]);
   });
 });
