@@ -182,8 +182,21 @@ function groupRows(rows: readonly WaitingRow[], context: DeferralContext): Defer
   });
 }
 
+/** A site may have many breakers, and a task many rows of it. */
+function oncePerSite(parkedMs: DeferralContext["parkedMs"]): DeferralContext["parkedMs"] {
+  const known = new Map<string, number | null>();
+  return (site) => {
+    const before = known.get(site);
+    if (before !== undefined) return before;
+    const waitMs = parkedMs(site);
+    known.set(site, waitMs);
+    return waitMs;
+  };
+}
+
 /** Each row is answered or waits, none is both. */
-export function sortRows(rows: readonly AnsweredRow[], context: DeferralContext): Sorted {
+export function sortRows(rows: readonly AnsweredRow[], given: DeferralContext): Sorted {
+  const context = { ...given, parkedMs: oncePerSite(given.parkedMs) };
   const answered: Sorted["answered"] = [];
   const waiting: WaitingRow[] = [];
   const progressed = rows.some(({ answer }) => answer.wait === undefined || !isBusy(answer.wait));

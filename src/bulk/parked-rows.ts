@@ -1,28 +1,67 @@
+import { LRUCache } from "lru-cache";
+import { type Clock, sleep } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
-import { callBlocked } from "../store/job-retries.ts";
+import { callBlocked, type RetryPlace } from "../store/job-retries.ts";
 import type { Database } from "../store/postgres.ts";
 
 /** Rows of jobs that wait at sites which blocked the egress. */
 export interface ParkedRows {
-  /** The site lets us in again: those that wait for it are due now. Idempotent, in pieces. @returns how many rows */
+  /**
+   * The site lets us in again: those that wait for it are due now. Idempotent, in pieces, and for one site at most once in
+   * LIMITS.breaker.releaseEveryMs: who comes meanwhile waits for the next time with all others. @returns how many rows
+   */
   release(site: string): Promise<number>;
   /** The same. Never rejects: those that are not called come when they are due. */
   call(site: string): Promise<void>;
 }
 
-export function createParkedRows(deps: { sql: Database; egress: string; log: Logger }): ParkedRows {
-  const { sql, egress, log } = deps;
+interface Deps {
+  sql: Database;
+  egress: string;
+  clock: Clock;
+  log: Logger;
+}
 
-  async function release(site: string): Promise<number> {
-    const { releasedAtOnce, releaseRounds } = LIMITS.breaker;
+export function createParkedRows({ sql, egress, clock, log }: Deps): ParkedRows {
+  const { releasedAtOnce, releaseRounds, releaseEveryMs, ways } = LIMITS.breaker;
+  const begunAt = new LRUCache<string, number>({ max: ways });
+  const running = new Map<string, Promise<number>>();
+  /** Not begun: it serves all who come before it is. */
+  const coming = new Map<string, Promise<number>>();
+
+  async function releaseAll(site: string): Promise<number> {
     let released = 0;
+    let after: RetryPlace | null = null;
     for (let round = 0; round < releaseRounds; round++) {
-      const { retries, rows } = await callBlocked(sql, { egress, site }, releasedAtOnce);
-      released += rows;
-      if (retries < releasedAtOnce) break;
+      const called = await callBlocked(sql, { egress, site, after }, releasedAtOnce);
+      released += called.rows;
+      if (called.retries < releasedAtOnce) break;
+      after = called.last;
     }
     return released;
+  }
+
+  async function releaseInTurn(site: string): Promise<number> {
+    const waitMs = (begunAt.get(site) ?? Number.NEGATIVE_INFINITY) + releaseEveryMs - clock.monotonic();
+    if (waitMs > 0) await sleep(clock, waitMs);
+    // Also where nobody is waited for, it is coming first: `release` has it on record.
+    await running.get(site)?.catch(() => {});
+    coming.delete(site);
+    begunAt.set(site, clock.monotonic());
+    const run = releaseAll(site);
+    running.set(site, run);
+    try {
+      return await run;
+    } finally {
+      if (running.get(site) === run) running.delete(site);
+    }
+  }
+
+  function release(site: string): Promise<number> {
+    const next = coming.get(site) ?? releaseInTurn(site);
+    coming.set(site, next);
+    return next;
   }
 
   return {

@@ -1,4 +1,4 @@
-import type { SiteDirectory } from "../check/site.ts";
+import { askedSite, type SiteDirectory } from "../check/site.ts";
 import { isFree } from "../check/verdict/verdict.ts";
 import type { Clock, Timer } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
@@ -167,7 +167,9 @@ export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
     const again = deferrable(decision, finding.entry?.evidence ?? null);
     if (again === null || question.address === null) return { verified };
     const { reason, retryAfterS, parked } = again;
-    const { site } = deps.sites.siteOf(finding.entry?.evidence.mx.hosts ?? [], question.address.domain);
+    const { domain } = question.address;
+    const evidence = finding.entry?.evidence;
+    const site = evidence === undefined ? domain : askedSite(deps.sites, evidence, domain);
     const retryAfterMs = retryAfterS === null ? null : retryAfterS * 1_000;
     return { wait: { reason, site, retryAfterMs, parked, last: () => verified } };
   }

@@ -1,4 +1,5 @@
 import { getDomain } from "tldts";
+import type { Evidence } from "./evidence.ts";
 import { PROVIDER_MX_SUFFIXES } from "./providers.ts";
 
 /** The listed names as a tree of labels from the right. */
@@ -85,6 +86,20 @@ export function createSiteDirectory(own: Readonly<Record<string, readonly string
       return provider === null ? { site: operatorOf(host), provider } : { site: provider, provider };
     },
   };
+}
+
+type Asked = Pick<Evidence, "mx" | "smtp">;
+
+/** Whose evidence it is: the site of the host that was asked, else of the most preferred one. */
+export function askedSite(sites: Pick<SiteDirectory, "siteOf">, { mx, smtp }: Asked, domain: string): string {
+  const host = smtp?.mxHost ?? "";
+  return sites.siteOf(host === "" ? mx.hosts : [host], domain).site;
+}
+
+/** The provider whose host was asked, by whose rules its reply is read; null for everybody else's. */
+export function askedProvider({ mx, smtp }: Asked): string | null {
+  const host = smtp?.mxHost ?? "";
+  return host === "" || host === mx.hosts[0] ? mx.provider : siteOf([host], host).provider;
 }
 
 /** Without what an operator adds. */

@@ -209,7 +209,7 @@ export function composeBulk(deps: Deps): { parts: Part[]; house: House } {
   const { sql, redis } = stores;
   if (stores.objects === null) throw new ConfigError("S3_BUCKET: is required by the role bulk");
   const objects = createJobObjects(stores.objects);
-  const parked = createParkedRows({ sql, egress: config.smtp.egressId, log });
+  const parked = createParkedRows({ sql, egress: config.smtp.egressId, clock, log });
   const checks = composeChecks({ config, log, metrics, redis, release: parked.release });
   const promoted = createPromotedDisposables({ read: () => readPromoted(sql), clock, log });
   const { examiner, batches } = composeExaminers({

@@ -2,6 +2,7 @@ import type { ParsedAddress } from "../check/address.ts";
 import type { Classification, SelfIdentity } from "../check/classify/classify.ts";
 import type { Evidence } from "../check/evidence.ts";
 import { type Judgeable, rejudge, type Unjudged } from "../check/rejudge.ts";
+import { askedProvider } from "../check/site.ts";
 import { decide } from "../check/verdict/verdict.ts";
 import { LIMITS } from "../core/limits.ts";
 
@@ -70,7 +71,7 @@ export class Reclassifier {
     }
     const { report } = this;
     report.read += 1;
-    const found = rejudge(smtp, evidence.mx.provider, this.#selfAt(smtp.path));
+    const found = rejudge(smtp, askedProvider(evidence), this.#selfAt(smtp.path));
     if (found.kind === "unjudged") {
       report.unjudged[found.why] += 1;
       return null;

@@ -165,28 +165,41 @@ export async function releaseEgress(sql: Queryable, egress: string, limit: numbe
   return released.count;
 }
 
+/** A place in the order in which the retries of a site are called. */
+export interface RetryPlace {
+  jobId: string;
+  /** As Postgres writes it, since a `Date` has no microseconds. */
+  dueAt: string;
+}
+
 /**
  * Rows that wait for a site which blocked the egress are due now: those of a part of the retries, so that the statement ends.
+ * @param where `after`: the `last` of the part before, so that no part reads again what those before it called
  * @returns retries and rows that wait no longer; fewer retries than `limit`: there are no more
  */
 export async function callBlocked(
   sql: Queryable,
-  { egress, site }: { egress: string; site: string },
+  { egress, site, after }: { egress: string; site: string; after: RetryPlace | null },
   limit: number,
-): Promise<{ retries: number; rows: number }> {
-  const [called] = await sql<[{ retries: number; rows: number }]>`
+): Promise<{ retries: number; rows: number; last: RetryPlace | null }> {
+  const [called] = await sql<[{ retries: number; rows: number; last: RetryPlace | null }]>`
     with waiting as (
-      select job_id, number from job_tasks
+      select job_id, number, due_at from job_tasks
       where state = 'ready' and kind = 'retry' and egress = ${egress} and site = ${site} and reason = 'sender_blocked'
         and due_at > statement_timestamp()
-      limit ${limit} for update skip locked
+        and (job_id, due_at) >= (${after?.jobId ?? ""}, ${after?.dueAt ?? "-infinity"}::text::timestamptz)
+      order by job_id, due_at limit ${limit} for update skip locked
     ),
     called as (
       update job_tasks t set due_at = statement_timestamp() from waiting w
       where t.job_id = w.job_id and t.number = w.number and t.state = 'ready'
       returning t.row_count
     )
-    select count(*)::int as retries, coalesce(sum(row_count), 0)::int as rows from called`;
+    select count(*)::int as retries, coalesce(sum(row_count), 0)::int as rows, (
+      select jsonb_build_object('jobId', job_id, 'dueAt', due_at::text) from waiting
+      order by job_id desc, due_at desc limit 1
+    ) as last
+    from called`;
   return called;
 }
 

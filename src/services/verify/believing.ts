@@ -1,6 +1,6 @@
 import type { Habit } from "../../check/belief/messages.ts";
 import type { Evidence } from "../../check/evidence.ts";
-import type { SiteDirectory } from "../../check/site.ts";
+import { askedSite, type SiteDirectory } from "../../check/site.ts";
 import type { CacheEntry, EvidenceCache } from "../../store/evidence-cache.ts";
 
 interface Deps {
@@ -21,9 +21,7 @@ export function withoutDisbelieved(cache: EvidenceCache, { beliefs, sites, house
     if (entry !== undefined && house.doubts(entry.evidence, entry.storedAt)) return undefined;
     if (evidence?.smtp?.class !== "mailbox_not_found" || beliefs.size === 0) return entry;
     const domain = cacheKey.slice(cacheKey.lastIndexOf("@") + 1);
-    return beliefs.habitOf(sites.siteOf(evidence.mx.hosts, domain).site) === "refuses_all"
-      ? undefined
-      : entry;
+    return beliefs.habitOf(askedSite(sites, evidence, domain)) === "refuses_all" ? undefined : entry;
   }
   return {
     ...cache,

@@ -3,9 +3,13 @@ import { after, before, describe, it } from "node:test";
 import type { Parking } from "../../../src/bulk/chunk.ts";
 import { createParkedRows } from "../../../src/bulk/parked-rows.ts";
 import type { RowVerifier, Wait } from "../../../src/bulk/rows.ts";
+import { systemClock } from "../../../src/core/clock.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
+import { callBlocked, type RetryPlace } from "../../../src/store/job-retries.ts";
 import { findJob } from "../../../src/store/jobs.ts";
 import type { Database } from "../../../src/store/postgres.ts";
 import { ALL_VALID, answered, createRunner, EGRESS, queueInline } from "../../support/bulk-tasks.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
 import { createMemoryObjects } from "../../support/memory-objects.ts";
 import { createClosing, openDatabase, silentLog } from "../../support/store.ts";
 
@@ -68,10 +72,10 @@ describe("rows at a site that blocks us", () => {
       ["sender_blocked", "shut.example", 1, 1, false],
     ];
     assert.deepEqual(await waiting(), before);
-    const elsewhere = createParkedRows({ sql, egress: "another", log: silentLog });
+    const elsewhere = createParkedRows({ sql, egress: "another", clock: systemClock, log: silentLog });
     assert.equal(await elsewhere.release("shut.example"), 0);
     assert.deepEqual(await waiting(), before);
-    const parkedRows = createParkedRows({ sql, egress: EGRESS, log: silentLog });
+    const parkedRows = createParkedRows({ sql, egress: EGRESS, clock: systemClock, log: silentLog });
     assert.equal(await parkedRows.release("shut.example"), 3);
     assert.deepEqual(
       (await waiting()).map(([, site, , , due]) => [site, due]),
@@ -85,10 +89,52 @@ describe("rows at a site that blocks us", () => {
     assert.equal(await parkedRows.release("shut.example"), 0, "once");
   });
 
+  it("are called once for all who say so at the same time, and for one site no more often than that", async () => {
+    const { id, run } = await setUp(open);
+    await run(id, 0);
+    const clock = createFakeClock();
+    const parkedRows = createParkedRows({ sql, egress: EGRESS, clock, log: silentLog });
+    const shut = () => parkedRows.release("shut.example");
+    assert.deepEqual(await Promise.all([shut(), shut(), shut()]), [3, 3, 3]);
+    const again = [shut(), shut()];
+    assert.equal(clock.pending, 1, "they wait for their turn together");
+    assert.notEqual(await parkedRows.release("other.example"), 0, "another site's turn is now");
+    clock.advance(LIMITS.breaker.releaseEveryMs);
+    assert.deepEqual(await Promise.all(again), [0, 0]);
+  });
+
+  it("are called in pieces that go on where the last one ended", async () => {
+    const { id, run, waiting } = await setUp(open);
+    await run(id, 0);
+    const pieces: [number, number][] = [];
+    let after: RetryPlace | null = null;
+    do {
+      const called: Awaited<ReturnType<typeof callBlocked>> = await callBlocked(
+        sql,
+        { egress: EGRESS, site: "shut.example", after },
+        1,
+      );
+      pieces.push([called.retries, called.rows]);
+      after = called.last;
+    } while (after !== null);
+    assert.deepEqual(
+      pieces.map(([retries]) => retries),
+      [1, 1, 0],
+    );
+    assert.equal(
+      pieces.reduce((sum, [, count]) => sum + count, 0),
+      3,
+    );
+    const due = (await waiting()).filter(
+      ([reason, site]) => reason === "sender_blocked" && site === "shut.example",
+    );
+    assert.ok(due.every(([, , , , isDue]) => isDue === true));
+  });
+
   it("are called by whoever parked them too late to be called with the others", async () => {
     let isOpen = true;
     const called: string[] = [];
-    const parkedRows = createParkedRows({ sql, egress: EGRESS, log: silentLog });
+    const parkedRows = createParkedRows({ sql, egress: EGRESS, clock: systemClock, log: silentLog });
     const { id, run, waiting } = await setUp({
       // It recovers between the look at it and the end of the transaction.
       waitMs: (site) => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { PROVIDER_MX_SUFFIXES } from "../../../src/check/providers.ts";
-import { siteOf } from "../../../src/check/site.ts";
+import { askedProvider, askedSite, siteOf } from "../../../src/check/site.ts";
 
 describe("siteOf: known providers", () => {
   const cases: [string, string[]][] = [
@@ -238,5 +238,22 @@ describe("siteOf: everybody else", () => {
   it("a hundred hosts make no long key", () => {
     const hosts = Array.from({ length: 100 }, (_, i) => `mx.${"x".repeat(60)}${i}.com`);
     assert.ok(site(hosts).length <= 253);
+  });
+});
+
+describe("whose evidence it is", () => {
+  const evidence = (mxHost: string) => {
+    const hosts = ["aspmx.l.google.com", "mx.own.example", "mx1.mail.ovh.net"];
+    const asked = { mx: { hosts, provider: "google" }, smtp: { mxHost } } as Parameters<
+      typeof askedProvider
+    >[0];
+    return [askedSite({ siteOf }, asked, "own.example"), askedProvider(asked)];
+  };
+
+  it("is that of the host that was asked, or of the first where none was", () => {
+    assert.deepEqual(evidence(""), ["google", "google"]);
+    assert.deepEqual(evidence("aspmx.l.google.com"), ["google", "google"]);
+    assert.deepEqual(evidence("mx.own.example"), ["own.example", null]);
+    assert.deepEqual(evidence("mx1.mail.ovh.net"), ["ovh", "ovh"]);
   });
 });
