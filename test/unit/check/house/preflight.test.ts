@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { beginPreflight, type PreflightDeps } from "../../../../src/check/house/preflight.ts";
-import type { HouseCheck, WayReport } from "../../../../src/check/house/report.ts";
+import type { HouseCheck, SeenAddress, WayReport } from "../../../../src/check/house/report.ts";
 import type { Greeting } from "../../../../src/smtp/greet.ts";
 import type { Path } from "../../../../src/smtp/path.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
@@ -40,19 +40,29 @@ const SILENT: Greeting = {
 
 interface Scene extends Partial<Omit<PreflightDeps, "resolver" | "greet" | "clock">> {
   names?: ScriptedNames;
+  /** What the second exchanger says, where it is not the same. */
+  other?: Greeting;
+  known?: SeenAddress[];
   greeting?: Greeting;
   path?: Path;
 }
 
 async function look(scene: Scene = {}) {
   const dialled: string[] = [];
-  const { names = IN_ORDER, greeting = WELCOME, path = DIRECT, ...deps } = scene;
+  const {
+    names = IN_ORDER,
+    greeting = WELCOME,
+    path = DIRECT,
+    other = greeting,
+    known = [],
+    ...deps
+  } = scene;
   const run = await beginPreflight({
     clock: createFakeClock(),
     resolver: createScriptedResolver(names),
     async greet(_path, host, address) {
       dialled.push(`${host} ${address}`);
-      return greeting;
+      return host.startsWith("gmail") ? greeting : other;
     },
     canBind: async () => true,
     dnsblZones: ["bl.test"],
@@ -62,7 +72,7 @@ async function look(scene: Scene = {}) {
     probePrivateAddresses: false,
     ...deps,
   });
-  const report = await run.look(path);
+  const report = await run.look(path, known);
   return { report, dialled, exchangers: run.exchangers };
 }
 
@@ -108,6 +118,32 @@ describe("preflight of a way", () => {
       report.findings.find(({ check }) => check === "dnsbl")?.seen ?? "",
       /bl\.test \(127\.0\.0\.9\)/,
     );
+  });
+
+  it("by IPv6 dials there on a host that has nothing else", async () => {
+    assert.deepEqual((await look({ family: 6 })).dialled, ["gmail-smtp-in.l.google.com 2606:4700::1"]);
+  });
+
+  it("is looked at with each address that servers see, and is not trusted for any of them", async () => {
+    const names: ScriptedNames = {
+      ...IN_ORDER,
+      [HELO]: { A: [ADDRESS, "9.9.9.9"] },
+      "9.9.9.9.in-addr.arpa": { PTR: [HELO] },
+    };
+    const other = { ...WELCOME, hello: "outlook.com Hello [9.9.9.9]" };
+    const both = await look({ names, other });
+    assert.deepEqual(
+      [both.report.trusted, both.report.addresses.map(({ address }) => address)],
+      [true, [ADDRESS, "9.9.9.9"]],
+    );
+    const listed = { ...names, "9.9.9.9.bl.test": { A: ["127.0.0.2"] } };
+    const { report } = await look({ names: listed, other });
+    assert.deepEqual([report.trusted, results(report).dnsbl, report.address], [false, "fail", ADDRESS]);
+    const known = both.report.addresses;
+    assert.equal((await look({ names: listed, known })).report.trusted, false, "seen before");
+    const unseen = await look({ names: listed, known, greeting: { ...WELCOME, hello: "mx" } });
+    assert.equal(unseen.report.trusted, false, "nobody says whence we come now");
+    assert.equal((await look({ names: listed })).report.trusted, true);
   });
 
   it("whose address has no PTR record is not trusted, once servers have named it", async () => {
