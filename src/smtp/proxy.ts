@@ -2,6 +2,7 @@ import { connect, type Socket } from "node:net";
 import { SocksClient } from "socks";
 import type { ProxyConfig } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
+import { createProxyLookup } from "./proxy-name.ts";
 
 /** Why no connection came about. Names neither the proxy's address nor its credentials: it may be shown to anybody. */
 export interface TunnelFailure {
@@ -72,10 +73,25 @@ function clientFor(proxy: ProxyConfig, target: { address: string; port: number }
     proxy: { host, port, type: 5, ...login },
     command: "connect",
     destination: { host: target.address, port: target.port },
-    // Whoever opens a tunnel has a deadline of his own; this one only clears away what he left.
-    timeout: 2 * LIMITS.smtp.connectTimeoutMs,
+    // Whoever opens a tunnel has a deadline of his own, which began earlier; this one only clears away what he left.
+    timeout: LIMITS.smtp.connectTimeoutMs,
   });
 }
+
+const ignore = () => {};
+
+/**
+ * `socks` never clears its timer, which holds the client, and so its buffers, the socket and all that listens, long
+ * after the tunnel is open or gone. Takes them from it, once it is done with them.
+ */
+function release(client: SocksClient): void {
+  client.removeAllListeners();
+  client.on("error", ignore);
+  Object.assign(client, { socket: null, receiveBuffer: null, onDataReceived: null });
+  Object.assign(client, { onClose: null, onError: null, onConnect: null });
+}
+
+const proxyLookup = createProxyLookup();
 
 /**
  * Dials `target` through `proxy`; what becomes of it arrives by `handler`, never before this returns. It has no deadline:
@@ -87,7 +103,7 @@ export function openTunnel(
   target: { address: string; port: number },
   handler: TunnelHandler,
 ): Tunnel {
-  const socket = connect({ host: proxy.host, port: proxy.port, noDelay: true });
+  const socket = connect({ host: proxy.host, port: proxy.port, noDelay: true, lookup: proxyLookup });
   const client = clientFor(proxy, target);
   const admission = new Admission();
   const watch = (chunk: Buffer) => admission.read(chunk);
@@ -100,6 +116,8 @@ export function openTunnel(
     over = true;
     socket.off("data", watch);
     socket.off("close", onClose);
+    // It hears of the same event after us, and hands on what came with the reply in an immediate of its own.
+    setImmediate(release, client);
   }
 
   function fail(failure: TunnelFailure): void {
