@@ -116,7 +116,7 @@ function waitOn(
     return { offset, reason, site, parked, deferredMs, attempts, dueInMs };
   }
   if (parked) {
-    if (deferredMs >= context.queueMaxMs) return null;
+    if (deferredMs >= Math.min(context.queueMaxMs, wait.patienceMs ?? context.queueMaxMs)) return null;
     return { offset, reason, site, parked, deferredMs, attempts, dueInMs: parkedDelayMs(wait, context) };
   }
   const dueInMs = refusedDelayMs(wait, context);

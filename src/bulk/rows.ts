@@ -30,6 +30,8 @@ export interface Wait {
   retryAfterMs: number | null;
   /** Nobody was asked: the site blocks us, until its next trial or until it lets us in; or nothing leaves from here. */
   parked: boolean;
+  /** Bound of all its waiting, where the usual one is too long. */
+  patienceMs?: number;
   /** What it is answered with when it waits no longer. */
   last(): Verified;
 }
@@ -159,19 +161,26 @@ export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
     if (answer.deferred !== undefined) {
       const last = () => drawn(question, LATE).verified;
       return {
-        wait: { reason: "busy", site: answer.deferred.site, retryAfterMs: null, parked: false, last },
+        wait: {
+          reason: "busy",
+          site: answer.deferred.site,
+          retryAfterMs: null,
+          parked: false,
+
+          last,
+        },
       };
     }
     const { finding } = answer;
     const { decision, verified } = drawn(question, finding);
     const again = deferrable(decision, finding.entry?.evidence ?? null);
     if (again === null || question.address === null) return { verified };
-    const { reason, retryAfterS, parked } = again;
+    const { reason, retryAfterS, ...rest } = again;
     const { domain } = question.address;
     const evidence = finding.entry?.evidence;
     const site = evidence === undefined ? domain : askedSite(deps.sites, evidence, domain);
     const retryAfterMs = retryAfterS === null ? null : retryAfterS * 1_000;
-    return { wait: { reason, site, retryAfterMs, parked, last: () => verified } };
+    return { wait: { reason, site, retryAfterMs, ...rest, last: () => verified } };
   }
 
   async function examine(

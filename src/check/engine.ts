@@ -131,7 +131,7 @@ async function probeTarget(
   if (outcome.kind === "failure" && outcome.cause === "cancelled") return null;
   if (outcome.kind === "failure" && outcome.cause === "no_slot" && mode !== "single") return "busy";
   if (outcome.kind === "failure" && outcome.cause === "held_back") return heldBack(asked);
-  if (outcome.kind === "failure" && outcome.cause === "cut_off") return cutOff(outcome.path);
+  if (outcome.kind === "failure" && outcome.cause === "cut_off") return cutOff(deps, outcome.path);
   const questionMs = questionBudgetMs(mode);
   const { site } = exchanger;
   if (ruling.class === "accepted" || ruling.class === "mailbox_full") deps.beliefs.accepted(site);
@@ -214,11 +214,12 @@ function withoutAsking(
 ): SmtpEvidence | null {
   if (!deps.network.isDown()) return null;
   deps.network.offer(site, host, address);
-  return cutOff("");
+  return cutOff(deps, "");
 }
 
-function cutOff(path: string): SmtpEvidence {
-  return { ...unasked("our_network", "our_network", "no_site_reachable"), path };
+function cutOff({ network }: EngineDeps, path: string): SmtpEvidence {
+  const rule = network.nothingReachedYet() ? "nothing_reached_yet" : "no_site_reachable";
+  return { ...unasked("our_network", "our_network", rule), path };
 }
 
 function unasked(smtpClass: SmtpEvidence["class"], fault: SmtpEvidence["fault"], rule: string): SmtpEvidence {

@@ -14,6 +14,8 @@ import { wasReached } from "./probe.ts";
 export interface NetworkView {
   /** Nothing leaves by any way. */
   isDown(): boolean;
+  /** No mail server has taken a connection since this process began. */
+  nothingReachedYet(): boolean;
   /** Nothing leaves by this way. @param path its name */
   isCutOff(path: string): boolean;
   /** @param published the domain has MX records: the silence of one without says nothing, it often runs no mail server */
@@ -63,6 +65,7 @@ export function createNetworkView({ clock, board, paths, resolver, reach }: Netw
 
   return {
     isDown: () => board.networkDown(),
+    nothingReachedYet: () => paths.all.every((_, way) => board.lastReachedMs(way) === 0),
     isCutOff(path) {
       const way = ways.get(path);
       return way !== undefined && board.wayDown(way);

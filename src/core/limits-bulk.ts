@@ -99,6 +99,8 @@ export const BULK_LIMITS = {
   retryMaxMs: 10_000,
   /** Rows that our own network let nobody ask wait so long, or as long as they have waited already, up to the longer one. */
   networkRetryMs: 30_000,
+  /** Rows wait so long for a network by which nobody was ever reached: port 25 may be closed for good. */
+  unreachedMs: 300_000,
   networkRetryMaxMs: 300_000,
   readBlockMs: 1_000,
   /** A task that its worker gave no sign of life of for so long is another's. */

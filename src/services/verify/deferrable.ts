@@ -1,5 +1,6 @@
 import type { Evidence } from "../../check/evidence.ts";
 import type { Decision } from "../../check/verdict/verdict.ts";
+import { LIMITS } from "../../core/limits.ts";
 
 const REASONS = ["greylisted", "rate_limited_by_server", "sender_blocked", "our_network"] as const;
 export type DeferralReason = (typeof REASONS)[number];
@@ -11,6 +12,8 @@ export interface Deferrable {
   retryAfterS: number | null;
   /** Nobody asked: the site's breaker is open, or nothing leaves from here. */
   parked: boolean;
+  /** Where no mail server was ever reached it may stay so for good: nobody waits for longer than this. */
+  patienceMs?: number;
 }
 
 /**
@@ -29,6 +32,7 @@ export function deferrable(decision: Pick<Decision, "reason">, evidence: Evidenc
     reason,
     retryAfterS: smtp.retryAfterS,
     parked: smtp.rule === "breaker_open" || reason === "our_network",
+    ...(smtp.rule === "nothing_reached_yet" ? { patienceMs: LIMITS.bulk.unreachedMs } : {}),
   };
 }
 

@@ -177,7 +177,22 @@ describe("a row that our own network let nobody ask", () => {
       answer: { wait: { reason: "our_network", site, retryAfterMs: null, parked: true, last } },
     };
   };
-  const { networkRetryMs, networkRetryMaxMs } = LIMITS.bulk;
+  const { networkRetryMs, networkRetryMaxMs, unreachedMs } = LIMITS.bulk;
+
+  it("waits minutes only where nobody was ever reached: port 25 may be closed for good", () => {
+    const last = () => verified("last cut off");
+    const wait = {
+      reason: "our_network",
+      site: "",
+      retryAfterMs: null,
+      parked: true,
+      patienceMs: unreachedMs,
+      last,
+    } as const;
+    const row = { offset: 0, answer: { wait } };
+    assert.equal(sortRows([row], context({ deferredMs: unreachedMs - 1 })).deferrals.length, 1);
+    assert.deepEqual(reasonsOf(sortRows([row], context({ deferredMs: unreachedMs }))), [[0, "last cut off"]]);
+  });
 
   it("comes again soon, then less often, without using up its attempts, and is answered at the bound", () => {
     const waits: number[] = [];

@@ -4,6 +4,7 @@ import { parseAddress } from "../../../../src/check/address.ts";
 import type { Evidence, SmtpEvidence } from "../../../../src/check/evidence.ts";
 import { ROWS } from "../../../../src/check/verdict/table.ts";
 import { decide, isFree } from "../../../../src/check/verdict/verdict.ts";
+import { LIMITS } from "../../../../src/core/limits.ts";
 import { deferrable } from "../../../../src/services/verify/deferrable.ts";
 
 function saying(reply: string, retryAfterS: number | null = null): Evidence {
@@ -79,6 +80,8 @@ describe("what may be asked about again later", () => {
         parked: true,
       });
     }
+    const never = ending({ class: "our_network", fault: "our_network", rule: "nothing_reached_yet" });
+    assert.equal(deferrable({ reason: "our_network" }, never)?.patienceMs, LIMITS.bulk.unreachedMs);
   });
 
   it("is no row that was refused while our own house is not in order: it is answered, for nothing", () => {
