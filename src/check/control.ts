@@ -17,28 +17,25 @@ interface ControlDeps extends AskDeps {
 /**
  * Whether a site that refused the target as unknown may be believed. Where so many were refused that it is in doubt, the
  * control question falls to one of them, who puts it here: `postmaster`, which every domain has to accept (RFC 5321
- * §4.5.1), at up to LIMITS.belief.controls domains; the others wait for the answer.
- * @param budgetMs for each question
+ * §4.5.1), at LIMITS.belief.controls domains; the others wait for the answer. It has time of its own, whatever is left to
+ * the target's check: an answer that it had no time for would be one for the site.
  */
-export async function believable(
-  deps: ControlDeps,
-  target: Target,
-  site: string,
-  control: { deadlineAt: number },
-  budgetMs: number,
-): Promise<boolean> {
+export async function believable(deps: ControlDeps, target: Target, site: string): Promise<boolean> {
+  const { controlBudgetMs, controlsBudgetMs } = LIMITS.belief;
   let say = await deps.beliefs.refused(site, { address: target.address, domain: target.domain });
+  const endsAt = deps.clock.monotonic() + controlsBudgetMs;
   while (say.kind === "control") {
     const { domain } = say;
-    const deadlineAt = Math.min(control.deadlineAt, deps.clock.monotonic() + budgetMs);
+    const nowMs = deps.clock.monotonic();
     let answer: ControlAnswer = "inconclusive";
     try {
-      answer = await askPostmaster(
-        deps,
-        target.domain === domain ? target.mx : null,
-        { site, domain },
-        deadlineAt,
-      );
+      if (nowMs < endsAt)
+        answer = await askPostmaster(
+          deps,
+          target.domain === domain ? target.mx : null,
+          { site, domain },
+          Math.min(endsAt, nowMs + controlBudgetMs),
+        );
     } finally {
       say = await deps.beliefs.controlled(site, domain, answer);
     }
@@ -75,7 +72,7 @@ function controlAnswer(ruling: SmtpClass): ControlAnswer {
   return ruling === "mailbox_not_found" || ruling === "mailbox_disabled" ? "refused" : "inconclusive";
 }
 
-/** Of a question to a stranger or a postmaster. */
+/** Of a question to a stranger. */
 export function questionBudgetMs(mode: string): number {
   return mode === "single" ? LIMITS.check.catchAllBudgetMs : LIMITS.bulk.catchAllBudgetMs;
 }

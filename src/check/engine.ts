@@ -122,7 +122,7 @@ async function probeTarget(
   if (deps.shaping.cannotBeBelieved(first.provider, first.site))
     return unasked("provider_unverifiable", "their_server", "provider_habit");
   const doubt = deps.beliefs.habitOf(first.site);
-  if (doubt !== null && !deps.beliefs.explores(first.site))
+  if (doubt !== null && !deps.beliefs.explores(first.site, target.domain))
     return disbelieved(unasked("provider_unverifiable", "their_server", ""), `belief.${doubt}`);
   const known = withoutAsking(deps, target, first);
   if (known) return known;
@@ -134,12 +134,13 @@ async function probeTarget(
   if (outcome.kind === "failure" && outcome.cause === "cut_off") return cutOff(deps, outcome.path);
   const questionMs = questionBudgetMs(mode);
   const { site } = exchanger;
-  if (ruling.class === "accepted" || ruling.class === "mailbox_full") deps.beliefs.accepted(site);
+  if (ruling.class === "accepted" || ruling.class === "mailbox_full")
+    deps.beliefs.accepted(site, target.domain);
   if (ruling.class !== "accepted") {
     const found = smtpEvidence(deps, target, asked, "not_probed");
     const condemns = found.class === "mailbox_not_found" && found.stage === "rcpt" && found.trusted;
     if (condemns && isUnbelievable(deps, exchanger)) return disbelieved(found, "provider_habit");
-    if (!condemns || (await believable(deps, target, site, control, questionMs))) return found;
+    if (!condemns || (await believable(deps, target, site))) return found;
     return disbelieved(found, "belief.refuses_all");
   }
   if (control.cancelled()) return null;

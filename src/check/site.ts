@@ -58,6 +58,11 @@ function providerOf(labels: readonly string[], branch: Branch, at = labels.lengt
   return provider ?? branch.provider;
 }
 
+/** @param own as of `createSiteDirectory` */
+export function providerNames(own: Readonly<Record<string, readonly string[]>>): ReadonlySet<string> {
+  return new Set([...Object.keys(PROVIDER_MX_SUFFIXES), ...Object.keys(own)]);
+}
+
 /** @param own names of exchangers by provider, beside those of `PROVIDER_MX_SUFFIXES` */
 export function createSiteDirectory(own: Readonly<Record<string, readonly string[]>> = {}): SiteDirectory {
   const listed = newBranch();

@@ -1,5 +1,5 @@
 import { type BeliefAuthority, createBeliefAuthority } from "../check/belief/authority.ts";
-import { beliefNotice } from "../check/belief/notices.ts";
+import { beliefNotice, suspicionNotice } from "../check/belief/notices.ts";
 import { type CatchAllFacts, siteAndDomainOf } from "../check/catch-all.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
@@ -13,14 +13,23 @@ interface Deps {
   log: Logger;
   metrics: Metrics;
   redis: RedisClients;
+  /** Names of providers, which are their sites. */
+  providers: ReadonlySet<string>;
 }
 
 /** Which sites this process cannot believe: shared by its egress, told to the operator. */
-export function composeBeliefs({ config, log, metrics, redis }: Deps): BeliefAuthority {
+export function composeBeliefs({ config, log, metrics, redis, providers }: Deps): BeliefAuthority {
   const beliefs = createBeliefAuthority({
     clock: systemClock,
     log,
     store: createBeliefStore(redis.commands, config.smtp.egressId),
+    isProvider: (site) => providers.has(site),
+    random: Math.random,
+    onSuspect(suspicion) {
+      const { provider, habit } = suspicion;
+      metrics.habitsSuspected.inc({ provider, habit });
+      log.warn({ provider, habit }, suspicionNotice(suspicion));
+    },
     onChange(event) {
       for (const [habit, count] of Object.entries(beliefs.counts()))
         metrics.sitesDisbelieved.set({ habit }, count);

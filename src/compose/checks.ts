@@ -8,7 +8,7 @@ import { compileLists, type SharedLists } from "../check/lists/lists.ts";
 import { createNetworkHealth, type NetworkHealth } from "../check/network-health.ts";
 import { type CheckPool, createCheckPool } from "../check/pool.ts";
 import { loadShaping } from "../check/shaping.ts";
-import { createSiteDirectory, type SiteDirectory } from "../check/site.ts";
+import { createSiteDirectory, providerNames, type SiteDirectory } from "../check/site.ts";
 import { createSiteCaps } from "../check/site-caps.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
@@ -70,7 +70,7 @@ export function composeChecks(deps: Deps): Checks {
   const preflight = composePreflight(config, own, clock);
   const network = watchNetwork(board, paths, preflight, deps);
   const breakers = composeBreakers(deps);
-  const beliefs = composeBeliefs(deps);
+  const beliefs = composeBeliefs({ ...deps, providers: providerNames(shaping.mx) });
   const broker = createBroker({
     slots,
     onCrowded: (site) => slots.crowded(site),

@@ -22,20 +22,29 @@ export const RECHECK_LIMITS = {
 export const BELIEF_LIMITS = {
   /** A thread tells of refusals once so many came in a row at a site: elsewhere it costs no message. */
   quietRun: 10,
-  /** Refused as unknown in a row: so many addresses of so many domains, or so many addresses, make us doubt. */
+  /** Refused as unknown in a row, within `runMs`: so many addresses of so many registrable domains make us doubt. */
   addresses: 50,
   domains: 10,
-  addressesOfFew: 100,
-  /** Postmasters that must be refused too at a site of many domains; at others one. And how often we may ask. */
+  runMs: 3_600_000,
+  /** What is kept of a run: postmasters are asked at domains drawn from it. */
+  addressesKept: 200,
+  domainsKept: 200,
+  /** Postmasters that must be refused too, and how many are asked where some bring no answer. */
   controls: 3,
+  controlsTried: 6,
+  /** For each question to a postmaster, and for all of one doubt. */
+  controlBudgetMs: 10_000,
+  controlsBudgetMs: 30_000,
+  /** No postmaster is asked, and no belief formed, so long after one was accepted or a belief fell; nor after silence. */
   controlEveryMs: 3_600_000,
-  /** Strangers of so many domains were asked at a site, and this share was accepted. */
+  silenceRestMs: 300_000,
+  /** Strangers of so many registrable domains were asked at a site, and all were accepted. */
   strangerDomains: 30,
-  strangerShare: 0.98,
   strangersKept: 100,
   strangerKeptMs: 172_800_000,
-  /** Of the checks at such a site, one in so many asks all the same. */
+  /** Of the checks at such a site, one in so many asks all the same; and the first of each of so many domains. */
   exploreEvery: 20,
+  exploreDomains: 100,
   heldMs: 43_200_000,
   /** How long an answer is kept that rests on what was learnt. */
   answerKeptS: 3_600,
@@ -43,7 +52,7 @@ export const BELIEF_LIMITS = {
   sites: 2_000,
   beliefs: 1_000,
   syncEveryMs: 10_000,
-  /** A thread tells that a site accepts no more often, unless somebody doubts it. */
+  /** A thread tells that a site accepts, or refuses, no more often, unless somebody doubts it. */
   acceptedEveryMs: 1_000,
 } as const;
 

@@ -126,6 +126,12 @@ function engineSeries(registers: Registry[]) {
       labelNames: ["habit"],
       registers,
     }),
+    habitsSuspected: new Counter({
+      name: "rcpt_provider_habits_suspected_total",
+      help: "Times a named provider seemed to accept, or refuse, everybody: the operator may give it that habit.",
+      labelNames: ["provider", "habit"],
+      registers,
+    }),
     networkDown: new Gauge({
       name: "rcpt_our_network_down",
       help: "1 while no site can be reached from here.",

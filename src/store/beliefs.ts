@@ -1,9 +1,19 @@
 import type { BeliefStore, SharedBelief } from "../check/belief/authority.ts";
+import { LIMITS } from "../core/limits.ts";
 import type { RedisClient } from "./redis.ts";
+
+const PUT = `
+if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 and redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[4]) then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+redis.call('PEXPIRE', KEYS[1], ARGV[3], 'NX')
+redis.call('PEXPIRE', KEYS[1], ARGV[3], 'GT')
+return 1
+`;
 
 /**
  * What the processes of an egress have learnt of sites, in Redis: `rcpt:beliefs:{<egress>}`, a hash of a site's name to its
- * belief as JSON, with a TTL that ends with the last of them. Best effort: who overwrites whom does not matter, as each
+ * belief as JSON, with a TTL that ends with the last of them, of LIMITS.belief.beliefs at most. Best effort: what finds no
+ * room is not shared, and who overwrites whom does not matter, as each
  * learns for itself what the others would tell.
  */
 export function createBeliefStore(redis: RedisClient, egressId: string): BeliefStore {
@@ -23,12 +33,8 @@ export function createBeliefStore(redis: RedisClient, egressId: string): BeliefS
     async put(belief) {
       const { site, habit, sinceMs, untilMs } = belief;
       const leftMs = Math.max(1, untilMs - Date.now());
-      await redis
-        .multi()
-        .hset(key, site, JSON.stringify({ habit, sinceMs, untilMs }))
-        .pexpire(key, leftMs, "NX")
-        .pexpire(key, leftMs, "GT")
-        .exec();
+      const text = JSON.stringify({ habit, sinceMs, untilMs });
+      await redis.eval(PUT, 1, key, site, text, leftMs, LIMITS.belief.beliefs);
     },
   };
 }

@@ -2,6 +2,7 @@ import {
   type BeliefAuthority,
   type BeliefEvent,
   type BeliefStore,
+  type BeliefSuspicion,
   createBeliefAuthority,
   type SharedBelief,
 } from "../../src/check/belief/authority.ts";
@@ -24,13 +25,24 @@ export function memoryBeliefStore(): BeliefStore & { shared: Map<string, SharedB
 export interface LocalBeliefs {
   authority: BeliefAuthority;
   events: BeliefEvent[];
+  suspicions: BeliefSuspicion[];
 }
 
-/** The beliefs of a process by themselves. */
-export function createLocalBeliefs(clock: Clock, store: BeliefStore = memoryBeliefStore()): LocalBeliefs {
+/** The beliefs of a process by themselves, to whom `google` is a provider's name. @param random as it draws domains */
+export function createLocalBeliefs(
+  clock: Clock,
+  store: BeliefStore = memoryBeliefStore(),
+  random: () => number = () => 0,
+): LocalBeliefs {
   const events: BeliefEvent[] = [];
+  const suspicions: BeliefSuspicion[] = [];
   const onChange = (event: BeliefEvent) => void events.push(event);
-  return { authority: createBeliefAuthority({ clock, log: silentLog, store, onChange }), events };
+  const authority = createBeliefAuthority({
+    ...{ clock, log: silentLog, store, onChange, random },
+    isProvider: (site) => site === "google",
+    onSuspect: (suspicion) => void suspicions.push(suspicion),
+  });
+  return { authority, events, suspicions };
 }
 
 /** A thread's end of them, without messages in between. */

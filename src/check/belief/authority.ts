@@ -8,22 +8,28 @@ import { RefusalRun, StrangerTally } from "./tallies.ts";
 /**
  * Which sites cannot be believed at RCPT, learnt from what they answer.
  *
- * - `accepts_all`: strangers of LIMITS.belief.strangerDomains domains were asked there, and nearly all were accepted.
+ * - `accepts_all`: strangers of LIMITS.belief.strangerDomains registrants were accepted there, and nobody was refused.
  * - `refuses_all`: so many were refused as unknown in a row that it may be no chance. Then a question is put that has to
- *   be answered well, `postmaster` (RFC 5321 §4.5.1), at up to LIMITS.belief.controls domains, while those who are refused
+ *   be answered well, `postmaster` (RFC 5321 §4.5.1), at LIMITS.belief.controls domains, while those who are refused
  *   meanwhile wait for the answer: nobody is condemned by a site that is being found out. One acceptance, of anybody, and
  *   the site is honest.
  *
- * A belief ends with the first evidence against it, and after LIMITS.belief.heldMs. Processes of an egress share theirs,
- * as far as the store can be reached; what they rest on stays in each.
+ * Whoever owns domains can make them answer as he likes, wherever they are hosted. Hence registrants are counted, never
+ * domains; the domains asked are drawn; and of a named provider nothing is believed, its operator is told.
+ *
+ * A belief ends with the first evidence against it, after which none forms for LIMITS.belief.controlEveryMs, and after
+ * LIMITS.belief.heldMs. Processes of an egress share theirs, as far as the store can be reached; what they rest on stays
+ * in each.
  */
 export interface BeliefAuthority {
   refused(site: string, sightings: readonly Sighting[]): Say | Promise<Say>;
-  /** @param domain of the control that ended; the next one, if any, is whose this one was */
-  controlled(site: string, domain: string, answer: ControlAnswer): Say;
+  /** A control has ended; the next one, if any, is whose this one was. */
+  controlled(site: string, answer: ControlAnswer): Say;
   /** Whoever was to ask the control is gone. */
   abandoned(site: string): void;
-  accepted(site: string): void;
+  accepted(site: string, domain: string): void;
+  /** Somebody was refused there as unknown, of whom `refused` may not tell. */
+  refuses(site: string): void;
   /** A stranger of a domain was answered about. */
   stranger(site: string, domain: string, accepted: boolean): void;
   habitOf(site: string): Habit | null;
@@ -60,10 +66,21 @@ export interface BeliefEvent {
   basis: number;
 }
 
+/** A named provider has all that makes a habit, were it anybody else. */
+export interface BeliefSuspicion extends Pick<BeliefEvent, "habit" | "basis"> {
+  provider: string;
+}
+
 export interface BeliefAuthorityDeps {
   clock: Clock;
   log: Logger;
   store: BeliefStore;
+  /** Whether a site is a provider with a name. */
+  isProvider(site: string): boolean;
+  /** 0 to 1. */
+  random(): number;
+  /** At most once in LIMITS.belief.heldMs for a provider and habit. */
+  onSuspect(suspicion: BeliefSuspicion): void;
   onChange(event: BeliefEvent): void;
 }
 
@@ -72,12 +89,17 @@ const REFUSES_ALL: Say = { kind: "refuses_all" };
 
 export function createBeliefAuthority(deps: BeliefAuthorityDeps): BeliefAuthority {
   const { clock, log, store } = deps;
-  const { sites, beliefs: beliefsMax, heldMs, controlEveryMs, syncEveryMs } = LIMITS.belief;
+  const { sites, beliefs: beliefsMax, heldMs, controlEveryMs, silenceRestMs, syncEveryMs } = LIMITS.belief;
   const beliefs = new Map<string, SharedBelief>();
   /** A site whose control is under way stays until it has ended. */
   const controlling = new Map<string, RefusalRun>();
   const runs = new LRUCache<string, RefusalRun>({ max: sites });
   const strangers = new LRUCache<string, StrangerTally>({ max: sites });
+  /** Where somebody was accepted last, and `Clock.monotonic` of it. */
+  const accepting = new LRUCache<string, { domain: string; atMs: number }>({ max: sites });
+  /** `Clock.monotonic` until when no belief forms, since one fell. */
+  const fallen = new LRUCache<string, number>({ max: sites });
+  const suspectedAt = new LRUCache<string, number>({ max: sites });
   const listeners = new Set<(news: BeliefNews) => void>();
   let timer: Timer | null = null;
 
@@ -94,7 +116,10 @@ export function createBeliefAuthority(deps: BeliefAuthorityDeps): BeliefAuthorit
     if (beliefs.size > beliefsMax) for (const oldest of [...beliefs.keys()].slice(0, 1)) end(oldest);
     if (before === habit) return;
     runs.delete(site);
-    if (habit === null) strangers.delete(site);
+    if (habit === null) {
+      strangers.delete(site);
+      fallen.set(site, clock.monotonic() + controlEveryMs);
+    }
     for (const send of listeners) send({ kind: "habit", site, habit });
     if (before !== null) deps.onChange({ site, habit: before, formed: false, basis });
     if (habit !== null) deps.onChange({ site, habit, formed: true, basis });
@@ -117,9 +142,35 @@ export function createBeliefAuthority(deps: BeliefAuthorityDeps): BeliefAuthorit
     store.put(belief).catch((error: unknown) => log.debug({ err: error }, "a belief could not be shared"));
   }
 
-  function control(site: string, run: RefusalRun): Say {
-    const domain = run.nextControl();
-    if (domain === null) return BELIEVED;
+  /** @returns false: it is a named provider's, whose operator is told instead */
+  function form(site: string, habit: Habit, basis: number): boolean {
+    if (!deps.isProvider(site)) {
+      learn(site, habit, basis);
+      return true;
+    }
+    const key = `${habit} ${site}`;
+    const nowMs = clock.monotonic();
+    if (nowMs - (suspectedAt.get(key) ?? Number.NEGATIVE_INFINITY) < heldMs) return false;
+    suspectedAt.set(key, nowMs);
+    deps.onSuspect({ provider: site, habit, basis });
+    return false;
+  }
+
+  function isFallen(site: string): boolean {
+    return (fallen.get(site) ?? Number.NEGATIVE_INFINITY) > clock.monotonic();
+  }
+
+  /** Where somebody was accepted of late. */
+  function acceptingDomain(site: string): string | null {
+    const known = accepting.get(site);
+    return known !== undefined && clock.monotonic() - known.atMs <= LIMITS.belief.strangerKeptMs
+      ? known.domain
+      : null;
+  }
+
+  function control(site: string, run: RefusalRun): Say | null {
+    const domain = run.nextControl(acceptingDomain(site), deps.random);
+    if (domain === null) return null;
     run.waiting ??= [];
     controlling.set(site, run);
     return { kind: "control", domain };
@@ -127,9 +178,15 @@ export function createBeliefAuthority(deps: BeliefAuthorityDeps): BeliefAuthorit
 
   function conclude(site: string, run: RefusalRun, say: Say): Say {
     controlling.delete(site);
-    for (const resolve of run.waiting ?? []) resolve(say);
-    run.waiting = null;
+    const { waiting } = run;
+    run.forgetControls();
+    for (const resolve of waiting ?? []) resolve(say);
     return say;
+  }
+
+  function refuses(site: string): void {
+    strangers.delete(site);
+    if (habitOf(site) === "accepts_all") learn(site, null, 1);
   }
 
   /** What was counted counts no more, and until then no postmaster is asked. */
@@ -139,11 +196,15 @@ export function createBeliefAuthority(deps: BeliefAuthorityDeps): BeliefAuthorit
     runs.set(site, fresh);
   }
 
+  function isNews({ site, habit, sinceMs }: SharedBelief): boolean {
+    if (habit !== null && (deps.isProvider(site) || isFallen(site))) return false;
+    return sinceMs > (beliefs.get(site)?.sinceMs ?? Number.NEGATIVE_INFINITY);
+  }
+
   async function sync(): Promise<void> {
     for (const [site, { untilMs }] of beliefs) if (untilMs <= clock.now()) end(site);
     try {
-      for (const theirs of await store.load())
-        if (theirs.sinceMs > (beliefs.get(theirs.site)?.sinceMs ?? Number.NEGATIVE_INFINITY)) set(theirs, 0);
+      for (const theirs of await store.load()) if (isNews(theirs)) set(theirs, 0);
     } catch (error) {
       log.debug({ err: error }, "beliefs of other processes could not be read");
     }
@@ -157,34 +218,43 @@ export function createBeliefAuthority(deps: BeliefAuthorityDeps): BeliefAuthorit
 
   return {
     habitOf,
+    refuses,
     refused(site, sightings) {
+      refuses(site);
       if (habitOf(site) === "refuses_all") return REFUSES_ALL;
       const run = controlling.get(site) ?? runs.get(site) ?? new RefusalRun();
       runs.set(site, run);
-      run.add(sightings);
+      run.add(sightings, clock.monotonic());
       const { waiting } = run;
       if (waiting !== null) return new Promise((resolve) => waiting.push(resolve));
-      if (!run.isSuspicious || clock.monotonic() < run.restsUntil) return BELIEVED;
-      return control(site, run);
+      if (!run.isSuspicious || clock.monotonic() < run.restsUntil || isFallen(site)) return BELIEVED;
+      return control(site, run) ?? BELIEVED;
     },
-    controlled(site, domain, answer) {
+    controlled(site, answer) {
       const run = controlling.get(site);
       if (run === undefined) return BELIEVED;
-      if (answer !== "refused" || run.acceptedMeanwhile) {
-        rest(site, clock.monotonic() + controlEveryMs);
+      const nowMs = clock.monotonic();
+      if (answer === "accepted" || run.acceptedMeanwhile) {
+        rest(site, nowMs + controlEveryMs);
         return conclude(site, run, BELIEVED);
       }
-      run.refusedControl(domain);
+      if (run.heardControl(answer)) {
+        const formed = form(site, "refuses_all", run.addresses);
+        if (!formed) rest(site, nowMs + controlEveryMs);
+        return conclude(site, run, formed ? REFUSES_ALL : BELIEVED);
+      }
       const next = control(site, run);
-      if (next.kind === "control") return next;
-      learn(site, "refuses_all", run.addresses);
-      return conclude(site, run, REFUSES_ALL);
+      if (next !== null) return next;
+      // Too few of them spoke. What was counted still counts: they are soon asked again.
+      run.restsUntil = nowMs + silenceRestMs;
+      return conclude(site, run, BELIEVED);
     },
     abandoned(site) {
       const run = controlling.get(site);
       if (run !== undefined) conclude(site, run, BELIEVED);
     },
-    accepted(site) {
+    accepted(site, domain) {
+      accepting.set(site, { domain, atMs: clock.monotonic() });
       const run = controlling.get(site);
       if (run !== undefined) run.acceptedMeanwhile = true;
       const restsUntil = runs.get(site)?.restsUntil ?? Number.NEGATIVE_INFINITY;
@@ -193,13 +263,12 @@ export function createBeliefAuthority(deps: BeliefAuthorityDeps): BeliefAuthorit
       if (habitOf(site) === "refuses_all") learn(site, null, 1);
     },
     stranger(site, domain, accepted) {
+      if (!accepted) return refuses(site);
       const tally = strangers.get(site) ?? new StrangerTally();
       strangers.set(site, tally);
-      tally.add(domain, accepted, clock.monotonic());
-      const habit = habitOf(site);
-      if (habit === null && tally.acceptsAll) learn(site, "accepts_all", tally.domains);
-      // Who learnt it elsewhere falls with the first stranger that is refused here.
-      if (habit === "accepts_all" && !accepted && !tally.acceptsAll) learn(site, null, 1);
+      tally.accepted(domain, clock.monotonic());
+      if (habitOf(site) === null && tally.acceptsAll && !isFallen(site))
+        form(site, "accepts_all", tally.domains);
     },
     get size() {
       return beliefs.size;

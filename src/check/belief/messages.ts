@@ -19,7 +19,9 @@ export type BeliefReport =
   | { type: "refused"; id: number; site: string; sightings: Sighting[] }
   /** The end of a control, answered by `said`. */
   | { type: "controlled"; id: number; site: string; domain: string; answer: ControlAnswer }
-  | { type: "accepted"; site: string };
+  | { type: "accepted"; site: string; domain: string }
+  /** Somebody was refused as unknown, of whom `refused` does not tell yet. */
+  | { type: "refuses"; site: string };
 
 /** To a check thread. */
 export type BeliefNews =

@@ -2,15 +2,19 @@ import { LRUCache } from "lru-cache";
 import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { BeliefNews, BeliefReport, ControlAnswer, Habit, Say, Sighting } from "./messages.ts";
+import { registrantOf } from "./tallies.ts";
 
 /** A check thread's view of the sites that cannot be believed, and what it tells of what it sees. */
 export interface Beliefs {
   /** What was learnt of the site; null: it is believed. */
   habitOf(site: string): Habit | null;
-  /** Whether this check asks all the same: one in LIMITS.belief.exploreEvery, so that a habit that ends is noticed. */
-  explores(site: string): boolean;
-  /** Somebody was accepted there. */
-  accepted(site: string): void;
+  /**
+   * Whether this check asks all the same, so that a habit that ends is noticed: one in LIMITS.belief.exploreEvery. Of a site
+   * that refuses everybody also the first at each domain: were it the domains of some that it refuses, the others are heard.
+   */
+  explores(site: string, domain: string): boolean;
+  /** Somebody of the domain was accepted there. */
+  accepted(site: string, domain: string): void;
   /** Somebody was refused there as unknown. Waits for others only while a postmaster is being asked. */
   refused(site: string, sighting: Sighting): Promise<Say>;
   /** Ends the control that was asked for, whatever happened to it. */
@@ -26,13 +30,13 @@ export interface BeliefLine {
 const BELIEVED: Say = { kind: "believed" };
 
 /** Refusals in a row that the main thread was not told of; null: it is told of each. */
-type Run = Sighting[] | null;
+type Run = (Sighting & { atMs: number })[] | null;
 
 export function createBeliefs(clock: Clock, line: BeliefLine): Beliefs {
-  const { quietRun, exploreEvery, sites, acceptedEveryMs } = LIMITS.belief;
-  const habits = new Map<string, { habit: Habit; checks: number }>();
+  const { quietRun, exploreEvery, exploreDomains, sites, acceptedEveryMs, runMs } = LIMITS.belief;
+  const habits = new Map<string, { habit: Habit; checks: number; explored: Set<string> }>();
   const runs = new LRUCache<string, { run: Run }>({ max: sites });
-  const acceptedAt = new LRUCache<string, number>({ max: sites });
+  const toldAt = new LRUCache<string, number>({ max: 2 * sites });
   const asking = new Map<number, (say: Say) => void>();
   let nextId = 0;
 
@@ -43,7 +47,7 @@ export function createBeliefs(clock: Clock, line: BeliefLine): Beliefs {
     } else if (news.habit === null) {
       habits.delete(news.site);
       runs.delete(news.site);
-    } else habits.set(news.site, { habit: news.habit, checks: 0 });
+    } else habits.set(news.site, { habit: news.habit, checks: 0, explored: new Set() });
   });
 
   function answered(report: (id: number) => BeliefReport): Promise<Say> {
@@ -54,31 +58,45 @@ export function createBeliefs(clock: Clock, line: BeliefLine): Beliefs {
     });
   }
 
+  /** Whether to tell the main thread of what it has surely heard a moment ago. */
+  function isDue(type: "accepted" | "refuses", site: string): boolean {
+    const nowMs = clock.monotonic();
+    const key = `${type} ${site}`;
+    if (nowMs - (toldAt.get(key) ?? Number.NEGATIVE_INFINITY) < acceptedEveryMs) return false;
+    toldAt.set(key, nowMs);
+    return true;
+  }
+
   return {
     habitOf: (site) => habits.get(site)?.habit ?? null,
-    explores(site) {
+    explores(site, domain) {
       const known = habits.get(site);
       if (known === undefined) return true;
       known.checks += 1;
-      return known.checks % exploreEvery === 0;
+      const registrant = registrantOf(domain);
+      const { explored } = known;
+      const isNew =
+        known.habit === "refuses_all" && !explored.has(registrant) && explored.size < exploreDomains;
+      if (isNew) explored.add(registrant);
+      return isNew || known.checks % exploreEvery === 0;
     },
-    accepted(site) {
-      const nowMs = clock.monotonic();
+    accepted(site, domain) {
       const doubted = habits.has(site) || runs.get(site)?.run === null;
       runs.delete(site);
-      if (!doubted && nowMs - (acceptedAt.get(site) ?? Number.NEGATIVE_INFINITY) < acceptedEveryMs) return;
-      acceptedAt.set(site, nowMs);
-      line.report({ type: "accepted", site });
+      if (isDue("accepted", site) || doubted) line.report({ type: "accepted", site, domain });
     },
     async refused(site, sighting) {
       const known = runs.get(site) ?? { run: [] };
       runs.set(site, known);
-      const sightings = [...(known.run ?? []), sighting];
-      if (known.run !== null && sightings.length < quietRun && !habits.has(site)) {
-        known.run = sightings;
+      const atMs = clock.monotonic();
+      const run = [...(known.run ?? []).filter((one) => atMs - one.atMs <= runMs), { ...sighting, atMs }];
+      if (known.run !== null && run.length < quietRun && !habits.has(site)) {
+        known.run = run;
+        if (isDue("refuses", site)) line.report({ type: "refuses", site });
         return BELIEVED;
       }
       known.run = null;
+      const sightings = run.map(({ address, domain }) => ({ address, domain }));
       return answered((id) => ({ type: "refused", id, site, sightings }));
     },
     controlled: (site, domain, answer) =>

@@ -1,4 +1,4 @@
-import type { BeliefEvent } from "./authority.ts";
+import type { BeliefEvent, BeliefSuspicion } from "./authority.ts";
 
 /** What the operator is told of beliefs, in words. */
 export function beliefNotice({ site, habit, formed, basis }: BeliefEvent): string {
@@ -10,11 +10,23 @@ export function beliefNotice({ site, habit, formed, basis }: BeliefEvent): strin
   const how = basis === 0 ? "as another process found" : null;
   if (habit === "accepts_all")
     return (
-      `${site} accepts everybody (${how ?? `strangers of ${basis} domains were asked`}): its answers tell nothing, ` +
+      `${site} accepts everybody (${how ?? `strangers of ${basis} domains were accepted, none was refused`}): its answers tell nothing, ` +
       `addresses there are unknown/provider_unverifiable; ${again}.`
     );
   return (
     `${site} refuses everybody (${how ?? `${basis} addresses in a row, and postmaster too, which every server must accept`}): ` +
     `nobody there is called invalid, addresses are unknown/provider_unverifiable; ${again}.`
+  );
+}
+
+/** What the operator may want to do about a provider that is not disbelieved by itself. */
+export function suspicionNotice({ provider, habit, basis }: BeliefSuspicion): string {
+  const seen =
+    habit === "accepts_all"
+      ? `strangers of ${basis} domains were accepted at ${provider} and none was refused`
+      : `${basis} addresses in a row were refused at ${provider}, and postmaster too`;
+  return (
+    `${seen}. Nothing changes by itself, as its customers could bring that about for each other: if it is true of all of ` +
+    `them, give ${provider} the habit ${habit} in your shaping.`
   );
 }

@@ -1,11 +1,28 @@
+import { getDomain } from "tldts";
 import { LIMITS } from "../../core/limits.ts";
-import type { Say, Sighting } from "./messages.ts";
+import type { ControlAnswer, Say, Sighting } from "./messages.ts";
+
+/** Who registered a domain: subdomains of a zone are one customer, however many there are. */
+export function registrantOf(domain: string): string {
+  return getDomain(domain) ?? domain;
+}
+
+/** Drops from the front, the oldest, what is too old or too much. */
+function trim<T extends { atMs: number }>(kept: Map<string, T>, most: number, sinceMs: number): void {
+  for (const [oldest, { atMs }] of kept) {
+    if (kept.size <= most && atMs >= sinceMs) break;
+    kept.delete(oldest);
+  }
+}
 
 /** Refusals in a row at a site, and the postmasters that were asked about them. Bounded by LIMITS.belief. */
 export class RefusalRun {
-  readonly #addresses = new Set<string>();
-  readonly #domains = new Set<string>();
-  readonly #refusedControls = new Set<string>();
+  readonly #addresses = new Map<string, { atMs: number }>();
+  /** By registrant: of several domains of one, the latest stands for all. */
+  readonly #domains = new Map<string, { domain: string; atMs: number }>();
+  /** Domains whose postmasters are still to be asked; null: none was. */
+  #controls: string[] | null = null;
+  #refusedControls = 0;
   /** Whoever waits for the control under way; null: there is none. */
   waiting: ((say: Say) => void)[] | null = null;
   /** Somebody was accepted while it was. */
@@ -13,63 +30,82 @@ export class RefusalRun {
   /** `Clock.monotonic` before which no postmaster is asked. */
   restsUntil = Number.NEGATIVE_INFINITY;
 
-  add(sightings: readonly Sighting[]): void {
+  add(sightings: readonly Sighting[], nowMs: number): void {
+    const { addressesKept, domainsKept, runMs } = LIMITS.belief;
     for (const { address, domain } of sightings) {
-      if (this.#addresses.size < LIMITS.belief.addressesOfFew) this.#addresses.add(address);
-      if (this.#domains.size < LIMITS.belief.domains) this.#domains.add(domain);
+      const registrant = registrantOf(domain);
+      this.#addresses.delete(address);
+      this.#addresses.set(address, { atMs: nowMs });
+      this.#domains.delete(registrant);
+      this.#domains.set(registrant, { domain, atMs: nowMs });
     }
+    trim(this.#addresses, addressesKept, nowMs - runMs);
+    trim(this.#domains, domainsKept, nowMs - runMs);
   }
 
   /** Too many to be chance; that they are all unknown is still likelier than that everybody is refused. */
   get isSuspicious(): boolean {
-    const { addresses, addressesOfFew } = LIMITS.belief;
-    const { size } = this.#addresses;
-    return size >= addressesOfFew || (size >= addresses && this.#isOfMany);
+    const { addresses, domains } = LIMITS.belief;
+    return this.#addresses.size >= addresses && this.#domains.size >= domains;
   }
 
   get addresses(): number {
     return this.#addresses.size;
   }
 
-  /** The domain whose postmaster is to be asked next; null: enough were. */
-  nextControl(): string | null {
-    const wanted = this.#isOfMany ? LIMITS.belief.controls : 1;
-    if (this.#refusedControls.size >= wanted) return null;
-    return [...this.#domains].find((domain) => !this.#refusedControls.has(domain)) ?? null;
+  /**
+   * The domain whose postmaster is to be asked next, no two of one registrant; null: enough were.
+   * @param accepted a domain where somebody was accepted of late: it goes first, as its postmaster speaks for the honest
+   * @param random 0 to 1
+   */
+  nextControl(accepted: string | null, random: () => number): string | null {
+    this.#controls ??= this.#drawn(accepted, random);
+    return this.#controls.shift() ?? null;
   }
 
-  refusedControl(domain: string): void {
-    this.#refusedControls.add(domain);
+  #drawn(accepted: string | null, random: () => number): string[] {
+    const { controlsTried } = LIMITS.belief;
+    const drawn = accepted === null ? [] : [accepted];
+    const left = [...this.#domains]
+      .filter(([registrant]) => accepted === null || registrant !== registrantOf(accepted))
+      .map(([, { domain }]) => domain);
+    while (drawn.length < controlsTried && left.length > 0)
+      drawn.push(...left.splice(Math.min(left.length - 1, Math.floor(random() * left.length)), 1));
+    return drawn;
   }
 
-  get #isOfMany(): boolean {
-    return this.#domains.size >= LIMITS.belief.domains;
+  /** @returns true: so many postmasters were refused that the site refuses everybody */
+  heardControl(answer: ControlAnswer): boolean {
+    if (answer === "refused") this.#refusedControls += 1;
+    return this.#refusedControls >= LIMITS.belief.controls;
+  }
+
+  /** The question is over without an answer: the next one begins anew. */
+  forgetControls(): void {
+    this.#controls = null;
+    this.#refusedControls = 0;
+    this.waiting = null;
   }
 }
 
-/** What strangers were answered with at a site, by domain, the latest LIMITS.belief.strangersKept. */
+/** Of whose domains strangers were accepted at a site where none was refused, the latest LIMITS.belief.strangersKept. */
 export class StrangerTally {
-  readonly #answers = new Map<string, { accepted: boolean; atMs: number }>();
+  readonly #accepted = new Map<string, { atMs: number }>();
 
-  add(domain: string, accepted: boolean, nowMs: number): void {
-    this.#answers.delete(domain);
-    this.#answers.set(domain, { accepted, atMs: nowMs });
-    for (const [oldest, { atMs }] of this.#answers) {
-      const { strangersKept, strangerKeptMs } = LIMITS.belief;
-      if (this.#answers.size <= strangersKept && nowMs - atMs <= strangerKeptMs) break;
-      this.#answers.delete(oldest);
-    }
+  accepted(domain: string, nowMs: number): void {
+    const { strangersKept, strangerKeptMs } = LIMITS.belief;
+    const registrant = registrantOf(domain);
+    this.#accepted.delete(registrant);
+    this.#accepted.set(registrant, { atMs: nowMs });
+    trim(this.#accepted, strangersKept, nowMs - strangerKeptMs);
   }
 
-  /** Enough domains, nearly all of which accept whoever comes. One domain is never enough: that is a catch-all. */
+  /** Enough registrants. One is never enough, whatever it calls below its domain: that is a catch-all. */
   get acceptsAll(): boolean {
-    const { strangerDomains, strangerShare } = LIMITS.belief;
-    const { size } = this.#answers;
-    const accepted = [...this.#answers.values()].filter((answer) => answer.accepted).length;
-    return size >= strangerDomains && accepted / size >= strangerShare;
+    return this.#accepted.size >= LIMITS.belief.strangerDomains;
   }
 
   get domains(): number {
-    return this.#answers.size;
+    return this.#accepted.size;
   }
 }

@@ -22,12 +22,13 @@ export function attachThread(authority: BeliefAuthority, send: (news: BeliefNews
 
   return {
     receive(report) {
-      if (report.type === "accepted") authority.accepted(report.site);
+      if (report.type === "accepted") authority.accepted(report.site, report.domain);
+      else if (report.type === "refuses") authority.refuses(report.site);
       else if (report.type === "refused")
         void answer(report.id, report.site, authority.refused(report.site, report.sightings));
       else {
         controls.delete(report.site);
-        void answer(report.id, report.site, authority.controlled(report.site, report.domain, report.answer));
+        void answer(report.id, report.site, authority.controlled(report.site, report.answer));
       }
     },
     gone() {

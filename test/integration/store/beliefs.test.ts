@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { describe, it } from "node:test";
+import { LIMITS } from "../../../src/core/limits.ts";
 import { createBeliefStore } from "../../../src/store/beliefs.ts";
 import { openRedis } from "../../support/store.ts";
 
@@ -24,6 +25,21 @@ describe("beliefs in Redis", () => {
     const ttlMs = await commands.pttl(key);
     assert.ok(ttlMs > 0 && ttlMs <= 60_000, `${ttlMs}`);
     assert.deepEqual(await createBeliefStore(commands, randomUUID()).load(), []);
+  });
+
+  it("are bounded: what finds no room is not shared, what is there is renewed", async (t) => {
+    const { commands } = await openRedis(t);
+    const egress = randomUUID();
+    const store = createBeliefStore(commands, egress);
+    const sinceMs = Date.now();
+    const belief = { habit: "accepts_all" as const, sinceMs, untilMs: sinceMs + 60_000 };
+    const { beliefs } = LIMITS.belief;
+    await Promise.all(
+      Array.from({ length: beliefs + 5 }, (_, i) => store.put({ ...belief, site: `s${i}.test` })),
+    );
+    assert.equal((await store.load()).length, beliefs);
+    await store.put({ ...belief, site: "s0.test", habit: null });
+    assert.equal((await store.load()).find(({ site }) => site === "s0.test")?.habit, null);
   });
 
   it("are none where something else stands", async (t) => {

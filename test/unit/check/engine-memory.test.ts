@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { Evidence } from "../../../src/check/evidence.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { engine, OK, replied, UNKNOWN } from "../../support/check-engine.ts";
 
 /** What the engine makes of servers that put us off, and of sites that cannot be believed. */
-const { addressesOfFew, quietRun, exploreEvery } = LIMITS.belief;
+const { addresses, controls, domains, quietRun, exploreEvery } = LIMITS.belief;
 
 describe("a stranger who is greylisted", () => {
   it("is asked again, and the same one, when the server said; until then the answer is unconfirmed", async () => {
@@ -43,30 +44,57 @@ describe("a stranger who is greylisted", () => {
 describe("a site where everybody is refused", () => {
   it("is not believed once its postmaster is refused too, and not asked but now and then", async () => {
     let accepts = false;
-    const { check, asked, beliefs } = engine((address) =>
+    const { askAbout, asked, beliefs } = engine((address) =>
       accepts && address.startsWith("alice") ? OK : UNKNOWN,
     );
+    const check = async (name: string, i = 0) =>
+      (await askAbout(`${name}@d${i % domains}.test`, "single")) as Evidence | null;
     const ends: (string | undefined)[] = [];
-    for (let i = 0; i < addressesOfFew + quietRun; i++) ends.push((await check(`a${i}`))?.smtp?.rule);
+    for (let i = 0; i < addresses + quietRun; i++) ends.push((await check(`a${i}`, i))?.smtp?.rule);
     const at = ends.indexOf("belief.refuses_all");
-    assert.ok(at > 0 && at <= addressesOfFew, `${at} were condemned`);
-    assert.equal(asked.filter((line) => line.startsWith("postmaster@")).length, 1);
-    assert.equal(asked.length, at + 2, "those behind were not asked about");
+    assert.ok(at > 0 && at <= addresses, `${at} were condemned`);
+    assert.equal(asked.filter((line) => line.startsWith("postmaster@")).length, controls);
+    const behind = ends.length - at - 1;
+    assert.equal(
+      asked.length,
+      at + 1 + controls + Math.min(behind, domains),
+      "one of each domain was asked about",
+    );
     const { smtp } = (await check("b")) ?? {};
     assert.deepEqual(
       [smtp?.class, smtp?.fault, smtp?.stage, smtp?.reply],
       ["provider_unverifiable", "their_server", "connect", ""],
     );
     accepts = true;
-    for (let i = 0; i < exploreEvery; i++) await check(`alice${i}`);
+    for (let i = 0; i < exploreEvery; i++) await check(`alice${i}`, i);
     assert.equal(beliefs.authority.habitOf("example.test"), null);
     assert.equal((await check("c"))?.smtp?.class, "mailbox_not_found");
   });
 
   it("is believed where its postmaster is not", async () => {
-    const { check, asked } = engine((address) => (address.startsWith("postmaster@") ? OK : UNKNOWN));
-    for (let i = 0; i < 3 * addressesOfFew; i++)
-      assert.equal((await check(`a${i}`))?.smtp?.class, "mailbox_not_found");
+    const { askAbout, asked } = engine((address) => (address.startsWith("postmaster@") ? OK : UNKNOWN));
+    for (let i = 0; i < 3 * addresses; i++) {
+      const found = (await askAbout(`a${i}@d${i % domains}.test`, "single")) as Evidence | null;
+      assert.equal(found?.smtp?.class, "mailbox_not_found");
+    }
     assert.equal(asked.filter((line) => line.startsWith("postmaster@")).length, 1);
+  });
+
+  it("is asked for its postmaster in time of its own, though the check that asks has none left", async () => {
+    const left: number[] = [];
+    const made = engine(
+      () => {
+        made.clock.advance(LIMITS.smtp.probeBudgetMs - 1);
+        return UNKNOWN;
+      },
+      ({ deadlineAt }) => void left.push(deadlineAt - made.clock.monotonic()),
+    );
+    let last = 0;
+    for (let i = 0; last < 1 && i < 3 * addresses; i++) {
+      const before = left.length;
+      await made.askAbout(`a${i}@d${i % domains}.test`, "single");
+      if (left.length > before + 1) last = left[before + 1] ?? 0;
+    }
+    assert.equal(last, LIMITS.belief.controlBudgetMs);
   });
 });

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import type { BeliefAuthority } from "../../../../src/check/belief/authority.ts";
 import type { ControlAnswer } from "../../../../src/check/belief/messages.ts";
-import { beliefNotice } from "../../../../src/check/belief/notices.ts";
+import { beliefNotice, suspicionNotice } from "../../../../src/check/belief/notices.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import {
@@ -12,35 +12,45 @@ import {
   memoryBeliefStore,
 } from "../../../support/local-beliefs.ts";
 
-const { addresses, addressesOfFew, domains, quietRun, controls, controlEveryMs } = LIMITS.belief;
-const { strangerDomains, exploreEvery, heldMs, syncEveryMs } = LIMITS.belief;
+const { addresses, domains, quietRun, controls, controlsTried, controlEveryMs, silenceRestMs } =
+  LIMITS.belief;
+const { strangerDomains, exploreEvery, exploreDomains, heldMs, syncEveryMs, runMs } = LIMITS.belief;
 const SITE = "hoster.test";
 
-function world(store = memoryBeliefStore()) {
+/** What postmasters are answered with. */
+type Answer = ControlAnswer | ((domain: string) => ControlAnswer);
+
+function world(store = memoryBeliefStore(), { site = SITE, random = (): number => 0 } = {}) {
   const clock = createFakeClock();
-  const { authority, events } = createLocalBeliefs(clock, store);
+  const { authority, events, suspicions } = createLocalBeliefs(clock, store, random);
   const threads = [createLocalBeliefMirror(authority, clock), createLocalBeliefMirror(authority, clock)];
   const asked: string[] = [];
 
   /** A refusal, as the engine takes it. @returns true: it condemns */
-  async function refuse(thread: number, address: string, answer: ControlAnswer): Promise<boolean> {
+  async function refuse(thread: number, address: string, answer: Answer): Promise<boolean> {
     const { beliefs } = threads[thread] ?? assert.fail();
     const domain = address.slice(address.indexOf("@") + 1);
-    let say = await beliefs.refused(SITE, { address, domain });
+    let say = await beliefs.refused(site, { address, domain });
     while (say.kind === "control") {
       asked.push(say.domain);
-      say = await beliefs.controlled(SITE, say.domain, answer);
+      const said = typeof answer === "string" ? answer : answer(say.domain);
+      say = await beliefs.controlled(site, say.domain, said);
     }
     return say.kind === "believed";
   }
   /** How many of `count` are condemned. */
-  async function refuseMany(count: number, over: number, answer: ControlAnswer): Promise<number> {
+  async function refuseMany(
+    count: number,
+    over: number,
+    answer: Answer,
+    domainOf = (i: number) => `d${i}.test`,
+  ): Promise<number> {
     let condemned = 0;
     for (let i = 0; i < count; i++)
-      if (await refuse(i % 2, `a${i}@d${i % over}.test`, answer)) condemned += 1;
+      if (await refuse(i % 2, `a${i}@${domainOf(i % over)}`, answer)) condemned += 1;
     return condemned;
   }
-  return { clock, authority, events, threads, asked, refuse, refuseMany };
+  return { clock, authority, events, suspicions, threads, asked, refuse, refuseMany };
 }
 
 function strangers(authority: BeliefAuthority, count: number, accepted: (i: number) => boolean): void {
@@ -61,11 +71,78 @@ describe("a site that refuses everybody", () => {
     );
   });
 
-  it("needs more addresses where they are of few domains, and one postmaster", async () => {
+  it("is never found out by domains of one registrant, or of few", async () => {
     const { asked, refuseMany } = world();
-    const condemned = await refuseMany(1_000, 1, "refused");
-    assert.ok(condemned > addresses && condemned <= addressesOfFew + 2 * quietRun, `${condemned}`);
-    assert.deepEqual(asked, ["d0.test"]);
+    assert.equal(await refuseMany(1_000, 40, "refused", (i) => `s${i}.zone.test`), 1_000);
+    const few = world();
+    assert.equal(await few.refuseMany(1_000, domains - 1, "refused"), 1_000);
+    assert.deepEqual([...asked, ...few.asked], []);
+  });
+
+  it("is asked at domains that are drawn, no two of one registrant", async () => {
+    const draws = [0.99, 0.5, 0];
+    const { asked, refuseMany } = world(undefined, { random: () => draws.shift() ?? 0 });
+    await refuseMany(200, 40, "refused", (i) => (i < 20 ? `s${i}.zone.test` : `d${i}.test`));
+    assert.equal(asked.length, controls);
+    assert.equal(asked.filter((domain) => domain.endsWith("zone.test")).length <= 1, true);
+    const first = world(undefined, { random: () => 0 });
+    await first.refuseMany(200, 40, "refused", (i) => (i < 20 ? `s${i}.zone.test` : `d${i}.test`));
+    assert.notDeepEqual(first.asked, asked);
+  });
+
+  it("is none where domains that somebody points at it are refused: its customers' postmaster is asked first", async () => {
+    const { asked, authority, threads, refuseMany } = world();
+    threads[0]?.beliefs.accepted(SITE, "honest.test");
+    const answer = (domain: string) => (domain === "honest.test" ? "accepted" : "refused");
+    assert.equal(await refuseMany(1_000, 40, answer), 1_000);
+    assert.deepEqual([asked, authority.habitOf(SITE)], [["honest.test"], null]);
+  });
+
+  it("is asked about the first of each domain, so that its customers are heard, up to a bound", async () => {
+    const { threads, refuseMany } = world();
+    await refuseMany(200, 40, "refused");
+    const { beliefs } = threads[0] ?? assert.fail();
+    const explored = Array.from({ length: 2 * exploreDomains }, (_, i) =>
+      beliefs.explores(SITE, `e${i}.test`),
+    );
+    assert.ok(explored.slice(0, exploreDomains).every(Boolean));
+    assert.equal(explored.filter(Boolean).length, exploreDomains + exploreDomains / exploreEvery);
+    assert.equal(beliefs.explores(SITE, "sub.e0.test"), false);
+  });
+
+  it("forms no belief for an hour after one fell", async () => {
+    const { clock, asked, authority, threads, refuseMany } = world();
+    await refuseMany(200, 40, "refused");
+    threads[0]?.beliefs.accepted(SITE, "d0.test");
+    assert.equal(await refuseMany(200, 40, "refused"), 200);
+    assert.equal(asked.length, controls);
+    clock.advance(controlEveryMs);
+    await refuseMany(200, 40, "refused");
+    assert.equal(authority.habitOf(SITE), "refuses_all");
+  });
+
+  it("is never a provider with a name: its operator is told, once", async () => {
+    const { authority, events, suspicions, refuseMany } = world(undefined, { site: "google" });
+    assert.equal(await refuseMany(1_000, 40, "refused"), 1_000);
+    for (let i = 0; i < 3 * strangerDomains; i++) authority.stranger("google", `d${i}.test`, true);
+    assert.deepEqual([authority.habitOf("google"), events], [null, []]);
+    assert.deepEqual(
+      suspicions.map(({ provider, habit }) => [provider, habit]),
+      [
+        ["google", "refuses_all"],
+        ["google", "accepts_all"],
+      ],
+    );
+    for (const suspicion of suspicions)
+      assert.match(suspicionNotice(suspicion), /google the habit \w+_all in/);
+  });
+
+  it("counts what was refused within an hour", async () => {
+    const { clock, asked, refuseMany } = world();
+    await refuseMany(addresses - 1, 40, "refused");
+    clock.advance(runMs + 1);
+    await refuseMany(addresses - 1, 40, "refused");
+    assert.deepEqual(asked, []);
   });
 
   it("is not one that accepts postmaster: counts start anew, and it is left in peace for an hour", async () => {
@@ -73,7 +150,7 @@ describe("a site that refuses everybody", () => {
     assert.equal(await refuseMany(1_000, 40, "accepted"), 1_000);
     assert.deepEqual([asked.length, events.length], [1, 0]);
     clock.advance(controlEveryMs - 1);
-    for (const { beliefs } of threads) beliefs.accepted(SITE);
+    for (const { beliefs } of threads) beliefs.accepted(SITE, "d0.test");
     await refuseMany(1_000, 40, "accepted");
     assert.equal(asked.length, 1);
     clock.advance(2);
@@ -81,10 +158,21 @@ describe("a site that refuses everybody", () => {
     assert.equal(asked.length, 2);
   });
 
-  it("is not believed to be one while the question brings nothing, and condemns on", async () => {
-    const { asked, refuseMany } = world();
+  it("is not believed to be one while the question brings nothing, and soon asked again", async () => {
+    const { clock, asked, refuseMany } = world();
     assert.equal(await refuseMany(1_000, 40, "inconclusive"), 1_000);
-    assert.equal(asked.length, 1);
+    assert.equal(asked.length, controlsTried);
+    assert.equal(new Set(asked).size, controlsTried);
+    clock.advance(silenceRestMs);
+    await refuseMany(1, 1, "inconclusive");
+    assert.equal(asked.length, 2 * controlsTried);
+  });
+
+  it("is found out though some postmasters bring no answer", async () => {
+    const { asked, authority, refuseMany } = world();
+    await refuseMany(200, 40, () => (asked.length % 2 === 0 ? "refused" : "inconclusive"));
+    assert.equal(asked.length, 2 * controls);
+    assert.equal(authority.habitOf(SITE), "refuses_all");
   });
 
   it("is believed again with the first that it accepts, and asked for that now and then", async () => {
@@ -92,10 +180,10 @@ describe("a site that refuses everybody", () => {
     await refuseMany(200, 40, "refused");
     const [one] = threads;
     assert.ok(one);
-    const explored = Array.from({ length: 5 * exploreEvery }, () => one.beliefs.explores(SITE));
-    assert.equal(explored.filter(Boolean).length, 5);
+    const explored = Array.from({ length: 5 * exploreEvery }, () => one.beliefs.explores(SITE, "d0.test"));
+    assert.equal(explored.filter(Boolean).length, 6);
     assert.equal(await refuse(0, "more@d1.test", "refused"), false);
-    one.beliefs.accepted(SITE);
+    one.beliefs.accepted(SITE, "d0.test");
     assert.equal(authority.habitOf(SITE), null);
     assert.deepEqual(
       threads.map(({ beliefs }) => beliefs.habitOf(SITE)),
@@ -154,7 +242,7 @@ describe("a site that refuses everybody", () => {
       fc.asyncProperty(mixes, async (mix) => {
         const { threads, authority, refuseMany } = world();
         for (const { exists, run, domains: over } of mix) {
-          if (exists) threads[0]?.beliefs.accepted(SITE);
+          if (exists) threads[0]?.beliefs.accepted(SITE, "d0.test");
           await refuseMany(run, over, "accepted");
         }
         assert.equal(authority.habitOf(SITE), null);
@@ -163,37 +251,37 @@ describe("a site that refuses everybody", () => {
     );
   });
 
-  it("is never found in one that accepts one address in a hundred evenly and has no postmaster: the bound", async () => {
+  it("is never found in one that accepts one address in fifty evenly and has no postmaster: the bound", async () => {
     const { threads, authority, refuse } = world();
-    // Evenly: one of each `addressesOfFew`, at one domain. By chance the same share has runs of that length.
+    // Evenly: one of each `addresses`. By chance the same share has runs of that length.
     for (let i = 0; i < 3_000; i++) {
-      if (i % (addressesOfFew - 1) === 0) for (const { beliefs } of threads) beliefs.accepted(SITE);
-      else assert.equal(await refuse(i % 2, `a${i}@one.test`, "refused"), true);
+      if (i % (addresses - 1) === 0) for (const { beliefs } of threads) beliefs.accepted(SITE, "d0.test");
+      else assert.equal(await refuse(i % 2, `a${i}@d${i % 40}.test`, "refused"), true);
     }
     assert.equal(authority.habitOf(SITE), null);
   });
 });
 
 describe("a site that accepts everybody", () => {
-  it("is one where strangers of many domains were asked and nearly all accepted; never one domain", () => {
+  it("is one where strangers of many registrants were accepted; never one, whatever it calls below its domain", () => {
     const { authority, events } = world();
-    for (let i = 0; i < 100; i++) authority.stranger(SITE, "one.test", true);
+    for (let i = 0; i < 100; i++) authority.stranger(SITE, `s${i}.one.test`, true);
     strangers(authority, strangerDomains - 2, () => true);
     assert.equal(authority.habitOf(SITE), null);
     authority.stranger(SITE, "last.test", true);
     assert.equal(authority.habitOf(SITE), "accepts_all");
     assert.match(
       beliefNotice(events[0] ?? assert.fail()),
-      /^hoster\.test accepts everybody \(strangers of 3\d domains/,
+      /^hoster\.test accepts everybody \(strangers of 30 domains/,
     );
   });
 
-  it("is believed again once strangers are refused, and counts start anew", () => {
+  it("is believed again once a stranger is refused, and for an hour whatever comes", () => {
     const { authority, events } = world();
     strangers(authority, 100, () => true);
-    for (let i = 0; i < 3; i++) authority.stranger(SITE, `e${i}.test`, false);
+    authority.stranger(SITE, "e.test", false);
     assert.equal(authority.habitOf(SITE), null);
-    authority.stranger(SITE, "f.test", true);
+    strangers(authority, 100, () => true);
     assert.equal(authority.habitOf(SITE), null);
     assert.deepEqual(
       events.map(({ formed }) => formed),
@@ -201,9 +289,22 @@ describe("a site that accepts everybody", () => {
     );
   });
 
-  it("is none of which more than two in a hundred refuse", () => {
+  it("is none that refuses a stranger now and then", () => {
     const { authority } = world();
-    strangers(authority, 1_000, (i) => i % 25 !== 0);
+    strangers(authority, 1_000, (i) => i % strangerDomains !== 0);
+    assert.equal(authority.habitOf(SITE), null);
+  });
+
+  it("is none that refuses anybody as unknown, and is believed again with the first", async () => {
+    const { clock, authority, refuse } = world();
+    strangers(authority, strangerDomains - 1, () => true);
+    await refuse(0, "a@d1.test", "refused");
+    authority.stranger(SITE, "last.test", true);
+    assert.equal(authority.habitOf(SITE), null);
+    clock.advance(1_000);
+    strangers(authority, strangerDomains, () => true);
+    assert.equal(authority.habitOf(SITE), "accepts_all");
+    await refuse(1, "b@d1.test", "refused");
     assert.equal(authority.habitOf(SITE), null);
   });
 });
@@ -220,10 +321,10 @@ describe("beliefs", () => {
     assert.equal(two.threads[0]?.beliefs.habitOf(SITE), "refuses_all");
     assert.match(beliefNotice(two.events[0] ?? assert.fail()), /another process/);
     one.clock.advance(1);
-    one.threads[0]?.beliefs.accepted(SITE);
+    one.threads[0]?.beliefs.accepted(SITE, "d0.test");
     await two.clock.advanceAsync(syncEveryMs);
     assert.equal(two.authority.habitOf(SITE), null);
-    one.clock.advance(1);
+    one.clock.advance(controlEveryMs);
     await one.refuseMany(200, 40, "refused");
     assert.equal(one.authority.habitOf(SITE), "refuses_all");
     one.clock.advance(heldMs);
@@ -241,6 +342,6 @@ describe("beliefs", () => {
   });
 
   it("counts domains up to a bound", () => {
-    assert.ok(domains <= addresses && addresses <= addressesOfFew);
+    assert.ok(domains <= addresses && controls <= controlsTried && controlsTried <= domains);
   });
 });
