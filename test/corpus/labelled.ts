@@ -9,9 +9,9 @@ import { createReplyParser, type Reply } from "../../src/smtp/reply.ts";
 export const SELF = { heloName: "probe.rcpt.example", addresses: ["192.0.2.1", "2001:db8::1"] };
 
 /** Collected blind, opened since: development material now. */
-export const OPENED = ["opened-a", "opened-b"] as const;
+export const OPENED = ["opened-a", "opened-b", "opened-c"] as const;
 /** Never looked at by whoever writes rules. */
-export const BLIND = ["blind-c"] as const;
+export const BLIND = ["blind-d"] as const;
 export const CORPUS_NAMES = ["development", ...OPENED, ...BLIND] as const;
 export type CorpusName = (typeof CORPUS_NAMES)[number];
 

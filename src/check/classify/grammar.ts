@@ -1,3 +1,4 @@
+import { isDoubtful } from "./doubt.ts";
 import { OTHER_NOUNS, RECIPIENT_NOUNS, SENDER_NOUNS } from "./lexicon/nouns.ts";
 import {
   ABSENT,
@@ -137,11 +138,11 @@ const FILLERS =
 const APART = / (?:[,.]|to|by|for|in|at|from|of|on|with) /;
 /** What may follow a word that speaks of a noun far in front; another word would be its own noun. */
 const CLOSING =
-  /^ (?:[,.@]|\d|$|(?:in|on|at|here|for|to|or|and|within|with|due|because|since|as|from|but|so|please|check|contact|see|anymore|now|permanently|a|au|sur|dans|en|no|na|neste|nel|su|auf|im|bei|hier|w|u|в|на|и|user|is) )/;
+  /^ (?:[,.@]|\d|$|(?:in|on|at|here|for|to|or|and|within|with|due|because|since|as|from|by|but|so|please|check|contact|see|anymore|now|permanently|a|au|sur|dans|en|no|na|neste|nel|su|auf|im|bei|hier|w|u|в|на|и|user|is) )/;
 
 /** Words before `hit`, as many as the patterns for them can need. */
 function leadOf(spoken: string, hit: Hit): string {
-  return spoken.slice(Math.max(0, hit.start - 20), hit.start);
+  return spoken.slice(Math.max(0, hit.start - 32), hit.start);
 }
 
 /** Whose address it is that is not the recipient's: `address of your domain`, `address in MAIL FROM`. */
@@ -168,7 +169,8 @@ function nounsOf(spoken: string, hits: readonly Hit[]): (Noun | null)[] {
     const joined = previous !== undefined && previous.term.noun !== null && hit.start - previous.end <= 1;
     if (hit.term.noun === "recipient") {
       const lead = leadOf(spoken, hit);
-      if (NUMBERS.test(spoken.slice(hit.end, hit.end + 18))) kinds[i] = "other";
+      if (SENT_TO.test(lead)) kinds[i] = "other";
+      else if (NUMBERS.test(spoken.slice(hit.end, hit.end + 18))) kinds[i] = "other";
       else if (YOURS.test(lead) && !SURELY_RECIPIENT.test(spoken.slice(hit.start, hit.end)))
         kinds[i] = "other";
       else if (joined && kinds[i - 1] !== "recipient") kinds[i] = kinds[i - 1] ?? previous.term.noun;
@@ -248,6 +250,38 @@ function boundNoun(parsed: Parsed, i: number): Noun | null {
   return nounInFront(parsed, i, state.term.back);
 }
 
+/** What may follow a word for shut: the clause ends there, or gives a ground that shuts a mailbox for good. */
+const SHUT_CLOSES =
+  /^ (?:[,.@]|\d|$|(?:and|or|but|now|here|permanently|anymore|as|please|contact|see|error|id|user|account|mailbox|recipient|address|because|since|due to|for (?:inactivity|abuse|non|violat[a-z]*|receiving|this)|by (?:the |its |our |your )?(?:admin[a-z]*|postmaster|owner|user|domain|mail|system|provider)|at (?:this|the|user)|with smtp|from \d+|(?:from|on) [,.]|on (?:this|our|the)|in our|in this|for more|e|y|et|ou|oder|und|o|oraz|и|или|或|i|ve|og|och|en|of) |[\u3040-\ud7af])/;
+/** Somebody shuts something: `Empfänger hat Sie gesperrt`, `Le destinataire a bloqué votre adresse`. */
+const ACTIVE =
+  / (?:has|have|had|hat|heeft|ha|a|har|haben)(?: (?!been |sido |ete |stato |stata |varit |blitt |blevet )[^ ,.]+){0,6} $/;
+/** What nobody does to another: `Your account has expired`. */
+const OF_ITSELF = /^(?:expired|abgelaufen|scadut[oa])$/;
+/** Not the recipient: what was sent to it. */
+const SENT_TO =
+  / (?:mail|messages?|delivery|verification|nachrichten?|nachricht|message|mails) (?:for|to|of|an) (?:the |this |that |your )?$/;
+/** What may follow the noun of `no`: anything else is a noun of its own (`no alias expansion`) or another predicate. */
+const NO_CLOSES =
+  /^ (?:[,.@]|\d|$|[^ ]{0,12}(?:here|found|exist|such|named|called)|(?:by|with|for|on|at|in (?!message )|of|was|is|matches|matching|has|have|called|known|configured|defined|listed|registered|mit|unter|auf|bei|im|in|hier|gefunden|vorhanden|bekannt|de ce|avec|a cette|ici|con|com|aqui|qui|met|op|hier|and|or|und|et|chez|trouve|available|active|to|there|under|error|please|check|code|o|med|pa|fundet|found) )/;
+const NO = /^(?:no|kein|keine|keinen|aucun|aucune|pas de|pas d|geen|ingen|not our|not a)$/;
+
+/** Whether hit `i`, a state, has an object of its own or a predicate that tells of something else than the recipient. */
+function isOfSomethingElse({ spoken, hits }: Parsed, i: number): boolean {
+  const state = hits[i] as Hit;
+  const said = spoken.slice(state.start, state.end);
+  const behind = hits.slice(i + 1, i + 3).find(({ term }) => term.noun === "recipient");
+  if (NO.test(said))
+    return behind !== undefined && !NO_CLOSES.test(spoken.slice(behind.end, behind.end + 24));
+  if (state.term.statement !== "shut") return false;
+  const front = hits.slice(0, i).findLast(({ term }) => term.noun !== null);
+  const next = hits[i + 1];
+  const attributive = next !== undefined && next.start - state.end <= 1 && next.term.noun === "recipient";
+  if (front === undefined || attributive) return false;
+  if (ACTIVE.test(spoken.slice(front.end, state.start)) && !OF_ITSELF.test(said)) return true;
+  return !SHUT_CLOSES.test(spoken.slice(state.end, state.end + 24));
+}
+
 /**
  * What a reply says of the recipient: each word for a state (unknown, not found, disabled, full …) is bound to the noun
  * it belongs to, and counts when that noun is the recipient's mailbox. One pass over the text and one over its terms.
@@ -260,12 +294,14 @@ export function saidIn(prose: string): Said {
   const statements = new Set<Statement>();
   // Whoever speaks of the sender has not said for sure that it is the recipient who is missing.
   const namesSender = hits.some(({ term }) => term.noun === "sender");
+  const doubtful = isDoubtful(spoken);
   let ofSender = false;
   for (let i = 0; i < hits.length; i++) {
     const { statement } = (hits[i] as Hit).term;
     if (statement === null) continue;
     const noun = subjectOf(parsed, i);
-    if (noun === "recipient" && (statement === "full" || !namesSender)) statements.add(statement);
+    const acquitted = namesSender || doubtful || isOfSomethingElse(parsed, i);
+    if (noun === "recipient" && (statement === "full" || !acquitted)) statements.add(statement);
     const ofEither = noun === "sender" || (noun === "recipient" && namesSender);
     if (ofEither && (statement === "absent" || statement === "invalid")) ofSender = true;
   }

@@ -16,6 +16,7 @@ const SAYS_NO_REASON = new Set(
     "try again spelling typo typing gsmtp esmtp smtp",
     "adresse adresses adresa adres destinataire destinatario destinatari empfanger empfaenger empfangeradresse benutzer",
     "postfach konto utilisateur compte boite usuario usuari cuenta buzon conta utente casella gebruiker mottagare",
+    "explanation visit further information details see",
     "abgelehnt verweigert refuse refusee rejete rejetee rechazado rechazada rifiutato rifiutata recusado geweigerd avvisad",
     "incorrecte incorrecto du de des der die das la le les el un une est ist wurde",
   ].flatMap((line) => line.split(" ")),
@@ -26,7 +27,7 @@ const SHORT_HOST = /(?<![\w./-])[a-z0-9_-]{2,63}\.[a-z]{2,6}(?![\w/-]|\.\w)/g;
 /** `sid=XYZ`: a trace, no word. */
 const TRACE = /\b\w{1,16}=\S+/g;
 /** What a name was said in. */
-const NAMED = /[{[]\w{1,30}[}\]]/g;
+const NAMED = /[{[](?:\w{1,30}|[^\s{}[\].]{0,63}\.[^\s{}[\]]{1,200})[}\]]/g;
 
 /**
  * Whether a reply gives no reason of its own, so that its enhanced code is all it says. Numbers, names of hosts and traces

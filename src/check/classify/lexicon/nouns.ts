@@ -48,6 +48,7 @@ export const RECIPIENT_NOUNS: readonly string[] = [
 /** Whoever sends: none of these can make a recipient unknown. */
 export const SENDER_NOUNS: readonly string[] = [
   "sender, senders, sender address, sending address, mail from, return path, return address, from address, envelope from",
+  "originating mailbox, originating address, originating account, reverse path, reverse path address, from: address, sending user, sending account, adresse d expédition, 送信元, 送信元アドレス, 发信地址, 发信人地址, 发件地址, 发件人地址, 发送方, 发送方地址, 寄件地址, 발신 주소, 발신 계정",
   "envelope sender, originator, mailfrom, senders address",
   "absender~, expéditeur, adresse de l'expéditeur, émetteur, remitente, remetente, mittente, afzender, avsändare, afsender",
   "avsender, lähettäjä, nadawc~, odesílatel~, odosielateľ~, feladó, gönderen, gönderici, expeditor~, pošiljatelj, отправител~",
@@ -58,8 +59,9 @@ export const SENDER_NOUNS: readonly string[] = [
 export const OTHER_NOUNS: readonly string[] = [
   "address family, address literal, address list, allowed addresses, bounce address, connecting address, originating user",
   "envelope address, list member, spam trap, spamtrap, vacation program, program, source address, remote address, peer address",
-  "forwarding address, forwarded to an, forward address, sending user, sending account, sending mailbox, reply-to, reply-to address, your address, your mailbox, your account",
+  "forwarding address, forwarded to an, forward address, sending mailbox, reply-to, reply-to address, your address, your mailbox, your account",
   "您的地址, 您的邮箱, 您的帐号, 您的账号, 你的邮箱, 你的地址, あなたのアドレス, your email, your email address, your e-mail address, your user, client address, senders account, sender account",
+  "user config, user configuration, user count, recipient count, recipient list, email size, alias expansion, api user, smtp account, smtp user, mail account payment, account payment, certificate address, ip地址, ip アドレス, ipアドレス, ip 地址, ip주소, ip 주소",
   "domain, domains, domain name, recipient domain, destination domain, subdomain, tenant, organization, organisation, zone",
   "host, hosts, hostname, host name, helo, ehlo, helo name, ip, ips, ip address, client, client host, server, servers",
   "mail server, mail servers, name server, greeting, reverse, lookup, check, access, permission, ip addresses, nameserver, mail host, mx, mx record, mx records, dns, dns record, a record, ptr, rdns, spf",

@@ -47,6 +47,8 @@ export const ABSENT: readonly StateTerms[] = [
       "not on this server, not on this system, not on our system, no longer on this server, no longer here, no longer valid",
       "is not here, not local, not defined, not located, not in my, not in our, not in the list, not in list, not here",
       "has been deleted, has been removed, was deleted, was removed, is deleted, deleted, removed, no longer available",
+      "left the company, left our company, left the organization, left the organisation, isn't in service, not in service, not one of ours, does not resolve to a mailbox, doesn't resolve to a mailbox, is not configured on this, mailbox gone",
+      "gibt es bei uns nicht, gibt es hier nicht, nicht vergeben, gelöscht, wurde gelöscht, supprimé, supprimée, a été supprimé, a été supprimée, eliminado, eliminada, removido, removida, excluído, excluída, apagado, eliminato, eliminata, verwijderd, slettet, borttaget, raderat, poistettu, usunięte, usunięty, usunięta, smazán, smazána, törölve, silinmiş, 已注销, 已註銷, 已删除, 已被删除, 已刪除, 삭제된, с таким именем нет, с таким адресом нет",
       "has moved, has left, doesn't live here, does not live here, doesn't get mail here, does not get mail here, does not receive mail here, is missing, is not ours, isn't here, not hosted on this",
       "existiert nicht, nicht gefunden, nicht vorhanden, gibt es nicht, nicht existent, existieren nicht, nicht existiert",
       "n'existe pas, n'existe plus, n existe pas, n existe plus, n'existent pas, non trouvé, non trouvée, pas trouvé",
@@ -75,7 +77,7 @@ export const ABSENT: readonly StateTerms[] = [
       "not a registered, not an active, isn't a registered, isn't a known, não existe tal, no existe tal, no hay ninguna, no hay ningún",
       "cannot locate, can't locate, couldn't locate, could not locate, nobody with",
       "don't know, do not know, doesn't know, does not know, no one by, no one with, there is no one here by, there is nobody by, nobody by, no one here by, nobody here by, anyone by",
-      "kein, keine, keinen, kein solcher, keine solche, aucun, aucune, pas de, pas d, n'existe pas de, n'existe pas d",
+      "brak takiego, brak takiej, there isn't a, there is not a, kein, keine, keinen, kein solcher, keine solche, aucun, aucune, pas de, pas d, n'existe pas de, n'existe pas d",
       "no existe el, no existe la, no existe ese, no existe esa, no existe, ningún, não existe o, não existe a, nenhum",
       "não existe, nenhuma, nessun, nessuna, nessuno, non esiste l, non esiste, geen, ingen, nie ma takiego, nie ma takiej",
       "nie ma, nie istnieje, nie znaleziono, neexistuje, není, neni, žádný, nincs ilyen, nincs, nu există, böyle bir",
@@ -135,7 +137,7 @@ export const SHUT: readonly StateTerms[] = [
     terms: [
       "archived, archivée, archiviert, archiviata, suspend the service, suspended the service, no longer monitored, dormant, retired, decommissioned, de-activated, not yet activated, disabled, suspended, deactivated, inactive, not active, isn't active, not activated, closed, terminated, frozen",
       "locked, expired, discontinued, cancelled, canceled, no longer active, no longer in use, not in use, not enabled",
-      "deaktiviert, deaktiviertes, gesperrt, gesperrtes, inaktiv, stillgelegt, geschlossen, abgelaufen, désactivé, désactivée",
+      "shut down, switched off, abgeschaltet, deaktiviert, deaktiviertes, gesperrt, gesperrtes, inaktiv, stillgelegt, geschlossen, abgelaufen, désactivé, désactivée",
       "suspendu, suspendue, inactif, inactive, fermé, fermée, clôturé, bloqué, bloquée, desactivado, desactivada, inactivo",
       "inactiva, suspendido, suspendida, deshabilitado, deshabilitada, bloqueada, bloqueado, cerrada, desativado, desativada",
       "inativo, inativa, suspenso, suspensa, cancelada, disabilitato, disabilitata, disattivato, disattivata, sospeso, sospesa",
@@ -169,7 +171,7 @@ export const FULL: readonly StateTerms[] = [
 
 /** Whole statements that name nobody, or name somebody in a word of their own. */
 export const ABSENT_WHOLE: readonly string[] = [
-  "does not have mailbox, doesn't have mailbox, does not match any user, doesn't match any user, does not match any known user",
+  "nobody home, no one at this address, nobody at this address, nobody called that, anyone with that name, does not have mailbox, doesn't have mailbox, does not match any user, doesn't match any user, does not match any known user",
   "does not match any mailbox, doesn't match any mailbox, not one of our users, not one of our customers, not one of our recipients",
   "cannot resolve recipient, can't resolve recipient, could not resolve recipient, unable to resolve recipient, unable to resolve user",
   "recipient cannot be resolved, recipient could not be resolved, cannot resolve user, could not resolve user",

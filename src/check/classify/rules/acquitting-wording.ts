@@ -4,6 +4,8 @@ import { RELAY_TEXT } from "./wording.ts";
 export const ELSEWHERE_TEXT = [
   ...RELAY_TEXT,
   "sender",
+  "access denied",
+  "access is denied",
   "mail from",
   "sending from",
   "not send ",

@@ -1,10 +1,18 @@
 import type { Rule } from "../rule.ts";
-import { ELSEWHERE_TEXT, NOT_FOR_GOOD_TEXT } from "./acquitting-wording.ts";
+import { ANOTHER_SUBJECT_TEXT, ELSEWHERE_TEXT, NOT_FOR_GOOD_TEXT } from "./acquitting-wording.ts";
 
 /** Signs of Exchange Online behind its words for an unknown recipient. */
 const MICROSOFT_LOOKUP = [
   "recipient address rejected: access denied. as(2018",
   "recipient address rejected: access denied as(2018",
+];
+
+/** A link that names who asked or which reason it was. */
+const REASON_CODE = ["ip=", "?c=", "&c="] as const;
+/** Microsoft's `access denied` is its word for an unknown recipient only where nothing else is said. */
+const OTHER_THAN_LOOKUP = [
+  ...ANOTHER_SUBJECT_TEXT.filter((fragment) => !fragment.includes("denied")),
+  ...REASON_CODE,
 ];
 
 /** Where a provider's wording means something else than the words do elsewhere. */
@@ -15,10 +23,22 @@ export const PROVIDER_RULES: readonly Rule[] = [
     stages: ["rcpt"],
     codes: ["550"],
     text: ["recipient rejected"],
-    unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, "polic", "spam", "limit"],
+    unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, ...REASON_CODE, "polic", "spam", "limit"],
+    silent: true,
     class: "mailbox_not_found",
     example: "550 5.1.1 <user@example.com> recipient rejected",
     source: "cox",
+  },
+  {
+    // It asks to come again in front of every refusal; what is behind that counts.
+    id: "laposte.unknown",
+    stages: ["rcpt"],
+    codes: ["550"],
+    text: ["service refuse. veuillez essayer plus tard. utilisateur inconnu"],
+    unless: ELSEWHERE_TEXT,
+    class: "mailbox_not_found",
+    example: "550 5.5.0 Service refuse. Veuillez essayer plus tard. Utilisateur inconnu",
+    source: "providers-1",
   },
   {
     // Only Rambler has this code, and this is what it says of a mailbox that it has blocked.
@@ -53,6 +73,7 @@ export const PROVIDER_RULES: readonly Rule[] = [
     codes: ["550"],
     enhanced: ["5.4.1"],
     text: ["recipient address rejected: access denied"],
+    unless: OTHER_THAN_LOOKUP,
     class: "mailbox_not_found",
     example:
       "550 5.4.1 Recipient address rejected: Access denied. [AM5EUR03FT012.eop-EUR03.prod.protection.outlook.com]",
@@ -64,7 +85,8 @@ export const PROVIDER_RULES: readonly Rule[] = [
     codes: ["550"],
     unlessEnhanced: ["5.7."],
     text: ["mailbox unavailable"],
-    unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, "polic"],
+    unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, ...REASON_CODE, "polic"],
+    silent: true,
     class: "mailbox_not_found",
     example: "550 5.5.0 Requested action not taken: mailbox unavailable (S2017062302).",
     source: "ms-postmaster",
@@ -75,7 +97,8 @@ export const PROVIDER_RULES: readonly Rule[] = [
     codes: ["550"],
     enhanced: ["5.5.0"],
     text: ["requested action not taken: mailbox unavailable"],
-    unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, "polic"],
+    unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, ...REASON_CODE, "polic"],
+    silent: true,
     class: "mailbox_not_found",
     example: "550 5.5.0 Requested action not taken: mailbox unavailable (S2017062302).",
     source: "ms-postmaster",
@@ -116,7 +139,8 @@ export const PROVIDER_RULES: readonly Rule[] = [
     providers: ["gmx", "ionos"],
     codes: ["550"],
     text: ["mailbox unavailable"],
-    unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, "polic", " mx", "a/aaaa", "spf"],
+    unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, ...REASON_CODE, "polic", " mx", "a/aaaa", "spf"],
+    silent: true,
     class: "mailbox_not_found",
     example: "550 Requested action not taken: mailbox unavailable",
     source: "gmx",
