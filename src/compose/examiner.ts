@@ -1,4 +1,5 @@
 import { openLists } from "../check/lists/lists.ts";
+import { askedSite } from "../check/site.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import type { Logger } from "../core/log.ts";
@@ -52,6 +53,7 @@ export function composeExaminers(deps: Deps): Examiners {
   const rechecks = createRechecks({
     ...parts,
     pool: checks.pool,
+    siteOf: (evidence, domain) => askedSite(checks.sites, evidence, domain),
     onEnd(result) {
       metrics.rechecks.inc({ result });
       metrics.rechecksPending.set(rechecks.pending);

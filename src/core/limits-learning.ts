@@ -4,6 +4,8 @@ export const RECHECK_LIMITS = {
   /** Addresses that wait to be asked about again, and the share of them that one team may have. */
   pending: 10_000,
   teamShare: 4,
+  /** Under way at a site: the others' servers need not wait for one that is slow. */
+  perSite: 5,
   /** Under way, and of the checks a process may have under way only while they are fewer than this share. */
   atOnce: 50,
   loadShare: 4,

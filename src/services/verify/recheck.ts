@@ -1,4 +1,4 @@
-import type { Evidence } from "../../check/evidence.ts";
+import type { Evidence, SmtpClass } from "../../check/evidence.ts";
 import type { CheckPool, PendingCheck } from "../../check/pool.ts";
 import type { Clock, Timer } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
@@ -6,6 +6,7 @@ import type { Logger } from "../../core/log.ts";
 import type { CacheEntry, EvidenceCache } from "../../store/evidence-cache.ts";
 import { DueTimes } from "./due-times.ts";
 import type { FlightQuestion, FlightsDeps } from "./flights.ts";
+import { RecheckTurns } from "./recheck-turns.ts";
 import { retryAfter } from "./retry-after.ts";
 
 /** How a recheck ended: `turned_away` never began, for want of room. */
@@ -27,11 +28,13 @@ export type RecheckResult = (typeof RECHECK_RESULTS)[number];
  */
 export interface Rechecks {
   /** A check of now has ended so. Put off: it is asked again in time. Else nothing is left to ask. */
-  landed(question: Pick<FlightQuestion, "teamId" | "address" | "scope">, entry: CacheEntry): void;
+  landed(question: Landed, entry: CacheEntry): void;
   /** Forgets all that waits, and cancels what is under way. */
   stop(): void;
   readonly pending: number;
 }
+
+type Landed = Pick<FlightQuestion, "teamId" | "address" | "scope">;
 
 export interface RechecksDeps {
   clock: Clock;
@@ -39,16 +42,34 @@ export interface RechecksDeps {
   pool: Pick<CheckPool, "check" | "inFlight">;
   cache: Pick<EvidenceCache, "fetch" | "store">;
   keep: FlightsDeps["keep"];
+  /** Where it would be asked. */
+  siteOf(evidence: Evidence, domain: string): string;
   onEnd(result: RecheckResult): void;
 }
 
+const ANSWERS: ReadonlySet<SmtpClass> = new Set([
+  "accepted",
+  "mailbox_full",
+  "mailbox_not_found",
+  "mailbox_disabled",
+  "refused_by_policy",
+  "provider_unverifiable",
+]);
+
 interface Waiting {
   key: string;
-  question: Pick<FlightQuestion, "teamId" | "address" | "scope">;
+  teamId: string;
+  site: string;
+  question: Pick<FlightQuestion, "address" | "scope">;
   attempts: number;
   /** Epoch milliseconds of the evidence it rests on. */
   storedAt: number;
   dueMs: number;
+}
+
+/** Something about the mailbox or the domain was said, which a look that fails must not take away. */
+function isAnswer({ smtp }: Evidence): boolean {
+  return smtp === null || ANSWERS.has(smtp.class);
 }
 
 export function createRechecks(deps: RechecksDeps): Rechecks {
@@ -58,20 +79,26 @@ export function createRechecks(deps: RechecksDeps): Rechecks {
     pending: pendingMax,
     teamShare,
     atOnce,
+    perSite,
     loadShare,
     busyMs,
   } = LIMITS.rechecks;
   const waiting = new Map<string, Waiting>();
   const due = new DueTimes<Waiting>();
+  /** Those that are due and wait for room. */
+  const turns = new RecheckTurns<Waiting>();
   const running = new Map<Waiting, PendingCheck | null>();
+  const runningAt = new Map<string, number>();
   const byTeam = new Map<string, number>();
   let timer: Timer | null = null;
   let timerMs = Number.POSITIVE_INFINITY;
+  /** When those that are due look for room again. */
+  let lookMs = 0;
   let stopped = false;
 
-  /** One timer, for the next that is due. */
+  /** One timer, for the next that is due, and for those that found no room. */
   function arm(): void {
-    const nextMs = stopped ? null : due.nextMs;
+    const nextMs = stopped ? null : turns.size > 0 ? Math.min(lookMs, due.nextMs ?? lookMs) : due.nextMs;
     if (nextMs === timerMs) return;
     timer?.cancel();
     timer = null;
@@ -92,9 +119,10 @@ export function createRechecks(deps: RechecksDeps): Rechecks {
   }
 
   function forget(one: Waiting, result: RecheckResult): void {
-    const { teamId } = one.question;
+    const { teamId } = one;
     waiting.delete(one.key);
     due.remove(one);
+    turns.remove(one);
     const left = (byTeam.get(teamId) ?? 1) - 1;
     if (left > 0) byTeam.set(teamId, left);
     else byTeam.delete(teamId);
@@ -108,33 +136,47 @@ export function createRechecks(deps: RechecksDeps): Rechecks {
 
   function begin(): void {
     const nowMs = clock.monotonic();
+    for (let one = due.take(nowMs); one !== null; one = due.take(nowMs)) turns.add(one);
     while (!isBusy()) {
-      const one = due.take(nowMs);
+      const one = turns.take((site) => (runningAt.get(site) ?? 0) < perSite);
       if (one === null) break;
-      running.set(one, null);
-      void recheck(one).finally(() => {
-        running.delete(one);
-        arm();
-      });
+      run(one);
     }
     // Requests go first: those that are due look again.
-    if (due.nextMs !== null && due.nextMs <= nowMs) {
-      timerMs = nowMs + busyMs;
-      timer = clock.after(busyMs, begin);
-    } else arm();
+    lookMs = nowMs + busyMs;
+    arm();
+  }
+
+  function run(one: Waiting): void {
+    const { site } = one;
+    running.set(one, null);
+    runningAt.set(site, (runningAt.get(site) ?? 0) + 1);
+    void recheck(one).finally(() => {
+      running.delete(one);
+      const left = (runningAt.get(site) ?? 1) - 1;
+      if (left > 0) runningAt.set(site, left);
+      else runningAt.delete(site);
+      if (!stopped) begin();
+    });
   }
 
   async function recheck(one: Waiting): Promise<void> {
     const { address, scope } = one.question;
     try {
       const known = await cache.fetch(scope, address.cacheKey);
-      if (stopped || !waiting.has(one.key)) return;
+      if (stopped || waiting.get(one.key) !== one) return;
       if (known !== undefined && known.storedAt > one.storedAt) return conclude(one, known, "superseded");
       const check = pool.check(address.normalised, scope);
       running.set(one, check);
       const evidence = await check.evidence;
       if (stopped) return;
       if (evidence === null) return again(one, null, "failed");
+      const fresher = await cache.fetch(scope, address.cacheKey);
+      if (stopped || waiting.get(one.key) !== one) return;
+      if (fresher !== undefined && fresher.storedAt > one.storedAt)
+        return conclude(one, fresher, "superseded");
+      if (fresher !== undefined && isAnswer(fresher.evidence) && !isAnswer(evidence))
+        return again(one, retryAfter(evidence.smtp)?.seconds ?? null, "failed");
       const entry = stored(one, evidence);
       conclude(one, entry, "settled");
     } catch (error) {
@@ -151,7 +193,7 @@ export function createRechecks(deps: RechecksDeps): Rechecks {
   }
 
   function conclude(one: Waiting, entry: CacheEntry, result: "settled" | "superseded"): void {
-    if (!waiting.has(one.key)) return;
+    if (waiting.get(one.key) !== one) return;
     const retry = retryAfter(entry.evidence.smtp);
     one.storedAt = entry.storedAt;
     if (retry?.rechecked) again(one, retry.seconds, "put_off");
@@ -160,7 +202,7 @@ export function createRechecks(deps: RechecksDeps): Rechecks {
 
   /** Later each time, and not for ever. */
   function again(one: Waiting, seconds: number | null, result: "put_off" | "failed"): void {
-    if (!waiting.has(one.key)) return;
+    if (waiting.get(one.key) !== one) return;
     one.attempts += 1;
     if (one.attempts >= attemptsMax) {
       forget(one, "given_up");
@@ -172,7 +214,7 @@ export function createRechecks(deps: RechecksDeps): Rechecks {
     schedule(one, clock.monotonic() + waitS * 1_000);
   }
 
-  function note(question: Waiting["question"], entry: CacheEntry, key: string, seconds: number): void {
+  function note(question: Landed, entry: CacheEntry, key: string, seconds: number): void {
     const dueMs = clock.monotonic() + seconds * 1_000;
     const known = waiting.get(key);
     if (known !== undefined) {
@@ -192,7 +234,9 @@ export function createRechecks(deps: RechecksDeps): Rechecks {
     const { teamId, address, scope } = question;
     const one: Waiting = {
       key,
-      question: { teamId, address, scope },
+      teamId,
+      site: deps.siteOf(entry.evidence, address.domain),
+      question: { address, scope },
       attempts: 0,
       storedAt: entry.storedAt,
       dueMs,
@@ -214,6 +258,7 @@ export function createRechecks(deps: RechecksDeps): Rechecks {
       stopped = true;
       for (const check of running.values()) check?.cancel();
       due.clear();
+      turns.clear();
       waiting.clear();
       byTeam.clear();
       arm();

@@ -12,7 +12,7 @@ import { retryAfter } from "../../../../src/services/verify/retry-after.ts";
 import type { CacheEntry } from "../../../../src/store/evidence-cache.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 
-const { usualS, minS, maxS, slackS, attempts, atOnce, busyMs, pending, teamShare, loadShare } =
+const { usualS, minS, maxS, slackS, attempts, atOnce, perSite, busyMs, pending, teamShare, loadShare } =
   LIMITS.rechecks;
 
 function evidence(end: SmtpEvidence["class"], rest: Partial<SmtpEvidence> = {}): Evidence {
@@ -39,11 +39,17 @@ function world() {
   const ends: RecheckResult[] = [];
   const state = {
     inFlight: 0,
-    answer: evidence("accepted", { catchAll: "refused" }) as Evidence | null | "overloaded" | "never",
+    answer: evidence("accepted", { catchAll: "refused" }) as
+      | Evidence
+      | null
+      | "overloaded"
+      | "never"
+      | Promise<Evidence>,
   };
   const rechecks = createRechecks({
     clock,
     log: createLog("silent"),
+    siteOf: (_, domain) => domain,
     keep: () => ({ ttlS: 600, shared: true }),
     cache: {
       fetch: async (_, key) => kept.get(key),
@@ -163,7 +169,7 @@ describe("rechecks", () => {
     const { clock, checked, ends, state, rechecks, landed } = world();
     state.answer = "never";
     const share = pending / teamShare;
-    for (let i = 0; i <= share; i++) landed(`a${i}@one.test`, evidence("greylisted"));
+    for (let i = 0; i <= share; i++) landed(`a${i}@d${i}.test`, evidence("greylisted"));
     assert.deepEqual([rechecks.pending, ends], [share, ["turned_away"]]);
     for (let team = 2; team <= teamShare + 1; team++)
       for (let i = 0; i < share; i++)
@@ -172,6 +178,69 @@ describe("rechecks", () => {
     await clock.advanceAsync(afterS(usualS));
     assert.equal(checked.length, atOnce);
     rechecks.stop();
+  });
+
+  it("ask by turns of teams, whoever has how many, and few at once at a site", async () => {
+    const { clock, checked, state, rechecks, landed } = world();
+    state.answer = "never";
+    for (let i = 0; i < 2 * atOnce; i++) landed(`a${i}@tarpit.test`, evidence("greylisted"), "team_1");
+    for (let i = 0; i < 2 * atOnce; i++) landed(`b${i}@d${i}.test`, evidence("greylisted"), "team_2");
+    landed("c@other.test", evidence("greylisted"), "team_3");
+    landed("d@tarpit.test", evidence("greylisted"), "team_3");
+    await clock.advanceAsync(afterS(usualS));
+    assert.equal(checked.length, atOnce);
+    assert.deepEqual(checked.slice(0, 3), ["a0@tarpit.test", "b0@d0.test", "c@other.test"]);
+    const tarpit = checked.filter((email) => email.endsWith("@tarpit.test"));
+    assert.equal(tarpit.length, perSite);
+    assert.ok(tarpit.includes("d@tarpit.test"), "each team has its turn at a site too");
+    rechecks.stop();
+    assert.equal(clock.pending, 0);
+  });
+
+  it("go on where there is room when one has ended", async () => {
+    const { clock, checked, ends, state, rechecks, landed } = world();
+    for (let i = 0; i < 3 * perSite; i++) landed(`a${i}@one.test`, evidence("greylisted"));
+    let end: (found: Evidence) => void = () => {};
+    state.answer = new Promise<Evidence>((resolve) => {
+      end = resolve;
+    });
+    await clock.advanceAsync(afterS(usualS));
+    assert.equal(checked.length, perSite);
+    end(evidence("mailbox_not_found"));
+    await clock.advanceAsync(0);
+    assert.deepEqual([checked.length, ends.length, rechecks.pending], [3 * perSite, 3 * perSite, 0]);
+    assert.equal(clock.pending, 0);
+  });
+
+  it("never replace what was learnt while they asked: by a request here, or by another process", async () => {
+    const { clock, kept, ends, state, rechecks, landed } = world();
+    for (const name of ["here", "there"]) landed(`${name}@one.test`, evidence("greylisted"));
+    let end: (found: Evidence) => void = () => {};
+    state.answer = new Promise<Evidence>((resolve) => {
+      end = resolve;
+    });
+    await clock.advanceAsync(afterS(usualS));
+    landed("here@one.test", evidence("mailbox_not_found"));
+    const there = { evidence: evidence("mailbox_not_found"), storedAt: clock.now(), ttlS: 600 };
+    kept.set("there@one.test", there);
+    end(evidence("timeout"));
+    await clock.advanceAsync(0);
+    for (const name of ["here", "there"])
+      assert.equal(kept.get(`${name}@one.test`)?.evidence.smtp?.class, "mailbox_not_found", name);
+    assert.deepEqual([ends, rechecks.pending], [["superseded", "superseded"], 0]);
+  });
+
+  it("leave an answer where they fail, and come again", async () => {
+    const { clock, kept, ends, state, rechecks, landed } = world();
+    const known = evidence("accepted", { catchAll: "inconclusive", retryAfterS: 60 });
+    landed("a@one.test", known);
+    state.answer = evidence("timeout");
+    await clock.advanceAsync(afterS(60));
+    assert.equal(kept.get("a@one.test")?.evidence, known);
+    assert.deepEqual([ends, rechecks.pending], [["failed"], 1]);
+    state.answer = evidence("accepted", { catchAll: "refused" });
+    await clock.advanceAsync(2 * usualS * 1_000);
+    assert.equal(kept.get("a@one.test")?.evidence.smtp?.catchAll, "refused");
   });
 
   it("come again after a failure of ours, and end at once when the process does", async () => {
