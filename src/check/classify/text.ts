@@ -44,15 +44,15 @@ export function withoutAddresses(
 const HOST = /(?<![\w./-])(?:[a-z0-9_-]{1,63}\.){2,}[a-z]{2,6}(?![\w/-]|\.\w)/g;
 
 /**
- * A host name of two labels. Its top level is a well-known one or a country's that is no short word: servers forget the
+ * A host name of any number of labels. Its top level is a well-known one or a country's that is no short word: servers forget the
  * space behind a full stop (`unknown user.in this domain`).
  */
-const SHORT_HOST =
-  /(?<![\w./-])[a-z0-9_-]{1,63}\.(?:com|net|org|edu|gov|mil|info|biz|name|app|dev|shop|online|xyz|example|test|invalid|(?!at|be|by|do|in|is|it|me|my|no|so|to|us|as|am|an|if|of|on|or|up|we|he|go|la|le|el|es|se|si|un|al|en|et|il|ne|te|ta|tu)[a-z]{2})(?![\w/-]|\.\w)/g;
+const KNOWN_HOST =
+  /(?<![\w./-])(?:[a-z0-9_-]{1,63}\.){1,8}(?:com|net|org|edu|gov|mil|info|biz|name|app|dev|shop|online|xyz|example|test|invalid|(?!at|be|by|do|in|is|it|me|my|no|so|to|us|as|am|an|if|of|on|or|up|we|he|go|la|le|el|es|se|si|un|al|en|et|il|ne|te|ta|tu)[a-z]{2})(?![\w/-]|\.\w)/g;
 
 /** `text` with a `*` for each host name. */
 export function withoutHosts(text: string): string {
-  return text.replace(HOST, "*").replace(SHORT_HOST, "*");
+  return text.replace(HOST, "*").replace(KNOWN_HOST, "*");
 }
 
 /** Stands for a name of ours. No reply holds it: `textOf` leaves no controls. */

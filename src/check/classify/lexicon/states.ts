@@ -47,7 +47,7 @@ export const ABSENT: readonly StateTerms[] = [
       "not on this server, not on this system, not on our system, no longer on this server, no longer here, no longer valid",
       "is not here, not local, not defined, not located, not in my, not in our, not in the list, not in list, not here",
       "has been deleted, has been removed, was deleted, was removed, is deleted, deleted, removed, no longer available",
-      "left the company, left our company, left the organization, left the organisation, isn't in service, not in service, not one of ours, does not resolve to a mailbox, doesn't resolve to a mailbox, is not configured on this, mailbox gone",
+      "left the company, left our company, left the organization, left the organisation, isn't in service, not in service, not one of ours, does not resolve to a mailbox, doesn't resolve to a mailbox, is not configured on this, mailbox gone, no longer accepts mail",
       "gibt es bei uns nicht, gibt es hier nicht, nicht vergeben, gelöscht, wurde gelöscht, supprimé, supprimée, a été supprimé, a été supprimée, eliminado, eliminada, removido, removida, excluído, excluída, apagado, eliminato, eliminata, verwijderd, slettet, borttaget, raderat, poistettu, usunięte, usunięty, usunięta, smazán, smazána, törölve, silinmiş, 已注销, 已註銷, 已删除, 已被删除, 已刪除, 삭제된, с таким именем нет, с таким адресом нет",
       "has moved, has left, doesn't live here, does not live here, doesn't get mail here, does not get mail here, does not receive mail here, is missing, is not ours, isn't here, not hosted on this",
       "existiert nicht, nicht gefunden, nicht vorhanden, gibt es nicht, nicht existent, existieren nicht, nicht existiert",
@@ -171,7 +171,7 @@ export const FULL: readonly StateTerms[] = [
 
 /** Whole statements that name nobody, or name somebody in a word of their own. */
 export const ABSENT_WHOLE: readonly string[] = [
-  "nobody home, no one at this address, nobody at this address, nobody called that, anyone with that name, does not have mailbox, doesn't have mailbox, does not match any user, doesn't match any user, does not match any known user",
+  "nobody home, no one at this address, there's no one at this address, nobody at this address, nobody called that, anyone with that name, does not have mailbox, doesn't have mailbox, does not match any user, doesn't match any user, does not match any known user",
   "does not match any mailbox, doesn't match any mailbox, not one of our users, not one of our customers, not one of our recipients",
   "cannot resolve recipient, can't resolve recipient, could not resolve recipient, unable to resolve recipient, unable to resolve user",
   "recipient cannot be resolved, recipient could not be resolved, cannot resolve user, could not resolve user",

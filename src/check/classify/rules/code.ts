@@ -29,7 +29,16 @@ export const CODE_RULES: readonly Rule[] = [
   {
     id: "code.storage",
     codes: ["552"],
-    unless: ["your quota", "your mailbox", "your account", "message size", "too large", "too big", "sender"],
+    unless: [
+      "your quota",
+      "your mailbox",
+      "your account",
+      "message size",
+      "too large",
+      "too big",
+      "sender",
+      "sending user",
+    ],
     class: "mailbox_full",
     example: "552 Requested mail action aborted",
     source: "rfc",
