@@ -10,7 +10,10 @@ export interface AcquittingTerms {
   alternative: string;
 }
 
-/** By ISO 639 code. Spelt as people spell them, matched folded; a `~` ends a stem. */
+/**
+ * By ISO 639 code. Spelt as people spell them, matched folded; a `~` ends a stem. `Try again` without `later` is not among
+ * them: `check the address and try again` is said where nobody is.
+ */
 export const ACQUITTING: Readonly<Record<string, AcquittingTerms>> = {
   en: {
     passing:
@@ -24,7 +27,7 @@ export const ACQUITTING: Readonly<Record<string, AcquittingTerms>> = {
   },
   de: {
     passing:
-      "vorübergehend~, temporär~, zeitweise, zeitweilig, derzeit, zur zeit, zurzeit, momentan, wartung, wartungsarbeiten, später erneut, später noch einmal, versuchen sie es, erneut versuchen, während, bis zum, gestört, störung",
+      "vorübergehend~, temporär~, zeitweise, zeitweilig, derzeit, zur zeit, zurzeit, momentan, wartung, wartungsarbeiten, später erneut, später noch einmal, versuchen sie es in, stunde, stunden, minuten, später, während, bis zum, gestört, störung",
     proof: "kennwort, passwort, anmeldung, anmelden, angemeldet, authentifizier~",
     asker:
       "fremden, fremde, externe absender, externe, extern, absender~, sie sind, hat sie, ihre adresse, ihre ip, ihrem server, ihr server, ip adresse~, nur intern, von mitgliedern, akzeptiert keine, nimmt nur, ausserhalb, enthält, verbindung abgelehnt",
@@ -33,24 +36,23 @@ export const ACQUITTING: Readonly<Record<string, AcquittingTerms>> = {
   },
   fr: {
     passing:
-      "temporaire~, provisoire~, momentanement, maintenance, réessayer, reessayez, plus tard, pendant, jusqu au, jusqu a, migration, en cours de, annuaire indisponible",
+      "temporaire~, provisoire~, momentanement, maintenance, plus tard, pendant, jusqu au, jusqu a, migration, en cours de, annuaire indisponible",
     proof: "mot de passe, authentifi~, connectez, identifiant~",
     asker:
       "étranger~, externe~, extérieur, expéditeur~, d expédition, vous êtes, votre adresse, votre ip, votre machine, votre serveur, adresse ip, adresse inverse, n'accepte pas",
     alternative: "ou accès refusé, ou bloqué~, ou interdit~, ou non autorisé~, ou politique",
   },
   es: {
-    passing:
-      "temporal~, mantenimiento, más tarde, reintent~, inténtelo, intente, durante, mientras, hasta, demasiados intentos",
+    passing: "temporal~, mantenimiento, más tarde, reintent~, durante, mientras, hasta, demasiados intentos",
     proof: "contraseña, autentic~, iniciar sesión, inicie sesión",
     asker:
-      "extern~, desconocidos, remitente~, su dirección, su ip, ip bloqueada, dirección ip, usted, por el usuario, su servidor",
+      "extern~, desconocidos, remitente~, su dirección, su ip, ip bloqueada, dirección ip, por el usuario, su servidor",
     alternative:
       "o acceso denegado, o acceso, o bloqueado, o bloqueada, o no permitido, o no autorizado, o política",
   },
   pt: {
     passing:
-      "temporari~, temporária~, manutenção, mais tarde, tente novamente, durante, enquanto, até, fora do ar, por excesso de",
+      "temporari~, temporária~, manutenção, mais tarde, durante, enquanto, até, fora do ar, por excesso de",
     proof: "senha, autentic~, palavra passe, iniciar sessão",
     asker: "extern~, estranhos, remetente~, seu endereço, seu ip, endereço ip, seu servidor, você",
     alternative:
@@ -63,134 +65,134 @@ export const ACQUITTING: Readonly<Record<string, AcquittingTerms>> = {
     alternative: "o accés denegat, o bloquejat, o no permès",
   },
   it: {
-    passing: "temporane~, manutenzione, riprovare, riprova, più tardi, durante, fino al, fino a, mentre",
+    passing: "temporane~, manutenzione, più tardi, durante, fino al, fino a, mentre",
     proof: "password, autentic~, credenziali, accedere",
     asker: "estern~, estranei, mittent~, suo indirizzo, vostro indirizzo, suo ip, indirizzo ip, lei è",
     alternative: "o accesso negato, o accesso, o bloccato, o bloccata, o non consentito, o non autorizzato",
   },
   ro: {
-    passing: "temporar~, mentenanță, întreținere, mai târziu, încercați, în timpul, până",
+    passing: "temporar~, mentenanță, întreținere, mai târziu, în timpul, până",
     proof: "parola, parolă, autentific~",
     asker: "extern~, străini, expeditor~, adresa dvs, adresa ip",
     alternative: "sau acces refuzat, sau acces, sau blocat, sau nepermis",
   },
   nl: {
-    passing: "tijdelijk~, onderhoud, later opnieuw, probeer, tijdens, totdat, momenteel, zolang",
+    passing: "tijdelijk~, onderhoud, later opnieuw, tijdens, totdat, momenteel, zolang",
     proof: "wachtwoord, aanmelden, inloggen, authenticatie",
     asker: "extern~, vreemden, afzender~, uw adres, uw ip, ip adres, u bent, uw server, accepteert geen",
     alternative: "of toegang, of geblokkeerd, of niet toegestaan",
   },
   sv: {
-    passing: "tillfällig~, underhåll, försök igen, senare, medan, tills, för närvarande",
+    passing: "tillfällig~, underhåll, senare, medan, tills, för närvarande",
     proof: "lösenord~, logga in, autentiser~",
     asker: "extern~, främlingar, avsändar~, din adress, din ip, ip adress~, er adress",
     alternative: "eller åtkomst, eller blockerad, eller inte tillåt~",
   },
   da: {
-    passing: "midlertidig~, vedligehold~, prøv igen, senere, indtil, i øjeblikket",
+    passing: "midlertidig~, vedligehold~, senere, indtil, i øjeblikket",
     proof: "adgangskode~, log ind, godkendelse",
     asker: "ekstern~, fremmede, afsender~, din adresse, din ip, ip adresse~",
     alternative: "eller adgang, eller blokeret, eller ikke tilladt",
   },
   no: {
-    passing: "midlertidig~, vedlikehold, prøv igjen, senere, inntil, for øyeblikket",
+    passing: "midlertidig~, vedlikehold, senere, inntil, for øyeblikket",
     proof: "passord~, logg inn, autentiser~",
     asker: "ekstern~, fremmede, avsender~, din adresse, din ip, ip adresse~",
     alternative: "eller tilgang, eller blokkert, eller ikke tillatt",
   },
   fi: {
-    passing: "tilapäis~, väliaikai~, huolto~, yritä, myöhemmin, toistaiseksi, kunnes",
+    passing: "tilapäis~, väliaikai~, huolto~, myöhemmin, toistaiseksi, kunnes",
     proof: "salasana~, kirjaudu~, tunnistau~",
     asker: "ulkopuoli~, ulkoi~, lähettäj~, osoitteesi, ip osoit~",
     alternative: "tai pääsy, tai estetty, tai ei sallittu",
   },
   pl: {
-    passing: "tymczasow~, czasowo, chwilowo, konserwacj~, spróbuj, później, podczas, dopóki, prace serwisowe",
+    passing: "tymczasow~, czasowo, chwilowo, konserwacj~, później, podczas, dopóki, prace serwisowe",
     proof: "hasło, hasła, zaloguj, logowani~, uwierzytelni~",
     asker: "zewnętrzn~, obcych, nadawc~, twój adres, twoje ip, adres ip",
     alternative: "lub dostęp, lub zablokowan~, lub brak dostępu, albo dostęp",
   },
   cs: {
-    passing: "dočasn~, údržb~, zkuste, později, během, dokud",
+    passing: "dočasn~, údržb~, později, během, dokud",
     proof: "heslo, hesla, přihlás~, ověření, autentiz~",
     asker: "externí~, cizí~, odesílatel~, vaše adresa, vaše ip, ip adres~",
     alternative: "nebo přístup, nebo blokován~, nebo zablokován~",
   },
   sk: {
-    passing: "dočasn~, údržb~, skúste, neskôr, počas, kým",
+    passing: "dočasn~, údržb~, neskôr, počas, kým",
     proof: "heslo, hesla, prihlás~, overenie",
     asker: "extern~, cudz~, odosielateľ~, vaša adresa, vaša ip",
     alternative: "alebo prístup, alebo blokovan~",
   },
   hr: {
-    passing: "privremen~, održavanj~, pokušajte, kasnije, tijekom, tokom, dok ne",
+    passing: "privremen~, održavanj~, kasnije, tijekom, tokom, dok ne",
     proof: "lozink~, prijav~",
     asker: "vanjsk~, spoljn~, pošiljatelj~, pošiljalac, vaša adresa, vaša ip",
     alternative: "ili pristup, ili blokiran~",
   },
   sl: {
-    passing: "začasn~, vzdrževanj~, poskusite, pozneje, kasneje, dokler",
+    passing: "začasn~, vzdrževanj~, pozneje, kasneje, dokler",
     proof: "gesl~, prijav~",
     asker: "zunanj~, pošiljatelj~, vaš naslov, vaš ip",
     alternative: "ali dostop, ali blokiran~",
   },
   hu: {
-    passing: "átmeneti~, ideiglenes~, karbantart~, próbálja, később, közben",
+    passing: "átmeneti~, ideiglenes~, karbantart~, később, közben",
     proof: "jelszó, jelszava, bejelentkez~, hitelesít~",
     asker: "külső, idegen~, feladó~, az ön címe, ip cím~",
     alternative: "vagy hozzáférés, vagy letiltva, vagy nem engedélyezett",
   },
   tr: {
-    passing: "geçici~, bakım~, tekrar deneyin, daha sonra, sırasında, kadar",
+    passing: "geçici~, bakım~, daha sonra, sırasında, kadar",
     proof: "şifre~, parola~, oturum aç~, kimlik doğrula~",
     asker: "harici, dışarıdan, yabancı~, gönderen~, gönderici~, adresiniz, ip adres~",
     alternative: "veya erişim, veya engellen~, ya da erişim",
   },
   lt: {
-    passing: "laikin~, bandykite, vėliau, priežiūr~",
+    passing: "laikin~, vėliau, priežiūr~",
     proof: "slaptažod~, prisijun~",
     asker: "išorin~, siuntėj~, jūsų adresas",
     alternative: "arba prieiga, arba užblok~",
   },
   lv: {
-    passing: "īslaicīg~, uz laiku, mēģiniet, vēlāk, apkop~",
+    passing: "īslaicīg~, uz laiku, vēlāk, apkop~",
     proof: "parol~, pieslēg~",
     asker: "ārēj~, sūtītāj~, jūsu adrese",
     alternative: "vai piekļuve, vai bloķēt~",
   },
   et: {
-    passing: "ajutise~, ajutine, hooldus~, proovige, hiljem",
+    passing: "ajutise~, ajutine, hooldus~, hiljem",
     proof: "parool~, logi sisse",
     asker: "väline, välise~, saatja~, teie aadress",
     alternative: "või juurdepääs, või blokeeri~",
   },
   el: {
-    passing: "προσωριν~, συντήρηση~, δοκιμάστε, αργότερα, μέχρι",
+    passing: "προσωριν~, συντήρηση~, αργότερα, μέχρι",
     proof: "κωδικ~, σύνδεση, πιστοποίηση",
     asker: "εξωτερικ~, αποστολέ~, διεύθυνσή σας",
     alternative: "ή πρόσβαση, ή αποκλεισμέν~",
   },
   ru: {
     passing:
-      "временно, временный, временная, техническ~, обслуживани~, на время, повторите, попробуйте, позже, во время, пока, до конца",
+      "временно, временный, временная, техническ~, обслуживани~, на время, через час, позже, во время, пока, до конца",
     proof: "парол~, авториз~, аутентиф~, войдите",
     asker: "внешн~, посторонн~, незнаком~, отправител~, ваш адрес, ваш ip, вашего адреса, ip адрес~, вас",
     alternative: "или доступ, или заблокирован~, или запрещен~, или не разрешен~",
   },
   uk: {
-    passing: "тимчасов~, обслуговуванн~, спробуйте, пізніше, під час, поки, на час",
+    passing: "тимчасов~, обслуговуванн~, пізніше, під час, поки, на час",
     proof: "парол~, авториз~, автентиф~",
     asker: "зовнішн~, сторонн~, відправник~, ваша адреса, ip адрес~",
     alternative: "або доступ, або заблоков~, або заборон~",
   },
   bg: {
-    passing: "временно, временен, временна, поддръжк~, опитайте, по късно, докато",
+    passing: "временно, временен, временна, поддръжк~, по късно, докато",
     proof: "парол~, удостовер~",
     asker: "външн~, изпращач~, подател~, вашият адрес",
     alternative: "или достъп, или блокиран~",
   },
   zh: {
-    passing: "暂时, 暫時, 临时, 臨時, 暂停, 暫停, 维护, 維護, 稍后, 稍後, 重试, 重試, 期间, 期間, 直到, 目前",
+    passing: "暂时, 暫時, 临时, 臨時, 暂停, 暫停, 维护, 維護, 稍后, 稍後, 期间, 期間, 直到, 目前",
     proof: "密码, 密碼, 登录, 登錄, 登入, 认证, 認證, 身份验证, 授权码",
     asker:
       "陌生人, 外部, 外域, ip地址, ip 地址, 反向解析, 发件, 寄件, 发信, 發信, 发送方, 发送者, 您的ip, 您的地址, 因发送, 垃圾邮件",
@@ -198,13 +200,13 @@ export const ACQUITTING: Readonly<Record<string, AcquittingTerms>> = {
       "或拒绝访问, 或访问被拒绝, 或无权, 或被拒收, 或拒收, 或被屏蔽, 或被阻止, 或沒有權限, 或没有权限",
   },
   ja: {
-    passing: "一時的, メンテナンス, しばらく, 再試行, 再度, 後ほど, 中です, 期間, 現在",
+    passing: "一時的, メンテナンス, しばらく, 後で, 後ほど, 中です, 期間, 現在",
     proof: "パスワード, 認証, ログイン",
     asker: "外部, 送信元, 送信者, 差出人, 発信, あなたの, ipアドレス, ip アドレス, 形式",
     alternative: "またはアクセス, または拒否, あるいはアクセス, または許可",
   },
   ko: {
-    passing: "일시적, 임시, 점검, 나중에, 다시 시도, 동안, 현재",
+    passing: "일시적, 임시, 점검, 나중에, 동안, 현재",
     proof: "비밀번호, 암호, 로그인, 인증",
     asker: "외부, 발신, 보낸, 귀하의, ip 주소, ip주소",
     alternative: "또는 액세스, 또는 접근, 또는 차단, 혹은 접근",
