@@ -62,6 +62,8 @@ export const BELIEF_LIMITS = {
 export const RECLASSIFY_LIMITS = {
   keysPerScan: 200,
   lineBytes: 1_048_576,
+  /** Of a text in a line of a file. */
+  fieldChars: 4_096,
   examples: 10,
   examplesMax: 1_000,
   /** Different transitions that are counted by themselves; the rest together. */

@@ -1,7 +1,9 @@
 import type { SelfIdentity } from "../check/classify/classify.ts";
+import type { Evidence } from "../check/evidence.ts";
 import { createIdentities } from "../check/identity.ts";
 import { compileLists, openLists } from "../check/lists/lists.ts";
 import { loadShaping } from "../check/shaping.ts";
+import { readLifetimes } from "../compose/lifetimes.ts";
 import { composePreflight } from "../compose/preflight.ts";
 import { ownShaping } from "../compose/shaping.ts";
 import { systemClock } from "../core/clock.ts";
@@ -11,6 +13,7 @@ import { createMakeResetLink } from "../services/accounts/reset-link.ts";
 import { createPromotion } from "../services/overrides/promotion.ts";
 import { bootstrap } from "../services/teams/bootstrap.ts";
 import { createTeamOperations } from "../services/teams/operations.ts";
+import { createKeeping } from "../services/verify/keeping.ts";
 import { createPaths } from "../smtp/path.ts";
 import { replaceEvidence, scanEvidence } from "../store/evidence-scan.ts";
 import { runBootstrap } from "./bootstrap.ts";
@@ -18,6 +21,7 @@ import type { Terminal } from "./command.ts";
 import { withDatabase, withPublisher, withRedis } from "./connections.ts";
 import { runOverrides } from "./overrides.ts";
 import { runPreflight } from "./preflight.ts";
+import { SOMEBODY } from "./reclassification.ts";
 import { runReclassify } from "./reclassify.ts";
 import { runTeam } from "./team.ts";
 
@@ -53,6 +57,12 @@ function ownNames(config: Config): (path: string) => SelfIdentity {
   return (path) => (known.has(path) ? identities.at(path) : any);
 }
 
+/** How long this deployment keeps what probes find. @throws ConfigError for an unknown reason in CACHE_LIFETIMES */
+function ownKeeping(config: Config) {
+  const keep = createKeeping(readLifetimes(config.verify.lifetimesS));
+  return (evidence: Evidence) => keep("probed", SOMEBODY, evidence);
+}
+
 /** What `main` runs on a deployment besides serving, by verb: commands for whoever operates it. */
 export const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map<string, OperatorCommand>([
   [
@@ -75,11 +85,12 @@ export const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map<s
       runReclassify({
         ...command,
         selfAt: ownNames(config),
+        keep: ownKeeping(config),
         withShelf: (work) =>
           withRedis(config, (redis) =>
             work({
               scan: () => scanEvidence(redis),
-              replace: (known, text) => replaceEvidence(redis, known, text),
+              replace: (known, text, mostS) => replaceEvidence(redis, known, text, mostS),
             }),
           ),
       }),

@@ -34,7 +34,7 @@ export interface Reclassification {
 }
 
 /** Somebody: where the address is not known, its reputation is an ordinary one's. */
-const SOMEBODY: ParsedAddress = {
+export const SOMEBODY: ParsedAddress = {
   local: "jane.doe",
   domain: "example.com",
   normalised: "jane.doe@example.com",

@@ -1,13 +1,46 @@
 import { createReadStream } from "node:fs";
+import * as v from "valibot";
 import { parseAddress } from "../check/address.ts";
-import type { Evidence, SmtpEvidence } from "../check/evidence.ts";
+import type { CatchAll, Evidence, SmtpEvidence } from "../check/evidence.ts";
+import type { VerdictFault } from "../check/verdict/table.ts";
 import { LIMITS } from "../core/limits.ts";
-import type { VerificationResult } from "../services/verify/verification-result.ts";
+import { SMTP_STATUSES, type VerificationResult } from "../services/verify/verification-result.ts";
 import { UsageError } from "./command.ts";
 import type { Stored } from "./reclassification.ts";
 
 /** A line of a job's results, as far as it is read. */
 type Line = Pick<VerificationResult, "email" | "checks" | "evidence">;
+
+const STAGES: readonly SmtpEvidence["stage"][] = [
+  ...(["dns", "connect", "greeting", "ehlo", "starttls", "mail", "rcpt"] as const),
+];
+
+const FAULTS: readonly VerdictFault[] = ["recipient", "their_server", "our_address", "our_network", "ours"];
+const CATCH_ALLS: readonly CatchAll[] = ["accepted", "refused", "inconclusive", "not_probed"];
+
+const text = v.pipe(v.string(), v.maxLength(LIMITS.reclassify.fieldChars));
+const orNull = v.nullable(text);
+const code = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(999));
+
+/** What is read of a line, each field of it: a file may come from anywhere. */
+const LineSchema = v.object({
+  email: text,
+  checks: v.object({
+    mx: v.object({
+      status: v.optional(text),
+      hosts: v.pipe(v.array(text), v.maxLength(LIMITS.check.mxHostsReported)),
+      provider: v.optional(orNull),
+    }),
+    disposable: v.object({ is_disposable: v.boolean(), source: text }),
+    role: v.object({ role: orNull }),
+    smtp: v.object({
+      ...{ code, status: v.picklist(SMTP_STATUSES), catch_all: v.picklist(CATCH_ALLS) },
+      ...{ latency_ms: v.pipe(v.number(), v.minValue(0)), enhanced_code: v.optional(orNull) },
+      fault: v.optional(v.nullable(v.picklist(FAULTS))),
+    }),
+  }),
+  evidence: v.nullable(v.object({ stage: v.picklist(STAGES), reply: text, rule: text, mx_host: text })),
+});
 
 /**
  * The lines of a file, of LIMITS.reclassify.lineBytes at most.
@@ -47,16 +80,11 @@ export async function* storedResults(path: string): AsyncGenerator<Stored | "not
   }
 }
 
+/** null for what is no result with evidence. */
 function parse(text: string): Line | null {
   try {
-    const line = JSON.parse(text) as Partial<Line> | null;
-    if (typeof line?.email !== "string" || line.evidence === undefined) return null;
-    const { checks, evidence } = line;
-    if (typeof checks?.smtp?.status !== "string" || typeof checks.smtp.code !== "number") return null;
-    const texts = evidence === null ? [] : [evidence.stage, evidence.reply, evidence.rule];
-    return texts.every((field) => typeof field === "string") && Array.isArray(checks.mx?.hosts)
-      ? (line as Line)
-      : null;
+    const line: unknown = JSON.parse(text);
+    return v.is(LineSchema, line) ? (line as Line) : null;
   } catch {
     return null;
   }

@@ -28,13 +28,15 @@ interface Args {
 export interface EvidenceShelf {
   scan(): AsyncGenerator<StoredText[]>;
   /** @returns false: something else is there meanwhile, which is left alone */
-  replace(known: StoredText, text: string): Promise<boolean>;
+  replace(known: StoredText, text: string, mostS: number): Promise<boolean>;
 }
 
 export interface ReclassifyCommand extends Terminal {
   argv: string[];
   /** What servers may call us by on a way, as it is configured now; "": on any. */
   selfAt(path: string): SelfIdentity;
+  /** How long evidence of a probe is kept, and whether other processes may believe it. */
+  keep(evidence: Evidence): { ttlS: number; shared: boolean };
   /** Opens the cache, only when the arguments are right and ask for it. */
   withShelf<T>(work: (shelf: EvidenceShelf) => Promise<T>): Promise<T>;
 }
@@ -86,25 +88,37 @@ async function readShelf(
   judge: Reclassifier,
   shelf: EvidenceShelf,
   { apply }: Args,
-  { stderr }: Terminal,
+  { stderr, keep }: Pick<ReclassifyCommand, "stderr" | "keep">,
 ): Promise<number> {
   let written = 0;
-  if (apply) stderr("reclassify: what changes is written into the evidence cache, lifetimes as they are\n");
+  if (apply)
+    stderr(
+      "reclassify: what changes is written into the evidence cache, for no longer than it is kept now\n",
+    );
   for await (const batch of shelf.scan())
     for (const known of batch) {
       const entry = readEntry(known.text);
       if (entry === null) judge.skip("other_version");
       else {
         const evidence = judge.judge({ evidence: entry.evidence, address: null });
-        if (
-          apply &&
-          evidence !== null &&
-          (await shelf.replace(known, JSON.stringify({ ...entry, evidence })))
-        )
-          written += 1;
+        if (!apply || evidence === null) continue;
+        const today = rekept(entry, evidence, keep(evidence));
+        // What is over stays as long as it would have: processes that remember it as it was hear of it.
+        const mostS = today.ttlS > 0 ? today.ttlS : entry.ttlS;
+        if (await shelf.replace(known, JSON.stringify(today), mostS)) written += 1;
       }
     }
   return written;
+}
+
+/** An entry as today's evidence has it: of what is no other process's business nothing but that the old one is over. */
+function rekept(
+  entry: CacheEntry,
+  evidence: Evidence,
+  { ttlS, shared }: ReturnType<ReclassifyCommand["keep"]>,
+) {
+  if (!shared || ttlS <= 0) return { ...entry, evidence: { ...evidence, smtp: null }, ttlS: 0 };
+  return { ...entry, evidence, ttlS: Math.min(entry.ttlS, ttlS) };
 }
 
 /** null for what another version wrote. */
@@ -140,6 +154,11 @@ const UNJUDGED: Record<keyof Reclassification["unjudged"], string> = {
   other_version: "kept by another version",
 };
 
+/** What servers and files said must not drive the terminal. */
+function printable(line: string): string {
+  return line.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, "?");
+}
+
 function format(report: Reclassification, written: number | null): string {
   const { read, judged, changed, unjudged, classes, verdicts, rules, examples } = report;
   const lines = [
@@ -161,5 +180,5 @@ function format(report: Reclassification, written: number | null): string {
   }
   if (examples.length > 0) lines.push("", "examples");
   for (const { from, to, rule, reply } of examples) lines.push(`  ${from} → ${to} (${rule})`, `    ${reply}`);
-  return lines.map((line) => `${line}\n`).join("");
+  return lines.map((line) => `${printable(line)}\n`).join("");
 }

@@ -19,7 +19,7 @@ export interface CacheEntry {
   evidence: Evidence;
   /** Epoch milliseconds. */
   storedAt: number;
-  /** The lifetime given when it was stored. */
+  /** The lifetime given when it was stored; 0 in Redis: withdrawn, see `reclassify`. */
   ttlS: number;
 }
 
@@ -78,14 +78,18 @@ export function createEvidenceCache(deps: {
     memory.set(key, { entry, seenMs: clock.monotonic() });
   }
 
-  /** The newest of what memory has and what Redis said, which is remembered. */
+  /**
+   * The newest of what memory has and what Redis said, which is remembered. What memory has is over where Redis has the same
+   * or a later one, also where that is over: so one is withdrawn.
+   */
   function newest({ scope, cacheKey }: CacheQuestion, text: string | null): CacheEntry | undefined {
     const key = SCOPE_LETTER[scope] + cacheKey;
     const read = text === null ? undefined : readEntry(text);
     const theirs = live(read) ? read : undefined;
     const ours = memory.get(key)?.entry;
-    const entry = live(ours) && (theirs === undefined || ours.storedAt > theirs.storedAt) ? ours : theirs;
+    const entry = live(ours) && (read === undefined || ours.storedAt > read.storedAt) ? ours : theirs;
     if (entry !== undefined) remember(key, entry);
+    else memory.delete(key);
     return entry;
   }
 

@@ -33,14 +33,19 @@ export async function* scanEvidence(redis: RedisClient): AsyncGenerator<StoredTe
 const REPLACE = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL')
+redis.call('PEXPIRE', KEYS[1], ARGV[3], 'LT')
 return 1
 `;
 
-/** Writes `text` where `known` still is, with the lifetime that it has left. @returns false: something else is there */
+/**
+ * Writes `text` where `known` still is, with the lifetime that it has left, at most `mostS`.
+ * @returns false: something else is there
+ */
 export async function replaceEvidence(
   redis: RedisClient,
   { key, text: known }: StoredText,
   text: string,
+  mostS: number,
 ): Promise<boolean> {
-  return (await redis.eval(REPLACE, 1, key, known, text)) === 1;
+  return (await redis.eval(REPLACE, 1, key, known, text, mostS * 1_000)) === 1;
 }

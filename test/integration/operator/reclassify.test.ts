@@ -6,7 +6,9 @@ import { describe, it, type TestContext } from "node:test";
 import type { Evidence, SmtpEvidence } from "../../../src/check/evidence.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
+import { SOMEBODY } from "../../../src/operator/reclassification.ts";
 import { runReclassify } from "../../../src/operator/reclassify.ts";
+import { createKeeping } from "../../../src/services/verify/keeping.ts";
 import { createEvidenceCache } from "../../../src/store/evidence-cache.ts";
 import { replaceEvidence, scanEvidence } from "../../../src/store/evidence-scan.ts";
 import type { RedisClient } from "../../../src/store/redis.ts";
@@ -15,6 +17,7 @@ import { openRedis } from "../../support/store.ts";
 
 const SELF = { heloName: "probe.rcpt.example", addresses: ["192.0.2.1"] };
 const TTL_S = 5_000;
+const keep = createKeeping({});
 
 function evidence(smtp: Partial<SmtpEvidence>): Evidence {
   return {
@@ -44,6 +47,13 @@ const WRONG = evidence({
   reply: "550 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using zen.spamhaus.org",
 });
 
+/** What an older version called unknown, and is greylisting. */
+const TOO_EARLY = evidence({
+  code: 450,
+  enhancedCode: "4.2.0",
+  reply: "450 4.2.0 Greylisted, try again later",
+});
+
 async function world(t: TestContext) {
   const { commands } = await openRedis(t, await testRedisUrl());
   await commands.flushdb();
@@ -66,6 +76,7 @@ async function run(redis: RedisClient | null, ...argv: string[]) {
   const code = await runReclassify({
     argv,
     selfAt: () => SELF,
+    keep: (found) => keep("probed", SOMEBODY, found),
     stdout(text) {
       stdout += text;
     },
@@ -76,7 +87,7 @@ async function run(redis: RedisClient | null, ...argv: string[]) {
       assert.ok(redis, "the cache is not to be opened");
       return work({
         scan: () => scanEvidence(redis),
-        replace: (known, text) => replaceEvidence(redis, known, text),
+        replace: (known, text, mostS) => replaceEvidence(redis, known, text, mostS),
       });
     },
   });
@@ -121,31 +132,52 @@ describe("reclassify", () => {
     assert.doesNotMatch(text.stdout, /examples|spamhaus/);
   });
 
-  it("writes what changes where it still is, with the lifetime that it has", async (t) => {
+  it("writes what changes where it still is, for no longer than it had or than it is kept now", async (t) => {
     const { redis, cache, store } = await world(t);
-    for (let i = 0; i < 3 * LIMITS.reclassify.keysPerScan; i++) await store(`w${i}`, WRONG);
+    const { ttlS } = keep("probed", SOMEBODY, evidence({ ...TOO_EARLY.smtp, class: "greylisted" }));
+    assert.ok(ttlS > 100 && ttlS < TTL_S);
+    for (let i = 0; i < 3 * LIMITS.reclassify.keysPerScan; i++) await store(`w${i}`, TOO_EARLY);
     await redis.expire(keyOf("w0"), 100);
     const { stdout, stderr } = await run(redis, "--apply", "--json");
     assert.match(stderr, /written into the evidence cache/);
     assert.equal(JSON.parse(stdout).written, 3 * LIMITS.reclassify.keysPerScan);
     const smtp = await stored(redis, "w0");
-    assert.deepEqual([smtp.class, smtp.fault], ["sender_blocked", "our_address"]);
-    const ttl = await redis.ttl(keyOf("w0"));
-    assert.ok(ttl > 0 && ttl <= 100, `${ttl}`);
+    assert.deepEqual([smtp.class, smtp.fault], ["greylisted", "their_server"]);
+    for (const [name, most] of [
+      ["w0", 100],
+      ["w1", ttlS],
+    ] as const) {
+      const left = await redis.ttl(keyOf(name));
+      assert.ok(left > 0 && left <= most, `${name}: ${left}`);
+    }
+    assert.equal(JSON.parse((await redis.get(keyOf("w1"))) ?? "").ttlS, ttlS);
     const again = JSON.parse((await run(redis, "--apply", "--json")).stdout);
     assert.deepEqual([again.changed, again.written], [0, 0]);
-    assert.equal(await replaceEvidence(redis, { key: keyOf("w1"), text: "what was there" }, "x"), false);
+    assert.equal(await replaceEvidence(redis, { key: keyOf("w1"), text: "what was there" }, "x", 1), false);
     assert.equal(cache.peek("probed", "w0"), undefined);
   });
 
   it("is heard of by a process that remembers the entry as it was", async (t) => {
     const { redis, cache } = await world(t);
-    const entry = { evidence: WRONG, storedAt: Date.now(), ttlS: TTL_S };
+    const entry = { evidence: TOO_EARLY, storedAt: Date.now(), ttlS: TTL_S };
     cache.store("probed", "a@one.test", entry, true);
     const report = JSON.parse((await run(redis, "--apply", "--json")).stdout);
     assert.equal(report.written, 1);
     const fetched = await cache.fetch("probed", "a@one.test");
-    assert.equal(fetched?.evidence.smtp?.class, "sender_blocked");
+    assert.equal(fetched?.evidence.smtp?.class, "greylisted");
+  });
+
+  it("withdraws what is of our own address, here and where it is remembered, and tells nobody of it", async (t) => {
+    const { redis, cache } = await world(t);
+    const entry = { evidence: WRONG, storedAt: Date.now(), ttlS: TTL_S };
+    cache.store("probed", "a@one.test", entry, true);
+    assert.equal(JSON.parse((await run(redis, "--apply", "--json")).stdout).written, 1);
+    assert.equal(await cache.fetch("probed", "a@one.test"), undefined);
+    const [key = ""] = await redis.keys("rcpt:ev:p:*");
+    assert.doesNotMatch((await redis.get(key)) ?? "", /sender_blocked|spamhaus/);
+    assert.ok((await redis.ttl(key)) > 0);
+    const again = JSON.parse((await run(redis, "--apply", "--json")).stdout);
+    assert.deepEqual([again.changed, again.unjudged.not_probed], [0, 1]);
   });
 
   it("reads the results of a job, without any service", async (t) => {
@@ -173,6 +205,34 @@ describe("reclassify", () => {
     const plain = await run(null, "--file", file);
     assert.deepEqual([plain.code, plain.stdout], [2, ""]);
     assert.match(plain.stderr, /line 1 is no result with evidence/);
+    const hostile = [
+      { ...line, email: 5 },
+      { ...line, checks: null },
+      { ...line, checks: { ...line.checks, mx: { hosts: [5] } } },
+      { ...line, checks: { ...line.checks, disposable: undefined } },
+      { ...line, checks: { ...line.checks, role: 5 } },
+      { ...line, checks: { ...line.checks, smtp: { ...line.checks.smtp, status: "toString" } } },
+      { ...line, checks: { ...line.checks, smtp: { ...line.checks.smtp, enhanced_code: {} } } },
+      { ...line, evidence: { ...line.evidence, mx_host: null } },
+      { ...line, evidence: { ...line.evidence, stage: "__proto__" } },
+      [],
+    ];
+    for (const bad of hostile) {
+      await writeFile(file, `${JSON.stringify(line)}\n${JSON.stringify(bad)}\n`);
+      const refused = await run(null, "--file", file);
+      assert.deepEqual([refused.code, refused.stdout], [2, ""], JSON.stringify(bad));
+      assert.match(refused.stderr, /line 2 is no result with evidence/);
+    }
+    const escaping = {
+      ...line.evidence,
+      rule: "x\u001b[2J\u009b\r",
+      reply: `550 \u001b]0;x\u0007 ${line.evidence.reply}`,
+    };
+    await writeFile(file, `${JSON.stringify({ ...line, evidence: escaping })}\n`);
+    const shown = await run(null, "--file", file);
+    assert.equal(shown.code, 0);
+    assert.match(shown.stdout, /x\?\[2J/);
+    assert.doesNotMatch(shown.stdout.replaceAll("\n", ""), /\p{Cc}/u);
     assert.match((await run(null, "--file", join(folder, "none"))).stderr, /cannot be read: ENOENT/);
   });
 
