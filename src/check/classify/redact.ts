@@ -69,6 +69,16 @@ function redactedBut({ heloName, addresses }: SelfIdentity): (address: string) =
   };
 }
 
+/** An address whose `@` is written otherwise: in a link, in full width, in words. Each part is bounded. */
+const DISGUISED =
+  /[\p{L}\p{N}._+-]{1,64}(%40|\uff20| ?[([]at[)\]] ?)([\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){0,8})/giu;
+
+function withoutDisguised(text: string, instead: (address: string) => string): string {
+  return text.replace(DISGUISED, (_, at: string, host: string) =>
+    instead(`*@${host}`).replace("@", () => at),
+  );
+}
+
 /** The end of a reply that was cut. */
 const CUT = "\u2026";
 
@@ -82,7 +92,8 @@ const CUT = "\u2026";
 export function redactReply(reply: Reply, local: string, self: SelfIdentity): string {
   const { replyMatchedChars, replyTextChars } = LIMITS.check;
   const said = textOf({ ...reply, lines: reply.lines.map(readable) });
-  const text = withoutAddresses(said.slice(0, replyMatchedChars), redactedBut(self));
+  const instead = redactedBut(self);
+  const text = withoutDisguised(withoutAddresses(said.slice(0, replyMatchedChars), instead), instead);
   const kept = `${reply.code} ${withoutLocalPart(text, local)}`.trim();
   if (said.length <= replyMatchedChars && kept.length <= replyTextChars) return kept;
   return `${kept.slice(0, replyTextChars - CUT.length).padEnd(replyTextChars - CUT.length)}${CUT}`;

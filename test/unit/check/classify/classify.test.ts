@@ -341,6 +341,25 @@ describe("hostile replies", () => {
     );
   });
 
+  it("are kept without addresses whose at sign is written otherwise", () => {
+    const kept = (line: string) =>
+      redactReply({ code: 550, enhanced: null, lines: [Buffer.from(line).toString("latin1")] }, "jane", SELF);
+    for (const address of [
+      "joe.b%40corp.example",
+      "joe.b\uff20corp.example",
+      "joe.b (at) corp.example",
+      "joe.b[AT]corp.example",
+    ]) {
+      const said = kept(`See https://help.example/why?a=1 for ${address}: no such user`);
+      assert.doesNotMatch(said, /joe|corp/i, said);
+      assert.match(said, /^550 see https:\/\/help\.example\/why\?a=1 for \*.*\*: no such user$/i);
+    }
+    assert.match(
+      kept("https://help.example/?rcpt=joe.b%40corp.example&x=1"),
+      /help\.example\/\?rcpt=\*%40\*&x=1$/,
+    );
+  });
+
   it("are kept as their server meant them, in UTF-8 or Latin-1", () => {
     const read = (bytes: Buffer) => ({ code: 550, enhanced: null, lines: [bytes.toString("latin1")] });
     assert.equal(
