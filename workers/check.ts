@@ -1,6 +1,6 @@
 import { MessageChannel, parentPort, workerData } from "node:worker_threads";
-import { openBoard } from "../src/check/board.ts";
 import { createBeliefs } from "../src/check/belief/mirror.ts";
+import { openBoard } from "../src/check/board.ts";
 import { createBreaker } from "../src/check/breaker/mirror.ts";
 import { createDomainSignals, withDomainSignals } from "../src/check/domain-signals.ts";
 import { createEngine } from "../src/check/engine.ts";

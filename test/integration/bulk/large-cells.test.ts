@@ -74,7 +74,14 @@ describe("a result that is too large to be kept", () => {
           const verified = answered(email, "valid");
           if (!email.startsWith("large")) return { verified };
           const reply = "x".repeat(LIMITS.results.resultBytes);
-          const evidence = { stage: "rcpt", code: 250, enhanced_code: null, reply, rule: "test", mx_host: "" };
+          const evidence = {
+            stage: "rcpt",
+            code: 250,
+            enhanced_code: null,
+            reply,
+            rule: "test",
+            mx_host: "",
+          };
           return { verified: { ...verified, result: { ...verified.result, evidence } as never } };
         }),
     };
