@@ -42,11 +42,14 @@ function figureLines(title: string, figures: Figures): string[] {
   ];
 }
 
-/** What one corpus shows, for a reader; names no reply. Also its figures with providers known. */
+/**
+ * What one corpus shows, for a reader; names no reply. Also its figures with providers known.
+ * @param seen rows by which rules were or might have been written: figures are also given without them
+ */
 export function reportOf(
   name: string,
   rows: readonly Labelled[],
-  development: readonly Labelled[] | null,
+  seen: readonly Labelled[],
 ): { lines: string[]; figures: Figures; judged: Judged[] } {
   const judged = judge(rows, true);
   const figures = figuresOf(judged);
@@ -57,11 +60,11 @@ export function reportOf(
     ...figureLines("provider known", figures),
     ...figureLines("provider unknown", figuresOf(judge(rows, false))),
   ];
-  if (development !== null) {
-    const known = new Set(development.map((row) => normalised(row.lines)));
+  if (seen.length > 0) {
+    const known = new Set(seen.map((row) => normalised(row.lines)));
     const fresh = rows.filter((row) => !known.has(normalised(row.lines)));
     lines.push(
-      `  ${rows.length - fresh.length} of its rows stand word for word in the development half`,
+      `  ${rows.length - fresh.length} of its rows stand word for word in what rules were written by`,
       ...figureLines("without those, provider known", figuresOf(judge(fresh, true))),
       ...figureLines("without those, provider unknown", figuresOf(judge(fresh, false))),
     );

@@ -50,6 +50,7 @@ describe("what the engine tells of our network", () => {
 
   it("while nothing leaves by its way: the same, of that way alone", async () => {
     const { check, board, asked, seen } = engine(() => OK);
+    board.noteReached(0, Date.UTC(2026, 0, 1));
     board.setWayDown(0, true);
     const { smtp } = (await check("alice")) ?? assert.fail("no evidence");
     assert.deepEqual([smtp?.class, smtp?.rule, smtp?.path], ["our_network", "no_site_reachable", "direct"]);
@@ -57,6 +58,13 @@ describe("what the engine tells of our network", () => {
     assert.deepEqual(seen.candidates, ["direct 192.0.2.1", "direct 192.0.2.1"]);
     board.setWayDown(0, false);
     assert.equal((await check("bob"))?.smtp?.class, "accepted");
+  });
+
+  it("says so where no mail server was ever reached: that may be so for good", async () => {
+    const { check, board } = engine(() => OK);
+    board.setWayDown(0, true);
+    const { smtp } = (await check("alice")) ?? assert.fail("no evidence");
+    assert.deepEqual([smtp?.class, smtp?.rule], ["our_network", "nothing_reached_yet"]);
   });
 
   it("gives up who waits in a dial when nothing leaves any more, and nobody whose dialogue has begun", async () => {
