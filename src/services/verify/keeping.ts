@@ -2,7 +2,6 @@ import type { Reason } from "../../check/verdict/table.ts";
 import { decide, lifetimeS } from "../../check/verdict/verdict.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { FlightsDeps } from "./flights.ts";
-import { retryAfter } from "./retry-after.ts";
 
 /** Reasons that are true of one egress alone: what another address or network of ours would meet is not known. */
 const OURS_ALONE: ReadonlySet<Reason> = new Set(["our_network", "sender_blocked"]);
@@ -33,10 +32,7 @@ export function createKeeping(overridesS: Partial<Record<Reason, number>>): Flig
     // Learnt by this process, and unlearnt sooner than it is forgotten.
     if (rule?.startsWith("belief."))
       return { ttlS: Math.min(lifeS, LIMITS.belief.answerKeptS), shared: false };
-    // Whoever comes again when the answer said is looked at anew.
-    const retryS = retryAfter(evidence.smtp)?.seconds;
-    const ttlS = retryS === undefined ? lifeS : Math.min(lifeS, Math.max(LIMITS.rechecks.minS, retryS));
     const shared = !OURS_ALONE.has(reason) && fault !== "our_network";
-    return { ttlS, shared };
+    return { ttlS: lifeS, shared };
   };
 }
