@@ -1,6 +1,7 @@
 import { classify } from "../../src/check/classify/classify.ts";
 import type { RcptOutcome } from "../../src/smtp/outcome.ts";
 import { type Labelled, parsedReply, SELF } from "../../test/corpus/labelled.ts";
+import { outcomeOf } from "./figures.ts";
 
 const ROUNDS = 15;
 const LENGTHS = [1, 4, 16] as const;
@@ -9,16 +10,7 @@ const LENGTHS = [1, 4, 16] as const;
 function longer(row: Labelled, times: number): RcptOutcome {
   const reply = parsedReply(row.lines);
   const lines = reply.lines.map((line) => Array.from({ length: times }, () => line).join(" "));
-  return {
-    kind: "reply",
-    stage: row.stage,
-    reply: { ...reply, lines },
-    host: "mx.example.com",
-    address: "198.51.100.25",
-    path: "direct",
-    tls: true,
-    latencyMs: 1,
-  } as RcptOutcome;
+  return outcomeOf(row, { ...reply, lines });
 }
 
 const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;

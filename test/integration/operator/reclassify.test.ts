@@ -13,6 +13,7 @@ import { createEvidenceCache } from "../../../src/store/evidence-cache.ts";
 import { replaceEvidence, scanEvidence } from "../../../src/store/evidence-scan.ts";
 import type { RedisClient } from "../../../src/store/redis.ts";
 import { testRedisUrl } from "../../support/embedded.ts";
+import { evidenceWith, smtpWith } from "../../support/evidence.ts";
 import { openRedis } from "../../support/store.ts";
 
 const SELF = { heloName: "probe.rcpt.example", addresses: ["192.0.2.1"] };
@@ -20,25 +21,14 @@ const TTL_S = 5_000;
 const keep = createKeeping({});
 
 function evidence(smtp: Partial<SmtpEvidence>): Evidence {
-  return {
-    v: 2,
-    mx: { status: "ok", hosts: ["mx.one.test"], provider: null, ttlS: 60, fault: null },
-    disposable: { listed: false, source: "none" },
-    role: null,
-    freeProvider: false,
-    smtp: {
-      ...{ class: "mailbox_not_found", fault: "recipient", stage: "rcpt", code: 550, enhancedCode: null },
-      ...{
-        reply: "550 No such user",
-        rule: "old.rule",
-        mxHost: "mx.one.test",
-        path: "direct",
-        trusted: true,
-      },
-      ...{ retryAfterS: null, latencyMs: 1, tls: false, catchAll: "not_probed" },
-      ...smtp,
-    } as SmtpEvidence,
-  };
+  const refused = {
+    class: "mailbox_not_found",
+    fault: "recipient",
+    code: 550,
+    catchAll: "not_probed",
+  } as const;
+  const said = { reply: "550 No such user", rule: "old.rule" };
+  return evidenceWith({ smtp: smtpWith({ ...refused, ...said, ...smtp }) });
 }
 
 /** What an older version called unknown, and is a block of ours. */

@@ -1,23 +1,16 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, it, type TestContext } from "node:test";
-import type { Evidence } from "../../../src/check/evidence.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { type CacheDeposit, createEvidenceCache } from "../../../src/store/evidence-cache.ts";
 import type { RedisClient } from "../../../src/store/redis.ts";
 import { testRedisUrl } from "../../support/embedded.ts";
+import { evidenceWith } from "../../support/evidence.ts";
 import { openRedis } from "../../support/store.ts";
 import { createTcpGate, throughGate } from "../../support/tcp-gate.ts";
 
-const EVIDENCE: Evidence = {
-  v: 2,
-  mx: { status: "ok", hosts: ["mx.one.test"], provider: null, ttlS: 60, fault: null },
-  disposable: { listed: false, source: "none" },
-  role: null,
-  freeProvider: false,
-  smtp: null,
-};
+const EVIDENCE = evidenceWith();
 
 const cacheOf = (redis: RedisClient) =>
   createEvidenceCache({ redis, clock: systemClock, maxEntries: 10_000 });

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createDomainSignals, withDomainSignals } from "../../../src/check/domain-signals.ts";
 import type { CheckControl } from "../../../src/check/engine.ts";
-import type { Evidence } from "../../../src/check/evidence.ts";
 import type { DomainSignalsConfig } from "../../../src/core/config.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import type { DnsOutcome, MxRecord, TextResolver } from "../../../src/dns/resolver.ts";
+import { evidenceWith } from "../../support/evidence.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 type Texts = Record<string, string[] | DnsOutcome<string> | "silent">;
@@ -195,14 +195,9 @@ describe("signals of a domain", () => {
 });
 
 describe("an engine with signals", () => {
-  const EVIDENCE: Evidence = {
-    v: 2,
+  const EVIDENCE = evidenceWith({
     mx: { status: "ok", hosts: ["mx.example.com"], provider: null, ttlS: 60, fault: null },
-    disposable: { listed: false, source: "none" },
-    role: null,
-    freeProvider: false,
-    smtp: null,
-  };
+  });
   const control: CheckControl = { mode: "single", cancelled: () => false, onSite: () => {} };
 
   it("adds them in every scope, and to nothing that is no evidence", async () => {

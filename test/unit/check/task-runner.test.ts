@@ -7,20 +7,16 @@ import { createTaskRunner } from "../../../src/check/task-runner.ts";
 import type { BatchMode, CheckLine } from "../../../src/check/thread.ts";
 import { AppError } from "../../../src/core/errors.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
+import { evidenceWith } from "../../support/evidence.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/store.ts";
 
 const SLOT = 1;
 
 function evidenceOf(address: string): Evidence {
-  return {
-    v: 2,
+  return evidenceWith({
     mx: { status: "ok", hosts: [`mx.${address}`], provider: null, ttlS: 60, fault: null },
-    disposable: { listed: false, source: "none" },
-    role: null,
-    freeProvider: false,
-    smtp: null,
-  };
+  });
 }
 
 interface Asked {

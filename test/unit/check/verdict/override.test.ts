@@ -2,30 +2,16 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { parseAddress } from "../../../../src/check/address.ts";
-import type { Evidence, MxStatus, SmtpEvidence } from "../../../../src/check/evidence.ts";
+import type { Evidence, MxStatus } from "../../../../src/check/evidence.ts";
 import { withOverride } from "../../../../src/check/verdict/override.ts";
 import { type DecideInput, decide } from "../../../../src/check/verdict/verdict.ts";
+import { smtpWith } from "../../../support/evidence.ts";
 
 const parsed = parseAddress("jane.doe@example.com");
 assert.ok(parsed.ok);
 const { address } = parsed;
 
-const ACCEPTED: SmtpEvidence = {
-  class: "accepted",
-  fault: null,
-  stage: "rcpt",
-  code: 250,
-  enhancedCode: null,
-  reply: "",
-  rule: "test",
-  mxHost: "mx.example.com",
-  path: "direct",
-  trusted: true,
-  retryAfterS: null,
-  latencyMs: 1,
-  tls: true,
-  catchAll: "refused",
-};
+const ACCEPTED = smtpWith();
 
 const anyEvidence: fc.Arbitrary<Evidence> = fc.record({
   v: fc.constant(2 as const),

@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { parseAddress } from "../../../../src/check/address.ts";
 import type { DomainEvidence, Evidence } from "../../../../src/check/evidence.ts";
 import { looksRandom, reputationOf, SIGNAL_PENALTY } from "../../../../src/check/verdict/reputation.ts";
+import { evidenceWith } from "../../../support/evidence.ts";
 
 function signalsOf(text: string) {
   const result = parseAddress(text);
@@ -17,16 +18,11 @@ function evidenceOf(
   domain: Partial<DomainEvidence> = {},
   more: Partial<Evidence> = {},
 ): Evidence {
-  return {
-    v: 2,
+  return evidenceWith({
     mx: { status: "ok", hosts, provider: null, ttlS: 60, fault: null },
-    disposable: { listed: false, source: "none" },
-    role: null,
-    freeProvider: false,
     domain: { ...GOOD, ...domain },
-    smtp: null,
     ...more,
-  };
+  });
 }
 
 function reputationAt(text: string, evidence: Evidence) {

@@ -7,6 +7,7 @@ import type { CatchAll, Evidence, SmtpClass, SmtpEvidence } from "../../../../sr
 import { SIGNAL_PENALTY } from "../../../../src/check/verdict/reputation.ts";
 import { type Reason, ROWS, type Row, type RowId } from "../../../../src/check/verdict/table.ts";
 import { type DecideInput, decide, isFree, lifetimeS } from "../../../../src/check/verdict/verdict.ts";
+import { evidenceWith, smtpWith } from "../../../support/evidence.ts";
 
 function address(text: string): ParsedAddress {
   const result = parseAddress(text);
@@ -18,50 +19,35 @@ const PLAIN = address("jane.doe@example.com");
 /** Two signals that no honest address carries together. */
 const DUBIOUS = address("x7k2m9q4w1z8@gmial.com");
 
-function evidence(change: Partial<Evidence> = {}): Evidence {
-  return {
-    v: 2,
-    mx: { status: "ok", hosts: ["mx.example.com"], provider: null, ttlS: 300, fault: null },
-    disposable: { listed: false, source: "none" },
-    role: null,
-    freeProvider: false,
-    smtp: null,
-    ...change,
-  };
-}
-
 function mx(status: Evidence["mx"]["status"], fault: Evidence["mx"]["fault"]): Evidence {
-  return evidence({ mx: { status, hosts: [], provider: null, ttlS: 60, fault } });
+  return evidenceWith({ mx: { status, hosts: [], provider: null, ttlS: 60, fault } });
 }
 
 const CONDEMNED = new Set<SmtpClass>(["mailbox_not_found", "mailbox_disabled", "mailbox_full"]);
 
 function smtp(smtpClass: SmtpClass, catchAll: CatchAll = "not_probed", change: Partial<SmtpEvidence> = {}) {
-  return {
+  return smtpWith({
     class: smtpClass,
     fault: smtpClass === "accepted" ? null : CONDEMNED.has(smtpClass) ? "recipient" : "their_server",
-    stage: "rcpt",
     code: smtpClass === "accepted" ? 250 : 550,
-    enhancedCode: null,
-    reply: "",
-    rule: "test",
-    mxHost: "mx.example.com",
-    path: "direct",
-    trusted: true,
-    retryAfterS: null,
-    latencyMs: 1,
-    tls: true,
     catchAll,
     ...change,
-  } satisfies SmtpEvidence;
+  });
 }
 
 function input(change: Partial<DecideInput>): DecideInput {
-  return { address: PLAIN, evidence: evidence(), failure: null, probing: true, blocked: false, ...change };
+  return {
+    address: PLAIN,
+    evidence: evidenceWith(),
+    failure: null,
+    probing: true,
+    blocked: false,
+    ...change,
+  };
 }
 
 const probed = (smtpClass: SmtpClass, catchAll?: CatchAll) =>
-  input({ evidence: evidence({ smtp: smtp(smtpClass, catchAll) }) });
+  input({ evidence: evidenceWith({ smtp: smtp(smtpClass, catchAll) }) });
 
 const accepted = smtp("accepted", "refused");
 const disposable = { listed: true, source: "mailchecker" };
@@ -74,8 +60,8 @@ const CASES: Record<RowId, DecideInput> = {
   no_mx: input({ evidence: mx("no_mx", "recipient") }),
   null_mx: input({ evidence: mx("null_mx", "recipient") }),
   dns_error: input({ evidence: mx("dns_error", "their_server") }),
-  disposable_domain: input({ evidence: evidence({ disposable }) }),
-  unprobed_role: input({ probing: false, evidence: evidence({ role: "info" }) }),
+  disposable_domain: input({ evidence: evidenceWith({ disposable }) }),
+  unprobed_role: input({ probing: false, evidence: evidenceWith({ role: "info" }) }),
   unprobed_low_reputation: input({ probing: false, address: DUBIOUS }),
   smtp_not_in_tier: input({ probing: false }),
   mailbox_not_found: probed("mailbox_not_found"),
@@ -92,8 +78,8 @@ const CASES: Record<RowId, DecideInput> = {
   provider_unverifiable: probed("provider_unverifiable"),
   catch_all: probed("accepted", "accepted"),
   catch_all_unconfirmed: probed("accepted", "inconclusive"),
-  role_address: input({ evidence: evidence({ role: "info", smtp: accepted }) }),
-  low_reputation: input({ address: DUBIOUS, evidence: evidence({ smtp: accepted }) }),
+  role_address: input({ evidence: evidenceWith({ role: "info", smtp: accepted }) }),
+  low_reputation: input({ address: DUBIOUS, evidence: evidenceWith({ smtp: accepted }) }),
   accepted_mailbox: probed("accepted", "refused"),
   deadline: input({ evidence: null, failure: "deadline" }),
   internal_error: input({ evidence: null, failure: "internal_error" }),
@@ -162,50 +148,50 @@ describe("which row comes first", () => {
     const dead = { ...mx("domain_not_found", "recipient"), disposable };
     assert.equal(row({ evidence: dead }), "domain_not_found");
     assert.equal(
-      row({ probing: false, evidence: evidence({ disposable, role: "info" }) }),
+      row({ probing: false, evidence: evidenceWith({ disposable, role: "info" }) }),
       "disposable_domain",
     );
   });
 
   it("a tier without probing does not see what another tier's probe found", () => {
     for (const found of [accepted, smtp("mailbox_not_found"), smtp("accepted", "accepted")])
-      assert.equal(row({ probing: false, evidence: evidence({ smtp: found }) }), "smtp_not_in_tier");
+      assert.equal(row({ probing: false, evidence: evidenceWith({ smtp: found }) }), "smtp_not_in_tier");
   });
 
   it("no refusal condemns while our own house is not in order", () => {
     for (const found of ["mailbox_not_found", "mailbox_disabled"] as const) {
       const untrusted = smtp(found, "not_probed", { trusted: false });
-      assert.equal(row({ evidence: evidence({ smtp: untrusted }) }), "sender_blocked");
+      assert.equal(row({ evidence: evidenceWith({ smtp: untrusted }) }), "sender_blocked");
     }
     const full = smtp("mailbox_full", "not_probed", { trusted: false });
-    assert.equal(row({ evidence: evidence({ smtp: full }) }), "mailbox_full");
+    assert.equal(row({ evidence: evidenceWith({ smtp: full }) }), "mailbox_full");
   });
 
   it("catch-all before role, role before reputation", () => {
     const catchAll = smtp("accepted", "accepted");
-    assert.equal(row({ evidence: evidence({ smtp: catchAll, role: "info" }) }), "catch_all");
+    assert.equal(row({ evidence: evidenceWith({ smtp: catchAll, role: "info" }) }), "catch_all");
     assert.equal(
-      row({ address: DUBIOUS, evidence: evidence({ smtp: accepted, role: "info" }) }),
+      row({ address: DUBIOUS, evidence: evidenceWith({ smtp: accepted, role: "info" }) }),
       "role_address",
     );
   });
 
   it("a random address that was never asked proves nothing", () => {
     assert.equal(
-      row({ evidence: evidence({ smtp: smtp("accepted", "not_probed") }) }),
+      row({ evidence: evidenceWith({ smtp: smtp("accepted", "not_probed") }) }),
       "catch_all_unconfirmed",
     );
   });
 
   it("an implicit MX is an MX", () => {
     const implicit = mx("implicit", null).mx;
-    assert.equal(row({ evidence: evidence({ mx: implicit, smtp: accepted }) }), "accepted_mailbox");
+    assert.equal(row({ evidence: evidenceWith({ mx: implicit, smtp: accepted }) }), "accepted_mailbox");
   });
 
   it("a condemning class without the recipient's fault, or before RCPT, condemns nobody", () => {
     for (const change of [{ fault: "our_address" }, { fault: null }, { stage: "mail" }] as const) {
       const found = smtp("mailbox_not_found", "not_probed", change);
-      assert.equal(row({ evidence: evidence({ smtp: found }) }), "refused_by_policy");
+      assert.equal(row({ evidence: evidenceWith({ smtp: found }) }), "refused_by_policy");
     }
   });
 
@@ -220,7 +206,7 @@ describe("whose fault", () => {
   it("the evidence knows better, where something broke on the way", () => {
     assert.equal(decide(input({ evidence: mx("dns_error", "our_network") })).fault, "our_network");
     const silence = smtp("timeout", "not_probed", { fault: "our_network" });
-    assert.equal(decide(input({ evidence: evidence({ smtp: silence }) })).fault, "our_network");
+    assert.equal(decide(input({ evidence: evidenceWith({ smtp: silence }) })).fault, "our_network");
   });
 });
 

@@ -6,31 +6,16 @@ import { ROWS } from "../../../../src/check/verdict/table.ts";
 import { decide, isFree } from "../../../../src/check/verdict/verdict.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { deferrable } from "../../../../src/services/verify/deferrable.ts";
+import { evidenceWith, smtpWith } from "../../../support/evidence.ts";
 
 function saying(reply: string, retryAfterS: number | null = null): Evidence {
-  return {
-    v: 2,
-    mx: { status: "ok", hosts: ["mx.one.test"], provider: null, ttlS: 60, fault: null },
-    disposable: { listed: false, source: "none" },
-    role: null,
-    freeProvider: false,
-    smtp: {
-      class: "greylisted",
-      fault: "their_server",
-      stage: "rcpt",
-      code: 450,
-      enhancedCode: "4.2.0",
-      reply,
-      rule: "greylist",
-      mxHost: "mx.one.test",
-      path: "direct",
-      trusted: true,
-      retryAfterS,
-      latencyMs: 1,
-      tls: false,
-      catchAll: "not_probed",
-    },
-  };
+  const greylisted = {
+    class: "greylisted",
+    fault: "their_server",
+    code: 450,
+    catchAll: "not_probed",
+  } as const;
+  return evidenceWith({ smtp: smtpWith({ ...greylisted, reply, retryAfterS }) });
 }
 
 function ending(smtp: Partial<SmtpEvidence>): Evidence {

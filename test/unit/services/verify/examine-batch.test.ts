@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { parseAddress } from "../../../../src/check/address.ts";
-import type { Evidence } from "../../../../src/check/evidence.ts";
 import type { PendingBatch } from "../../../../src/check/pool.ts";
 import type { BatchMode, CheckLine } from "../../../../src/check/thread.ts";
 import { AppError } from "../../../../src/core/errors.ts";
@@ -13,17 +12,13 @@ import {
   createBatchExaminer,
 } from "../../../../src/services/verify/examine-batch.ts";
 import type { CacheDeposit, CacheEntry } from "../../../../src/store/evidence-cache.ts";
+import { evidenceWith } from "../../../support/evidence.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { silentLog } from "../../../support/store.ts";
 
-const EVIDENCE: Evidence = {
-  v: 2,
+const EVIDENCE = evidenceWith({
   mx: { status: "no_mx", hosts: [], provider: null, ttlS: 60, fault: "recipient" },
-  disposable: { listed: false, source: "none" },
-  role: null,
-  freeProvider: false,
-  smtp: null,
-};
+});
 const CONTENT: BatchOptions = { refresh: () => false, patient: false };
 
 function question(email: string, over: Partial<Question> = {}): Question {

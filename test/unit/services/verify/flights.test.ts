@@ -8,16 +8,12 @@ import { LIMITS } from "../../../../src/core/limits.ts";
 import { createLog } from "../../../../src/core/log.ts";
 import { createFlights, type Waiter } from "../../../../src/services/verify/flights.ts";
 import type { CacheEntry } from "../../../../src/store/evidence-cache.ts";
+import { evidenceWith } from "../../../support/evidence.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 
-const EVIDENCE: Evidence = {
-  v: 2,
+const EVIDENCE = evidenceWith({
   mx: { status: "no_mx", hosts: [], provider: null, ttlS: 60, fault: "recipient" },
-  disposable: { listed: false, source: "none" },
-  role: null,
-  freeProvider: false,
-  smtp: null,
-};
+});
 const DEADLINE_MS = 10_000;
 
 interface Started extends PendingCheck {

@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { parseAddress } from "../../../../src/check/address.ts";
-import type { Evidence, SmtpEvidence } from "../../../../src/check/evidence.ts";
+import type { SmtpEvidence } from "../../../../src/check/evidence.ts";
 import { createKeeping } from "../../../../src/services/verify/keeping.ts";
+import { evidenceWith, smtpWith } from "../../../support/evidence.ts";
 
 function kept(smtp: Partial<SmtpEvidence>, overridesS = {}) {
   const parsed = parseAddress("someone@example.test");
   assert.ok(parsed.ok);
-  const evidence = {
-    v: 2,
-    mx: { status: "ok", hosts: ["mx.example.test"], provider: null, ttlS: 60, fault: null },
-    disposable: { listed: false, source: "none" },
-    role: null,
-    freeProvider: false,
-    smtp: { class: "sender_blocked", fault: "our_address", stage: "connect", trusted: true, ...smtp },
-  } as unknown as Evidence;
+  const blocked = {
+    class: "sender_blocked",
+    fault: "our_address",
+    stage: "connect",
+    catchAll: "not_probed",
+  } as const;
+  const evidence = evidenceWith({ smtp: smtpWith({ ...blocked, ...smtp }) });
   return createKeeping(overridesS)("probed", parsed.address, evidence);
 }
 

@@ -10,25 +10,21 @@ import { DueTimes } from "../../../../src/services/verify/due-times.ts";
 import { createRechecks, type RecheckResult } from "../../../../src/services/verify/recheck.ts";
 import { retryAfter } from "../../../../src/services/verify/retry-after.ts";
 import type { CacheEntry } from "../../../../src/store/evidence-cache.ts";
+import { evidenceWith, smtpWith } from "../../../support/evidence.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 
 const { usualS, minS, maxS, slackS, attempts, atOnce, perSite, busyMs, pending, teamShare, loadShare } =
   LIMITS.rechecks;
 
 function evidence(end: SmtpEvidence["class"], rest: Partial<SmtpEvidence> = {}): Evidence {
-  return {
-    v: 2,
-    mx: { status: "ok", hosts: ["mx.one.test"], provider: null, ttlS: 60, fault: null },
-    disposable: { listed: false, source: "none" },
-    role: null,
-    freeProvider: false,
-    smtp: {
-      ...{ class: end, fault: "their_server", stage: "rcpt", code: 450, enhancedCode: null, reply: "450" },
-      ...{ rule: "r", mxHost: "mx.one.test", path: "direct", trusted: true, retryAfterS: null },
-      ...{ latencyMs: 1, tls: false, catchAll: "not_probed" },
-      ...rest,
-    },
-  };
+  const putOff = {
+    class: end,
+    fault: "their_server",
+    code: 450,
+    reply: "450",
+    catchAll: "not_probed",
+  } as const;
+  return evidenceWith({ smtp: smtpWith({ ...putOff, ...rest }) });
 }
 
 function world() {

@@ -1,0 +1,35 @@
+import type { Evidence, SmtpEvidence } from "../../src/check/evidence.ts";
+
+/** Evidence of a domain with an MX of its own, which was not probed; but for `change`. */
+export function evidenceWith(change: Partial<Evidence> = {}): Evidence {
+  return {
+    v: 2,
+    mx: { status: "ok", hosts: ["mx.one.test"], provider: null, ttlS: 60, fault: null },
+    disposable: { listed: false, source: "none" },
+    role: null,
+    freeProvider: false,
+    smtp: null,
+    ...change,
+  };
+}
+
+/** A probe that was accepted by a host that refused its stranger; but for `change`. */
+export function smtpWith(change: Partial<SmtpEvidence> = {}): SmtpEvidence {
+  return {
+    class: "accepted",
+    fault: null,
+    stage: "rcpt",
+    code: 250,
+    enhancedCode: null,
+    reply: "",
+    rule: "test",
+    mxHost: "mx.one.test",
+    path: "direct",
+    trusted: true,
+    retryAfterS: null,
+    latencyMs: 1,
+    tls: true,
+    catchAll: "refused",
+    ...change,
+  };
+}
