@@ -7,6 +7,8 @@ export interface BenchContext extends ChildHost {
   redisUrl: string;
   /** Where object storage is; none in a run that does without. */
   objectSettings: Record<string, string>;
+  /** Fewer and shorter runs: figures that show a trend, and say less. */
+  quick: boolean;
 }
 
 /** Settings of the engine and of the API: the sinks are the internet, all else is the default. */

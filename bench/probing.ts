@@ -64,6 +64,7 @@ export async function benchProbing(context: BenchContext, latencyMs: keyof typeo
       configuration: configurationOf(counts, threads),
       unit: "addresses",
       lines: linesOf({ whole, lockStep, deep, perAddress }),
+      targets: [],
       notes: [
         `the engine opened ${sessions.slice(1).join(", ")} connections in its runs: a session ends after 8 refusals or 100 addresses`,
         "all sinks share one process: where a client is less busy than a core, the sinks or the delay are its bound",

@@ -1,4 +1,5 @@
 import type { Summary } from "./figures.ts";
+import type { Target } from "./target.ts";
 
 /** One measured subject of a section. */
 export interface Line {
@@ -17,6 +18,7 @@ export interface Section {
   lines: Line[];
   /** Observations under the table. */
   notes: string[];
+  targets: Target[];
 }
 
 /** A ratio, e.g. `0.83 × raw in CPU`; `value` and `reference` are of one unit. */

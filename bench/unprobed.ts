@@ -57,6 +57,7 @@ export async function benchUnprobed(context: BenchContext): Promise<Section> {
           ratios: ["ceiling: threads that answer the same bytes at once"],
         },
       ],
+      targets: [],
       notes: [],
     };
   });
@@ -108,6 +109,7 @@ export async function benchUnprobedRows(context: BenchContext): Promise<Section>
           ratios: ["ceiling: threads that answer the same bytes at once"],
         },
       ],
+      targets: [],
       notes: [],
     };
   });

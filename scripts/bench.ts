@@ -114,7 +114,11 @@ async function startServices(
 }
 
 async function bench(guard: Guard, argv: string[]): Promise<number> {
-  const options = { profile: { type: "string" }, rows: { type: "string" } } as const;
+  const options = {
+    profile: { type: "string" },
+    rows: { type: "string" },
+    quick: { type: "boolean", default: false },
+  } as const;
   const { values, positionals } = parseArgs({ args: argv, options, allowPositionals: true });
   const { benches, needsObjects } = chosen(
     positionals,
@@ -128,7 +132,7 @@ async function bench(guard: Guard, argv: string[]): Promise<number> {
     startServices(guard, needsObjects),
     compileProject(ROOT, guard),
   ]);
-  const context = { guard, compiledDir, profileDir, ...services };
+  const context = { guard, compiledDir, profileDir, quick: values.quick, ...services };
   for (const run of benches) console.log(await run(context));
   console.log(`Every run was valid. ${Math.round((performance.now() - startedMs) / 1000)} s`);
   return 0;

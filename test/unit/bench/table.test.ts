@@ -30,6 +30,7 @@ describe("the table of a benchmark", () => {
         },
       ],
       notes: ["406 connections"],
+      targets: [],
     });
     const lines = text.split("\n");
     assert.equal(lines[0], "Probing");

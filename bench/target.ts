@@ -1,0 +1,26 @@
+/** What must be reached, and what was: a line of the table that `npm run bench` ends with. */
+export interface Target {
+  /** Stable, by section, e.g. `http.cached.cpu`: results of different days are compared by it. */
+  id: string;
+  /** In words, e.g. `cached GET /v1/verify, CPU a request`. */
+  what: string;
+  /** Of figure and bound: `× raw`, `rows/s`, `ms`, … */
+  unit: string;
+  /** null: nothing that counts was measured; `reason` says why. Such a line is not reached. */
+  figure: number | null;
+  reason?: string;
+  /** At least one of the two, or the line is only told. */
+  atLeast?: number;
+  atMost?: number;
+}
+
+/** `told`: there is no bound, the figure is for people. `void`: measured under conditions in which it says nothing. */
+export type Outcome = "reached" | "missed" | "void" | "told";
+
+export function outcomeOf({ figure, atLeast, atMost }: Target): Outcome {
+  if (figure === null || Number.isNaN(figure)) return "void";
+  if (atLeast === undefined && atMost === undefined) return "told";
+  const isReached =
+    figure >= (atLeast ?? Number.NEGATIVE_INFINITY) && figure <= (atMost ?? Number.POSITIVE_INFINITY);
+  return isReached ? "reached" : "missed";
+}
