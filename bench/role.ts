@@ -20,12 +20,12 @@ const END_WITHIN_MS = 30_000;
  * @throws Error when it ends before it is ready
  */
 export async function startRole(
-  { guard, compiledDir }: ChildHost,
+  { guard, compiledDir, profileDir }: ChildHost,
   role: ChildRole,
   settings: Record<string, string>,
 ): Promise<RoleProcess> {
   const child = fork(join(compiledDir, "src/main.js"), [], {
-    execArgv: [],
+    execArgv: profileDir === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${join(profileDir, role)}`],
     env: { PATH: process.env.PATH, ...guard.env, ...settings, ROLE: role },
     stdio: ["ignore", process.stderr, "inherit", "ipc"],
   });

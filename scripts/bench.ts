@@ -8,6 +8,7 @@ import { availableParallelism, cpus, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { benchBulkMemory } from "../bench/bulk-memory.ts";
+import { benchBulkThroughput } from "../bench/bulk-throughput.ts";
 import { compileProject } from "../bench/compile.ts";
 import type { BenchContext } from "../bench/context.ts";
 import { InvalidRun } from "../bench/figures.ts";
@@ -41,6 +42,7 @@ const SECTIONS: Record<string, Bench[]> = {
 /** These take as long as their lists, hence only when they are asked for. */
 const MEMORY = "bulk-memory";
 const MEMORY_ROWS = [1_000_000, 10_000_000];
+const THROUGHPUT = "bulk-throughput";
 const SLOW_SITE = "slow-site";
 const SLOW_SITE_ROWS = 60_000;
 
@@ -69,6 +71,7 @@ function slowSiteBench(rows: number): Bench {
 function chosen(names: readonly string[], lengths: readonly number[] | null): Sections {
   const wanted = names.length === 0 ? Object.keys(SECTIONS) : names;
   const listed: Record<string, () => Bench> = {
+    [THROUGHPUT]: () => section(benchBulkThroughput),
     [MEMORY]: () => memoryBench(lengths ?? MEMORY_ROWS),
     [SLOW_SITE]: () => slowSiteBench(lengths?.at(-1) ?? SLOW_SITE_ROWS),
   };

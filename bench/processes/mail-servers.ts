@@ -1,5 +1,5 @@
 import { createDnsServer, type DnsServer } from "../../test/support/mail-world/dns-server.ts";
-import { createSink, type Sink } from "../../test/support/mail-world/sink.ts";
+import { type BareSink as Sink, createBareSink } from "../bare-sink.ts";
 import type { Zone } from "../../test/support/mail-world/zone.ts";
 import { answerParent } from "../child.ts";
 import { DOMAINS, domainName, mxAddress, mxName, SITES, siteOfDomain } from "../plan.ts";
@@ -10,13 +10,14 @@ const PORT_ATTEMPTS = 10;
 let dns: DnsServer | null = null;
 let sinks: Sink[] = [];
 
-function zoneOf(runs: readonly number[]): Zone {
+function zoneOf(runs: readonly number[], others: readonly string[]): Zone {
   const zone: Zone = new Map();
   for (let site = 0; site < SITES; site++) zone.set(mxName(site), { a: [mxAddress(site)] });
   for (const run of runs) {
     for (let domain = 0; domain < DOMAINS; domain++)
       zone.set(domainName(run, domain), { mx: [[10, mxName(siteOfDomain(domain))]] });
   }
+  for (const domain of others) zone.set(domain, { mx: [[10, mxName(0)]] });
   return zone;
 }
 
@@ -26,7 +27,7 @@ async function listenAll(latencyMs: number): Promise<Sink[]> {
     const open: Sink[] = [];
     try {
       for (let site = 0; site < SITES; site++)
-        open.push(await createSink({ address: mxAddress(site), port: open[0]?.port ?? 0, latencyMs }));
+        open.push(await createBareSink({ address: mxAddress(site), port: open[0]?.port ?? 0, latencyMs }));
       return open;
     } catch (error) {
       for (const sink of open) await sink.close();
@@ -36,8 +37,9 @@ async function listenAll(latencyMs: number): Promise<Sink[]> {
 }
 
 const verbs = {
-  async start({ latencyMs, runs }: { latencyMs: number; runs: number[] }) {
-    dns = await createDnsServer(zoneOf(runs));
+  /** @param others domains beside those of the runs */
+  async start({ latencyMs, runs, others = [] }: { latencyMs: number; runs: number[]; others?: string[] }) {
+    dns = await createDnsServer(zoneOf(runs, others));
     sinks = await listenAll(latencyMs);
     return { dnsServer: dns.address, smtpPort: sinks[0]?.port ?? 0 };
   },
