@@ -16,10 +16,14 @@ import { countsOf, MEMORY_RUN, memoryList } from "./memory-list.ts";
 import type { MailServers } from "./processes/mail-servers.ts";
 import { residentOf } from "./resident.ts";
 import { startRole } from "./role.ts";
-import { alignColumns } from "./table.ts";
+import type { Section } from "./table.ts";
+import type { Target } from "./target.ts";
 
+/** Rows of each list, unless the command line says. */
+const LENGTHS = [1_000_000, 10_000_000];
+const QUICK_LENGTHS = [100_000, 1_000_000];
 /** The peak of the longest list over that of the shortest, at most. */
-const RATIO_MAX = 1.15;
+const GROWTH_MAX = 1.15;
 /** What the team may have: above the largest list that is asked for. */
 const TEAM_LIMITS = { dailyQuota: 100_000_000, bulkBytes: 100_000_000_000 };
 const THREADS = 2;
@@ -107,8 +111,7 @@ async function runList(
 
 const mib = (bytes: number) => `${(bytes / 1_048_576).toFixed(0)} MiB`;
 
-function render(runs: readonly MemoryRun[], ratio: number, others: string): string {
-  const head = ["rows", "rows/s", "peak", "bound", "by state"];
+function tableOf(runs: readonly MemoryRun[]): string[][] {
   const lines = runs.map(({ rows, rowsPerS, peakBytes, terms, peaks }) => [
     rows.toLocaleString("en"),
     Math.round(rowsPerS).toLocaleString("en"),
@@ -116,46 +119,38 @@ function render(runs: readonly MemoryRun[], ratio: number, others: string): stri
     mib(totalOf(terms)),
     [...peaks].map(([status, bytes]) => `${status} ${mib(bytes)}`).join(", "),
   ]);
-  const terms = runs.at(-1)?.terms ?? [];
+  return [["rows", "rows/s", "peak", "bound", "by state"], ...lines];
+}
+
+function targetsOf(runs: readonly MemoryRun[]): Target[] {
+  const growth = (runs.at(-1)?.peakBytes ?? 0) / (runs[0]?.peakBytes ?? 1);
+  const shares = runs.map(({ peakBytes, terms }) => peakBytes / totalOf(terms));
   return [
-    "Memory of the role bulk",
-    `  one worker of ${THREADS} check threads for each list, one team of a tier without probing; nothing else to do`,
-    "",
-    ...alignColumns([head, ...lines]),
-    `  the longest list's peak is ${ratio.toFixed(2)} × the shortest's; at most ${RATIO_MAX} is allowed`,
-    "  the bound of the longest:",
-    ...terms.map(({ what, bytes }) => `    ${mib(bytes).padStart(9)}  ${what}`),
-    `  ${others}`,
-    "",
-  ].join("\n");
-}
-
-/** Which peak is too high, as a sentence; null: none. */
-function exceeded(runs: readonly MemoryRun[], ratio: number): string | null {
-  const above = runs.find(({ peakBytes, terms }) => peakBytes > totalOf(terms));
-  if (above !== undefined)
-    return `${above.rows} rows: a peak of ${mib(above.peakBytes)} is above the bound of ${mib(totalOf(above.terms))}`;
-  if (ratio <= RATIO_MAX) return null;
-  return `memory grows with the rows: the longest list's peak is ${ratio.toFixed(2)} × the shortest's`;
-}
-
-export interface MemoryReport {
-  text: string;
-  /** Why the memory is not flat, or not bounded; null: it is both. */
-  exceeded: string | null;
+    {
+      id: "bulk-memory.growth",
+      what: "bulk process, peak of the longest list over that of the shortest",
+      unit: "×",
+      figure: growth,
+      atMost: GROWTH_MAX,
+    },
+    {
+      id: "bulk-memory.bound",
+      what: "bulk process, peak over what the configuration allows",
+      unit: "×",
+      figure: Math.max(...shares),
+      atMost: 1,
+    },
+  ];
 }
 
 /**
  * The peak resident set of a worker that takes a list from its analysis to its results, for lists of several lengths: it
  * must not grow with them, and stay below what the configuration allows.
  *
- * @param lengths rows of each list, ascending
  * @throws InvalidRun when a job does not count what is in its list
  */
-export async function benchBulkMemory(
-  context: BenchContext,
-  lengths: readonly number[],
-): Promise<MemoryReport> {
+export async function benchBulkMemory(context: BenchContext): Promise<Section> {
+  const lengths = context.rows ?? (context.quick ? QUICK_LENGTHS : LENGTHS);
   return withChildren(async (keep) => {
     const mail = keep(await startChild<MailServers>("mail-servers", context));
     const { dnsServer } = await mail.call("start", { latencyMs: 0, runs: [MEMORY_RUN] });
@@ -166,9 +161,21 @@ export async function benchBulkMemory(
     const client = { url: `http://127.0.0.1:${api.port}`, key };
     const runs: MemoryRun[] = [];
     for (const rows of lengths) runs.push(await runList(context, settings, client, rows));
-    const ratio = (runs.at(-1)?.peakBytes ?? 0) / (runs[0]?.peakBytes ?? 1);
     const [ofApi, ofRelay] = [residentOf(api.pid).peak, residentOf(relay.pid).peak];
-    const others = `at most resident, all lists over: api ${mib(ofApi)}, relay ${mib(ofRelay)}`;
-    return { text: render(runs, ratio, others), exceeded: exceeded(runs, ratio) };
+    return {
+      title: "Memory of the role bulk",
+      configuration: [
+        `one worker of ${THREADS} check threads for each list, one team of a tier without probing; nothing else to do`,
+      ],
+      unit: "rows",
+      lines: [],
+      table: tableOf(runs),
+      notes: [
+        "the bound of the longest:",
+        ...(runs.at(-1)?.terms ?? []).map(({ what, bytes }) => `  ${mib(bytes).padStart(9)}  ${what}`),
+        `at most resident, all lists over: api ${mib(ofApi)}, relay ${mib(ofRelay)}`,
+      ],
+      targets: targetsOf(runs),
+    };
   });
 }

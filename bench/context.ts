@@ -9,6 +9,10 @@ export interface BenchContext extends ChildHost {
   objectSettings: Record<string, string>;
   /** Fewer and shorter runs: figures that show a trend, and say less. */
   quick: boolean;
+  /** What this bench may take; it is not ended, but one that grows with time must keep to it. */
+  allowanceMs: number;
+  /** Lengths of lists, ascending, where the command line gives them. */
+  rows: readonly number[] | null;
 }
 
 /** Settings of the engine and of the API: the sinks are the internet, all else is the default. */

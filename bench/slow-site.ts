@@ -27,7 +27,8 @@ import {
   slowRows,
 } from "./slow-list.ts";
 import { type Answered, watchRows } from "./slow-watch.ts";
-import { alignColumns } from "./table.ts";
+import type { Section } from "./table.ts";
+import type { Target } from "./target.ts";
 
 /** Of a mixed list: capped rows a second over what the caps allow, and the time of the others over that alone. */
 const RATE_MIN = 0.9;
@@ -36,6 +37,9 @@ const DONE_MAX = 1.1;
 const CAPPED_LATENCY_MS = 100;
 const OTHERS_LATENCY_MS = 1_000;
 const THREADS = 2;
+/** Of the mixed list, unless the command line says. */
+const ROWS = 60_000;
+const QUICK_ROWS = 20_000;
 const ROWS_PER_PIECE = 1_000;
 const SAY_EVERY_MS = 5_000;
 /** The others alone before and after, so that what else the machine does falls on both. */
@@ -174,33 +178,33 @@ function cellsOf(run: SlowRun): string[] {
 
 const HEAD = ["list", "capped", "rows/s", "open", "each", "others", "rows/s", "done", "all done", "put off"];
 
-function render(runs: readonly SlowRun[], rows: number, { allowedPerS, rate, done }: Ratios): string {
+function configurationOf(rows: number): string[] {
   const capped = cappedOf(rows);
   const caps = `${CAPPED_CONNECTIONS} connections, ${CAPPED_DEPTH} addresses a write, ${CAPPED_TRANSACTIONS} a connection`;
   return [
-    "A slow site among others",
-    `  ${capped} rows at one provider (${CAPPED_SITE}: ${caps}), ${CAPPED_LATENCY_MS} ms a round trip`,
-    `  ${rows - capped} rows at ${DOMAINS} domains of ${SITES} sites, ${OTHERS_LATENCY_MS} ms a round trip`,
-    `  one worker of ${THREADS} check threads, warm; times from the end of the analysis to the last shard`,
-    "",
-    ...alignColumns([HEAD, ...runs.map(cellsOf)]),
-    `  a bare client within the same caps: ${whole(allowedPerS)} rows/s`,
-    `  the capped rows of the mixed list: ${rate.toFixed(2)} × that; at least ${RATE_MIN} is wanted`,
-    `  the others of the mixed list are done after ${done.toFixed(2)} × their time alone; at most ${DONE_MAX} is wanted`,
-    "",
-  ].join("\n");
+    `${capped} rows at one provider (${CAPPED_SITE}: ${caps}), ${CAPPED_LATENCY_MS} ms a round trip`,
+    `${rows - capped} rows at ${DOMAINS} domains of ${SITES} sites, ${OTHERS_LATENCY_MS} ms a round trip`,
+    `one worker of ${THREADS} check threads, warm; times from the end of the analysis to the last shard`,
+  ];
 }
 
-function missed({ rate, done }: Ratios): string | null {
-  if (rate < RATE_MIN) return `the capped rows have ${rate.toFixed(2)} of the rate that the caps allow`;
-  if (done > DONE_MAX) return `the others take ${done.toFixed(2)} of their time alone`;
-  return null;
-}
-
-export interface SlowSiteReport {
-  text: string;
-  /** What the capped provider's rows cost the others, or these them; null: nothing that counts. */
-  missed: string | null;
+function targetsOf({ rate, done }: Ratios): Target[] {
+  return [
+    {
+      id: "slow-site.rate",
+      what: "capped rows of the mixed list, rows/s over what the caps allow",
+      unit: "×",
+      figure: rate,
+      atLeast: RATE_MIN,
+    },
+    {
+      id: "slow-site.others",
+      what: "the others of the mixed list, time over that alone",
+      unit: "×",
+      figure: done,
+      atMost: DONE_MAX,
+    },
+  ];
 }
 
 /** A team that may probe. */
@@ -224,10 +228,10 @@ async function measureCaps(context: BenchContext, port: number): Promise<number>
  * Whether a provider with few connections holds up only its own rows: a list of which 40 % are its, against a list
  * of the others alone, and against a client that does nothing but fill the provider's connections.
  *
- * @param rows of the mixed list
  * @throws InvalidRun when a result is wrong, or more connections were open than the provider allows
  */
-export async function benchSlowSite(context: BenchContext, rows: number): Promise<SlowSiteReport> {
+export async function benchSlowSite(context: BenchContext): Promise<Section> {
+  const rows = context.rows?.at(-1) ?? (context.quick ? QUICK_ROWS : ROWS);
   const sql = createPostgres({
     url: context.databaseUrl,
     maxConnections: 2,
@@ -250,6 +254,14 @@ export async function benchSlowSite(context: BenchContext, rows: number): Promis
     const done: SlowRun[] = [];
     for (const [run, kind] of LISTS.entries()) done.push(await runList(world, run, kind, rows));
     const ratios = ratiosOf(done, await measureCaps(context, internet.smtpPort));
-    return { text: render(done, rows, ratios), missed: missed(ratios) };
+    return {
+      title: "A slow site among others",
+      configuration: configurationOf(rows),
+      unit: "rows",
+      lines: [],
+      table: [HEAD, ...done.map(cellsOf)],
+      notes: [`a bare client within the same caps: ${whole(ratios.allowedPerS)} rows/s`],
+      targets: targetsOf(ratios),
+    };
   });
 }

@@ -16,6 +16,8 @@ export interface Section {
   /** What is counted, e.g. `addresses`. */
   unit: string;
   lines: Line[];
+  /** Where it counts something else than units of work a second: a table of its own form, head first, below `lines`. */
+  table?: string[][];
   /** Observations under the table. */
   notes: string[];
   targets: Target[];
@@ -54,17 +56,22 @@ export function alignColumns(rows: readonly string[][]): string[] {
   );
 }
 
-export function renderSection({ title, configuration, unit, lines, notes }: Section): string {
+/** Aligned, with a rule under its head. */
+function ruled(rows: readonly string[][]): string[] {
+  const [head = "", ...rest] = alignColumns(rows);
+  return [head, "-".repeat(Math.max(head.length, ...rest.map(({ length }) => length))), ...rest];
+}
+
+export function renderSection({ title, configuration, unit, lines, table, notes }: Section): string {
   const head = ["", `${unit}/s`, "spread", "CPU µs each", "busy", "ratio"];
-  const table = alignColumns([head, ...lines.map(cells)]);
-  const rule = "-".repeat(Math.max(...table.map((row) => row.length)));
+  const tables = [
+    ...(lines.length === 0 ? [] : [ruled([head, ...lines.map(cells)])]),
+    ...(table === undefined ? [] : [ruled(table)]),
+  ];
   return [
     title,
     ...configuration.map((text) => `  ${text}`),
-    "",
-    ...table.slice(0, 1),
-    rule,
-    ...table.slice(1),
+    ...tables.flatMap((made) => ["", ...made]),
     ...notes.map((text) => `  ${text}`),
     "",
   ].join("\n");

@@ -1,0 +1,72 @@
+import type { Section } from "./table.ts";
+import { alignColumns } from "./table.ts";
+import { outcomeOf, type Target } from "./target.ts";
+
+/** What came of one bench: pure data, from which everything that a run tells is rendered. */
+export interface Measured {
+  /** The name of its section on the command line. */
+  name: string;
+  /** null: it failed, and `failure` says how. */
+  section: Section | null;
+  failure: string | null;
+  /** The run did not do what it is measured for: wrong verdicts, answers missing. */
+  isInvalid: boolean;
+  tookS: number;
+  /** What it may take; for people, nothing ends it. */
+  allowanceS: number;
+  targets: Target[];
+}
+
+/** Exit codes of `npm run bench`. */
+export const EXIT = { reached: 0, notReached: 1, invalid: 2 } as const;
+
+/** A figure with its unit, as exact as it is meant: two decimals below ten, none from a hundred on. */
+export function formatFigure(value: number, unit: string): string {
+  const size = Math.abs(value);
+  const decimals = size >= 100 ? 0 : size >= 10 ? 1 : 2;
+  const digits = value.toLocaleString("en", {
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: decimals,
+  });
+  return unit === "" ? digits : `${digits} ${unit}`;
+}
+
+export function formatBound({ atLeast, atMost, unit }: Target): string {
+  if (atLeast !== undefined && atMost !== undefined)
+    return `${formatFigure(atLeast, "")} to ${formatFigure(atMost, unit)}`;
+  if (atLeast !== undefined) return `≥ ${formatFigure(atLeast, unit)}`;
+  if (atMost !== undefined) return `≤ ${formatFigure(atMost, unit)}`;
+  return "";
+}
+
+/** The outcome, and why where there is no figure. */
+function verdictOf(target: Target): string {
+  const outcome = outcomeOf(target);
+  return outcome === "void" ? `void: ${target.reason ?? "nobody said why"}` : outcome;
+}
+
+/** The cells of the table that a run ends with, head first. */
+export function targetRows(targets: readonly Target[]): string[][] {
+  const rows = targets.map((target) => [
+    target.id,
+    target.what,
+    target.figure === null || Number.isNaN(target.figure) ? "–" : formatFigure(target.figure, target.unit),
+    formatBound(target),
+    verdictOf(target),
+  ]);
+  return [["target", "what", "figure", "bound", "outcome"], ...rows];
+}
+
+export function renderTargets(targets: readonly Target[]): string {
+  const [head = "", ...lines] = alignColumns(targetRows(targets));
+  const rule = "-".repeat(Math.max(head.length, ...lines.map(({ length }) => length)));
+  return ["Targets", "", head, rule, ...lines, ""].join("\n");
+}
+
+/** 2 when anything was measured that must not be counted, else 1 when a bounded line was missed or void, else 0. */
+export function exitCodeOf(all: readonly Pick<Measured, "isInvalid" | "targets">[]): number {
+  if (all.some(({ isInvalid }) => isInvalid)) return EXIT.invalid;
+  const outcomes = all.flatMap(({ targets }) => targets.map(outcomeOf));
+  const isReached = outcomes.every((outcome) => outcome === "reached" || outcome === "told");
+  return isReached ? EXIT.reached : EXIT.notReached;
+}

@@ -1,0 +1,82 @@
+import { benchBulkMemory } from "./bulk-memory.ts";
+import { benchBulkThroughput } from "./bulk-throughput.ts";
+import type { BenchContext } from "./context.ts";
+import { benchCachedVerify } from "./http.ts";
+import { benchProbing } from "./probing.ts";
+import { benchSlowSite } from "./slow-site.ts";
+import type { Section } from "./table.ts";
+import { benchUnprobed, benchUnprobedRows } from "./unprobed.ts";
+
+/** One table, measured from a clean state. @throws InvalidRun when what it measured must not be counted */
+export type Bench = (context: BenchContext) => Promise<Section>;
+
+export interface SectionEntry {
+  /** A table each, one after the other. */
+  benches: Bench[];
+  /** Seconds that all of it may take on two cores, in a full and in a quick run. */
+  allowanceS: { full: number; quick: number };
+  /** Ids of what it promises to tell: void when it fails, or forgets them. */
+  promises: readonly string[];
+  needsObjects: boolean;
+  /** Takes as long as its lists, hence only runs when it is asked for by name. */
+  onDemand: boolean;
+}
+
+/** By the names that the command line takes, in the order in which they run. Names stay: people have them in scripts. */
+export const SECTIONS: Record<string, SectionEntry> = {
+  http: {
+    benches: [benchCachedVerify],
+    allowanceS: { full: 150, quick: 30 },
+    promises: [],
+    needsObjects: false,
+    onDemand: false,
+  },
+  unprobed: {
+    benches: [benchUnprobed, benchUnprobedRows],
+    allowanceS: { full: 90, quick: 20 },
+    promises: [],
+    needsObjects: false,
+    onDemand: false,
+  },
+  probing: {
+    benches: ([0, 20] as const).map(
+      (latencyMs) => (context: BenchContext) => benchProbing(context, latencyMs),
+    ),
+    allowanceS: { full: 150, quick: 30 },
+    promises: [],
+    needsObjects: false,
+    onDemand: false,
+  },
+  bulk: {
+    benches: [benchBulkThroughput],
+    allowanceS: { full: 180, quick: 25 },
+    promises: ["bulk.cached", "bulk.lists", "bulk.probed"],
+    needsObjects: true,
+    onDemand: false,
+  },
+  "bulk-memory": {
+    benches: [benchBulkMemory],
+    allowanceS: { full: 900, quick: 120 },
+    promises: ["bulk-memory.growth", "bulk-memory.bound"],
+    needsObjects: true,
+    onDemand: true,
+  },
+  "slow-site": {
+    benches: [benchSlowSite],
+    allowanceS: { full: 300, quick: 150 },
+    promises: ["slow-site.rate", "slow-site.others"],
+    needsObjects: true,
+    onDemand: true,
+  },
+};
+
+/** Sections by their names; none named: all that do not wait to be asked for. @throws Error that names what there is not */
+export function chosenSections(names: readonly string[]): [string, SectionEntry][] {
+  if (names.length === 0) return Object.entries(SECTIONS).filter(([, { onDemand }]) => !onDemand);
+  return [...new Set(names)].map((name) => {
+    const entry = SECTIONS[name];
+    if (entry === undefined)
+      throw new Error(`there is no section ${name}: ${Object.keys(SECTIONS).join(", ")}`);
+    return [name, entry];
+  });
+}
