@@ -35,15 +35,17 @@ class JobQueue {
     return job;
   }
 
-  /** Takes out all for which `isOver` is true. */
+  /** Takes out all for which `isOver` is true. Copies nothing where it is so of none: it is asked many times a second. */
   prune(isOver: (job: Job) => boolean): void {
-    const left: Job[] = [];
-    for (let i = this.#head; i < this.#jobs.length; i++) {
-      const job = this.#jobs[i];
-      if (job && !isOver(job)) left.push(job);
+    const jobs = this.#jobs;
+    let kept = this.#head;
+    for (let i = this.#head; i < jobs.length; i++) {
+      const job = jobs[i] as Job;
+      if (isOver(job)) continue;
+      if (kept !== i) jobs[kept] = job;
+      kept++;
     }
-    this.#jobs = left;
-    this.#head = 0;
+    jobs.length = kept;
   }
 }
 
@@ -59,6 +61,11 @@ export class Backlog {
 
   get length(): number {
     return this.forAny + this.forFresh;
+  }
+
+  /** Some are to be asked by themselves, or first on a new session. */
+  get hasSpecial(): boolean {
+    return this.#careful.length > 0 || this.forFresh > 0;
   }
 
   /** Jobs that a session which has served before may take. */

@@ -1,4 +1,4 @@
-import { mailFrom, RSET, rcptTo } from "./command.ts";
+import { mailFrom, RSET, rcptTo, transactionOf } from "./command.ts";
 import type { SessionEnd } from "./handshake.ts";
 import type { Mailbox, ReversePath } from "./mailbox.ts";
 import type { FailureCause } from "./outcome.ts";
@@ -66,7 +66,7 @@ export class Batch {
   /** Some mailbox is not ASCII. */
   readonly utf8: boolean;
   readonly #pipelined: boolean;
-  readonly #ends: (TransactionEnd | undefined)[];
+  readonly #ends: (TransactionEnd | undefined)[] = [];
   #turn = 0;
   #step = MAIL;
   #next = "";
@@ -77,13 +77,14 @@ export class Batch {
   /** @param transactions at least one; without pipelining exactly one. */
   constructor(transactions: readonly Transaction[], from: ReversePath, pipelined: boolean) {
     this.transactions = transactions;
-    this.utf8 = transactions.some(({ mailbox }) => mailbox.utf8);
     this.#pipelined = pipelined;
-    this.#ends = new Array(transactions.length).fill(undefined);
+    let utf8 = false;
     for (const { mailbox } of transactions) {
-      this.#next += mailFrom(from, mailbox.utf8);
-      if (pipelined) this.#next += rcptTo(mailbox) + RSET;
+      utf8 ||= mailbox.utf8;
+      this.#next += pipelined ? transactionOf(from, mailbox) : mailFrom(from, mailbox.utf8);
+      this.#ends.push(undefined);
     }
+    this.utf8 = utf8;
   }
 
   /** What to write now. */
@@ -98,7 +99,9 @@ export class Batch {
 
   /** After `done`: one end per transaction, in order. */
   get ends(): readonly TransactionEnd[] {
-    return this.#ends.map((end) => end ?? UNHEARD);
+    const ends = this.#ends;
+    for (let i = 0; i < ends.length; i++) ends[i] ??= UNHEARD;
+    return ends as TransactionEnd[];
   }
 
   get through(): Through {

@@ -21,3 +21,10 @@ export function mailFrom(path: ReversePath, utf8: boolean): string {
 export function rcptTo(mailbox: Mailbox): string {
   return `RCPT TO:<${mailbox.address}>\r\n`;
 }
+
+/** A whole transaction of one recipient: the three commands above in one write. */
+export function transactionOf(path: ReversePath, mailbox: Mailbox): string {
+  return mailbox.utf8
+    ? mailFrom(path, true) + rcptTo(mailbox) + RSET
+    : `MAIL FROM:<${path}>\r\nRCPT TO:<${mailbox.address}>\r\nRSET\r\n`;
+}

@@ -2,8 +2,11 @@ import type { Clock, Timer } from "../core/clock.ts";
 
 /** One deadline that moves often, on one timer that is seldom touched: arming it later costs no timer call. */
 export interface Deadline {
-  /** Expires `delayMs` from now, whatever was set before. */
-  arm(delayMs: number): void;
+  /**
+   * Expires `delayMs` from now, whatever was set before.
+   * @param now what the clock said a moment ago, to whoever has just asked it
+   */
+  arm(delayMs: number, now?: number): void;
   /** Nothing expires until armed again. */
   rest(): void;
   /** As `rest`, and lets go of the timer. */
@@ -33,8 +36,8 @@ export function createDeadline(clock: Clock, onExpired: () => void): Deadline {
   }
 
   return {
-    arm(delayMs) {
-      dueAt = clock.monotonic() + delayMs;
+    arm(delayMs, now = clock.monotonic()) {
+      dueAt = now + delayMs;
       if (timer === null || firesAt > dueAt) schedule();
     },
     rest() {

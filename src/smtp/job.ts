@@ -16,11 +16,19 @@ export interface JobOptions {
   onTurn?(): void;
 }
 
+/** Who asks, and hears the outcome: once, never before `SmtpPool.ask` returns. Must not throw. */
+export interface Asker extends JobOptions {
+  settled(outcome: RcptOutcome): void;
+}
+
 export interface JobPlace {
   host: string;
   address: string;
   path: Path;
 }
+
+/** How an outcome is brought to whom it was asked for. */
+export type Settle = (outcome: RcptOutcome, asker: Asker) => void;
 
 /** One recipient's way through the pool: from `rcpt` to its outcome, whatever sessions it needs. */
 export class Job implements Transaction {
@@ -33,34 +41,28 @@ export class Job implements Transaction {
   #requeues = 0;
   #stepsAside = 0;
   readonly #place: JobPlace;
-  readonly #options: JobOptions;
-  readonly #resolve: (outcome: RcptOutcome) => void;
+  readonly #asker: Asker;
+  readonly #resolve: Settle;
 
-  constructor(
-    mailbox: Mailbox,
-    place: JobPlace,
-    options: JobOptions,
-    startedAt: number,
-    resolve: (outcome: RcptOutcome) => void,
-  ) {
+  constructor(mailbox: Mailbox, place: JobPlace, asker: Asker, startedAt: number, resolve: Settle) {
     this.mailbox = mailbox;
     this.startedAt = startedAt;
     this.#place = place;
-    this.#options = options;
+    this.#asker = asker;
     this.#resolve = resolve;
   }
 
   get deadlineAt(): number {
-    return this.#options.deadlineAt;
+    return this.#asker.deadlineAt;
   }
 
   get urgent(): boolean {
-    return this.#options.urgent === true;
+    return this.#asker.urgent === true;
   }
 
   /** A session takes it. */
   begin(): void {
-    this.#options.onTurn?.();
+    this.#asker.onTurn?.();
   }
 
   /** @param domain "": any */
@@ -69,7 +71,7 @@ export class Job implements Transaction {
   }
 
   cancelled(): boolean {
-    return this.settled || this.#options.cancelled();
+    return this.settled || this.#asker.cancelled();
   }
 
   /** Another session, once, when the one in use turned out stale. */
@@ -103,10 +105,11 @@ export class Job implements Transaction {
     const latencyMs = Math.max(0, Math.round(now - this.startedAt));
     if (end.kind === "reply") {
       const { stage, reply } = end;
-      this.#resolve({ kind: "reply", stage, reply, host, address, path, tls, latencyMs });
+      this.#resolve({ kind: "reply", stage, reply, host, address, path, tls, latencyMs }, this.#asker);
     } else {
       const { stage, cause, detail } = end;
-      this.#resolve({ kind: "failure", stage, cause, detail, host, address, path, tls, latencyMs });
+      const failure = { stage, cause, detail, host, address, path, tls, latencyMs };
+      this.#resolve({ kind: "failure", ...failure }, this.#asker);
     }
   }
 }

@@ -5,7 +5,7 @@ import type { Logger } from "../core/log.ts";
 import { mayDial } from "../core/public-address.ts";
 import type { ConnectionTarget } from "./connection.ts";
 import type { SessionEnd } from "./handshake.ts";
-import { failed, Job, type JobOptions } from "./job.ts";
+import { type Asker, failed, Job, type JobOptions } from "./job.ts";
 import { LessonMemory, type SiteLessons } from "./lessons.ts";
 import { type Mailbox, parseHeloName, parseReversePath } from "./mailbox.ts";
 import { MxHost } from "./mx-host.ts";
@@ -69,6 +69,11 @@ export interface PoolStats {
 export interface SmtpPool {
   /** Asks `destination` about `mailbox` in a transaction of its own. Never rejects; ends by `deadlineAt` at the latest. */
   rcpt(destination: Destination, mailbox: Mailbox, options: JobOptions): Promise<RcptOutcome>;
+  /**
+   * The same without a promise: `asker` is told. All that end in a turn of the event loop are told one after another.
+   * @param destination who asks for the same place with the same object spares its look-up
+   */
+  ask(destination: Destination, mailbox: Mailbox, asker: Asker): void;
   /** Refuses new jobs, lets the present ones end, closes the sessions with QUIT. */
   drain(): Promise<void>;
   /** Drops every session; what was under way ends as `cancelled`. */
@@ -92,6 +97,7 @@ class HostPool implements SmtpPool {
   readonly #deps: SmtpPoolDeps;
   readonly #mailFrom;
   readonly #hosts = new Map<string, MxHost>();
+  readonly #keys = new WeakMap<Destination, string>();
   readonly #sites = new Map<string, Set<MxHost>>();
   readonly #caps = new Map<string, Set<MxHost>>();
   readonly #lessons;
@@ -99,6 +105,8 @@ class HostPool implements SmtpPool {
   readonly #starved = new Set<MxHost>();
   /** Young dials, looked at with each sweep. */
   #dials: { session: Session; destination: Destination; beganAt: number }[] = [];
+  /** Outcomes that are not told yet. */
+  #settled: { asker: Asker; outcome: RcptOutcome }[] = [];
   #sessions = 0;
   #jobs = 0;
   #sweeper: Timer | null = null;
@@ -116,18 +124,38 @@ class HostPool implements SmtpPool {
 
   rcpt(destination: Destination, mailbox: Mailbox, options: JobOptions): Promise<RcptOutcome> {
     return new Promise((resolve) => {
-      const now = this.#deps.clock.monotonic();
-      this.#jobs++;
-      const settle = (outcome: RcptOutcome) => {
-        this.#jobs--;
-        resolve(outcome);
-        if (this.#draining) this.#checkDrained();
-      };
-      const job = new Job(mailbox, destination, options, now, settle);
-      const host = this.#admit(destination);
-      if (host instanceof MxHost) host.enqueue(job);
-      else job.settle(host, false, now);
+      this.ask(destination, mailbox, {
+        cancelled: () => options.cancelled(),
+        get deadlineAt() {
+          return options.deadlineAt;
+        },
+        urgent: options.urgent === true,
+        onTurn: () => options.onTurn?.(),
+        settled: resolve,
+      });
     });
+  }
+
+  ask(destination: Destination, mailbox: Mailbox, asker: Asker): void {
+    const now = this.#deps.clock.monotonic();
+    this.#jobs++;
+    const job = new Job(mailbox, destination, asker, now, this.#settle);
+    const host = this.#admit(destination);
+    if (host instanceof MxHost) host.enqueue(job);
+    else job.settle(host, false, now);
+  }
+
+  /** Outcomes are handed over at the end of the turn: whoever hears one may ask on, and finds no queue half changed. */
+  readonly #settle = (outcome: RcptOutcome, asker: Asker): void => {
+    this.#jobs--;
+    if (this.#settled.push({ asker, outcome }) === 1) queueMicrotask(() => this.#tellSettled());
+    if (this.#draining) this.#checkDrained();
+  };
+
+  #tellSettled(): void {
+    const settled = this.#settled;
+    this.#settled = [];
+    for (const { asker, outcome } of settled) asker.settled(outcome);
   }
 
   drain(): Promise<void> {
@@ -177,14 +205,23 @@ class HostPool implements SmtpPool {
   /** The host to queue at, or why there is none. */
   #admit(destination: Destination): MxHost | SessionEnd {
     if (this.#draining) return failed("connect", "cancelled", "the pool closes");
-    const { site, host: name, address, path, policy } = destination;
-    const key = `${site} ${name} ${address} ${path.name} ${policy.tls}`;
+    const { policy } = destination;
+    const key = this.#keyOf(destination);
     const host = this.#hosts.get(key) ?? this.#addHost(key, destination);
     if (!(host instanceof MxHost)) return host;
     if (host.backlog.length >= LIMITS.smtp.waitersPerHost)
       return failed("connect", "no_slot", "too many wait for this MX host");
     host.policy = policy;
     return host;
+  }
+
+  #keyOf(destination: Destination): string {
+    const known = this.#keys.get(destination);
+    if (known !== undefined) return known;
+    const { site, host, address, path, policy } = destination;
+    const key = `${site} ${host} ${address} ${path.name} ${policy.tls}`;
+    this.#keys.set(destination, key);
+    return key;
   }
 
   /** Everything about a host that its key decides is checked here, once. */

@@ -91,34 +91,40 @@ export class PooledSession implements SessionHandler {
 
   /** Takes a batch and writes it. @returns false when there was nothing to take. */
   dispatch(): boolean {
-    const careful = this.#takeOne((backlog) => backlog.takeCareful(this.#served === 0));
-    const alone =
-      careful ?? (this.#served === 0 ? this.#takeOne((backlog) => backlog.takeFresh()) : undefined);
-    const jobs = alone === undefined ? this.#takeTogether() : [alone];
+    const now = this.#owner.clock.monotonic();
+    const special = this.#owner.backlog.hasSpecial ? this.#takeSpecial(now) : undefined;
+    const jobs = special === undefined ? this.#takeTogether(now) : [special];
     for (const job of jobs) job.begin();
     if (jobs.length === 0) {
-      this.idleSince = this.#owner.clock.monotonic();
+      this.idleSince = now;
       return false;
     }
     this.#jobs = jobs;
-    this.#session.run(jobs, careful !== undefined);
+    this.#session.run(jobs, special?.careful === true);
     return true;
   }
 
-  #takeOne(take: (backlog: Backlog) => Job | undefined): Job | undefined {
+  /** One that goes by itself: in lock step, or first on a new session. */
+  #takeSpecial(now: number): Job | undefined {
+    const isNew = this.#served === 0;
+    const careful = this.#takeOne(now, (backlog) => backlog.takeCareful(isNew));
+    return careful ?? (isNew ? this.#takeOne(now, (backlog) => backlog.takeFresh()) : undefined);
+  }
+
+  #takeOne(now: number, take: (backlog: Backlog) => Job | undefined): Job | undefined {
     for (;;) {
       const job = take(this.#owner.backlog);
-      if (job === undefined || this.#maySend(job)) return job;
+      if (job === undefined || this.#maySend(job, now)) return job;
     }
   }
 
-  #takeTogether(): Job[] {
+  #takeTogether(now: number): Job[] {
     const jobs: Job[] = [];
     const room = this.#room();
     while (jobs.length < room) {
       const job = this.#owner.backlog.take();
       if (job === undefined) break;
-      if (this.#maySend(job)) jobs.push(job);
+      if (this.#maySend(job, now)) jobs.push(job);
     }
     return jobs;
   }
@@ -231,8 +237,7 @@ export class PooledSession implements SessionHandler {
     depth.broke(written, lessons.limits.met({ transactions, rejections, written, says }, now), now);
   }
 
-  #maySend(job: Job): boolean {
-    const now = this.#owner.clock.monotonic();
+  #maySend(job: Job, now: number): boolean {
     if (job.cancelled()) job.settle(failed("mail", "cancelled", "cancelled before MAIL"), this.secure, now);
     else if (job.deadlineAt <= now) job.settle(failed("mail", "timeout", "deadline"), this.secure, now);
     else if (job.mailbox.utf8 && !this.#session.capabilities.smtputf8)
@@ -244,9 +249,16 @@ export class PooledSession implements SessionHandler {
     const jobs = this.#jobs;
     const back: Job[] = [];
     const again: Job[] = [];
+    const now = this.#owner.clock.monotonic();
     this.#jobs = [];
-    jobs.forEach((job, index) => {
+    for (let index = 0; index < jobs.length; index++) {
+      const job = jobs[index] as Job;
       const end = ends[index] ?? LOST;
+      if (end.kind === "reply" && end.reply.code < 300) {
+        // What nearly all ends are.
+        job.settle(end, this.secure, now);
+        continue;
+      }
       if (isRejection(end)) this.#rejections++;
       const crowded = !isQuoted(job) && saysCrowded(end);
       if (crowded) this.#leaveToOthers();
@@ -255,8 +267,8 @@ export class PooledSession implements SessionHandler {
       else if (blame !== "own" && job.mayAskCarefully()) this.#owner.backlog.addCareful(job);
       else if (crowded && job.mayStepAside()) again.push(job);
       else if (this.#isStale(end, index) && job.mayRetry()) this.#owner.backlog.addFresh(job);
-      else job.settle(end, this.secure, this.#owner.clock.monotonic());
-    });
+      else job.settle(end, this.secure, now);
+    }
     this.#served += jobs.length;
     this.#owner.backlog.putBack(back);
     for (const job of again) this.#owner.backlog.retry(job);

@@ -1,12 +1,13 @@
 import { LIMITS } from "../core/limits.ts";
+import { KnownReplies } from "./known-replies.ts";
 
 /** One complete SMTP reply (RFC 5321 §4.2), decoded as Latin-1 so that no byte is lost or invented. */
 export interface Reply {
-  code: number;
+  readonly code: number;
   /** RFC 3463 code from the first line that has one, e.g. `5.1.1`; its class always equals the code's first digit. */
-  enhanced: string | null;
+  readonly enhanced: string | null;
   /** Text of each line, without code and separator. */
-  lines: string[];
+  readonly lines: readonly string[];
 }
 
 /** What makes a stream of replies unreadable. A parser that reported one must not be used again. */
@@ -53,6 +54,9 @@ function enhancedOf(code: number, lines: readonly string[]): string | null {
   return null;
 }
 
+/** Of all sessions of the thread. */
+const KNOWN = new KnownReplies();
+
 /**
  * An incremental parser, bounded by `LIMITS.smtp.reply*`. Tolerant as real servers need: bare LF, nothing or no
  * space after the code. Lines of one reply with different codes, or a line without a code, are a protocol fault, but
@@ -76,19 +80,23 @@ class BoundedReplyParser implements ReplyParser {
   }
 
   push(chunk: Buffer, onReply: (reply: Reply) => boolean): ReplyFault | null {
-    const text = chunk.toString("latin1");
     let start = 0;
     for (;;) {
-      const end = text.indexOf("\n", start);
-      if (end < 0) return this.#keep(text.slice(start));
-      const line = this.#rest === "" ? text.slice(start, end) : this.#rest + text.slice(start, end);
-      this.#rest = "";
+      const end = KNOWN.lineEnd(chunk, start);
+      if (end < 0) return start === chunk.length ? null : this.#keep(chunk.toString("latin1", start));
+      const isWhole = this.#rest === "" && this.#lines.length === 0;
+      let reply = isWhole ? KNOWN.find(chunk, start, end) : null;
+      if (reply === null) {
+        const fault = this.#line(this.#rest + chunk.toString("latin1", start, end));
+        this.#rest = "";
+        if (fault !== null && fault !== "complete") return fault;
+        if (fault === "complete") {
+          reply = this.#finish();
+          if (isWhole) KNOWN.keep(chunk, start, end, reply);
+        }
+      }
       start = end + 1;
-      const fault = this.#line(line);
-      if (fault === null) continue;
-      if (fault !== "complete") return fault;
-      const reply = this.#finish();
-      if (!onReply(reply)) return null;
+      if (reply !== null && !onReply(reply)) return null;
     }
   }
 

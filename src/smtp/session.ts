@@ -85,6 +85,7 @@ class SocketSession implements Session {
   #asked = false;
   /** When the server last had its turn: something was written, or came. */
   #heardAt = 0;
+  readonly #onReply = (reply: Reply) => this.#accept(reply);
   secure = false;
 
   constructor(options: SessionOptions, handler: SessionHandler) {
@@ -117,7 +118,7 @@ class SocketSession implements Session {
     this.#batch = new Batch(transactions, this.#options.mailFrom, pipelined);
     this.#phase = "batch";
     this.#heardAt = this.#options.clock.monotonic();
-    this.#writeNext(this.#batch);
+    this.#writeNext(this.#batch, this.#heardAt);
   }
 
   quit(): void {
@@ -133,9 +134,9 @@ class SocketSession implements Session {
     this.#connection.destroy();
   }
 
-  #writeNext(batch: Batch): void {
+  #writeNext(batch: Batch, now: number): void {
     this.#asked = true;
-    this.#deadline.arm(LIMITS.smtp.commandTimeoutMs);
+    this.#deadline.arm(LIMITS.smtp.commandTimeoutMs, now);
     this.#connection.write(batch.next, batch.utf8 ? "utf8" : "latin1");
   }
 
@@ -155,7 +156,7 @@ class SocketSession implements Session {
     if (this.#phase === "quitting" || this.#phase === "over") return;
     this.#asked = false;
     if (this.#batch) this.#clockIn(this.#batch);
-    const fault = this.#replies.push(chunk, (reply) => this.#accept(reply));
+    const fault = this.#replies.push(chunk, this.#onReply);
     if (this.#isOver()) return;
     if (fault !== null)
       this.#finish({ kind: "failure", stage: this.stage, cause: fault, detail: FAULTS[fault] });
@@ -166,7 +167,7 @@ class SocketSession implements Session {
     else if (this.#phase === "verified") this.#deliver();
   }
 
-  /** Once a chunk: replies that come together were not late one by one. */
+  /** Once a chunk: replies that come together were not late one by one, and what is still missing has its time from now. */
   #clockIn(batch: Batch): void {
     const now = this.#options.clock.monotonic();
     if (now - this.#heardAt >= LIMITS.learnt.slowReplyMs) batch.noteLate();
@@ -211,8 +212,8 @@ class SocketSession implements Session {
 
   #advance(batch: Batch, reply: Reply): void {
     const step = batch.accept(reply);
-    if (step === "await") this.#deadline.arm(LIMITS.smtp.commandTimeoutMs);
-    else if (step === "write") this.#writeNext(batch);
+    if (step === "await") this.#deadline.arm(LIMITS.smtp.commandTimeoutMs, this.#heardAt);
+    else if (step === "write") this.#writeNext(batch, this.#heardAt);
     else if (step === "done") this.#phase = "verified";
     else if (step === "closing") this.#finish({ kind: "reply", stage: batch.stage, reply });
     else this.#finish(failure(batch.stage, "protocol", `${reply.code} out of step`));

@@ -11,7 +11,8 @@ function jobAt(startedAt: number, deadlineAt = 1_000, cancelled = () => false) {
   const mailbox = parseMailbox(`u${startedAt}@x.test`) ?? assert.fail();
   const outcomes: RcptOutcome[] = [];
   const place = { host: "mx.test", address: "192.0.2.1", path: PATH };
-  const job = new Job(mailbox, place, { cancelled, deadlineAt }, startedAt, (outcome) =>
+  const settled = () => assert.fail("outcomes go by the pool");
+  const job = new Job(mailbox, place, { cancelled, deadlineAt, settled }, startedAt, (outcome) =>
     outcomes.push(outcome),
   );
   return { job, outcomes };
