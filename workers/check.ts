@@ -12,7 +12,7 @@ import { loadShaping } from "../src/check/shaping.ts";
 import { createSiteDirectory } from "../src/check/site.ts";
 import { createSiteLines } from "../src/check/site-lines.ts";
 import { createTaskRunner, type TaskRunner } from "../src/check/task-runner.ts";
-import type { CheckTask, CheckTaskResult, ThreadSetup } from "../src/check/thread.ts";
+import type { AnswersMessage, CheckTask, CheckTaskResult, ThreadSetup } from "../src/check/thread.ts";
 import { createThreadCounts } from "../src/check/thread-counts.ts";
 import { sleep, systemClock } from "../src/core/clock.ts";
 import { LIMITS } from "../src/core/limits.ts";
@@ -74,12 +74,19 @@ function compose(setup: ThreadSetup): TaskRunner {
   });
   parentPort?.postMessage({ type: "rcpt.attach", port: port2 }, [port2]);
   const signals = createDomainSignals({ resolver, clock, config: setup.signals });
-  return createTaskRunner({ engine: withDomainSignals(engine, signals), board, clock, log });
+  return createTaskRunner({
+    engine: withDomainSignals(engine, signals),
+    board,
+    clock,
+    log,
+    post: (answers) => parentPort?.postMessage({ type: "rcpt.answers", answers } satisfies AnswersMessage),
+    afterTurn: (callback) => void setImmediate(callback),
+  });
 }
 
 const run = compose(workerData as ThreadSetup);
 
-/** Checks the addresses of one task and answers line by line, in order. An empty task answers nothing. */
-export default function check(task: CheckTask): Promise<CheckTaskResult> {
+/** Does one task, see `CheckTask`. */
+export default function check(task: CheckTask): CheckTaskResult | Promise<CheckTaskResult> {
   return run(task);
 }

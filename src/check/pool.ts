@@ -7,17 +7,22 @@ import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import type { Board } from "./board.ts";
 import type { Broker } from "./broker.ts";
-import type { Evidence, Scope } from "./evidence.ts";
+import type { Scope } from "./evidence.ts";
+import { createLineReader, type PackedLines } from "./evidence-codec.ts";
 import type { Attach } from "./link.ts";
-import type { BatchMode, CheckLine, CheckTask, CheckTaskResult, SingleLine, ThreadSetup } from "./thread.ts";
+import { createSingles, overloaded, type PendingCheck } from "./singles.ts";
+import type {
+  Answers,
+  AnswersMessage,
+  BatchMode,
+  BatchTask,
+  CheckLine,
+  CheckTask,
+  HelloTask,
+  ThreadSetup,
+} from "./thread.ts";
 
-/** A check on its way. */
-export interface PendingCheck {
-  /** The evidence, or null when it was cancelled before it knew. Rejects when the check itself broke. */
-  evidence: Promise<Evidence | null>;
-  /** Nobody waits any more: what has not begun is left, what runs ends at its next step. */
-  cancel(): void;
-}
+export type { PendingCheck } from "./singles.ts";
 
 /** A batch of checks on its way. */
 export interface PendingBatch {
@@ -74,10 +79,12 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
     concurrentTasksPerWorker: LIMITS.check.tasksPerThread,
     maxQueue: LIMITS.check.tasksInFlight,
     atomics: "disabled",
+    recordTiming: false,
     workerData: deps.setup,
   });
-  piscina.on("message", (message: Attach | undefined) => {
+  piscina.on("message", (message: Attach | AnswersMessage | undefined) => {
     if (message?.type === "rcpt.attach") deps.broker.attach(message.port as MessagePort);
+    else if (message?.type === "rcpt.answers") singles.receive(message.answers);
   });
   piscina.on("error", (error) => deps.log.error({ err: error }, "a check thread failed"));
 
@@ -85,12 +92,19 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
     { length: LIMITS.check.tasksInFlight },
     (_, i) => LIMITS.check.tasksInFlight - 1 - i,
   );
-  let singles = 0;
+  const read = createLineReader();
+  const singles = createSingles({
+    run: (task) => run<Answers | null>(task),
+    read,
+    cancel: (slot) => deps.board.cancel(slot),
+    freed: (slot) => freeSlots.push(slot),
+    afterTurn: (callback) => void setImmediate(callback),
+  });
   const batches = new Set<PendingBatch>();
   let closing = false;
 
   function inFlight(): number {
-    let count = singles;
+    let count = singles.size;
     for (const batch of batches) count += batch.left;
     return count;
   }
@@ -104,60 +118,38 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
     return slot;
   }
 
-  /**
-   * @param ended told before the slot may be another task's
-   * @returns the lines; null when the pool was closed meanwhile: threads that are ended take their checks with them
-   */
-  async function run(task: CheckTask, ended: () => void): Promise<string | null> {
+  /** Null when the pool was closed meanwhile: threads that are ended take their checks with them. */
+  async function run<Result>(task: CheckTask): Promise<Result | null> {
     try {
-      return (await piscina.run(task)) as CheckTaskResult;
+      return (await piscina.run(task)) as Result;
     } catch (error) {
       if (closing) return null;
       throw error;
+    }
+  }
+
+  /** @param ended told before the slot may be another task's */
+  async function runBatch(task: BatchTask, count: number, ended: () => void): Promise<CheckLine[]> {
+    try {
+      const packed = await run<PackedLines>(task);
+      return packed === null ? new Array<CheckLine>(count).fill(null) : read(packed);
     } finally {
       ended();
       freeSlots.push(task.slot);
     }
   }
 
-  async function runSingle(task: CheckTask, ended: () => void): Promise<Evidence | null> {
-    const result = await run(task, ended);
-    const line = result === null ? null : (JSON.parse(result) as SingleLine);
-    if (line === "overloaded") throw overloaded();
-    return line;
-  }
-
-  async function runBatch(task: CheckTask, ended: () => void): Promise<CheckLine[]> {
-    const result = await run(task, ended);
-    const lines = result?.split("\n") ?? task.addresses.split("\n").map(() => "null");
-    return lines.map((line) => JSON.parse(line) as CheckLine);
-  }
-
   return {
-    check(address, scope) {
-      const slot = takeSlot(1);
-      singles += 1;
-      let done = false;
-      const task: CheckTask = { addresses: address, scope, mode: "single", slot };
-      return {
-        evidence: runSingle(task, () => {
-          done = true;
-          singles -= 1;
-        }),
-        cancel() {
-          if (!done) deps.board.cancel(slot);
-        },
-      };
-    },
+    check: (address, scope) => singles.check(address, scope, takeSlot(1)),
     checkBatch(addresses, scope, mode) {
       const count = addresses.length;
       if (count === 0 || count > LIMITS.check.batchAddresses) throw new RangeError(`a batch of ${count}`);
       if (closing) throw new AppError("unavailable", "The check pool was closed.");
       const slot = takeSlot(count);
-      const task: CheckTask = { addresses: addresses.join("\n"), scope, mode, slot };
+      const task: BatchTask = { addresses: addresses.join("\n"), scope, mode, slot };
       let done = false;
       const batch: PendingBatch = {
-        lines: runBatch(task, () => {
+        lines: runBatch(task, count, () => {
           done = true;
           batches.delete(batch);
         }),
@@ -178,19 +170,16 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
       return inFlight();
     },
     async ready() {
-      const nothing: CheckTask = { addresses: "", scope: "unprobed", mode: "single", slot: 0 };
-      await Promise.all(Array.from({ length: deps.threads }, () => piscina.run(nothing)));
+      const hello: HelloTask = { mode: "hello" };
+      await Promise.all(Array.from({ length: deps.threads }, () => piscina.run(hello)));
     },
     async close() {
       closing = true;
       await deps.broker.drain();
       await piscina.destroy();
+      singles.close();
     },
   };
-}
-
-function overloaded(): AppError {
-  return new AppError("overloaded", "Too many checks are under way.", { retryAfterS: 1 });
 }
 
 /** The thread's entry beside this tree, with the importer's own extension: `.ts` under tsx, `.js` compiled. */

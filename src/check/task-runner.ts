@@ -1,26 +1,28 @@
 import type { Clock } from "../core/clock.ts";
-import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import type { Board } from "./board.ts";
 import type { CheckEngine } from "./engine.ts";
-import { type CheckTask, type CheckTaskResult, type Deferred, PLAIN_LINES } from "./thread.ts";
+import type { Evidence } from "./evidence.ts";
+import { LinePacker, type PackedLines } from "./evidence-codec.ts";
+import { createSinglesRunner, isOverload, type SinglesRunnerDeps } from "./singles-runner.ts";
+import type { BatchTask, CheckLine, CheckTask, CheckTaskResult, Deferred } from "./thread.ts";
 
-export interface TaskRunnerDeps {
+export interface TaskRunnerDeps extends SinglesRunnerDeps {
   engine: CheckEngine;
   board: Pick<Board, "isCancelled" | "isHalted" | "answered">;
   clock: Clock;
   log: Logger;
 }
 
-/** What a check thread does with a task. Rejects when a `single` check broke; a batch never rejects. */
-export type TaskRunner = (task: CheckTask) => Promise<CheckTaskResult>;
+/** What a check thread does with a task. Never rejects. */
+export type TaskRunner = (task: CheckTask) => CheckTaskResult | Promise<CheckTaskResult>;
 
 /** An address of a batch, and what is known of it. */
 interface BatchRow {
   site: string;
-  /** "" without an answer. */
-  line: string;
+  /** undefined: without an answer. */
+  line: CheckLine | undefined;
 }
 
 interface Batch {
@@ -28,10 +30,8 @@ interface Batch {
   rows: BatchRow[];
   left: number;
   ended: boolean;
-  resolve(result: CheckTaskResult): void;
+  resolve(result: PackedLines): void;
 }
-
-const nobodyAsks = () => {};
 
 /**
  * Runs tasks. All addresses of a batch are checked at once: who must wait does so in its site's line. A batch that is
@@ -40,6 +40,8 @@ const nobodyAsks = () => {};
  */
 export function createTaskRunner(deps: TaskRunnerDeps): TaskRunner {
   const { engine, board, clock } = deps;
+  const runSingles = createSinglesRunner(deps);
+  const packer = new LinePacker();
   const batches = new Set<Batch>();
   let watching = false;
 
@@ -59,79 +61,72 @@ export function createTaskRunner(deps: TaskRunnerDeps): TaskRunner {
     // From here on the slot may be another task's: only `ended` tells the checks of this one.
     batch.ended = true;
     batches.delete(batch);
-    batch.resolve(batch.rows.map((row) => row.line || unanswered(row, cancelled)).join("\n"));
+    for (const row of batch.rows) packer.add(row.line ?? unanswered(row, cancelled));
+    batch.resolve(packer.take());
   }
 
-  function settle(batch: Batch, row: BatchRow, line: string | null): void {
+  /** @param known null: it saw that the batch was halted, hence so does `end` */
+  function settle(batch: Batch, row: BatchRow, known: Evidence | "busy" | null): void {
+    if (known === "busy") answer(batch, row, deferredLine(row.site, "busy"));
+    else answer(batch, row, known ?? undefined);
+  }
+
+  function fail(batch: Batch, row: BatchRow, error: unknown): void {
+    const isBroken = !isOverload(error);
+    if (isBroken) deps.log.error({ err: error }, "a check broke");
+    answer(batch, row, isBroken ? "broken" : "overloaded");
+  }
+
+  function answer(batch: Batch, row: BatchRow, line: CheckLine | undefined): void {
     if (batch.ended) return;
-    // null: it saw that the batch was halted, hence so does `end`.
-    if (line !== null) row.line = line;
+    row.line = line;
     batch.left -= 1;
     board.answered(batch.slot);
     if (batch.left === 0) end(batch);
   }
 
-  async function checkRow(batch: Batch, row: BatchRow, address: string, task: CheckTask): Promise<void> {
+  function checkRow(batch: Batch, row: BatchRow, address: string, { scope, mode }: BatchTask): void {
     const control = {
-      mode: task.mode,
+      mode,
       cancelled: () => batch.ended || board.isHalted(batch.slot),
       onSite(site: string) {
         row.site = site;
       },
     };
-    let line: string | null;
     try {
-      const known = await engine.check(address, task.scope, control);
-      if (known === "busy") line = deferredLine(row.site, "busy");
-      else line = known === null ? null : JSON.stringify(known);
+      const known = engine.check(address, scope, control);
+      if (known instanceof Promise)
+        known.then(
+          (found) => settle(batch, row, found),
+          (error: unknown) => fail(batch, row, error),
+        );
+      else settle(batch, row, known);
     } catch (error) {
-      if (isOverload(error)) line = PLAIN_LINES.overloaded;
-      else {
-        deps.log.error({ err: error }, "a check broke");
-        line = PLAIN_LINES.broken;
-      }
+      fail(batch, row, error);
     }
-    settle(batch, row, line);
   }
 
-  function runBatch(task: CheckTask): Promise<CheckTaskResult> {
+  function runBatch(task: BatchTask): Promise<PackedLines> {
     const addresses = task.addresses.split("\n");
     return new Promise((resolve) => {
-      const rows = addresses.map((): BatchRow => ({ site: "", line: "" }));
+      const rows = addresses.map((): BatchRow => ({ site: "", line: undefined }));
       const batch: Batch = { slot: task.slot, rows, left: rows.length, ended: false, resolve };
       batches.add(batch);
-      watch();
-      for (const [i, row] of rows.entries()) void checkRow(batch, row, addresses[i] ?? "", task);
+      for (const [i, row] of rows.entries()) checkRow(batch, row, addresses[i] ?? "", task);
+      if (!batch.ended) watch();
     });
   }
 
-  async function runSingle({ addresses, scope, slot }: CheckTask): Promise<CheckTaskResult> {
-    try {
-      const cancelled = () => board.isCancelled(slot);
-      return JSON.stringify(
-        await engine.check(addresses, scope, { mode: "single", cancelled, onSite: nobodyAsks }),
-      );
-    } catch (error) {
-      if (isOverload(error)) return PLAIN_LINES.overloaded;
-      throw error;
-    }
-  }
-
-  return async (task) => {
-    // Asked of each thread at the start, to know that it is there.
-    if (task.addresses === "") return "";
-    return task.mode === "single" ? runSingle(task) : runBatch(task);
+  return (task) => {
+    if (task.mode === "hello") return null;
+    return task.mode === "single" ? runSingles(task) : runBatch(task);
   };
 }
 
-function unanswered(row: BatchRow, cancelled: boolean): string {
-  return cancelled ? PLAIN_LINES.cancelled : deferredLine(row.site, "unfinished");
+function unanswered(row: BatchRow, cancelled: boolean): CheckLine {
+  return cancelled ? null : deferredLine(row.site, "unfinished");
 }
 
-function deferredLine(site: string, cause: Deferred["cause"]): string {
-  return JSON.stringify({ deferred: { site, cause } });
-}
-
-function isOverload(error: unknown): boolean {
-  return error instanceof AppError && error.code === "overloaded";
+function deferredLine(site: string, cause: Deferred["cause"]): CheckLine {
+  return { deferred: { site, cause } };
 }

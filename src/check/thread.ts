@@ -1,8 +1,11 @@
 import type { DomainSignalsConfig, SmtpConfig } from "../core/config.ts";
 import type { LogLevel } from "../core/log.ts";
-import type { CheckMode, Evidence, Scope } from "./evidence.ts";
+import type { CheckMode, Scope } from "./evidence.ts";
+import type { PackedLines } from "./evidence-codec.ts";
 import type { SharedLists } from "./lists/lists.ts";
 import type { OwnShaping } from "./shaping.ts";
+
+export { type CheckLine, type Deferred, isDeferred, type SingleLine } from "./line.ts";
 
 /** What a check thread is born with (`workerData`): plain data and shared memory. */
 export interface ThreadSetup {
@@ -17,34 +20,52 @@ export interface ThreadSetup {
 
 export type BatchMode = Exclude<CheckMode, "single">;
 
-/** One task: addresses one a line, all of one scope, flat so that crossing the thread boundary stays cheap. */
-export interface CheckTask {
+/** Asked of each thread at the start, to know that it is there. */
+export interface HelloTask {
+  mode: "hello";
+}
+
+/** Addresses one a line, all of one scope, flat so that crossing the thread boundary stays cheap. */
+export interface BatchTask {
+  mode: BatchMode;
   addresses: string;
   scope: Scope;
-  /** `single`: one address; the other modes: a batch of them. */
-  mode: CheckMode;
   /** Index of this task's cells on the board. */
   slot: number;
 }
 
-/** Why an address of a batch has no answer, and the site it waits for: "" while that was not known. */
-export interface Deferred {
-  site: string;
-  /** `busy`: the site's line is long, or no slot of it came free; `unfinished`: the batch was handed in before. */
-  cause: "busy" | "unfinished";
+/** Checks of requests that came together. Each is answered as soon as it is known, whatever the others wait for. */
+export interface SinglesTask {
+  mode: "single";
+  /** One a line, each behind the letter of its scope. */
+  addresses: string;
+  /** Of each check its cells on the board. */
+  slots: number[];
+  /** By which the first one's answer is known, and counted up from there: no other check of the pool has them. */
+  firstTicket: number;
+}
+
+export type CheckTask = HelloTask | BatchTask | SinglesTask;
+
+export const SCOPE_LETTERS: Record<Scope, string> = { probed: "p", unprobed: "u" };
+
+/** Answers to checks of requests, of any tasks. */
+export interface Answers {
+  /** Whose, line by line. */
+  tickets: number[];
+  lines: PackedLines;
+  /** What the broken ones threw, in order. */
+  errors: Error[];
+}
+
+/** What a thread posts on its parent port when answers are known and no task ends that could take them along. */
+export interface AnswersMessage {
+  type: "rcpt.answers";
+  answers: Answers;
 }
 
 /**
- * One line an address, in order, as JSON: its evidence; why there is none yet; `null` when the task was cancelled;
- * `"overloaded"` when a bound of the thread left no room for it; `"broken"`, of a batch, when its check threw.
+ * How a task ends. A batch: with a line for each address, in order. Singles: when all of them are answered, with answers that
+ * no message has brought yet, also those of other tasks.
  */
-export type CheckTaskResult = string;
-export type CheckLine = SingleLine | { deferred: Deferred } | "broken";
-export type SingleLine = Evidence | null | "overloaded";
-
-/** A line that needs no site. */
-export const PLAIN_LINES = { cancelled: "null", overloaded: '"overloaded"', broken: '"broken"' } as const;
-
-export function isDeferred(line: CheckLine): line is { deferred: Deferred } {
-  return line !== null && typeof line === "object" && "deferred" in line;
-}
+export type CheckTaskResult = PackedLines | Answers | null;

@@ -142,6 +142,10 @@ export const CHECK_LIMITS = {
   /** The stranger's share of a check's budget: the answer about the real address is there already. */
   catchAllBudgetMs: 5_000,
   countsEveryMs: 500,
+  /** Checks of requests that go to a thread in one message: more than come in a turn of the event loop under full load. */
+  singlesPerTask: 128,
+  /** Parts of evidence (of domains, mostly) that the main thread keeps, so that evidence of many shares them. */
+  partsKept: 10_000,
   /** Before normalisation: room for escapes and U-labels around the 254 octets of a path. */
   addressChars: 1_024,
   /** What classification reads of a reply; real ones end long before. */

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Board, createBoard } from "../../../src/check/board.ts";
-import type { CheckControl } from "../../../src/check/engine.ts";
+import type { CheckControl, CheckEngine } from "../../../src/check/engine.ts";
 import type { Evidence } from "../../../src/check/evidence.ts";
+import { createLineReader, type PackedLines } from "../../../src/check/evidence-codec.ts";
 import { createTaskRunner } from "../../../src/check/task-runner.ts";
 import type { BatchMode, CheckLine } from "../../../src/check/thread.ts";
 import { AppError } from "../../../src/core/errors.ts";
@@ -35,6 +36,8 @@ function thread() {
     board,
     clock,
     log: silentLog,
+    post: () => assert.fail("no single check was begun"),
+    afterTurn: (callback) => void setImmediate(callback),
     engine: {
       check: (address, _scope, control) =>
         new Promise((end, fail) => {
@@ -42,10 +45,11 @@ function thread() {
         }),
     },
   });
-  function batch(addresses: string[], mode: BatchMode = "bulk"): Promise<CheckLine[]> {
+  const read = createLineReader();
+  async function batch(addresses: string[], mode: BatchMode = "bulk"): Promise<CheckLine[]> {
     board.begin(SLOT, addresses.length);
-    const task = { addresses: addresses.join("\n"), scope: "probed", mode, slot: SLOT } as const;
-    return run(task).then((result) => result.split("\n").map((line) => JSON.parse(line) as CheckLine));
+    const result = await run({ addresses: addresses.join("\n"), scope: "probed", mode, slot: SLOT });
+    return read(result as PackedLines);
   }
   return { clock, board, asked, run, batch };
 }
@@ -149,28 +153,40 @@ describe("a batch of checks in a thread", () => {
   });
 });
 
-describe("a single check in a thread", () => {
-  it("rejects when it breaks, so that the main thread hears of it", async () => {
-    const { run, asked, board } = thread();
-    board.begin(SLOT, 1);
-    const line = run({ addresses: "a@one.test", scope: "probed", mode: "single", slot: SLOT });
-    asked[0]?.fail(new Error("a bug"));
-    await assert.rejects(line, /a bug/);
-  });
-
-  it("is not ended by a hand-in", async () => {
-    const { run, asked, board } = thread();
-    board.begin(SLOT, 1);
-    const line = run({ addresses: "a@one.test", scope: "probed", mode: "single", slot: SLOT });
-    board.handIn(SLOT);
-    assert.equal(asked[0]?.control.cancelled(), false);
-    asked[0]?.end(evidenceOf("a"));
-    assert.deepEqual(JSON.parse(await line), evidenceOf("a"));
-  });
-
-  it("of nothing is answered with nothing", async () => {
+describe("a thread that is asked whether it is there", () => {
+  it("says so, and asks nobody", () => {
     const { run, asked } = thread();
-    assert.equal(await run({ addresses: "", scope: "unprobed", mode: "single", slot: 0 }), "");
+    assert.equal(run({ mode: "hello" }), null);
     assert.equal(asked.length, 0);
+  });
+});
+
+describe("a batch whose engine knows at once", () => {
+  it("is answered in order, with what threw in its place, and costs no timer", async () => {
+    const clock = createFakeClock();
+    const board = createBoard(4, 1);
+    function atOnce(address: string): Evidence {
+      if (address.startsWith("broken")) throw new Error("a bug");
+      if (address.startsWith("full")) throw new AppError("overloaded", "full");
+      return evidenceOf(address);
+    }
+    const run = createTaskRunner({
+      board,
+      clock,
+      log: silentLog,
+      post: () => assert.fail("no single check was begun"),
+      afterTurn: (callback) => void setImmediate(callback),
+      engine: { check: atOnce as unknown as CheckEngine["check"] },
+    });
+    board.begin(SLOT, 3);
+    const addresses = "a@one.test\nbroken@one.test\nfull@one.test";
+    const result = await run({ addresses, scope: "unprobed", mode: "bulk", slot: SLOT });
+    assert.deepEqual(createLineReader()(result as PackedLines), [
+      evidenceOf("a@one.test"),
+      "broken",
+      "overloaded",
+    ]);
+    assert.equal(board.left(SLOT), 0);
+    assert.equal(clock.pending, 0);
   });
 });

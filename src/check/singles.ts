@@ -1,0 +1,130 @@
+import { AppError } from "../core/errors.ts";
+import { LIMITS } from "../core/limits.ts";
+import type { Evidence, Scope } from "./evidence.ts";
+import type { ReadLines } from "./evidence-codec.ts";
+import { type Answers, type CheckLine, SCOPE_LETTERS, type SinglesTask } from "./thread.ts";
+
+/** A check on its way. */
+export interface PendingCheck {
+  /** The evidence, or null when it was cancelled before it knew. Rejects when the check itself broke. */
+  evidence: Promise<Evidence | null>;
+  /** Nobody waits any more: what has not begun is left, what runs ends at its next step. */
+  cancel(): void;
+}
+
+/**
+ * The main thread's end of the checks of requests. A task of Piscina's costs 34 us, there and back, whatever is in it: so
+ * the checks that begin in one turn of the event loop are one task, and each is answered by itself.
+ */
+export interface Singles {
+  /** @param slot its cells on the board, begun */
+  check(address: string, scope: Scope, slot: number): PendingCheck;
+  /** What a task ended with, or a thread told meanwhile. Of checks that nobody knows any more it says nothing. */
+  receive(answers: Answers): void;
+  /** The pool is closed: whoever waits is answered null. */
+  close(): void;
+  /** Checks without an answer. */
+  readonly size: number;
+}
+
+export interface SinglesDeps {
+  /** Resolves when all of its checks are answered, see `receive`; rejects when its thread is gone. */
+  run(task: SinglesTask): Promise<Answers | null>;
+  read: ReadLines;
+  cancel(slot: number): void;
+  /** The slot may be another check's. */
+  freed(slot: number): void;
+  /** Runs it when this turn of the event loop has brought what it brings. */
+  afterTurn(callback: () => void): void;
+}
+
+interface Waiting {
+  slot: number;
+  resolve(evidence: Evidence | null): void;
+  reject(error: unknown): void;
+}
+
+export function createSingles(deps: SinglesDeps): Singles {
+  const waiting = new Map<number, Waiting>();
+  let nextTicket = 0;
+  /** What the next task takes along, its tickets the last ones that were given out. */
+  let addresses: string[] = [];
+  let slots: number[] = [];
+  let closed = false;
+
+  /** @returns null when it has been answered before */
+  function take(ticket: number): Waiting | null {
+    const check = waiting.get(ticket);
+    if (check === undefined) return null;
+    waiting.delete(ticket);
+    deps.freed(check.slot);
+    return check;
+  }
+
+  function receive({ tickets, lines, errors }: Answers): void {
+    let broken = 0;
+    for (const [i, line] of deps.read(lines).entries()) {
+      const error = line === "broken" ? errors[broken++] : undefined;
+      const check = take(tickets[i] ?? -1);
+      if (check !== null) answer(check, line, error);
+    }
+  }
+
+  async function run(task: SinglesTask): Promise<void> {
+    try {
+      const answers = await deps.run(task);
+      if (answers !== null) receive(answers);
+    } catch (error) {
+      const end = task.firstTicket + task.slots.length;
+      for (let ticket = task.firstTicket; ticket < end; ticket++) take(ticket)?.reject(error);
+    }
+  }
+
+  function send(): void {
+    if (slots.length === 0 || closed) return;
+    const task: SinglesTask = {
+      mode: "single",
+      addresses: addresses.join("\n"),
+      slots,
+      firstTicket: nextTicket - slots.length,
+    };
+    addresses = [];
+    slots = [];
+    void run(task);
+  }
+
+  return {
+    check(address, scope, slot) {
+      const ticket = nextTicket++;
+      addresses.push(SCOPE_LETTERS[scope] + address);
+      slots.push(slot);
+      if (slots.length === 1) deps.afterTurn(send);
+      else if (slots.length === LIMITS.check.singlesPerTask) send();
+      return {
+        evidence: new Promise((resolve, reject) => waiting.set(ticket, { slot, resolve, reject })),
+        cancel() {
+          if (waiting.has(ticket)) deps.cancel(slot);
+        },
+      };
+    },
+    receive,
+    close() {
+      closed = true;
+      for (const ticket of [...waiting.keys()]) take(ticket)?.resolve(null);
+    },
+    get size() {
+      return waiting.size;
+    },
+  };
+}
+
+function answer(check: Waiting, line: CheckLine, error: Error | undefined): void {
+  if (line === "overloaded") check.reject(overloaded());
+  else if (line === "broken") check.reject(error ?? new Error("a check broke"));
+  else if (line !== null && "deferred" in line) check.reject(new Error("a check of a request was deferred"));
+  else check.resolve(line);
+}
+
+export function overloaded(): AppError {
+  return new AppError("overloaded", "Too many checks are under way.", { retryAfterS: 1 });
+}

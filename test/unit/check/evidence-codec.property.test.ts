@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { deserialize, serialize } from "node:v8";
+import fc from "fast-check";
+import type { Evidence, SmtpEvidence } from "../../../src/check/evidence.ts";
+import { createLineReader, LinePacker, type PackedLines } from "../../../src/check/evidence-codec.ts";
+import type { CheckLine } from "../../../src/check/line.ts";
+import { evidenceWith, smtpWith } from "../../support/evidence.ts";
+
+/** Repeats and strangers: names, empty texts, line breaks, what looks like JSON. */
+const text = fc.oneof(fc.constantFrom("", "a", "mx.one.test", "\n", '{"v":2}', "null"), fc.string());
+const orNull = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null });
+const seconds = fc.double({ min: 0, max: 1e9, noNaN: true });
+const fault = orNull(fc.constantFrom("recipient", "their_server", "our_address", "our_network"));
+
+const smtp: fc.Arbitrary<SmtpEvidence> = fc.record({
+  class: fc.constantFrom("accepted", "mailbox_not_found", "greylisted", "timeout", "our_network"),
+  fault,
+  stage: fc.constantFrom("connect", "rcpt"),
+  code: fc.nat(999),
+  enhancedCode: orNull(text),
+  reply: text,
+  rule: text,
+  mxHost: text,
+  path: text,
+  trusted: fc.boolean(),
+  retryAfterS: orNull(seconds),
+  latencyMs: seconds,
+  tls: fc.boolean(),
+  catchAll: fc.constantFrom("accepted", "refused", "inconclusive", "not_probed"),
+});
+
+const known = {
+  v: fc.constant(2),
+  mx: fc.record({
+    status: fc.constantFrom("ok", "implicit", "no_mx", "dns_error"),
+    hosts: fc.array(text, { maxLength: 10 }),
+    provider: orNull(text),
+    ttlS: seconds,
+    fault,
+  }),
+  disposable: fc.record({ listed: fc.boolean(), source: text }),
+  role: orNull(text),
+  freeProvider: fc.boolean(),
+  smtp: orNull(smtp),
+} as const;
+
+const domain = fc.record({
+  spf: orNull(fc.boolean()),
+  dmarc: orNull(fc.boolean()),
+  listedBy: orNull(text),
+  parkedAddress: fc.boolean(),
+});
+
+const evidence: fc.Arbitrary<Evidence> = fc.oneof(
+  fc.record(known) as fc.Arbitrary<Evidence>,
+  fc.record({ ...known, domain }) as fc.Arbitrary<Evidence>,
+);
+
+const line: fc.Arbitrary<CheckLine> = fc.oneof(
+  { weight: 6, arbitrary: evidence },
+  { weight: 1, arbitrary: fc.constantFrom<CheckLine>(null, "overloaded", "broken") },
+  {
+    weight: 1,
+    arbitrary: fc
+      .record({ site: text, cause: fc.constantFrom<"busy" | "unfinished">("busy", "unfinished") })
+      .map((deferred) => ({ deferred })),
+  },
+);
+
+/** As a message carries it from thread to thread. */
+const crossed = (packed: PackedLines) => deserialize(serialize(packed)) as PackedLines;
+/** What all lines have come as until they were packed: what JSON keeps of them is what matters. */
+const asJson = (lines: readonly CheckLine[]) => JSON.parse(JSON.stringify(lines)) as CheckLine[];
+
+function packed(packer: LinePacker, lines: readonly CheckLine[]): PackedLines {
+  for (const each of lines) packer.add(each);
+  return packer.take();
+}
+
+describe("lines between threads", () => {
+  it("come out as they went in, message after message", () => {
+    fc.assert(
+      fc.property(fc.array(fc.array(line, { maxLength: 12 }), { maxLength: 4 }), (messages) => {
+        const packer = new LinePacker();
+        const read = createLineReader();
+        for (const lines of messages) {
+          const message = crossed(packed(packer, lines));
+          assert.equal(message.count, lines.length);
+          assert.deepEqual(asJson(read(message)), asJson(lines));
+        }
+      }),
+    );
+  });
+
+  it("keep every field of evidence, also those that a later version adds", () => {
+    const full: Required<Evidence> = {
+      ...evidenceWith({ role: "info", freeProvider: true }),
+      domain: { spf: true, dmarc: false, listedBy: "zone.test", parkedAddress: true },
+      smtp: smtpWith({
+        retryAfterS: 0,
+        enhancedCode: "2.1.5",
+        fault: "recipient",
+        trusted: false,
+        tls: false,
+      }),
+    };
+    assert.deepEqual(createLineReader()(crossed(packed(new LinePacker(), [full]))), [full]);
+  });
+
+  it("carry a text once, however many lines have it", () => {
+    const { mx, disposable } = evidenceWith();
+    const rows = Array.from({ length: 100 }, (_, i) =>
+      evidenceWith({ mx, disposable, smtp: smtpWith({ latencyMs: i }) }),
+    );
+    const packer = new LinePacker();
+    const one = packed(packer, rows.slice(0, 1)).texts.length;
+    assert.equal(packed(packer, rows).texts.length, one);
+  });
+
+  it("share their parts, which nobody can change", () => {
+    const read = createLineReader();
+    const packer = new LinePacker();
+    const [first, second] = read(crossed(packed(packer, [evidenceWith(), evidenceWith({ role: "info" })])));
+    const [third] = read(crossed(packed(packer, [evidenceWith()])));
+    const mxOf = (each: CheckLine | undefined) => (each as Evidence).mx;
+    assert.equal(mxOf(first), mxOf(second));
+    assert.equal(mxOf(first), mxOf(third));
+    assert.ok(Object.isFrozen(mxOf(first)) && Object.isFrozen(mxOf(first).hosts));
+    assert.throws(() => mxOf(first).hosts.push("mx.two.test"), TypeError);
+  });
+});
