@@ -1,0 +1,98 @@
+import { parseCount, parseDuration, parseRate, UsageError, writeCount, writeDuration } from "./units.ts";
+
+/**
+ * What a load may be without anybody having said that it may be more. A slip of the keyboard then costs a message, not
+ * a day's quota or a night of a mail server's administrator. `ceiling` is what the tool itself is good for.
+ */
+interface Bound {
+  /** Of the option that is bounded, e.g. `rate`; the option `--max-rate` lifts it. */
+  name: string;
+  max: number;
+  ceiling: number;
+  parse(option: string, text: string): number;
+  write(value: number): string;
+}
+
+const duration = {
+  parse: (option: string, text: string) => parseDuration(option, text),
+  write: writeDuration,
+};
+const count = { parse: (option: string, text: string) => parseCount(option, text), write: writeCount };
+const rate = { parse: parseRate, write: (value: number) => `${writeCount(value)}/s` };
+
+export const BOUNDS = {
+  rate: { name: "rate", max: 2_000, ceiling: 50_000, ...rate },
+  connections: { name: "connections", max: 1_000, ceiling: 10_000, ...count },
+  durationMs: { name: "duration", max: 600_000, ceiling: 86_400_000, ...duration },
+  requests: { name: "requests", max: 1_000_000, ceiling: 1_000_000_000, ...count },
+  bulkRows: { name: "bulk-rows", max: 100_000, ceiling: 1_000_000, ...count },
+  /** Addresses of a file, held in memory. */
+  emails: { name: "emails", max: 1_000_000, ceiling: 10_000_000, ...count },
+} satisfies Record<string, Bound>;
+
+export type BoundName = keyof typeof BOUNDS;
+/** In the units of what they bound: a second, a count, milliseconds. */
+export type Bounds = Record<BoundName, number>;
+
+/** Of everything else. */
+export const LIMITS = {
+  keyChars: 256,
+  /** Requests that are due and wait for a connection: what an open loop holds before it gives them up, and counts them. */
+  backlog: 10_000,
+  backlogMax: 1_000_000,
+  /** Between two moments of a profile of steps. */
+  steps: 100,
+  hotAddresses: 1_000,
+  hotAddressesMax: 1_000_000,
+  answerBytes: 1_048_576,
+  timeoutMs: 30_000,
+  timeoutMaxMs: 600_000,
+  /** Of what is under way at the end. */
+  graceMs: 10_000,
+  /** After Ctrl-C. */
+  interruptGraceMs: 2_000,
+  /** A server may say "come again tomorrow"; the run does not last that long. */
+  retryAfterMaxMs: 60_000,
+  /** A connection that could not be made is tried again after this: a refusal takes no time at all. */
+  reconnectMs: 100,
+  bulkAtOnce: 2,
+  bulkAtOnceMax: 20,
+  bulkWaitMs: 600_000,
+  bulkWaitMaxMs: 86_400_000,
+  bulkPollMs: 1_000,
+  /** A look at a job, its submission, its cancellation. */
+  bulkCallMs: 60_000,
+  /** In a row: then the job is given up. */
+  bulkCallFailures: 20,
+  thresholds: 20,
+  /** Different statuses, codes, verdicts and causes that are told apart; what comes beyond is counted as "other". */
+  names: 64,
+  emailsRecordBytes: 65_536,
+} as const;
+
+/**
+ * The bounds of this run: the table's, or what `--max-…` lifted them to.
+ * @param given values of the options by name, without dashes
+ */
+export function boundsFrom(given: Record<string, unknown>): Bounds {
+  const entries = Object.entries(BOUNDS).map(([key, bound]) => {
+    const option = `max-${bound.name}`;
+    const text = given[option];
+    if (typeof text !== "string") return [key, bound.max];
+    const value = bound.parse(`--${option}`, text);
+    if (value > bound.ceiling)
+      throw new UsageError(`--${option} can be ${bound.write(bound.ceiling)} at most`);
+    return [key, value];
+  });
+  return Object.fromEntries(entries) as Bounds;
+}
+
+/** @throws UsageError that says how the bound is lifted */
+export function requireWithin(bounds: Bounds, name: BoundName, value: number, what: string): void {
+  const bound = BOUNDS[name];
+  if (value <= bounds[name]) return;
+  const lift = value <= bound.ceiling ? `; --max-${bound.name} lifts that` : "";
+  throw new UsageError(
+    `${what} is ${bound.write(value)}, and ${bound.write(bounds[name])} is the most unless you say otherwise${lift}`,
+  );
+}

@@ -1,0 +1,212 @@
+import { Readable } from "node:stream";
+import { type Clock, sleep } from "../../src/core/clock.ts";
+import { LIMITS } from "./bounds.ts";
+import { retryAfterMs } from "./outcome.ts";
+
+/** A job as the API shows it; only what is looked at. */
+export interface JobState {
+  id: string;
+  status: string;
+  rows: { total: number; processed: number };
+  verdicts: Record<string, number>;
+  error: { code: string; detail: string } | null;
+}
+
+/** A refusal, or a failure that does not pass: no reason to try again. */
+export class BulkFault extends Error {
+  override name = "BulkFault";
+}
+
+export interface BulkCalls {
+  /** @returns the upload's id */
+  upload(name: string, addresses: readonly string[]): Promise<string>;
+  submit(body: Record<string, unknown>, idempotencyKey: string): Promise<JobState>;
+  look(id: string): Promise<JobState>;
+  /** Reads all results. @returns lines and bytes */
+  results(id: string): Promise<{ lines: number; bytes: number }>;
+  /** Once, whatever comes of it. */
+  cancel(id: string): Promise<void>;
+  /** Calls that were tried again so far. */
+  readonly triedAgain: number;
+}
+
+export interface BulkCallSettings {
+  origin: string;
+  basePath: string;
+  key: string;
+  clock: Clock;
+  /** Ends all calls. */
+  stopping: AbortSignal;
+}
+
+const PIECE_ROWS = 1_000;
+const NEWLINE = 10;
+
+/** @param alive told at each piece that is taken */
+function* csvOf(addresses: readonly string[], alive: () => void): Generator<Buffer> {
+  yield Buffer.from("email\n");
+  for (let at = 0; at < addresses.length; at += PIECE_ROWS) {
+    alive();
+    const cells = addresses
+      .slice(at, at + PIECE_ROWS)
+      .map((address) => `"${address.replaceAll('"', '""')}"\n`);
+    yield Buffer.from(cells.join(""));
+  }
+}
+
+/** An answer that asks to come again. */
+class ComeAgain extends Error {
+  override name = "ComeAgain";
+  readonly afterMs: number;
+
+  constructor(afterMs: number) {
+    super("come again");
+    this.afterMs = afterMs;
+  }
+}
+
+interface Call<T> {
+  method: string;
+  path: string;
+  /** Made anew for each try. @param alive puts off the end of a call that goes on */
+  init?: (alive: () => void) => RequestInit;
+  read: (response: Response, alive: () => void) => Promise<T>;
+}
+
+/** The API's calls about jobs. Each tries again what may pass: 429 and 503 that say when, and broken connections. */
+export function createBulkCalls({ origin, basePath, key, clock, stopping }: BulkCallSettings): BulkCalls {
+  let triedAgain = 0;
+
+  /** @throws ComeAgain, BulkFault, or what fetch throws where there was no whole answer within LIMITS.bulkCallMs of silence */
+  async function once<T>({ method, path, init, read }: Call<T>): Promise<T> {
+    // No AbortSignal.any: Node 20 keeps what it makes for good.
+    const limit = new AbortController();
+    const stop = () => limit.abort();
+    let timer = clock.after(LIMITS.bulkCallMs, stop);
+    const alive = () => {
+      timer.cancel();
+      timer = clock.after(LIMITS.bulkCallMs, stop);
+    };
+    stopping.addEventListener("abort", stop, { once: true });
+    try {
+      const { headers, ...rest } = init?.(alive) ?? {};
+      const response = await fetch(origin + basePath + path, {
+        ...rest,
+        method,
+        headers: { Authorization: `Bearer ${key}`, "User-Agent": "rcpt-load", ...headers },
+        signal: limit.signal,
+      });
+      if (response.ok) return await read(response, alive);
+      const afterMs = pauseAfter(response, clock.now());
+      if (afterMs === null)
+        throw new BulkFault(`${method} ${path.split("?")[0]}: ${await wordsOf(response)}`);
+      await response.body?.cancel();
+      throw new ComeAgain(afterMs);
+    } finally {
+      timer.cancel();
+      stopping.removeEventListener("abort", stop);
+    }
+  }
+
+  async function call<T>(what: Call<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      const outcome = await once(what).then(
+        (value) => ({ value }),
+        (error: Error) => ({ error }),
+      );
+      if ("value" in outcome) return outcome.value;
+      const { error } = outcome;
+      if (stopping.aborted) throw new BulkFault("interrupted");
+      if (error instanceof BulkFault) throw error;
+      if (attempt >= LIMITS.bulkCallFailures)
+        throw new BulkFault(`${what.method} ${what.path.split("?")[0]}: given up after ${attempt} tries`);
+      triedAgain += 1;
+      await sleep(clock, error instanceof ComeAgain ? error.afterMs : LIMITS.bulkPollMs);
+    }
+  }
+
+  return {
+    upload: (name, addresses) =>
+      call({
+        method: "PUT",
+        path: `/v1/uploads/${name}`,
+        init: (alive) => {
+          const body = Readable.toWeb(Readable.from(csvOf(addresses, alive))) as ReadableStream;
+          return { body, duplex: "half" } as RequestInit;
+        },
+        read: async (response) => (await jsonOf<{ id: string }>(response)).id,
+      }),
+    submit: (body, idempotencyKey) =>
+      call({
+        method: "POST",
+        path: "/v1/verify/bulk",
+        init: () => ({
+          headers: { "Content-Type": "application/json", "Idempotency-Key": idempotencyKey },
+          body: JSON.stringify(body),
+        }),
+        read: jobOf,
+      }),
+    look: (id) => call({ method: "GET", path: `/v1/bulk-jobs/${id}`, read: jobOf }),
+    results: (id) =>
+      call({ method: "GET", path: `/v1/bulk-jobs/${id}/results?format=jsonl`, read: countLines }),
+    async cancel(id) {
+      const headers = { Authorization: `Bearer ${key}` };
+      const signal = AbortSignal.timeout(LIMITS.interruptGraceMs);
+      const url = `${origin}${basePath}/v1/bulk-jobs/${id}/cancel`;
+      await fetch(url, { method: "POST", headers, signal }).catch(() => {});
+    },
+    get triedAgain() {
+      return triedAgain;
+    },
+  };
+}
+
+/** How long to wait before the next try, milliseconds; null: this answer is the last word. */
+function pauseAfter(response: Response, nowMs: number): number | null {
+  if (response.status !== 429 && response.status !== 503) return null;
+  const asked = retryAfterMs(response.headers.get("retry-after"), nowMs) ?? LIMITS.bulkPollMs;
+  return asked <= LIMITS.retryAfterMaxMs ? asked : null;
+}
+
+async function jsonOf<T>(response: Response): Promise<T> {
+  const text = await response.text();
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    throw new BulkFault("an answer that is no JSON");
+  }
+}
+
+/** @throws BulkFault unless it is a job, as far as we look at one */
+async function jobOf(response: Response): Promise<JobState> {
+  const job = await jsonOf<Partial<JobState> | null>(response);
+  const { id, status, rows, verdicts } = job ?? {};
+  const isJob =
+    typeof id === "string" &&
+    typeof status === "string" &&
+    typeof rows?.total === "number" &&
+    typeof rows.processed === "number" &&
+    typeof verdicts === "object" &&
+    verdicts !== null;
+  if (!isJob || !/^[A-Za-z0-9_-]{1,100}$/.test(id)) throw new BulkFault("an answer that is no job");
+  return job as JobState;
+}
+
+async function countLines(response: Response, alive: () => void): Promise<{ lines: number; bytes: number }> {
+  let lines = 0;
+  let bytes = 0;
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    alive();
+    bytes += chunk.length;
+    for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, at + 1)) lines += 1;
+  }
+  return { lines, bytes };
+}
+
+/** What an answer says of itself: its code where it has one. */
+async function wordsOf(response: Response): Promise<string> {
+  const problem = (await response.json().catch(() => null)) as { code?: unknown } | null;
+  const code =
+    typeof problem?.code === "string" && /^[a-z0-9_]{1,64}$/.test(problem.code) ? ` ${problem.code}` : "";
+  return `HTTP ${response.status}${code}`;
+}

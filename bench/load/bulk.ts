@@ -1,0 +1,149 @@
+import { type Clock, sleep } from "../../src/core/clock.ts";
+import type { AddressSource } from "./addresses.ts";
+import { LIMITS } from "./bounds.ts";
+import { type BulkCalls, BulkFault, type JobState } from "./bulk-calls.ts";
+import type { BulkView } from "./bulk-view.ts";
+import type { BulkPlan } from "./options.ts";
+
+export interface BulkDriverParts {
+  plan: BulkPlan;
+  /** Share of the rows that all jobs of this run have in common: the cache should know them from the second on. */
+  repeat: number;
+  /** Calls of one job each. */
+  calls(): BulkCalls;
+  addresses: AddressSource;
+  clock: Clock;
+  /** Of the names of uploads and of idempotency keys. */
+  run: string;
+  /** Jobs are submitted for so long. */
+  endMs: number;
+  stopping: AbortSignal;
+}
+
+export interface BulkDriver {
+  /** Submits jobs in time and follows them. Resolves when the last has ended, or is given up. */
+  run(): Promise<BulkView[]>;
+  /** Jobs under way. */
+  readonly underWay: number;
+  readonly leftOut: number;
+  /** Rows that are answered, of all jobs, as far as looked. */
+  readonly processed: number;
+}
+
+const ENDS: ReadonlySet<string> = new Set(["completed", "failed", "cancelled"]);
+
+/** What does not add up in a job that calls itself completed; null: nothing. */
+export function faultOf(job: JobState, rows: number, lines: number): string | null {
+  const judged = Object.values(job.verdicts).reduce((sum, count) => sum + count, 0);
+  if (job.rows.total !== rows) return `${rows} rows were sent, the job has ${job.rows.total}`;
+  if (job.rows.processed !== rows) return `${rows} rows were sent, ${job.rows.processed} were processed`;
+  if (judged !== rows) return `${rows} rows were sent, ${judged} have a verdict`;
+  if (lines !== rows) return `${rows} rows were sent, the results have ${lines}`;
+  return null;
+}
+
+export function createBulkDriver(parts: BulkDriverParts): BulkDriver {
+  const { plan, repeat, addresses, clock, endMs, stopping } = parts;
+  const views: BulkView[] = [];
+  const running = new Set<Promise<void>>();
+  const processed = new Map<BulkView, number>();
+  const common: string[] = [];
+  /** One for all who wait: a listener for each would stay. */
+  const stopped = aborted(stopping);
+  let leftOut = 0;
+  let startMs = 0;
+
+  function listOf(): string[] {
+    const shared = Math.round(plan.rows * repeat);
+    while (common.length < shared) common.push(addresses.fresh());
+    return [...common, ...Array.from({ length: plan.rows - shared }, () => addresses.fresh())];
+  }
+
+  async function submit(calls: BulkCalls, view: BulkView): Promise<JobState> {
+    const list = listOf();
+    const name = `load-${parts.run}-${view.number}`;
+    const source =
+      plan.way === "inline" ? { emails: list } : { upload_id: await calls.upload(`${name}.csv`, list) };
+    return calls.submit(source, name);
+  }
+
+  async function follow(calls: BulkCalls, view: BulkView, taken: JobState): Promise<JobState> {
+    const givenUpMs = startMs + endMs + plan.waitMs;
+    for (let job = taken; ; job = await calls.look(taken.id)) {
+      view.status = job.status;
+      processed.set(view, job.rows.processed);
+      if (ENDS.has(job.status)) return job;
+      if (stopping.aborted) throw new BulkFault("interrupted");
+      if (clock.monotonic() > givenUpMs)
+        throw new BulkFault("had not ended when the wait for it was over; it goes on at the server");
+      await Promise.race([sleep(clock, LIMITS.bulkPollMs), stopped]);
+    }
+  }
+
+  async function through(calls: BulkCalls, view: BulkView): Promise<void> {
+    const beganMs = clock.monotonic();
+    const taken = await submit(calls, view);
+    view.id = taken.id;
+    view.submitMs = clock.monotonic() - beganMs;
+    const job = await follow(calls, view, taken);
+    view.verdicts = job.verdicts;
+    if (job.status !== "completed")
+      throw new BulkFault(`ended ${job.status}: ${job.error?.code ?? "no reason given"}`);
+    view.endToEndMs = clock.monotonic() - beganMs;
+    view.rowsPerS = (plan.rows * 1_000) / view.endToEndMs;
+    const fetchedMs = clock.monotonic();
+    const { lines, bytes } = await calls.results(taken.id);
+    view.downloadMs = clock.monotonic() - fetchedMs;
+    view.downloadBytes = bytes;
+    view.fault = faultOf(job, plan.rows, lines);
+  }
+
+  async function job(number: number): Promise<void> {
+    const view: BulkView = {
+      ...{ number, id: null, rows: plan.rows, atS: Math.round(clock.monotonic() - startMs) / 1_000 },
+      ...{ status: "unsubmitted", submitMs: null, endToEndMs: null, rowsPerS: null },
+      ...{ downloadMs: null, downloadBytes: null, verdicts: {}, triedAgain: 0, fault: null },
+    };
+    views.push(view);
+    const calls = parts.calls();
+    try {
+      await through(calls, view);
+    } catch (error) {
+      view.fault = error instanceof BulkFault ? error.message : `no answer: ${(error as Error).message}`;
+      // So that an interrupted load leaves no load behind.
+      if (stopping.aborted && view.id !== null && !ENDS.has(view.status)) await calls.cancel(view.id);
+    }
+    view.triedAgain = calls.triedAgain;
+  }
+
+  return {
+    async run() {
+      startMs = clock.monotonic();
+      for (let turn = 0; turn * plan.everyMs < endMs && !stopping.aborted; turn++) {
+        if (running.size >= plan.atOnce) leftOut += 1;
+        else {
+          const under: Promise<void> = job(views.length + 1).finally(() => running.delete(under));
+          running.add(under);
+        }
+        const nextMs = startMs + Math.min(endMs, (turn + 1) * plan.everyMs);
+        await Promise.race([sleep(clock, nextMs - clock.monotonic()), stopped]);
+      }
+      await Promise.all(running);
+      return views;
+    },
+    get underWay() {
+      return running.size;
+    },
+    get leftOut() {
+      return leftOut;
+    },
+    get processed() {
+      return [...processed.values()].reduce((sum, rows) => sum + rows, 0);
+    },
+  };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}

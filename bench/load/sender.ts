@@ -1,0 +1,81 @@
+import type { Clock } from "../../src/core/clock.ts";
+import { LIMITS } from "./bounds.ts";
+import type { Connection } from "./outcome.ts";
+import type { Pause } from "./pause.ts";
+import type { Planned, Sent, Tally } from "./tally.ts";
+import type { Traffic } from "./traffic.ts";
+
+/** What open and closed loop have in common. */
+export interface LoopParts {
+  clock: Clock;
+  connections: readonly Connection[];
+  traffic: Traffic;
+  tally: Tally;
+  pause: Pause;
+  warmUpMs: number;
+  /** From the start, warm-up included: nothing is sent that falls due later. */
+  endMs: number;
+  /** Warm-up included. */
+  requestsMax: number;
+  /** How long what is under way, or waits for a connection, may go on after the end; then it is cut. */
+  graceMs: number;
+}
+
+/** Why a loop sends no more. */
+export type LoopEnd = "duration" | "requests" | "stopped";
+
+export interface Loop {
+  /** Begins. Resolves when nothing is to be sent any more and nothing is under way. */
+  run(): Promise<LoopEnd>;
+  /** Sends no more; what is under way may go on for so long, then it is cut. May be called again, for less. */
+  stop(graceMs: number): void;
+  readonly inFlight: number;
+  /** Requests that are due and wait for a connection. */
+  readonly waiting: number;
+}
+
+/** Plans requests and sends them. */
+export interface Sender {
+  /** @param intendedMs monotonic; @param startMs of the run */
+  plan(intendedMs: number, startMs: number): Planned;
+  /**
+   * @param done told when the connection may be used again: at once, but for one that could not be made, which would else
+   * fail as fast as it can be asked
+   */
+  send(connection: Connection, planned: Planned, done: () => void): void;
+  /** All that are under way count as cut. */
+  cutAll(): void;
+  readonly inFlight: number;
+}
+
+export function createSender({ clock, traffic, tally, pause, warmUpMs }: LoopParts): Sender {
+  const inFlight = new Set<Sent>();
+  return {
+    plan(intendedMs, startMs) {
+      const planned = { ...traffic.next(), intendedMs, isWarmUp: intendedMs - startMs < warmUpMs };
+      tally.planned(planned);
+      return planned;
+    },
+    send(connection, planned, done) {
+      const request: Sent = { ...planned, sentMs: clock.monotonic() };
+      inFlight.add(request);
+      tally.sent(request);
+      connection.send(request.path, (outcome) => {
+        // One that was cut is counted already.
+        if (!inFlight.delete(request)) return;
+        const nowMs = clock.monotonic();
+        tally.ended(request, outcome, nowMs);
+        pause.note(outcome, nowMs);
+        if (outcome.kind === "failure" && outcome.cause === "connect") clock.after(LIMITS.reconnectMs, done);
+        else done();
+      });
+    },
+    cutAll() {
+      for (const request of inFlight) tally.cut(request);
+      inFlight.clear();
+    },
+    get inFlight() {
+      return inFlight.size;
+    },
+  };
+}

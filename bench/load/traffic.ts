@@ -1,0 +1,48 @@
+import type { AddressSource } from "./addresses.ts";
+import type { Kind } from "./tally.ts";
+
+/** What single requests are about. Shares of all of them, 0 to 1. */
+export interface Mix {
+  /** Of those without `refresh`: addresses that this run asked about before, which the cache should know. */
+  repeat: number;
+  refresh: number;
+  evidence: number;
+}
+
+export interface Traffic {
+  next(): { kind: Kind; path: string };
+}
+
+/** @param random as Math.random @param basePath of a deployment behind a prefix, e.g. `/rcpt`; else empty */
+export function createTraffic(
+  mix: Mix,
+  addresses: AddressSource,
+  basePath: string,
+  random: () => number,
+): Traffic {
+  const pathOf = (address: string, more: string) =>
+    `${basePath}/v1/verify?email=${encodeURIComponent(address)}${more}`;
+  return {
+    next() {
+      const draw = random();
+      if (draw < mix.refresh) return { kind: "refresh", path: pathOf(addresses.hot(), "&refresh=true") };
+      const isRepeat = random() < mix.repeat;
+      const address = isRepeat ? addresses.hot() : addresses.fresh();
+      if (draw < mix.refresh + mix.evidence)
+        return { kind: "evidence", path: pathOf(address, "&evidence=true") };
+      return { kind: isRepeat ? "repeated" : "new", path: pathOf(address, "") };
+    },
+  };
+}
+
+/** Numbers from 0 to below 1 that are the same for the same seed (mulberry32). */
+export function createRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = state;
+    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
