@@ -1,5 +1,5 @@
 import { addressOf } from "../services/bulk/csv/cell-address.ts";
-import { splitRecords } from "../services/bulk/csv/plain.ts";
+import { fieldAt, splitLines } from "../services/bulk/csv/plain.ts";
 import { type ChunkRepeats, decodeChunkRepeats } from "../services/bulk/repeats.ts";
 import { type RowsBytesDeps, readRowsBytes } from "../services/bulk/rows-bytes.ts";
 import { type JobObjects, repeatsKey } from "../store/job-objects.ts";
@@ -48,15 +48,15 @@ export async function readOwnRows(
     readRepeats(deps, task, signal),
   ]);
   const { delimiter, emailColumn } = task.layout;
-  const records = splitRecords(bytes, delimiter);
-  if (records.length !== task.rows) throw new Error(`a chunk of ${task.rows} rows holds ${records.length}`);
-  const offsets = task.kind === "retry" ? rowsOfSet(task.rowSet) : records.keys();
+  const lines = splitLines(bytes, delimiter);
+  if (lines.length !== task.rows) throw new Error(`a chunk of ${task.rows} rows holds ${lines.length}`);
+  const offsets = task.kind === "retry" ? rowsOfSet(task.rowSet) : lines.keys();
   const rows: OwnRow[] = [];
   for (const offset of offsets) {
-    const record = records[offset];
-    if (record === undefined) throw new Error(`a chunk of ${task.rows} rows has no row ${offset}`);
+    const line = lines[offset];
+    if (line === undefined) throw new Error(`a chunk of ${task.rows} rows has no row ${offset}`);
     if (repeats.sameAs.has(offset)) continue;
-    const email = addressOf(record[emailColumn] ?? "");
+    const email = addressOf(fieldAt(line, delimiter, emailColumn));
     rows.push({ offset, email, copies: repeats.copies.get(offset) ?? 0 });
   }
   return rows;

@@ -1,7 +1,7 @@
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
 import { createOverlay } from "../services/authenticate/overlay.ts";
-import { encodeShard, ResultsTooLarge } from "../services/bulk/shard.ts";
+import { encodeShard, type OwnResult, ResultsTooLarge } from "../services/bulk/shard.ts";
 import type { VerificationResult } from "../services/verify/verification-result.ts";
 import { type JobObjects, newShardKey } from "../store/job-objects.ts";
 import {
@@ -17,7 +17,7 @@ import { readTeamDomains } from "../store/team-domains.ts";
 import { type ChunkRowsDeps, type OwnRow, readOwnRows } from "./chunk-rows.ts";
 import { ask, type Control } from "./control.ts";
 import { type DeferralSettings, type Sorted, sortRows } from "./deferrals.ts";
-import type { RowsAsk, RowVerifier } from "./rows.ts";
+import { countedOf, type RowsAsk, type RowVerifier, type Verified } from "./rows.ts";
 
 export interface ChunkDeps extends ChunkRowsDeps {
   sql: Database;
@@ -32,8 +32,8 @@ export interface ChunkDeps extends ChunkRowsDeps {
   parking: Parking;
   /** 0 up to 1. */
   random(): number;
-  /** Told of each row that a live job is answered. */
-  onVerified(result: VerificationResult): void;
+  /** Told of the rows that a live job is answered, `count` of them alike. */
+  onVerified(result: Pick<VerificationResult, "verdict" | "reason" | "cached">, count: number): void;
 }
 
 export interface Parking {
@@ -84,13 +84,29 @@ function giveUp(deps: ChunkDeps, rows: readonly OwnRow[], asked: RowsAsk): Sorte
 
 /** Each answered row counts with all that copy it, and costs once. */
 function tally(rows: readonly OwnRow[], answered: Sorted["answered"]): JobCounts {
-  const copies = new Map(rows.map((row) => [row.offset, row.copies]));
+  const copies = new Map<number, number>();
+  for (const row of rows) if (row.copies > 0) copies.set(row.offset, row.copies);
   const counts: JobCounts = { valid: 0, invalid: 0, risky: 0, unknown: 0, charged: 0 };
   for (const { offset, verified } of answered) {
-    counts[verified.result.verdict] += 1 + (copies.get(offset) ?? 0);
+    counts[countedOf(verified).verdict] += 1 + (copies.get(offset) ?? 0);
     if (verified.charged) counts.charged += 1;
   }
   return counts;
+}
+
+/** Rows of a template are counted together. */
+function tell({ onVerified }: ChunkDeps, answered: Sorted["answered"]): void {
+  const counts = new Map<ReturnType<typeof countedOf>, number>();
+  for (const { verified } of answered) {
+    const counted = countedOf(verified);
+    counts.set(counted, (counts.get(counted) ?? 0) + 1);
+  }
+  for (const [counted, count] of counts) onVerified(counted, count);
+}
+
+function ownResult(offset: number, verified: Verified): OwnResult {
+  const { drawn } = verified;
+  return drawn === undefined ? { offset, result: verified.result } : { offset, drawn };
 }
 
 /** Answers, and the shard that has them. */
@@ -110,7 +126,7 @@ async function encode(
   const style = { delimiter: task.layout.delimiter, escapeFormulas: task.escapeFormulas };
   const shardOf = (answers: Sorted["answered"]) =>
     encodeShard(
-      answers.map(({ offset, verified }) => ({ offset, result: verified.result })),
+      answers.map(({ offset, verified }) => ownResult(offset, verified)),
       style,
     );
   try {
@@ -170,6 +186,6 @@ export async function runRows(
   const outcome: RowsOutcome = { shardKey, counts: tally(rows, answered), deferrals };
   const finished = await ask(() => sql.begin((tx) => finishRows(tx, task, outcome)));
   if (finished) await callParked(deps, sorted.parkedAt);
-  if (finished && livemode) for (const { verified } of answered) deps.onVerified(verified.result);
+  if (finished && livemode) tell(deps, answered);
   await ask(() => beginAssembly(sql, jobId));
 }

@@ -4,6 +4,7 @@ import type { Clock, Timer } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import { cutByDomain } from "../services/verify/batch-cut.ts";
 import { type DeferralReason, deferrable, wasPutOff } from "../services/verify/deferrable.ts";
+import { type DrawnRow, type RowDrawer, resultOf } from "../services/verify/draw-rows.ts";
 import type { Asker, Examiner, Finding, Question } from "../services/verify/examine.ts";
 import type { BatchAnswer, BatchExaminer, BatchRun } from "../services/verify/examine-batch.ts";
 import type { TestKeys } from "../services/verify/test-keys.ts";
@@ -14,8 +15,31 @@ import { createPlaces, type HeldPlaces, type Places } from "./places.ts";
 
 /** What a row came to, and whether it costs a unit. */
 export interface Verified {
-  result: VerificationResult;
-  charged: boolean;
+  readonly result: VerificationResult;
+  readonly charged: boolean;
+  /** The result as texts, where it was drawn as such: the result itself is then made of them each time it is asked for. */
+  readonly drawn?: DrawnRow;
+}
+
+class DrawnVerified implements Verified {
+  readonly drawn: DrawnRow;
+
+  constructor(drawn: DrawnRow) {
+    this.drawn = drawn;
+  }
+
+  get result(): VerificationResult {
+    return resultOf(this.drawn);
+  }
+
+  get charged(): boolean {
+    return this.drawn.template.charged;
+  }
+}
+
+/** What is counted of an answer: shown by its template, where it has one. */
+export function countedOf(verified: Verified): Pick<VerificationResult, "verdict" | "reason" | "cached"> {
+  return verified.drawn === undefined ? verified.result : verified.drawn.template.result;
 }
 
 /** `busy`: its site had no connection left for it, or it was not answered in the task's time. */
@@ -69,6 +93,8 @@ export interface RowVerifierDeps {
   clock: Clock;
   examiner: Pick<Examiner, "understand" | "draw">;
   batches: BatchExaminer;
+  /** Absent: each result is made for itself. */
+  drawer?: RowDrawer;
   testKeys: Pick<TestKeys, "answer">;
   sites: Pick<SiteDirectory, "siteOf">;
 }
@@ -172,6 +198,9 @@ export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
       };
     }
     const { finding } = answer;
+    const row = deps.drawer?.draw(question, finding);
+    // Nobody whose result is drawn as texts was put off.
+    if (row) return { verified: new DrawnVerified(row) };
     const { decision, verified } = drawn(question, finding);
     const again = deferrable(decision, finding.entry?.evidence ?? null);
     if (again === null || question.address === null) return { verified };

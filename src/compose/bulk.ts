@@ -26,6 +26,7 @@ import {
   type PromotedDisposables,
 } from "../services/overrides/promoted-disposables.ts";
 import { createUploadSources } from "../services/uploads/sources.ts";
+import { createRowDrawer } from "../services/verify/draw-rows.ts";
 import { createTestKeys } from "../services/verify/test-keys.ts";
 import { createJobObjects } from "../store/job-objects.ts";
 import { deferredRows } from "../store/job-retries.ts";
@@ -230,13 +231,20 @@ export function composeBulk(deps: Deps): { parts: Part[]; house: House } {
     dead: streams,
     clock,
     log,
-    rows: createRowVerifier({ clock, examiner, batches, testKeys, sites: checks.sites }),
+    rows: createRowVerifier({
+      clock,
+      examiner,
+      batches,
+      drawer: createRowDrawer({ clock, examiner }),
+      testKeys,
+      sites: checks.sites,
+    }),
     deferral: config.deferral,
     egress: config.smtp.egressId,
     parking: { waitMs: (site) => checks.breakers.waitMs(site), call: parked.call },
     random: Math.random,
-    onVerified: ({ verdict, reason, cached }) =>
-      metrics.verifications.inc({ verdict, reason, cached: `${cached}` }),
+    onVerified: ({ verdict, reason, cached }, count) =>
+      metrics.verifications.inc({ verdict, reason, cached: `${cached}` }, count),
     endings: createEndings({ clock, view: viewOf(config) }),
   });
   const worker = createWorker({

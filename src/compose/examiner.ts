@@ -48,7 +48,7 @@ export function composeExaminers(deps: Deps): Examiners {
     cache,
     lists: openLists(checks.lists),
     keep: createKeeping(readLifetimes(lifetimesS)),
-    onLookup: (result: "memory" | "miss") => metrics.cacheLookups.inc({ result }),
+    onLookup: (result: "memory" | "miss", count = 1) => metrics.cacheLookups.inc({ result }, count),
   };
   const rechecks = createRechecks({
     ...parts,

@@ -88,6 +88,9 @@ export const BULK_LIMITS = {
   retryRowsPerSite: 20,
   /** Rows of one task of the check pool; those of one domain stay together. */
   batchRows: 500,
+  /** Results of rows that are kept as templates, a kilobyte or two each: of the domains and outcomes seen last. */
+  rowTemplates: 8_192,
+  templatesPerDomain: 16,
   /** Probes of a site that a check thread admits: as many as its connections take at once, so often. */
   lineFillings: 2,
   /** Nobody waits for a row as for a request: the stranger behind an accepted one may take longer to ask. */

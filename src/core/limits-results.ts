@@ -4,6 +4,8 @@ export const RESULT_LIMITS = {
   resultBytes: 65_536,
   /** Of a shard, unzipped: what a chunk's rows come to in the worst of cases. */
   shardBytes: 67_108_864,
+  /** A shard of templates up to this is not zipped: that costs more than to send it as it is. */
+  plainShardBytes: 131_072,
   /** Chunks that stand side by side are read in one request: so many, of about so many bytes. */
   spanChunks: 8,
   spanBytes: 4_194_304,

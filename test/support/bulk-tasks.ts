@@ -126,7 +126,7 @@ export function createRunner(parts: RunnerParts) {
   const { sql, objects, rows } = parts;
   const clock = createFakeClock();
   const buried: number[] = [];
-  const told: VerificationResult[] = [];
+  const told: { verdict: string; reason: string }[] = [];
   const runner = createTaskRunner({
     sql,
     objects,
@@ -139,7 +139,7 @@ export function createRunner(parts: RunnerParts) {
     egress: EGRESS,
     parking: parts.parking ?? { waitMs: () => null, call: async () => {} },
     random: () => 0,
-    onVerified: (result) => told.push(result),
+    onVerified: (result, count) => told.push(...new Array<typeof result>(count).fill(result)),
     clock,
     log: silentLog,
     dead: { bury: async ({ number }) => void buried.push(number) },

@@ -55,6 +55,8 @@ const ABUSED_TLDS = new Set(["tk", "ml", "ga", "cf", "gq", "cfd", "sbs", "icu", 
  * or hardly a vowel. `j.smith1984`, `krzysztof` and `mschwarz` do not; a hash or a base-36 token does.
  */
 export function looksRandom(local: string): boolean {
+  // Most are shorter.
+  if (local.length < 12) return false;
   const base = local.toLowerCase().replace(/\+.*$/s, "");
   if (!/^[a-z0-9]{12,64}$/.test(base)) return false;
   const changes = base.match(/[a-z](?=[0-9])|[0-9](?=[a-z])/g)?.length ?? 0;
@@ -64,12 +66,28 @@ export function looksRandom(local: string): boolean {
   return letters.length >= 12 && vowels / letters.length < 0.1;
 }
 
+const PLAIN_LOCAL: readonly Signal[] = [];
+const RANDOM_LOCAL: readonly Signal[] = ["random_looking_local_part"];
+const DIGITS_LOCAL: readonly Signal[] = ["digits_only_local_part"];
+const RANDOM_DIGITS_LOCAL: readonly Signal[] = [...RANDOM_LOCAL, ...DIGITS_LOCAL];
+
+/**
+ * All that the local part itself has to say: what else is said of two addresses of a domain with the same evidence is
+ * the same. Of equal signals it is one and the same array.
+ */
+export function localSignals(local: string): readonly Signal[] {
+  const digits = /^[0-9]{4,}$/.test(local);
+  if (looksRandom(local)) return digits ? RANDOM_DIGITS_LOCAL : RANDOM_LOCAL;
+  return digits ? DIGITS_LOCAL : PLAIN_LOCAL;
+}
+
 function addressSignals(address: ParsedAddress): Signal[] {
+  const ofLocal = localSignals(address.local);
   const signals: Signal[] = [];
   if (suggestAddress(address) !== null) signals.push("typo_domain");
-  if (looksRandom(address.local)) signals.push("random_looking_local_part");
+  if (ofLocal.includes("random_looking_local_part")) signals.push("random_looking_local_part");
   if (ABUSED_TLDS.has(address.domain.slice(address.domain.lastIndexOf(".") + 1))) signals.push("abused_tld");
-  if (/^[0-9]{4,}$/.test(address.local)) signals.push("digits_only_local_part");
+  if (ofLocal.includes("digits_only_local_part")) signals.push("digits_only_local_part");
   return signals;
 }
 

@@ -3,6 +3,7 @@ import { LIMITS } from "../../core/limits.ts";
 import type { JobMaterial } from "../../store/job-results.ts";
 import type { Scratch } from "../../store/scratch.ts";
 import { type CopiedResults, type CopiedSizes, createCopiedResults } from "./copied-results.ts";
+import type { DrawnResult } from "./drawn-shard.ts";
 import { StoredResult, VERDICTS } from "./shard.ts";
 import {
   type LoadedChunk,
@@ -31,11 +32,11 @@ const ASSEMBLY: JoinSizes = { ...LIMITS.results, copies: LIMITS.bulk.copies };
 export interface JoinedRow {
   /** Counted from 0 over the job. */
   row: number;
-  /** Its fields as the source has them, latin1. */
-  record: readonly string[];
+  /** As it stands in the source, without its end, latin1: csv/plain.ts tells its fields. */
+  line: string;
   /** The row, counted from 0, whose result this one copies; null: this is its own. */
   duplicateOf: number | null;
-  result: StoredResult;
+  result: StoredResult | DrawnResult;
 }
 
 function storedCopy(copied: CopiedResults, row: number): StoredResult | undefined {
@@ -55,7 +56,7 @@ function isAnyAnswered({ repeats: { sameAs } }: LoadedChunk, copied: CopiedResul
 async function* joinChunk(chunk: LoadedChunk, copied: CopiedResults): AsyncGenerator<JoinedRow[]> {
   const { firstRow, repeats, results } = chunk;
   let rows: JoinedRow[] = [];
-  for (const [offset, record] of chunk.records().entries()) {
+  for (const [offset, line] of chunk.lines().entries()) {
     const row = firstRow + offset;
     const duplicateOf = repeats.sameAs.get(offset) ?? null;
     const result = duplicateOf === null ? results.get(offset) : storedCopy(copied, duplicateOf);
@@ -66,7 +67,7 @@ async function* joinChunk(chunk: LoadedChunk, copied: CopiedResults): AsyncGener
       const copy = { verdict: VERDICTS.indexOf(verdict), bytes: bytes.subarray(csvAt, end), csvBytes };
       await copied.append(row, copy);
     }
-    rows.push({ row, record, duplicateOf, result });
+    rows.push({ row, line, duplicateOf, result });
     if (rows.length < LIMITS.bulk.rowsPerTurn) continue;
     yield rows;
     rows = [];

@@ -1,6 +1,8 @@
 import type { JobMaterial } from "../../store/job-results.ts";
 import { toText } from "./csv/field.ts";
-import { writeRecord } from "./csv/write.ts";
+import { fieldAt, fieldsOf } from "./csv/plain.ts";
+import { isWrittenAsItStands, writeRecord } from "./csv/write.ts";
+import { DrawnResult } from "./drawn-shard.ts";
 import type { JoinedRow } from "./join.ts";
 import { EVIDENCE_COLUMNS, RESULT_COLUMNS } from "./result-cells.ts";
 import type { StoredResult } from "./shard.ts";
@@ -17,36 +19,58 @@ export interface RowsFormat {
   rows(rows: readonly JoinedRow[]): Buffer;
 }
 
-/** Which of a result's bytes a format writes. */
+/** What of a result a format writes. */
 interface PartOfResult {
   from(result: StoredResult): number;
   to(result: StoredResult): number;
+  /** The same of one that was drawn, a character a byte. */
+  text(result: DrawnResult): string;
 }
 
 /**
- * A text before the part of each row's result, latin1, and one behind the last; nothing of no rows. Strings of a whole chunk
- * would cost more to collect than all the rest, and so would a Buffer for each part.
+ * A text before the part of each row's result, latin1, and one behind each. A row that was drawn is one string, put
+ * together and written at once; of others the bytes are copied. Strings of a whole chunk would cost more to collect than all
+ * the rest, and so would a Buffer for each part.
  */
-function weave(texts: readonly string[], rows: readonly JoinedRow[], part: PartOfResult): Buffer {
-  if (rows.length === 0) return Buffer.alloc(0);
-  let bytes = 0;
-  for (const text of texts) bytes += text.length;
-  for (const { result } of rows) bytes += part.to(result) - part.from(result);
+function weave(
+  rows: readonly JoinedRow[],
+  before: (row: JoinedRow) => string,
+  part: PartOfResult,
+  after: string,
+) {
+  const texts: string[] = [];
+  let bytes = after.length * rows.length;
+  for (const row of rows) {
+    const { result } = row;
+    const drawn = result instanceof DrawnResult;
+    const text = drawn ? before(row) + part.text(result) : before(row);
+    bytes += text.length + (drawn ? 0 : part.to(result) - part.from(result));
+    texts.push(text);
+  }
   const woven = Buffer.allocUnsafe(bytes);
   let at = 0;
   for (const [i, text] of texts.entries()) {
     at += woven.write(text, at, "latin1");
-    const row = rows[i];
-    if (row === undefined) break;
-    at += row.result.bytes.copy(woven, at, part.from(row.result), part.to(row.result));
+    const { result } = rows[i] as JoinedRow;
+    if (!(result instanceof DrawnResult))
+      at += result.bytes.copy(woven, at, part.from(result), part.to(result));
+    at += woven.write(after, at, "latin1");
   }
   return woven;
 }
 
-const CELLS: PartOfResult = { from: ({ csvAt }) => csvAt, to: ({ jsonAt }) => jsonAt };
+const CELLS: PartOfResult = {
+  from: ({ csvAt }) => csvAt,
+  to: ({ jsonAt }) => jsonAt,
+  text: ({ cellsText }) => cellsText,
+};
 
 /** What follows the brace that opens the result's JSON. */
-const MEMBERS: PartOfResult = { from: ({ jsonAt }) => jsonAt + 1, to: ({ end }) => end };
+const MEMBERS: PartOfResult = {
+  from: ({ jsonAt }) => jsonAt + 1,
+  to: ({ end }) => end,
+  text: ({ membersText }) => membersText,
+};
 
 const BOM = "\xef\xbb\xbf";
 
@@ -64,11 +88,15 @@ function csvFormat({ layout, escapeFormulas, withEvidence }: JobMaterial): RowsF
   return {
     start: Buffer.from(start, "latin1"),
     rows(rows) {
-      const texts = rows.map(({ record }, i) => (i === 0 ? "" : "\r\n") + writeRecord(record, style));
-      return weave([...texts, "\r\n"], rows, CELLS);
+      const before = ({ line }: JoinedRow) =>
+        isWrittenAsItStands(line, style) ? line : writeRecord(fieldsOf(line, delimiter), style);
+      return weave(rows, before, CELLS, "\r\n");
     },
   };
 }
+
+/** What stands in JSON as it is, but for a tab, which only a list has whose delimiter it is. */
+const SELF_IN_JSON = /^[\t !#-[\]-~]*$/;
 
 /** JSON as its bytes of UTF-8, a character a byte. */
 function jsonBytes(value: unknown): string {
@@ -77,20 +105,30 @@ function jsonBytes(value: unknown): string {
 }
 
 function jsonlFormat({ layout, hasColumns }: JobMaterial): RowsFormat {
-  const { emailColumn } = layout;
+  const { emailColumn, delimiter } = layout;
+  const between = '","';
 
-  function start({ row, record, duplicateOf }: JoinedRow): string {
-    const duplicate = duplicateOf === null ? "null" : String(duplicateOf + 1);
+  /** The values of a record as members, from `columns` on where there are any, before them its address. */
+  function valuesOf(line: string): { input: string; columns: string } {
+    if (SELF_IN_JSON.test(line) && (delimiter === "\t" || !line.includes("\t"))) {
+      const columns = hasColumns ? `"columns":["${line.replaceAll(delimiter, between)}"],` : "";
+      return { input: `"${fieldAt(line, delimiter, emailColumn)}"`, columns };
+    }
+    const record = fieldsOf(line, delimiter);
     const columns = hasColumns ? `"columns":${jsonBytes(record.map(toText))},` : "";
-    const input = jsonBytes(toText(record[emailColumn] ?? ""));
+    return { input: jsonBytes(toText(record[emailColumn] ?? "")), columns };
+  }
+
+  function start({ row, line, duplicateOf }: JoinedRow): string {
+    const duplicate = duplicateOf === null ? "null" : String(duplicateOf + 1);
+    const { input, columns } = valuesOf(line);
     return `{"row":${row + 1},"input":${input},"duplicate_of":${duplicate},${columns}`;
   }
 
   return {
     start: Buffer.alloc(0),
     rows(rows) {
-      const texts = rows.map((row, i) => (i === 0 ? "" : "\n") + start(row));
-      return weave([...texts, "\n"], rows, MEMBERS);
+      return weave(rows, start, MEMBERS, "\n");
     },
   };
 }

@@ -2,7 +2,9 @@ import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import type { Verdict } from "../../check/verdict/table.ts";
 import { LIMITS } from "../../core/limits.ts";
+import { type DrawnRow, resultOf } from "../verify/draw-rows.ts";
 import type { VerificationResult } from "../verify/verification-result.ts";
+import { type DrawnResult, encodeDrawn, isDrawnPart, readDrawn } from "./drawn-shard.ts";
 import type { CellStyle } from "./layout.ts";
 import { renderCells } from "./result-cells.ts";
 
@@ -13,8 +15,14 @@ import { renderCells } from "./result-cells.ts";
  * Gzipped frames, one for each row: its offset in the chunk (u16), its verdict (u8), the bytes of its cells and of its JSON
  * (u32 each), all big-endian; the cells of RESULT_COLUMNS as the results will have them, each with its delimiter before it,
  * and the result as JSON. So whoever joins shards parses and renders nothing.
+ *
+ * Rows whose results were drawn from templates (verify/draw-rows.ts) come before the frames, in a part of their own
+ * (drawn-shard.ts): a tenth of the bytes, so that a small shard is kept as it is.
  */
 export const VERDICTS: readonly Verdict[] = ["valid", "invalid", "risky", "unknown"];
+
+/** No address of a template has one of them. */
+const USUAL_DELIMITERS: ReadonlySet<string> = new Set([",", ";", "\t", "|"]);
 
 /** The least that zlib takes for a piece. */
 const PIECE_BYTES_MIN = 64;
@@ -24,10 +32,9 @@ const SIZE_BYTES = 4;
 const HEAD_BYTES = 2 + 1 + 4 + 4;
 
 /** A row's own result, and where the row stands in its chunk, counted from 0. */
-export interface OwnResult {
-  offset: number;
-  result: VerificationResult;
-}
+export type OwnResult =
+  | { offset: number; result: VerificationResult; drawn?: undefined }
+  | { offset: number; drawn: DrawnRow };
 
 /** A result as it is kept: a place in a larger buffer, which is cut only for whoever asks for a part of it. */
 export class StoredResult {
@@ -64,7 +71,7 @@ export class StoredResult {
 export interface Shard {
   /** Results. */
   readonly size: number;
-  get(offset: number): StoredResult | undefined;
+  get(offset: number): StoredResult | DrawnResult | undefined;
 }
 
 const compress = promisify(gzip);
@@ -82,7 +89,7 @@ export class ResultsTooLarge extends Error {
 }
 
 /** null: it is too large. */
-function frameOf({ offset, result }: OwnResult, style: CellStyle): Buffer | null {
+function frameOf(offset: number, result: VerificationResult, style: CellStyle): Buffer | null {
   const csv = renderCells(result, style);
   const json = JSON.stringify(result);
   const csvBytes = csv.length;
@@ -103,16 +110,25 @@ function frameOf({ offset, result }: OwnResult, style: CellStyle): Buffer | null
  * @throws ResultsTooLarge, naming all of them; what verifies bounds its parts, so there are hardly ever any
  */
 export async function encodeShard(rows: readonly OwnResult[], style: CellStyle): Promise<Buffer> {
-  const frames: Buffer[] = [];
+  const parts: Buffer[] = [];
+  const drawn: { offset: number; drawn: DrawnRow }[] = [];
   const tooLarge = new Set<number>();
+  const isUsual = USUAL_DELIMITERS.has(style.delimiter);
   for (const row of rows) {
-    const frame = frameOf(row, style);
+    if (row.drawn !== undefined && isUsual) {
+      drawn.push(row);
+      continue;
+    }
+    const frame = frameOf(row.offset, row.drawn === undefined ? row.result : resultOf(row.drawn), style);
     if (frame === null) tooLarge.add(row.offset);
-    else frames.push(frame);
+    else parts.push(frame);
   }
   if (tooLarge.size > 0) throw new ResultsTooLarge(tooLarge);
+  if (drawn.length > 0) parts.unshift(encodeDrawn(drawn, style, VERDICTS));
+  const content = Buffer.concat(parts);
+  if (drawn.length > 0 && content.length <= LIMITS.results.plainShardBytes) return content;
   // The fastest level: shards are read once or twice, and soon.
-  return compress(Buffer.concat(frames), { level: 1 });
+  return compress(content, { level: 1 });
 }
 
 /** The result of the frame at `at`. */
@@ -123,12 +139,19 @@ function resultAt(frames: Buffer, at: number): StoredResult {
   return new StoredResult(VERDICTS[frames.readUInt8(at + 2)] as Verdict, frames, csvAt, jsonAt, end);
 }
 
-/** @throws Error when the frames are not what `encodeShard` wrote */
-function readFrames(frames: Buffer): Shard {
+/** @throws Error when the content is not what `encodeShard` wrote */
+function readContent(content: Buffer): Shard {
+  if (!isDrawnPart(content)) return readFrames(content, 0);
+  const drawn = readDrawn(content, VERDICTS);
+  return drawn.end === content.length ? drawn : joinShards([drawn, readFrames(content, drawn.end)]);
+}
+
+/** @param from where the first of the frames is @throws Error when they are not what `encodeShard` wrote */
+function readFrames(frames: Buffer, from: number): Shard {
   /** Where each row's frame is, and 1; 0: the row has none. */
   const places = new Uint32Array(LIMITS.bulk.rowsPerChunk);
   let size = 0;
-  let at = 0;
+  let at = from;
   while (at < frames.length) {
     if (frames.length - at < HEAD_BYTES) throw new Error("a shard ends within a frame's head");
     const offset = frames.readUInt16BE(at);
@@ -181,7 +204,9 @@ function pieceBytes(content: Uint8Array): number {
  * @throws Error when it is not what `encodeShard` wrote, or over LIMITS.results.shardBytes
  */
 export async function decodeShard(content: Uint8Array): Promise<Shard> {
-  return readFrames(
+  const bytes = Buffer.from(content.buffer, content.byteOffset, content.length);
+  if (isDrawnPart(bytes)) return readContent(bytes);
+  return readContent(
     await decompress(content, {
       maxOutputLength: LIMITS.results.shardBytes,
       chunkSize: pieceBytes(content),

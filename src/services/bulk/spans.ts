@@ -2,7 +2,7 @@ import { LIMITS } from "../../core/limits.ts";
 import { type JobObjects, repeatsKey } from "../../store/job-objects.ts";
 import type { JobMaterial } from "../../store/job-results.ts";
 import type { ChunkOfResults } from "../../store/job-tasks.ts";
-import { splitRecords } from "./csv/plain.ts";
+import { splitLines } from "./csv/plain.ts";
 import { type ChunkRepeats, decodeChunkRepeats } from "./repeats.ts";
 import { type RowsBytesDeps, readRowsBytes } from "./rows-bytes.ts";
 import { decodeShard, joinShards, type Shard } from "./shard.ts";
@@ -24,8 +24,8 @@ export interface LoadedChunk {
   firstRow: number;
   repeats: ChunkRepeats;
   results: Shard;
-  /** The fields of each row, latin1. @throws Error when the source does not hold what was analysed */
-  records(): string[][];
+  /** Each row as it stands in the source, without its end, latin1. @throws Error when the source does not hold what was analysed */
+  lines(): string[];
 }
 
 /** Chunks that stand side by side, all of which the results may have rows of. */
@@ -141,13 +141,12 @@ export async function loadSpan(
     firstRow: chunk.firstRow,
     repeats: repeats[i] as ChunkRepeats,
     results: shards[i] as Shard,
-    records() {
+    lines() {
       const at = chunk.firstByte - range.firstByte;
       if (bytes === null) throw new Error("the rows of a span were not read");
-      const records = splitRecords(bytes.subarray(at, at + chunk.bytes), job.layout.delimiter);
-      if (records.length !== chunk.rows)
-        throw new Error(`a chunk of ${chunk.rows} rows holds ${records.length}`);
-      return records;
+      const lines = splitLines(bytes.subarray(at, at + chunk.bytes), job.layout.delimiter);
+      if (lines.length !== chunk.rows) throw new Error(`a chunk of ${chunk.rows} rows holds ${lines.length}`);
+      return lines;
     },
   }));
   return Object.assign(loaded, { chunks });

@@ -205,10 +205,10 @@ describe("joining a job's results", () => {
         const got = [];
         for await (const rows of readJoined(deps, material, new AbortController().signal)) got.push(...rows);
         assert.deepEqual(
-          got.map(({ row, duplicateOf, result, record }) => ({
+          got.map(({ row, duplicateOf, result, line }) => ({
             row,
             duplicateOf,
-            record,
+            record: splitRecords(Buffer.from(line, "latin1"), model.delimiter)[0],
             verdict: result.verdict,
             first: JSON.parse(String(result.json)).risk_score,
           })),

@@ -1,0 +1,259 @@
+import type { Verdict } from "../../check/verdict/table.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { type DrawnRow, JSON_START, type RowTemplate } from "../verify/draw-rows.ts";
+import type { CellStyle } from "./layout.ts";
+import { renderCells } from "./result-cells.ts";
+
+/*
+ * The part of a shard that has rows which were drawn from templates. Numbers are big-endian.
+ *
+ * MARK, VERSION; the number of texts (u32), each with its bytes before it (u32); the number of templates (u32), each its
+ * verdict (u8) and four texts (u32 each); the number of rows (u32), each its offset (u16), template (u32), times, a text
+ * (u32), latency (u32), and its address with its bytes (u16) before it. All is latin1, and ASCII but for cells.
+ */
+
+/** No frame of shard.ts begins with it, whose first two bytes are an offset, and no gzip file. */
+const MARK = 0xff;
+const VERSION = 1;
+const HEAD_BYTES = 2;
+const TEMPLATE_BYTES = 1 + 4 * 4;
+const ROW_BYTES = 2 + 4 + 4 + 4 + 2;
+
+/** Texts of a template, as a job's shards have them. */
+interface TemplateTexts {
+  verdict: Verdict;
+  cellsStart: string;
+  cellsEnd: string;
+  afterEmail: string;
+  afterLatency: string;
+}
+
+/** A result of such a row: its texts are put together for whoever asks. */
+export class DrawnResult {
+  readonly #template: TemplateTexts;
+  readonly #email: string;
+  readonly #latencyMs: number;
+  readonly #times: string;
+
+  constructor(template: TemplateTexts, email: string, latencyMs: number, times: string) {
+    this.#template = template;
+    this.#email = email;
+    this.#latencyMs = latencyMs;
+    this.#times = times;
+  }
+
+  get verdict(): Verdict {
+    return this.#template.verdict;
+  }
+
+  /** Each cell with its delimiter before it; a character a byte. */
+  get cellsText(): string {
+    return this.#template.cellsStart + this.#email + this.#template.cellsEnd;
+  }
+
+  /** The result's JSON without the brace that opens it. */
+  get membersText(): string {
+    const { afterEmail, afterLatency } = this.#template;
+    return JSON_START.slice(1) + this.#email + afterEmail + this.#latencyMs + afterLatency + this.#times;
+  }
+
+  /** The cells and then the JSON, as StoredResult has them. */
+  get bytes(): Buffer {
+    return Buffer.from(`${this.cellsText}{${this.membersText}`, "latin1");
+  }
+
+  readonly csvAt = 0;
+
+  get jsonAt(): number {
+    return this.cellsText.length;
+  }
+
+  get end(): number {
+    return this.cellsText.length + 1 + this.membersText.length;
+  }
+
+  get csv(): Buffer {
+    return Buffer.from(this.cellsText, "latin1");
+  }
+
+  get json(): Buffer {
+    return Buffer.from(`{${this.membersText}`, "latin1");
+  }
+}
+
+/** The cells before the address, and behind it: it stands for itself. */
+function cellsOf({ result }: RowTemplate, style: CellStyle): { cellsStart: string; cellsEnd: string } {
+  const cells = renderCells(result, style);
+  // Verdict, reason and score hold no delimiter that a list has: words and digits.
+  const before = renderCells({ ...result, email: "" }, style);
+  let at = 0;
+  while (at < before.length && cells[at] === before[at]) at += 1;
+  return { cellsStart: cells.slice(0, at), cellsEnd: cells.slice(at + result.email.length) };
+}
+
+/** Texts, each once. */
+function createTexts() {
+  const numbers = new Map<string, number>();
+  const texts: string[] = [];
+  let bytes = 0;
+  return {
+    texts,
+    get bytes() {
+      return bytes;
+    },
+    numberOf(text: string): number {
+      const known = numbers.get(text);
+      if (known !== undefined) return known;
+      numbers.set(text, texts.length);
+      bytes += 4 + text.length;
+      return texts.push(text) - 1;
+    },
+  };
+}
+
+interface Row {
+  offset: number;
+  drawn: DrawnRow;
+}
+
+/** @param rows each offset once @param verdicts in the order of their numbers */
+export function encodeDrawn(rows: readonly Row[], style: CellStyle, verdicts: readonly Verdict[]): Buffer {
+  const texts = createTexts();
+  const templates = new Map<RowTemplate, number>();
+  const heads: number[][] = [];
+  let emailBytes = 0;
+  for (const { drawn } of rows) {
+    emailBytes += drawn.email.length;
+    const { template } = drawn;
+    texts.numberOf(drawn.times);
+    if (templates.has(template)) continue;
+    templates.set(template, heads.length);
+    const { cellsStart, cellsEnd } = cellsOf(template, style);
+    const parts = [cellsStart, cellsEnd, template.afterEmail, template.afterLatency];
+    heads.push([verdicts.indexOf(template.result.verdict), ...parts.map((part) => texts.numberOf(part))]);
+  }
+  const size =
+    HEAD_BYTES + 12 + texts.bytes + heads.length * TEMPLATE_BYTES + rows.length * ROW_BYTES + emailBytes;
+  const bytes = Buffer.allocUnsafe(size);
+  bytes[0] = MARK;
+  bytes[1] = VERSION;
+  let at = bytes.writeUInt32BE(texts.texts.length, HEAD_BYTES);
+  for (const text of texts.texts) {
+    at = bytes.writeUInt32BE(text.length, at);
+    at += bytes.write(text, at, "latin1");
+  }
+  at = bytes.writeUInt32BE(heads.length, at);
+  for (const [verdict = 0, ...parts] of heads) {
+    at = bytes.writeUInt8(verdict, at);
+    for (const part of parts) at = bytes.writeUInt32BE(part, at);
+  }
+  at = bytes.writeUInt32BE(rows.length, at);
+  for (const { offset, drawn } of rows) {
+    const { template, email, latencyMs, times } = drawn;
+    at = bytes.writeUInt16BE(offset, at);
+    at = bytes.writeUInt32BE(templates.get(template) ?? 0, at);
+    at = bytes.writeUInt32BE(texts.numberOf(times), at);
+    at = bytes.writeUInt32BE(latencyMs, at);
+    at = bytes.writeUInt16BE(email.length, at);
+    at += bytes.write(email, at, "latin1");
+  }
+  return bytes.subarray(0, at);
+}
+
+export function isDrawnPart(content: Buffer): boolean {
+  return content[0] === MARK;
+}
+
+/** Reads what `encodeDrawn` wrote. @throws Error when it did not */
+class Reader {
+  readonly bytes: Buffer;
+  at = HEAD_BYTES;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+    if (bytes[1] !== VERSION) throw new Error(`a shard of version ${bytes[1]} cannot be read`);
+  }
+
+  /** @param size 1, 2 or 4 bytes */
+  number(size: number): number {
+    if (this.at + size > this.bytes.length) throw new Error("a shard ends within its templates");
+    const value = this.bytes.readUIntBE(this.at, size);
+    this.at += size;
+    return value;
+  }
+
+  skip(length: number): void {
+    this.at += length;
+    if (this.at > this.bytes.length) throw new Error("a shard ends within a text");
+  }
+
+  text(length: number): string {
+    const from = this.at;
+    this.skip(length);
+    return this.bytes.toString("latin1", from, this.at);
+  }
+
+  /** One of `of`, by its number. */
+  oneOf<T>(of: readonly T[], size = 4): T {
+    const found = of[this.number(size)];
+    if (found === undefined) throw new Error("a shard names what it does not have");
+    return found;
+  }
+
+  many<T>(read: () => T): T[] {
+    const count = this.number(4);
+    const all: T[] = [];
+    for (let i = 0; i < count; i++) all.push(read());
+    return all;
+  }
+}
+
+export interface DrawnPart {
+  readonly size: number;
+  get(offset: number): DrawnResult | undefined;
+  /** Where what follows it begins. */
+  readonly end: number;
+}
+
+/** @throws Error when it is not what `encodeDrawn` wrote */
+export function readDrawn(content: Buffer, verdicts: readonly Verdict[]): DrawnPart {
+  const reader = new Reader(content);
+  const texts = reader.many(() => reader.text(reader.number(4)));
+  const templates = reader.many((): TemplateTexts => {
+    const verdict = reader.oneOf(verdicts, 1);
+    const [cellsStart, cellsEnd] = [reader.oneOf(texts), reader.oneOf(texts)];
+    return {
+      verdict,
+      cellsStart,
+      cellsEnd,
+      afterEmail: reader.oneOf(texts),
+      afterLatency: reader.oneOf(texts),
+    };
+  });
+  /** Where each row is, behind its offset, and 1; 0: there is none of it. */
+  const places = new Uint32Array(LIMITS.bulk.rowsPerChunk);
+  const size = reader.number(4);
+  for (let i = 0; i < size; i++) {
+    const offset = reader.number(2);
+    if (places[offset] !== 0) throw new Error(`a shard has a row of offset ${offset} that cannot be`);
+    places[offset] = reader.at + 1;
+    reader.skip(ROW_BYTES - 4);
+    reader.skip(reader.number(2));
+  }
+  const { at: end } = reader;
+  function resultAt(place: number): DrawnResult {
+    reader.at = place;
+    const template = reader.oneOf(templates);
+    const times = reader.oneOf(texts);
+    const latencyMs = reader.number(4);
+    return new DrawnResult(template, reader.text(reader.number(2)), latencyMs, times);
+  }
+  return {
+    size,
+    end,
+    get(offset) {
+      const place = places[offset] ?? 0;
+      return place === 0 ? undefined : resultAt(place - 1);
+    },
+  };
+}

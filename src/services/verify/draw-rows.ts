@@ -1,0 +1,257 @@
+import type { Evidence } from "../../check/evidence.ts";
+import { localSignals } from "../../check/verdict/reputation.ts";
+import { isFree } from "../../check/verdict/verdict.ts";
+import type { Clock } from "../../core/clock.ts";
+import { LIMITS } from "../../core/limits.ts";
+import type { CacheEntry } from "../../store/evidence-cache.ts";
+import type { Examiner, Finding, Question } from "./examine.ts";
+import type { VerificationResult } from "./verification-result.ts";
+
+/**
+ * What the results of rows have in common whose evidence differs in nothing that is shown, but for how long the server took
+ * and since when it is known. Its texts are ASCII.
+ */
+export interface RowTemplate {
+  /** Of the row that the template was made of. */
+  readonly result: VerificationResult;
+  readonly charged: boolean;
+  /** JSON between the address and the latency, and between the latency and what CacheTimes says. */
+  readonly afterEmail: string;
+  readonly afterLatency: string;
+}
+
+/** The result of a row as the texts it is made of: JSON of it is these, one behind the other. */
+export interface DrawnRow {
+  readonly template: RowTemplate;
+  /** A bare ASCII address: it stands for itself in JSON, in cells, and before spreadsheets. */
+  readonly email: string;
+  readonly latencyMs: number;
+  /** The members from `cache_ttl_seconds` on, and the brace that closes the result. */
+  readonly times: string;
+}
+
+/** What a DrawnRow's JSON begins with, before its address and the quote behind that. */
+export const JSON_START = '{"email":"';
+
+/** Nothing to escape or to quote anywhere, and no formula. */
+const BARE = /^[A-Za-z0-9][A-Za-z0-9._+@-]*$/;
+const ASCII = /^[\x20-\x7e]*$/;
+const LATENCY = '"latency_ms":';
+const TIMES = '"cache_ttl_seconds":';
+
+/** A template, and what a row must have in common with the one it was made of. */
+interface Known {
+  template: RowTemplate;
+  evidence: Evidence | null;
+  question: Pick<Question, "blocked" | "overridden" | "scope">;
+  cached: boolean;
+  signals: readonly string[];
+}
+
+/**
+ * Draws results of rows without making them: `renderResult` and JSON.stringify for each row cost 7 µs, this 0.5. The rows
+ * of a list are answered in few ways, those of one domain mostly in one; what is the same is rendered once, by the general
+ * way, and cut where rows differ.
+ */
+export interface RowDrawer {
+  /** null: the row is one of those that the general way is for. */
+  draw(question: Question, finding: Finding): DrawnRow | null;
+}
+
+export interface RowDrawerDeps {
+  clock: Clock;
+  examiner: Pick<Examiner, "draw">;
+}
+
+function sameHosts(a: readonly string[], b: readonly string[]): boolean {
+  return a === b || (a.length === b.length && a.every((host, i) => host === b[i]));
+}
+
+function sameMx(a: Evidence["mx"], b: Evidence["mx"]): boolean {
+  if (a === b) return true;
+  const isSame = a.status === b.status && a.provider === b.provider && a.fault === b.fault;
+  return isSame && sameHosts(a.hosts, b.hosts);
+}
+
+function sameDomain(a: Evidence["domain"], b: Evidence["domain"]): boolean {
+  if (a === b) return true;
+  if (a === undefined || b === undefined) return false;
+  const isSame = a.spf === b.spf && a.dmarc === b.dmarc && a.listedBy === b.listedBy;
+  return isSame && a.parkedAddress === b.parkedAddress;
+}
+
+/** All that is shown of a probe, and all that the verdict goes by, without the latency. */
+function sameSmtp(a: Evidence["smtp"], b: Evidence["smtp"]): boolean {
+  if (a === null || b === null) return a === b;
+  const isSame = a.class === b.class && a.code === b.code && a.enhancedCode === b.enhancedCode;
+  const isJudgedSame = a.stage === b.stage && a.fault === b.fault && a.trusted === b.trusted;
+  return isSame && isJudgedSame && a.catchAll === b.catchAll;
+}
+
+function sameEvidence(a: Evidence | null, b: Evidence | null): boolean {
+  if (a === null || b === null) return a === b;
+  return (
+    a.role === b.role &&
+    a.freeProvider === b.freeProvider &&
+    a.disposable.listed === b.disposable.listed &&
+    a.disposable.source === b.disposable.source &&
+    sameSmtp(a.smtp, b.smtp) &&
+    sameMx(a.mx, b.mx) &&
+    sameDomain(a.domain, b.domain)
+  );
+}
+
+/** Evidence whose result has a time to ask again, or may have: few rows, and each with its own. */
+function mayBeAskedAgain({ smtp }: Evidence): boolean {
+  if (smtp === null) return false;
+  return (smtp.class !== "accepted" && smtp.class !== "mailbox_not_found") || smtp.retryAfterS !== null;
+}
+
+/** What the answer's times are made from. */
+interface Since {
+  storedAt: number;
+  ttlS: number;
+}
+
+function timesOf({ storedAt, ttlS }: Since): string {
+  const expiresAt = ttlS > 0 ? `"${new Date(storedAt + ttlS * 1_000).toISOString()}"` : "null";
+  const verifiedAt = new Date(storedAt).toISOString();
+  return `${TIMES}${ttlS},"cache_expires_at":${expiresAt},"verified_at":"${verifiedAt}","retry_at":null,"livemode":true}`;
+}
+
+/** null: it cannot be cut into a template. */
+function templateOf(result: VerificationResult, charged: boolean, email: string): RowTemplate | null {
+  // What is proposed instead has the local part in it, and is shown by the general way.
+  if (result.email !== email || result.did_you_mean !== null || result.retry_at !== null) return null;
+  const json = JSON.stringify(result);
+  // A quote within a string is escaped: these can only be the members' names.
+  const latencyAt = json.indexOf(LATENCY) + LATENCY.length;
+  const restAt = latencyAt + String(result.checks.smtp.latency_ms).length;
+  const afterEmail = json.slice(JSON_START.length + email.length, latencyAt);
+  const afterLatency = json.slice(restAt, json.indexOf(TIMES));
+  return ASCII.test(afterEmail) && ASCII.test(afterLatency)
+    ? { result, charged, afterEmail, afterLatency }
+    : null;
+}
+
+/** A string of its own: what is cut out of another keeps all of that. */
+const ownCopy = (text: string) => Buffer.from(text, "latin1").toString("latin1");
+
+export function createRowDrawer({ clock, examiner }: RowDrawerDeps): RowDrawer {
+  /** By domain; "" for what is no address. Emptied when full: a bound, not a policy. */
+  const known = new Map<string, Known[]>();
+  let templates = 0;
+  let lastSince: Since = { storedAt: Number.NaN, ttlS: 0 };
+  let lastTimes = "";
+
+  /** Rows that were learnt together have them in common. */
+  function times(storedAt: number, ttlS: number): string {
+    if (lastSince.storedAt !== storedAt || lastSince.ttlS !== ttlS) {
+      lastSince = { storedAt, ttlS };
+      lastTimes = timesOf(lastSince);
+    }
+    return lastTimes;
+  }
+
+  function remember(domain: string, one: Known): void {
+    if (templates >= LIMITS.bulk.rowTemplates) {
+      known.clear();
+      templates = 0;
+    }
+    templates += 1;
+    const others = known.get(domain);
+    if (others === undefined) known.set(ownCopy(domain), [one]);
+    else if (others.length < LIMITS.bulk.templatesPerDomain) others.push(one);
+    else others[templates % others.length] = one;
+  }
+
+  function make(question: Question, finding: Finding, email: string, signals: readonly string[]) {
+    const { decision, result } = examiner.draw(question, finding);
+    const charged = question.address !== null && !isFree(decision.reason);
+    const template = templateOf(result, charged, email);
+    if (template === null) return null;
+    const { blocked, overridden, scope } = question;
+    const evidence = finding.entry?.evidence ?? null;
+    const { cached } = finding;
+    remember(question.address?.domain ?? "", {
+      template,
+      evidence,
+      question: { blocked, overridden, scope },
+      cached,
+      signals,
+    });
+    return template;
+  }
+
+  function find(question: Question, finding: Finding, signals: readonly string[]): RowTemplate | null {
+    const candidates = known.get(question.address?.domain ?? "");
+    if (candidates === undefined) return null;
+    const { blocked, overridden, scope } = question;
+    const evidence = finding.entry?.evidence ?? null;
+    for (const one of candidates) {
+      const asked = one.question;
+      if (asked.scope !== scope || asked.blocked !== blocked || asked.overridden !== overridden) continue;
+      if (one.cached !== finding.cached || one.signals !== signals) continue;
+      if (sameEvidence(one.evidence, evidence)) return one.template;
+    }
+    return null;
+  }
+
+  function isGeneral(question: Question, { entry, failure }: Finding): boolean {
+    const { address, withEvidence, email, overridden } = question;
+    if (withEvidence || failure !== undefined) return true;
+    if (address === null) return entry !== null || email.includes("@") || !isShownWhole(email);
+    if (entry === null || mayBeAskedAgain(entry.evidence)) return true;
+    const { smtp } = entry.evidence;
+    // An override hides what probing taught.
+    return smtp !== null && (overridden || !isUint32(smtp.latencyMs));
+  }
+
+  return {
+    draw(question, finding) {
+      const { address } = question;
+      const email = address?.normalised ?? question.email;
+      if (isGeneral(question, finding) || !BARE.test(email)) return null;
+      const signals = address === null ? NO_SIGNALS : localSignals(address.local);
+      const template = find(question, finding, signals) ?? make(question, finding, email, signals);
+      if (template === null) return null;
+      const entry: CacheEntry | null = finding.entry;
+      return {
+        template,
+        email,
+        latencyMs: entry?.evidence.smtp?.latencyMs ?? 0,
+        times: entry === null ? times(clock.now(), 0) : times(entry.storedAt, entry.ttlS),
+      };
+    },
+  };
+}
+
+const NO_SIGNALS: readonly string[] = [];
+
+/** As shards have room for. */
+function isUint32(value: number): boolean {
+  return value >>> 0 === value;
+}
+
+/** What is no address is shown by its beginning where it is long. */
+function isShownWhole(email: string): boolean {
+  return email.length <= LIMITS.http.emailBytes;
+}
+
+/** The result as JSON: what JSON.stringify makes of the general way's. */
+export function jsonOf({ template, email, latencyMs, times }: DrawnRow): string {
+  return `${JSON_START}${email}${template.afterEmail}${latencyMs}${template.afterLatency}${times}`;
+}
+
+/** The result itself, for who needs it as an object. */
+export function resultOf({ template, email, latencyMs, times }: DrawnRow): VerificationResult {
+  const { result } = template;
+  const { smtp } = result.checks;
+  const since = JSON.parse(`{${times}`) as Partial<VerificationResult>;
+  return {
+    ...result,
+    email,
+    checks: { ...result.checks, smtp: { ...smtp, latency_ms: latencyMs } },
+    ...since,
+  };
+}

@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { parseAddress } from "../../../../src/check/address.ts";
+import type { Evidence, SmtpEvidence } from "../../../../src/check/evidence.ts";
+import { LIMITS } from "../../../../src/core/limits.ts";
+import type { CellStyle } from "../../../../src/services/bulk/layout.ts";
+import { renderCells } from "../../../../src/services/bulk/result-cells.ts";
+import { decodeShard, encodeShard, type OwnResult } from "../../../../src/services/bulk/shard.ts";
+import { createRowDrawer, jsonOf, resultOf } from "../../../../src/services/verify/draw-rows.ts";
+import { createExaminer, type ExaminerDeps, type Finding } from "../../../../src/services/verify/examine.ts";
+import { evidenceWith, smtpWith } from "../../../support/evidence.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+
+/** Results drawn as texts, held to the general way: a row after the other, so that later ones meet templates of earlier. */
+
+const clock = createFakeClock();
+const examiner = createExaminer({ clock, isPromoted: () => false } as unknown as ExaminerDeps);
+
+const DOMAINS = ["one.test", "gmail.com", "gmial.com", "free.tk", "müller.example", "co.uk.example"];
+const LOCALS = [
+  ...[
+    "jane",
+    "JANE.DOE",
+    "info",
+    "12345",
+    "x9k2q7w4z8p1v6",
+    "bcdfghjklmnpqrs",
+    "o'neil",
+    "=cmd",
+    "a+b",
+    "-x",
+  ],
+  ...["jürgen", '"a b"', '"a\\"b"', "a{b}"],
+];
+
+const email = fc.oneof(
+  fc
+    .tuple(fc.constantFrom(...LOCALS), fc.constantFrom(...DOMAINS))
+    .map(([local, domain]) => `${local}@${domain}`),
+  fc.constantFrom("nobody", "no body", "a@", "x@gmail,com", "=1+1", "ä", "a".repeat(400), ""),
+);
+
+const smtp: fc.Arbitrary<SmtpEvidence | null> = fc.option(
+  fc
+    .record({
+      class: fc.constantFrom(
+        "accepted",
+        "accepted",
+        "mailbox_not_found",
+        "greylisted",
+        "timeout",
+        "mailbox_full",
+      ),
+      stage: fc.constantFrom("rcpt", "connect"),
+      fault: fc.constantFrom(null, "recipient", "their_server", "our_network"),
+      code: fc.constantFrom(0, 250, 450, 550),
+      enhancedCode: fc.constantFrom(null, "5.1.1"),
+      trusted: fc.boolean(),
+      retryAfterS: fc.constantFrom(null, null, 60),
+      latencyMs: fc.oneof(fc.nat(30), fc.constantFrom(1.5, 2 ** 33)),
+      catchAll: fc.constantFrom("accepted", "refused", "refused", "inconclusive", "not_probed"),
+    } as const)
+    .map((change) => smtpWith(change as Partial<SmtpEvidence>)),
+);
+
+const evidence: fc.Arbitrary<Evidence> = fc
+  .record({
+    mx: fc.constantFrom(
+      ...[
+        { status: "ok", hosts: ["mx.one.test"], provider: null, ttlS: 60, fault: null },
+        { status: "ok", hosts: ["mx.two.test", "mx.one.test"], provider: "google", ttlS: 60, fault: null },
+        { status: "ok", hosts: ["mx.one.test"], provider: 'm"ü,x', ttlS: 5, fault: null },
+        { status: "implicit", hosts: ["one.test"], provider: null, ttlS: 60, fault: null },
+        { status: "domain_not_found", hosts: [], provider: null, ttlS: 60, fault: null },
+        { status: "dns_error", hosts: [], provider: null, ttlS: 0, fault: "their_server" },
+        { status: "dns_error", hosts: [], provider: null, ttlS: 0, fault: "our_network" },
+        { status: "skipped", hosts: [], provider: null, ttlS: 0, fault: null },
+      ].map((mx) => mx as Evidence["mx"]),
+    ),
+    disposable: fc.constantFrom({ listed: false, source: "none" }, { listed: true, source: "fakefilter" }),
+    role: fc.constantFrom(null, null, "info"),
+    freeProvider: fc.boolean(),
+    domain: fc.constantFrom(
+      undefined,
+      { spf: true, dmarc: true, listedBy: null, parkedAddress: false },
+      { spf: false, dmarc: null, listedBy: "dbl.test", parkedAddress: true },
+    ),
+    smtp,
+  })
+  .map(({ domain, ...rest }) => evidenceWith(domain === undefined ? rest : { ...rest, domain }));
+
+const row = fc.record({
+  email,
+  evidence: fc.option(evidence, { freq: 10 }),
+  failure: fc.constantFrom(undefined, undefined, undefined, "deadline" as const),
+  cached: fc.boolean(),
+  probing: fc.boolean(),
+  blocked: fc.boolean(),
+  overridden: fc.boolean(),
+  withEvidence: fc.constantFrom(false, false, false, true),
+  storedAt: fc.constantFrom(0, 1_700_000_000_000),
+  ttlS: fc.constantFrom(0, 60),
+});
+type Row = typeof row extends fc.Arbitrary<infer T> ? T : never;
+
+function asked({ email, probing, blocked, overridden, withEvidence, ...found }: Row) {
+  const overlay = { isBlocked: () => blocked, isDisposable: () => overridden };
+  const question = examiner.understand(email, withEvidence, { teamId: "team_1", probing, overlay });
+  const { evidence, storedAt, ttlS, cached, failure } = found;
+  // As those that find: what is no address has no entry, and who failed neither.
+  const entry = evidence === null || question.address === null ? null : { evidence, storedAt, ttlS };
+  const finding =
+    entry === null ? { entry, cached: false, ...(failure ? { failure } : {}) } : { entry, cached };
+  return { question, finding: finding as Finding };
+}
+
+const styles: fc.Arbitrary<CellStyle> = fc.record({
+  delimiter: fc.constantFrom(",", ";", "\t", "|", "@", "e", "1"),
+  escapeFormulas: fc.boolean(),
+});
+
+describe("a result that is drawn as texts", () => {
+  it("is what the general way makes of it, as JSON, as an object and as cells, in a shard too", async () => {
+    let drawnRows = 0;
+    const check = async (rows: Row[], style: CellStyle) => {
+      const drawer = createRowDrawer({ clock, examiner });
+      const own: OwnResult[] = [];
+      const wanted = rows.map((one, offset) => {
+        const { question, finding } = asked(one);
+        const { result } = examiner.draw(question, finding);
+        const drawn = drawer.draw(question, finding);
+        own.push(drawn === null ? { offset, result } : { offset, drawn });
+        if (drawn === null) return result;
+        drawnRows += 1;
+        assert.equal(jsonOf(drawn), JSON.stringify(result));
+        assert.deepEqual(resultOf(drawn), result);
+        return result;
+      });
+      const shard = await decodeShard(await encodeShard(own, style));
+      assert.equal(shard.size, rows.length);
+      for (const [offset, result] of wanted.entries()) {
+        const stored = shard.get(offset);
+        assert.ok(stored);
+        assert.equal(stored.verdict, result.verdict);
+        assert.equal(String(stored.json), JSON.stringify(result));
+        assert.equal(stored.csv.toString("latin1"), renderCells(result, style));
+        assert.deepEqual(stored.bytes.subarray(stored.csvAt, stored.jsonAt), stored.csv);
+        assert.deepEqual(stored.bytes.subarray(stored.jsonAt, stored.end), stored.json);
+      }
+    };
+    const arrays = fc.array(row, { minLength: 20, maxLength: 60 });
+    await fc.assert(fc.asyncProperty(arrays, styles, check), { numRuns: 300 });
+    assert.ok(drawnRows > 300, `${drawnRows} rows were drawn`);
+  });
+
+  it("is what most rows of a list are, whoever the row before was", () => {
+    const drawer = createRowDrawer({ clock, examiner });
+    const overlay = { isBlocked: () => false, isDisposable: () => false };
+    const asker = { teamId: "team_1", probing: true, overlay };
+    for (let i = 0; i < 1_000; i++) {
+      const question = examiner.understand(`user${i}@d${i % 7}.test`, false, asker);
+      const evidence = evidenceWith({ smtp: smtpWith({ latencyMs: i }) });
+      const finding: Finding = { entry: { evidence, storedAt: 1_000 + i, ttlS: 60 }, cached: true };
+      const drawn = drawer.draw(question, finding);
+      assert.ok(drawn);
+      assert.equal(jsonOf(drawn), JSON.stringify(examiner.draw(question, finding).result));
+    }
+  });
+
+  it("keeps no more templates than it may, and is right when they are dropped", () => {
+    const drawer = createRowDrawer({ clock, examiner });
+    const overlay = { isBlocked: () => false, isDisposable: () => false };
+    const asker = { teamId: "team_1", probing: true, overlay };
+    const hosts = Array.from({ length: 3 * LIMITS.bulk.templatesPerDomain }, (_, i) => `mx${i}.test`);
+    for (let i = 0; i < LIMITS.bulk.rowTemplates + 100; i++) {
+      const domain = i % 2 === 0 ? "same.test" : `d${i}.test`;
+      const question = examiner.understand(`user@${domain}`, false, asker);
+      const mx = { ...evidenceWith().mx, hosts: [hosts[i % hosts.length] ?? ""] };
+      const finding: Finding = {
+        entry: { evidence: evidenceWith({ mx }), storedAt: 5, ttlS: 60 },
+        cached: false,
+      };
+      const drawn = drawer.draw(question, finding);
+      assert.ok(drawn && parseAddress(drawn.email).ok);
+      assert.equal(jsonOf(drawn), JSON.stringify(examiner.draw(question, finding).result));
+    }
+  });
+});
