@@ -1,27 +1,28 @@
-import { composeRole, type SingleRole } from "./compose/role.ts";
+import type { SingleRole } from "./compose/role.ts";
 import { systemClock } from "./core/clock.ts";
 import { type Config, ConfigError, loadConfig, loadPreflightConfig } from "./core/config.ts";
 import { localUrl } from "./core/local-url.ts";
 import { createLog, type Logger } from "./core/log.ts";
 import type { Terminal } from "./operator/command.ts";
-import { OPERATOR_COMMANDS, preflightCommand } from "./operator/commands.ts";
-import { withDatabase } from "./operator/connections.ts";
-import { migrate } from "./store/migrate.ts";
-import { createObjectStore } from "./store/objects.ts";
-import { pingPostgres } from "./store/postgres.ts";
 import { createSupervisor } from "./supervisor.ts";
 
 /**
  * The one entry: `main` serves the role that ROLE names, `main migrate` brings schema and bucket up, the other verbs are
- * the operator's commands. Exit codes: 0 done, 1 failed, 2 wrong configuration or arguments.
+ * the operator's commands. Exit codes: 0 done, 1 failed, 2 wrong configuration or arguments. Each loads what it needs when
+ * it is known which it is: reading the modules of all of them would be half of the start of any.
  */
-const USAGE = [
-  "usage: main [migrate]",
-  "main preflight ...",
-  ...[...OPERATOR_COMMANDS.keys()].map((verb) => `main ${verb} ...`),
-].join("\n       ");
+function usageOf(verbs: Iterable<string>): string {
+  const commands = ["preflight", ...verbs].map((verb) => `main ${verb} ...`);
+  return ["usage: main [migrate]", ...commands].join("\n       ");
+}
 
 async function runMigrate(config: Config, log: Logger): Promise<void> {
+  const [{ withDatabase }, { migrate }, { createObjectStore }, { pingPostgres }] = await Promise.all([
+    import("./operator/connections.ts"),
+    import("./store/migrate.ts"),
+    import("./store/objects.ts"),
+    import("./store/postgres.ts"),
+  ]);
   await withDatabase(config, async (sql) => {
     await pingPostgres(sql);
     await migrate(sql, log);
@@ -50,17 +51,24 @@ function tellReady(message: Record<string, unknown>): void {
 }
 
 async function serveRole(config: Config & { role: SingleRole }, log: Logger): Promise<void> {
-  const role = composeRole(config, log);
+  const composed = import("./compose/role.ts").then(({ composeRole }) => composeRole(config, log));
+  // From the first: who is told to stop, or is orphaned, while modules are read must not miss it.
+  onStop((why) => {
+    log.info({ why }, "stopping");
+    const stopped = composed.then((made) => made.lifecycle.stop());
+    // That it could not be put together is told below.
+    void stopped.then(
+      () => process.exit(0),
+      () => undefined,
+    );
+  });
+  const role = await composed;
   if (config.role !== "relay" && !config.smtp.heloNameGiven) {
     log.warn(
       { helo: config.smtp.heloName },
       "SMTP_HELO_NAME is not set: mail servers may turn a made-up name away, so their refusals make no address invalid",
     );
   }
-  onStop((why) => {
-    log.info({ why }, "stopping");
-    void role.lifecycle.stop().then(() => process.exit(0));
-  });
   await role.lifecycle.start();
   const ports = role.ports();
   log.info(ports, "serving");
@@ -100,25 +108,23 @@ const terminal: Terminal = {
   stderr: (text) => process.stderr.write(text),
 };
 
-async function main(argv: string[]): Promise<void> {
-  const [command] = argv;
+async function runCommand(command: string, argv: string[]): Promise<void> {
+  const { OPERATOR_COMMANDS, preflightCommand } = await import("./operator/commands.ts");
   if (command === "preflight") {
-    process.exitCode = await preflightCommand({
-      ...terminal,
-      argv: argv.slice(1),
-      config: loadPreflightConfig(),
-    });
+    process.exitCode = await preflightCommand({ ...terminal, argv, config: loadPreflightConfig() });
     return;
   }
   const config = loadConfig();
-  const operator = OPERATOR_COMMANDS.get(command ?? "");
-  if (operator) {
-    process.exitCode = await operator({ ...terminal, argv: argv.slice(1), config });
-    return;
-  }
+  const operator = OPERATOR_COMMANDS.get(command);
+  if (operator === undefined) throw new ConfigError(usageOf(OPERATOR_COMMANDS.keys()));
+  process.exitCode = await operator({ ...terminal, argv, config });
+}
+
+async function main([command, ...argv]: string[]): Promise<void> {
+  if (command !== undefined && command !== "migrate") return runCommand(command, argv);
+  const config = loadConfig();
   const log = createLog(config.logLevel, { role: command ?? config.role });
   if (command === "migrate") return runMigrate(config, log);
-  if (command !== undefined) throw new ConfigError(USAGE);
   if (config.role === "all") return superviseRoles(config, log);
   return serveRole({ ...config, role: config.role }, log);
 }

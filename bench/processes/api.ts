@@ -9,7 +9,7 @@ const verbs = {
   /** The role `api` as in production, its log at the usual level. */
   async start(settings: Record<string, string>) {
     const config = loadConfig(settings);
-    role = composeRole({ ...config, role: "api" }, createLog(config.logLevel, { role: "api" }));
+    role = await composeRole({ ...config, role: "api" }, createLog(config.logLevel, { role: "api" }));
     await role.lifecycle.start();
     return { port: role.ports().port ?? 0 };
   },

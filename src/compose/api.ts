@@ -31,7 +31,7 @@ import { readPromoted } from "../store/promoted-disposables.ts";
 import { createQuotaLedger } from "../store/quota-ledger.ts";
 import { createRateBuckets } from "../store/rate-bucket.ts";
 import { createUsageStore } from "../store/usage.ts";
-import { type Checks, composeChecks } from "./checks.ts";
+import type { Checks } from "./checks.ts";
 import { composeExaminers } from "./examiner.ts";
 import type { House } from "./house.ts";
 import { composeResources } from "./resources.ts";
@@ -49,14 +49,15 @@ interface Deps {
   log: Logger;
   metrics: Metrics;
   stores: Stores;
+  /** Begun before the rest of the role was loaded. */
+  checks: Checks;
 }
 
 const clock = systemClock;
 
 /** The role `api`: everything between a socket and a verdict. @throws ConfigError for an unknown reason in CACHE_LIFETIMES */
 export function composeApi(deps: Deps): ApiRole {
-  const { config, log, metrics, stores } = deps;
-  const checks = composeChecks({ config, log, metrics, redis: stores.redis });
+  const { config, log, metrics, stores, checks } = deps;
   const quota = createQuota({ ledger: createQuotaLedger(stores.sql), clock, log, metrics });
   const usageStore = createUsageStore(stores.sql);
   const counter = createUsageCounter({ store: usageStore, clock, log });

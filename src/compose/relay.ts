@@ -19,7 +19,7 @@ import { createTeamRemovals } from "../store/team-removals.ts";
 import { createUsageStore } from "../store/usage.ts";
 import { composeBillingChores } from "./billing.ts";
 import { composeBulkChores } from "./bulk.ts";
-import { composePortalChores } from "./portal.ts";
+import { composePortalChores } from "./portal-chores.ts";
 import type { ResourceDeps } from "./resources.ts";
 import type { Stores } from "./stores.ts";
 import { composeUploadChores } from "./uploads.ts";

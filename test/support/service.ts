@@ -115,7 +115,7 @@ export async function createDeployment(postgresUrl?: string): Promise<TestDeploy
 
   async function startBackground(name: "bulk" | "relay", changed: Record<string, string>) {
     const config = loadConfig({ ...settings, ...changed });
-    const role = composeRole({ ...config, role: name }, log);
+    const role = await composeRole({ ...config, role: name }, log);
     await role.lifecycle.start();
     const running = {
       async stop() {
@@ -148,7 +148,7 @@ export async function createDeployment(postgresUrl?: string): Promise<TestDeploy
     },
     async startApi(changed = {}) {
       const config = loadConfig({ ...settings, ...changed });
-      const role = composeRole({ ...config, role: "api" }, log);
+      const role = await composeRole({ ...config, role: "api" }, log);
       await role.lifecycle.start();
       const api = apiOf(role, () => roles.delete(api));
       roles.add(api);

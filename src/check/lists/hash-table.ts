@@ -38,10 +38,12 @@ function finalise(value: number): number {
 /** Index of the slot that holds the hash, or of the empty one where it belongs. */
 function slotOf(words: Uint32Array, hash: Uint32Array): number {
   const mask = words.length / 2 - 1;
-  const [low = 0, high = 0] = hash;
+  const low = hash[0] ?? 0;
+  const high = hash[1] ?? 0;
   let slot = low & mask;
   for (;;) {
-    const [a, b] = [words[slot * 2], words[slot * 2 + 1]];
+    const a = words[slot * 2];
+    const b = words[slot * 2 + 1];
     if ((a === low && b === high) || (a === 0 && b === 0)) return slot;
     slot = (slot + 1) & mask;
   }
@@ -61,7 +63,8 @@ export function buildTable(
     hashInto(text, hash);
     const slot = slotOf(words, hash);
     if (labels[slot] !== 0) continue;
-    words.set(hash, slot * 2);
+    words[slot * 2] = hash[0] ?? 0;
+    words[slot * 2 + 1] = hash[1] ?? 0;
     labels[slot] = label;
   }
   return table;

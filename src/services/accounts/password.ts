@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { hash, verify } from "@node-rs/argon2";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
+
+/** Loaded by the first password: 30 ms that the start of a process need not wait for. */
+const argon2 = () => import("@node-rs/argon2");
 
 const MIN = LIMITS.portal.passwordCharsMin;
 const MAX = LIMITS.portal.passwordCharsMax;
@@ -78,12 +80,13 @@ export function createPasswords(cores: number): Passwords {
   }
 
   return {
-    hash: (password, standing) => inTurn(standing, () => hash(normalised(password), LIMITS.portal.argon2)),
+    hash: (password, standing) =>
+      inTurn(standing, async () => (await argon2()).hash(normalised(password), LIMITS.portal.argon2)),
 
     async verify(stored, password, standing) {
       const hasFault = passwordFault(password) !== null;
       const text = hasFault ? "" : normalised(password);
-      const matches = await inTurn(standing, () => verify(stored ?? nobody, text));
+      const matches = await inTurn(standing, async () => (await argon2()).verify(stored ?? nobody, text));
       return matches && !hasFault && stored !== null;
     },
   };
