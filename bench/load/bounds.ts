@@ -55,6 +55,8 @@ export const LIMITS = {
   retryAfterMaxMs: 60_000,
   /** A connection that could not be made is tried again after this: a refusal takes no time at all. */
   reconnectMs: 100,
+  /** What the API takes in a request. */
+  inlineRows: 10_000,
   bulkAtOnce: 2,
   bulkAtOnceMax: 20,
   bulkWaitMs: 600_000,

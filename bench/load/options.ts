@@ -3,7 +3,15 @@ import { BOUNDS, type Bounds, boundsFrom, LIMITS, requireWithin } from "./bounds
 import { type Profile, parseRamp, profileOf, type Ramp } from "./schedule.ts";
 import { parseThresholds, type Threshold } from "./thresholds.ts";
 import type { Mix } from "./traffic.ts";
-import { parseCount, parseDuration, parseRate, parseShare, UsageError, writeDuration } from "./units.ts";
+import {
+  parseCount,
+  parseDuration,
+  parseRate,
+  parseShare,
+  UsageError,
+  writeCount,
+  writeDuration,
+} from "./units.ts";
 
 /** Where the key is. It is never part of the options, so that whatever prints them cannot print it. */
 export type KeySource = { from: "text"; text: string } | { from: "file"; path: string };
@@ -195,6 +203,8 @@ function bulkFrom(values: Values, bounds: Bounds): BulkPlan | null {
   const way = given(values, "bulk-by") ?? "upload";
   if (way !== "upload" && way !== "inline")
     throw new UsageError(`--bulk-by takes upload or inline, not "${way}"`);
+  if (way === "inline" && rows > LIMITS.inlineRows)
+    throw new UsageError(`--bulk-by inline takes ${writeCount(LIMITS.inlineRows)} rows at most`);
   const atOnce = parseCount("--bulk-at-once", given(values, "bulk-at-once") ?? `${LIMITS.bulkAtOnce}`);
   if (atOnce > LIMITS.bulkAtOnceMax)
     throw new UsageError(`--bulk-at-once can be ${LIMITS.bulkAtOnceMax} at most`);
