@@ -4,6 +4,7 @@ import type { CatchAllFact, CatchAllStore } from "../check/catch-all.ts";
 import type { Evidence, Scope } from "../check/evidence.ts";
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
+import { gatherTurns } from "../core/turns.ts";
 import type { RedisClient } from "./redis.ts";
 
 /**
@@ -38,10 +39,14 @@ export interface CacheDeposit extends CacheQuestion {
 export interface EvidenceCache {
   /** From this process's memory: no I/O. */
   peek(scope: Scope, cacheKey: string): CacheEntry | undefined;
-  /** The newest of Redis and memory. Never rejects: without Redis it is what memory has. */
+  /**
+   * The newest of Redis and memory. Those of one turn of the event loop ask Redis together. Never rejects: without Redis it
+   * is what memory has.
+   */
   fetch(scope: Scope, cacheKey: string): Promise<CacheEntry | undefined>;
   /**
-   * Kept here at once and, unless it is about ourselves, in Redis soon. A TTL of 0 is not kept.
+   * Kept here at once and, unless it is about ourselves, in Redis soon: with what else this turn of the event loop has. A
+   * TTL of 0 is not kept.
    * @param shared false: true of this process's egress alone, so others must not believe it
    */
   store(scope: Scope, cacheKey: string, entry: CacheEntry, shared: boolean): void;
@@ -62,12 +67,31 @@ interface Remembered {
   seenMs: number;
 }
 
+/** Keys, then the lifetime and the entry of each. One command however many: a SET of its own costs 7 us of this process. */
+const KEEP = `
+for i = 1, #KEYS do redis.call('SET', KEYS[i], ARGV[2 * i], 'EX', ARGV[2 * i - 1]) end
+`;
+
+type KeepingRedis = RedisClient & {
+  rcptKeepEvidence(keys: number, ...args: (string | number)[]): Promise<unknown>;
+};
+
+function withKeeping(redis: RedisClient): KeepingRedis {
+  redis.defineCommand("rcptKeepEvidence", { lua: KEEP });
+  return redis as KeepingRedis;
+}
+
+interface Fetching extends CacheQuestion {
+  resolve(entry: CacheEntry | undefined): void;
+}
+
 export function createEvidenceCache(deps: {
   redis: RedisClient;
   clock: Clock;
   maxEntries: number;
 }): EvidenceCache {
-  const { redis, clock } = deps;
+  const { clock } = deps;
+  const redis = withKeeping(deps.redis);
   const memory = new LRUCache<string, Remembered>({ max: Math.max(1, deps.maxEntries) });
 
   function live(entry: CacheEntry | undefined): entry is CacheEntry {
@@ -99,15 +123,26 @@ export function createEvidenceCache(deps: {
     return questions.map((question, i) => newest(question, texts[i] ?? null));
   }
 
-  function storePage(deposits: readonly CacheDeposit[]): void {
-    const pipeline = redis.pipeline();
-    for (const { scope, cacheKey, entry, shared } of deposits) {
-      if (entry.ttlS <= 0) continue;
-      remember(SCOPE_LETTER[scope] + cacheKey, entry);
-      if (shared) pipeline.set(redisKey(scope, cacheKey), JSON.stringify(entry), "EX", entry.ttlS);
-    }
-    if (pipeline.length > 0) pipeline.exec().catch(ignore);
+  /** Those that are for others too, at most LIMITS.evidenceCache.entriesPerWrite. */
+  function write(deposits: readonly CacheDeposit[]): void {
+    const keys = deposits.map(({ scope, cacheKey }) => redisKey(scope, cacheKey));
+    const args = deposits.flatMap(({ entry }) => [entry.ttlS, JSON.stringify(entry)]);
+    redis.rcptKeepEvidence(keys.length, ...keys, ...args).catch(ignore);
   }
+
+  /** @returns whether it is to be written */
+  function keep({ scope, cacheKey, entry, shared }: CacheDeposit): boolean {
+    if (entry.ttlS <= 0) return false;
+    remember(SCOPE_LETTER[scope] + cacheKey, entry);
+    return shared;
+  }
+
+  const writeSoon = gatherTurns<CacheDeposit>(LIMITS.evidenceCache.entriesPerWrite, write);
+  const fetchSoon = gatherTurns<Fetching>(LIMITS.evidenceCache.keysPerCall, (asked) => {
+    void fetchPage(asked).then((entries) => {
+      for (const [i, { resolve }] of asked.entries()) resolve(entries[i]);
+    });
+  });
 
   return {
     peek(scope, cacheKey) {
@@ -115,10 +150,7 @@ export function createEvidenceCache(deps: {
       if (found === undefined || !live(found.entry)) return undefined;
       return clock.monotonic() - found.seenMs < LIMITS.evidenceCache.memoryMs ? found.entry : undefined;
     },
-    async fetch(scope, cacheKey) {
-      const text = await redis.get(redisKey(scope, cacheKey)).catch(() => null);
-      return newest({ scope, cacheKey }, text);
-    },
+    fetch: (scope, cacheKey) => new Promise((resolve) => fetchSoon({ scope, cacheKey, resolve })),
     async fetchMany(questions) {
       const entries: (CacheEntry | undefined)[] = [];
       for (const page of pagesOf(questions, LIMITS.evidenceCache.keysPerCall))
@@ -126,13 +158,11 @@ export function createEvidenceCache(deps: {
       return entries;
     },
     store(scope, cacheKey, entry, shared) {
-      if (entry.ttlS <= 0) return;
-      remember(SCOPE_LETTER[scope] + cacheKey, entry);
-      if (!shared) return;
-      redis.set(redisKey(scope, cacheKey), JSON.stringify(entry), "EX", entry.ttlS).catch(ignore);
+      const deposit = { scope, cacheKey, entry, shared };
+      if (keep(deposit)) writeSoon(deposit);
     },
     storeMany(deposits) {
-      for (const page of pagesOf(deposits, LIMITS.evidenceCache.entriesPerWrite)) storePage(page);
+      for (const page of pagesOf(deposits.filter(keep), LIMITS.evidenceCache.entriesPerWrite)) write(page);
     },
   };
 }

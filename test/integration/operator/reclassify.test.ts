@@ -150,7 +150,7 @@ describe("reclassify", () => {
   it("is heard of by a process that remembers the entry as it was", async (t) => {
     const { redis, cache } = await world(t);
     const entry = { evidence: TOO_EARLY, storedAt: Date.now(), ttlS: TTL_S };
-    cache.store("probed", "a@one.test", entry, true);
+    cache.storeMany([{ scope: "probed", cacheKey: "a@one.test", entry, shared: true }]);
     const report = JSON.parse((await run(redis, "--apply", "--json")).stdout);
     assert.equal(report.written, 1);
     const fetched = await cache.fetch("probed", "a@one.test");
@@ -160,7 +160,7 @@ describe("reclassify", () => {
   it("withdraws what is of our own address, here and where it is remembered, and tells nobody of it", async (t) => {
     const { redis, cache } = await world(t);
     const entry = { evidence: WRONG, storedAt: Date.now(), ttlS: TTL_S };
-    cache.store("probed", "a@one.test", entry, true);
+    cache.storeMany([{ scope: "probed", cacheKey: "a@one.test", entry, shared: true }]);
     assert.equal(JSON.parse((await run(redis, "--apply", "--json")).stdout).written, 1);
     assert.equal(await cache.fetch("probed", "a@one.test"), undefined);
     const [key = ""] = await redis.keys("rcpt:ev:p:*");

@@ -22,15 +22,23 @@ function deposit(cacheKey: string, over: Partial<CacheDeposit> = {}): CacheDepos
 
 /** How often the client asked, and how much at once. */
 function countCalls(t: TestContext, redis: RedisClient) {
-  const calls = { mget: [] as number[], pipelines: 0 };
-  const { mget, pipeline } = redis;
+  const calls = { mget: [] as number[], writes: [] as number[] };
+  const { mget } = redis;
   t.mock.method(redis, "mget", (keys: string[]) => {
     calls.mget.push(keys.length);
     return mget.call(redis, keys);
   });
-  t.mock.method(redis, "pipeline", () => {
-    calls.pipelines += 1;
-    return pipeline.call(redis);
+  const { defineCommand } = redis;
+  t.mock.method(redis, "defineCommand", (...definition: Parameters<typeof defineCommand>) => {
+    defineCommand.apply(redis, definition);
+    const scripted = redis as RedisClient &
+      Record<string, (keys: number, ...args: unknown[]) => Promise<unknown>>;
+    const run = scripted[definition[0]];
+    assert.ok(run !== undefined);
+    t.mock.method(scripted, definition[0], (keys: number, ...args: unknown[]) => {
+      calls.writes.push(keys);
+      return run.call(redis, keys, ...args);
+    });
   });
   return calls;
 }
@@ -53,7 +61,30 @@ describe("evidence of many addresses", () => {
     const found = await cacheOf(reader).fetchMany(questions([...keys, "nobody@one.test"]));
     assert.equal(found.filter((entry) => entry?.evidence.v === 2).length, keys.length);
     assert.equal(found.at(-1), undefined);
-    assert.deepEqual([wrote.pipelines, read.mget], [1, [keys.length + 1]]);
+    assert.deepEqual([wrote.writes, read.mget], [[keys.length], [keys.length + 1]]);
+  });
+
+  it("that requests of one turn ask about and keep one by one is a round trip each, too", async (t) => {
+    const url = await testRedisUrl();
+    const writer = (await openRedis(t, url)).commands;
+    const reader = (await openRedis(t, url)).commands;
+    const wrote = countCalls(t, writer);
+    const read = countCalls(t, reader);
+    const ours = cacheOf(writer);
+    const keys = names(20);
+    const of = (key: string) =>
+      deposit(key, { entry: { evidence: evidenceWith({ role: key }), storedAt: Date.now(), ttlS: 60 } });
+    for (const { scope, cacheKey, entry, shared } of keys.map(of)) ours.store(scope, cacheKey, entry, shared);
+    assert.equal(ours.peek("probed", "a0@one.test")?.evidence.role, "a0@one.test", "kept here at once");
+    await new Promise((resolve) => setImmediate(resolve));
+    await writer.ping();
+    const theirs = cacheOf(reader);
+    const found = await Promise.all([...keys, "nobody@one.test"].map((key) => theirs.fetch("probed", key)));
+    assert.deepEqual(
+      found.map((entry) => entry?.evidence.role),
+      [...keys, undefined],
+    );
+    assert.deepEqual([wrote.writes, read.mget], [[keys.length], [keys.length + 1]]);
   });
 
   it("is cut into calls of bounded size, and comes back in order", async (t) => {

@@ -1,0 +1,31 @@
+/**
+ * Gathers what comes in one turn of the event loop: one call, one message or one write for all of it, where each by
+ * itself would cost as much as all together.
+ *
+ * @param most flushed at once when so many have come
+ * @param flush gets them in order, at least one; must not throw
+ * @param afterTurn runs its callback when this turn has brought what it brings
+ */
+export function gatherTurns<T>(
+  most: number,
+  flush: (items: T[]) => void,
+  afterTurn: (callback: () => void) => void = endOfTurn,
+): (item: T) => void {
+  let gathered: T[] = [];
+  function send(): void {
+    if (gathered.length === 0) return;
+    const items = gathered;
+    gathered = [];
+    flush(items);
+  }
+  return (item) => {
+    const count = gathered.push(item);
+    if (count === most) send();
+    else if (count === 1) afterTurn(send);
+  };
+}
+
+/** Behind the sockets that were read, before the next timers. */
+export function endOfTurn(callback: () => void): void {
+  setImmediate(callback);
+}
