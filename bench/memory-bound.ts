@@ -28,7 +28,7 @@ const HEAP_FACTOR = 2;
 /** Of an entry of the evidence cache: key, entry, evidence with its hosts. */
 const EVIDENCE_BYTES = 1_500;
 /** Of a row in hand: its record, address, evidence, result, and both renderings in the shard. */
-const ROW_BYTES = 8_192;
+const ROW_BYTES = 4_096;
 /** A chunk's source as bytes, as text and as records. */
 const CHUNK_COPIES = 4;
 /** Of a row of a shard that is unzipped to be joined: its cells and its JSON. */
@@ -68,13 +68,13 @@ function copiesBytes(rows: number): number {
  */
 export async function bulkMemoryTerms(basis: MemoryBasis): Promise<MemoryTerm[]> {
   const { readyBytes, threads, cacheEntries, rows, rowsMax } = basis;
-  const { tasksAtOnce, chunkBytes, rowsPerChunk } = LIMITS.bulk;
+  const { tasksAtOnce, chunkBytes, rowsPerChunk, rowsPerLargeChunk } = LIMITS.bulk;
   const { partBytes, operations, reads } = LIMITS.objects;
   const sockets = operations.atOnce + reads.atOnce;
   const chunks = Math.ceil(rows / rowsPerChunk);
   const { spansAhead, spanBytes, spanChunks, partsInFlight } = LIMITS.results;
-  const spans = (spansAhead + 1) * (spanBytes + spanChunks * rowsPerChunk * STORED_BYTES);
-  const task = chunkBytes * CHUNK_COPIES + rowsPerChunk * ROW_BYTES;
+  const spans = (spansAhead + 1) * (spanBytes + spanChunks * rowsPerLargeChunk * STORED_BYTES);
+  const task = chunkBytes * CHUNK_COPIES + rowsPerLargeChunk * ROW_BYTES;
   const terms = [
     { what: "process when it is ready", bytes: readyBytes },
     { what: `young generations of ${threads + 1} isolates`, bytes: (threads + 1) * YOUNG_BYTES },
@@ -82,7 +82,7 @@ export async function bulkMemoryTerms(basis: MemoryBasis): Promise<MemoryTerm[]>
       what: `${cacheEntries} entries of the evidence cache`,
       bytes: HEAP_FACTOR * cacheEntries * EVIDENCE_BYTES,
     },
-    { what: `${tasksAtOnce} tasks of ${rowsPerChunk} rows`, bytes: HEAP_FACTOR * tasksAtOnce * task },
+    { what: `${tasksAtOnce} tasks of ${rowsPerLargeChunk} rows`, bytes: HEAP_FACTOR * tasksAtOnce * task },
     { what: "finder of repeats", bytes: await finderBytes(rowsMax) },
     { what: `${chunks} chunks in tables`, bytes: HEAP_FACTOR * chunks * CHUNK_ENTRY_BYTES },
     { what: `${spansAhead + 1} spans of ${spanChunks} chunks that are joined`, bytes: spans },

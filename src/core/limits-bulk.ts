@@ -22,7 +22,13 @@ export const BULK_LIMITS = {
   quotaRetryMs: 250,
   /** Longer than writing a source takes with all its attempts; then the submission is given up by the relay. */
   submissionMs: 180_000,
+  /**
+   * Rows of a chunk: so many of the first `smallChunks` of a list, so that a short one is many workers' work; then more, since
+   * a chunk costs some 4 ms of requests and transactions whatever is in it.
+   */
   rowsPerChunk: 1_000,
+  smallChunks: 100,
+  rowsPerLargeChunk: 4_000,
   /** Of a chunk's part of its source, about: it ends with the record that gets there. */
   chunkBytes: 1_048_576,
   /** One record of a source, its end included; and its columns. */

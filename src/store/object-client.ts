@@ -34,6 +34,22 @@ export function inTurns(handler: Handler, turns: Turns): Handler {
 }
 
 /**
+ * What is written goes with a CRC-32, which the store compares, and without the SHA-256 that would let the signature speak for
+ * the body too: it cost a third of the CPU that putting results together takes (3.4 µs a row), and guards against nobody on a
+ * connection that is encrypted. S3 and all who speak its language know bodies that are not signed.
+ */
+function leaveBodiesUnsigned(client: S3Client): void {
+  client.middlewareStack.add(
+    (next) => (args) => {
+      const { headers, body } = args.request as { headers: Record<string, string>; body?: unknown };
+      if (body instanceof Uint8Array) headers["x-amz-content-sha256"] = "UNSIGNED-PAYLOAD";
+      return next(args);
+    },
+    { step: "build", name: "unsignedBodies" },
+  );
+}
+
+/**
  * An S3 client with sockets of its own, path-style, so that it serves S3, R2, MinIO and the development server alike.
  * @param limits of its requests. What is refused for want of a turn is not tried again by the client itself.
  */
@@ -66,6 +82,7 @@ export function createObjectClient(
     ...(settings.endpoint === null ? {} : { endpoint: settings.endpoint }),
     ...(settings.credentials === null ? {} : { credentials: settings.credentials }),
   });
+  leaveBodiesUnsigned(client);
   client.config.requestHandler = inTurns(
     client.config.requestHandler,
     createTurns(limits, "object storage", clock),

@@ -17,13 +17,14 @@ export interface ChunkCutter {
 }
 
 /**
- * A chunk has LIMITS.bulk.rowsPerChunk rows, or fewer when they have LIMITS.bulk.chunkBytes or more. What lies between
+ * A chunk has LIMITS.bulk.rowsPerChunk rows, behind the first `smallChunks` of them `rowsPerLargeChunk`, or fewer when they have
+ * LIMITS.bulk.chunkBytes or more. What lies between
  * two rows of a chunk (blank lines) belongs to it, so a chunk has less than `chunkBytes` and one record's bytes.
  *
  * Memory: some 60 bytes a chunk, and there is at most one for every `rowsPerChunk` rows and one for every `chunkBytes`.
  */
 export function createChunkCutter(): ChunkCutter {
-  const { rowsPerChunk, chunkBytes } = LIMITS.bulk;
+  const { rowsPerChunk, smallChunks, rowsPerLargeChunk, chunkBytes } = LIMITS.bulk;
   const chunks: CutChunk[] = [];
   let firstRow = 0;
   let rows = 0;
@@ -42,7 +43,8 @@ export function createChunkCutter(): ChunkCutter {
       if (rows === 0) firstByte = start;
       rows += 1;
       lastByte = end;
-      if (rows === rowsPerChunk || end - firstByte >= chunkBytes) cut();
+      const full = chunks.length < smallChunks ? rowsPerChunk : rowsPerLargeChunk;
+      if (rows === full || end - firstByte >= chunkBytes) cut();
     },
     end() {
       if (rows > 0) cut();

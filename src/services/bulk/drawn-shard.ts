@@ -231,7 +231,7 @@ export function readDrawn(content: Buffer, verdicts: readonly Verdict[]): DrawnP
     };
   });
   /** Where each row is, behind its offset, and 1; 0: there is none of it. */
-  const places = new Uint32Array(LIMITS.bulk.rowsPerChunk);
+  const places = new Uint32Array(LIMITS.bulk.rowsPerLargeChunk);
   const size = reader.number(4);
   for (let i = 0; i < size; i++) {
     const offset = reader.number(2);

@@ -106,7 +106,7 @@ function frameOf(offset: number, result: VerificationResult, style: CellStyle): 
 }
 
 /**
- * @param rows in any order, each offset once, LIMITS.bulk.rowsPerChunk at most
+ * @param rows in any order, each offset once, LIMITS.bulk.rowsPerLargeChunk at most
  * @throws ResultsTooLarge, naming all of them; what verifies bounds its parts, so there are hardly ever any
  */
 export async function encodeShard(rows: readonly OwnResult[], style: CellStyle): Promise<Buffer> {
@@ -149,7 +149,7 @@ function readContent(content: Buffer): Shard {
 /** @param from where the first of the frames is @throws Error when they are not what `encodeShard` wrote */
 function readFrames(frames: Buffer, from: number): Shard {
   /** Where each row's frame is, and 1; 0: the row has none. */
-  const places = new Uint32Array(LIMITS.bulk.rowsPerChunk);
+  const places = new Uint32Array(LIMITS.bulk.rowsPerLargeChunk);
   let size = 0;
   let at = from;
   while (at < frames.length) {

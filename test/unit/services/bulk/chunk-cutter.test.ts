@@ -57,6 +57,16 @@ describe("chunks", () => {
     ]);
   });
 
+  it("are larger behind the first of a long list", () => {
+    const { smallChunks, rowsPerLargeChunk } = LIMITS.bulk;
+    const rows = smallChunks * rowsPerChunk + rowsPerLargeChunk + 1;
+    const { chunks } = cut(Array.from({ length: rows }, () => ({ gap: 0, bytes: 1 })));
+    assert.deepEqual(
+      chunks.map((chunk) => chunk.rows),
+      [...new Array<number>(smallChunks).fill(rowsPerChunk), rowsPerLargeChunk, 1],
+    );
+  });
+
   it("leave out what is before the first row, and do not grow with what lies between two", () => {
     const { chunks } = cut([
       { gap: 7, bytes: 10 },

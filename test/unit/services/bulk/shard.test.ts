@@ -28,7 +28,7 @@ describe("a shard", () => {
     const result = await resultOf("role@example.com");
     await fc.assert(
       fc.asyncProperty(
-        fc.uniqueArray(fc.nat(LIMITS.bulk.rowsPerChunk - 1), { maxLength: 20 }),
+        fc.uniqueArray(fc.nat(LIMITS.bulk.rowsPerLargeChunk - 1), { maxLength: 20 }),
         fc.string({ unit: "grapheme" }),
         async (offsets, email) => {
           const rows = offsets.map((offset) => ({
@@ -82,7 +82,7 @@ describe("a shard", () => {
     verdict[2] = 4;
     await assert.rejects(decodeShard(gzipSync(verdict)), /cannot be/);
     const far = Buffer.from(good);
-    far.writeUInt16BE(LIMITS.bulk.rowsPerChunk, 0);
+    far.writeUInt16BE(LIMITS.bulk.rowsPerLargeChunk, 0);
     await assert.rejects(decodeShard(gzipSync(far)), /cannot be/);
     await assert.rejects(decodeShard(Buffer.from("no gzip")));
     await assert.rejects(decodeShard(gzipSync(good).subarray(0, -9)));
