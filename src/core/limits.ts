@@ -57,6 +57,8 @@ export const LIMITS = {
   flights: {
     /** Of all checks under way, one team may have this share. */
     teamShare: 4,
+    /** Who waits is answered `deadline` at most so late. */
+    deadlineLateMs: 50,
   },
   rechecks: RECHECK_LIMITS,
   belief: BELIEF_LIMITS,

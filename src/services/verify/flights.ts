@@ -2,6 +2,7 @@ import type { ParsedAddress } from "../../check/address.ts";
 import type { Evidence, Scope } from "../../check/evidence.ts";
 import type { CheckPool, PendingCheck } from "../../check/pool.ts";
 import type { Clock } from "../../core/clock.ts";
+import { createDeadlines } from "../../core/deadlines.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Logger } from "../../core/log.ts";
@@ -39,11 +40,18 @@ export type Landing =
   | { entry: CacheEntry; cached: false; failure?: undefined }
   | { entry: null; cached: false; failure: "deadline" | "internal_error" };
 
+/** Who waits for a flight. Answered once: by the landing, at the deadline, or since he has gone. */
+interface Passenger {
+  land(landing: Landing): void;
+  fail(error: unknown): void;
+}
+
 interface Flight {
-  landed: Promise<Landing>;
+  key: string;
+  question: FlightQuestion;
+  passengers: Set<Passenger>;
   /** True once it is certain that the answer comes from a check of now, not from the cache. */
   fresh: boolean;
-  waiting: number;
   /** A deadline has passed: somebody was promised that the check goes on. */
   promised: boolean;
   check: PendingCheck | null;
@@ -65,31 +73,83 @@ export interface FlightsDeps {
 const DEADLINE: Landing = { entry: null, cached: false, failure: "deadline" };
 const BROKEN: Landing = { entry: null, cached: false, failure: "internal_error" };
 
+/**
+ * Steps are called, not awaited, and all deadlines are one timer: as an async function, with a promise for each step and a
+ * timer for each who waits, a flight cost 2.5 us instead of 1.3.
+ */
 export function createFlights(deps: FlightsDeps): Flights {
   const flights = new Map<string, Flight>();
   /** Flights by the team that started them. */
   const flying = new Map<string, number>();
+  const deadlines = createDeadlines(deps.clock, LIMITS.flights.deadlineLateMs);
 
-  async function fly(flight: Flight, question: FlightQuestion): Promise<Landing> {
-    const { address, scope } = question;
-    if (!flight.fresh) {
-      const entry = await deps.cache.fetch(scope, address.cacheKey);
-      if (entry) return { entry, cached: true };
-      if (flight.abandoned) return BROKEN;
-      flight.fresh = true;
+  function takeOff(flight: Flight): void {
+    const { address, scope } = flight.question;
+    if (flight.fresh) {
+      check(flight);
+      return;
     }
-    flight.check = deps.pool.check(address.normalised, scope);
-    const evidence = await flight.check.evidence.catch((error: unknown) => {
-      if (error instanceof AppError) throw error;
-      deps.log.error({ err: error }, "a check broke");
-      return null;
-    });
-    if (evidence === null) return BROKEN;
-    const { ttlS, shared } = deps.keep(scope, address, evidence);
-    const entry = { evidence, storedAt: deps.clock.now(), ttlS };
-    deps.cache.store(scope, address.cacheKey, entry, shared);
-    deps.onLanded(question, entry);
-    return { entry, cached: false };
+    deps.cache.fetch(scope, address.cacheKey).then(
+      (entry) => {
+        if (entry) return land(flight, { entry, cached: true });
+        if (flight.abandoned) return land(flight, BROKEN);
+        flight.fresh = true;
+        check(flight);
+      },
+      (error: unknown) => fail(flight, error),
+    );
+  }
+
+  function check(flight: Flight): void {
+    const { address, scope } = flight.question;
+    try {
+      flight.check = deps.pool.check(address.normalised, scope);
+    } catch (error) {
+      fail(flight, error);
+      return;
+    }
+    flight.check.evidence.then(
+      (evidence) => (evidence === null ? land(flight, BROKEN) : learn(flight, evidence)),
+      (error: unknown) => {
+        if (error instanceof AppError) return fail(flight, error);
+        deps.log.error({ err: error }, "a check broke");
+        land(flight, BROKEN);
+      },
+    );
+  }
+
+  function learn(flight: Flight, evidence: Evidence): void {
+    const { address, scope } = flight.question;
+    try {
+      const { ttlS, shared } = deps.keep(scope, address, evidence);
+      const entry = { evidence, storedAt: deps.clock.now(), ttlS };
+      deps.cache.store(scope, address.cacheKey, entry, shared);
+      deps.onLanded(flight.question, entry);
+      land(flight, { entry, cached: false });
+    } catch (error) {
+      fail(flight, error);
+    }
+  }
+
+  function land(flight: Flight, landing: Landing): void {
+    end(flight);
+    for (const passenger of flight.passengers) passenger.land(landing);
+  }
+
+  /** Whoever waits hears of it; when nobody does any more, it must not end the process. */
+  function fail(flight: Flight, error: unknown): void {
+    end(flight);
+    for (const passenger of flight.passengers) passenger.fail(error);
+  }
+
+  function end(flight: Flight): void {
+    alight(flight.question.teamId);
+    forget(flight);
+  }
+
+  /** Another may have the key by now: one that began after this was abandoned, or for a refresh. */
+  function forget(flight: Flight): void {
+    if (flights.get(flight.key) === flight) flights.delete(flight.key);
   }
 
   /** @throws AppError `overloaded` when the team has its share of checks under way */
@@ -107,67 +167,72 @@ export function createFlights(deps: FlightsDeps): Flights {
     else flying.delete(teamId);
   }
 
-  function depart(key: string, question: FlightQuestion): Flight {
-    board(question.teamId);
-    const flight: Flight = {
-      landed: Promise.resolve(BROKEN),
-      fresh: question.refresh,
-      waiting: 0,
-      promised: false,
-      check: null,
-      abandoned: false,
-    };
-    flight.landed = fly(flight, question).finally(() => {
-      alight(question.teamId);
-      if (flights.get(key) === flight) flights.delete(key);
-    });
-    // Whoever waits hears of a failure; when nobody does any more, it must not end the process.
-    flight.landed.catch(() => {});
-    flights.set(key, flight);
-    return flight;
-  }
-
-  function leave(key: string, flight: Flight): void {
-    flight.waiting -= 1;
-    if (flight.waiting > 0 || flight.promised) return;
+  function leave(flight: Flight, passenger: Passenger): void {
+    flight.passengers.delete(passenger);
+    if (flight.passengers.size > 0 || flight.promised) return;
     flight.abandoned = true;
-    if (flights.get(key) === flight) flights.delete(key);
+    forget(flight);
     flight.check?.cancel();
   }
 
-  function wait(key: string, flight: Flight, waiter: Waiter): Promise<Landing> {
-    flight.waiting += 1;
-    return new Promise((resolve, reject) => {
-      let answered = false;
-      const leftMs = waiter.startedMs + deps.deadlineMs - deps.clock.monotonic();
-      const timer = deps.clock.after(Math.max(0, leftMs), () => {
+  function wait(
+    flight: Flight,
+    waiter: Waiter,
+    resolve: (landing: Landing) => void,
+    reject: (error: unknown) => void,
+  ): void {
+    let answered = false;
+    const passenger: Passenger = {
+      land(landing) {
         answered = true;
-        flight.promised = true;
-        resolve(DEADLINE);
-      });
-      waiter.onCancel(() => {
-        if (answered) return;
-        timer.cancel();
-        leave(key, flight);
-        resolve(BROKEN);
-      });
-      const settle =
-        <T>(end: (value: T) => void) =>
-        (value: T) => {
-          answered = true;
-          timer.cancel();
-          end(value);
-        };
-      flight.landed.then(settle(resolve), settle(reject));
+        deadline.cancel();
+        resolve(landing);
+      },
+      fail(error) {
+        answered = true;
+        deadline.cancel();
+        reject(error);
+      },
+    };
+    flight.passengers.add(passenger);
+    const deadline = deadlines.at(waiter.startedMs + deps.deadlineMs, () => {
+      answered = true;
+      flight.promised = true;
+      flight.passengers.delete(passenger);
+      resolve(DEADLINE);
+    });
+    waiter.onCancel(() => {
+      if (answered) return;
+      deadline.cancel();
+      leave(flight, passenger);
+      resolve(BROKEN);
     });
   }
 
   return {
-    async join(question, waiter) {
-      const key = `${question.scope} ${question.address.cacheKey}`;
-      const under = flights.get(key);
-      const joinable = under !== undefined && (under.fresh || !question.refresh);
-      return wait(key, joinable ? under : depart(key, question), waiter);
+    join(question, waiter) {
+      // What is thrown in here rejects.
+      return new Promise((resolve, reject) => {
+        const key = `${question.scope} ${question.address.cacheKey}`;
+        const under = flights.get(key);
+        if (under !== undefined && (under.fresh || !question.refresh)) {
+          wait(under, waiter, resolve, reject);
+          return;
+        }
+        board(question.teamId);
+        const flight: Flight = {
+          key,
+          question,
+          passengers: new Set(),
+          fresh: question.refresh,
+          promised: false,
+          check: null,
+          abandoned: false,
+        };
+        flights.set(key, flight);
+        wait(flight, waiter, resolve, reject);
+        takeOff(flight);
+      });
     },
     get size() {
       return flights.size;
