@@ -1,5 +1,6 @@
+import { LIMITS } from "../core/limits.ts";
 import { addressOf } from "../services/bulk/csv/cell-address.ts";
-import { fieldAt, splitLines } from "../services/bulk/csv/plain.ts";
+import { createRecordScanner } from "../services/bulk/csv/scan.ts";
 import { type ChunkRepeats, decodeChunkRepeats } from "../services/bulk/repeats.ts";
 import { type RowsBytesDeps, readRowsBytes } from "../services/bulk/rows-bytes.ts";
 import { type JobObjects, repeatsKey } from "../store/job-objects.ts";
@@ -47,17 +48,32 @@ export async function readOwnRows(
     readRowsBytes(deps, task, { firstByte: task.firstByte, bytes: task.bytes }, signal),
     readRepeats(deps, task, signal),
   ]);
-  const { delimiter, emailColumn } = task.layout;
-  const lines = splitLines(bytes, delimiter);
-  if (lines.length !== task.rows) throw new Error(`a chunk of ${task.rows} rows holds ${lines.length}`);
-  const offsets = task.kind === "retry" ? rowsOfSet(task.rowSet) : lines.keys();
+  const cells = cellsOf(bytes, task);
+  const offsets = task.kind === "retry" ? rowsOfSet(task.rowSet) : cells.keys();
   const rows: OwnRow[] = [];
   for (const offset of offsets) {
-    const line = lines[offset];
-    if (line === undefined) throw new Error(`a chunk of ${task.rows} rows has no row ${offset}`);
+    const cell = cells[offset];
+    if (cell === undefined) throw new Error(`a chunk of ${task.rows} rows has no row ${offset}`);
     if (repeats.sameAs.has(offset)) continue;
-    const email = addressOf(fieldAt(line, delimiter, emailColumn));
-    rows.push({ offset, email, copies: repeats.copies.get(offset) ?? 0 });
+    rows.push({ offset, email: addressOf(cell), copies: repeats.copies.get(offset) ?? 0 });
   }
   return rows;
+}
+
+/** The address's cell of each row, as the analysis has read it: by the scanner, which looks at no other. */
+function cellsOf(bytes: Buffer, task: RowsTask): string[] {
+  const { delimiter, emailColumn } = task.layout;
+  const { recordBytes, columns } = LIMITS.bulk;
+  const cells: string[] = [];
+  const bounds = { recordBytes, columns };
+  const scanner = createRecordScanner(
+    { delimiter, emailColumn, ...bounds },
+    (_start, _end, _columns, cell) => {
+      cells.push(cell);
+    },
+  );
+  const broken = scanner.push(bytes) ?? scanner.end();
+  if (broken !== undefined) throw new Error(`a chunk cannot be read: ${broken.detail}`);
+  if (cells.length !== task.rows) throw new Error(`a chunk of ${task.rows} rows holds ${cells.length}`);
+  return cells;
 }

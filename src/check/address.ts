@@ -41,17 +41,23 @@ function fail(reason: FormatFault): ParseResult {
  */
 export function parseAddress(input: string): ParseResult {
   if (input.length > LIMITS.check.addressChars) return fail("too_long");
-  const text = VISIBLE_ASCII.test(input) ? input : input.replace(/^ +| +$/g, "").normalize("NFC");
+  const isBare = VISIBLE_ASCII.test(input);
+  const text = isBare ? input : input.replace(/^ +| +$/g, "").normalize("NFC");
   if (text === "") return fail("empty");
-  if (!VISIBLE_ASCII.test(text) && /\p{Cc}/u.test(text)) return fail("control_character");
+  if (!isBare && !VISIBLE_ASCII.test(text) && /\p{Cc}/u.test(text)) return fail("control_character");
   const at = endOfLocalPart(text);
   if (at < 0) return fail(text.includes("@") ? "local_part_syntax" : "no_at_sign");
-  const local = parseLocalPart(text.slice(0, at));
+  const localText = text.slice(0, at);
+  const local = parseLocalPart(localText);
   if (!local.ok) return local;
-  const domain = parseDomain(text.slice(at + 1));
+  const domainText = text.slice(at + 1);
+  const domain = parseDomain(domainText);
   if (!domain.ok) return domain;
-  const normalised = `${local.local}@${domain.domain}`;
-  if (Buffer.byteLength(normalised) > MAX_ADDRESS_OCTETS) return fail("too_long");
+  // Nearly all are written so already: then it is no new string, which would have to be put together wherever it is a key.
+  const isNormal = local.local === localText && domain.domain === domainText;
+  const normalised = isNormal ? text : `${local.local}@${domain.domain}`;
+  if ((isBare ? normalised.length : Buffer.byteLength(normalised)) > MAX_ADDRESS_OCTETS)
+    return fail("too_long");
   return {
     ok: true,
     address: { local: local.local, domain: domain.domain, normalised, cacheKey: normalised },

@@ -41,6 +41,19 @@ function toALabels(text: string): string | null {
   return ascii !== "" && keepsBidiRule(domainToUnicode(ascii)) ? ascii : null;
 }
 
+/** Lists and traffic have the same domains again and again. Emptied when full: a bound, not a policy. */
+const REMEMBERED = 4_096;
+const known = new Map<string, DomainResult & { ok: true }>();
+
+/** What is kept is a copy: a piece of a string keeps all of that. */
+function remember(text: string, domain: string): DomainResult {
+  if (known.size >= REMEMBERED) known.clear();
+  const own = Buffer.from(domain, "latin1").toString("latin1");
+  const result = { ok: true, domain: own } as const;
+  known.set(text === domain ? own : Buffer.from(text, "latin1").toString("latin1"), result);
+  return result;
+}
+
 /**
  * Brings a mail domain to A-labels (RFC 5890), lower case. UTS #46 says what is a name and the DNS has the last word on
  * whether it is registered, so emoji names and labels of mixed scripts pass. Refuses names that break the bidi rule,
@@ -48,6 +61,10 @@ function toALabels(text: string): string | null {
  * and hyphens. `text` must be bounded by the caller.
  */
 export function parseDomain(text: string): DomainResult {
+  return known.get(text) ?? parseAnew(text);
+}
+
+function parseAnew(text: string): DomainResult {
   if (text === "") return fail("domain_empty");
   if (text.startsWith("[")) return fail("address_literal");
   const domain = toALabels(text);
@@ -57,5 +74,6 @@ export function parseDomain(text: string): DomainResult {
   if (labels.some((label) => label.length > MAX_LABEL_OCTETS || !LABEL.test(label)))
     return fail("domain_syntax");
   if (labels.length < 2) return fail("domain_single_label");
-  return TLD.test(labels.at(-1) ?? "") ? { ok: true, domain } : fail("domain_syntax");
+  if (!TLD.test(labels.at(-1) ?? "")) return fail("domain_syntax");
+  return LDH.test(text) ? remember(text, domain) : { ok: true, domain };
 }

@@ -3,6 +3,8 @@ const MAX_LOCAL_OCTETS = 64;
 /** RFC 5322 §3.2.3 `atext`, with the non-ASCII of RFC 6531 §3.3. */
 const DOT_ATOM =
   /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~\-\u0080-\u{10ffff}]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~\-\u0080-\u{10ffff}]+)*$/u;
+/** What nearly all are: nothing to look for in it, and four times as fast as all the looks. */
+const PLAIN = /^[A-Za-z0-9_+-]+(?:\.[A-Za-z0-9_+-]+)*$/;
 /** RFC 5321 §4.1.2: `qtextSMTP` and `quoted-pairSMTP` stand for printable ASCII and space only. */
 const QUOTED_CONTENT = /^[\x20-\x7e\u0080-\u{10ffff}]+$/u;
 /**
@@ -76,6 +78,7 @@ function canonical(content: string): string {
  * The case is kept: only the receiving server may say that case does not matter (RFC 5321 §2.4).
  */
 export function parseLocalPart(text: string): LocalPartResult {
+  if (text.length <= MAX_LOCAL_OCTETS && PLAIN.test(text)) return { ok: true, local: text };
   if (text === "" || text === '""') return { ok: false, reason: "local_part_empty" };
   const content = text.startsWith('"') ? unquote(text) : text;
   if (content === null || UNPRINTABLE.test(content) || hides(content))
