@@ -1,10 +1,10 @@
-import { hash as hashOnce } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { CatchAllFact, CatchAllStore } from "../check/catch-all.ts";
 import type { Evidence, Scope } from "../check/evidence.ts";
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import { gatherTurns } from "../core/turns.ts";
+import { decodeEntry, encodeEntry, hash128 } from "./evidence-text.ts";
 import type { RedisClient } from "./redis.ts";
 
 /**
@@ -108,7 +108,7 @@ export function createEvidenceCache(deps: {
    */
   function newest({ scope, cacheKey }: CacheQuestion, text: string | null): CacheEntry | undefined {
     const key = SCOPE_LETTER[scope] + cacheKey;
-    const read = text === null ? undefined : readEntry(text);
+    const read = text === null ? undefined : decodeEntry(text);
     const theirs = live(read) ? read : undefined;
     const ours = memory.get(key)?.entry;
     const entry = live(ours) && (read === undefined || ours.storedAt > read.storedAt) ? ours : theirs;
@@ -126,7 +126,7 @@ export function createEvidenceCache(deps: {
   /** Those that are for others too, at most LIMITS.evidenceCache.entriesPerWrite. */
   function write(deposits: readonly CacheDeposit[]): void {
     const keys = deposits.map(({ scope, cacheKey }) => redisKey(scope, cacheKey));
-    const args = deposits.flatMap(({ entry }) => [entry.ttlS, JSON.stringify(entry)]);
+    const args = deposits.flatMap(({ entry }) => [entry.ttlS, encodeEntry(entry)]);
     redis.rcptKeepEvidence(keys.length, ...keys, ...args).catch(ignore);
   }
 
@@ -171,39 +171,25 @@ function* pagesOf<T>(all: readonly T[], size: number): Generator<readonly T[]> {
   for (let at = 0; at < all.length; at += size) yield all.slice(at, at + size);
 }
 
-/** undefined for what another version wrote, or nobody of ours. */
-function readEntry(text: string): CacheEntry | undefined {
-  try {
-    const entry = JSON.parse(text) as CacheEntry;
-    return entry.evidence.v === 2 ? entry : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 /** Catch-all answers beyond this process: a letter and the epoch second until which it holds. */
 export function createCatchAllStore(redis: RedisClient, clock: Clock): CatchAllStore {
   const answers: Record<string, CatchAllFact | undefined> = { a: "accepted", r: "refused" };
   return {
     async get(key) {
-      const text = await redis.get(`rcpt:ca:${hash(key)}`).catch(() => null);
+      const text = await redis.get(`rcpt:ca:${hash128(key)}`).catch(() => null);
       const answer = answers[text?.charAt(0) ?? ""];
       const ttlS = Number(text?.slice(1)) - Math.ceil(clock.now() / 1000);
       return answer !== undefined && ttlS > 0 ? { answer, ttlS } : null;
     },
     put(key, answer, ttlS) {
       const until = Math.floor(clock.now() / 1000) + ttlS;
-      redis.set(`rcpt:ca:${hash(key)}`, `${answer.charAt(0)}${until}`, "EX", ttlS).catch(ignore);
+      redis.set(`rcpt:ca:${hash128(key)}`, `${answer.charAt(0)}${until}`, "EX", ttlS).catch(ignore);
     },
   };
 }
 
 function redisKey(scope: Scope, cacheKey: string): string {
-  return `rcpt:ev:${SCOPE_LETTER[scope]}:${hash(cacheKey)}`;
-}
-
-function hash(text: string): string {
-  return hashOnce("sha256", text, "buffer").subarray(0, 16).toString("base64url");
+  return `rcpt:ev:${SCOPE_LETTER[scope]}:${hash128(cacheKey)}`;
 }
 
 /** A cache that could not be written is a cache that misses; the connection's own errors are logged by its owner. */

@@ -53,8 +53,8 @@ export interface BatchExaminerDeps extends UnaskedDeps {
   cache: Pick<EvidenceCache, "peek" | "fetchMany" | "storeMany">;
   pool: Pick<CheckPool, "checkBatch">;
   keep: FlightsDeps["keep"];
-  /** Told of every look into the cache's memory. */
-  onLookup(result: "memory" | "miss"): void;
+  /** Told of the looks into the cache's memory, `count` of them alike. */
+  onLookup(result: "memory" | "miss", count: number): void;
 }
 
 export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
@@ -63,6 +63,7 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
   /** What nobody need be asked about is answered; @returns the rest */
   function look(work: BatchWork, questions: readonly Question[], options: BatchOptions): AskedRow[] {
     const asked: AskedRow[] = [];
+    let known = 0;
     for (const [at, question] of questions.entries()) {
       if (!mustBeAsked(question)) {
         work.answer(at, { finding: withoutAsking(deps, question) });
@@ -71,16 +72,19 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
       const row = { at, address: question.address, scope: question.scope };
       const entry = inMemory(row, options);
       if (entry === undefined) asked.push(row);
-      else work.answer(at, { finding: { entry, cached: true } });
+      else {
+        known += 1;
+        work.answer(at, { finding: { entry, cached: true } });
+      }
     }
+    if (known > 0) deps.onLookup("memory", known);
+    if (asked.length > 0) deps.onLookup("miss", asked.length);
     return asked;
   }
 
   function inMemory({ address, scope }: AskedRow, { refresh }: BatchOptions): CacheEntry | undefined {
     const entry = deps.cache.peek(scope, address.cacheKey);
-    const found = entry !== undefined && !refresh(entry);
-    deps.onLookup(found ? "memory" : "miss");
-    return found ? entry : undefined;
+    return entry !== undefined && !refresh(entry) ? entry : undefined;
   }
 
   /** Those that other processes know are answered; @returns the rest */

@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import type { Evidence } from "../../../src/check/evidence.ts";
+import { decodeEntry, encodeEntry, hash128 } from "../../../src/store/evidence-text.ts";
+import { evidenceWith, smtpWith } from "../../support/evidence.ts";
+
+const odd = fc.oneof(fc.string(), fc.constantFrom('"latencyMs":7,', '},"storedAt":1,"ttlS":2}', "\\", "ü…"));
+const mx: fc.Arbitrary<Evidence["mx"]> = fc.constantFrom(
+  evidenceWith().mx,
+  { ...evidenceWith().mx, hosts: ["a.test", "b.test"], provider: "google" },
+  { ...evidenceWith().mx, status: "dns_error", hosts: [], fault: "our_network" },
+);
+const smtp = fc.record({
+  latencyMs: fc.oneof(fc.nat(5), fc.double({ noNaN: true, noDefaultInfinity: true })),
+  reply: odd,
+  enhancedCode: fc.option(odd),
+  retryAfterS: fc.option(fc.nat(9)),
+  mxHost: odd,
+});
+const entry = fc
+  .record({
+    mx,
+    disposable: fc.record({ listed: fc.boolean(), source: odd }),
+    role: fc.option(odd),
+    freeProvider: fc.boolean(),
+    domain: fc.option(fc.constant({ spf: true, dmarc: null, listedBy: "x", parkedAddress: false })),
+    smtp: fc.option(smtp),
+    storedAt: fc.nat(),
+    ttlS: fc.nat(),
+  })
+  .map(({ storedAt, ttlS, domain, smtp: probe, ...rest }) => ({
+    evidence: evidenceWith({
+      ...rest,
+      ...(domain === null ? {} : { domain }),
+      smtp: probe === null ? null : smtpWith(probe),
+    }),
+    storedAt,
+    ttlS,
+  }));
+
+describe("entries of the cache as text", () => {
+  it("are JSON of all they have, and are read as JSON would be, whatever was read before", () => {
+    fc.assert(
+      fc.property(fc.array(entry, { maxLength: 12 }), (entries) => {
+        for (const one of entries) {
+          const text = encodeEntry(one);
+          assert.deepEqual(JSON.parse(text), JSON.parse(JSON.stringify(one)));
+          assert.deepEqual(decodeEntry(text), JSON.parse(text));
+          // Once more, from what is known of it now; and as another version of us writes it.
+          assert.deepEqual(decodeEntry(text), JSON.parse(text));
+          assert.deepEqual(decodeEntry(JSON.stringify(one)), JSON.parse(text));
+        }
+      }),
+    );
+  });
+
+  it("share their parts where they have them in common, and nothing that differs", () => {
+    const [a, b] = [3, 4].map((latencyMs) =>
+      decodeEntry(
+        encodeEntry({
+          evidence: evidenceWith({ smtp: smtpWith({ latencyMs }) }),
+          storedAt: latencyMs,
+          ttlS: 9,
+        }),
+      ),
+    );
+    assert.equal(a?.evidence.mx, b?.evidence.mx);
+    assert.deepEqual([a?.evidence.smtp?.latencyMs, b?.evidence.smtp?.latencyMs], [3, 4]);
+    assert.deepEqual([a?.storedAt, b?.storedAt], [3, 4]);
+  });
+
+  it("of another version, or of nobody of ours, are none", () => {
+    const text = encodeEntry({ evidence: evidenceWith(), storedAt: 1, ttlS: 2 });
+    for (const other of [text.replace('"v":2', '"v":1'), text.slice(0, -1), "null", "{}", "7", "", "no JSON"])
+      assert.equal(decodeEntry(other), undefined, other);
+  });
+
+  it("are named by 128 bits of SHA-256", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme" }), (text) => {
+        const bytes = createHash("sha256").update(text).digest().subarray(0, 16);
+        assert.equal(hash128(text), bytes.toString("base64url"));
+      }),
+    );
+  });
+});
