@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import type { Database } from "../src/store/postgres.ts";
 import { InvalidRun } from "./figures.ts";
+import { cpuMsOf } from "./process-cpu.ts";
 import { residentOf } from "./resident.ts";
 
 /** A job's way by its status: waiting for a worker, analysis, chunks, assembly. */
@@ -22,17 +22,6 @@ export interface StagedRun {
 
 const LOOK_EVERY_MS = 20;
 const STALLED_MS = 120_000;
-/** Linux' own unit of the times in /proc: USER_HZ. */
-const TICK_MS = 10;
-
-/** User and system time of a process, milliseconds. */
-function cpuMsOf(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // Behind the name in parentheses: state is the first, utime and stime the 12th and 13th.
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
-}
-
 interface Look {
   status: string;
   analysed: boolean;

@@ -24,9 +24,9 @@ const MIB = 1_048_576;
 /** V8's young generation of one isolate: three semi-spaces of 16 MiB, which fill before they are collected. */
 const YOUNG_BYTES = 3 * 16 * MIB;
 /** V8 lets the old generation grow to about twice what lives in it before it collects. */
-const HEAP_FACTOR = 2;
+export const HEAP_FACTOR = 2;
 /** Of an entry of the evidence cache: key, entry, evidence with its hosts. */
-const EVIDENCE_BYTES = 1_500;
+export const EVIDENCE_BYTES = 1_500;
 /** Of a row in hand: its record, address, evidence, result, and both renderings in the shard. */
 const ROW_BYTES = 4_096;
 /** A chunk's source as bytes, as text and as records. */

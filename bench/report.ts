@@ -58,7 +58,12 @@ export function targetRows(targets: readonly Target[]): string[][] {
 }
 
 export function renderTargets(targets: readonly Target[]): string {
-  const [head = "", ...lines] = alignColumns(targetRows(targets));
+  const rows = targetRows(targets);
+  const widest = Math.max(...rows.map(([, what = ""]) => what.length));
+  // Words to the left; `alignColumns` takes all columns but the outer ones for figures.
+  const [head = "", ...lines] = alignColumns(
+    rows.map(([id = "", what = "", ...figures]) => [id, what.padEnd(widest), ...figures]),
+  );
   const rule = "-".repeat(Math.max(head.length, ...lines.map(({ length }) => length)));
   return ["Targets", "", head, rule, ...lines, ""].join("\n");
 }

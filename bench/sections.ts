@@ -2,8 +2,10 @@ import { benchBulkMemory } from "./bulk-memory.ts";
 import { benchBulkThroughput } from "./bulk-throughput.ts";
 import type { BenchContext } from "./context.ts";
 import { benchCachedVerify } from "./http.ts";
+import { benchMemory } from "./memory.ts";
 import { benchProbing } from "./probing.ts";
 import { benchSlowSite } from "./slow-site.ts";
+import { benchStartup } from "./startup.ts";
 import type { Section } from "./table.ts";
 import { benchUnprobed, benchUnprobedRows } from "./unprobed.ts";
 
@@ -51,6 +53,13 @@ export const SECTIONS: Record<string, SectionEntry> = {
     benches: [benchBulkThroughput],
     allowanceS: { full: 180, quick: 25 },
     promises: ["bulk.cached", "bulk.lists", "bulk.probed"],
+    needsObjects: true,
+    onDemand: false,
+  },
+  startup: {
+    benches: [benchStartup, benchMemory],
+    allowanceS: { full: 120, quick: 24 },
+    promises: ["startup.api", "memory.idle", "memory.cached"],
     needsObjects: true,
     onDemand: false,
   },

@@ -1,0 +1,123 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { openLists } from "../../src/check/lists/lists.ts";
+import type { CheckPool } from "../../src/check/pool.ts";
+import { composeChecks } from "../../src/compose/checks.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { loadConfig } from "../../src/core/config.ts";
+import { LIMITS } from "../../src/core/limits.ts";
+import { createLog } from "../../src/core/log.ts";
+import { createMetrics } from "../../src/core/metrics.ts";
+import { createExaminer, type Examiner } from "../../src/services/verify/examine.ts";
+import { type BatchExaminer, createBatchExaminer } from "../../src/services/verify/examine-batch.ts";
+import { createFlights } from "../../src/services/verify/flights.ts";
+import { createKeeping } from "../../src/services/verify/keeping.ts";
+import { createEvidenceCache, type EvidenceCache } from "../../src/store/evidence-cache.ts";
+import { createRedis, type RedisClients } from "../../src/store/redis.ts";
+import { answerParent } from "../child.ts";
+import { DOMAINS, domainName } from "../plan.ts";
+
+/** A process that has checked many addresses, and keeps what it learnt: the way of evidence is that of the service. */
+interface Process {
+  pool: CheckPool;
+  redis: RedisClients;
+  cache: EvidenceCache;
+  examiner: Examiner;
+  batches: BatchExaminer;
+}
+
+const ASKER = {
+  teamId: "team_bench",
+  probing: true,
+  overlay: { isBlocked: () => false, isDisposable: () => false },
+};
+const NOBODY_GOES = { cancelled: () => false, onCancel: () => {} };
+/** As a worker has them under way. */
+const CHUNKS_AT_ONCE = LIMITS.bulk.tasksAtOnce;
+
+/** Nobody is missing: all of them are kept alike. */
+const addressAt = (run: number, at: number) => `user${at}@${domainName(run, at % DOMAINS)}`;
+
+let made: Process | null = null;
+
+function started(): Process {
+  if (made === null) throw new Error("not started");
+  return made;
+}
+
+/** What the process has resident when it has let go of what nobody refers to, bytes. */
+function settled(): number {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  collect();
+  collect();
+  return process.memoryUsage.rss();
+}
+
+const verbs = {
+  async start(settings: Record<string, string>) {
+    const config = loadConfig(settings);
+    const log = createLog(config.logLevel);
+    const redis = createRedis({ url: config.redis.url, name: "rcpt-bench", log });
+    await redis.start();
+    const { pool, lists } = composeChecks({ config, log, metrics: createMetrics(), redis });
+    await pool.ready();
+    const clock = systemClock;
+    const maxEntries = config.verify.cacheEntries;
+    const cache = createEvidenceCache({ redis: redis.commands, clock, maxEntries });
+    const parts = {
+      clock,
+      log,
+      cache,
+      lists: openLists(lists),
+      pool,
+      keep: createKeeping({}),
+      onLookup: () => {},
+    };
+    const flights = createFlights({ ...parts, deadlineMs: LIMITS.bulk.rowDeadlineMs, onLanded: () => {} });
+    const examiner = createExaminer({ ...parts, flights, isPromoted: () => false });
+    made = { pool, redis, cache, examiner, batches: createBatchExaminer(parts) };
+  },
+
+  resident: settled,
+
+  /** Checks addresses `from` to `from + count` of a run. @returns how many of them were not answered by a probe */
+  async fill({ run, from, count }: { run: number; from: number; count: number }) {
+    const { examiner, batches } = started();
+    let wrong = 0;
+    let next = from;
+    async function work(): Promise<void> {
+      while (next < from + count) {
+        const size = Math.min(LIMITS.bulk.rowsPerChunk, from + count - next);
+        const first = next;
+        next += size;
+        const questions = Array.from({ length: size }, (_, at) =>
+          examiner.understand(addressAt(run, first + at), false, ASKER),
+        );
+        const answers = await batches.examine(questions, { refresh: () => false, patient: true }, NOBODY_GOES)
+          .done;
+        for (const { finding } of answers) if (finding?.entry?.evidence.smtp == null) wrong += 1;
+      }
+    }
+    await Promise.all(Array.from({ length: CHUNKS_AT_ONCE }, work));
+    return { wrong };
+  },
+
+  /** How many of the first `count` addresses of a run are in memory. */
+  held({ run, count }: { run: number; count: number }) {
+    const { cache, examiner } = started();
+    let held = 0;
+    for (let at = 0; at < count; at++) {
+      const { address } = examiner.understand(addressAt(run, at), false, ASKER);
+      if (address !== null && cache.peek("probed", address.cacheKey) !== undefined) held += 1;
+    }
+    return held;
+  },
+};
+
+export type CachedProcess = typeof verbs;
+
+answerParent(verbs, async () => {
+  await made?.pool.close();
+  made?.redis.stop();
+});
