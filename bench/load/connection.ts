@@ -58,8 +58,11 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #giveUp(cause: FailureCause): void {
+    const tell = this.#tell;
+    // First, since undici tells of the abort at once; and the next request may not meet the connection of this one.
+    this.drop();
     this.#controller?.abort(new Error(cause));
-    this.#finish({ kind: "failure", cause });
+    tell?.({ kind: "failure", cause });
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {

@@ -149,7 +149,7 @@ export function renderHtml(report: Report): string {
   const hasSingles = report.requests.planned + report.warmUp.planned > 0;
   const parts = [
     `<h1>Load on ${escapeHtml(report.configuration[0]?.[1] ?? "")}</h1>`,
-    `<p class="sub">${escapeHtml(report.startedAt)} to ${escapeHtml(report.endedAt)}; ended since ${ENDED[report.ended]}.</p>`,
+    `<p class="sub">${escapeHtml(report.startedAt)} to ${escapeHtml(report.endedAt)}; ended because ${ENDED[report.ended]}.</p>`,
     ...report.faults.map((fault) => `<p class="bad">Does not add up: ${escapeHtml(fault)}</p>`),
     hasSingles ? headline(report) : "",
     ...report.notes.map((note) => `<p>${escapeHtml(note)}</p>`),

@@ -111,7 +111,7 @@ export function renderText(report: Report): string {
     report.requests.answered > 0 ? alignColumns(latencyTable(report)) : [],
     report.bulk.length > 0 ? alignColumns(bulkTable(report.bulk)) : [],
     report.thresholds.map(judgedLine),
-    [`Ended since ${ENDED[report.ended]}.`, ...report.notes],
+    [`Ended because ${ENDED[report.ended]}.`, ...report.notes],
     report.faults.map((fault) => `DOES NOT ADD UP: ${fault}`),
   ];
   return `${blocks
