@@ -4,7 +4,7 @@
 export const SITES = 20;
 export const CONNECTIONS_PER_SITE = 10;
 export const CONNECTIONS = SITES * CONNECTIONS_PER_SITE;
-/** Domains of a run, spread over the sites. Each run has its own, so that no run lives on another's facts. */
+/** Domains of a run, spread over the sites. A run of the engine has its own, so that none lives on another's facts. */
 export const DOMAINS = 200;
 /** Of so many addresses one is of nobody. */
 const MISSING_EVERY = 10;

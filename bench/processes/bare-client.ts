@@ -18,15 +18,7 @@ const rcpt = (address: string) => `RCPT TO:<${address}>\r\n`;
 /** True when the reply to RCPT is what the plan says. */
 const isRight = (plan: PlannedAddress, code: string | undefined) => code === (plan.exists ? "250" : "550");
 
-/** One address in lock step: three round trips. */
-async function askAlone(dialogue: Dialogue, plan: PlannedAddress): Promise<number> {
-  await dialogue.ask(MAIL, 1);
-  const [code] = await dialogue.ask(rcpt(plan.address), 1);
-  await dialogue.ask(RSET, 1);
-  return isRight(plan, code) ? 0 : 1;
-}
-
-/** Several addresses in one write and one round trip, a transaction each. */
+/** Addresses in one write and one round trip, a transaction each. */
 async function askTogether(dialogue: Dialogue, plans: readonly PlannedAddress[]): Promise<number> {
   let text = "";
   for (const { address } of plans) text += MAIL + rcpt(address) + RSET;
@@ -41,8 +33,7 @@ async function drainSite(site: number, port: number, left: PlannedAddress[], dep
   let wrong = 0;
   while (left.length > 0) {
     const plans = left.splice(-depth);
-    const [only] = plans;
-    wrong += depth === 1 && only ? await askAlone(dialogue, only) : await askTogether(dialogue, plans);
+    wrong += await askTogether(dialogue, plans);
   }
   await dialogue.quit();
   return wrong;

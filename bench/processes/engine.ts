@@ -4,6 +4,7 @@ import { Piscina } from "piscina";
 import { parseAddress } from "../../src/check/address.ts";
 import type { Evidence, Scope } from "../../src/check/evidence.ts";
 import type { CheckPool } from "../../src/check/pool.ts";
+import { type CheckLine, isDeferred } from "../../src/check/thread.ts";
 import { decide } from "../../src/check/verdict/verdict.ts";
 import { composeChecks } from "../../src/compose/checks.ts";
 import { loadConfig } from "../../src/core/config.ts";
@@ -17,6 +18,11 @@ import { type PlannedAddress, planRun } from "../plan.ts";
 
 /** Checks under way at once: enough to fill 200 connections ten deep, and below what the pool admits. */
 const IN_FLIGHT = 4_000;
+
+/** As a piece of a job's chunk, at most: what high volume comes in. */
+const ADDRESSES_PER_BATCH = 500;
+/** So many that every connection finds the next addresses waiting; together below what the pool admits. */
+const BATCHES_IN_FLIGHT = 14;
 
 let pool: CheckPool | null = null;
 let redis: RedisClients | null = null;
@@ -37,6 +43,26 @@ async function checkAll<T>(
   }
   await Promise.all(Array.from({ length: Math.min(IN_FLIGHT, planned.length) }, worker));
   return found;
+}
+
+/** Runs all of `planned` through the pool as jobs do: in batches, several at a time, each row patient. */
+async function probeAll(checks: CheckPool, planned: readonly PlannedAddress[]): Promise<CheckLine[]> {
+  const found = new Array<CheckLine>(planned.length);
+  let next = 0;
+  async function worker(): Promise<void> {
+    for (let from = next; from < planned.length; from = next) {
+      next = from + ADDRESSES_PER_BATCH;
+      const addresses = planned.slice(from, next).map(({ address }) => address);
+      const lines = await checks.checkBatch(addresses, "probed", "patient").lines;
+      for (let i = 0; i < lines.length; i++) found[from + i] = lines[i] ?? null;
+    }
+  }
+  await Promise.all(Array.from({ length: BATCHES_IN_FLIGHT }, worker));
+  return found;
+}
+
+function isEvidence(line: CheckLine): line is Evidence {
+  return line !== null && typeof line === "object" && !isDeferred(line);
 }
 
 /** The verdict that an owner of the tier would read. */
@@ -90,6 +116,19 @@ const verbs = {
     });
     answerBytes = JSON.stringify(found[0]);
     return { sample, wrong: judge(planned, found, scope) };
+  },
+
+  /** Probes `count` addresses of run `run`, as rows of jobs are. */
+  async probe({ run, count }: { run: number; count: number }) {
+    const checks = pool;
+    if (checks === null) throw new Error("not started");
+    const planned = planRun(run, count);
+    let lines: CheckLine[] = [];
+    const sample = await measure(count, async () => {
+      lines = await probeAll(checks, planned);
+    });
+    const found = lines.map((line) => (isEvidence(line) ? line : null));
+    return { sample, wrong: judge(planned, found, "probed") };
   },
 
   /**

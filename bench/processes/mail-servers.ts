@@ -1,6 +1,6 @@
 import { createDnsServer, type DnsServer } from "../../test/support/mail-world/dns-server.ts";
-import { type BareSink as Sink, createBareSink } from "../bare-sink.ts";
 import type { Zone } from "../../test/support/mail-world/zone.ts";
+import { createBareSink, type BareSink as Sink } from "../bare-sink.ts";
 import { answerParent } from "../child.ts";
 import { DOMAINS, domainName, mxAddress, mxName, SITES, siteOfDomain } from "../plan.ts";
 

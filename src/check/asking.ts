@@ -5,7 +5,8 @@ import type { RcptOutcome } from "../smtp/outcome.ts";
 import type { Paths } from "../smtp/path.ts";
 import type { SmtpPool } from "../smtp/pool.ts";
 import type { Breaker } from "./breaker/mirror.ts";
-import { type Classification, classify } from "./classify/classify.ts";
+import type { Classification } from "./classify/classify.ts";
+import { classifyAbout } from "./classify/reading.ts";
 import type { Identities } from "./identity.ts";
 import type { MxAnswer } from "./mx.ts";
 import type { NetworkView } from "./network-view.ts";
@@ -42,6 +43,8 @@ export interface Asking {
   control: ProbeControl;
   /** As `ProbeDeps.turnTo`; absent: it goes wherever it has to. */
   turnTo?(exchanger: Exchanger): boolean;
+  /** As of `probeMailbox`. */
+  begun?: RcptOutcome;
 }
 
 export interface Asked {
@@ -56,16 +59,19 @@ export interface Asked {
 export async function ask(
   deps: AskDeps,
   target: Pick<Target, "domain">,
-  { route, local, control, turnTo = () => true }: Asking,
+  { route, local, control, turnTo = () => true, begun }: Asking,
 ): Promise<Asked> {
   const { domain } = target;
+  const address = `${local}@${domain}`;
   const tour = new Tour(deps.breaker, domain, route.exchangers);
-  const rule = (outcome: RcptOutcome) =>
-    classify(outcome, { provider: tour.exchangerOf(outcome).provider, self: deps.self.at(outcome.path) });
+  const rule = (outcome: RcptOutcome) => {
+    const context = { provider: tour.exchangerOf(outcome).provider, self: deps.self.at(outcome.path) };
+    return classifyAbout(outcome, context, address);
+  };
   try {
-    const mailbox = mailboxOf(`${local}@${domain}`);
+    const mailbox = mailboxOf(address);
     const probe = { ...probeDeps(deps, route, tour), turnTo };
-    const outcome = await probeMailbox(probe, route, mailbox, withinTrial(control, tour));
+    const outcome = await probeMailbox(probe, route, mailbox, withinTrial(control, tour), begun);
     tour.end(deps, local, rule);
     return { outcome, exchanger: tour.exchangerOf(outcome), ruling: rule(outcome), tour };
   } catch (error) {
@@ -99,7 +105,7 @@ function withinTrial(control: ProbeControl, tour: Tour): ProbeControl {
 }
 
 /** What `parseAddress` lets pass may stand in a command; anything else here is a fault of ours, and nothing is sent. */
-function mailboxOf(address: string): Mailbox {
+export function mailboxOf(address: string): Mailbox {
   const box = parseMailbox(address);
   if (box === null) throw new Error("an address that was not parsed reached the engine");
   return box;

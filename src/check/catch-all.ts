@@ -17,6 +17,8 @@ export type CatchAllAnswer = Exclude<CatchAll, "not_probed">;
 export type CatchAllFact = Exclude<CatchAllAnswer, "inconclusive">;
 
 export interface CatchAllFacts {
+  /** The settled answer, where it is known without asking anybody; undefined: `claim` will tell. */
+  known(key: string): CatchAllAnswer | undefined;
   /**
    * The settled answer; `not_probed` when whoever asked gave up; or `ask`: the caller must ask the server and then
    * `settle` or `abandon`, whatever happens.
@@ -92,10 +94,16 @@ export function createCatchAllFacts(clock: Clock, store: CatchAllStore): CatchAl
     for (const resolve of waiting) resolve(answer);
   }
 
+  function settled(key: string): CatchAllAnswer | undefined {
+    const fact = known.get(key);
+    return fact && fact.until > clock.monotonic() ? fact.answer : undefined;
+  }
+
   return {
+    known: settled,
     async claim(key) {
-      const fact = known.get(key);
-      if (fact && fact.until > clock.monotonic()) return fact.answer;
+      const fact = settled(key);
+      if (fact !== undefined) return fact;
       const others = asking.get(key);
       if (others) return new Promise((resolve) => others.push(resolve));
       asking.set(key, []);

@@ -1,6 +1,6 @@
 import { LIMITS } from "../core/limits.ts";
 import { type AskDeps, ask, exchangersOf, type Target } from "./asking.ts";
-import type { ControlAnswer } from "./belief/messages.ts";
+import type { ControlAnswer, Say } from "./belief/messages.ts";
 import type { Beliefs } from "./belief/mirror.ts";
 import type { SmtpClass } from "./evidence.ts";
 import { lookUpMx, type MxAnswer } from "./mx.ts";
@@ -20,9 +20,15 @@ interface ControlDeps extends AskDeps {
  * §4.5.1), at LIMITS.belief.controls domains; the others wait for the answer. It has time of its own, whatever is left to
  * the target's check: an answer that it had no time for would be one for the site.
  */
-export async function believable(deps: ControlDeps, target: Target, site: string): Promise<boolean> {
+export function believable(deps: ControlDeps, target: Target, site: string): boolean | Promise<boolean> {
+  const say = deps.beliefs.refused(site, { address: target.address, domain: target.domain });
+  if (say instanceof Promise) return say.then((said) => heed(deps, target, site, said));
+  return say.kind === "control" ? heed(deps, target, site, say) : say.kind === "believed";
+}
+
+async function heed(deps: ControlDeps, target: Target, site: string, first: Say): Promise<boolean> {
   const { controlBudgetMs, controlsBudgetMs } = LIMITS.belief;
-  let say = await deps.beliefs.refused(site, { address: target.address, domain: target.domain });
+  let say = first;
   const endsAt = deps.clock.monotonic() + controlsBudgetMs;
   while (say.kind === "control") {
     const { domain } = say;

@@ -5,8 +5,8 @@ import type { Clock } from "../core/clock.ts";
 import type { DomainSignalsConfig } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Aside, DnsOutcome, MxRecord, TextResolver } from "../dns/resolver.ts";
-import type { CheckEngine } from "./engine.ts";
-import type { DomainEvidence } from "./evidence.ts";
+import type { CheckEngine, Checked } from "./engine.ts";
+import type { DomainEvidence, Evidence } from "./evidence.ts";
 
 /** What the DNS says of a domain beside where its mail goes. */
 export interface DomainSignals {
@@ -14,8 +14,9 @@ export interface DomainSignals {
    * Never rejects. What was not known `LIMITS.check.domainSignalsMs` after the MX answer is null, and so is what a server
    * failed to say: no signal is drawn from it.
    * @param domain A-labels, lower case
+   * @returns what others have found a moment ago, or the promise of it
    */
-  of(domain: string): Promise<DomainEvidence>;
+  of(domain: string): DomainEvidence | Promise<DomainEvidence>;
 }
 
 interface Deps {
@@ -132,7 +133,8 @@ async function gather(deps: Deps, domain: string): Promise<DomainEvidence> {
 }
 
 interface Shared {
-  evidence: Promise<DomainEvidence>;
+  /** A promise until it is known. */
+  evidence: DomainEvidence | Promise<DomainEvidence>;
   untilMs: number;
 }
 
@@ -152,9 +154,10 @@ export function createDomainSignals(deps: Deps): DomainSignals {
       const known = shared.get(domain);
       if (known !== undefined && known.untilMs > clock.monotonic()) return known.evidence;
       const evidence = gather(deps, domain);
-      const entry = { evidence, untilMs: clock.monotonic() + LIMITS.check.domainSignalsKeptMs };
+      const entry: Shared = { evidence, untilMs: clock.monotonic() + LIMITS.check.domainSignalsKeptMs };
       shared.set(domain, entry);
       void evidence.then((found) => {
+        entry.evidence = found;
         if (!isComplete(found) && shared.peek(domain) === entry) shared.delete(domain);
       });
       return evidence;
@@ -164,11 +167,25 @@ export function createDomainSignals(deps: Deps): DomainSignals {
 
 /** An engine whose evidence has the domain's signals, asked for beside the check itself, in every scope. */
 export function withDomainSignals(engine: CheckEngine, signals: DomainSignals): CheckEngine {
+  /** Evidence that several addresses share stays one object, so that it crosses to the main thread once. */
+  const joined = new WeakMap<Evidence, Evidence>();
+  function join(known: Checked, domain: DomainEvidence): Checked {
+    if (known === null || known === "busy") return known;
+    const last = joined.get(known);
+    if (last?.domain === domain) return last;
+    const whole = { ...known, domain };
+    if (known.smtp === null) joined.set(known, whole);
+    return whole;
+  }
   return {
-    async check(address, scope, control) {
-      const pending = signals.of(address.slice(address.lastIndexOf("@") + 1));
-      const known = await engine.check(address, scope, control);
-      return known === null || known === "busy" ? known : { ...known, domain: await pending };
+    check(address, scope, control) {
+      const found = signals.of(address.slice(address.lastIndexOf("@") + 1));
+      const known = engine.check(address, scope, control);
+      if (known instanceof Promise)
+        return known.then((each) =>
+          found instanceof Promise ? found.then((domain) => join(each, domain)) : join(each, found),
+        );
+      return found instanceof Promise ? found.then((domain) => join(known, domain)) : join(known, found);
     },
   };
 }

@@ -31,13 +31,19 @@ export function createIdentities(
     all.map((path) => [path.name, { heloName: path.heloName, addresses: addressesOf(path), ...sender }]),
   );
   const nowhere: SelfIdentity = { heloName, addresses: [], ...sender };
+  /** With the address that was found out, by way: the same object each time, as what is remembered of replies goes by it. */
+  const found = new Map<string, { seen: string; self: SelfIdentity }>();
   return {
     heloName,
     at(path) {
       const self = known.get(path) ?? nowhere;
       const seen = seenAs(path);
       if (seen === null || self.addresses.includes(seen)) return self;
-      return { ...self, addresses: [...self.addresses, seen] };
+      const last = found.get(path);
+      if (last?.seen === seen) return last.self;
+      const whole = { ...self, addresses: [...self.addresses, seen] };
+      found.set(path, { seen, self: whole });
+      return whole;
     },
   };
 }

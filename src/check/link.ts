@@ -81,6 +81,8 @@ export function createThreadLink(port: MessagePort): ThreadLink {
     max: LIMITS.check.catchAllPerThread,
     ttl: LIMITS.check.catchAllPerThreadMs,
   });
+  /** Who waits here for what another check of this thread has claimed: one message a question, not one an address. */
+  const waiting = new Map<string, ((answer: CatchAll) => void)[]>();
   let house: HouseNews = { distrusted: [], seenAs: {} };
   let wanted: (site: string) => void = () => {};
   let heard: (news: BreakerNews) => void = () => {};
@@ -116,6 +118,13 @@ export function createThreadLink(port: MessagePort): ThreadLink {
     }
   });
 
+  function wake(key: string, answer: CatchAll): void {
+    const others = waiting.get(key) ?? [];
+    waiting.delete(key);
+    if (answer === "accepted" || answer === "refused") recent.set(key, answer);
+    for (const resolve of others) resolve(answer);
+  }
+
   return {
     slots: {
       acquire(site, max, waitMs) {
@@ -134,17 +143,27 @@ export function createThreadLink(port: MessagePort): ThreadLink {
       post({ type: "crowded", site });
     },
     facts: {
+      known: (key) => recent.get(key),
       async claim(key) {
         const answer = recent.get(key);
         if (answer !== undefined) return answer;
+        const others = waiting.get(key);
+        if (others !== undefined) return new Promise((resolve) => others.push(resolve));
+        waiting.set(key, []);
         const id = nextId++;
         post({ type: "claim", id, key });
         const fact = await new Promise<CatchAll | "ask">((resolve) => claims.set(id, resolve));
-        if (fact === "accepted" || fact === "refused") recent.set(key, fact);
+        if (fact !== "ask") wake(key, fact);
         return fact;
       },
-      settle: (key, answer, retryAfterS) => post({ type: "settle", key, answer, retryAfterS }),
-      abandon: (key) => post({ type: "abandon", key }),
+      settle(key, answer, retryAfterS) {
+        post({ type: "settle", key, answer, retryAfterS });
+        wake(key, answer);
+      },
+      abandon(key) {
+        post({ type: "abandon", key });
+        wake(key, "not_probed");
+      },
     },
     reach: {
       silent: (dial) => post({ type: "silent", dial }),

@@ -49,29 +49,44 @@ export interface NetworkViewDeps {
   reach: NetworkReports;
 }
 
+/** As fine as the board notes it. */
+const NOTED_EVERY_MS = 10;
 const { reachedEveryMs, silentEveryMs, sitesRemembered } = LIMITS.network;
 
 export function createNetworkView({ clock, board, paths, resolver, reach }: NetworkViewDeps): NetworkView {
   const told = new LRUCache<string, number>({ max: sitesRemembered });
   const ways = new Map(paths.all.map(({ name }, index) => [name, index]));
 
+  /** When each way was noted by this thread: the board's own look makes a bigint for each. */
+  const notedMs = paths.all.map(() => Number.NEGATIVE_INFINITY);
+
   function noteReached(site: string, way: number, path: string, address: string): void {
     const nowMs = clock.now();
+    const sinceMs = nowMs - (notedMs[way] ?? Number.NEGATIVE_INFINITY);
+    if (sinceMs >= 0 && sinceMs < NOTED_EVERY_MS) return;
     // Few messages, from whichever thread is first.
     if (nowMs - board.lastReachedMs(way) >= reachedEveryMs && address !== "")
       reach.reached({ site, address: trialOf(path, address) });
+    notedMs[way] = nowMs;
     board.noteReached(way, nowMs);
+  }
+
+  /** Most deployments have one way; then a comparison of two pointers finds it. */
+  let last = { path: "", way: ways.get("") };
+  function wayOf(path: string): number | undefined {
+    if (path !== last.path) last = { path, way: ways.get(path) };
+    return last.way;
   }
 
   return {
     isDown: () => board.networkDown(),
     nothingReachedYet: () => paths.all.every((_, way) => board.lastReachedMs(way) === 0),
     isCutOff(path) {
-      const way = ways.get(path);
+      const way = wayOf(path);
       return way !== undefined && board.wayDown(way);
     },
     attempted({ site, provider, published }, outcome) {
-      const way = ways.get(outcome.path);
+      const way = wayOf(outcome.path);
       if (way === undefined) return;
       const { path, address } = outcome;
       if (wasReached(outcome)) return noteReached(site, way, path, address);

@@ -57,14 +57,19 @@ const STAGE_ORDER: Record<Stage, number> = {
  * Asks about one mailbox at the best MX that will talk, by preference (RFC 5321 §5.1): the next host is tried only
  * when a host could not be reached or turned us away before the recipient was named. Bounded by
  * `LIMITS.smtp.hostsTried` hosts × `addressesTriedPerHost`. When none will talk, the end that got furthest counts.
+ * @param begun how its first attempt ended, at the best host, if somebody else has made it
  */
 export async function probeMailbox(
   deps: ProbeDeps,
   route: ProbeRoute,
   mailbox: Mailbox,
   control: ProbeControl,
+  begun: RcptOutcome | null = null,
 ): Promise<RcptOutcome> {
-  let furthest: RcptOutcome | null = null;
+  const [best] = route.exchangers;
+  if (begun !== null && best !== undefined) deps.onAttempt(begun, best);
+  if (begun !== null && !mayTryNext(begun)) return begun;
+  let furthest = begun;
   let held: RcptOutcome | null = null;
   for (const exchanger of route.exchangers.slice(0, LIMITS.smtp.hostsTried)) {
     const { host, site, policy } = exchanger;
@@ -74,6 +79,7 @@ export async function probeMailbox(
       furthest = further(furthest, unreached(host, "no_address", "no address of the host is known"));
     else if (!deps.turnTo(exchanger)) return unreached(host, "no_slot", "too many wait for this site");
     for (const address of addresses) {
+      if (exchanger === best && address === begun?.address) continue;
       if (control.cancelled()) return unreached(host, "cancelled", "nobody waits for the answer");
       if (deps.monotonic() >= control.deadlineAt) break;
       const path = deps.paths.to(site, address, mailbox.address);
@@ -131,7 +137,7 @@ function withinReach(
 }
 
 /** Who was given up although somebody waits for him was cut off, unless all are given up, since we close. */
-function reasonOf(outcome: RcptOutcome, control: ProbeControl, wasCutOff: boolean): RcptOutcome {
+export function reasonOf(outcome: RcptOutcome, control: ProbeControl, wasCutOff: boolean): RcptOutcome {
   if (outcome.kind !== "failure" || outcome.cause !== "cancelled") return outcome;
   if (control.cancelled() || !wasCutOff) return outcome;
   return { ...outcome, stage: "connect", cause: "cut_off", detail: CUT_OFF };
@@ -141,7 +147,7 @@ function reasonOf(outcome: RcptOutcome, control: ProbeControl, wasCutOff: boolea
 const OURS: ReadonlySet<FailureCause> = new Set(["cancelled", "no_slot", "proxy", "cut_off"]);
 
 /** True when another mail exchanger may know better: this one never came to hear the recipient. */
-function mayTryNext(outcome: RcptOutcome): boolean {
+export function mayTryNext(outcome: RcptOutcome): boolean {
   if (outcome.kind === "failure" && OURS.has(outcome.cause)) return false;
   return STAGE_ORDER[outcome.stage] < STAGE_ORDER.mail;
 }

@@ -17,7 +17,8 @@ export class Tour {
   readonly #breaker: Breaker;
   readonly #domain: string;
   readonly #exchangers: readonly Exchanger[];
-  readonly #stops = new Map<string, Stop>();
+  /** By site; null: it has come to none. */
+  #stops: Map<string, Stop> | null = null;
 
   /** @param exchangers at least one */
   constructor(breaker: Breaker, domain: string, exchangers: readonly Exchanger[]) {
@@ -38,7 +39,7 @@ export class Tour {
 
   /** `Clock.monotonic` milliseconds until which the trials that it is have to end; none: infinity. */
   get trialUntil(): number {
-    return Math.min(...[...this.#stops.values()].map(({ visit }) => visit.trialUntil));
+    return Math.min(...this.#visited().map(({ visit }) => visit.trialUntil));
   }
 
   attempted(outcome: RcptOutcome): void {
@@ -52,7 +53,7 @@ export class Tour {
     local: string,
     rule: (outcome: RcptOutcome) => Classification,
   ): void {
-    for (const { visit, furthest } of this.#stops.values()) {
+    for (const { visit, furthest } of this.#visited()) {
       if (furthest === null) {
         visit.end({ kind: "ours" });
         continue;
@@ -65,10 +66,15 @@ export class Tour {
 
   /** It broke: nothing is known of any site. */
   breakOff(): void {
-    for (const { visit } of this.#stops.values()) visit.end({ kind: "ours" });
+    for (const { visit } of this.#visited()) visit.end({ kind: "ours" });
+  }
+
+  #visited(): Stop[] {
+    return [...(this.#stops?.values() ?? [])];
   }
 
   #stopAt({ site, provider }: Exchanger): Stop {
+    this.#stops ??= new Map();
     const known = this.#stops.get(site);
     if (known !== undefined) return known;
     const visit = this.#breaker.visit({ site, provider, domain: this.#domain });

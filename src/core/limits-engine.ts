@@ -136,6 +136,9 @@ export const CHECK_LIMITS = {
   batchAddresses: 1_000,
   /** A thread that runs batches looks this often whether one was handed in or cancelled. */
   haltLookMs: 50,
+  /** What a thread keeps of the domains that it is asked about, and for how long: less than any TTL is believed. */
+  plans: 5_000,
+  planKeptMs: 1_000,
   catchAllFacts: 50_000,
   catchAllPerThread: 5_000,
   catchAllPerThreadMs: 60_000,

@@ -1,5 +1,3 @@
-import type { Reply } from "./reply.ts";
-
 /** Slots of the table, a power of two; and the longest line that is kept. Servers say a handful of things over and over. */
 const SLOTS = 1_024;
 const LINE_BYTES = 160;
@@ -7,7 +5,7 @@ const LINE_BYTES = 160;
 const LF = 0x0a;
 const AT = 0x40;
 
-interface Known {
+interface Known<Reply> {
   /** Of the whole line, its LF included. */
   bytes: Buffer;
   reply: Reply;
@@ -19,8 +17,8 @@ interface Known {
  * Bounded: a line has one place, and takes it from another one. Lines with an `@` are left out, since they repeat the
  * address that was asked for and hardly come twice.
  */
-export class KnownReplies {
-  readonly #table = new Array<Known | undefined>(SLOTS).fill(undefined);
+export class KnownReplies<Reply> {
+  readonly #table = new Array<Known<Reply> | undefined>(SLOTS).fill(undefined);
   #hash = 0;
   #mayKeep = false;
 
@@ -51,11 +49,9 @@ export class KnownReplies {
     return known.reply;
   }
 
-  /** @param reply what the line was read as; it is frozen */
+  /** @param reply what the line was read as, frozen */
   keep(chunk: Buffer, start: number, end: number, reply: Reply): void {
     if (!this.#mayKeep) return;
-    Object.freeze(reply.lines);
-    Object.freeze(reply);
     this.#table[this.#hash] = { bytes: Buffer.from(chunk.subarray(start, end + 1)), reply };
   }
 }

@@ -54,8 +54,13 @@ function enhancedOf(code: number, lines: readonly string[]): string | null {
   return null;
 }
 
+function frozen(reply: Reply): Reply {
+  Object.freeze(reply.lines);
+  return Object.freeze(reply);
+}
+
 /** Of all sessions of the thread. */
-const KNOWN = new KnownReplies();
+const KNOWN = new KnownReplies<Reply>();
 
 /**
  * An incremental parser, bounded by `LIMITS.smtp.reply*`. Tolerant as real servers need: bare LF, nothing or no
@@ -92,7 +97,7 @@ class BoundedReplyParser implements ReplyParser {
         if (fault !== null && fault !== "complete") return fault;
         if (fault === "complete") {
           reply = this.#finish();
-          if (isWhole) KNOWN.keep(chunk, start, end, reply);
+          if (isWhole) KNOWN.keep(chunk, start, end, frozen(reply));
         }
       }
       start = end + 1;

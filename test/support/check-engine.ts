@@ -10,6 +10,7 @@ import { createSiteDirectory } from "../../src/check/site.ts";
 import { createSiteLines } from "../../src/check/site-lines.ts";
 import type { Resolver } from "../../src/dns/resolver.ts";
 import type { JobOptions } from "../../src/smtp/job.ts";
+import type { Mailbox } from "../../src/smtp/mailbox.ts";
 import type { FailureCause, RcptOutcome, Stage } from "../../src/smtp/outcome.ts";
 import { createPaths } from "../../src/smtp/path.ts";
 import type { Destination } from "../../src/smtp/pool.ts";
@@ -41,11 +42,15 @@ export interface Zone {
 
 const { hosts: NO_HOSTS, nowhere: NOWHERE }: Zone = { hosts: {}, nowhere: [] };
 
-/** An engine whose mail servers answer as `reply` says; `example.test` has a primary and a backup MX. */
+/**
+ * An engine whose mail servers answer as `reply` says; `example.test` has a primary and a backup MX.
+ * @param onAsked told how each question is asked
+ * @param general no probe takes the quick way
+ */
 export function engine(
   reply: Reply,
   onAsked: (options: JobOptions) => void = () => {},
-  { hosts = NO_HOSTS, nowhere = NOWHERE }: Partial<Zone> = {},
+  { hosts = NO_HOSTS, nowhere = NOWHERE, general = false }: Partial<Zone> & { general?: boolean } = {},
 ) {
   const clock = createFakeClock();
   const board = createBoard(1, 1);
@@ -82,19 +87,23 @@ export function engine(
   };
   const beliefs = createLocalBeliefs(clock);
   const breakers = createLocalBreakers(clock);
+  const { breaker } = createLocalMirror(breakers.authority, clock);
   const destinations: Destination[] = [];
   const probes: string[] = [];
+  async function answered(destination: Destination, mailbox: Mailbox, options: JobOptions) {
+    onAsked(options);
+    asked.push(`${mailbox.address} ${destination.host}`);
+    destinations.push(destination);
+    const outcome = await reply(mailbox.address, destination.host);
+    return { ...outcome, host: destination.host };
+  }
   const made = createEngine({
     clock,
     resolver,
     pool: {
-      async rcpt(destination: Destination, mailbox, options) {
-        onAsked(options);
-        asked.push(`${mailbox.address} ${destination.host}`);
-        destinations.push(destination);
-        const outcome = await reply(mailbox.address, destination.host);
-        return { ...outcome, host: destination.host };
-      },
+      rcpt: answered,
+      ask: (destination, mailbox, asker) =>
+        void answered(destination, mailbox, asker).then((outcome) => asker.settled(outcome)),
       drain: async () => {},
       close: () => {},
       depthAt: () => 10,
@@ -112,13 +121,16 @@ export function engine(
       put: (key, answer) => void stored.set(key, answer),
     }),
     beliefs: createLocalBeliefMirror(beliefs.authority, clock).beliefs,
-    breaker: createLocalMirror(breakers.authority, clock).breaker,
+    breaker: {
+      visit: (target) => breaker.visit(target),
+      isCalm: (...way) => !general && breaker.isCalm(...way),
+    },
     network: createNetworkView({ clock, board, paths, resolver, reach }),
     self: { heloName: "probe.test", at: () => ({ heloName: "probe.test", addresses: [] }) },
     onProbe: (provider, outcome) => void probes.push(`${provider} ${outcome}`),
   });
   /** As a batch asks. */
-  function askAbout(address: string, mode: CheckMode, cancelled = () => false) {
+  async function askAbout(address: string, mode: CheckMode, cancelled = () => false) {
     const onSite = (site: string) => void sites.push(site);
     return made.check(address, "probed", { mode, cancelled, onSite });
   }

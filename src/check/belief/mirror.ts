@@ -15,8 +15,8 @@ export interface Beliefs {
   explores(site: string, domain: string): boolean;
   /** Somebody of the domain was accepted there. */
   accepted(site: string, domain: string): void;
-  /** Somebody was refused there as unknown. Waits for others only while a postmaster is being asked. */
-  refused(site: string, sighting: Sighting): Promise<Say>;
+  /** Somebody was refused there as unknown. A promise only while so many are that a postmaster may have to be asked. */
+  refused(site: string, sighting: Sighting): Say | Promise<Say>;
   /** Ends the control that was asked for, whatever happened to it. */
   controlled(site: string, domain: string, answer: ControlAnswer): Promise<Say>;
 }
@@ -36,7 +36,8 @@ export function createBeliefs(clock: Clock, line: BeliefLine): Beliefs {
   const { quietRun, exploreEvery, exploreDomains, sites, acceptedEveryMs, runMs } = LIMITS.belief;
   const habits = new Map<string, { habit: Habit; checks: number; explored: Set<string> }>();
   const runs = new LRUCache<string, { run: Run }>({ max: sites });
-  const toldAt = new LRUCache<string, number>({ max: 2 * sites });
+  const acceptedAt = new LRUCache<string, number>({ max: sites });
+  const refusesAt = new LRUCache<string, number>({ max: sites });
   const asking = new Map<number, (say: Say) => void>();
   let nextId = 0;
 
@@ -59,11 +60,10 @@ export function createBeliefs(clock: Clock, line: BeliefLine): Beliefs {
   }
 
   /** Whether to tell the main thread of what it has surely heard a moment ago. */
-  function isDue(type: "accepted" | "refuses", site: string): boolean {
+  function isDue(told: LRUCache<string, number>, site: string): boolean {
     const nowMs = clock.monotonic();
-    const key = `${type} ${site}`;
-    if (nowMs - (toldAt.get(key) ?? Number.NEGATIVE_INFINITY) < acceptedEveryMs) return false;
-    toldAt.set(key, nowMs);
+    if (nowMs - (told.get(site) ?? Number.NEGATIVE_INFINITY) < acceptedEveryMs) return false;
+    told.set(site, nowMs);
     return true;
   }
 
@@ -81,18 +81,19 @@ export function createBeliefs(clock: Clock, line: BeliefLine): Beliefs {
       return isNew || known.checks % exploreEvery === 0;
     },
     accepted(site, domain) {
-      const doubted = habits.has(site) || runs.get(site)?.run === null;
-      runs.delete(site);
-      if (isDue("accepted", site) || doubted) line.report({ type: "accepted", site, domain });
+      const known = runs.get(site);
+      const doubted = habits.has(site) || known?.run === null;
+      if (known !== undefined) runs.delete(site);
+      if (isDue(acceptedAt, site) || doubted) line.report({ type: "accepted", site, domain });
     },
-    async refused(site, sighting) {
+    refused(site, sighting) {
       const known = runs.get(site) ?? { run: [] };
       runs.set(site, known);
       const atMs = clock.monotonic();
       const run = [...(known.run ?? []).filter((one) => atMs - one.atMs <= runMs), { ...sighting, atMs }];
       if (known.run !== null && run.length < quietRun && !habits.has(site)) {
         known.run = run;
-        if (isDue("refuses", site)) line.report({ type: "refuses", site });
+        if (isDue(refusesAt, site)) line.report({ type: "refuses", site });
         return BELIEVED;
       }
       known.run = null;

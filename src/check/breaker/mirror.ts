@@ -9,6 +9,11 @@ import { keyOf, type Way, wayKey } from "./way.ts";
  * to ask costs a look into the few that are open, and a message only where a trial is due.
  */
 export interface Breaker {
+  /**
+   * Whether nothing is open or watched on that way: everybody may go, and whoever is let through has nothing to tell. Then
+   * only a block needs a visit.
+   */
+  isCalm(site: string, path: string, domain: string): boolean;
   visit(target: VisitTarget): Visit;
 }
 
@@ -53,6 +58,8 @@ interface Trial {
 
 type TrialAnswer = Extract<BreakerNews, { kind: "trial" }>;
 
+const NONE: readonly string[] = [];
+
 class Mirror implements Breaker {
   readonly clock: Clock;
   readonly #deps: BreakerMirrorDeps;
@@ -69,13 +76,19 @@ class Mirror implements Breaker {
     deps.line.listen((news) => this.#hear(news));
   }
 
+  isCalm(site: string, path: string, domain: string): boolean {
+    if (this.#open.size === 0 && this.#watched.size === 0) return true;
+    const target = { site, domain, provider: null };
+    return this.openKeys(target, path).length === 0 && !this.isWatched(target, path);
+  }
+
   visit(target: VisitTarget): Visit {
     return new ProbeVisit(this, target);
   }
 
   /** Keys of the open breakers in the way, the site's first. */
-  openKeys({ site, domain }: VisitTarget, path: string): string[] {
-    if (this.#open.size === 0) return [];
+  openKeys({ site, domain }: VisitTarget, path: string): readonly string[] {
+    if (this.#open.size === 0) return NONE;
     return [wayKey(site, path), wayKey(site, path, domain)].filter((key) => this.#open.has(key));
   }
 

@@ -100,6 +100,18 @@ export function redactReply(reply: Reply, local: string, self: SelfIdentity): st
 }
 
 /**
+ * The same of a reply that stands whole and does not name the local part by itself; null where it would be cut.
+ */
+export function withoutOthers(reply: Reply, self: SelfIdentity): string | null {
+  const { replyMatchedChars, replyTextChars } = LIMITS.check;
+  const said = textOf({ ...reply, lines: reply.lines.map(readable) });
+  if (said.length > replyMatchedChars) return null;
+  const instead = redactedBut(self);
+  const kept = `${reply.code} ${withoutDisguised(withoutAddresses(said, instead), instead)}`.trim();
+  return kept.length <= replyTextChars ? kept : null;
+}
+
+/**
  * The reply that evidence keeps, as if a server had said it; null where it was cut.
  * @param kept by `redactReply`
  * @param enhanced as the reply's was

@@ -93,7 +93,7 @@ describe("signals of a domain", () => {
       txt: { "example.com": "silent", "_dmarc.example.com": ["v=DMARC1"] },
     });
     let known: unknown = null;
-    void signals.of("example.com").then((evidence) => {
+    void Promise.resolve(signals.of("example.com")).then((evidence) => {
       known = evidence;
     });
     await settle();

@@ -62,7 +62,7 @@ describe("replies that were read before", () => {
   });
 
   it("give way to others that have the same place", () => {
-    const known = new KnownReplies();
+    const known = new KnownReplies<Reply>();
     const replyOf = (i: number): Reply => ({ code: 250, enhanced: null, lines: [`n${i}`] });
     const chunkOf = (i: number) => Buffer.from(`250 n${i}\n`);
     for (let i = 0; i < 5_000; i++) {

@@ -1,0 +1,155 @@
+import type { AskDeps, Asked, Target } from "./asking.ts";
+import type { Habit } from "./belief/messages.ts";
+import type { Beliefs } from "./belief/mirror.ts";
+import { type CatchAllFacts, catchAllKey } from "./catch-all.ts";
+import { delayOf } from "./classify/delay.ts";
+import { keptReply } from "./classify/reading.ts";
+import { believable, questionBudgetMs } from "./control.ts";
+import type { CatchAll, CheckMode, SmtpEvidence } from "./evidence.ts";
+import type { Exchanger, ProbeControl } from "./probe.ts";
+import type { Shaping } from "./shaping.ts";
+import type { SiteDirectory } from "./site.ts";
+import { catchAllOf, type StrangerAnswer } from "./stranger.ts";
+
+/** What preflight found of our own house, by way out. */
+export interface House {
+  /** False while it is not in order there: what RCPT is answered then can condemn nobody. */
+  trusts(path: string): boolean;
+}
+
+export interface ConcludeDeps extends AskDeps {
+  house: House;
+  shaping: Shaping;
+  sites: SiteDirectory;
+  facts: CatchAllFacts;
+  beliefs: Beliefs;
+}
+
+/** What a probe brought; null: nobody waits any more; `busy`: its site could not be asked without a long wait. */
+export type Found = SmtpEvidence | "busy" | null;
+
+export interface Manner {
+  mode: CheckMode;
+  probe: Pick<ProbeControl, "cancelled" | "deadlineAt">;
+}
+
+/**
+ * What the end of a probe says of the address: with what is known of strangers where it was accepted, and with doubt where
+ * its site is in doubt. A promise only where that is not known yet.
+ */
+export function conclude(
+  deps: ConcludeDeps,
+  target: Target,
+  asked: Asked,
+  { mode, probe }: Manner,
+): Found | Promise<Found> {
+  const { outcome, ruling, exchanger } = asked;
+  if (outcome.kind === "failure" && outcome.cause === "cancelled") return null;
+  if (outcome.kind === "failure" && outcome.cause === "no_slot" && mode !== "single") return "busy";
+  if (outcome.kind === "failure" && outcome.cause === "held_back") return heldBack(asked);
+  if (outcome.kind === "failure" && outcome.cause === "cut_off") return cutOff(deps, outcome.path);
+  if (ruling.class === "accepted" || ruling.class === "mailbox_full")
+    deps.beliefs.accepted(exchanger.site, target.domain);
+  if (ruling.class !== "accepted") return concludeRefused(deps, target, asked);
+  if (probe.cancelled()) return null;
+  const fact = deps.facts.known(catchAllKey(target.domain, exchanger.site, exchanger.host));
+  if (fact !== undefined)
+    return concludeAccepted(deps, target, asked, mode, { catchAll: fact, retryAfterS: null });
+  const budgetMs = Math.min(probe.deadlineAt - deps.clock.monotonic(), questionBudgetMs(mode));
+  return catchAllOf(deps, target, exchanger, budgetMs).then((answer) =>
+    concludeAccepted(deps, target, asked, mode, answer),
+  );
+}
+
+function concludeRefused(deps: ConcludeDeps, target: Target, asked: Asked): Found | Promise<Found> {
+  const { exchanger } = asked;
+  const found = smtpEvidence(deps, target, asked, "not_probed");
+  const condemns = found.class === "mailbox_not_found" && found.stage === "rcpt" && found.trusted;
+  if (condemns && isUnbelievable(deps, exchanger)) return disbelieved(found, "provider_habit");
+  if (!condemns) return found;
+  const judged = (believed: boolean) => (believed ? found : disbelieved(found, "belief.refuses_all"));
+  const believed = believable(deps, target, exchanger.site);
+  return believed instanceof Promise ? believed.then(judged) : judged(believed);
+}
+
+function concludeAccepted(
+  deps: ConcludeDeps,
+  target: Target,
+  asked: Asked,
+  mode: CheckMode,
+  { catchAll, retryAfterS }: StrangerAnswer,
+): Found {
+  const { outcome, exchanger } = asked;
+  // A row has time: the answer is worth more once the stranger can be asked too.
+  if (catchAll === "not_probed" && mode !== "single") {
+    const state = asked.tour.at(exchanger).stateOf(outcome.path);
+    if (state === "open") return heldBack(asked);
+    if (state === "watched") return strangerBlocked(outcome.host);
+  }
+  const found = smtpEvidence(deps, target, asked, catchAll);
+  found.retryAfterS = retryAfterS;
+  if (isUnbelievable(deps, exchanger)) return disbelieved(found, "provider_habit");
+  const habit = deps.beliefs.habitOf(exchanger.site);
+  return habit === "accepts_all" && catchAll !== "refused" ? disbelieved(found, `belief.${habit}`) : found;
+}
+
+/** Only of a host that is not the first one it is not known before it is asked. */
+function isUnbelievable({ shaping }: ConcludeDeps, { provider, site }: Exchanger): boolean {
+  return shaping.cannotBeBelieved(provider, site);
+}
+
+/** What a site said, or would have, whose answers tell nothing. */
+export function disbelieved(found: SmtpEvidence, rule: "provider_habit" | `belief.${Habit}`): SmtpEvidence {
+  return { ...found, class: "provider_unverifiable", fault: "their_server", rule };
+}
+
+/** Nobody was asked, since the site blocks us; when somebody may be again. */
+function heldBack({ outcome: { path, host }, exchanger, tour }: Asked): SmtpEvidence {
+  const retryAfterS = Math.max(1, Math.ceil(tour.at(exchanger).retryAfterMs(path) / 1_000));
+  return { ...unasked("sender_blocked", "our_address", "breaker_open"), mxHost: host, path, retryAfterS };
+}
+
+function strangerBlocked(mxHost: string): SmtpEvidence {
+  return { ...unasked("sender_blocked", "our_address", "stranger_blocked"), mxHost };
+}
+
+export function cutOff({ network }: Pick<AskDeps, "network">, path: string): SmtpEvidence {
+  const rule = network.nothingReachedYet() ? "nothing_reached_yet" : "no_site_reachable";
+  return { ...unasked("our_network", "our_network", rule), path };
+}
+
+export function unasked(
+  smtpClass: SmtpEvidence["class"],
+  fault: SmtpEvidence["fault"],
+  rule: string,
+): SmtpEvidence {
+  const nothing = { code: 0, enhancedCode: null, reply: "", mxHost: "", path: "", latencyMs: 0, tls: false };
+  const rest = { trusted: true, retryAfterS: null, catchAll: "not_probed" } as const;
+  return { class: smtpClass, fault, stage: "connect", rule, ...nothing, ...rest };
+}
+
+function smtpEvidence(
+  deps: ConcludeDeps,
+  target: Target,
+  { outcome, ruling, exchanger }: Asked,
+  catchAll: CatchAll,
+): SmtpEvidence {
+  const reply = outcome.kind === "reply" ? outcome.reply : null;
+  const context = { provider: exchanger.provider, self: deps.self.at(outcome.path) };
+  return {
+    class: ruling.class,
+    fault: ruling.fault,
+    stage: outcome.stage,
+    code: reply?.code ?? 0,
+    enhancedCode: reply?.enhanced ?? null,
+    reply: outcome.kind === "reply" ? keptReply(outcome, context, target.address) : outcome.detail,
+    rule: ruling.rule,
+    mxHost: outcome.host,
+    path: outcome.path,
+    trusted: deps.house.trusts(outcome.path),
+    retryAfterS: reply ? delayOf(reply, ruling.class) : null,
+    latencyMs: Math.round(outcome.latencyMs),
+    tls: outcome.tls,
+    catchAll,
+  };
+}

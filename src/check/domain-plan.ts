@@ -1,0 +1,167 @@
+import type { Clock } from "../core/clock.ts";
+import { LIMITS } from "../core/limits.ts";
+import type { Resolver } from "../dns/resolver.ts";
+import type { Paths } from "../smtp/path.ts";
+import type { Destination } from "../smtp/pool.ts";
+import { exchangersOf } from "./asking.ts";
+import { catchAllKey } from "./catch-all.ts";
+import type { Evidence, MxEvidence } from "./evidence.ts";
+import type { Lists } from "./lists/lists.ts";
+import { disposableBy } from "./lists/mx-hosts.ts";
+import { hostAddresses, lookUpMx, type MxAnswer } from "./mx.ts";
+import type { Exchanger, ProbeRoute } from "./probe.ts";
+import type { Shaping } from "./shaping.ts";
+import type { SiteDirectory } from "./site.ts";
+
+/** Where a domain's probes go as long as nothing is unusual: the first address of its best exchanger, by its only way. */
+export interface UsualWay {
+  destination: Destination;
+  /** Of what is known of strangers there. */
+  catchAllKey: string;
+}
+
+/** All that is the same for every address of a domain, so that one more costs a look-up instead of a walk. */
+export interface DomainPlan {
+  readonly domain: string;
+  readonly mx: MxAnswer;
+  readonly route: ProbeRoute;
+  /** The best exchanger; undefined: nobody is to be asked. */
+  readonly first: Exchanger | undefined;
+  /** What is known of an address without asking its server: one object for all of a role. Nobody may change it. */
+  unprobed(role: string | null): Evidence;
+  /** null: each probe has to find its way by itself. */
+  usualWay(): UsualWay | null | Promise<UsualWay | null>;
+}
+
+export interface DomainPlansDeps {
+  clock: Clock;
+  resolver: Resolver;
+  paths: Paths;
+  lists: Lists;
+  shaping: Shaping;
+  sites: SiteDirectory;
+}
+
+/** Of a domain; few names are roles, and all of them could be used once. */
+const ROLES_KEPT = 32;
+
+class Plan implements DomainPlan {
+  readonly domain: string;
+  readonly mx: MxAnswer;
+  readonly route: ProbeRoute;
+  readonly first: Exchanger | undefined;
+  readonly #deps: DomainPlansDeps;
+  readonly #evidence: Omit<Evidence, "role">;
+  readonly #byRole = new Map<string | null, Evidence>();
+  #way: UsualWay | null | Promise<UsualWay | null> | undefined;
+
+  constructor(deps: DomainPlansDeps, domain: string, mx: MxAnswer) {
+    this.#deps = deps;
+    this.domain = domain;
+    this.mx = mx;
+    const exchangers = exchangersOf(deps, mx.hosts, domain);
+    const [first] = exchangers;
+    this.route = { exchangers, published: mx.status === "ok" };
+    const disposable = disposableBy(deps.lists, domain, mx.hosts);
+    const reachable = mx.status === "ok" || mx.status === "implicit";
+    this.first = reachable && !disposable.listed ? first : undefined;
+    const freeProvider = deps.lists.isFree(domain);
+    this.#evidence = {
+      v: 2,
+      mx: mxEvidence(mx, first?.provider ?? null),
+      disposable,
+      freeProvider,
+      smtp: null,
+    };
+  }
+
+  unprobed(role: string | null): Evidence {
+    const known = this.#byRole.get(role);
+    if (known !== undefined) return known;
+    const evidence = { ...this.#evidence, role };
+    if (this.#byRole.size < ROLES_KEPT) this.#byRole.set(role, evidence);
+    return evidence;
+  }
+
+  usualWay(): UsualWay | null | Promise<UsualWay | null> {
+    if (this.#way !== undefined) return this.#way;
+    const way = this.#findWay();
+    this.#way = way;
+    way.then(
+      (found) => {
+        this.#way = found;
+      },
+      () => {
+        this.#way = undefined;
+      },
+    );
+    return way;
+  }
+
+  async #findWay(): Promise<UsualWay | null> {
+    const { shaping, paths, resolver } = this.#deps;
+    const { first, route, domain } = this;
+    if (first === undefined || shaping.cannotBeBelieved(first.provider, first.site)) return null;
+    // With several ways of its own the recipient chooses.
+    if (paths.capsOf(first.site) > 1) return null;
+    const [address] = await hostAddresses(resolver, first.host);
+    const path = address === undefined ? undefined : paths.to(first.site, address);
+    if (address === undefined || path === undefined) return null;
+    const { site, host, policy } = first;
+    const { published } = route;
+    const destination = { site, cap: paths.capOf(site, path), host, address, path, policy, published };
+    return { destination, catchAllKey: catchAllKey(domain, site, host) };
+  }
+}
+
+function mxEvidence(mx: MxAnswer, provider: string | null): MxEvidence {
+  const hosts = mx.hosts.slice(0, LIMITS.check.mxHostsReported);
+  return { status: mx.status, hosts, provider, ttlS: mx.ttlS, fault: mx.fault };
+}
+
+/**
+ * The plans of the domains that are being asked about. A plan is believed for `LIMITS.check.planKeptMs`, then made anew
+ * from what the resolver's cache has: that is so short that neither a TTL nor what it counts down to is missed by more.
+ */
+export class DomainPlans {
+  readonly #deps: DomainPlansDeps;
+  /** The longest made first. */
+  readonly #plans = new Map<string, { plan: Plan; until: number }>();
+  readonly #making = new Map<string, Promise<Plan>>();
+
+  constructor(deps: DomainPlansDeps) {
+    this.#deps = deps;
+  }
+
+  /** @throws AppError `overloaded`, as `lookUpMx` */
+  of(domain: string, now: number): DomainPlan | Promise<DomainPlan> {
+    const known = this.#plans.get(domain);
+    if (known !== undefined && now < known.until) return known.plan;
+    const making = this.#making.get(domain) ?? this.#make(domain);
+    this.#making.set(domain, making);
+    return making;
+  }
+
+  async #make(domain: string): Promise<Plan> {
+    try {
+      const { clock, resolver } = this.#deps;
+      const mx = await lookUpMx(resolver, domain);
+      const plan = new Plan(this.#deps, domain, mx);
+      this.#plans.delete(domain);
+      // What nobody could say is asked again each time.
+      if (mx.status !== "dns_error")
+        this.#plans.set(domain, { plan, until: clock.monotonic() + LIMITS.check.planKeptMs });
+      if (this.#plans.size > LIMITS.check.plans) this.#forgetOldest();
+      return plan;
+    } finally {
+      this.#making.delete(domain);
+    }
+  }
+
+  #forgetOldest(): void {
+    for (const oldest of this.#plans.keys()) {
+      this.#plans.delete(oldest);
+      return;
+    }
+  }
+}
