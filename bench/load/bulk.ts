@@ -23,6 +23,8 @@ export interface BulkDriverParts {
 export interface BulkDriver {
   /** Submits jobs in time and follows them. Resolves when the last has ended, or is given up. */
   run(): Promise<BulkView[]>;
+  /** Submits no more: the singles are over. */
+  finish(): void;
   /** Jobs under way. */
   readonly underWay: number;
   readonly leftOut: number;
@@ -50,6 +52,8 @@ export function createBulkDriver(parts: BulkDriverParts): BulkDriver {
   const common: string[] = [];
   /** One for all who wait: a listener for each would stay. */
   const stopped = aborted(stopping);
+  const finished = new AbortController();
+  const over = Promise.race([stopped, aborted(finished.signal)]);
   let leftOut = 0;
   let startMs = 0;
 
@@ -119,18 +123,20 @@ export function createBulkDriver(parts: BulkDriverParts): BulkDriver {
   return {
     async run() {
       startMs = clock.monotonic();
-      for (let turn = 0; turn * plan.everyMs < endMs && !stopping.aborted; turn++) {
+      for (let turn = 0; turn * plan.everyMs < endMs; turn++) {
+        const dueMs = startMs + turn * plan.everyMs;
+        if (turn > 0) await Promise.race([sleep(clock, dueMs - clock.monotonic()), over]);
+        if (stopping.aborted || finished.signal.aborted) break;
         if (running.size >= plan.atOnce) leftOut += 1;
         else {
           const under: Promise<void> = job(views.length + 1).finally(() => running.delete(under));
           running.add(under);
         }
-        const nextMs = startMs + Math.min(endMs, (turn + 1) * plan.everyMs);
-        await Promise.race([sleep(clock, nextMs - clock.monotonic()), stopped]);
       }
       await Promise.all(running);
       return views;
     },
+    finish: () => finished.abort(),
     get underWay() {
       return running.size;
     },

@@ -117,7 +117,9 @@ export async function runLoad(parts: RunParts): Promise<RunResult> {
   let singlesMs = 0;
   let busy = 0;
   async function singles(): Promise<LoopEnd | null> {
-    const ended = (await loop?.run()) ?? null;
+    if (loop === null) return null;
+    const ended = await loop.run();
+    bulk?.finish();
     singlesMs = clock.monotonic() - startMs;
     const { user, system } = process.cpuUsage(cpuBefore);
     busy = (user + system) / 1_000 / Math.max(1, singlesMs);
@@ -132,7 +134,7 @@ export async function runLoad(parts: RunParts): Promise<RunResult> {
       );
     return {
       ...{ options, tally, bulk: jobs, bulkLeftOut: bulk?.leftOut ?? 0, startedAtMs, singlesMs, busy },
-      ended: ended ?? (interrupted.aborted ? "stopped" : "duration"),
+      ended: interrupted.aborted ? "stopped" : (ended ?? "duration"),
       endedAtMs: clock.now(),
       addresses: addresses.description,
       isLive: isLiveKey(key),
