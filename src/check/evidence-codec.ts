@@ -21,7 +21,8 @@ const CANCELLED = 0;
 const OVERLOADED = 1;
 const BROKEN = 2;
 const DEFERRED = 3;
-const UNPROBED = 4;
+/** Evidence without a probe: many addresses of a domain have the same. */
+const SHARED = 4;
 const PROBED = 5;
 
 /** In place of a text's. */
@@ -29,7 +30,8 @@ const NONE = -1;
 /** Cells of the longest kind. */
 const CELLS_MAX = 20;
 
-type Part = MxEvidence | DomainEvidence | Evidence["disposable"];
+/** What crosses as JSON, once a message, and is kept on the other side. */
+type Part = MxEvidence | DomainEvidence | Evidence["disposable"] | Evidence;
 
 /**
  * Parts that an engine hands out again and again, as JSON, by identity: evidence is never changed. A part that is made
@@ -86,13 +88,18 @@ export class LinePacker {
 
   #addEvidence(evidence: Evidence): void {
     const { mx, disposable, role, freeProvider, domain, smtp } = evidence;
-    this.#put(smtp === null ? UNPROBED : PROBED);
+    if (smtp === null) {
+      this.#put(SHARED);
+      this.#text(jsonOf(evidence));
+      return;
+    }
+    this.#put(PROBED);
     this.#text(jsonOf(mx));
     this.#text(jsonOf(disposable));
     this.#text(role);
     this.#flag(freeProvider);
     this.#text(domain === undefined ? null : jsonOf(domain));
-    if (smtp !== null) this.#addSmtp(smtp);
+    this.#addSmtp(smtp);
   }
 
   #addSmtp(smtp: SmtpEvidence): void {
@@ -162,8 +169,9 @@ export function createLineReader(): ReadLines {
   };
 }
 
-function frozen(part: Part): Part {
-  if ("hosts" in part) Object.freeze(part.hosts);
+/** All the way down. */
+function frozen<T extends object>(part: T): T {
+  for (const value of Object.values(part)) if (typeof value === "object" && value !== null) frozen(value);
   return Object.freeze(part);
 }
 
@@ -183,8 +191,7 @@ class LineReader {
   }
 
   next(): CheckLine {
-    const kind = this.#number();
-    switch (kind) {
+    switch (this.#number()) {
       case CANCELLED:
         return null;
       case OVERLOADED:
@@ -193,20 +200,22 @@ class LineReader {
         return "broken";
       case DEFERRED:
         return { deferred: { site: this.#text(), cause: this.#text<Deferred["cause"]>() } };
+      case SHARED:
+        return this.#part<Evidence>();
       default:
-        return this.#evidence(kind);
+        return this.#probed();
     }
   }
 
   // The fields of an object are read in the order in which they stand, which is that of the packer.
 
-  #evidence(kind: number): Evidence {
+  #probed(): Evidence {
     const mx = this.#part<MxEvidence>();
     const disposable = this.#part<Evidence["disposable"]>();
     const role = this.#optional();
     const freeProvider = this.#flag();
     const domain = this.#isNext(NONE) ? undefined : this.#part<DomainEvidence>();
-    const smtp = kind === PROBED ? this.#smtp() : null;
+    const smtp = this.#smtp();
     if (domain === undefined) return { v: 2, mx, disposable, role, freeProvider, smtp };
     return { v: 2, mx, disposable, role, freeProvider, domain, smtp };
   }

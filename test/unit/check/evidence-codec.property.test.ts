@@ -118,15 +118,26 @@ describe("lines between threads", () => {
     assert.equal(packed(packer, rows).texts.length, one);
   });
 
-  it("share their parts, which nobody can change", () => {
+  it("share what they have in common, which nobody can change", () => {
     const read = createLineReader();
     const packer = new LinePacker();
-    const [first, second] = read(crossed(packed(packer, [evidenceWith(), evidenceWith({ role: "info" })])));
-    const [third] = read(crossed(packed(packer, [evidenceWith()])));
-    const mxOf = (each: CheckLine | undefined) => (each as Evidence).mx;
-    assert.equal(mxOf(first), mxOf(second));
-    assert.equal(mxOf(first), mxOf(third));
-    assert.ok(Object.isFrozen(mxOf(first)) && Object.isFrozen(mxOf(first).hosts));
-    assert.throws(() => mxOf(first).hosts.push("mx.two.test"), TypeError);
+    const probed = evidenceWith({ smtp: smtpWith() });
+    const lines = [
+      evidenceWith(),
+      evidenceWith({ role: "info" }),
+      probed,
+      evidenceWith({ smtp: smtpWith() }),
+    ];
+    const [plain, role, first, second] = read(crossed(packed(packer, lines))) as Evidence[];
+    const [again] = read(crossed(packed(packer, [evidenceWith()]))) as Evidence[];
+    assert.ok(plain && role && first && second);
+    assert.equal(again, plain);
+    assert.notEqual(role, plain);
+    assert.equal(first.mx, second.mx);
+    assert.notEqual(first.smtp, second.smtp);
+    for (const { mx } of [plain, first]) {
+      assert.ok(Object.isFrozen(mx));
+      assert.throws(() => mx.hosts.push("mx.two.test"), TypeError);
+    }
   });
 });
