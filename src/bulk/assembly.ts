@@ -1,7 +1,7 @@
 import { LIMITS } from "../core/limits.ts";
 import type { Endings } from "../services/bulk/ending.ts";
 import { type JoinDeps, readJoined } from "../services/bulk/join.ts";
-import { CONTENT_TYPES, FORMATS, formatOf } from "../services/bulk/result-rows.ts";
+import { CONTENT_TYPES, createRoom, FORMATS, formatOf } from "../services/bulk/result-rows.ts";
 import { newResultsKey } from "../store/job-objects.ts";
 import { type JobMaterial, materialOf } from "../store/job-results.ts";
 import { type AssemblyTask, chunksOf } from "../store/job-tasks.ts";
@@ -29,7 +29,8 @@ async function writeResults(
   const { sql, streams } = deps;
   const { partsInFlight } = LIMITS.results;
   const outputs = FORMATS.map((format) => ({
-    format: formatOf(format, material),
+    // A writer has taken what it is given when the next is made.
+    format: formatOf(format, material, createRoom()),
     writer: streams.openWrite(`${key}.${format}`, CONTENT_TYPES[format], signal, 0, partsInFlight),
   }));
   const joinDeps = {

@@ -1,6 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
-import { createOverlay } from "../services/authenticate/overlay.ts";
+import type { TeamOverlay } from "../services/actor.ts";
 import { encodeShard, type OwnResult, ResultsTooLarge } from "../services/bulk/shard.ts";
 import type { VerificationResult } from "../services/verify/verification-result.ts";
 import { type JobObjects, newShardKey } from "../store/job-objects.ts";
@@ -13,7 +13,6 @@ import {
 } from "../store/job-tasks.ts";
 import { type JobCounts, startJob } from "../store/jobs.ts";
 import type { Database } from "../store/postgres.ts";
-import { readTeamDomains } from "../store/team-domains.ts";
 import { type ChunkRowsDeps, type OwnRow, readOwnRows } from "./chunk-rows.ts";
 import { ask, type Control } from "./control.ts";
 import { type DeferralSettings, type Sorted, sortRows } from "./deferrals.ts";
@@ -25,6 +24,8 @@ export interface ChunkDeps extends ChunkRowsDeps {
   clock: Clock;
   log: Logger;
   rows: RowVerifier;
+  /** What the team says of domains: what it changed more than a second ago is known. */
+  overlayOf(teamId: string): Promise<TeamOverlay>;
   deferral: DeferralSettings;
   /** By whom mail servers are asked here: who was put off is to be asked again by the same. */
   egress: string;
@@ -174,10 +175,10 @@ export async function runRows(
 ): Promise<void> {
   const { sql } = deps;
   const { teamId, jobId, livemode, withEvidence, probing } = task;
-  await ask(() => startJob(sql, jobId));
-  const domains = await ask(() => readTeamDomains(sql, teamId));
+  if (!task.started) await ask(() => startJob(sql, jobId));
+  const overlay = await ask(() => deps.overlayOf(teamId));
   const rows = await ask(() => readOwnRows(deps, task, control.signal));
-  const asked = { asker: { teamId, probing, overlay: createOverlay(domains) }, livemode, withEvidence };
+  const asked = { asker: { teamId, probing, overlay }, livemode, withEvidence };
   const sorted = hopeless ? giveUp(deps, rows, asked) : await verify(deps, task, rows, asked, control);
   const written = await encode(deps, task, rows, sorted.answered, asked);
   const { answered } = written;

@@ -1,6 +1,7 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
+import { createOverlays } from "../services/authenticate/overlays.ts";
 import type { JobProblem } from "../services/bulk/layout.ts";
 import type { JobStreams } from "../store/job-stream.ts";
 import { beginTask, deliveriesOf, forgiveDelivery, type Task, type TaskPointer } from "../store/job-tasks.ts";
@@ -13,7 +14,7 @@ import { lossOf } from "./losses.ts";
 import { createTurns } from "./turns.ts";
 
 export type TaskDeps = AnalysisDeps &
-  ChunkDeps &
+  Omit<ChunkDeps, "overlayOf"> &
   AssemblyDeps & { clock: Clock; log: Logger; dead: Pick<JobStreams, "bury"> };
 
 /**
@@ -74,7 +75,8 @@ function delayMs(failures: number): number {
 
 export function createTaskRunner(parts: TaskDeps): TaskRunner {
   const { sql, clock, log } = parts;
-  const deps = { ...parts, streams: { ...parts.streams, ...watchForeign(parts.streams, clock) } };
+  const streams = { ...parts.streams, ...watchForeign(parts.streams, clock) };
+  const deps = { ...parts, streams, overlayOf: createOverlays(parts) };
   const turns = createTurns();
 
   function fail(task: Task, problem: JobProblem & { charges: boolean }): Promise<unknown> {

@@ -13,6 +13,9 @@ export const BULK_LIMITS = {
   /** What buckets teams may read from is asked for anew after so long; of so many teams it is kept that long. */
   grantsFreshMs: 1_000,
   grantsKept: 1_000,
+  /** What teams say of domains is read anew after so long; of so many teams it is kept that long. */
+  overlaysFreshMs: 1_000,
+  overlaysKept: 100,
   /** Jobs of a team that have not ended. */
   activeJobs: 100,
   /** Rows that are read or written between two turns of the event loop. */

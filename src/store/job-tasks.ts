@@ -28,6 +28,8 @@ interface OfJob extends TaskPointer {
   withEvidence: boolean;
   /** This one included. */
   deliveries: number;
+  /** Somebody has begun the job's rows. */
+  started: boolean;
 }
 
 export interface AnalysisTask extends OfJob {
@@ -105,7 +107,8 @@ export async function beginTask(sql: Queryable, { jobId, number }: TaskPointer):
     from jobs j
     where t.job_id = ${jobId} and t.number = ${number} and t.state <> 'done'
       and j.id = t.job_id and j.completed_at is null and j.removed_at is null
-    returning t.job_id as "jobId", t.number, t.kind, t.deliveries, j.team_id as "teamId", j.livemode, j.probing,
+    returning t.job_id as "jobId", t.number, t.kind, t.deliveries, j.status <> 'queued' as started,
+      j.team_id as "teamId", j.livemode, j.probing,
       j.with_evidence as "withEvidence", j.rows_total as "jobRows", j.layout,
       jsonb_build_object('bucket', j.rows_bucket, 'key', j.rows_key, 'etag', j.rows_etag) as place,
       coalesce((j.options->>'escape_formulas')::boolean, false) as "escapeFormulas", t.first_row as "firstRow",

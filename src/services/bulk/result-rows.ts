@@ -12,6 +12,23 @@ export type Format = (typeof FORMATS)[number];
 
 export const CONTENT_TYPES = { csv: "text/csv; charset=utf-8", jsonl: "application/x-ndjson" } as const;
 
+/** Where rows are written: so many bytes. */
+export type Room = (bytes: number) => Buffer;
+
+const ownRoom: Room = (bytes) => Buffer.allocUnsafe(bytes);
+
+/**
+ * The same room again and again, for who is done with some rows before he asks for the next: buffers of a kilobyte a row, made
+ * anew, cost more to collect than to fill.
+ */
+export function createRoom(): Room {
+  let room = Buffer.alloc(0);
+  return (bytes) => {
+    if (bytes > room.length) room = Buffer.allocUnsafeSlow(Math.ceil(bytes * 1.25));
+    return room.subarray(0, bytes);
+  };
+}
+
 /** How the results of a job are written in a format. */
 export interface RowsFormat {
   /** What comes before the first row. */
@@ -33,6 +50,7 @@ interface PartOfResult {
  * the rest, and so would a Buffer for each part.
  */
 function weave(
+  room: Room,
   rows: readonly JoinedRow[],
   before: (row: JoinedRow) => string,
   part: PartOfResult,
@@ -47,7 +65,7 @@ function weave(
     bytes += text.length + (drawn ? 0 : part.to(result) - part.from(result));
     texts.push(text);
   }
-  const woven = Buffer.allocUnsafe(bytes);
+  const woven = room(bytes);
   let at = 0;
   for (const [i, text] of texts.entries()) {
     at += woven.write(text, at, "latin1");
@@ -78,7 +96,7 @@ const BOM = "\xef\xbb\xbf";
  * The columns of the source, as it names them, then ours. A source without a header gets one, `column_1` and so on, since
  * our columns need their names.
  */
-function csvFormat({ layout, escapeFormulas, withEvidence }: JobMaterial): RowsFormat {
+function csvFormat({ layout, escapeFormulas, withEvidence }: JobMaterial, room: Room): RowsFormat {
   const { delimiter, columns, header, bom } = layout;
   const style = { delimiter, columns, escapeFormulas };
   const names = header ?? Array.from({ length: columns }, (_, i) => `column_${i + 1}`);
@@ -90,7 +108,7 @@ function csvFormat({ layout, escapeFormulas, withEvidence }: JobMaterial): RowsF
     rows(rows) {
       const before = ({ line }: JoinedRow) =>
         isWrittenAsItStands(line, style) ? line : writeRecord(fieldsOf(line, delimiter), style);
-      return weave(rows, before, CELLS, "\r\n");
+      return weave(room, rows, before, CELLS, "\r\n");
     },
   };
 }
@@ -104,7 +122,7 @@ function jsonBytes(value: unknown): string {
   return /[^\0-\x7f]/.test(json) ? Buffer.from(json).toString("latin1") : json;
 }
 
-function jsonlFormat({ layout, hasColumns }: JobMaterial): RowsFormat {
+function jsonlFormat({ layout, hasColumns }: JobMaterial, room: Room): RowsFormat {
   const { emailColumn, delimiter } = layout;
   const between = '","';
 
@@ -128,7 +146,7 @@ function jsonlFormat({ layout, hasColumns }: JobMaterial): RowsFormat {
   return {
     start: Buffer.alloc(0),
     rows(rows) {
-      return weave(rows, start, MEMBERS, "\n");
+      return weave(room, rows, start, MEMBERS, "\n");
     },
   };
 }
@@ -137,6 +155,6 @@ function jsonlFormat({ layout, hasColumns }: JobMaterial): RowsFormat {
  * CSV by RFC 4180, with the delimiter of the job and the byte order mark of its source; or JSONL: a line for each row, its
  * result with `row` (from 1), `input`, `duplicate_of`, and `columns` where the source has any.
  */
-export function formatOf(format: Format, job: JobMaterial): RowsFormat {
-  return format === "csv" ? csvFormat(job) : jsonlFormat(job);
+export function formatOf(format: Format, job: JobMaterial, room: Room = ownRoom): RowsFormat {
+  return format === "csv" ? csvFormat(job, room) : jsonlFormat(job, room);
 }
