@@ -185,7 +185,9 @@ export async function runRows(
   const { deferrals } = sorted;
   const shardKey = await writeShard(deps, task, written, control);
   const outcome: RowsOutcome = { shardKey, counts: tally(rows, answered), deferrals };
-  const finished = await ask(() => sql.begin((tx) => finishRows(tx, task, outcome)));
+  const finish = () => finishRows(sql, task, outcome);
+  const finishAll = () => sql.begin((tx) => finishRows(tx, task, outcome));
+  const finished = await ask(deferrals.length === 0 ? finish : finishAll);
   if (finished) await callParked(deps, sorted.parkedAt);
   if (finished && livemode) tell(deps, answered);
   await ask(() => beginAssembly(sql, jobId));

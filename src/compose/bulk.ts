@@ -159,7 +159,10 @@ function rereading(promoted: PromotedDisposables): Part {
   };
 }
 
-/** One emission at a time, and one more for all that asked meanwhile. */
+/**
+ * One emission at a time, and one more for all that asked meanwhile, after a rest: chunks are done faster than it pays to look
+ * for more of them, and windows hold enough for longer than that.
+ */
 function oneAtATime(emit: () => Promise<unknown>, log: Logger): () => void {
   let emitting = false;
   let again = false;
@@ -173,8 +176,10 @@ function oneAtATime(emit: () => Promise<unknown>, log: Logger): () => void {
     emit()
       .catch((error: unknown) => log.debug({ err: error }, "tasks were not emitted"))
       .finally(() => {
-        emitting = false;
-        if (again) ask();
+        clock.after(LIMITS.bulk.emitRestMs, () => {
+          emitting = false;
+          if (again) ask();
+        });
       });
   };
 }

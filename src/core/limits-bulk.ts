@@ -56,6 +56,8 @@ export const BULK_LIMITS = {
   teamWhole: 2,
   emitJobs: 100,
   emitEveryMs: 500,
+  /** Between two that a worker asks for. */
+  emitRestMs: 20,
   /** Workers are counted again after this. */
   workersFreshMs: 1_000,
   /**

@@ -178,33 +178,41 @@ export interface RowsOutcome {
 /**
  * The task is done, its shard durable, and what it could not answer becomes retries. Rows that are answered count at once
  * with all that copy them, wherever those stand: the results of a job have the same.
+ *
+ * One statement, since a chunk's transaction of five costs its worker half a millisecond. Locks as `finishTask` does: first
+ * the job's row.
+ * @param sql a transaction, where there are deferrals
  * @returns as `finishTask`
  */
 export async function finishRows(
-  tx: Transaction,
+  sql: Queryable,
   task: ChunkTask | RetryTask,
   { shardKey, counts, deferrals }: RowsOutcome,
 ): Promise<boolean> {
-  if (!(await finishTask(tx, task))) return false;
+  const { jobId, number } = task;
   const { valid, invalid, risky, unknown, charged } = counts;
   const deferred = deferrals.reduce((rows, { rowCount }) => rows + rowCount, 0);
-  await tx`
-    with task as (
-      update job_tasks set shard_key = ${shardKey}, valid = ${valid}, invalid = ${invalid}, risky = ${risky},
-        unknown = ${unknown}, charged = ${charged}
-      where job_id = ${task.jobId} and number = ${task.number}
+  const finished = await sql`
+    with job as (
+      select from jobs where id = ${jobId} and completed_at is null and removed_at is null for no key update
+    ),
+    task as (
+      update job_tasks set state = 'done', emitted_at = null, shard_key = ${shardKey}, valid = ${valid},
+        invalid = ${invalid}, risky = ${risky}, unknown = ${unknown}, charged = ${charged}
+      where job_id = ${jobId} and number = ${number} and state <> 'done' and exists (select from job)
       returning case kind when 'retry' then row_count else 0 end as waited
     )
     update jobs j set valid = j.valid + ${valid}::integer, invalid = j.invalid + ${invalid}::integer,
       risky = j.risky + ${risky}::integer, unknown = j.unknown + ${unknown}::integer,
       charged = j.charged + ${charged}::integer, deferred = j.deferred + ${deferred}::integer - task.waited
-    from task where j.id = ${task.jobId}`;
-  if (deferrals.length > 0) await insertRetries(tx, task, deferrals);
+    from task where j.id = ${jobId}`;
+  if (finished.count !== 1) return false;
+  if (deferrals.length > 0) await insertRetries(sql, task, deferrals);
   return true;
 }
 
 async function insertRetries(
-  tx: Transaction,
+  tx: Queryable,
   task: ChunkTask | RetryTask,
   deferrals: readonly Deferral[],
 ): Promise<void> {
