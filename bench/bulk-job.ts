@@ -15,7 +15,8 @@ const ENDS: readonly BulkJob["status"][] = ["completed", "failed", "cancelled"];
 
 async function call<T>({ url, key }: BulkClient, path: string, init: RequestInit = {}): Promise<T> {
   const asked = `${init.method ?? "GET"} ${path}`;
-  const headers = { Authorization: `Bearer ${key}`, ...init.headers };
+  // A connection each: one that idled while a list was watched may be closed by the API in the moment it is used.
+  const headers = { Authorization: `Bearer ${key}`, Connection: "close", ...init.headers };
   const response = await fetch(url + path, { ...init, headers }).catch((error: Error) => {
     throw new InvalidRun(`${asked}: ${error.message}: ${(error.cause as Error | undefined)?.message}`);
   });

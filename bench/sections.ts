@@ -4,6 +4,7 @@ import type { BenchContext } from "./context.ts";
 import { benchCachedVerify } from "./http.ts";
 import { benchMemory } from "./memory.ts";
 import { benchProbing } from "./probing.ts";
+import { benchScaling } from "./scaling.ts";
 import { benchSlowSite } from "./slow-site.ts";
 import { benchStartup } from "./startup.ts";
 import type { Section } from "./table.ts";
@@ -53,6 +54,13 @@ export const SECTIONS: Record<string, SectionEntry> = {
     benches: [benchBulkThroughput],
     allowanceS: { full: 180, quick: 25 },
     promises: ["bulk.cached", "bulk.lists", "bulk.probed"],
+    needsObjects: true,
+    onDemand: false,
+  },
+  scaling: {
+    benches: [benchScaling],
+    allowanceS: { full: 150, quick: 30 },
+    promises: ["bulk.scaling"],
     needsObjects: true,
     onDemand: false,
   },

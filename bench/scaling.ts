@@ -1,0 +1,230 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createLog } from "../src/core/log.ts";
+import { bootstrap } from "../src/services/teams/bootstrap.ts";
+import { migrate } from "../src/store/migrate.ts";
+import { createPostgres, type Database } from "../src/store/postgres.ts";
+import { type BulkClient, completed, submitUpload, upload } from "./bulk-job.ts";
+import { type Child, startChild } from "./child.ts";
+import { type BenchContext, settingsFor, withChildren } from "./context.ts";
+import { InvalidRun, median } from "./figures.ts";
+import { busyShare, machineTime } from "./process-cpu.ts";
+import type { ScalingServers } from "./processes/scaling-servers.ts";
+import { type RoleProcess, startRole } from "./role.ts";
+import {
+  PROCESSES,
+  type ScalingList,
+  SITES,
+  SITES_PER_LIST,
+  scalingFile,
+  scalingVerdicts,
+} from "./scaling-plan.ts";
+import type { Section } from "./table.ts";
+import type { Target } from "./target.ts";
+
+/** Rows of a list, and rounds of one list and eight. */
+const FULL = { rows: 20_000, rounds: 2 };
+const QUICK = { rows: 8_000, rounds: 1 };
+const WARM_UP_ROWS = 1_000;
+const LATENCY_MS = 20;
+/** What each site allows: with lock step it is the sites' caps that bind, not the processors. */
+const CONNECTIONS = 1;
+const DEPTH = 1;
+
+const SCALING_MIN = 0.9;
+/** Conditions without which the figure says nothing. */
+const BUSY_MAX = 0.8;
+const PER_PROCESS_MIN = 1_000;
+
+const LOOK_EVERY_MS = 50;
+const STALLED_MS = 60_000;
+
+interface World {
+  sql: Database;
+  client: BulkClient;
+  mail: Child<ScalingServers>;
+}
+
+/** As many lists as there are processes, all at once. */
+interface ScaledRun {
+  processes: number;
+  rowsPerS: number;
+  /** Of all cores of the machine. */
+  busy: number;
+  deferrals: number;
+  account: Awaited<ReturnType<ScalingServers["account"]>>;
+}
+
+function settingsOf(context: BenchContext, mail: { dnsServer: string; smtpPort: number }) {
+  const scratch = mkdtempSync(join(tmpdir(), "rcpt-bench-scratch-"));
+  context.guard.removeAtEnd(scratch);
+  return {
+    ...settingsFor(context, mail),
+    ...context.objectSettings,
+    SHAPING: JSON.stringify({ default: { maxConnections: CONNECTIONS, pipelineDepthMax: DEPTH } }),
+    SCRATCH_DIR: scratch,
+    CHECK_THREADS: "1",
+    SECRETS_KEY: Buffer.alloc(32, 7).toString("base64"),
+    LOG_LEVEL: "warn",
+    AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true",
+  };
+}
+
+async function makeTeam(sql: Database): Promise<string> {
+  await migrate(sql, createLog("silent"));
+  const made = await bootstrap(sql, { email: "scaling@example.com", team: "scaling", tier: "enterprise" });
+  return made.liveKey;
+}
+
+/** Waits until no row of the jobs is left; from the moment all were analysed, or the first row was answered. */
+async function watchJobs(
+  sql: Database,
+  jobIds: readonly string[],
+): Promise<{ tookMs: number; deferrals: number }> {
+  let startedMs: number | null = null;
+  let moved = { atMs: performance.now(), answered: -1 };
+  for (;;) {
+    const [look] = await sql<[{ jobs: number; answered: number; left: number; deferrals: number }]>`
+      select count(distinct job_id) filter (where kind = 'chunk')::int as jobs,
+        coalesce(sum(valid + invalid + risky + unknown), 0)::int as answered,
+        count(*) filter (where kind in ('chunk', 'retry') and state <> 'done')::int as left,
+        coalesce(sum(row_count) filter (where kind = 'retry'), 0)::int as deferrals
+      from job_tasks where job_id in ${sql(jobIds)}`;
+    const nowMs = performance.now();
+    if (look.answered !== moved.answered) moved = { atMs: nowMs, answered: look.answered };
+    if (nowMs - moved.atMs > STALLED_MS)
+      throw new InvalidRun(`jobs hang: ${look.answered} rows are answered`);
+    if (look.jobs > 0) startedMs ??= nowMs;
+    if (startedMs !== null && look.jobs === jobIds.length && look.left === 0)
+      return { tookMs: nowMs - startedMs, deferrals: look.deferrals };
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+}
+
+/** How often each verdict came for which reason, for whoever must find out why. */
+async function reasonsOf({ url, key }: BulkClient, id: string): Promise<string> {
+  const response = await fetch(`${url}/v1/bulk-jobs/${id}/results?format=csv`, {
+    headers: { Authorization: `Bearer ${key}` },
+  });
+  const counts = new Map<string, number>();
+  for (const line of (await response.text()).split(/\r?\n/).slice(1)) {
+    const reason = line.split(",").slice(1, 3).join(" ");
+    if (reason !== "") counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  }
+  return JSON.stringify(Object.fromEntries(counts));
+}
+
+async function requireAnswers({ client }: World, id: string, list: ScalingList): Promise<void> {
+  const { verdicts } = await completed(client, id, () => undefined);
+  const wanted = { ...scalingVerdicts(list), risky: 0, unknown: 0 };
+  const found = Object.entries(wanted).filter(([verdict, count]) => verdicts[verdict as never] !== count);
+  if (found.length === 0) return;
+  throw new InvalidRun(`list ${list.list}: ${JSON.stringify(verdicts)}; ${await reasonsOf(client, id)}`);
+}
+
+async function runLists(world: World, run: number, processes: number, rows: number): Promise<ScaledRun> {
+  const { client, sql, mail } = world;
+  const lists = Array.from({ length: processes }, (_, list): ScalingList => ({ run, list, rows }));
+  const uploads: string[] = [];
+  for (const list of lists)
+    uploads.push(await upload(client, `scaling-${run}-${list.list}.csv`, scalingFile(list)));
+  await mail.call("reset");
+  const before = machineTime();
+  const jobs = await Promise.all(uploads.map((id) => submitUpload(client, id)));
+  const ids = jobs.map(({ id }) => id);
+  const { tookMs, deferrals } = await watchJobs(sql, ids);
+  const busy = busyShare(before, machineTime());
+  const account = await mail.call("account");
+  for (const [at, list] of lists.entries()) await requireAnswers(world, ids[at] ?? "", list);
+  return { processes, rowsPerS: (processes * rows * 1_000) / tookMs, busy, deferrals, account };
+}
+
+const whole = (value: number) => Math.round(value).toLocaleString("en");
+
+function rowOf({ processes, rowsPerS, busy, deferrals, account }: ScaledRun): string[] {
+  return [
+    `${processes} bulk ${processes === 1 ? "process" : "processes"}`,
+    whole(rowsPerS),
+    whole(rowsPerS / processes),
+    `${Math.round(busy * 100)} %`,
+    whole(deferrals),
+    whole(account.connections),
+  ];
+}
+
+/** Why the figure says nothing; null: it says something. */
+function voidReason(busy: number, perProcess: number, openPerSite: number): string | null {
+  // Processes that do not reach Redis for a second go on alone: the machine was too busy even for that.
+  if (openPerSite > CONNECTIONS)
+    return `${openPerSite} connections to one site: Redis was not reached in time`;
+  if (busy >= BUSY_MAX)
+    return `the machine was ${Math.round(busy * 100)} % busy: its processors were the bound`;
+  if (perProcess < PER_PROCESS_MIN) return `${whole(perProcess)} rows/s a process are too few`;
+  return null;
+}
+
+function targetsOf(runs: readonly ScaledRun[]): Target[] {
+  const of = (processes: number, value: (run: ScaledRun) => number) =>
+    median(runs.filter((run) => run.processes === processes).map(value));
+  const alone = of(1, ({ rowsPerS }) => rowsPerS);
+  const together = of(PROCESSES, ({ rowsPerS }) => rowsPerS);
+  const openPerSite = Math.max(...runs.map(({ account }) => account.maxOpenPerSite));
+  const busy = of(PROCESSES, (run) => run.busy);
+  const reason = voidReason(busy, alone, openPerSite);
+  return [
+    {
+      id: "bulk.scaling",
+      what: `latency-bound rows/s of ${PROCESSES} processes over ${PROCESSES} × one`,
+      unit: "×",
+      figure: reason === null ? together / (PROCESSES * alone) : null,
+      ...(reason === null ? {} : { reason }),
+      atLeast: SCALING_MIN,
+    },
+  ];
+}
+
+/**
+ * Whether work that waits for mail servers is done eight times as fast by eight bulk processes of one egress: they
+ * share the streams of tasks, the tables, object storage, and the caps of sites by leases in Redis.
+ */
+export async function benchScaling(context: BenchContext): Promise<Section> {
+  const { rows, rounds } = context.quick ? QUICK : FULL;
+  return withChildren(async (keep) => {
+    const sql = createPostgres({
+      url: context.databaseUrl,
+      maxConnections: 2,
+      applicationName: "rcpt-bench",
+    });
+    keep({ end: () => sql.end({ timeout: 1 }) });
+    const mail = keep(await startChild<ScalingServers>("scaling-servers", context));
+    const settings = settingsOf(context, await mail.call("start", { latencyMs: LATENCY_MS }));
+    const key = await makeTeam(sql);
+    const api = keep(await startRole(context, "api", settings));
+    keep(await startRole(context, "relay", settings));
+    const world: World = { sql, client: { url: `http://127.0.0.1:${api.port}`, key }, mail };
+    const done: ScaledRun[] = [];
+    let run = 0;
+    const measure = async (processes: number) => {
+      await runLists(world, run++, processes, WARM_UP_ROWS);
+      for (let round = 0; round < rounds; round++) done.push(await runLists(world, run++, processes, rows));
+    };
+    const bulk: RoleProcess[] = [keep(await startRole(context, "bulk", settings))];
+    await measure(1);
+    while (bulk.length < PROCESSES) bulk.push(keep(await startRole(context, "bulk", settings)));
+    await measure(PROCESSES);
+    return {
+      title: "Scaling over bulk processes",
+      configuration: [
+        `${SITES_PER_LIST} sites a list, ${SITES} in all, ${CONNECTIONS} connection each in lock step (SHAPING), ${LATENCY_MS} ms a round trip; a domain a site`,
+        `${rows} rows a list, as many lists as processes; one EGRESS_ID, one check thread a process; ${rounds} rounds`,
+        "from the first chunk to the last shard; the processor's share is of the whole machine, sinks and services included",
+      ],
+      unit: "rows",
+      lines: [],
+      table: [["", "rows/s", "a process", "busy", "put off", "connections"], ...done.map(rowOf)],
+      notes: [],
+      targets: targetsOf(done),
+    };
+  });
+}
