@@ -15,14 +15,10 @@ import { createRedis, type RedisClients } from "../../src/store/redis.ts";
 import { answerParent } from "../child.ts";
 import { measure } from "../cpu.ts";
 import { type PlannedAddress, planRun } from "../plan.ts";
+import { ADDRESSES_PER_BATCH, BATCHES_IN_FLIGHT } from "../probe-batches.ts";
 
 /** Checks under way at once: enough to fill 200 connections ten deep, and below what the pool admits. */
 const IN_FLIGHT = 4_000;
-
-/** As a piece of a job's chunk, at most: what high volume comes in. */
-const ADDRESSES_PER_BATCH = 500;
-/** So many that every connection finds the next addresses waiting; together below what the pool admits. */
-const BATCHES_IN_FLIGHT = 14;
 
 let pool: CheckPool | null = null;
 let redis: RedisClients | null = null;

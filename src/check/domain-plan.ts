@@ -5,7 +5,7 @@ import type { Paths } from "../smtp/path.ts";
 import type { Destination } from "../smtp/pool.ts";
 import { exchangersOf } from "./asking.ts";
 import { catchAllKey } from "./catch-all.ts";
-import type { Evidence, MxEvidence } from "./evidence.ts";
+import type { DomainEvidence, Evidence, MxEvidence } from "./evidence.ts";
 import type { Lists } from "./lists/lists.ts";
 import { disposableBy } from "./lists/mx-hosts.ts";
 import { hostAddresses, lookUpMx, type MxAnswer } from "./mx.ts";
@@ -27,8 +27,11 @@ export interface DomainPlan {
   readonly route: ProbeRoute;
   /** The best exchanger; undefined: nobody is to be asked. */
   readonly first: Exchanger | undefined;
-  /** What is known of an address without asking its server: one object for all of a role. Nobody may change it. */
-  unprobed(role: string | null): Evidence;
+  /**
+   * What is known of an address without asking its server: one object for all of a role. Nobody may change it.
+   * @param domain the evidence's, if it is known
+   */
+  unprobed(role: string | null, domain?: DomainEvidence): Evidence;
   /** null: each probe has to find its way by itself. */
   usualWay(): UsualWay | null | Promise<UsualWay | null>;
 }
@@ -75,11 +78,11 @@ class Plan implements DomainPlan {
     };
   }
 
-  unprobed(role: string | null): Evidence {
+  unprobed(role: string | null, domain?: DomainEvidence): Evidence {
     const known = this.#byRole.get(role);
-    if (known !== undefined) return known;
-    const evidence = { ...this.#evidence, role };
-    if (this.#byRole.size < ROLES_KEPT) this.#byRole.set(role, evidence);
+    if (known !== undefined && known.domain === domain) return known;
+    const evidence: Evidence = { ...this.#evidence, role, ...(domain && { domain }) };
+    if (known !== undefined || this.#byRole.size < ROLES_KEPT) this.#byRole.set(role, evidence);
     return evidence;
   }
 

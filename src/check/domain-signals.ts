@@ -6,7 +6,7 @@ import type { DomainSignalsConfig } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Aside, DnsOutcome, MxRecord, TextResolver } from "../dns/resolver.ts";
 import type { CheckEngine, Checked } from "./engine.ts";
-import type { DomainEvidence, Evidence } from "./evidence.ts";
+import type { DomainEvidence } from "./evidence.ts";
 
 /** What the DNS says of a domain beside where its mail goes. */
 export interface DomainSignals {
@@ -167,25 +167,15 @@ export function createDomainSignals(deps: Deps): DomainSignals {
 
 /** An engine whose evidence has the domain's signals, asked for beside the check itself, in every scope. */
 export function withDomainSignals(engine: CheckEngine, signals: DomainSignals): CheckEngine {
-  /** Evidence that several addresses share stays one object, so that it crosses to the main thread once. */
-  const joined = new WeakMap<Evidence, Evidence>();
-  function join(known: Checked, domain: DomainEvidence): Checked {
-    if (known === null || known === "busy") return known;
-    const last = joined.get(known);
-    if (last?.domain === domain) return last;
-    const whole = { ...known, domain };
-    if (known.smtp === null) joined.set(known, whole);
-    return whole;
-  }
+  const join = (known: Checked, domain: DomainEvidence): Checked =>
+    known === null || known === "busy" ? known : { ...known, domain };
   return {
     check(address, scope, control) {
       const found = signals.of(address.slice(address.lastIndexOf("@") + 1));
+      // What is known before goes in with the rest, so that addresses which share evidence go on sharing it.
+      if (!(found instanceof Promise)) return engine.check(address, scope, control, found);
       const known = engine.check(address, scope, control);
-      if (known instanceof Promise)
-        return known.then((each) =>
-          found instanceof Promise ? found.then((domain) => join(each, domain)) : join(each, found),
-        );
-      return found instanceof Promise ? found.then((domain) => join(known, domain)) : join(known, found);
+      return Promise.all([known, found]).then(([each, domain]) => join(each, domain));
     },
   };
 }

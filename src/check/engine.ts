@@ -4,7 +4,7 @@ import type { RcptOutcome } from "../smtp/outcome.ts";
 import { type Asked, ask, type Target } from "./asking.ts";
 import { type ConcludeDeps, conclude, cutOff, disbelieved, type Found, unasked } from "./conclude.ts";
 import { type DomainPlan, DomainPlans, type UsualWay } from "./domain-plan.ts";
-import type { CheckMode, Evidence, Scope, SmtpEvidence } from "./evidence.ts";
+import type { CheckMode, DomainEvidence, Evidence, Scope, SmtpEvidence } from "./evidence.ts";
 import type { Lists } from "./lists/lists.ts";
 import type { MxAnswer } from "./mx.ts";
 import type { Exchanger, ProbeControl, ProbeRoute } from "./probe.ts";
@@ -27,8 +27,14 @@ export interface CheckEngine {
    * @returns the evidence, at once where nobody has to be asked; null when `cancelled` said that nobody waits any more;
    *   `busy`, never in the mode `single`, when its site could not be asked without a long wait. Nobody may change it:
    *   addresses share it, or parts of it.
+   * @param domain what the evidence is to say of the domain, where that is known
    */
-  check(address: string, scope: Scope, control: CheckControl): Checked | Promise<Checked>;
+  check(
+    address: string,
+    scope: Scope,
+    control: CheckControl,
+    domain?: DomainEvidence,
+  ): Checked | Promise<Checked>;
 }
 
 export interface CheckControl {
@@ -47,32 +53,34 @@ export interface EngineDeps extends ConcludeDeps {
 export function createEngine(deps: EngineDeps): CheckEngine {
   const plans = new DomainPlans(deps);
   return {
-    check(address, scope, control) {
+    check(address, scope, control, domain) {
       const at = address.lastIndexOf("@");
       const sinceMs = deps.clock.monotonic();
       const plan = plans.of(address.slice(at + 1), sinceMs);
-      if (plan instanceof Promise)
-        return plan.then((known) => checkBy(deps, known, address.slice(0, at), scope, control, sinceMs));
-      return checkBy(deps, plan, address.slice(0, at), scope, control, sinceMs);
+      const question = { local: address.slice(0, at), scope, control, domain, sinceMs };
+      if (plan instanceof Promise) return plan.then((known) => checkBy(deps, known, question));
+      return checkBy(deps, plan, question);
     },
   };
 }
 
-/** @param sinceMs `Clock.monotonic` milliseconds at which the check began */
-function checkBy(
-  deps: EngineDeps,
-  plan: DomainPlan,
-  local: string,
-  scope: Scope,
-  control: CheckControl,
-  sinceMs: number,
-): Checked | Promise<Checked> {
-  const role = deps.lists.role(local);
+interface Question {
+  local: string;
+  scope: Scope;
+  control: CheckControl;
+  domain: DomainEvidence | undefined;
+  /** `Clock.monotonic` milliseconds at which the check began. */
+  sinceMs: number;
+}
+
+function checkBy(deps: EngineDeps, plan: DomainPlan, question: Question): Checked | Promise<Checked> {
+  const { local, scope, control, domain } = question;
   const { first } = plan;
-  if (scope === "unprobed" || first === undefined) return plan.unprobed(role);
+  const evidence = plan.unprobed(deps.lists.role(local), domain);
+  if (scope === "unprobed" || first === undefined) return evidence;
   control.onSite(first.site);
   if (control.cancelled()) return null;
-  const row = new Row(deps, plan, first, local, role, control, sinceMs);
+  const row = new Row(deps, plan, first, evidence, question);
   const way = plan.usualWay();
   return way instanceof Promise ? way.then((known) => row.goBy(known)) : row.goBy(way);
 }
@@ -97,13 +105,11 @@ class Row implements Target, QuickCheck {
     deps: EngineDeps,
     plan: DomainPlan,
     first: Exchanger,
-    local: string,
-    role: string | null,
-    control: CheckControl,
-    sinceMs: number,
+    evidence: Evidence,
+    { local, control, sinceMs }: Question,
   ) {
     this.#deps = deps;
-    this.#evidence = plan.unprobed(role);
+    this.#evidence = evidence;
     this.address = `${local}@${plan.domain}`;
     this.local = local;
     this.domain = plan.domain;
@@ -164,8 +170,9 @@ class Row implements Target, QuickCheck {
     const isFirst = smtp.mxHost === this.first.host;
     const asked = isFirst ? this.first : exchangers.find(({ host }) => host === smtp.mxHost);
     this.#deps.onProbe((asked ?? this.first).provider, smtp.class);
-    const { v, mx, disposable, role, freeProvider } = this.#evidence;
-    return { v, mx, disposable, role, freeProvider, smtp };
+    const { v, mx, disposable, role, freeProvider, domain } = this.#evidence;
+    if (domain === undefined) return { v, mx, disposable, role, freeProvider, smtp };
+    return { v, mx, disposable, role, freeProvider, smtp, domain };
   }
 }
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createDomainSignals, withDomainSignals } from "../../../src/check/domain-signals.ts";
 import type { CheckControl } from "../../../src/check/engine.ts";
+import type { DomainEvidence } from "../../../src/check/evidence.ts";
 import type { DomainSignalsConfig } from "../../../src/core/config.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import type { DnsOutcome, MxRecord, TextResolver } from "../../../src/dns/resolver.ts";
@@ -202,8 +203,17 @@ describe("an engine with signals", () => {
 
   it("adds them in every scope, and to nothing that is no evidence", async () => {
     const { signals } = signalsIn({ txt: { "example.com": ["v=spf1 -all"] } });
+    const given: (DomainEvidence | undefined)[] = [];
     for (const scope of ["probed", "unprobed"] as const) {
-      const engine = withDomainSignals({ check: async () => EVIDENCE }, signals);
+      const engine = withDomainSignals(
+        {
+          check(_address, _scope, _control, domain) {
+            given.push(domain);
+            return { ...EVIDENCE, ...(domain && { domain }) };
+          },
+        },
+        signals,
+      );
       const known = await engine.check("jane@example.com", scope, control);
       assert.ok(known !== null && known !== "busy");
       assert.deepEqual(known.domain, { spf: true, dmarc: false, listedBy: null, parkedAddress: false });
@@ -212,6 +222,8 @@ describe("an engine with signals", () => {
       const engine = withDomainSignals({ check: async () => nothing }, signals);
       assert.equal(await engine.check("jane@example.com", "probed", control), nothing);
     }
+    // The first has to wait for them beside the check, the second hands over what is known.
+    assert.deepEqual(given, [undefined, { spf: true, dmarc: false, listedBy: null, parkedAddress: false }]);
     assert.equal(EVIDENCE.domain, undefined);
   });
 

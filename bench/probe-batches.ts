@@ -1,0 +1,4 @@
+/** As the pieces of a job's chunk are, at most: what high volume comes in. */
+export const ADDRESSES_PER_BATCH = 500;
+/** So many that every connection finds the next addresses waiting; together below what the pool admits. */
+export const BATCHES_IN_FLIGHT = 10;
