@@ -26,6 +26,8 @@ export interface ObjectRequest {
   path: string;
   /** Header `Range`, if it has one. */
   range: string | undefined;
+  /** Of its body, as it says. */
+  bytes: number;
   /** How many have come before it. */
   index: number;
 }
@@ -106,7 +108,8 @@ export async function createObjectGate(endpoint: string): Promise<ObjectGate> {
   const server = createServer((incoming, response) => {
     const path = decodeURIComponent(new URL(incoming.url ?? "/", endpoint).pathname);
     const { method = "", headers } = incoming;
-    const fault = faults({ method, path, range: headers.range, index: seen.requests++ });
+    const bytes = Number(headers["x-amz-decoded-content-length"] ?? headers["content-length"] ?? 0);
+    const fault = faults({ method, path, range: headers.range, bytes, index: seen.requests++ });
     if (fault !== null) seen.failed += 1;
     incoming.on("error", () => response.destroy());
     if (fault === "silence") return void incoming.resume();
