@@ -1,6 +1,7 @@
 import { benchBulkMemory } from "./bulk-memory.ts";
 import { benchBulkThroughput } from "./bulk-throughput.ts";
 import type { BenchContext } from "./context.ts";
+import { benchGrowth } from "./growth.ts";
 import { benchCachedVerify } from "./http.ts";
 import { benchMemory } from "./memory.ts";
 import { benchProbing } from "./probing.ts";
@@ -29,7 +30,7 @@ export interface SectionEntry {
 export const SECTIONS: Record<string, SectionEntry> = {
   http: {
     benches: [benchCachedVerify],
-    allowanceS: { full: 150, quick: 30 },
+    allowanceS: { full: 150, quick: 25 },
     promises: [],
     needsObjects: false,
     onDemand: false,
@@ -45,7 +46,7 @@ export const SECTIONS: Record<string, SectionEntry> = {
     benches: ([0, 20] as const).map(
       (latencyMs) => (context: BenchContext) => benchProbing(context, latencyMs),
     ),
-    allowanceS: { full: 150, quick: 30 },
+    allowanceS: { full: 150, quick: 25 },
     promises: [],
     needsObjects: false,
     onDemand: false,
@@ -59,14 +60,21 @@ export const SECTIONS: Record<string, SectionEntry> = {
   },
   scaling: {
     benches: [benchScaling],
-    allowanceS: { full: 150, quick: 30 },
+    allowanceS: { full: 150, quick: 25 },
     promises: ["bulk.scaling"],
+    needsObjects: true,
+    onDemand: false,
+  },
+  growth: {
+    benches: [benchGrowth],
+    allowanceS: { full: 330, quick: 25 },
+    promises: ["growth.rows", "growth.domains"],
     needsObjects: true,
     onDemand: false,
   },
   startup: {
     benches: [benchStartup, benchMemory],
-    allowanceS: { full: 120, quick: 24 },
+    allowanceS: { full: 120, quick: 20 },
     promises: ["startup.api", "memory.idle", "memory.cached"],
     needsObjects: true,
     onDemand: false,

@@ -1,0 +1,216 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createLog } from "../src/core/log.ts";
+import { bootstrap } from "../src/services/teams/bootstrap.ts";
+import { migrate } from "../src/store/migrate.ts";
+import { createPostgres } from "../src/store/postgres.ts";
+import { type BulkClient, completed, submitUpload, upload } from "./bulk-job.ts";
+import { type BenchContext, settingsFor, withChildren } from "./context.ts";
+import { InvalidRun } from "./figures.ts";
+import { type GrowthList, growthFile } from "./growth-list.ts";
+import { cpuMsOf } from "./process-cpu.ts";
+import { type RoleProcess, startRole } from "./role.ts";
+import type { Section } from "./table.ts";
+import type { Target } from "./target.ts";
+
+/** The largest marginal cost over the smallest, at most: flat within 10 %. */
+const GROWTH_MAX = 1.1;
+const TEAM_LIMITS = { dailyQuota: 1_000_000_000, bulkBytes: 100_000_000_000 };
+
+interface Plan {
+  warmUpRows: number;
+  /** Lists of different lengths, ascending, of `domains` domains. */
+  rows: readonly [number, number, number];
+  domains: number;
+  /** Two lists of these lengths for each number of domains; the shorter one has all of them. */
+  perDomains: readonly [number, number];
+}
+
+const FULL: Plan = {
+  warmUpRows: 200_000,
+  rows: [100_000, 1_000_000, 10_000_000],
+  domains: 1_000,
+  perDomains: [250_000, 1_000_000],
+};
+const QUICK: Plan = {
+  warmUpRows: 50_000,
+  rows: [50_000, 200_000, 600_000],
+  domains: 1_000,
+  perDomains: [100_000, 250_000],
+};
+const DOMAIN_COUNTS = [1_000, 100_000] as const;
+/** Of the allowance, until which the longest list must be done by the pace of the one before. */
+const LONGEST_SHARE = 0.9;
+
+interface GrowthRun extends GrowthList {
+  cpuMs: number;
+  wallMs: number;
+}
+
+interface World {
+  client: BulkClient;
+  bulk: RoleProcess;
+}
+
+function settingsOf(context: BenchContext): Record<string, string> {
+  const scratch = mkdtempSync(join(tmpdir(), "rcpt-bench-scratch-"));
+  context.guard.removeAtEnd(scratch);
+  return {
+    // Nobody is asked: neither names nor mail servers.
+    ...settingsFor(context, { dnsServer: "127.0.0.1:9", smtpPort: 25 }),
+    ...context.objectSettings,
+    SCRATCH_DIR: scratch,
+    SECRETS_KEY: Buffer.alloc(32, 7).toString("base64"),
+    LOG_LEVEL: "warn",
+    AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true",
+  };
+}
+
+async function makeTeam(context: BenchContext): Promise<string> {
+  const sql = createPostgres({ url: context.databaseUrl, maxConnections: 1, applicationName: "rcpt-bench" });
+  try {
+    await migrate(sql, createLog("silent"));
+    const made = await bootstrap(sql, { email: "growth@example.com", team: "growth", tier: "starter" });
+    await sql`update teams set limits = ${sql.json(TEAM_LIMITS)} where id = ${made.teamId}`;
+    return made.liveKey;
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
+
+/** From the submission until the results are there; the upload is no part of it. */
+async function runList({ client, bulk }: World, list: GrowthList): Promise<GrowthRun> {
+  const uploadId = await upload(client, `growth-${list.rows}-${list.domains}.csv`, growthFile(list));
+  const before = { atMs: performance.now(), cpuMs: cpuMsOf(bulk.pid) };
+  const { id } = await submitUpload(client, uploadId);
+  const job = await completed(client, id, () => undefined);
+  const run = { ...list, cpuMs: cpuMsOf(bulk.pid) - before.cpuMs, wallMs: performance.now() - before.atMs };
+  const wanted = { valid: 0, invalid: 0, risky: list.rows, unknown: 0 };
+  for (const [verdict, count] of Object.entries(wanted))
+    if (job.verdicts[verdict as keyof typeof wanted] !== count)
+      throw new InvalidRun(`${list.rows} rows: ${JSON.stringify(job.verdicts)}`);
+  return run;
+}
+
+/** Microseconds of CPU that each row costs by which the second list is longer. */
+function marginalUs(shorter: GrowthRun, longer: GrowthRun): number {
+  return ((longer.cpuMs - shorter.cpuMs) * 1_000) / (longer.rows - shorter.rows);
+}
+
+/** How many rows the longest list may have to be done in time, by the pace of one before. At least twice that one's. */
+function rowsInTime(wanted: number, { rows, wallMs }: GrowthRun, leftMs: number): number {
+  // Uploading takes time too, less than half as much.
+  const fit = Math.floor((leftMs / (1.4 * wallMs)) * rows);
+  return Math.max(2 * rows, Math.min(wanted, fit));
+}
+
+const thousands = (count: number) => count.toLocaleString("en");
+const spreadOf = (costs: readonly number[]) => Math.max(...costs) / Math.min(...costs);
+
+/** A cost that is not above zero says that the lists were too short to be told from noise. */
+function growthTarget(id: string, what: string, costs: readonly number[], shortfall: string | null): Target {
+  const reason = Math.min(...costs) <= 0 ? "the lists are too short to be told from noise" : shortfall;
+  return {
+    id,
+    what,
+    unit: "×",
+    figure: reason === null ? spreadOf(costs) : null,
+    ...(reason === null ? {} : { reason }),
+    atMost: GROWTH_MAX,
+  };
+}
+
+function rowOf({ rows, domains, cpuMs, wallMs }: GrowthRun, marginal: number | null): string[] {
+  return [
+    `${thousands(rows)} rows, ${thousands(domains)} domains`,
+    thousands(Math.round((rows * 1_000) / wallMs)),
+    ((cpuMs * 1_000) / rows).toFixed(2),
+    marginal === null ? "" : marginal.toFixed(2),
+  ];
+}
+
+interface Measured {
+  byRows: GrowthRun[];
+  byDomains: [GrowthRun, GrowthRun][];
+}
+
+async function measureAll(world: World, plan: Plan, deadlineMs: number): Promise<Measured> {
+  const { domains } = plan;
+  await runList(world, { rows: plan.warmUpRows, domains });
+  const [shorter, longer] = plan.perDomains;
+  const byDomains: [GrowthRun, GrowthRun][] = [];
+  for (const count of DOMAIN_COUNTS)
+    byDomains.push([
+      await runList(world, { rows: shorter, domains: count }),
+      await runList(world, { rows: longer, domains: count }),
+    ]);
+  const [first, second, wanted] = plan.rows;
+  const byRows = [
+    await runList(world, { rows: first, domains }),
+    await runList(world, { rows: second, domains }),
+  ];
+  const pace = byRows[1];
+  if (pace === undefined) throw new InvalidRun("a list is missing");
+  const rows = rowsInTime(wanted, pace, deadlineMs - performance.now());
+  byRows.push(await runList(world, { rows, domains }));
+  return { byRows, byDomains };
+}
+
+/** Whether a row costs more the more there are, or the more domains they are of: CPU of the bulk process, all threads. */
+export async function benchGrowth(context: BenchContext): Promise<Section> {
+  const plan = context.quick ? QUICK : FULL;
+  const deadlineMs = performance.now() + LONGEST_SHARE * context.allowanceMs;
+  return withChildren(async (keep) => {
+    const settings = settingsOf(context);
+    const key = await makeTeam(context);
+    const api = keep(await startRole(context, "api", settings));
+    keep(await startRole(context, "relay", settings));
+    const bulk = keep(await startRole(context, "bulk", settings));
+    const world: World = { client: { url: `http://127.0.0.1:${api.port}`, key }, bulk };
+    return sectionOf(plan, await measureAll(world, plan, deadlineMs));
+  });
+}
+
+function sectionOf(plan: Plan, { byRows, byDomains }: Measured): Section {
+  const marginalByRows = byRows.slice(1).map((run, at) => marginalUs(byRows[at] ?? run, run));
+  const marginalByDomains = byDomains.map(([shorter, longer]) => marginalUs(shorter, longer));
+  const longest = byRows.at(-1)?.rows ?? 0;
+  const wanted = plan.rows[2];
+  const shortfall =
+    longest < wanted
+      ? `${thousands(longest)} rows, not ${thousands(wanted)}, were all there was time for`
+      : null;
+  return {
+    title: "Growth of the cost of a row",
+    configuration: [
+      `one bulk process; all rows answered from lists, no address twice; after a list of ${thousands(plan.warmUpRows)} rows that is not counted`,
+      "marginal: CPU by which a list costs more than the one above it, for each row by which it is longer",
+    ],
+    unit: "rows",
+    lines: [],
+    table: [
+      ["", "rows/s", "CPU µs a row", "marginal"],
+      ...byDomains.flatMap(([shorter, longer], at) => [
+        rowOf(shorter, null),
+        rowOf(longer, marginalByDomains[at] ?? null),
+      ]),
+      ...byRows.map((run, at) => rowOf(run, at === 0 ? null : (marginalByRows[at - 1] ?? null))),
+    ],
+    notes: [],
+    targets: [
+      growthTarget(
+        "growth.rows",
+        `marginal CPU a row, ${thousands(plan.rows[0])} to ${thousands(longest)} rows, largest over smallest`,
+        marginalByRows,
+        shortfall,
+      ),
+      growthTarget(
+        "growth.domains",
+        `marginal CPU a row, ${DOMAIN_COUNTS.map(thousands).join(" and ")} domains, larger over smaller`,
+        marginalByDomains,
+        null,
+      ),
+    ],
+  };
+}
