@@ -30,7 +30,7 @@ export const BULK_LIMITS = {
    * a chunk costs some 4 ms of requests and transactions whatever is in it.
    */
   rowsPerChunk: 1_000,
-  smallChunks: 100,
+  smallChunks: 128,
   rowsPerLargeChunk: 4_000,
   /** Of a chunk's part of its source, about: it ends with the record that gets there. */
   chunkBytes: 1_048_576,

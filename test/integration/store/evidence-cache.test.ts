@@ -31,13 +31,12 @@ function countCalls(t: TestContext, redis: RedisClient) {
   const { defineCommand } = redis;
   t.mock.method(redis, "defineCommand", (...definition: Parameters<typeof defineCommand>) => {
     defineCommand.apply(redis, definition);
-    const scripted = redis as RedisClient &
-      Record<string, (keys: number, ...args: unknown[]) => Promise<unknown>>;
+    const scripted = redis as RedisClient & Record<string, (keys: number, lines: string) => Promise<unknown>>;
     const run = scripted[definition[0]];
     assert.ok(run !== undefined);
-    t.mock.method(scripted, definition[0], (keys: number, ...args: unknown[]) => {
-      calls.writes.push(keys);
-      return run.call(redis, keys, ...args);
+    t.mock.method(scripted, definition[0], (keys: number, lines: string) => {
+      calls.writes.push(lines.split("\n").length - 1);
+      return run.call(redis, keys, lines);
     });
   });
   return calls;
