@@ -29,6 +29,8 @@ export const HEAP_FACTOR = 2;
 export const EVIDENCE_BYTES = 1_500;
 /** Of a row in hand: its record, address, evidence, result, and both renderings in the shard. */
 const ROW_BYTES = 4_096;
+/** Of a template of results: a result, its evidence, and texts. */
+const TEMPLATE_BYTES = 4_096;
 /** A chunk's source as bytes, as text and as records. */
 const CHUNK_COPIES = 4;
 /** Of a row of a shard that is unzipped to be joined: its cells and its JSON. */
@@ -68,7 +70,7 @@ function copiesBytes(rows: number): number {
  */
 export async function bulkMemoryTerms(basis: MemoryBasis): Promise<MemoryTerm[]> {
   const { readyBytes, threads, cacheEntries, rows, rowsMax } = basis;
-  const { tasksAtOnce, chunkBytes, rowsPerChunk, rowsPerLargeChunk } = LIMITS.bulk;
+  const { tasksAtOnce, chunkBytes, rowsPerChunk, rowsPerLargeChunk, rowTemplates } = LIMITS.bulk;
   const { partBytes, operations, reads } = LIMITS.objects;
   const sockets = operations.atOnce + reads.atOnce;
   const chunks = Math.ceil(rows / rowsPerChunk);
@@ -82,6 +84,7 @@ export async function bulkMemoryTerms(basis: MemoryBasis): Promise<MemoryTerm[]>
       what: `${cacheEntries} entries of the evidence cache`,
       bytes: HEAP_FACTOR * cacheEntries * EVIDENCE_BYTES,
     },
+    { what: `${rowTemplates} templates of results`, bytes: HEAP_FACTOR * rowTemplates * TEMPLATE_BYTES },
     { what: `${tasksAtOnce} tasks of ${rowsPerLargeChunk} rows`, bytes: HEAP_FACTOR * tasksAtOnce * task },
     { what: "finder of repeats", bytes: await finderBytes(rowsMax) },
     { what: `${chunks} chunks in tables`, bytes: HEAP_FACTOR * chunks * CHUNK_ENTRY_BYTES },

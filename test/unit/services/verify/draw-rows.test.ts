@@ -4,11 +4,14 @@ import fc from "fast-check";
 import { parseAddress } from "../../../../src/check/address.ts";
 import type { Evidence, SmtpEvidence } from "../../../../src/check/evidence.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
+import type { JoinedRow } from "../../../../src/services/bulk/join.ts";
 import type { CellStyle } from "../../../../src/services/bulk/layout.ts";
 import { renderCells } from "../../../../src/services/bulk/result-cells.ts";
-import { decodeShard, encodeShard, type OwnResult } from "../../../../src/services/bulk/shard.ts";
+import { createRoom, FORMATS, formatOf, type Room } from "../../../../src/services/bulk/result-rows.ts";
+import { decodeShard, encodeShard, type OwnResult, type Shard } from "../../../../src/services/bulk/shard.ts";
 import { createRowDrawer, jsonOf, resultOf } from "../../../../src/services/verify/draw-rows.ts";
 import { createExaminer, type ExaminerDeps, type Finding } from "../../../../src/services/verify/examine.ts";
+import type { JobMaterial } from "../../../../src/store/job-results.ts";
 import { evidenceWith, smtpWith } from "../../../support/evidence.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 
@@ -120,6 +123,26 @@ const styles: fc.Arbitrary<CellStyle> = fc.record({
   escapeFormulas: fc.boolean(),
 });
 
+/** Records plain and odd, by turns. */
+function joinedFrom(shard: Shard, rows: number): JoinedRow[] {
+  const lines = ["a,b;c", '"x,y",2', " spaced ,3", "=1+1,4", "ü\t\\,5", "6"];
+  return Array.from({ length: rows }, (_, row) => {
+    const result = shard.get(row);
+    assert.ok(result);
+    return {
+      row,
+      line: lines[row % lines.length] ?? "",
+      duplicateOf: row % 5 === 4 ? row - 1 : null,
+      result,
+    };
+  });
+}
+
+function materialOf({ delimiter, escapeFormulas }: CellStyle): JobMaterial {
+  const layout = { delimiter, emailColumn: 0, columns: 2, header: ["a", "b"], bom: false };
+  return { layout, escapeFormulas, hasColumns: true, withEvidence: false } as JobMaterial;
+}
+
 describe("a result that is drawn as texts", () => {
   it("is what the general way makes of it, as JSON, as an object and as cells, in a shard too", async () => {
     let drawnRows = 0;
@@ -147,6 +170,20 @@ describe("a result that is drawn as texts", () => {
         assert.equal(stored.csv.toString("latin1"), renderCells(result, style));
         assert.deepEqual(stored.bytes.subarray(stored.csvAt, stored.jsonAt), stored.csv);
         assert.deepEqual(stored.bytes.subarray(stored.jsonAt, stored.end), stored.json);
+      }
+      const general = await decodeShard(
+        await encodeShard(
+          wanted.map((result, offset) => ({ offset, result })),
+          style,
+        ),
+      );
+      for (const format of FORMATS) {
+        const written = (from: Shard, room?: Room) =>
+          formatOf(format, materialOf(style), room).rows(joinedFrom(from, rows.length));
+        assert.equal(String(written(shard)), String(written(general)));
+        const room = createRoom();
+        assert.deepEqual(Buffer.from(written(shard, room)), written(general));
+        assert.deepEqual(written(shard, room), written(general), "the same room once more");
       }
     };
     const arrays = fc.array(row, { minLength: 20, maxLength: 60 });
