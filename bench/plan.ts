@@ -36,7 +36,9 @@ export function mxAddress(site: number): string {
 export function planRun(run: number, count: number): PlannedAddress[] {
   return Array.from({ length: count }, (_, i) => {
     const domain = i % DOMAINS;
-    const exists = Math.floor(i / DOMAINS) % MISSING_EVERY !== MISSING_EVERY - 1;
+    // A site's domains have their missing ones by turns, so that it is not asked about many in a row.
+    const turn = Math.floor(i / DOMAINS) + Math.floor(domain / SITES);
+    const exists = turn % MISSING_EVERY !== MISSING_EVERY - 1;
     const local = `${exists ? "user" : "nobody"}${i}`;
     return { address: `${local}@${domainName(run, domain)}`, site: siteOfDomain(domain), exists };
   });

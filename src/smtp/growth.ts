@@ -26,6 +26,8 @@ export class Growth {
   allows(now: number, beside: boolean): boolean {
     if (this.#troubled || now < this.#pausedUntil) return false;
     if (now < this.#waryUntil && this.coming > 0) return false;
+    // Where the last one was refused, one is asked for, not as many as the cap would leave us.
+    if (this.#withoutSlot && beside && this.acquiring > 0) return false;
     return !beside || now >= Math.max(this.#notBefore, this.#slotNotBefore);
   }
 

@@ -38,9 +38,12 @@ const JOINED_MIN = 6;
  * is divided: `no.reply`, `no_reply`, `help-desk`. null for a person's.
  */
 export function roleOf(local: string, isRole: (name: string) => boolean): string | null {
-  const name = local.toLowerCase().replace(/\+.*$/s, "");
+  const lower = local.toLowerCase();
+  const tag = lower.indexOf("+");
+  const name = tag < 0 ? lower : lower.slice(0, tag);
   if (name === "") return null;
-  if (isRole(name) || LIST_OWNER.test(name)) return name;
+  if (isRole(name) || (name.includes("-") && LIST_OWNER.test(name))) return name;
+  if (!/[._-]/.test(name)) return null;
   const joined = name.replace(/[._-]/g, "");
   return joined.length >= JOINED_MIN && joined !== name && isRole(joined) ? joined : null;
 }
