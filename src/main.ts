@@ -1,4 +1,4 @@
-import type { SingleRole } from "./compose/role.ts";
+import type { ServingRole, SingleRole } from "./compose/role.ts";
 import { systemClock } from "./core/clock.ts";
 import { type Config, ConfigError, loadConfig, loadPreflightConfig } from "./core/config.ts";
 import { localUrl } from "./core/local-url.ts";
@@ -50,8 +50,16 @@ function tellReady(message: Record<string, unknown>): void {
   process.send?.({ type: "ready", ...message });
 }
 
+/** Check threads first: they are read by other cores while this one reads the rest, a third of a second. */
+async function putTogether(config: Config & { role: SingleRole }, log: Logger): Promise<ServingRole> {
+  const hasThreads = config.role !== "relay";
+  const begun = hasThreads ? (await import("./compose/threads.ts")).beginThreads(config, log) : undefined;
+  const { composeRole } = await import("./compose/role.ts");
+  return composeRole(config, log, begun);
+}
+
 async function serveRole(config: Config & { role: SingleRole }, log: Logger): Promise<void> {
-  const composed = import("./compose/role.ts").then(({ composeRole }) => composeRole(config, log));
+  const composed = putTogether(config, log);
   // From the first: who is told to stop, or is orphaned, while modules are read must not miss it.
   onStop((why) => {
     log.info({ why }, "stopping");

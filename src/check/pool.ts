@@ -1,12 +1,9 @@
-import { extname } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { MessagePort } from "node:worker_threads";
-import { Piscina } from "piscina";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
-import type { Logger } from "../core/log.ts";
 import type { Board } from "./board.ts";
 import type { Broker } from "./broker.ts";
+import type { CheckThreads } from "./check-threads.ts";
 import type { Scope } from "./evidence.ts";
 import { createLineReader, type PackedLines } from "./evidence-codec.ts";
 import type { Attach } from "./link.ts";
@@ -19,7 +16,6 @@ import type {
   CheckLine,
   CheckTask,
   HelloTask,
-  ThreadSetup,
 } from "./thread.ts";
 
 export type { PendingCheck } from "./singles.ts";
@@ -58,35 +54,14 @@ export interface CheckPool {
 }
 
 export interface CheckPoolDeps {
-  threads: number;
-  setup: ThreadSetup;
+  threads: CheckThreads;
   board: Board;
   broker: Broker;
-  log: Logger;
 }
 
-/**
- * Threads for the CPU's sake, event loops for the sockets': each thread serves thousands of checks at once.
- * Piscina's default of stopping an idle thread's event loop by `Atomics.wait` would freeze its sockets and timers,
- * hence `atomics: "disabled"`; a task waits inside its site's pool, not in Piscina's queue, hence the many tasks a
- * thread.
- */
+/** The pool over threads that were begun for it, see `startCheckThreads`. */
 export function createCheckPool(deps: CheckPoolDeps): CheckPool {
-  const piscina = new Piscina({
-    filename: workerFile(),
-    minThreads: deps.threads,
-    maxThreads: deps.threads,
-    concurrentTasksPerWorker: LIMITS.check.tasksPerThread,
-    maxQueue: LIMITS.check.tasksInFlight,
-    atomics: "disabled",
-    recordTiming: false,
-    workerData: deps.setup,
-  });
-  piscina.on("message", (message: Attach | AnswersMessage | undefined) => {
-    if (message?.type === "rcpt.attach") deps.broker.attach(message.port as MessagePort);
-    else if (message?.type === "rcpt.answers") singles.receive(message.answers);
-  });
-  piscina.on("error", (error) => deps.log.error({ err: error }, "a check thread failed"));
+  const { piscina } = deps.threads;
 
   const freeSlots = Array.from(
     { length: LIMITS.check.tasksInFlight },
@@ -99,6 +74,11 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
     cancel: (slot) => deps.board.cancel(slot),
     freed: (slot) => freeSlots.push(slot),
     afterTurn: (callback) => void setImmediate(callback),
+  });
+  deps.threads.onMessage((received) => {
+    const message = received as Attach | AnswersMessage | undefined;
+    if (message?.type === "rcpt.attach") deps.broker.attach(message.port as MessagePort);
+    else if (message?.type === "rcpt.answers") singles.receive(message.answers);
   });
   const batches = new Set<PendingBatch>();
   let closing = false;
@@ -171,7 +151,7 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
     },
     async ready() {
       const hello: HelloTask = { mode: "hello" };
-      await Promise.all(Array.from({ length: deps.threads }, () => piscina.run(hello)));
+      await Promise.all(Array.from({ length: deps.threads.count }, () => piscina.run(hello)));
     },
     async close() {
       closing = true;
@@ -180,9 +160,4 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
       singles.close();
     },
   };
-}
-
-/** The thread's entry beside this tree, with the importer's own extension: `.ts` under tsx, `.js` compiled. */
-function workerFile(): string {
-  return fileURLToPath(new URL(`../../workers/check${extname(import.meta.url)}`, import.meta.url));
 }

@@ -31,11 +31,12 @@ import { readPromoted } from "../store/promoted-disposables.ts";
 import { createQuotaLedger } from "../store/quota-ledger.ts";
 import { createRateBuckets } from "../store/rate-bucket.ts";
 import { createUsageStore } from "../store/usage.ts";
-import type { Checks } from "./checks.ts";
+import { type Checks, composeChecks } from "./checks.ts";
 import { composeExaminers } from "./examiner.ts";
 import type { House } from "./house.ts";
 import { composeResources } from "./resources.ts";
 import type { Stores } from "./stores.ts";
+import type { BegunThreads } from "./threads.ts";
 
 export interface ApiRole {
   parts: Part[];
@@ -49,15 +50,15 @@ interface Deps {
   log: Logger;
   metrics: Metrics;
   stores: Stores;
-  /** Begun before the rest of the role was loaded. */
-  checks: Checks;
+  begun?: BegunThreads;
 }
 
 const clock = systemClock;
 
 /** The role `api`: everything between a socket and a verdict. @throws ConfigError for an unknown reason in CACHE_LIFETIMES */
 export function composeApi(deps: Deps): ApiRole {
-  const { config, log, metrics, stores, checks } = deps;
+  const { config, log, metrics, stores } = deps;
+  const checks = composeChecks({ ...deps, redis: stores.redis });
   const quota = createQuota({ ledger: createQuotaLedger(stores.sql), clock, log, metrics });
   const usageStore = createUsageStore(stores.sql);
   const counter = createUsageCounter({ store: usageStore, clock, log });

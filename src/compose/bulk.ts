@@ -43,6 +43,7 @@ import { composeChecks } from "./checks.ts";
 import { composeExaminers } from "./examiner.ts";
 import type { House } from "./house.ts";
 import type { Stores } from "./stores.ts";
+import type { BegunThreads } from "./threads.ts";
 
 interface Deps {
   config: Config;
@@ -210,13 +211,13 @@ function composeLanes({ config, log, stores }: Deps, emitter: Emitter, tasks: Ta
  * The role `bulk`: takes tasks of jobs and verifies their rows, with a check pool of its own.
  * @throws ConfigError without object storage
  */
-export function composeBulk(deps: Deps): { parts: Part[]; house: House } {
+export function composeBulk(deps: Deps & { begun?: BegunThreads }): { parts: Part[]; house: House } {
   const { config, log, metrics, stores } = deps;
   const { sql, redis } = stores;
   if (stores.objects === null) throw new ConfigError("S3_BUCKET: is required by the role bulk");
   const objects = createJobObjects(stores.objects);
   const parked = createParkedRows({ sql, egress: config.smtp.egressId, clock, log });
-  const checks = composeChecks({ config, log, metrics, redis, release: parked.release });
+  const checks = composeChecks({ ...deps, redis, release: parked.release });
   const promoted = createPromotedDisposables({ read: () => readPromoted(sql), clock, log });
   const { examiner, batches } = composeExaminers({
     ...deps,

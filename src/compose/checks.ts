@@ -1,22 +1,20 @@
 import type { BeliefAuthority } from "../check/belief/authority.ts";
-import { type Board, createBoard } from "../check/board.ts";
+import type { Board } from "../check/board.ts";
 import type { BreakerAuthority } from "../check/breaker/authority.ts";
 import { createBroker } from "../check/broker.ts";
 import { createCatchAllFacts } from "../check/catch-all.ts";
 import { createEgressSlots, type EgressSlots } from "../check/egress-slots.ts";
-import { compileLists, type SharedLists } from "../check/lists/lists.ts";
+import type { SharedLists } from "../check/lists/lists.ts";
 import { createNetworkHealth, type NetworkHealth } from "../check/network-health.ts";
 import { type CheckPool, createCheckPool } from "../check/pool.ts";
-import { loadShaping } from "../check/shaping.ts";
 import { createSiteDirectory, providerNames, type SiteDirectory } from "../check/site.ts";
 import { createSiteCaps } from "../check/site-caps.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
-import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import { type Metrics, observeEngine } from "../core/metrics.ts";
 import { takesConnection } from "../smtp/dial.ts";
-import { createPaths, type Paths } from "../smtp/path.ts";
+import type { Paths } from "../smtp/path.ts";
 import { createCatchAllStore } from "../store/evidence-cache.ts";
 import { createHouseShare } from "../store/house-reports.ts";
 import type { RedisClients } from "../store/redis.ts";
@@ -25,7 +23,7 @@ import { composeBeliefs, teachingFacts } from "./beliefs.ts";
 import { composeBreakers } from "./breakers.ts";
 import { composeHouse, type House } from "./house.ts";
 import { composePreflight, type Preflight } from "./preflight.ts";
-import { ownShaping } from "./shaping.ts";
+import { type BegunThreads, beginThreads } from "./threads.ts";
 
 export interface Checks {
   pool: CheckPool;
@@ -44,6 +42,8 @@ interface Deps {
   log: Logger;
   metrics: Metrics;
   redis: RedisClients;
+  /** Begun before the rest was loaded; absent: they are begun now. */
+  begun?: BegunThreads;
   /** Calls rows that wait for the site, which lets us in again; how many. Absent: there are none here. */
   release?: (site: string) => Promise<number>;
 }
@@ -55,7 +55,7 @@ interface Deps {
 export function composeChecks(deps: Deps): Checks {
   const { config, log, metrics, redis } = deps;
   const clock = systemClock;
-  const lists = compileLists();
+  const { threads, lists, board, own, shaping, paths } = deps.begun ?? beginThreads(config, log);
   const leases = createSlotLeases(redis, config.smtp.egressId, log);
   const caps = createSiteCaps({
     clock,
@@ -63,10 +63,6 @@ export function composeChecks(deps: Deps): Checks {
       log.info({ site, open, cap }, "a site has no room for so many connections: it gets fewer for a while"),
   });
   const slots = createEgressSlots({ leases, caps, clock, log });
-  const own = ownShaping(config);
-  const shaping = loadShaping(own);
-  const paths = createPaths(config.smtp, shaping.ways);
-  const board = createBoard(LIMITS.check.tasksInFlight, paths.all.length);
   const preflight = composePreflight(config, own, clock);
   const network = watchNetwork(board, paths, preflight, deps);
   const breakers = composeBreakers(deps);
@@ -88,16 +84,7 @@ export function composeChecks(deps: Deps): Checks {
   });
   const share = createHouseShare(redis, config.smtp.egressId, preflight.settings);
   const house = composeHouse({ config, log, metrics, preflight, share, network, broker });
-  const setup = {
-    smtp: config.smtp,
-    shaping: own,
-    dnsServers: config.dns.servers,
-    signals: config.signals,
-    lists,
-    board: board.shared,
-    logLevel: config.logLevel,
-  };
-  const pool = createCheckPool({ threads: config.verify.threads, setup, board, broker, log });
+  const pool = createCheckPool({ threads, board, broker });
   observeEngine(metrics, () => {
     const { held, waiting } = slots.stats();
     const breakersOpen = breakers.openByProvider();

@@ -7,6 +7,7 @@ import { createMetricsServer } from "../http/metrics-server.ts";
 import { createRedis, type RedisClients } from "../store/redis.ts";
 import type { House } from "./house.ts";
 import { composeStores, type Stores } from "./stores.ts";
+import type { BegunThreads } from "./threads.ts";
 
 /** One role of this process, put together but not started. */
 export interface ServingRole {
@@ -28,7 +29,10 @@ interface Composed {
 
 const noPort = () => null;
 
-type Base = Pick<ComposeDeps, "config" | "log" | "metrics"> & { redis: RedisClients };
+type Base = Pick<ComposeDeps, "config" | "log" | "metrics"> & {
+  redis: RedisClients;
+  begun?: BegunThreads;
+};
 
 interface ComposeDeps {
   config: Config;
@@ -40,14 +44,11 @@ interface ComposeDeps {
 /** Each role loads what it runs on, and nothing of the others: reading modules is most of a process' start. */
 const COMPOSE: Record<SingleRole, (base: Base) => Promise<Composed & { stores: Stores }>> = {
   async api(base) {
-    const { composeChecks } = await import("./checks.ts");
-    // The threads load on other cores meanwhile.
-    const checks = composeChecks(base);
     const [stores, { composeApi }] = await Promise.all([
       composeStores(base.config, base.redis),
       import("./api.ts"),
     ]);
-    return { ...composeApi({ ...base, stores, checks }), stores };
+    return { ...composeApi({ ...base, stores }), stores };
   },
   async bulk(base) {
     const [stores, { composeBulk }] = await Promise.all([
@@ -65,11 +66,24 @@ const COMPOSE: Record<SingleRole, (base: Base) => Promise<Composed & { stores: S
   },
 };
 
-/** Rejects with ConfigError for what only shows when the parts meet. */
-export async function composeRole(config: Config & { role: SingleRole }, log: Logger): Promise<ServingRole> {
+/**
+ * Rejects with ConfigError for what only shows when the parts meet.
+ * @param begun check threads of the role, where they were begun before this module was loaded
+ */
+export async function composeRole(
+  config: Config & { role: SingleRole },
+  log: Logger,
+  begun?: BegunThreads,
+): Promise<ServingRole> {
   const metrics = createMetrics();
   const redis = createRedis({ url: config.redis.url, name: `rcpt-${config.role}`, log });
-  const { parts, port, house, stores } = await COMPOSE[config.role]({ config, log, metrics, redis });
+  const { parts, port, house, stores } = await COMPOSE[config.role]({
+    config,
+    log,
+    metrics,
+    redis,
+    ...(begun === undefined ? {} : { begun }),
+  });
   const metricsServer = createMetricsServer({
     registry: metrics.registry,
     log,
