@@ -111,6 +111,21 @@ describe("catch-all answers over threads", () => {
     assert.equal(await waiting, "not_probed");
   });
 
+  it("are asked for once by a thread, whoever of its checks settles or gives up", async () => {
+    const { broker: main } = broker();
+    const { facts } = thread(main).link;
+    const [first, ...others] = Array.from({ length: 5 }, () => facts.claim("k"));
+    assert.equal(await first, "ask");
+    facts.abandon("k");
+    assert.deepEqual(await Promise.all(others), Array(4).fill("not_probed"));
+    assert.equal(facts.known("k"), undefined);
+    const [again, ...waiting] = Array.from({ length: 3 }, () => facts.claim("k"));
+    assert.equal(await again, "ask");
+    facts.settle("k", "refused", null);
+    assert.deepEqual(await Promise.all(waiting), ["refused", "refused"]);
+    assert.equal(facts.known("k"), "refused");
+  });
+
   it("uses what an earlier process stored", async () => {
     const { broker: main, stored } = broker();
     stored.set("k", "accepted");

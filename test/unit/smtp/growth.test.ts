@@ -14,6 +14,19 @@ describe("the growth of a host", () => {
     assert.equal(growth.allows(LIMITS.smtp.growRetryMs, true), true);
   });
 
+  it("asks for one slot at a time after one was refused, until one is granted", () => {
+    const growth = new Growth();
+    growth.acquiring = 3;
+    growth.slotRefused(0);
+    const later = LIMITS.smtp.growRetryMs;
+    assert.equal(growth.allows(later, true), false, "two are still asked for");
+    assert.equal(growth.allows(later, false), true);
+    growth.slotRefused(0);
+    growth.slotGranted();
+    growth.acquiring = 1;
+    assert.equal(growth.allows(later, true), true);
+  });
+
   it("does not wait for a slot of its own that it has just released, unless the server wants no more", () => {
     const growth = new Growth();
     growth.acquiring = 1;

@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { DomainPlans } from "../../../src/check/domain-plan.ts";
+import { loadShaping } from "../../../src/check/shaping.ts";
+import { createSiteDirectory } from "../../../src/check/site.ts";
+import { AppError } from "../../../src/core/errors.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
+import type { DnsOutcome, MxRecord, Resolver } from "../../../src/dns/resolver.ts";
+import { createPaths, type WayChoice } from "../../../src/smtp/path.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
+
+const MX: DnsOutcome<MxRecord> = {
+  status: "ok",
+  ttlS: 60,
+  records: [{ preference: 10, exchange: "mx.example.test" }],
+};
+const SILENT: DnsOutcome<never> = { status: "no_answer", code: "timeout" };
+const OVERLOADED: DnsOutcome<never> = { status: "no_answer", code: "overloaded" };
+const A: DnsOutcome<string> = { status: "ok", records: ["192.0.2.1"], ttlS: 60 };
+
+/** @param mx of every domain, each time anew */
+function plans(mx: () => DnsOutcome<MxRecord> = () => MX, a: () => DnsOutcome<string> = () => A) {
+  const clock = createFakeClock();
+  const asked: string[] = [];
+  const resolver: Resolver = {
+    async mx(domain) {
+      asked.push(domain);
+      return mx();
+    },
+    a: async () => a(),
+    aaaa: async () => ({ status: "no_data", ttlS: 60, proven: true }),
+    close: async () => {},
+  };
+  const choice: WayChoice = {
+    standard: null,
+    of: (site) => (site === "two-ways.test" ? ["192.0.2.8", "192.0.2.9"] : null),
+    named: [],
+  };
+  const sourceAddresses = ["192.0.2.8", "192.0.2.9"].map((address) => ({ address, heloName: "probe.test" }));
+  const made = new DomainPlans({
+    clock,
+    resolver,
+    paths: createPaths({ sourceAddresses, proxies: [], heloName: "probe.test" }, choice),
+    lists: { disposable: () => ({ listed: false, source: "none" }), role: () => null, isFree: () => false },
+    shaping: loadShaping(),
+    sites: createSiteDirectory(),
+  });
+  return { clock, asked, of: (domain: string) => made.of(domain, clock.monotonic()) };
+}
+
+describe("the plan of a domain", () => {
+  it("is made once for all who ask at once, is at hand for a second, then made anew", async () => {
+    const { clock, asked, of } = plans();
+    const [plan, same] = await Promise.all([of("example.test"), of("example.test")]);
+    assert.equal(plan, same);
+    assert.equal(of("example.test"), plan);
+    clock.advance(LIMITS.check.planKeptMs);
+    assert.notEqual(await of("example.test"), plan);
+    assert.deepEqual(asked, ["example.test", "example.test"]);
+  });
+
+  it("is not kept where nobody could say where mail goes, nor where we had no room to ask", async () => {
+    let outcome: DnsOutcome<MxRecord> = SILENT;
+    const { asked, of } = plans(() => outcome);
+    assert.equal((await of("example.test")).mx.status, "dns_error");
+    outcome = OVERLOADED;
+    await assert.rejects(
+      async () => of("example.test"),
+      (error) => error instanceof AppError && error.code === "overloaded",
+    );
+    outcome = MX;
+    assert.equal((await of("example.test")).mx.status, "ok");
+    assert.equal(asked.length, 3);
+  });
+
+  it("is given up for others, the oldest first", async () => {
+    const { of } = plans();
+    for (let i = 0; i <= LIMITS.check.plans; i++) await of(`d${i}.test`);
+    assert.ok(of("d0.test") instanceof Promise);
+    assert.ok(!(of(`d${LIMITS.check.plans}.test`) instanceof Promise));
+  });
+
+  it("has one evidence for all of a role, and another where more is known of the domain", async () => {
+    const plan = await plans().of("example.test");
+    const domain = { spf: true, dmarc: null, listedBy: null, parkedAddress: false };
+    assert.equal(plan.unprobed(null), plan.unprobed(null));
+    assert.equal(plan.unprobed("sales").role, "sales");
+    assert.deepEqual(plan.unprobed(null, domain).domain, domain);
+    assert.equal(plan.unprobed(null, domain), plan.unprobed(null, domain));
+    assert.ok(!("domain" in plan.unprobed(null)));
+  });
+
+  it("knows the usual way but where the recipient chooses it, or there is none", async () => {
+    const way = await (await plans().of("example.test")).usualWay();
+    assert.deepEqual([way?.destination.host, way?.destination.address], ["mx.example.test", "192.0.2.1"]);
+    const none = { status: "no_data", ttlS: 60, proven: true } as const;
+    assert.equal(await (await plans(undefined, () => none).of("example.test")).usualWay(), null);
+    const two: DnsOutcome<MxRecord> = {
+      ...MX,
+      records: [{ preference: 1, exchange: "mx.two-ways.test" }],
+    } as DnsOutcome<MxRecord>;
+    assert.equal(await (await plans(() => two).of("example.test")).usualWay(), null);
+  });
+
+  it("looks for its way again after there was no room to", async () => {
+    let a: DnsOutcome<string> = OVERLOADED;
+    const plan = await plans(undefined, () => a).of("example.test");
+    await assert.rejects(async () => plan.usualWay());
+    a = A;
+    assert.equal((await plan.usualWay())?.destination.site, "example.test");
+  });
+});
