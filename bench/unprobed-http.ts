@@ -17,7 +17,8 @@ import { ratio, type Section } from "./table.ts";
 const TEAMS = 64;
 /** Of the plan; the other sections have others. */
 const RUN = 3_000;
-const CONNECTIONS = 64;
+/** A request waits for Redis and for a thread: so many are on their way at once in a service that is busy. */
+const CONNECTIONS = 256;
 const RUN_MS = 1_500;
 /** Load before each run that is not counted: leases of quota and rate grow with the traffic, and shrink in a pause. */
 const LEAD_MS = 500;

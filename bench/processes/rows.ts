@@ -1,9 +1,10 @@
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Piscina } from "piscina";
+import { createLineReader, LinePacker, type PackedLines } from "../../src/check/evidence-codec.ts";
 import { openLists } from "../../src/check/lists/lists.ts";
 import type { CheckPool } from "../../src/check/pool.ts";
-import type { CheckTask } from "../../src/check/thread.ts";
+import type { CheckLine, CheckTask } from "../../src/check/thread.ts";
 import { composeChecks } from "../../src/compose/checks.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { loadConfig } from "../../src/core/config.ts";
@@ -43,6 +44,7 @@ interface Rows {
 }
 
 let rows: Rows | null = null;
+const readLines = createLineReader();
 
 /** Addresses that no round has asked about before, of domains that all know. */
 interface RowsInput {
@@ -99,7 +101,7 @@ const verbs = {
     const flights = createFlights({ ...parts, deadlineMs: LIMITS.bulk.rowDeadlineMs, onLanded: () => {} });
     const examiner = createExaminer({ ...parts, flights, isPromoted: () => false });
     const [line] = await pool.checkBatch(["a@example.test"], "unprobed", "bulk").lines;
-    const constant = startConstant(threads, JSON.stringify(line));
+    const constant = startConstant(threads, line ?? null);
     rows = { pool, redis, examiner, batches: createBatchExaminer(parts), constant };
     return { threads };
   },
@@ -140,22 +142,23 @@ const verbs = {
     const sample = await measure(input.count, () =>
       eachOf(chunks, LIMITS.bulk.tasksAtOnce, async (addresses) => {
         const task: CheckTask = { addresses: addresses.join("\n"), scope: "unprobed", mode: "bulk", slot: 0 };
-        const text: string = await constant.run(task);
-        for (const line of text.split("\n")) JSON.parse(line);
+        readLines((await constant.run(task)) as PackedLines);
       }),
     );
     return { sample };
   },
 };
 
-function startConstant(threads: number, line: string): Piscina {
+function startConstant(threads: number, line: CheckLine): Piscina {
+  const packer = new LinePacker();
+  for (let row = 0; row < LIMITS.bulk.rowsPerChunk; row++) packer.add(line);
   return new Piscina({
     filename: fileURLToPath(new URL(`./constant-thread${extname(import.meta.url)}`, import.meta.url)),
     minThreads: threads,
     maxThreads: threads,
     concurrentTasksPerWorker: LIMITS.check.tasksPerThread,
     atomics: "disabled",
-    workerData: new Array<string>(LIMITS.bulk.rowsPerChunk).fill(line).join("\n"),
+    workerData: packer.take(),
   });
 }
 
