@@ -18,9 +18,9 @@ const verbs = {
       response.end(body);
     });
     app = native;
-    return new Promise<{ port: number }>((resolve, reject) => {
+    return new Promise<{ port: number; pid: number }>((resolve, reject) => {
       native.listen("127.0.0.1", 0, (socket: us_listen_socket | false) => {
-        if (socket) resolve({ port: uWS.us_socket_local_port(socket) });
+        if (socket) resolve({ port: uWS.us_socket_local_port(socket), pid: process.pid });
         else reject(new Error("cannot listen"));
       });
     });

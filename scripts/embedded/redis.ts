@@ -4,10 +4,10 @@ import { accessSync, constants, mkdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { Redis } from "ioredis";
+import { unpackProgram } from "./debian-package.ts";
 import { PortTakenError, withFreePort } from "./ports.ts";
 import type { EmbeddedOptions } from "./postgres.ts";
 import { whyNoPackages } from "./private-apt.ts";
-import { unpackRedis } from "./redis-debian.ts";
 import { type ServiceProcess, startService, untilReady } from "./service.ts";
 
 export interface EmbeddedRedis {
@@ -27,6 +27,7 @@ interface Program {
   env: Record<string, string | undefined>;
 }
 
+const REDIS = { name: "redis-server", path: "usr/bin/redis-server" };
 const OLDEST_MAJOR = 7;
 const READY_WITHIN_MS = 60_000;
 const STOP_GRACE_MS = 10_000;
@@ -90,7 +91,7 @@ async function findRedis({ cacheDir, guard, say }: RedisOptions): Promise<Progra
     : "there is no redis-server";
   if (whyNoPackages() === null) {
     try {
-      const { binary, libraries } = await unpackRedis(cacheDir, { guard, say });
+      const { binary, libraries } = await unpackProgram(REDIS, "redis", { folder: cacheDir, guard, say });
       const env = { PATH: process.env.PATH, LD_LIBRARY_PATH: libraries.join(":") };
       if (await isUsable({ binary, env })) return { binary, env };
       reason = `the distribution's Redis is older than version ${OLDEST_MAJOR}`;

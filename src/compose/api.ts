@@ -15,12 +15,18 @@ import {
   type PromotedDisposables,
 } from "../services/overrides/promoted-disposables.ts";
 import { createQuota, type Quota } from "../services/quota/quota.ts";
-import { createRateLimiter } from "../services/rate-limit/rate-limit.ts";
+import { createRateLimiter, type RateLimiter } from "../services/rate-limit/rate-limit.ts";
 import { createReadiness } from "../services/readiness.ts";
 import { createUsageCounter, type UsageCounter } from "../services/usage/counts.ts";
 import { createUsage } from "../services/usage/usage.ts";
 import type { Examiner } from "../services/verify/examine.ts";
+import { createReadyAnswers } from "../services/verify/ready-answers.ts";
 import { createTestKeys } from "../services/verify/test-keys.ts";
+import type { VerificationResult } from "../services/verify/verification-result.ts";
+import {
+  createVerificationTallies,
+  type VerificationTallies,
+} from "../services/verify/verification-tallies.ts";
 import { createVerifyAddress, type VerifyAddress } from "../services/verify/verify-address.ts";
 import { type AuthBus, createAuthBus } from "../store/auth-bus.ts";
 import { createAuthChanges } from "../store/auth-changes.ts";
@@ -76,10 +82,11 @@ export function composeApi(deps: Deps): ApiRole {
     invalidate: (change) => authenticator.invalidate(change),
   });
   const idempotency = createIdempotency({ sql: stores.sql, clock, log });
+  const tallies = createVerificationTallies(metrics);
   const server = createHttpServer({
     routes: createRoutes({
       ...composeResources({ ...deps, clock, publisher }),
-      verify: composeVerify(deps, { examiner, promoted, quota, counter }),
+      verify: composeVerify(deps, { examiner, promoted, quota, counter, tallies }),
       usage: createUsage({ store: usageStore, quota, counter, clock }),
       readiness: composeReadiness(deps, checks),
       publicUrl: config.http.publicUrl,
@@ -90,6 +97,7 @@ export function composeApi(deps: Deps): ApiRole {
       rateLimitHeaders: createLimitsView({ rateLimiter, quota }),
       idempotency,
     },
+    ready: composeReady(deps, { examiner, rateLimiter, quota, counter, tallies, authenticator }),
     log,
     metrics,
     clock,
@@ -142,11 +150,12 @@ interface VerifyParts {
   promoted: PromotedDisposables;
   quota: Quota;
   counter: UsageCounter;
+  tallies: VerificationTallies;
 }
 
 function composeVerify(deps: Deps, made: VerifyParts): VerifyAddress {
   const { deadlineMs } = deps.config.verify;
-  const { examiner, promoted, quota, counter } = made;
+  const { examiner, promoted, quota, counter, tallies } = made;
   return createVerifyAddress({
     examiner,
     quota,
@@ -156,8 +165,16 @@ function composeVerify(deps: Deps, made: VerifyParts): VerifyAddress {
       isPromoted: promoted.covers,
     }),
     usage: counter,
-    metrics: deps.metrics,
+    tallies,
   });
+}
+
+type ReadyParts = Omit<VerifyParts, "promoted"> & { rateLimiter: RateLimiter; authenticator: Authenticator };
+
+function composeReady({ metrics }: Deps, { counter, authenticator, ...made }: ReadyParts) {
+  const render = (result: VerificationResult) => Buffer.from(JSON.stringify(result));
+  const answers = createReadyAnswers({ ...made, usage: counter, metrics, render });
+  return { answers, credentials: authenticator };
 }
 
 function composeReadiness({ metrics, stores }: Deps, checks: Checks) {

@@ -42,13 +42,19 @@ export function composeExaminers(deps: Deps): Examiners {
     createEvidenceCache({ redis: stores.redis.commands, clock, maxEntries: cacheEntries }),
     checks,
   );
+  const lookups = {
+    memory: metrics.cacheLookups.tally({ result: "memory" }),
+    miss: metrics.cacheLookups.tally({ result: "miss" }),
+  };
   const parts = {
     clock,
     log,
     cache,
     lists: openLists(checks.lists),
     keep: createKeeping(readLifetimes(lifetimesS)),
-    onLookup: (result: "memory" | "miss", count = 1) => metrics.cacheLookups.inc({ result }, count),
+    onLookup(result: "memory" | "miss", count = 1) {
+      lookups[result].count += count;
+    },
   };
   const rechecks = createRechecks({
     ...parts,

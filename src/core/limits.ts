@@ -28,6 +28,14 @@ export const LIMITS = {
     bodyBytesInFlight: 67_108_864,
     jsonDepth: 32,
     queryParameters: 32,
+    /**
+     * Queries of cached answers that are remembered as they were written, with the address in them and the bodies drawn for
+     * it: some 3 KB each, body and evidence included, hence 50 MB where all are in use. Longer ones are not remembered.
+     */
+    readyQueries: 16_384,
+    readyQueryChars: 512,
+    /** Header fields of such answers that are kept as bytes, one for each policy of limits: half a kilobyte each. */
+    readyHeads: 1_000,
     validationIssues: 20,
     connections: 20_000,
     requestsInFlight: 10_000,
@@ -37,6 +45,8 @@ export const LIMITS = {
     incoming: INCOMING_LIMITS,
     /** Of the successes, and of the refusals, one in so many is logged; failures and slow requests always are. */
     logSampleEvery: 100,
+    /** Of the successes, none is logged so soon after the last: 50 lines a second at most. */
+    successQuietMs: 20,
     /** A refusal after none was logged for this long is logged too. */
     refusalQuietMs: 1_000,
     slowRequestMs: 1_000,
@@ -50,6 +60,11 @@ export const LIMITS = {
   evidenceCache: {
     /** An entry in memory is looked up in Redis again after this: another process may have refreshed it. */
     memoryMs: 300_000,
+    /**
+     * Who holds an entry asks for it again after this, so that it stays among the latest used, and follows a clock that was
+     * set.
+     */
+    holdMs: 500,
     /** Entries are at most a few kilobytes: so many in one answer of Redis, and in one write. */
     keysPerCall: 1_000,
     entriesPerWrite: 500,
@@ -79,6 +94,9 @@ export const LIMITS = {
     /** Flushed leases are renewed at least this often. */
     renewEveryMs: 2_000,
     leaseFirst: 4,
+    /** The next lease is twice as large when the last was gone sooner than this, half as large when it lasted longer. */
+    leaseGoneMs: 500,
+    leaseLastedMs: 2_000,
     leaseMax: 5_000,
     /** Spends that a lease may not yet have told the ledger of: what a killed process costs at most. */
     trancheMax: 1_000,
@@ -121,6 +139,12 @@ export const LIMITS = {
     changeLagMs: 30_000,
   },
   rate: {
+    /**
+     * Questions about tokens that nobody waits for yet go to Redis together: those of this time, so many at most. Far less
+     * than half of a lease lasts, which is left when more is asked for.
+     */
+    gatherMs: 8,
+    bucketsPerCall: 200,
     leaseMax: 500,
     leaseTtlMs: 250,
     /** A lease is at most what the sustained rate makes in this time. */
@@ -133,6 +157,9 @@ export const LIMITS = {
   },
   keys: {
     cacheEntries: 100_000,
+    /** Headers whose key is not hashed again, and for how long. */
+    headers: 10_000,
+    headerMs: 1_000,
     confirmMs: 1_000,
     pollMs: 400,
     negativeEntries: 10_000,

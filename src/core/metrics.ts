@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { Durations, TalliedCounter } from "./tally.ts";
 
 /** Every series of the process. Labels are closed sets: no address, domain of a recipient or id is ever a label. */
 export function createMetrics() {
@@ -18,16 +19,16 @@ export type Metrics = ReturnType<typeof createMetrics>;
 
 function httpSeries(registers: Registry[]) {
   return {
-    httpRequests: new Counter({
+    httpRequests: new TalliedCounter({
       name: "rcpt_http_requests_total",
       help: "Requests by route, method and status.",
       labelNames: ["route", "method", "status"],
       registers,
     }),
-    httpSeconds: new Histogram({
+    httpSeconds: new Durations({
       name: "rcpt_http_request_duration_seconds",
       help: "Time from request to response.",
-      labelNames: ["route"],
+      label: "route",
       buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
       registers,
     }),
@@ -46,13 +47,13 @@ function httpSeries(registers: Registry[]) {
 
 function serviceSeries(registers: Registry[]) {
   return {
-    verifications: new Counter({
+    verifications: new TalliedCounter({
       name: "rcpt_verifications_total",
       help: "Verifications by verdict, reason and whether from cache.",
       labelNames: ["verdict", "reason", "cached"],
       registers,
     }),
-    cacheLookups: new Counter({
+    cacheLookups: new TalliedCounter({
       name: "rcpt_evidence_cache_lookups_total",
       help: "Evidence cache look-ups by result.",
       labelNames: ["result"],
@@ -69,7 +70,7 @@ function serviceSeries(registers: Registry[]) {
       help: "Addresses that wait to be asked about again in the background.",
       registers,
     }),
-    keyLookups: new Counter({
+    keyLookups: new TalliedCounter({
       name: "rcpt_key_cache_lookups_total",
       help: "API key look-ups by result.",
       labelNames: ["result"],

@@ -59,7 +59,7 @@ export function createIntake(deps: {
   const router = createRouter(deps.routes);
   const addresses = createClientAddresses(deps.config.trustedProxies);
   const budget = createBodyBudget(limits.bodyBytesInFlight);
-  const nextId = createRequestIds();
+  const ids = createRequestIds();
   const readsOrigin = deps.config.corsOrigins.length > 0;
 
   function readAddress(source: RequestSource, connection: ConnectionSource): string {
@@ -76,7 +76,7 @@ export function createIntake(deps: {
   return {
     begin(source) {
       const request = new HttpRequest({
-        id: saneRequestId(source.getHeader("x-request-id")) ?? nextId(),
+        id: saneRequestId(source.getHeader("x-request-id")) ?? ids.next(),
         method: source.getCaseSensitiveMethod(),
         path: source.getUrl(),
         rawQuery: source.getQuery() ?? "",

@@ -1,7 +1,8 @@
-import type { Counter, Histogram } from "prom-client";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
+import type { DurationSeries, Tally } from "../core/tally.ts";
+import type { Actor } from "../services/actor.ts";
 import type { HttpRequest } from "./request.ts";
 
 const KNOWN_METHODS: ReadonlySet<string> = new Set([
@@ -27,30 +28,36 @@ export interface Outcome {
   headMs: number | null;
 }
 
+/** A request as far as its line in the log names it. */
+export type Observed = Pick<HttpRequest, "id" | "method" | "startedMs"> & {
+  actor: Pick<Actor, "teamId" | "keyId"> | null;
+};
+
 export interface RequestObserver {
   /** Counts a request that has ended and, if it is worth a line, logs it. `route` is its pattern. */
-  finished(request: HttpRequest, route: string, outcome: Outcome): void;
+  finished(request: Observed, route: string, outcome: Outcome): void;
+  /** The same of a GET of `route` that was answered 200 within the call that brought it: looked up once, counted often. */
+  gets(route: string): (id: () => string, startedMs: number, actor: Actor, bytes: number) => void;
 }
 
 export interface ObserverLimits {
   logSampleEvery: number;
+  successQuietMs: number;
   refusalQuietMs: number;
   slowRequestMs: number;
 }
 
-type Increment = Pick<Counter.Internal, "inc">;
-
 /** The series of one route, looked up by labels once: hashing labels costs more than counting. */
 interface RouteSeries {
-  seconds: Pick<Histogram.Internal<"route">, "observe">;
+  seconds: DurationSeries;
   /** By method, then status. */
-  requests: Map<string, Map<number, Increment>>;
+  requests: Map<string, Map<number, Tally>>;
 }
 
 /**
  * One wide event per request: never the path's parameters, the query or an address. Failures and slow ones always. Of
- * the successes one in `logSampleEvery`, since at full speed a line each would cost more than the answer; of the
- * refusals too, which strangers can have as many of as they like, and besides the first after a quiet time.
+ * the successes one in `logSampleEvery`, and none within `successQuietMs` of the last: a line costs as much as five cached
+ * answers, and 50 a second tell as much as 1 000; of the refusals one in as many, which strangers can have as many of as they like, and besides the first after a quiet time.
  */
 export function createRequestObserver(deps: {
   log: Logger;
@@ -61,19 +68,20 @@ export function createRequestObserver(deps: {
   const { log, metrics, clock, limits } = deps;
   const routes = new Map<string, RouteSeries>();
   let successes = 0;
+  let successLoggedMs = Number.NEGATIVE_INFINITY;
   let refusals = 0;
   let refusalLoggedMs = Number.NEGATIVE_INFINITY;
 
   function seriesOf(route: string): RouteSeries {
     let series = routes.get(route);
     if (series === undefined) {
-      series = { seconds: metrics.httpSeconds.labels(route), requests: new Map() };
+      series = { seconds: metrics.httpSeconds.of(route), requests: new Map() };
       routes.set(route, series);
     }
     return series;
   }
 
-  function requestsOf({ requests }: RouteSeries, route: string, method: string, status: number): Increment {
+  function requestsOf({ requests }: RouteSeries, route: string, method: string, status: number): Tally {
     let byStatus = requests.get(method);
     if (byStatus === undefined) {
       byStatus = new Map();
@@ -81,7 +89,7 @@ export function createRequestObserver(deps: {
     }
     let counter = byStatus.get(status);
     if (counter === undefined) {
-      counter = metrics.httpRequests.labels({ route, method, status });
+      counter = metrics.httpRequests.tally({ route, method, status });
       byStatus.set(status, counter);
     }
     return counter;
@@ -89,36 +97,60 @@ export function createRequestObserver(deps: {
 
   function isWorthALine(status: number, ms: number, nowMs: number): boolean {
     if (status >= 500 || ms >= limits.slowRequestMs) return true;
-    if (status < 400) return ++successes % limits.logSampleEvery === 0;
+    if (status < 400) {
+      if (++successes % limits.logSampleEvery !== 0 || nowMs - successLoggedMs < limits.successQuietMs)
+        return false;
+      successLoggedMs = nowMs;
+      return true;
+    }
     const isSample = ++refusals % limits.logSampleEvery === 0;
     if (!isSample && nowMs - refusalLoggedMs < limits.refusalQuietMs) return false;
     refusalLoggedMs = nowMs;
     return true;
   }
 
+  /** @param method one of the closed set: a label */
+  function write({ id, actor }: Observed, route: string, method: string, ms: number, outcome: Outcome): void {
+    const { status, bytes, code } = outcome;
+    const event = {
+      request_id: id,
+      method,
+      route,
+      status,
+      ms: Math.round(ms * 100) / 100,
+      bytes,
+      ...(code === null ? {} : { code }),
+      ...(actor === null ? {} : { team_id: actor.teamId, key_id: actor.keyId }),
+    };
+    if (status >= 500) log.error(event, "request failed");
+    else if (status >= 400) log.warn(event, "request refused");
+    else log.info(event, "request");
+  }
+
   return {
-    finished(request, route, { status, bytes, code, headMs }) {
+    finished(request, route, outcome) {
+      const { status, headMs } = outcome;
       const nowMs = clock.monotonic();
       const ms = nowMs - request.startedMs;
       // A label must be of a closed set, and a method is whatever the client wrote.
       const method = KNOWN_METHODS.has(request.method) ? request.method : "other";
       const series = seriesOf(route);
-      requestsOf(series, route, method, status).inc();
+      requestsOf(series, route, method, status).count += 1;
       series.seconds.observe((headMs ?? ms) / 1000);
-      if (!isWorthALine(status, headMs ?? ms, nowMs)) return;
-      const event = {
-        request_id: request.id,
-        method,
-        route,
-        status,
-        ms: Math.round(ms * 100) / 100,
-        bytes,
-        ...(code === null ? {} : { code }),
-        ...(request.actor === null ? {} : { team_id: request.actor.teamId, key_id: request.actor.keyId }),
+      if (isWorthALine(status, headMs ?? ms, nowMs)) write(request, route, method, ms, outcome);
+    },
+    gets(route) {
+      const series = seriesOf(route);
+      const requests = requestsOf(series, route, "GET", 200);
+      return (id, startedMs, actor, bytes) => {
+        const nowMs = clock.monotonic();
+        const ms = nowMs - startedMs;
+        requests.count += 1;
+        series.seconds.observe(ms / 1000);
+        if (!isWorthALine(200, ms, nowMs)) return;
+        const outcome = { status: 200, bytes, code: null, headMs: null };
+        write({ id: id(), method: "GET", startedMs, actor }, route, "GET", ms, outcome);
       };
-      if (status >= 500) log.error(event, "request failed");
-      else if (status >= 400) log.warn(event, "request refused");
-      else log.info(event, "request");
     },
   };
 }

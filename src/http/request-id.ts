@@ -2,6 +2,7 @@ import { newId } from "../core/ids.ts";
 
 const SANE_ID = /^[A-Za-z0-9._-]{1,128}$/;
 const DIGITS = "0123456789abcdefghjkmnpqrstvwxyz";
+const DIGIT_BYTES = new Uint8Array(Buffer.from(DIGITS));
 const COUNTER_CHARS = 6;
 const COUNTER_END = 32 ** COUNTER_CHARS;
 
@@ -10,25 +11,53 @@ export function saneRequestId(header: string): string | null {
   return header !== "" && SANE_ID.test(header) ? header : null;
 }
 
-function counterText(count: number): string {
-  let text = "";
-  for (let shift = 5 * (COUNTER_CHARS - 1); shift >= 0; shift -= 5) text += DIGITS[(count >>> shift) & 31];
-  return text;
+/**
+ * Ids in the layout of `newId("req")`: the time and random bits of one such id, the last characters a counter. An id of
+ * its own for each request would cost more (random bytes) than serving it from the cache; a request id must be unique, not
+ * secret.
+ */
+export interface RequestIds {
+  /** Characters of each. */
+  readonly length: number;
+  next(): string;
+  /** Makes the next one and writes its characters to `into`, from `at` on. */
+  write(into: Uint8Array, at: number): void;
+  /** The one made last. */
+  last(): string;
 }
 
-/**
- * Makes request ids in the layout of `newId("req")`: the time and random bits of one such id, the last characters a
- * counter. An id of its own for each request would cost more (random bytes) than serving it from the cache; a request
- * id must be unique, not secret.
- */
-export function createRequestIds(): () => string {
-  let base = "";
-  let count = COUNTER_END;
-  return () => {
-    if (count >= COUNTER_END) {
-      base = newId("req").slice(0, -COUNTER_CHARS);
-      count = 0;
-    }
-    return base + counterText(count++);
+export function createRequestIds(): RequestIds {
+  let base = newId("req").slice(0, -COUNTER_CHARS);
+  let baseBytes = new Uint8Array(Buffer.from(base));
+  let count = -1;
+
+  function step(): void {
+    count += 1;
+    if (count < COUNTER_END) return;
+    base = newId("req").slice(0, -COUNTER_CHARS);
+    baseBytes = new Uint8Array(Buffer.from(base));
+    count = 0;
+  }
+
+  function last(): string {
+    let text = base;
+    for (let shift = 5 * (COUNTER_CHARS - 1); shift >= 0; shift -= 5) text += DIGITS[(count >>> shift) & 31];
+    return text;
+  }
+
+  return {
+    length: base.length + COUNTER_CHARS,
+    last,
+    next() {
+      step();
+      return last();
+    },
+    write(into, at) {
+      step();
+      let place = at;
+      for (let i = 0; i < baseBytes.length; i++) into[place++] = baseBytes[i] ?? 0;
+      for (let shift = 5 * (COUNTER_CHARS - 1); shift >= 0; shift -= 5)
+        into[place++] = DIGIT_BYTES[(count >>> shift) & 31] ?? 0;
+    },
   };
 }

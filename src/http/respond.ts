@@ -3,7 +3,7 @@ import { type BodyStream, isStream, type Reply, statusLine } from "./reply.ts";
 /** uWebSockets.js' response, by what the head of a reply needs of it. */
 export interface HeadWriter {
   writeStatus(status: string): unknown;
-  writeHeader(key: string, value: string): unknown;
+  writeHeader(key: string, value: string | Uint8Array): unknown;
 }
 
 /** The same, by what a whole reply needs. */

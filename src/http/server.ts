@@ -35,6 +35,7 @@ import { CLIENT_CLOSED, createRequestObserver, type ObserverLimits } from "./obs
 import { problemReply } from "./problem.ts";
 import { type BodyStream, isStream, type Reply } from "./reply.ts";
 import type { HttpRequest } from "./request.ts";
+import { createRequestIds } from "./request-id.ts";
 import {
   bodyBytes,
   type RateLimitFields,
@@ -45,6 +46,7 @@ import {
 } from "./respond.ts";
 import type { Route } from "./route.ts";
 import type { Match } from "./router.ts";
+import { createShortWay, SHORT_PATH, type ShortWay, type ShortWayDeps } from "./short-way.ts";
 import { createStreams } from "./streams.ts";
 
 export interface HttpServer {
@@ -73,6 +75,8 @@ export interface HttpServerDeps {
   log: Logger;
   metrics: Metrics;
   clock: Clock;
+  /** What is answered on the short way, where nothing is configured that would have to be asked there; absent: none. */
+  ready?: Pick<ShortWayDeps, "answers" | "credentials">;
   /** Whether something thrown says that a store cannot be reached now: a 503, not a fault of ours. */
   isOutage(error: unknown): boolean;
   config: {
@@ -101,7 +105,6 @@ interface Exchange {
 }
 
 const UNMATCHED = "unmatched";
-
 /** Bytes that are sent as the client takes them; what others answer fits the buffers of any connection. */
 function isLarge(reply: Reply): reply is Reply & { body: Uint8Array } {
   return reply.body instanceof Uint8Array && reply.body.length > LIMITS.http.bufferedBytes;
@@ -127,9 +130,9 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   const cors = deps.config.corsOrigins.length > 0 ? createCors(deps.config.corsOrigins) : null;
   let inFlight = 0;
   let draining = false;
-  /** Nothing is in flight any more and nothing may come: what was accepted now would be cut off, after it was charged. */
+  /** Nothing is in flight and nothing may come: what was accepted now would be cut off, after it was charged. */
   let drained = false;
-  let resolveIdle: () => void = () => {};
+  let resolveIdle = () => {};
   const idle = new Promise<void>((resolve) => {
     resolveIdle = resolve;
   });
@@ -141,7 +144,6 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   let app: TemplatedApp | null = null;
   let listening: us_listen_socket | null = null;
   let stopListening = (_socket: us_listen_socket) => {};
-
   function problem(error: unknown, { request, match }: Exchange): Reply {
     const event = { err: error, request_id: request.id, route: match?.route.path ?? UNMATCHED };
     if (error instanceof AppError) {
@@ -299,9 +301,9 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
 
   /**
    * An answer that is there at once is written within the call, which uWebSockets.js has corked, and needs no
-   * `onAborted`: nothing can happen to the connection in between.
+   * `onAborted`: nothing can happen to the connection in between. Returns what was sent so.
    */
-  function serve(response: HttpResponse, native: NativeRequest): void {
+  function serve(response: HttpResponse, native: NativeRequest): Reply | null {
     const exchange: Exchange = {
       request: intake.begin(native),
       match: null,
@@ -317,8 +319,19 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     } catch (error) {
       answer = problem(error, exchange);
     }
-    if (answer instanceof Promise) void sendLater(exchange, answer);
-    else send(exchange, answer);
+    if (!(answer instanceof Promise)) {
+      send(exchange, answer);
+      return answer;
+    }
+    void sendLater(exchange, answer);
+    return null;
+  }
+
+  /** Cached answers: see short-way.ts. */
+  function serveShort(shortWay: ShortWay, response: HttpResponse, native: NativeRequest): void {
+    if (!draining && inFlight < limits.requestsInFlight && shortWay.answer(response, native)) return;
+    const rawQuery = native.getQuery() ?? "";
+    if (serve(response, native)?.status === 200) shortWay.learn(rawQuery);
   }
 
   function limitConnections(native: TemplatedApp): void {
@@ -338,7 +351,11 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       stopListening = uWS.us_listen_socket_close;
       const native = uWS.App();
       limitConnections(native);
-      native.any("/*", serve);
+      if (deps.ready !== undefined && cors === null) {
+        const shortWay = createShortWay({ ...deps, ...deps.ready, observer, ids: createRequestIds() });
+        native.get(SHORT_PATH, (response, request) => serveShort(shortWay, response, request));
+      }
+      native.any("/*", (response, request) => void serve(response, request));
       listening = await listenExclusively(native, host, port);
       app = native;
       // The type says "socket"; the function wants the listening one.

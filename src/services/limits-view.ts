@@ -28,9 +28,32 @@ const DAY_S = 86_400;
 export function rateLimitHeaders(view: LimitsView): { policy: string; limit: string } {
   const { limits, rate, quota } = view;
   const policies = policiesOf(limits);
-  const limit = `"rate";r=${rate.remaining};t=${rate.resetS}`;
+  const limit = rateText(rate.remaining, rate.resetS);
   if (!quota) return { policy: policies.rateOnly, limit };
-  return { policy: policies.full, limit: `${limit}, "quota";r=${quota.remaining};t=${quota.resetS}` };
+  return { policy: policies.full, limit: limit + quotaText(quota.remaining, quota.resetS) };
+}
+
+function rateText(remaining: number, resetS: number): string {
+  return `"rate";r=${remaining};t=${resetS}`;
+}
+
+function quotaText(remaining: number, resetS: number): string {
+  return `, "quota";r=${remaining};t=${resetS}`;
+}
+
+/** The value of `RateLimit` of a credential that touches both. */
+export function limitText(left: {
+  rate: number;
+  rateResetS: number;
+  quota: number;
+  quotaResetS: number;
+}): string {
+  return rateText(left.rate, left.rateResetS) + quotaText(left.quota, left.quotaResetS);
+}
+
+/** The value of `RateLimit-Policy` of a credential that touches both. */
+export function policyText(limits: LimitsView["limits"]): string {
+  return policiesOf(limits).full;
 }
 
 interface Policies {

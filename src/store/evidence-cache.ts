@@ -40,6 +40,11 @@ export interface EvidenceCache {
   /** From this process's memory: no I/O. */
   peek(scope: Scope, cacheKey: string): CacheEntry | undefined;
   /**
+   * What `peek` finds, for who asks for it again and again: until `goodUntilMs`, and while it is not `over`, `peek` would
+   * find the same, and need not be asked.
+   */
+  hold(scope: Scope, cacheKey: string): Held | undefined;
+  /**
    * The newest of Redis and memory. Those of one turn of the event loop ask Redis together. Never rejects: without Redis it
    * is what memory has.
    */
@@ -59,12 +64,22 @@ export interface EvidenceCache {
   storeMany(deposits: readonly CacheDeposit[]): void;
 }
 
+/** An entry in memory. */
+export interface Held {
+  readonly entry: CacheEntry;
+  /** Memory has another one for its address now, or none. */
+  readonly over: boolean;
+  /** Monotonic: when it has to be asked for again at the latest. */
+  readonly goodUntilMs: number;
+}
+
 const SCOPE_LETTER: Record<Scope, string> = { probed: "p", unprobed: "u" };
 
 /** An entry in memory, and when it was last known to be the newest: another process may refresh it in Redis. */
-interface Remembered {
-  entry: CacheEntry;
+interface Remembered extends Held {
   seenMs: number;
+  over: boolean;
+  goodUntilMs: number;
 }
 
 /**
@@ -95,14 +110,25 @@ export function createEvidenceCache(deps: {
 }): EvidenceCache {
   const { clock } = deps;
   const redis = withKeeping(deps.redis);
-  const memory = new LRUCache<string, Remembered>({ max: Math.max(1, deps.maxEntries) });
+  const memory = new LRUCache<string, Remembered>({
+    max: Math.max(1, deps.maxEntries),
+    dispose: (gone) => {
+      gone.over = true;
+    },
+  });
 
   function live(entry: CacheEntry | undefined): entry is CacheEntry {
     return entry !== undefined && entry.storedAt + entry.ttlS * 1000 > clock.now();
   }
 
   function remember(key: string, entry: CacheEntry): void {
-    memory.set(key, { entry, seenMs: clock.monotonic() });
+    memory.set(key, { entry, seenMs: clock.monotonic(), over: false, goodUntilMs: Number.NEGATIVE_INFINITY });
+  }
+
+  function look(scope: Scope, cacheKey: string, nowMs: number): Remembered | undefined {
+    const found = memory.get(memoryKey(scope, cacheKey));
+    if (found === undefined || !live(found.entry)) return undefined;
+    return nowMs - found.seenMs < LIMITS.evidenceCache.memoryMs ? found : undefined;
   }
 
   /**
@@ -150,10 +176,18 @@ export function createEvidenceCache(deps: {
   });
 
   return {
-    peek(scope, cacheKey) {
-      const found = memory.get(memoryKey(scope, cacheKey));
-      if (found === undefined || !live(found.entry)) return undefined;
-      return clock.monotonic() - found.seenMs < LIMITS.evidenceCache.memoryMs ? found.entry : undefined;
+    peek: (scope, cacheKey) => look(scope, cacheKey, clock.monotonic())?.entry,
+    hold(scope, cacheKey) {
+      const nowMs = clock.monotonic();
+      const found = look(scope, cacheKey, nowMs);
+      if (found === undefined) return undefined;
+      const { storedAt, ttlS } = found.entry;
+      found.goodUntilMs = Math.min(
+        nowMs + storedAt + ttlS * 1000 - clock.now(),
+        found.seenMs + LIMITS.evidenceCache.memoryMs,
+        nowMs + LIMITS.evidenceCache.holdMs,
+      );
+      return found;
     },
     fetch: (scope, cacheKey) => new Promise((resolve) => fetchSoon({ scope, cacheKey, resolve })),
     async fetchMany(questions) {

@@ -1,4 +1,5 @@
 import { LIMITS } from "../core/limits.ts";
+import { gatherTurns } from "../core/turns.ts";
 import type { RedisClient } from "./redis.ts";
 
 /** What a bucket answered. */
@@ -25,7 +26,11 @@ export interface BucketRequest {
 }
 
 export interface RateBuckets {
-  /** @param key names the bucket, e.g. `team_…:live`. Rejects when Redis does not answer. */
+  /**
+   * Requests of a turn of the event loop are one call of Redis; those for which nobody waits are gathered for
+   * LIMITS.rate.gatherMs.
+   * @param key names the bucket, e.g. `team_…:live`. Rejects when Redis does not answer.
+   */
   take(key: string, request: BucketRequest): Promise<BucketGrant>;
 }
 
@@ -40,10 +45,14 @@ export interface RateBuckets {
 const TAKE = `
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + clock[2] / 1000
-local rate, burst = tonumber(ARGV[1]) / 1000, tonumber(ARGV[2])
-local want, waiting, back, used = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
-local ttl = tonumber(ARGV[7])
-local state = redis.call('HMGET', KEYS[1], 't', 'a', 'o', 'p', 'u')
+local ttl = tonumber(ARGV[1])
+local answers = {}
+for i, key in ipairs(KEYS) do
+local arg = i * 6 - 4
+local rate, burst = tonumber(ARGV[arg]) / 1000, tonumber(ARGV[arg + 1])
+local want, waiting = tonumber(ARGV[arg + 2]), tonumber(ARGV[arg + 3])
+local back, used = tonumber(ARGV[arg + 4]), tonumber(ARGV[arg + 5])
+local state = redis.call('HMGET', key, 't', 'a', 'o', 'p', 'u')
 local tokens, at = tonumber(state[1]) or burst, tonumber(state[2]) or now
 local out, before, ends = tonumber(state[3]) or 0, tonumber(state[4]) or 0, tonumber(state[5]) or 0
 if now >= ends then
@@ -61,32 +70,64 @@ tokens = tokens - granted
 out = out + math.max(0, granted - waiting)
 local nextMs = 0
 if tokens < 1 then nextMs = math.ceil((1 - tokens) / rate) end
-redis.call('HSET', KEYS[1], 't', string.format('%.6f', tokens), 'a', string.format('%.3f', now), 'o', out,
+redis.call('HSET', key, 't', string.format('%.6f', tokens), 'a', string.format('%.3f', now), 'o', out,
   'p', before, 'u', string.format('%.3f', ends))
-redis.call('PEXPIRE', KEYS[1], math.ceil(burst / rate) + 2 * ttl)
-return {granted, math.floor(tokens), nextMs}
+redis.call('PEXPIRE', key, math.ceil(burst / rate) + 2 * ttl)
+answers[3 * i - 2], answers[3 * i - 1], answers[3 * i] = granted, math.floor(tokens), nextMs
+end
+return answers
 `;
 
+interface Asked {
+  key: string;
+  request: BucketRequest;
+  resolve(grant: BucketGrant): void;
+  reject(error: unknown): void;
+}
+
+type TakingRedis = RedisClient & {
+  rcptTakeTokens(keys: number, ...args: (string | number)[]): Promise<number[]>;
+};
+
 /** Adds the script as a command: sent by its hash, and whole when Redis has forgotten it. */
-export function createRateBuckets(redis: RedisClient): RateBuckets {
-  redis.defineCommand("rcptTakeTokens", { numberOfKeys: 1, lua: TAKE });
-  const { rcptTakeTokens } = redis as RedisClient & {
-    rcptTakeTokens(key: string, ...args: number[]): Promise<[number, number, number]>;
-  };
+export function createRateBuckets(client: RedisClient): RateBuckets {
+  client.defineCommand("rcptTakeTokens", { lua: TAKE });
+  const redis = client as TakingRedis;
+
+  async function ask(asked: readonly Asked[]): Promise<void> {
+    const keys = asked.map(({ key }) => `rcpt:rate:${key}`);
+    const args = asked.flatMap(({ request: { ratePerS, burst, want, waiting, back, used } }) => [
+      ratePerS,
+      burst,
+      want,
+      waiting,
+      back,
+      used,
+    ]);
+    try {
+      const answers = await redis.rcptTakeTokens(keys.length, ...keys, LIMITS.rate.leaseTtlMs, ...args);
+      for (const [i, { resolve }] of asked.entries()) {
+        const [granted = 0, left = 0, nextMs = 0] = answers.slice(3 * i, 3 * i + 3);
+        resolve({ granted, left, nextMs });
+      }
+    } catch (error) {
+      for (const { reject } of asked) reject(error);
+    }
+  }
+
+  const { bucketsPerCall, gatherMs } = LIMITS.rate;
+  const askAtOnce = gatherTurns<Asked>(bucketsPerCall, (asked) => void ask(asked));
+  // At full speed there are ten of them in this time, and each call costs 30 us of this process.
+  const askSoon = gatherTurns<Asked>(
+    bucketsPerCall,
+    (asked) => void ask(asked),
+    (send) => void setTimeout(send, gatherMs),
+  );
+
   return {
-    async take(key, { ratePerS, burst, want, waiting, back, used }) {
-      const [granted, left, nextMs] = await rcptTakeTokens.call(
-        redis,
-        `rcpt:rate:${key}`,
-        ratePerS,
-        burst,
-        want,
-        waiting,
-        back,
-        used,
-        LIMITS.rate.leaseTtlMs,
-      );
-      return { granted, left, nextMs };
-    },
+    take: (key, request) =>
+      new Promise((resolve, reject) => {
+        (request.waiting > 0 ? askAtOnce : askSoon)({ key, request, resolve, reject });
+      }),
   };
 }

@@ -87,6 +87,12 @@ export class Lease {
     this.lastTakenAtMs = nowMs;
   }
 
+  /** A unit that is spent as it is taken. */
+  spend(nowMs: number): void {
+    this.taken += 1;
+    this.lastTakenAtMs = nowMs;
+  }
+
   /** There is something to tell that its release will not. */
   isDirty(nowMs: number): boolean {
     if (this.busy || this.lost || (this.retired && this.inFlight === 0)) return false;

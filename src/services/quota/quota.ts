@@ -32,6 +32,11 @@ export interface Quota {
    * many wait.
    */
   reserve(actor: Actor): Reservation | Promise<Reservation>;
+  /**
+   * The same for who spends an actor's units by the thousand, each as it is taken: the team is looked up once.
+   * @throws AppError `overloaded` when too many teams are served
+   */
+  desk(actor: Actor): QuotaDesk;
   /** What is left of the day as far as this process knows, and whole seconds to its end. No I/O. */
   snapshot(actor: Actor): { remaining: number; resetS: number };
   /**
@@ -43,6 +48,18 @@ export interface Quota {
   start(): void;
   /** Returns every lease; units in flight count as used. Nothing can be reserved any more. Never rejects. */
   drain(): Promise<void>;
+}
+
+export interface QuotaDesk {
+  /** A unit can be had at once: `spend` would not fail. Takes nothing. */
+  isReady(nowMs: number): boolean;
+  /** Spends what `isReady` found a moment ago, at the same `nowMs`, and returns the UTC day it is charged to. */
+  spend(nowMs: number): string;
+  /** As in a snapshot. */
+  remaining(nowMs: number): number;
+  resetS(nowMs: number): number;
+  /** True: it is of no more use, another one has to be asked for. */
+  readonly closed: boolean;
 }
 
 export interface QuotaDeps {
@@ -165,14 +182,14 @@ export function createQuota(deps: QuotaDeps): Quota {
     }
   }
 
-  function msToMidnight(team: TeamQuota): number {
-    return (team.midnightMs ?? 0) - clock.monotonic();
+  function msToMidnight(team: TeamQuota, nowMs = clock.monotonic()): number {
+    return (team.midnightMs ?? 0) - nowMs;
   }
 
   /** By the ledger's clock as far as it is known, also when its last answer was about an earlier day. */
-  function secondsToMidnight(team: TeamQuota): number {
+  function secondsToMidnight(team: TeamQuota, nowMs = clock.monotonic()): number {
     if (team.midnightMs === null) return secondsToUtcMidnight(clock.now());
-    const untilMs = msToMidnight(team);
+    const untilMs = msToMidnight(team, nowMs);
     const daysPast = Math.max(0, Math.floor(-untilMs / DAY_MS) + 1);
     return Math.max(1, Math.ceil((untilMs + daysPast * DAY_MS) / 1000));
   }
@@ -228,6 +245,28 @@ export function createQuota(deps: QuotaDeps): Quota {
       if (nowMs < team.refusedUntilMs) throw quotaExceeded(team.limit, msToMidnight(team));
       if (nowMs < team.failedUntilMs) throw unavailable();
       return wait(team);
+    },
+    desk(actor) {
+      const team = teamOf(actor);
+      let ready: Lease | null = null;
+      return {
+        isReady(nowMs) {
+          ready = draining ? null : team.ready(nowMs);
+          return ready !== null;
+        },
+        spend(nowMs) {
+          if (ready === null) throw new Error("a unit was spent that was not ready");
+          const { day } = ready;
+          team.spend(ready, nowMs);
+          lookAhead(team, nowMs);
+          return day;
+        },
+        remaining: (nowMs) => team.remaining(actor, nowMs),
+        resetS: (nowMs) => secondsToMidnight(team, nowMs),
+        get closed() {
+          return team.forgotten;
+        },
+      };
     },
     snapshot(actor) {
       const team = teams.get(actor.teamId);

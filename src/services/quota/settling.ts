@@ -125,7 +125,9 @@ export function createSettling(deps: {
     },
     forgetIdle() {
       for (const [id, team] of teams) {
-        if (team.leases.length === 0 && team.waiters.length === 0 && !team.serving) teams.delete(id);
+        if (team.leases.length > 0 || team.waiters.length > 0 || team.serving) continue;
+        teams.delete(id);
+        team.forgotten = true;
       }
     },
   };

@@ -29,6 +29,8 @@ export class TeamQuota {
   waiters: Waiter[] = [];
   /** A lease is being fetched, or a flush waited for. */
   serving = false;
+  /** The process has forgotten it: the team's next request gets another. */
+  forgotten = false;
   /** Until then, monotonic, the ledger's refusal or failure is believed without asking again. */
   refusedUntilMs = Number.NEGATIVE_INFINITY;
   failedUntilMs = Number.NEGATIVE_INFINITY;
@@ -70,8 +72,21 @@ export class TeamQuota {
     return null;
   }
 
+  /** A lease that a unit can be had of now, without taking one. */
+  ready(nowMs: number): Lease | null {
+    for (const lease of this.leases) if (lease.canTake(nowMs)) return lease;
+    return null;
+  }
+
+  /** Takes a unit of what is `ready`, never to be given back. */
+  spend(lease: Lease, nowMs: number): void {
+    lease.spend(nowMs);
+    this.#net += 1;
+  }
+
   leaseToFlush(): Lease | undefined {
-    return this.leases.find((lease) => !lease.busy && !lease.retired && lease.wantsFlush);
+    for (const lease of this.leases) if (!lease.busy && !lease.retired && lease.wantsFlush) return lease;
+    return undefined;
   }
 
   /** Units that nobody has are on their way back: the ledger does not know yet that they are left. */
@@ -104,8 +119,8 @@ export class TeamQuota {
   nextAsk(nowMs: number): LeaseAsk {
     const sinceMs = this.#askedAtMs === null ? null : nowMs - this.#askedAtMs;
     if (sinceMs === null) this.#want = LIMITS.quota.leaseFirst;
-    else if (sinceMs < 250) this.#want = Math.min(this.#want * 2, LIMITS.quota.leaseMax);
-    else if (sinceMs > 1_000) this.#want = Math.max(1, Math.floor(this.#want / 2));
+    else if (sinceMs < LIMITS.quota.leaseGoneMs) this.#want = Math.min(this.#want * 2, LIMITS.quota.leaseMax);
+    else if (sinceMs > LIMITS.quota.leaseLastedMs) this.#want = Math.max(1, Math.floor(this.#want / 2));
     this.#askedAtMs = nowMs;
     const ahead = this.#want > this.waiters.length;
     return {

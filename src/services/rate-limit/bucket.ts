@@ -30,6 +30,9 @@ export class SharedBucket {
   serving = false;
   refusedUntilMs = Number.NEGATIVE_INFINITY;
   #leases: TokenLease[] = [];
+  /** Tokens left of the leases, and when the first of them ends: counted anew then. Asked for several times a request. */
+  #ahead = 0;
+  #aheadUntilMs = Number.NEGATIVE_INFINITY;
   /** Leased tokens that were used and Redis has not been told of. */
   #used = 0;
   #takenAtMs = Number.NEGATIVE_INFINITY;
@@ -38,6 +41,8 @@ export class SharedBucket {
   #lastAdvance = 0;
   #leftSeen: number;
   #seenAtMs = 0;
+  /** The process has forgotten it: the team's next request gets another. */
+  forgotten = false;
 
   constructor(key: string, ratePerS: number, burst: number) {
     this.key = key;
@@ -50,6 +55,7 @@ export class SharedBucket {
     for (const lease of this.#leases) {
       if (lease.left === 0 || nowMs >= lease.endsAtMs) continue;
       lease.left -= 1;
+      this.#ahead -= 1;
       this.#used += 1;
       this.#takenAtMs = nowMs;
       return true;
@@ -63,12 +69,23 @@ export class SharedBucket {
 
   wantsPrefetch(nowMs: number): boolean {
     return (
-      this.#lastAdvance > 1 && this.#leased(nowMs) * 2 < this.#lastAdvance && nowMs >= this.refusedUntilMs
+      this.#lastAdvance > 1 && this.leased(nowMs) * 2 < this.#lastAdvance && nowMs >= this.refusedUntilMs
     );
   }
 
-  #leased(nowMs: number): number {
-    return this.#leases.reduce((sum, lease) => sum + (nowMs < lease.endsAtMs ? lease.left : 0), 0);
+  private leased(nowMs: number): number {
+    if (nowMs >= this.#aheadUntilMs) this.countAhead(nowMs);
+    return this.#ahead;
+  }
+
+  private countAhead(nowMs: number): void {
+    this.#ahead = 0;
+    this.#aheadUntilMs = Number.POSITIVE_INFINITY;
+    for (const { left, endsAtMs } of this.#leases) {
+      if (nowMs >= endsAtMs) continue;
+      this.#ahead += left;
+      this.#aheadUntilMs = Math.min(this.#aheadUntilMs, endsAtMs);
+    }
   }
 
   /** A request for tokens: for those who wait, and in advance as many as go in a moment at the present rate. */
@@ -96,6 +113,7 @@ export class SharedBucket {
       }
     }
     this.#leases = this.#leases.filter((lease) => lease.left > 0 && nowMs < lease.endsAtMs);
+    this.countAhead(nowMs);
     if (back > 0) return this.#request(0, 0, back);
     if (nowMs - this.#takenAtMs >= TELL_WITHIN_MS) this.#used = 0;
     return null;
@@ -114,6 +132,7 @@ export class SharedBucket {
     const advance = Math.max(0, grant.granted - request.waiting);
     this.#lastAdvance = advance;
     if (advance > 0) this.#leases.push({ left: advance, endsAtMs: sentAtMs + LIMITS.rate.leaseTtlMs });
+    this.countAhead(nowMs);
     if (grant.granted < Math.max(1, request.waiting)) {
       this.refusedUntilMs = nowMs + Math.min(LIMITS.rate.refusalMaxMs, Math.max(1, grant.nextMs));
     }
@@ -124,7 +143,7 @@ export class SharedBucket {
   remaining(nowMs: number): number {
     if (nowMs < this.refusedUntilMs) return 0;
     const refilled = ((nowMs - this.#seenAtMs) * this.ratePerS) / 1000;
-    return Math.floor(Math.min(this.burst, this.#leftSeen + this.#leased(nowMs) + refilled));
+    return Math.floor(Math.min(this.burst, this.#leftSeen + this.leased(nowMs) + refilled));
   }
 }
 

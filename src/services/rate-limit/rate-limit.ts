@@ -22,11 +22,26 @@ export interface RateLimiter {
    * @throws AppError `rate_limited` with the seconds to the next token; `overloaded` when too many wait.
    */
   take(actor: Actor): void | Promise<void>;
+  /**
+   * The same for who takes an actor's tokens by the thousand: the bucket is looked up once.
+   * @throws AppError `overloaded` when too many teams are served
+   */
+  desk(actor: Actor): RateDesk;
   /** Tokens left as far as this process knows, and whole seconds until there is one more. No I/O. */
   snapshot(actor: Actor): { remaining: number; resetS: number };
   start(): void;
   /** Gives leased tokens back. Never rejects. */
   drain(): Promise<void>;
+}
+
+export interface RateDesk {
+  /** False: none is to be had at once, and `take` of the limiter has to be asked. */
+  take(nowMs: number): boolean;
+  /** As in a snapshot. */
+  remaining(nowMs: number): number;
+  resetS(nowMs: number, remaining: number): number;
+  /** True: it is of no more use, another one has to be asked for. */
+  readonly closed: boolean;
 }
 
 export interface RateLimiterDeps {
@@ -81,7 +96,11 @@ export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
   }
 
   function forgetIdle(): void {
-    for (const [key, bucket] of buckets) if (bucket.isIdle) buckets.delete(key);
+    for (const [key, bucket] of buckets) {
+      if (!bucket.isIdle) continue;
+      buckets.delete(key);
+      bucket.forgotten = true;
+    }
   }
 
   async function ask(bucket: SharedBucket, request: BucketRequest): Promise<void> {
@@ -170,10 +189,12 @@ export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
 
   async function returnLeftovers(all: boolean): Promise<void> {
     const nowMs = clock.monotonic();
+    const asking: Promise<void>[] = [];
     for (const bucket of buckets.values()) {
       const request = bucket.returnRequest(nowMs, all);
-      if (request && !alone) await ask(bucket, request).catch(goAlone);
+      if (request && !alone) asking.push(ask(bucket, request).catch(goAlone));
     }
+    await Promise.all(asking);
   }
 
   function schedule(): void {
@@ -184,26 +205,49 @@ export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
     });
   }
 
+  function takeLeased(bucket: SharedBucket, nowMs: number): boolean {
+    if (!bucket.take(nowMs)) return false;
+    if (!bucket.serving && bucket.wantsPrefetch(nowMs)) void serve(bucket);
+    return true;
+  }
+
+  function remainingOf(bucket: SharedBucket, nowMs: number): number {
+    if (!alone) return bucket.remaining(nowMs);
+    const { ratePerS, burst } = bucket;
+    return alone.get(bucket.key)?.remaining(nowMs, ratePerS, burst) ?? bucket.remaining(nowMs);
+  }
+
+  function resetS({ ratePerS, refusedUntilMs }: SharedBucket, nowMs: number, remaining: number): number {
+    const refusedMs = remaining === 0 ? refusedUntilMs - nowMs : 0;
+    return Math.max(1, Math.ceil(Math.max(refusedMs, 1000 / ratePerS) / 1000));
+  }
+
   return {
     take(actor) {
       const bucket = bucketOf(actor);
       if (alone) return takeAlone(bucket, alone);
       const nowMs = clock.monotonic();
-      if (bucket.take(nowMs)) {
-        if (!bucket.serving && bucket.wantsPrefetch(nowMs)) void serve(bucket);
-        return;
-      }
+      if (takeLeased(bucket, nowMs)) return;
       if (nowMs < bucket.refusedUntilMs) throw rateLimited(bucket, bucket.refusedUntilMs - nowMs);
       return wait(bucket);
+    },
+    desk(actor) {
+      const bucket = bucketOf(actor);
+      return {
+        take: (nowMs) => !alone && takeLeased(bucket, nowMs),
+        remaining: (nowMs) => remainingOf(bucket, nowMs),
+        resetS: (nowMs, remaining) => resetS(bucket, nowMs, remaining),
+        get closed() {
+          return bucket.forgotten;
+        },
+      };
     },
     snapshot(actor) {
       const bucket = buckets.get(keyOf(actor));
       if (!bucket) return untouched(actor);
       const nowMs = clock.monotonic();
-      const { ratePerS, burst } = bucket;
-      const remaining = alone?.get(bucket.key)?.remaining(nowMs, ratePerS, burst) ?? bucket.remaining(nowMs);
-      const refusedMs = remaining === 0 ? bucket.refusedUntilMs - nowMs : 0;
-      return { remaining, resetS: Math.max(1, Math.ceil(Math.max(refusedMs, 1000 / ratePerS) / 1000)) };
+      const remaining = remainingOf(bucket, nowMs);
+      return { remaining, resetS: resetS(bucket, nowMs, remaining) };
     },
     start: schedule,
     async drain() {

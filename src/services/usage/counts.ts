@@ -17,11 +17,18 @@ export interface UsageCounter {
    * @param day of the unit that was reserved for it
    */
   count(teamId: string, day: string, verdict: Verdict, cached: boolean): void;
+  /** The same for who counts a team's answers by the thousand: the team's row is looked up once a flush. */
+  tab(teamId: string): UsageTab;
   /** Writes all that was counted before the call, of teams nobody is deleting. Rejects when it could not; it stays to be written. */
   flush(): Promise<void>;
   start(): void;
   /** Writes what is left, in several tries. Never rejects. */
   drain(): Promise<void>;
+}
+
+export interface UsageTab {
+  /** See `UsageCounter.count`. */
+  count(day: string, verdict: Verdict, cached: boolean): void;
 }
 
 export interface UsageCounterDeps {
@@ -46,6 +53,8 @@ export function createUsageCounter({ store, clock, log }: UsageCounterDeps): Usa
   /** By day, then by team. */
   let counted = new Map<string, Map<string, UsageCounts>>();
   let teamDays = 0;
+  /** How often `counted` was begun anew: what was looked up in an earlier one counts no more. */
+  let seals = 0;
   /** On the way, oldest first: what is in here may be in the database or not. */
   const sent: UsageFlush[] = [];
   let writing: Promise<void> | undefined;
@@ -62,6 +71,18 @@ export function createUsageCounter({ store, clock, log }: UsageCounterDeps): Usa
     return counts;
   }
 
+  /** undefined: there are too many. */
+  function countsOf(teamId: string, day: string): UsageCounts | undefined {
+    return counted.get(day)?.get(teamId) ?? open(teamId, day);
+  }
+
+  function add(counts: UsageCounts | undefined, verdict: Verdict, cached: boolean): void {
+    if (counts === undefined) return;
+    counts.single += 1;
+    counts[verdict] += 1;
+    if (cached) counts.cached += 1;
+  }
+
   /** Puts what was counted into flushes, in pieces. */
   function seal(): void {
     const { rowsPerFlush } = LIMITS.usage;
@@ -70,6 +91,7 @@ export function createUsageCounter({ store, clock, log }: UsageCounterDeps): Usa
       for (const [teamId, counts] of teams) rows.push({ teamId, day, ...counts });
     counted = new Map();
     teamDays = 0;
+    seals += 1;
     for (let i = 0; i < rows.length; i += rowsPerFlush) {
       revision += 1;
       sent.push({ writer, revision, rows: rows.slice(i, i + rowsPerFlush) });
@@ -77,7 +99,7 @@ export function createUsageCounter({ store, clock, log }: UsageCounterDeps): Usa
   }
 
   function keep({ teamId, day, ...more }: UsageRow): void {
-    const counts = counted.get(day)?.get(teamId) ?? open(teamId, day);
+    const counts = countsOf(teamId, day);
     if (counts === undefined) return;
     for (const name of COUNTS) counts[name] += more[name];
   }
@@ -130,11 +152,22 @@ export function createUsageCounter({ store, clock, log }: UsageCounterDeps): Usa
 
   return {
     count(teamId, day, verdict, cached) {
-      const counts = counted.get(day)?.get(teamId) ?? open(teamId, day);
-      if (counts === undefined) return;
-      counts.single += 1;
-      counts[verdict] += 1;
-      if (cached) counts.cached += 1;
+      add(countsOf(teamId, day), verdict, cached);
+    },
+    tab(teamId) {
+      let counts: UsageCounts | undefined;
+      let ofDay = "";
+      let ofSeal = seals;
+      return {
+        count(day, verdict, cached) {
+          if (counts === undefined || ofSeal !== seals || ofDay !== day) {
+            counts = countsOf(teamId, day);
+            ofSeal = seals;
+            ofDay = day;
+          }
+          add(counts, verdict, cached);
+        },
+      };
     },
     flush,
     start: schedule,

@@ -15,6 +15,9 @@ interface Deps {
  * known is no longer called unknown to them, as soon as this process knows. And without what condemns by a way on which we
  * were distrusted: from the last look that found us in order on, nobody knows of whom such a refusal spoke.
  */
+/** Of these, belief can end at any time: they are looked at each time. */
+const DOUBTABLE: ReadonlySet<string | undefined> = new Set(["mailbox_not_found", "mailbox_disabled"]);
+
 export function withoutDisbelieved(cache: EvidenceCache, { beliefs, sites, house }: Deps): EvidenceCache {
   function believed(entry: CacheEntry | undefined, cacheKey: string): CacheEntry | undefined {
     const evidence = entry?.evidence;
@@ -26,6 +29,10 @@ export function withoutDisbelieved(cache: EvidenceCache, { beliefs, sites, house
   return {
     ...cache,
     peek: (scope, cacheKey) => believed(cache.peek(scope, cacheKey), cacheKey),
+    hold(scope, cacheKey) {
+      const held = cache.hold(scope, cacheKey);
+      return DOUBTABLE.has(held?.entry.evidence.smtp?.class) ? undefined : held;
+    },
     fetch: async (scope, cacheKey) => believed(await cache.fetch(scope, cacheKey), cacheKey),
     async fetchMany(questions) {
       const entries = await cache.fetchMany(questions);

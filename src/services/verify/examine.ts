@@ -4,7 +4,7 @@ import type { Lists } from "../../check/lists/lists.ts";
 import { withOverride } from "../../check/verdict/override.ts";
 import { type Decision, decide } from "../../check/verdict/verdict.ts";
 import type { Clock } from "../../core/clock.ts";
-import type { CacheEntry, EvidenceCache } from "../../store/evidence-cache.ts";
+import type { CacheEntry, EvidenceCache, Held } from "../../store/evidence-cache.ts";
 import type { TeamOverlay } from "../actor.ts";
 import type { Flights, Waiter } from "./flights.ts";
 import { renderResult } from "./render-result.ts";
@@ -46,6 +46,10 @@ export interface Answer {
 /** The way from an address to its result, the same for single requests and for the rows of a job. */
 export interface Examiner {
   understand(email: string, withEvidence: boolean, asker: Asker): Question;
+  /** Neither the team nor the operator has said anything about the domain. */
+  isPlain(domain: string, overlay: TeamOverlay): boolean;
+  /** What `find` would find in memory of an address whose domain is plain, not counted as a look; see `EvidenceCache.hold`. */
+  hold(address: ParsedAddress, scope: Scope): Held | undefined;
   /**
    * At once when the cache knows, or nobody need be asked.
    * @param refresh do not be content with what the cache knows
@@ -84,6 +88,9 @@ export function createExaminer(deps: ExaminerDeps): Examiner {
         scope: probing && domain !== null && !overridden ? "probed" : "unprobed",
       };
     },
+    isPlain: (domain, overlay) =>
+      !overlay.isBlocked(domain) && !overlay.isDisposable(domain) && !deps.isPromoted(domain),
+    hold: ({ cacheKey }, scope) => deps.cache.hold(scope, cacheKey),
     find: (question, refresh, waiter) => find(deps, question, refresh, waiter),
     draw: (question, finding) => drawFrom(deps, question, finding),
   };

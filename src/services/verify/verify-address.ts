@@ -1,11 +1,11 @@
 import { isFree } from "../../check/verdict/verdict.ts";
 import { AppError } from "../../core/errors.ts";
-import type { Metrics } from "../../core/metrics.ts";
 import type { Quota, Reservation } from "../quota/quota.ts";
 import type { UsageCounter } from "../usage/counts.ts";
 import type { Examiner, Finding, Question } from "./examine.ts";
 import type { TestKeys } from "./test-keys.ts";
 import type { VerificationResult } from "./verification-result.ts";
+import type { VerificationTallies } from "./verification-tallies.ts";
 import type { VerifyContext, VerifyInput } from "./verify-input.ts";
 
 /**
@@ -23,7 +23,7 @@ export interface VerifyDeps {
   quota: Quota;
   testKeys: TestKeys;
   usage: Pick<UsageCounter, "count">;
-  metrics: Metrics;
+  tallies: VerificationTallies;
 }
 
 /** All that one request carries from step to step. */
@@ -88,10 +88,6 @@ function answer(
   if (isFree(decision.reason)) reservation.giveBack();
   else reservation.commit();
   deps.usage.count(question.teamId, reservation.day, decision.verdict, finding.cached);
-  deps.metrics.verifications.inc({
-    verdict: decision.verdict,
-    reason: decision.reason,
-    cached: `${finding.cached}`,
-  });
+  deps.tallies(decision, finding.cached).count += 1;
   return result;
 }

@@ -198,7 +198,7 @@ export async function startServer(options: HarnessOptions = {}): Promise<Harness
       trustedProxies: options.trustedProxies ?? [],
       corsOrigins: options.corsOrigins ?? [],
     },
-    limits: { ...LIMITS.http, logSampleEvery: 1, ...options.limits },
+    limits: { ...LIMITS.http, logSampleEvery: 1, successQuietMs: 0, ...options.limits },
   });
   const { port } = await server.listen();
   return {

@@ -6,14 +6,14 @@ import { createRequestObserver } from "../../../src/http/observe.ts";
 import { HttpRequest } from "../../../src/http/request.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
-const LIMITS = { logSampleEvery: 100, refusalQuietMs: 1_000, slowRequestMs: 500 };
+const LIMITS = { logSampleEvery: 100, successQuietMs: 0, refusalQuietMs: 1_000, slowRequestMs: 500 };
 
-function setUp() {
+function setUp(limits = LIMITS) {
   const clock = createFakeClock();
   const metrics = createMetrics();
   const statuses: number[] = [];
   const log = createLog("info", {}, { write: (line) => void statuses.push(JSON.parse(line).status) });
-  const observer = createRequestObserver({ log, metrics, clock, limits: LIMITS });
+  const observer = createRequestObserver({ log, metrics, clock, limits });
   /** One request that took `ms` and ended in `status`. */
   function finish(status: number, ms = 0, method = "GET"): void {
     const startedMs = clock.monotonic();
@@ -32,6 +32,15 @@ describe("the log of requests", () => {
     clock.advance(LIMITS.refusalQuietMs);
     finish(404);
     assert.deepEqual(statuses.slice(11), [404], "the first after a quiet time");
+  });
+
+  it("holds no two successes within a quiet time, however many there are", () => {
+    const { clock, statuses, finish } = setUp({ ...LIMITS, successQuietMs: 20 });
+    for (let i = 0; i < 1_000; i++) finish(200);
+    assert.equal(statuses.length, 1, "one in a hundred, the first of them");
+    clock.advance(20);
+    for (let i = 0; i < 1_000; i++) finish(200);
+    assert.equal(statuses.length, 2);
   });
 
   it("holds every failure and every slow request", () => {

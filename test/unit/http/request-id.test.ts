@@ -4,15 +4,28 @@ import { createRequestIds, saneRequestId } from "../../../src/http/request-id.ts
 
 describe("request ids", () => {
   it("are unique, sorted and shaped like every other id", () => {
-    const next = createRequestIds();
-    const ids = Array.from({ length: 5_000 }, next);
+    const { next } = createRequestIds();
+    const ids = Array.from({ length: 5_000 }, () => next());
     assert.equal(new Set(ids).size, ids.length);
     assert.deepEqual([...ids].sort(), ids);
     for (const id of ids) assert.match(id, /^req_[0-9a-hjkmnp-tv-z]{26}$/);
   });
 
+  it("are the same sequence as characters and as bytes", () => {
+    const made = createRequestIds();
+    const ids: string[] = [made.next()];
+    const bytes = Buffer.alloc(made.length + 2, "-");
+    for (let i = 0; i < 2_000; i++) {
+      made.write(bytes, 1);
+      assert.equal(bytes.toString(), `-${made.last()}-`);
+      ids.push(made.last(), made.next());
+    }
+    assert.equal(new Set(ids).size, ids.length);
+    assert.deepEqual([...ids].sort(), ids);
+  });
+
   it("differ between processes", () => {
-    assert.notEqual(createRequestIds()(), createRequestIds()());
+    assert.notEqual(createRequestIds().next(), createRequestIds().next());
   });
 
   it("are taken from the caller only when they cannot break a log or a header", () => {

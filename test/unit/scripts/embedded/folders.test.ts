@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { folderOutside } from "../../../../scripts/embedded/reachable.ts";
-import { distributionName } from "../../../../scripts/embedded/redis-debian.ts";
+import { distributionName } from "../../../../scripts/embedded/debian-package.ts";
 
 test("a folder outside is remembered, and when it is gone that is said, and another one made", (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), "rcpt-folders-"));

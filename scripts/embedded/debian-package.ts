@@ -3,25 +3,32 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } 
 import { join } from "node:path";
 import { parseEnv, promisify } from "node:util";
 import type { Guard } from "./guard.ts";
-import type { EmbeddedOptions } from "./postgres.ts";
 import { privateApt } from "./private-apt.ts";
 
 const run = promisify(execFile);
 const OS_RELEASE = "/etc/os-release";
 const APT_TIMEOUT_MS = 180_000;
 
-export interface UnpackedRedis {
+export interface UnpackedProgram {
   binary: string;
   /** Folders for LD_LIBRARY_PATH. */
   libraries: string[];
 }
 
-/** Packages that `redis-server` needs and this system has not: `name=version`, out of a simulated installation. */
-async function missingPackages(env: NodeJS.ProcessEnv): Promise<string[]> {
-  const args = ["--simulate", "install", "redis-server"];
+/** A program as the distribution packages it. */
+export interface DebianProgram {
+  /** Name of the package. */
+  name: string;
+  /** Where its program is, from the root. */
+  path: string;
+}
+
+/** Packages that the program needs and this system has not: `name=version`, out of a simulated installation. */
+async function missingPackages(name: string, env: NodeJS.ProcessEnv): Promise<string[]> {
+  const args = ["--simulate", "install", name];
   const { stdout } = await run("apt-get", args, { env, timeout: APT_TIMEOUT_MS });
   return [...stdout.matchAll(/^Inst (\S+) (?:\[[^\]]*\] )?\((\S+)/gm)].map(
-    ([, name, version]) => `${name}=${version}`,
+    ([, found, version]) => `${found}=${version}`,
   );
 }
 
@@ -58,35 +65,38 @@ function moveUnlessThere(from: string, to: string): void {
 }
 
 /**
- * Redis out of the distribution's packages, unpacked into `folder` the first time on a version of it: downloaded with private apt
- * folders and `dpkg-deb`, as root or not. Nothing on the system changes.
+ * A program out of the distribution's packages, unpacked with the libraries that this system has not into a folder of
+ * `folder` the first time on a version of it: downloaded with private apt folders and `dpkg-deb`, as root or not. Nothing
+ * on the system changes.
  *
+ * @param as what its folder is called, before the distribution's name
  * @throws Error when the packages cannot be had (no network, no such package).
  */
-export async function unpackRedis(
-  folder: string,
-  { guard, say }: Pick<EmbeddedOptions, "guard" | "say">,
-): Promise<UnpackedRedis> {
-  const root = join(folder, `redis-${distribution()}`);
+export async function unpackProgram(
+  program: DebianProgram,
+  as: string,
+  { folder, guard, say }: { folder: string; guard: Guard; say(line: string): void },
+): Promise<UnpackedProgram> {
+  const root = join(folder, `${as}-${distribution()}`);
   if (!existsSync(root)) {
-    say(`no redis-server is installed: unpacking the distribution's package into ${folder}`);
+    say(`no ${program.name} is installed: unpacking the distribution's package into ${folder}`);
     const work = `${root}.${process.pid}`;
     guard.removeAtEnd(work);
     try {
-      await download(work, guard);
+      await download(program, work, guard);
       moveUnlessThere(join(work, "root"), root);
     } finally {
       rmSync(work, { recursive: true, force: true });
     }
   }
-  return { binary: join(root, "usr/bin/redis-server"), libraries: libraryFolders(root) };
+  return { binary: join(root, program.path), libraries: libraryFolders(root) };
 }
 
-async function download(work: string, guard: Guard): Promise<void> {
+async function download({ name, path }: DebianProgram, work: string, guard: Guard): Promise<void> {
   for (const part of ["packages", "root"]) mkdirSync(join(work, part), { recursive: true });
   const env = privateApt(work, guard, "system");
   await run("apt-get", ["-qq", "update"], { env, timeout: APT_TIMEOUT_MS });
-  const packages = await missingPackages(env);
+  const packages = await missingPackages(name, env);
   await run("apt-get", ["-qq", "download", ...packages], {
     cwd: join(work, "packages"),
     env,
@@ -94,6 +104,5 @@ async function download(work: string, guard: Guard): Promise<void> {
   });
   for (const file of readdirSync(join(work, "packages")))
     await run("dpkg-deb", ["-x", join(work, "packages", file), join(work, "root")]);
-  if (!existsSync(join(work, "root/usr/bin/redis-server")))
-    throw new Error("the packages hold no redis-server");
+  if (!existsSync(join(work, "root", path))) throw new Error(`the packages hold no ${name}`);
 }

@@ -1,0 +1,115 @@
+import { join } from "node:path";
+import { findWrk } from "../scripts/embedded/wrk.ts";
+import { createLog } from "../src/core/log.ts";
+import { bootstrap } from "../src/services/teams/bootstrap.ts";
+import { migrate } from "../src/store/migrate.ts";
+import { createPostgres } from "../src/store/postgres.ts";
+import { type Child, startChild } from "./child.ts";
+import { type BenchContext, settingsFor } from "./context.ts";
+import { InvalidRun } from "./figures.ts";
+import { askOnce, getRequest, ownFields } from "./http-connection.ts";
+import { createNativeLoad, type LoadGenerator } from "./native-load.ts";
+import { type Cores, pin } from "./pin.ts";
+import { planRun } from "./plan.ts";
+import type { ApiProcess } from "./processes/api.ts";
+import type { MailServers } from "./processes/mail-servers.ts";
+import type { RawServer } from "./processes/raw-server.ts";
+
+export const TEAMS = 64;
+/** None of them missing: the first tenth is asked of every domain. */
+export const ADDRESSES = 1_000;
+/** Of the plan; the other sections have others. */
+const RUN = 2_000;
+/** Every team asks about every address before a pair comes again: the least common multiple of the two. */
+const REQUESTS = 8_000;
+const MARKS = ['"verdict":"valid"', '"cached":true'];
+
+/** A server under measurement. */
+export interface Server {
+  name: string;
+  port: number;
+  usage(): Promise<NodeJS.CpuUsage>;
+}
+
+export interface HttpWorld {
+  rcpt: Server;
+  raw: Server;
+  requests: string[];
+  /** Of an answer, header included. */
+  bytes: number;
+  load: LoadGenerator;
+}
+
+/** Keys of TEAMS enterprise teams, in a database of the newest schema. */
+async function makeTeams(context: BenchContext): Promise<string[]> {
+  const sql = createPostgres({ url: context.databaseUrl, maxConnections: 2, applicationName: "rcpt-bench" });
+  try {
+    await migrate(sql, createLog("silent"));
+    const keys: string[] = [];
+    for (let team = 0; team < TEAMS; team++) {
+      const input = { email: `owner${team}@example.com`, team: `team ${team}`, tier: "enterprise" } as const;
+      keys.push((await bootstrap(sql, input)).liveKey);
+    }
+    return keys;
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
+
+type Keep = <C extends { end(): Promise<void> }>(child: C) => C;
+
+/** Those processes' common verb. */
+type Measured = { usage(): NodeJS.CpuUsage };
+
+async function startPinned(
+  child: Child<Measured>,
+  name: string,
+  { port, pid }: { port: number; pid: number },
+  { server }: Cores,
+): Promise<Server> {
+  await pin(pid, server);
+  return { name, port, usage: () => child.call("usage") };
+}
+
+/** All ask about each address with each key, so that each is known; every answer is looked at. */
+async function fill(port: number, requests: readonly string[]): Promise<void> {
+  for (const request of requests) {
+    const { head, body } = await askOnce(port, request);
+    const isRight = head.startsWith("HTTP/1.1 200 ") && body.includes('"verdict":"valid"');
+    if (!isRight) throw new InvalidRun(`a wrong answer: ${head}\n${body}`);
+  }
+}
+
+/** The whole of it: sinks to learn the addresses from, the API with its cache full, the raw server with its bytes. */
+export async function startHttpWorld(context: BenchContext, keep: Keep, cores: Cores): Promise<HttpWorld> {
+  const keys = await makeTeams(context);
+  const mail = keep(await startChild<MailServers>("mail-servers", context));
+  const world = await mail.call("start", { latencyMs: 0, runs: [RUN] });
+  const paths = planRun(RUN, ADDRESSES).map(
+    ({ address }) => `/v1/verify?email=${encodeURIComponent(address)}`,
+  );
+  const [key = ""] = keys;
+  const api = keep(await startChild<ApiProcess>("api", context));
+  const rcpt = await startPinned(api, "rcpt", await api.call("start", settingsFor(context, world)), cores);
+  await fill(
+    rcpt.port,
+    paths.map((path) => getRequest(path, key)),
+  );
+  const sample = await askOnce(rcpt.port, getRequest(paths[0] ?? "", key));
+  if (!MARKS.every((mark) => sample.body.includes(mark)))
+    throw new InvalidRun(`not from the cache: ${sample.body}`);
+  const rawChild = keep(await startChild<RawServer>("raw-server", context));
+  const started = await rawChild.call("start", { fields: ownFields(sample), body: sample.body });
+  const raw = await startPinned(rawChild, "raw", started, cores);
+  const copy = await askOnce(raw.port, getRequest(paths[0] ?? "", key));
+  const bytes = sample.head.length + 4 + sample.body.length;
+  if (copy.head.length + 4 + copy.body.length !== bytes)
+    throw new InvalidRun(`the raw server does not send the same bytes:\n${sample.head}\n---\n${copy.head}`);
+  const requests = Array.from({ length: REQUESTS }, (_, i) =>
+    getRequest(paths[i % paths.length] ?? "", keys[i % keys.length] ?? ""),
+  );
+  const cacheDir = join(import.meta.dirname, "../.rcpt/cache");
+  const wrk = await findWrk({ cacheDir, guard: context.guard });
+  const file = join(context.compiledDir, "load.lua");
+  return { rcpt, raw, requests, bytes, load: createNativeLoad(wrk, { requests, file, core: cores.load }) };
+}

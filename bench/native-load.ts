@@ -1,0 +1,82 @@
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { promisify } from "node:util";
+import type { Wrk } from "../scripts/embedded/wrk.ts";
+
+const run = promisify(execFile);
+const SPARE_MS = 20_000;
+
+export interface NativeLoad {
+  port: number;
+  connections: number;
+  forMs: number;
+}
+
+/** What wrk counted itself. */
+export interface NativeRun {
+  answered: number;
+  /** Answers of a status that is no success, and connections that failed. */
+  wrong: number;
+  wallMs: number;
+}
+
+const quoted = (text: string) => `"${text.replaceAll(/[\\"]/g, "\\$&").replaceAll("\r\n", "\\r\\n")}"`;
+
+/**
+ * What wrk runs: the requests one after the other, each as it goes on the wire, and at the end a line of JSON. No look at
+ * each answer: that would cost the generator more than the server takes to make one.
+ * @param requests whole ones, of printable characters and CR LF
+ */
+export function loadScript(requests: readonly string[]): string {
+  return [
+    "local requests = {",
+    ...requests.map((request) => `  ${quoted(request)},`),
+    "}",
+    "local at = 0",
+    "request = function()",
+    "  at = at % #requests + 1",
+    "  return requests[at]",
+    "end",
+    "done = function(summary)",
+    "  local e = summary.errors",
+    '  io.write(string.format("\\n{\\"answered\\":%d,\\"wrong\\":%d,\\"wallMs\\":%.3f}\\n", summary.requests,',
+    "    e.connect + e.read + e.write + e.status + e.timeout, summary.duration / 1000))",
+    "end",
+    "",
+  ].join("\n");
+}
+
+/** @throws Error when wrk did not come to its end */
+export function readNativeRun(output: string): NativeRun {
+  const line = output.split("\n").find((text) => text.startsWith("{"));
+  if (line === undefined) throw new Error(`wrk did not say what it counted: ${output.slice(0, 200)}`);
+  return JSON.parse(line) as NativeRun;
+}
+
+export interface LoadGenerator {
+  load(load: NativeLoad): Promise<NativeRun>;
+}
+
+/**
+ * Closed loop: each connection asks again as soon as it is answered. One thread: it has one core.
+ * @param core that it is pinned to; null: to none
+ * @param file the script, written here
+ */
+export function createNativeLoad(
+  wrk: Wrk,
+  { requests, file, core }: { requests: readonly string[]; file: string; core: number | null },
+): LoadGenerator {
+  writeFileSync(file, loadScript(requests));
+  const pinned = core === null ? [] : ["taskset", "-c", String(core)];
+  return {
+    async load({ port, connections, forMs }) {
+      const [command = "", ...rest] = [...pinned, wrk.command];
+      const how = ["-t1", `-c${connections}`, `-d${Math.max(1, Math.round(forMs / 1000))}s`, "-s", file];
+      const { stdout } = await run(command, [...rest, ...how, `http://127.0.0.1:${port}/`], {
+        env: wrk.env,
+        timeout: forMs + SPARE_MS,
+      });
+      return readNativeRun(stdout);
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import { execFile } from "node:child_process";
+import { availableParallelism } from "node:os";
+import { promisify } from "node:util";
+
+/** Where server and generator run, so that neither takes the other's core. null: this machine cannot, and why. */
+export interface Cores {
+  server: number;
+  load: number;
+}
+
+/** @throws Error one line that says why processes cannot be pinned here */
+export async function chooseCores(): Promise<Cores> {
+  if (process.platform !== "linux") throw new Error("processes are pinned on Linux alone");
+  if (availableParallelism() < 2) throw new Error("server and generator need a core each");
+  const { stdout } = await promisify(execFile)("taskset", ["-cp", String(process.pid)]).catch(() => {
+    throw new Error("there is no taskset: sudo apt-get install util-linux");
+  });
+  const [server, load] = coresOf(stdout.slice(stdout.lastIndexOf(":") + 1).trim());
+  if (server === undefined || load === undefined) throw new Error("server and generator need a core each");
+  return { server, load };
+}
+
+/** @param list as taskset writes it: `0,1`, `0-3,8` */
+export function coresOf(list: string): number[] {
+  return list.split(",").flatMap((part) => {
+    const [first = 0, last = first] = part.split("-").map(Number);
+    return Array.from({ length: last - first + 1 }, (_, i) => first + i);
+  });
+}
+
+/** Pins a process with all its threads; those it makes later are its main thread's children, hence pinned as well. */
+export async function pin(pid: number, core: number): Promise<void> {
+  await promisify(execFile)("taskset", ["-a", "-cp", String(core), String(pid)]);
+}

@@ -1,0 +1,166 @@
+import type { Clock } from "../core/clock.ts";
+import { AppError } from "../core/errors.ts";
+import { LIMITS } from "../core/limits.ts";
+import type { Logger } from "../core/log.ts";
+import type { CachedCredential } from "../services/authenticate/cache.ts";
+import { limitText } from "../services/limits-view.ts";
+import type { Desk, ReadyAddress, ReadyAnswer, ReadyAnswers } from "../services/verify/ready-answers.ts";
+import { type AnswerHead, createAnswerHead, type LimitNumbers } from "./answer-head.ts";
+import type { FieldSource } from "./framing.ts";
+import type { RequestObserver } from "./observe.ts";
+import { parseQuery } from "./query.ts";
+import { RecentMap } from "./recent-map.ts";
+import { type RequestIds, saneRequestId } from "./request-id.ts";
+import type { HeadWriter } from "./respond.ts";
+import { VerifyQuerySchema } from "./schemas.ts";
+import { validate } from "./validate.ts";
+
+export const SHORT_PATH = "/v1/verify";
+
+export interface ShortWayDeps {
+  answers: ReadyAnswers;
+  credentials: {
+    known(authorization: string, nowMs: number): CachedCredential | null;
+    use(credential: CachedCredential, nowMs: number): void;
+  };
+  clock: Clock;
+  log: Logger;
+  observer: RequestObserver;
+  ids: RequestIds;
+}
+
+interface Source extends FieldSource {
+  getQuery(): string;
+}
+
+interface Writer extends HeadWriter {
+  end(body: Uint8Array): unknown;
+}
+
+/**
+ * GET /v1/verify of what is ready, from uWebSockets.js' request to its response without a request, a match, a reply or a
+ * promise in between. It answers as the general way would (test/integration/http/short-way.test.ts holds the two to each
+ * other) or not at all.
+ */
+export interface ShortWay {
+  /** False: nothing was done, the general way has to answer. */
+  answer(response: Writer, source: Source): boolean;
+  /** The general way has answered this query with 200 within its call: it may be answered here from now on. */
+  learn(rawQuery: string): void;
+}
+
+/** What a request says in the fields that this way reads. One object for all: each is done with within its call. */
+interface Fields {
+  authorization: string;
+  requestId: string;
+  /** How often each came. */
+  authorizations: number;
+  requestIds: number;
+  /** Fields that say how long a body is: for the general way to judge. */
+  lengths: number;
+}
+
+interface Ready {
+  credential: CachedCredential;
+  answer: ReadyAnswer;
+  desk: Desk;
+}
+
+/** As respond.ts writes them. */
+const fieldsBefore = (policy: string) =>
+  "\r\nX-Content-Type-Options: nosniff\r\nContent-Type: application/json\r\nCache-Control: no-store" +
+  `\r\nRateLimit-Policy: ${policy}\r\nRateLimit: `;
+
+export function createShortWay(deps: ShortWayDeps): ShortWay {
+  const { answers, credentials, clock, ids } = deps;
+  const queries = new RecentMap<string, ReadyAddress>(LIMITS.http.readyQueries);
+  const heads = new RecentMap<string, AnswerHead>(LIMITS.http.readyHeads);
+  const finished = deps.observer.gets(SHORT_PATH);
+  const fields: Fields = { authorization: "", requestId: "", authorizations: 0, requestIds: 0, lengths: 0 };
+  const numbers: LimitNumbers = { rate: 0, rateResetS: 0, quota: 0, quotaResetS: 0 };
+
+  function readField(name: string, value: string): void {
+    if (name === "authorization") {
+      fields.authorization = value;
+      fields.authorizations += 1;
+    } else if (name === "x-request-id") {
+      fields.requestId = value;
+      fields.requestIds += 1;
+    } else if (name === "content-length" || name === "transfer-encoding") fields.lengths += 1;
+  }
+
+  /** In one call, also of fields that do not matter: each by its name would be a call for each, and tell no doubles. */
+  function readFields(source: Source): boolean {
+    fields.requestId = "";
+    fields.authorizations = 0;
+    fields.requestIds = 0;
+    fields.lengths = 0;
+    source.forEach(readField);
+    return fields.authorizations === 1 && fields.requestIds <= 1 && fields.lengths === 0;
+  }
+
+  function headOf(policy: string): AnswerHead {
+    let head = heads.get(policy);
+    if (head === undefined) {
+      head = createAnswerHead(fieldsBefore(policy), ids);
+      heads.set(policy, head);
+    }
+    return head;
+  }
+
+  function readNumbers({ rate, quota }: Desk, nowMs: number): void {
+    numbers.rate = rate.remaining(nowMs);
+    numbers.rateResetS = rate.resetS(nowMs, numbers.rate);
+    numbers.quota = quota.remaining(nowMs);
+    numbers.quotaResetS = quota.resetS(nowMs);
+  }
+
+  function send(response: Writer, desk: Desk, answer: ReadyAnswer, nowMs: number): () => string {
+    readNumbers(desk, nowMs);
+    const theirs = fields.requestIds === 0 ? null : saneRequestId(fields.requestId);
+    const head =
+      theirs === null
+        ? headOf(desk.policy).fill(numbers)
+        : theirs + fieldsBefore(desk.policy) + limitText(numbers);
+    response.writeHeader("X-Request-Id", head);
+    response.end(answer.body);
+    return theirs === null ? ids.last : () => theirs;
+  }
+
+  /** What is ready for the request; takes nothing. @throws AppError where the general way would, too */
+  function prepare(source: Source, nowMs: number): Ready | null {
+    const address = queries.get(source.getQuery() ?? "");
+    if (address === undefined || !readFields(source)) return null;
+    const credential = credentials.known(fields.authorization, nowMs);
+    if (credential === null) return null;
+    const answer = answers.find(address, credential.actor, nowMs);
+    return answer === null ? null : { credential, answer, desk: answers.deskOf(credential.actor) };
+  }
+
+  return {
+    answer(response, source) {
+      const nowMs = clock.monotonic();
+      let ready: Ready | null;
+      try {
+        ready = prepare(source, nowMs);
+      } catch (error) {
+        // The general way says what is wrong to who asked.
+        if (!(error instanceof AppError)) deps.log.error({ err: error }, "the short way failed");
+        return false;
+      }
+      if (ready === null || !answers.charge(ready.answer, ready.desk, nowMs)) return false;
+      const { credential, answer, desk } = ready;
+      credentials.use(credential, nowMs);
+      const id = send(response, desk, answer, nowMs);
+      finished(id, nowMs, credential.actor, answer.body.length);
+      return true;
+    },
+    learn(rawQuery) {
+      if (rawQuery.length > LIMITS.http.readyQueryChars || queries.get(rawQuery) !== undefined) return;
+      const { email, refresh, evidence } = validate(VerifyQuerySchema, parseQuery(rawQuery), "query");
+      if (refresh || evidence) return;
+      const address = answers.understand(email);
+      if (address !== null) queries.set(rawQuery, address);
+    },
+  };
+}

@@ -1,0 +1,243 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { newSecret } from "../../../src/services/api-key.ts";
+import { evidenceWith, smtpWith } from "../../support/evidence.ts";
+import { connect, type RawReply } from "../../support/raw-http.ts";
+import { type ReadyWorld, startReadyWorld } from "../../support/ready-world.ts";
+
+const KEY = newSecret("live");
+const OTHER = newSecret("live");
+const FREE = newSecret("live");
+const TEST = newSecret("test");
+const SESSION = newSecret("sess");
+const ACCEPTED = evidenceWith({ smtp: smtpWith() });
+const LIMITED = { dailyQuota: 1_000_000, ratePerS: 5_000, rateBurst: 10_000 };
+
+const get = (query: string, ...fields: string[]) =>
+  `GET /v1/verify${query === "" ? "" : `?${query}`} HTTP/1.1\r\nHost: x\r\n${fields.map((field) => `${field}\r\n`).join("")}\r\n`;
+const bearer = (key: string) => `Authorization: Bearer ${key}`;
+const PLAIN = get("email=a%40known.test", bearer(KEY));
+
+function setUp(world: ReadyWorld): void {
+  world.set(KEY, {}, { id: "team_1", limits: LIMITED });
+  world.set(OTHER, {}, { id: "team_2", limits: LIMITED });
+  world.set(FREE, {}, { id: "team_3", tier: "pro", limits: LIMITED });
+  world.set(TEST, { kind: "test" }, { id: "team_1" });
+  world.set(SESSION, { kind: "session", expiresInMs: 3_600_000 }, { id: "team_1" });
+  for (const who of ["a", "b", "a+tag", "Mixed.Case"]) world.keep(`${who}@known.test`, ACCEPTED, 86_400);
+  world.keepUnprobed("a@known.test", evidenceWith(), 86_400);
+  world.keep(
+    "gone@known.test",
+    evidenceWith({ smtp: smtpWith({ class: "mailbox_not_found", code: 550 }) }),
+    86_400,
+  );
+  world.keep("later@known.test", evidenceWith({ smtp: smtpWith({ class: "greylisted", code: 450 }) }), 600);
+}
+
+/** One request on a connection of its own: its answer, "closed" where there is none. */
+async function ask(world: ReadyWorld, request: string): Promise<RawReply | "closed"> {
+  const client = connect(world.port);
+  client.send(request);
+  try {
+    return await client.reply(request.startsWith("HEAD"));
+  } catch {
+    return "closed";
+  } finally {
+    client.destroy();
+  }
+}
+
+/** An answer as far as both ways have to agree on it. */
+function comparable(reply: RawReply | "closed", request: string): unknown {
+  if (reply === "closed") return reply;
+  const { date: _date, "x-request-id": id = "", ...headers } = reply.headers;
+  const own = /x-request-id: *(\S+)/i.exec(request)?.[1] ?? "";
+  const shown = id === own ? id : id.replace(/^req_[0-9a-hjkmnp-tv-z]{26}$/, "made here");
+  const body = id === "" ? reply.body : reply.body.replaceAll(id, "<id>");
+  return { status: reply.status, headers, id: shown, names: Object.keys(reply.headers), body };
+}
+
+/** Requests that the general way must answer, also when all they ask for is ready. */
+const UNUSUAL: Record<string, string> = {
+  "no credential": get("email=a%40known.test"),
+  "a mistyped key": get("email=a%40known.test", bearer(`${KEY.slice(0, -1)}!`)),
+  "an unknown key": get("email=a%40known.test", bearer(newSecret("live"))),
+  "another scheme": get("email=a%40known.test", `Authorization: Basic ${KEY}`),
+  "a scheme in small letters": get("email=a%40known.test", `Authorization: bearer  ${KEY} `),
+  "two credentials": get("email=a%40known.test", bearer(KEY), bearer(OTHER)),
+  "two, the first empty": get("email=a%40known.test", "Authorization:", bearer(KEY)),
+  "a test key": get("email=a%40known.test", bearer(TEST)),
+  "a session": get("email=a%40known.test", bearer(SESSION)),
+  "a body's length": get("email=a%40known.test", bearer(KEY), "Content-Length: 0"),
+  "two lengths": get("email=a%40known.test", bearer(KEY), "Content-Length: 0", "Content-Length: 0"),
+  "two lengths, the first empty": get(
+    "email=a%40known.test",
+    bearer(KEY),
+    "Content-Length:",
+    "Content-Length: 5",
+  ),
+  "an empty length": get("email=a%40known.test", bearer(KEY), "Content-Length:"),
+  "length and coding": get(
+    "email=a%40known.test",
+    bearer(KEY),
+    "Content-Length: 3",
+    "Transfer-Encoding: chunked",
+  ),
+  "an unknown coding": get("email=a%40known.test", bearer(KEY), "Transfer-Encoding: gzip"),
+  "an empty coding": get("email=a%40known.test", bearer(KEY), "Transfer-Encoding:"),
+  "two request ids": get("email=a%40known.test", bearer(KEY), "X-Request-Id: one", "X-Request-Id: two"),
+  "two, the first empty id": get("email=a%40known.test", bearer(KEY), "X-Request-Id:", "X-Request-Id: two"),
+  refresh: get("email=a%40known.test&refresh=true", bearer(KEY)),
+  evidence: get("email=a%40known.test&evidence=true", bearer(KEY)),
+  "an unknown parameter": get("email=a%40known.test&x=1", bearer(KEY)),
+  "two addresses": get("email=a%40known.test&email=a%40known.test", bearer(KEY)),
+  "no query": get("", bearer(KEY)),
+  "an empty address": get("email=", bearer(KEY)),
+  "no address at all": get("email=nobody", bearer(KEY)),
+  "bad percent-encoding": get("email=a%4known.test", bearer(KEY)),
+  "a long query": get(`email=a%40known.test&evidence=${"0".repeat(9_000)}`, bearer(KEY)),
+  "what the cache does not know": get("email=new%40known.test", bearer(KEY)),
+  "an answer that is free of charge": get("email=later%40known.test", bearer(KEY)),
+  HEAD: PLAIN.replace("GET", "HEAD"),
+  OPTIONS: PLAIN.replace("GET", "OPTIONS"),
+  POST: PLAIN.replace("GET", "POST"),
+  "a method in small letters": PLAIN.replace("GET", "get"),
+  "another path": PLAIN.replace("/v1/verify", "/v1/verify/"),
+  "a doubled slash": PLAIN.replace("/v1/verify", "//v1/verify"),
+  "an encoded path": PLAIN.replace("/v1/verify", "/v1/%76erify"),
+  "a path in capitals": PLAIN.replace("/v1/verify", "/v1/Verify"),
+};
+
+/** Requests that the short way answers once it knows them. */
+const USUAL: Record<string, string> = {
+  plain: PLAIN,
+  "not encoded": get("email=a@known.test", bearer(KEY)),
+  "a literal plus": get("email=a+tag@known.test", bearer(KEY)),
+  "an encoded plus": get("email=a%2Btag%40known.test", bearer(KEY)),
+  "another spelling": get("email=%20Mixed.Case%40KNOWN.test%20", bearer(KEY)),
+  "flags that say no": get("refresh=false&email=b%40known.test&evidence=0", bearer(KEY)),
+  "nobody's address": get("email=gone%40known.test", bearer(KEY)),
+  "another team": get("email=a%40known.test", bearer(OTHER)),
+  "a team that does not probe": get("email=a%40known.test", bearer(FREE)),
+  "an id of the caller's": get("email=a%40known.test", bearer(KEY), "X-Request-Id: mine-1"),
+  "an id that is none": get("email=a%40known.test", bearer(KEY), "X-Request-Id: <script>"),
+  "an empty id": get("email=a%40known.test", bearer(KEY), "X-Request-Id:"),
+  "other fields": get(
+    "email=a%40known.test",
+    "Accept: */*",
+    "Origin: https://x.test",
+    bearer(KEY),
+    "Cookie: a=b",
+  ),
+  "one that closes": get("email=a%40known.test", bearer(KEY), "Connection: close"),
+};
+
+/** What changes between two asks: after each, both ways must say the same of everything. */
+const CHANGES: Record<string, (world: ReadyWorld) => Promise<void> | void> = {
+  "time passes": (world) => world.clock.advanceAsync(1_500),
+  "the domain is blocked": (world) => {
+    world.set(
+      KEY,
+      {},
+      { id: "team_1", limits: LIMITED, blocklist: [{ domain: "known.test", includeSubdomains: false }] },
+    );
+    world.announce({ kind: "team", subject: "team_1" });
+  },
+  "it is disposable to the team": (world) => {
+    world.set(KEY, {}, { id: "team_1", limits: LIMITED, disposable: ["known.test"] });
+    world.note({ kind: "team", subject: "team_1" });
+    return world.clock.advanceAsync(1_000);
+  },
+  "it is nothing any more": (world) => {
+    world.set(KEY, {}, { id: "team_1", limits: LIMITED });
+    world.announce({ kind: "team", subject: "team_1" });
+  },
+  "the operator calls it disposable": (world) => void world.promoted.add("known.test"),
+  "he does no more": (world) => void world.promoted.delete("known.test"),
+  "the tier no longer probes": (world) => {
+    world.set(KEY, {}, { id: "team_1", tier: "starter", limits: LIMITED });
+    world.announce({ kind: "team", subject: "team_1" });
+  },
+  "the limits are others": (world) => {
+    world.set(KEY, {}, { id: "team_1", limits: { ...LIMITED, ratePerS: 7, rateBurst: 2_000 } });
+    world.announce({ kind: "team", subject: "team_1" });
+  },
+  "there is other evidence": (world) =>
+    world.keep("a@known.test", evidenceWith({ smtp: smtpWith({ catchAll: "accepted" }) }), 5),
+  "that has expired": (world) => world.clock.advanceAsync(5_000),
+  "the day is another": (world) => world.clock.advanceAsync(20_000),
+  "there is evidence again": (world) => world.keep("a@known.test", ACCEPTED, 86_400),
+  "the key is revoked": (world) => {
+    world.remove(KEY);
+    world.note({ kind: "credential", subject: "" });
+    return world.clock.advanceAsync(1_000);
+  },
+};
+
+const MANY = 40;
+
+describe("the short way to cached answers", () => {
+  let short: ReadyWorld;
+  let long: ReadyWorld;
+  before(async () => {
+    [short, long] = [await startReadyWorld(true), await startReadyWorld(false)];
+    setUp(short);
+    setUp(long);
+  });
+  after(async () => {
+    await Promise.all([short.close(), long.close()]);
+  });
+
+  async function compare(what: string, request: string): Promise<void> {
+    const [one, other] = [await ask(short, request), await ask(long, request)];
+    assert.deepEqual(comparable(one, request), comparable(other, request), what);
+  }
+
+  async function compareAll(when: string): Promise<void> {
+    for (const [what, request] of Object.entries({ ...USUAL, ...UNUSUAL }))
+      await compare(`${when}: ${what}`, request);
+  }
+
+  async function ways(request: string): Promise<number> {
+    const beforeMs = short.general.count;
+    await compare("counted", request);
+    return short.general.count - beforeMs;
+  }
+
+  it("is taken for what is usual once it has been answered, and for nothing else", async () => {
+    // Leases of tokens and units grow with the traffic: until then the general way waits for them.
+    for (let i = 0; i < MANY; i++)
+      for (const key of [KEY, OTHER, FREE]) await compare("more", get("email=a%40known.test", bearer(key)));
+    for (const request of Object.values(USUAL)) await compare("first", request);
+    for (const [what, request] of Object.entries(USUAL)) assert.equal(await ways(request), 0, what);
+    for (const [what, request] of Object.entries(UNUSUAL)) {
+      const isRefusedEarlier = /length|coding|long|^(HEAD|POST|OPTIONS)$|path|slash|small letters/.test(what);
+      const taken = await ways(request);
+      if (!isRefusedEarlier || taken > 0) assert.equal(taken, 1, what);
+    }
+  });
+
+  it("says and counts what the general way does, whatever changes in between", async () => {
+    await compareAll("at first");
+    await compareAll("again");
+    for (const [when, change] of Object.entries(CHANGES)) {
+      await change(short);
+      await change(long);
+      await compareAll(when);
+      await compareAll(`${when}, again`);
+    }
+    assert.deepEqual(await short.accounts(), await long.accounts());
+  });
+});
+
+describe("the short way", () => {
+  it("is not taken while pages of other origins may call", async () => {
+    const world = await startReadyWorld(true, { corsOrigins: ["https://app.test"] });
+    setUp(world);
+    for (let i = 0; i < MANY; i++) {
+      const reply = await ask(world, PLAIN);
+      assert.ok(reply !== "closed" && reply.headers.vary === "Origin");
+    }
+    await world.close();
+  });
+});

@@ -1,0 +1,242 @@
+import type { AddressInfo } from "node:net";
+import type { Evidence } from "../../src/check/evidence.ts";
+import { LIMITS } from "../../src/core/limits.ts";
+import { createLog } from "../../src/core/log.ts";
+import { createMetrics } from "../../src/core/metrics.ts";
+import type { Gate } from "../../src/http/dispatch.ts";
+import { createVerifyRoute } from "../../src/http/routes/verify.ts";
+import { createHttpServer } from "../../src/http/server.ts";
+import { hashSecret } from "../../src/services/api-key.ts";
+import { createAuthenticator } from "../../src/services/authenticate/authenticate.ts";
+import { createLimitsView } from "../../src/services/limits-view.ts";
+import { createQuota } from "../../src/services/quota/quota.ts";
+import { createRateLimiter } from "../../src/services/rate-limit/rate-limit.ts";
+import { createUsageCounter } from "../../src/services/usage/counts.ts";
+import { createExaminer } from "../../src/services/verify/examine.ts";
+import { createReadyAnswers } from "../../src/services/verify/ready-answers.ts";
+import { createTestKeys } from "../../src/services/verify/test-keys.ts";
+import { createVerificationTallies } from "../../src/services/verify/verification-tallies.ts";
+import { createVerifyAddress } from "../../src/services/verify/verify-address.ts";
+import type { AuthChange } from "../../src/store/auth-changes.ts";
+import type { CredentialRow, TeamRow } from "../../src/store/credentials.ts";
+import { createEvidenceCache } from "../../src/store/evidence-cache.ts";
+import type { LeaseGrant } from "../../src/store/quota-ledger.ts";
+import type { RedisClient } from "../../src/store/redis.ts";
+import type { UsageRow } from "../../src/store/usage.ts";
+import { createFakeClock } from "./fake-clock.ts";
+
+export type ReadyWorld = Awaited<ReturnType<typeof startReadyWorld>>;
+
+const DAY_MS = 86_400_000;
+/** Time enough for what is to happen on one day. */
+const BEFORE_MIDNIGHT_MS = Date.UTC(2026, 0, 1, 23, 59, 45);
+
+/** A ledger in memory: one number a team and day. */
+function memoryLedger(dayOf: () => { day: string; msToMidnight: number }) {
+  const taken = new Map<string, { day: string; teamId: string; spent: number }>();
+  return {
+    /** Units by team and day, of all that it was told. */
+    taken,
+    async lease(id: string, teamId: string, { want }: { want: number }): Promise<LeaseGrant> {
+      const { day, msToMidnight } = dayOf();
+      taken.set(id, { day, teamId, spent: 0 });
+      return { granted: want, tranche: want, day, msToMidnight, committed: 0, leases: [] };
+    },
+    async flush(reports: { id: string; taken: number }[]) {
+      for (const { id, taken: spent } of reports) Object.assign(taken.get(id) ?? {}, { spent });
+      return new Set(reports.map(({ id }) => id));
+    },
+    async release({ id, taken: spent }: { id: string; taken: number }) {
+      Object.assign(taken.get(id) ?? {}, { spent });
+    },
+    reap: async () => 0,
+    usage: async () => ({ day: "", used: 0, held: 0, leases: [] }),
+  };
+}
+
+/** Redis that knows nothing: what is in memory is all there is. */
+const NO_REDIS = { defineCommand() {}, mget: async () => [], rcptKeepEvidence: async () => null };
+
+/**
+ * The service between a socket and the stores, everything but the stores and the engine real, on a clock that stands still.
+ * @param short with the short way
+ */
+export async function startReadyWorld(short: boolean, options: { corsOrigins?: string[] } = {}) {
+  const clock = createFakeClock(BEFORE_MIDNIGHT_MS);
+  const log = createLog("silent");
+  const metrics = createMetrics();
+  const found = new Map<string, { credential: CredentialRow; team: TeamRow }>();
+  const changes: AuthChange[] = [];
+  const usageRows: UsageRow[] = [];
+  const promoted = new Set<string>();
+  const authenticator = createAuthenticator({
+    credentials: {
+      find: async (hash) => structuredClone(found.get(hash.toString("hex")) ?? null),
+      touch: async () => undefined,
+    },
+    changes: {
+      since: async () => ({ changes: changes.splice(0), cursor: "1", overflow: false }),
+      prune: async () => undefined,
+    },
+    bus: { session: null, listen() {}, announce: async () => undefined, settle: async () => undefined },
+    clock,
+    log,
+    metrics,
+  });
+  const buckets = new Map<string, number>();
+  const rateLimiter = createRateLimiter({
+    clock,
+    log,
+    buckets: {
+      async take(key, { want, burst, back }) {
+        const left = (buckets.get(key) ?? burst) + back;
+        const granted = Math.min(want, left);
+        buckets.set(key, left - granted);
+        return { granted, left: left - granted, nextMs: left > granted ? 0 : 500 };
+      },
+    },
+  });
+  const dayOf = () => ({
+    day: new Date(clock.now()).toISOString().slice(0, 10),
+    msToMidnight: DAY_MS - (clock.now() % DAY_MS),
+  });
+  const ledger = memoryLedger(dayOf);
+  const quota = createQuota({ ledger, clock, log, metrics });
+  const usage = createUsageCounter({
+    store: {
+      async record({ rows }) {
+        usageRows.push(...rows);
+        return [];
+      },
+    },
+    clock,
+    log,
+  });
+  const cache = createEvidenceCache({ redis: NO_REDIS as unknown as RedisClient, clock, maxEntries: 1_000 });
+  const isPromoted = (domain: string) => promoted.has(domain);
+  const lookups = { memory: 0, miss: 0 };
+  const examiner = createExaminer({
+    clock,
+    cache,
+    flights: { size: 0, join: async () => ({ entry: null, cached: false, failure: "deadline" }) },
+    lists: { disposable: () => ({ listed: false, source: "none" }), role: () => null, isFree: () => false },
+    isPromoted,
+    onLookup(result) {
+      metrics.cacheLookups.inc({ result });
+      lookups[result] += 1;
+    },
+  });
+  const tallies = createVerificationTallies(metrics);
+  /** How many requests came to the general way. */
+  const general = { count: 0 };
+  const gate: Gate = {
+    authenticate(authorization) {
+      general.count += 1;
+      return authenticator.authenticate(authorization);
+    },
+    rateLimit: rateLimiter,
+    rateLimitHeaders: createLimitsView({ rateLimiter, quota }),
+    idempotency: { begin: () => Promise.reject(new Error("not here")), drain: async () => undefined },
+  };
+  const answers = createReadyAnswers({
+    examiner,
+    rateLimiter,
+    quota,
+    usage,
+    tallies,
+    metrics,
+    render: (result) => Buffer.from(JSON.stringify(result)),
+  });
+  const server = createHttpServer({
+    routes: [
+      createVerifyRoute(
+        createVerifyAddress({
+          examiner,
+          quota,
+          usage,
+          tallies,
+          testKeys: createTestKeys({ clock, slowMs: 10, isPromoted }),
+        }),
+      ),
+    ],
+    gate,
+    ...(short ? { ready: { answers, credentials: authenticator } } : {}),
+    log,
+    metrics,
+    clock,
+    isOutage: () => false,
+    config: { host: "127.0.0.1", port: 0, trustedProxies: [], corsOrigins: options.corsOrigins ?? [] },
+    limits: { ...LIMITS.http, connections: 100 },
+  });
+  await authenticator.start();
+  quota.start();
+  rateLimiter.start();
+  usage.start();
+  const { port }: Pick<AddressInfo, "port"> = await server.listen();
+
+  return {
+    port,
+    clock,
+    general,
+    promoted,
+    /** Makes, or changes, what is stored of a credential; nobody is told. */
+    set(secret: string, credential: Partial<CredentialRow>, team: Partial<TeamRow>): void {
+      const teamId = team.id ?? "team_1";
+      found.set(hashSecret(secret), {
+        credential: {
+          id: `key_${secret.slice(-4)}`,
+          teamId,
+          userId: "usr_1",
+          kind: "live",
+          keyRole: "owner",
+          memberRole: "owner",
+          expiresInMs: null,
+          ...credential,
+        },
+        team: { id: teamId, tier: "enterprise", limits: null, blocklist: [], disposable: [], ...team },
+      });
+    },
+    remove: (secret: string) => void found.delete(hashSecret(secret)),
+    /** Tells of a change, as the feed would within a poll. */
+    announce: (change: AuthChange) => authenticator.invalidate(change),
+    /** What the feed has when it is next read. */
+    note: (change: AuthChange) => void changes.push(change),
+    keep: (cacheKey: string, evidence: Evidence, ttlS: number) =>
+      cache.store("probed", cacheKey, { evidence, storedAt: clock.now(), ttlS }, false),
+    keepUnprobed: (cacheKey: string, evidence: Evidence, ttlS: number) =>
+      cache.store("unprobed", cacheKey, { evidence, storedAt: clock.now(), ttlS }, false),
+    drain: () => server.drain(),
+    /** All that was counted, once everything has been told. */
+    async accounts() {
+      await usage.flush();
+      await quota.drain();
+      const units = [...ledger.taken.values()].map(({ day, teamId, spent }) => ({ day, teamId, spent }));
+      const series = [
+        "rcpt_http_requests_total",
+        "rcpt_verifications_total",
+        "rcpt_evidence_cache_lookups_total",
+      ];
+      series.push("rcpt_key_cache_lookups_total", "rcpt_http_request_duration_seconds");
+      const text = await metrics.registry.metrics();
+      const lines = text.split("\n").filter((line) => series.some((name) => line.startsWith(name)));
+      return { units, usage: sumUsage(usageRows), lines: lines.sort() };
+    },
+    async close() {
+      await server.drain();
+      server.close();
+      await rateLimiter.drain();
+      await authenticator.stop();
+    },
+  };
+}
+
+/** By team and day, whatever flushes they came in. */
+function sumUsage(rows: readonly UsageRow[]) {
+  const sums = new Map<string, Record<string, number>>();
+  for (const { teamId, day, ...counts } of rows) {
+    const sum = sums.get(`${teamId} ${day}`) ?? {};
+    for (const [name, count] of Object.entries(counts)) sum[name] = (sum[name] ?? 0) + count;
+    sums.set(`${teamId} ${day}`, sum);
+  }
+  return [...sums].sort(([a], [b]) => (a < b ? -1 : 1));
+}

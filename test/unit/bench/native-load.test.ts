@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { loadScript, readNativeRun } from "../../../bench/native-load.ts";
+import { coresOf } from "../../../bench/pin.ts";
+
+describe("the script of the native load generator", () => {
+  it("holds each request as it goes on the wire, whatever it consists of", () => {
+    const script = loadScript(['GET /?a="\\ HTTP/1.1\r\nHost: x\r\n\r\n', "second"]);
+    assert.ok(script.includes('  "GET /?a=\\"\\\\ HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n",\n  "second",\n'));
+  });
+
+  it("has what it counted read from among what wrk says", () => {
+    const said = 'Running 1s test\n  12 requests in 1s\n\n{"answered":12,"wrong":1,"wallMs":1000.250}\n';
+    assert.deepEqual(readNativeRun(said), { answered: 12, wrong: 1, wallMs: 1000.25 });
+    assert.throws(() => readNativeRun("unable to connect"), /did not say what it counted/);
+  });
+});
+
+describe("the cores of a process", () => {
+  it("are read from taskset's list", () => {
+    assert.deepEqual(coresOf("0,1"), [0, 1]);
+    assert.deepEqual(coresOf("2-4,8"), [2, 3, 4, 8]);
+    assert.deepEqual(coresOf("5"), [5]);
+  });
+});
