@@ -17,6 +17,7 @@ const COUNTS = {
   0: { one: 120_000, deep: 300_000, bareOne: 120_000, bareDeep: 500_000, perAddress: 12_000 },
   20: { one: 25_000, deep: 200_000, bareOne: 25_000, bareDeep: 200_000, perAddress: 6_000 },
 } as const;
+/** A quick run has a quarter of that, once. */
 const QUICK_SHARE = 4;
 
 type Counts = Record<keyof (typeof COUNTS)[0], number>;
@@ -84,13 +85,14 @@ export async function benchProbing(context: BenchContext, latencyMs: keyof typeo
         bare.call("perAddress", { run, count: counts.perAddress, port: world.smtpPort }),
       ),
     );
-    const [one, deep, shipped, bareOne, bareDeep, perAddress] = await interleave(subjects, ROUNDS);
+    const rounds = context.quick ? 1 : ROUNDS;
+    const [one, deep, shipped, bareOne, bareDeep, perAddress] = await interleave(subjects, rounds);
     if (!one || !deep || !shipped || !bareOne || !bareDeep || !perAddress)
       throw new InvalidRun("a subject is missing");
     const figures = { one, deep, shipped, bareOne, bareDeep, perAddress };
     return {
       title: `Probing, ${latencyMs} ms a round trip`,
-      configuration: configurationOf(counts, threads),
+      configuration: configurationOf(counts, threads, rounds),
       unit: "addresses",
       lines: linesOf(figures),
       targets: latencyMs === 0 ? atNoDelay(figures) : atDelay(figures),
@@ -108,14 +110,14 @@ function countsOf({ quick }: BenchContext, latencyMs: keyof typeof COUNTS): Coun
   return counts;
 }
 
-function configurationOf(counts: Counts, threads: number): string[] {
+function configurationOf(counts: Counts, threads: number, rounds: number): string[] {
   const { one, deep, bareOne, bareDeep, perAddress } = counts;
   return [
     `${SITES} sites with ${CONNECTIONS_PER_SITE} connections each (the default of shaping.json): ${CONNECTIONS} for every client; no TLS`,
     `engine: ${threads} threads; ${one} addresses at depth 1, ${deep} at depth ${DEEP}, of ${DOMAINS} new domains a run, 1 in 10 missing`,
     `fed by checkBatch as jobs are: ${BATCHES_IN_FLIGHT} batches of ${ADDRESSES_PER_BATCH} patient rows at a time`,
     `SHAPING: ${KEPT.rejectionsPerSession} refusals and ${KEPT.transactionsPerSession} addresses a session, as bare clients keep theirs; "as shipped" 8 and 100`,
-    `bare: ${bareOne} one a write (MAIL, RCPT, RSET), ${bareDeep} ${DEEP} a write, ${perAddress} a connection each; medians of ${ROUNDS} runs by turns`,
+    `bare: ${bareOne} one a write (MAIL, RCPT, RSET), ${bareDeep} ${DEEP} a write, ${perAddress} a connection each; medians of ${rounds} runs by turns`,
   ];
 }
 
