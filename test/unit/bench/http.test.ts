@@ -1,0 +1,16 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { cpuTarget } from "../../../bench/http.ts";
+import { outcomeOf } from "../../../bench/target.ts";
+
+const summary = (cpuUs: number, busy: number) => ({ perS: 1, cpuUs, busy, spread: 0 });
+
+describe("the figure of cached answers", () => {
+  it("is raw's CPU time over ours, and says nothing where a server was idle", () => {
+    assert.equal(cpuTarget(summary(8, 0.99), summary(6, 0.99)).figure, 0.75);
+    assert.equal(outcomeOf(cpuTarget(summary(7, 0.95), summary(6, 0.95))), "reached");
+    assert.equal(outcomeOf(cpuTarget(summary(8, 0.95), summary(6, 0.95))), "missed");
+    assert.equal(outcomeOf(cpuTarget(summary(7, 0.94), summary(6, 1))), "void");
+    assert.match(cpuTarget(summary(7, 1), summary(6, 0.5)).reason ?? "", /50 %/);
+  });
+});
