@@ -1,15 +1,21 @@
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { findWrk, type Wrk } from "../scripts/embedded/wrk.ts";
 import { createLog } from "../src/core/log.ts";
 import { bootstrap } from "../src/services/teams/bootstrap.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { createPostgres } from "../src/store/postgres.ts";
 import { setTeamLimit } from "../src/store/team-operations.ts";
-import { type Child, startChild } from "./child.ts";
+import { startChild } from "./child.ts";
 import { type BenchContext, requireRight, settingsFor, withChildren } from "./context.ts";
 import { InvalidRun, interleave, type Sample, type Subject, sampleOf } from "./figures.ts";
 import { askOnce, getRequest, ownFields } from "./http-connection.ts";
-import { DOMAINS, domainName, planRun } from "./plan.ts";
+import { readNativeRun } from "./native-load.ts";
+import { chooseCores, pin } from "./pin.ts";
+import { DOMAINS, domainName } from "./plan.ts";
 import type { ApiProcess } from "./processes/api.ts";
-import type { LoadGenerator } from "./processes/load.ts";
 import type { MailServers } from "./processes/mail-servers.ts";
 import type { RawServer } from "./processes/raw-server.ts";
 import { ratio, type Section } from "./table.ts";
@@ -19,13 +25,12 @@ const TEAMS = 64;
 const RUN = 3_000;
 /** A request waits for Redis and for a thread: so many are on their way at once in a service that is busy. */
 const CONNECTIONS = 256;
-const RUN_MS = 1_500;
+const RUN_S = { full: 3, quick: 1 };
 /** Load before each run that is not counted: leases of quota and rate grow with the traffic, and shrink in a pause. */
-const LEAD_MS = 500;
-/** More than a run can ask for: an address that came twice would be in the cache, and the run would not count. */
-const REQUESTS = 100_000;
+const LEAD_S = 1;
+const SPARE_MS = 20_000;
 const MARKS = ['"reason":"smtp_not_in_tier"', '"cached":false'];
-const ROUNDS = { full: 5, quick: 3 };
+const ROUNDS = { full: 5, quick: 2 };
 /** What a request may cost: five times what uWebSockets.js itself takes to send the same bytes. */
 const SHARE_OF_RAW = 0.2;
 
@@ -49,83 +54,117 @@ async function makeTeams(context: BenchContext): Promise<string[]> {
 
 const pathOf = (address: string) => `/v1/verify?email=${encodeURIComponent(address)}`;
 
-/** Addresses that nobody has asked about before, of domains that all know. */
-function pathsOf(round: string): string[] {
-  return planRun(RUN, REQUESTS).map(({ address }) => pathOf(`${round}.${address}`));
+/** What wrk runs: every request is about an address that nobody has asked about, of domains that all know. */
+function scriptOf(prefix: string, keys: readonly string[]): string {
+  const head = `GET /v1/verify?email=${prefix}.`;
+  const tail = " HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\nAuthorization: Bearer ";
+  return [
+    `local keys = { ${keys.map((key) => `"${key}"`).join(", ")} }`,
+    "local at = 0",
+    "request = function()",
+    "  at = at + 1",
+    `  local address = at .. "%40d" .. (at % ${DOMAINS}) .. "${domainName(RUN, 0).slice("d0".length)}"`,
+    `  return "${head}" .. address .. "${tail}" .. keys[at % #keys + 1] .. "\\r\\n\\r\\n"`,
+    "end",
+    "done = function(summary)",
+    "  local e = summary.errors",
+    '  io.write(string.format("\\n{\\"answered\\":%d,\\"wrong\\":%d,\\"wallMs\\":%.3f}\\n", summary.requests,',
+    "    e.connect + e.read + e.write + e.status + e.timeout, summary.duration / 1000))",
+    "end",
+    "",
+  ].join("\n");
 }
 
-interface Processes {
+interface Server {
+  name: string;
+  port: number;
+  usage(): Promise<NodeJS.CpuUsage>;
+}
+
+interface World {
   keys: string[];
-  api: Child<ApiProcess>;
-  apiPort: number;
-  raw: Child<RawServer>;
-  rawPort: number;
-  load: Child<LoadGenerator>;
+  wrk: Wrk;
+  /** Where wrk reads what it runs. */
+  file: string;
+  loadCore: number;
+  rcpt: Server;
+  raw: Server;
+  bytes: number;
 }
 
 /** The API with the MX of all domains in its cache, and the raw server with the bytes of an answer. */
-async function startAll(context: BenchContext, keep: <C extends { end(): Promise<void> }>(child: C) => C) {
+async function startAll(
+  context: BenchContext,
+  keep: <C extends { end(): Promise<void> }>(child: C) => C,
+): Promise<World> {
+  const cores = await chooseCores();
   const keys = await makeTeams(context);
   const [key = ""] = keys;
   const mail = keep(await startChild<MailServers>("mail-servers", context));
   const world = await mail.call("start", { latencyMs: 0, runs: [RUN] });
   const api = keep(await startChild<ApiProcess>("api", context));
-  const { port: apiPort } = await api.call("start", settingsFor(context, world));
+  const { port, pid } = await api.call("start", settingsFor(context, world));
+  await pin(pid, cores.server);
   for (let domain = 0; domain < DOMAINS; domain++)
-    await askOnce(apiPort, getRequest(pathOf(`first@${domainName(RUN, domain)}`), key));
-  const request = getRequest(pathOf(`sample.user100@${domainName(RUN, 0)}`), key);
-  const sample = await askOnce(apiPort, request);
+    await askOnce(port, getRequest(pathOf(`first@${domainName(RUN, domain)}`), key));
+  const request = getRequest(pathOf(`sample.100@${domainName(RUN, 0)}`), key);
+  const sample = await askOnce(port, request);
   if (!MARKS.every((mark) => sample.body.includes(mark))) throw new InvalidRun(sample.head + sample.body);
-  const raw = keep(await startChild<RawServer>("raw-server", context));
-  const { port: rawPort } = await raw.call("start", { fields: ownFields(sample), body: sample.body });
-  const copy = await askOnce(rawPort, request);
+  const rawChild = keep(await startChild<RawServer>("raw-server", context));
+  const started = await rawChild.call("start", { fields: ownFields(sample), body: sample.body });
+  await pin(started.pid, cores.server);
+  const copy = await askOnce(started.port, request);
   const bytes = sample.head.length + 4 + sample.body.length;
   if (copy.head.length + 4 + copy.body.length !== bytes)
     throw new InvalidRun(`the raw server does not send the same bytes:\n${sample.head}\n---\n${copy.head}`);
-  const load = keep(await startChild<LoadGenerator>("load", context));
-  return { processes: { keys, api, apiPort, raw, rawPort, load } satisfies Processes, bytes };
+  const cacheDir = join(import.meta.dirname, "../.rcpt/cache");
+  return {
+    keys,
+    wrk: await findWrk({ cacheDir, guard: context.guard }),
+    file: join(context.compiledDir, "uncached.lua"),
+    loadCore: cores.load,
+    rcpt: { name: "rcpt", port, usage: () => api.call("usage") },
+    raw: { name: "raw", port: started.port, usage: () => rawChild.call("usage") },
+    bytes,
+  };
 }
 
-async function measureServer(
-  { load, keys }: Processes,
-  { name, port, usage }: { name: string; port: number; usage(): Promise<NodeJS.CpuUsage> },
-  round: number,
-): Promise<Sample> {
-  const paths = pathsOf(`${name}${round}`);
-  await load.call("prepare", { paths, keys, count: paths.length });
-  const loadFor = (forMs: number) =>
-    load.call("load", { port, connections: CONNECTIONS, forMs, marks: MARKS });
-  const lead = await loadFor(LEAD_MS);
-  // The lead's addresses are in the cache: behind them come new ones.
-  const rest = paths.slice(lead.answered + CONNECTIONS);
-  await load.call("prepare", { paths: rest, keys, count: rest.length });
+async function loadFor({ wrk, file, loadCore, keys }: World, port: number, prefix: string, seconds: number) {
+  writeFileSync(file, scriptOf(prefix, keys));
+  const how = ["-t1", `-c${CONNECTIONS}`, `-d${seconds}s`, "-s", file, `http://127.0.0.1:${port}/`];
+  const { stdout } = await promisify(execFile)("taskset", ["-c", String(loadCore), wrk.command, ...how], {
+    env: wrk.env,
+    timeout: seconds * 1_000 + SPARE_MS,
+  });
+  return readNativeRun(stdout);
+}
+
+async function measureServer(world: World, server: Server, round: number, seconds: number): Promise<Sample> {
+  const { name, port, usage } = server;
+  const lead = await loadFor(world, port, `${name}${round}lead`, LEAD_S);
   const before = await usage();
-  const { answered, wrong, wallMs } = await loadFor(RUN_MS);
+  const { answered, wrong, wallMs } = await loadFor(world, port, `${name}${round}`, seconds);
   const after = await usage();
-  requireRight(name, wrong);
+  requireRight(name, lead.wrong + wrong);
   return sampleOf(answered, wallMs, after.user + after.system - before.user - before.system);
 }
 
 /** `GET /v1/verify` of addresses that nobody has asked about, by teams without probing. */
 export async function benchUncachedVerify(context: BenchContext): Promise<Section> {
   return withChildren(async (keep) => {
-    const { processes, bytes } = await startAll(context, keep);
-    const { api, apiPort, raw, rawPort } = processes;
-    const subject = (name: string, port: number, usage: () => Promise<NodeJS.CpuUsage>): Subject => ({
-      run: (round) => measureServer(processes, { name, port, usage }, round),
-    });
-    const subjects = [
-      subject("rcpt", apiPort, () => api.call("usage")),
-      subject("raw", rawPort, () => raw.call("usage")),
-    ];
+    const world = await startAll(context, keep);
+    const seconds = context.quick ? RUN_S.quick : RUN_S.full;
     const rounds = context.quick ? ROUNDS.quick : ROUNDS.full;
+    const subjects = [world.rcpt, world.raw].map(
+      (server): Subject => ({ run: (round) => measureServer(world, server, round, seconds) }),
+    );
     const [whole, ceiling] = await interleave(subjects, rounds);
     if (!whole || !ceiling) throw new InvalidRun("a subject is missing");
     return {
       title: "Uncached GET /v1/verify without probing",
       configuration: [
-        `${TEAMS} teams, every address new, ${DOMAINS} domains whose MX is cached, ${bytes} bytes an answer; ${CONNECTIONS} keep-alive connections, closed loop, no pipelining`,
-        `looked up in Redis, checked by a thread, written to Redis; CPU of all threads of the server; medians of ${rounds} runs of ${RUN_MS / 1000} s by turns`,
+        `${TEAMS} teams, every address new, ${DOMAINS} domains whose MX is cached, ${world.bytes} bytes an answer; ${CONNECTIONS} keep-alive connections, closed loop, no pipelining`,
+        `looked up in Redis, checked by a thread, written to Redis; server with all its threads on one core, wrk on another; medians of ${rounds} runs of ${seconds} s by turns`,
       ],
       unit: "requests",
       lines: [
@@ -149,7 +188,6 @@ export async function benchUncachedVerify(context: BenchContext): Promise<Sectio
         },
       ],
       notes: [
-        "busy counts all threads of a server: above 100 % where several work at once",
         "a server that is not busy all the while pays more CPU a request, since it gathers less work a turn",
       ],
     };
