@@ -9,7 +9,8 @@ import { benchScaling } from "./scaling.ts";
 import { benchSlowSite } from "./slow-site.ts";
 import { benchStartup } from "./startup.ts";
 import type { Section } from "./table.ts";
-import { benchUnprobed, benchUnprobedRows } from "./unprobed.ts";
+import { benchUnprobedRows } from "./unprobed.ts";
+import { benchUncachedVerify } from "./unprobed-http.ts";
 
 /** One table, measured from a clean state. @throws InvalidRun when what it measured must not be counted */
 export type Bench = (context: BenchContext) => Promise<Section>;
@@ -31,14 +32,14 @@ export const SECTIONS: Record<string, SectionEntry> = {
   http: {
     benches: [benchCachedVerify],
     allowanceS: { full: 150, quick: 25 },
-    promises: [],
+    promises: ["http.cached.cpu", "http.cached.touched"],
     needsObjects: false,
     onDemand: false,
   },
   unprobed: {
-    benches: [benchUnprobed, benchUnprobedRows],
+    benches: [benchUncachedVerify, benchUnprobedRows],
     allowanceS: { full: 90, quick: 20 },
-    promises: [],
+    promises: ["http.uncached.cpu"],
     needsObjects: false,
     onDemand: false,
   },
@@ -47,7 +48,12 @@ export const SECTIONS: Record<string, SectionEntry> = {
       (latencyMs) => (context: BenchContext) => benchProbing(context, latencyMs),
     ),
     allowanceS: { full: 150, quick: 25 },
-    promises: [],
+    promises: [
+      "probing.depth1.nodelay",
+      "probing.depth10.nodelay",
+      "probing.depth1.20ms",
+      "probing.depth10.20ms",
+    ],
     needsObjects: false,
     onDemand: false,
   },
