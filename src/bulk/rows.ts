@@ -9,7 +9,7 @@ import type { Asker, Examiner, Finding, Question } from "../services/verify/exam
 import type { BatchAnswer, BatchExaminer, BatchRun } from "../services/verify/examine-batch.ts";
 import type { TestKeys } from "../services/verify/test-keys.ts";
 import type { VerificationResult } from "../services/verify/verification-result.ts";
-import type { CacheEntry } from "../store/evidence-cache.ts";
+import type { CacheEntry } from "../store/cache-entry.ts";
 import { type Control, Interruption } from "./control.ts";
 import { createPlaces, type HeldPlaces, type Places } from "./places.ts";
 

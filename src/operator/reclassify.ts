@@ -1,7 +1,7 @@
 import type { SelfIdentity } from "../check/classify/classify.ts";
 import type { Evidence } from "../check/evidence.ts";
 import { LIMITS } from "../core/limits.ts";
-import type { CacheEntry } from "../store/evidence-cache.ts";
+import type { CacheEntry } from "../store/cache-entry.ts";
 import type { StoredText } from "../store/evidence-scan.ts";
 import { parseCommandLine, runCommand, type Terminal, UsageError } from "./command.ts";
 import { type Reclassification, Reclassifier } from "./reclassification.ts";

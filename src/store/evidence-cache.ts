@@ -1,9 +1,10 @@
 import { LRUCache } from "lru-cache";
 import type { CatchAllFact, CatchAllStore } from "../check/catch-all.ts";
-import type { Evidence, Scope } from "../check/evidence.ts";
+import type { Scope } from "../check/evidence.ts";
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import { gatherTurns } from "../core/turns.ts";
+import type { CacheEntry } from "./cache-entry.ts";
 import { decodeEntry, encodeEntry, hash128 } from "./evidence-text.ts";
 import type { RedisClient } from "./redis.ts";
 
@@ -16,14 +17,6 @@ import type { RedisClient } from "./redis.ts";
  * `rcpt:ca:<hash>` a domain's catch-all answer. The hash is SHA-256 of the address or key, cut to 128 bits, so that
  * Redis holds no address in clear.
  */
-export interface CacheEntry {
-  evidence: Evidence;
-  /** Epoch milliseconds. */
-  storedAt: number;
-  /** The lifetime given when it was stored; 0 in Redis: withdrawn, see `reclassify`. */
-  ttlS: number;
-}
-
 /** Whose entry is meant. */
 export interface CacheQuestion {
   scope: Scope;

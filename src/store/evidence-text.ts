@@ -1,6 +1,6 @@
 import { hash as hashOnce } from "node:crypto";
 import type { Evidence, SmtpEvidence } from "../check/evidence.ts";
-import type { CacheEntry } from "./evidence-cache.ts";
+import type { CacheEntry } from "./cache-entry.ts";
 
 /**
  * Entries of the cache as Redis has them: JSON of `CacheEntry`. Evidence of the addresses of a domain differs in little but

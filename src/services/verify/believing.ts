@@ -1,7 +1,8 @@
 import type { Habit } from "../../check/belief/messages.ts";
 import type { Evidence } from "../../check/evidence.ts";
 import { askedSite, type SiteDirectory } from "../../check/site.ts";
-import type { CacheEntry, EvidenceCache } from "../../store/evidence-cache.ts";
+import type { CacheEntry } from "../../store/cache-entry.ts";
+import type { EvidenceCache } from "../../store/evidence-cache.ts";
 
 interface Deps {
   beliefs: { habitOf(site: string): Habit | null; readonly size: number };

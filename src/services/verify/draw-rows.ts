@@ -3,7 +3,7 @@ import { localSignals } from "../../check/verdict/reputation.ts";
 import { isFree } from "../../check/verdict/verdict.ts";
 import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
-import type { CacheEntry } from "../../store/evidence-cache.ts";
+import type { CacheEntry } from "../../store/cache-entry.ts";
 import type { Examiner, Finding, Question } from "./examine.ts";
 import type { VerificationResult } from "./verification-result.ts";
 

@@ -6,7 +6,8 @@ import { createDeadlines } from "../../core/deadlines.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Logger } from "../../core/log.ts";
-import type { CacheEntry, EvidenceCache } from "../../store/evidence-cache.ts";
+import type { CacheEntry } from "../../store/cache-entry.ts";
+import type { EvidenceCache } from "../../store/evidence-cache.ts";
 
 /**
  * Checks under way, one per address and scope however many ask: the first starts it, the others join.

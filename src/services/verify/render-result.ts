@@ -3,7 +3,7 @@ import type { Evidence } from "../../check/evidence.ts";
 import { suggestAddress, suggestForMalformed } from "../../check/suggest.ts";
 import type { Decision } from "../../check/verdict/verdict.ts";
 import { LIMITS } from "../../core/limits.ts";
-import type { CacheEntry } from "../../store/evidence-cache.ts";
+import type { CacheEntry } from "../../store/cache-entry.ts";
 import { retryAfter } from "./retry-after.ts";
 import type { VerificationResult } from "./verification-result.ts";
 

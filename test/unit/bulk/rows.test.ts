@@ -9,7 +9,7 @@ import { LIMITS } from "../../../src/core/limits.ts";
 import type { Answer, Examiner, Finding, Question } from "../../../src/services/verify/examine.ts";
 import type { BatchAnswer, BatchExaminer, BatchOptions } from "../../../src/services/verify/examine-batch.ts";
 import type { VerificationResult } from "../../../src/services/verify/verification-result.ts";
-import type { CacheEntry } from "../../../src/store/evidence-cache.ts";
+import type { CacheEntry } from "../../../src/store/cache-entry.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 const { chunkRowsAtOnce, retryRowsAtOnce, siteRowsAtOnce } = LIMITS.bulk;

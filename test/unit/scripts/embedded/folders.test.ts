@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { folderOutside } from "../../../../scripts/embedded/reachable.ts";
 import { distributionName } from "../../../../scripts/embedded/debian-package.ts";
+import { folderOutside } from "../../../../scripts/embedded/reachable.ts";
 
 test("a folder outside is remembered, and when it is gone that is said, and another one made", (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), "rcpt-folders-"));

@@ -3,7 +3,8 @@ import { describe, it } from "node:test";
 import type { Evidence } from "../../../../src/check/evidence.ts";
 import { siteOf } from "../../../../src/check/site.ts";
 import { withoutDisbelieved } from "../../../../src/services/verify/believing.ts";
-import type { CacheEntry, EvidenceCache } from "../../../../src/store/evidence-cache.ts";
+import type { CacheEntry } from "../../../../src/store/cache-entry.ts";
+import type { EvidenceCache } from "../../../../src/store/evidence-cache.ts";
 
 const entryOf = (smtpClass: string, storedAt: number): CacheEntry => ({
   evidence: { mx: { hosts: ["mx.one.test"] }, smtp: { class: smtpClass } } as unknown as Evidence,

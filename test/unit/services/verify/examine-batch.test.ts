@@ -11,7 +11,8 @@ import {
   type BatchOptions,
   createBatchExaminer,
 } from "../../../../src/services/verify/examine-batch.ts";
-import type { CacheDeposit, CacheEntry } from "../../../../src/store/evidence-cache.ts";
+import type { CacheEntry } from "../../../../src/store/cache-entry.ts";
+import type { CacheDeposit } from "../../../../src/store/evidence-cache.ts";
 import { evidenceWith } from "../../../support/evidence.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { silentLog } from "../../../support/store.ts";

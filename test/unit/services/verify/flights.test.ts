@@ -7,7 +7,7 @@ import { AppError } from "../../../../src/core/errors.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { createLog } from "../../../../src/core/log.ts";
 import { createFlights, type Waiter } from "../../../../src/services/verify/flights.ts";
-import type { CacheEntry } from "../../../../src/store/evidence-cache.ts";
+import type { CacheEntry } from "../../../../src/store/cache-entry.ts";
 import { evidenceWith } from "../../../support/evidence.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 

@@ -9,7 +9,7 @@ import { createLog } from "../../../../src/core/log.ts";
 import { DueTimes } from "../../../../src/services/verify/due-times.ts";
 import { createRechecks, type RecheckResult } from "../../../../src/services/verify/recheck.ts";
 import { retryAfter } from "../../../../src/services/verify/retry-after.ts";
-import type { CacheEntry } from "../../../../src/store/evidence-cache.ts";
+import type { CacheEntry } from "../../../../src/store/cache-entry.ts";
 import { evidenceWith, smtpWith } from "../../../support/evidence.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 
