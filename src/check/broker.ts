@@ -1,4 +1,5 @@
 import type { MessagePort } from "node:worker_threads";
+import type { Clock } from "../core/clock.ts";
 import type { SlotSource } from "../smtp/slots.ts";
 import type { BeliefAuthority } from "./belief/authority.ts";
 import { attachThread as attachBeliefs, type BeliefThread } from "./belief/thread-end.ts";
@@ -8,6 +9,7 @@ import type { CatchAllFacts } from "./catch-all.ts";
 import type { HouseNews } from "./house/report.ts";
 import type { MainMessage, ThreadMessage } from "./link.ts";
 import type { NetworkReports } from "./network-health.ts";
+import { createThreadSlots, type ThreadSlots } from "./thread-slots.ts";
 
 /**
  * The main thread's end of the lines to the check threads: hands out connection slots and catch-all answers, gathers
@@ -24,6 +26,7 @@ export interface Broker {
 }
 
 export interface BrokerDeps {
+  clock: Clock;
   slots: SlotSource;
   /** A thread met a limit of connections. */
   onCrowded(site: string): void;
@@ -36,7 +39,7 @@ export interface BrokerDeps {
 
 interface Thread {
   send(message: MainMessage): void;
-  held: Map<string, number>;
+  slots: ThreadSlots;
   claimed: Set<string>;
   breakers: BreakerThread;
   beliefs: BeliefThread;
@@ -47,26 +50,15 @@ interface Thread {
 export function createBroker(deps: BrokerDeps): Broker {
   const threads = new Set<Thread>();
   let house: HouseNews | null = null;
-  deps.slots.onWanted((site) => {
-    for (const thread of threads) if (thread.held.has(site)) thread.send({ type: "wanted", site });
-  });
+  const slots = createThreadSlots(deps.slots, deps.clock);
 
   async function acquire(
     thread: Thread,
     message: Extract<ThreadMessage, { type: "acquire" }>,
   ): Promise<void> {
-    const granted = await deps.slots.acquire(message.site, message.max, message.waitMs);
-    if (granted && thread.gone) return deps.slots.release(message.site);
-    if (granted) thread.held.set(message.site, (thread.held.get(message.site) ?? 0) + 1);
+    const granted = await thread.slots.acquire(message);
+    if (thread.gone) return;
     thread.send({ type: "granted", id: message.id, granted });
-  }
-
-  function release(thread: Thread, site: string): void {
-    const held = thread.held.get(site) ?? 0;
-    if (held === 0) return;
-    if (held === 1) thread.held.delete(site);
-    else thread.held.set(site, held - 1);
-    deps.slots.release(site);
   }
 
   async function claim(thread: Thread, id: number, key: string): Promise<void> {
@@ -82,7 +74,7 @@ export function createBroker(deps: BrokerDeps): Broker {
         void acquire(thread, message);
         break;
       case "release":
-        release(thread, message.site);
+        thread.slots.release(message.site);
         break;
       case "crowded":
         deps.onCrowded(message.site);
@@ -132,7 +124,7 @@ export function createBroker(deps: BrokerDeps): Broker {
   function forget(thread: Thread): void {
     thread.gone = true;
     threads.delete(thread);
-    for (const [site, count] of thread.held) for (let i = 0; i < count; i++) deps.slots.release(site);
+    thread.slots.gone();
     for (const key of thread.claimed) deps.facts.abandon(key);
     thread.breakers.gone();
     thread.beliefs.gone();
@@ -144,7 +136,7 @@ export function createBroker(deps: BrokerDeps): Broker {
       const send = (message: MainMessage) => port.postMessage(message);
       const thread: Thread = {
         send,
-        held: new Map(),
+        slots: slots.attach((site) => send({ type: "wanted", site })),
         claimed: new Set(),
         breakers: attachThread(deps.breakers, (news) => send({ type: "breaker", news })),
         beliefs: attachBeliefs(deps.beliefs, (news) => send({ type: "belief", news })),

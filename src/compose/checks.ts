@@ -68,6 +68,7 @@ export function composeChecks(deps: Deps): Checks {
   const breakers = composeBreakers(deps);
   const beliefs = composeBeliefs({ ...deps, providers: providerNames(shaping.mx) });
   const broker = createBroker({
+    clock,
     slots,
     onCrowded: (site) => slots.crowded(site),
     facts: teachingFacts(createCatchAllFacts(clock, createCatchAllStore(redis.commands, clock)), beliefs),

@@ -126,6 +126,8 @@ export const SLOTS_LIMITS = {
   alone: 1,
   aloneMs: 500,
   sitesPerCall: 100,
+  /** A slot that passes from one thread to another has come by then: tenure, a batch, QUIT. */
+  handoverMs: 3_000,
 } as const;
 
 export const CHECK_LIMITS = {

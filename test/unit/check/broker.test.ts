@@ -27,6 +27,7 @@ function broker() {
   };
   const seen: string[] = [];
   const made = createBroker({
+    clock,
     slots: createLocalSlots(clock),
     facts: createCatchAllFacts(clock, store),
     health: {
