@@ -37,6 +37,9 @@ describe("what rows of jobs cost beyond the process", () => {
     closing.after(() => api.stop());
     const worker = await deployment.startBulk({ ...settings, ...outside.settings });
     closing.after(() => worker.stop());
+    // A row that is put off comes again by the relay, which asks for itself.
+    const relay = await deployment.startRelay({ REDIS_URL: outside.settings.REDIS_URL ?? "" });
+    closing.after(() => relay.stop());
   });
   after(() => closing.close());
 
