@@ -4,6 +4,7 @@ import type { Part } from "../core/lifecycle.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
+import { jsonBytes } from "../http/json-bytes.ts";
 import { createRoutes } from "../http/routes.ts";
 import { createHttpServer } from "../http/server.ts";
 import { type Authenticator, createAuthenticator } from "../services/authenticate/authenticate.ts";
@@ -22,7 +23,6 @@ import { createUsage } from "../services/usage/usage.ts";
 import type { Examiner } from "../services/verify/examine.ts";
 import { createReadyAnswers } from "../services/verify/ready-answers.ts";
 import { createTestKeys } from "../services/verify/test-keys.ts";
-import type { VerificationResult } from "../services/verify/verification-result.ts";
 import {
   createVerificationTallies,
   type VerificationTallies,
@@ -172,8 +172,7 @@ function composeVerify(deps: Deps, made: VerifyParts): VerifyAddress {
 type ReadyParts = Omit<VerifyParts, "promoted"> & { rateLimiter: RateLimiter; authenticator: Authenticator };
 
 function composeReady({ metrics }: Deps, { counter, authenticator, ...made }: ReadyParts) {
-  const render = (result: VerificationResult) => Buffer.from(JSON.stringify(result));
-  const answers = createReadyAnswers({ ...made, usage: counter, metrics, render });
+  const answers = createReadyAnswers({ ...made, usage: counter, metrics, render: jsonBytes });
   return { answers, credentials: authenticator };
 }
 

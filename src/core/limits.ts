@@ -96,7 +96,8 @@ export const LIMITS = {
     leaseFirst: 4,
     /** The next lease is twice as large when the last was gone sooner than this, half as large when it lasted longer. */
     leaseGoneMs: 500,
-    leaseLastedMs: 2_000,
+    /** At most idleReturnMs: a lease that goes back idle has lasted, else those of a team that has calmed never shrink. */
+    leaseLastedMs: 1_500,
     leaseMax: 5_000,
     /** Spends that a lease may not yet have told the ledger of: what a killed process costs at most. */
     trancheMax: 1_000,

@@ -1,3 +1,9 @@
+export interface Gathering<T> {
+  add(item: T): void;
+  /** Flushes now what has come so far, if any. */
+  send(): void;
+}
+
 /**
  * Gathers what comes in one turn of the event loop: one call, one message or one write for all of it, where each by
  * itself would cost as much as all together.
@@ -10,7 +16,7 @@ export function gatherTurns<T>(
   most: number,
   flush: (items: T[]) => void,
   afterTurn: (callback: () => void) => void = endOfTurn,
-): (item: T) => void {
+): Gathering<T> {
   let gathered: T[] = [];
   function send(): void {
     if (gathered.length === 0) return;
@@ -18,10 +24,13 @@ export function gatherTurns<T>(
     gathered = [];
     flush(items);
   }
-  return (item) => {
-    const count = gathered.push(item);
-    if (count === most) send();
-    else if (count === 1) afterTurn(send);
+  return {
+    add(item) {
+      const count = gathered.push(item);
+      if (count === most) send();
+      else if (count === 1) afterTurn(send);
+    },
+    send,
   };
 }
 

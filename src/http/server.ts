@@ -301,9 +301,9 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
 
   /**
    * An answer that is there at once is written within the call, which uWebSockets.js has corked, and needs no
-   * `onAborted`: nothing can happen to the connection in between. Returns what was sent so.
+   * `onAborted`: nothing can happen to the connection in between. Returns who was answered so with 200.
    */
-  function serve(response: HttpResponse, native: NativeRequest): Reply | null {
+  function serve(response: HttpResponse, native: NativeRequest): HttpRequest["actor"] {
     const exchange: Exchange = {
       request: intake.begin(native),
       match: null,
@@ -321,7 +321,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     }
     if (!(answer instanceof Promise)) {
       send(exchange, answer);
-      return answer;
+      return answer.status === 200 ? exchange.request.actor : null;
     }
     void sendLater(exchange, answer);
     return null;
@@ -331,7 +331,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   function serveShort(shortWay: ShortWay, response: HttpResponse, native: NativeRequest): void {
     if (!draining && inFlight < limits.requestsInFlight && shortWay.answer(response, native)) return;
     const rawQuery = native.getQuery() ?? "";
-    if (serve(response, native)?.status === 200) shortWay.learn(rawQuery);
+    shortWay.learn(rawQuery, serve(response, native));
   }
 
   function limitConnections(native: TemplatedApp): void {

@@ -2,6 +2,7 @@ import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
+import type { Actor } from "../services/actor.ts";
 import type { CachedCredential } from "../services/authenticate/cache.ts";
 import { limitText } from "../services/limits-view.ts";
 import type { Desk, ReadyAddress, ReadyAnswer, ReadyAnswers } from "../services/verify/ready-answers.ts";
@@ -45,8 +46,11 @@ interface Writer extends HeadWriter {
 export interface ShortWay {
   /** False: nothing was done, the general way has to answer. */
   answer(response: Writer, source: Source): boolean;
-  /** The general way has answered this query with 200 within its call: it may be answered here from now on. */
-  learn(rawQuery: string): void;
+  /**
+   * The general way has answered this query of `actor` with 200 within its call, null: nobody's. It may be answered here
+   * from now on. Only a live key's is noted, which pays for each: others could crowd out what everybody asks for.
+   */
+  learn(rawQuery: string, actor: Actor | null): void;
 }
 
 /** What a request says in the fields that this way reads. One object for all: each is done with within its call. */
@@ -147,6 +151,9 @@ export function createShortWay(deps: ShortWayDeps): ShortWay {
         // The general way says what is wrong to who asked.
         if (!(error instanceof AppError)) deps.log.error({ err: error }, "the short way failed");
         return false;
+      } finally {
+        // A secret that nothing needs any more.
+        fields.authorization = "";
       }
       if (ready === null || !answers.charge(ready.answer, ready.desk, nowMs)) return false;
       const { credential, answer, desk } = ready;
@@ -155,7 +162,8 @@ export function createShortWay(deps: ShortWayDeps): ShortWay {
       finished(id, nowMs, credential.actor, answer.body.length);
       return true;
     },
-    learn(rawQuery) {
+    learn(rawQuery, actor) {
+      if (actor === null || actor.isSession || !actor.livemode) return;
       if (rawQuery.length > LIMITS.http.readyQueryChars || queries.get(rawQuery) !== undefined) return;
       const { email, refresh, evidence } = validate(VerifyQuerySchema, parseQuery(rawQuery), "query");
       if (refresh || evidence) return;

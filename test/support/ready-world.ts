@@ -4,6 +4,7 @@ import { LIMITS } from "../../src/core/limits.ts";
 import { createLog } from "../../src/core/log.ts";
 import { createMetrics } from "../../src/core/metrics.ts";
 import type { Gate } from "../../src/http/dispatch.ts";
+import { jsonBytes } from "../../src/http/json-bytes.ts";
 import { createVerifyRoute } from "../../src/http/routes/verify.ts";
 import { createHttpServer } from "../../src/http/server.ts";
 import { hashSecret } from "../../src/services/api-key.ts";
@@ -94,6 +95,7 @@ export async function startReadyWorld(short: boolean, options: { corsOrigins?: s
         buckets.set(key, left - granted);
         return { granted, left: left - granted, nextMs: left > granted ? 0 : 500 };
       },
+      hurry() {},
     },
   });
   const dayOf = () => ({
@@ -145,7 +147,7 @@ export async function startReadyWorld(short: boolean, options: { corsOrigins?: s
     usage,
     tallies,
     metrics,
-    render: (result) => Buffer.from(JSON.stringify(result)),
+    render: jsonBytes,
   });
   const server = createHttpServer({
     routes: [

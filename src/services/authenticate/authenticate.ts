@@ -10,6 +10,7 @@ import type { Actor } from "../actor.ts";
 import { hashSecret, isWellFormedSecret } from "../api-key.ts";
 import { type CachedCredential, createCredentialCache } from "./cache.ts";
 import { createChangeFeed } from "./feed.ts";
+import { createHeaderMemo, HEADER_START, SCHEME_CHARS, SECRET_CHARS } from "./header-memo.ts";
 import { createLastUsed } from "./last-used.ts";
 
 /**
@@ -56,12 +57,6 @@ export interface AuthenticatorDeps {
   metrics: Metrics;
 }
 
-/** `rcpt_` kind `_` and 33 letters and digits: nothing else is worth hashing. */
-const SECRET_CHARS = 43;
-const SCHEME_CHARS = "Bearer ".length;
-/** How nearly all write it. */
-const HEADER_START = "Bearer rcpt_";
-const HEADER_CHARS = SCHEME_CHARS + SECRET_CHARS;
 const BEARER = /^bearer +([^ ]+) *$/i;
 
 function unauthorized(detail: string): AppError {
@@ -81,9 +76,15 @@ function readSecret(authorization: string): string {
 export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   const { credentials, clock, log } = deps;
   const cache = createCredentialCache();
+  const headers = createHeaderMemo(cache);
   const lastUsed = createLastUsed({ credentials, clock, log });
   let listsChanged = (): void => undefined;
-  const feed = createChangeFeed({ ...deps, apply, reset });
+  const feed = createChangeFeed({
+    ...deps,
+    apply,
+    reset,
+    polling: () => headers.expire(clock.monotonic()),
+  });
   const flights = new Map<string, Promise<Actor>>();
   const counters = {
     hit: deps.metrics.keyLookups.tally({ result: "hit" }),
@@ -112,29 +113,6 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     if (!entry.isKey || nowMs - entry.notedAtMs < LIMITS.keys.lastUsedEveryMs) return;
     entry.notedAtMs = nowMs;
     lastUsed.note(entry.actor.keyId);
-  }
-
-  /**
-   * Entries by the header they were found with, since to hash the secret takes a tenth of all that a cached answer takes:
-   * each again once a second, and after any change, so that nothing but the entry is believed, and no secret stays in
-   * memory for longer than what was thrown away does.
-   */
-  const byHeader = new Map<string, CachedCredential>();
-  let byHeaderUntilMs = Number.NEGATIVE_INFINITY;
-  let byHeaderEpoch = cache.epoch;
-
-  function find(authorization: string, nowMs: number): CachedCredential | undefined {
-    if (nowMs >= byHeaderUntilMs || byHeaderEpoch !== cache.epoch || byHeader.size >= LIMITS.keys.headers) {
-      byHeader.clear();
-      byHeaderUntilMs = nowMs + LIMITS.keys.headerMs;
-      byHeaderEpoch = cache.epoch;
-    }
-    const known = byHeader.get(authorization);
-    if (known !== undefined) return known;
-    if (authorization.length !== HEADER_CHARS || !authorization.startsWith(HEADER_START)) return undefined;
-    const entry = cache.get(hashSecret(authorization.slice(SCHEME_CHARS)));
-    if (entry !== undefined) byHeader.set(authorization, entry);
-    return entry;
   }
 
   function use(entry: CachedCredential, nowMs: number): void {
@@ -206,7 +184,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       return lookUp(hash);
     },
     known(authorization, nowMs) {
-      const entry = find(authorization, nowMs);
+      const entry = headers.find(authorization, nowMs);
       const isGood = entry?.isKey === true && !entry.team.stale && isUsable(entry, nowMs);
       return isGood ? entry : null;
     },

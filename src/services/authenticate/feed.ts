@@ -35,6 +35,8 @@ export interface ChangeFeedDeps {
   apply(change: AuthChange): void;
   /** Drops everything: changes may have been missed. */
   reset(): void;
+  /** Called with each poll, whatever comes of it: for what has to go when its time is up. */
+  polling(): void;
 }
 
 export function createChangeFeed(deps: ChangeFeedDeps): ChangeFeed {
@@ -87,6 +89,7 @@ export function createChangeFeed(deps: ChangeFeedDeps): ChangeFeed {
 
   // One at a time of each: what hangs is joined, not multiplied. Pool and connection have time limits of their own.
   async function poll(): Promise<void> {
+    deps.polling();
     reading ??= readChanges()
       .catch(report)
       .finally(() => {

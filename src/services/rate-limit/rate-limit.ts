@@ -184,6 +184,8 @@ export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
     return new Promise((resolve, reject) => {
       bucket.waiters.push({ resolve, reject });
       if (!bucket.serving) void serve(bucket);
+      // Asked for ahead, when nobody waited: what is gathered yet would keep this one waiting as well.
+      else deps.buckets.hurry();
     });
   }
 

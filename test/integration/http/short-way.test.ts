@@ -231,6 +231,22 @@ describe("the short way to cached answers", () => {
 });
 
 describe("the short way", () => {
+  it("learns from what live keys ask, not from test keys, whose requests cost nothing", async () => {
+    const world = await startReadyWorld(true);
+    setUp(world);
+    for (let i = 0; i < MANY; i++) await ask(world, get("email=a%40known.test", bearer(KEY)));
+    const generally = async (request: string) => {
+      const before = world.general.count;
+      const reply = await ask(world, request);
+      assert.ok(reply !== "closed" && reply.status === 200);
+      return world.general.count - before;
+    };
+    const asked = (key: string) => get("email=b%40known.test", bearer(key));
+    for (const key of [TEST, TEST, SESSION, KEY]) assert.equal(await generally(asked(key)), 1);
+    assert.equal(await generally(asked(KEY)), 0);
+    await world.close();
+  });
+
   it("is not taken while pages of other origins may call", async () => {
     const world = await startReadyWorld(true, { corsOrigins: ["https://app.test"] });
     setUp(world);

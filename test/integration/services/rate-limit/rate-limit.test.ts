@@ -35,6 +35,7 @@ async function startProcess(t: TestContext, redisUrl: string): Promise<Process> 
         asked.push(request);
         return buckets.take(key, request);
       },
+      hurry: buckets.hurry,
     },
     clock,
     log: silentLog,

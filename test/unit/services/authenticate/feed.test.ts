@@ -13,6 +13,7 @@ function setUp() {
   const redis = { session: 1 as number | null, answers: true };
   const applied: string[] = [];
   let resets = 0;
+  let polls = 0;
   const feed = createChangeFeed({
     changes: {
       async since() {
@@ -38,13 +39,16 @@ function setUp() {
     reset: () => {
       resets += 1;
     },
+    polling: () => {
+      polls += 1;
+    },
   });
   /** Moves time by one poll and runs it. */
   async function step(): Promise<void> {
     clock.advance(LIMITS.keys.pollMs);
     await feed.poll();
   }
-  return { clock, postgres, redis, applied, feed, step, resets: () => resets };
+  return { clock, postgres, redis, applied, feed, step, resets: () => resets, polls: () => polls };
 }
 
 describe("the feed of changes", () => {
@@ -64,6 +68,14 @@ describe("the feed of changes", () => {
     postgres.page = { changes: [], cursor: "9", overflow: true };
     await step();
     assert.equal(resets(), 2);
+  });
+
+  it("tells of each poll, also of one that Postgres does not answer", async () => {
+    const { postgres, polls, step } = setUp();
+    await step();
+    postgres.up = false;
+    await step();
+    assert.equal(polls(), 2);
   });
 
   it("confirms as of when a poll began", async () => {

@@ -44,6 +44,28 @@ function setUp(statementMs: number, answer: (ask: LeaseAsk) => Pick<LeaseGrant, 
   return { clock, quota, reserve };
 }
 
+describe("a lease", () => {
+  it("shrinks to a unit when a busy team's traffic has calmed", async () => {
+    const grants: number[] = [];
+    const { clock, quota } = setUp(1, ({ want }) => {
+      grants.push(want);
+      return { granted: want, tranche: want };
+    });
+    quota.start();
+    const actor = actorFor("team_1", { dailyQuota: 1_000_000 });
+    const spend = async (count: number, thenMs: number) => {
+      const taken = Array.from({ length: count }, async () => (await quota.reserve(actor)).commit());
+      await clock.advanceAsync(thenMs);
+      await Promise.all(taken);
+    };
+    for (let i = 0; i < 400; i++) await spend(100, 10);
+    assert.equal(Math.max(...grants), LIMITS.quota.leaseMax);
+    for (let i = 0; i < 20; i++) await spend(1, 1_850);
+    assert.equal(grants.at(-1), 1);
+    await quota.drain();
+  });
+});
+
 describe("who waits for a unit", () => {
   it("waits for a few statements, also when all that is left is waited for", async () => {
     let left = 1_000;

@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { LIMITS } from "../../../../src/core/limits.ts";
+import { hashSecret, newSecret } from "../../../../src/services/api-key.ts";
+import type { CachedCredential } from "../../../../src/services/authenticate/cache.ts";
+import { createHeaderMemo } from "../../../../src/services/authenticate/header-memo.ts";
+
+const ENTRY = { isKey: true } as CachedCredential;
+const SECRET = newSecret("live");
+const HEADER = `Bearer ${SECRET}`;
+
+function setUp() {
+  const entries = new Map([[hashSecret(SECRET), ENTRY]]);
+  const cache = {
+    epoch: 0,
+    reads: 0,
+    get(hash: string) {
+      cache.reads += 1;
+      return entries.get(hash);
+    },
+  };
+  return { cache, entries, memo: createHeaderMemo(cache) };
+}
+
+describe("entries by their header", () => {
+  it("are looked up once in their time, and again after any change", () => {
+    const { cache, entries, memo } = setUp();
+    assert.equal(memo.find(HEADER, 0), ENTRY);
+    assert.equal(memo.find(HEADER, LIMITS.keys.headerMs - 1), ENTRY);
+    assert.equal(cache.reads, 1);
+    assert.equal(memo.find(HEADER, LIMITS.keys.headerMs), ENTRY);
+    assert.equal(cache.reads, 2);
+    entries.clear();
+    cache.epoch += 1;
+    assert.equal(memo.find(HEADER, LIMITS.keys.headerMs), undefined);
+  });
+
+  it("go when their time is up, though nobody asks any more", () => {
+    const { memo } = setUp();
+    memo.find(HEADER, 0);
+    memo.expire(LIMITS.keys.headerMs - 1);
+    assert.equal(memo.size, 1);
+    memo.expire(LIMITS.keys.headerMs);
+    assert.equal(memo.size, 0);
+  });
+
+  it("are not held of what is unknown, or written otherwise", () => {
+    const { memo } = setUp();
+    for (const header of ["", SECRET, `bearer ${SECRET}`, `${HEADER} `, `Bearer ${newSecret("live")}`])
+      assert.equal(memo.find(header, 0), undefined);
+    assert.equal(memo.size, 0);
+  });
+});

@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createRateLimiter } from "../../../../src/services/rate-limit/rate-limit.ts";
+import { createRateBuckets } from "../../../../src/store/rate-bucket.ts";
+import type { RedisClient } from "../../../../src/store/redis.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+import { actorFor, silentLog } from "../../../support/store.ts";
+
+const WANT_ARG = 3;
+const endOfTurn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Redis that grants all that is asked for. */
+function grantingRedis() {
+  const redis = {
+    calls: 0,
+    defineCommand() {},
+    async rcptTakeTokens(keys: number, ...args: (string | number)[]) {
+      redis.calls += 1;
+      return Array.from({ length: keys }, (_, i) => [
+        Number(args[keys + 6 * i + WANT_ARG]),
+        100_000,
+        0,
+      ]).flat();
+    },
+  };
+  return redis;
+}
+
+describe("a request that comes to wait", () => {
+  it("takes along in its turn the question for tokens ahead that was being gathered", async (t) => {
+    // Time stands still: what is gathered goes when somebody hurries, or never.
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    const redis = grantingRedis();
+    const clock = createFakeClock();
+    const buckets = createRateBuckets(redis as unknown as RedisClient);
+    const limiter = createRateLimiter({ buckets, clock, log: silentLog });
+    const actor = actorFor("team_1", { ratePerS: 10_000, rateBurst: 20_000 });
+    // Asked so quickly, it leases twice as much each time.
+    for (let i = 0; i < 4; i++) {
+      const waits = Array.from({ length: 4 ** i }, () => limiter.take(actor));
+      await endOfTurn();
+      await Promise.all(waits);
+    }
+    const waiting: Promise<void>[] = [];
+    const before = redis.calls;
+    for (let taken = 0; waiting.length === 0 && taken < 1_000; taken++) {
+      const wait = limiter.take(actor);
+      if (wait !== undefined) waiting.push(wait);
+    }
+    assert.equal(waiting.length, 1, "all that was leased is gone");
+    assert.equal(redis.calls, before);
+    await endOfTurn();
+    assert.equal(redis.calls, before + 1);
+    await Promise.all(waiting);
+  });
+});
