@@ -27,8 +27,11 @@ const YOUNG_BYTES = 3 * 16 * MIB;
 export const HEAP_FACTOR = 2;
 /** Of an entry of the evidence cache: key, entry, evidence with its hosts. */
 export const EVIDENCE_BYTES = 1_500;
-/** Of a row in hand: its record, address, evidence, result, and both renderings in the shard. */
-const ROW_BYTES = 4_096;
+/**
+ * Of a row in hand: its record, address, evidence, result, and both renderings in the shard. Rows with evidence are the
+ * largest: they are never drawn from templates.
+ */
+const ROW_BYTES = 8_192;
 /** Of a template of results: a result, its evidence, and texts. */
 const TEMPLATE_BYTES = 4_096;
 /** A chunk's source as bytes, as text and as records. */
@@ -74,8 +77,10 @@ export async function bulkMemoryTerms(basis: MemoryBasis): Promise<MemoryTerm[]>
   const { partBytes, operations, reads } = LIMITS.objects;
   const sockets = operations.atOnce + reads.atOnce;
   const chunks = Math.ceil(rows / rowsPerChunk);
-  const { spansAhead, spanBytes, spanChunks, partsInFlight } = LIMITS.results;
-  const spans = (spansAhead + 1) * (spanBytes + spanChunks * rowsPerLargeChunk * STORED_BYTES);
+  const { spansAhead, spanBytes, spanRows, partsInFlight } = LIMITS.results;
+  // A span has a chunk at least.
+  const joinedRows = Math.max(spanRows, rowsPerLargeChunk);
+  const spans = (spansAhead + 1) * (spanBytes + joinedRows * STORED_BYTES);
   const task = chunkBytes * CHUNK_COPIES + rowsPerLargeChunk * ROW_BYTES;
   const terms = [
     { what: "process when it is ready", bytes: readyBytes },
@@ -88,7 +93,7 @@ export async function bulkMemoryTerms(basis: MemoryBasis): Promise<MemoryTerm[]>
     { what: `${tasksAtOnce} tasks of ${rowsPerLargeChunk} rows`, bytes: HEAP_FACTOR * tasksAtOnce * task },
     { what: "finder of repeats", bytes: await finderBytes(rowsMax) },
     { what: `${chunks} chunks in tables`, bytes: HEAP_FACTOR * chunks * CHUNK_ENTRY_BYTES },
-    { what: `${spansAhead + 1} spans of ${spanChunks} chunks that are joined`, bytes: spans },
+    { what: `${spansAhead + 1} spans of ${joinedRows} rows that are joined`, bytes: spans },
     { what: `${WRITERS} writers of objects`, bytes: WRITERS * partsInFlight * partBytes },
     { what: "copied results", bytes: copiesBytes(rows) },
     { what: `${sockets} connections to object storage`, bytes: sockets * SOCKET_BYTES },

@@ -1,4 +1,5 @@
 import { LIMITS } from "../core/limits.ts";
+import { UnknownShardForm } from "../services/bulk/drawn-shard.ts";
 import type { Endings } from "../services/bulk/ending.ts";
 import { type JoinDeps, readJoined } from "../services/bulk/join.ts";
 import { CONTENT_TYPES, createRoom, FORMATS, formatOf } from "../services/bulk/result-rows.ts";
@@ -7,7 +8,7 @@ import { type JobMaterial, materialOf } from "../store/job-results.ts";
 import { type AssemblyTask, chunksOf } from "../store/job-tasks.ts";
 import type { ObjectStreams } from "../store/object-streams.ts";
 import type { Database } from "../store/postgres.ts";
-import { ask, type Control } from "./control.ts";
+import { ask, type Control, Interruption } from "./control.ts";
 
 export interface AssemblyDeps extends Omit<JoinDeps, "chunksOf" | "streams" | "sizes"> {
   sql: Database;
@@ -53,6 +54,16 @@ async function writeResults(
   }
 }
 
+/** What a newer build wrote is for a worker of that build to join: the task is not to blame, and comes to one in the end. */
+async function joinable(write: () => Promise<void>): Promise<void> {
+  try {
+    await write();
+  } catch (error) {
+    if (!(error instanceof UnknownShardForm)) throw error;
+    throw new Interruption("a newer build wrote a shard", { cause: error });
+  }
+}
+
 /**
  * Puts the results together in input order, in each format, and completes the job. Done anew by whoever does it again,
  * under a key of its own: what nobody completes a job with goes with the job.
@@ -65,7 +76,7 @@ export async function runAssembly(deps: AssemblyDeps, task: AssemblyTask, contro
   // Removed since it was begun.
   if (material === null) return;
   const resultsKey = newResultsKey(teamId, jobId);
-  await ask(() => writeResults(deps, material, resultsKey, control.signal));
+  await ask(() => joinable(() => writeResults(deps, material, resultsKey, control.signal)));
   await ask(() =>
     sql.begin((tx) => deps.endings.end(tx, teamId, jobId, { status: "completed", resultsKey })),
   );

@@ -24,8 +24,8 @@ export interface ChunkDeps extends ChunkRowsDeps {
   clock: Clock;
   log: Logger;
   rows: RowVerifier;
-  /** What the team says of domains: what it changed more than a second ago is known. */
-  overlayOf(teamId: string): Promise<TeamOverlay>;
+  /** What the team says of domains: what it changed before the job was submitted, or more than a second ago, is known. */
+  overlayOf(teamId: string, jobId: string): Promise<TeamOverlay>;
   deferral: DeferralSettings;
   /** By whom mail servers are asked here: who was put off is to be asked again by the same. */
   egress: string;
@@ -176,7 +176,7 @@ export async function runRows(
   const { sql } = deps;
   const { teamId, jobId, livemode, withEvidence, probing } = task;
   if (!task.started) await ask(() => startJob(sql, jobId));
-  const overlay = await ask(() => deps.overlayOf(teamId));
+  const overlay = await ask(() => deps.overlayOf(teamId, jobId));
   const rows = await ask(() => readOwnRows(deps, task, control.signal));
   const asked = { asker: { teamId, probing, overlay }, livemode, withEvidence };
   const sorted = hopeless ? giveUp(deps, rows, asked) : await verify(deps, task, rows, asked, control);

@@ -13,9 +13,9 @@ export const BULK_LIMITS = {
   /** What buckets teams may read from is asked for anew after so long; of so many teams it is kept that long. */
   grantsFreshMs: 1_000,
   grantsKept: 1_000,
-  /** What teams say of domains is read anew after so long; of so many teams it is kept that long. */
+  /** What teams say of domains is read anew after so long; for so many jobs it is kept that long, and some megabytes each. */
   overlaysFreshMs: 1_000,
-  overlaysKept: 100,
+  overlaysKept: 16,
   /** Jobs of a team that have not ended. */
   activeJobs: 100,
   /** Rows that are read or written between two turns of the event loop. */
@@ -27,7 +27,7 @@ export const BULK_LIMITS = {
   submissionMs: 180_000,
   /**
    * Rows of a chunk: so many of the first `smallChunks` of a list, so that a short one is many workers' work; then more, since
-   * a chunk costs some 4 ms of requests and transactions whatever is in it.
+   * a chunk costs the same requests and transactions whatever is in it.
    */
   rowsPerChunk: 1_000,
   smallChunks: 128,

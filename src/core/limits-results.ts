@@ -6,9 +6,10 @@ export const RESULT_LIMITS = {
   shardBytes: 67_108_864,
   /** A shard of templates up to this is not zipped: that costs more than to send it as it is. */
   plainShardBytes: 131_072,
-  /** Chunks that stand side by side are read in one request: so many, of about so many bytes. */
+  /** Chunks that stand side by side are read in one request: so many, of about so many bytes, and of so many rows. */
   spanChunks: 8,
   spanBytes: 4_194_304,
+  spanRows: 8_000,
   /** Such spans that are read or held before the one that is being joined is done. */
   spansAhead: 2,
   /** Parts that a writer of assembled results holds: one is filled while the other is sent. */
@@ -29,6 +30,7 @@ export const RESULT_LIMITS = {
   joinedDownload: {
     spanChunks: 4,
     spanBytes: 2_097_152,
+    spanRows: 4_000,
     spansAhead: 0,
     copies: { fileBytes: 8_589_934_592, blockBytes: 32_768, blocksKept: 32 },
   },

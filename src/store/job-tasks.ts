@@ -179,7 +179,7 @@ export interface RowsOutcome {
  * The task is done, its shard durable, and what it could not answer becomes retries. Rows that are answered count at once
  * with all that copy them, wherever those stand: the results of a job have the same.
  *
- * One statement, since a chunk's transaction of five costs its worker half a millisecond. Locks as `finishTask` does: first
+ * One statement, since a transaction of five costs its worker a round trip for each. Locks as `finishTask` does: first
  * the job's row.
  * @param sql a transaction, where there are deferrals
  * @returns as `finishTask`

@@ -12,26 +12,31 @@ export interface OverlaysDeps {
 
 /**
  * What teams say of domains, for who has no credential to read it with: as Postgres has it, kept for
- * LIMITS.bulk.overlaysFreshMs, since each chunk of a job asks, and a team may have ten thousand domains.
+ * LIMITS.bulk.overlaysFreshMs, since each chunk of a job asks, and a team may have ten thousand domains. Of each job by
+ * itself: one that was submitted after a change knows of it from its first row on.
  */
-export function createOverlays({ sql, clock }: OverlaysDeps): (teamId: string) => Promise<TeamOverlay> {
+export function createOverlays({
+  sql,
+  clock,
+}: OverlaysDeps): (teamId: string, jobId: string) => Promise<TeamOverlay> {
   const { overlaysFreshMs, overlaysKept } = LIMITS.bulk;
   /** In the order in which they were read. */
   const known = new Map<string, { readMs: number; overlay: Promise<TeamOverlay> }>();
 
-  return (teamId) => {
+  return (teamId, jobId) => {
     const now = clock.monotonic();
-    const found = known.get(teamId);
+    const key = `${teamId} ${jobId}`;
+    const found = known.get(key);
     if (found !== undefined && now - found.readMs < overlaysFreshMs) return found.overlay;
     const fresh = { readMs: now, overlay: readTeamDomains(sql, teamId).then(createOverlay) };
-    known.delete(teamId);
-    known.set(teamId, fresh);
-    for (const [oldest] of known) {
-      if (known.size <= overlaysKept) break;
+    known.delete(key);
+    known.set(key, fresh);
+    for (const [oldest, { readMs }] of known) {
+      if (known.size <= overlaysKept && now - readMs < overlaysFreshMs) break;
       known.delete(oldest);
     }
     fresh.overlay.catch(() => {
-      if (known.get(teamId) === fresh) known.delete(teamId);
+      if (known.get(key) === fresh) known.delete(key);
     });
     return fresh.overlay;
   };

@@ -164,14 +164,21 @@ export function isDrawnPart(content: Buffer): boolean {
   return content[0] === MARK;
 }
 
-/** Reads what `encodeDrawn` wrote. @throws Error when it did not */
+/** A shard of a form that this build does not know: a newer one wrote it, and its workers can read it. */
+export class UnknownShardForm extends Error {
+  override name = "UnknownShardForm";
+}
+
+/** Reads what `encodeDrawn` wrote. @throws UnknownShardForm; Error when it did not */
 class Reader {
   readonly bytes: Buffer;
   at = HEAD_BYTES;
 
   constructor(bytes: Buffer) {
     this.bytes = bytes;
-    if (bytes[1] !== VERSION) throw new Error(`a shard of version ${bytes[1]} cannot be read`);
+    const version = bytes[1] ?? 0;
+    if (version > VERSION) throw new UnknownShardForm(`a shard of version ${version} cannot be read`);
+    if (version < VERSION) throw new Error("a shard ends within its head, or has a version that never was");
   }
 
   /** @param size 1, 2 or 4 bytes */
@@ -215,7 +222,7 @@ export interface DrawnPart {
   readonly end: number;
 }
 
-/** @throws Error when it is not what `encodeDrawn` wrote */
+/** @throws UnknownShardForm; Error when it is not what `encodeDrawn` wrote */
 export function readDrawn(content: Buffer, verdicts: readonly Verdict[]): DrawnPart {
   const reader = new Reader(content);
   const texts = reader.many(() => reader.text(reader.number(4)));

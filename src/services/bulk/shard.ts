@@ -4,7 +4,7 @@ import type { Verdict } from "../../check/verdict/table.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { type DrawnRow, resultOf } from "../verify/draw-rows.ts";
 import type { VerificationResult } from "../verify/verification-result.ts";
-import { type DrawnResult, encodeDrawn, isDrawnPart, readDrawn } from "./drawn-shard.ts";
+import { type DrawnResult, encodeDrawn, isDrawnPart, readDrawn, UnknownShardForm } from "./drawn-shard.ts";
 import type { CellStyle } from "./layout.ts";
 import { renderCells } from "./result-cells.ts";
 
@@ -30,6 +30,11 @@ const PIECE_BYTES_MIN = 64;
 const SIZE_BYTES = 4;
 
 const HEAD_BYTES = 2 + 1 + 4 + 4;
+
+/** How a gzip file begins (RFC 1952). */
+const GZIP_MARK = 0x1f;
+/** The first byte of a frame is that of an offset: none is beyond this. */
+const FRAME_MARK_MAX = (LIMITS.bulk.rowsPerLargeChunk - 1) >> 8;
 
 /** A row's own result, and where the row stands in its chunk, counted from 0. */
 export type OwnResult =
@@ -139,9 +144,17 @@ function resultAt(frames: Buffer, at: number): StoredResult {
   return new StoredResult(VERDICTS[frames.readUInt8(at + 2)] as Verdict, frames, csvAt, jsonAt, end);
 }
 
-/** @throws Error when the content is not what `encodeShard` wrote */
+function unknownForm(mark: number): UnknownShardForm {
+  return new UnknownShardForm(`a shard that begins with ${mark} cannot be read`);
+}
+
+/** @throws UnknownShardForm; Error when the content is not what `encodeShard` wrote */
 function readContent(content: Buffer): Shard {
-  if (!isDrawnPart(content)) return readFrames(content, 0);
+  if (!isDrawnPart(content)) {
+    const mark = content[0] ?? 0;
+    if (mark > FRAME_MARK_MAX) throw unknownForm(mark);
+    return readFrames(content, 0);
+  }
   const drawn = readDrawn(content, VERDICTS);
   return drawn.end === content.length ? drawn : joinShards([drawn, readFrames(content, drawn.end)]);
 }
@@ -201,11 +214,14 @@ function pieceBytes(content: Uint8Array): number {
 
 /**
  * By the offset of the row in its chunk.
- * @throws Error when it is not what `encodeShard` wrote, or over LIMITS.results.shardBytes
+ * @throws UnknownShardForm where its first byte or its version is none of ours; Error when it is not what `encodeShard` wrote,
+ *   or over LIMITS.results.shardBytes
  */
 export async function decodeShard(content: Uint8Array): Promise<Shard> {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.length);
   if (isDrawnPart(bytes)) return readContent(bytes);
+  const [mark = GZIP_MARK] = bytes;
+  if (mark !== GZIP_MARK) throw unknownForm(mark);
   return readContent(
     await decompress(content, {
       maxOutputLength: LIMITS.results.shardBytes,

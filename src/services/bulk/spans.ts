@@ -17,6 +17,8 @@ export interface SpanDeps extends RowsBytesDeps {
 export interface SpanSizes {
   spanChunks: number;
   spanBytes: number;
+  /** A span has a chunk at least, however many rows that has. */
+  spanRows: number;
 }
 
 /** A chunk with all that is known of its rows. */
@@ -42,30 +44,34 @@ function isWanted({ shardKey, patches, repeatsBytes }: ChunkOfResults): boolean 
 }
 
 /**
- * The chunks of which there may be results, in order, those side by side together: `spanChunks`, and about `spanBytes` of
- * their source, at most.
+ * The chunks of which there may be results, in order, those side by side together: `spanChunks`, `spanRows`, and
+ * about `spanBytes` of their source, at most.
  */
 export async function* spansOf(
   { chunksOf }: Pick<SpanDeps, "chunksOf">,
   jobId: string,
-  { spanChunks, spanBytes }: SpanSizes,
+  { spanChunks, spanBytes, spanRows }: SpanSizes,
 ): AsyncGenerator<ChunkOfResults[]> {
   const { chunksPerPage } = LIMITS.results;
   let span: ChunkOfResults[] = [];
   let bytes = 0;
+  let rows = 0;
   let after = -1;
   for (;;) {
     const page: ChunkOfResults[] = await chunksOf(jobId, after, chunksPerPage);
     for (const chunk of page) {
-      const isFull = span.length >= spanChunks || bytes + chunk.bytes > spanBytes;
+      const isFull =
+        span.length >= spanChunks || bytes + chunk.bytes > spanBytes || rows + chunk.rows > spanRows;
       if (span.length > 0 && (isFull || !isWanted(chunk))) {
         yield span;
         span = [];
         bytes = 0;
+        rows = 0;
       }
       if (!isWanted(chunk)) continue;
       span.push(chunk);
       bytes += chunk.bytes;
+      rows += chunk.rows;
     }
     const last = page.at(-1);
     if (last === undefined || page.length < chunksPerPage) break;

@@ -49,7 +49,7 @@ interface Known {
 }
 
 /**
- * Draws results of rows without making them: `renderResult` and JSON.stringify for each row cost 7 µs, this 0.5. The rows
+ * Draws results of rows without making them: `renderResult` and JSON.stringify for each row cost many times as much. The rows
  * of a list are answered in few ways, those of one domain mostly in one; what is the same is rendered once, by the general
  * way, and cut where rows differ.
  */

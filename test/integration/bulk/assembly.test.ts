@@ -91,6 +91,20 @@ describe("the assembly of a job", () => {
     }
   });
 
+  it("waits for a worker of the build that wrote its shards, however long that takes", async () => {
+    const { id, objects, run, keys, ended } = await setUp();
+    const [key = ""] = keys("/shards/");
+    const ours = objects.kept.get(key) ?? Buffer.alloc(0);
+    for (const newer of [Buffer.from([0xff, 2, 0, 0]), Buffer.from([0xfe, 1])]) {
+      objects.kept.set(key, newer);
+      for (let taken = 0; taken <= LIMITS.bulk.deliveries; taken++) assert.equal(await run(id, 1), false);
+    }
+    assert.deepEqual([(await ended())?.status, keys("results-")], ["finalizing", []]);
+    objects.kept.set(key, ours);
+    assert.equal(await run(id, 1), true);
+    assert.equal((await ended())?.status, "completed");
+  });
+
   it("is done anew by whoever takes it over from one that stopped half-way", async () => {
     const control = createControl();
     const reading: typeof objects.streams.readRange = (ref, range) => {

@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { gunzipSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { LIMITS } from "../../../../src/core/limits.ts";
+import { UnknownShardForm } from "../../../../src/services/bulk/drawn-shard.ts";
 import { decodeShard, encodeShard, ResultsTooLarge } from "../../../../src/services/bulk/shard.ts";
 import { createTestKeys } from "../../../../src/services/verify/test-keys.ts";
 import type { VerificationResult } from "../../../../src/services/verify/verification-result.ts";
@@ -97,6 +98,57 @@ describe("a shard", () => {
     for (let offset = 0; offset < 100; offset++) assert.equal(shard.get(offset)?.bytes, bytes);
     assert.equal(shard.get(100), undefined);
     assert.notEqual(shard.get(1), shard.get(1));
+  });
+
+  it("of a form that only a newer build knows is told from one that is broken", async () => {
+    const newer = [
+      Buffer.from([0xff, 2, 0, 0]),
+      gzipSync(Buffer.from([0xff, 2, 0, 0])),
+      Buffer.from([0xfe, 1, 0, 0]),
+      gzipSync(Buffer.from([0xfe, 1, 0, 0])),
+      Buffer.from("no gzip"),
+    ];
+    for (const bytes of newer) await assert.rejects(decodeShard(bytes), UnknownShardForm);
+    const broken = [
+      Buffer.from([0xff]),
+      Buffer.from([0xff, 0, 0, 0]),
+      Buffer.from([0xff, 1, 0]),
+      gzipSync(Buffer.from([0, 1])),
+      Buffer.alloc(0),
+    ];
+    for (const bytes of broken)
+      await assert.rejects(decodeShard(bytes), (error) => !(error instanceof UnknownShardForm));
+  });
+
+  it("of a chunk's most rows, each as large as one can be, is within its bound", async () => {
+    const { rowsPerLargeChunk, chunkBytes } = LIMITS.bulk;
+    const { mxHostsReported, replyTextChars, addressChars } = LIMITS.check;
+    const host = "h".repeat(LIMITS.overrides.domainChars);
+    const usual = await resultOf("valid@example.com");
+    const largest: VerificationResult = {
+      ...usual,
+      // Counted below: the rows of a chunk share the bytes of its source.
+      email: "",
+      did_you_mean: '"'.repeat(LIMITS.http.emailBytes),
+      checks: { ...usual.checks, mx: { ...usual.checks.mx, hosts: Array(mxHostsReported).fill(host) } },
+      evidence: {
+        ...{
+          stage: "catch_all",
+          code: 550,
+          enhanced_code: "5.999.999",
+          rule: "r".repeat(100),
+          mx_host: host,
+        },
+        // Six bytes each as JSON, and one in a cell: no character takes more.
+        reply: "\u0001".repeat(replyTextChars + 1),
+      },
+    };
+    const row = gunzipSync(await encodeShard([{ offset: 0, result: largest }], COMMA)).length;
+    // The same of an address; a chunk ends with the record that gets to its size.
+    const addresses = (chunkBytes + 4 * addressChars) * 7;
+    const most = rowsPerLargeChunk * row + addresses;
+    assert.ok(most <= LIMITS.results.shardBytes, `${most} bytes, ${row} a row`);
+    assert.ok(row > 10_000);
   });
 
   it("is not unzipped beyond its bound", async () => {
