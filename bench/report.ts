@@ -39,10 +39,16 @@ export function formatBound({ atLeast, atMost, unit }: Target): string {
   return "";
 }
 
-/** The outcome, and why where there is no figure. */
+/** Of a reason in the table: it may be what any failure says. */
+const REASON_CHARS = 100;
+
+/** The outcome, and why where there is no figure: a line of bounded length. */
 function verdictOf(target: Target): string {
   const outcome = outcomeOf(target);
-  return outcome === "void" ? `void: ${target.reason ?? "nobody said why"}` : outcome;
+  if (outcome !== "void") return outcome;
+  const reason = (target.reason ?? "nobody said why").replace(/\s+/g, " ");
+  const cut = reason.length > REASON_CHARS ? `${reason.slice(0, REASON_CHARS - 1)}…` : reason;
+  return `void: ${cut}`;
 }
 
 /** The cells of the table that a run ends with, head first. */

@@ -4,8 +4,8 @@ import type { CacheEntry } from "./cache-entry.ts";
 
 /**
  * Entries of the cache as Redis has them: JSON of `CacheEntry`. Evidence of the addresses of a domain differs in little but
- * how long the server took. So what entries have in common is written and read once: a third of the time of JSON for each
- * (1 and 1.2 µs against 3 and 3.5), and those that are read share their parts in memory too.
+ * how long the server took. So what entries have in common is written and read once, which takes a fraction of the time of
+ * JSON.stringify and JSON.parse, and those that are read share their parts in memory too. No line end is in it.
  */
 
 /** Of texts, and of what they were read as. Emptied when full: a bound, not a policy. */
@@ -45,7 +45,7 @@ const SMTP_MEMBERS = {
 } satisfies Record<keyof SmtpEvidence, true>;
 const MEMBERS = Object.keys(SMTP_MEMBERS).length;
 
-/** What JSON.stringify makes of it, in half of the time. */
+/** What JSON.stringify makes of it, sooner. */
 function smtpText(smtp: SmtpEvidence): string {
   let members = 0;
   for (const _ in smtp) members += 1;
@@ -130,7 +130,7 @@ const LAST = Array.from({ length: 128 }, (_, code) => {
   return value < 0 ? "" : (BASE64URL[value & 0x30] as string);
 });
 
-/** The first 128 bits of SHA-256, as base64url. Cut out of the text of all of it: a Buffer in between costs twice the hash. */
+/** The first 128 bits of SHA-256, as base64url. Cut out of the text of all of it, without a Buffer in between. */
 export function hash128(text: string): string {
   const digest = hashOnce("sha256", text, "base64url");
   return digest.slice(0, 21) + (LAST[digest.charCodeAt(21)] as string);

@@ -6,7 +6,7 @@ import { LIMITS } from "../../../src/core/limits.ts";
 import { type CacheDeposit, createEvidenceCache } from "../../../src/store/evidence-cache.ts";
 import type { RedisClient } from "../../../src/store/redis.ts";
 import { testRedisUrl } from "../../support/embedded.ts";
-import { evidenceWith } from "../../support/evidence.ts";
+import { evidenceWith, smtpWith } from "../../support/evidence.ts";
 import { openRedis } from "../../support/store.ts";
 import { createTcpGate, throughGate } from "../../support/tcp-gate.ts";
 
@@ -119,6 +119,37 @@ describe("evidence of many addresses", () => {
     assert.deepEqual(known(await elsewhere.fetchMany(keys)), [true, false, false]);
     const unprobed = [{ scope: "unprobed" as const, cacheKey: "shared@one.test" }];
     assert.deepEqual(known(await elsewhere.fetchMany(unprobed)), [false]);
+  });
+
+  it("is kept under its own key whatever a server said in it, for a whole number of seconds", async (t) => {
+    const url = await testRedisUrl();
+    const { commands } = await openRedis(t, url);
+    const forged = 'rcpt:ev:p:forged 60 {"evidence":';
+    const replies = [forged, `x\n${forged}`, `x\r\n${forged}\r\n`, `\u2028${forged}\0`, "\\n\n\n", " 1 2 3 "];
+    const entries = replies.map((reply, i) => ({
+      evidence: evidenceWith({ smtp: smtpWith({ reply }), role: i % 2 === 0 ? reply : null }),
+      storedAt: Date.now(),
+      ttlS: 60 + i / 7,
+    }));
+    cacheOf(commands).storeMany(entries.map((entry, i) => deposit(`a${i}@said.test`, { entry })));
+    cacheOf(commands).storeMany([
+      deposit("short@said.test", { entry: { evidence: EVIDENCE, storedAt: Date.now(), ttlS: 0.9 } }),
+      deposit("behind@said.test"),
+    ]);
+    await commands.ping();
+    const keys = replies.map((_, i) => `a${i}@said.test`);
+    const found = await cacheOf(commands).fetchMany(
+      questions([...keys, "short@said.test", "behind@said.test"]),
+    );
+    assert.deepEqual(found.slice(0, replies.length), entries);
+    assert.deepEqual(
+      found.slice(replies.length).map((entry) => entry !== undefined),
+      [false, true],
+    );
+    assert.equal(await commands.exists("rcpt:ev:p:forged"), 0);
+    const names = await commands.keys("rcpt:ev:*");
+    assert.equal(names.length, replies.length + 1, names.join(" "));
+    for (const name of names) assert.ok((await commands.ttl(name)) > 0);
   });
 
   it("is what memory has while Redis is away or silent, and fails nobody", async (t) => {

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { EXIT, exitCodeOf, formatBound, formatFigure, renderTargets } from "../../../bench/report.ts";
+import {
+  EXIT,
+  exitCodeOf,
+  formatBound,
+  formatFigure,
+  renderTargets,
+  targetRows,
+} from "../../../bench/report.ts";
 import type { Target } from "../../../bench/target.ts";
 
 const reached: Target = { id: "a.cpu", what: "cost", unit: "µs", figure: 3.456, atMost: 4 };
@@ -41,6 +48,15 @@ describe("the table of targets", () => {
     assert.match(lines[5] ?? "", /^b\.rate +rows +99,999 rows\/s +≥ 100,000 rows\/s +missed$/);
     assert.match(lines[6] ?? "", /^c\.memory +idle +195 MiB +told$/);
     assert.match(lines[7] ?? "", /^d\.p99 +p99 +– +≤ 2\.00 × +void: the server was idle$/);
+  });
+
+  it("has a line of bounded length for whatever reason there is", () => {
+    const [, row = []] = targetRows([{ ...empty, reason: `it failed:\n${"x".repeat(5_000)}` }]);
+    const said = row.at(-1) ?? "";
+    assert.equal(said.length, "void: ".length + 100);
+    assert.match(said, /^void: it failed: x+…$/);
+    const [, exact = []] = targetRows([{ ...empty, reason: "x".repeat(100) }]);
+    assert.equal(exact.at(-1), `void: ${"x".repeat(100)}`);
   });
 });
 

@@ -6,7 +6,10 @@ import type { Evidence } from "../../../src/check/evidence.ts";
 import { decodeEntry, encodeEntry, hash128 } from "../../../src/store/evidence-text.ts";
 import { evidenceWith, smtpWith } from "../../support/evidence.ts";
 
-const odd = fc.oneof(fc.string(), fc.constantFrom('"latencyMs":7,', '},"storedAt":1,"ttlS":2}', "\\", "ü…"));
+const odd = fc.oneof(
+  fc.string(),
+  fc.constantFrom('"latencyMs":7,', '},"storedAt":1,"ttlS":2}', "\\", "ü…", "a\nb\r\n"),
+);
 const mx: fc.Arbitrary<Evidence["mx"]> = fc.constantFrom(
   evidenceWith().mx,
   { ...evidenceWith().mx, hosts: ["a.test", "b.test"], provider: "google" },
@@ -47,6 +50,7 @@ describe("entries of the cache as text", () => {
         for (const one of entries) {
           const text = encodeEntry(one);
           assert.deepEqual(JSON.parse(text), JSON.parse(JSON.stringify(one)));
+          assert.doesNotMatch(text, /[\r\n]/);
           assert.deepEqual(decodeEntry(text), JSON.parse(text));
           // Once more, from what is known of it now; and as another version of us writes it.
           assert.deepEqual(decodeEntry(text), JSON.parse(text));
