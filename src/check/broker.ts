@@ -136,7 +136,7 @@ export function createBroker(deps: BrokerDeps): Broker {
       const send = (message: MainMessage) => port.postMessage(message);
       const thread: Thread = {
         send,
-        slots: slots.attach((site) => send({ type: "wanted", site })),
+        slots: slots.attach((site, soon) => send({ type: "wanted", site, soon })),
         claimed: new Set(),
         breakers: attachThread(deps.breakers, (news) => send({ type: "breaker", news })),
         beliefs: attachBeliefs(deps.beliefs, (news) => send({ type: "belief", news })),

@@ -46,7 +46,7 @@ class SharedSlots implements EgressSlots {
   readonly #clock: Clock;
   readonly #reports: SlotReports;
   readonly #sites = new Map<string, SiteSlots>();
-  readonly #listeners: ((site: string) => void)[] = [];
+  readonly #listeners: ((site: string, soon: boolean) => void)[] = [];
   #beat: Timer | null = null;
   #closed = false;
 
@@ -111,7 +111,7 @@ class SharedSlots implements EgressSlots {
     if (site.hasLine) this.#pressOut(site);
   }
 
-  onWanted(listener: (site: string) => void): void {
+  onWanted(listener: (site: string, soon: boolean) => void): void {
     this.#listeners.push(listener);
   }
 
@@ -207,7 +207,7 @@ class SharedSlots implements EgressSlots {
   }
 
   #press(site: SiteSlots): void {
-    for (const listener of this.#listeners) listener(site.name);
+    for (const listener of this.#listeners) listener(site.name, false);
   }
 
   #answered(site: SiteSlots, statement: SlotStatement, { granted, excess }: SlotAnswer): void {

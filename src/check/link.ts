@@ -40,7 +40,7 @@ export type ThreadMessage =
 export type MainMessage =
   | { type: "granted"; id: number; granted: boolean }
   | { type: "fact"; id: number; answer: CatchAll | "ask" }
-  | { type: "wanted"; site: string }
+  | { type: "wanted"; site: string; soon: boolean }
   | { type: "breaker"; news: BreakerNews }
   | { type: "belief"; news: BeliefNews }
   | { type: "house"; news: HouseNews }
@@ -84,7 +84,7 @@ export function createThreadLink(port: MessagePort): ThreadLink {
   /** Who waits here for what another check of this thread has claimed: one message a question, not one an address. */
   const waiting = new Map<string, ((answer: CatchAll) => void)[]>();
   let house: HouseNews = { distrusted: [], seenAs: {} };
-  let wanted: (site: string) => void = () => {};
+  let wanted: (site: string, soon: boolean) => void = () => {};
   let heard: (news: BreakerNews) => void = () => {};
   let learnt: (news: BeliefNews) => void = () => {};
   let drain: () => Promise<void> = async () => {};
@@ -101,7 +101,7 @@ export function createThreadLink(port: MessagePort): ThreadLink {
         claims.delete(message.id);
         break;
       case "wanted":
-        wanted(message.site);
+        wanted(message.site, message.soon);
         break;
       case "breaker":
         heard(message.news);

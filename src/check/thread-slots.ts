@@ -22,12 +22,12 @@ export interface ThreadSlots {
 /** The slots of all check threads of a process: what each holds is on record, and none has much more than another. */
 export interface SharedThreadSlots {
   /** @param tellWanted asks the thread to give a connection to the site back */
-  attach(tellWanted: (site: string) => void): ThreadSlots;
+  attach(tellWanted: (site: string, soon: boolean) => void): ThreadSlots;
 }
 
 interface Thread {
   held: Map<string, number>;
-  tellWanted(site: string): void;
+  tellWanted(site: string, soon: boolean): void;
   gone: boolean;
 }
 
@@ -46,14 +46,14 @@ interface Handover {
  * Whoever comes first takes all slots of a site, and keeps them for as long as rows come; the other threads would serve
  * their half of the rows over a connection each. So a thread that asks for a further slot when none is free gets one from
  * the thread that has most, unless that would only turn the two round: with two fewer at least. It gives a connection back
- * as for anybody who waits (an idle one at once, one in use after LIMITS.smtp.slotTenureMs).
+ * that is idle, or the next that has ended a batch: since none is taken back, nobody need have had his time.
  */
 export function createThreadSlots(slots: SlotSource, clock: Clock): SharedThreadSlots {
   const threads = new Set<Thread>();
   const handovers = new Map<string, Set<Handover>>();
 
-  slots.onWanted((site) => {
-    for (const thread of threads) if (thread.held.has(site)) thread.tellWanted(site);
+  slots.onWanted((site, soon) => {
+    for (const thread of threads) if (thread.held.has(site)) thread.tellWanted(site, soon);
   });
 
   /** What a thread will hold when all that is on its way has come. */
@@ -88,7 +88,7 @@ export function createThreadSlots(slots: SlotSource, clock: Clock): SharedThread
       const all = handovers.get(site);
       if (all === undefined) handovers.set(site, new Set([handover]));
       else all.add(handover);
-      from.tellWanted(site);
+      from.tellWanted(site, true);
     });
   }
 

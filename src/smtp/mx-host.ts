@@ -60,6 +60,8 @@ export class MxHost implements SessionOwner {
   readonly #makingWay = new Set<PooledSession>();
   /** Sessions to give up for others that wait for a slot. */
   #owed = 0;
+  /** Of those, such as need not have served for long. */
+  #owedSoon = 0;
   #pumping = false;
   #closed = false;
   #emptySince: number;
@@ -117,9 +119,10 @@ export class MxHost implements SessionOwner {
   }
 
   /** Gives one session back once it is free, also one that opens. @returns false when there is none left to give. */
-  oweOne(): boolean {
+  oweOne(soon: boolean): boolean {
     if (this.#owed >= this.#sessions.size) return false;
     this.#owed++;
+    if (soon) this.#owedSoon++;
     return true;
   }
 
@@ -195,8 +198,8 @@ export class MxHost implements SessionOwner {
   #payDebt(session: PooledSession): void {
     if (this.#owed === 0) return;
     const served = this.clock.monotonic() - session.openedAt >= LIMITS.smtp.slotTenureMs;
-    if (!session.spent && !served) return;
-    this.#owed--;
+    if (!session.spent && !served && this.#owedSoon === 0) return;
+    this.#payOne();
     session.spent = true;
   }
 
@@ -212,9 +215,14 @@ export class MxHost implements SessionOwner {
       this.#idle.push(session);
       return;
     }
-    this.#owed--;
+    this.#payOne();
     session.spent = true;
     session.quit();
+  }
+
+  #payOne(): void {
+    this.#owed--;
+    if (this.#owedSoon > 0) this.#owedSoon--;
   }
 
   #pump(): void {
@@ -329,8 +337,9 @@ export class MxHost implements SessionOwner {
     this.#sessions.delete(session);
     const madeWay = this.#makingWay.delete(session);
     if (madeWay) this.#growth.madeWay();
-    if (this.#owed > 0 && (madeWay || !session.spent)) this.#owed--;
+    if (this.#owed > 0 && (madeWay || !session.spent)) this.#payOne();
     this.#owed = Math.min(this.#owed, this.#sessions.size);
+    this.#owedSoon = Math.min(this.#owedSoon, this.#owed);
     this.#deps.onClosed(end, session.ready);
     this.#release();
   }

@@ -119,7 +119,7 @@ class HostPool implements SmtpPool {
     this.#deps = deps;
     this.#mailFrom = mailFrom;
     this.#lessons = new LessonMemory(deps.clock);
-    deps.slots.onWanted((cap) => this.#giveBack(cap));
+    deps.slots.onWanted((cap, soon) => this.#giveBack(cap, soon));
   }
 
   rcpt(destination: Destination, mailbox: Mailbox, options: JobOptions): Promise<RcptOutcome> {
@@ -299,11 +299,11 @@ class HostPool implements SmtpPool {
   }
 
   /** Somebody waits for a slot of `cap`: an idle session goes at once, else one in use after its batch. */
-  #giveBack(cap: string): void {
+  #giveBack(cap: string, soon: boolean): void {
     const hosts = this.#caps.get(cap);
     if (!hosts) return;
     for (const host of hosts) if (host.giveIdle()) return;
-    for (const host of hosts) if (host.oweOne()) return;
+    for (const host of hosts) if (host.oweOne(soon)) return;
   }
 
   #takeRoom(host: MxHost): boolean {

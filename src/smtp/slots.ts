@@ -12,7 +12,8 @@ export interface SlotSource {
   release(site: string): void;
   /**
    * `listener` is told when somebody waits for a slot of `site` (maybe in this very process, for another host of
-   * the site, maybe in another one): give an idle connection back.
+   * the site, maybe in another one): give an idle connection back. `soon`: also one that has not been used for long; it
+   * goes to another thread of ours that has fewer, and does not come back.
    */
-  onWanted(listener: (site: string) => void): void;
+  onWanted(listener: (site: string, soon: boolean) => void): void;
 }

@@ -23,7 +23,7 @@ interface SiteSlots {
 /** Slots that nobody else shares, for what is tested by itself: first come, first served; a newcomer never overtakes a waiter. */
 export function createLocalSlots(clock: Clock): LocalSlots {
   const sites = new Map<string, SiteSlots>();
-  const listeners: ((site: string) => void)[] = [];
+  const listeners: ((site: string, soon: boolean) => void)[] = [];
   let held = 0;
   let waiting = 0;
 
@@ -48,7 +48,7 @@ export function createLocalSlots(clock: Clock): LocalSlots {
       const waiter: Waiter = { max, timer, resolve };
       site.waiters.add(waiter);
       waiting++;
-      for (const listener of listeners) listener(name);
+      for (const listener of listeners) listener(name, false);
     });
   }
 
