@@ -8,6 +8,7 @@ import { bootstrap } from "../src/services/teams/bootstrap.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { createPostgres } from "../src/store/postgres.ts";
 import { setTeamLimit } from "../src/store/team-operations.ts";
+import { busyShareOf } from "./busy.ts";
 import { startChild } from "./child.ts";
 import { type BenchContext, requireRight, settingsFor, withChildren } from "./context.ts";
 import { InvalidRun, interleave, type Sample, type Subject, sampleOf } from "./figures.ts";
@@ -19,6 +20,7 @@ import type { ApiProcess } from "./processes/api.ts";
 import type { MailServers } from "./processes/mail-servers.ts";
 import type { RawServer } from "./processes/raw-server.ts";
 import { ratio, type Section } from "./table.ts";
+import { REASON, watchAnswers } from "./uncached-answers.ts";
 
 const TEAMS = 64;
 /** Of the plan; the other sections have others. */
@@ -29,7 +31,7 @@ const RUN_S = { full: 3, quick: 1 };
 /** Load before each run that is not counted: leases of quota and rate grow with the traffic, and shrink in a pause. */
 const LEAD_S = 1;
 const SPARE_MS = 20_000;
-const MARKS = ['"reason":"smtp_not_in_tier"', '"cached":false'];
+const MARKS = [`"reason":"${REASON}"`, '"cached":false'];
 const ROUNDS = { full: 5, quick: 2 };
 /** What a request may cost: five times what uWebSockets.js itself takes to send the same bytes. */
 const SHARE_OF_RAW = 0.2;
@@ -78,6 +80,8 @@ function scriptOf(prefix: string, keys: readonly string[]): string {
 interface Server {
   name: string;
   port: number;
+  /** Requires that since it was asked last so many requests were answered as they should; absent: it has one answer. */
+  requireAnswered?(count: number): Promise<void>;
   usage(): Promise<NodeJS.CpuUsage>;
 }
 
@@ -103,7 +107,7 @@ async function startAll(
   const mail = keep(await startChild<MailServers>("mail-servers", context));
   const world = await mail.call("start", { latencyMs: 0, runs: [RUN] });
   const api = keep(await startChild<ApiProcess>("api", context));
-  const { port, pid } = await api.call("start", settingsFor(context, world));
+  const { port, metricsPort, pid } = await api.call("start", settingsFor(context, world));
   await pin(pid, cores.server);
   for (let domain = 0; domain < DOMAINS; domain++)
     await askOnce(port, getRequest(pathOf(`first@${domainName(RUN, domain)}`), key));
@@ -123,7 +127,10 @@ async function startAll(
     wrk: await findWrk({ cacheDir, guard: context.guard }),
     file: join(context.compiledDir, "uncached.lua"),
     loadCore: cores.load,
-    rcpt: { name: "rcpt", port, usage: () => api.call("usage") },
+    rcpt: {
+      ...{ name: "rcpt", port, usage: () => api.call("usage") },
+      requireAnswered: await watchAnswers(metricsPort),
+    },
     raw: { name: "raw", port: started.port, usage: () => rawChild.call("usage") },
     bytes,
   };
@@ -140,12 +147,13 @@ async function loadFor({ wrk, file, loadCore, keys }: World, port: number, prefi
 }
 
 async function measureServer(world: World, server: Server, round: number, seconds: number): Promise<Sample> {
-  const { name, port, usage } = server;
+  const { name, port, usage, requireAnswered } = server;
   const lead = await loadFor(world, port, `${name}${round}lead`, LEAD_S);
   const before = await usage();
   const { answered, wrong, wallMs } = await loadFor(world, port, `${name}${round}`, seconds);
   const after = await usage();
   requireRight(name, lead.wrong + wrong);
+  await requireAnswered?.(lead.answered + answered);
   return sampleOf(answered, wallMs, after.user + after.system - before.user - before.system);
 }
 
@@ -183,7 +191,7 @@ export async function benchUncachedVerify(context: BenchContext): Promise<Sectio
           id: "http.uncached.cpu",
           what: "uncached GET /v1/verify without probing, CPU a request, all threads",
           unit: "× raw",
-          figure: ceiling.cpuUs / whole.cpuUs,
+          ...busyShareOf(whole, ceiling),
           atLeast: SHARE_OF_RAW,
         },
       ],

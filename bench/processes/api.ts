@@ -11,7 +11,8 @@ const verbs = {
     const config = loadConfig(settings);
     role = await composeRole({ ...config, role: "api" }, createLog(config.logLevel, { role: "api" }));
     await role.lifecycle.start();
-    return { port: role.ports().port ?? 0, pid: process.pid };
+    const { port, metricsPort } = role.ports();
+    return { port: port ?? 0, metricsPort, pid: process.pid };
   },
 
   usage: () => process.cpuUsage(),

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { busyShareOf } from "../../../bench/busy.ts";
+import { InvalidRun } from "../../../bench/figures.ts";
+import { countAnswers, requireAsked } from "../../../bench/uncached-answers.ts";
+import { createMetrics } from "../../../src/core/metrics.ts";
+
+type Answer = [reason: string, cached: string, count: number];
+
+/** The text of `/metrics` as the service writes it. */
+async function metricsOf(answers: readonly Answer[]): Promise<string> {
+  const { registry, verifications } = createMetrics();
+  for (const [reason, cached, count] of answers)
+    verifications.inc({ verdict: "unknown", reason, cached }, count);
+  return registry.metrics();
+}
+
+describe("the answers of a run without probing", () => {
+  it("are counted by their reason, and whether they were known", async () => {
+    const text = await metricsOf([
+      ["smtp_not_in_tier", "false", 7],
+      ["smtp_not_in_tier", "true", 2],
+      ["internal_error", "false", 1],
+    ]);
+    assert.deepEqual(countAnswers(text), { asked: 7, others: 3 });
+    assert.deepEqual(countAnswers(""), { asked: 0, others: 0 });
+  });
+
+  it("count only where all that clients took are what was asked for", async () => {
+    const before = await metricsOf([
+      ["smtp_not_in_tier", "false", 7],
+      ["timeout", "false", 3],
+    ]);
+    const after = (asked: number, late: number) =>
+      metricsOf([
+        ["smtp_not_in_tier", "false", asked],
+        ["timeout", "false", late],
+      ]);
+    requireAsked(before, await after(107, 3), 100);
+    // Some are on their way when the clients stop.
+    requireAsked(before, await after(120, 3), 100);
+    const late = await after(107, 4);
+    assert.throws(() => requireAsked(before, late, 100), InvalidRun);
+    const fewer = await after(106, 3);
+    assert.throws(() => requireAsked(before, fewer, 100), InvalidRun);
+  });
+});
+
+describe("the share of a ceiling", () => {
+  it("says nothing where either was idle for more than a twentieth of the time", () => {
+    const summary = (cpuUs: number, busy: number) => ({ perS: 1, cpuUs, busy, spread: 0 });
+    assert.deepEqual(busyShareOf(summary(8, 0.95), summary(6, 1)), { figure: 0.75 });
+    for (const [ours, theirs] of [
+      [0.94, 1],
+      [1, 0.94],
+    ] as const) {
+      const { figure, reason } = busyShareOf(summary(8, ours), summary(6, theirs));
+      assert.equal(figure, null);
+      assert.match(reason ?? "", /94 %/);
+    }
+  });
+});
