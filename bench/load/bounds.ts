@@ -64,6 +64,9 @@ export const LIMITS = {
   bulkPollMs: 1_000,
   /** A look at a job, its submission, its cancellation. */
   bulkCallMs: 60_000,
+  /** After Ctrl-C, for each call that ends what was submitted; and how often a submission without an answer is repeated. */
+  bulkCancelMs: 5_000,
+  bulkCancelTries: 3,
   /** In a row: then the job is given up. */
   bulkCallFailures: 20,
   thresholds: 20,

@@ -26,6 +26,11 @@ export interface BulkCalls {
   results(id: string): Promise<{ lines: number; bytes: number }>;
   /** Once, whatever comes of it. */
   cancel(id: string): Promise<void>;
+  /**
+   * Cancels the job of a submission that was interrupted before its answer came: repeated with the same key, it is answered
+   * with the job that it made, once that is made. Whatever comes of it; nothing where no submission was sent.
+   */
+  cancelSubmitted(): Promise<void>;
   /** Calls that were tried again so far. */
   readonly triedAgain: number;
 }
@@ -39,6 +44,7 @@ export interface BulkCallSettings {
   stopping: AbortSignal;
 }
 
+const SUBMIT_PATH = "/v1/verify/bulk";
 const PIECE_ROWS = 1_000;
 const NEWLINE = 10;
 
@@ -76,6 +82,22 @@ interface Call<T> {
 /** The API's calls about jobs. Each tries again what may pass: 429 and 503 that say when, and broken connections. */
 export function createBulkCalls({ origin, basePath, key, clock, stopping }: BulkCallSettings): BulkCalls {
   let triedAgain = 0;
+  /** The last submission, sent and not answered with a job. */
+  let unanswered: RequestInit | null = null;
+
+  /** A call beside the run, which is over: bounded in time. */
+  function afterwards(path: string, { headers, ...rest }: RequestInit = {}): Promise<Response> {
+    return fetch(origin + basePath + path, {
+      ...rest,
+      method: "POST",
+      headers: { Authorization: `Bearer ${key}`, "User-Agent": "rcpt-load", ...headers },
+      signal: AbortSignal.timeout(LIMITS.bulkCancelMs),
+    });
+  }
+
+  async function cancel(id: string): Promise<void> {
+    await afterwards(`/v1/bulk-jobs/${id}/cancel`).catch(() => {});
+  }
 
   /** @throws ComeAgain, BulkFault, or what fetch throws where there was no whole answer within LIMITS.bulkCallMs of silence */
   async function once<T>({ method, path, init, read }: Call<T>): Promise<T> {
@@ -136,24 +158,29 @@ export function createBulkCalls({ origin, basePath, key, clock, stopping }: Bulk
         },
         read: async (response) => (await jsonOf<{ id: string }>(response)).id,
       }),
-    submit: (body, idempotencyKey) =>
-      call({
-        method: "POST",
-        path: "/v1/verify/bulk",
-        init: () => ({
-          headers: { "Content-Type": "application/json", "Idempotency-Key": idempotencyKey },
-          body: JSON.stringify(body),
-        }),
-        read: jobOf,
-      }),
+    async submit(body, idempotencyKey) {
+      const submission = {
+        headers: { "Content-Type": "application/json", "Idempotency-Key": idempotencyKey },
+        body: JSON.stringify(body),
+      };
+      unanswered = submission;
+      const job = await call({ method: "POST", path: SUBMIT_PATH, init: () => submission, read: jobOf });
+      unanswered = null;
+      return job;
+    },
     look: (id) => call({ method: "GET", path: `/v1/bulk-jobs/${id}`, read: jobOf }),
     results: (id) =>
       call({ method: "GET", path: `/v1/bulk-jobs/${id}/results?format=jsonl`, read: countLines }),
-    async cancel(id) {
-      const headers = { Authorization: `Bearer ${key}` };
-      const signal = AbortSignal.timeout(LIMITS.interruptGraceMs);
-      const url = `${origin}${basePath}/v1/bulk-jobs/${id}/cancel`;
-      await fetch(url, { method: "POST", headers, signal }).catch(() => {});
+    cancel,
+    async cancelSubmitted() {
+      for (let tries = 1; unanswered !== null && tries <= LIMITS.bulkCancelTries; tries++) {
+        if (tries > 1) await sleep(clock, LIMITS.bulkPollMs);
+        const response = await afterwards(SUBMIT_PATH, unanswered).catch(() => null);
+        // The first is still being worked on.
+        if (response?.status === 409) continue;
+        const job = response?.ok ? await jobOf(response).catch(() => null) : null;
+        return job === null ? undefined : cancel(job.id);
+      }
     },
     get triedAgain() {
       return triedAgain;

@@ -102,6 +102,12 @@ export function createBulkDriver(parts: BulkDriverParts): BulkDriver {
     view.fault = faultOf(job, plan.rows, lines);
   }
 
+  /** So that an interrupted load leaves no load behind. */
+  async function leaveNothing(calls: BulkCalls, view: BulkView): Promise<void> {
+    if (view.id === null) await calls.cancelSubmitted();
+    else if (!ENDS.has(view.status)) await calls.cancel(view.id);
+  }
+
   async function job(number: number): Promise<void> {
     const view: BulkView = {
       ...{ number, id: null, rows: plan.rows, atS: Math.round(clock.monotonic() - startMs) / 1_000 },
@@ -114,8 +120,7 @@ export function createBulkDriver(parts: BulkDriverParts): BulkDriver {
       await through(calls, view);
     } catch (error) {
       view.fault = error instanceof BulkFault ? error.message : `no answer: ${(error as Error).message}`;
-      // So that an interrupted load leaves no load behind.
-      if (stopping.aborted && view.id !== null && !ENDS.has(view.status)) await calls.cancel(view.id);
+      if (stopping.aborted) await leaveNothing(calls, view);
     }
     view.triedAgain = calls.triedAgain;
   }

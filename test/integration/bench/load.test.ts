@@ -145,6 +145,49 @@ describe("a load on a server that misbehaves", () => {
     assert.match(html ?? "", /it was interrupted/);
   });
 
+  it("leaves no job behind when it is interrupted before it knows the job", async () => {
+    const interrupted = new AbortController();
+    const seen: string[] = [];
+    const names = new Set<unknown>();
+    const job = { id: "job_1", status: "queued", rows: { total: 10, processed: 0 }, verdicts: {} };
+    const argv = ["--bulk-every", "10m", "--bulk-only", "--bulk-rows", "10", "--bulk-by", "inline"];
+    const running = run(
+      argv,
+      (request, response) => {
+        seen.push(`${request.method} ${request.url}`);
+        if (request.url !== "/v1/verify/bulk") return void response.end(JSON.stringify(job));
+        names.add(request.headers["idempotency-key"]);
+        // Taken, and never answered; still being worked on when it is repeated; then known.
+        if (seen.length === 1) interrupted.abort();
+        else if (seen.length === 2)
+          response.writeHead(409, { "Retry-After": "1" }).end('{"code":"idempotency_in_flight"}');
+        else response.writeHead(202).end(JSON.stringify(job));
+      },
+      interrupted.signal,
+    );
+    const { code, report, stdout } = await running;
+    const submission = "POST /v1/verify/bulk";
+    assert.deepEqual(seen, [submission, submission, submission, "POST /v1/bulk-jobs/job_1/cancel"], stdout);
+    assert.equal(names.size, 1);
+    assert.equal(code, 130);
+    assert.deepEqual([report?.bulk[0]?.id, report?.bulk[0]?.fault], [null, "interrupted"]);
+  });
+
+  it("submits nothing when it is interrupted before it has submitted", async () => {
+    const interrupted = new AbortController();
+    const seen: string[] = [];
+    const argv = ["--bulk-every", "10m", "--bulk-only", "--bulk-rows", "10", "--bulk-by", "upload"];
+    const { code } = await run(
+      argv,
+      (request) => {
+        seen.push(`${request.method} ${request.url?.replace(/load-.*/, "")}`);
+        interrupted.abort();
+      },
+      interrupted.signal,
+    );
+    assert.deepEqual([code, seen], [130, ["PUT /v1/uploads/"]]);
+  });
+
   it("never tells the key, and says what is left of the day", async () => {
     const all = await run(["--requests", "20", "--rate", "500"], BEHAVIOURS[0] ?? STALL);
     assert.deepEqual([...keys], [`Bearer ${KEY}`]);
