@@ -51,7 +51,7 @@ export interface NetworkViewDeps {
 
 /** As fine as the board notes it. */
 const NOTED_EVERY_MS = 10;
-const { reachedEveryMs, silentEveryMs, sitesRemembered } = LIMITS.network;
+const { reachedEveryMs, reachedRemembered, silentEveryMs, sitesRemembered } = LIMITS.network;
 
 export function createNetworkView({ clock, board, paths, resolver, reach }: NetworkViewDeps): NetworkView {
   const told = new LRUCache<string, number>({ max: sitesRemembered });
@@ -60,13 +60,27 @@ export function createNetworkView({ clock, board, paths, resolver, reach }: Netw
   /** When each way was noted by this thread: the board's own look makes a bigint for each. */
   const notedMs = paths.all.map(() => Number.NEGATIVE_INFINITY);
 
+  /** Sites that were told of in the present stretch of `reachedEveryMs`, by way. */
+  const reachedSites = paths.all.map(() => ({ sinceMs: Number.NEGATIVE_INFINITY, sites: new Set<string>() }));
+
+  /** Few messages, and of several sites also under steady load: one site alone can speak for nobody when it falls silent. */
+  function isNews(site: string, way: number, nowMs: number): boolean {
+    const recent = reachedSites[way];
+    if (recent === undefined) return false;
+    if (Math.abs(nowMs - recent.sinceMs) >= reachedEveryMs) {
+      recent.sinceMs = nowMs;
+      recent.sites.clear();
+    }
+    if (recent.sites.size >= reachedRemembered || recent.sites.has(site)) return false;
+    recent.sites.add(site);
+    return true;
+  }
+
   function noteReached(site: string, way: number, path: string, address: string): void {
     const nowMs = clock.now();
     const sinceMs = nowMs - (notedMs[way] ?? Number.NEGATIVE_INFINITY);
     if (sinceMs >= 0 && sinceMs < NOTED_EVERY_MS) return;
-    // Few messages, from whichever thread is first.
-    if (nowMs - board.lastReachedMs(way) >= reachedEveryMs && address !== "")
-      reach.reached({ site, address: trialOf(path, address) });
+    if (address !== "" && isNews(site, way, nowMs)) reach.reached({ site, address: trialOf(path, address) });
     notedMs[way] = nowMs;
     board.noteReached(way, nowMs);
   }

@@ -8,7 +8,8 @@ import { LIMITS } from "../core/limits.ts";
  * Suspicion: a dial that has been silent for `LIMITS.network.silentMs` while no mail server took a connection since it
  * began; or failed dials to several sites that add up to `suspicion`. Then *sentinels* are dialled at once: addresses of
  * other sites that took a connection last, and the exchangers of the biggest providers. One that takes it acquits the
- * network; none, and the way is down, when they were of two sites at least, or when the suspects themselves are several.
+ * network; none, and the way is down, when they were of two sites at least. Where so many are not known, several suspects do,
+ * whose own addresses are dialled too: so that what is only our own slowness to see them answer never convicts.
  * So no single site can be taken for the network, however many addresses it has.
  *
  * While it is down this process dials, every `trialEveryMs`, some of the addresses it was told of, until one takes the
@@ -169,10 +170,11 @@ class Watch implements WayHealth {
     const sentinels = this.#sentinels();
     const patient = this.#slow || this.#deps.lastReachedMs() === 0;
     const withinMs = patient ? limits.trialDialMs : limits.sentinelDialMs;
-    const taken = await this.#anyTakes(
-      sentinels.map(({ address }) => address),
-      withinMs,
-    );
+    const proof = new Set(sentinels.map(({ site }) => site)).size >= limits.sentinelSites;
+    // Where sentinels prove nothing, it takes several suspects, and those do not answer this dial either.
+    const suspects = proof || this.#weight() < limits.suspicion ? [] : this.#newestCandidates();
+    const dials = new Set([...sentinels.map(({ address }) => address), ...suspects]);
+    const taken = await this.#anyTakes([...dials], withinMs);
     this.#confirming = false;
     if (this.#stopped || this.down) return;
     if (taken) {
@@ -180,8 +182,7 @@ class Watch implements WayHealth {
       this.#slow = clock.monotonic() - started > limits.sentinelDialMs;
     }
     if (taken || this.#deps.lastReachedMs() >= startedMs) return this.#cool();
-    const sites = new Set(sentinels.map(({ site }) => site));
-    if (sites.size >= limits.sentinelSites || this.#weight() >= limits.suspicion) return this.#become(true);
+    if (proof || (suspects.length > 0 && this.#weight() >= limits.suspicion)) return this.#become(true);
     if (this.#again) this.#consider();
   }
 
@@ -202,6 +203,11 @@ class Watch implements WayHealth {
     const all = [...known.toReversed(), ...this.#exchangers].filter(({ site }) => !this.#suspects.has(site));
     const unlike = new Map(all.map((sentinel) => [sentinel.address, sentinel]));
     return [...unlike.values()].slice(0, limits.sentinels);
+  }
+
+  /** Their silence proves nothing that is not suspected already; that one of them takes a connection acquits all. */
+  #newestCandidates(): string[] {
+    return [...this.#candidates.keys()].slice(-limits.sentinels);
   }
 
   /** After an acquittal others are left in peace for a while, longer each time that no probe got through in between. */

@@ -173,7 +173,7 @@ export const NETWORK_LIMITS = {
   reachedRemembered: 4,
   /** A dial without an answer for so long is suspicious: above any round trip that is common. Looked at every `smtp.sweepMs`. */
   silentMs: 200,
-  /** A thread tells of a site's silence, and of a way's success, no more often. */
+  /** A thread tells of a site's silence, and of a way's successes at `reachedRemembered` sites, no more often. */
   silentEveryMs: 500,
   reachedEveryMs: 1_000,
   /** Sentinels that are asked at once, how long, and of how many sites they must be to prove anything by their silence. */

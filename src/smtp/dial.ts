@@ -32,7 +32,8 @@ export function takesConnection(
         onClose: () => end(false),
       },
     );
-    const timer = setTimeout(() => end(false), withinMs);
+    // Timers come before sockets: had this thread stood still, one that answered in time would be taken for silent.
+    const timer = setTimeout(() => setImmediate(() => end(false)), withinMs);
     function end(taken: boolean): void {
       clearTimeout(timer);
       connection.destroy();

@@ -277,15 +277,18 @@ class HostPool implements SmtpPool {
     return this.#lessons.recall(site);
   }
 
-  /** Tells of dials that nobody answers; those that were answered, or are over, are looked at no more. */
-  #tellSilence(now: number): void {
-    const { clock, onEvent } = this.#deps;
+  /**
+   * Tells of dials that nobody answers; those that were answered, or are over, are looked at no more.
+   * @param now when the sweep began, and `nowMs` its wall time
+   */
+  #tellSilence(now: number, nowMs: number): void {
+    const { onEvent } = this.#deps;
     const silentMs = LIMITS.network.silentMs;
     this.#dials = this.#dials.filter(({ session, destination, beganAt }) => {
       if (session.stage !== "connect") return false;
       if (now - beganAt < silentMs) return true;
       const { site, address, path, published } = destination;
-      const beganMs = clock.now() - (now - beganAt);
+      const beganMs = nowMs - (now - beganAt);
       onEvent({ kind: "silent", site, address, path: path.name, published, beganMs });
       return false;
     });
@@ -326,12 +329,15 @@ class HostPool implements SmtpPool {
   }
 
   #sweep(): void {
-    const now = this.#deps.clock.monotonic();
-    this.#tellSilence(now);
+    const { clock } = this.#deps;
+    const now = clock.monotonic();
+    const nowMs = clock.now();
+    // After the sockets were looked at: when this thread has stood still, timers come before what came in meanwhile, and our
+    // own silence would be taken for the servers'.
+    if (this.#dials.length > 0) setImmediate(() => this.#tellSilence(now, nowMs));
     for (const [key, host] of this.#hosts) if (!host.sweep(now)) this.#drop(key, host);
     this.#sweeper = null;
-    if (this.#hosts.size > 0)
-      this.#sweeper = this.#deps.clock.after(LIMITS.smtp.sweepMs, () => this.#sweep());
+    if (this.#hosts.size > 0) this.#sweeper = clock.after(LIMITS.smtp.sweepMs, () => this.#sweep());
     if (this.#draining) this.#checkDrained();
   }
 

@@ -18,6 +18,9 @@ after(async () => {
   await Promise.all([server.close(), socks.close()]);
 });
 
+/** Silence is told of once the sockets were looked at. */
+const looked = () => new Promise((resolve) => setImmediate(resolve));
+
 /** A pool behind a proxy: one that takes the order to connect and says no more is a network in which nothing answers. */
 function pool(): PoolFixture {
   const proxy = { host: "127.0.0.1", port: socks.port, credentials: null, heloName: "probe.test" };
@@ -33,12 +36,15 @@ describe("a dial that nobody answers", () => {
     await until("the proxy has its order", () => socks.asked.length > before);
     const beganMs = fixture.clock.now();
     fixture.clock.advance(silentMs - 1);
+    await looked();
     assert.deepEqual(fixture.silences, []);
     fixture.clock.advance(sweepMs + 1);
+    await looked();
     const path = `proxy:127.0.0.1:${socks.port}`;
     const told = { kind: "silent", site: "x.test", address: "127.0.0.1", path, published: false, beganMs };
     assert.deepEqual(fixture.silences, [told]);
     fixture.clock.advance(1_000);
+    await looked();
     assert.equal(fixture.silences.length, 1);
     fixture.clock.advance(LIMITS.smtp.connectTimeoutMs);
     assert.equal(summary(await pending), "connect timeout");
@@ -65,6 +71,7 @@ describe("a dial that nobody answers", () => {
     const pending = fixture.rcpt("a@x.test");
     assert.equal(summary(await pending), "rcpt 250");
     fixture.clock.advance(silentMs * 3);
+    await looked();
     assert.deepEqual(fixture.silences, []);
     await fixture.end();
   });

@@ -90,6 +90,27 @@ describe("a silent dial, as a thread tells of it", () => {
 });
 
 describe("an attempt, as a thread tells of it", () => {
+  it("is told of the first time that a site answers in a second, for a few sites a way", () => {
+    const { attempted, told, clock } = view();
+    const reached = (site: string, path = "192.0.2.1") =>
+      attempted({ ...TARGET, site }, { ...failed("closed", path), stage: "rcpt" });
+    const { reachedRemembered, reachedEveryMs } = LIMITS.network;
+    const sites = Array.from({ length: 3 * reachedRemembered }, (_, i) => `s${i}.test`);
+    for (const site of sites) {
+      reached(site);
+      reached("s0.test", "192.0.2.2");
+      clock.advance(10);
+      reached(site);
+      clock.advance(10);
+    }
+    const told4 = sites.slice(0, reachedRemembered).map((site) => `reached ${site} 192.0.2.1 198.51.100.1`);
+    const other = "reached s0.test 192.0.2.2 198.51.100.1";
+    assert.deepEqual([...told].sort(), [...told4, other].sort());
+    clock.advance(reachedEveryMs);
+    reached("s9.test");
+    assert.equal(told.at(-1), "reached s9.test 192.0.2.1 198.51.100.1");
+  });
+
   it("is a failure when packets may not have travelled, an offer when it was not made", () => {
     const { attempted, told } = view();
     for (const cause of ["timeout", "unreachable", "proxy", "refused", "closed", "no_slot"] as const)

@@ -36,13 +36,13 @@ function watched() {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("network health", () => {
-  it("asks those who last answered before it believes that nobody does", async () => {
+  it("asks who last answered, and the suspects themselves, before it believes that nobody does", async () => {
     const { reached, up, fail, states, dialled } = watched();
     reached("198.51.100.7");
     up.add("198.51.100.7");
     for (const site of ["a", "b", "c", "d", "e"]) fail(site);
     await settled();
-    assert.deepEqual([states, dialled], [[], ["198.51.100.7"]]);
+    assert.deepEqual([states, dialled], [[], ["198.51.100.7", "192.0.2.1"]]);
   });
 
   it("believes it when they are silent too", async () => {
@@ -114,6 +114,9 @@ describe("trials while the network is down", () => {
     const world = watched();
     for (const site of ["a", "bb", "ccc", "dddd"]) world.fail(site);
     await settled();
+    // Nobody else can be asked: the suspects are, before it is believed.
+    const suspects = world.dialled.splice(0, 4);
+    assert.equal(new Set(suspects).size, 4);
     await world.clock.advanceAsync(0);
     const first = world.dialled.splice(0);
     return { ...world, first };

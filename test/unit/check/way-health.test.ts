@@ -91,16 +91,17 @@ describe("a way out on which nothing leaves any more", () => {
   });
 
   it("is known by four silent sites where nobody else can be asked, and not by three", async () => {
-    const { clock, states, probe } = way(new Map());
+    const { clock, states, probe, dialled } = way(new Map());
     for (let i = 0; i < 3; i++) probe(`s${i}.test`, `198.51.100.${i}`);
     await clock.advanceAsync(900);
-    assert.equal(states.length, 0);
+    assert.deepEqual([states, dialled], [[], []]);
     probe("s3.test", "198.51.100.3");
-    await clock.advanceAsync(silentMs + LIMITS.smtp.sweepMs + 1);
-    assert.deepEqual(
-      states.map(([down]) => down),
-      [true],
-    );
+    const toldMs = silentMs + LIMITS.smtp.sweepMs;
+    await clock.advanceAsync(toldMs + sentinelDialMs - 1);
+    assert.deepEqual([states.length, dialled.length], [0, 4], "not before dials of our own were silent");
+    await clock.advanceAsync(1);
+    assert.deepEqual(states, [[true, 900 + toldMs + sentinelDialMs]]);
+    assert.ok(toldMs + sentinelDialMs + LIMITS.smtp.sweepMs < 1_000);
   });
 
   it("is known by doubt alone, before anybody was probed", async () => {
@@ -146,6 +147,20 @@ describe("a way out on which nothing leaves any more", () => {
 });
 
 describe("what is no fault of the network", () => {
+  it("servers that seemed silent since we did not look, whoever else is known", async () => {
+    const sites = Array.from({ length: 12 }, (_, i) => ({ site: `s${i}.test`, address: `198.51.100.${i}` }));
+    for (const known of [null, { site: "only.test", address: "203.0.113.1" }]) {
+      const { clock, states, health, dialled } = way(new Map(sites.map(({ address }) => [address, 300])));
+      if (known !== null) health.reached(known.site, known.address);
+      const beganMs = clock.now();
+      await clock.advanceAsync(silentMs);
+      for (const { site, address } of sites) health.silent({ site, address, beganMs });
+      await clock.advanceAsync(5_000);
+      assert.deepEqual(states, []);
+      assert.ok(new Set(dialled).size > 1 && dialled.length <= 2 * LIMITS.network.sentinels);
+    }
+  });
+
   it("one site of many addresses, dead after it was the last that answered", async () => {
     const rtt = new Map(Array.from({ length: 6 }, (_, i) => [`198.51.100.${i}`, 10]));
     const { clock, states, probe } = way(rtt);
