@@ -9,6 +9,8 @@ import type { ThreadSetup } from "./thread.ts";
 export interface CheckThreads {
   readonly count: number;
   readonly piscina: Piscina;
+  /** Rejects when a thread has failed, for whoever waits for them to be there: those that fail as they load never answer. */
+  readonly failed: Promise<never>;
   /** From now on `receive` has all messages of the threads, those that came before first. */
   onMessage(receive: (message: unknown) => void): void;
 }
@@ -19,9 +21,14 @@ export interface CheckThreads {
  * hence `atomics: "disabled"`; a task waits inside its site's pool, not in Piscina's queue, hence the many tasks a
  * thread.
  */
-export function startCheckThreads(setup: ThreadSetup, count: number, log: Logger): CheckThreads {
+export function startCheckThreads(
+  setup: ThreadSetup,
+  count: number,
+  log: Logger,
+  filename: string = workerFile(),
+): CheckThreads {
   const piscina = new Piscina({
-    filename: workerFile(),
+    filename,
     minThreads: count,
     maxThreads: count,
     concurrentTasksPerWorker: LIMITS.check.tasksPerThread,
@@ -30,7 +37,14 @@ export function startCheckThreads(setup: ThreadSetup, count: number, log: Logger
     recordTiming: false,
     workerData: setup,
   });
-  piscina.on("error", (error) => log.error({ err: error }, "a check thread failed"));
+  const failed = new Promise<never>((_, reject) => {
+    piscina.on("error", (error) => {
+      log.error({ err: error }, "a check thread failed");
+      reject(error);
+    });
+  });
+  // Nobody may be waiting yet, or any more.
+  failed.catch(() => {});
   // A thread says once that it is there, which may be before anybody listens.
   const early: unknown[] = [];
   let receive: (message: unknown) => void = (message) => early.push(message);
@@ -38,6 +52,7 @@ export function startCheckThreads(setup: ThreadSetup, count: number, log: Logger
   return {
     count,
     piscina,
+    failed,
     onMessage(next) {
       receive = next;
       for (const message of early.splice(0)) next(message);

@@ -47,7 +47,7 @@ export interface CheckPool {
   checkBatch(addresses: readonly string[], scope: Scope, mode: BatchMode): PendingBatch;
   /** Addresses without an answer. */
   readonly inFlight: number;
-  /** Resolves when every thread has loaded the engine and answered. */
+  /** Resolves when every thread has loaded the engine and answered. Rejects when one failed before they were first ready. */
   ready(): Promise<void>;
   /** Ends the threads: first their sessions say QUIT, then the threads go. Checks under way are lost. */
   close(): Promise<void>;
@@ -82,6 +82,7 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
   });
   const batches = new Set<PendingBatch>();
   let closing = false;
+  let loaded = false;
 
   function inFlight(): number {
     let count = singles.size;
@@ -151,7 +152,10 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
     },
     async ready() {
       const hello: HelloTask = { mode: "hello" };
-      await Promise.all(Array.from({ length: deps.threads.count }, () => piscina.run(hello)));
+      const hellos = Promise.all(Array.from({ length: deps.threads.count }, () => piscina.run(hello)));
+      // Of threads that fail later Piscina begins others; those that fail as they load leave the hellos without an answer.
+      await (loaded ? hellos : Promise.race([hellos, deps.threads.failed]));
+      loaded = true;
     },
     async close() {
       closing = true;

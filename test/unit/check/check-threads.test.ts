@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { createBoard } from "../../../src/check/board.ts";
+import { startCheckThreads } from "../../../src/check/check-threads.ts";
+import { compileLists } from "../../../src/check/lists/lists.ts";
+import { createCheckPool } from "../../../src/check/pool.ts";
+import { silentLog } from "../../support/store.ts";
+
+let folder: string;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "rcpt-threads-"));
+});
+after(() => rm(folder, { recursive: true, force: true }));
+
+/** A pool of two threads whose entry is `source`. */
+async function poolOf(source: string) {
+  const entry = join(folder, `${source.length}.mjs`);
+  await writeFile(entry, source);
+  const board = createBoard(2, 1);
+  const smtp = {
+    port: 25,
+    heloName: "probe.test",
+    mailFrom: "",
+    sourceAddresses: [],
+    proxies: [],
+    egressId: "test",
+    probePrivateAddresses: false,
+  };
+  const setup = {
+    smtp,
+    shaping: { default: {}, providers: {}, sites: {} },
+    dnsServers: [],
+    signals: { spf: false, dmarc: false, blocklistZones: [] },
+    lists: compileLists(),
+    board: board.shared,
+    logLevel: "silent" as const,
+  };
+  const threads = startCheckThreads(setup, 2, silentLog, entry);
+  const broker = { attach: () => {}, tellHouse: () => {}, drain: async () => {} };
+  return { threads, pool: createCheckPool({ threads, board, broker }) };
+}
+
+const BROKEN = `throw new Error("cannot be loaded");`;
+/** Answers hellos, and ends its thread when it is asked anything else. */
+const MORTAL = `export default (task) => { if (task.mode !== "hello") process.exit(1); };`;
+
+describe("threads that fail as they load", () => {
+  it("are told of to who waits for them", async () => {
+    const { pool } = await poolOf(BROKEN);
+    await assert.rejects(pool.ready(), /cannot be loaded/);
+    await pool.close();
+  });
+
+  it("are told of to who asks long after", async () => {
+    const { threads, pool } = await poolOf(BROKEN);
+    await assert.rejects(threads.failed, /cannot be loaded/);
+    await new Promise((resolve) => setImmediate(resolve));
+    await assert.rejects(pool.ready(), /cannot be loaded/);
+    await pool.close();
+  });
+});
+
+describe("threads that were there", () => {
+  it("are replaced when they fail: the pool is ready again", async () => {
+    const { threads, pool } = await poolOf(MORTAL);
+    await pool.ready();
+    threads.piscina.emit("error", new Error("a thread failed between two tasks"));
+    await assert.rejects(pool.check("a@x.test", "probed").evidence);
+    await pool.ready();
+    await pool.close();
+  });
+});
