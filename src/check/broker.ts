@@ -113,11 +113,15 @@ export function createBroker(deps: BrokerDeps): Broker {
       case "refused":
       case "controlled":
       case "accepted":
+      case "refuses":
         thread.beliefs.receive(message);
         break;
       case "drained":
         thread.onDrained?.();
         break;
+      default:
+        // The compiler's: whoever adds a message finds this place.
+        message satisfies never;
     }
   }
 

@@ -26,6 +26,8 @@ function broker() {
     put: (key, answer) => void stored.set(key, answer),
   };
   const seen: string[] = [];
+  const { authority: beliefs } = createLocalBeliefs(clock);
+  beliefs.refuses = (site) => void seen.push(`refuses ${site}`);
   const made = createBroker({
     clock,
     slots: createLocalSlots(clock),
@@ -38,7 +40,7 @@ function broker() {
     },
     onCrowded: (site) => seen.push(`crowded ${site}`),
     breakers: createLocalBreakers(clock).authority,
-    beliefs: createLocalBeliefs(clock).authority,
+    beliefs,
     onCounts: (probes, sessions) => seen.push(`counts ${JSON.stringify(probes)} ${sessions}`),
   });
   return { broker: made, clock, stored, seen };
@@ -135,7 +137,7 @@ describe("catch-all answers over threads", () => {
 });
 
 describe("the rest of the line", () => {
-  it("carries what threads see of the network, and their counts", async () => {
+  it("carries what threads see of the network and of sites, and their counts", async () => {
     const { broker: main, seen } = broker();
     const { link } = thread(main);
     link.reach.silent({ site: "dead", address: "192.0.2.1", beganMs: 5 });
@@ -145,6 +147,7 @@ describe("the rest of the line", () => {
     link.counts({ "google accepted": 2 }, 1);
     link.crowded("site");
     link.crowded("site");
+    link.beliefs.report({ type: "refuses", site: "strict" });
     await link.facts.claim("a round trip, so that all before it has arrived");
     assert.deepEqual(seen, [
       "silent dead 192.0.2.1 5",
@@ -153,6 +156,7 @@ describe("the rest of the line", () => {
       "reached live 192.0.2.3",
       'counts {"google accepted":2} 1',
       "crowded site",
+      "refuses strict",
     ]);
   });
 
