@@ -23,7 +23,7 @@ interface Reading {
 
 /** Longer replies are read each time. */
 const CHARS = 512;
-/** Texts that are remembered, the oldest go first; and ways to read one reply, by stage, provider and way out. */
+/** Texts that are remembered, the longest unheard go first; and ways to read one reply, by stage, provider and way out. */
 const TEXTS = 2_000;
 const READINGS = 16;
 
@@ -83,9 +83,19 @@ function readingOf(
   const text = masked(reply, address, context.self);
   if (text === null) return null;
   const key = `${stage} ${reply.code} ${reply.enhanced} ${text}`;
-  const reading = fitting(byText.get(key), stage, context) ?? learn(key, outcome, context);
+  const reading = recalled(key, stage, context) ?? learn(key, outcome, context);
   // One that repeats no address is the same for all; one that is not frozen will hardly come again.
   if (reading !== null && Object.isFrozen(reply) && !text.includes("@")) attach(reply, reading);
+  return reading;
+}
+
+/** What all say stays, however many say something of their own in between. */
+function recalled(key: string, stage: RcptOutcome["stage"], context: ClassifyContext): Reading | null {
+  const first = byText.get(key);
+  const reading = fitting(first, stage, context);
+  if (first === undefined || reading === null) return null;
+  byText.delete(key);
+  byText.set(key, first);
   return reading;
 }
 

@@ -85,6 +85,11 @@ export function createFlights(deps: FlightsDeps): Flights {
   const deadlines = createDeadlines(deps.clock, LIMITS.flights.deadlineLateMs);
 
   function takeOff(flight: Flight): void {
+    // Who has gone before he came leaves at once.
+    if (flight.abandoned) {
+      land(flight, BROKEN);
+      return;
+    }
     const { address, scope } = flight.question;
     if (flight.fresh) {
       check(flight);

@@ -92,4 +92,20 @@ describe("what is remembered of replies", () => {
       { numRuns: 1_000 },
     );
   });
+
+  it("stays while it is said again, however many others say something of their own in between", () => {
+    const address = "john@x.test";
+    const context = { provider: null, self: SELVES[0] ?? assert.fail() };
+    const hear = (text: string) => {
+      const reply = parsed(`550 5.1.1 <${address}>: ${text}`) ?? assert.fail(text);
+      return classifyAbout(outcomeOf(reply, "rcpt"), context, address);
+    };
+    const common = hear("no such user, as all say");
+    const rare = hear("no such user, as one said once");
+    for (let i = 0; i < 4_000; i++) {
+      hear(`no such user, case ${i}`);
+      if (i % 1_000 === 0) assert.equal(hear("no such user, as all say"), common);
+    }
+    assert.notEqual(hear("no such user, as one said once"), rare, "no more than so many are remembered");
+  });
 });

@@ -213,6 +213,17 @@ describe("clients that go away", () => {
     await turn();
     assert.equal(started.length, 0);
   });
+
+  it("does not start a check for a client that had left before it asked", async () => {
+    const { flights, started } = world();
+    const gone: Waiter = { startedMs: 0, cancelled: () => true, onCancel: (callback) => callback() };
+    for (const refresh of [true, false]) {
+      const landing = await flights.join(question("a@example.com", refresh), gone);
+      assert.equal(landing.failure, "internal_error");
+    }
+    await turn();
+    assert.deepEqual([started.length, flights.size], [0, 0]);
+  });
 });
 
 describe("faults of our own", () => {
