@@ -13,7 +13,7 @@ import { startChild } from "./child.ts";
 import { type BenchContext, requireRight, settingsFor, withChildren } from "./context.ts";
 import { InvalidRun, interleave, type Sample, type Subject, sampleOf } from "./figures.ts";
 import { askOnce, getRequest, ownFields } from "./http-connection.ts";
-import { readNativeRun } from "./native-load.ts";
+import { createNativeLoad, type LoadGenerator, type NativeRun, readNativeRun } from "./native-load.ts";
 import { chooseCores, pin } from "./pin.ts";
 import { DOMAINS, domainName } from "./plan.ts";
 import type { ApiProcess } from "./processes/api.ts";
@@ -33,6 +33,8 @@ const LEAD_S = 1;
 const SPARE_MS = 20_000;
 const MARKS = [`"reason":"${REASON}"`, '"cached":false'];
 const ROUNDS = { full: 5, quick: 2 };
+/** Made beforehand: wrk cannot make them as fast as a server that looks at none of them answers. */
+const READY_REQUESTS = 8_000;
 /** What a request may cost: five times what uWebSockets.js itself takes to send the same bytes. */
 const SHARE_OF_RAW = 0.2;
 
@@ -82,6 +84,8 @@ interface Server {
   port: number;
   /** Requires that since it was asked last so many requests were answered as they should; absent: it has one answer. */
   requireAnswered?(count: number): Promise<void>;
+  /** Absent: each request is made when it is sent. */
+  ready?: LoadGenerator;
   usage(): Promise<NodeJS.CpuUsage>;
 }
 
@@ -122,21 +126,35 @@ async function startAll(
   if (copy.head.length + 4 + copy.body.length !== bytes)
     throw new InvalidRun(`the raw server does not send the same bytes:\n${sample.head}\n---\n${copy.head}`);
   const cacheDir = join(import.meta.dirname, "../.rcpt/cache");
+  const wrk = await findWrk({ cacheDir, guard: context.guard });
+  const requests = Array.from({ length: READY_REQUESTS }, (_, i) =>
+    getRequest(pathOf(`raw.${i}@${domainName(RUN, i % DOMAINS)}`), keys[i % keys.length] ?? ""),
+  );
+  const readyFile = join(context.compiledDir, "uncached-raw.lua");
   return {
     keys,
-    wrk: await findWrk({ cacheDir, guard: context.guard }),
+    wrk,
     file: join(context.compiledDir, "uncached.lua"),
     loadCore: cores.load,
     rcpt: {
       ...{ name: "rcpt", port, usage: () => api.call("usage") },
       requireAnswered: await watchAnswers(metricsPort),
     },
-    raw: { name: "raw", port: started.port, usage: () => rawChild.call("usage") },
+    raw: {
+      ...{ name: "raw", port: started.port, usage: () => rawChild.call("usage") },
+      ready: createNativeLoad(wrk, { requests, file: readyFile, core: cores.load }),
+    },
     bytes,
   };
 }
 
-async function loadFor({ wrk, file, loadCore, keys }: World, port: number, prefix: string, seconds: number) {
+async function loadFor(
+  { wrk, file, loadCore, keys }: World,
+  { port, ready }: Server,
+  prefix: string,
+  seconds: number,
+): Promise<NativeRun> {
+  if (ready !== undefined) return ready.load({ port, connections: CONNECTIONS, forMs: seconds * 1_000 });
   writeFileSync(file, scriptOf(prefix, keys));
   const how = ["-t1", `-c${CONNECTIONS}`, `-d${seconds}s`, "-s", file, `http://127.0.0.1:${port}/`];
   const { stdout } = await promisify(execFile)("taskset", ["-c", String(loadCore), wrk.command, ...how], {
@@ -147,10 +165,10 @@ async function loadFor({ wrk, file, loadCore, keys }: World, port: number, prefi
 }
 
 async function measureServer(world: World, server: Server, round: number, seconds: number): Promise<Sample> {
-  const { name, port, usage, requireAnswered } = server;
-  const lead = await loadFor(world, port, `${name}${round}lead`, LEAD_S);
+  const { name, usage, requireAnswered } = server;
+  const lead = await loadFor(world, server, `${name}${round}lead`, LEAD_S);
   const before = await usage();
-  const { answered, wrong, wallMs } = await loadFor(world, port, `${name}${round}`, seconds);
+  const { answered, wrong, wallMs } = await loadFor(world, server, `${name}${round}`, seconds);
   const after = await usage();
   requireRight(name, lead.wrong + wrong);
   await requireAnswered?.(lead.answered + answered);
