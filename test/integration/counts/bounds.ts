@@ -194,6 +194,21 @@ export const BOUNDS = {
     why: "no more than without probing",
   },
   "bulk.shard.bytes": { unit: "row", today: 53, each: 75, least: 10, why: "a shard as it is uploaded" },
+  "bulk.large.shard.bytes": {
+    ...{ unit: "row", today: 7.2, each: 12, least: 1 },
+    why: "the same of a chunk of a long list, zipped; latencies of a slow machine have more digits",
+  },
+  "bulk.evidence.shard.bytes": {
+    ...{ unit: "row", today: 31, each: 44, least: 10 },
+    why: "rows with evidence are not drawn: each in full, zipped",
+  },
+  "bulk.large.objects": {
+    unit: "chunk",
+    today: 6,
+    each: 8,
+    least: 4,
+    why: "its rows read twice, its shard written and read, and two results",
+  },
   "bulk.results.bytes": {
     unit: "row",
     today: 821,

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { systemClock } from "../../../src/core/clock.ts";
+import { newId } from "../../../src/core/ids.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
+import { createJobObjects, sourceKey } from "../../../src/store/job-objects.ts";
+import { createObjectStore } from "../../../src/store/objects.ts";
 import { ended, resultsText } from "../../support/bulk.ts";
 import { submitAs, uploaded } from "../../support/bulk-files.ts";
+import { inlineJob, queueChunks } from "../../support/bulk-tasks.ts";
 import { requireBounded } from "../../support/counted.ts";
 import { type CountingMail, createCountingMail } from "../../support/counting-mail.ts";
 import { createOutside, type Outside } from "../../support/outside-counts.ts";
@@ -11,6 +17,9 @@ import { createClosing } from "../../support/store.ts";
 const ROWS = 5_000;
 const CHUNKS = 5;
 const DOMAINS = 20;
+const LARGE = LIMITS.bulk.rowsPerLargeChunk;
+
+const addressOf = (_: unknown, i: number) => `exists-row${i}@d${i % DOMAINS}.count.test`;
 
 describe("what rows of jobs cost beyond the process", () => {
   const closing = createClosing();
@@ -45,13 +54,40 @@ describe("what rows of jobs cost beyond the process", () => {
 
   /** A job from its upload to its end. */
   async function job(team: Team): Promise<string> {
-    const addresses = Array.from({ length: ROWS }, (_, i) => `exists-row${i}@d${i % DOMAINS}.count.test`);
+    const addresses = Array.from({ length: ROWS }, addressOf);
     const upload_id = await uploaded(api, team.liveKey, `email\n${addresses.join("\n")}\n`);
     const { status, body } = await submitAs(api, team.liveKey, { upload_id });
     assert.equal(status, 202, JSON.stringify(body));
     const over = await ended(api, team.liveKey, body.id, 300_000);
     assert.deepEqual([over.status, over.rows.processed], ["completed", ROWS]);
     return body.id;
+  }
+
+  /** A job of one chunk as those of long lists are, queued as an analysis does, to its end. */
+  async function largeChunk(team: Team, withEvidence: boolean): Promise<string> {
+    const {
+      S3_ENDPOINT: endpoint = "",
+      S3_BUCKET: bucket = "",
+      S3_REGION: region = "",
+    } = deployment.settings;
+    const { S3_ACCESS_KEY_ID: accessKeyId = "", S3_SECRET_ACCESS_KEY: secretAccessKey = "" } =
+      deployment.settings;
+    const settings = { endpoint, publicEndpoint: endpoint, region, bucket };
+    const store = createObjectStore(
+      { ...settings, credentials: { accessKeyId, secretAccessKey } },
+      systemClock,
+    );
+    const id = newId("job");
+    const content = Buffer.from(`${Array.from({ length: LARGE }, addressOf).join("\n")}\n`);
+    await createJobObjects(store).put(sourceKey(team.id, id), content, "text/csv");
+    store.stop();
+    const chunk = { firstRow: 0, rows: LARGE, firstByte: 0, bytes: content.length };
+    const found = { rows: LARGE, duplicates: 0, malformed: 0 };
+    const terms = { ...inlineJob(team.id, id), withEvidence };
+    await queueChunks(deployment.sql, terms, [{ ...chunk, repeatsByte: 0, repeatsBytes: 0 }], found);
+    const over = await ended(api, team.liveKey, id, 300_000);
+    assert.deepEqual([over.status, over.rows.processed], ["completed", LARGE]);
+    return id;
   }
 
   it("is a few calls a chunk where nobody is probed", async () => {
@@ -88,5 +124,23 @@ describe("what rows of jobs cost beyond the process", () => {
     requireBounded("bulk.cached.rcpt", mail.take().commands.RCPT ?? 0, ROWS);
     const results = await resultsText(api, team.liveKey, id, "?format=jsonl");
     requireBounded("bulk.results.bytes", Buffer.byteLength(results), ROWS);
+  });
+
+  it("is as little in the chunks of long lists, and with evidence no more than its text", async () => {
+    const team = await deployment.team("enterprise");
+    // What waits for a full site comes in shards of its own: whoever is known waits for none.
+    await largeChunk(team, false);
+    const plain = await outside.during(async () => void (await largeChunk(team, false)));
+    requireBounded("bulk.large.shard.bytes", plain.objects.shardBytes, LARGE);
+    requireBounded("bulk.large.objects", plain.objects.requests, 1);
+    let id = "";
+    const full = await outside.during(async () => {
+      id = await largeChunk(team, true);
+    });
+    requireBounded("bulk.evidence.shard.bytes", full.objects.shardBytes, LARGE);
+    requireBounded("bulk.large.objects", full.objects.requests, 1);
+    const results = await resultsText(api, team.liveKey, id, "?format=jsonl");
+    assert.equal(results.split('"enhanced_code":"2.1.5"').length - 1, 2 * LARGE, "checks and evidence");
+    mail.take();
   });
 });
