@@ -31,10 +31,8 @@ const SIZE_BYTES = 4;
 
 const HEAD_BYTES = 2 + 1 + 4 + 4;
 
-/** How a gzip file begins (RFC 1952). */
-const GZIP_MARK = 0x1f;
-/** The first byte of a frame is that of an offset: none is beyond this. */
-const FRAME_MARK_MAX = (LIMITS.bulk.rowsPerLargeChunk - 1) >> 8;
+/** Forms that are still to come begin with a byte from here on, which neither frames nor gzip files nor texts do. */
+const FORM_MARK_MIN = 0xf0;
 
 /** A row's own result, and where the row stands in its chunk, counted from 0. */
 export type OwnResult =
@@ -144,17 +142,17 @@ function resultAt(frames: Buffer, at: number): StoredResult {
   return new StoredResult(VERDICTS[frames.readUInt8(at + 2)] as Verdict, frames, csvAt, jsonAt, end);
 }
 
-function unknownForm(mark: number): UnknownShardForm {
-  return new UnknownShardForm(`a shard that begins with ${mark} cannot be read`);
+/** @throws UnknownShardForm */
+function requireKnownForm(content: Buffer): void {
+  const [mark = 0] = content;
+  if (mark >= FORM_MARK_MIN && !isDrawnPart(content))
+    throw new UnknownShardForm(`a shard that begins with ${mark} cannot be read`);
 }
 
 /** @throws UnknownShardForm; Error when the content is not what `encodeShard` wrote */
 function readContent(content: Buffer): Shard {
-  if (!isDrawnPart(content)) {
-    const mark = content[0] ?? 0;
-    if (mark > FRAME_MARK_MAX) throw unknownForm(mark);
-    return readFrames(content, 0);
-  }
+  requireKnownForm(content);
+  if (!isDrawnPart(content)) return readFrames(content, 0);
   const drawn = readDrawn(content, VERDICTS);
   return drawn.end === content.length ? drawn : joinShards([drawn, readFrames(content, drawn.end)]);
 }
@@ -214,14 +212,13 @@ function pieceBytes(content: Uint8Array): number {
 
 /**
  * By the offset of the row in its chunk.
- * @throws UnknownShardForm where its first byte or its version is none of ours; Error when it is not what `encodeShard` wrote,
+ * @throws UnknownShardForm where its first byte or its version is that of a form to come; Error when it is not what `encodeShard` wrote,
  *   or over LIMITS.results.shardBytes
  */
 export async function decodeShard(content: Uint8Array): Promise<Shard> {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.length);
+  requireKnownForm(bytes);
   if (isDrawnPart(bytes)) return readContent(bytes);
-  const [mark = GZIP_MARK] = bytes;
-  if (mark !== GZIP_MARK) throw unknownForm(mark);
   return readContent(
     await decompress(content, {
       maxOutputLength: LIMITS.results.shardBytes,

@@ -106,7 +106,7 @@ describe("a shard", () => {
       gzipSync(Buffer.from([0xff, 2, 0, 0])),
       Buffer.from([0xfe, 1, 0, 0]),
       gzipSync(Buffer.from([0xfe, 1, 0, 0])),
-      Buffer.from("no gzip"),
+      Buffer.from([0xf0]),
     ];
     for (const bytes of newer) await assert.rejects(decodeShard(bytes), UnknownShardForm);
     const broken = [
@@ -114,6 +114,8 @@ describe("a shard", () => {
       Buffer.from([0xff, 0, 0, 0]),
       Buffer.from([0xff, 1, 0]),
       gzipSync(Buffer.from([0, 1])),
+      Buffer.from([0xef, 1]),
+      Buffer.from("no gzip"),
       Buffer.alloc(0),
     ];
     for (const bytes of broken)
