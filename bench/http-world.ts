@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { findWrk } from "../scripts/embedded/wrk.ts";
 import { createLog } from "../src/core/log.ts";
 import { bootstrap } from "../src/services/teams/bootstrap.ts";
 import { migrate } from "../src/store/migrate.ts";
@@ -8,15 +7,16 @@ import { type Child, startChild } from "./child.ts";
 import { type BenchContext, settingsFor } from "./context.ts";
 import { InvalidRun } from "./figures.ts";
 import { askOnce, getRequest, ownFields } from "./http-connection.ts";
+import type { LoadTools } from "./load-tools.ts";
 import { createNativeLoad, type LoadGenerator } from "./native-load.ts";
 import { type Cores, pin } from "./pin.ts";
-import { planRun } from "./plan.ts";
+import { existing } from "./plan.ts";
 import type { ApiProcess } from "./processes/api.ts";
 import type { MailServers } from "./processes/mail-servers.ts";
 import type { RawServer } from "./processes/raw-server.ts";
 
 export const TEAMS = 64;
-/** None of them missing: the first tenth is asked of every domain. */
+/** None of them missing. */
 export const ADDRESSES = 1_000;
 /** Of the plan; the other sections have others. */
 const RUN = 2_000;
@@ -85,13 +85,15 @@ async function fill(port: number, requests: readonly string[]): Promise<void> {
 }
 
 /** The whole of it: sinks to learn the addresses from, the API with its cache full, the raw server with its bytes. */
-export async function startHttpWorld(context: BenchContext, keep: Keep, cores: Cores): Promise<HttpWorld> {
+export async function startHttpWorld(
+  context: BenchContext,
+  keep: Keep,
+  { cores, wrk }: LoadTools,
+): Promise<HttpWorld> {
   const keys = await makeTeams(context);
   const mail = keep(await startChild<MailServers>("mail-servers", context));
   const world = await mail.call("start", { latencyMs: 0, runs: [RUN] });
-  const paths = planRun(RUN, ADDRESSES).map(
-    ({ address }) => `/v1/verify?email=${encodeURIComponent(address)}`,
-  );
+  const paths = existing(RUN, ADDRESSES).map((address) => `/v1/verify?email=${encodeURIComponent(address)}`);
   const [key = ""] = keys;
   const api = keep(await startChild<ApiProcess>("api", context));
   const rcpt = await startPinned(api, "rcpt", await api.call("start", settingsFor(context, world)), cores);
@@ -112,8 +114,6 @@ export async function startHttpWorld(context: BenchContext, keep: Keep, cores: C
   const requests = Array.from({ length: REQUESTS }, (_, i) =>
     getRequest(paths[i % paths.length] ?? "", keys[i % keys.length] ?? ""),
   );
-  const cacheDir = join(import.meta.dirname, "../.rcpt/cache");
-  const wrk = await findWrk({ cacheDir, guard: context.guard });
   const file = join(context.compiledDir, "load.lua");
   return { rcpt, raw, requests, bytes, load: createNativeLoad(wrk, { requests, file, core: cores.load }) };
 }

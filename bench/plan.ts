@@ -32,6 +32,15 @@ export function mxAddress(site: number): string {
   return `127.0.3.${site + 1}`;
 }
 
+/** The first `count` addresses of run `run` that exist. */
+export function existing(run: number, count: number): string[] {
+  // One in MISSING_EVERY is missing, hence fewer than half.
+  return planRun(run, 2 * count)
+    .filter(({ exists }) => exists)
+    .slice(0, count)
+    .map(({ address }) => address);
+}
+
 /** The addresses of run `run`: consecutive ones go to different domains, and hence to different sites. */
 export function planRun(run: number, count: number): PlannedAddress[] {
   return Array.from({ length: count }, (_, i) => {

@@ -231,8 +231,9 @@ describe("the short way to cached answers", () => {
 });
 
 describe("the short way", () => {
-  it("learns from what live keys ask, not from test keys, whose requests cost nothing", async () => {
+  it("learns from what live keys ask, not from test keys, whose requests cost nothing", async (t) => {
     const world = await startReadyWorld(true);
+    t.after(() => world.close());
     setUp(world);
     for (let i = 0; i < MANY; i++) await ask(world, get("email=a%40known.test", bearer(KEY)));
     const generally = async (request: string) => {
@@ -242,9 +243,11 @@ describe("the short way", () => {
       return world.general.count - before;
     };
     const asked = (key: string) => get("email=b%40known.test", bearer(key));
-    for (const key of [TEST, TEST, SESSION, KEY]) assert.equal(await generally(asked(key)), 1);
+    // The first ones wait for their credential and for tokens; answers within the call are what might be learnt from.
+    for (let i = 0; i < MANY; i++)
+      for (const key of [TEST, SESSION]) assert.equal(await generally(asked(key)), 1);
+    assert.equal(await generally(asked(KEY)), 1);
     assert.equal(await generally(asked(KEY)), 0);
-    await world.close();
   });
 
   it("is not taken while pages of other origins may call", async () => {

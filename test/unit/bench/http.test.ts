@@ -1,9 +1,25 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { cpuTarget } from "../../../bench/http.ts";
+import type { BenchContext } from "../../../bench/context.ts";
+import { benchCachedVerify, cpuTarget } from "../../../bench/http.ts";
+import { SECTIONS } from "../../../bench/sections.ts";
 import { outcomeOf } from "../../../bench/target.ts";
 
 const summary = (cpuUs: number, busy: number) => ({ perS: 1, cpuUs, busy, spread: 0 });
+
+describe("the bench of cached answers", () => {
+  it("makes all that it promises void where the machine lacks a tool, and says how to install it", async () => {
+    const reason = "there is no load generator wrk: sudo apt-get install wrk";
+    const section = await benchCachedVerify({ quick: true } as BenchContext, () =>
+      Promise.reject(new Error(reason)),
+    );
+    assert.deepEqual(section.targets.map(({ id }) => id).sort(), [...(SECTIONS.http?.promises ?? [])].sort());
+    for (const target of section.targets) {
+      assert.equal(outcomeOf(target), "void");
+      assert.equal(target.reason, reason);
+    }
+  });
+});
 
 describe("the figure of cached answers", () => {
   it("is raw's CPU time over ours, and says nothing where a server was idle", () => {

@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { isIPv4 } from "node:net";
 import { describe, it } from "node:test";
-import { CONNECTIONS_PER_SITE, DOMAINS, mxAddress, mxName, planRun, SITES } from "../../../bench/plan.ts";
+import {
+  CONNECTIONS_PER_SITE,
+  DOMAINS,
+  existing,
+  mxAddress,
+  mxName,
+  planRun,
+  SITES,
+} from "../../../bench/plan.ts";
 import { parseAddress } from "../../../src/check/address.ts";
 import { loadShaping } from "../../../src/check/shaping.ts";
 import { siteOf } from "../../../src/check/site.ts";
@@ -33,6 +41,17 @@ describe("the plan of a probing benchmark", () => {
       assert.ok(parseAddress(address).ok, address);
       assert.equal(/^(exists|user)/.test(address), exists, address);
     }
+  });
+
+  it("gives as many that exist as are asked for", () => {
+    const addresses = existing(3, 1_000);
+    assert.equal(new Set(addresses).size, 1_000);
+    const missing = new Set(
+      planRun(3, 2_000)
+        .filter(({ exists }) => !exists)
+        .map(({ address }) => address),
+    );
+    assert.ok(addresses.every((address) => !missing.has(address)));
   });
 
   it("shares no domain between runs", () => {
