@@ -13,7 +13,7 @@ const LEAST_OF_RAW = 0.8;
 /** A server that waits pays more a request, since it gathers less work a turn. */
 const BUSY = 0.95;
 const MOST_TOUCHED_PERCENT = 1;
-/** Enough that there is always a request to read: with 64 our server waited for 6 % of the time. */
+/** Enough that a server always finds a request to read, though wrk answers for many in a turn. */
 const CONNECTIONS = 256;
 const RUN_MS = { full: 2_000, quick: 1_000 };
 /** Load before each run that is not counted: leases of quota and rate grow with the traffic, and shrink in a pause. */
