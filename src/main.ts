@@ -1,3 +1,4 @@
+import { readLifetimes } from "./compose/lifetimes.ts";
 import type { ServingRole, SingleRole } from "./compose/role.ts";
 import { systemClock } from "./core/clock.ts";
 import { type Config, ConfigError, loadConfig, loadPreflightConfig } from "./core/config.ts";
@@ -52,6 +53,8 @@ function tellReady(message: Record<string, unknown>): void {
 
 /** Check threads first: they are read by other cores while this one reads the rest, a third of a second. */
 async function putTogether(config: Config & { role: SingleRole }, log: Logger): Promise<ServingRole> {
+  // The one setting that names what only the table knows: wrong, it is to stop us before anything begins.
+  readLifetimes(config.verify.lifetimesS);
   const hasThreads = config.role !== "relay";
   const begun = hasThreads ? (await import("./compose/threads.ts")).beginThreads(config, log) : undefined;
   const { composeRole } = await import("./compose/role.ts");
