@@ -68,7 +68,13 @@ export async function benchProbing(context: BenchContext, latencyMs: keyof typeo
     for (const shaping of SHAPING_NAMES) {
       const engine = keep(await startChild<EngineProcess>("engine", context));
       const own = SHAPINGS[shaping];
-      const settings = { ...settingsFor(context, world), ...(own && { SHAPING: JSON.stringify(own) }) };
+      // Each has the caps for itself: the others, which rest, would hold on to connections of theirs.
+      const egress = { EGRESS_ID: `bench-${shaping}` };
+      const settings = {
+        ...settingsFor(context, world),
+        ...egress,
+        ...(own && { SHAPING: JSON.stringify(own) }),
+      };
       ({ threads } = await engine.call("start", settings));
       const heard = shaping === "shipped" ? sessions : [];
       const count = shaping === "one" ? counts.one : counts.deep;

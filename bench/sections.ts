@@ -32,7 +32,7 @@ export const SECTIONS: Record<string, SectionEntry> = {
   http: {
     benches: [benchCachedVerify],
     allowanceS: { full: 150, quick: 25 },
-    promises: ["http.cached.cpu", "http.cached.touched"],
+    promises: ["http.cached.cpu", "http.cached.touched", "http.cached.fastify", "http.cached.p99"],
     needsObjects: false,
     onDemand: false,
   },
