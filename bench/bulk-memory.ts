@@ -1,6 +1,3 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { loadConfig } from "../src/core/config.ts";
 import { createLog } from "../src/core/log.ts";
 import type { BulkJob } from "../src/services/bulk/view.ts";
@@ -9,7 +6,7 @@ import { migrate } from "../src/store/migrate.ts";
 import { createPostgres } from "../src/store/postgres.ts";
 import { type BulkClient, completed, submitUpload, upload } from "./bulk-job.ts";
 import { startChild } from "./child.ts";
-import { type BenchContext, settingsFor, withChildren } from "./context.ts";
+import { type BenchContext, bulkSettingsFor, withChildren } from "./context.ts";
 import { InvalidRun } from "./figures.ts";
 import { bulkMemoryTerms, type MemoryTerm, totalOf } from "./memory-bound.ts";
 import { countsOf, MEMORY_RUN, memoryList } from "./memory-list.ts";
@@ -39,19 +36,9 @@ interface MemoryRun {
 }
 
 function settingsOf(context: BenchContext, dnsServer: string): Record<string, string> {
-  const scratch = mkdtempSync(join(tmpdir(), "rcpt-bench-scratch-"));
-  context.guard.removeAtEnd(scratch);
-  return {
-    // No mail server is asked: the tier has no probing. What is answered then is not kept, so the cache stays empty here; the
-    // bound has it.
-    ...settingsFor(context, { dnsServer, smtpPort: 25 }),
-    ...context.objectSettings,
-    SCRATCH_DIR: scratch,
-    CHECK_THREADS: String(THREADS),
-    SECRETS_KEY: Buffer.alloc(32, 7).toString("base64"),
-    LOG_LEVEL: "warn",
-    AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true",
-  };
+  // No mail server is asked: the tier has no probing. What is answered then is not kept, so the cache stays empty here; the
+  // bound has it.
+  return bulkSettingsFor(context, { dnsServer, smtpPort: 25 }, { CHECK_THREADS: String(THREADS) });
 }
 
 /** The key of a team that probes nothing and may have lists of any length. */

@@ -1,6 +1,4 @@
-import { mkdtempSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
-import { join } from "node:path";
+import { availableParallelism } from "node:os";
 import { createLog } from "../src/core/log.ts";
 import type { BulkJob } from "../src/services/bulk/view.ts";
 import { bootstrap } from "../src/services/teams/bootstrap.ts";
@@ -9,7 +7,7 @@ import { createPostgres, type Database } from "../src/store/postgres.ts";
 import { type BulkClient, completed, submitUpload, upload } from "./bulk-job.ts";
 import { followStages, STAGES, type StagedRun } from "./bulk-stages.ts";
 import { startChild } from "./child.ts";
-import { type BenchContext, settingsFor, withChildren } from "./context.ts";
+import { type BenchContext, bulkSettingsFor, withChildren } from "./context.ts";
 import { InvalidRun, median, type Summary, sampleOf, summarise } from "./figures.ts";
 import type { MailServers } from "./processes/mail-servers.ts";
 import { type RoleProcess, startRole } from "./role.ts";
@@ -49,17 +47,7 @@ function settingsOf(
   mail: { dnsServer: string; smtpPort: number },
   cacheEntries: number,
 ) {
-  const scratch = mkdtempSync(join(tmpdir(), "rcpt-bench-scratch-"));
-  context.guard.removeAtEnd(scratch);
-  return {
-    ...settingsFor(context, mail),
-    ...context.objectSettings,
-    SCRATCH_DIR: scratch,
-    CACHE_ENTRIES: String(cacheEntries),
-    SECRETS_KEY: Buffer.alloc(32, 7).toString("base64"),
-    LOG_LEVEL: "warn",
-    AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true",
-  };
+  return bulkSettingsFor(context, mail, { CACHE_ENTRIES: String(cacheEntries) });
 }
 
 /** The key of a team that probes and may have lists of any length. */

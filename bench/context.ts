@@ -1,3 +1,6 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { ChildHost } from "./child.ts";
 import { InvalidRun } from "./figures.ts";
 
@@ -30,6 +33,25 @@ export function settingsFor(
     SMTP_PORT: String(mail.smtpPort),
     SMTP_HELO_NAME: "bench.rcpt.test",
     PROBE_PRIVATE_ADDRESSES: "true",
+  };
+}
+
+/** The same with what a worker of jobs needs besides; `own` last. */
+export function bulkSettingsFor(
+  context: BenchContext,
+  mail: { dnsServer: string; smtpPort: number },
+  own: Record<string, string> = {},
+): Record<string, string> {
+  const scratch = mkdtempSync(join(tmpdir(), "rcpt-bench-scratch-"));
+  context.guard.removeAtEnd(scratch);
+  return {
+    ...settingsFor(context, mail),
+    ...context.objectSettings,
+    SCRATCH_DIR: scratch,
+    SECRETS_KEY: Buffer.alloc(32, 7).toString("base64"),
+    LOG_LEVEL: "warn",
+    AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true",
+    ...own,
   };
 }
 

@@ -1,12 +1,9 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createLog } from "../src/core/log.ts";
 import { bootstrap } from "../src/services/teams/bootstrap.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { createPostgres } from "../src/store/postgres.ts";
 import { type BulkClient, completed, submitUpload, upload } from "./bulk-job.ts";
-import { type BenchContext, settingsFor, withChildren } from "./context.ts";
+import { type BenchContext, bulkSettingsFor, withChildren } from "./context.ts";
 import { InvalidRun } from "./figures.ts";
 import { BLOCKED_ABOVE, type GrowthList, growthFile } from "./growth-list.ts";
 import { cpuMsOf } from "./process-cpu.ts";
@@ -53,18 +50,9 @@ interface World {
   bulk: RoleProcess;
 }
 
+/** Nobody is asked: neither names nor mail servers. */
 function settingsOf(context: BenchContext): Record<string, string> {
-  const scratch = mkdtempSync(join(tmpdir(), "rcpt-bench-scratch-"));
-  context.guard.removeAtEnd(scratch);
-  return {
-    // Nobody is asked: neither names nor mail servers.
-    ...settingsFor(context, { dnsServer: "127.0.0.1:9", smtpPort: 25 }),
-    ...context.objectSettings,
-    SCRATCH_DIR: scratch,
-    SECRETS_KEY: Buffer.alloc(32, 7).toString("base64"),
-    LOG_LEVEL: "warn",
-    AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true",
-  };
+  return bulkSettingsFor(context, { dnsServer: "127.0.0.1:9", smtpPort: 25 });
 }
 
 async function makeTeam(context: BenchContext): Promise<string> {

@@ -1,3 +1,4 @@
+import { busyShareOf } from "./busy.ts";
 import { type BenchContext, requireRight, withChildren } from "./context.ts";
 import { InvalidRun, interleave, type Subject, type Summary, sampleOf } from "./figures.ts";
 import { ADDRESSES, type HttpWorld, type Server, startHttpWorld, TEAMS } from "./http-world.ts";
@@ -10,8 +11,6 @@ const TITLE = "Cached GET /v1/verify";
 const ROUNDS = { full: 5, quick: 2 };
 /** Of what raw uWebSockets.js does with the same CPU time. */
 const LEAST_OF_RAW = 0.8;
-/** A server that waits pays more a request, since it gathers less work a turn. */
-const BUSY = 0.95;
 const MOST_TOUCHED_PERCENT = 1;
 /** Enough that a server always finds a request to read, though wrk answers for many in a turn. */
 const CONNECTIONS = 256;
@@ -89,13 +88,7 @@ const NOT_YET = [FASTIFY, P99].map((target) => ({ ...target, figure: null, reaso
 
 /** Void where one of the two was not busy all the while. */
 export function cpuTarget(whole: Summary, ceiling: Summary): Target {
-  const idle = Math.min(whole.busy, ceiling.busy);
-  return {
-    ...CPU,
-    ...(idle >= BUSY
-      ? { figure: ceiling.cpuUs / whole.cpuUs }
-      : { figure: null, reason: `a server was busy for ${Math.round(idle * 100)} % of the time only` }),
-  };
+  return { ...CPU, ...busyShareOf(whole, ceiling) };
 }
 
 /** @param reason what this machine lacks */

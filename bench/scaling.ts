@@ -1,13 +1,10 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createLog } from "../src/core/log.ts";
 import { bootstrap } from "../src/services/teams/bootstrap.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { createPostgres, type Database } from "../src/store/postgres.ts";
 import { type BulkClient, completed, submitUpload, upload } from "./bulk-job.ts";
 import { type Child, startChild } from "./child.ts";
-import { type BenchContext, settingsFor, withChildren } from "./context.ts";
+import { type BenchContext, bulkSettingsFor, withChildren } from "./context.ts";
 import { InvalidRun, median } from "./figures.ts";
 import { busyShare, machineTime } from "./process-cpu.ts";
 import type { ScalingServers } from "./processes/scaling-servers.ts";
@@ -57,18 +54,8 @@ interface ScaledRun {
 }
 
 function settingsOf(context: BenchContext, mail: { dnsServer: string; smtpPort: number }) {
-  const scratch = mkdtempSync(join(tmpdir(), "rcpt-bench-scratch-"));
-  context.guard.removeAtEnd(scratch);
-  return {
-    ...settingsFor(context, mail),
-    ...context.objectSettings,
-    SHAPING: JSON.stringify({ default: { maxConnections: CONNECTIONS, pipelineDepthMax: DEPTH } }),
-    SCRATCH_DIR: scratch,
-    CHECK_THREADS: "1",
-    SECRETS_KEY: Buffer.alloc(32, 7).toString("base64"),
-    LOG_LEVEL: "warn",
-    AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true",
-  };
+  const caps = { maxConnections: CONNECTIONS, pipelineDepthMax: DEPTH };
+  return bulkSettingsFor(context, mail, { SHAPING: JSON.stringify({ default: caps }), CHECK_THREADS: "1" });
 }
 
 async function makeTeam(sql: Database): Promise<string> {

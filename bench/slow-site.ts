@@ -1,6 +1,3 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { Readable } from "node:stream";
 import { parse } from "csv-parse";
 import { createLog } from "../src/core/log.ts";
@@ -9,7 +6,7 @@ import { migrate } from "../src/store/migrate.ts";
 import { createPostgres, type Database } from "../src/store/postgres.ts";
 import { type BulkClient, completed, submitUpload, upload } from "./bulk-job.ts";
 import { type Child, startChild } from "./child.ts";
-import { type BenchContext, requireRight, settingsFor, withChildren } from "./context.ts";
+import { type BenchContext, bulkSettingsFor, requireRight, withChildren } from "./context.ts";
 import { InvalidRun, median } from "./figures.ts";
 import type { SlowClient } from "./processes/slow-client.ts";
 import type { SlowServers } from "./processes/slow-servers.ts";
@@ -65,17 +62,7 @@ interface SlowRun extends Answered {
 }
 
 function settingsOf(context: BenchContext, mail: { dnsServer: string; smtpPort: number }) {
-  const scratch = mkdtempSync(join(tmpdir(), "rcpt-bench-scratch-"));
-  context.guard.removeAtEnd(scratch);
-  return {
-    ...settingsFor(context, mail),
-    ...context.objectSettings,
-    SCRATCH_DIR: scratch,
-    CHECK_THREADS: String(THREADS),
-    SECRETS_KEY: Buffer.alloc(32, 7).toString("base64"),
-    LOG_LEVEL: "warn",
-    AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true",
-  };
+  return bulkSettingsFor(context, mail, { CHECK_THREADS: String(THREADS) });
 }
 
 /** The list as a file, some rows at a time. */
