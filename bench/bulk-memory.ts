@@ -1,12 +1,10 @@
 import { loadConfig } from "../src/core/config.ts";
-import { createLog } from "../src/core/log.ts";
 import type { BulkJob } from "../src/services/bulk/view.ts";
 import { bootstrap } from "../src/services/teams/bootstrap.ts";
-import { migrate } from "../src/store/migrate.ts";
-import { createPostgres } from "../src/store/postgres.ts";
 import { type BulkClient, completed, submitUpload, upload } from "./bulk-job.ts";
 import { startChild } from "./child.ts";
 import { type BenchContext, bulkSettingsFor, withChildren } from "./context.ts";
+import { inDatabase } from "./database.ts";
 import { InvalidRun } from "./figures.ts";
 import { bulkMemoryTerms, type MemoryTerm, totalOf } from "./memory-bound.ts";
 import { countsOf, MEMORY_RUN, memoryList } from "./memory-list.ts";
@@ -43,15 +41,11 @@ function settingsOf(context: BenchContext, dnsServer: string): Record<string, st
 
 /** The key of a team that probes nothing and may have lists of any length. */
 async function makeTeam(context: BenchContext): Promise<string> {
-  const sql = createPostgres({ url: context.databaseUrl, maxConnections: 2, applicationName: "rcpt-bench" });
-  try {
-    await migrate(sql, createLog("silent"));
+  return inDatabase(context, async (sql) => {
     const made = await bootstrap(sql, { email: "memory@example.com", team: "memory", tier: "starter" });
     await sql`update teams set limits = ${sql.json(TEAM_LIMITS)} where id = ${made.teamId}`;
     return made.liveKey;
-  } finally {
-    await sql.end({ timeout: 1 });
-  }
+  });
 }
 
 /** @throws InvalidRun when the job has not counted what is in the list */

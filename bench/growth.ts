@@ -1,9 +1,7 @@
-import { createLog } from "../src/core/log.ts";
 import { bootstrap } from "../src/services/teams/bootstrap.ts";
-import { migrate } from "../src/store/migrate.ts";
-import { createPostgres } from "../src/store/postgres.ts";
 import { type BulkClient, completed, submitUpload, upload } from "./bulk-job.ts";
 import { type BenchContext, bulkSettingsFor, withChildren } from "./context.ts";
+import { inDatabase } from "./database.ts";
 import { InvalidRun } from "./figures.ts";
 import { BLOCKED_ABOVE, type GrowthList, growthFile } from "./growth-list.ts";
 import { cpuMsOf } from "./process-cpu.ts";
@@ -56,16 +54,12 @@ function settingsOf(context: BenchContext): Record<string, string> {
 }
 
 async function makeTeam(context: BenchContext): Promise<string> {
-  const sql = createPostgres({ url: context.databaseUrl, maxConnections: 1, applicationName: "rcpt-bench" });
-  try {
-    await migrate(sql, createLog("silent"));
+  return inDatabase(context, async (sql) => {
     const made = await bootstrap(sql, { email: "growth@example.com", team: "growth", tier: "starter" });
     await sql`update teams set limits = ${sql.json(TEAM_LIMITS)} where id = ${made.teamId}`;
     await sql`insert into blocklist (team_id, domain, include_subdomains) values (${made.teamId}, ${BLOCKED_ABOVE}, true)`;
     return made.liveKey;
-  } finally {
-    await sql.end({ timeout: 1 });
-  }
+  });
 }
 
 /** From the submission until the results are there; the upload is no part of it. */

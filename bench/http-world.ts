@@ -1,10 +1,8 @@
 import { join } from "node:path";
-import { createLog } from "../src/core/log.ts";
 import { bootstrap } from "../src/services/teams/bootstrap.ts";
-import { migrate } from "../src/store/migrate.ts";
-import { createPostgres } from "../src/store/postgres.ts";
 import { type Child, startChild } from "./child.ts";
 import { type BenchContext, settingsFor } from "./context.ts";
+import { inDatabase } from "./database.ts";
 import { InvalidRun } from "./figures.ts";
 import { askOnce, getRequest, ownFields } from "./http-connection.ts";
 import type { LoadTools } from "./load-tools.ts";
@@ -43,18 +41,14 @@ export interface HttpWorld {
 
 /** Keys of TEAMS enterprise teams, in a database of the newest schema. */
 async function makeTeams(context: BenchContext): Promise<string[]> {
-  const sql = createPostgres({ url: context.databaseUrl, maxConnections: 2, applicationName: "rcpt-bench" });
-  try {
-    await migrate(sql, createLog("silent"));
+  return inDatabase(context, async (sql) => {
     const keys: string[] = [];
     for (let team = 0; team < TEAMS; team++) {
       const input = { email: `owner${team}@example.com`, team: `team ${team}`, tier: "enterprise" } as const;
       keys.push((await bootstrap(sql, input)).liveKey);
     }
     return keys;
-  } finally {
-    await sql.end({ timeout: 1 });
-  }
+  });
 }
 
 type Keep = <C extends { end(): Promise<void> }>(child: C) => C;

@@ -22,6 +22,16 @@ export interface NativeRun {
 
 const quoted = (text: string) => `"${text.replaceAll(/[\\"]/g, "\\$&").replaceAll("\r\n", "\\r\\n")}"`;
 
+/** Of a script of wrk: what it counted, as a line of JSON, which `readNativeRun` reads. */
+export const TELL_AT_THE_END = [
+  "done = function(summary)",
+  "  local e = summary.errors",
+  '  io.write(string.format("\\n{\\"answered\\":%d,\\"wrong\\":%d,\\"wallMs\\":%.3f}\\n", summary.requests,',
+  "    e.connect + e.read + e.write + e.status + e.timeout, summary.duration / 1000))",
+  "end",
+  "",
+];
+
 /**
  * What wrk runs: the requests one after the other, each as it goes on the wire, and at the end a line of JSON. No look at
  * each answer: that would cost the generator more than the server takes to make one.
@@ -37,12 +47,7 @@ export function loadScript(requests: readonly string[]): string {
     "  at = at % #requests + 1",
     "  return requests[at]",
     "end",
-    "done = function(summary)",
-    "  local e = summary.errors",
-    '  io.write(string.format("\\n{\\"answered\\":%d,\\"wrong\\":%d,\\"wallMs\\":%.3f}\\n", summary.requests,',
-    "    e.connect + e.read + e.write + e.status + e.timeout, summary.duration / 1000))",
-    "end",
-    "",
+    ...TELL_AT_THE_END,
   ].join("\n");
 }
 
@@ -67,16 +72,21 @@ export function createNativeLoad(
   { requests, file, core }: { requests: readonly string[]; file: string; core: number | null },
 ): LoadGenerator {
   writeFileSync(file, loadScript(requests));
+  return { load: (how) => runWrk(wrk, how, { file, core }) };
+}
+
+/** One run of wrk with a script that ends with `TELL_AT_THE_END`. @param core that it is pinned to; null: to none */
+export async function runWrk(
+  wrk: Wrk,
+  { port, connections, forMs }: NativeLoad,
+  { file, core }: { file: string; core: number | null },
+): Promise<NativeRun> {
   const pinned = core === null ? [] : ["taskset", "-c", String(core)];
-  return {
-    async load({ port, connections, forMs }) {
-      const [command = "", ...rest] = [...pinned, wrk.command];
-      const how = ["-t1", `-c${connections}`, `-d${Math.max(1, Math.round(forMs / 1000))}s`, "-s", file];
-      const { stdout } = await run(command, [...rest, ...how, `http://127.0.0.1:${port}/`], {
-        env: wrk.env,
-        timeout: forMs + SPARE_MS,
-      });
-      return readNativeRun(stdout);
-    },
-  };
+  const [command = "", ...rest] = [...pinned, wrk.command];
+  const how = ["-t1", `-c${connections}`, `-d${Math.max(1, Math.round(forMs / 1000))}s`, "-s", file];
+  const { stdout } = await run(command, [...rest, ...how, `http://127.0.0.1:${port}/`], {
+    env: wrk.env,
+    timeout: forMs + SPARE_MS,
+  });
+  return readNativeRun(stdout);
 }

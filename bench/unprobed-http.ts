@@ -1,20 +1,23 @@
-import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { findWrk, type Wrk } from "../scripts/embedded/wrk.ts";
-import { createLog } from "../src/core/log.ts";
+import type { Wrk } from "../scripts/embedded/wrk.ts";
 import { bootstrap } from "../src/services/teams/bootstrap.ts";
-import { migrate } from "../src/store/migrate.ts";
-import { createPostgres } from "../src/store/postgres.ts";
 import { setTeamLimit } from "../src/store/team-operations.ts";
 import { busyShareOf } from "./busy.ts";
 import { startChild } from "./child.ts";
 import { type BenchContext, requireRight, settingsFor, withChildren } from "./context.ts";
+import { inDatabase } from "./database.ts";
 import { InvalidRun, interleave, type Sample, type Subject, sampleOf } from "./figures.ts";
 import { askOnce, getRequest, ownFields } from "./http-connection.ts";
-import { createNativeLoad, type LoadGenerator, type NativeRun, readNativeRun } from "./native-load.ts";
-import { chooseCores, pin } from "./pin.ts";
+import { findLoadTools } from "./load-tools.ts";
+import {
+  createNativeLoad,
+  type LoadGenerator,
+  type NativeRun,
+  runWrk,
+  TELL_AT_THE_END,
+} from "./native-load.ts";
+import { pin } from "./pin.ts";
 import { DOMAINS, domainName } from "./plan.ts";
 import type { ApiProcess } from "./processes/api.ts";
 import type { MailServers } from "./processes/mail-servers.ts";
@@ -30,7 +33,6 @@ const CONNECTIONS = 256;
 const RUN_S = { full: 3, quick: 1 };
 /** Load before each run that is not counted: leases of quota and rate grow with the traffic, and shrink in a pause. */
 const LEAD_S = 1;
-const SPARE_MS = 20_000;
 const MARKS = [`"reason":"${REASON}"`, '"cached":false'];
 const ROUNDS = { full: 5, quick: 2 };
 /** Made beforehand: wrk cannot make them as fast as a server that looks at none of them answers. */
@@ -40,9 +42,7 @@ const SHARE_OF_RAW = 0.2;
 
 /** Keys of TEAMS teams with the widest limits, of a tier that does not probe, in a database of the newest schema. */
 async function makeTeams(context: BenchContext): Promise<string[]> {
-  const sql = createPostgres({ url: context.databaseUrl, maxConnections: 2, applicationName: "rcpt-bench" });
-  try {
-    await migrate(sql, createLog("silent"));
+  return inDatabase(context, async (sql) => {
     const keys: string[] = [];
     for (let team = 0; team < TEAMS; team++) {
       const input = { email: `unprobed${team}@example.com`, team: `unprobed ${team}`, tier: "enterprise" };
@@ -51,9 +51,7 @@ async function makeTeams(context: BenchContext): Promise<string[]> {
       keys.push(liveKey);
     }
     return keys;
-  } finally {
-    await sql.end({ timeout: 1 });
-  }
+  });
 }
 
 const pathOf = (address: string) => `/v1/verify?email=${encodeURIComponent(address)}`;
@@ -70,12 +68,7 @@ function scriptOf(prefix: string, keys: readonly string[]): string {
     `  local address = at .. "%40d" .. (at % ${DOMAINS}) .. "${domainName(RUN, 0).slice("d0".length)}"`,
     `  return "${head}" .. address .. "${tail}" .. keys[at % #keys + 1] .. "\\r\\n\\r\\n"`,
     "end",
-    "done = function(summary)",
-    "  local e = summary.errors",
-    '  io.write(string.format("\\n{\\"answered\\":%d,\\"wrong\\":%d,\\"wallMs\\":%.3f}\\n", summary.requests,',
-    "    e.connect + e.read + e.write + e.status + e.timeout, summary.duration / 1000))",
-    "end",
-    "",
+    ...TELL_AT_THE_END,
   ].join("\n");
 }
 
@@ -105,7 +98,7 @@ async function startAll(
   context: BenchContext,
   keep: <C extends { end(): Promise<void> }>(child: C) => C,
 ): Promise<World> {
-  const cores = await chooseCores();
+  const { cores, wrk } = await findLoadTools(context);
   const keys = await makeTeams(context);
   const [key = ""] = keys;
   const mail = keep(await startChild<MailServers>("mail-servers", context));
@@ -125,8 +118,6 @@ async function startAll(
   const bytes = sample.head.length + 4 + sample.body.length;
   if (copy.head.length + 4 + copy.body.length !== bytes)
     throw new InvalidRun(`the raw server does not send the same bytes:\n${sample.head}\n---\n${copy.head}`);
-  const cacheDir = join(import.meta.dirname, "../.rcpt/cache");
-  const wrk = await findWrk({ cacheDir, guard: context.guard });
   const requests = Array.from({ length: READY_REQUESTS }, (_, i) =>
     getRequest(pathOf(`raw.${i}@${domainName(RUN, i % DOMAINS)}`), keys[i % keys.length] ?? ""),
   );
@@ -154,14 +145,10 @@ async function loadFor(
   prefix: string,
   seconds: number,
 ): Promise<NativeRun> {
-  if (ready !== undefined) return ready.load({ port, connections: CONNECTIONS, forMs: seconds * 1_000 });
+  const how = { port, connections: CONNECTIONS, forMs: seconds * 1_000 };
+  if (ready !== undefined) return ready.load(how);
   writeFileSync(file, scriptOf(prefix, keys));
-  const how = ["-t1", `-c${CONNECTIONS}`, `-d${seconds}s`, "-s", file, `http://127.0.0.1:${port}/`];
-  const { stdout } = await promisify(execFile)("taskset", ["-c", String(loadCore), wrk.command, ...how], {
-    env: wrk.env,
-    timeout: seconds * 1_000 + SPARE_MS,
-  });
-  return readNativeRun(stdout);
+  return runWrk(wrk, how, { file, core: loadCore });
 }
 
 async function measureServer(world: World, server: Server, round: number, seconds: number): Promise<Sample> {

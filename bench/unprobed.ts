@@ -7,8 +7,6 @@ import type { MailServers } from "./processes/mail-servers.ts";
 import type { RowsProcess } from "./processes/rows.ts";
 import { ratio, type Section } from "./table.ts";
 
-export { benchUncachedVerify as benchUnprobed } from "./unprobed-http.ts";
-
 const ROUNDS = 5;
 /** Chunks of a job, whole ones. */
 const ROWS = 40_000;
