@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import type { ChildRole, RoleReady } from "../src/supervisor.ts";
 import type { ChildHost } from "./child.ts";
+import { SERVICE } from "./compile.ts";
 
 /** A role of the service in a process of its own, as production runs it. */
 export interface RoleProcess {
@@ -24,7 +25,7 @@ export async function startRole(
   role: ChildRole,
   settings: Record<string, string>,
 ): Promise<RoleProcess> {
-  const child = fork(join(compiledDir, "src/main.js"), [], {
+  const child = fork(join(compiledDir, SERVICE), [], {
     execArgv: profileDir === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${join(profileDir, role)}`],
     env: { PATH: process.env.PATH, ...guard.env, ...settings, ROLE: role },
     stdio: ["ignore", process.stderr, "inherit", "ipc"],

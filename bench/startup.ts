@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
+import { SERVICE } from "./compile.ts";
 import { type BenchContext, settingsFor } from "./context.ts";
 import { InvalidRun, median } from "./figures.ts";
 import { cpuMsOf } from "./process-cpu.ts";
@@ -59,7 +60,7 @@ async function untilReady(port: number, isGone: () => boolean): Promise<void> {
 async function startOnce(context: BenchContext, settings: Record<string, string>): Promise<Start> {
   const port = await freePort();
   const startedMs = performance.now();
-  const child = spawn(process.execPath, [join(context.compiledDir, "src/main.js")], {
+  const child = spawn(process.execPath, [join(context.compiledDir, SERVICE)], {
     env: { PATH: process.env.PATH, ...context.guard.env, ...settings, PORT: String(port) },
     stdio: ["ignore", "ignore", "inherit"],
   });

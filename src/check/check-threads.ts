@@ -1,8 +1,7 @@
-import { extname } from "node:path";
-import { fileURLToPath } from "node:url";
 import { Piscina } from "piscina";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
+import { workerFile } from "../core/worker-file.ts";
 import type { ThreadSetup } from "./thread.ts";
 
 /** Threads of the check engine, which load their modules on other cores from the moment they are begun. */
@@ -25,7 +24,7 @@ export function startCheckThreads(
   setup: ThreadSetup,
   count: number,
   log: Logger,
-  filename: string = workerFile(),
+  filename: string = workerFile("check"),
 ): CheckThreads {
   const piscina = new Piscina({
     filename,
@@ -58,9 +57,4 @@ export function startCheckThreads(
       for (const message of early.splice(0)) next(message);
     },
   };
-}
-
-/** The thread's entry beside this tree, with the importer's own extension: `.ts` under tsx, `.js` compiled. */
-function workerFile(): string {
-  return fileURLToPath(new URL(`../../workers/check${extname(import.meta.url)}`, import.meta.url));
 }
