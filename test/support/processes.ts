@@ -30,8 +30,11 @@ export interface MainProcess {
 }
 
 export interface Processes {
-  /** Runs `main` with nothing of our own environment but what Node and the run's guard need. */
-  start(settings: Record<string, string>): MainProcess;
+  /**
+   * Runs `main` with nothing of our own environment but what Node and the run's guard need.
+   * @param compiled the entry of what `npm run build` makes; absent: the sources as they stand
+   */
+  start(settings: Record<string, string>, compiled?: string): MainProcess;
   /** Kills what still runs. */
   close(): Promise<void>;
 }
@@ -46,10 +49,10 @@ function bareEnvironment(): Record<string, string> {
 export function createProcesses(): Processes {
   const running = new Set<ChildProcess>();
   return {
-    start(settings) {
+    start(settings, compiled) {
       const log = openLogFile(`main-${process.pid}`);
-      const child = fork(ENTRY, [], {
-        execArgv: ["--import", "tsx"],
+      const child = fork(compiled ?? ENTRY, [], {
+        execArgv: compiled === undefined ? ["--import", "tsx"] : [],
         env: { ...bareEnvironment(), ...settings },
         stdio: ["ignore", log ?? "ignore", "pipe", "ipc"],
       });
