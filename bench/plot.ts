@@ -8,8 +8,9 @@ import { outcomeOf, type Target } from "./target.ts";
  */
 
 const WIDTH = 960;
-const LABELS = 300;
-const VALUES = 210;
+const LABELS = 220;
+/** Room for figure, unit and bound in any font that is there. */
+const VALUES = 340;
 const ROW = 26;
 const BAR = 14;
 const TOP = 64;
@@ -89,12 +90,15 @@ function row(target: Target, at: number, reach: number): string[] {
   const ratio = headroom(target);
   const outcome = outcomeOf(target);
   if (ratio === null || target.figure === null || (outcome !== "reached" && outcome !== "missed"))
-    return [label, text({ x: WIDTH - VALUES + 12, y: middle + 4 }, `void (${formatBound(target)})`)];
+    return [
+      label,
+      text({ x: WIDTH - VALUES + 12, y: middle + 4 }, `void (${formatBound({ ...target, unit: "" })})`),
+    ];
   const x = scaleTo(reach);
   const [from, to] = [x(1), x(ratio)].sort((a, b) => a - b) as [number, number];
   // A figure on its bound is seen as well.
   const width = Math.max(2, to - from);
-  const figure = `${formatFigure(target.figure, target.unit)} (${formatBound(target)})`;
+  const figure = `${formatFigure(target.figure, target.unit)} (${formatBound({ ...target, unit: "" })})`;
   return [
     label,
     `<rect x="${number(from)}" y="${number(middle - BAR / 2)}" width="${number(width)}" height="${BAR}" rx="2" fill="${COLOURS[outcome]}"/>`,
