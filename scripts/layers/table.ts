@@ -15,6 +15,8 @@ export const LAYERS: Record<string, Layer> = {
   http: { may: ["core", "services"] },
   bulk: { may: ["core", "store", "services", "check"] },
   relay: { may: ["core", "store", "services", "check"] },
+  /** The thread that puts results together, of workers of jobs alone. */
+  joins: { may: ["core", "store", "services", "bulk"] },
   workers: { may: ["core", "dns", "smtp", "check"] },
   root: { may: "all" },
 };
@@ -23,6 +25,7 @@ const ROOT_FILES = /^src\/(main|compose|supervisor)\.ts$|^src\/(compose|operator
 
 /** The layer of a path relative to the project, null when it belongs to none. */
 export function layerOf(path: string): string | null {
+  if (path === "workers/join.ts") return "joins";
   if (path.startsWith("workers/")) return "workers";
   if (ROOT_FILES.test(path)) return "root";
   return /^src\/([a-z]+)\//.exec(path)?.[1] ?? null;

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { createJoinThread } from "../bulk/join-thread.ts";
 import { createLane, type Lane } from "../bulk/lane.ts";
 import { createParkedRows } from "../bulk/parked-rows.ts";
 import { createRowVerifier } from "../bulk/rows.ts";
@@ -214,7 +215,8 @@ function composeLanes({ config, log, stores }: Deps, emitter: Emitter, tasks: Ta
 export function composeBulk(deps: Deps & { begun?: BegunThreads }): { parts: Part[]; house: House } {
   const { config, log, metrics, stores } = deps;
   const { sql, redis } = stores;
-  if (stores.objects === null) throw new ConfigError("S3_BUCKET: is required by the role bulk");
+  if (stores.objects === null || config.objects === null)
+    throw new ConfigError("S3_BUCKET: is required by the role bulk");
   const objects = createJobObjects(stores.objects);
   const parked = createParkedRows({ sql, egress: config.smtp.egressId, clock, log });
   const checks = composeChecks({ ...deps, redis, release: parked.release });
@@ -227,13 +229,16 @@ export function composeBulk(deps: Deps & { begun?: BegunThreads }): { parts: Par
   });
   const testKeys = createTestKeys({ clock, slowMs: LIMITS.testKeys.slowMs, isPromoted: promoted.covers });
   const streams = createJobStreams(redis.commands);
+  const { scratchDir } = config;
+  const joinThread = createJoinThread({ objects: config.objects, scratchDir }, log);
   const tasks = createTaskRunner({
     sql,
     objects,
     streams: createObjectStreams(stores.objects, clock),
     bucket: stores.objects.bucket,
     granted: createGranted({ sql, clock, ownBucket: stores.objects.bucket }),
-    scratch: createScratch(config.scratchDir),
+    scratch: createScratch(scratchDir),
+    joinThread,
     dead: streams,
     clock,
     log,
@@ -268,6 +273,7 @@ export function composeBulk(deps: Deps & { begun?: BegunThreads }): { parts: Par
     { name: "our own house", start: () => checks.house.start(), stop: () => checks.house.stop() },
     { name: "checks", start: () => checks.pool.ready(), stop: () => checks.pool.close() },
     rereading(promoted),
+    { name: "join thread", stop: () => joinThread.close() },
     worker,
   ];
   return { parts, house: checks.house };

@@ -12,6 +12,13 @@ export const RESULT_LIMITS = {
   spanRows: 8_000,
   /** Such spans that are read or held before the one that is being joined is done. */
   spansAhead: 2,
+  /**
+   * Results of so many rows are put together by the main thread, some 25 ms in pieces: to begin a thread for them, which
+   * reads the client of object storage first, takes ten times that. More rows are for the thread; what its heap may have
+   * is many times what a join keeps there, since most of that lies in buffers.
+   */
+  rowsHere: 4_000,
+  threadHeapMb: 512,
   /** Parts that a writer of assembled results holds: one is filled while the other is sent. */
   partsInFlight: 2,
   /** Chunks of which Postgres is asked at a time. */

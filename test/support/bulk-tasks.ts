@@ -2,6 +2,7 @@ import { tmpdir } from "node:os";
 import type { Parking } from "../../src/bulk/chunk.ts";
 import { type Control, createControl } from "../../src/bulk/control.ts";
 import type { DeferralSettings } from "../../src/bulk/deferrals.ts";
+import type { JoinThread } from "../../src/bulk/join-thread.ts";
 import type { RowVerifier, Verified } from "../../src/bulk/rows.ts";
 import { createTaskRunner } from "../../src/bulk/task.ts";
 import { newId } from "../../src/core/ids.ts";
@@ -113,6 +114,8 @@ export interface RunnerParts {
   /** Instead of what `objects` has. */
   streams?: Partial<ObjectStreams>;
   scratch?: Scratch;
+  /** Absent: all results are put together by the runner. */
+  joinThread?: JoinThread;
   /** Instead of what Postgres has. */
   granted?: Granted;
   /** Absent: no site blocks us. */
@@ -135,6 +138,7 @@ export function createRunner(parts: RunnerParts) {
     bucket: "bucket",
     granted: parts.granted ?? createGranted({ sql, clock, ownBucket: "bucket" }),
     scratch: parts.scratch ?? createScratch(tmpdir()),
+    joinThread: parts.joinThread ?? null,
     deferral: parts.deferral ?? { firstMs: 1_000, maxMs: 60_000, queueMaxMs: 60_000 },
     egress: EGRESS,
     parking: parts.parking ?? { waitMs: () => null, call: async () => {} },

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { LIMITS } from "../../core/limits.ts";
 import type { JobMaterial } from "../../store/job-results.ts";
+import type { ChunkOfResults } from "../../store/job-tasks.ts";
 import type { Scratch } from "../../store/scratch.ts";
 import { type CopiedResults, type CopiedSizes, createCopiedResults } from "./copied-results.ts";
 import type { DrawnResult } from "./drawn-shard.ts";
@@ -84,20 +85,31 @@ async function* joinSpan(span: LoadedSpan, copied: CopiedResults): AsyncGenerato
   }
 }
 
-/** The spans of a job, in order, `spansAhead` of them being read before they are asked for. */
+/**
+ * The spans of a job, in order, `spansAhead` of them being read before they are asked for; who has one to join does not wait
+ * for chunks that are still to come.
+ */
 async function* loadAhead(
   deps: JoinDeps,
   job: JobMaterial,
   sizes: JoinSizes,
   signal: AbortSignal,
 ): AsyncGenerator<LoadedSpan> {
-  const spans = spansOf(deps, job.jobId, sizes);
+  const spans = spansOf(deps, job, sizes);
   const ahead: Promise<LoadedSpan>[] = [];
+  let coming: Promise<IteratorResult<ChunkOfResults[], void>> | null = null;
+  let ended = false;
   for (;;) {
-    while (ahead.length <= sizes.spansAhead) {
-      const { value, done } = await spans.next();
-      if (done === true) break;
-      const loading = loadSpan(deps, job, value, signal);
+    while (ahead.length <= sizes.spansAhead && !ended) {
+      coming ??= spans.next();
+      const found = await (ahead[0] === undefined
+        ? coming
+        : Promise.race([coming, ahead[0].then(() => null)]));
+      if (found === null) break;
+      coming = null;
+      ended = found.done === true;
+      if (found.done === true) break;
+      const loading = loadSpan(deps, job, found.value, signal);
       // Whoever gives up before its turn hears nothing of its failure.
       loading.catch(() => undefined);
       ahead.push(loading);

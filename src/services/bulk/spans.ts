@@ -8,7 +8,10 @@ import { type RowsBytesDeps, readRowsBytes } from "./rows-bytes.ts";
 import { decodeShard, joinShards, type Shard } from "./shard.ts";
 
 export interface SpanDeps extends RowsBytesDeps {
-  /** Of a job, after a number (-1: from the first), so many at most. */
+  /**
+   * Of a job, some of those after a number (-1: from the first), in order, `limit` at most; none: there are no more. May wait
+   * for them.
+   */
   chunksOf(jobId: string, after: number, limit: number): Promise<ChunkOfResults[]>;
   objects: Pick<JobObjects, "get" | "getRange">;
 }
@@ -49,7 +52,7 @@ function isWanted({ shardKey, patches, repeatsBytes }: ChunkOfResults): boolean 
  */
 export async function* spansOf(
   { chunksOf }: Pick<SpanDeps, "chunksOf">,
-  jobId: string,
+  job: Pick<JobMaterial, "jobId" | "rows">,
   { spanChunks, spanBytes, spanRows }: SpanSizes,
 ): AsyncGenerator<ChunkOfResults[]> {
   const { chunksPerPage } = LIMITS.results;
@@ -58,7 +61,7 @@ export async function* spansOf(
   let rows = 0;
   let after = -1;
   for (;;) {
-    const page: ChunkOfResults[] = await chunksOf(jobId, after, chunksPerPage);
+    const page: ChunkOfResults[] = await chunksOf(job.jobId, after, chunksPerPage);
     for (const chunk of page) {
       const isFull =
         span.length >= spanChunks || bytes + chunk.bytes > spanBytes || rows + chunk.rows > spanRows;
@@ -74,7 +77,7 @@ export async function* spansOf(
       rows += chunk.rows;
     }
     const last = page.at(-1);
-    if (last === undefined || page.length < chunksPerPage) break;
+    if (last === undefined || last.firstRow + last.rows >= job.rows) break;
     after = last.number;
   }
   if (span.length > 0) yield span;

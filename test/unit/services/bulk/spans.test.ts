@@ -6,10 +6,12 @@ import type { ChunkOfResults } from "../../../../src/store/job-tasks.ts";
 
 /** The rows of the chunks of each span. */
 async function spansOfRows(rows: readonly number[], sizes: SpanSizes): Promise<number[][]> {
+  const total = rows.reduce((sum, count) => sum + count, 0);
   const chunks = rows.map(
     (count, number) =>
       ({
         number,
+        firstRow: rows.slice(0, number).reduce((sum, before) => sum + before, 0),
         rows: count,
         bytes: count,
         shardKey: "s",
@@ -20,7 +22,8 @@ async function spansOfRows(rows: readonly number[], sizes: SpanSizes): Promise<n
   const chunksOf = async (_jobId: string, after: number, limit: number) =>
     chunks.slice(after + 1, after + 1 + limit);
   const spans: number[][] = [];
-  for await (const span of spansOf({ chunksOf }, "job", sizes)) spans.push(span.map((chunk) => chunk.rows));
+  for await (const span of spansOf({ chunksOf }, { jobId: "job", rows: total }, sizes))
+    spans.push(span.map((chunk) => chunk.rows));
   return spans;
 }
 

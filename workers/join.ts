@@ -1,0 +1,23 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { watchForeign } from "../src/bulk/foreign-sources.ts";
+import { createJoinHost } from "../src/bulk/join-host.ts";
+import type { JoinThreadSetup } from "../src/bulk/join-thread.ts";
+import { systemClock } from "../src/core/clock.ts";
+import { createJobObjects } from "../src/store/job-objects.ts";
+import { createObjectStreams } from "../src/store/object-streams.ts";
+import { createObjectStore } from "../src/store/objects.ts";
+import { createScratch } from "../src/store/scratch.ts";
+
+/** The composition root of the thread that puts results together. Postgres it has none of: it asks the main thread. */
+function compose({ objects, scratchDir }: JoinThreadSetup) {
+  const store = createObjectStore(objects, systemClock);
+  const streams = createObjectStreams(store, systemClock);
+  return createJoinHost({
+    streams: { openWrite: streams.openWrite, ...watchForeign(streams, systemClock) },
+    objects: createJobObjects(store),
+    scratch: createScratch(scratchDir),
+    post: (message) => parentPort?.postMessage(message),
+  });
+}
+
+parentPort?.on("message", compose(workerData as JoinThreadSetup));
