@@ -1,7 +1,8 @@
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
 import type { TeamOverlay } from "../services/actor.ts";
-import { encodeShard, type OwnResult, ResultsTooLarge } from "../services/bulk/shard.ts";
+import { DrawnRows } from "../services/bulk/drawn-rows.ts";
+import { encodeShard, ResultsTooLarge } from "../services/bulk/shard.ts";
 import type { VerificationResult } from "../services/verify/verification-result.ts";
 import { type JobObjects, newShardKey } from "../store/job-objects.ts";
 import {
@@ -11,12 +12,13 @@ import {
   type RetryTask,
   type RowsOutcome,
 } from "../store/job-tasks.ts";
-import { type JobCounts, startJob } from "../store/jobs.ts";
+import { startJob } from "../store/jobs.ts";
 import type { Database } from "../store/postgres.ts";
+import { type Answered, gather, tally, tell, without } from "./answered.ts";
 import { type ChunkRowsDeps, type OwnRow, readOwnRows } from "./chunk-rows.ts";
 import { ask, type Control } from "./control.ts";
 import { type DeferralSettings, type Sorted, sortRows } from "./deferrals.ts";
-import { countedOf, type RowsAsk, type RowVerifier, type Verified } from "./rows.ts";
+import type { RowsAsk, RowVerifier } from "./rows.ts";
 
 export interface ChunkDeps extends ChunkRowsDeps {
   sql: Database;
@@ -46,16 +48,20 @@ export interface Parking {
 
 type RowsTask = ChunkTask | RetryTask;
 
-/** What the rows come to: some are answered for good, others wait. */
+/**
+ * What the rows come to: some are answered for good, others wait.
+ * @param drawn gets those whose answers were at hand; they are not in what is returned. A retry asks anew.
+ */
 async function verify(
   deps: ChunkDeps,
   task: RowsTask,
-  rows: readonly OwnRow[],
+  { rows: all, drawn }: { rows: readonly OwnRow[]; drawn: DrawnRows },
   asked: RowsAsk,
   control: Control,
 ): Promise<Sorted> {
   const begunMs = deps.clock.monotonic();
   const manner = task.kind === "chunk" ? { kind: task.kind } : { kind: task.kind, site: task.site };
+  const rows = task.kind === "chunk" ? deps.rows.drawReady(all, asked, drawn) : all;
   const emails = rows.map(({ email }) => email);
   const answers = await deps.rows.verify(emails, asked, manner, control);
   const waited =
@@ -71,6 +77,7 @@ async function verify(
       egress: deps.egress,
       parkedMs: deps.parking.waitMs,
       random: deps.random,
+      progressed: drawn.size > 0,
     },
   );
 }
@@ -83,36 +90,9 @@ function giveUp(deps: ChunkDeps, rows: readonly OwnRow[], asked: RowsAsk): Sorte
   return { answered, deferrals: [], parkedAt: [] };
 }
 
-/** Each answered row counts with all that copy it, and costs once. */
-function tally(rows: readonly OwnRow[], answered: Sorted["answered"]): JobCounts {
-  const copies = new Map<number, number>();
-  for (const row of rows) if (row.copies > 0) copies.set(row.offset, row.copies);
-  const counts: JobCounts = { valid: 0, invalid: 0, risky: 0, unknown: 0, charged: 0 };
-  for (const { offset, verified } of answered) {
-    counts[countedOf(verified).verdict] += 1 + (copies.get(offset) ?? 0);
-    if (verified.charged) counts.charged += 1;
-  }
-  return counts;
-}
-
-/** Rows of a template are counted together. */
-function tell({ onVerified }: ChunkDeps, answered: Sorted["answered"]): void {
-  const counts = new Map<ReturnType<typeof countedOf>, number>();
-  for (const { verified } of answered) {
-    const counted = countedOf(verified);
-    counts.set(counted, (counts.get(counted) ?? 0) + 1);
-  }
-  for (const [counted, count] of counts) onVerified(counted, count);
-}
-
-function ownResult(offset: number, verified: Verified): OwnResult {
-  const { drawn } = verified;
-  return drawn === undefined ? { offset, result: verified.result } : { offset, drawn };
-}
-
 /** Answers, and the shard that has them. */
 interface Written {
-  answered: Sorted["answered"];
+  answered: Answered;
   shard: Buffer;
 }
 
@@ -121,14 +101,15 @@ async function encode(
   deps: ChunkDeps,
   task: RowsTask,
   rows: readonly OwnRow[],
-  answered: Sorted["answered"],
+  answered: Answered,
   asked: RowsAsk,
 ): Promise<Written> {
   const style = { delimiter: task.layout.delimiter, escapeFormulas: task.escapeFormulas };
-  const shardOf = (answers: Sorted["answered"]) =>
+  const shardOf = ({ drawn, others }: Answered) =>
     encodeShard(
-      answers.map(({ offset, verified }) => ownResult(offset, verified)),
+      others.map(({ offset, verified }) => ({ offset, result: verified.result })),
       style,
+      drawn,
     );
   try {
     return { answered, shard: await shardOf(answered) };
@@ -137,8 +118,9 @@ async function encode(
     const { jobId: job, number } = task;
     deps.log.error({ job, number, rows: error.offsets.size }, "results of rows are too large, and given up");
     const large = rows.filter(({ offset }) => error.offsets.has(offset));
-    const kept = answered.filter(({ offset }) => !error.offsets.has(offset));
-    const all = [...kept, ...giveUp(deps, large, asked).answered];
+    const rest = without(answered, error.offsets);
+    const others = [...rest.others, ...giveUp(deps, large, asked).answered];
+    const all = { drawn: rest.drawn, others };
     return { answered: all, shard: await shardOf(all) };
   }
 }
@@ -150,7 +132,7 @@ async function writeShard(
   { answered, shard }: Written,
   control: Control,
 ): Promise<string | null> {
-  if (answered.length === 0) return null;
+  if (answered.drawn.size + answered.others.length === 0) return null;
   const key = newShardKey(task.teamId, task.jobId, task.number);
   await ask(() => deps.objects.put(key, shard, "application/gzip", control.signal));
   return key;
@@ -179,8 +161,11 @@ export async function runRows(
   const overlay = await ask(() => deps.overlayOf(teamId, jobId));
   const rows = await ask(() => readOwnRows(deps, task, control.signal));
   const asked = { asker: { teamId, probing, overlay }, livemode, withEvidence };
-  const sorted = hopeless ? giveUp(deps, rows, asked) : await verify(deps, task, rows, asked, control);
-  const written = await encode(deps, task, rows, sorted.answered, asked);
+  const drawn = new DrawnRows();
+  const sorted = hopeless
+    ? giveUp(deps, rows, asked)
+    : await verify(deps, task, { rows, drawn }, asked, control);
+  const written = await encode(deps, task, rows, gather(drawn, sorted.answered), asked);
   const { answered } = written;
   const { deferrals } = sorted;
   const shardKey = await writeShard(deps, task, written, control);
@@ -189,6 +174,6 @@ export async function runRows(
   const finishAll = () => sql.begin((tx) => finishRows(tx, task, outcome));
   const finished = await ask(deferrals.length === 0 ? finish : finishAll);
   if (finished) await callParked(deps, sorted.parkedAt);
-  if (finished && livemode) tell(deps, answered);
+  if (finished && livemode) tell(answered, deps.onVerified);
   await ask(() => beginAssembly(sql, jobId));
 }

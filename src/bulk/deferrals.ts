@@ -48,6 +48,8 @@ export interface DeferralContext extends Waited, DeferralSettings {
   parkedMs(site: string): number | null;
   /** 0 up to 1. */
   random(): number;
+  /** Other rows of the task were answered already. */
+  progressed?: boolean;
 }
 
 /** What a task came to: rows that are answered for good, and rows that wait. */
@@ -199,7 +201,8 @@ export function sortRows(rows: readonly AnsweredRow[], given: DeferralContext): 
   const context = { ...given, parkedMs: oncePerSite(given.parkedMs) };
   const answered: Sorted["answered"] = [];
   const waiting: WaitingRow[] = [];
-  const progressed = rows.some(({ answer }) => answer.wait === undefined || !isBusy(answer.wait));
+  const progressed =
+    given.progressed === true || rows.some(({ answer }) => answer.wait === undefined || !isBusy(answer.wait));
   for (const { offset, answer } of rows) {
     if (answer.wait === undefined) {
       answered.push({ offset, verified: answer.verified });

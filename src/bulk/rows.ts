@@ -2,6 +2,7 @@ import { askedSite, type SiteDirectory } from "../check/site.ts";
 import { isFree } from "../check/verdict/verdict.ts";
 import type { Clock, Timer } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
+import type { DrawnRows } from "../services/bulk/drawn-rows.ts";
 import { cutByDomain } from "../services/verify/batch-cut.ts";
 import { type DeferralReason, deferrable, wasPutOff } from "../services/verify/deferrable.ts";
 import { type DrawnRow, type RowDrawer, resultOf } from "../services/verify/draw-rows.ts";
@@ -35,11 +36,6 @@ class DrawnVerified implements Verified {
   get charged(): boolean {
     return this.drawn.template.charged;
   }
-}
-
-/** What is counted of an answer: shown by its template, where it has one. */
-export function countedOf(verified: Verified): Pick<VerificationResult, "verdict" | "reason" | "cached"> {
-  return verified.drawn === undefined ? verified.result : verified.drawn.template.result;
 }
 
 /** `busy`: its site had no connection left for it, or it was not answered in the task's time. */
@@ -85,6 +81,17 @@ export interface RowVerifier {
    * @throws Interruption when the task was cancelled
    */
   verify(emails: readonly string[], ask: RowsAsk, manner: Manner, control: Control): Promise<RowAnswer[]>;
+  /**
+   * Draws rows whose answers are at hand: as `verify` would answer them as rows of a chunk, without places, since none of them
+   * waits. A list that was verified lately has nearly nothing else; by all of `verify` a row of it costs twice as much.
+   * @param drawn gets them
+   * @returns the other rows, in order
+   */
+  drawReady<T extends { offset: number; email: string }>(
+    rows: readonly T[],
+    ask: RowsAsk,
+    drawn: DrawnRows,
+  ): readonly T[];
   /** The same without asking anybody: `unknown`, `internal_error`, free. */
   giveUp(emails: readonly string[], ask: RowsAsk): Verified[];
 }
@@ -283,6 +290,22 @@ export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
       );
       if (control.cancelled()) throw new Interruption("cancelled");
       return answers;
+    },
+    drawReady(rows, { asker, livemode, withEvidence }, drawn) {
+      const { drawer, batches } = deps;
+      if (drawer === undefined || !livemode || withEvidence) return rows;
+      let fromMemory = 0;
+      const others = rows.filter(({ offset, email }) => {
+        const question = examiner.understand(email, withEvidence, asker);
+        const finding = batches.ready(question);
+        const row = finding === undefined ? null : drawer.draw(question, finding);
+        if (row === null) return true;
+        if (finding?.cached) fromMemory += 1;
+        drawn.add(offset, row);
+        return false;
+      });
+      batches.counted(fromMemory);
+      return others;
     },
     giveUp: (emails, { asker, withEvidence, livemode }) =>
       emails.map((email) => {

@@ -1,6 +1,7 @@
 import type { Verdict } from "../../check/verdict/table.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { type DrawnRow, JSON_START, type RowTemplate } from "../verify/draw-rows.ts";
+import { JSON_START, type RowTemplate } from "../verify/draw-rows.ts";
+import type { DrawnRows } from "./drawn-rows.ts";
 import type { CellStyle } from "./layout.ts";
 import { renderCells } from "./result-cells.ts";
 
@@ -81,8 +82,31 @@ export class DrawnResult {
   }
 }
 
+/** What templates come to in each style: rendered once, since shard after shard has rows of them. */
+const cells = new WeakMap<RowTemplate, Map<string, TemplateCells>>();
+
+interface TemplateCells {
+  cellsStart: string;
+  cellsEnd: string;
+}
+
 /** The cells before the address, and behind it: it stands for itself. */
-function cellsOf({ result }: RowTemplate, style: CellStyle): { cellsStart: string; cellsEnd: string } {
+function cellsOf(template: RowTemplate, style: CellStyle): TemplateCells {
+  const key = `${style.delimiter}${style.escapeFormulas}`;
+  let ofStyles = cells.get(template);
+  if (ofStyles === undefined) {
+    ofStyles = new Map();
+    cells.set(template, ofStyles);
+  }
+  let found = ofStyles.get(key);
+  if (found === undefined) {
+    found = cutCells(template, style);
+    ofStyles.set(key, found);
+  }
+  return found;
+}
+
+function cutCells({ result }: RowTemplate, style: CellStyle): TemplateCells {
   const cells = renderCells(result, style);
   // Verdict, reason and score hold no delimiter that a list has: words and digits.
   const before = renderCells({ ...result, email: "" }, style);
@@ -111,29 +135,20 @@ function createTexts() {
   };
 }
 
-interface Row {
-  offset: number;
-  drawn: DrawnRow;
-}
-
 /** @param rows each offset once @param verdicts in the order of their numbers */
-export function encodeDrawn(rows: readonly Row[], style: CellStyle, verdicts: readonly Verdict[]): Buffer {
+export function encodeDrawn(rows: DrawnRows, style: CellStyle, verdicts: readonly Verdict[]): Buffer {
+  const { templates, times, offsets, emails } = rows;
   const texts = createTexts();
-  const templates = new Map<RowTemplate, number>();
-  const heads: number[][] = [];
-  let emailBytes = 0;
-  for (const { drawn } of rows) {
-    emailBytes += drawn.email.length;
-    const { template } = drawn;
-    texts.numberOf(drawn.times);
-    if (templates.has(template)) continue;
-    templates.set(template, heads.length);
+  const timesTexts = times.map((text) => texts.numberOf(text));
+  const heads = templates.map((template) => {
     const { cellsStart, cellsEnd } = cellsOf(template, style);
     const parts = [cellsStart, cellsEnd, template.afterEmail, template.afterLatency];
-    heads.push([verdicts.indexOf(template.result.verdict), ...parts.map((part) => texts.numberOf(part))]);
-  }
+    return [verdicts.indexOf(template.result.verdict), ...parts.map((part) => texts.numberOf(part))];
+  });
+  let emailBytes = 0;
+  for (const email of emails) emailBytes += email.length;
   const size =
-    HEAD_BYTES + 12 + texts.bytes + heads.length * TEMPLATE_BYTES + rows.length * ROW_BYTES + emailBytes;
+    HEAD_BYTES + 12 + texts.bytes + heads.length * TEMPLATE_BYTES + offsets.length * ROW_BYTES + emailBytes;
   const bytes = Buffer.allocUnsafe(size);
   bytes[0] = MARK;
   bytes[1] = VERSION;
@@ -147,17 +162,27 @@ export function encodeDrawn(rows: readonly Row[], style: CellStyle, verdicts: re
     at = bytes.writeUInt8(verdict, at);
     for (const part of parts) at = bytes.writeUInt32BE(part, at);
   }
-  at = bytes.writeUInt32BE(rows.length, at);
-  for (const { offset, drawn } of rows) {
-    const { template, email, latencyMs, times } = drawn;
-    at = bytes.writeUInt16BE(offset, at);
-    at = bytes.writeUInt32BE(templates.get(template) ?? 0, at);
-    at = bytes.writeUInt32BE(texts.numberOf(times), at);
-    at = bytes.writeUInt32BE(latencyMs, at);
-    at = bytes.writeUInt16BE(email.length, at);
-    at += bytes.write(email, at, "latin1");
+  at = bytes.writeUInt32BE(offsets.length, at);
+  return bytes.subarray(0, writeRows(rows, timesTexts, bytes, at));
+}
+
+/** @param timesTexts the texts' numbers by those of the times @returns where they end */
+function writeRows(rows: DrawnRows, timesTexts: readonly number[], bytes: Buffer, from: number): number {
+  const { offsets, emails, latenciesMs, templateOf, timesOf } = rows;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let at = from;
+  for (let i = 0; i < offsets.length; i++) {
+    const email = emails[i] ?? "";
+    view.setUint16(at, offsets[i] ?? 0);
+    view.setUint32(at + 2, templateOf[i] ?? 0);
+    view.setUint32(at + 6, timesTexts[timesOf[i] ?? 0] ?? 0);
+    view.setUint32(at + 10, latenciesMs[i] ?? 0);
+    view.setUint16(at + 14, email.length);
+    at += ROW_BYTES;
+    // Bare ASCII: letter by letter is sooner than a call out of JavaScript for each.
+    for (let letter = 0; letter < email.length; letter++) bytes[at++] = email.charCodeAt(letter);
   }
-  return bytes.subarray(0, at);
+  return at;
 }
 
 export function isDrawnPart(content: Buffer): boolean {

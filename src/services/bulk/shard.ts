@@ -2,8 +2,9 @@ import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import type { Verdict } from "../../check/verdict/table.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { type DrawnRow, resultOf } from "../verify/draw-rows.ts";
+import { resultOf } from "../verify/draw-rows.ts";
 import type { VerificationResult } from "../verify/verification-result.ts";
+import { DrawnRows } from "./drawn-rows.ts";
 import { type DrawnResult, encodeDrawn, isDrawnPart, readDrawn, UnknownShardForm } from "./drawn-shard.ts";
 import type { CellStyle } from "./layout.ts";
 import { renderCells } from "./result-cells.ts";
@@ -34,10 +35,11 @@ const HEAD_BYTES = 2 + 1 + 4 + 4;
 /** Forms that are still to come begin with a byte from here on, which neither frames nor gzip files nor texts do. */
 const FORM_MARK_MIN = 0xf0;
 
-/** A row's own result, and where the row stands in its chunk, counted from 0. */
-export type OwnResult =
-  | { offset: number; result: VerificationResult; drawn?: undefined }
-  | { offset: number; drawn: DrawnRow };
+/** A row's own result that was not drawn, and where the row stands in its chunk, counted from 0. */
+export interface OwnResult {
+  offset: number;
+  result: VerificationResult;
+}
 
 /** A result as it is kept: a place in a larger buffer, which is cut only for whoever asks for a part of it. */
 export class StoredResult {
@@ -110,28 +112,32 @@ function frameOf(offset: number, result: VerificationResult, style: CellStyle): 
 
 /**
  * @param rows in any order, each offset once, LIMITS.bulk.rowsPerLargeChunk at most
+ * @param drawn further rows
  * @throws ResultsTooLarge, naming all of them; what verifies bounds its parts, so there are hardly ever any
  */
-export async function encodeShard(rows: readonly OwnResult[], style: CellStyle): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  const drawn: { offset: number; drawn: DrawnRow }[] = [];
+export async function encodeShard(
+  rows: readonly OwnResult[],
+  style: CellStyle,
+  drawn = new DrawnRows(),
+): Promise<Buffer> {
+  const isDrawn = drawn.size > 0 && USUAL_DELIMITERS.has(style.delimiter);
+  const framed = isDrawn ? rows : [...rows, ...resultsOf(drawn)];
+  const parts = isDrawn ? [encodeDrawn(drawn, style, VERDICTS)] : [];
   const tooLarge = new Set<number>();
-  const isUsual = USUAL_DELIMITERS.has(style.delimiter);
-  for (const row of rows) {
-    if (row.drawn !== undefined && isUsual) {
-      drawn.push(row);
-      continue;
-    }
-    const frame = frameOf(row.offset, row.drawn === undefined ? row.result : resultOf(row.drawn), style);
-    if (frame === null) tooLarge.add(row.offset);
+  for (const { offset, result } of framed) {
+    const frame = frameOf(offset, result, style);
+    if (frame === null) tooLarge.add(offset);
     else parts.push(frame);
   }
   if (tooLarge.size > 0) throw new ResultsTooLarge(tooLarge);
-  if (drawn.length > 0) parts.unshift(encodeDrawn(drawn, style, VERDICTS));
-  const content = Buffer.concat(parts);
-  if (drawn.length > 0 && content.length <= LIMITS.results.plainShardBytes) return content;
+  const content = isDrawn && parts[1] === undefined ? (parts[0] as Buffer) : Buffer.concat(parts);
+  if (isDrawn && content.length <= LIMITS.results.plainShardBytes) return content;
   // The fastest level: shards are read once or twice, and soon.
   return compress(content, { level: 1 });
+}
+
+function resultsOf(drawn: DrawnRows): OwnResult[] {
+  return drawn.offsets.map((offset, at) => ({ offset, result: resultOf(drawn.rowAt(at)) }));
 }
 
 /** The result of the frame at `at`. */

@@ -89,7 +89,8 @@ function sameSmtp(a: Evidence["smtp"], b: Evidence["smtp"]): boolean {
 }
 
 function sameEvidence(a: Evidence | null, b: Evidence | null): boolean {
-  if (a === null || b === null) return a === b;
+  if (a === b) return true;
+  if (a === null || b === null) return false;
   return (
     a.role === b.role &&
     a.freeProvider === b.freeProvider &&

@@ -7,8 +7,9 @@ import type { EvidenceCache } from "../../store/evidence-cache.ts";
 import { createBatchChecks } from "./batch-checks.ts";
 import { cutByDomain } from "./batch-cut.ts";
 import { type AskedRow, type BatchAnswer, BatchWork } from "./batch-work.ts";
-import { mustBeAsked, type Question, type UnaskedDeps, withoutAsking } from "./examine.ts";
+import { type Finding, mustBeAsked, type Question, type UnaskedDeps } from "./examine.ts";
 import type { FlightsDeps, Waiter } from "./flights.ts";
+import { createUnaskedRows } from "./unasked-rows.ts";
 
 export type { BatchAnswer } from "./batch-work.ts";
 
@@ -41,6 +42,13 @@ export interface BatchRun {
  * the same moment cost a probe each, where a table of millions of flights would cost every row.
  */
 export interface BatchExaminer {
+  /**
+   * What is found of a question at once: memory has it, or nobody need be asked; undefined: it has to be examined. Whoever uses
+   * what memory had says so to `counted`.
+   */
+  ready(question: Question): Finding | undefined;
+  /** So many questions were answered by what memory had. */
+  counted(fromMemory: number): void;
   examine(
     questions: readonly Question[],
     options: BatchOptions,
@@ -60,6 +68,7 @@ export interface BatchExaminerDeps extends UnaskedDeps {
 
 export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
   const checks = createBatchChecks(deps);
+  const unasked = createUnaskedRows(deps);
 
   /** What nobody need be asked about is answered; @returns the rest */
   function look(work: BatchWork, questions: readonly Question[], options: BatchOptions): AskedRow[] {
@@ -67,7 +76,7 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
     let known = 0;
     for (const [at, question] of questions.entries()) {
       if (!mustBeAsked(question)) {
-        work.answer(at, { finding: withoutAsking(deps, question) });
+        work.answer(at, { finding: unasked(question) });
         continue;
       }
       const row = { at, address: question.address, scope: question.scope };
@@ -109,6 +118,14 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
   }
 
   return {
+    ready(question) {
+      if (!mustBeAsked(question)) return unasked(question);
+      const entry = deps.cache.peek(question.scope, question.address.cacheKey);
+      return entry === undefined ? undefined : { entry, cached: true };
+    },
+    counted(fromMemory) {
+      if (fromMemory > 0) deps.onLookup("memory", fromMemory);
+    },
     examine(questions, options, control) {
       const work = new BatchWork(questions.length);
       control.onCancel(() => work.cancel());

@@ -47,6 +47,8 @@ interface Batch {
 function createBatches() {
   const started: Batch[] = [];
   const examiner: BatchExaminer = {
+    ready: () => undefined,
+    counted() {},
     examine(questions, options, control) {
       let end = (_: BatchAnswer[]) => {};
       const done = new Promise<BatchAnswer[]>((resolve) => {

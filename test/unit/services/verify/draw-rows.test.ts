@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { parseAddress } from "../../../../src/check/address.ts";
 import type { Evidence, SmtpEvidence } from "../../../../src/check/evidence.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
+import { DrawnRows } from "../../../../src/services/bulk/drawn-rows.ts";
 import type { JoinedRow } from "../../../../src/services/bulk/join.ts";
 import type { CellStyle } from "../../../../src/services/bulk/layout.ts";
 import { renderCells } from "../../../../src/services/bulk/result-cells.ts";
@@ -149,18 +150,20 @@ describe("a result that is drawn as texts", () => {
     const check = async (rows: Row[], style: CellStyle) => {
       const drawer = createRowDrawer({ clock, examiner });
       const own: OwnResult[] = [];
+      const drawnOnes = new DrawnRows();
       const wanted = rows.map((one, offset) => {
         const { question, finding } = asked(one);
         const { result } = examiner.draw(question, finding);
         const drawn = drawer.draw(question, finding);
-        own.push(drawn === null ? { offset, result } : { offset, drawn });
+        if (drawn === null) own.push({ offset, result });
         if (drawn === null) return result;
+        drawnOnes.add(offset, drawn);
         drawnRows += 1;
         assert.equal(jsonOf(drawn), JSON.stringify(result));
         assert.deepEqual(resultOf(drawn), result);
         return result;
       });
-      const shard = await decodeShard(await encodeShard(own, style));
+      const shard = await decodeShard(await encodeShard(own, style, drawnOnes));
       assert.equal(shard.size, rows.length);
       for (const [offset, result] of wanted.entries()) {
         const stored = shard.get(offset);

@@ -1,0 +1,64 @@
+import { DrawnRows } from "../services/bulk/drawn-rows.ts";
+import type { VerificationResult } from "../services/verify/verification-result.ts";
+import type { JobCounts } from "../store/jobs.ts";
+import type { Sorted } from "./deferrals.ts";
+
+/** Rows of a task that are answered for good. */
+export interface Answered {
+  /** Those that were drawn. */
+  drawn: DrawnRows;
+  /** All others. */
+  others: Sorted["answered"];
+}
+
+/** @param drawn rows that were answered before; gets those of `answered` that were drawn as well */
+export function gather(drawn: DrawnRows, answered: Sorted["answered"]): Answered {
+  const others: Sorted["answered"] = [];
+  for (const one of answered) {
+    if (one.verified.drawn === undefined) others.push(one);
+    else drawn.add(one.offset, one.verified.drawn);
+  }
+  return { drawn, others };
+}
+
+/** Without the rows of these offsets. */
+export function without({ drawn, others }: Answered, offsets: ReadonlySet<number>): Answered {
+  const kept = new DrawnRows();
+  for (let at = 0; at < drawn.size; at++) {
+    const offset = drawn.offsets[at] ?? 0;
+    if (!offsets.has(offset)) kept.add(offset, drawn.rowAt(at));
+  }
+  return { drawn: kept, others: others.filter(({ offset }) => !offsets.has(offset)) };
+}
+
+/** Each answered row counts with all that copy it, and costs once. */
+export function tally(
+  rows: readonly { offset: number; copies: number }[],
+  { drawn, others }: Answered,
+): JobCounts {
+  const copies = new Map<number, number>();
+  for (const row of rows) if (row.copies > 0) copies.set(row.offset, row.copies);
+  const counts: JobCounts = { valid: 0, invalid: 0, risky: 0, unknown: 0, charged: 0 };
+  for (const [number, { result, charged }] of drawn.templates.entries()) {
+    const own = drawn.rowsOf[number] ?? 0;
+    counts[result.verdict] += own;
+    if (charged) counts.charged += own;
+  }
+  if (copies.size > 0)
+    for (let at = 0; at < drawn.size; at++)
+      counts[drawn.rowAt(at).template.result.verdict] += copies.get(drawn.offsets[at] ?? 0) ?? 0;
+  for (const { offset, verified } of others) {
+    counts[verified.result.verdict] += 1 + (copies.get(offset) ?? 0);
+    if (verified.charged) counts.charged += 1;
+  }
+  return counts;
+}
+
+/** Tells of the rows, `count` of them alike. */
+export function tell(
+  { drawn, others }: Answered,
+  told: (result: Pick<VerificationResult, "verdict" | "reason" | "cached">, count: number) => void,
+): void {
+  for (const [number, { result }] of drawn.templates.entries()) told(result, drawn.rowsOf[number] ?? 0);
+  for (const { verified } of others) told(verified.result, 1);
+}
