@@ -1,7 +1,9 @@
-import { parentPort, workerData } from "node:worker_threads";
+import { workerData } from "node:worker_threads";
 import { watchForeign } from "../src/bulk/foreign-sources.ts";
 import { createJoinHost } from "../src/bulk/join-host.ts";
+import type { JoinTask } from "../src/bulk/join-messages.ts";
 import type { JoinThreadSetup } from "../src/bulk/join-thread.ts";
+import type { PackedError } from "../src/bulk/packed-errors.ts";
 import { systemClock } from "../src/core/clock.ts";
 import { createJobObjects } from "../src/store/job-objects.ts";
 import { createObjectStreams } from "../src/store/object-streams.ts";
@@ -16,8 +18,12 @@ function compose({ objects, scratchDir }: JoinThreadSetup) {
     streams: { openWrite: streams.openWrite, ...watchForeign(streams, systemClock) },
     objects: createJobObjects(store),
     scratch: createScratch(scratchDir),
-    post: (message) => parentPort?.postMessage(message),
   });
 }
 
-parentPort?.on("message", compose(workerData as JoinThreadSetup));
+const run = compose(workerData as JoinThreadSetup);
+
+/** Does one join, see `JoinTask`. */
+export default function join(task: JoinTask): Promise<PackedError | null> {
+  return run(task);
+}

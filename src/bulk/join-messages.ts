@@ -1,27 +1,28 @@
+import type { MessagePort } from "node:worker_threads";
 import type { S3Place } from "../services/bulk/granted.ts";
 import type { JobMaterial } from "../store/job-results.ts";
 import type { ChunkOfResults } from "../store/job-tasks.ts";
 import type { PackedError } from "./packed-errors.ts";
 
-/*
- * What the main thread and the one that puts results together say to each other. A join has a number that no other has had
- * in this process; what its thread asks has one too, within the join.
- */
+/** A join as its thread gets it; its result is how it ended: null, the results are written. */
+export interface JoinTask {
+  material: JobMaterial;
+  /** Of the results. */
+  key: string;
+  /** To the main thread, for as long as the join lasts. */
+  port: MessagePort;
+}
 
-/** Of what only the main thread knows, which alone has Postgres. */
-export type JoinQuestion =
+/** What is asked of the main thread, which alone has Postgres; `question` tells those of a join apart. */
+export type JoinQuestion = { question: number } & (
   | { of: "chunks"; after: number; limit: number }
-  | { of: "granted"; teamId: string; place: S3Place };
+  | { of: "granted"; teamId: string; place: S3Place }
+);
 
 export type JoinAnswer = ChunkOfResults[] | boolean;
 
-export type ToJoinThread =
-  | { type: "begin"; join: number; material: JobMaterial; key: string }
-  | { type: "cancel"; join: number }
-  | { type: "answer"; join: number; question: number; answer: JoinAnswer }
-  | { type: "failed"; join: number; question: number; error: PackedError };
-
-export type FromJoinThread =
-  | { type: "asked"; join: number; question: number; asked: JoinQuestion }
-  /** `error` null: the results are written. Nothing comes of the join after this. */
-  | { type: "ended"; join: number; error: PackedError | null };
+/** What the main thread says of a join. */
+export type ToJoin =
+  | { type: "cancel" }
+  | { type: "answer"; question: number; answer: JoinAnswer }
+  | { type: "failed"; question: number; error: PackedError };

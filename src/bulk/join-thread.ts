@@ -1,14 +1,16 @@
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Worker } from "node:worker_threads";
+import { MessageChannel, type MessagePort } from "node:worker_threads";
+import { Piscina } from "piscina";
 import type { Config } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import type { Granted } from "../services/bulk/granted.ts";
 import type { SpanDeps } from "../services/bulk/spans.ts";
 import type { JobMaterial } from "../store/job-results.ts";
-import type { FromJoinThread, JoinAnswer, JoinQuestion, ToJoinThread } from "./join-messages.ts";
-import { packError, unpackError } from "./packed-errors.ts";
+import { Interruption } from "./control.ts";
+import type { JoinAnswer, JoinQuestion, JoinTask, ToJoin } from "./join-messages.ts";
+import { type PackedError, packError, unpackError } from "./packed-errors.ts";
 
 /** What the thread is born with (`workerData`): its clients of object storage and of the disk are its own. */
 export interface JoinThreadSetup {
@@ -23,105 +25,99 @@ export interface JoinSources {
 }
 
 /**
- * A thread that puts results together, so that a long list's keep no chunk waiting, and take another core. It begins with the
- * first join and lasts; one that died is begun anew by the next.
+ * A thread that puts results together, so that a long list's keep no chunk waiting, and are another core's work. It begins
+ * with the first join, and ends when none came for LIMITS.results.threadIdleMs.
  */
 export interface JoinThread {
-  /** As `writeResults`, which it runs there. @throws as it does; Error when the thread died: what it held is lost */
+  /**
+   * As `writeResults`, which it runs there.
+   * @throws as that does; Error when the thread died, of memory for one: what of objects it had sent in parts goes with the
+   *   job; Interruption when it was closed
+   */
   write(material: JobMaterial, key: string, sources: JoinSources, signal: AbortSignal): Promise<void>;
   /** Ends the thread, with what is under way. Idempotent. */
   close(): Promise<void>;
 }
 
-interface PendingJoin {
-  jobId: string;
-  sources: JoinSources;
-  end(error: Error | null): void;
+/** Answers what the join asks, until the port is closed. */
+function answerFrom(sources: JoinSources, jobId: string, port: MessagePort): void {
+  const answerOf = (asked: JoinQuestion): Promise<JoinAnswer> =>
+    asked.of === "chunks"
+      ? sources.chunksOf(jobId, asked.after, asked.limit)
+      : sources.granted(asked.teamId, asked.place);
+  port.on("message", async (asked: JoinQuestion) => {
+    const { question } = asked;
+    const reply = await answerOf(asked).then(
+      (answer): ToJoin => ({ type: "answer", question, answer }),
+      (error: unknown): ToJoin => ({ type: "failed", question, error: packError(error) }),
+    );
+    port.postMessage(reply);
+  });
 }
 
-/** The thread's entry beside this tree, with the importer's own extension: `.ts` under tsx, `.js` compiled. */
-function workerFile(): string {
-  return fileURLToPath(new URL(`../../workers/join${extname(import.meta.url)}`, import.meta.url));
+function beginPool(setup: JoinThreadSetup, log: Logger, heapMb: number): Piscina {
+  const { threadIdleMs } = LIMITS.results;
+  const pool = new Piscina({
+    // Beside this tree, with the importer's own extension: `.ts` under tsx, `.js` compiled.
+    filename: fileURLToPath(new URL(`../../workers/join${extname(import.meta.url)}`, import.meta.url)),
+    minThreads: 0,
+    maxThreads: 1,
+    // Whoever has tasks bounds them.
+    concurrentTasksPerWorker: LIMITS.bulk.wholeAtOnce * 2,
+    idleTimeout: threadIdleMs,
+    // An event loop for sockets, as check threads are.
+    atomics: "disabled",
+    recordTiming: false,
+    workerData: setup,
+    resourceLimits: { maxOldGenerationSizeMb: heapMb },
+  });
+  pool.on("error", (error) => log.error({ err: error }, "the thread that puts results together failed"));
+  return pool;
 }
 
-/** @param begin makes the thread; where not said, one of `workers/join` */
 export function createJoinThread(
   setup: JoinThreadSetup,
   log: Logger,
-  begin: (setup: JoinThreadSetup) => Worker = beginWorker,
+  heapMb: number = LIMITS.results.threadHeapMb,
 ): JoinThread {
-  const pending = new Map<number, PendingJoin>();
-  let worker: Worker | null = null;
-  let joins = 0;
+  let pool: Piscina | null = null;
   let closed = false;
 
-  function answerOf({ jobId, sources }: PendingJoin, asked: JoinQuestion): Promise<JoinAnswer> {
-    if (asked.of === "chunks") return sources.chunksOf(jobId, asked.after, asked.limit);
-    return sources.granted(asked.teamId, asked.place);
-  }
-
-  async function receive(from: Worker, message: FromJoinThread): Promise<void> {
-    const { join } = message;
-    const known = pending.get(join);
-    if (known === undefined) return;
-    if (message.type === "ended")
-      return known.end(message.error === null ? null : unpackError(message.error));
-    const { question } = message;
-    const reply: ToJoinThread = await answerOf(known, message.asked).then(
-      (answer) => ({ type: "answer", join, question, answer }),
-      (error: unknown) => ({ type: "failed", join, question, error: packError(error) }),
-    );
-    if (from === worker) from.postMessage(reply);
-  }
-
-  function died(gone: Worker, cause: unknown): void {
-    if (gone !== worker) return;
-    worker = null;
-    if (!closed) log.error({ err: cause, joins: pending.size }, "the thread that puts results together died");
-    for (const join of [...pending.values()])
-      join.end(new Error("the thread that puts results together died", { cause }));
-  }
-
-  function alive(): Worker {
-    if (worker !== null) return worker;
-    const begun = begin(setup);
-    begun.on("message", (message: FromJoinThread) => void receive(begun, message));
-    begun.on("error", (error) => died(begun, error));
-    begun.on("exit", (code) => died(begun, new Error(`it ended with code ${code}`)));
-    worker = begun;
-    return begun;
+  /** @throws Error when the thread dies, whatever it dies of: its end of the channel goes with it */
+  async function run(running: Piscina, task: JoinTask, port: MessagePort): Promise<PackedError | null> {
+    const died = new Promise<never>((_, reject) => port.on("close", () => reject(new Error("it ended"))));
+    try {
+      return await Promise.race([running.run(task, { transferList: [task.port] }), died]);
+    } catch (error) {
+      if (closed)
+        throw new Interruption("the thread that puts results together was closed", { cause: error });
+      log.error({ err: error, job: task.material.jobId }, "the thread that puts results together died");
+      if (pool === running) pool = null;
+      void running.destroy();
+      throw new Error("the thread that puts results together died", { cause: error });
+    }
   }
 
   return {
     async write(material, key, sources, signal) {
       signal.throwIfAborted();
-      if (closed) throw new Error("the thread that puts results together was closed");
-      const thread = alive();
-      const join = joins++;
-      const cancel = () => thread.postMessage({ type: "cancel", join } satisfies ToJoinThread);
+      if (closed) throw new Interruption("the thread that puts results together was closed");
+      pool ??= beginPool(setup, log, heapMb);
+      const { port1, port2 } = new MessageChannel();
+      const cancel = () => port1.postMessage({ type: "cancel" } satisfies ToJoin);
+      signal.addEventListener("abort", cancel, { once: true });
+      answerFrom(sources, material.jobId, port1);
       try {
-        await new Promise<void>((resolve, reject) => {
-          const end = (error: Error | null) => (error === null ? resolve() : reject(error));
-          pending.set(join, { jobId: material.jobId, sources, end });
-          thread.postMessage({ type: "begin", join, material, key } satisfies ToJoinThread);
-          signal.addEventListener("abort", cancel, { once: true });
-        });
+        const error = await run(pool, { material, key, port: port2 }, port1);
+        if (error !== null) throw unpackError(error);
       } finally {
-        pending.delete(join);
         signal.removeEventListener("abort", cancel);
+        port1.close();
       }
     },
     async close() {
       closed = true;
-      await worker?.terminate();
+      await pool?.destroy();
     },
   };
-}
-
-function beginWorker(setup: JoinThreadSetup): Worker {
-  return new Worker(workerFile(), {
-    name: "join",
-    workerData: setup,
-    resourceLimits: { maxOldGenerationSizeMb: LIMITS.results.threadHeapMb },
-  });
 }

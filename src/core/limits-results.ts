@@ -19,6 +19,7 @@ export const RESULT_LIMITS = {
    */
   rowsHere: 4_000,
   threadHeapMb: 512,
+  threadIdleMs: 60_000,
   /** Parts that a writer of assembled results holds: one is filled while the other is sent. */
   partsInFlight: 2,
   /** Chunks of which Postgres is asked at a time. */
