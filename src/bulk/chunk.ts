@@ -172,8 +172,9 @@ export async function runRows(
   const outcome: RowsOutcome = { shardKey, counts: tally(rows, answered), deferrals };
   const finish = () => finishRows(sql, task, outcome);
   const finishAll = () => sql.begin((tx) => finishRows(tx, task, outcome));
-  const finished = await ask(deferrals.length === 0 ? finish : finishAll);
-  if (finished) await callParked(deps, sorted.parkedAt);
-  if (finished && livemode) tell(answered, deps.onVerified);
-  await ask(() => beginAssembly(sql, jobId));
+  const { counted, more } = await ask(deferrals.length === 0 ? finish : finishAll);
+  if (counted) await callParked(deps, sorted.parkedAt);
+  if (counted && livemode) tell(answered, deps.onVerified);
+  // Two statements less for nearly each chunk of a long list.
+  if (!more) await ask(() => beginAssembly(sql, jobId));
 }

@@ -30,7 +30,7 @@ export const BULK_LIMITS = {
    * a chunk costs the same requests and transactions whatever is in it.
    */
   rowsPerChunk: 1_000,
-  smallChunks: 128,
+  smallChunks: 32,
   rowsPerLargeChunk: 4_000,
   /** Of a chunk's part of its source, about: it ends with the record that gets there. */
   chunkBytes: 1_048_576,
@@ -56,8 +56,8 @@ export const BULK_LIMITS = {
   teamWhole: 2,
   emitJobs: 100,
   emitEveryMs: 500,
-  /** Between two that a worker asks for. */
-  emitRestMs: 20,
+  /** Between two that a worker asks for: each is five round trips, and a window lasts longer even of the smallest chunks. */
+  emitRestMs: 50,
   /** Workers are counted again after this. */
   workersFreshMs: 1_000,
   /**
@@ -99,8 +99,12 @@ export const BULK_LIMITS = {
   retryRowsPerSite: 20,
   /** Rows of one task of the check pool; those of one domain stay together. */
   batchRows: 500,
-  /** Results of rows that are kept as templates, a kilobyte or two each: of the domains and outcomes seen last. */
+  /**
+   * Results of rows that are kept as templates, a kilobyte or two each, and the domains of which it is known which are theirs,
+   * some 200 bytes each: lists have more domains than ways to be answered.
+   */
   rowTemplates: 8_192,
+  templateDomains: 131_072,
   templatesPerDomain: 16,
   /** Probes of a site that a check thread admits: as many as its connections take at once, so often. */
   lineFillings: 2,

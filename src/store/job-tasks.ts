@@ -175,6 +175,14 @@ export interface RowsOutcome {
   deferrals: readonly Deferral[];
 }
 
+/** How it went with the end of a task. */
+export interface FinishedRows {
+  /** As `finishTask`. */
+  counted: boolean;
+  /** There is a chunk of the job that nobody has begun: it ends later than this task, and whoever ends it looks what is left. */
+  more: boolean;
+}
+
 /**
  * The task is done, its shard durable, and what it could not answer becomes retries. Rows that are answered count at once
  * with all that copy them, wherever those stand: the results of a job have the same.
@@ -182,17 +190,16 @@ export interface RowsOutcome {
  * One statement, since a transaction of five costs its worker a round trip for each. Locks as `finishTask` does: first
  * the job's row.
  * @param sql a transaction, where there are deferrals
- * @returns as `finishTask`
  */
 export async function finishRows(
   sql: Queryable,
   task: ChunkTask | RetryTask,
   { shardKey, counts, deferrals }: RowsOutcome,
-): Promise<boolean> {
+): Promise<FinishedRows> {
   const { jobId, number } = task;
   const { valid, invalid, risky, unknown, charged } = counts;
   const deferred = deferrals.reduce((rows, { rowCount }) => rows + rowCount, 0);
-  const finished = await sql`
+  const [finished] = await sql<{ more: boolean }[]>`
     with job as (
       select from jobs where id = ${jobId} and completed_at is null and removed_at is null for no key update
     ),
@@ -205,10 +212,13 @@ export async function finishRows(
     update jobs j set valid = j.valid + ${valid}::integer, invalid = j.invalid + ${invalid}::integer,
       risky = j.risky + ${risky}::integer, unknown = j.unknown + ${unknown}::integer,
       charged = j.charged + ${charged}::integer, deferred = j.deferred + ${deferred}::integer - task.waited
-    from task where j.id = ${jobId}`;
-  if (finished.count !== 1) return false;
+    from task where j.id = ${jobId}
+    returning exists (
+      select from job_tasks r where r.job_id = ${jobId} and r.state = 'ready' and r.kind <> 'retry' and r.deliveries = 0
+    ) as more`;
+  if (finished === undefined) return { counted: false, more: false };
   if (deferrals.length > 0) await insertRetries(sql, task, deferrals);
-  return true;
+  return { counted: true, more: finished.more };
 }
 
 async function insertRetries(

@@ -68,7 +68,7 @@ async function finish(jobId: string, number: number, next: Numbers): Promise<boo
     attempts: attempts + 1,
   }));
   const outcome = { shardKey: "s", counts: countsFrom(next), deferrals };
-  return sql.begin((tx) => finishRows(tx, task, outcome));
+  return (await sql.begin((tx) => finishRows(tx, task, outcome))).counted;
 }
 
 async function sumsOf(jobId: string): Promise<Sums> {

@@ -87,7 +87,7 @@ async function finish(jobId: string, number: number): Promise<boolean> {
   const task = await beginTask(sql, { jobId, number });
   if (task === null) return false;
   const outcome = { shardKey: "s", counts: { ...none, valid: 1 }, deferrals: [] };
-  return sql.begin((tx) => finishRows(tx, task as ChunkTask, outcome));
+  return (await sql.begin((tx) => finishRows(tx, task as ChunkTask, outcome))).counted;
 }
 
 describe("emission", () => {
@@ -264,5 +264,20 @@ describe("a chunk", () => {
     assert.equal(finished.filter((isFirst) => isFirst).length, 1);
     await sql`update jobs set status = 'cancelled', completed_at = now() where id = ${id}`;
     assert.equal(await finish(id, 1), false);
+  });
+
+  it("is not the last one where another was never begun, which is all that spares it to look", async () => {
+    const id = await job(3);
+    const begun = async (number: number) => (await beginTask(sql, { jobId: id, number })) as ChunkTask;
+    const end = (task: ChunkTask) => finishRows(sql, task, { shardKey: "s", counts: none, deferrals: [] });
+    const [first, second] = [await begun(0), await begun(1)];
+    assert.deepEqual(await end(first), { counted: true, more: true });
+    assert.deepEqual(await end(first), { counted: false, more: false });
+    const third = await begun(2);
+    // It is ready still, as what a stream has lost is; but somebody is at it.
+    assert.deepEqual(await end(second), { counted: true, more: false });
+    assert.equal(await beginAssembly(sql, id), false);
+    assert.deepEqual(await end(third), { counted: true, more: false });
+    assert.equal(await beginAssembly(sql, id), true);
   });
 });

@@ -86,7 +86,7 @@ async function waitingJob(deferrals: readonly Deferral[], ofTeam?: string): Prom
 async function finish(jobId: string, number: number, deferrals: readonly Deferral[] = []): Promise<boolean> {
   const task = (await beginTask(sql, { jobId, number })) as RetryTask | null;
   if (task === null) return false;
-  return sql.begin((tx) => finishRows(tx, task, { shardKey: "s", counts, deferrals }));
+  return (await sql.begin((tx) => finishRows(tx, task, { shardKey: "s", counts, deferrals }))).counted;
 }
 
 /** Pointers in the order of an egress's stream. */
