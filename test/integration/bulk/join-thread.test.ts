@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { tmpdir } from "node:os";
 import { describe, it, type TestContext } from "node:test";
-import { ListMultipartUploadsCommand } from "@aws-sdk/client-s3";
+import { ListMultipartUploadsCommand, ListPartsCommand } from "@aws-sdk/client-s3";
 import { Interruption } from "../../../src/bulk/control.ts";
 import { createJoinThread, type JoinSources } from "../../../src/bulk/join-thread.ts";
 import { writeResults } from "../../../src/bulk/write-results.ts";
@@ -63,8 +63,15 @@ async function setUp(t: TestContext, heapMb?: number) {
     Promise.all([objects.get(`${key}.csv`), objects.get(`${key}.jsonl`)]);
   const uploads = async () =>
     (await store.client.send(new ListMultipartUploadsCommand({ Bucket: bucket }))).Uploads ?? [];
+  /** Uploads of which a part has arrived: whoever sends them knows of them. */
+  const begun = async () => {
+    const parts = (await uploads()).map(async ({ Key, UploadId }) =>
+      store.client.send(new ListPartsCommand({ Bucket: bucket, Key, UploadId })),
+    );
+    return (await Promise.all(parts)).filter(({ Parts = [] }) => Parts.length > 0);
+  };
   const local = { objects, streams, scratch: createScratch(tmpdir()), ...sources };
-  return { thread, material, chunks, sources, objects, local, written, uploads };
+  return { thread, material, chunks, sources, objects, local, written, uploads, begun };
 }
 
 type Objects = ReturnType<typeof createJobObjects>;
@@ -159,12 +166,12 @@ describe("the thread that puts results together", () => {
   });
 
   it("stops when its task is cancelled, and leaves nothing of what it had begun", async (t) => {
-    const { thread, material, chunks, sources, objects, uploads } = await setUp(t);
+    const { thread, material, chunks, sources, objects, uploads, begun } = await setUp(t);
     const { chunksOf, atGate } = slowly(chunks);
     const controller = new AbortController();
     const joined = thread.write(material, "cancelled", { ...sources, chunksOf }, controller.signal);
     await atGate;
-    await until("parts are sent", async () => (await uploads()).length === 2);
+    await until("parts are sent", async () => (await begun()).length === 2);
     controller.abort(new Interruption("cancelled"));
     await assert.rejects(joined, Interruption);
     assert.deepEqual(await uploads(), []);
