@@ -7,6 +7,7 @@ import type { SmtpPool } from "../smtp/pool.ts";
 import type { Breaker } from "./breaker/mirror.ts";
 import type { Classification } from "./classify/classify.ts";
 import { classifyAbout } from "./classify/reading.ts";
+import type { Said } from "./heard.ts";
 import type { Identities } from "./identity.ts";
 import type { MxAnswer } from "./mx.ts";
 import type { NetworkView } from "./network-view.ts";
@@ -14,6 +15,7 @@ import { type Exchanger, type ProbeControl, type ProbeDeps, type ProbeRoute, pro
 import type { Shaping } from "./shaping.ts";
 import type { SiteDirectory } from "./site.ts";
 import { Tour } from "./tour.ts";
+import type { UsualWay } from "./usual-way.ts";
 
 /** What it takes to ask a server about somebody: the address itself, a stranger, or a postmaster. */
 export interface AskDeps {
@@ -53,6 +55,10 @@ export interface Asked {
   exchanger: Exchanger;
   ruling: Classification;
   tour: Tour;
+  /** The way of a probe that went the usual one. */
+  way?: UsualWay;
+  /** What evidence keeps of the outcome, where that is at hand. */
+  said?: Said | null;
 }
 
 /** One probe, with what its end tells the breakers: also when it throws, since it may be a trial. */
@@ -100,7 +106,7 @@ function withinTrial(control: ProbeControl, tour: Tour): ProbeControl {
       return Math.min(control.deadlineAt, tour.trialUntil);
     },
     urgent: control.urgent === true,
-    onTurn: () => control.onTurn?.(),
+    onTurn: (now) => control.onTurn?.(now),
   };
 }
 

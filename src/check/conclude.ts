@@ -1,11 +1,10 @@
 import type { AskDeps, Asked, Target } from "./asking.ts";
 import type { Habit } from "./belief/messages.ts";
 import type { Beliefs } from "./belief/mirror.ts";
-import { type CatchAllFacts, catchAllKey } from "./catch-all.ts";
-import { delayOf } from "./classify/delay.ts";
-import { keptReply } from "./classify/reading.ts";
+import { type CatchAllAnswer, type CatchAllFacts, catchAllKey } from "./catch-all.ts";
 import { believable, questionBudgetMs } from "./control.ts";
 import type { CatchAll, CheckMode, SmtpEvidence } from "./evidence.ts";
+import { type Said, saidOf } from "./heard.ts";
 import type { Exchanger, ProbeControl } from "./probe.ts";
 import type { Shaping } from "./shaping.ts";
 import type { SiteDirectory } from "./site.ts";
@@ -52,13 +51,21 @@ export function conclude(
     deps.beliefs.accepted(exchanger.site, target.domain);
   if (ruling.class !== "accepted") return concludeRefused(deps, target, asked);
   if (probe.cancelled()) return null;
-  const fact = deps.facts.known(catchAllKey(target.domain, exchanger.site, exchanger.host));
+  const fact = knownOfStrangers(deps, target, asked);
   if (fact !== undefined)
     return concludeAccepted(deps, target, asked, mode, { catchAll: fact, retryAfterS: null });
   const budgetMs = Math.min(probe.deadlineAt - deps.clock.monotonic(), questionBudgetMs(mode));
   return catchAllOf(deps, target, exchanger, budgetMs).then((answer) =>
     concludeAccepted(deps, target, asked, mode, answer),
   );
+}
+
+/** By the usual way what was found holds for as long as the way does, a second at most. */
+function knownOfStrangers(deps: ConcludeDeps, { domain }: Target, asked: Asked): CatchAllAnswer | undefined {
+  const { exchanger, way } = asked;
+  if (way === undefined) return deps.facts.known(catchAllKey(domain, exchanger.site, exchanger.host));
+  way.strangers ??= deps.facts.known(way.catchAllKey);
+  return way.strangers;
 }
 
 function concludeRefused(deps: ConcludeDeps, target: Target, asked: Asked): Found | Promise<Found> {
@@ -131,25 +138,31 @@ export function unasked(
 function smtpEvidence(
   deps: ConcludeDeps,
   target: Target,
-  { outcome, ruling, exchanger }: Asked,
+  { outcome, ruling, exchanger, said }: Asked,
   catchAll: CatchAll,
 ): SmtpEvidence {
-  const reply = outcome.kind === "reply" ? outcome.reply : null;
-  const context = { provider: exchanger.provider, self: deps.self.at(outcome.path) };
+  const { provider } = exchanger;
+  const whole =
+    said ?? saidOf(outcome, ruling, { provider, self: deps.self.at(outcome.path) }, target.address);
+  return answeredAs(whole, deps.house.trusts(outcome.path), Math.round(outcome.latencyMs), catchAll);
+}
+
+/** Written out: to spread `said` would cost several times as much. */
+function answeredAs(said: Said, trusted: boolean, latencyMs: number, catchAll: CatchAll): SmtpEvidence {
   return {
-    class: ruling.class,
-    fault: ruling.fault,
-    stage: outcome.stage,
-    code: reply?.code ?? 0,
-    enhancedCode: reply?.enhanced ?? null,
-    reply: outcome.kind === "reply" ? keptReply(outcome, context, target.address) : outcome.detail,
-    rule: ruling.rule,
-    mxHost: outcome.host,
-    path: outcome.path,
-    trusted: deps.house.trusts(outcome.path),
-    retryAfterS: reply ? delayOf(reply, ruling.class) : null,
-    latencyMs: Math.round(outcome.latencyMs),
-    tls: outcome.tls,
+    class: said.class,
+    fault: said.fault,
+    stage: said.stage,
+    code: said.code,
+    enhancedCode: said.enhancedCode,
+    reply: said.reply,
+    rule: said.rule,
+    mxHost: said.mxHost,
+    path: said.path,
+    trusted,
+    retryAfterS: said.retryAfterS,
+    latencyMs,
+    tls: said.tls,
     catchAll,
   };
 }

@@ -2,23 +2,17 @@ import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Resolver } from "../dns/resolver.ts";
 import type { Paths } from "../smtp/path.ts";
-import type { Destination } from "../smtp/pool.ts";
 import { exchangersOf } from "./asking.ts";
 import { catchAllKey } from "./catch-all.ts";
 import type { DomainEvidence, Evidence, MxEvidence } from "./evidence.ts";
+import { HeardReplies } from "./heard.ts";
 import type { Lists } from "./lists/lists.ts";
 import { disposableBy } from "./lists/mx-hosts.ts";
 import { hostAddresses, lookUpMx, type MxAnswer } from "./mx.ts";
 import type { Exchanger, ProbeRoute } from "./probe.ts";
 import type { Shaping } from "./shaping.ts";
 import type { SiteDirectory } from "./site.ts";
-
-/** Where a domain's probes go as long as nothing is unusual: the first address of its best exchanger, by its only way. */
-export interface UsualWay {
-  destination: Destination;
-  /** Of what is known of strangers there. */
-  catchAllKey: string;
-}
+import type { UsualWay } from "./usual-way.ts";
 
 /** All that is the same for every address of a domain, so that one more costs a look-up instead of a walk. */
 export interface DomainPlan {
@@ -113,7 +107,13 @@ class Plan implements DomainPlan {
     const { site, host, policy } = first;
     const { published } = route;
     const destination = { site, cap: paths.capOf(site, path), host, address, path, policy, published };
-    return { destination, catchAllKey: catchAllKey(domain, site, host) };
+    return {
+      destination,
+      catchAllKey: catchAllKey(domain, site, host),
+      strangers: undefined,
+      target: { site, provider: first.provider, published },
+      heard: new HeardReplies(),
+    };
   }
 }
 

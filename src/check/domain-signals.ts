@@ -5,8 +5,9 @@ import type { Clock } from "../core/clock.ts";
 import type { DomainSignalsConfig } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Aside, DnsOutcome, MxRecord, TextResolver } from "../dns/resolver.ts";
-import type { CheckEngine, Checked } from "./engine.ts";
-import type { DomainEvidence } from "./evidence.ts";
+import type { CheckCaller, Checked } from "./caller.ts";
+import { type CheckEngine, checkBy } from "./engine.ts";
+import type { CheckMode, DomainEvidence } from "./evidence.ts";
 
 /** What the DNS says of a domain beside where its mail goes. */
 export interface DomainSignals {
@@ -167,15 +168,45 @@ export function createDomainSignals(deps: Deps): DomainSignals {
 
 /** An engine whose evidence has the domain's signals, asked for beside the check itself, in every scope. */
 export function withDomainSignals(engine: CheckEngine, signals: DomainSignals): CheckEngine {
-  const join = (known: Checked, domain: DomainEvidence): Checked =>
-    known === null || known === "busy" ? known : { ...known, domain };
-  return {
-    check(address, scope, control) {
-      const found = signals.of(address.slice(address.lastIndexOf("@") + 1));
-      // What is known before goes in with the rest, so that addresses which share evidence go on sharing it.
-      if (!(found instanceof Promise)) return engine.check(address, scope, control, found);
-      const known = engine.check(address, scope, control);
-      return Promise.all([known, found]).then(([each, domain]) => join(each, domain));
-    },
+  const ask: CheckEngine["ask"] = (address, scope, asker) => {
+    const found = signals.of(address.slice(address.lastIndexOf("@") + 1));
+    // What is known before goes in with the rest, so that addresses which share evidence go on sharing it.
+    if (found instanceof Promise) engine.ask(address, scope, new Joining(asker, found));
+    else engine.ask(address, scope, asker, found);
   };
+  return { ask, check: checkBy(ask) };
+}
+
+/** Waits for the domain's signals too. */
+class Joining implements CheckCaller {
+  readonly #asker: CheckCaller;
+  readonly #domain: Promise<DomainEvidence>;
+
+  constructor(asker: CheckCaller, domain: Promise<DomainEvidence>) {
+    this.#asker = asker;
+    this.#domain = domain;
+  }
+
+  get mode(): CheckMode {
+    return this.#asker.mode;
+  }
+
+  cancelled(): boolean {
+    return this.#asker.cancelled();
+  }
+
+  onSite(site: string): void {
+    this.#asker.onSite(site);
+  }
+
+  checked(known: Checked): void {
+    const asker = this.#asker;
+    void this.#domain.then((domain) =>
+      asker.checked(known === null || known === "busy" ? known : { ...known, domain }),
+    );
+  }
+
+  broke(error: unknown): void {
+    this.#asker.broke(error);
+  }
 }

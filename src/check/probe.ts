@@ -129,9 +129,9 @@ function withinReach(
       return control.deadlineAt;
     },
     urgent: control.urgent === true,
-    onTurn() {
+    onTurn(now) {
       begun = true;
-      control.onTurn?.();
+      control.onTurn?.(now);
     },
   };
 }

@@ -2,8 +2,8 @@ import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import type { Board } from "./board.ts";
+import type { CheckCaller, Checked } from "./caller.ts";
 import type { CheckEngine } from "./engine.ts";
-import type { Evidence } from "./evidence.ts";
 import { LinePacker, type PackedLines } from "./evidence-codec.ts";
 import { createSinglesRunner, isOverload, type SinglesRunnerDeps } from "./singles-runner.ts";
 import type { BatchTask, CheckLine, CheckTask, CheckTaskResult, Deferred } from "./thread.ts";
@@ -18,19 +18,57 @@ export interface TaskRunnerDeps extends SinglesRunnerDeps {
 /** What a check thread does with a task. Never rejects. */
 export type TaskRunner = (task: CheckTask) => CheckTaskResult | Promise<CheckTaskResult>;
 
-/** An address of a batch, and what is known of it. */
-interface BatchRow {
-  site: string;
-  /** undefined: without an answer. */
-  line: CheckLine | undefined;
-}
-
+/** What the rows of a batch share. */
 interface Batch {
   slot: number;
+  mode: BatchTask["mode"];
   rows: BatchRow[];
   left: number;
   ended: boolean;
+  board: Pick<Board, "isHalted">;
   resolve(result: PackedLines): void;
+  answer(row: BatchRow, line: CheckLine | undefined): void;
+  fail(row: BatchRow, error: unknown): void;
+}
+
+/** An address of a batch, and what is known of it. It asks for itself: one object a row, no promise, no closure. */
+class BatchRow implements CheckCaller {
+  site = "";
+  /** undefined: without an answer. */
+  line: CheckLine | undefined;
+  #told = false;
+  readonly #batch: Batch;
+
+  constructor(batch: Batch) {
+    this.#batch = batch;
+  }
+
+  get mode(): BatchTask["mode"] {
+    return this.#batch.mode;
+  }
+
+  cancelled(): boolean {
+    const batch = this.#batch;
+    return batch.ended || batch.board.isHalted(batch.slot);
+  }
+
+  onSite(site: string): void {
+    this.site = site;
+  }
+
+  /** @param found null: it saw that the batch was halted, hence so does `end` */
+  checked(found: Checked): void {
+    if (this.#told) return;
+    this.#told = true;
+    if (found === "busy") this.#batch.answer(this, deferredLine(this.site, "busy"));
+    else this.#batch.answer(this, found ?? undefined);
+  }
+
+  broke(error: unknown): void {
+    if (this.#told) return;
+    this.#told = true;
+    this.#batch.fail(this, error);
+  }
 }
 
 /**
@@ -65,12 +103,6 @@ export function createTaskRunner(deps: TaskRunnerDeps): TaskRunner {
     batch.resolve(packer.take());
   }
 
-  /** @param known null: it saw that the batch was halted, hence so does `end` */
-  function settle(batch: Batch, row: BatchRow, known: Evidence | "busy" | null): void {
-    if (known === "busy") answer(batch, row, deferredLine(row.site, "busy"));
-    else answer(batch, row, known ?? undefined);
-  }
-
   function fail(batch: Batch, row: BatchRow, error: unknown): void {
     const isBroken = !isOverload(error);
     if (isBroken) deps.log.error({ err: error }, "a check broke");
@@ -85,34 +117,24 @@ export function createTaskRunner(deps: TaskRunnerDeps): TaskRunner {
     if (batch.left === 0) end(batch);
   }
 
-  function checkRow(batch: Batch, row: BatchRow, address: string, { scope, mode }: BatchTask): void {
-    const control = {
-      mode,
-      cancelled: () => batch.ended || board.isHalted(batch.slot),
-      onSite(site: string) {
-        row.site = site;
-      },
-    };
-    try {
-      const known = engine.check(address, scope, control);
-      if (known instanceof Promise)
-        known.then(
-          (found) => settle(batch, row, found),
-          (error: unknown) => fail(batch, row, error),
-        );
-      else settle(batch, row, known);
-    } catch (error) {
-      fail(batch, row, error);
-    }
-  }
-
-  function runBatch(task: BatchTask): Promise<PackedLines> {
-    const addresses = task.addresses.split("\n");
+  function runBatch({ addresses, slot, scope, mode }: BatchTask): Promise<PackedLines> {
     return new Promise((resolve) => {
-      const rows = addresses.map((): BatchRow => ({ site: "", line: undefined }));
-      const batch: Batch = { slot: task.slot, rows, left: rows.length, ended: false, resolve };
+      const batch: Batch = {
+        ...{ slot, mode, board, resolve, rows: [], left: 0, ended: false },
+        answer: (row, line) => answer(batch, row, line),
+        fail: (row, error) => fail(batch, row, error),
+      };
+      const texts = addresses.split("\n");
+      for (const _ of texts) batch.rows.push(new BatchRow(batch));
+      batch.left = texts.length;
       batches.add(batch);
-      for (const [i, row] of rows.entries()) checkRow(batch, row, addresses[i] ?? "", task);
+      for (const [i, row] of batch.rows.entries()) {
+        try {
+          engine.ask(texts[i] ?? "", scope, row);
+        } catch (error) {
+          row.broke(error);
+        }
+      }
       if (!batch.ended) watch();
     });
   }

@@ -12,8 +12,8 @@ export interface JobOptions {
   readonly deadlineAt: number;
   /** Goes before all that wait at its host. */
   readonly urgent?: boolean;
-  /** Told each time that a session takes the job out of the line. */
-  onTurn?(): void;
+  /** Told each time that a session takes the job out of the line. @param now `clock.monotonic()` */
+  onTurn?(now: number): void;
 }
 
 /** Who asks, and hears the outcome: once, never before `SmtpPool.ask` returns. Must not throw. */
@@ -61,8 +61,8 @@ export class Job implements Transaction {
   }
 
   /** A session takes it. */
-  begin(): void {
-    this.#asker.onTurn?.();
+  begin(now: number): void {
+    this.#asker.onTurn?.(now);
   }
 
   /** @param domain "": any */

@@ -130,7 +130,7 @@ class HostPool implements SmtpPool {
           return options.deadlineAt;
         },
         urgent: options.urgent === true,
-        onTurn: () => options.onTurn?.(),
+        onTurn: (now) => options.onTurn?.(now),
         settled: resolve,
       });
     });

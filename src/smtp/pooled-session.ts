@@ -94,7 +94,7 @@ export class PooledSession implements SessionHandler {
     const now = this.#owner.clock.monotonic();
     const special = this.#owner.backlog.hasSpecial ? this.#takeSpecial(now) : undefined;
     const jobs = special === undefined ? this.#takeTogether(now) : [special];
-    for (const job of jobs) job.begin();
+    for (const job of jobs) job.begin(now);
     if (jobs.length === 0) {
       this.idleSince = now;
       return false;

@@ -63,8 +63,19 @@ export function keptReply(
   return reading.kept;
 }
 
+/**
+ * What a reply was read as that names no address, once `classifyAbout` has read it: the same for all who are asked about,
+ * but for those whose local part `mayName` finds in `lower`, whose `keptReply` is another. null: it is to be read each time.
+ */
+export function commonReading(
+  { reply, stage }: Extract<RcptOutcome, { kind: "reply" }>,
+  context: ClassifyContext,
+): { readonly lower: string } | null {
+  return fitting(byReply.get(reply), stage, context);
+}
+
 /** False when no spelling of the local part stands in `text`, which is lower case and ASCII. */
-function mayName(text: string, local: string): boolean {
+export function mayName(text: string, local: string): boolean {
   if (local.startsWith('"') || !ASCII.test(local)) return true;
   const lower = local.toLowerCase();
   const tag = lower.indexOf("+");

@@ -6,6 +6,7 @@ import type { DomainEvidence } from "../../../src/check/evidence.ts";
 import type { DomainSignalsConfig } from "../../../src/core/config.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import type { DnsOutcome, MxRecord, TextResolver } from "../../../src/dns/resolver.ts";
+import { engineBy } from "../../support/engine-by.ts";
 import { evidenceWith } from "../../support/evidence.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
@@ -206,12 +207,10 @@ describe("an engine with signals", () => {
     const given: (DomainEvidence | undefined)[] = [];
     for (const scope of ["probed", "unprobed"] as const) {
       const engine = withDomainSignals(
-        {
-          check(_address, _scope, _control, domain) {
-            given.push(domain);
-            return { ...EVIDENCE, ...(domain && { domain }) };
-          },
-        },
+        engineBy((_address, _scope, _control, domain) => {
+          given.push(domain);
+          return { ...EVIDENCE, ...(domain && { domain }) };
+        }),
         signals,
       );
       const known = await engine.check("jane@example.com", scope, control);
@@ -219,7 +218,10 @@ describe("an engine with signals", () => {
       assert.deepEqual(known.domain, { spf: true, dmarc: false, listedBy: null, parkedAddress: false });
     }
     for (const nothing of [null, "busy"] as const) {
-      const engine = withDomainSignals({ check: async () => nothing }, signals);
+      const engine = withDomainSignals(
+        engineBy(async () => nothing),
+        signals,
+      );
       assert.equal(await engine.check("jane@example.com", "probed", control), nothing);
     }
     // The first has to wait for them beside the check, the second hands over what is known.
@@ -229,11 +231,10 @@ describe("an engine with signals", () => {
 
   it("looks the domain up behind the last @", async () => {
     const { signals, asked } = signalsIn({});
-    await withDomainSignals({ check: async () => EVIDENCE }, signals).check(
-      '"a@b"@example.com',
-      "probed",
-      control,
-    );
+    await withDomainSignals(
+      engineBy(async () => EVIDENCE),
+      signals,
+    ).check('"a@b"@example.com', "probed", control);
     assert.ok(asked.includes("txt example.com"));
   });
 });

@@ -70,13 +70,13 @@ describe("what the engine tells of our network", () => {
   it("gives up who waits in a dial when nothing leaves any more, and nobody whose dialogue has begun", async () => {
     const options: JobOptions[] = [];
     const waiting: ((outcome: RcptOutcome) => void)[] = [];
-    const { check, board } = engine(
+    const { check, board, clock } = engine(
       () => new Promise<RcptOutcome>((resolve) => waiting.push(resolve)),
       (option) => options.push(option),
     );
     const [dialling, begun] = [check("alice"), check("bob")];
     await new Promise((resolve) => setImmediate(resolve));
-    options[1]?.onTurn?.();
+    options[1]?.onTurn?.(clock.monotonic());
     board.setWayDown(0, true);
     assert.deepEqual(
       options.map((option) => option.cancelled()),

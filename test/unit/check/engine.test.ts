@@ -206,10 +206,10 @@ describe("a busy site, as the engine meets it", () => {
     clock.advance(60_000);
     const [patient, bulk] = options;
     assert.deepEqual([patient?.deadlineAt, bulk?.deadlineAt], [Infinity, LIMITS.smtp.probeBudgetMs]);
-    patient?.onTurn?.();
+    patient?.onTurn?.(clock.monotonic());
     assert.equal(patient?.deadlineAt, 60_000 + LIMITS.smtp.probeBudgetMs);
     clock.advance(1_000);
-    patient?.onTurn?.();
+    patient?.onTurn?.(clock.monotonic());
     assert.equal(patient?.deadlineAt, 60_000 + LIMITS.smtp.probeBudgetMs, "a second turn gives no more");
   });
 

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Board, createBoard } from "../../../src/check/board.ts";
-import type { CheckControl, CheckEngine } from "../../../src/check/engine.ts";
+import type { CheckControl } from "../../../src/check/engine.ts";
 import type { Evidence } from "../../../src/check/evidence.ts";
 import { createLineReader, type PackedLines } from "../../../src/check/evidence-codec.ts";
 import { createTaskRunner } from "../../../src/check/task-runner.ts";
 import type { BatchMode, CheckLine } from "../../../src/check/thread.ts";
 import { AppError } from "../../../src/core/errors.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
+import { engineBy } from "../../support/engine-by.ts";
 import { evidenceWith } from "../../support/evidence.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/store.ts";
@@ -38,12 +39,12 @@ function thread() {
     log: silentLog,
     post: () => assert.fail("no single check was begun"),
     afterTurn: (callback) => void setImmediate(callback),
-    engine: {
-      check: (address, _scope, control) =>
+    engine: engineBy(
+      (address, _scope, control) =>
         new Promise((end, fail) => {
           asked.push({ address, control, end, fail });
         }),
-    },
+    ),
   });
   const read = createLineReader();
   async function batch(addresses: string[], mode: BatchMode = "bulk"): Promise<CheckLine[]> {
@@ -176,7 +177,7 @@ describe("a batch whose engine knows at once", () => {
       log: silentLog,
       post: () => assert.fail("no single check was begun"),
       afterTurn: (callback) => void setImmediate(callback),
-      engine: { check: atOnce as unknown as CheckEngine["check"] },
+      engine: engineBy(atOnce),
     });
     board.begin(SLOT, 3);
     const addresses = "a@one.test\nbroken@one.test\nfull@one.test";

@@ -1,0 +1,17 @@
+import type { CheckMode, Evidence } from "./evidence.ts";
+
+/** What a check brings: the evidence; null: nobody waits any more; `busy`: see `CheckEngine`. */
+export type Checked = Evidence | "busy" | null;
+
+export interface CheckControl {
+  readonly mode: CheckMode;
+  cancelled(): boolean;
+  /** Told each site before it is asked. */
+  onSite(site: string): void;
+}
+
+/** Who has an address checked, and hears what that brought, or why it broke: once. */
+export interface CheckCaller extends CheckControl {
+  checked(found: Checked): void;
+  broke(error: unknown): void;
+}

@@ -1,0 +1,88 @@
+import type { RcptOutcome } from "../smtp/outcome.ts";
+import type { Classification, ClassifyContext } from "./classify/classify.ts";
+import { delayOf } from "./classify/delay.ts";
+import { classifyAbout, commonReading, keptReply, mayName } from "./classify/reading.ts";
+import type { SmtpEvidence } from "./evidence.ts";
+
+/** What evidence keeps of the end of a probe, whatever else is known: the same for all who are answered alike. */
+export type Said = Omit<SmtpEvidence, "trusted" | "latencyMs" | "catchAll">;
+
+type Replied = Extract<RcptOutcome, { kind: "reply" }>;
+
+/** Of a way; servers say a handful of things over and over. */
+const SAYINGS = 8;
+
+interface Saying {
+  outcome: Replied;
+  context: ClassifyContext;
+  ruling: Classification;
+  said: Said;
+  /** What was kept, lower case: who has his local part in it is answered by himself. */
+  lower: string;
+}
+
+export function saidOf(
+  outcome: RcptOutcome,
+  ruling: Classification,
+  context: ClassifyContext,
+  address: string,
+): Said {
+  const reply = outcome.kind === "reply" ? outcome.reply : null;
+  return {
+    class: ruling.class,
+    fault: ruling.fault,
+    stage: outcome.stage,
+    code: reply?.code ?? 0,
+    enhancedCode: reply?.enhanced ?? null,
+    reply: outcome.kind === "reply" ? keptReply(outcome, context, address) : outcome.detail,
+    rule: ruling.rule,
+    mxHost: outcome.host,
+    path: outcome.path,
+    retryAfterS: reply ? delayOf(reply, ruling.class) : null,
+    tls: outcome.tls,
+  };
+}
+
+/**
+ * What a host's replies were read as, for as long as its domain's plan lives. A memory of pure functions: what the parser
+ * hands out again is known by its identity, and nothing of it is looked up, searched or built anew.
+ */
+export class HeardReplies {
+  readonly #sayings: Saying[] = [];
+
+  /** @returns what the reply means, and what is kept of it; null: that has to be found for this address by itself */
+  read(
+    outcome: Replied,
+    context: ClassifyContext,
+    { address, local }: { address: string; local: string },
+  ): { ruling: Classification; said: Said | null } {
+    const known = this.#find(outcome, context);
+    if (known !== null) return mayName(known.lower, local) ? { ruling: known.ruling, said: null } : known;
+    const ruling = classifyAbout(outcome, context, address);
+    return this.#learn(outcome, context, ruling, { address, local }) ?? { ruling, said: null };
+  }
+
+  #find({ reply, stage, tls, host, path }: Replied, { provider, self }: ClassifyContext): Saying | null {
+    for (const saying of this.#sayings) {
+      const { outcome, context } = saying;
+      if (outcome.reply !== reply || outcome.stage !== stage || outcome.tls !== tls) continue;
+      if (outcome.host !== host || outcome.path !== path) continue;
+      if (context.provider === provider && context.self === self) return saying;
+    }
+    return null;
+  }
+
+  #learn(
+    outcome: Replied,
+    context: ClassifyContext,
+    ruling: Classification,
+    { address, local }: { address: string; local: string },
+  ): Saying | null {
+    const reading = commonReading(outcome, context);
+    if (reading === null || mayName(reading.lower, local)) return null;
+    const said = Object.freeze(saidOf(outcome, ruling, context, address));
+    const saying = { outcome, context, ruling, said, lower: reading.lower };
+    if (this.#sayings.length < SAYINGS) this.#sayings.push(saying);
+    return saying;
+  }
+}

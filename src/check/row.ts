@@ -1,0 +1,264 @@
+import { LIMITS } from "../core/limits.ts";
+import type { Asker } from "../smtp/job.ts";
+import type { RcptOutcome } from "../smtp/outcome.ts";
+import { type Asked, mailboxOf, type Target } from "./asking.ts";
+import { type Manner, type ProbingDeps, probeInLine, probeTarget } from "./at-length.ts";
+import type { CheckCaller, Checked } from "./caller.ts";
+import type { Classification } from "./classify/classify.ts";
+import { conclude, type Found } from "./conclude.ts";
+import type { DomainPlan } from "./domain-plan.ts";
+import type { Evidence, SmtpEvidence } from "./evidence.ts";
+import type { Said } from "./heard.ts";
+import type { MxAnswer } from "./mx.ts";
+import { type Exchanger, mayTryNext, type ProbeControl, type ProbeRoute, reasonOf } from "./probe.ts";
+import { Tour } from "./tour.ts";
+import type { UsualWay } from "./usual-way.ts";
+
+export interface RowDeps extends ProbingDeps {
+  onProbe(provider: string | null, outcome: SmtpEvidence["class"]): void;
+}
+
+/** Where a row goes: all that it shares with the others of its domain. */
+export interface Whither {
+  plan: DomainPlan;
+  /** The best exchanger, to which the usual way leads. */
+  first: Exchanger;
+  /** What is known without a probe. */
+  evidence: Evidence;
+}
+
+/**
+ * One address that is to be asked about, from when its domain is known. It goes the quick way as long as all is usual: it
+ * takes its turn at the best exchanger, is answered about the recipient, and nobody has to hear of it but counters: no
+ * promise, no walk over hosts, no visit of a breaker. Whatever else happens is left to the general way, which goes on
+ * where this one stands (`probeMailbox`, `begun`); what a reply means is `conclude`'s for both. A property test holds the
+ * two to each other (test/unit/check/quick-probe.test.ts).
+ *
+ * It is one object for all that a probe needs to be: thousands wait in a thread, and what they are made of is copied by
+ * the garbage collector for as long as they do.
+ */
+export class Row implements Asker, Target {
+  readonly address: string;
+  readonly local: string;
+  /** The best exchanger. */
+  readonly first: Exchanger;
+  /** As of `Asker`; of a patient one infinite, its time begins with its turn. */
+  deadlineAt: number;
+  readonly #deps: RowDeps;
+  readonly #plan: DomainPlan;
+  readonly #evidence: Evidence;
+  readonly #caller: CheckCaller;
+  #way: UsualWay | null = null;
+  #inLine = false;
+  #begun = false;
+  #cutOff = false;
+
+  /** @param sinceMs `Clock.monotonic` milliseconds at which the check began */
+  constructor(
+    deps: RowDeps,
+    address: string,
+    { plan, first, evidence }: Whither,
+    caller: CheckCaller,
+    sinceMs: number,
+  ) {
+    this.#deps = deps;
+    this.#plan = plan;
+    this.first = first;
+    this.#evidence = evidence;
+    this.#caller = caller;
+    this.address = address;
+    this.local = address.slice(0, address.length - plan.domain.length - 1);
+    this.deadlineAt =
+      caller.mode === "patient" ? Number.POSITIVE_INFINITY : sinceMs + LIMITS.smtp.probeBudgetMs;
+  }
+
+  get domain(): string {
+    return this.#plan.domain;
+  }
+
+  get mx(): MxAnswer {
+    return this.#plan.mx;
+  }
+
+  get route(): ProbeRoute {
+    return this.#plan.route;
+  }
+
+  get urgent(): boolean {
+    return false;
+  }
+
+  /** In the quick way where all is usual, else in the general one. */
+  goBy(way: UsualWay | null): void {
+    if (way === null || !isUsual(this.#deps, this.#plan, this.first.site, way)) {
+      this.#tellLater(this.#goAtLength());
+      return;
+    }
+    const { site, policy } = this.first;
+    const { lines, pool } = this.#deps;
+    this.#caller.onSite(site);
+    if (this.#caller.mode === "bulk" && lines.isLong(site, policy)) {
+      this.#caller.checked("busy");
+      return;
+    }
+    this.#way = way;
+    try {
+      const mailbox = mailboxOf(this.address);
+      lines.enter(site);
+      this.#inLine = true;
+      pool.ask(way.destination, mailbox, this);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** Given up also when nothing leaves by the way any more, for as long as no session has taken it up. */
+  cancelled(): boolean {
+    if (!this.#begun && !this.#cutOff && this.#way !== null)
+      this.#cutOff = this.#deps.network.isCutOff(this.#way.destination.path.name);
+    return this.#cutOff || this.#caller.cancelled();
+  }
+
+  onTurn(now: number): void {
+    this.#begun = true;
+    if (this.#caller.mode !== "patient") return;
+    this.deadlineAt = Math.min(this.deadlineAt, now + LIMITS.smtp.probeBudgetMs);
+  }
+
+  settled(outcome: RcptOutcome): void {
+    try {
+      const concluded = this.#conclude(outcome);
+      const found = concluded === undefined ? this.#goOn(outcome) : concluded;
+      if (found instanceof Promise) this.#tellLater(found);
+      else this.#tell(found);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** undefined: it is unusual. */
+  #conclude(outcome: RcptOutcome): Found | Promise<Found> | undefined {
+    const way = this.#way;
+    if (way === null || outcome.kind === "failure" || mayTryNext(outcome)) return undefined;
+    const { breaker, network, self } = this.#deps;
+    const { site, provider } = this.first;
+    const context = { provider, self: self.at(outcome.path) };
+    const { ruling, said } = way.heard.read(outcome, context, this);
+    if (ruling.class === "sender_blocked" || !breaker.isCalm(site, outcome.path, this.domain))
+      return undefined;
+    network.attempted(way.target, outcome);
+    this.#leave();
+    const asked = new QuickAsked(outcome, way, { ruling, said }, this);
+    return conclude(this.#deps, this, asked, { mode: this.#caller.mode, probe: this });
+  }
+
+  #goOn(outcome: RcptOutcome): Promise<Found> {
+    this.#inLine = false;
+    const probe = this.#control();
+    const begun = reasonOf(outcome, probe, this.#cutOff);
+    return probeInLine(this.#deps, this, this.#manner(probe), begun);
+  }
+
+  async #goAtLength(): Promise<Found> {
+    return probeTarget(this.#deps, this, this.first, this.#manner(this.#control()));
+  }
+
+  #manner(probe: ProbeControl): Manner {
+    const caller = this.#caller;
+    return { mode: caller.mode, onSite: (site) => caller.onSite(site), probe };
+  }
+
+  /** The check's own, without what concerns the quick attempt alone. */
+  #control(): ProbeControl {
+    const row = this;
+    return {
+      cancelled: () => row.#caller.cancelled(),
+      get deadlineAt() {
+        return row.deadlineAt;
+      },
+      onTurn: (now) => row.onTurn(now),
+    };
+  }
+
+  tour(): Tour {
+    return new Tour(this.#deps.breaker, this.domain, this.route.exchangers);
+  }
+
+  #leave(): void {
+    if (this.#inLine) this.#deps.lines.leave(this.first.site);
+    this.#inLine = false;
+  }
+
+  #tellLater(found: Promise<Found>): void {
+    found.then(
+      (late) => this.#tell(late),
+      (error: unknown) => this.#fail(error),
+    );
+  }
+
+  /** The evidence, with what the server said of the address. */
+  #tell(smtp: Found): void {
+    if (smtp === null || smtp === "busy") {
+      this.#caller.checked(smtp);
+      return;
+    }
+    const first = this.first;
+    const isFirst = smtp.mxHost === first.host;
+    const asked = isFirst ? first : this.route.exchangers.find(({ host }) => host === smtp.mxHost);
+    this.#deps.onProbe((asked ?? first).provider, smtp.class);
+    this.#caller.checked(withProbe(this.#evidence, smtp));
+  }
+
+  #fail(error: unknown): void {
+    this.#leave();
+    this.#caller.broke(error);
+  }
+}
+
+function withProbe({ v, mx, disposable, role, freeProvider, domain }: Evidence, smtp: SmtpEvidence): Checked {
+  if (domain === undefined) return { v, mx, disposable, role, freeProvider, smtp };
+  return { v, mx, disposable, role, freeProvider, smtp, domain };
+}
+
+/**
+ * Whether the way is free of all that makes a probe unusual: doubts about the site, a breaker, a network that is down.
+ * Breakers are asked again when the reply is there.
+ */
+function isUsual(deps: RowDeps, { domain }: DomainPlan, site: string, way: UsualWay): boolean {
+  const path = way.destination.path.name;
+  if (deps.network.isDown() || deps.network.isCutOff(path)) return false;
+  return deps.beliefs.habitOf(site) === null && deps.breaker.isCalm(site, path, domain);
+}
+
+/** What a quick probe brought. */
+class QuickAsked implements Asked {
+  readonly outcome: RcptOutcome;
+  readonly way: UsualWay;
+  readonly ruling: Classification;
+  readonly said: Said | null;
+  readonly #row: Row;
+  #tour: Tour | null = null;
+
+  constructor(
+    outcome: RcptOutcome,
+    way: UsualWay,
+    { ruling, said }: { ruling: Classification; said: Said | null },
+    row: Row,
+  ) {
+    this.outcome = outcome;
+    this.way = way;
+    this.ruling = ruling;
+    this.said = said;
+    this.#row = row;
+  }
+
+  get exchanger(): Exchanger {
+    return this.#row.first;
+  }
+
+  /** Hardly any needs it. */
+  get tour(): Tour {
+    this.#tour ??= this.#row.tour();
+    return this.#tour;
+  }
+}
