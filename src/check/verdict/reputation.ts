@@ -81,12 +81,29 @@ export function localSignals(local: string): readonly Signal[] {
   return digits ? DIGITS_LOCAL : PLAIN_LOCAL;
 }
 
+const PLAIN_NAME: readonly Signal[] = [];
+const TYPO_NAME: readonly Signal[] = ["typo_domain"];
+const ABUSED_NAME: readonly Signal[] = ["abused_tld"];
+const TYPO_ABUSED_NAME: readonly Signal[] = [...TYPO_NAME, ...ABUSED_NAME];
+
+/**
+ * All that the domain's name itself has to say: what else is said of addresses of two domains with the same evidence is the
+ * same. Of equal signals it is one and the same array. With `typo_domain` there is a `did_you_mean` too, and without none.
+ */
+export function nameSignals(address: Pick<ParsedAddress, "local" | "domain">): readonly Signal[] {
+  const { domain } = address;
+  const abused = ABUSED_TLDS.has(domain.slice(domain.lastIndexOf(".") + 1));
+  if (suggestAddress(address) !== null) return abused ? TYPO_ABUSED_NAME : TYPO_NAME;
+  return abused ? ABUSED_NAME : PLAIN_NAME;
+}
+
 function addressSignals(address: ParsedAddress): Signal[] {
   const ofLocal = localSignals(address.local);
+  const ofName = nameSignals(address);
   const signals: Signal[] = [];
-  if (suggestAddress(address) !== null) signals.push("typo_domain");
+  if (ofName.includes("typo_domain")) signals.push("typo_domain");
   if (ofLocal.includes("random_looking_local_part")) signals.push("random_looking_local_part");
-  if (ABUSED_TLDS.has(address.domain.slice(address.domain.lastIndexOf(".") + 1))) signals.push("abused_tld");
+  if (ofName.includes("abused_tld")) signals.push("abused_tld");
   if (ofLocal.includes("digits_only_local_part")) signals.push("digits_only_local_part");
   return signals;
 }

@@ -1,5 +1,5 @@
 import type { Evidence } from "../../check/evidence.ts";
-import { localSignals } from "../../check/verdict/reputation.ts";
+import { localSignals, nameSignals } from "../../check/verdict/reputation.ts";
 import { isFree } from "../../check/verdict/verdict.ts";
 import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
@@ -52,6 +52,9 @@ interface Known {
  * Draws results of rows without making them: `renderResult` and JSON.stringify for each row cost many times as much. The rows
  * of a list are answered in few ways, those of one domain mostly in one; what is the same is rendered once, by the general
  * way, and cut where rows differ.
+ *
+ * No result names its domain, so domains that are answered alike share a template: what is kept of each is which are its own.
+ * With a template made for each domain, a row of a list of 100 000 domains cost twice that of one of 1 000.
  */
 export interface RowDrawer {
   /** null: the row is one of those that the general way is for. */
@@ -139,9 +142,11 @@ function templateOf(result: VerificationResult, charged: boolean, email: string)
 const ownCopy = (text: string) => Buffer.from(text, "latin1").toString("latin1");
 
 export function createRowDrawer({ clock, examiner }: RowDrawerDeps): RowDrawer {
-  /** By domain; "" for what is no address. Emptied when full: a bound, not a policy. */
+  /** By domain; "" for what is no address. Emptied when full, as the other: a bound, not a policy. */
   const known = new Map<string, Known[]>();
-  let templates = 0;
+  /** The same by what they are made of, see `makingOf`. */
+  const shared = new Map<string, Known>();
+  let replaced = 0;
   let lastSince: Since = { storedAt: Number.NaN, ttlS: 0 };
   let lastTimes = "";
 
@@ -155,18 +160,48 @@ export function createRowDrawer({ clock, examiner }: RowDrawerDeps): RowDrawer {
   }
 
   function remember(domain: string, one: Known): void {
-    if (templates >= LIMITS.bulk.rowTemplates) {
-      known.clear();
-      templates = 0;
-    }
-    templates += 1;
     const others = known.get(domain);
-    if (others === undefined) known.set(ownCopy(domain), [one]);
-    else if (others.length < LIMITS.bulk.templatesPerDomain) others.push(one);
-    else others[templates % others.length] = one;
+    if (others !== undefined) {
+      if (others.length < LIMITS.bulk.templatesPerDomain) others.push(one);
+      else others[++replaced % others.length] = one;
+      return;
+    }
+    if (known.size >= LIMITS.bulk.templateDomains) known.clear();
+    known.set(ownCopy(domain), [one]);
   }
 
-  function make(question: Question, finding: Finding, email: string, signals: readonly string[]) {
+  function keep(making: string, one: Known): void {
+    if (shared.size >= LIMITS.bulk.rowTemplates) {
+      shared.clear();
+      // They would keep the templates.
+      known.clear();
+    }
+    shared.set(making, one);
+  }
+
+  /** A template of the row's domain, or else of any domain that is answered alike, or else a new one. */
+  function templateFor(question: Question, finding: Finding, email: string): RowTemplate | null {
+    const { address } = question;
+    const domain = address?.domain ?? "";
+    const signals = address === null ? NO_SIGNALS : localSignals(address.local);
+    const own = known.get(domain)?.find((one) => isAlike(one, question, finding, signals));
+    if (own !== undefined) return own.template;
+    const making = makingOf(question, finding, signals);
+    const others = shared.get(making);
+    const isTheirs = others !== undefined && isAlike(others, question, finding, signals);
+    const one = isTheirs ? others : make(question, finding, email, signals);
+    if (one === null) return null;
+    if (!isTheirs) keep(making, one);
+    remember(domain, one);
+    return one.template;
+  }
+
+  function make(
+    question: Question,
+    finding: Finding,
+    email: string,
+    signals: readonly string[],
+  ): Known | null {
     const { decision, result } = examiner.draw(question, finding);
     const charged = question.address !== null && !isFree(decision.reason);
     const template = templateOf(result, charged, email);
@@ -174,28 +209,7 @@ export function createRowDrawer({ clock, examiner }: RowDrawerDeps): RowDrawer {
     const { blocked, overridden, scope } = question;
     const evidence = finding.entry?.evidence ?? null;
     const { cached } = finding;
-    remember(question.address?.domain ?? "", {
-      template,
-      evidence,
-      question: { blocked, overridden, scope },
-      cached,
-      signals,
-    });
-    return template;
-  }
-
-  function find(question: Question, finding: Finding, signals: readonly string[]): RowTemplate | null {
-    const candidates = known.get(question.address?.domain ?? "");
-    if (candidates === undefined) return null;
-    const { blocked, overridden, scope } = question;
-    const evidence = finding.entry?.evidence ?? null;
-    for (const one of candidates) {
-      const asked = one.question;
-      if (asked.scope !== scope || asked.blocked !== blocked || asked.overridden !== overridden) continue;
-      if (one.cached !== finding.cached || one.signals !== signals) continue;
-      if (sameEvidence(one.evidence, evidence)) return one.template;
-    }
-    return null;
+    return { template, evidence, question: { blocked, overridden, scope }, cached, signals };
   }
 
   function isGeneral(question: Question, { entry, failure }: Finding): boolean {
@@ -213,8 +227,7 @@ export function createRowDrawer({ clock, examiner }: RowDrawerDeps): RowDrawer {
       const { address } = question;
       const email = address?.normalised ?? question.email;
       if (isGeneral(question, finding) || !BARE.test(email)) return null;
-      const signals = address === null ? NO_SIGNALS : localSignals(address.local);
-      const template = find(question, finding, signals) ?? make(question, finding, email, signals);
+      const template = templateFor(question, finding, email);
       if (template === null) return null;
       const entry: CacheEntry | null = finding.entry;
       return {
@@ -228,6 +241,36 @@ export function createRowDrawer({ clock, examiner }: RowDrawerDeps): RowDrawer {
 }
 
 const NO_SIGNALS: readonly string[] = [];
+
+function isAlike(one: Known, question: Question, finding: Finding, signals: readonly string[]): boolean {
+  const { blocked, overridden, scope } = one.question;
+  if (scope !== question.scope || blocked !== question.blocked || overridden !== question.overridden)
+    return false;
+  if (one.cached !== finding.cached || one.signals !== signals) return false;
+  return sameEvidence(one.evidence, finding.entry?.evidence ?? null);
+}
+
+/**
+ * What of a row its template is made of, as text: what `isAlike` compares, and what the name of its domain says. It is looked at
+ * once a domain and outcome.
+ */
+function makingOf(
+  { address, blocked, overridden, scope }: Question,
+  { entry, cached }: Finding,
+  signals: readonly string[],
+): string {
+  const names = address === null ? null : nameSignals(address);
+  const evidence = entry?.evidence ?? null;
+  const { smtp, mx, domain, role, freeProvider, disposable } = evidence ?? {};
+  const ofServer = smtp && [
+    ...[smtp.class, smtp.code, smtp.enhancedCode, smtp.stage, smtp.fault, smtp.trusted, smtp.catchAll],
+  ];
+  return JSON.stringify([
+    ...[names, blocked, overridden, scope, cached, signals, role, freeProvider],
+    ...[disposable?.listed, disposable?.source, mx?.status, mx?.provider, mx?.fault, mx?.hosts],
+    ...[domain?.spf, domain?.dmarc, domain?.listedBy, domain?.parkedAddress, ofServer],
+  ]);
+}
 
 /** As shards have room for. */
 function isUint32(value: number): boolean {

@@ -208,6 +208,43 @@ describe("a result that is drawn as texts", () => {
     }
   });
 
+  it("is made of what domains that are answered alike have in common, unless the name itself says something", () => {
+    let rendered = 0;
+    const counting: typeof examiner = {
+      ...examiner,
+      draw(question, finding) {
+        rendered += 1;
+        return examiner.draw(question, finding);
+      },
+    };
+    const drawer = createRowDrawer({ clock, examiner: counting });
+    const overlay = { isBlocked: () => false, isDisposable: () => false };
+    const asker = { teamId: "team_1", probing: true, overlay };
+    const renderedFor = (domain: string, hosts: string[]) => {
+      const before = rendered;
+      const question = examiner.understand(`user@${domain}`, false, asker);
+      const mx = { ...evidenceWith().mx, hosts };
+      const evidence = evidenceWith({ mx, smtp: smtpWith() });
+      const finding: Finding = { entry: { evidence, storedAt: 5, ttlS: 60 }, cached: true };
+      const drawn = drawer.draw(question, finding);
+      const wanted = JSON.stringify(examiner.draw(question, finding).result);
+      if (drawn !== null) assert.equal(jsonOf(drawn), wanted);
+      return rendered - before;
+    };
+    for (let i = 0; i < 1_000; i++)
+      assert.equal(renderedFor(`customer${i}.test`, ["mx.one.test"]), i === 0 ? 1 : 0);
+    assert.equal(renderedFor("customer1.test", ["mx.two.test"]), 1, "another exchanger");
+    assert.equal(renderedFor("customer2.test", ["mx.two.test"]), 0);
+    assert.equal(renderedFor("customer.tk", ["mx.one.test"]), 1, "a name that is held against its addresses");
+    assert.equal(renderedFor("another.tk", ["mx.one.test"]), 0);
+    assert.equal(
+      renderedFor("gmial.com", ["mx.one.test"]),
+      1,
+      "a name that is mistyped goes the general way",
+    );
+    assert.equal(renderedFor("gmial.com", ["mx.one.test"]), 1);
+  });
+
   it("keeps no more templates than it may, and is right when they are dropped", () => {
     const drawer = createRowDrawer({ clock, examiner });
     const overlay = { isBlocked: () => false, isDisposable: () => false };
@@ -225,5 +262,23 @@ describe("a result that is drawn as texts", () => {
       assert.ok(drawn && parseAddress(drawn.email).ok);
       assert.equal(jsonOf(drawn), JSON.stringify(examiner.draw(question, finding).result));
     }
+  });
+
+  it("keeps no more domains than it may, and is right when they are dropped", () => {
+    const drawer = createRowDrawer({ clock, examiner });
+    const overlay = { isBlocked: () => true, isDisposable: () => false };
+    const asker = { teamId: "team_1", probing: true, overlay };
+    const draw = (domain: number) => {
+      const question = examiner.understand(`user@d${domain}.test`, false, asker);
+      const finding: Finding = {
+        entry: { evidence: evidenceWith(), storedAt: 5, ttlS: 0 },
+        cached: false,
+      };
+      return drawer.draw(question, finding);
+    };
+    const first = draw(0);
+    assert.ok(first);
+    for (let i = 0; i <= LIMITS.bulk.templateDomains; i++)
+      assert.equal(draw(i)?.template, first.template, "all are answered alike");
   });
 });
