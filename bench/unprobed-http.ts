@@ -36,7 +36,7 @@ const LEAD_S = 1;
 const MARKS = [`"reason":"${REASON}"`, '"cached":false'];
 const ROUNDS = { full: 5, quick: 2 };
 /** Made beforehand: wrk cannot make them as fast as a server that looks at none of them answers. */
-const READY_REQUESTS = 8_000;
+const READY_REQUESTS = 1_024;
 /** What a request may cost: five times what uWebSockets.js itself takes to send the same bytes. */
 const SHARE_OF_RAW = 0.2;
 

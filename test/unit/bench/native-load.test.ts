@@ -9,6 +9,12 @@ describe("the script of the native load generator", () => {
     assert.ok(script.includes('  "GET /?a=\\"\\\\ HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n",\n  "second",\n'));
   });
 
+  it("has each thread begin elsewhere in the list, and go round", () => {
+    const script = loadScript(["a", "b", "c"]);
+    assert.ok(script.includes('thread:set("first", threads * 61 % 3)'));
+    assert.ok(script.includes("at = at % 3 + 1"));
+  });
+
   it("has what it counted read from among what wrk says", () => {
     const said = 'Running 1s test\n  12 requests in 1s\n\n{"answered":12,"wrong":1,"wallMs":1000.250}\n';
     assert.deepEqual(readNativeRun(said), { answered: 12, wrong: 1, wallMs: 1000.25 });
