@@ -7,7 +7,7 @@ import type { CheckThreads } from "./check-threads.ts";
 import type { Scope } from "./evidence.ts";
 import { createLineReader, type PackedLines } from "./evidence-codec.ts";
 import type { Attach } from "./link.ts";
-import { createSingles, overloaded, type PendingCheck } from "./singles.ts";
+import { type CheckAsker, createSingles, overloaded, type PendingCheck } from "./singles.ts";
 import type {
   Answers,
   AnswersMessage,
@@ -18,7 +18,7 @@ import type {
   HelloTask,
 } from "./thread.ts";
 
-export type { PendingCheck } from "./singles.ts";
+export type { CheckAsker, PendingCheck } from "./singles.ts";
 
 /** A batch of checks on its way. */
 export interface PendingBatch {
@@ -38,6 +38,8 @@ export interface PendingBatch {
 export interface CheckPool {
   /** @throws AppError `overloaded` when `LIMITS.check.tasksInFlight` are under way. */
   check(address: string, scope: Scope): PendingCheck;
+  /** The same for who has an object of its own to be told, and needs no promise. */
+  ask(address: string, scope: Scope, asker: CheckAsker): Pick<PendingCheck, "cancel">;
   /**
    * Many checks in one message to a thread and one back.
    * @param addresses 1 to LIMITS.check.batchAddresses; those of one domain should be in one batch, since a thread's
@@ -122,6 +124,7 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
 
   return {
     check: (address, scope) => singles.check(address, scope, takeSlot(1)),
+    ask: (address, scope, asker) => singles.ask(address, scope, takeSlot(1), asker),
     checkBatch(addresses, scope, mode) {
       const count = addresses.length;
       if (count === 0 || count > LIMITS.check.batchAddresses) throw new RangeError(`a batch of ${count}`);

@@ -12,6 +12,14 @@ export interface PendingCheck {
   cancel(): void;
 }
 
+/** Who asks for a check. Told one of the two, once, and not within the call that asked. */
+export interface CheckAsker {
+  /** The evidence, or null when it was cancelled before it knew. */
+  learnt(evidence: Evidence | null): void;
+  /** The check itself broke, or there was no room for it. */
+  broke(error: unknown): void;
+}
+
 /**
  * The main thread's end of the checks of requests. A task of Piscina's costs 34 us, there and back, whatever is in it: so
  * the checks that begin in one turn of the event loop are one task, and each is answered by itself.
@@ -19,6 +27,8 @@ export interface PendingCheck {
 export interface Singles {
   /** @param slot its cells on the board, begun */
   check(address: string, scope: Scope, slot: number): PendingCheck;
+  /** The same for who has an object of its own to be told, and needs no promise. */
+  ask(address: string, scope: Scope, slot: number, asker: CheckAsker): Pick<PendingCheck, "cancel">;
   /** What a task ended with, or a thread told meanwhile. Of checks that nobody knows any more it says nothing. */
   receive(answers: Answers): void;
   /** The pool is closed: whoever waits is answered null. */
@@ -38,10 +48,23 @@ export interface SinglesDeps {
   afterTurn(callback: () => void): void;
 }
 
-interface Waiting {
-  slot: number;
-  resolve(evidence: Evidence | null): void;
-  reject(error: unknown): void;
+/** A check without an answer. One object for all that it needs to be. */
+class Waiting {
+  readonly slot: number;
+  readonly asker: CheckAsker;
+  readonly #cancel: (slot: number) => void;
+  /** From then on the slot may be another's. */
+  answered = false;
+
+  constructor(slot: number, asker: CheckAsker, cancel: (slot: number) => void) {
+    this.slot = slot;
+    this.asker = asker;
+    this.#cancel = cancel;
+  }
+
+  cancel(): void {
+    if (!this.answered) this.#cancel(this.slot);
+  }
 }
 
 export function createSingles(deps: SinglesDeps): Singles {
@@ -57,13 +80,16 @@ export function createSingles(deps: SinglesDeps): Singles {
     const check = waiting.get(ticket);
     if (check === undefined) return null;
     waiting.delete(ticket);
+    check.answered = true;
     deps.freed(check.slot);
     return check;
   }
 
   function receive({ tickets, lines, errors }: Answers): void {
     let broken = 0;
-    for (const [i, line] of deps.read(lines).entries()) {
+    const read = deps.read(lines);
+    for (let i = 0; i < read.length; i++) {
+      const line = read[i] ?? null;
       const error = line === "broken" ? errors[broken++] : undefined;
       const check = take(tickets[i] ?? -1);
       if (check !== null) answer(check, line, error);
@@ -76,7 +102,7 @@ export function createSingles(deps: SinglesDeps): Singles {
       if (answers !== null) receive(answers);
     } catch (error) {
       const end = task.firstTicket + task.slots.length;
-      for (let ticket = task.firstTicket; ticket < end; ticket++) take(ticket)?.reject(error);
+      for (let ticket = task.firstTicket; ticket < end; ticket++) take(ticket)?.asker.broke(error);
     }
   }
 
@@ -93,24 +119,30 @@ export function createSingles(deps: SinglesDeps): Singles {
     void run(task);
   }
 
+  function ask(address: string, scope: Scope, slot: number, asker: CheckAsker): Waiting {
+    const check = new Waiting(slot, asker, deps.cancel);
+    waiting.set(nextTicket++, check);
+    addresses.push(SCOPE_LETTERS[scope] + address);
+    slots.push(slot);
+    if (slots.length === 1) deps.afterTurn(send);
+    else if (slots.length === LIMITS.check.singlesPerTask) send();
+    return check;
+  }
+
   return {
+    ask,
     check(address, scope, slot) {
-      const ticket = nextTicket++;
-      addresses.push(SCOPE_LETTERS[scope] + address);
-      slots.push(slot);
-      if (slots.length === 1) deps.afterTurn(send);
-      else if (slots.length === LIMITS.check.singlesPerTask) send();
-      return {
-        evidence: new Promise((resolve, reject) => waiting.set(ticket, { slot, resolve, reject })),
-        cancel() {
-          if (waiting.has(ticket)) deps.cancel(slot);
-        },
-      };
+      let cancel = () => {};
+      const evidence = new Promise<Evidence | null>((learnt, broke) => {
+        const check = ask(address, scope, slot, { learnt, broke });
+        cancel = () => check.cancel();
+      });
+      return { evidence, cancel };
     },
     receive,
     close() {
       closed = true;
-      for (const ticket of [...waiting.keys()]) take(ticket)?.resolve(null);
+      for (const ticket of [...waiting.keys()]) take(ticket)?.asker.learnt(null);
     },
     get size() {
       return waiting.size;
@@ -118,11 +150,11 @@ export function createSingles(deps: SinglesDeps): Singles {
   };
 }
 
-function answer(check: Waiting, line: CheckLine, error: Error | undefined): void {
-  if (line === "overloaded") check.reject(overloaded());
-  else if (line === "broken") check.reject(error ?? new Error("a check broke"));
-  else if (line !== null && "deferred" in line) check.reject(new Error("a check of a request was deferred"));
-  else check.resolve(line);
+function answer({ asker }: Waiting, line: CheckLine, error: Error | undefined): void {
+  if (line === "overloaded") asker.broke(overloaded());
+  else if (line === "broken") asker.broke(error ?? new Error("a check broke"));
+  else if (line !== null && "deferred" in line) asker.broke(new Error("a check of a request was deferred"));
+  else asker.learnt(line);
 }
 
 export function overloaded(): AppError {

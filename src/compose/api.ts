@@ -20,6 +20,7 @@ import { createRateLimiter, type RateLimiter } from "../services/rate-limit/rate
 import { createReadiness } from "../services/readiness.ts";
 import { createUsageCounter, type UsageCounter } from "../services/usage/counts.ts";
 import { createUsage } from "../services/usage/usage.ts";
+import { createRowDrawer } from "../services/verify/draw-rows.ts";
 import type { Examiner } from "../services/verify/examine.ts";
 import { createReadyAnswers } from "../services/verify/ready-answers.ts";
 import { createTestKeys } from "../services/verify/test-keys.ts";
@@ -158,6 +159,7 @@ function composeVerify(deps: Deps, made: VerifyParts): VerifyAddress {
   const { examiner, promoted, quota, counter, tallies } = made;
   return createVerifyAddress({
     examiner,
+    drawer: createRowDrawer({ clock, examiner }),
     quota,
     testKeys: createTestKeys({
       clock,

@@ -10,11 +10,17 @@ export interface Deadlines {
    * wait too.
    */
   at(dueMs: number, callback: () => void): Timer;
+  /** The same for who is a deadline himself, and needs no object for it. */
+  add(deadline: Deadline): void;
+  /** Before it was due; else nothing. */
+  remove(deadline: Deadline): void;
 }
 
-interface Deadline {
-  dueMs: number;
-  callback: () => void;
+export interface Deadline {
+  /** Never changed while it waits. */
+  readonly dueMs: number;
+  /** Called once. */
+  due(): void;
 }
 
 /** @param lateMs all that wait are looked through at most this often: it bounds the work, not only the error */
@@ -48,20 +54,26 @@ export function createDeadlines(clock: Clock, lateMs: number): Deadlines {
       else nextMs = Math.min(nextMs, deadline.dueMs);
     }
     // None of them is cancelled by another's callback without that being heard.
-    for (const deadline of due) if (waiting.delete(deadline)) deadline.callback();
+    for (const deadline of due) if (waiting.delete(deadline)) deadline.due();
     if (waiting.size > 0) fireBy(Math.max(nextMs, nowMs + lateMs));
+  }
+
+  function add(deadline: Deadline): void {
+    waiting.add(deadline);
+    fireBy(deadline.dueMs);
+  }
+
+  function remove(deadline: Deadline): void {
+    if (waiting.delete(deadline) && waiting.size === 0) disarm();
   }
 
   return {
     at(dueMs, callback) {
-      const deadline = { dueMs, callback };
-      waiting.add(deadline);
-      fireBy(dueMs);
-      return {
-        cancel() {
-          if (waiting.delete(deadline) && waiting.size === 0) disarm();
-        },
-      };
+      const deadline = { dueMs, due: callback };
+      add(deadline);
+      return { cancel: () => remove(deadline) };
     },
+    add,
+    remove,
   };
 }

@@ -86,8 +86,8 @@ export class HttpRequest implements Cancellation {
       callback();
       return;
     }
-    this.#onCancel ??= [];
-    this.#onCancel.push(callback);
+    if (this.#onCancel === null) this.#onCancel = [callback];
+    else this.#onCancel.push(callback);
   }
 
   /** The server's: the client has gone. Idempotent. */

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { ErrorCode } from "../core/errors.ts";
+import { RenderedJson } from "../core/rendered-json.ts";
 import type { Actor, Role } from "../services/actor.ts";
 import type { IncomingBody } from "./incoming-body.ts";
 import { readJson, readSignedJson } from "./json-body.ts";
@@ -96,8 +97,8 @@ export interface Input<P, Q, B> {
 export type Context = Cancellation &
   Pick<HttpRequest, "id" | "actor" | "clientAddress" | "headers" | "startedMs">;
 
-/** A value is rendered as JSON with the route's success status; a `Reply` is sent as it is. */
-type Answer<T> = MaybePromise<T | Reply>;
+/** A value is rendered as JSON with the route's success status, unless it is already; a `Reply` is sent as it is. */
+type Answer<T> = MaybePromise<T | RenderedJson | Reply>;
 
 interface Spec<P, Q, B, T> extends Omit<RouteInfo, "params" | "query" | "body" | "success"> {
   params?: Schema<P>;
@@ -122,9 +123,10 @@ function readInput<P, Q, B, T>(spec: Spec<P, Q, B, T>, request: HttpRequest): Ma
   return readJson(request).then((json) => ({ params, query, body: validate(body, json, "body") }));
 }
 
-function toReply<P, Q, B, T>(spec: Spec<P, Q, B, T>, answer: T | Reply): Reply {
+function toReply<P, Q, B, T>(spec: Spec<P, Q, B, T>, answer: T | RenderedJson | Reply): Reply {
   if (answer instanceof Reply) return answer;
   const { status, schema } = spec.success;
+  if (answer instanceof RenderedJson) return new Reply(status, answer.text);
   if (schema === null) return new Reply(status, null);
   return new Reply(status, renderJson(answer, spec.lasting?.(answer) ?? false));
 }

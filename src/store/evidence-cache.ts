@@ -23,10 +23,17 @@ export interface CacheQuestion {
   cacheKey: string;
 }
 
+/** Who asks for an entry. */
+export interface EntryAsker extends CacheQuestion {
+  /** Told once, not within the call that asked. */
+  found(entry: CacheEntry | undefined, redisKey: string): void;
+}
+
 /** An entry to be kept, see `EvidenceCache.store`. */
 export interface CacheDeposit extends CacheQuestion {
   entry: CacheEntry;
   shared: boolean;
+  redisKey?: string | undefined;
 }
 
 export interface EvidenceCache {
@@ -42,12 +49,15 @@ export interface EvidenceCache {
    * is what memory has.
    */
   fetch(scope: Scope, cacheKey: string): Promise<CacheEntry | undefined>;
+  /** `fetch` for who has an object of its own to be told, and needs no promise. */
+  look(asker: EntryAsker): void;
   /**
    * Kept here at once and, unless it is about ourselves, in Redis soon: with what else this turn of the event loop has. A
    * TTL of 0 is not kept.
    * @param shared false: true of this process's egress alone, so others must not believe it
+   * @param redisKey as `look` told it, so that the address need not be hashed again
    */
-  store(scope: Scope, cacheKey: string, entry: CacheEntry, shared: boolean): void;
+  store(scope: Scope, cacheKey: string, entry: CacheEntry, shared: boolean, redisKey?: string): void;
   /**
    * `fetch` of many in one round trip for each LIMITS.evidenceCache.keysPerCall of them, one after the other; in order.
    * Never rejects.
@@ -96,10 +106,6 @@ function withKeeping(redis: RedisClient): KeepingRedis {
   return redis as KeepingRedis;
 }
 
-interface Fetching extends CacheQuestion {
-  resolve(entry: CacheEntry | undefined): void;
-}
-
 export function createEvidenceCache(deps: {
   redis: RedisClient;
   clock: Clock;
@@ -144,17 +150,28 @@ export function createEvidenceCache(deps: {
     return entry;
   }
 
+  const keysOf = (questions: readonly CacheQuestion[]) =>
+    questions.map(({ scope, cacheKey }) => redisKeyOf(scope, cacheKey));
+
   async function fetchPage(questions: readonly CacheQuestion[]): Promise<(CacheEntry | undefined)[]> {
-    const keys = questions.map(({ scope, cacheKey }) => redisKey(scope, cacheKey));
-    const texts = await redis.mget(keys).catch(() => []);
+    const texts = await redis.mget(keysOf(questions)).catch(() => []);
     return questions.map((question, i) => newest(question, texts[i] ?? null));
+  }
+
+  async function answerAll(askers: readonly EntryAsker[]): Promise<void> {
+    const keys = keysOf(askers);
+    const texts: (string | null)[] = await redis.mget(keys).catch(() => []);
+    for (let i = 0; i < askers.length; i++) {
+      const asker = askers[i] as EntryAsker;
+      asker.found(newest(asker, texts[i] ?? null), keys[i] as string);
+    }
   }
 
   /** Those that are for others too, at most LIMITS.evidenceCache.entriesPerWrite. */
   function write(deposits: readonly CacheDeposit[]): void {
     let lines = "";
-    for (const { scope, cacheKey, entry } of deposits)
-      lines += `${redisKey(scope, cacheKey)} ${Math.floor(entry.ttlS)} ${encodeEntry(entry)}\n`;
+    for (const { scope, cacheKey, entry, redisKey } of deposits)
+      lines += `${redisKey ?? redisKeyOf(scope, cacheKey)} ${Math.floor(entry.ttlS)} ${encodeEntry(entry)}\n`;
     redis.rcptKeepEvidence(0, lines).catch(ignore);
   }
 
@@ -167,11 +184,10 @@ export function createEvidenceCache(deps: {
   }
 
   const writeSoon = gatherTurns<CacheDeposit>(LIMITS.evidenceCache.entriesPerWrite, write);
-  const fetchSoon = gatherTurns<Fetching>(LIMITS.evidenceCache.keysPerCall, (asked) => {
-    void fetchPage(asked).then((entries) => {
-      for (const [i, { resolve }] of asked.entries()) resolve(entries[i]);
-    });
-  });
+  const lookSoon = gatherTurns<EntryAsker>(
+    LIMITS.evidenceCache.keysPerCall,
+    (askers) => void answerAll(askers),
+  );
 
   return {
     peek: (scope, cacheKey) => look(scope, cacheKey, clock.monotonic())?.entry,
@@ -187,15 +203,16 @@ export function createEvidenceCache(deps: {
       );
       return found;
     },
-    fetch: (scope, cacheKey) => new Promise((resolve) => fetchSoon.add({ scope, cacheKey, resolve })),
+    fetch: (scope, cacheKey) => new Promise((found) => lookSoon.add({ scope, cacheKey, found })),
+    look: (asker) => lookSoon.add(asker),
     async fetchMany(questions) {
       const entries: (CacheEntry | undefined)[] = [];
       for (const page of pagesOf(questions, LIMITS.evidenceCache.keysPerCall))
         entries.push(...(await fetchPage(page)));
       return entries;
     },
-    store(scope, cacheKey, entry, shared) {
-      const deposit = { scope, cacheKey, entry, shared };
+    store(scope, cacheKey, entry, shared, redisKey) {
+      const deposit = { scope, cacheKey, entry, shared, redisKey };
       if (keep(deposit)) writeSoon.add(deposit);
     },
     storeMany(deposits) {
@@ -233,7 +250,7 @@ function memoryKey(scope: Scope, cacheKey: string): string {
   return scope === "probed" ? cacheKey : ` ${cacheKey}`;
 }
 
-function redisKey(scope: Scope, cacheKey: string): string {
+function redisKeyOf(scope: Scope, cacheKey: string): string {
   return `rcpt:ev:${SCOPE_LETTER[scope]}:${hash128(cacheKey)}`;
 }
 

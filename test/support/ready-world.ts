@@ -13,6 +13,7 @@ import { createLimitsView } from "../../src/services/limits-view.ts";
 import { createQuota } from "../../src/services/quota/quota.ts";
 import { createRateLimiter } from "../../src/services/rate-limit/rate-limit.ts";
 import { createUsageCounter } from "../../src/services/usage/counts.ts";
+import { createRowDrawer } from "../../src/services/verify/draw-rows.ts";
 import { createExaminer } from "../../src/services/verify/examine.ts";
 import { createReadyAnswers } from "../../src/services/verify/ready-answers.ts";
 import { createTestKeys } from "../../src/services/verify/test-keys.ts";
@@ -120,7 +121,11 @@ export async function startReadyWorld(short: boolean, options: { corsOrigins?: s
   const examiner = createExaminer({
     clock,
     cache,
-    flights: { size: 0, join: async () => ({ entry: null, cached: false, failure: "deadline" }) },
+    flights: {
+      size: 0,
+      join: async (_question, _waiter, arrival) =>
+        arrival.landed({ entry: null, cached: false, failure: "deadline" }),
+    },
     lists: { disposable: () => ({ listed: false, source: "none" }), role: () => null, isFree: () => false },
     isPromoted,
     onLookup(result) {
@@ -154,6 +159,7 @@ export async function startReadyWorld(short: boolean, options: { corsOrigins?: s
       createVerifyRoute(
         createVerifyAddress({
           examiner,
+          drawer: createRowDrawer({ clock, examiner }),
           quota,
           usage,
           tallies,

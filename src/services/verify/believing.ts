@@ -34,6 +34,15 @@ export function withoutDisbelieved(cache: EvidenceCache, { beliefs, sites, house
       const held = cache.hold(scope, cacheKey);
       return DOUBTABLE.has(held?.entry.evidence.smtp?.class) ? undefined : held;
     },
+    look(asker) {
+      cache.look({
+        scope: asker.scope,
+        cacheKey: asker.cacheKey,
+        found(entry, redisKey) {
+          asker.found(believed(entry, asker.cacheKey), redisKey);
+        },
+      });
+    },
     fetch: async (scope, cacheKey) => believed(await cache.fetch(scope, cacheKey), cacheKey),
     async fetchMany(questions) {
       const entries = await cache.fetchMany(questions);

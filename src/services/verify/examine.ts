@@ -39,6 +39,12 @@ export type Finding =
   | { entry: CacheEntry; cached: false; failure?: undefined }
   | { entry: null; cached: false; failure?: "deadline" | "internal_error" };
 
+/** See `Arrival`: what becomes of a finding. Where `find` throws, neither is called. */
+export interface FindingArrival<T> {
+  landed(finding: Finding): T;
+  failed(): void;
+}
+
 export interface Answer {
   decision: Decision;
   result: VerificationResult;
@@ -54,9 +60,10 @@ export interface Examiner {
   /**
    * At once when the cache knows, or nobody need be asked.
    * @param refresh do not be content with what the cache knows
+   * @param arrival makes what is returned of what was found
    * @throws AppError `overloaded`
    */
-  find(question: Question, refresh: boolean, waiter: Waiter): Finding | Promise<Finding>;
+  find<T>(question: Question, refresh: boolean, waiter: Waiter, arrival: FindingArrival<T>): T | Promise<T>;
   /** Never changed by whoever gets it: answers from the cache are kept. */
   draw(question: Question, finding: Finding): Answer;
 }
@@ -92,25 +99,26 @@ export function createExaminer(deps: ExaminerDeps): Examiner {
     isPlain: (domain, overlay) =>
       !overlay.isBlocked(domain) && !overlay.isDisposable(domain) && !deps.isPromoted(domain),
     hold: ({ cacheKey }, scope) => deps.cache.hold(scope, cacheKey),
-    find: (question, refresh, waiter) => find(deps, question, refresh, waiter),
+    find: (question, refresh, waiter, arrival) => find(deps, question, refresh, waiter, arrival),
     draw: (question, finding) => drawFrom(deps, question, finding),
   };
 }
 
-function find(
+function find<T>(
   deps: ExaminerDeps,
   question: Question,
   refresh: boolean,
   waiter: Waiter,
-): Finding | Promise<Finding> {
-  if (!mustBeAsked(question)) return withoutAsking(deps, question);
+  arrival: FindingArrival<T>,
+): T | Promise<T> {
+  if (!mustBeAsked(question)) return arrival.landed(withoutAsking(deps, question));
   const { teamId, address, scope } = question;
   if (!refresh) {
     const entry = deps.cache.peek(scope, address.cacheKey);
     deps.onLookup(entry ? "memory" : "miss");
-    if (entry) return { entry, cached: true };
+    if (entry) return arrival.landed({ entry, cached: true });
   }
-  return deps.flights.join({ teamId, address, scope, refresh }, waiter);
+  return deps.flights.join({ teamId, address, scope, refresh }, waiter, arrival);
 }
 
 export type UnaskedDeps = Pick<ExaminerDeps, "clock" | "lists">;

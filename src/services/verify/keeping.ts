@@ -1,3 +1,6 @@
+import type { ParsedAddress } from "../../check/address.ts";
+import type { Evidence, Scope } from "../../check/evidence.ts";
+import { localSignals } from "../../check/verdict/reputation.ts";
 import type { Reason } from "../../check/verdict/table.ts";
 import { decide, lifetimeS } from "../../check/verdict/verdict.ts";
 import { LIMITS } from "../../core/limits.ts";
@@ -8,31 +11,61 @@ const OURS_ALONE: ReadonlySet<Reason> = new Set(["our_network", "sender_blocked"
 
 const NOT_KEPT = { ttlS: 0, shared: false };
 
+type Kept = ReturnType<FlightsDeps["keep"]>;
+
+/** What was decided last of evidence, and of whom: all that the decision goes by besides. */
+interface Decided {
+  domain: string;
+  signals: readonly string[];
+  scope: Scope;
+  kept: Kept;
+}
+
 /**
  * How long finished checks are kept: by what they are answered with on a tier that sees all of their evidence. What
  * failed for reasons of our own stays in this process, and a bound that we ran into is not kept at all.
+ *
+ * Addresses that nobody was asked about share their evidence, a domain's: it is decided once for all of them that are alike
+ * (0.7 us each, else).
  */
 export function createKeeping(overridesS: Partial<Record<Reason, number>>): FlightsDeps["keep"] {
+  const decided = new WeakMap<Evidence, Decided>();
   return (scope, address, evidence) => {
-    const decision = decide({
-      address,
-      evidence,
-      failure: null,
-      probing: scope === "probed",
-      blocked: false,
-    });
-    const { reason, fault } = decision;
-    if (reason === "timeout" && fault === "our_network") return NOT_KEPT;
-    // Accepted, but the stranger was never asked: a bound of ours, or a thread that went. The next one asks.
-    if (evidence.smtp?.class === "accepted" && evidence.smtp.catchAll === "not_probed") return NOT_KEPT;
-    const { rule, retryAfterS } = evidence.smtp ?? {};
-    const lifeS = lifetimeS(decision, evidence.mx.ttlS, overridesS);
-    // Nobody was asked: true until somebody may be again.
-    if (rule === "breaker_open") return { ttlS: Math.min(lifeS, retryAfterS ?? 0), shared: false };
-    // Learnt by this process, and unlearnt sooner than it is forgotten.
-    if (rule?.startsWith("belief."))
-      return { ttlS: Math.min(lifeS, LIMITS.belief.answerKeptS), shared: false };
-    const shared = !OURS_ALONE.has(reason) && fault !== "our_network";
-    return { ttlS: lifeS, shared };
+    if (evidence.smtp !== null) return keptBy(overridesS, scope, address, evidence);
+    const { domain } = address;
+    const signals = localSignals(address.local);
+    const last = decided.get(evidence);
+    if (last !== undefined && last.domain === domain && last.signals === signals && last.scope === scope)
+      return last.kept;
+    const kept = keptBy(overridesS, scope, address, evidence);
+    decided.set(evidence, { domain, signals, scope, kept });
+    return kept;
   };
+}
+
+function keptBy(
+  overridesS: Partial<Record<Reason, number>>,
+  scope: Scope,
+  address: ParsedAddress,
+  evidence: Evidence,
+): Kept {
+  const decision = decide({
+    address,
+    evidence,
+    failure: null,
+    probing: scope === "probed",
+    blocked: false,
+  });
+  const { reason, fault } = decision;
+  if (reason === "timeout" && fault === "our_network") return NOT_KEPT;
+  // Accepted, but the stranger was never asked: a bound of ours, or a thread that went. The next one asks.
+  if (evidence.smtp?.class === "accepted" && evidence.smtp.catchAll === "not_probed") return NOT_KEPT;
+  const { rule, retryAfterS } = evidence.smtp ?? {};
+  const lifeS = lifetimeS(decision, evidence.mx.ttlS, overridesS);
+  // Nobody was asked: true until somebody may be again.
+  if (rule === "breaker_open") return { ttlS: Math.min(lifeS, retryAfterS ?? 0), shared: false };
+  // Learnt by this process, and unlearnt sooner than it is forgotten.
+  if (rule?.startsWith("belief.")) return { ttlS: Math.min(lifeS, LIMITS.belief.answerKeptS), shared: false };
+  const shared = !OURS_ALONE.has(reason) && fault !== "our_network";
+  return { ttlS: lifeS, shared };
 }

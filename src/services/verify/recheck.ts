@@ -249,8 +249,9 @@ export function createRechecks(deps: RechecksDeps): Rechecks {
   return {
     landed(question, entry) {
       if (stopped) return;
-      const key = `${question.scope} ${question.address.cacheKey}`;
       const retry = retryAfter(entry.evidence.smtp);
+      if (waiting.size === 0 && retry?.rechecked !== true) return;
+      const key = `${question.scope} ${question.address.cacheKey}`;
       if (retry?.rechecked) return note(question, entry, key, retry.seconds);
       const known = waiting.get(key);
       if (known !== undefined) forget(known, "superseded");

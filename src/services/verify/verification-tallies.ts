@@ -1,21 +1,29 @@
-import type { Decision } from "../../check/verdict/verdict.ts";
+import type { Reason, Verdict } from "../../check/verdict/table.ts";
 import type { Metrics } from "../../core/metrics.ts";
 import type { Tally } from "../../core/tally.ts";
 
 /** The tally of answers with this verdict and reason: always the same one. */
-export type VerificationTallies = (decision: Pick<Decision, "verdict" | "reason">, cached: boolean) => Tally;
+export type VerificationTallies = (
+  answer: { readonly verdict: Verdict; readonly reason: Reason },
+  cached: boolean,
+) => Tally;
 
 /** There are as many as there are rows of the table of verdicts, twice. */
 export function createVerificationTallies({
   verifications,
 }: Pick<Metrics, "verifications">): VerificationTallies {
-  const tallies = new Map<string, Tally>();
+  // By reason, then verdict: a key that is put together would have to be hashed anew each time.
+  const known = {
+    true: new Map<Reason, Map<Verdict, Tally>>(),
+    false: new Map<Reason, Map<Verdict, Tally>>(),
+  };
   return ({ verdict, reason }, cached) => {
-    const key = `${verdict} ${reason} ${cached}`;
-    let tally = tallies.get(key);
+    const byReason = cached ? known.true : known.false;
+    const byVerdict = byReason.get(reason) ?? new Map<Verdict, Tally>();
+    let tally = byVerdict.get(verdict);
     if (tally === undefined) {
       tally = verifications.tally({ verdict, reason, cached: `${cached}` });
-      tallies.set(key, tally);
+      byReason.set(reason, byVerdict.set(verdict, tally));
     }
     return tally;
   };

@@ -1,8 +1,10 @@
 import { isFree } from "../../check/verdict/verdict.ts";
 import { AppError } from "../../core/errors.ts";
+import { RenderedJson } from "../../core/rendered-json.ts";
 import type { Quota, Reservation } from "../quota/quota.ts";
 import type { UsageCounter } from "../usage/counts.ts";
-import type { Examiner, Finding, Question } from "./examine.ts";
+import { jsonOf, type RowDrawer } from "./draw-rows.ts";
+import type { Examiner, Finding, FindingArrival, Question } from "./examine.ts";
 import type { TestKeys } from "./test-keys.ts";
 import type { VerificationResult } from "./verification-result.ts";
 import type { VerificationTallies } from "./verification-tallies.ts";
@@ -13,24 +15,18 @@ import type { VerifyContext, VerifyInput } from "./verify-input.ts";
  * touches neither Redis nor Postgres nor another thread.
  * @throws AppError `unavailable_in_tier` (refresh), `quota_exceeded`, `overloaded`, `unavailable`
  */
-export type VerifyAddress = (
-  input: VerifyInput,
-  context: VerifyContext,
-) => VerificationResult | Promise<VerificationResult>;
+export type VerifyAddress = (input: VerifyInput, context: VerifyContext) => Answered | Promise<Answered>;
+
+/** A result, or JSON of one. */
+export type Answered = VerificationResult | RenderedJson;
 
 export interface VerifyDeps {
-  examiner: Examiner;
+  examiner: Pick<Examiner, "understand" | "find" | "draw">;
+  drawer: RowDrawer;
   quota: Quota;
   testKeys: TestKeys;
   usage: Pick<UsageCounter, "count">;
   tallies: VerificationTallies;
-}
-
-/** All that one request carries from step to step. */
-interface Request {
-  question: Question;
-  refresh: boolean;
-  context: VerifyContext;
 }
 
 export function createVerifyAddress(deps: VerifyDeps): VerifyAddress {
@@ -47,47 +43,57 @@ export function createVerifyAddress(deps: VerifyDeps): VerifyAddress {
     const asker = { teamId, probing: limits.probing, overlay };
     if (!actor.livemode) return deps.testKeys.answer(email, withEvidence, asker);
     const question = deps.examiner.understand(email, withEvidence, asker);
-    const request = { question, refresh, context };
     const reservation = deps.quota.reserve(actor);
-    if (reservation instanceof Promise) return reservation.then((unit) => charged(deps, request, unit));
-    return charged(deps, request, reservation);
+    if (reservation instanceof Promise)
+      return reservation.then((unit) => new Charge(deps, question, context, unit).find(refresh));
+    return new Charge(deps, question, context, reservation).find(refresh);
   };
 }
 
-/** Answers within a reservation, which is kept or given back whatever happens. */
-function charged(deps: VerifyDeps, request: Request, reservation: Reservation) {
-  const { question, refresh, context } = request;
-  try {
-    const finding = deps.examiner.find(question, refresh, context);
-    if (!(finding instanceof Promise)) return answer(deps, request, reservation, finding);
-    return finding.then(
-      (found) => answer(deps, request, reservation, found),
-      (error: unknown) => {
-        reservation.giveBack();
-        throw error;
-      },
-    );
-  } catch (error) {
-    reservation.giveBack();
-    throw error;
-  }
-}
+/** A question that is answered within a reservation, which is kept or given back whatever happens. */
+class Charge implements FindingArrival<Answered> {
+  readonly #deps: VerifyDeps;
+  readonly #question: Question;
+  readonly #context: VerifyContext;
+  readonly #reservation: Reservation;
 
-function answer(
-  deps: VerifyDeps,
-  { question, context }: Request,
-  reservation: Reservation,
-  finding: Finding,
-): VerificationResult {
-  const { decision, result } = deps.examiner.draw(question, finding);
-  if (context.cancelled()) {
-    // Nobody is told, so nothing is counted.
-    reservation.giveBack();
-    return result;
+  constructor(deps: VerifyDeps, question: Question, context: VerifyContext, reservation: Reservation) {
+    this.#deps = deps;
+    this.#question = question;
+    this.#context = context;
+    this.#reservation = reservation;
   }
-  if (isFree(decision.reason)) reservation.giveBack();
-  else reservation.commit();
-  deps.usage.count(question.teamId, reservation.day, decision.verdict, finding.cached);
-  deps.tallies(decision, finding.cached).count += 1;
-  return result;
+
+  find(refresh: boolean): Answered | Promise<Answered> {
+    try {
+      return this.#deps.examiner.find(this.#question, refresh, this.#context, this);
+    } catch (error) {
+      this.#reservation.giveBack();
+      throw error;
+    }
+  }
+
+  failed(): void {
+    this.#reservation.giveBack();
+  }
+
+  landed(finding: Finding): Answered {
+    const { examiner, drawer, usage, tallies } = this.#deps;
+    const question = this.#question;
+    const reservation = this.#reservation;
+    // What the cache has is rendered once for each entry; what was just learnt, mostly, was rendered for its domain before.
+    const drawn = finding.cached ? null : drawer.draw(question, finding);
+    const result = drawn === null ? examiner.draw(question, finding).result : drawn.template.result;
+    const answered = drawn === null ? result : new RenderedJson(jsonOf(drawn));
+    if (this.#context.cancelled()) {
+      // Nobody is told, so nothing is counted.
+      reservation.giveBack();
+      return answered;
+    }
+    if (isFree(result.reason)) reservation.giveBack();
+    else reservation.commit();
+    usage.count(question.teamId, reservation.day, result.verdict, finding.cached);
+    tallies(result, finding.cached).count += 1;
+    return answered;
+  }
 }

@@ -4,7 +4,7 @@ import type { Evidence } from "../../../../src/check/evidence.ts";
 import { siteOf } from "../../../../src/check/site.ts";
 import { withoutDisbelieved } from "../../../../src/services/verify/believing.ts";
 import type { CacheEntry } from "../../../../src/store/cache-entry.ts";
-import type { EvidenceCache } from "../../../../src/store/evidence-cache.ts";
+import type { EntryAsker, EvidenceCache } from "../../../../src/store/evidence-cache.ts";
 
 const entryOf = (smtpClass: string, storedAt: number): CacheEntry => ({
   evidence: { mx: { hosts: ["mx.one.test"] }, smtp: { class: smtpClass } } as unknown as Evidence,
@@ -19,6 +19,7 @@ describe("the cache", () => {
     const cache = {
       peek: (_: unknown, cacheKey: string) => (cacheKey === "a@one.test" ? doubted : kept),
       fetch: async (_: unknown, cacheKey: string) => (cacheKey === "a@one.test" ? doubted : kept),
+      look: ({ cacheKey, found }: EntryAsker) => found(cacheKey === "a@one.test" ? doubted : kept, cacheKey),
       fetchMany: async () => [doubted, kept, undefined],
     } as unknown as EvidenceCache;
     const seen = withoutDisbelieved(cache, {
@@ -34,6 +35,13 @@ describe("the cache", () => {
       [await seen.fetch("probed", "a@one.test"), await seen.fetch("probed", "b@one.test")],
       [undefined, kept],
     );
+    const looked: unknown[] = [];
+    for (const cacheKey of ["a@one.test", "b@one.test"])
+      seen.look({ scope: "probed", cacheKey, found: (...told) => looked.push(told) });
+    assert.deepEqual(looked, [
+      [undefined, "a@one.test"],
+      [kept, "b@one.test"],
+    ]);
     const questions = ["a@one.test", "b@one.test", "c@one.test"].map((cacheKey) => ({
       scope: "probed" as const,
       cacheKey,

@@ -2,11 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { parseAddress } from "../../../../src/check/address.ts";
 import type { Evidence } from "../../../../src/check/evidence.ts";
-import type { PendingCheck } from "../../../../src/check/pool.ts";
 import { AppError } from "../../../../src/core/errors.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { createLog } from "../../../../src/core/log.ts";
-import { createFlights, type Waiter } from "../../../../src/services/verify/flights.ts";
+import { createFlights, type FlightQuestion, type Waiter } from "../../../../src/services/verify/flights.ts";
 import type { CacheEntry } from "../../../../src/store/cache-entry.ts";
 import { evidenceWith } from "../../../support/evidence.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
@@ -16,7 +15,8 @@ const EVIDENCE = evidenceWith({
 });
 const DEADLINE_MS = 10_000;
 
-interface Started extends PendingCheck {
+interface Started {
+  cancel(): void;
   finish(evidence: Evidence | null): void;
   fail(error: Error): void;
   cancelled: boolean;
@@ -27,30 +27,31 @@ function world() {
   const started: Started[] = [];
   const redis = new Map<string, CacheEntry>();
   const kept = new Map<string, CacheEntry>();
+  /** By which names in Redis it was to be stored; undefined: by its own. */
+  const names: (string | undefined)[] = [];
   let overloaded = false;
-  const flights = createFlights({
+  const made = createFlights({
     clock,
     log: createLog("silent"),
     deadlineMs: DEADLINE_MS,
     keep: () => ({ ttlS: 60, shared: true }),
     onLanded: () => {},
     cache: {
-      fetch: async (scope, key) => redis.get(`${scope} ${key}`),
-      store: (scope, key, entry) => void kept.set(`${scope} ${key}`, entry),
+      look(asker) {
+        const { scope, cacheKey } = asker;
+        queueMicrotask(() => asker.found(redis.get(`${scope} ${cacheKey}`), `in redis: ${cacheKey}`));
+      },
+      store(scope, key, entry, _shared, redisKey) {
+        kept.set(`${scope} ${key}`, entry);
+        names.push(redisKey);
+      },
     },
     pool: {
-      check() {
+      ask(_address, _scope, asker) {
         if (overloaded) throw new AppError("overloaded", "full");
-        let finish: Started["finish"] = () => {};
-        let fail: Started["fail"] = () => {};
-        const evidence = new Promise<Evidence | null>((resolve, reject) => {
-          finish = resolve;
-          fail = reject;
-        });
         const check: Started = {
-          evidence,
-          finish,
-          fail,
+          finish: (evidence) => asker.learnt(evidence),
+          fail: (error) => asker.broke(error),
           cancelled: false,
           cancel() {
             check.cancelled = true;
@@ -64,7 +65,16 @@ function world() {
   function overload(): void {
     overloaded = true;
   }
-  return { clock, started, redis, kept, flights, overload };
+  /** Arrivals that were told there is no landing. */
+  const failed = { count: 0 };
+  const flights = {
+    join: (question: FlightQuestion, waiter: Waiter) =>
+      made.join(question, waiter, { landed: (landing) => landing, failed: () => void failed.count++ }),
+    get size() {
+      return made.size;
+    },
+  };
+  return { clock, started, redis, kept, flights, overload, failed, made, names };
 }
 
 function question(email: string, refresh = false) {
@@ -120,6 +130,17 @@ describe("single flight", () => {
     void flights.join(question("a@example.com", true), waiter());
     await turn();
     assert.equal(started.length, 1);
+  });
+
+  it("hashes the address for Redis once", async () => {
+    const { flights, started, names } = world();
+    for (const refresh of [false, true]) {
+      const asked = flights.join(question("a@example.com", refresh), waiter());
+      await turn();
+      started.at(-1)?.finish(EVIDENCE);
+      await asked;
+    }
+    assert.deepEqual(names, ["in redis: a@example.com", undefined]);
   });
 
   it("lets a refresh join a check that is under way, never a look into the cache", async () => {
@@ -236,11 +257,32 @@ describe("faults of our own", () => {
     assert.equal(kept.size, 0);
   });
 
+  it("tells all who wait what an arrival throws, each his own", async () => {
+    const { flights, made, started } = world();
+    let gaveUp = 0;
+    const thrower = {
+      landed: () => {
+        throw new Error("cannot be drawn");
+      },
+      failed: () => void gaveUp++,
+    };
+    const [broken, good] = [
+      made.join(question("a@example.com"), waiter(), thrower),
+      flights.join(question("a@example.com"), waiter()),
+    ];
+    await turn();
+    started[0]?.finish(EVIDENCE);
+    await assert.rejects(broken, /cannot be drawn/);
+    assert.equal((await good).entry?.evidence, EVIDENCE);
+    assert.deepEqual([gaveUp, flights.size], [1, 0]);
+  });
+
   it("lets no team have all checks to itself", async () => {
-    const { flights, started } = world();
+    const { flights, started, failed } = world();
     const share = LIMITS.check.tasksInFlight / LIMITS.flights.teamShare;
     for (let i = 0; i < share; i++) void flights.join(question(`a${i}@example.com`), waiter());
     await assert.rejects(flights.join(question("one-more@example.com"), waiter()), { code: "overloaded" });
+    assert.equal(failed.count, 1);
     await turn();
     const other = flights.join({ ...question("b@example.com"), teamId: "team_2" }, waiter());
     await turn();
@@ -255,9 +297,10 @@ describe("faults of our own", () => {
   });
 
   it("passes overload on to the caller", async () => {
-    const { flights, overload } = world();
+    const { flights, overload, failed } = world();
     overload();
     await assert.rejects(flights.join(question("a@example.com"), waiter()), { code: "overloaded" });
     assert.equal(flights.size, 0);
+    assert.equal(failed.count, 1);
   });
 });

@@ -43,3 +43,28 @@ describe("how long it is kept that a server put us off", () => {
     for (const named of [null, 1, 60, 3_600]) assert.equal(greylisted(named), 600);
   });
 });
+
+describe("how long evidence that addresses share is kept", () => {
+  it("is for each what it would be for him alone", () => {
+    const shared = [
+      evidenceWith(),
+      evidenceWith({ mx: { status: "no_mx", hosts: [], provider: null, ttlS: 90, fault: "recipient" } }),
+      evidenceWith({ mx: { status: "dns_error", hosts: [], provider: null, ttlS: 0, fault: "our_network" } }),
+    ];
+    const addresses = ["jane@one.test", "x9k2q7w4z8p1v6@one.test", "1234567@free.tk", "jane@gmial.com"].map(
+      (email) => {
+        const parsed = parseAddress(email);
+        assert.ok(parsed.ok);
+        return parsed.address;
+      },
+    );
+    const keep = createKeeping({});
+    for (const evidence of [...shared, ...shared])
+      for (const address of [...addresses, ...addresses])
+        for (const scope of ["unprobed", "probed", "unprobed"] as const)
+          assert.deepEqual(
+            keep(scope, address, evidence),
+            createKeeping({})(scope, address, { ...evidence }),
+          );
+  });
+});

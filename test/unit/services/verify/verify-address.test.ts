@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Evidence } from "../../../../src/check/evidence.ts";
+import { RenderedJson } from "../../../../src/core/rendered-json.ts";
+import type { Actor } from "../../../../src/services/actor.ts";
+import { createRowDrawer } from "../../../../src/services/verify/draw-rows.ts";
+import {
+  createExaminer,
+  type ExaminerDeps,
+  type Finding,
+  type FindingArrival,
+} from "../../../../src/services/verify/examine.ts";
+import { createVerifyAddress, type VerifyDeps } from "../../../../src/services/verify/verify-address.ts";
+import { evidenceWith, smtpWith } from "../../../support/evidence.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+
+/** One request after the other, each with what will be found for it. */
+interface Case {
+  email: string;
+  finding: Finding;
+  blocked?: boolean;
+  cancelled?: boolean;
+  withEvidence?: boolean;
+}
+
+const landed = (evidence: Evidence, cached = false): Finding => ({
+  entry: { evidence, storedAt: 1_700_000_000_000, ttlS: 60 },
+  cached,
+});
+const PLAIN = evidenceWith();
+const DNS_ERROR = evidenceWith({
+  mx: { status: "dns_error", hosts: [], provider: null, ttlS: 0, fault: "their_server" },
+});
+
+/** The same domains again and again, so that later ones meet templates of earlier. */
+const CASES: Case[] = [
+  { email: "jane@one.test", finding: landed(PLAIN) },
+  { email: "john@one.test", finding: landed(PLAIN) },
+  { email: "John.Doe@one.test", finding: landed(PLAIN), cancelled: true },
+  { email: "jane@one.test", finding: landed(PLAIN, true) },
+  { email: "x9k2q7w4z8p1v6@one.test", finding: landed(PLAIN) },
+  { email: "info@one.test", finding: landed(evidenceWith({ role: "info" })) },
+  { email: "jane@two.test", finding: landed(DNS_ERROR) },
+  { email: "john@two.test", finding: landed(DNS_ERROR) },
+  { email: "jane@gmial.com", finding: landed(PLAIN) },
+  { email: '"a b"@one.test', finding: landed(PLAIN) },
+  { email: "jürgen@one.test", finding: landed(PLAIN) },
+  { email: "probed@one.test", finding: landed(evidenceWith({ smtp: smtpWith() })), withEvidence: true },
+  { email: "late@one.test", finding: { entry: null, cached: false, failure: "deadline" } },
+  { email: "jane@one.test", finding: landed(PLAIN), blocked: true },
+  { email: "nobody", finding: { entry: null, cached: false } },
+];
+
+/** What is answered, and what is charged and counted of it. */
+async function outcomesOf(isDrawn: boolean) {
+  const clock = createFakeClock(1_700_000_000_000);
+  let next: Case | undefined;
+  const examiner = createExaminer({
+    clock,
+    isPromoted: () => false,
+    lists: { disposable: () => PLAIN.disposable, role: () => null, isFree: () => false },
+    cache: { peek: () => undefined },
+    onLookup() {},
+    flights: {
+      join: async (_question: unknown, _waiter: unknown, arrival: FindingArrival<unknown>) =>
+        arrival.landed(next?.finding as Finding),
+    },
+  } as unknown as ExaminerDeps);
+  const drawer = createRowDrawer({ clock, examiner });
+  const outcomes: unknown[] = [];
+  let drawn = 0;
+  for (const one of CASES) {
+    next = one;
+    const told: unknown[] = [];
+    const verify = createVerifyAddress({
+      examiner,
+      drawer: isDrawn ? drawer : { draw: () => null },
+      quota: {
+        reserve: () => ({
+          day: "2026-01-01",
+          commit: () => told.push("committed"),
+          giveBack: () => told.push("given back"),
+        }),
+      },
+      usage: { count: (...counted: unknown[]) => told.push(counted) },
+      tallies: ({ verdict, reason }: { verdict: string; reason: string }, cached: boolean) => {
+        told.push([verdict, reason, cached]);
+        return { count: 0 };
+      },
+    } as unknown as VerifyDeps);
+    const overlay = { isBlocked: () => one.blocked === true, isDisposable: () => false };
+    const limits = { probing: one.finding.entry?.evidence.smtp !== null, refresh: false };
+    const actor = { teamId: "team_1", livemode: true, limits, overlay } as unknown as Actor;
+    const answer = await verify(
+      { email: one.email, refresh: false, withEvidence: one.withEvidence === true },
+      { actor, startedMs: 0, cancelled: () => one.cancelled === true, onCancel() {} },
+    );
+    if (answer instanceof RenderedJson) drawn += 1;
+    const json = answer instanceof RenderedJson ? answer.text : JSON.stringify(answer);
+    outcomes.push({ json, told });
+  }
+  return { outcomes, drawn };
+}
+
+describe("an answer that is drawn as text", () => {
+  it("is what the general way sends, charges and counts", async () => {
+    const [texts, objects] = [await outcomesOf(true), await outcomesOf(false)];
+    assert.deepEqual(texts.outcomes, objects.outcomes);
+    assert.equal(objects.drawn, 0);
+    assert.ok(texts.drawn >= 7, `only ${texts.drawn} were drawn`);
+  });
+
+  it("keeps the unit of who is answered, and gives it back for who has gone and for a failure", async () => {
+    const { outcomes } = await outcomesOf(true);
+    const ends = (outcomes as { told: unknown[] }[]).map(({ told }) => told[0]);
+    const of = (email: string) => ends[CASES.findIndex((one) => one.email === email)];
+    assert.equal(of("jane@one.test"), "committed");
+    for (const email of ["John.Doe@one.test", "jane@two.test", "late@one.test"])
+      assert.equal(of(email), "given back", email);
+    assert.equal((outcomes[2] as { told: unknown[] }).told.length, 1);
+  });
+});
+
+describe("a question without an answer", () => {
+  it("costs nothing, whether it is refused at once or later", async () => {
+    const told: string[] = [];
+    const failures: Record<string, () => unknown> = {
+      "at once@one.test": () => {
+        throw new Error("at once");
+      },
+      "later@one.test": () => Promise.reject(new Error("later")),
+    };
+    const examiner = {
+      understand: (email: string) => ({ email, teamId: "team_1" }),
+      find: (
+        { email }: { email: string },
+        _refresh: boolean,
+        _context: unknown,
+        arrival: { failed(): void },
+      ) => {
+        if (email.startsWith("later")) arrival.failed();
+        return failures[email]?.();
+      },
+    };
+    const verify = createVerifyAddress({
+      examiner,
+      quota: {
+        reserve: () => ({ day: "2026-01-01", commit() {}, giveBack: () => told.push("given back") }),
+      },
+    } as unknown as VerifyDeps);
+    const actor = { livemode: true, limits: {} } as unknown as Actor;
+    for (const email of Object.keys(failures)) {
+      await assert.rejects(async () =>
+        verify(
+          { email, refresh: false, withEvidence: false },
+          { actor, startedMs: 0, cancelled: () => false, onCancel() {} },
+        ),
+      );
+    }
+    assert.deepEqual(told, ["given back", "given back"]);
+  });
+});
