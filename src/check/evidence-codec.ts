@@ -24,6 +24,8 @@ const DEFERRED = 3;
 /** Evidence without a probe: many addresses of a domain have the same. */
 const SHARED = 4;
 const PROBED = 5;
+/** Like an earlier line of the message, but for the time that it took: what nine of ten rows of a domain are. */
+const ALIKE = 6;
 
 /** In place of a text's. */
 const NONE = -1;
@@ -48,6 +50,36 @@ function jsonOf(part: Part): string {
   return json;
 }
 
+/** Whether two that were probed differ in nothing but the time that it took. `mx` is the same. */
+function isAlike(one: Evidence, other: Evidence): boolean {
+  if (one.role !== other.role || one.domain !== other.domain || one.disposable !== other.disposable)
+    return false;
+  if (one.smtp === null || other.smtp === null || one.freeProvider !== other.freeProvider) return false;
+  const { smtp } = one;
+  for (const field of SMTP_FIELDS) if (smtp[field] !== other.smtp[field]) return false;
+  return true;
+}
+
+/** Those that differ most come first. */
+const SMTP_FIELDS = Object.keys({
+  class: 0,
+  catchAll: 0,
+  reply: 0,
+  code: 0,
+  rule: 0,
+  enhancedCode: 0,
+  fault: 0,
+  stage: 0,
+  mxHost: 0,
+  path: 0,
+  trusted: 0,
+  retryAfterS: 0,
+  tls: 0,
+} satisfies Record<Exclude<keyof SmtpEvidence, "latencyMs">, 0>) as Exclude<
+  keyof SmtpEvidence,
+  "latencyMs"
+>[];
+
 /** Gathers lines, and packs those that were added since the last time. */
 export class LinePacker {
   #cells = new Float64Array(CELLS_MAX);
@@ -55,6 +87,8 @@ export class LinePacker {
   #count = 0;
   #texts: string[] = [];
   readonly #places = new Map<string, number>();
+  /** The last probed line of each domain, by what all of it share, and which line of the message it is. */
+  readonly #last = new Map<MxEvidence, { evidence: Evidence; line: number }>();
 
   get count(): number {
     return this.#count;
@@ -77,6 +111,7 @@ export class LinePacker {
     this.#count = 0;
     this.#texts = [];
     this.#places.clear();
+    this.#last.clear();
     return packed;
   }
 
@@ -93,6 +128,14 @@ export class LinePacker {
       this.#text(jsonOf(evidence));
       return;
     }
+    const last = this.#last.get(mx);
+    if (last !== undefined && isAlike(last.evidence, evidence)) {
+      this.#put(ALIKE);
+      this.#put(last.line);
+      this.#put(smtp.latencyMs);
+      return;
+    }
+    this.#last.set(mx, { evidence, line: this.#count - 1 });
     this.#put(PROBED);
     this.#text(jsonOf(mx));
     this.#text(jsonOf(disposable));
@@ -165,7 +208,9 @@ export function createLineReader(): ReadLines {
 
   return (packed) => {
     const reader = new LineReader(packed, partOf);
-    return Array.from({ length: packed.count }, () => reader.next());
+    const lines: CheckLine[] = [];
+    while (lines.length < packed.count) lines.push(reader.next(lines));
+    return lines;
   };
 }
 
@@ -190,7 +235,8 @@ class LineReader {
     this.#partOf = partOf;
   }
 
-  next(): CheckLine {
+  /** @param lines those that were read before */
+  next(lines: readonly CheckLine[]): CheckLine {
     switch (this.#number()) {
       case CANCELLED:
         return null;
@@ -202,9 +248,16 @@ class LineReader {
         return { deferred: { site: this.#text(), cause: this.#text<Deferred["cause"]>() } };
       case SHARED:
         return this.#part<Evidence>();
+      case ALIKE:
+        return this.#alike(lines);
       default:
         return this.#probed();
     }
+  }
+
+  #alike(lines: readonly CheckLine[]): Evidence {
+    const known = lines[this.#number()] as Evidence & { smtp: SmtpEvidence };
+    return { ...known, smtp: { ...known.smtp, latencyMs: this.#number() } };
   }
 
   // The fields of an object are read in the order in which they stand, which is that of the packer.

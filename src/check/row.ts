@@ -39,7 +39,6 @@ export interface Whither {
  */
 export class Row implements Asker, Target {
   readonly address: string;
-  readonly local: string;
   /** The best exchanger. */
   readonly first: Exchanger;
   /** As of `Asker`; of a patient one infinite, its time begins with its turn. */
@@ -67,9 +66,12 @@ export class Row implements Asker, Target {
     this.#evidence = evidence;
     this.#caller = caller;
     this.address = address;
-    this.local = address.slice(0, address.length - plan.domain.length - 1);
     this.deadlineAt =
       caller.mode === "patient" ? Number.POSITIVE_INFINITY : sinceMs + LIMITS.smtp.probeBudgetMs;
+  }
+
+  get local(): string {
+    return this.address.slice(0, this.address.length - this.#plan.domain.length - 1);
   }
 
   get domain(): string {

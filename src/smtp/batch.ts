@@ -51,6 +51,19 @@ const UNHEARD: TransactionEnd = {
 
 const accepted = (reply: Reply) => reply.code < 300;
 
+/** The last two ends at RCPT, by whether he was accepted: the parser hands out the same reply again and again. */
+const lastAtRcpt: Extract<TransactionEnd, { kind: "reply" }>[] = [];
+
+/** The end that `reply` to RCPT is. Nobody changes it, and most are one of two. */
+function endAtRcpt(reply: Reply): TransactionEnd {
+  const place = accepted(reply) ? 0 : 1;
+  const last = lastAtRcpt[place];
+  if (last !== undefined && last.reply === reply) return last;
+  const end = { kind: "reply", stage: "rcpt", reply } as const;
+  lastAtRcpt[place] = end;
+  return end;
+}
+
 /**
  * Transactions of one recipient each, `MAIL FROM` / `RCPT TO` / `RSET`, as a pure machine. Pipelined, all groups go
  * in one write (RFC 2920 lets RSET stand anywhere in a group); in lock step each command waits for its reply.
@@ -188,7 +201,7 @@ export class Batch {
   #rcptReply(reply: Reply): BatchStep {
     const refusedMail = this.#ends[this.#turn] !== undefined;
     if (refusedMail && accepted(reply)) return "out_of_step";
-    if (!refusedMail) this.#ends[this.#turn] = { kind: "reply", stage: "rcpt", reply };
+    if (!refusedMail) this.#ends[this.#turn] = endAtRcpt(reply);
     this.#step = STEPS - 1;
     this.#next = RSET;
     return this.#pipelined ? "await" : "write";

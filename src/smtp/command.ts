@@ -22,9 +22,12 @@ export function rcptTo(mailbox: Mailbox): string {
   return `RCPT TO:<${mailbox.address}>\r\n`;
 }
 
+/** What comes before the recipient, of the reverse path that was last asked for: a process has one. */
+let opening = { path: "" as string, text: "MAIL FROM:<>\r\nRCPT TO:<" };
+
 /** A whole transaction of one recipient: the three commands above in one write. */
 export function transactionOf(path: ReversePath, mailbox: Mailbox): string {
-  return mailbox.utf8
-    ? mailFrom(path, true) + rcptTo(mailbox) + RSET
-    : `MAIL FROM:<${path}>\r\nRCPT TO:<${mailbox.address}>\r\nRSET\r\n`;
+  if (mailbox.utf8) return mailFrom(path, true) + rcptTo(mailbox) + RSET;
+  if (opening.path !== path) opening = { path, text: `MAIL FROM:<${path}>\r\nRCPT TO:<` };
+  return `${opening.text}${mailbox.address}>\r\nRSET\r\n`;
 }

@@ -23,8 +23,8 @@ export interface ConnectionTarget {
 
 export interface ConnectionHandler {
   onConnect(): void;
-  /** `chunk` is only valid during the call. */
-  onData(chunk: Buffer): void;
+  /** The first `bytes` of `chunk` have come. It is only valid during the call. */
+  onData(chunk: Buffer, bytes: number): void;
   onSecure(): void;
   /** Once, at the end, whoever closed. Not called after `destroy`. */
   onClose(closure: Closure): void;
@@ -90,7 +90,8 @@ class SocketConnection implements Connection {
       onread: {
         buffer,
         callback: (bytes) => {
-          if (!this.#over) this.#handler.onData(buffer.subarray(0, bytes));
+          // The whole buffer: a view of its part would be an object a read, and the dearest one there is.
+          if (!this.#over) this.#handler.onData(buffer, bytes);
           return true;
         },
       },
@@ -104,7 +105,7 @@ class SocketConnection implements Connection {
       onOpen: () => {
         this.#watch(this.#socket);
         this.#socket.on("data", (chunk: Buffer) => {
-          if (!this.#over) this.#handler.onData(chunk);
+          if (!this.#over) this.#handler.onData(chunk, chunk.length);
         });
         this.#becomeConnected();
       },
@@ -137,7 +138,7 @@ class SocketConnection implements Connection {
         if (!this.#over) this.#handler.onSecure();
       });
       tls.on("data", (chunk: Buffer) => {
-        if (!this.#over) this.#handler.onData(chunk);
+        if (!this.#over) this.#handler.onData(chunk, chunk.length);
       });
       this.#watch(tls);
     } catch (error) {

@@ -88,9 +88,9 @@ export function greet({ target, heloName, clock, withinMs }: GreetOptions): Prom
       onConnect() {
         greeting.reached = true;
       },
-      onData(chunk) {
+      onData(chunk, bytes) {
         if (securing || over) return;
-        const fault = replies.push(chunk, accept);
+        const fault = replies.push(chunk, accept, bytes);
         if (fault !== null) fail({ stage: stage(), cause: fault, detail: "not an SMTP reply" });
       },
       onSecure() {

@@ -22,11 +22,11 @@ export class KnownReplies<Reply> {
   #hash = 0;
   #mayKeep = false;
 
-  /** The place of the LF at or after `start`, -1 without one. From here on `find` and `keep` speak of this line. */
-  lineEnd(chunk: Buffer, start: number): number {
+  /** The place of the LF at or after `start`, among the first `length` bytes, -1 without one. From here on `find` and `keep` speak of this line. */
+  lineEnd(chunk: Buffer, start: number, length = chunk.length): number {
     let hash = 0x811c9dc5;
     let at = false;
-    for (let i = start; i < chunk.length; i++) {
+    for (let i = start; i < length; i++) {
       const byte = chunk[i] as number;
       if (byte === LF) {
         this.#hash = (hash ^ (hash >>> 15)) & (SLOTS - 1);

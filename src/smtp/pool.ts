@@ -106,7 +106,9 @@ class HostPool implements SmtpPool {
   /** Young dials, looked at with each sweep. */
   #dials: { session: Session; destination: Destination; beganAt: number }[] = [];
   /** Outcomes that are not told yet. */
-  #settled: { asker: Asker; outcome: RcptOutcome }[] = [];
+  #settled: RcptOutcome[] = [];
+  /** Who asked, in the same order. */
+  #settledAskers: Asker[] = [];
   #sessions = 0;
   #jobs = 0;
   #sweeper: Timer | null = null;
@@ -148,15 +150,18 @@ class HostPool implements SmtpPool {
   /** Outcomes are handed over at the end of the turn: whoever hears one may ask on, and finds no queue half changed. */
   readonly #settle = (outcome: RcptOutcome, asker: Asker): void => {
     this.#jobs--;
-    if (this.#settled.push({ asker, outcome }) === 1) queueMicrotask(() => this.#tellSettled());
+    this.#settledAskers.push(asker);
+    if (this.#settled.push(outcome) === 1) queueMicrotask(this.#tellSettled);
     if (this.#draining) this.#checkDrained();
   };
 
-  #tellSettled(): void {
+  readonly #tellSettled = (): void => {
     const settled = this.#settled;
+    const askers = this.#settledAskers;
     this.#settled = [];
-    for (const { asker, outcome } of settled) asker.settled(outcome);
-  }
+    this.#settledAskers = [];
+    for (let i = 0; i < settled.length; i++) askers[i]?.settled(settled[i] as RcptOutcome);
+  };
 
   drain(): Promise<void> {
     this.#draining = true;

@@ -17,8 +17,9 @@ export interface ReplyParser {
   /**
    * Reads `chunk`, which the caller may overwrite afterwards, and calls back for each reply that it completes.
    * The callback returns false to leave the rest of the chunk unread.
+   * @param length bytes of the chunk that count, all unless told
    */
-  push(chunk: Buffer, onReply: (reply: Reply) => boolean): ReplyFault | null;
+  push(chunk: Buffer, onReply: (reply: Reply) => boolean, length?: number): ReplyFault | null;
   /** Bytes of an unfinished reply are held. */
   readonly pending: boolean;
   /** Forgets an unfinished reply. */
@@ -84,11 +85,11 @@ class BoundedReplyParser implements ReplyParser {
     this.#bytes = 0;
   }
 
-  push(chunk: Buffer, onReply: (reply: Reply) => boolean): ReplyFault | null {
+  push(chunk: Buffer, onReply: (reply: Reply) => boolean, length = chunk.length): ReplyFault | null {
     let start = 0;
     for (;;) {
-      const end = KNOWN.lineEnd(chunk, start);
-      if (end < 0) return start === chunk.length ? null : this.#keep(chunk.toString("latin1", start));
+      const end = KNOWN.lineEnd(chunk, start, length);
+      if (end < 0) return start === length ? null : this.#keep(chunk.toString("latin1", start, length));
       const isWhole = this.#rest === "" && this.#lines.length === 0;
       let reply = isWhole ? KNOWN.find(chunk, start, end) : null;
       if (reply === null) {

@@ -96,7 +96,7 @@ class SocketSession implements Session {
     this.#deadline.arm(LIMITS.smtp.connectTimeoutMs);
     this.#connection = createConnection(options.target, {
       onConnect: () => this.#connected(),
-      onData: (chunk) => this.#read(chunk),
+      onData: (chunk, bytes) => this.#read(chunk, bytes),
       onSecure: () => this.#secured(),
       onClose: (closure) => this.#closed(closure),
     });
@@ -152,11 +152,11 @@ class SocketSession implements Session {
   }
 
   /** One chunk of replies; what is left over when nothing is outstanding any more was never asked for. */
-  #read(chunk: Buffer): void {
+  #read(chunk: Buffer, bytes: number): void {
     if (this.#phase === "quitting" || this.#phase === "over") return;
     this.#asked = false;
     if (this.#batch) this.#clockIn(this.#batch);
-    const fault = this.#replies.push(chunk, this.#onReply);
+    const fault = this.#replies.push(chunk, this.#onReply, bytes);
     if (this.#isOver()) return;
     if (fault !== null)
       this.#finish({ kind: "failure", stage: this.stage, cause: fault, detail: FAULTS[fault] });

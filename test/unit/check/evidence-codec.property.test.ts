@@ -93,6 +93,36 @@ describe("lines between threads", () => {
     );
   });
 
+  it("keep what rows of one domain differ in, whichever field it is", () => {
+    const row = fc.record({
+      of: fc.nat(1),
+      field: fc.nat(13),
+      smtp,
+      role: orNull(fc.constantFrom("info", "abuse")),
+    });
+    fc.assert(
+      fc.property(fc.tuple(evidence, evidence), fc.array(row, { maxLength: 30 }), (domains, rows) => {
+        const base = smtpWith({});
+        const fields = Object.keys(base) as (keyof SmtpEvidence)[];
+        const lines = rows.map(({ of, field, smtp: other, role }): Evidence => {
+          const name = fields[field % fields.length] ?? "code";
+          return { ...domains[of % 2 === 0 ? 0 : 1], role, smtp: { ...base, [name]: other[name] } };
+        });
+        const message = crossed(packed(new LinePacker(), lines));
+        assert.deepEqual(asJson(createLineReader()(message)), asJson(lines));
+      }),
+    );
+  });
+
+  it("cost three numbers where a row is like another of its domain", () => {
+    const { mx, disposable } = evidenceWith();
+    const rows = Array.from({ length: 11 }, (_, i) =>
+      evidenceWith({ mx, disposable, smtp: smtpWith({ latencyMs: i }) }),
+    );
+    const one = packed(new LinePacker(), rows.slice(0, 1)).cells.length;
+    assert.equal(packed(new LinePacker(), rows).cells.length, one + 30);
+  });
+
   it("keep every field of evidence, also those that a later version adds", () => {
     const full: Required<Evidence> = {
       ...evidenceWith({ role: "info", freeProvider: true }),

@@ -91,6 +91,21 @@ describe("the reply parser", () => {
     assert.deepEqual([replies, parser.pending], [1, false]);
   });
 
+  it("reads no further than what has come: behind it are the bytes of an earlier read", () => {
+    const parser = createReplyParser();
+    const buffer = Buffer.alloc(64);
+    const replies: string[] = [];
+    for (const text of ["250 2.1.5 first of all\r\n", "250 2.1.5 Ok\r\n", "550 5.1.1 no", "ne\r\n"]) {
+      const length = buffer.write(text, "latin1");
+      assert.equal(
+        parser.push(buffer, ({ code, lines }) => replies.push(`${code} ${lines}`) > 0, length),
+        null,
+      );
+    }
+    assert.deepEqual(replies, ["250 2.1.5 first of all", "250 2.1.5 Ok", "550 5.1.1 none"]);
+    assert.equal(parser.pending, false);
+  });
+
   it("reads the same however the bytes are cut", () => {
     const text = "250-a\r\n250 b\r\n550 5.1.1 c\n421\r\n".repeat(3);
     const whole = parse(text).replies;
