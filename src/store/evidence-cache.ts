@@ -5,7 +5,8 @@ import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import { gatherTurns } from "../core/turns.ts";
 import type { CacheEntry } from "./cache-entry.ts";
-import { decodeEntry, encodeEntry, hash128 } from "./evidence-text.ts";
+import { entryLines, KEEP, type KeyedEntry } from "./evidence-lines.ts";
+import { decodeEntry, hash128 } from "./evidence-text.ts";
 import type { RedisClient } from "./redis.ts";
 
 /**
@@ -21,6 +22,12 @@ import type { RedisClient } from "./redis.ts";
 export interface CacheQuestion {
   scope: Scope;
   cacheKey: string;
+}
+
+/** One of many. */
+export interface KeyedQuestion extends CacheQuestion {
+  /** Noted by `fetchMany`, so that the address need not be hashed again when its entry is stored. */
+  redisKey?: string;
 }
 
 /** Who asks for an entry. */
@@ -62,7 +69,7 @@ export interface EvidenceCache {
    * `fetch` of many in one round trip for each LIMITS.evidenceCache.keysPerCall of them, one after the other; in order.
    * Never rejects.
    */
-  fetchMany(questions: readonly CacheQuestion[]): Promise<(CacheEntry | undefined)[]>;
+  fetchMany(questions: readonly KeyedQuestion[]): Promise<(CacheEntry | undefined)[]>;
   /** `store` of many, in one write for each LIMITS.evidenceCache.entriesPerWrite of them. Never rejects. */
   storeMany(deposits: readonly CacheDeposit[]): void;
 }
@@ -84,18 +91,6 @@ interface Remembered extends Held {
   over: boolean;
   goodUntilMs: number;
 }
-
-/**
- * A line for each entry: its key, its lifetime, itself. One command and one argument however many: a SET of its own, or an
- * argument of its own, costs this process several times as much. Lines are told apart before anything is looked for in them:
- * an entry has what a server said. It holds no line end, which JSON escapes.
- */
-const KEEP = `
-for line in string.gmatch(ARGV[1], '[^\\n]+') do
-  local key, ttl, entry = string.match(line, '^(%S+) (%d+) (.*)$')
-  if key then redis.call('SET', key, entry, 'EX', ttl) end
-end
-`;
 
 type KeepingRedis = RedisClient & {
   rcptKeepEvidence(keys: 0, lines: string): Promise<unknown>;
@@ -153,8 +148,10 @@ export function createEvidenceCache(deps: {
   const keysOf = (questions: readonly CacheQuestion[]) =>
     questions.map(({ scope, cacheKey }) => redisKeyOf(scope, cacheKey));
 
-  async function fetchPage(questions: readonly CacheQuestion[]): Promise<(CacheEntry | undefined)[]> {
-    const texts = await redis.mget(keysOf(questions)).catch(() => []);
+  async function fetchPage(questions: readonly KeyedQuestion[]): Promise<(CacheEntry | undefined)[]> {
+    const keys = keysOf(questions);
+    for (const [i, question] of questions.entries()) question.redisKey = keys[i] as string;
+    const texts = await redis.mget(keys).catch(() => []);
     return questions.map((question, i) => newest(question, texts[i] ?? null));
   }
 
@@ -169,10 +166,13 @@ export function createEvidenceCache(deps: {
 
   /** Those that are for others too, at most LIMITS.evidenceCache.entriesPerWrite. */
   function write(deposits: readonly CacheDeposit[]): void {
-    let lines = "";
-    for (const { scope, cacheKey, entry, redisKey } of deposits)
-      lines += `${redisKey ?? redisKeyOf(scope, cacheKey)} ${Math.floor(entry.ttlS)} ${encodeEntry(entry)}\n`;
-    redis.rcptKeepEvidence(0, lines).catch(ignore);
+    const keyed = deposits.map(
+      ({ scope, cacheKey, entry, redisKey }): KeyedEntry => ({
+        redisKey: redisKey ?? redisKeyOf(scope, cacheKey),
+        entry,
+      }),
+    );
+    redis.rcptKeepEvidence(0, entryLines(keyed)).catch(ignore);
   }
 
   /** @returns whether it is to be written */

@@ -67,10 +67,10 @@ export function createBatchChecks(deps: BatchChecksDeps): BatchChecks {
       else if (line === "broken") giveUp(work, row);
       else if (isDeferred(line)) work.answer(row.at, line);
       else if (line !== null) {
-        const { scope, address } = row;
+        const { scope, address, cacheKey, redisKey } = row;
         const { ttlS, shared } = deps.keep(scope, address, line);
         const entry = { evidence: line, storedAt: clock.now(), ttlS };
-        deposits.push({ scope, cacheKey: address.cacheKey, entry, shared });
+        deposits.push({ scope, cacheKey, entry, shared, redisKey });
         work.answer(row.at, { finding: { entry, cached: false } });
       }
     }

@@ -1,8 +1,8 @@
 import { setMaxListeners } from "node:events";
 import type { ParsedAddress } from "../../check/address.ts";
-import type { Scope } from "../../check/evidence.ts";
 import type { PendingBatch } from "../../check/pool.ts";
 import type { Deferred } from "../../check/thread.ts";
+import type { KeyedQuestion } from "../../store/evidence-cache.ts";
 import type { Finding } from "./examine.ts";
 
 /** What became of a question: why it has no answer yet and at which site, "" while that was not known. */
@@ -11,11 +11,10 @@ export type BatchAnswer =
   | { finding?: undefined; deferred: Deferred };
 
 /** A question that has to be asked. */
-export interface AskedRow {
+export interface AskedRow extends KeyedQuestion {
   /** Its place among the questions. */
   at: number;
   address: ParsedAddress;
-  scope: Scope;
 }
 
 const UNFINISHED: BatchAnswer = { deferred: { site: "", cause: "unfinished" } };

@@ -79,7 +79,8 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
         work.answer(at, { finding: unasked(question) });
         continue;
       }
-      const row = { at, address: question.address, scope: question.scope };
+      const { address, scope } = question;
+      const row: AskedRow = { at, address, scope, cacheKey: address.cacheKey };
       const entry = inMemory(row, options);
       if (entry === undefined) asked.push(row);
       else {
@@ -92,16 +93,15 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
     return asked;
   }
 
-  function inMemory({ address, scope }: AskedRow, { refresh }: BatchOptions): CacheEntry | undefined {
-    const entry = deps.cache.peek(scope, address.cacheKey);
+  function inMemory({ scope, cacheKey }: AskedRow, { refresh }: BatchOptions): CacheEntry | undefined {
+    const entry = deps.cache.peek(scope, cacheKey);
     return entry !== undefined && !refresh(entry) ? entry : undefined;
   }
 
   /** Those that other processes know are answered; @returns the rest */
   async function fetch(work: BatchWork, rows: AskedRow[], { refresh }: BatchOptions): Promise<AskedRow[]> {
     if (rows.length === 0) return rows;
-    const keys = rows.map(({ scope, address }) => ({ scope, cacheKey: address.cacheKey }));
-    const entries = await deps.cache.fetchMany(keys);
+    const entries = await deps.cache.fetchMany(rows);
     return rows.filter(({ at }, i) => {
       const entry = entries[i];
       if (entry === undefined || refresh(entry)) return true;

@@ -4,6 +4,7 @@ import { describe, it, type TestContext } from "node:test";
 import { systemClock } from "../../../src/core/clock.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { type CacheDeposit, createEvidenceCache } from "../../../src/store/evidence-cache.ts";
+import { encodeEntry, hash128 } from "../../../src/store/evidence-text.ts";
 import type { RedisClient } from "../../../src/store/redis.ts";
 import { testRedisUrl } from "../../support/embedded.ts";
 import { evidenceWith, smtpWith } from "../../support/evidence.ts";
@@ -35,7 +36,7 @@ function countCalls(t: TestContext, redis: RedisClient) {
     const run = scripted[definition[0]];
     assert.ok(run !== undefined);
     t.mock.method(scripted, definition[0], (keys: number, lines: string) => {
-      calls.writes.push(lines.split("\n").length - 1);
+      calls.writes.push(lines.split("\n").filter((line) => line.startsWith("rcpt:ev:")).length);
       return run.call(redis, keys, lines);
     });
   });
@@ -150,6 +151,23 @@ describe("evidence of many addresses", () => {
     const names = await commands.keys("rcpt:ev:*");
     assert.equal(names.length, replies.length + 1, names.join(" "));
     for (const name of names) assert.ok((await commands.ttl(name)) > 0);
+  });
+
+  it("is in Redis as it would be written by itself, however many share a shape", async (t) => {
+    const { commands } = await openRedis(t);
+    const [mx, other] = [evidenceWith().mx, { ...evidenceWith().mx, hosts: ["mx.other.test"] }];
+    const entries = Array.from({ length: 60 }, (_, i) => {
+      const smtp = i % 7 === 0 ? null : smtpWith({ latencyMs: i / 3, reply: `said ${i % 3}\t"ü"` });
+      const evidence = evidenceWith({
+        mx: i % 2 === 0 ? mx : other,
+        smtp,
+        role: i % 5 === 0 ? "info" : null,
+      });
+      return { evidence, storedAt: Date.now() + i, ttlS: 60 + (i % 4) / 7 };
+    });
+    cacheOf(commands).storeMany(entries.map((entry, i) => deposit(`a${i}@shape.test`, { entry })));
+    for (const [i, entry] of entries.entries())
+      assert.equal(await commands.get(`rcpt:ev:p:${hash128(`a${i}@shape.test`)}`), encodeEntry(entry));
   });
 
   it("is what memory has while Redis is away or silent, and fails nobody", async (t) => {
