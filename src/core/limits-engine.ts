@@ -151,6 +151,11 @@ export const CHECK_LIMITS = {
   singlesPerTask: 128,
   /** Parts of evidence (of domains, mostly) that the main thread keeps, so that evidence of many shares them. */
   partsKept: 10_000,
+  /**
+   * Names of domains that were read lately, 130 bytes each in every thread, and what lists say of them, 90 bytes each in the main
+   * thread: a long list has 100 000 of them, and a row whose domain is not among them costs 4 us more.
+   */
+  domainNames: 131_072,
   /** Before normalisation: room for escapes and U-labels around the 254 octets of a path. */
   addressChars: 1_024,
   /** What classification reads of a reply; real ones end long before. */

@@ -1,4 +1,5 @@
 import { domainToASCII, domainToUnicode } from "node:url";
+import { LIMITS } from "../../core/limits.ts";
 import { keepsBidiRule } from "./bidi.ts";
 
 const MAX_DOMAIN_OCTETS = 253;
@@ -42,12 +43,11 @@ function toALabels(text: string): string | null {
 }
 
 /** Lists and traffic have the same domains again and again. Emptied when full: a bound, not a policy. */
-const REMEMBERED = 4_096;
 const known = new Map<string, DomainResult & { ok: true }>();
 
 /** What is kept is a copy: a piece of a string keeps all of that. */
 function remember(text: string, domain: string): DomainResult {
-  if (known.size >= REMEMBERED) known.clear();
+  if (known.size >= LIMITS.check.domainNames) known.clear();
   const own = Buffer.from(domain, "latin1").toString("latin1");
   const result = { ok: true, domain: own } as const;
   known.set(text === domain ? own : Buffer.from(text, "latin1").toString("latin1"), result);

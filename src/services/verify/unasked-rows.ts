@@ -1,21 +1,36 @@
 import type { ParsedAddress } from "../../check/address.ts";
 import type { Evidence } from "../../check/evidence.ts";
+import { LIMITS } from "../../core/limits.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
 import { type Question, type UnaskedDeps, withoutAsking } from "./examine.ts";
 
-/** Domains of which it is kept. Emptied when full: a bound, not a policy. */
-const DOMAINS_KEPT = 1_024;
 /** Few names are roles, and all of them could be used once. */
 const ROLES_KEPT = 32;
 
+/** Evidence of rows by their role; the same object for all domains of which the lists say the same. */
+type ByRole = Map<string | null, Evidence>;
+
 /**
  * What `withoutAsking` finds, of rows of lists: those of a blocked domain come in thousands, and to look each time into the
- * lists for the domain cost 3 us a row. Evidence is the same object for all of a domain and a role; lists never change.
+ * lists for the domain cost 3 us a row. Lists never change, and say few things: what is kept of a domain is which of them, so that
+ * there is room for all domains of a long list.
  */
 export function createUnaskedRows(
   deps: UnaskedDeps,
 ): (question: Question) => ReturnType<typeof withoutAsking> {
-  const known = new Map<string, Map<string | null, Evidence>>();
+  /** By domain. Emptied when full: a bound, not a policy. */
+  const known = new Map<string, ByRole>();
+  /** By what the lists say, which have few sources. */
+  const sayings = new Map<string, ByRole>();
+
+  function sayingOf(domain: string, { disposable, freeProvider }: Evidence): ByRole {
+    const saying = `${disposable.listed} ${freeProvider} ${disposable.source}`;
+    const byRole = sayings.get(saying) ?? new Map<string | null, Evidence>();
+    sayings.set(saying, byRole);
+    if (known.size >= LIMITS.check.domainNames) known.clear();
+    known.set(ownCopy(domain), byRole);
+    return byRole;
+  }
 
   function evidenceOf(question: Question, { domain, local }: ParsedAddress): Evidence | null {
     const role = deps.lists.role(local);
@@ -23,9 +38,10 @@ export function createUnaskedRows(
     if (found !== undefined) return found;
     const evidence = withoutAsking(deps, question).entry?.evidence ?? null;
     if (evidence === null) return null;
-    if (known.size >= DOMAINS_KEPT) known.clear();
-    const ofDomain = known.get(domain) ?? new Map<string | null, Evidence>();
-    if (ofDomain.size < ROLES_KEPT) known.set(ownCopy(domain), ofDomain.set(role, evidence));
+    const byRole = known.get(domain) ?? sayingOf(domain, evidence);
+    const others = byRole.get(role);
+    if (others !== undefined) return others;
+    if (byRole.size < ROLES_KEPT) byRole.set(role, evidence);
     return evidence;
   }
 

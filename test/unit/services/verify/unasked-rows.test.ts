@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { compileLists, openLists } from "../../../../src/check/lists/lists.ts";
+import { createExaminer, type ExaminerDeps, withoutAsking } from "../../../../src/services/verify/examine.ts";
+import { createUnaskedRows } from "../../../../src/services/verify/unasked-rows.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+
+const clock = createFakeClock();
+const lists = openLists(compileLists());
+const examiner = createExaminer({ clock, isPromoted: () => false } as unknown as ExaminerDeps);
+const overlay = { isBlocked: () => true, isDisposable: () => false };
+const asker = { teamId: "team_1", probing: true, overlay };
+const questionOf = (email: string) => examiner.understand(email, false, asker);
+
+describe("rows that need not be asked about", () => {
+  it("are found as single ones are, whatever came before", () => {
+    const domains = ["one.test", "two.test", "gmail.com", "yopmail.com", "mail.yopmail.com", "free.tk"];
+    const email = fc.oneof(
+      fc
+        .tuple(fc.constantFrom("jane", "info", "sales", "postmaster", "x1"), fc.constantFrom(...domains))
+        .map(([local, domain]) => `${local}@${domain}`),
+      fc.constantFrom("nobody", "a@"),
+    );
+    const check = (emails: string[]) => {
+      const find = createUnaskedRows({ clock, lists });
+      for (const one of emails)
+        assert.deepEqual(find(questionOf(one)), withoutAsking({ clock, lists }, questionOf(one)));
+    };
+    fc.assert(fc.property(fc.array(email, { minLength: 20, maxLength: 60 }), check));
+  });
+
+  it("have one object in common where the lists say the same", () => {
+    const find = createUnaskedRows({ clock, lists });
+    const evidenceOf = (email: string) => find(questionOf(email)).entry?.evidence;
+    const plain = evidenceOf("jane@one.test");
+    assert.ok(plain);
+    assert.equal(evidenceOf("joe@two.test"), plain);
+    assert.notEqual(evidenceOf("info@two.test"), plain);
+    assert.notEqual(evidenceOf("joe@gmail.com"), plain);
+    assert.equal(evidenceOf("joe@two.test"), plain);
+  });
+});
