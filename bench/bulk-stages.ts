@@ -3,8 +3,11 @@ import { InvalidRun } from "./figures.ts";
 import { cpuMsOf } from "./process-cpu.ts";
 import { residentOf } from "./resident.ts";
 
-/** A job's way by its status: waiting for a worker, analysis, chunks, assembly. */
-export const STAGES = ["queued", "analysis", "chunks", "assembly"] as const;
+/**
+ * A job's way: waiting for a worker, analysis, chunks until each row has its answer, and what is left of the assembly then. Of a
+ * long list most of that goes on beside the chunks, in a thread of its own, and its CPU is in theirs.
+ */
+export const STAGES = ["queued", "analysis", "chunks and join", "rest of the assembly"] as const;
 export type Stage = (typeof STAGES)[number];
 
 /** What a stage took, and what it cost the worker's process, all threads counted. */
@@ -26,14 +29,14 @@ interface Look {
   status: string;
   analysed: boolean;
   processed: number;
+  rows: number;
   detail: string | null;
 }
 
 /** Which stage the job is in; null: it is over. */
-function stageOf({ status, analysed }: Look): Stage | null {
+function stageOf({ status, analysed, processed, rows }: Look): Stage | null {
   if (status === "completed") return null;
-  if (status === "finalizing") return "assembly";
-  if (analysed) return "chunks";
+  if (analysed) return processed < rows ? "chunks and join" : "rest of the assembly";
   return status === "analyzing" ? "analysis" : "queued";
 }
 
@@ -55,7 +58,7 @@ export async function followStages(sql: Database, jobId: string, pid: number): P
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
     const [look] = await sql<Look[]>`
       select status, layout is not null as analysed, valid + invalid + risky + unknown as processed,
-        error_detail as detail
+        rows_total as rows, error_detail as detail
       from jobs where id = ${jobId}`;
     const now = { atMs: performance.now(), cpuMs: cpuMsOf(pid) };
     for (const cost of [stages[stage], all]) {

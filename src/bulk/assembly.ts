@@ -5,6 +5,7 @@ import { type JobMaterial, materialOf } from "../store/job-results.ts";
 import { type AssemblyTask, chunksOf } from "../store/job-tasks.ts";
 import type { Database } from "../store/postgres.ts";
 import { ask, type Control } from "./control.ts";
+import type { EarlyJoins } from "./early-joins.ts";
 import type { JoinThread } from "./join-thread.ts";
 import { type WriteResultsDeps, writeResults } from "./write-results.ts";
 
@@ -13,6 +14,8 @@ export interface AssemblyDeps extends Omit<WriteResultsDeps, "chunksOf"> {
   endings: Endings;
   /** Puts together what is long; null: all is put together here. */
   joinThread: JoinThread | null;
+  /** What is put together before its assembly is due; null: nothing is. */
+  earlyJoins: EarlyJoins | null;
 }
 
 /** @throws as `writeResults`; Error when the thread died */
@@ -32,9 +35,11 @@ async function write(deps: AssemblyDeps, material: JobMaterial, key: string, con
 export async function runAssembly(deps: AssemblyDeps, task: AssemblyTask, control: Control): Promise<void> {
   const { sql } = deps;
   const { teamId, jobId } = task;
+  // One that may end its process waits for nobody, since everybody waits for it.
+  if (task.deliveries < LIMITS.bulk.aloneFrom) await deps.earlyJoins?.settled(jobId, control);
   const material = await ask(() => materialOf(sql, jobId));
-  // Removed since it was begun.
-  if (material === null) return;
+  // Removed since it was begun, or completed by whoever had its results.
+  if (material === null || material.status !== "finalizing") return;
   const resultsKey = newResultsKey(teamId, jobId);
   await write(deps, material, resultsKey, control);
   await ask(() =>

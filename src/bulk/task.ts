@@ -4,7 +4,15 @@ import type { Logger } from "../core/log.ts";
 import { createOverlays } from "../services/authenticate/overlays.ts";
 import type { JobProblem } from "../services/bulk/layout.ts";
 import type { JobStreams } from "../store/job-stream.ts";
-import { beginTask, deliveriesOf, forgiveDelivery, type Task, type TaskPointer } from "../store/job-tasks.ts";
+import {
+  beginTask,
+  type ChunkTask,
+  deliveriesOf,
+  forgiveDelivery,
+  type RetryTask,
+  type Task,
+  type TaskPointer,
+} from "../store/job-tasks.ts";
 import { type AnalysisDeps, runAnalysis } from "./analysis.ts";
 import { type AssemblyDeps, runAssembly } from "./assembly.ts";
 import { type ChunkDeps, runRows } from "./chunk.ts";
@@ -104,6 +112,12 @@ export function createTaskRunner(parts: TaskDeps): TaskRunner {
     }
   }
 
+  async function workOnRows(task: ChunkTask | RetryTask, control: Control): Promise<void> {
+    if (task.kind === "chunk") deps.earlyJoins?.offer(task);
+    await runRows(deps, task, control, false);
+    deps.earlyJoins?.note(task.jobId);
+  }
+
   function work(task: Task, control: Control): Promise<void> {
     switch (task.kind) {
       case "analysis":
@@ -111,7 +125,7 @@ export function createTaskRunner(parts: TaskDeps): TaskRunner {
       case "assembly":
         return runAssembly(deps, task, control);
       default:
-        return runRows(deps, task, control, false);
+        return workOnRows(task, control);
     }
   }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { createJoinThread } from "../bulk/join-thread.ts";
+import { createEarlyJoins, type EarlyJoins, type EarlyJoinsDeps } from "../bulk/early-joins.ts";
+import { createJoinThread, type JoinThread, type JoinThreadSetup } from "../bulk/join-thread.ts";
 import { createLane, type Lane } from "../bulk/lane.ts";
 import { createParkedRows } from "../bulk/parked-rows.ts";
 import { createRowVerifier } from "../bulk/rows.ts";
@@ -34,6 +35,7 @@ import { deferredRows } from "../store/job-retries.ts";
 import { createJobStreams } from "../store/job-stream.ts";
 import { countOutstandingTasks } from "../store/job-tasks.ts";
 import { jobsOf } from "../store/jobs.ts";
+import { createJoinClaims } from "../store/join-claims.ts";
 import { createObjectStreams } from "../store/object-streams.ts";
 import type { ObjectStore } from "../store/objects.ts";
 import type { Database } from "../store/postgres.ts";
@@ -208,6 +210,17 @@ function composeLanes({ config, log, stores }: Deps, emitter: Emitter, tasks: Ta
   ];
 }
 
+/** What puts results together besides the tasks: a thread, and joins that begin before their assembly. */
+function composeJoins(
+  { config: { scratchDir }, log, stores: { sql, redis } }: Deps,
+  objects: JoinThreadSetup["objects"],
+  parts: Pick<EarlyJoinsDeps, "endings" | "granted">,
+): { thread: JoinThread; early: EarlyJoins } {
+  const thread = createJoinThread({ objects, scratchDir }, log);
+  const claims = createJoinClaims(redis.commands);
+  return { thread, early: createEarlyJoins({ ...parts, sql, joinThread: thread, claims, clock, log }) };
+}
+
 /**
  * The role `bulk`: takes tasks of jobs and verifies their rows, with a check pool of its own.
  * @throws ConfigError without object storage
@@ -229,16 +242,18 @@ export function composeBulk(deps: Deps & { begun?: BegunThreads }): { parts: Par
   });
   const testKeys = createTestKeys({ clock, slowMs: LIMITS.testKeys.slowMs, isPromoted: promoted.covers });
   const streams = createJobStreams(redis.commands);
-  const { scratchDir } = config;
-  const joinThread = createJoinThread({ objects: config.objects, scratchDir }, log);
+  const endings = createEndings({ clock, view: viewOf(config) });
+  const granted = createGranted({ sql, clock, ownBucket: stores.objects.bucket });
+  const joins = composeJoins(deps, config.objects, { endings, granted });
   const tasks = createTaskRunner({
     sql,
     objects,
     streams: createObjectStreams(stores.objects, clock),
     bucket: stores.objects.bucket,
-    granted: createGranted({ sql, clock, ownBucket: stores.objects.bucket }),
-    scratch: createScratch(scratchDir),
-    joinThread,
+    granted,
+    scratch: createScratch(config.scratchDir),
+    joinThread: joins.thread,
+    earlyJoins: joins.early,
     dead: streams,
     clock,
     log,
@@ -256,7 +271,7 @@ export function composeBulk(deps: Deps & { begun?: BegunThreads }): { parts: Par
     random: Math.random,
     onVerified: ({ verdict, reason, cached }, count) =>
       metrics.verifications.inc({ verdict, reason, cached: `${cached}` }, count),
-    endings: createEndings({ clock, view: viewOf(config) }),
+    endings,
   });
   const worker = createWorker({
     sql,
@@ -273,8 +288,10 @@ export function composeBulk(deps: Deps & { begun?: BegunThreads }): { parts: Par
     { name: "our own house", start: () => checks.house.start(), stop: () => checks.house.stop() },
     { name: "checks", start: () => checks.pool.ready(), stop: () => checks.pool.close() },
     rereading(promoted),
-    { name: "join thread", stop: () => joinThread.close() },
+    { name: "join thread", stop: () => joins.thread.close() },
     worker,
+    // It has given up long before the others are done: they need not wait for it.
+    { name: "early joins", drain: () => void joins.early.close() },
   ];
   return { parts, house: checks.house };
 }

@@ -184,6 +184,27 @@ export const BULK_LIMITS = {
     /** In memory, of those read last. */
     blocksKept: 32,
   },
+  /** Results of long jobs that are put together while their chunks are under way. */
+  early: {
+    /** Of shorter jobs the assembly is a matter of a tenth of a second. */
+    rows: 20_000,
+    /** Of a process: each has a join's memory, some 50 MB, for as long as its job's chunks take. */
+    atOnce: 1,
+    /** Chunks of which Postgres is asked at a time, and how often while the next is not final. */
+    page: 64,
+    pollMs: 100,
+    /** A chunk that does not become final for so long has rows that wait for their servers: no chunk behind it is joined. */
+    patienceMs: 30_000,
+    /** Who has a job's results in hand says so; a process that was killed says it no longer after this. */
+    claimMs: 10_000,
+    renewMs: 3_000,
+    /** What one process gave up none begins again for so long. */
+    givenUpMs: 3_600_000,
+    /** An assembly waits so long for who has its results under way, then does it all. */
+    awaitMs: 120_000,
+    /** Jobs that were begun so here: never twice. */
+    remembered: 1_000,
+  },
   /** Share of the grace that is left to tasks in hand before they are handed back. */
   drainShare: 0.5,
 } as const;

@@ -299,17 +299,50 @@ export async function chunksOf(
   limit: number,
 ): Promise<ChunkOfResults[]> {
   return sql<ChunkOfResults[]>`
-    select c.number, c.first_row as "firstRow", c.row_count as rows, c.first_byte as "firstByte", c.byte_count as bytes,
+    select ${chunkOfResults(sql)}
+    from job_tasks c
+    where c.job_id = ${jobId} and c.kind = 'chunk' and c.number > ${after} and c.number <= ${after + limit}
+    order by c.number`;
+}
+
+/** Columns of a ChunkOfResults, of `job_tasks c`. */
+function chunkOfResults(sql: Queryable) {
+  return sql`c.number, c.first_row as "firstRow", c.row_count as rows, c.first_byte as "firstByte", c.byte_count as bytes,
       c.repeats_byte as "repeatsByte", c.repeats_bytes as "repeatsBytes",
       case c.state when 'done' then c.shard_key end as "shardKey",
       (
         select coalesce(jsonb_agg(r.shard_key order by r.number), '[]') from job_tasks r
         where r.job_id = c.job_id and r.chunk = c.number and r.kind = 'retry' and r.state = 'done'
           and r.shard_key is not null
-      ) as patches
-    from job_tasks c
-    where c.job_id = ${jobId} and c.kind = 'chunk' and c.number > ${after} and c.number <= ${after + limit}
+      ) as patches`;
+}
+
+/**
+ * The chunks of a job under way behind number `after`, up to the first that is not final: one is when it is done, and no retry
+ * of its rows is left. Retries are made in the transaction that ends what they are left of, so that to whoever sees none there
+ * will be none, and no patch beyond those told.
+ * @returns at most `limit`; null: the job is not under way (one that ends has its chunks done, whatever they came to)
+ */
+export async function finalChunksOf(
+  sql: Queryable,
+  jobId: string,
+  after: number,
+  limit: number,
+): Promise<ChunkOfResults[] | null> {
+  // One statement, which sees the job and its tasks as of one moment.
+  const chunks = await sql<(ChunkOfResults & { final: boolean })[]>`
+    select ${chunkOfResults(sql)},
+      c.state = 'done' and not exists (
+        select from job_tasks r
+        where r.job_id = c.job_id and r.chunk = c.number and r.kind = 'retry' and r.state <> 'done'
+      ) as final
+    from jobs j join job_tasks c on c.job_id = j.id
+    where j.id = ${jobId} and j.completed_at is null and j.removed_at is null
+      and c.kind = 'chunk' and c.number > ${after} and c.number <= ${after + limit}
     order by c.number`;
+  if (chunks.length === 0) return null;
+  const open = chunks.findIndex(({ final }) => !final);
+  return (open < 0 ? chunks : chunks.slice(0, open)).map(({ final: _, ...chunk }) => chunk);
 }
 
 /** Tasks of jobs under way that are not done: for the autoscaler. */

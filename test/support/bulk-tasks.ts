@@ -2,6 +2,7 @@ import { tmpdir } from "node:os";
 import type { Parking } from "../../src/bulk/chunk.ts";
 import { type Control, createControl } from "../../src/bulk/control.ts";
 import type { DeferralSettings } from "../../src/bulk/deferrals.ts";
+import type { EarlyJoins } from "../../src/bulk/early-joins.ts";
 import type { JoinThread } from "../../src/bulk/join-thread.ts";
 import type { RowVerifier, Verified } from "../../src/bulk/rows.ts";
 import { createTaskRunner } from "../../src/bulk/task.ts";
@@ -117,6 +118,8 @@ export interface RunnerParts {
   scratch?: Scratch;
   /** Absent: all results are put together by the runner. */
   joinThread?: JoinThread;
+  /** Absent: nothing is put together before its assembly. */
+  earlyJoins?: EarlyJoins;
   /** Instead of what Postgres has. */
   granted?: Granted;
   /** Absent: no site blocks us. */
@@ -140,6 +143,7 @@ export function createRunner(parts: RunnerParts) {
     granted: parts.granted ?? createGranted({ sql, clock, ownBucket: "bucket" }),
     scratch: parts.scratch ?? createScratch(tmpdir()),
     joinThread: parts.joinThread ?? null,
+    earlyJoins: parts.earlyJoins ?? null,
     deferral: parts.deferral ?? { firstMs: 1_000, maxMs: 60_000, queueMaxMs: 60_000 },
     egress: EGRESS,
     parking: parts.parking ?? { waitMs: () => null, call: async () => {} },

@@ -1,0 +1,66 @@
+import type { Clock } from "../core/clock.ts";
+import type { SpanDeps } from "../services/bulk/spans.ts";
+import type { ChunkOfResults } from "../store/job-tasks.ts";
+import { Interruption } from "./control.ts";
+
+export interface FinalChunksDeps {
+  /** See `finalChunksOf`. */
+  look(jobId: string, after: number, limit: number): Promise<ChunkOfResults[] | null>;
+  clock: Clock;
+  /** Aborted: nobody wants them any more. */
+  signal: AbortSignal;
+  /** LIMITS.bulk.early says what each is. */
+  bounds: { pollMs: number; patienceMs: number; page: number };
+}
+
+/** The chunks of a job under way, as they become final. */
+export interface FinalChunks {
+  /**
+   * As SpanDeps has it: waits while the next is not final.
+   * @throws Interruption when the job is not under way any more, or the next was waited for in vain; the signal's reason
+   */
+  chunksOf: SpanDeps["chunksOf"];
+  /** There may be more: a look at once. */
+  wake(): void;
+}
+
+export function createFinalChunks({ look, clock, signal, bounds }: FinalChunksDeps): FinalChunks {
+  const { pollMs, patienceMs, page } = bounds;
+  let wake = () => {};
+  let woken = false;
+
+  function pause(): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        timer.cancel();
+        signal.removeEventListener("abort", end);
+        woken = false;
+        wake = () => {};
+        resolve();
+      };
+      const timer = clock.after(pollMs, end);
+      signal.addEventListener("abort", end);
+      wake = end;
+      if (woken || signal.aborted) end();
+    });
+  }
+
+  return {
+    async chunksOf(jobId, after, limit) {
+      const sinceMs = clock.monotonic();
+      for (;;) {
+        signal.throwIfAborted();
+        const found = await look(jobId, after, Math.min(limit, page));
+        if (found === null) throw new Interruption("the job is not under way any more");
+        if (found.length > 0) return found;
+        if (clock.monotonic() - sinceMs >= patienceMs)
+          throw new Interruption(`no chunk behind ${after} became final in ${patienceMs} ms`);
+        await pause();
+      }
+    },
+    wake() {
+      woken = true;
+      wake();
+    },
+  };
+}
