@@ -23,13 +23,16 @@ export function domainName(run: number, domain: number): string {
   return `d${domain}.r${run}.test`;
 }
 
-/** Every site is run by somebody else: a registrable name of its own. */
-export function mxName(site: number): string {
-  return `mx.site${site}.test`;
+/**
+ * Every site is run by somebody else: a registrable name of its own.
+ * @param world of its own sites; clients of one do not meet those of another
+ */
+export function mxName(site: number, world = 0): string {
+  return world === 0 ? `mx.site${site}.test` : `mx.site${site}w${world}.test`;
 }
 
-export function mxAddress(site: number): string {
-  return `127.0.3.${site + 1}`;
+export function mxAddress(site: number, world = 0): string {
+  return `127.0.${3 + world}.${site + 1}`;
 }
 
 /** The first `count` addresses of run `run` that exist. */

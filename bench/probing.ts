@@ -12,15 +12,47 @@ import type { Target } from "./target.ts";
 const ROUNDS = 3;
 const DEEP = 10;
 
-/** Addresses a run, so that each takes two or three seconds on a small machine; the first, which warms up, as many. */
-const COUNTS = {
-  0: { one: 120_000, deep: 300_000, bareOne: 120_000, bareDeep: 500_000, perAddress: 12_000 },
-  20: { one: 25_000, deep: 200_000, bareOne: 25_000, bareDeep: 200_000, perAddress: 6_000 },
-} as const;
-/** A quick run has a quarter of that, once. */
-const QUICK_SHARE = 4;
+interface Counts {
+  one: number;
+  deep: number;
+  /** 0: it is left out. */
+  shipped: number;
+  bareOne: number;
+  bareDeep: number;
+  perAddress: number;
+}
 
-type Counts = Record<keyof (typeof COUNTS)[0], number>;
+/**
+ * Addresses a run, by round trip. So many that a run lasts for three or four seconds on a small machine: it begins without a
+ * connection and with domains that nobody knows, which is a third of a second of round trips at 20 ms, and has to be told
+ * from what goes on for as long as rows come. A quick run tells the trend.
+ */
+const COUNTS: Record<"full" | "quick", Record<0 | 20, Counts>> = {
+  full: {
+    0: {
+      one: 150_000,
+      deep: 400_000,
+      shipped: 100_000,
+      bareOne: 150_000,
+      bareDeep: 500_000,
+      perAddress: 12_000,
+    },
+    20: {
+      one: 32_000,
+      deep: 240_000,
+      shipped: 80_000,
+      bareOne: 32_000,
+      bareDeep: 240_000,
+      perAddress: 3_000,
+    },
+  },
+  quick: {
+    0: { one: 60_000, deep: 160_000, shipped: 0, bareOne: 40_000, bareDeep: 160_000, perAddress: 6_000 },
+    20: { one: 20_000, deep: 160_000, shipped: 0, bareOne: 20_000, bareDeep: 160_000, perAddress: 600 },
+  },
+};
+/** What warms a subject up, as a part of its run. */
+const WARM_SHARE = 3;
 
 /**
  * How the engine is told to treat the sites. A bare client never leaves a session, so to be compared with it the engine
@@ -33,7 +65,8 @@ const SHAPINGS = {
   shipped: null,
 } as const;
 type Shaping = keyof typeof SHAPINGS;
-const SHAPING_NAMES = Object.keys(SHAPINGS) as Shaping[];
+/** Each engine has sites of its own, so that none has to wait for what another one left open. */
+const WORLDS = Object.keys(SHAPINGS) as Shaping[];
 
 /** What of a ceiling has to be reached: `perAddress` as a multiple, `bare` as a share. */
 const LEAST = { one: { perAddress: 8, bare: 0.9 }, deep: { perAddress: 20, bare: 0.85 } } as const;
@@ -46,7 +79,11 @@ interface Processes {
 
 /** Domains of its own for each engine in each round: what one knows of strangers another must not be spared. */
 function runOf(shaping: Shaping, round: number): number {
-  return SHAPING_NAMES.indexOf(shaping) * (ROUNDS + 1) + round;
+  return WORLDS.indexOf(shaping) * (ROUNDS + 1) + round;
+}
+
+function runsOf(shaping: Shaping): number[] {
+  return Array.from({ length: ROUNDS + 1 }, (_, round) => runOf(shaping, round));
 }
 
 /**
@@ -54,80 +91,97 @@ function runOf(shaping: Shaping, round: number): number {
  * with as many connections and as many addresses a write, and with a connection for each address, as other verifiers do
  * it (without their random address, in their favour).
  */
-export async function benchProbing(context: BenchContext, latencyMs: keyof typeof COUNTS): Promise<Section> {
-  const counts = countsOf(context, latencyMs);
+export async function benchProbing(context: BenchContext, latencyMs: 0 | 20): Promise<Section> {
+  const counts = COUNTS[context.quick ? "quick" : "full"][latencyMs];
+  const rounds = context.quick ? 1 : ROUNDS;
   return withChildren(async (keep) => {
-    const mail = keep(await startChild<MailServers>("mail-servers", context));
-    const runs = Array.from({ length: SHAPING_NAMES.length * (ROUNDS + 1) }, (_, run) => run);
-    const world = await mail.call("start", { latencyMs, runs });
-    const bare = keep(await startChild<BareClient>("bare-client", context));
+    const [mail, bare] = await Promise.all([
+      startChild<MailServers>("mail-servers", context).then(keep),
+      startChild<BareClient>("bare-client", context).then(keep),
+    ]);
+    const [runs = [], ...further] = WORLDS.map(runsOf);
+    const world = await mail.call("start", { latencyMs, runs, further });
     const processes = { mail, bare, port: world.smtpPort };
-    const sessions: number[] = [];
-    const subjects: Subject[] = [];
-    let threads = 0;
-    for (const shaping of SHAPING_NAMES) {
-      const engine = keep(await startChild<EngineProcess>("engine", context));
-      const own = SHAPINGS[shaping];
-      // Each has the caps for itself: the others, which rest, would hold on to connections of theirs.
-      const egress = { EGRESS_ID: `bench-${shaping}` };
-      const settings = {
-        ...settingsFor(context, world),
-        ...egress,
-        ...(own && { SHAPING: JSON.stringify(own) }),
-      };
-      ({ threads } = await engine.call("start", settings));
-      const heard = shaping === "shipped" ? sessions : [];
-      const count = shaping === "one" ? counts.one : counts.deep;
-      subjects.push(probing(processes, engine, { shaping, count, sessions: heard }));
-    }
-    subjects.push(
-      bareSubject("bare, one a write", (run) =>
-        bare.call("pooled", { run, count: counts.bareOne, depth: 1, port: world.smtpPort }),
-      ),
-      bareSubject(`bare, ${DEEP} a write`, (run) =>
-        bare.call("pooled", { run, count: counts.bareDeep, depth: DEEP, port: world.smtpPort }),
-      ),
-      bareSubject("connection per address", (run) =>
-        bare.call("perAddress", { run, count: counts.perAddress, port: world.smtpPort }),
-      ),
+    const shapings = WORLDS.filter((shaping) => counts[shaping] > 0);
+    const engines = await Promise.all(
+      shapings.map((shaping) => startEngine(shaping, settingsFor(context, world), context, keep)),
     );
-    const rounds = context.quick ? 1 : ROUNDS;
-    const [one, deep, shipped, bareOne, bareDeep, perAddress] = await interleave(subjects, rounds);
-    if (!one || !deep || !shipped || !bareOne || !bareDeep || !perAddress)
-      throw new InvalidRun("a subject is missing");
-    const figures = { one, deep, shipped, bareOne, bareDeep, perAddress };
+    const sessions: number[] = [];
+    const subjects = engines.map(({ engine }, i) => {
+      const shaping = shapings[i] ?? "one";
+      const heard = shaping === "shipped" ? sessions : [];
+      return probing(processes, engine, { shaping, count: counts[shaping], sessions: heard });
+    });
+    const summaries = await interleave([...subjects, ...bareSubjects(processes, counts)], rounds);
+    const [one, deep] = summaries;
+    const [bareOne, bareDeep, perAddress] = summaries.slice(engines.length);
+    if (!one || !deep || !bareOne || !bareDeep || !perAddress) throw new InvalidRun("a subject is missing");
+    const shipped = engines.length > 2 ? summaries[2] : undefined;
+    const figures = { one, deep, bareOne, bareDeep, perAddress, ...(shipped && { shipped }) };
     return {
       title: `Probing, ${latencyMs} ms a round trip`,
-      configuration: configurationOf(counts, threads, rounds),
+      configuration: configurationOf(counts, engines[0]?.threads ?? 0, rounds),
       unit: "addresses",
       lines: linesOf(figures),
       targets: latencyMs === 0 ? atNoDelay(figures) : atDelay(figures),
       notes: [
-        `with the shipped limits the engine opened ${sessions.join(", ")} connections in its runs`,
+        ...(shipped
+          ? [`with the shipped limits the engine opened ${sessions.join(", ")} connections in its runs`]
+          : []),
         "all sinks share one process on the same cores: where a client is less busy than a core, they or the delay are its bound",
       ],
     };
   });
 }
 
-function countsOf({ quick }: BenchContext, latencyMs: keyof typeof COUNTS): Counts {
-  const counts: Counts = { ...COUNTS[latencyMs] };
-  if (quick) for (const key of Object.keys(counts) as (keyof Counts)[]) counts[key] /= QUICK_SHARE;
-  return counts;
+async function startEngine(
+  shaping: Shaping,
+  settings: Record<string, string>,
+  context: BenchContext,
+  keep: <C extends { end(): Promise<void> }>(child: C) => C,
+): Promise<{ engine: Child<EngineProcess>; threads: number }> {
+  const engine = keep(await startChild<EngineProcess>("engine", context));
+  const own = SHAPINGS[shaping];
+  const { threads } = await engine.call("start", {
+    ...settings,
+    // Each has the caps for itself: the others, which rest, would hold on to connections of theirs.
+    EGRESS_ID: `bench-${shaping}`,
+    ...(own && { SHAPING: JSON.stringify(own) }),
+  });
+  return { engine, threads };
+}
+
+function bareSubjects({ bare, port }: Processes, counts: Counts): Subject[] {
+  const pooled = (depth: number, most: number) => (run: number) =>
+    bare.call("pooled", { run, count: countIn(run, most), depth, port });
+  return [
+    bareSubject("bare, one a write", pooled(1, counts.bareOne)),
+    bareSubject(`bare, ${DEEP} a write`, pooled(DEEP, counts.bareDeep)),
+    bareSubject("connection per address", (run) =>
+      bare.call("perAddress", { run, count: countIn(run, counts.perAddress), port }),
+    ),
+  ];
+}
+
+/** Round 0 warms up. */
+function countIn(round: number, count: number): number {
+  return round === 0 ? Math.ceil(count / WARM_SHARE) : count;
 }
 
 function configurationOf(counts: Counts, threads: number, rounds: number): string[] {
-  const { one, deep, bareOne, bareDeep, perAddress } = counts;
+  const { one, deep, shipped, bareOne, bareDeep, perAddress } = counts;
   return [
     `${SITES} sites with ${CONNECTIONS_PER_SITE} connections each (the default of shaping.json): ${CONNECTIONS} for every client; no TLS`,
-    `engine: ${threads} threads; ${one} addresses at depth 1, ${deep} at depth ${DEEP}, of ${DOMAINS} new domains a run, 1 in 10 missing`,
+    `engine: ${threads} threads; ${one} addresses at depth 1, ${deep} at depth ${DEEP}, ${shipped} as shipped, of ${DOMAINS} new domains a run, 1 in 10 missing`,
     `fed by checkBatch as jobs are: ${BATCHES_IN_FLIGHT} batches of ${ADDRESSES_PER_BATCH} patient rows at a time`,
     `SHAPING: ${KEPT.rejectionsPerSession} refusals and ${KEPT.transactionsPerSession} addresses a session, as bare clients keep theirs; "as shipped" 8 and 100`,
     `bare: ${bareOne} one a write (MAIL, RCPT, RSET), ${bareDeep} ${DEEP} a write, ${perAddress} a connection each; medians of ${rounds} runs by turns`,
   ];
 }
 
-type Figures = Record<"one" | "deep" | "shipped" | "bareOne" | "bareDeep" | "perAddress", Summary>;
+type Figures = Record<"one" | "deep" | "bareOne" | "bareDeep" | "perAddress", Summary> & {
+  shipped?: Summary;
+};
 
 function linesOf({ one, deep, shipped, bareOne, bareDeep, perAddress }: Figures): Line[] {
   const ratios = (of: Summary, ceiling: Summary, name: string) => [
@@ -138,7 +192,9 @@ function linesOf({ one, deep, shipped, bareOne, bareDeep, perAddress }: Figures)
   return [
     { name: "engine, depth 1", figures: one, ratios: ratios(one, bareOne, "bare, one a write") },
     { name: `engine, depth ${DEEP}`, figures: deep, ratios: ratios(deep, bareDeep, deepName) },
-    { name: "engine, as shipped", figures: shipped, ratios: ratios(shipped, bareDeep, deepName) },
+    ...(shipped
+      ? [{ name: "engine, as shipped", figures: shipped, ratios: ratios(shipped, bareDeep, deepName) }]
+      : []),
     { name: "bare, one a write", figures: bareOne, ratios: ["ceiling of depth 1"] },
     { name: deepName, figures: bareDeep, ratios: [`ceiling of depth ${DEEP}`] },
     { name: "connection per address", figures: perAddress, ratios: ["what others do"] },
@@ -192,12 +248,14 @@ function probing(
 ): Subject {
   return {
     async run(round): Promise<Sample> {
-      await mail.call("quiet");
-      const { sample, wrong } = await engine.call("probe", { run: runOf(shaping, round), count });
+      const world = WORLDS.indexOf(shaping);
+      await mail.call("quiet", world);
+      const asked = countIn(round, count);
+      const { sample, wrong } = await engine.call("probe", { run: runOf(shaping, round), count: asked });
       // Cold and on a busy machine, the sinks may be so late that the engine takes its own network for dead.
       if (round === 0) return sample;
       requireRight("engine", wrong);
-      const { connections, recipients, maxOpenPerSite } = await mail.call("account");
+      const { connections, recipients, maxOpenPerSite } = await mail.call("account", world);
       // Each address, and one that nobody has for each domain.
       if (recipients < count + DOMAINS)
         throw new InvalidRun(`engine: ${recipients} questions for ${count} addresses of ${DOMAINS} domains`);

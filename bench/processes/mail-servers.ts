@@ -8,30 +8,52 @@ import { accountOf, listenOnOnePort, resetAccounts } from "../sinks.ts";
 const QUIET_WITHIN_MS = 30_000;
 
 let dns: DnsServer | null = null;
-let sinks: Sink[] = [];
+/** Of each world, one a site. */
+let worlds: Sink[][] = [];
 
-function zoneOf(runs: readonly number[], others: readonly string[]): Zone {
+function zoneOf(runsOfWorlds: readonly (readonly number[])[], others: readonly string[]): Zone {
   const zone: Zone = new Map();
-  for (let site = 0; site < SITES; site++) zone.set(mxName(site), { a: [mxAddress(site)] });
-  for (const run of runs) {
-    for (let domain = 0; domain < DOMAINS; domain++)
-      zone.set(domainName(run, domain), { mx: [[10, mxName(siteOfDomain(domain))]] });
-  }
+  runsOfWorlds.forEach((runs, world) => {
+    for (let site = 0; site < SITES; site++) zone.set(mxName(site, world), { a: [mxAddress(site, world)] });
+    for (const run of runs) {
+      for (let domain = 0; domain < DOMAINS; domain++)
+        zone.set(domainName(run, domain), { mx: [[10, mxName(siteOfDomain(domain), world)]] });
+    }
+  });
   for (const domain of others) zone.set(domain, { mx: [[10, mxName(0)]] });
   return zone;
 }
 
 const verbs = {
-  /** @param others domains beside those of the runs */
-  async start({ latencyMs, runs, others = [] }: { latencyMs: number; runs: number[]; others?: string[] }) {
-    dns = await createDnsServer(zoneOf(runs, others));
-    const addresses = Array.from({ length: SITES }, (_, site) => mxAddress(site));
-    sinks = await listenOnOnePort(addresses, (at) => createBareSink({ ...at, latencyMs }));
+  /**
+   * @param runs those whose domains have their mail in world 0
+   * @param further runs of further worlds, each with mail servers of its own
+   * @param others domains beside those of the runs, in world 0
+   */
+  async start({
+    latencyMs,
+    runs,
+    further = [],
+    others = [],
+  }: {
+    latencyMs: number;
+    runs: number[];
+    further?: number[][];
+    others?: string[];
+  }) {
+    const runsOfWorlds = [runs, ...further];
+    dns = await createDnsServer(zoneOf(runsOfWorlds, others));
+    const addresses = runsOfWorlds.flatMap((_, world) =>
+      Array.from({ length: SITES }, (__, site) => mxAddress(site, world)),
+    );
+    const sinks = await listenOnOnePort(addresses, (at) => createBareSink({ ...at, latencyMs }));
+    worlds = runsOfWorlds.map((_, world) => sinks.slice(world * SITES, (world + 1) * SITES));
     return { dnsServer: dns.address, smtpPort: sinks[0]?.port ?? 0 };
   },
 
-  /** Resolves when no connection is open any more; counts begin anew. */
-  async quiet() {
+  /** Resolves when no connection is open any more in that world; its counts begin anew. */
+  async quiet(world = 0) {
+    const sinks = worlds[world] ?? [];
     const deadline = performance.now() + QUIET_WITHIN_MS;
     while (sinks.some(({ account }) => account.open > 0)) {
       if (performance.now() > deadline) throw new Error("connections stay open after a run");
@@ -41,12 +63,12 @@ const verbs = {
   },
 
   /** Since `quiet`. */
-  account: () => accountOf(sinks),
+  account: (world = 0) => accountOf(worlds[world] ?? []),
 };
 
 export type MailServers = typeof verbs;
 
 answerParent(verbs, async () => {
   await dns?.close();
-  await Promise.all(sinks.map((sink) => sink.close()));
+  await Promise.all(worlds.flat().map((sink) => sink.close()));
 });

@@ -8,6 +8,7 @@ import { attachThread, type BreakerThread } from "./breaker/thread-end.ts";
 import type { CatchAllFacts } from "./catch-all.ts";
 import type { HouseNews } from "./house/report.ts";
 import type { MainMessage, ThreadMessage } from "./link.ts";
+import { Mailbag, openMailbags } from "./mailbag.ts";
 import type { NetworkReports } from "./network-health.ts";
 import { createThreadSlots, type ThreadSlots } from "./thread-slots.ts";
 
@@ -137,7 +138,8 @@ export function createBroker(deps: BrokerDeps): Broker {
 
   return {
     attach(port) {
-      const send = (message: MainMessage) => port.postMessage(message);
+      const mailbag = new Mailbag<MainMessage>(port);
+      const send = (message: MainMessage) => mailbag.send(message);
       const thread: Thread = {
         send,
         slots: slots.attach((site, soon) => send({ type: "wanted", site, soon })),
@@ -149,7 +151,7 @@ export function createBroker(deps: BrokerDeps): Broker {
       };
       threads.add(thread);
       if (house !== null) send({ type: "house", news: house });
-      port.on("message", (message: ThreadMessage) => receive(thread, message));
+      openMailbags(port, (message: ThreadMessage) => receive(thread, message));
       port.on("close", () => forget(thread));
       port.unref();
     },

@@ -10,6 +10,7 @@ import type { CatchAllAnswer, CatchAllFact, CatchAllFacts } from "./catch-all.ts
 import type { House } from "./engine.ts";
 import type { CatchAll } from "./evidence.ts";
 import type { HouseNews } from "./house/report.ts";
+import { Mailbag, openMailbags } from "./mailbag.ts";
 import type { NetworkReports, ReportedDial } from "./network-health.ts";
 import type { SilentDial } from "./way-health.ts";
 
@@ -88,9 +89,10 @@ export function createThreadLink(port: MessagePort): ThreadLink {
   let heard: (news: BreakerNews) => void = () => {};
   let learnt: (news: BeliefNews) => void = () => {};
   let drain: () => Promise<void> = async () => {};
-  const post = (message: ThreadMessage) => port.postMessage(message);
+  const mailbag = new Mailbag<ThreadMessage>(port);
+  const post = (message: ThreadMessage) => mailbag.send(message);
 
-  port.on("message", (message: MainMessage) => {
+  openMailbags(port, (message: MainMessage) => {
     switch (message.type) {
       case "granted":
         grants.get(message.id)?.(message.granted);

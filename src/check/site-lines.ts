@@ -15,20 +15,23 @@ export interface SiteLines {
 
 /** @param depthAt transactions that a session of the site takes in one write, as far as is known */
 export function createSiteLines(depthAt: (site: string, policy: SitePolicy) => number): SiteLines {
-  const lines = new Map<string, number>();
+  const lines = new Map<string, { length: number }>();
   return {
     isLong(site, policy, caps = 1) {
-      const length = lines.get(site) ?? 0;
+      const length = lines.get(site)?.length ?? 0;
       const perDepth = policy.maxConnections * caps * LIMITS.bulk.lineFillings;
       return length >= perDepth && length >= perDepth * depthAt(site, policy);
     },
     enter(site) {
-      lines.set(site, (lines.get(site) ?? 0) + 1);
+      const line = lines.get(site);
+      if (line === undefined) lines.set(site, { length: 1 });
+      else line.length += 1;
     },
     leave(site) {
-      const length = lines.get(site) ?? 0;
-      if (length > 1) lines.set(site, length - 1);
-      else lines.delete(site);
+      const line = lines.get(site);
+      if (line === undefined) return;
+      line.length -= 1;
+      if (line.length === 0) lines.delete(site);
     },
   };
 }

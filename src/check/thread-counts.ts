@@ -16,16 +16,28 @@ export interface ThreadCounts {
 
 type Send = (probes: Record<string, number>, sessionsOpened: number) => void;
 
+function counted(probes: ReadonlyMap<string | null, ReadonlyMap<SmtpClass, number>>): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const [provider, classes] of probes) {
+    for (const [outcome, count] of classes) {
+      const key = `${provider ?? "other"} ${outcome}`;
+      counts[key] = (counts[key] ?? 0) + count;
+    }
+  }
+  return counts;
+}
+
 export function createThreadCounts(clock: Clock, send: Send): ThreadCounts {
-  let probes: Record<string, number> = {};
+  /** By provider, then class: a key made of both would be a new string for each probe. */
+  const probes = new Map<string | null, Map<SmtpClass, number>>();
   let sessionsOpened = 0;
   let scheduled = false;
 
   function flush(): void {
     scheduled = false;
-    if (sessionsOpened === 0 && Object.keys(probes).length === 0) return;
-    send(probes, sessionsOpened);
-    probes = {};
+    if (sessionsOpened === 0 && probes.size === 0) return;
+    send(counted(probes), sessionsOpened);
+    probes.clear();
     sessionsOpened = 0;
   }
 
@@ -37,8 +49,12 @@ export function createThreadCounts(clock: Clock, send: Send): ThreadCounts {
 
   return {
     probe(provider, outcome) {
-      const key = `${provider ?? "other"} ${outcome}`;
-      probes[key] = (probes[key] ?? 0) + 1;
+      let classes = probes.get(provider);
+      if (classes === undefined) {
+        classes = new Map();
+        probes.set(provider, classes);
+      }
+      classes.set(outcome, (classes.get(outcome) ?? 0) + 1);
       schedule();
     },
     session() {

@@ -140,7 +140,7 @@ export const CHECK_LIMITS = {
   haltLookMs: 50,
   /** What a thread keeps of the domains that it is asked about, and for how long: less than any TTL is believed. */
   plans: 5_000,
-  planKeptMs: 1_000,
+  planKeptMs: 4_000,
   catchAllFacts: 50_000,
   catchAllPerThread: 5_000,
   catchAllPerThreadMs: 60_000,

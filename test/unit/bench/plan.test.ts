@@ -22,9 +22,18 @@ describe("the plan of a probing benchmark", () => {
   it("has as many sites, by the engine's own reckoning, as it says, each on an address of its own", () => {
     const sites = Array.from({ length: SITES }, (_, site) => site);
     assert.equal(new Set(sites.map((site) => siteOf([mxName(site)], "d0.r0.test").site)).size, SITES);
-    const addresses = sites.map(mxAddress);
+    const addresses = sites.map((site) => mxAddress(site));
     assert.equal(new Set(addresses).size, SITES);
     assert.ok(addresses.every((address) => isIPv4(address) && address.startsWith("127.0.")));
+  });
+
+  it("gives each world mail servers of its own, by name and by address", () => {
+    const sites = Array.from({ length: SITES }, (_, site) => site);
+    const places = [0, 1, 2].flatMap((world) =>
+      sites.map((site) => [siteOf([mxName(site, world)], "d0.r0.test").site, mxAddress(site, world)]),
+    );
+    assert.equal(new Set(places.map(([site]) => site)).size, 3 * SITES);
+    assert.equal(new Set(places.map(([, address]) => address)).size, 3 * SITES);
   });
 
   it("spreads the addresses evenly over sites and domains, each once, one in ten missing", () => {
