@@ -4,12 +4,14 @@ import { type Child, startChild } from "./child.ts";
 import { type BenchContext, settingsFor } from "./context.ts";
 import { inDatabase } from "./database.ts";
 import { InvalidRun } from "./figures.ts";
-import { askOnce, getRequest, ownFields } from "./http-connection.ts";
+import { askOnce, getRequest, type HttpAnswer, ownFields } from "./http-connection.ts";
 import type { LoadTools } from "./load-tools.ts";
 import { createNativeLoad, type LoadGenerator } from "./native-load.ts";
+import { type OpenRun, runOpenLoop } from "./open-loop.ts";
 import { type Cores, pin } from "./pin.ts";
 import { existing } from "./plan.ts";
 import type { ApiProcess } from "./processes/api.ts";
+import type { FastifyServer } from "./processes/fastify-server.ts";
 import type { MailServers } from "./processes/mail-servers.ts";
 import type { RawServer } from "./processes/raw-server.ts";
 
@@ -33,11 +35,19 @@ export interface Server {
 export interface HttpWorld {
   rcpt: Server;
   raw: Server;
-  requests: string[];
+  /** fastify on the service's own parts. */
+  fastify: Server;
   /** Of an answer, header included. */
   bytes: number;
   load: LoadGenerator;
+  /** Asks `server` so many times a second, as `load` does. */
+  askAt(server: Server, rate: number, forS: number): Promise<OpenRun>;
 }
+
+/** Before answers of an open loop are counted. */
+const OPEN_WARM_S = 0.5;
+/** Connections of an open loop: more than requests are on their way unless the server stalls for a millisecond or more. */
+const OPEN_CONNECTIONS = 256;
 
 /** Keys of TEAMS enterprise teams, in a database of the newest schema. */
 async function makeTeams(context: BenchContext): Promise<string[]> {
@@ -50,6 +60,15 @@ async function makeTeams(context: BenchContext): Promise<string[]> {
     return keys;
   });
 }
+
+/** A request, and what the API answers to it. */
+interface Sample {
+  request: string;
+  answer: HttpAnswer;
+}
+
+/** Fields whose values are others each time. */
+const COUNTING: ReadonlySet<string> = new Set(["X-Request-Id", "RateLimit"]);
 
 type Keep = <C extends { end(): Promise<void> }>(child: C) => C;
 
@@ -78,7 +97,42 @@ async function fill(port: number, requests: readonly string[]): Promise<void> {
   }
 }
 
-/** The whole of it: sinks to learn the addresses from, the API with its cache full, the raw server with its bytes. */
+/** uWebSockets.js with the bytes of `sample`. @throws InvalidRun where it sends others */
+async function startRaw(context: BenchContext, keep: Keep, cores: Cores, sample: Sample): Promise<Server> {
+  const child = keep(await startChild<RawServer>("raw-server", context));
+  const { answer, request } = sample;
+  const started = await child.call("start", { fields: ownFields(answer), body: answer.body });
+  const raw = await startPinned(child, "raw", started, cores);
+  const copy = await askOnce(raw.port, request);
+  if (copy.head.length !== answer.head.length || copy.body !== answer.body)
+    throw new InvalidRun(`the raw server does not send the same bytes:\n${answer.head}\n---\n${copy.head}`);
+  return raw;
+}
+
+/**
+ * fastify, once it knows what the API knows. @throws InvalidRun where it answers otherwise: fields that neither framework
+ * writes by itself have the same names and values, those aside that count
+ */
+async function startFastify(
+  context: BenchContext,
+  keep: Keep,
+  cores: Cores,
+  { settings, requests, sample }: { settings: Record<string, string>; requests: string[]; sample: Sample },
+): Promise<Server> {
+  const child = keep(await startChild<FastifyServer>("fastify-server", context));
+  const fastify = await startPinned(child, "fastify", await child.call("start", settings), cores);
+  await fill(fastify.port, requests);
+  const copy = await askOnce(fastify.port, sample.request);
+  const theirs = new Map(ownFields(copy).map(([name, value]) => [name.toLowerCase(), value]));
+  const isSame = ownFields(sample.answer).every(([name, value]) =>
+    COUNTING.has(name) ? theirs.has(name.toLowerCase()) : theirs.get(name.toLowerCase()) === value,
+  );
+  if (!isSame || copy.body !== sample.answer.body)
+    throw new InvalidRun(`fastify does not answer the same:\n${copy.head}\n${copy.body}`);
+  return fastify;
+}
+
+/** The whole of it: sinks to learn the addresses from, the API with its cache full, the others with its answers. */
 export async function startHttpWorld(
   context: BenchContext,
   keep: Keep,
@@ -87,27 +141,30 @@ export async function startHttpWorld(
   const keys = await makeTeams(context);
   const mail = keep(await startChild<MailServers>("mail-servers", context));
   const world = await mail.call("start", { latencyMs: 0, runs: [RUN] });
+  const settings = settingsFor(context, world);
   const paths = existing(RUN, ADDRESSES).map((address) => `/v1/verify?email=${encodeURIComponent(address)}`);
   const [key = ""] = keys;
+  const asked = paths.map((path) => getRequest(path, key));
   const api = keep(await startChild<ApiProcess>("api", context));
-  const rcpt = await startPinned(api, "rcpt", await api.call("start", settingsFor(context, world)), cores);
-  await fill(
-    rcpt.port,
-    paths.map((path) => getRequest(path, key)),
-  );
-  const sample = await askOnce(rcpt.port, getRequest(paths[0] ?? "", key));
-  if (!MARKS.every((mark) => sample.body.includes(mark)))
-    throw new InvalidRun(`not from the cache: ${sample.body}`);
-  const rawChild = keep(await startChild<RawServer>("raw-server", context));
-  const started = await rawChild.call("start", { fields: ownFields(sample), body: sample.body });
-  const raw = await startPinned(rawChild, "raw", started, cores);
-  const copy = await askOnce(raw.port, getRequest(paths[0] ?? "", key));
-  const bytes = sample.head.length + 4 + sample.body.length;
-  if (copy.head.length + 4 + copy.body.length !== bytes)
-    throw new InvalidRun(`the raw server does not send the same bytes:\n${sample.head}\n---\n${copy.head}`);
+  const rcpt = await startPinned(api, "rcpt", await api.call("start", settings), cores);
+  await fill(rcpt.port, asked);
+  const request = asked[0] ?? "";
+  const answer = await askOnce(rcpt.port, request);
+  if (!MARKS.every((mark) => answer.body.includes(mark)))
+    throw new InvalidRun(`not from the cache: ${answer.body}`);
+  const sample = { request, answer };
+  const raw = await startRaw(context, keep, cores, sample);
+  const fastify = await startFastify(context, keep, cores, { settings, requests: asked, sample });
   const requests = Array.from({ length: REQUESTS }, (_, i) =>
     getRequest(paths[i % paths.length] ?? "", keys[i % keys.length] ?? ""),
   );
-  const file = join(context.compiledDir, "load.lua");
-  return { rcpt, raw, requests, bytes, load: createNativeLoad(wrk, { requests, file, core: cores.load }) };
+  const core = cores.load;
+  const open = { requests, file: join(context.compiledDir, "open-loop.lua"), core };
+  return {
+    ...{ rcpt, raw, fastify },
+    bytes: answer.head.length + 4 + answer.body.length,
+    load: createNativeLoad(wrk, { requests, file: join(context.compiledDir, "load.lua"), core }),
+    askAt: ({ port }, rate, forS) =>
+      runOpenLoop(wrk, { port, rate, connections: OPEN_CONNECTIONS, warmS: OPEN_WARM_S, forS }, open),
+  };
 }

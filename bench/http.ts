@@ -1,8 +1,9 @@
 import { busyShareOf } from "./busy.ts";
 import { type BenchContext, requireRight, withChildren } from "./context.ts";
-import { InvalidRun, interleave, type Subject, type Summary, sampleOf } from "./figures.ts";
+import { InvalidRun, interleave, median, type Subject, type Summary, sampleOf } from "./figures.ts";
 import { ADDRESSES, type HttpWorld, type Server, startHttpWorld, TEAMS } from "./http-world.ts";
 import { findLoadTools, type LoadTools } from "./load-tools.ts";
+import { type OpenRun, tailRatio } from "./open-loop.ts";
 import { ratio, type Section } from "./table.ts";
 import type { Target } from "./target.ts";
 import { countTouched } from "./touched.ts";
@@ -17,20 +18,69 @@ const CONNECTIONS = 256;
 const RUN_MS = { full: 2_000, quick: 1_000 };
 /** Load before each run that is not counted: leases of quota and rate grow with the traffic, and shrink in a pause. */
 const LEAD_MS = 1_000;
+/** At both ends of a run, where it is not looked at how busy the server is. */
+const EDGE_MS = 200;
+const OPEN_ROUNDS = { full: 5, quick: 1 };
+/** Each run of an open loop, seconds. */
+const OPEN_S = { full: 3, quick: 2 };
 /** Load under which calls to Redis and Postgres are counted: without a pause, as a busy service has none. */
 const STEADY_MS = 4_000;
 
-function subject({ load }: HttpWorld, { name, port, usage }: Server, runMs: number): Subject {
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+/** CPU over wall time in the middle of a run: connecting and hanging up are no part of it. */
+async function busyWithin({ usage }: Server, runMs: number): Promise<number> {
+  const used = async () => ({ cpu: await usage(), atMs: performance.now() });
+  await pause(EDGE_MS);
+  const from = await used();
+  await pause(runMs - 2 * EDGE_MS);
+  const to = await used();
+  return cpuBetween(from.cpu, to.cpu) / ((to.atMs - from.atMs) * 1_000);
+}
+
+const cpuBetween = (from: NodeJS.CpuUsage, to: NodeJS.CpuUsage) =>
+  to.user + to.system - from.user - from.system;
+
+function subject({ load }: HttpWorld, server: Server, runMs: number): Subject {
+  const { name, port, usage } = server;
   return {
     async run() {
       await load.load({ port, connections: CONNECTIONS, forMs: LEAD_MS });
       const before = await usage();
-      const { answered, wrong, wallMs } = await load.load({ port, connections: CONNECTIONS, forMs: runMs });
-      const after = await usage();
+      const [{ answered, wrong, wallMs }, busy] = await Promise.all([
+        load.load({ port, connections: CONNECTIONS, forMs: runMs }),
+        busyWithin(server, runMs),
+      ]);
       requireRight(name, wrong);
-      return sampleOf(answered, wallMs, after.user + after.system - before.user - before.system);
+      return { ...sampleOf(answered, wallMs, cpuBetween(before, await usage())), busy };
     },
   };
+}
+
+interface Tails {
+  whole: OpenRun[];
+  ceiling: OpenRun[];
+}
+
+/** Both at the same rate, by turns. */
+async function measureTails(world: HttpWorld, rate: number, kind: "full" | "quick"): Promise<Tails> {
+  const tails: Tails = { whole: [], ceiling: [] };
+  for (let round = 0; round < OPEN_ROUNDS[kind]; round++) {
+    for (const [server, runs] of [
+      [world.raw, tails.ceiling],
+      [world.rcpt, tails.whole],
+    ] as const) {
+      const run = await world.askAt(server, rate, OPEN_S[kind]);
+      requireRight(server.name, run.wrong);
+      runs.push(run);
+    }
+  }
+  return tails;
+}
+
+function tellTails(name: string, runs: readonly OpenRun[]): string {
+  const of = (field: "p50Us" | "p99Us" | "p999Us" | "lagP99Us") => median(runs.map((run) => run[field]));
+  return `${name}: p50 ${of("p50Us")} µs, p99 ${of("p99Us")} µs, p99.9 ${of("p999Us")} µs; the generator's own lateness at p99 ${of("lagP99Us")} µs`;
 }
 
 interface Calls {
@@ -83,12 +133,14 @@ const P99 = {
   unit: "× raw",
   atMost: 2,
 };
-/** Nobody measures these yet: a line that says so, lest their absence pass for being reached. */
-const NOT_YET = [FASTIFY, P99].map((target) => ({ ...target, figure: null, reason: "not measured yet" }));
-
 /** Void where one of the two was not busy all the while. */
 export function cpuTarget(whole: Summary, ceiling: Summary): Target {
   return { ...CPU, ...busyShareOf(whole, ceiling) };
+}
+
+/** fastify's CPU time over ours; void as above. */
+export function fastifyTarget(whole: Summary, fastify: Summary): Target {
+  return { ...FASTIFY, ...busyShareOf(whole, fastify) };
 }
 
 /** @param reason what this machine lacks */
@@ -98,7 +150,8 @@ function notMeasured(reason: string): Section {
 }
 
 /**
- * Cached `GET /v1/verify`, everything on, against uWebSockets.js that sends the same bytes.
+ * Cached `GET /v1/verify`, everything on, against uWebSockets.js that sends the same bytes and fastify
+ * on the same services.
  * @param find rejects with what this machine lacks: then there is nothing to tell
  */
 export async function benchCachedVerify(context: BenchContext, find = findLoadTools): Promise<Section> {
@@ -112,30 +165,41 @@ async function measureCached(context: BenchContext, tools: LoadTools): Promise<S
   const rounds = ROUNDS[kind];
   return withChildren(async (keep) => {
     const world = await startHttpWorld(context, keep, tools);
-    const subjects = [world.rcpt, world.raw].map((server) => subject(world, server, runMs));
-    const [whole, ceiling] = await interleave(subjects, rounds);
-    if (!whole || !ceiling) throw new InvalidRun("a subject is missing");
+    const subjects = [world.rcpt, world.raw, world.fastify].map((server) => subject(world, server, runMs));
+    const [whole, ceiling, fastify] = await interleave(subjects, rounds);
+    if (!whole || !ceiling || !fastify) throw new InvalidRun("a subject is missing");
     const calls = await countCalls(context, world);
+    const rate = Math.round(ceiling.perS / 2);
+    const tails = await measureTails(world, rate, kind);
+    const ratios = [
+      `${ratio(ceiling.cpuUs, whole.cpuUs, "raw")} in CPU`,
+      `${ratio(fastify.cpuUs, whole.cpuUs, "fastify")} in CPU`,
+      ratio(whole.perS, ceiling.perS, "raw"),
+    ];
     return {
       title: TITLE,
       configuration: [
         `${TEAMS} enterprise teams, ${ADDRESSES} addresses in memory, ${world.bytes} bytes an answer; ${CONNECTIONS} keep-alive connections, closed loop, no pipelining`,
-        `server on one core, wrk on the other; medians of ${rounds} runs of ${runMs / 1000} s by turns`,
+        `server on one core, wrk on the other; medians of ${rounds} runs of ${runMs / 1000} s by turns; busy in the middle of a run`,
+        `latencies: ${rate} requests a second at even distances for ${OPEN_S[kind]} s, counted from when each was due; medians of ${OPEN_ROUNDS[kind]} runs by turns`,
       ],
       unit: "requests",
       lines: [
-        {
-          name: "rcpt",
-          figures: whole,
-          ratios: [
-            `${ratio(ceiling.cpuUs, whole.cpuUs, "raw")} in CPU`,
-            ratio(whole.perS, ceiling.perS, "raw"),
-          ],
-        },
+        { name: "rcpt", figures: whole, ratios },
         { name: "raw uWebSockets.js", figures: ceiling, ratios: ["ceiling: the same bytes"] },
+        {
+          name: "fastify",
+          figures: fastify,
+          ratios: ["the same services and body; fields of its own besides"],
+        },
       ],
-      targets: [cpuTarget(whole, ceiling), { ...TOUCHED, figure: calls.percent }, ...NOT_YET],
-      notes: [calls.text],
+      targets: [
+        cpuTarget(whole, ceiling),
+        { ...TOUCHED, figure: calls.percent },
+        fastifyTarget(whole, fastify),
+        { ...P99, ...tailRatio(tails.whole, tails.ceiling) },
+      ],
+      notes: [calls.text, tellTails("rcpt", tails.whole), tellTails("raw", tails.ceiling)],
     };
   });
 }

@@ -20,7 +20,8 @@ export interface NativeRun {
   wallMs: number;
 }
 
-const quoted = (text: string) => `"${text.replaceAll(/[\\"]/g, "\\$&").replaceAll("\r\n", "\\r\\n")}"`;
+/** As a string of Lua. */
+export const quoted = (text: string) => `"${text.replaceAll(/[\\"]/g, "\\$&").replaceAll("\r\n", "\\r\\n")}"`;
 
 /** Of a script of wrk: what it counted, as a line of JSON, which `readNativeRun` reads. */
 export const TELL_AT_THE_END = [
@@ -85,28 +86,40 @@ export interface LoadGenerator {
  */
 export function createNativeLoad(
   wrk: Wrk,
-  { requests, file, core }: { requests: readonly string[]; file: string; core: number | null },
+  { requests, file, core }: ScriptPlace & { requests: readonly string[] },
 ): LoadGenerator {
   writeFileSync(file, loadScript(requests));
   return { load: (how) => runWrk(wrk, how, { file, core, threads: THREADS }) };
 }
 
+/** Where wrk finds its script, and the core that it is pinned to; null: none. */
+export interface ScriptPlace {
+  file: string;
+  core: number | null;
+}
+
 /**
  * One run of wrk with a script that ends with `TELL_AT_THE_END`.
- * @param core that it is pinned to; null: to none
  * @param threads each with a Lua state of its own
  */
 export async function runWrk(
   wrk: Wrk,
   { port, connections, forMs }: NativeLoad,
-  { file, core, threads = 1 }: { file: string; core: number | null; threads?: number },
+  { threads = 1, ...place }: ScriptPlace & { threads?: number },
 ): Promise<NativeRun> {
+  const seconds = Math.max(1, Math.round(forMs / 1000));
+  const how = [`-t${threads}`, `-c${connections}`, `-d${seconds}s`];
+  return readNativeRun(await callWrk(wrk, how, { ...place, port, forMs }));
+}
+
+/** What wrk says of a run of the script in `file`. Rejects when it fails, or takes much longer than `forMs`. */
+export async function callWrk(
+  wrk: Wrk,
+  how: readonly string[],
+  { file, core, port, forMs }: ScriptPlace & Pick<NativeLoad, "port" | "forMs">,
+): Promise<string> {
   const pinned = core === null ? [] : ["taskset", "-c", String(core)];
-  const [command = "", ...rest] = [...pinned, wrk.command];
-  const how = [`-t${threads}`, `-c${connections}`, `-d${Math.max(1, Math.round(forMs / 1000))}s`, "-s", file];
-  const { stdout } = await run(command, [...rest, ...how, `http://127.0.0.1:${port}/`], {
-    env: wrk.env,
-    timeout: forMs + SPARE_MS,
-  });
-  return readNativeRun(stdout);
+  const [command = "", ...rest] = [...pinned, wrk.command, ...how, "-s", file, `http://127.0.0.1:${port}/`];
+  const { stdout } = await run(command, rest, { env: wrk.env, timeout: forMs + SPARE_MS });
+  return stdout;
 }

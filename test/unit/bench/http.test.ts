@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { BenchContext } from "../../../bench/context.ts";
-import { benchCachedVerify, cpuTarget } from "../../../bench/http.ts";
+import { benchCachedVerify, cpuTarget, fastifyTarget } from "../../../bench/http.ts";
 import { SECTIONS } from "../../../bench/sections.ts";
 import { outcomeOf } from "../../../bench/target.ts";
 
@@ -28,5 +28,11 @@ describe("the figure of cached answers", () => {
     assert.equal(outcomeOf(cpuTarget(summary(8, 0.95), summary(6, 0.95))), "missed");
     assert.equal(outcomeOf(cpuTarget(summary(7, 0.94), summary(6, 1))), "void");
     assert.match(cpuTarget(summary(7, 1), summary(6, 0.5)).reason ?? "", /50 %/);
+  });
+
+  it("is fastify's CPU time over ours, under the same condition", () => {
+    assert.equal(fastifyTarget(summary(8, 0.99), summary(24, 0.99)).figure, 3);
+    assert.equal(outcomeOf(fastifyTarget(summary(10, 0.99), summary(15, 0.99))), "missed");
+    assert.equal(outcomeOf(fastifyTarget(summary(8, 0.99), summary(24, 0.9))), "void");
   });
 });
