@@ -7,6 +7,7 @@ import type { Metrics } from "../core/metrics.ts";
 import { jsonBytes } from "../http/json-bytes.ts";
 import { createRoutes } from "../http/routes.ts";
 import { createHttpServer } from "../http/server.ts";
+import type { Actor } from "../services/actor.ts";
 import { type Authenticator, createAuthenticator } from "../services/authenticate/authenticate.ts";
 import { createChangePublisher } from "../services/authenticate/publish.ts";
 import { createIdempotency } from "../services/idempotency.ts";
@@ -93,7 +94,7 @@ export function composeApi(deps: Deps): ApiRole {
       publicUrl: config.http.publicUrl,
     }),
     gate: {
-      authenticate: (authorization) => authenticator.authenticate(authorization),
+      authenticate: (authorization) => authenticateBy(authenticator, authorization),
       rateLimit: rateLimiter,
       rateLimitHeaders: createLimitsView({ rateLimiter, quota }),
       idempotency,
@@ -144,6 +145,15 @@ function composeAuthenticator({ stores, log, metrics }: Deps, bus: AuthBus): Aut
     log,
     metrics,
   });
+}
+
+/** What is remembered by the header itself needs no hash of its secret, 0.6 us. */
+function authenticateBy(authenticator: Authenticator, authorization: string): Actor | Promise<Actor> {
+  const nowMs = clock.monotonic();
+  const known = authenticator.known(authorization, nowMs);
+  if (known === null) return authenticator.authenticate(authorization);
+  authenticator.use(known, nowMs);
+  return known.actor;
 }
 
 interface VerifyParts {

@@ -60,19 +60,14 @@ export function composeExaminers(deps: Deps): Examiners {
     ...parts,
     pool: checks.pool,
     siteOf: (evidence, domain) => askedSite(checks.sites, evidence, domain),
-    onEnd(result) {
-      metrics.rechecks.inc({ result });
-      metrics.rechecksPending.set(rechecks.pending);
-    },
+    onEnd: (result) => metrics.rechecks.inc({ result }),
   });
+  metrics.rechecksPending.askOf(() => rechecks.pending);
   const flights = createFlights({
     ...parts,
     pool: checks.pool,
     deadlineMs,
-    onLanded(question, entry) {
-      rechecks.landed(question, entry);
-      metrics.rechecksPending.set(rechecks.pending);
-    },
+    onLanded: rechecks.landed,
   });
   return {
     rechecks,

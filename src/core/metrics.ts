@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import { Durations, TalliedCounter } from "./tally.ts";
+import { AskedGauge, Durations, TalliedCounter } from "./tally.ts";
 
 /** Every series of the process. Labels are closed sets: no address, domain of a recipient or id is ever a label. */
 export function createMetrics() {
@@ -32,7 +32,7 @@ function httpSeries(registers: Registry[]) {
       buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
       registers,
     }),
-    httpInFlight: new Gauge({
+    httpInFlight: new AskedGauge({
       name: "rcpt_http_requests_in_flight",
       help: "Requests being served.",
       registers,
@@ -65,7 +65,7 @@ function serviceSeries(registers: Registry[]) {
       labelNames: ["result"],
       registers,
     }),
-    rechecksPending: new Gauge({
+    rechecksPending: new AskedGauge({
       name: "rcpt_rechecks_pending",
       help: "Addresses that wait to be asked about again in the background.",
       registers,

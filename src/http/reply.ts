@@ -63,7 +63,8 @@ export type ContentType =
   | "text/javascript; charset=utf-8"
   | "image/png";
 
-const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
+/** Of a reply that has none of its own. */
+export const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
 
 /** Status lines by code, built once: `200 OK`. */
 const statusLines = new Map(

@@ -1,4 +1,6 @@
-import { type BodyStream, isStream, type Reply, statusLine } from "./reply.ts";
+import { LIMITS } from "../core/limits.ts";
+import { RecentMap } from "./recent-map.ts";
+import { type BodyStream, isStream, NO_HEADERS, type Reply, statusLine } from "./reply.ts";
 
 /** uWebSockets.js' response, by what the head of a reply needs of it. */
 export interface HeadWriter {
@@ -26,6 +28,9 @@ export interface RateLimitFields {
   limit: string;
 }
 
+const JSON_TYPE = "application/json";
+const NOSNIFF = "\r\nX-Content-Type-Options: nosniff";
+const NO_STORE = "\r\nCache-Control: no-store";
 const UNSAFE = /[^\x20-\x7e]/;
 const UNSAFE_ALL = /[^\x20-\x7e]/g;
 
@@ -43,14 +48,29 @@ export interface WriteOptions {
   close: boolean;
 }
 
+/** By policy: what nearly every answer says, which is JSON and has no fields of its own, up to the value of `RateLimit`. */
+const jsonFields = new RecentMap<string, string>(LIMITS.http.readyHeads);
+
+function jsonFieldsOf(policy: string): string {
+  let fields = jsonFields.get(policy);
+  if (fields === undefined) {
+    fields = `${NOSNIFF}\r\nContent-Type: ${JSON_TYPE}${NO_STORE}\r\nRateLimit-Policy: ${fieldValue(policy)}\r\nRateLimit: `;
+    jsonFields.set(policy, fields);
+  }
+  return fields;
+}
+
 /**
  * All header fields as the value of one: each call into uWebSockets.js costs more than joining the strings, and a value
  * is written as it is. Every part is a constant, a sane id or has passed `fieldValue`.
  */
 function fieldsAfterRequestId(reply: Reply, { rate, cors }: WriteOptions): string {
-  let block = "\r\nX-Content-Type-Options: nosniff";
+  // The limit is numbers, written by ourselves.
+  if (rate !== null && reply.headers === NO_HEADERS && reply.body !== null && reply.contentType === JSON_TYPE)
+    return jsonFieldsOf(rate.policy) + rate.limit + cors;
+  let block = NOSNIFF;
   if (reply.body !== null) block += `\r\nContent-Type: ${reply.contentType}`;
-  if (reply.headers["Cache-Control"] === undefined) block += "\r\nCache-Control: no-store";
+  if (reply.headers["Cache-Control"] === undefined) block += NO_STORE;
   if (rate !== null)
     block += `\r\nRateLimit-Policy: ${fieldValue(rate.policy)}\r\nRateLimit: ${fieldValue(rate.limit)}`;
   for (const name in reply.headers) {

@@ -129,6 +129,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   });
   const cors = deps.config.corsOrigins.length > 0 ? createCors(deps.config.corsOrigins) : null;
   let inFlight = 0;
+  metrics.httpInFlight.askOf(() => inFlight);
   let draining = false;
   /** Nothing is in flight and nothing may come: what was accepted now would be cut off, after it was charged. */
   let drained = false;
@@ -284,16 +285,17 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   }
 
   /** A request counts until its work has ended, also when its client has gone: work is what is bounded. */
-  async function sendLater(exchange: Exchange, pending: Promise<Reply>): Promise<void> {
+  function sendLater(exchange: Exchange, pending: Promise<Reply>): void {
     exchange.response.onAborted(() => abort(exchange));
-    metrics.httpInFlight.set(++inFlight);
-    let reply: Reply;
-    try {
-      reply = await pending;
-    } catch (error) {
-      reply = problem(error, exchange);
-    }
-    metrics.httpInFlight.set(--inFlight);
+    inFlight += 1;
+    void pending.then(
+      (reply) => ended(exchange, reply),
+      (error: unknown) => ended(exchange, problem(error, exchange)),
+    );
+  }
+
+  function ended(exchange: Exchange, reply: Reply): void {
+    inFlight -= 1;
     if (exchange.over) reply.released?.();
     else exchange.response.cork(() => send(exchange, reply));
     if (draining && inFlight === 0) whenIdle();
@@ -323,7 +325,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       send(exchange, answer);
       return answer.status === 200 ? exchange.request.actor : null;
     }
-    void sendLater(exchange, answer);
+    sendLater(exchange, answer);
     return null;
   }
 
@@ -336,11 +338,10 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
 
   function limitConnections(native: TemplatedApp): void {
     let connections = 0;
-    const count = (response: HttpResponse, change: number) => {
-      connections += change;
-      if (change === 1 && connections > limits.connections) response.close();
-    };
-    native.filter((response, change) => count(response, Number(change)));
+    native.filter((response, change) => {
+      connections += Number(change);
+      if (Number(change) === 1 && connections > limits.connections) response.close();
+    });
   }
 
   return {

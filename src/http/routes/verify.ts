@@ -56,14 +56,6 @@ export function createVerifyRoute(verify: VerifyAddress) {
     // The service hands out one object per cached piece of evidence.
     lasting: (result) => result.cached,
     handler: ({ query }, actor, context) =>
-      verify(
-        { email: query.email, refresh: query.refresh, withEvidence: query.evidence },
-        {
-          actor,
-          startedMs: context.startedMs,
-          cancelled: () => context.cancelled(),
-          onCancel: (callback) => context.onCancel(callback),
-        },
-      ),
+      verify({ email: query.email, refresh: query.refresh, withEvidence: query.evidence }, actor, context),
   });
 }

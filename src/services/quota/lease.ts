@@ -140,24 +140,40 @@ export function untoldOf(told: readonly ToldSpend[], held: readonly Lease[]): nu
   return told.reduce((sum, { id, spent }) => sum + (byId.get(id)?.taken ?? spent) - spent, 0);
 }
 
-/** @param onGiveBack told once, when the unit was still this process's to take again. */
-export function reservationOf(lease: Lease, onGiveBack: () => void): Reservation {
-  let open = true;
-  return {
-    day: lease.day,
-    commit() {
-      if (!open) return;
-      open = false;
-      lease.inFlight -= 1;
-    },
-    giveBack() {
-      if (!open) return;
-      open = false;
-      lease.inFlight -= 1;
-      // The ledger has charged all that a lost lease might have taken.
-      if (lease.lost) return;
-      lease.taken -= 1;
-      onGiveBack();
-    },
-  };
+/** @param onGiveBack told once, of the lease, when the unit was still this process's to take again. */
+export function reservationOf(lease: Lease, onGiveBack: (lease: Lease) => void): Reservation {
+  return new LeasedUnit(lease, onGiveBack);
+}
+
+/** An object instead of four closures: each request that is not answered from memory has one. */
+class LeasedUnit implements Reservation {
+  readonly #lease: Lease;
+  readonly #onGiveBack: (lease: Lease) => void;
+  #open = true;
+
+  constructor(lease: Lease, onGiveBack: (lease: Lease) => void) {
+    this.#lease = lease;
+    this.#onGiveBack = onGiveBack;
+  }
+
+  get day(): string {
+    return this.#lease.day;
+  }
+
+  commit(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.#lease.inFlight -= 1;
+  }
+
+  giveBack(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    const lease = this.#lease;
+    lease.inFlight -= 1;
+    // The ledger has charged all that a lost lease might have taken.
+    if (lease.lost) return;
+    lease.taken -= 1;
+    this.#onGiveBack(lease);
+  }
 }

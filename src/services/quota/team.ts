@@ -43,6 +43,10 @@ export class TeamQuota {
   /** What was committed by the ledger's last answer, with what it could not know then, and `#net` at that time. */
   #committedSeen = 0;
   #netSeen = 0;
+  readonly #gaveBack = (lease: Lease): void => {
+    // A unit of an earlier day is none of what is left of this one.
+    if (this.#isOfDay(lease)) this.#net -= 1;
+  };
 
   constructor(actor: Pick<Actor, "teamId" | "limits" | "limitsAsOfMs">) {
     this.id = actor.teamId;
@@ -64,10 +68,7 @@ export class TeamQuota {
       if (!lease.canTake(nowMs)) continue;
       lease.take(nowMs);
       this.#net += 1;
-      return reservationOf(lease, () => {
-        // A unit of an earlier day is none of what is left of this one.
-        if (this.#isOfDay(lease)) this.#net -= 1;
-      });
+      return reservationOf(lease, this.#gaveBack);
     }
     return null;
   }

@@ -70,23 +70,34 @@ function untouched({ limits }: Actor): { remaining: number; resetS: number } {
 export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
   const { clock, log } = deps;
   const buckets = new Map<string, SharedBucket>();
+  /** Found before: a key has to be put together and hashed anew each time, twice a request. */
+  const byActor = new WeakMap<Actor, SharedBucket>();
   /** Buckets of this process while it is alone; null while Redis answers. */
   let alone: Map<string, LocalBucket> | null = null;
   let askAgainAtMs = 0;
   let asking = false;
   let timer: Timer | undefined;
 
+  function knownBucket(actor: Actor): SharedBucket | undefined {
+    const known = byActor.get(actor);
+    if (known !== undefined && !known.forgotten) return known;
+    const bucket = buckets.get(keyOf(actor));
+    if (bucket !== undefined) byActor.set(actor, bucket);
+    return bucket;
+  }
+
+  function newBucket(actor: Actor): SharedBucket {
+    if (buckets.size >= LIMITS.rate.buckets) forgetIdle();
+    if (buckets.size >= LIMITS.rate.buckets)
+      throw new AppError("overloaded", "Too many teams are served by this process.", { retryAfterS: 1 });
+    const bucket = new SharedBucket(keyOf(actor), actor.limits.ratePerS, actor.limits.rateBurst);
+    buckets.set(bucket.key, bucket);
+    return bucket;
+  }
+
   function bucketOf(actor: Actor): SharedBucket {
     const { ratePerS, rateBurst } = actor.limits;
-    const key = keyOf(actor);
-    let bucket = buckets.get(key);
-    if (!bucket) {
-      if (buckets.size >= LIMITS.rate.buckets) forgetIdle();
-      if (buckets.size >= LIMITS.rate.buckets)
-        throw new AppError("overloaded", "Too many teams are served by this process.", { retryAfterS: 1 });
-      bucket = new SharedBucket(key, ratePerS, rateBurst);
-      buckets.set(key, bucket);
-    }
+    const bucket = knownBucket(actor) ?? newBucket(actor);
     // A request that began before the limits were changed does not bring the old ones back.
     if (actor.limitsAsOfMs < bucket.limitsAsOfMs) return bucket;
     bucket.ratePerS = ratePerS;
@@ -245,7 +256,7 @@ export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
       };
     },
     snapshot(actor) {
-      const bucket = buckets.get(keyOf(actor));
+      const bucket = knownBucket(actor);
       if (!bucket) return untouched(actor);
       const nowMs = clock.monotonic();
       const remaining = remainingOf(bucket, nowMs);

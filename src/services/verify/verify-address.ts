@@ -1,21 +1,27 @@
 import { isFree } from "../../check/verdict/verdict.ts";
 import { AppError } from "../../core/errors.ts";
 import { RenderedJson } from "../../core/rendered-json.ts";
+import type { Actor } from "../actor.ts";
 import type { Quota, Reservation } from "../quota/quota.ts";
 import type { UsageCounter } from "../usage/counts.ts";
 import { jsonOf, type RowDrawer } from "./draw-rows.ts";
 import type { Examiner, Finding, FindingArrival, Question } from "./examine.ts";
+import type { Waiter } from "./flights.ts";
 import type { TestKeys } from "./test-keys.ts";
 import type { VerificationResult } from "./verification-result.ts";
 import type { VerificationTallies } from "./verification-tallies.ts";
-import type { VerifyContext, VerifyInput } from "./verify-input.ts";
+import type { VerifyInput } from "./verify-input.ts";
 
 /**
  * One address, answered. Synchronous when the answer is in memory and a unit of quota is leased: such a request
  * touches neither Redis nor Postgres nor another thread.
  * @throws AppError `unavailable_in_tier` (refresh), `quota_exceeded`, `overloaded`, `unavailable`
  */
-export type VerifyAddress = (input: VerifyInput, context: VerifyContext) => Answered | Promise<Answered>;
+export type VerifyAddress = (
+  input: VerifyInput,
+  actor: Actor,
+  waiter: Waiter,
+) => Answered | Promise<Answered>;
 
 /** A result, or JSON of one. */
 export type Answered = VerificationResult | RenderedJson;
@@ -30,8 +36,7 @@ export interface VerifyDeps {
 }
 
 export function createVerifyAddress(deps: VerifyDeps): VerifyAddress {
-  return (input, context) => {
-    const { actor } = context;
+  return (input, actor, waiter) => {
     const { refresh, email, withEvidence } = input;
     if (refresh && !actor.limits.refresh) {
       throw new AppError(
@@ -45,8 +50,8 @@ export function createVerifyAddress(deps: VerifyDeps): VerifyAddress {
     const question = deps.examiner.understand(email, withEvidence, asker);
     const reservation = deps.quota.reserve(actor);
     if (reservation instanceof Promise)
-      return reservation.then((unit) => new Charge(deps, question, context, unit).find(refresh));
-    return new Charge(deps, question, context, reservation).find(refresh);
+      return reservation.then((unit) => new Charge(deps, question, waiter, unit).find(refresh));
+    return new Charge(deps, question, waiter, reservation).find(refresh);
   };
 }
 
@@ -54,19 +59,19 @@ export function createVerifyAddress(deps: VerifyDeps): VerifyAddress {
 class Charge implements FindingArrival<Answered> {
   readonly #deps: VerifyDeps;
   readonly #question: Question;
-  readonly #context: VerifyContext;
+  readonly #waiter: Waiter;
   readonly #reservation: Reservation;
 
-  constructor(deps: VerifyDeps, question: Question, context: VerifyContext, reservation: Reservation) {
+  constructor(deps: VerifyDeps, question: Question, waiter: Waiter, reservation: Reservation) {
     this.#deps = deps;
     this.#question = question;
-    this.#context = context;
+    this.#waiter = waiter;
     this.#reservation = reservation;
   }
 
   find(refresh: boolean): Answered | Promise<Answered> {
     try {
-      return this.#deps.examiner.find(this.#question, refresh, this.#context, this);
+      return this.#deps.examiner.find(this.#question, refresh, this.#waiter, this);
     } catch (error) {
       this.#reservation.giveBack();
       throw error;
@@ -85,7 +90,7 @@ class Charge implements FindingArrival<Answered> {
     const drawn = finding.cached ? null : drawer.draw(question, finding);
     const result = drawn === null ? examiner.draw(question, finding).result : drawn.template.result;
     const answered = drawn === null ? result : new RenderedJson(jsonOf(drawn));
-    if (this.#context.cancelled()) {
+    if (this.#waiter.cancelled()) {
       // Nobody is told, so nothing is counted.
       reservation.giveBack();
       return answered;

@@ -176,9 +176,9 @@ export async function startServer(options: HarnessOptions = {}): Promise<Harness
   const logged: Record<string, unknown>[] = [];
   const metrics = createMetrics();
   const routes: Route[] = [
-    createVerifyRoute((input, context) => {
+    createVerifyRoute((input, actor, context) => {
       verified.push(input);
-      return options.verify?.(input, context) ?? resultFor(input.email);
+      return options.verify?.(input, actor, context) ?? resultFor(input.email);
     }),
     createHealthRoute(),
     createReadinessRoute(options.readiness ?? (() => READY)),

@@ -11,7 +11,7 @@ function heldVerify() {
   const held: { resolve(): void; reject(error: Error): void; cancelled(): boolean; cancellations: number }[] =
     [];
   let wake: () => void = () => {};
-  const verify: VerifyAddress = (input, context) =>
+  const verify: VerifyAddress = (input, _actor, context) =>
     new Promise<VerificationResult>((resolve, reject) => {
       const entry = {
         resolve: () => resolve(resultFor(input.email)),
@@ -87,11 +87,11 @@ describe("requests in flight", () => {
   it("survive a rejection after their client has gone, and a cancellation that throws", async () => {
     const { verify, held, begun } = heldVerify();
     const server = await startServer({
-      verify: (input, context) => {
+      verify: (input, actor, context) => {
         context.onCancel(() => {
           throw new Error("in a callback");
         });
-        return verify(input, context);
+        return verify(input, actor, context);
       },
     });
     try {
@@ -114,8 +114,8 @@ describe("requests in flight", () => {
     let late: Promise<number> = Promise.resolve(0);
     const { held, begun, verify } = heldVerify();
     const server = await startServer({
-      verify(input, context) {
-        const answer = verify(input, context) as Promise<VerificationResult>;
+      verify(input, actor, context) {
+        const answer = verify(input, actor, context) as Promise<VerificationResult>;
         late = answer.then(() => {
           let calls = 0;
           context.onCancel(() => calls++);

@@ -262,7 +262,7 @@ describe("the limits of a connection", () => {
     let cancelled = 0;
     let release: () => void = () => {};
     const server = await startServer({
-      verify: (input, context) =>
+      verify: (input, _actor, context) =>
         new Promise((resolve) => {
           context.onCancel(() => cancelled++);
           release = () => resolve(resultFor(input.email));

@@ -93,7 +93,8 @@ async function outcomesOf(isDrawn: boolean) {
     const actor = { teamId: "team_1", livemode: true, limits, overlay } as unknown as Actor;
     const answer = await verify(
       { email: one.email, refresh: false, withEvidence: one.withEvidence === true },
-      { actor, startedMs: 0, cancelled: () => one.cancelled === true, onCancel() {} },
+      actor,
+      { startedMs: 0, cancelled: () => one.cancelled === true, onCancel() {} },
     );
     if (answer instanceof RenderedJson) drawn += 1;
     const json = answer instanceof RenderedJson ? answer.text : JSON.stringify(answer);
@@ -151,10 +152,11 @@ describe("a question without an answer", () => {
     const actor = { livemode: true, limits: {} } as unknown as Actor;
     for (const email of Object.keys(failures)) {
       await assert.rejects(async () =>
-        verify(
-          { email, refresh: false, withEvidence: false },
-          { actor, startedMs: 0, cancelled: () => false, onCancel() {} },
-        ),
+        verify({ email, refresh: false, withEvidence: false }, actor, {
+          startedMs: 0,
+          cancelled: () => false,
+          onCancel() {},
+        }),
       );
     }
     assert.deepEqual(told, ["given back", "given back"]);
