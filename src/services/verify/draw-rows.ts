@@ -138,12 +138,12 @@ function templateOf(result: VerificationResult, charged: boolean, email: string)
     : null;
 }
 
-/** A string of its own: what is cut out of another keeps all of that. */
-const ownCopy = (text: string) => Buffer.from(text, "latin1").toString("latin1");
-
 export function createRowDrawer({ clock, examiner }: RowDrawerDeps): RowDrawer {
-  /** By domain; "" for what is no address. Emptied when full, as the other: a bound, not a policy. */
-  const known = new Map<string, Known[]>();
+  /**
+   * By domain, the very string that parseDomain remembers; "" for what is no address. Without a list where there is one, as of
+   * nearly all. Emptied when full, as the other: a bound, not a policy.
+   */
+  const known = new Map<string, Known | Known[]>();
   /** The same by what they are made of, see `makingOf`. */
   const shared = new Map<string, Known>();
   let replaced = 0;
@@ -161,13 +161,12 @@ export function createRowDrawer({ clock, examiner }: RowDrawerDeps): RowDrawer {
 
   function remember(domain: string, one: Known): void {
     const others = known.get(domain);
-    if (others !== undefined) {
-      if (others.length < LIMITS.bulk.templatesPerDomain) others.push(one);
-      else others[++replaced % others.length] = one;
-      return;
-    }
-    if (known.size >= LIMITS.bulk.templateDomains) known.clear();
-    known.set(ownCopy(domain), [one]);
+    if (others === undefined) {
+      if (known.size >= LIMITS.bulk.templateDomains) known.clear();
+      known.set(domain, one);
+    } else if (!Array.isArray(others)) known.set(domain, [others, one]);
+    else if (others.length < LIMITS.bulk.templatesPerDomain) others.push(one);
+    else others[++replaced % others.length] = one;
   }
 
   function keep(making: string, one: Known): void {
@@ -184,8 +183,10 @@ export function createRowDrawer({ clock, examiner }: RowDrawerDeps): RowDrawer {
     const { address } = question;
     const domain = address?.domain ?? "";
     const signals = address === null ? NO_SIGNALS : localSignals(address.local);
-    const own = known.get(domain)?.find((one) => isAlike(one, question, finding, signals));
-    if (own !== undefined) return own.template;
+    const own = known.get(domain);
+    if (Array.isArray(own)) {
+      for (const one of own) if (isAlike(one, question, finding, signals)) return one.template;
+    } else if (own !== undefined && isAlike(own, question, finding, signals)) return own.template;
     const making = makingOf(question, finding, signals);
     const others = shared.get(making);
     const isTheirs = others !== undefined && isAlike(others, question, finding, signals);

@@ -18,7 +18,7 @@ type ByRole = Map<string | null, Evidence>;
 export function createUnaskedRows(
   deps: UnaskedDeps,
 ): (question: Question) => ReturnType<typeof withoutAsking> {
-  /** By domain. Emptied when full: a bound, not a policy. */
+  /** By domain, the very string that parseDomain remembers: no copy, and found without a look at its letters. Emptied when full: a bound, not a policy. */
   const known = new Map<string, ByRole>();
   /** By what the lists say, which have few sources. */
   const sayings = new Map<string, ByRole>();
@@ -28,7 +28,7 @@ export function createUnaskedRows(
     const byRole = sayings.get(saying) ?? new Map<string | null, Evidence>();
     sayings.set(saying, byRole);
     if (known.size >= LIMITS.check.domainNames) known.clear();
-    known.set(ownCopy(domain), byRole);
+    known.set(domain, byRole);
     return byRole;
   }
 
@@ -52,6 +52,3 @@ export function createUnaskedRows(
     return { entry, cached: false };
   };
 }
-
-/** A string of its own: what is cut out of another keeps all of that. */
-const ownCopy = (text: string) => Buffer.from(text, "latin1").toString("latin1");
