@@ -9,12 +9,12 @@ export interface LimitNumbers {
 }
 
 /**
- * The header fields of an answer as bytes: a form, in which each request fills in its id and its numbers. To join strings,
- * have them flattened and written as UTF-8 takes 0.5 us a request, a third of what may be added to the bare server; this
- * takes 0.1.
+ * Status and header fields of an answer as bytes: a form, in which each request fills in its id and its numbers. To join
+ * strings, have them flattened and written as UTF-8 takes 0.5 us a request, a third of what may be added to the bare server;
+ * this takes 0.1. With the status in it, it is one call and one argument, 0.3 us less than a field with name and value.
  */
 export interface AnswerHead {
-  /** The value of the first field, with all others in it. Good until the next call. */
+  /** The status line's status with all fields behind it. Good until the next call. */
   fill(numbers: LimitNumbers): Uint8Array;
 }
 
@@ -45,14 +45,21 @@ function writeBytes(into: Uint8Array, at: number, bytes: Uint8Array): number {
 }
 
 /**
+ * @param start what stands before the id, ASCII
  * @param fields what stands between the id and the value of `RateLimit`, ASCII
  * @param ids each `fill` takes the next one
  */
-export function createAnswerHead(fields: string, ids: RequestIds): AnswerHead {
+export function createAnswerHead(start: string, fields: string, ids: RequestIds): AnswerHead {
   const [rateStart, resetStart, quotaStart] = ['"rate";r=', ";t=", ', "quota";r='].map((text) =>
     Buffer.from(text),
   ) as [Buffer, Buffer, Buffer];
-  const first = Buffer.concat([Buffer.alloc(ids.length), Buffer.from(fields, "latin1"), rateStart]);
+  const idAt = start.length;
+  const first = Buffer.concat([
+    Buffer.from(start, "latin1"),
+    Buffer.alloc(ids.length),
+    Buffer.from(fields, "latin1"),
+    rateStart,
+  ]);
   const room = 2 * resetStart.length + quotaStart.length + NUMBERS * NUMBER_CHARS;
   const form = new Uint8Array(first.length + room);
   form.set(first);
@@ -61,7 +68,7 @@ export function createAnswerHead(fields: string, ids: RequestIds): AnswerHead {
 
   return {
     fill({ rate, rateResetS, quota, quotaResetS }) {
-      ids.write(form, 0);
+      ids.write(form, idAt);
       let at = writeNumber(form, first.length, rate);
       at = writeNumber(form, writeBytes(form, at, resetStart), rateResetS);
       at = writeNumber(form, writeBytes(form, at, quotaStart), quota);

@@ -12,7 +12,6 @@ import type { RequestObserver } from "./observe.ts";
 import { parseQuery } from "./query.ts";
 import { RecentMap } from "./recent-map.ts";
 import { type RequestIds, saneRequestId } from "./request-id.ts";
-import type { HeadWriter } from "./respond.ts";
 import { VerifyQuerySchema } from "./schemas.ts";
 import { validate } from "./validate.ts";
 
@@ -34,7 +33,8 @@ interface Source extends FieldSource {
   getQuery(): string;
 }
 
-interface Writer extends HeadWriter {
+interface Writer {
+  writeStatus(status: string | Uint8Array): unknown;
   end(body: Uint8Array): unknown;
 }
 
@@ -70,6 +70,8 @@ interface Ready {
   desk: Desk;
 }
 
+/** What stands before the id: all fields are written with the status, see answer-head.ts. */
+const STATUS_AND_ID = "200 OK\r\nX-Request-Id: ";
 /** As respond.ts writes them. */
 const fieldsBefore = (policy: string) =>
   "\r\nX-Content-Type-Options: nosniff\r\nContent-Type: application/json\r\nCache-Control: no-store" +
@@ -106,7 +108,7 @@ export function createShortWay(deps: ShortWayDeps): ShortWay {
   function headOf(policy: string): AnswerHead {
     let head = heads.get(policy);
     if (head === undefined) {
-      head = createAnswerHead(fieldsBefore(policy), ids);
+      head = createAnswerHead(STATUS_AND_ID, fieldsBefore(policy), ids);
       heads.set(policy, head);
     }
     return head;
@@ -125,8 +127,8 @@ export function createShortWay(deps: ShortWayDeps): ShortWay {
     const head =
       theirs === null
         ? headOf(desk.policy).fill(numbers)
-        : theirs + fieldsBefore(desk.policy) + limitText(numbers);
-    response.writeHeader("X-Request-Id", head);
+        : STATUS_AND_ID + theirs + fieldsBefore(desk.policy) + limitText(numbers);
+    response.writeStatus(head);
     response.end(answer.body);
     return theirs === null ? ids.last : () => theirs;
   }

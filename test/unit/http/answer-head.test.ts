@@ -7,17 +7,19 @@ import { limitText } from "../../../src/services/limits-view.ts";
 const NUMBERS = [0, 1, 9, 10, 99, 100, 9_999, 10_000, 49_999_999, 2 ** 31 - 1, 2 ** 31, 2 ** 31 + 9];
 NUMBERS.push(9_999_999_999, Number.MAX_SAFE_INTEGER);
 
+const START = "200 OK\r\nX-Request-Id: ";
+
 describe("the head of a ready answer", () => {
   it("says the same in bytes as the general way in text, with an id of its own each time", () => {
     const ids = createRequestIds();
     const fields = '\r\nCache-Control: no-store\r\nRateLimit-Policy: "rate";q=1;w=2\r\nRateLimit: ';
-    const head = createAnswerHead(fields, ids);
+    const head = createAnswerHead(START, fields, ids);
     const seen = new Set<string>();
     for (const [i, rate] of NUMBERS.entries()) {
       for (const [j, quota] of NUMBERS.entries()) {
         const numbers = { rate, rateResetS: i + 1, quota, quotaResetS: 86_400 - j };
         const text = Buffer.from(head.fill(numbers)).toString("latin1");
-        assert.equal(text, ids.last() + fields + limitText(numbers));
+        assert.equal(text, START + ids.last() + fields + limitText(numbers));
         seen.add(ids.last());
       }
     }
