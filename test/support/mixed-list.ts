@@ -15,7 +15,7 @@ export interface ExpectedRow {
 /** A list as customers have them, and what the mail world knows of it. */
 export interface MixedList {
   csv: string;
-  rows: ExpectedRow[];
+  rows: readonly ExpectedRow[];
   duplicates: number;
   malformed: number;
   /** What it costs: each distinct address that is answered. */
@@ -72,6 +72,11 @@ function rowOf(i: number, rows: readonly ExpectedRow[], options: MixedListOption
 export function mixedList(options: MixedListOptions): MixedList {
   const rows: ExpectedRow[] = [];
   for (let i = 0; i < options.rows; i++) rows.push(rowOf(i, rows, options));
+  return listOf(rows);
+}
+
+/** @param rows each of four columns, the third its address */
+export function listOf(rows: readonly ExpectedRow[]): MixedList {
   const lines = [HEADER, ...rows.map(({ columns }) => columns)].map((line) => line.map(quoted).join(","));
   const own = rows.filter(({ duplicateOf }) => duplicateOf === null);
   return {
