@@ -1,6 +1,8 @@
 /** Lists that are answered without asking anybody, so that what is measured is the way of rows. Pure. */
 
 export interface GrowthList {
+  /** Lists of different runs have no address in common. */
+  run: number;
   rows: number;
   /** Distinct domains, each below one on the team's blocklist: nobody is asked about them, not even for their MX. */
   domains: number;
@@ -10,13 +12,13 @@ export const BLOCKED_ABOVE = "blocked.example.org";
 const HEADER = "id,name,email,note\r\n";
 const ROWS_PER_PIECE = 1_000;
 
-/** Row by row to the next domain; no address comes twice. */
-export function* growthFile({ rows, domains }: GrowthList): Generator<Buffer> {
+/** Row by row to the next domain, so that no two rows of a chunk need be of one; no address comes twice. */
+export function* growthFile({ run, rows, domains }: GrowthList): Generator<Buffer> {
   yield Buffer.from(HEADER);
   for (let first = 0; first < rows; first += ROWS_PER_PIECE) {
     let text = "";
     for (let row = first; row < Math.min(rows, first + ROWS_PER_PIECE); row++)
-      text += `${row},Customer ${row},customer${row}@d${row % domains}.${BLOCKED_ABOVE},note ${row}\r\n`;
+      text += `${row},Customer ${row},customer${row}.${run}@d${row % domains}.${BLOCKED_ABOVE},note ${row}\r\n`;
     yield Buffer.from(text);
   }
 }
