@@ -61,6 +61,8 @@ export function createBatchChecks(deps: BatchChecksDeps): BatchChecks {
   function conclude(work: BatchWork, rows: readonly AskedRow[], lines: readonly CheckLine[]): AskedRow[] {
     const overloaded: AskedRow[] = [];
     const deposits: CacheDeposit[] = [];
+    // They came together, and are answered with one text of their times.
+    const storedAt = clock.now();
     for (const [i, row] of rows.entries()) {
       const line = lines[i] ?? null;
       if (line === "overloaded") overloaded.push(row);
@@ -69,7 +71,7 @@ export function createBatchChecks(deps: BatchChecksDeps): BatchChecks {
       else if (line !== null) {
         const { scope, address, cacheKey, redisKey } = row;
         const { ttlS, shared } = deps.keep(scope, address, line);
-        const entry = { evidence: line, storedAt: clock.now(), ttlS };
+        const entry = { evidence: line, storedAt, ttlS };
         deposits.push({ scope, cacheKey, entry, shared, redisKey });
         work.answer(row.at, { finding: { entry, cached: false } });
       }

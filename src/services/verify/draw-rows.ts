@@ -138,6 +138,9 @@ function templateOf(result: VerificationResult, charged: boolean, email: string)
     : null;
 }
 
+/** Moments of which the texts are kept, 150 bytes each. */
+const TIMES_KEPT = 1_024;
+
 export function createRowDrawer({ clock, examiner }: RowDrawerDeps): RowDrawer {
   /**
    * By domain, the very string that parseDomain remembers; "" for what is no address. Without a list where there is one, as of
@@ -147,16 +150,17 @@ export function createRowDrawer({ clock, examiner }: RowDrawerDeps): RowDrawer {
   /** The same by what they are made of, see `makingOf`. */
   const shared = new Map<string, Known>();
   let replaced = 0;
-  let lastSince: Since = { storedAt: Number.NaN, ttlS: 0 };
-  let lastTimes = "";
+  /** By `storedAt`. Emptied when full, too. */
+  const knownTimes = new Map<number, { ttlS: number; text: string }>();
 
-  /** Rows that were learnt together have them in common. */
+  /** Rows that were learnt together have them in common; a list has rows of many batches, by turns. */
   function times(storedAt: number, ttlS: number): string {
-    if (lastSince.storedAt !== storedAt || lastSince.ttlS !== ttlS) {
-      lastSince = { storedAt, ttlS };
-      lastTimes = timesOf(lastSince);
-    }
-    return lastTimes;
+    const found = knownTimes.get(storedAt);
+    if (found !== undefined && found.ttlS === ttlS) return found.text;
+    if (knownTimes.size >= TIMES_KEPT) knownTimes.clear();
+    const text = timesOf({ storedAt, ttlS });
+    knownTimes.set(storedAt, { ttlS, text });
+    return text;
   }
 
   function remember(domain: string, one: Known): void {

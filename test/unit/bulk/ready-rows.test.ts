@@ -1,0 +1,201 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { gather, tally, tell } from "../../../src/bulk/answered.ts";
+import { createControl } from "../../../src/bulk/control.ts";
+import type { Sorted } from "../../../src/bulk/deferrals.ts";
+import { createRowVerifier, type RowAnswer, type RowsAsk } from "../../../src/bulk/rows.ts";
+import type { CheckPool } from "../../../src/check/pool.ts";
+import { siteOf } from "../../../src/check/site.ts";
+import { DrawnRows } from "../../../src/services/bulk/drawn-rows.ts";
+import { createRowDrawer, resultOf } from "../../../src/services/verify/draw-rows.ts";
+import { createExaminer, type ExaminerDeps } from "../../../src/services/verify/examine.ts";
+import { createBatchExaminer } from "../../../src/services/verify/examine-batch.ts";
+import type { CacheEntry } from "../../../src/store/cache-entry.ts";
+import { evidenceWith, smtpWith } from "../../support/evidence.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
+import { silentLog } from "../../support/store.ts";
+
+/** Rows whose answers are at hand, held to the general way: of the same rows, with the same memory, at the same moment. */
+
+const DOMAINS = ["one.test", "blocked.test", "gmail.com", "gmial.com", "overridden.test"];
+const LOCALS = [
+  "jane",
+  "JANE",
+  "mary.k",
+  "tom",
+  "a+b",
+  "info",
+  "x9k2q7w4z8p1v6",
+  "o'neil",
+  '"a b"',
+  "jürgen",
+  "=cmd",
+];
+const email = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.tuple(fc.constantFrom(...LOCALS), fc.constantFrom(...DOMAINS)).map(([a, b]) => `${a}@${b}`),
+  },
+  { weight: 1, arbitrary: fc.constantFrom("nobody", "no body", "a@", "=1+1", "ä", "x".repeat(400), "") },
+);
+
+/** What memory has of the row's address: nothing, evidence as drawn rows have it, or of a kind that is not drawn. */
+const known = fc.constantFrom(
+  null,
+  null,
+  ...[
+    evidenceWith(),
+    evidenceWith({ smtp: smtpWith({ latencyMs: 7 }) }),
+    evidenceWith({ smtp: smtpWith({ class: "mailbox_not_found", code: 550, fault: "recipient" }) }),
+    evidenceWith({ smtp: smtpWith({ class: "greylisted", code: 450, retryAfterS: 60 }) }),
+    evidenceWith({ smtp: smtpWith({ latencyMs: 1.5 }) }),
+  ],
+);
+const row = fc.record({ email, known, copies: fc.constantFrom(0, 0, 0, 3) });
+type Row = typeof row extends fc.Arbitrary<infer T> ? T : never;
+
+const ask = (over: Partial<RowsAsk>): RowsAsk => ({
+  asker: {
+    teamId: "team_1",
+    probing: true,
+    overlay: {
+      isBlocked: (domain) => domain === "blocked.test",
+      isDisposable: (domain) => domain === "overridden.test",
+    },
+  },
+  livemode: true,
+  withEvidence: false,
+  ...over,
+});
+
+const lists = {
+  disposable: () => ({ listed: false, source: "none" }),
+  role: (local: string) => (local === "info" ? "info" : null),
+  isFree: (domain: string) => domain === "gmail.com",
+};
+
+/** A verifier whose memory knows the rows, and whose pool answers all others. */
+function world(rows: readonly Row[]) {
+  const clock = createFakeClock();
+  const memory = new Map<string, CacheEntry>();
+  for (const [at, { email: key, known: evidence }] of rows.entries())
+    if (evidence !== null) memory.set(key, { evidence, storedAt: clock.now() - at, ttlS: 60 + (at % 2) });
+  const looks = { memory: 0, miss: 0 };
+  const asked: string[] = [];
+  const examiner = createExaminer({ clock, lists, isPromoted: () => false } as unknown as ExaminerDeps);
+  const batches = createBatchExaminer({
+    clock,
+    log: silentLog,
+    lists,
+    cache: {
+      peek: (_, key) => memory.get(key),
+      fetchMany: async (questions) => questions.map(() => undefined),
+      storeMany() {},
+    },
+    pool: {
+      checkBatch(addresses: readonly string[]) {
+        asked.push(...addresses);
+        const lines = addresses.map(({ length }) => evidenceWith({ smtp: smtpWith({ latencyMs: length }) }));
+        return { lines: Promise.resolve(lines), left: 0, handIn() {}, cancel() {} };
+      },
+    } as Pick<CheckPool, "checkBatch">,
+    keep: () => ({ ttlS: 60, shared: true }),
+    onLookup(result, count) {
+      looks[result] += count;
+    },
+  });
+  const verifier = createRowVerifier({
+    ...{ clock, examiner, batches, drawer: createRowDrawer({ clock, examiner }), sites: { siteOf } },
+    testKeys: { answer: async () => assert.fail("no row of a test key") },
+  });
+  return { verifier, looks, asked };
+}
+
+/** As JSON, with what it costs, or what it waits for. */
+function shown(answer: RowAnswer): string {
+  const { verified, wait } = answer;
+  if (wait === undefined) return `${verified.charged} ${JSON.stringify(verified.result)}`;
+  return `waits ${wait.reason} ${wait.site} ${wait.retryAfterMs} ${wait.parked} ${JSON.stringify(wait.last().result)}`;
+}
+
+type Told = Map<string, number>;
+
+/** What is counted and told of rows that are answered; who waits is not counted here. */
+function accountOf(
+  rows: readonly (Row & { offset: number })[],
+  drawn: DrawnRows,
+  answers: Sorted["answered"],
+) {
+  const all = gather(drawn, answers);
+  const told: Told = new Map();
+  tell(all, ({ verdict, reason, cached }, count) => {
+    const key = `${verdict} ${reason} ${cached}`;
+    told.set(key, (told.get(key) ?? 0) + count);
+  });
+  return { counts: tally(rows, all), told };
+}
+
+const answeredOf = (answers: readonly { offset: number; answer: RowAnswer }[]): Sorted["answered"] =>
+  answers.flatMap(({ offset, answer: { verified } }) =>
+    verified === undefined ? [] : [{ offset, verified }],
+  );
+
+describe("rows whose answers are at hand", () => {
+  it("are answered, counted, charged and told of as the general way does, and the others are left to it", async () => {
+    let drawnRows = 0;
+    const check = async (found: Row[]) => {
+      // Each row of a task has an address of its own.
+      const rows = [...new Map(found.map((one) => [one.email, one])).values()].map((one, i) => ({
+        ...one,
+        offset: 3 * i,
+      }));
+      const emails = rows.map((one) => one.email);
+      const general = world(rows);
+      const wanted = await general.verifier.verify(emails, ask({}), { kind: "chunk" }, createControl());
+
+      const short = world(rows);
+      const drawn = new DrawnRows();
+      const others = short.verifier.drawReady(rows, ask({}), drawn);
+      drawnRows += drawn.size;
+      const otherEmails = others.map((one) => one.email);
+      const left = await short.verifier.verify(otherEmails, ask({}), { kind: "chunk" }, createControl());
+      const came = new Map(others.map(({ offset }, i) => [offset, shown(left[i] as RowAnswer)]));
+      for (let at = 0; at < drawn.size; at++) {
+        const one = drawn.rowAt(at);
+        came.set(drawn.offsets[at] ?? -1, `${one.template.charged} ${JSON.stringify(resultOf(one))}`);
+      }
+      for (const [i, { offset }] of rows.entries())
+        assert.equal(came.get(offset), shown(wanted[i] as RowAnswer));
+      assert.equal(came.size, rows.length);
+      assert.deepEqual(short.looks, general.looks);
+      // The order is that in which domains come first, of the rows that are asked about.
+      assert.deepEqual(short.asked.sort(), general.asked.sort());
+      const inGeneral = answeredOf(wanted.map((answer, i) => ({ offset: rows[i]?.offset ?? -1, answer })));
+      const inShort = answeredOf(left.map((answer, i) => ({ offset: others[i]?.offset ?? -1, answer })));
+      assert.deepEqual(accountOf(rows, drawn, inShort), accountOf(rows, new DrawnRows(), inGeneral));
+      // And to what it comes to when it is counted row by row.
+      const byHand = { valid: 0, invalid: 0, risky: 0, unknown: 0, charged: 0 };
+      for (const { offset, verified } of inGeneral) {
+        byHand[verified.result.verdict] += 1 + (rows.find((one) => one.offset === offset)?.copies ?? 0);
+        if (verified.charged) byHand.charged += 1;
+      }
+      assert.deepEqual(tally(rows, gather(new DrawnRows(), inGeneral)), byHand);
+    };
+    await fc.assert(fc.asyncProperty(fc.array(row, { minLength: 5, maxLength: 40 }), check), {
+      numRuns: 200,
+    });
+    assert.ok(drawnRows > 200, `${drawnRows} rows were drawn`);
+  });
+
+  it("are none with evidence or of a test key: all rows go the general way", () => {
+    const rows: (Row & { offset: number })[] = [{ email: "nobody", known: null, copies: 0, offset: 0 }];
+    const { verifier } = world(rows);
+    const drawn = new DrawnRows();
+    for (const over of [{ withEvidence: true }, { livemode: false }])
+      assert.deepEqual(verifier.drawReady(rows, ask(over), drawn), rows);
+    assert.equal(drawn.size, 0);
+    assert.deepEqual(verifier.drawReady(rows, ask({}), drawn), []);
+    assert.equal(drawn.size, 1);
+  });
+});
