@@ -125,6 +125,8 @@ export const SLOTS_LIMITS = {
   /** Slots of a site that a process which holds none takes by itself while the store does not answer. */
   alone: 1,
   aloneMs: 500,
+  /** What fails after so long was a timeout, which may be our own standstill; Redis that is away is heard of at once. */
+  missedMs: 250,
   sitesPerCall: 100,
   /** A slot that passes from one thread to another has come by then: tenure, a batch, QUIT. */
   handoverMs: 3_000,

@@ -24,6 +24,8 @@ interface Process {
   stated: SlotStatement[];
   /** How much of that Redis answered, in order. */
   answered(): number;
+  /** The next answer of Redis comes, and the process stands still until its time for it is over. */
+  missNext(): void;
 }
 
 const SITE = "site";
@@ -37,6 +39,7 @@ async function startProcess(t: TestContext, url: string, egressId: string): Prom
   const clock = createFakeClock();
   const stated: SlotStatement[] = [];
   let answered = 0;
+  let misses = 0;
   const leases = createSlotLeases(redis, egressId, silentLog);
   const slots = createEgressSlots({
     leases: {
@@ -44,7 +47,10 @@ async function startProcess(t: TestContext, url: string, egressId: string): Prom
         stated.push(...statements);
         const answers = await leases.state(statements);
         answered += statements.length;
-        return answers;
+        if (misses === 0) return answers;
+        misses -= 1;
+        await clock.advanceAsync(LIMITS.redis.commandTimeoutMs);
+        throw new Error("Command timed out");
       },
       listen: (listener) => leases.listen(listener),
     },
@@ -56,7 +62,10 @@ async function startProcess(t: TestContext, url: string, egressId: string): Prom
   t.after(() => slots.close());
   // Behind the subscription on the same connection.
   await redis.subscriber.ping();
-  return { slots, clock, gate, redis, stated, answered: () => answered };
+  const missNext = () => {
+    misses += 1;
+  };
+  return { slots, clock, gate, redis, stated, answered: () => answered, missNext };
 }
 
 async function startProcesses(t: TestContext, count: number) {
@@ -103,6 +112,18 @@ describe("slots over processes", () => {
     const { processes } = await startProcesses(t, 3);
     const asked = Array.from({ length: 12 }, (_, i) => processes[i % 3]?.slots.acquire(SITE, 5, 0));
     assert.equal((await Promise.all(asked)).filter(Boolean).length, 5);
+  });
+
+  it("are no more than the cap where a process stood still and missed what it was granted", async (t) => {
+    const { processes, redis, key } = await startProcesses(t, 2);
+    const [a, b] = processes as [Process, Process];
+    a.missNext();
+    assert.equal(await a.slots.acquire(SITE, 1, 0), true);
+    b.missNext();
+    assert.equal(await b.slots.acquire(SITE, 1, 0), false, "it has not gone on alone");
+    assert.equal(await leased(redis, key), 1, "what was missed is not held on top");
+    await a.slots.close();
+    assert.equal(await b.slots.acquire(SITE, 1, PATIENT_MS), true);
   });
 
   it("are not shared with another egress", async (t) => {

@@ -13,7 +13,7 @@ const { idleMs, renewEveryMs, refusalMs, announceEveryMs, beatMs, aloneMs } = LI
 function setUp(room = 1_000) {
   const clock = createFakeClock();
   const calls: SlotStatement[][] = [];
-  const store = { room, mayKeep: 1_000, isDown: false, isHeld: false, answer: () => {} };
+  const store = { room, mayKeep: 1_000, isDown: false, isHeld: false, timeouts: 0, answer: () => {} };
   let others: SlotListener = { wanted: () => {}, freed: () => {} };
 
   function decide({ held, want }: SlotStatement): SlotAnswer {
@@ -28,6 +28,11 @@ function setUp(room = 1_000) {
         calls.push([...statements]);
         if (store.isHeld) await new Promise<void>((resolve) => Object.assign(store, { answer: resolve }));
         if (store.isDown) throw new Error("down");
+        if (store.timeouts > 0) {
+          store.timeouts -= 1;
+          await new Promise<void>((resolve) => clock.after(LIMITS.redis.commandTimeoutMs, resolve));
+          throw new Error("timed out");
+        }
         return statements.map(decide);
       },
       listen(listener) {
@@ -265,6 +270,22 @@ describe("a process without the store", () => {
     assert.equal(await slots.acquire("a", 5, 0), true);
     assert.equal(calls.length, 3, "one call has failed, none was tried since");
     assert.equal(slots.stats().held, 3);
+  });
+
+  it("is none whose call was timed out once: it asks again, and opens nothing by itself", async () => {
+    const { clock, slots, store, calls } = setUp(0);
+    store.timeouts = 1;
+    const asked = slots.acquire("a", 5, 0);
+    await clock.advanceAsync(LIMITS.redis.commandTimeoutMs);
+    assert.equal(await asked, false, "the store has none");
+    assert.equal(calls.length, 2);
+    assert.deepEqual(calls[1], calls[0]);
+    store.timeouts = 2;
+    await clock.advanceAsync(refusalMs);
+    const again = slots.acquire("a", 5, 0);
+    await clock.advanceAsync(2 * LIMITS.redis.commandTimeoutMs);
+    assert.equal(await again, true, "who is not heard twice is alone");
+    assert.equal(calls.length, 4);
   });
 
   it("keeps its idle slots, and comes back by stating all it holds before it asks", async () => {
