@@ -12,6 +12,8 @@ export const SITES = PROCESSES * SITES_PER_LIST;
 /** One address in so many is of nobody. */
 const MISSING_EVERY = 20;
 const SITES_PER_NET = 250;
+/** Rows of one site that stand together, as in a list that is sorted by company. */
+export const ROWS_TOGETHER = 100;
 
 export const siteAddress = (site: number) =>
   `127.0.${10 + Math.floor(site / SITES_PER_NET)}.${(site % SITES_PER_NET) + 1}`;
@@ -37,12 +39,11 @@ export interface ScalingList {
 
 const isMissing = (row: number) => row % MISSING_EVERY === MISSING_EVERY - 1;
 
-/** Row by row to the next site. */
 export function* scalingFile({ run, list, rows }: ScalingList): Generator<Buffer> {
   const rowsPerPiece = 1_000;
   let text = "email\r\n";
   for (let row = 0; row < rows; row++) {
-    const site = list * SITES_PER_LIST + (row % SITES_PER_LIST);
+    const site = list * SITES_PER_LIST + (Math.floor(row / ROWS_TOGETHER) % SITES_PER_LIST);
     // Each run has mailboxes of its own: none is answered from the cache.
     text += `${isMissing(row) ? "nobody" : "user"}${row}.${run}@${domainOf(site)}\r\n`;
     if ((row + 1) % rowsPerPiece !== 0) continue;

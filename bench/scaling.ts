@@ -5,12 +5,13 @@ import { createPostgres, type Database } from "../src/store/postgres.ts";
 import { type BulkClient, completed, submitUpload, upload } from "./bulk-job.ts";
 import { type Child, startChild } from "./child.ts";
 import { type BenchContext, bulkSettingsFor, withChildren } from "./context.ts";
-import { InvalidRun, median } from "./figures.ts";
-import { busyShare, machineTime } from "./process-cpu.ts";
+import { InvalidRun } from "./figures.ts";
+import { busyShare, cpuMsOf, machineTime } from "./process-cpu.ts";
 import type { ScalingServers } from "./processes/scaling-servers.ts";
 import { type RoleProcess, startRole } from "./role.ts";
 import {
   PROCESSES,
+  ROWS_TOGETHER,
   type ScalingList,
   SITES,
   SITES_PER_LIST,
@@ -20,12 +21,14 @@ import {
 import type { Section } from "./table.ts";
 import type { Target } from "./target.ts";
 
-/** Rows of a list, and rounds of one list and eight. */
-const FULL = { rows: 20_000, rounds: 2 };
-const QUICK = { rows: 8_000, rounds: 1 };
-const WARM_UP_ROWS = 1_000;
+/** Rows of a list, and how many processes there are by turns: as many lists as processes. */
+const FULL = { rows: 20_000, processes: [1, 4, PROCESSES], warmUpRows: 4_000 };
+const QUICK = { rows: 5_000, processes: [1, 4], warmUpRows: 1_000 };
 const LATENCY_MS = 20;
-/** What each site allows: with lock step it is the sites' caps that bind, not the processors. */
+/**
+ * What each site allows to the egress, which is one for all processes. Rows that find their site's connection in use leave their
+ * chunk and become retries; as many of these as a process has in hand at once, so many connections it keeps busy.
+ */
 const CONNECTIONS = 1;
 const DEPTH = 1;
 
@@ -41,6 +44,7 @@ interface World {
   sql: Database;
   client: BulkClient;
   mail: Child<ScalingServers>;
+  bulk: RoleProcess[];
 }
 
 /** As many lists as there are processes, all at once. */
@@ -49,6 +53,8 @@ interface ScaledRun {
   rowsPerS: number;
   /** Of all cores of the machine. */
   busy: number;
+  /** CPU microseconds of the bulk processes for a row. */
+  cpuUs: number;
   deferrals: number;
   account: Awaited<ReturnType<ScalingServers["account"]>>;
 }
@@ -118,53 +124,62 @@ async function runLists(world: World, run: number, processes: number, rows: numb
     uploads.push(await upload(client, `scaling-${run}-${list.list}.csv`, scalingFile(list)));
   await mail.call("reset");
   const before = machineTime();
+  const cpuMs = () => world.bulk.reduce((sum, { pid }) => sum + cpuMsOf(pid), 0);
+  const cpuBeforeMs = cpuMs();
   const jobs = await Promise.all(uploads.map((id) => submitUpload(client, id)));
   const ids = jobs.map(({ id }) => id);
   const { tookMs, deferrals } = await watchJobs(sql, ids);
   const busy = busyShare(before, machineTime());
+  const cpuUs = ((cpuMs() - cpuBeforeMs) * 1_000) / (processes * rows);
   const account = await mail.call("account");
   for (const [at, list] of lists.entries()) await requireAnswers(world, ids[at] ?? "", list);
-  return { processes, rowsPerS: (processes * rows * 1_000) / tookMs, busy, deferrals, account };
+  return { processes, rowsPerS: (processes * rows * 1_000) / tookMs, busy, cpuUs, deferrals, account };
 }
 
 const whole = (value: number) => Math.round(value).toLocaleString("en");
 
-function rowOf({ processes, rowsPerS, busy, deferrals, account }: ScaledRun): string[] {
+function rowOf({ processes, rowsPerS, busy, cpuUs, deferrals, account }: ScaledRun, alone: number): string[] {
   return [
     `${processes} bulk ${processes === 1 ? "process" : "processes"}`,
     whole(rowsPerS),
     whole(rowsPerS / processes),
+    `${(rowsPerS / (processes * alone)).toFixed(2)} ×`,
     `${Math.round(busy * 100)} %`,
+    whole(cpuUs),
     whole(deferrals),
     whole(account.connections),
   ];
 }
 
 /** Why the figure says nothing; null: it says something. */
-function voidReason(busy: number, perProcess: number, openPerSite: number): string | null {
+function voidReason(alone: ScaledRun, together: ScaledRun): string | null {
+  const { busy, account } = together;
+  if (alone.rowsPerS < PER_PROCESS_MIN) return `${whole(alone.rowsPerS)} rows/s of one process are too few`;
+  if (busy >= BUSY_MAX) {
+    const cpuUs = `${whole(together.cpuUs)} µs of the bulk processes a row`;
+    return `the machine was ${Math.round(busy * 100)} % busy (${cpuUs}): its processors were the bound`;
+  }
   // Processes that do not reach Redis for a second go on alone: the machine was too busy even for that.
-  if (openPerSite > CONNECTIONS)
-    return `${openPerSite} connections to one site: Redis was not reached in time`;
-  if (busy >= BUSY_MAX)
-    return `the machine was ${Math.round(busy * 100)} % busy: its processors were the bound`;
-  if (perProcess < PER_PROCESS_MIN) return `${whole(perProcess)} rows/s a process are too few`;
+  if (account.maxOpenPerSite > CONNECTIONS)
+    return `${account.maxOpenPerSite} connections to one site: Redis was not reached in time`;
   return null;
 }
 
+function ofProcesses(runs: readonly ScaledRun[], wanted: number): ScaledRun | undefined {
+  return runs.find(({ processes }) => processes === wanted);
+}
+
 function targetsOf(runs: readonly ScaledRun[]): Target[] {
-  const of = (processes: number, value: (run: ScaledRun) => number) =>
-    median(runs.filter((run) => run.processes === processes).map(value));
-  const alone = of(1, ({ rowsPerS }) => rowsPerS);
-  const together = of(PROCESSES, ({ rowsPerS }) => rowsPerS);
-  const openPerSite = Math.max(...runs.map(({ account }) => account.maxOpenPerSite));
-  const busy = of(PROCESSES, (run) => run.busy);
-  const reason = voidReason(busy, alone, openPerSite);
+  const alone = ofProcesses(runs, 1);
+  const together = ofProcesses(runs, PROCESSES);
+  const isWhole = alone !== undefined && together !== undefined;
+  const reason = isWhole ? voidReason(alone, together) : `a quick run has no ${PROCESSES} processes`;
   return [
     {
       id: "bulk.scaling",
       what: `latency-bound rows/s of ${PROCESSES} processes over ${PROCESSES} × one`,
       unit: "×",
-      figure: reason === null ? together / (PROCESSES * alone) : null,
+      figure: isWhole && reason === null ? together.rowsPerS / (PROCESSES * alone.rowsPerS) : null,
       ...(reason === null ? {} : { reason }),
       atLeast: SCALING_MIN,
     },
@@ -176,7 +191,7 @@ function targetsOf(runs: readonly ScaledRun[]): Target[] {
  * share the streams of tasks, the tables, object storage, and the caps of sites by leases in Redis.
  */
 export async function benchScaling(context: BenchContext): Promise<Section> {
-  const { rows, rounds } = context.quick ? QUICK : FULL;
+  const { rows, processes, warmUpRows } = context.quick ? QUICK : FULL;
   return withChildren(async (keep) => {
     const sql = createPostgres({
       url: context.databaseUrl,
@@ -189,27 +204,30 @@ export async function benchScaling(context: BenchContext): Promise<Section> {
     const key = await makeTeam(sql);
     const api = keep(await startRole(context, "api", settings));
     keep(await startRole(context, "relay", settings));
-    const world: World = { sql, client: { url: `http://127.0.0.1:${api.port}`, key }, mail };
+    const bulk: RoleProcess[] = [];
+    const world: World = { sql, client: { url: `http://127.0.0.1:${api.port}`, key }, mail, bulk };
     const done: ScaledRun[] = [];
     let run = 0;
-    const measure = async (processes: number) => {
-      await runLists(world, run++, processes, WARM_UP_ROWS);
-      for (let round = 0; round < rounds; round++) done.push(await runLists(world, run++, processes, rows));
-    };
-    const bulk: RoleProcess[] = [keep(await startRole(context, "bulk", settings))];
-    await measure(1);
-    while (bulk.length < PROCESSES) bulk.push(keep(await startRole(context, "bulk", settings)));
-    await measure(PROCESSES);
+    for (const wanted of processes) {
+      while (bulk.length < wanted) bulk.push(keep(await startRole(context, "bulk", settings)));
+      await runLists(world, run++, wanted, warmUpRows);
+      done.push(await runLists(world, run++, wanted, rows));
+    }
+    const alone = ofProcesses(done, 1)?.rowsPerS ?? Number.NaN;
     return {
       title: "Scaling over bulk processes",
       configuration: [
-        `${SITES_PER_LIST} sites a list, ${SITES} in all, ${CONNECTIONS} connection each in lock step (SHAPING), ${LATENCY_MS} ms a round trip; a domain a site`,
-        `${rows} rows a list, as many lists as processes; one EGRESS_ID, one check thread a process; ${rounds} rounds`,
+        `${SITES_PER_LIST} sites a list, ${SITES} in all, ${CONNECTIONS} connection each, a transaction a write (SHAPING), ${LATENCY_MS} ms a round trip; a domain a site`,
+        `${rows} rows a list, ${ROWS_TOGETHER} of a site together, as many lists as processes; one EGRESS_ID, hence one address and one cap for all processes; one check thread each`,
+        "a process is bound by the connections that it keeps busy: one for each retry in hand",
         "from the first chunk to the last shard; the processor's share is of the whole machine, sinks and services included",
       ],
       unit: "rows",
       lines: [],
-      table: [["", "rows/s", "a process", "busy", "put off", "connections"], ...done.map(rowOf)],
+      table: [
+        ["", "rows/s", "a process", "of linear", "busy", "CPU µs a row", "put off", "connections"],
+        ...done.map((one) => rowOf(one, alone)),
+      ],
       notes: [],
       targets: targetsOf(done),
     };
