@@ -38,10 +38,10 @@ const COUNTS: Record<"full" | "quick", Record<0 | 20, Counts>> = {
       perAddress: 12_000,
     },
     20: {
-      one: 32_000,
+      one: 48_000,
       deep: 240_000,
       shipped: 80_000,
-      bareOne: 32_000,
+      bareOne: 48_000,
       bareDeep: 240_000,
       perAddress: 3_000,
     },
@@ -173,7 +173,7 @@ function configurationOf(counts: Counts, threads: number, rounds: number): strin
   return [
     `${SITES} sites with ${CONNECTIONS_PER_SITE} connections each (the default of shaping.json): ${CONNECTIONS} for every client; no TLS`,
     `engine: ${threads} threads; ${one} addresses at depth 1, ${deep} at depth ${DEEP}, ${shipped} as shipped, of ${DOMAINS} new domains a run, 1 in 10 missing`,
-    `fed by checkBatch as jobs are: ${BATCHES_IN_FLIGHT} batches of ${ADDRESSES_PER_BATCH} patient rows at a time`,
+    `fed by checkBatch as jobs are: ${BATCHES_IN_FLIGHT} batches of ${ADDRESSES_PER_BATCH} patient rows at a time, cut by domain`,
     `SHAPING: ${KEPT.rejectionsPerSession} refusals and ${KEPT.transactionsPerSession} addresses a session, as bare clients keep theirs; "as shipped" 8 and 100`,
     `bare: ${bareOne} one a write (MAIL, RCPT, RSET), ${bareDeep} ${DEEP} a write, ${perAddress} a connection each; medians of ${rounds} runs by turns`,
   ];

@@ -7,30 +7,47 @@ import { composeChecks } from "../../src/compose/checks.ts";
 import { loadConfig } from "../../src/core/config.ts";
 import { createLog } from "../../src/core/log.ts";
 import { createMetrics } from "../../src/core/metrics.ts";
+import { cutByDomain } from "../../src/services/verify/batch-cut.ts";
 import { createRedis, type RedisClients } from "../../src/store/redis.ts";
 import { answerParent } from "../child.ts";
 import { measure } from "../cpu.ts";
 import { type PlannedAddress, planRun } from "../plan.ts";
-import { ADDRESSES_PER_BATCH, BATCHES_IN_FLIGHT } from "../probe-batches.ts";
+import { ADDRESSES_PER_BATCH, BATCHES_IN_FLIGHT, ROWS_PER_CHUNK } from "../probe-batches.ts";
 
 let pool: CheckPool | null = null;
 let redis: RedisClients | null = null;
 let threads = 0;
 
-/** Runs all of `planned` through the pool as jobs do: in batches, several at a time, each row patient. */
-async function probeAll(checks: CheckPool, planned: readonly PlannedAddress[]): Promise<CheckLine[]> {
-  const found = new Array<CheckLine>(planned.length);
+interface Placed {
+  at: number;
+  address: { whole: string; domain: string };
+  scope: "probed";
+}
+
+/** Batches as jobs cut them. */
+function cut(planned: readonly PlannedAddress[]): Placed[][] {
+  const batches: Placed[][] = [];
+  for (let from = 0; from < planned.length; from += ROWS_PER_CHUNK) {
+    const chunk = planned.slice(from, from + ROWS_PER_CHUNK).map(({ address }, i): Placed => {
+      const domain = address.slice(address.lastIndexOf("@") + 1);
+      return { at: from + i, address: { whole: address, domain }, scope: "probed" };
+    });
+    batches.push(...cutByDomain(chunk, ADDRESSES_PER_BATCH));
+  }
+  return batches;
+}
+
+/** Runs all batches through the pool as jobs do: several at a time, each row patient. */
+async function probeAll(checks: CheckPool, batches: readonly Placed[][], found: CheckLine[]): Promise<void> {
   let next = 0;
   async function worker(): Promise<void> {
-    for (let from = next; from < planned.length; from = next) {
-      next = from + ADDRESSES_PER_BATCH;
-      const addresses = planned.slice(from, next).map(({ address }) => address);
+    for (let batch = batches[next++]; batch !== undefined; batch = batches[next++]) {
+      const addresses = batch.map(({ address }) => address.whole);
       const lines = await checks.checkBatch(addresses, "probed", "patient").lines;
-      for (let i = 0; i < lines.length; i++) found[from + i] = lines[i] ?? null;
+      for (let i = 0; i < batch.length; i++) found[batch[i]?.at ?? 0] = lines[i] ?? null;
     }
   }
   await Promise.all(Array.from({ length: BATCHES_IN_FLIGHT }, worker));
-  return found;
 }
 
 function isEvidence(line: CheckLine): line is Evidence {
@@ -81,10 +98,9 @@ const verbs = {
     const checks = pool;
     if (checks === null) throw new Error("not started");
     const planned = planRun(run, count);
-    let lines: CheckLine[] = [];
-    const sample = await measure(count, async () => {
-      lines = await probeAll(checks, planned);
-    });
+    const batches = cut(planned);
+    const lines = new Array<CheckLine>(planned.length).fill(null);
+    const sample = await measure(count, () => probeAll(checks, batches, lines));
     const found = lines.map((line) => (isEvidence(line) ? line : null));
     return { sample, wrong: judge(planned, found) };
   },

@@ -60,12 +60,17 @@ export function conclude(
   );
 }
 
-/** By the usual way what was found holds for as long as the way does: `LIMITS.check.planKeptMs` at most. */
+/**
+ * By the usual way what was found holds for as long as the way does: `LIMITS.check.planKeptMs` at most. Not what nobody could
+ * say: who comes again when the server said must not meet it.
+ */
 function knownOfStrangers(deps: ConcludeDeps, { domain }: Target, asked: Asked): CatchAllAnswer | undefined {
   const { exchanger, way } = asked;
   if (way === undefined) return deps.facts.known(catchAllKey(domain, exchanger.site, exchanger.host));
-  way.strangers ??= deps.facts.known(way.catchAllKey);
-  return way.strangers;
+  if (way.strangers !== undefined) return way.strangers;
+  const fact = deps.facts.known(way.catchAllKey);
+  if (fact !== "inconclusive") way.strangers = fact;
+  return fact;
 }
 
 function concludeRefused(deps: ConcludeDeps, target: Target, asked: Asked): Found | Promise<Found> {

@@ -52,33 +52,29 @@ function jsonOf(part: Part): string {
 
 /** Whether two that were probed differ in nothing but the time that it took. `mx` is the same. */
 function isAlike(one: Evidence, other: Evidence): boolean {
-  if (one.role !== other.role || one.domain !== other.domain || one.disposable !== other.disposable)
-    return false;
-  if (one.smtp === null || other.smtp === null || one.freeProvider !== other.freeProvider) return false;
-  const { smtp } = one;
-  for (const field of SMTP_FIELDS) if (smtp[field] !== other.smtp[field]) return false;
-  return true;
+  if (one.role !== other.role || one.domain !== other.domain) return false;
+  if (one.disposable !== other.disposable || one.freeProvider !== other.freeProvider) return false;
+  return one.smtp !== null && other.smtp !== null && isAlikeSmtp(one.smtp, other.smtp);
 }
 
-/** Those that differ most come first. */
-const SMTP_FIELDS = Object.keys({
-  class: 0,
-  catchAll: 0,
-  reply: 0,
-  code: 0,
-  rule: 0,
-  enhancedCode: 0,
-  fault: 0,
-  stage: 0,
-  mxHost: 0,
-  path: 0,
-  trusted: 0,
-  retryAfterS: 0,
-  tls: 0,
-} satisfies Record<Exclude<keyof SmtpEvidence, "latencyMs">, 0>) as Exclude<
-  keyof SmtpEvidence,
-  "latencyMs"
->[];
+/** Field by field: a loop over their names costs ten times as much. Those that differ most come first. */
+function isAlikeSmtp(one: SmtpEvidence, other: SmtpEvidence): boolean {
+  return (
+    one.class === other.class &&
+    one.catchAll === other.catchAll &&
+    one.reply === other.reply &&
+    one.code === other.code &&
+    one.enhancedCode === other.enhancedCode &&
+    one.rule === other.rule &&
+    one.fault === other.fault &&
+    one.stage === other.stage &&
+    one.mxHost === other.mxHost &&
+    one.path === other.path &&
+    one.trusted === other.trusted &&
+    one.retryAfterS === other.retryAfterS &&
+    one.tls === other.tls
+  );
+}
 
 /** Gathers lines, and packs those that were added since the last time. */
 export class LinePacker {

@@ -1,5 +1,5 @@
 import type { Destination } from "../smtp/pool.ts";
-import type { CatchAllAnswer } from "./catch-all.ts";
+import type { CatchAllFact } from "./catch-all.ts";
 import type { HeardReplies } from "./heard.ts";
 import type { AttemptTarget } from "./network-view.ts";
 
@@ -12,7 +12,7 @@ export interface UsualWay {
   /** Of what is known of strangers there. */
   catchAllKey: string;
   /** What is known of strangers, from when the first one who was accepted had to know. */
-  strangers: CatchAllAnswer | undefined;
+  strangers: CatchAllFact | undefined;
   /** Who is told of as reached. */
   target: AttemptTarget;
   heard: HeardReplies;

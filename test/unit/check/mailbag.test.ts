@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { describe, it } from "node:test";
+import { MessageChannel } from "node:worker_threads";
+import { Mailbag, openMailbags } from "../../../src/check/mailbag.ts";
+
+describe("messages between a thread and the main one", () => {
+  it("go together that were sent in one turn, and come one by one in their order", async () => {
+    const { port1, port2 } = new MessageChannel();
+    const mailbag = new Mailbag<string>(port1);
+    const heard: string[] = [];
+    let events = 0;
+    openMailbags<string>(port2, (message) => heard.push(message));
+    port2.on("message", () => {
+      events += 1;
+    });
+    try {
+      for (const message of ["a", "b", "c"]) mailbag.send(message);
+      await once(port2, "message");
+      assert.deepEqual([heard, events], [["a", "b", "c"], 1]);
+      mailbag.send("d");
+      await once(port2, "message");
+      assert.deepEqual([heard, events], [["a", "b", "c", "d"], 2]);
+    } finally {
+      port1.close();
+    }
+  });
+});
