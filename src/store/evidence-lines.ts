@@ -4,7 +4,7 @@ import { type EvidenceShape, latencyText, shapeOf } from "./evidence-text.ts";
 /**
  * Entries on their way to Redis, as one argument however many: a SET of its own, or an argument of its own, costs this process
  * several times as much. What evidence of a domain has in common goes once, as a line of its own: 550 bytes a row became
- * 100, and Redis puts together there what `encodeEntry` would write here.
+ * 70, and Redis puts together there what `encodeEntry` would write here.
  *
  * Lines of shapes begin with a brace: what stands before the latency, a tab, what stands behind it. Lines of entries: key, seconds
  * that Redis keeps it, number of the shape in the order of their lines, latency, and the two times of the entry. Spaces and

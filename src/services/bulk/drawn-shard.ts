@@ -179,8 +179,7 @@ function writeRows(rows: DrawnRows, timesTexts: readonly number[], bytes: Buffer
     view.setUint32(at + 10, latenciesMs[i] ?? 0);
     view.setUint16(at + 14, email.length);
     at += ROW_BYTES;
-    // Bare ASCII: letter by letter is sooner than a call out of JavaScript for each.
-    for (let letter = 0; letter < email.length; letter++) bytes[at++] = email.charCodeAt(letter);
+    at += bytes.write(email, at, "latin1");
   }
   return at;
 }
