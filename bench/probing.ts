@@ -47,8 +47,8 @@ const COUNTS: Record<"full" | "quick", Record<0 | 20, Counts>> = {
     },
   },
   quick: {
-    0: { one: 60_000, deep: 160_000, shipped: 0, bareOne: 40_000, bareDeep: 160_000, perAddress: 6_000 },
-    20: { one: 20_000, deep: 160_000, shipped: 0, bareOne: 20_000, bareDeep: 160_000, perAddress: 600 },
+    0: { one: 50_000, deep: 120_000, shipped: 0, bareOne: 40_000, bareDeep: 120_000, perAddress: 6_000 },
+    20: { one: 16_000, deep: 120_000, shipped: 0, bareOne: 16_000, bareDeep: 120_000, perAddress: 600 },
   },
 };
 /** What warms a subject up, as a part of its run. */
