@@ -1,6 +1,7 @@
 import { AppError } from "../core/errors.ts";
 import type { Board } from "./board.ts";
-import type { CheckControl, CheckEngine } from "./engine.ts";
+import type { CheckCaller, Checked } from "./caller.ts";
+import type { CheckEngine } from "./engine.ts";
 import type { Scope } from "./evidence.ts";
 import { LinePacker } from "./evidence-codec.ts";
 import { type Answers, SCOPE_LETTERS, type SingleLine, type SinglesTask } from "./thread.ts";
@@ -20,10 +21,10 @@ export type SinglesRunner = (task: SinglesTask) => Answers | Promise<Answers | n
 /** A task that waits for some of its checks. */
 interface Open {
   left: number;
+  /** Its checks are being begun: what is known at once goes back with the task, if it is all. */
+  isBeginning: boolean;
   resolve(answers: Answers | null): void;
 }
-
-const nobodyAsks = () => {};
 
 /** Answers that are known and not yet on their way. */
 class Outbox {
@@ -84,53 +85,90 @@ export function createSinglesRunner({ engine, board, post, afterTurn }: SinglesR
 
   function settled(task: Open): void {
     task.left -= 1;
+    if (task.isBeginning) return;
     if (task.left === 0) ended.push(task);
     flushSoon();
   }
 
-  /** @returns whether it is answered at once */
-  function check(task: Open, text: string, slot: number, ticket: number): boolean {
+  function answered(check: Single, line: SingleLine | "busy"): void {
+    outbox.add(check.ticket, line);
+    settled(check.task);
+  }
+
+  function failed(check: Single, error: unknown): void {
+    outbox.addFailure(check.ticket, error);
+    settled(check.task);
+  }
+
+  function begin(check: Single, text: string): void {
     const scope: Scope = text.charAt(0) === SCOPE_LETTERS.probed ? "probed" : "unprobed";
-    const control: CheckControl = {
-      mode: "single",
-      cancelled: () => board.isCancelled(slot),
-      onSite: nobodyAsks,
-    };
     try {
-      const known = engine.check(text.slice(1), scope, control);
-      if (!(known instanceof Promise)) {
-        outbox.add(ticket, known);
-        return true;
-      }
-      known.then(
-        (line) => {
-          outbox.add(ticket, line);
-          settled(task);
-        },
-        (error: unknown) => {
-          outbox.addFailure(ticket, error);
-          settled(task);
-        },
-      );
-      return false;
+      engine.ask(text.slice(1), scope, check);
     } catch (error) {
-      outbox.addFailure(ticket, error);
-      return true;
+      check.broke(error);
     }
   }
 
+  const tower: Tower = { isCancelled: (slot) => board.isCancelled(slot), answered, failed };
+
   return ({ addresses, slots, firstTicket }) => {
     const texts = addresses.split("\n");
-    const task: Open = { left: texts.length, resolve: () => {} };
-    for (const [i, text] of texts.entries())
-      if (check(task, text, slots[i] ?? 0, firstTicket + i)) task.left -= 1;
+    const task: Open = { left: texts.length, isBeginning: true, resolve: () => {} };
+    for (let i = 0; i < texts.length; i++)
+      begin(new Single(tower, task, slots[i] ?? 0, firstTicket + i), texts[i] ?? "");
+    task.isBeginning = false;
     // What others left there goes along.
     if (task.left === 0) return outbox.take();
-    flushSoon();
+    // What was known at once goes with what is known soon.
+    if (!outbox.isEmpty) flushSoon();
     return new Promise((resolve) => {
       task.resolve = resolve;
     });
   };
+}
+
+/** What checks tell. */
+interface Tower {
+  isCancelled(slot: number): boolean;
+  answered(check: Single, line: SingleLine | "busy"): void;
+  failed(check: Single, error: unknown): void;
+}
+
+/** One check: the engine's caller, without a promise or a closure of its own. */
+class Single implements CheckCaller {
+  readonly mode = "single";
+  readonly task: Open;
+  readonly ticket: number;
+  readonly #tower: Tower;
+  readonly #slot: number;
+  #isAnswered = false;
+
+  constructor(tower: Tower, task: Open, slot: number, ticket: number) {
+    this.#tower = tower;
+    this.task = task;
+    this.#slot = slot;
+    this.ticket = ticket;
+  }
+
+  cancelled(): boolean {
+    return this.#tower.isCancelled(this.#slot);
+  }
+
+  onSite(): void {
+    // Only rows of batches are told where they wait.
+  }
+
+  checked(found: Checked): void {
+    if (this.#isAnswered) return;
+    this.#isAnswered = true;
+    this.#tower.answered(this, found);
+  }
+
+  broke(error: unknown): void {
+    if (this.#isAnswered) return;
+    this.#isAnswered = true;
+    this.#tower.failed(this, error);
+  }
 }
 
 /** What can cross to another thread, whatever else hangs on it. */

@@ -114,9 +114,7 @@ function isWhole(reply: Reply): reply is Reply & { body: string | Uint8Array } {
   return typeof reply.body === "string" || reply.body instanceof Uint8Array;
 }
 
-function hasStream(reply: Reply): reply is Reply & { body: BodyStream } {
-  return isStream(reply.body);
-}
+const hasStream = (reply: Reply): reply is Reply & { body: BodyStream } => isStream(reply.body);
 
 export function createHttpServer(deps: HttpServerDeps): HttpServer {
   const { gate, log, metrics, limits } = deps;
@@ -134,10 +132,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   /** Nothing is in flight and nothing may come: what was accepted now would be cut off, after it was charged. */
   let drained = false;
   let resolveIdle = () => {};
-  const idle = new Promise<void>((resolve) => {
-    resolveIdle = resolve;
-  });
-
+  const idle = new Promise<void>((resolve) => (resolveIdle = resolve));
   function whenIdle(): void {
     drained = true;
     resolveIdle();
@@ -168,6 +163,10 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     exchange.request.incoming?.abandon();
     const route = exchange.match?.route.path ?? UNMATCHED;
     observer.finished(exchange.request, route, { status, bytes, code, headMs: exchange.headMs });
+  }
+
+  function finishWith(exchange: Exchange, reply: Reply): void {
+    finish(exchange, reply.status, bodyBytes(reply), reply.code);
   }
 
   /** An answer is worth more than its limits' description, and an exception here would end the process. */
@@ -214,8 +213,8 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     body: IncomingBody,
   ): void {
     const { response } = exchange;
-    const done = () => finish(exchange, reply.status, bodyBytes(reply), reply.code);
     response.onAborted(() => abort(exchange));
+    const done = () => finishWith(exchange, reply);
     exchange.cut = answerEarly(response, reply, options, { body, clock: deps.clock, done });
   }
 
@@ -237,14 +236,13 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       answerBeforeTheBody(exchange, reply, options, request.incoming);
       return;
     }
-    const sent = () => finish(exchange, reply.status, bodyBytes(reply), reply.code);
     if (isLarge(reply) && !options.headOnly && !options.close) {
       response.onAborted(() => abort(exchange));
-      writeAsTaken(response, reply, options, sent);
+      writeAsTaken(response, reply, options, () => finishWith(exchange, reply));
       return;
     }
     writeReply(response, reply, options);
-    sent();
+    finishWith(exchange, reply);
   }
 
   /**
@@ -338,10 +336,11 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
 
   function limitConnections(native: TemplatedApp): void {
     let connections = 0;
-    native.filter((response, change) => {
-      connections += Number(change);
-      if (Number(change) === 1 && connections > limits.connections) response.close();
-    });
+    const count = (response: HttpResponse, change: number) => {
+      connections += change;
+      if (change === 1 && connections > limits.connections) response.close();
+    };
+    native.filter((response, change) => count(response, Number(change)));
   }
 
   return {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createBoard } from "../../../src/check/board.ts";
-import type { CheckControl, CheckEngine } from "../../../src/check/engine.ts";
+import type { CheckCaller, CheckControl, Checked } from "../../../src/check/caller.ts";
+import type { CheckEngine } from "../../../src/check/engine.ts";
 import type { Evidence, Scope } from "../../../src/check/evidence.ts";
 import { createLineReader } from "../../../src/check/evidence-codec.ts";
 import { createSingles } from "../../../src/check/singles.ts";
@@ -49,19 +50,21 @@ function bothEnds(atOnce: Answerer = () => undefined) {
   const theirs = createTurns();
   const ours = createTurns();
   let die: (error: Error) => void = () => {};
-  const check = (address: string, scope: Scope, control: CheckControl) => {
-    let ends: Pick<Asked, "end" | "fail"> = { end: () => {}, fail: () => {} };
-    const pending = new Promise<Evidence | "busy" | null>((end, fail) => {
-      ends = { end, fail };
-    });
-    const one = { address, scope, control, ...ends };
+  const ask = (address: string, scope: Scope, caller: CheckCaller) => {
+    const one = {
+      address,
+      scope,
+      control: caller,
+      end: (found: Checked) => caller.checked(found),
+      fail: (error: unknown) => caller.broke(error),
+    };
     asked.push(one);
     const known = atOnce(one);
-    return known === undefined ? pending : known;
+    if (known !== undefined) caller.checked(known);
   };
   const runner = createSinglesRunner({
     board,
-    engine: { check } as unknown as CheckEngine,
+    engine: { ask } as unknown as CheckEngine,
     post(answers) {
       posted.push(answers);
       singles.receive(answers);
