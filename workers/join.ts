@@ -1,5 +1,4 @@
 import { workerData } from "node:worker_threads";
-import { watchForeign } from "../src/bulk/foreign-sources.ts";
 import { createJoinHost } from "../src/bulk/join-host.ts";
 import type { JoinTask } from "../src/bulk/join-messages.ts";
 import type { JoinThreadSetup } from "../src/bulk/join-thread.ts";
@@ -13,9 +12,8 @@ import { createScratch } from "../src/store/scratch.ts";
 /** The composition root of the thread that puts results together. Postgres it has none of: it asks the main thread. */
 function compose({ objects, scratchDir }: JoinThreadSetup) {
   const store = createObjectStore(objects, systemClock);
-  const streams = createObjectStreams(store, systemClock);
   return createJoinHost({
-    streams: { openWrite: streams.openWrite, ...watchForeign(streams, systemClock) },
+    streams: createObjectStreams(store, systemClock),
     objects: createJobObjects(store),
     scratch: createScratch(scratchDir),
   });

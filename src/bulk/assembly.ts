@@ -24,7 +24,8 @@ async function write(deps: AssemblyDeps, material: JobMaterial, key: string, con
   const chunks = (jobId: string, after: number, limit: number) => chunksOf(sql, jobId, after, limit);
   if (joinThread === null || material.rows <= LIMITS.results.rowsHere)
     return writeResults({ ...deps, chunksOf: chunks }, material, key, control.signal);
-  return joinThread.write(material, key, { chunksOf: chunks, granted }, control.signal);
+  const { readRange } = deps.streams;
+  return joinThread.write(material, key, { chunksOf: chunks, granted, readRange }, control.signal);
 }
 
 /**

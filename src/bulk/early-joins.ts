@@ -7,6 +7,7 @@ import { newResultsKey } from "../store/job-objects.ts";
 import { materialOf } from "../store/job-results.ts";
 import { type ChunkTask, finalChunksOf } from "../store/job-tasks.ts";
 import type { JoinClaims } from "../store/join-claims.ts";
+import type { ObjectStreams } from "../store/object-streams.ts";
 import type { Database } from "../store/postgres.ts";
 import { type Control, createControl, Interruption } from "./control.ts";
 import { createFinalChunks } from "./final-chunks.ts";
@@ -16,6 +17,8 @@ export interface EarlyJoinsDeps {
   sql: Database;
   joinThread: JoinThread;
   granted: Granted;
+  /** Of somebody else's bucket: whatever is wrong with it is found out by the assembly. */
+  readRange: ObjectStreams["readRange"];
   endings: Endings;
   claims: JoinClaims;
   clock: Clock;
@@ -66,7 +69,7 @@ interface Early {
 }
 
 export function createEarlyJoins(deps: EarlyJoinsDeps): EarlyJoins {
-  const { sql, joinThread, granted, endings, claims, clock, log } = deps;
+  const { sql, joinThread, granted, readRange, endings, claims, clock, log } = deps;
   const bounds: EarlyBounds = deps.bounds ?? LIMITS.bulk.early;
   const underWay = new Map<string, Early>();
   /** Begun before: what was given up is not begun again. In the order in which they came. */
@@ -110,7 +113,8 @@ export function createEarlyJoins(deps: EarlyJoinsDeps): EarlyJoins {
     });
     early.wake = chunks.wake;
     const resultsKey = newResultsKey(teamId, jobId);
-    await joinThread.write(material, resultsKey, { chunksOf: chunks.chunksOf, granted }, control.signal);
+    const sources = { chunksOf: chunks.chunksOf, granted, readRange };
+    await joinThread.write(material, resultsKey, sources, control.signal);
     await sql.begin((tx) => endings.end(tx, teamId, jobId, { status: "completed", resultsKey }));
   }
 

@@ -1,5 +1,7 @@
 import type { MessagePort } from "node:worker_threads";
+import type { ByteRange } from "../store/job-objects.ts";
 import type { ChunkOfResults } from "../store/job-tasks.ts";
+import type { ObjectRef } from "../store/object-streams.ts";
 import { type Control, createControl } from "./control.ts";
 import type { JoinAnswer, JoinQuestion, JoinTask, ToJoin } from "./join-messages.ts";
 import { type PackedError, packError, unpackError } from "./packed-errors.ts";
@@ -37,6 +39,11 @@ function createAsker(port: MessagePort, control: Control) {
       const question = questions++;
       return (await ask(question, { question, of: "granted", teamId, place })) as boolean;
     },
+    async readRange(ref: ObjectRef, range: ByteRange) {
+      const question = questions++;
+      const bytes = (await ask(question, { question, of: "range", ref, range })) as Uint8Array;
+      return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    },
   };
 }
 
@@ -44,8 +51,14 @@ function createAsker(port: MessagePort, control: Control) {
 export function createJoinHost(parts: JoinHostDeps): (task: JoinTask) => Promise<PackedError | null> {
   return async ({ material, key, port }) => {
     const control = createControl();
+    const { readRange, ...main } = createAsker(port, control);
+    const streams: JoinHostDeps["streams"] = {
+      ...parts.streams,
+      readRange: (...asked) =>
+        asked[0].bucket === null ? parts.streams.readRange(...asked) : readRange(asked[0], asked[1]),
+    };
     try {
-      await writeResults({ ...parts, ...createAsker(port, control) }, material, key, control.signal);
+      await writeResults({ ...parts, ...main, streams }, material, key, control.signal);
       return null;
     } catch (error) {
       return packError(error);

@@ -1,7 +1,9 @@
 import type { MessagePort } from "node:worker_threads";
 import type { S3Place } from "../services/bulk/granted.ts";
+import type { ByteRange } from "../store/job-objects.ts";
 import type { JobMaterial } from "../store/job-results.ts";
 import type { ChunkOfResults } from "../store/job-tasks.ts";
+import type { ObjectRef } from "../store/object-streams.ts";
 import type { PackedError } from "./packed-errors.ts";
 
 /** A join as its thread gets it; its result is how it ended: null, the results are written. */
@@ -13,13 +15,17 @@ export interface JoinTask {
   port: MessagePort;
 }
 
-/** What is asked of the main thread, which alone has Postgres; `question` tells those of a join apart. */
+/**
+ * What is asked of the main thread, which alone has Postgres, and knows for how long somebody else's bucket has failed;
+ * `question` tells those of a join apart.
+ */
 export type JoinQuestion = { question: number } & (
   | { of: "chunks"; after: number; limit: number }
   | { of: "granted"; teamId: string; place: S3Place }
+  | { of: "range"; ref: ObjectRef; range: ByteRange }
 );
 
-export type JoinAnswer = ChunkOfResults[] | boolean;
+export type JoinAnswer = ChunkOfResults[] | boolean | Uint8Array;
 
 /** What the main thread says of a join. */
 export type ToJoin =

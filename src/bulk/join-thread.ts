@@ -8,7 +8,8 @@ import type { Logger } from "../core/log.ts";
 import type { Granted } from "../services/bulk/granted.ts";
 import type { SpanDeps } from "../services/bulk/spans.ts";
 import type { JobMaterial } from "../store/job-results.ts";
-import { Interruption } from "./control.ts";
+import type { ObjectStreams } from "../store/object-streams.ts";
+import { ask, Interruption } from "./control.ts";
 import type { JoinAnswer, JoinQuestion, JoinTask, ToJoin } from "./join-messages.ts";
 import { type PackedError, packError, unpackError } from "./packed-errors.ts";
 
@@ -22,6 +23,8 @@ export interface JoinThreadSetup {
 export interface JoinSources {
   chunksOf: SpanDeps["chunksOf"];
   granted: Granted;
+  /** Of somebody else's bucket: the task's own reads, which know when to wait no longer. */
+  readRange: ObjectStreams["readRange"];
 }
 
 /**
@@ -39,15 +42,17 @@ export interface JoinThread {
   close(): Promise<void>;
 }
 
-/** Answers what the join asks, until the port is closed. */
+function answerTo(sources: JoinSources, jobId: string, asked: JoinQuestion): Promise<JoinAnswer> {
+  if (asked.of === "chunks") return sources.chunksOf(jobId, asked.after, asked.limit);
+  if (asked.of === "granted") return sources.granted(asked.teamId, asked.place);
+  return sources.readRange(asked.ref, asked.range);
+}
+
+/** Answers what the join asks, until the port is closed. What is away is told as such from here, where its errors are known. */
 function answerFrom(sources: JoinSources, jobId: string, port: MessagePort): void {
-  const answerOf = (asked: JoinQuestion): Promise<JoinAnswer> =>
-    asked.of === "chunks"
-      ? sources.chunksOf(jobId, asked.after, asked.limit)
-      : sources.granted(asked.teamId, asked.place);
   port.on("message", async (asked: JoinQuestion) => {
     const { question } = asked;
-    const reply = await answerOf(asked).then(
+    const reply = await ask(() => answerTo(sources, jobId, asked)).then(
       (answer): ToJoin => ({ type: "answer", question, answer }),
       (error: unknown): ToJoin => ({ type: "failed", question, error: packError(error) }),
     );
@@ -93,7 +98,7 @@ export function createJoinThread(
         throw new Interruption("the thread that puts results together was closed", { cause: error });
       log.error({ err: error, job: task.material.jobId }, "the thread that puts results together died");
       if (pool === running) pool = null;
-      void running.destroy();
+      running.destroy().catch(() => undefined);
       throw new Error("the thread that puts results together died", { cause: error });
     }
   }

@@ -214,7 +214,7 @@ function composeLanes({ config, log, stores }: Deps, emitter: Emitter, tasks: Ta
 function composeJoins(
   { config: { scratchDir }, log, stores: { sql, redis } }: Deps,
   objects: JoinThreadSetup["objects"],
-  parts: Pick<EarlyJoinsDeps, "endings" | "granted">,
+  parts: Pick<EarlyJoinsDeps, "endings" | "granted" | "readRange">,
 ): { thread: JoinThread; early: EarlyJoins } {
   const thread = createJoinThread({ objects, scratchDir }, log);
   const claims = createJoinClaims(redis.commands);
@@ -231,24 +231,21 @@ export function composeBulk(deps: Deps & { begun?: BegunThreads }): { parts: Par
   if (stores.objects === null || config.objects === null)
     throw new ConfigError("S3_BUCKET: is required by the role bulk");
   const objects = createJobObjects(stores.objects);
+  const objectStreams = createObjectStreams(stores.objects, clock);
   const parked = createParkedRows({ sql, egress: config.smtp.egressId, clock, log });
   const checks = composeChecks({ ...deps, redis, release: parked.release });
   const promoted = createPromotedDisposables({ read: () => readPromoted(sql), clock, log });
-  const { examiner, batches } = composeExaminers({
-    ...deps,
-    checks,
-    promoted,
-    deadlineMs: LIMITS.bulk.rowDeadlineMs,
-  });
+  const deadlineMs = LIMITS.bulk.rowDeadlineMs;
+  const { examiner, batches } = composeExaminers({ ...deps, checks, promoted, deadlineMs });
   const testKeys = createTestKeys({ clock, slowMs: LIMITS.testKeys.slowMs, isPromoted: promoted.covers });
   const streams = createJobStreams(redis.commands);
   const endings = createEndings({ clock, view: viewOf(config) });
   const granted = createGranted({ sql, clock, ownBucket: stores.objects.bucket });
-  const joins = composeJoins(deps, config.objects, { endings, granted });
+  const joins = composeJoins(deps, config.objects, { endings, granted, readRange: objectStreams.readRange });
   const tasks = createTaskRunner({
     sql,
     objects,
-    streams: createObjectStreams(stores.objects, clock),
+    streams: objectStreams,
     bucket: stores.objects.bucket,
     granted,
     scratch: createScratch(config.scratchDir),

@@ -91,7 +91,15 @@ async function setUp(t: TestContext, rows: RowVerifier = ALL_VALID, bounds: Part
   function startProcess(claims: JoinClaims = createJoinClaims(redis.commands)) {
     const { thread, writes } = createLocalThread({ objects, streams: objects.streams });
     const early = createEarlyJoins({
-      ...{ sql, joinThread: thread, granted: async () => true, claims, clock: systemClock, log: silentLog },
+      ...{
+        sql,
+        joinThread: thread,
+        granted: async () => true,
+        readRange: objects.streams.readRange,
+        claims,
+        clock: systemClock,
+        log: silentLog,
+      },
       endings: createEndings({ clock: systemClock, view }),
       bounds: { ...BOUNDS, ...bounds },
     });
@@ -120,6 +128,7 @@ async function requireWhole({ id, objects, stateOf }: SetUp, thread: JoinThread)
   const sources = {
     chunksOf: (jobId: string, behind: number, limit: number) => chunksOf(sql, jobId, behind, limit),
     granted: async () => true,
+    readRange: objects.streams.readRange,
   };
   await thread.write(material, "anew", sources, new AbortController().signal);
   const key = (await stateOf())?.results_key;

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { describe, it, type TestContext } from "node:test";
 import { ListMultipartUploadsCommand, ListPartsCommand } from "@aws-sdk/client-s3";
 import { Interruption } from "../../../src/bulk/control.ts";
+import { SourceUnavailable } from "../../../src/bulk/foreign-sources.ts";
 import { createJoinThread, type JoinSources } from "../../../src/bulk/join-thread.ts";
 import { writeResults } from "../../../src/bulk/write-results.ts";
 import { systemClock } from "../../../src/core/clock.ts";
@@ -13,7 +14,8 @@ import type { VerificationResult } from "../../../src/services/verify/verificati
 import { createJobObjects, MissingObject, repeatsKey } from "../../../src/store/job-objects.ts";
 import type { JobMaterial } from "../../../src/store/job-results.ts";
 import type { ChunkOfResults } from "../../../src/store/job-tasks.ts";
-import { createObjectStreams } from "../../../src/store/object-streams.ts";
+import { ObjectsOutage } from "../../../src/store/object-errors.ts";
+import { ChangedObject, createObjectStreams, ForbiddenObject } from "../../../src/store/object-streams.ts";
 import { createObjectStore } from "../../../src/store/objects.ts";
 import { createScratch } from "../../../src/store/scratch.ts";
 import { testObjects } from "../../support/embedded.ts";
@@ -58,6 +60,7 @@ async function setUp(t: TestContext, heapMb?: number) {
   const sources: JoinSources = {
     chunksOf: async (_job, after, limit) => chunks.slice(after + 1, after + 1 + limit),
     granted: async () => true,
+    readRange: (...asked) => streams.readRange(...asked),
   };
   const written = async (key: string) =>
     Promise.all([objects.get(`${key}.csv`), objects.get(`${key}.jsonl`)]);
@@ -156,6 +159,11 @@ describe("the thread that puts results together", () => {
       assert.ok(error instanceof SourceLost);
       return error.code === "s3_not_granted";
     });
+    const theirs = (error: Error) => join({ readRange: () => Promise.reject(error) }, foreign);
+    await assert.rejects(theirs(new ObjectsOutage("away")), Interruption);
+    await assert.rejects(theirs(new SourceUnavailable("too long")), SourceUnavailable);
+    await assert.rejects(theirs(new ForbiddenObject("no")), { code: "s3_not_granted" });
+    await assert.rejects(theirs(new ChangedObject("another")), { code: "source_changed" });
     const [first, ...rest] = chunks as [ChunkOfResults, ...ChunkOfResults[]];
     const missing = [{ ...first, shardKey: "no-such-shard" }, ...rest];
     await assert.rejects(join({ chunksOf: async (_job, after) => missing.slice(after + 1) }), MissingObject);
@@ -163,6 +171,18 @@ describe("the thread that puts results together", () => {
     await objects.put("newer", Buffer.from([0xfe, 1]), "application/gzip");
     const newer = [{ ...first, shardKey: "newer" }, ...rest];
     await assert.rejects(join({ chunksOf: async (_job, after) => newer.slice(after + 1) }), Interruption);
+  });
+
+  it("reads somebody else's bucket by the main thread's hand, who knows for how long it has failed", async (t) => {
+    const { thread, material, sources, written } = await setUp(t);
+    const foreign = { ...material, place: { bucket: "theirs", key: "list.csv", etag: null } };
+    const readRange: typeof sources.readRange = ({ bucket, key }, range) => {
+      assert.deepEqual([bucket, key], ["theirs", "list.csv"]);
+      return sources.readRange({ bucket: null, key: material.place.key }, range);
+    };
+    await thread.write(material, "ours", sources, idle);
+    await thread.write(foreign, "theirs", { ...sources, readRange }, idle);
+    assert.deepEqual(await written("theirs"), await written("ours"));
   });
 
   it("stops when its task is cancelled, and leaves nothing of what it had begun", async (t) => {
