@@ -101,7 +101,7 @@ export const BULK_LIMITS = {
   batchRows: 500,
   /**
    * Results of rows that are kept as templates, a kilobyte or two each, and the domains of which it is known which are theirs,
-   * some 60 bytes each: lists have more domains than ways to be answered.
+   * some 30 bytes each: lists have more domains than ways to be answered.
    */
   rowTemplates: 8_192,
   templateDomains: 131_072,

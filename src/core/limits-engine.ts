@@ -154,7 +154,7 @@ export const CHECK_LIMITS = {
   /** Parts of evidence (of domains, mostly) that the main thread keeps, so that evidence of many shares them. */
   partsKept: 10_000,
   /**
-   * Names of domains that were read lately, 130 bytes each in every thread, and what lists say of them, 50 bytes each in the main
+   * Names of domains that were read lately, 120 bytes each in every thread, and what lists say of them, 30 bytes each in the main
    * thread: a long list has 100 000 of them, and a row whose domain is not among them costs 4 us more.
    */
   domainNames: 131_072,
