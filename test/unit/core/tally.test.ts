@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Histogram, Registry } from "prom-client";
-import { Durations, TalliedCounter } from "../../../src/core/tally.ts";
+import { AskedGauge, Durations, TalliedCounter } from "../../../src/core/tally.ts";
 
 const BUCKETS = [0.001, 0.01, 0.1, 1];
 
@@ -51,5 +51,18 @@ describe("durations", () => {
     }
     const lines = async (registry: Registry) => (await registry.metrics()).split("\n").sort();
     assert.deepEqual(await lines(ours), await lines(theirs));
+  });
+});
+
+describe("a gauge that asks", () => {
+  it("stands at what its owner says whenever it is read, and at nothing before there is one", async () => {
+    const registry = new Registry();
+    const gauge = new AskedGauge({ name: "g", help: "g", registers: [registry] });
+    assert.match(await registry.metrics(), /^g 0$/m);
+    let stands = 3;
+    gauge.askOf(() => stands);
+    assert.match(await registry.metrics(), /^g 3$/m);
+    stands = 1;
+    assert.match(await registry.metrics(), /^g 1$/m);
   });
 });
