@@ -79,12 +79,13 @@ local function percentile(from, share)
   return -1
 end
 
-local LENGTH, STATUS = "\r\nContent-Length: ", "HTTP/1.1 200"
+local LENGTH, SHORTEST, TWO, ZERO = "\r\nContent-Length: ", 15, 50, 48
 -- Bytes of the answer whose beginning stands there; 0: not known yet; -1: it is not what was meant.
 local function bytesOf(start, length)
   local head = ffi.cast("const char *", C.memmem(start, length, "\r\n\r\n", 4))
   if head == nil then return 0 end
-  if ffi.string(start, #STATUS) ~= STATUS then return -1 end
+  -- "HTTP/1.1 200"
+  if length < SHORTEST or start[9] ~= TWO or start[10] ~= ZERO or start[11] ~= ZERO then return -1 end
   local field = ffi.cast("const char *", C.memmem(start, head - start, LENGTH, #LENGTH))
   if field == nil then field = ffi.cast("const char *", C.memmem(start, head - start, "\r\ncontent-length: ", #LENGTH)) end
   if field == nil then return -1 end
