@@ -1,4 +1,4 @@
-import { busyShareOf } from "./busy.ts";
+import { busyShareOf, busyWithin, cpuBetween, idleReason } from "./busy.ts";
 import { type BenchContext, requireRight, withChildren } from "./context.ts";
 import { InvalidRun, interleave, median, type Subject, type Summary, sampleOf } from "./figures.ts";
 import { ADDRESSES, type HttpWorld, type Server, startHttpWorld, TEAMS } from "./http-world.ts";
@@ -18,28 +18,11 @@ const CONNECTIONS = 256;
 const RUN_MS = { full: 2_000, quick: 1_000 };
 /** Load before each run that is not counted: leases of quota and rate grow with the traffic, and shrink in a pause. */
 const LEAD_MS = 1_000;
-/** At both ends of a run, where it is not looked at how busy the server is. */
-const EDGE_MS = 200;
 const OPEN_ROUNDS = { full: 5, quick: 1 };
 /** Each run of an open loop, seconds. */
 const OPEN_S = { full: 3, quick: 2 };
 /** Load under which calls to Redis and Postgres are counted: without a pause, as a busy service has none. */
 const STEADY_MS = 4_000;
-
-const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
-
-/** CPU over wall time in the middle of a run: connecting and hanging up are no part of it. */
-async function busyWithin({ usage }: Server, runMs: number): Promise<number> {
-  const used = async () => ({ cpu: await usage(), atMs: performance.now() });
-  await pause(EDGE_MS);
-  const from = await used();
-  await pause(runMs - 2 * EDGE_MS);
-  const to = await used();
-  return cpuBetween(from.cpu, to.cpu) / ((to.atMs - from.atMs) * 1_000);
-}
-
-const cpuBetween = (from: NodeJS.CpuUsage, to: NodeJS.CpuUsage) =>
-  to.user + to.system - from.user - from.system;
 
 function subject({ load }: HttpWorld, server: Server, runMs: number): Subject {
   const { name, port, usage } = server;
@@ -49,7 +32,7 @@ function subject({ load }: HttpWorld, server: Server, runMs: number): Subject {
       const before = await usage();
       const [{ answered, wrong, wallMs }, busy] = await Promise.all([
         load.load({ port, connections: CONNECTIONS, forMs: runMs }),
-        busyWithin(server, runMs),
+        busyWithin(usage, runMs),
       ]);
       requireRight(name, wrong);
       return { ...sampleOf(answered, wallMs, cpuBetween(before, await usage())), busy };
@@ -57,7 +40,7 @@ function subject({ load }: HttpWorld, server: Server, runMs: number): Subject {
   };
 }
 
-interface Tails {
+export interface Tails {
   whole: OpenRun[];
   ceiling: OpenRun[];
 }
@@ -143,6 +126,12 @@ export function fastifyTarget(whole: Summary, fastify: Summary): Target {
   return { ...FASTIFY, ...busyShareOf(whole, fastify) };
 }
 
+/** Half of what raw can do: not known where raw was not busy. */
+export function tailTarget(tails: Tails, ceiling: Summary): Target {
+  const reason = idleReason(ceiling);
+  return { ...P99, ...(reason === null ? tailRatio(tails.whole, tails.ceiling) : { figure: null, reason }) };
+}
+
 /** @param reason what this machine lacks */
 function notMeasured(reason: string): Section {
   const targets = [CPU, TOUCHED, FASTIFY, P99].map((target) => ({ ...target, figure: null, reason }));
@@ -197,7 +186,7 @@ async function measureCached(context: BenchContext, tools: LoadTools): Promise<S
         cpuTarget(whole, ceiling),
         { ...TOUCHED, figure: calls.percent },
         fastifyTarget(whole, fastify),
-        { ...P99, ...tailRatio(tails.whole, tails.ceiling) },
+        tailTarget(tails, ceiling),
       ],
       notes: [calls.text, tellTails("rcpt", tails.whole), tellTails("raw", tails.ceiling)],
     };

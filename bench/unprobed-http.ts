@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Wrk } from "../scripts/embedded/wrk.ts";
 import { bootstrap } from "../src/services/teams/bootstrap.ts";
 import { setTeamLimit } from "../src/store/team-operations.ts";
-import { busyShareOf } from "./busy.ts";
+import { busyShareOf, busyWithin, cpuBetween } from "./busy.ts";
 import { startChild } from "./child.ts";
 import { type BenchContext, requireRight, settingsFor, withChildren } from "./context.ts";
 import { inDatabase } from "./database.ts";
@@ -155,11 +155,14 @@ async function measureServer(world: World, server: Server, round: number, second
   const { name, usage, requireAnswered } = server;
   const lead = await loadFor(world, server, `${name}${round}lead`, LEAD_S);
   const before = await usage();
-  const { answered, wrong, wallMs } = await loadFor(world, server, `${name}${round}`, seconds);
+  const [{ answered, wrong, wallMs }, busy] = await Promise.all([
+    loadFor(world, server, `${name}${round}`, seconds),
+    busyWithin(usage, seconds * 1_000),
+  ]);
   const after = await usage();
   requireRight(name, lead.wrong + wrong);
   await requireAnswered?.(lead.answered + answered);
-  return sampleOf(answered, wallMs, after.user + after.system - before.user - before.system);
+  return { ...sampleOf(answered, wallMs, cpuBetween(before, after)), busy };
 }
 
 /** `GET /v1/verify` of addresses that nobody has asked about, by teams without probing. */

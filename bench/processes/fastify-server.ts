@@ -126,7 +126,7 @@ function createApp(
   app.addHook("onResponse", (request, reply, done) => {
     const bytes = Number(reply.getHeader("content-length") ?? 0);
     const outcome = { status: reply.statusCode, bytes, code: null, headMs: null };
-    observer.finished(request, request.routeOptions.url ?? "unmatched", outcome);
+    observer.finished(request, PATH, outcome);
     done();
   });
   app.setErrorHandler((error, request, reply) => {

@@ -10,12 +10,12 @@ const verbs = {
    */
   start({ fields, body }: { fields: [string, string][]; body: string }) {
     const native = uWS.App();
-    // All fields as the value of the first, as src/http/respond.ts does it: one call is cheaper than several.
-    const [[name, value] = ["X-Request-Id", "-"], ...rest] = fields;
-    const block = value + rest.map(([key, text]) => `\r\n${key}: ${text}`).join("");
+    // As bytes, all fields with the status: the cheapest way that there is.
+    const head = Buffer.from(`200 OK${fields.map(([name, value]) => `\r\n${name}: ${value}`).join("")}`);
+    const bytes = Buffer.from(body);
     native.any("/*", (response) => {
-      response.writeHeader(name, block);
-      response.end(body);
+      response.writeStatus(head);
+      response.end(bytes);
     });
     app = native;
     return new Promise<{ port: number; pid: number }>((resolve, reject) => {

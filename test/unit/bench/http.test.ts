@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { BenchContext } from "../../../bench/context.ts";
-import { benchCachedVerify, cpuTarget, fastifyTarget } from "../../../bench/http.ts";
+import { benchCachedVerify, cpuTarget, fastifyTarget, tailTarget } from "../../../bench/http.ts";
 import { SECTIONS } from "../../../bench/sections.ts";
 import { outcomeOf } from "../../../bench/target.ts";
 
@@ -34,5 +34,12 @@ describe("the figure of cached answers", () => {
     assert.equal(fastifyTarget(summary(8, 0.99), summary(24, 0.99)).figure, 3);
     assert.equal(outcomeOf(fastifyTarget(summary(10, 0.99), summary(15, 0.99))), "missed");
     assert.equal(outcomeOf(fastifyTarget(summary(8, 0.99), summary(24, 0.9))), "void");
+  });
+
+  it("has no tail where raw was idle, whose half rate is then not known", () => {
+    const run = { answered: 9, wrong: 0, perS: 1, p50Us: 1, p99Us: 5, p999Us: 5, lagP99Us: 1, waited: 0 };
+    const tails = { whole: [run], ceiling: [run] };
+    assert.equal(outcomeOf(tailTarget(tails, summary(6, 0.96))), "reached");
+    assert.equal(outcomeOf(tailTarget(tails, summary(6, 0.9))), "void");
   });
 });

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type OpenRun, openLoopScript, readOpenRun, tailRatio } from "../../../bench/open-loop.ts";
 
-const run = (p99Us: number, lagP99Us = 20): OpenRun => ({
-  answered: 1,
+const run = (p99Us: number, lagP99Us = 20, waited = 0): OpenRun => ({
+  waited,
+  answered: 100,
   wrong: 0,
   perS: 1,
   p50Us: 1,
@@ -38,9 +39,20 @@ describe("the tail of an open loop", () => {
     assert.equal(tailRatio([run(90), run(100), run(900)], [run(50), run(50), run(60)]).figure, 2);
   });
 
-  it("says nothing where the generator was late itself", () => {
-    const { figure, reason } = tailRatio([run(90, 500)], [run(50, 900)]);
+  it("says nothing where the generator was late itself, with either", () => {
+    const { figure, reason } = tailRatio([run(90, 10)], [run(50, 390)]);
     assert.equal(figure, null);
-    assert.match(reason ?? "", /700 us late/);
+    assert.match(reason ?? "", /390 us late/);
+    assert.equal(tailRatio([run(90, 390)], [run(50, 10)]).figure, null);
+  });
+
+  it("says nothing where the generator was at its end: then it is never late by its own fault", () => {
+    assert.match(
+      tailRatio([run(9e5, -1, 100)], [run(9e5, -1, 100)]).reason ?? "",
+      /could not keep up: 100 %/,
+    );
+    assert.equal(tailRatio([run(9e5, -1)], [run(50)]).figure, null);
+    // Whoever keeps them waiting at a rate that raw bears is the server.
+    assert.equal(tailRatio([run(500, 20, 50)], [run(50, 20, 1)]).figure, 10);
   });
 });
