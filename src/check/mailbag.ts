@@ -23,9 +23,19 @@ export class Mailbag<Out> {
   }
 }
 
-/** Hears, one after the other, what the `Mailbag` at the other end sends. */
+/**
+ * Hears, one after the other, what the `Mailbag` at the other end sends. All that a message sets going in its turn is done
+ * before the next is heard, as if each had come by itself: a slot that is granted has its connection before it is wanted
+ * back, which is said once and would find nothing to give back.
+ */
 export function openMailbags<In>(port: MessagePort, receive: (message: In) => void): void {
-  port.on("message", (messages: readonly In[]) => {
-    for (const message of messages) receive(message);
-  });
+  function hear(messages: readonly In[], next: number): void {
+    try {
+      receive(messages[next] as In);
+    } finally {
+      // A tick that a microtask asks for comes when no microtask is left, and still before the event loop goes on.
+      if (next + 1 < messages.length) queueMicrotask(() => process.nextTick(hear, messages, next + 1));
+    }
+  }
+  port.on("message", (messages: readonly In[]) => hear(messages, 0));
 }

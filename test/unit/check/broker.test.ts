@@ -76,6 +76,24 @@ describe("slots over threads", () => {
     assert.equal(await waiting, true);
   });
 
+  it("tells who holds a slot of it before it is wanted back, however close behind another thread asks", async () => {
+    const { broker: main } = broker();
+    const [a, b] = [thread(main), thread(main)];
+    const story: string[] = [];
+    const wanted = new Promise<void>((resolve) => {
+      a.link.slots.onWanted(() => {
+        story.push("wanted");
+        resolve();
+      });
+    });
+    const granted = a.link.slots.acquire("site", 1, 1000);
+    const waiting = b.link.slots.acquire("site", 1, 1000);
+    await Promise.all([granted.then(() => story.push("dialled")), wanted]);
+    assert.deepEqual(story, ["dialled", "wanted"]);
+    a.link.slots.release("site");
+    assert.equal(await waiting, true);
+  });
+
   it("takes back what a dead thread held", async () => {
     const { broker: main } = broker();
     const a = thread(main);

@@ -4,6 +4,8 @@ import { describe, it } from "node:test";
 import { MessageChannel } from "node:worker_threads";
 import { Mailbag, openMailbags } from "../../../src/check/mailbag.ts";
 
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
 describe("messages between a thread and the main one", () => {
   it("go together that were sent in one turn, and come one by one in their order", async () => {
     const { port1, port2 } = new MessageChannel();
@@ -17,10 +19,33 @@ describe("messages between a thread and the main one", () => {
     try {
       for (const message of ["a", "b", "c"]) mailbag.send(message);
       await once(port2, "message");
+      await turn();
       assert.deepEqual([heard, events], [["a", "b", "c"], 1]);
       mailbag.send("d");
       await once(port2, "message");
       assert.deepEqual([heard, events], [["a", "b", "c", "d"], 2]);
+    } finally {
+      port1.close();
+    }
+  });
+
+  it("are heard each when all is done that the one before set going in its turn", async () => {
+    const { port1, port2 } = new MessageChannel();
+    const mailbag = new Mailbag<number>(port1);
+    const story: string[] = [];
+    openMailbags<number>(port2, async (message) => {
+      story.push(`heard ${message}`);
+      for (let i = 0; i < message; i++) await null;
+      story.push(`done ${message}`);
+    });
+    try {
+      for (const message of [30, 3, 0]) mailbag.send(message);
+      await once(port2, "message");
+      mailbag.send(7);
+      await once(port2, "message");
+      await turn();
+      const inOrder = [30, 3, 0, 7].flatMap((message) => [`heard ${message}`, `done ${message}`]);
+      assert.deepEqual(story, inOrder);
     } finally {
       port1.close();
     }
