@@ -58,6 +58,7 @@ export async function startCachedServices(config: Config, log: Logger) {
   const cache = createEvidenceCache({
     redis: redis.commands,
     clock,
+    log,
     maxEntries: config.verify.cacheEntries,
   });
   const tallies = createVerificationTallies(metrics);

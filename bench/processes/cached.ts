@@ -64,7 +64,7 @@ const verbs = {
     await pool.ready();
     const clock = systemClock;
     const maxEntries = config.verify.cacheEntries;
-    const cache = createEvidenceCache({ redis: redis.commands, clock, maxEntries });
+    const cache = createEvidenceCache({ redis: redis.commands, clock, log, maxEntries });
     const parts = {
       clock,
       log,

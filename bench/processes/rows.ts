@@ -96,7 +96,7 @@ const verbs = {
     const { pool } = checks;
     const { threads, cacheEntries } = config.verify;
     const clock = systemClock;
-    const cache = createEvidenceCache({ redis: redis.commands, clock, maxEntries: cacheEntries });
+    const cache = createEvidenceCache({ redis: redis.commands, clock, log, maxEntries: cacheEntries });
     const lists = openLists(checks.lists);
     const parts = { clock, log, cache, lists, pool, keep: createKeeping({}), onLookup: () => {} };
     const flights = createFlights({ ...parts, deadlineMs: LIMITS.bulk.rowDeadlineMs, onLanded: () => {} });

@@ -39,8 +39,8 @@ export function composeExaminers(deps: Deps): Examiners {
   const clock = systemClock;
   const { cacheEntries, lifetimesS } = config.verify;
   const cache = withoutDisbelieved(
-    createEvidenceCache({ redis: stores.redis.commands, clock, maxEntries: cacheEntries }),
-    checks,
+    createEvidenceCache({ redis: stores.redis.commands, clock, log, maxEntries: cacheEntries }),
+    { beliefs: checks.beliefs, sites: checks.sites, house: checks.house, log },
   );
   const lookups = {
     memory: metrics.cacheLookups.tally({ result: "memory" }),

@@ -3,6 +3,7 @@ import type { Evidence } from "../check/evidence.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { CacheEntry } from "../store/cache-entry.ts";
 import type { StoredText } from "../store/evidence-scan.ts";
+import { decodeEntry } from "../store/evidence-text.ts";
 import { parseCommandLine, runCommand, type Terminal, UsageError } from "./command.ts";
 import { type Reclassification, Reclassifier } from "./reclassification.ts";
 import { storedResults } from "./reclassify-file.ts";
@@ -97,8 +98,8 @@ async function readShelf(
     );
   for await (const batch of shelf.scan())
     for (const known of batch) {
-      const entry = readEntry(known.text);
-      if (entry === null) judge.skip("other_version");
+      const entry = decodeEntry(known.text);
+      if (entry === undefined) judge.skip("other_version");
       else {
         const evidence = judge.judge({ evidence: entry.evidence, address: null });
         if (!apply || evidence === null) continue;
@@ -121,16 +122,6 @@ function rekept(
   return { ...entry, evidence, ttlS: Math.min(entry.ttlS, ttlS) };
 }
 
-/** null for what another version wrote. */
-function readEntry(text: string): (CacheEntry & { evidence: Evidence }) | null {
-  try {
-    const entry = JSON.parse(text) as CacheEntry;
-    return entry.evidence.v === 2 ? entry : null;
-  } catch {
-    return null;
-  }
-}
-
 const byCount = (counts: Map<string, number>) => [...counts].sort((a, b) => b[1] - a[1]);
 
 function asJson(report: Reclassification, written: number | null) {
@@ -151,7 +142,7 @@ const UNJUDGED: Record<keyof Reclassification["unjudged"], string> = {
   not_believed: "the site's answers are not believed",
   cut: "the reply was cut",
   named_us: "the reply named us by a name that is not ours now",
-  other_version: "kept by another version",
+  other_version: "kept by another version, or damaged",
 };
 
 /** What servers and files said must not drive the terminal. */

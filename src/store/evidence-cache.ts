@@ -3,6 +3,7 @@ import type { CatchAllFact, CatchAllStore } from "../check/catch-all.ts";
 import type { Scope } from "../check/evidence.ts";
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
+import type { Logger } from "../core/log.ts";
 import { gatherTurns } from "../core/turns.ts";
 import type { CacheEntry } from "./cache-entry.ts";
 import { entryLines, KEEP, type KeyedEntry } from "./evidence-lines.ts";
@@ -32,7 +33,7 @@ export interface KeyedQuestion extends CacheQuestion {
 
 /** Who asks for an entry. */
 export interface EntryAsker extends CacheQuestion {
-  /** Told once, not within the call that asked. */
+  /** Told once, not within the call that asked. What it throws is logged, and it hears no more: it is its own to tell who waits. */
   found(entry: CacheEntry | undefined, redisKey: string): void;
 }
 
@@ -104,9 +105,10 @@ function withKeeping(redis: RedisClient): KeepingRedis {
 export function createEvidenceCache(deps: {
   redis: RedisClient;
   clock: Clock;
+  log: Logger;
   maxEntries: number;
 }): EvidenceCache {
-  const { clock } = deps;
+  const { clock, log } = deps;
   const redis = withKeeping(deps.redis);
   const memory = new LRUCache<string, Remembered>({
     max: Math.max(1, deps.maxEntries),
@@ -145,6 +147,16 @@ export function createEvidenceCache(deps: {
     return entry;
   }
 
+  /** Of one entry nobody else of its call is to suffer: what cannot be read is a miss. */
+  function newestOrNone(question: CacheQuestion, text: string | null): CacheEntry | undefined {
+    try {
+      return newest(question, text);
+    } catch (error) {
+      log.error({ err: error }, "an entry of the evidence cache could not be read");
+      return undefined;
+    }
+  }
+
   const keysOf = (questions: readonly CacheQuestion[]) =>
     questions.map(({ scope, cacheKey }) => redisKeyOf(scope, cacheKey));
 
@@ -152,7 +164,7 @@ export function createEvidenceCache(deps: {
     const keys = keysOf(questions);
     for (const [i, question] of questions.entries()) question.redisKey = keys[i] as string;
     const texts = await redis.mget(keys).catch(() => []);
-    return questions.map((question, i) => newest(question, texts[i] ?? null));
+    return questions.map((question, i) => newestOrNone(question, texts[i] ?? null));
   }
 
   async function answerAll(askers: readonly EntryAsker[]): Promise<void> {
@@ -160,7 +172,13 @@ export function createEvidenceCache(deps: {
     const texts: (string | null)[] = await redis.mget(keys).catch(() => []);
     for (let i = 0; i < askers.length; i++) {
       const asker = askers[i] as EntryAsker;
-      asker.found(newest(asker, texts[i] ?? null), keys[i] as string);
+      const entry = newestOrNone(asker, texts[i] ?? null);
+      try {
+        asker.found(entry, keys[i] as string);
+      } catch (error) {
+        // Nobody awaits this call: thrown on, it would end the process, and those behind it would never be told.
+        log.error({ err: error }, "who asked the evidence cache broke");
+      }
     }
   }
 

@@ -1,6 +1,7 @@
 import { hash as hashOnce } from "node:crypto";
 import type { Evidence, SmtpEvidence } from "../check/evidence.ts";
 import type { CacheEntry } from "./cache-entry.ts";
+import { areTimes, isEntry } from "./evidence-parts.ts";
 
 /**
  * Entries of the cache as Redis has them: JSON of `CacheEntry`. Evidence of the addresses of a domain differs in little but
@@ -143,12 +144,14 @@ function cut(text: string): Cut | null {
   const times = timesAt < 0 ? null : TIMES_OF.exec(text.slice(timesAt));
   if (times === null) return null;
   const since = { storedAt: Number(times[1]), ttlS: Number(times[2]) };
+  if (!areTimes(since)) return null;
   const latencyAt = text.indexOf(LATENCY);
   if (latencyAt < 0) return { shape: text.slice(0, timesAt), latencyMs: null, ...since };
   const from = latencyAt + LATENCY.length;
   const to = text.indexOf(",", from);
-  if (to < 0 || to > timesAt) return null;
+  if (to <= from || to > timesAt) return null;
   const latencyMs = Number(text.slice(from, to));
+  if (!Number.isFinite(latencyMs)) return null;
   return { shape: `${text.slice(0, from)} ${text.slice(to, timesAt)}`, latencyMs, ...since };
 }
 
@@ -158,7 +161,10 @@ function withLatency(evidence: Evidence, latencyMs: number | null): Evidence {
   return { ...evidence, smtp: { ...smtp, latencyMs } satisfies SmtpEvidence };
 }
 
-/** undefined for what another version wrote, or nobody of ours. */
+/**
+ * undefined for what another version wrote, or nobody of ours, and for what is damaged: whoever reads an entry may rely on all
+ * its parts.
+ */
 export function decodeEntry(text: string): CacheEntry | undefined {
   const parts = cut(text);
   const known = parts === null ? undefined : read.get(parts.shape);
@@ -167,8 +173,8 @@ export function decodeEntry(text: string): CacheEntry | undefined {
     return { evidence: withLatency(known, latencyMs), storedAt, ttlS };
   }
   try {
-    const entry = JSON.parse(text) as CacheEntry;
-    if (entry.evidence.v !== 2) return undefined;
+    const entry: unknown = JSON.parse(text);
+    if (!isEntry(entry)) return undefined;
     if (parts !== null) {
       if (read.size >= REMEMBERED) read.clear();
       read.set(parts.shape, entry.evidence);

@@ -115,7 +115,12 @@ export async function startReadyWorld(short: boolean, options: { corsOrigins?: s
     clock,
     log,
   });
-  const cache = createEvidenceCache({ redis: NO_REDIS as unknown as RedisClient, clock, maxEntries: 1_000 });
+  const cache = createEvidenceCache({
+    redis: NO_REDIS as unknown as RedisClient,
+    clock,
+    log,
+    maxEntries: 1_000,
+  });
   const isPromoted = (domain: string) => promoted.has(domain);
   const lookups = { memory: 0, miss: 0 };
   const examiner = createExaminer({

@@ -1,6 +1,7 @@
 import type { Habit } from "../../check/belief/messages.ts";
 import type { Evidence } from "../../check/evidence.ts";
 import { askedSite, type SiteDirectory } from "../../check/site.ts";
+import type { Logger } from "../../core/log.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
 import type { EvidenceCache } from "../../store/evidence-cache.ts";
 
@@ -9,6 +10,7 @@ interface Deps {
   sites: Pick<SiteDirectory, "siteOf">;
   /** Our own house: `doubts` is true of evidence that condemns, of a time at which we may have been distrusted. */
   house: { doubts(evidence: Evidence, storedAtMs: number): boolean };
+  log: Logger;
 }
 
 /**
@@ -19,13 +21,25 @@ interface Deps {
 /** Of these, belief can end at any time: they are looked at each time. */
 const DOUBTABLE: ReadonlySet<string | undefined> = new Set(["mailbox_not_found", "mailbox_disabled"]);
 
-export function withoutDisbelieved(cache: EvidenceCache, { beliefs, sites, house }: Deps): EvidenceCache {
-  function believed(entry: CacheEntry | undefined, cacheKey: string): CacheEntry | undefined {
-    const evidence = entry?.evidence;
-    if (entry !== undefined && house.doubts(entry.evidence, entry.storedAt)) return undefined;
-    if (evidence?.smtp?.class !== "mailbox_not_found" || beliefs.size === 0) return entry;
+export function withoutDisbelieved(
+  cache: EvidenceCache,
+  { beliefs, sites, house, log }: Deps,
+): EvidenceCache {
+  function isBelieved({ evidence, storedAt }: CacheEntry, cacheKey: string): boolean {
+    if (house.doubts(evidence, storedAt)) return false;
+    if (evidence.smtp?.class !== "mailbox_not_found" || beliefs.size === 0) return true;
     const domain = cacheKey.slice(cacheKey.lastIndexOf("@") + 1);
-    return beliefs.habitOf(askedSite(sites, evidence, domain)) === "refuses_all" ? undefined : entry;
+    return beliefs.habitOf(askedSite(sites, evidence, domain)) !== "refuses_all";
+  }
+  /** Never throws: of what cannot be judged nothing is believed, and its address is asked about anew. */
+  function believed(entry: CacheEntry | undefined, cacheKey: string): CacheEntry | undefined {
+    if (entry === undefined) return undefined;
+    try {
+      return isBelieved(entry, cacheKey) ? entry : undefined;
+    } catch (error) {
+      log.error({ err: error }, "an entry of the evidence cache could not be judged");
+      return undefined;
+    }
   }
   return {
     ...cache,

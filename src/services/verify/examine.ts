@@ -39,7 +39,10 @@ export type Finding =
   | { entry: CacheEntry; cached: false; failure?: undefined }
   | { entry: null; cached: false; failure?: "deadline" | "internal_error" };
 
-/** See `Arrival`: what becomes of a finding. Where `find` throws, neither is called. */
+/**
+ * See `Arrival`: what becomes of a finding. Where `find` itself throws, `failed` is not called; nor was `landed`, unless it is what
+ * `landed` threw of an answer that was there at once.
+ */
 export interface FindingArrival<T> {
   landed(finding: Finding): T;
   failed(): void;

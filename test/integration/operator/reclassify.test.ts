@@ -14,7 +14,7 @@ import { replaceEvidence, scanEvidence } from "../../../src/store/evidence-scan.
 import type { RedisClient } from "../../../src/store/redis.ts";
 import { testRedisUrl } from "../../support/embedded.ts";
 import { evidenceWith, smtpWith } from "../../support/evidence.ts";
-import { openRedis } from "../../support/store.ts";
+import { openRedis, silentLog } from "../../support/store.ts";
 
 const SELF = { heloName: "probe.rcpt.example", addresses: ["192.0.2.1"] };
 const TTL_S = 5_000;
@@ -47,7 +47,7 @@ const TOO_EARLY = evidence({
 async function world(t: TestContext) {
   const { commands } = await openRedis(t, await testRedisUrl());
   await commands.flushdb();
-  const cache = createEvidenceCache({ redis: commands, clock: systemClock, maxEntries: 100 });
+  const cache = createEvidenceCache({ redis: commands, clock: systemClock, log: silentLog, maxEntries: 100 });
   const store = (cacheKey: string, found: Evidence) =>
     commands.set(
       keyOf(cacheKey),
@@ -99,17 +99,18 @@ describe("reclassify", () => {
     await store("older", { ...WRONG, v: 1 } as unknown as Evidence);
     await store("unbelieved", evidence({ class: "provider_unverifiable", rule: "belief.refuses_all" }));
     await store("named", evidence({ class: "sender_blocked", fault: "our_address", rule: "us.named" }));
+    await redis.set("rcpt:ev:p:damaged", '{"evidence":{"v":2,"smtp":{"class":"mailbox_not_found"}}}');
     await redis.set("rcpt:ev:u:unprobed", "{}");
     const { code, stdout } = await run(redis, "--json");
     assert.equal(code, 0);
     const report = JSON.parse(stdout);
-    assert.deepEqual([report.read, report.judged, report.changed, report.written], [7, 1, 1, null]);
+    assert.deepEqual([report.read, report.judged, report.changed, report.written], [8, 1, 1, null]);
     assert.deepEqual(report.unjudged, {
       no_reply: 1,
       not_believed: 1,
       cut: 1,
       named_us: 1,
-      other_version: 1,
+      other_version: 2,
       not_probed: 1,
     });
     assert.deepEqual(report.classes, { "mailbox_not_found → sender_blocked": 1 });

@@ -1,20 +1,27 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, it, type TestContext } from "node:test";
+import { siteOf } from "../../../src/check/site.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { type CacheDeposit, createEvidenceCache } from "../../../src/store/evidence-cache.ts";
+import { createLog } from "../../../src/core/log.ts";
+import { withoutDisbelieved } from "../../../src/services/verify/believing.ts";
+import {
+  type CacheDeposit,
+  createEvidenceCache,
+  type EvidenceCache,
+} from "../../../src/store/evidence-cache.ts";
 import { encodeEntry, hash128 } from "../../../src/store/evidence-text.ts";
 import type { RedisClient } from "../../../src/store/redis.ts";
 import { testRedisUrl } from "../../support/embedded.ts";
 import { evidenceWith, smtpWith } from "../../support/evidence.ts";
-import { openRedis } from "../../support/store.ts";
+import { openRedis, silentLog } from "../../support/store.ts";
 import { createTcpGate, throughGate } from "../../support/tcp-gate.ts";
 
 const EVIDENCE = evidenceWith();
 
 const cacheOf = (redis: RedisClient) =>
-  createEvidenceCache({ redis, clock: systemClock, maxEntries: 10_000 });
+  createEvidenceCache({ redis, clock: systemClock, log: silentLog, maxEntries: 10_000 });
 
 function deposit(cacheKey: string, over: Partial<CacheDeposit> = {}): CacheDeposit {
   const entry = { evidence: EVIDENCE, storedAt: Date.now(), ttlS: 60 };
@@ -186,5 +193,78 @@ describe("evidence of many addresses", () => {
     await closed;
     cache.storeMany([deposit("b@one.test")]);
     assert.deepEqual(known(await cache.fetchMany(keys)), [true, true]);
+  });
+});
+
+describe("an entry that is damaged, or who asks and breaks", () => {
+  /** Told, in order, what each address of a turn is found to be. */
+  function askAll(cache: Pick<EvidenceCache, "look">, cacheKeys: readonly string[]) {
+    const told: [string, boolean][] = [];
+    return new Promise<typeof told>((resolve) => {
+      for (const cacheKey of cacheKeys)
+        cache.look({
+          scope: "probed",
+          cacheKey,
+          found(entry) {
+            told.push([cacheKey, entry !== undefined]);
+            if (told.length === cacheKeys.length) resolve(told);
+            if (cacheKey.startsWith("breaks")) throw new Error("broken on purpose");
+          },
+        });
+    });
+  }
+
+  it("is a miss of its own address, while the process has beliefs too", async (t) => {
+    const { commands } = await openRedis(t);
+    const text = `{"evidence":{"v":2,"smtp":{"class":"mailbox_not_found"}},"storedAt":${Date.now()},"ttlS":60}`;
+    await commands.set(`rcpt:ev:p:${hash128("damaged@one.test")}`, text, "EX", 60);
+    cacheOf(commands).storeMany([deposit("whole@one.test")]);
+    const seen = withoutDisbelieved(cacheOf(commands), {
+      beliefs: { habitOf: () => null, size: 1 },
+      sites: { siteOf },
+      house: { doubts: () => false },
+      log: silentLog,
+    });
+    const wanted = [
+      ["damaged@one.test", false],
+      ["whole@one.test", true],
+    ];
+    const keys = ["damaged@one.test", "whole@one.test"];
+    assert.deepEqual(await askAll(seen, keys), wanted);
+    assert.equal(seen.peek("probed", "damaged@one.test"), undefined);
+    const many = await cacheOf(commands).fetchMany(questions(keys));
+    assert.deepEqual(
+      many.map((entry) => entry !== undefined),
+      [false, true],
+    );
+  });
+
+  it("takes nothing from the others of its turn", async (t) => {
+    const { commands } = await openRedis(t);
+    const errors: string[] = [];
+    const log = createLog("error", {}, { write: (line: string) => void errors.push(line) });
+    // Memory is asked for its time first by who stands first.
+    let looks = 0;
+    const clock = {
+      ...systemClock,
+      now() {
+        looks += 1;
+        if (looks === 1) throw new Error("no time");
+        return systemClock.now();
+      },
+    };
+    const cache = createEvidenceCache({ redis: commands, clock, log, maxEntries: 10 });
+    cacheOf(commands).storeMany(["unread", "breaks", "whole"].map((name) => deposit(`${name}@one.test`)));
+    await commands.ping();
+    assert.deepEqual(await askAll(cache, ["unread@one.test", "breaks@one.test", "whole@one.test"]), [
+      ["unread@one.test", false],
+      ["breaks@one.test", true],
+      ["whole@one.test", true],
+    ]);
+    const messages = errors.map((line) => (JSON.parse(line) as { msg: string }).msg);
+    assert.deepEqual(messages, [
+      "an entry of the evidence cache could not be read",
+      "who asked the evidence cache broke",
+    ]);
   });
 });

@@ -81,6 +81,47 @@ describe("entries of the cache as text", () => {
       assert.equal(decodeEntry(other), undefined, other);
   });
 
+  it("that are damaged are none, whichever part it is, also where what they are like was read before", () => {
+    const evidence = evidenceWith({
+      smtp: smtpWith({ enhancedCode: "5.1.1", retryAfterS: 3 }),
+      domain: { spf: true, dmarc: false, listedBy: "x", parkedAddress: false },
+    });
+    const whole = encodeEntry({ evidence, storedAt: 1, ttlS: 2 });
+    assert.ok(decodeEntry(whole));
+    type Tree = Record<string, unknown>;
+    const pathsOf = (tree: Tree, path: string[] = []): string[][] =>
+      Object.entries(tree).flatMap(([name, part]) => [
+        [...path, name],
+        ...(typeof part === "object" && part !== null && !Array.isArray(part)
+          ? pathsOf(part as Tree, [...path, name])
+          : []),
+      ]);
+    const paths = pathsOf(JSON.parse(whole));
+    assert.ok(paths.length > 30, "each member of an entry");
+    for (const path of paths)
+      for (const value of [undefined, { odd: true }, [7]]) {
+        const tree: Tree = JSON.parse(whole);
+        const owner = path.slice(0, -1).reduce((part, name) => part[name] as Tree, tree);
+        owner[path.at(-1) ?? ""] = value;
+        const isOptional = value === undefined && path.join(".") === "evidence.domain";
+        const found = decodeEntry(JSON.stringify(tree));
+        assert.equal(found !== undefined, isOptional, `${path.join(".")}: ${JSON.stringify(value)}`);
+      }
+    for (const [part, other] of [
+      ['"class":"accepted"', '"class":"toString"'],
+      ['"status":"ok"', '"status":"fine"'],
+      ['"latencyMs":1', '"latencyMs":'],
+      ['"latencyMs":1', '"latencyMs":fast'],
+      ['"latencyMs":1', '"latencyMs":null'],
+      ['"latencyMs":1', '"latencyMs":1e999'],
+      ['"storedAt":1', '"storedAt":99999999999999999999'],
+      ['"ttlS":2', '"ttlS":8640000000001'],
+    ] as const) {
+      assert.ok(whole.includes(part));
+      assert.equal(decodeEntry(whole.replace(part, other)), undefined, other);
+    }
+  });
+
   it("are named by 128 bits of SHA-256", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), (text) => {

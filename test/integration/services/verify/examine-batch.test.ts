@@ -63,7 +63,7 @@ before(async () => {
   closing.after(() => pool.close());
   await pool.ready();
   const clock = systemClock;
-  const cache = createEvidenceCache({ redis: redis.commands, clock, maxEntries: 10_000 });
+  const cache = createEvidenceCache({ redis: redis.commands, clock, log: silentLog, maxEntries: 10_000 });
   const lists = openLists(checks.lists);
   const keep = createKeeping({});
   batches = createBatchExaminer({ clock, log: silentLog, cache, lists, keep, pool, onLookup: () => {} });

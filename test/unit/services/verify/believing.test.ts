@@ -5,6 +5,7 @@ import { siteOf } from "../../../../src/check/site.ts";
 import { withoutDisbelieved } from "../../../../src/services/verify/believing.ts";
 import type { CacheEntry } from "../../../../src/store/cache-entry.ts";
 import type { EntryAsker, EvidenceCache } from "../../../../src/store/evidence-cache.ts";
+import { testLog } from "../../../support/log.ts";
 
 const entryOf = (smtpClass: string, storedAt: number): CacheEntry => ({
   evidence: { mx: { hosts: ["mx.one.test"] }, smtp: { class: smtpClass } } as unknown as Evidence,
@@ -25,6 +26,7 @@ describe("the cache", () => {
     const seen = withoutDisbelieved(cache, {
       beliefs: { habitOf: () => null, size: 0 },
       sites: { siteOf },
+      log: testLog,
       house: { doubts: (_, storedAtMs) => storedAtMs === 1 },
     });
     assert.deepEqual(
@@ -47,5 +49,29 @@ describe("the cache", () => {
       cacheKey,
     }));
     assert.deepEqual(await seen.fetchMany(questions), [undefined, kept, undefined]);
+  });
+
+  it("does not have what cannot be judged, and throws at nobody", async () => {
+    const odd = { evidence: { v: 2, smtp: { class: "mailbox_not_found" } }, storedAt: 1, ttlS: 60 };
+    const entry = odd as unknown as CacheEntry;
+    const cache = {
+      peek: () => entry,
+      fetch: async () => entry,
+      look: ({ cacheKey, found }: EntryAsker) => found(entry, cacheKey),
+      fetchMany: async () => [entry],
+    } as unknown as EvidenceCache;
+    const seen = withoutDisbelieved(cache, {
+      beliefs: { habitOf: () => null, size: 1 },
+      sites: { siteOf },
+      log: testLog,
+      house: { doubts: () => false },
+    });
+    const [scope, cacheKey] = ["probed", "a@one.test"] as const;
+    assert.equal(seen.peek(scope, cacheKey), undefined);
+    assert.equal(await seen.fetch(scope, cacheKey), undefined);
+    assert.deepEqual(await seen.fetchMany([{ scope, cacheKey }]), [undefined]);
+    const looked: unknown[] = [];
+    seen.look({ scope, cacheKey, found: (...told) => looked.push(told) });
+    assert.deepEqual(looked, [[undefined, "a@one.test"]]);
   });
 });
