@@ -19,6 +19,8 @@ function createAsker(port: MessagePort, control: Control) {
     if (message.type === "answer") asked?.resolve(message.answer);
     else asked?.reject(unpackError(message.error));
   });
+  // As of a join that was dropped before it was begun here.
+  port.on("close", () => control.cancel());
   control.onCancel(() => {
     for (const { reject } of waiting.values()) reject(control.signal.reason as Error);
   });

@@ -60,9 +60,9 @@ function answerFrom(sources: JoinSources, jobId: string, port: MessagePort): voi
   });
 }
 
-function beginPool(setup: JoinThreadSetup, log: Logger, heapMb: number): Piscina {
+function beginPool(setup: JoinThreadSetup, heapMb: number): Piscina {
   const { threadIdleMs } = LIMITS.results;
-  const pool = new Piscina({
+  return new Piscina({
     // Beside this tree, with the importer's own extension: `.ts` under tsx, `.js` compiled.
     filename: fileURLToPath(new URL(`../../workers/join${extname(import.meta.url)}`, import.meta.url)),
     minThreads: 0,
@@ -76,8 +76,21 @@ function beginPool(setup: JoinThreadSetup, log: Logger, heapMb: number): Piscina
     workerData: setup,
     resourceLimits: { maxOldGenerationSizeMb: heapMb },
   });
-  pool.on("error", (error) => log.error({ err: error }, "the thread that puts results together failed"));
-  return pool;
+}
+
+/**
+ * Rejects when a join that the thread has not begun is wanted no more: there may never be a thread that is told so. One that
+ * it has begun it ends itself, with what it had sent in parts.
+ */
+function droppedUnbegun(port: MessagePort, signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const drop = () => reject(signal.reason as Error);
+    signal.addEventListener("abort", drop, { once: true });
+    const settle = () => signal.removeEventListener("abort", drop);
+    // The first that a join does is to ask.
+    port.once("message", settle);
+    port.once("close", settle);
+  });
 }
 
 export function createJoinThread(
@@ -88,17 +101,42 @@ export function createJoinThread(
   let pool: Piscina | null = null;
   let closed = false;
 
-  /** @throws Error when the thread dies, whatever it dies of: its end of the channel goes with it */
-  async function run(running: Piscina, task: JoinTask, port: MessagePort): Promise<PackedError | null> {
+  /** The next join begins another: what this had in hand, and in its queue, fails. */
+  function drop(failed: Piscina): void {
+    if (pool === failed) pool = null;
+    failed.destroy().catch(() => undefined);
+  }
+
+  function begin(): Piscina {
+    const begun = beginPool(setup, heapMb);
+    // As of a thread that fails while it loads: Piscina begins no other then, and what waits for this would wait for ever.
+    begun.on("error", (error) => {
+      log.error({ err: error }, "the thread that puts results together failed");
+      drop(begun);
+    });
+    return begun;
+  }
+
+  /**
+   * @throws Error when the thread dies, whatever it dies of: its end of the channel goes with it; the signal's reason when it
+   *   was not begun
+   */
+  async function run(
+    running: Piscina,
+    task: JoinTask,
+    port: MessagePort,
+    signal: AbortSignal,
+  ): Promise<PackedError | null> {
     const died = new Promise<never>((_, reject) => port.on("close", () => reject(new Error("it ended"))));
+    const ended = running.run(task, { transferList: [task.port] });
     try {
-      return await Promise.race([running.run(task, { transferList: [task.port] }), died]);
+      return await Promise.race([ended, died, droppedUnbegun(port, signal)]);
     } catch (error) {
+      if (signal.aborted && error === signal.reason) throw error;
       if (closed)
         throw new Interruption("the thread that puts results together was closed", { cause: error });
       log.error({ err: error, job: task.material.jobId }, "the thread that puts results together died");
-      if (pool === running) pool = null;
-      running.destroy().catch(() => undefined);
+      drop(running);
       throw new Error("the thread that puts results together died", { cause: error });
     }
   }
@@ -107,13 +145,13 @@ export function createJoinThread(
     async write(material, key, sources, signal) {
       signal.throwIfAborted();
       if (closed) throw new Interruption("the thread that puts results together was closed");
-      pool ??= beginPool(setup, log, heapMb);
+      pool ??= begin();
       const { port1, port2 } = new MessageChannel();
       const cancel = () => port1.postMessage({ type: "cancel" } satisfies ToJoin);
       signal.addEventListener("abort", cancel, { once: true });
       answerFrom(sources, material.jobId, port1);
       try {
-        const error = await run(pool, { material, key, port: port2 }, port1);
+        const error = await run(pool, { material, key, port: port2 }, port1, signal);
         if (error !== null) throw unpackError(error);
       } finally {
         signal.removeEventListener("abort", cancel);

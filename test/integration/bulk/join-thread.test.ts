@@ -74,7 +74,7 @@ async function setUp(t: TestContext, heapMb?: number) {
     return (await Promise.all(parts)).filter(({ Parts = [] }) => Parts.length > 0);
   };
   const local = { objects, streams, scratch: createScratch(tmpdir()), ...sources };
-  return { thread, material, chunks, sources, objects, local, written, uploads, begun };
+  return { thread, setup, material, chunks, sources, objects, local, written, uploads, begun };
 }
 
 type Objects = ReturnType<typeof createJobObjects>;
@@ -220,6 +220,49 @@ describe("the thread that puts results together", () => {
     letGo();
     await thread.write(material, "again", sources, idle);
     await objects.get("again.jsonl");
+  });
+
+  it("that does not even begin fails whoever waits for it, and the next begins another", async (t) => {
+    const { thread, setup, material, sources, objects } = await setUp(t);
+    const { objects: settings } = setup;
+    // Its modules do not load.
+    setup.objects = null as never;
+    const died = { name: "Error", message: "the thread that puts results together died" };
+    const waiting = ["one", "two"].map((key) => thread.write(material, key, sources, idle));
+    await Promise.all(waiting.map((joined) => assert.rejects(joined, died)));
+    await assert.rejects(thread.write(material, "three", sources, idle), died);
+    setup.objects = settings;
+    await thread.write(material, "again", sources, idle);
+    await objects.get("again.csv");
+  });
+
+  it("that finds no room to begin in fails whoever waits for it, and keeps nobody who is cancelled", async (t) => {
+    const { thread, material, sources } = await setUp(t, 1);
+    const controller = new AbortController();
+    const waiting = assert.rejects(thread.write(material, "waiting", sources, idle), /died/);
+    const cancelled = thread.write(material, "cancelled", sources, controller.signal);
+    controller.abort(new Interruption("cancelled"));
+    await assert.rejects(cancelled, { name: "Interruption", message: "cancelled" });
+    await waiting;
+    await assert.rejects(thread.write(material, "next", sources, idle), /died/);
+  });
+
+  it("is not waited for by a join that it has not begun when that is cancelled, and serves the others", async (t) => {
+    const { thread, material, sources, objects, uploads } = await setUp(t);
+    const controller = new AbortController();
+    let asked = 0;
+    const chunksOf: JoinSources["chunksOf"] = async () => {
+      asked += 1;
+      return [];
+    };
+    const cancelled = thread.write(material, "cancelled", { ...sources, chunksOf }, controller.signal);
+    const beside = thread.write(material, "beside", sources, idle);
+    controller.abort(new Interruption("cancelled"));
+    await assert.rejects(cancelled, Interruption);
+    await beside;
+    await objects.get("beside.csv");
+    assert.deepEqual([asked, await uploads()], [0, []]);
+    await assert.rejects(objects.get("cancelled.csv"), MissingObject);
   });
 
   it("takes nothing once it was closed", async (t) => {
