@@ -36,6 +36,7 @@ export interface EarlyBounds {
   patienceMs: number;
   claimMs: number;
   givenUpMs: number;
+  begins: number;
   renewMs: number;
   awaitMs: number;
   remembered: number;
@@ -142,7 +143,7 @@ export function createEarlyJoins(deps: EarlyJoinsDeps): EarlyJoins {
   /** Never rejects. */
   async function run(jobId: string, teamId: string, control: Control, early: Early): Promise<void> {
     try {
-      if (!(await claims.claim(jobId, bounds.claimMs))) return;
+      if (!(await claims.claim(jobId, bounds.claimMs, bounds))) return;
     } catch (error) {
       return log.debug({ err: error, job: jobId }, "a job was not claimed for an early join");
     }

@@ -113,7 +113,8 @@ export function createTaskRunner(parts: TaskDeps): TaskRunner {
   }
 
   async function workOnRows(task: ChunkTask | RetryTask, control: Control): Promise<void> {
-    if (task.kind === "chunk") deps.earlyJoins?.offer(task);
+    // One that may end its process is to blame alone: no join begins beside it.
+    if (task.kind === "chunk" && task.deliveries === 1) deps.earlyJoins?.offer(task);
     await runRows(deps, task, control, false);
     deps.earlyJoins?.note(task.jobId);
   }

@@ -200,6 +200,8 @@ export const BULK_LIMITS = {
     renewMs: 3_000,
     /** What one process gave up none begins again for so long. */
     givenUpMs: 3_600_000,
+    /** So many processes may begin a job's and go without a word: whoever killed two would kill the third. */
+    begins: 2,
     /** An assembly waits so long for who has its results under way, then does it all. */
     awaitMs: 120_000,
     /** Jobs that were begun so here: never twice. */

@@ -208,7 +208,7 @@ describe("the results of a long job", () => {
   it("are put together by the assembly when the process that had begun is no more", async (t) => {
     const job = await setUp(t);
     const dead = createJoinClaims(redis.commands);
-    assert.equal(await dead.claim(job.id, 60_000), true);
+    assert.equal(await dead.claim(job.id, 60_000, BOUNDS), true);
     let looks = 0;
     const claims = createJoinClaims(redis.commands);
     const isClaimed = (id: string) => {
@@ -280,6 +280,23 @@ describe("the results of a long job", () => {
     await two.run(2);
     await job.completed();
     assert.equal(job.results().length, 2);
+  });
+
+  it("are begun by no chunk that may have ended its process, nor once two processes that began them are no more", async (t) => {
+    const job = await setUp(t);
+    const { run, writes } = job.startProcess();
+    await sql`update job_tasks set deliveries = 1 where job_id = ${job.id} and number = 0`;
+    await run(0);
+    assert.equal(writes.length, 0);
+    for (let death = 0; death < BOUNDS.begins; death++) {
+      const dead = createJoinClaims(redis.commands);
+      assert.equal(await dead.claim(job.id, 20, BOUNDS), true);
+      await until("its claim has ended", async () => !(await dead.isClaimed(job.id)));
+    }
+    for (let number = 1; number <= CHUNKS; number++) await run(number);
+    assert.equal((await job.stateOf())?.status, "completed");
+    // A list as short as this is put together without the thread.
+    assert.deepEqual([writes.length, job.results().length], [0, 2]);
   });
 
   it("keep no assembly waiting that nobody wants any more", async (t) => {
