@@ -136,6 +136,11 @@ export class DomainPlans {
     this.#deps = deps;
   }
 
+  /** Plans at hand. */
+  get size(): number {
+    return this.#plans.size;
+  }
+
   /** @throws AppError `overloaded`, as `lookUpMx` */
   of(domain: string, now: number): DomainPlan | Promise<DomainPlan> {
     const known = this.#plans.get(domain);
@@ -151,6 +156,7 @@ export class DomainPlans {
       const mx = await lookUpMx(resolver, domain);
       const plan = new Plan(this.#deps, domain, mx);
       this.#plans.delete(domain);
+      this.#forgetExpired(clock.monotonic());
       // What nobody could say is asked again each time.
       if (mx.status !== "dns_error")
         this.#plans.set(domain, { plan, until: clock.monotonic() + LIMITS.check.planKeptMs });
@@ -158,6 +164,14 @@ export class DomainPlans {
       return plan;
     } finally {
       this.#making.delete(domain);
+    }
+  }
+
+  /** What is believed no more goes with all that was heard on its way: a thread keeps the plans of a few seconds. */
+  #forgetExpired(now: number): void {
+    for (const [domain, { until }] of this.#plans) {
+      if (now < until) return;
+      this.#plans.delete(domain);
     }
   }
 

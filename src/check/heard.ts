@@ -9,7 +9,10 @@ export type Said = Omit<SmtpEvidence, "trusted" | "latencyMs" | "catchAll">;
 
 type Replied = Extract<RcptOutcome, { kind: "reply" }>;
 
-/** Of a way; servers say a handful of things over and over. */
+/**
+ * Of a way; servers say a handful of things over and over. Each takes 1.2 KB at most: only what the parser hands out again is
+ * learnt, which is short (`KnownReplies`).
+ */
 const SAYINGS = 8;
 
 interface Saying {
@@ -49,6 +52,8 @@ export function saidOf(
  */
 export class HeardReplies {
   readonly #sayings: Saying[] = [];
+  /** The place of the next one: those with an id in them come once, and must not keep out what is said to all. */
+  #next = 0;
 
   /** @returns what the reply means, and what is kept of it; null: that has to be found for this address by itself */
   read(
@@ -82,7 +87,8 @@ export class HeardReplies {
     if (reading === null || mayName(reading.lower, local)) return null;
     const said = Object.freeze(saidOf(outcome, ruling, context, address));
     const saying = { outcome, context, ruling, said, lower: reading.lower };
-    if (this.#sayings.length < SAYINGS) this.#sayings.push(saying);
+    this.#sayings[this.#next] = saying;
+    this.#next = (this.#next + 1) % SAYINGS;
     return saying;
   }
 }

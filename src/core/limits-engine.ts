@@ -140,7 +140,10 @@ export const CHECK_LIMITS = {
   batchAddresses: 1_000,
   /** A thread that runs batches looks this often whether one was handed in or cancelled. */
   haltLookMs: 50,
-  /** What a thread keeps of the domains that it is asked about, and for how long: less than any TTL is believed. */
+  /**
+   * What a thread keeps of the domains that it is asked about, and for how long: less than any TTL is believed. With what
+   * their servers said, 10 KB each at most (`HeardReplies`), that is 50 MB at worst.
+   */
   plans: 5_000,
   planKeptMs: 4_000,
   catchAllFacts: 50_000,
@@ -157,7 +160,8 @@ export const CHECK_LIMITS = {
    * Names of domains that were read lately, 120 bytes each in every thread, and what lists say of them, 30 bytes each in the main
    * thread: a long list has 100 000 of them, and a row whose domain is not among them costs 4 us more.
    */
-  domainNames: 131_072,
+  domainNames: 262_144,
+  domainNameChars: 64,
   /** Before normalisation: room for escapes and U-labels around the 254 octets of a path. */
   addressChars: 1_024,
   /** What classification reads of a reply; real ones end long before. */

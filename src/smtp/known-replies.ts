@@ -49,9 +49,13 @@ export class KnownReplies<Reply> {
     return known.reply;
   }
 
-  /** @param reply what the line was read as, frozen */
+  /** This line is one that may come again: short, and of nobody. */
+  get mayKeep(): boolean {
+    return this.#mayKeep;
+  }
+
+  /** @param reply what the line, which `mayKeep`, was read as, frozen */
   keep(chunk: Buffer, start: number, end: number, reply: Reply): void {
-    if (!this.#mayKeep) return;
     this.#table[this.#hash] = { bytes: Buffer.from(chunk.subarray(start, end + 1)), reply };
   }
 }

@@ -1,7 +1,10 @@
 import { LIMITS } from "../core/limits.ts";
 import { KnownReplies } from "./known-replies.ts";
 
-/** One complete SMTP reply (RFC 5321 §4.2), decoded as Latin-1 so that no byte is lost or invented. */
+/**
+ * One complete SMTP reply (RFC 5321 §4.2), decoded as Latin-1 so that no byte is lost or invented. Frozen: it is one of the short
+ * ones that name nobody, the same object when it comes again; what is made of others had better not be kept.
+ */
 export interface Reply {
   readonly code: number;
   /** RFC 3463 code from the first line that has one, e.g. `5.1.1`; its class always equals the code's first digit. */
@@ -98,7 +101,7 @@ class BoundedReplyParser implements ReplyParser {
         if (fault !== null && fault !== "complete") return fault;
         if (fault === "complete") {
           reply = this.#finish();
-          if (isWhole) KNOWN.keep(chunk, start, end, frozen(reply));
+          if (isWhole && KNOWN.mayKeep) KNOWN.keep(chunk, start, end, frozen(reply));
         }
       }
       start = end + 1;

@@ -95,7 +95,7 @@ function readingOf(
   if (text === null) return null;
   const key = `${stage} ${reply.code} ${reply.enhanced} ${text}`;
   const reading = recalled(key, stage, context) ?? learn(key, outcome, context);
-  // One that repeats no address is the same for all; one that is not frozen will hardly come again.
+  // One that repeats no address is the same for all; one that is not frozen is long, or will hardly come again.
   if (reading !== null && Object.isFrozen(reply) && !text.includes("@")) attach(reply, reading);
   return reading;
 }

@@ -45,11 +45,11 @@ function plans(mx: () => DnsOutcome<MxRecord> = () => MX, a: () => DnsOutcome<st
     shaping: loadShaping(),
     sites: createSiteDirectory(),
   });
-  return { clock, asked, of: (domain: string) => made.of(domain, clock.monotonic()) };
+  return { clock, asked, of: (domain: string) => made.of(domain, clock.monotonic()), kept: () => made.size };
 }
 
 describe("the plan of a domain", () => {
-  it("is made once for all who ask at once, is at hand for a second, then made anew", async () => {
+  it("is made once for all who ask at once, is at hand for a while, then made anew", async () => {
     const { clock, asked, of } = plans();
     const [plan, same] = await Promise.all([of("example.test"), of("example.test")]);
     assert.equal(plan, same);
@@ -78,6 +78,19 @@ describe("the plan of a domain", () => {
     for (let i = 0; i <= LIMITS.check.plans; i++) await of(`d${i}.test`);
     assert.ok(of("d0.test") instanceof Promise);
     assert.ok(!(of(`d${LIMITS.check.plans}.test`) instanceof Promise));
+  });
+
+  it("goes, with what was heard on its way, once others are made after it has expired", async () => {
+    const { clock, of, kept } = plans();
+    for (let i = 0; i < 10; i++) await of(`d${i}.test`);
+    clock.advance(LIMITS.check.planKeptMs - 1);
+    await of("d5.test");
+    await of("young.test");
+    assert.equal(kept(), 11);
+    clock.advance(1);
+    await of("late.test");
+    assert.equal(kept(), 2);
+    assert.ok(!(of("young.test") instanceof Promise));
   });
 
   it("has one evidence for all of a role, and another where more is known of the domain", async () => {

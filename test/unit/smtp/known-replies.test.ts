@@ -58,6 +58,7 @@ describe("replies that were read before", () => {
       const [second] = read([Buffer.from(text)]).replies;
       assert.deepEqual(first, second);
       assert.notEqual(first, second);
+      assert.ok(!Object.isFrozen(first), "what is made of it is not kept either");
     }
   });
 
