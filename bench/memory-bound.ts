@@ -75,7 +75,7 @@ function copiesBytes(rows: number): number {
  */
 export async function bulkMemoryTerms(basis: MemoryBasis): Promise<MemoryTerm[]> {
   const { readyBytes, threads, cacheEntries, rows, rowsMax } = basis;
-  const { tasksAtOnce, chunkBytes, rowsPerChunk, rowsPerLargeChunk, rowTemplates } = LIMITS.bulk;
+  const { tasksAtOnce, chunkBytes, rowsPerChunk, rowsPerLargeChunk, templates } = LIMITS.bulk;
   const { partBytes, operations, reads } = LIMITS.objects;
   const sockets = operations.atOnce + reads.atOnce;
   const chunks = Math.ceil(rows / rowsPerChunk);
@@ -92,7 +92,7 @@ export async function bulkMemoryTerms(basis: MemoryBasis): Promise<MemoryTerm[]>
       what: `${cacheEntries} entries of the evidence cache`,
       bytes: HEAP_FACTOR * cacheEntries * EVIDENCE_BYTES,
     },
-    { what: `${rowTemplates} templates of results`, bytes: HEAP_FACTOR * rowTemplates * TEMPLATE_BYTES },
+    { what: `${templates.kept} templates of results`, bytes: HEAP_FACTOR * templates.kept * TEMPLATE_BYTES },
     { what: `${tasksAtOnce} tasks of ${rowsPerLargeChunk} rows`, bytes: HEAP_FACTOR * tasksAtOnce * task },
     { what: "finder of repeats", bytes: await finderBytes(rowsMax) },
     { what: `${chunks} chunks in tables`, bytes: HEAP_FACTOR * chunks * CHUNK_ENTRY_BYTES },

@@ -101,7 +101,7 @@ export interface RowVerifierDeps {
   examiner: Pick<Examiner, "understand" | "draw">;
   batches: BatchExaminer;
   /** Absent: each result is made for itself. */
-  drawer?: RowDrawer;
+  drawer?: Pick<RowDrawer, "draw">;
   testKeys: Pick<TestKeys, "answer">;
   sites: Pick<SiteDirectory, "siteOf">;
 }

@@ -169,7 +169,7 @@ function composeVerify(deps: Deps, made: VerifyParts): VerifyAddress {
   const { examiner, promoted, quota, counter, tallies } = made;
   return createVerifyAddress({
     examiner,
-    drawer: createRowDrawer({ clock, examiner }),
+    drawer: createRowDrawer({ clock, examiner, limits: LIMITS.verify.templates }),
     quota,
     testKeys: createTestKeys({
       clock,

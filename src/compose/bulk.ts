@@ -258,7 +258,7 @@ export function composeBulk(deps: Deps & { begun?: BegunThreads }): { parts: Par
       clock,
       examiner,
       batches,
-      drawer: createRowDrawer({ clock, examiner }),
+      drawer: createRowDrawer({ clock, examiner, limits: LIMITS.bulk.templates }),
       testKeys,
       sites: checks.sites,
     }),

@@ -69,6 +69,13 @@ export const LIMITS = {
     keysPerCall: 1_000,
     entriesPerWrite: 500,
   },
+  verify: {
+    /**
+     * As LIMITS.bulk.templates, of single requests: 2.7 MB, 10 MB where every domain has ten long host names, and 1.7 MB of
+     * domains. Processes of the API are many, and what is asked about again is answered by the cache.
+     */
+    templates: { kept: 1_024, domains: 16_384, perDomain: 16 },
+  },
   flights: {
     /** Of all checks under way, one team may have this share. */
     teamShare: 4,

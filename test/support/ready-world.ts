@@ -164,7 +164,7 @@ export async function startReadyWorld(short: boolean, options: { corsOrigins?: s
       createVerifyRoute(
         createVerifyAddress({
           examiner,
-          drawer: createRowDrawer({ clock, examiner }),
+          drawer: createRowDrawer({ clock, examiner, limits: LIMITS.verify.templates }),
           quota,
           usage,
           tallies,

@@ -3,6 +3,7 @@ import { localSignals, nameSignals } from "../../check/verdict/reputation.ts";
 import { isFree } from "../../check/verdict/verdict.ts";
 import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
+import { RecentMap } from "../../core/recent-map.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
 import type { Examiner, Finding, Question } from "./examine.ts";
 import type { VerificationResult } from "./verification-result.ts";
@@ -59,11 +60,23 @@ interface Known {
 export interface RowDrawer {
   /** null: the row is one of those that the general way is for. */
   draw(question: Question, finding: Finding): DrawnRow | null;
+  /** How many are kept at present, at most as many as its limits allow. */
+  readonly size: { readonly templates: number; readonly domains: number };
+}
+
+/** What a drawer keeps at most. */
+export interface TemplateLimits {
+  /** Templates. */
+  kept: number;
+  /** Domains of which it is known which templates are theirs. */
+  domains: number;
+  perDomain: number;
 }
 
 export interface RowDrawerDeps {
   clock: Clock;
   examiner: Pick<Examiner, "draw">;
+  limits: TemplateLimits;
 }
 
 function sameHosts(a: readonly string[], b: readonly string[]): boolean {
@@ -141,13 +154,13 @@ function templateOf(result: VerificationResult, charged: boolean, email: string)
 /** Moments of which the texts are kept, 150 bytes each. */
 const TIMES_KEPT = 1_024;
 
-export function createRowDrawer({ clock, examiner }: RowDrawerDeps): RowDrawer {
+export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): RowDrawer {
   /**
    * By domain, the very string that parseDomain remembers; "" for what is no address. Without a list where there is one, as of
-   * nearly all. Emptied when full, as the other: a bound, not a policy.
+   * nearly all.
    */
-  const known = new Map<string, Known | Known[]>();
-  /** The same by what they are made of, see `makingOf`. */
+  let known = new RecentMap<string, Known | Known[]>(LIMITS.bulk.templateDomains);
+  /** The same by what they are made of, see `makingOf`. Emptied when full: a bound, not a policy. */
   const shared = new Map<string, Known>();
   let replaced = 0;
   /** By `storedAt`. Emptied when full, too. */
@@ -166,18 +179,18 @@ export function createRowDrawer({ clock, examiner }: RowDrawerDeps): RowDrawer {
   function remember(domain: string, one: Known): void {
     const others = known.get(domain);
     if (others === undefined) {
-      if (known.size >= LIMITS.bulk.templateDomains) known.clear();
+      if (known.size >= limits.domains) known.clear();
       known.set(domain, one);
     } else if (!Array.isArray(others)) known.set(domain, [others, one]);
-    else if (others.length < LIMITS.bulk.templatesPerDomain) others.push(one);
+    else if (others.length < limits.perDomain) others.push(one);
     else others[++replaced % others.length] = one;
   }
 
   function keep(making: string, one: Known): void {
-    if (shared.size >= LIMITS.bulk.rowTemplates) {
+    if (shared.size >= limits.kept) {
       shared.clear();
       // They would keep the templates.
-      known.clear();
+      known = new RecentMap(LIMITS.bulk.templateDomains);
     }
     shared.set(making, one);
   }
@@ -241,6 +254,9 @@ export function createRowDrawer({ clock, examiner }: RowDrawerDeps): RowDrawer {
         latencyMs: entry?.evidence.smtp?.latencyMs ?? 0,
         times: entry === null ? times(clock.now(), 0) : times(entry.storedAt, entry.ttlS),
       };
+    },
+    get size() {
+      return { templates: shared.size, domains: known.size };
     },
   };
 }

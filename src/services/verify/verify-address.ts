@@ -28,7 +28,7 @@ export type Answered = VerificationResult | RenderedJson;
 
 export interface VerifyDeps {
   examiner: Pick<Examiner, "understand" | "find" | "draw">;
-  drawer: RowDrawer;
+  drawer: Pick<RowDrawer, "draw">;
   quota: Quota;
   testKeys: TestKeys;
   usage: Pick<UsageCounter, "count">;

@@ -7,6 +7,7 @@ import type { Sorted } from "../../../src/bulk/deferrals.ts";
 import { createRowVerifier, type RowAnswer, type RowsAsk } from "../../../src/bulk/rows.ts";
 import type { CheckPool } from "../../../src/check/pool.ts";
 import { siteOf } from "../../../src/check/site.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
 import { DrawnRows } from "../../../src/services/bulk/drawn-rows.ts";
 import { createRowDrawer, resultOf } from "../../../src/services/verify/draw-rows.ts";
 import { createExaminer, type ExaminerDeps } from "../../../src/services/verify/examine.ts";
@@ -106,7 +107,13 @@ function world(rows: readonly Row[]) {
     },
   });
   const verifier = createRowVerifier({
-    ...{ clock, examiner, batches, drawer: createRowDrawer({ clock, examiner }), sites: { siteOf } },
+    ...{
+      clock,
+      examiner,
+      batches,
+      drawer: createRowDrawer({ clock, examiner, limits: LIMITS.bulk.templates }),
+      sites: { siteOf },
+    },
     testKeys: { answer: async () => assert.fail("no row of a test key") },
   });
   return { verifier, looks, asked };

@@ -148,7 +148,7 @@ describe("a result that is drawn as texts", () => {
   it("is what the general way makes of it, as JSON, as an object and as cells, in a shard too", async () => {
     let drawnRows = 0;
     const check = async (rows: Row[], style: CellStyle) => {
-      const drawer = createRowDrawer({ clock, examiner });
+      const drawer = createRowDrawer({ clock, examiner, limits: LIMITS.bulk.templates });
       const own: OwnResult[] = [];
       const drawnOnes = new DrawnRows();
       const wanted = rows.map((one, offset) => {
@@ -195,7 +195,7 @@ describe("a result that is drawn as texts", () => {
   });
 
   it("is what most rows of a list are, whoever the row before was", () => {
-    const drawer = createRowDrawer({ clock, examiner });
+    const drawer = createRowDrawer({ clock, examiner, limits: LIMITS.bulk.templates });
     const overlay = { isBlocked: () => false, isDisposable: () => false };
     const asker = { teamId: "team_1", probing: true, overlay };
     for (let i = 0; i < 1_000; i++) {
@@ -217,7 +217,7 @@ describe("a result that is drawn as texts", () => {
         return examiner.draw(question, finding);
       },
     };
-    const drawer = createRowDrawer({ clock, examiner: counting });
+    const drawer = createRowDrawer({ clock, examiner: counting, limits: LIMITS.bulk.templates });
     const overlay = { isBlocked: () => false, isDisposable: () => false };
     const asker = { teamId: "team_1", probing: true, overlay };
     const renderedFor = (domain: string, hosts: string[]) => {
@@ -246,14 +246,16 @@ describe("a result that is drawn as texts", () => {
   });
 
   it("keeps no more templates than it may, and is right when they are dropped", () => {
-    const drawer = createRowDrawer({ clock, examiner });
+    const limits = { kept: 50, domains: 1_000, perDomain: 4 };
+    const drawer = createRowDrawer({ clock, examiner, limits });
     const overlay = { isBlocked: () => false, isDisposable: () => false };
     const asker = { teamId: "team_1", probing: true, overlay };
-    const hosts = Array.from({ length: 3 * LIMITS.bulk.templatesPerDomain }, (_, i) => `mx${i}.test`);
-    for (let i = 0; i < LIMITS.bulk.rowTemplates + 100; i++) {
+    let most = 0;
+    for (let i = 0; i < 4 * limits.kept; i++) {
+      // By turns more than one domain may have, and one for each domain.
       const domain = i % 2 === 0 ? "same.test" : `d${i}.test`;
       const question = examiner.understand(`user@${domain}`, false, asker);
-      const mx = { ...evidenceWith().mx, hosts: [hosts[i % hosts.length] ?? ""] };
+      const mx = { ...evidenceWith().mx, hosts: [`mx${i}.test`] };
       const finding: Finding = {
         entry: { evidence: evidenceWith({ mx }), storedAt: 5, ttlS: 60 },
         cached: false,
@@ -261,11 +263,16 @@ describe("a result that is drawn as texts", () => {
       const drawn = drawer.draw(question, finding);
       assert.ok(drawn && parseAddress(drawn.email).ok);
       assert.equal(jsonOf(drawn), JSON.stringify(examiner.draw(question, finding).result));
+      assert.ok(drawer.size.templates <= limits.kept, `${drawer.size.templates} templates`);
+      assert.ok(drawer.size.domains <= drawer.size.templates, "no domain keeps one that was dropped");
+      most = Math.max(most, drawer.size.templates);
     }
+    assert.equal(most, limits.kept, "as many as it may");
   });
 
   it("keeps no more domains than it may, and is right when they are dropped", () => {
-    const drawer = createRowDrawer({ clock, examiner });
+    const limits = { kept: 50, domains: 100, perDomain: 4 };
+    const drawer = createRowDrawer({ clock, examiner, limits });
     const overlay = { isBlocked: () => true, isDisposable: () => false };
     const asker = { teamId: "team_1", probing: true, overlay };
     const draw = (domain: number) => {
@@ -278,7 +285,13 @@ describe("a result that is drawn as texts", () => {
     };
     const first = draw(0);
     assert.ok(first);
-    for (let i = 0; i <= LIMITS.bulk.templateDomains; i++)
+    let most = 0;
+    for (let i = 0; i < 4 * limits.domains; i++) {
       assert.equal(draw(i)?.template, first.template, "all are answered alike");
+      assert.ok(drawer.size.domains <= limits.domains, `${drawer.size.domains} domains`);
+      most = Math.max(most, drawer.size.domains);
+    }
+    assert.equal(most, limits.domains, "as many as it may");
+    assert.equal(drawer.size.templates, 1);
   });
 });

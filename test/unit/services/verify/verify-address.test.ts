@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Evidence } from "../../../../src/check/evidence.ts";
+import { LIMITS } from "../../../../src/core/limits.ts";
 import { RenderedJson } from "../../../../src/core/rendered-json.ts";
 import type { Actor } from "../../../../src/services/actor.ts";
 import { createRowDrawer } from "../../../../src/services/verify/draw-rows.ts";
@@ -66,7 +67,7 @@ async function outcomesOf(isDrawn: boolean) {
         arrival.landed(next?.finding as Finding),
     },
   } as unknown as ExaminerDeps);
-  const drawer = createRowDrawer({ clock, examiner });
+  const drawer = createRowDrawer({ clock, examiner, limits: LIMITS.verify.templates });
   const outcomes: unknown[] = [];
   let drawn = 0;
   for (const one of CASES) {
