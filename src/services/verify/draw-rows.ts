@@ -159,7 +159,7 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
    * By domain, the very string that parseDomain remembers; "" for what is no address. Without a list where there is one, as of
    * nearly all.
    */
-  let known = new RecentMap<string, Known | Known[]>(LIMITS.bulk.templateDomains);
+  let known = new RecentMap<string, Known | Known[]>(limits.domains);
   /** The same by what they are made of, see `makingOf`. Emptied when full: a bound, not a policy. */
   const shared = new Map<string, Known>();
   let replaced = 0;
@@ -178,10 +178,8 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
 
   function remember(domain: string, one: Known): void {
     const others = known.get(domain);
-    if (others === undefined) {
-      if (known.size >= limits.domains) known.clear();
-      known.set(domain, one);
-    } else if (!Array.isArray(others)) known.set(domain, [others, one]);
+    if (others === undefined) known.set(domain, one);
+    else if (!Array.isArray(others)) known.set(domain, [others, one]);
     else if (others.length < limits.perDomain) others.push(one);
     else others[++replaced % others.length] = one;
   }
@@ -190,7 +188,7 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
     if (shared.size >= limits.kept) {
       shared.clear();
       // They would keep the templates.
-      known = new RecentMap(LIMITS.bulk.templateDomains);
+      known = new RecentMap(limits.domains);
     }
     shared.set(making, one);
   }
