@@ -179,13 +179,23 @@ export interface RowsOutcome {
 export interface FinishedRows {
   /** As `finishTask`. */
   counted: boolean;
-  /** There is a chunk of the job that nobody has begun: it ends later than this task, and whoever ends it looks what is left. */
+  /**
+   * There are rows that are neither answered nor wait: their chunk ends later than this task, and whoever ends it looks what is
+   * left. False where that is not sure.
+   */
   more: boolean;
 }
+
+/** Copies of rows that wait are neither answered nor waiting, and no chunk's to end: where rows wait, what is left must be more. */
+const CHUNKS_FOR_SURE = 64;
 
 /**
  * The task is done, its shard durable, and what it could not answer becomes retries. Rows that are answered count at once
  * with all that copy them, wherever those stand: the results of a job have the same.
+ *
+ * `more` asks for two things. The chunks that nobody has begun are seen as of when the statement began, which may have waited
+ * for the job's row while all of them ended: alone they had jobs left without an assembly. The rows that are left are counted
+ * in that row, as it is once it is locked: whoever ends them comes after this.
  *
  * One statement, since a transaction of five costs its worker a round trip for each. Locks as `finishTask` does: first
  * the job's row.
@@ -213,9 +223,11 @@ export async function finishRows(
       risky = j.risky + ${risky}::integer, unknown = j.unknown + ${unknown}::integer,
       charged = j.charged + ${charged}::integer, deferred = j.deferred + ${deferred}::integer - task.waited
     from task where j.id = ${jobId}
-    returning exists (
-      select from job_tasks r where r.job_id = ${jobId} and r.state = 'ready' and r.kind <> 'retry' and r.deliveries = 0
-    ) as more`;
+    returning j.rows_total - j.valid - j.invalid - j.risky - j.unknown - j.deferred
+        > case j.deferred when 0 then 0 else ${CHUNKS_FOR_SURE * task.rows}::integer end
+      and exists (
+        select from job_tasks r where r.job_id = ${jobId} and r.state = 'ready' and r.kind <> 'retry' and r.deliveries = 0
+      ) as more`;
   if (finished === undefined) return { counted: false, more: false };
   if (deferrals.length > 0) await insertRetries(sql, task, deferrals);
   return { counted: true, more: finished.more };

@@ -13,12 +13,13 @@ import {
   finishTask,
   insertAnalysis,
 } from "../../../../src/store/job-tasks.ts";
-import { insertJob } from "../../../../src/store/jobs.ts";
+import { insertJob, startJob } from "../../../../src/store/jobs.ts";
 import type { Database } from "../../../../src/store/postgres.ts";
 import type { RedisClient } from "../../../../src/store/redis.ts";
 import { inlineJob, queueChunks } from "../../../support/bulk-tasks.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { createClosing, newTeam, openDatabase, openRedis } from "../../../support/store.ts";
+import { until } from "../../../support/until.ts";
 
 /** Tasks on their way from Postgres into the stream. */
 const { windowMin: window, teamWindows, teamWhole, emitJobs } = LIMITS.bulk;
@@ -269,7 +270,8 @@ describe("a chunk", () => {
   it("is not the last one where another was never begun, which is all that spares it to look", async () => {
     const id = await job(3);
     const begun = async (number: number) => (await beginTask(sql, { jobId: id, number })) as ChunkTask;
-    const end = (task: ChunkTask) => finishRows(sql, task, { shardKey: "s", counts: none, deferrals: [] });
+    const end = (task: ChunkTask) =>
+      finishRows(sql, task, { shardKey: "s", counts: { ...none, valid: 1 }, deferrals: [] });
     const [first, second] = [await begun(0), await begun(1)];
     assert.deepEqual(await end(first), { counted: true, more: true });
     assert.deepEqual(await end(first), { counted: false, more: false });
@@ -279,5 +281,57 @@ describe("a chunk", () => {
     assert.equal(await beginAssembly(sql, id), false);
     assert.deepEqual(await end(third), { counted: true, more: false });
     assert.equal(await beginAssembly(sql, id), true);
+  });
+
+  it("looks what is left when all others ended while it waited for the job's row", async () => {
+    for (const deferred of [0, 1]) {
+      const id = await job(3);
+      const begun = async (number: number) => (await beginTask(sql, { jobId: id, number })) as ChunkTask;
+      const outcome = { shardKey: "s", counts: { ...none, valid: 1 }, deferrals: [] };
+      await startJob(sql, id);
+      await finishRows(sql, await begun(0), outcome);
+      const second = await begun(1);
+      const ended = await sql.begin(async (tx) => {
+        await tx`select from jobs where id = ${id} for no key update`;
+        const [own] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`;
+        const waiting = finishRows(sql, second, outcome);
+        await until("it waits for the row", async () => {
+          const held = await sql`
+            select from pg_stat_activity where ${own?.pid ?? 0}::integer = any(pg_blocking_pids(pid))`;
+          return held.length === 1;
+        });
+        // To which nobody had begun this.
+        const last = await begun(2);
+        const wait = { rowSet: Buffer.of(1), rowCount: 1, site: "", egress: "e", reason: "busy" };
+        const due = { dueInMs: 0, deferredMs: 0, attempts: 1 };
+        if (deferred === 0) await finishRows(tx, last, outcome);
+        else await finishRows(tx, last, { shardKey: null, counts: none, deferrals: [{ ...wait, ...due }] });
+        return { waiting };
+      });
+      assert.deepEqual(await ended.waiting, { counted: true, more: false });
+      assert.equal(await beginAssembly(sql, id), deferred === 0);
+      const [row] = await sql`select status from jobs where id = ${id}`;
+      assert.equal(row?.status, deferred === 0 ? "finalizing" : "deferred");
+    }
+  });
+
+  it("is spared to look while many are left, though rows wait; of few it is not sure whether they are copies", async () => {
+    const wait = { rowSet: Buffer.of(1), rowCount: 1, site: "", egress: "e", reason: "busy" };
+    const deferral = { ...wait, dueInMs: 0, deferredMs: 0, attempts: 1 };
+    for (const [chunks, more] of [
+      [67, true],
+      [66, false],
+    ] as const) {
+      const id = await job(chunks);
+      const begun = async (number: number) => (await beginTask(sql, { jobId: id, number })) as ChunkTask;
+      const [first, second] = [await begun(0), await begun(1)];
+      const waiting = { shardKey: null, counts: none, deferrals: [deferral] };
+      assert.deepEqual(await sql.begin((tx) => finishRows(tx, first, waiting)), {
+        counted: true,
+        more: true,
+      });
+      const answered = { shardKey: "s", counts: { ...none, valid: 1 }, deferrals: [] };
+      assert.equal((await finishRows(sql, second, answered)).more, more);
+    }
   });
 });
