@@ -6,6 +6,7 @@ import type { Granted } from "../services/bulk/granted.ts";
 import { newResultsKey } from "../store/job-objects.ts";
 import { materialOf } from "../store/job-results.ts";
 import { type ChunkTask, finalChunksOf } from "../store/job-tasks.ts";
+import { activeJobsOf } from "../store/jobs.ts";
 import type { JoinClaims } from "../store/join-claims.ts";
 import type { ObjectStreams } from "../store/object-streams.ts";
 import type { Database } from "../store/postgres.ts";
@@ -85,14 +86,23 @@ export function createEarlyJoins(deps: EarlyJoinsDeps): EarlyJoins {
     }
   }
 
-  /** Renews the claim until told to stop; a claim that is lost ends the join. */
+  /** What cannot be asked now is asked again soon. */
+  async function isWanted(jobId: string): Promise<boolean> {
+    const kept = claims.renew(jobId, bounds.claimMs).catch(() => true);
+    const active = activeJobsOf(sql, [jobId]).then(
+      (jobs) => jobs.has(jobId),
+      () => true,
+    );
+    return (await kept) && (await active);
+  }
+
+  /** Renews the claim until told to stop. A claim that is lost ends the join, and so does the job's end: it may ask for no more chunks. */
   function keepClaim(jobId: string, control: Control): () => void {
     let stopped = false;
     let timer: Timer;
     const schedule = () => {
       timer = clock.after(bounds.renewMs, async () => {
-        const kept = await claims.renew(jobId, bounds.claimMs).catch(() => true);
-        if (!kept) control.cancel();
+        if (!(await isWanted(jobId))) control.cancel();
         if (!stopped) schedule();
       });
     };
@@ -136,6 +146,8 @@ export function createEarlyJoins(deps: EarlyJoinsDeps): EarlyJoins {
       else log.warn({ err: error, job: jobId }, "an early join failed: the results are left to the assembly");
     } finally {
       stopRenewing();
+      // Whoever asks for chunks still, for a thread that is no more, stops.
+      control.cancel();
       await letGo(jobId, isGivenUp);
     }
   }

@@ -252,6 +252,43 @@ describe("the results of a long job", () => {
     }
   });
 
+  it("are dropped when the job has ended though all chunks were taken", async (t) => {
+    const job = await setUp(t, ALL_VALID, { renewMs: 5 });
+    const { run, thread } = job.startProcess();
+    let cancelled = false;
+    let begun = false;
+    // As one that has the last page, and long to write it.
+    thread.write = (_material, _key, _sources, signal) =>
+      new Promise((_, reject) => {
+        begun = true;
+        signal.addEventListener("abort", () => {
+          cancelled = true;
+          reject(signal.reason as Error);
+        });
+      });
+    await run(0);
+    await until("it was begun", () => begun);
+    assert.equal(cancelled, false);
+    await sql`update jobs set status = 'cancelled', completed_at = now() where id = ${job.id}`;
+    await until("it was cancelled", () => cancelled);
+  });
+
+  it("are asked for no more by a join that failed", async (t) => {
+    const job = await setUp(t);
+    const { run, thread } = job.startProcess();
+    let asked: Promise<unknown> | undefined;
+    // A thread that dies leaves what it had asked for.
+    thread.write = async (_material, _key, { chunksOf: finalChunks }) => {
+      asked = finalChunks(job.id, CHUNKS - 2, 1);
+      asked.catch(() => {});
+      throw new Error("the thread died");
+    };
+    await run(0);
+    await until("it was asked", () => asked !== undefined);
+    // Not for want of patience.
+    await assert.rejects(asked ?? Promise.resolve(), { name: "Interruption", message: "cancelled" });
+  });
+
   it("are the assembly's when the thread that had begun them dies", async (t) => {
     const job = await setUp(t);
     const { run, thread, writes } = job.startProcess();
