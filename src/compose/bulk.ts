@@ -287,8 +287,9 @@ export function composeBulk(deps: Deps & { begun?: BegunThreads }): { parts: Par
     rereading(promoted),
     { name: "join thread", stop: () => joins.thread.close() },
     worker,
-    // It has given up long before the others are done: they need not wait for it.
-    { name: "early joins", drain: () => void joins.early.close() },
+    // It has given up long before the others are done: they need not wait for it. Its thread must, so that what it had sent in
+    // parts is taken back.
+    { name: "early joins", drain: () => void joins.early.close(), stop: () => joins.early.close() },
   ];
   return { parts, house: checks.house };
 }
