@@ -1,5 +1,5 @@
 import { LIMITS } from "../core/limits.ts";
-import { RecentMap } from "./recent-map.ts";
+import { RecentMap } from "../core/recent-map.ts";
 import { type BodyStream, isStream, NO_HEADERS, type Reply, statusLine } from "./reply.ts";
 
 /** uWebSockets.js' response, by what the head of a reply needs of it. */

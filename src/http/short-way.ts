@@ -2,6 +2,7 @@ import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
+import { RecentMap } from "../core/recent-map.ts";
 import type { Actor } from "../services/actor.ts";
 import type { CachedCredential } from "../services/authenticate/cache.ts";
 import { limitText } from "../services/limits-view.ts";
@@ -10,7 +11,6 @@ import { type AnswerHead, createAnswerHead, type LimitNumbers } from "./answer-h
 import type { FieldSource } from "./framing.ts";
 import type { RequestObserver } from "./observe.ts";
 import { parseQuery } from "./query.ts";
-import { RecentMap } from "./recent-map.ts";
 import { type RequestIds, saneRequestId } from "./request-id.ts";
 import { VerifyQuerySchema } from "./schemas.ts";
 import { validate } from "./validate.ts";

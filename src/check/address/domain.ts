@@ -1,5 +1,6 @@
 import { domainToASCII, domainToUnicode } from "node:url";
 import { LIMITS } from "../../core/limits.ts";
+import { RecentMap } from "../../core/recent-map.ts";
 import { keepsBidiRule } from "./bidi.ts";
 
 const MAX_DOMAIN_OCTETS = 253;
@@ -42,16 +43,14 @@ function toALabels(text: string): string | null {
   return ascii !== "" && keepsBidiRule(domainToUnicode(ascii)) ? ascii : null;
 }
 
-/** Lists and traffic have the same domains again and again. Emptied when full: a bound, not a policy. */
-const known = new Map<string, DomainResult & { ok: true }>();
+/** Lists and traffic have the same domains again and again. By what was written, as a rule the very same string. */
+const known = new RecentMap<string, string>(LIMITS.check.domainNames);
 
 /** What is kept is a copy: a piece of a string keeps all of that. */
 function remember(text: string, domain: string): DomainResult {
-  if (known.size >= LIMITS.check.domainNames) known.clear();
   const own = Buffer.from(domain, "latin1").toString("latin1");
-  const result = { ok: true, domain: own } as const;
-  known.set(text === domain ? own : Buffer.from(text, "latin1").toString("latin1"), result);
-  return result;
+  known.set(text === domain ? own : Buffer.from(text, "latin1").toString("latin1"), own);
+  return { ok: true, domain: own };
 }
 
 /**
@@ -61,7 +60,8 @@ function remember(text: string, domain: string): DomainResult {
  * and hyphens. `text` must be bounded by the caller.
  */
 export function parseDomain(text: string): DomainResult {
-  return known.get(text) ?? parseAnew(text);
+  const domain = known.get(text);
+  return domain === undefined ? parseAnew(text) : { ok: true, domain };
 }
 
 function parseAnew(text: string): DomainResult {
@@ -75,5 +75,6 @@ function parseAnew(text: string): DomainResult {
     return fail("domain_syntax");
   if (labels.length < 2) return fail("domain_single_label");
   if (!TLD.test(labels.at(-1) ?? "")) return fail("domain_syntax");
-  return LDH.test(text) ? remember(text, domain) : { ok: true, domain };
+  const isKept = text.length <= LIMITS.check.domainNameChars && LDH.test(text);
+  return isKept ? remember(text, domain) : { ok: true, domain };
 }

@@ -177,6 +177,8 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
   }
 
   function remember(domain: string, one: Known): void {
+    // A longer name is a piece of its chunk, and would keep all of that.
+    if (domain.length > LIMITS.check.domainNameChars) return;
     const others = known.get(domain);
     if (others === undefined) known.set(domain, one);
     else if (!Array.isArray(others)) known.set(domain, [others, one]);

@@ -1,6 +1,7 @@
 import type { ParsedAddress } from "../../check/address.ts";
 import type { Evidence } from "../../check/evidence.ts";
 import { LIMITS } from "../../core/limits.ts";
+import { RecentMap } from "../../core/recent-map.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
 import { type Question, type UnaskedDeps, withoutAsking } from "./examine.ts";
 
@@ -18,8 +19,8 @@ type ByRole = Map<string | null, Evidence>;
 export function createUnaskedRows(
   deps: UnaskedDeps,
 ): (question: Question) => ReturnType<typeof withoutAsking> {
-  /** By domain, the very string that parseDomain remembers: no copy, and found without a look at its letters. Emptied when full: a bound, not a policy. */
-  const known = new Map<string, ByRole>();
+  /** By domain, the very string that parseDomain remembers: no copy, and found without a look at its letters. */
+  const known = new RecentMap<string, ByRole>(LIMITS.check.domainNames);
   /** By what the lists say, which have few sources. */
   const sayings = new Map<string, ByRole>();
 
@@ -27,8 +28,8 @@ export function createUnaskedRows(
     const saying = `${disposable.listed} ${freeProvider} ${disposable.source}`;
     const byRole = sayings.get(saying) ?? new Map<string | null, Evidence>();
     sayings.set(saying, byRole);
-    if (known.size >= LIMITS.check.domainNames) known.clear();
-    known.set(domain, byRole);
+    // A longer name is a piece of its chunk, and would keep all of that.
+    if (domain.length <= LIMITS.check.domainNameChars) known.set(domain, byRole);
     return byRole;
   }
 

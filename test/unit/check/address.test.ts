@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { parseDomain } from "../../../src/check/address/domain.ts";
 import { type FormatFault, parseAddress } from "../../../src/check/address.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
 
 function accepted(input: string) {
   const result = parseAddress(input);
@@ -211,5 +213,24 @@ describe("parseAddress and hostile input", () => {
       { numRuns: 5_000, seed: 5321 },
     );
     assert.ok(seen > 500, `only ${seen} accepted: the property proves nothing`);
+  });
+});
+
+describe("the memo of domains", () => {
+  it("says of a name what it said before, whatever its length and case", () => {
+    const label = fc.stringMatching(/^[A-Za-z0-9]{1,20}$/);
+    const domain = fc
+      .array(label, { minLength: 1, maxLength: 8 })
+      .map((labels) => `${labels.join(".")}.Test`);
+    const check = (text: string) => {
+      const wanted = { ok: true, domain: text.toLowerCase() };
+      for (const time of ["first", "second"]) assert.deepEqual(parseDomain(text), wanted, time);
+      assert.deepEqual(parseDomain(text.toLowerCase()), wanted);
+    };
+    fc.assert(fc.property(domain, check));
+    const most = LIMITS.check.domainNameChars;
+    const start = "Ab".repeat((most - 30) / 2);
+    for (const length of [most - 1, most, most + 1])
+      check(`${start}.${"X".repeat(length - start.length - 6)}.Test`);
   });
 });

@@ -22,6 +22,8 @@ const clock = createFakeClock();
 const examiner = createExaminer({ clock, isPromoted: () => false } as unknown as ExaminerDeps);
 
 const DOMAINS = ["one.test", "gmail.com", "gmial.com", "free.tk", "müller.example", "co.uk.example"];
+// Too long to be remembered.
+DOMAINS.push(`${"long.".repeat(LIMITS.check.domainNameChars / 5)}test`);
 const LOCALS = [
   ...[
     "jane",
@@ -293,5 +295,25 @@ describe("a result that is drawn as texts", () => {
     }
     assert.equal(most, limits.domains, "as many as it may");
     assert.equal(drawer.size.templates, 1);
+  });
+
+  it("keeps no domain of a long name, which would keep its chunk", () => {
+    const drawer = createRowDrawer({ clock, examiner, limits: { kept: 50, domains: 100, perDomain: 4 } });
+    const asker = {
+      teamId: "team_1",
+      probing: true,
+      overlay: { isBlocked: () => true, isDisposable: () => false },
+    };
+    const finding: Finding = { entry: { evidence: evidenceWith(), storedAt: 5, ttlS: 0 }, cached: false };
+    const draw = (domain: string) =>
+      drawer.draw(examiner.understand(`user@${domain}`, false, asker), finding);
+    const most = `${"a.".repeat((LIMITS.check.domainNameChars - 4) / 2)}test`;
+    assert.equal(most.length, LIMITS.check.domainNameChars);
+    assert.ok(draw(most));
+    assert.equal(drawer.size.domains, 1);
+    const first = draw(`b${most}`);
+    assert.ok(first);
+    assert.equal(draw(`b${most}`)?.template, first.template, "found by what it is made of");
+    assert.equal(drawer.size.domains, 1);
   });
 });
