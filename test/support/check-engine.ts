@@ -14,6 +14,7 @@ import type { Mailbox } from "../../src/smtp/mailbox.ts";
 import type { FailureCause, RcptOutcome, Stage } from "../../src/smtp/outcome.ts";
 import { createPaths } from "../../src/smtp/path.ts";
 import type { Destination } from "../../src/smtp/pool.ts";
+import { createReplyParser, type Reply as ParsedReply } from "../../src/smtp/reply.ts";
 import { createFakeClock } from "./fake-clock.ts";
 import { createLocalBeliefMirror, createLocalBeliefs } from "./local-beliefs.ts";
 import { createLocalBreakers, createLocalMirror } from "./local-breakers.ts";
@@ -23,8 +24,14 @@ export type Reply = (address: string, host: string) => RcptOutcome | Promise<Rcp
 
 const at = (host: string) => ({ host, address: "192.0.2.1", path: "direct", tls: false, latencyMs: 1 });
 
+/** As a session reads it: what is short and names nobody is the same object each time that it is said. */
 export function replied(code: number, enhanced: string | null, text: string, host = ""): RcptOutcome {
-  return { kind: "reply", stage: "rcpt", reply: { code, enhanced, lines: [text] }, ...at(host) };
+  const replies: ParsedReply[] = [];
+  const line = `${code} ${enhanced === null ? "" : `${enhanced} `}${text}\r\n`;
+  const fault = createReplyParser().push(Buffer.from(line, "latin1"), (reply) => replies.push(reply) > 0);
+  const [reply] = replies;
+  assert.ok(fault === null && reply !== undefined && reply.enhanced === enhanced, line);
+  return { kind: "reply", stage: "rcpt", reply, ...at(host) };
 }
 
 export function failed(stage: Stage, cause: FailureCause, host = ""): RcptOutcome {
@@ -33,6 +40,9 @@ export function failed(stage: Stage, cause: FailureCause, host = ""): RcptOutcom
 
 export const OK = replied(250, "2.1.5", "Ok");
 export const UNKNOWN = replied(550, "5.1.1", "User unknown");
+
+/** One object, as what is remembered of replies goes by it. */
+const SELF = { heloName: "probe.test", addresses: [] };
 
 /** MX hosts, best first, of domains that have others than `example.test`; those that no address is known of. */
 export interface Zone {
@@ -126,7 +136,7 @@ export function engine(
       isCalm: (...way) => !general && breaker.isCalm(...way),
     },
     network: createNetworkView({ clock, board, paths, resolver, reach }),
-    self: { heloName: "probe.test", at: () => ({ heloName: "probe.test", addresses: [] }) },
+    self: { heloName: "probe.test", at: () => SELF },
     onProbe: (provider, outcome) => void probes.push(`${provider} ${outcome}`),
   });
   /** As a batch asks. */
