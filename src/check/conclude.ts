@@ -61,8 +61,9 @@ export function conclude(
 }
 
 /**
- * By the usual way what was found holds for as long as the way does: `LIMITS.check.planKeptMs` at most. Not what nobody could
- * say: who comes again when the server said must not meet it.
+ * By the usual way what was found holds for as long as the way does, which may find it as old as a thread keeps it: for
+ * `LIMITS.check.planKeptMs` beyond `catchAllPerThreadMs` at most. Not what nobody could say: who comes again when the server
+ * said must not meet it.
  */
 function knownOfStrangers(deps: ConcludeDeps, { domain }: Target, asked: Asked): CatchAllAnswer | undefined {
   const { exchanger, way } = asked;

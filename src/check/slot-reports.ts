@@ -104,7 +104,8 @@ export class SlotReports {
   /**
    * A process that stood still for a while finds its timer over before it has read the answer: eight workers that begin on two
    * cores went on alone one after the other, and opened connections above the caps. So what failed only after a while is asked
-   * once more: to state the same again does no harm, and undoes what the answer that was missed granted.
+   * once more: to state the same again does no harm, and undoes what the answer that was missed granted. The other holders are told
+   * but once, since each gives a slot up for it.
    */
   async #askTwice(statements: SlotStatement[]): Promise<SlotAnswer[]> {
     const { leases, clock } = this.#deps;
@@ -114,7 +115,7 @@ export class SlotReports {
     } catch (error) {
       const wasMissed = clock.monotonic() - askedAt >= LIMITS.slots.missedMs;
       if (!wasMissed || this.#alone || this.#closed) throw error;
-      return await leases.state(statements);
+      return await leases.state(statements.map((statement) => ({ ...statement, announce: false })));
     }
   }
 

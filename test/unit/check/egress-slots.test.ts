@@ -288,6 +288,19 @@ describe("a process without the store", () => {
     assert.equal(calls.length, 4);
   });
 
+  it("tells the other holders once that it waits, also when it has to ask again", async () => {
+    const { clock, slots, store, calls } = setUp(0);
+    store.timeouts = 1;
+    const waiting = slots.acquire("a", 5, 600_000);
+    await clock.advanceAsync(LIMITS.redis.commandTimeoutMs);
+    const [[first], [second]] = [calls[0] ?? [], calls[1] ?? []];
+    assert.equal(first?.announce, true);
+    assert.deepEqual(second, { ...first, announce: false });
+    store.room = 1;
+    await clock.advanceAsync(announceEveryMs);
+    assert.equal(await waiting, true);
+  });
+
   it("keeps its idle slots, and comes back by stating all it holds before it asks", async () => {
     const { clock, slots, store, calls, fill } = setUp();
     await fill(2, 5);
