@@ -6,8 +6,16 @@ import { build } from "esbuild";
 const CHUNKS = "src/chunks";
 /** What modules read from beside themselves at run time. */
 const ASSETS = ["src/check/shaping.json"];
-/** Machine code, threads of their own, or files that are sent: read from node_modules as they are. */
-const EXTERNAL = ["uWebSockets.js", "@node-rs/argon2", "piscina", "pino", "swagger-ui-dist"];
+/** Machine code, and what starts threads from files of its own: left out of the bundle. */
+const EXTERNAL = ["uWebSockets.js", "@node-rs/argon2", "piscina", "pino"];
+/** Read by name when they are needed, so that esbuild does not see them: a page's files, the proxies' client, the lists. */
+const READ_LATE = [
+  ...["swagger-ui-dist", "socks"],
+  ...["fakefilter", "disposable-email-domains-js", "mailchecker", "email-providers"],
+  "role-based-email-addresses",
+];
+/** The packages that what is built reads from node_modules as they are, each with what it depends on itself. */
+export const FROM_NODE_MODULES: readonly string[] = [...EXTERNAL, ...READ_LATE];
 /** CommonJS within ES modules asks for Node's own modules by `require`. */
 const REQUIRE = [
   'import { createRequire as __createRequire } from "node:module";',
@@ -19,7 +27,8 @@ const REQUIRE = [
  * packages that it uses, in some dozens of files instead of two thousand: finding and reading those is more than half of a
  * start (the modules of the API: 0.60 s of CPU from a file each, 0.25 s so). Names stay as they are: stacks are for people.
  *
- * `folder` must lie within the project, or beside its node_modules: the packages of `EXTERNAL` and the lists are read from there.
+ * `folder` must lie within the project, or beside a package.json of `"type": "module"` and a node_modules that has
+ * `FROM_NODE_MODULES`: nothing else is read from there.
  * @returns how many files it wrote
  * @throws Error of esbuild, which has told what is wrong
  */

@@ -1,39 +1,65 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { bundle } from "../../scripts/build/bundle.ts";
+import { bundle, FROM_NODE_MODULES } from "../../scripts/build/bundle.ts";
 import type { BulkJob } from "../../src/services/bulk/view.ts";
 import type { VerificationResult } from "../../src/services/verify/verification-result.ts";
 import { createProcesses, type MainProcess } from "../support/processes.ts";
 import { createDeployment, type Team, type TestDeployment } from "../support/service.ts";
+import { createSocksServer, type SocksServer } from "../support/socks-server.ts";
 import { createClosing } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
-/** What `npm run build` makes: every role of it, as a deployment runs them. */
+/**
+ * What `npm run build` makes: every role of it, as a deployment runs them, in a folder that has of all packages those alone that
+ * are said to be needed. One site is reached by a proxy.
+ */
 const ROOT = resolve(import.meta.dirname, "../..");
 const closing = createClosing();
 let deployment: TestDeployment;
 let team: Team;
 let roles: MainProcess[];
+let socks: SocksServer;
 let url: string;
 
 before(async () => {
-  mkdirSync(join(ROOT, ".rcpt"), { recursive: true });
-  const folder = mkdtempSync(join(ROOT, ".rcpt/built-"));
+  const folder = mkdtempSync(join(tmpdir(), "rcpt-built-"));
   closing.after(() => rmSync(folder, { recursive: true, force: true }));
-  await bundle(ROOT, folder);
+  await bundle(ROOT, join(folder, "dist"));
+  bringPackages(folder);
+  socks = await createSocksServer();
+  closing.after(() => socks.close());
+  const shaping = join(folder, "shaping.json");
+  const sites = { "lockstep.test": { ways: [`proxy:127.0.0.1:${socks.port}`] } };
+  writeFileSync(shaping, JSON.stringify({ default: { ways: ["direct"] }, sites }));
   deployment = await createDeployment();
   closing.after(() => deployment.stop());
   team = await deployment.team("enterprise");
   const processes = createProcesses();
   closing.after(() => processes.close());
+  const settings = {
+    ...deployment.settings,
+    ...{ CHECK_THREADS: "1", SHAPING_FILE: shaping },
+    SMTP_PROXIES: `socks5://127.0.0.1:${socks.port}#helo=beyond.rcpt.test`,
+  };
   roles = ["api", "bulk", "relay"].map((ROLE) =>
-    processes.start({ ...deployment.settings, ROLE, CHECK_THREADS: "1" }, join(folder, "src/main.js")),
+    processes.start({ ...settings, ROLE }, join(folder, "dist/src/main.js")),
   );
   [url = ""] = await Promise.all(roles.map(({ ready }) => ready));
 });
 after(closing.close);
+
+/** A project's package.json and node_modules, as far as they are needed. What packages depend on they find beside themselves. */
+function bringPackages(folder: string): void {
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
+  for (const name of FROM_NODE_MODULES) {
+    const link = join(folder, "node_modules", name);
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(join(ROOT, "node_modules", name), link);
+  }
+}
 
 function ask(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = { Authorization: `Bearer ${team.liveKey}`, "Content-Type": "application/json" };
@@ -51,6 +77,12 @@ describe("the built service", () => {
   it("asks a mail server, from a thread", async () => {
     const found = await jsonOf<VerificationResult>("/v1/verify?email=exists@plain.test");
     assert.equal(found.verdict, "valid", JSON.stringify(found));
+  });
+
+  it("asks a mail server through a proxy", async () => {
+    const found = await jsonOf<VerificationResult>("/v1/verify?email=exists@lockstep.test");
+    assert.equal(found.verdict, "valid", JSON.stringify(found));
+    assert.ok(socks.asked.length > 0);
   });
 
   it("knows the lists", async () => {
