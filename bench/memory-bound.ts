@@ -34,6 +34,19 @@ export const EVIDENCE_BYTES = 1_500;
 const ROW_BYTES = 8_192;
 /** Of a template of results: a result, its evidence, and texts. */
 const TEMPLATE_BYTES = 4_096;
+/**
+ * Of the name of a domain that is remembered: what it was read from, what it was read into, its place in a table. Measured: 189
+ * where it is as long as may be and was written in capitals, 68 as a rule.
+ */
+const NAME_BYTES = 190;
+/** Of a domain in another table by the same string, which it may be the last to keep: 28 for its place. */
+const DOMAIN_BYTES = 110;
+/** Of a domain's list of templates, where it has more than one. */
+const TEMPLATE_LIST_BYTES = 200;
+/** Of a part of evidence that many share, with its JSON: measured with ten hosts, the longest that is reported. */
+const PART_BYTES = 1_650;
+/** Of a domain's plan in a check thread, its site and its usual way with it: 1.9 to 2.2 KB with one to ten hosts. */
+const PLAN_BYTES = 2_500;
 /** A chunk's source as bytes, as text and as records. */
 const CHUNK_COPIES = 4;
 /** Of a row of a shard that is unzipped to be joined: its cells and its JSON. */
@@ -69,13 +82,28 @@ function copiesBytes(rows: number): number {
   return (blocksKept + 1) * blockBytes + 24 * Math.ceil((rows / 2) * (1_300 / blockBytes));
 }
 
+/** What is remembered of domains from list to list. Addresses are read in the main thread alone. */
+function rememberedTerms(threads: number): MemoryTerm[] {
+  const { domainNames, partsKept, plans } = LIMITS.check;
+  const { kept, domains } = LIMITS.bulk.templates;
+  const terms = [
+    { what: `${kept} templates of results`, bytes: kept * TEMPLATE_BYTES },
+    { what: `${domains} domains with templates`, bytes: domains * (DOMAIN_BYTES + TEMPLATE_LIST_BYTES) },
+    { what: `${domainNames} names of domains`, bytes: domainNames * NAME_BYTES },
+    { what: `${domainNames} domains with what lists say`, bytes: domainNames * DOMAIN_BYTES },
+    { what: `${partsKept} parts of evidence`, bytes: partsKept * PART_BYTES },
+    { what: `${threads} times ${plans} plans of domains`, bytes: threads * plans * PLAN_BYTES },
+  ];
+  return terms.map(({ what, bytes }) => ({ what, bytes: HEAP_FACTOR * bytes }));
+}
+
 /**
  * The bound of the resident set, as the sum of what the configuration and the limits allow: nothing of it grows with the
  * rows of a job but a few hundred bytes for each thousand of them.
  */
 export async function bulkMemoryTerms(basis: MemoryBasis): Promise<MemoryTerm[]> {
   const { readyBytes, threads, cacheEntries, rows, rowsMax } = basis;
-  const { tasksAtOnce, chunkBytes, rowsPerChunk, rowsPerLargeChunk, templates } = LIMITS.bulk;
+  const { tasksAtOnce, chunkBytes, rowsPerChunk, rowsPerLargeChunk } = LIMITS.bulk;
   const { partBytes, operations, reads } = LIMITS.objects;
   const sockets = operations.atOnce + reads.atOnce;
   const chunks = Math.ceil(rows / rowsPerChunk);
@@ -92,7 +120,7 @@ export async function bulkMemoryTerms(basis: MemoryBasis): Promise<MemoryTerm[]>
       what: `${cacheEntries} entries of the evidence cache`,
       bytes: HEAP_FACTOR * cacheEntries * EVIDENCE_BYTES,
     },
-    { what: `${templates.kept} templates of results`, bytes: HEAP_FACTOR * templates.kept * TEMPLATE_BYTES },
+    ...rememberedTerms(threads),
     { what: `${tasksAtOnce} tasks of ${rowsPerLargeChunk} rows`, bytes: HEAP_FACTOR * tasksAtOnce * task },
     { what: "finder of repeats", bytes: await finderBytes(rowsMax) },
     { what: `${chunks} chunks in tables`, bytes: HEAP_FACTOR * chunks * CHUNK_ENTRY_BYTES },

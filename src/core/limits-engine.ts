@@ -157,10 +157,10 @@ export const CHECK_LIMITS = {
   /** Parts of evidence (of domains, mostly) that the main thread keeps, so that evidence of many shares them. */
   partsKept: 10_000,
   /**
-   * Names of domains that were read lately, in every thread: two generations, of which the younger alone has room for the 100 000
-   * domains of a long list. Longer names are read anew each time, which costs a row 1 us. Measured with a full memo: 68 bytes
-   * a name of 18 characters, 109 of 64, 189 if that was written in capitals. The main thread keeps as many of what lists say
-   * of them, 30 bytes each.
+   * Names of domains that were read lately, in each thread that reads addresses, of which a process has one: two generations, of
+   * which the younger alone has room for the 100 000 domains of a long list. Longer names are read anew each time, which costs a row 1 us. Measured with a full memo: 68 bytes
+   * a name of 18 characters (18 MB in all), 109 of 64, 189 if that was written in capitals (50 MB). As many are kept of what
+   * lists say of them, 30 bytes each.
    */
   domainNames: 262_144,
   domainNameChars: 64,

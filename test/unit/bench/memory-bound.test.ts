@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { bulkMemoryTerms, totalOf } from "../../../bench/memory-bound.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
 
 const BASIS = { readyBytes: 100_000_000, threads: 2, cacheEntries: 100_000, rowsMax: 50_000_000 };
 
@@ -15,5 +16,25 @@ describe("the bound of the memory of a worker", () => {
     const usual = totalOf(await bulkMemoryTerms({ ...BASIS, rows: 1_000_000 }));
     for (const more of [{ threads: 3 }, { cacheEntries: 200_000 }, { readyBytes: 200_000_000 }])
       assert.ok(totalOf(await bulkMemoryTerms({ ...BASIS, rows: 1_000_000, ...more })) > usual);
+  });
+
+  it("counts all that is remembered of domains", async () => {
+    const { domainNames, domainNameChars, partsKept, plans } = LIMITS.check;
+    const { kept, domains } = LIMITS.bulk.templates;
+    const terms = await bulkMemoryTerms({ ...BASIS, rows: 1_000_000 });
+    const least: [RegExp, number][] = [
+      [/ templates of results$/, kept * 2_600],
+      [/ domains with templates$/, domains * domainNameChars],
+      // As it was written and as it was read.
+      [/ names of domains$/, domainNames * 2 * domainNameChars],
+      [/ domains with what lists say$/, domainNames * domainNameChars],
+      [/ parts of evidence$/, partsKept * 600],
+      [/ plans of domains$/, BASIS.threads * plans * 1_900],
+    ];
+    for (const [what, bytes] of least) {
+      const found = terms.filter((term) => what.test(term.what));
+      assert.equal(found.length, 1, `${what}`);
+      assert.ok(totalOf(found) >= bytes, `${what}: ${totalOf(found)} bytes`);
+    }
   });
 });
