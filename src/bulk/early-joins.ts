@@ -40,6 +40,7 @@ export interface EarlyBounds {
   begins: number;
   renewMs: number;
   awaitMs: number;
+  awaitElsewhereMs: number;
   remembered: number;
 }
 
@@ -55,8 +56,8 @@ export interface EarlyJoins {
   /** Rows of the job were answered here: a chunk may have become final. */
   note(jobId: string): void;
   /**
-   * The job's assembly is due: waits while somebody has its results under way, here or elsewhere, LIMITS.bulk.early.awaitMs
-   * at most. The job may have ended then.
+   * The job's assembly is due: waits while somebody has its results under way, here or elsewhere, no longer than
+   * LIMITS.bulk.early has it for either. The job may have ended then.
    * @throws Interruption when `control` is cancelled
    */
   settled(jobId: string, control: Control): Promise<void>;
@@ -166,7 +167,7 @@ export function createEarlyJoins(deps: EarlyJoinsDeps): EarlyJoins {
   /** Waits while another process has the job, as far as Redis tells. */
   async function settledElsewhere(jobId: string, control: Control): Promise<void> {
     const sinceMs = clock.monotonic();
-    while (clock.monotonic() - sinceMs < bounds.awaitMs) {
+    while (clock.monotonic() - sinceMs < bounds.awaitElsewhereMs) {
       control.signal.throwIfAborted();
       if (!(await claims.isClaimed(jobId).catch(() => false))) return;
       await sleep(clock, bounds.pollMs);

@@ -202,8 +202,12 @@ export const BULK_LIMITS = {
     givenUpMs: 3_600_000,
     /** So many processes may begin a job's and go without a word: whoever killed two would kill the third. */
     begins: 2,
-    /** An assembly waits so long for who has its results under way, then does it all. */
+    /**
+     * An assembly waits so long for who has its results under way, then does it all. For another process shorter: that one
+     * may be slow, and the assembly has a place of this one's `wholeAtOnce` meanwhile.
+     */
     awaitMs: 120_000,
+    awaitElsewhereMs: 30_000,
     /** Jobs that were begun so here: never twice. */
     remembered: 1_000,
   },

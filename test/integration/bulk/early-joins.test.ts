@@ -226,6 +226,16 @@ describe("the results of a long job", () => {
     assert.deepEqual([(await job.stateOf())?.status, job.results().length], ["completed", 2]);
   });
 
+  it("are put together by the assembly when another process has them for too long", async (t) => {
+    const job = await setUp(t, ALL_VALID, { awaitElsewhereMs: 20 });
+    const other = createJoinClaims(redis.commands);
+    assert.equal(await other.claim(job.id, 600_000, BOUNDS), true);
+    const { run } = job.startProcess();
+    for (let number = 0; number <= CHUNKS; number++) await run(number);
+    assert.deepEqual([(await job.stateOf())?.status, job.results().length], ["completed", 2]);
+    assert.equal(await other.isClaimed(job.id), true);
+  });
+
   it("are put together by the assembly when Redis cannot be asked", async (t) => {
     const job = await setUp(t);
     const away = () => Promise.reject(new Error("away"));
