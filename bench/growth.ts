@@ -1,3 +1,4 @@
+import { LIMITS } from "../src/core/limits.ts";
 import { bootstrap } from "../src/services/teams/bootstrap.ts";
 import { type BulkClient, completed, submitUpload, upload } from "./bulk-job.ts";
 import { type BenchContext, bulkSettingsFor, withChildren } from "./context.ts";
@@ -22,6 +23,8 @@ interface Plan {
   perDomains: readonly [number, number];
   /** How often lists are measured that are not the longest; for domains by turns. */
   rounds: number;
+  /** More domains than are remembered at once, told and not judged: two lists that have each of them once and twice. */
+  beyond: { domains: number; rows: readonly [number, number] } | null;
 }
 
 const FULL: Plan = {
@@ -30,6 +33,7 @@ const FULL: Plan = {
   domains: 1_000,
   perDomains: [100_000, 300_000],
   rounds: 3,
+  beyond: { domains: 200_000, rows: [200_000, 400_000] },
 };
 /** A trend in the table, no figure: what the compiler does with code that has just begun is more than what is looked for. */
 const QUICK: Plan = {
@@ -38,10 +42,12 @@ const QUICK: Plan = {
   domains: 1_000,
   perDomains: [40_000, 120_000],
   rounds: 1,
+  beyond: null,
 };
 const DOMAIN_COUNTS = [1_000, 100_000] as const;
-/** Of the allowance, until which the longest list must be done by the pace of the one before. */
+/** Of the allowance, until which the longest list must be done by the pace of the one before, and all that is measured. */
 const LONGEST_SHARE = 0.95;
+const ALL_SHARE = 0.98;
 
 interface GrowthRun extends GrowthList {
   /** Of the bulk process, all its threads. */
@@ -139,6 +145,8 @@ type Pair = [GrowthRun, GrowthRun];
 interface Measured {
   byRows: GrowthRun[];
   byDomains: Pair[];
+  /** null: not asked for, or there was no time. */
+  beyond: Pair | null;
 }
 
 /** The run in the middle, by its CPU: of an even number the cheaper one. */
@@ -171,16 +179,43 @@ async function measureRows(world: World, plan: Plan, deadlineMs: number): Promis
   return [middle(shortest), pace, await runList(world, { rows, domains })];
 }
 
-async function measureAll(world: World, plan: Plan, deadlineMs: number): Promise<Measured> {
+/** A row of so many domains takes no longer than so many times one of few. */
+const BEYOND_SLOWER = 2;
+
+/** What is left of the time goes to it, if that is enough by the pace of the longest list. */
+async function measureBeyond(
+  world: World,
+  { beyond }: Plan,
+  pace: GrowthRun | undefined,
+  leftMs: number,
+): Promise<Pair | null> {
+  if (beyond === null || pace === undefined) return null;
+  const { domains } = beyond;
+  const [shorter, longer] = beyond.rows;
+  const msPerRow = (BEYOND_SLOWER * (pace.wallMs + pace.uploadMs)) / pace.rows;
+  if ((domains + shorter + longer) * msPerRow > leftMs) return null;
+  // So that a domain's first sight is part of none.
+  await runList(world, { rows: domains, domains });
+  return [await runList(world, { rows: shorter, domains }), await runList(world, { rows: longer, domains })];
+}
+
+async function measureAll(
+  world: World,
+  plan: Plan,
+  startedMs: number,
+  allowanceMs: number,
+): Promise<Measured> {
   await runList(world, { rows: plan.warmUpRows, domains: plan.domains });
   const byDomains = await measureDomains(world, plan);
-  return { byDomains, byRows: await measureRows(world, plan, deadlineMs) };
+  const byRows = await measureRows(world, plan, startedMs + LONGEST_SHARE * allowanceMs);
+  const leftMs = startedMs + ALL_SHARE * allowanceMs - performance.now();
+  return { byDomains, byRows, beyond: await measureBeyond(world, plan, byRows.at(-1), leftMs) };
 }
 
 /** Whether a row costs more the more there are, or the more domains they are of: CPU of the bulk process, all threads. */
 export async function benchGrowth(context: BenchContext): Promise<Section> {
   const plan = context.quick ? QUICK : FULL;
-  const deadlineMs = performance.now() + LONGEST_SHARE * context.allowanceMs;
+  const startedMs = performance.now();
   return withChildren(async (keep) => {
     const settings = settingsOf(context);
     const key = await makeTeam(context);
@@ -188,11 +223,24 @@ export async function benchGrowth(context: BenchContext): Promise<Section> {
     keep(await startRole(context, "relay", settings));
     const bulk = keep(await startRole(context, "bulk", settings));
     const world: World = { client: { url: `http://127.0.0.1:${api.port}`, key }, bulk, runs: 0 };
-    return sectionOf(plan, await measureAll(world, plan, deadlineMs));
+    return sectionOf(plan, await measureAll(world, plan, startedMs, context.allowanceMs));
   });
 }
 
-function sectionOf(plan: Plan, { byRows, byDomains }: Measured): Section {
+function pairRows([shorter, longer]: Pair): string[][] {
+  return [rowOf(shorter, null), rowOf(longer, marginalUs(shorter, longer))];
+}
+
+/** What the figures are silent about: how many domains are remembered, and what more of them cost. */
+function beyondNotes({ beyond: wanted }: Plan, beyond: Pair | null): string[] {
+  if (wanted === null) return [];
+  const domains = thousands(wanted.domains);
+  return beyond === null
+    ? [`no time was left for lists of ${domains} domains, more than are remembered at once`]
+    : [`lists of ${domains} domains, more than are remembered at once, are told and not judged`];
+}
+
+function sectionOf(plan: Plan, { byRows, byDomains, beyond }: Measured): Section {
   const marginalByRows = byRows.slice(1).map((run, at) => marginalUs(byRows[at] ?? run, run));
   const marginalByDomains = byDomains.map(([shorter, longer]) => marginalUs(shorter, longer));
   const longest = byRows.at(-1)?.rows ?? 0;
@@ -207,20 +255,18 @@ function sectionOf(plan: Plan, { byRows, byDomains }: Measured): Section {
     configuration: [
       `one bulk process; all rows answered from the team's blocklist, row by row to the next domain, no address twice; after a list of ${thousands(plan.warmUpRows)} rows that is not counted`,
       `nobody's MX is looked up: what a row costs whose domain the DNS' cache has to know is no part of this`,
-      `by domains: medians of ${plan.rounds} rounds by turns, after a list of all domains`,
+      `by domains: medians of ${plan.rounds} rounds by turns, after a list of all domains; all lists have the same ones, so that none is seen for the first time`,
+      `names of domains are remembered: ${thousands(LIMITS.check.domainNames / 2)} for certain, at most ${thousands(LIMITS.check.domainNames)}`,
       "marginal: CPU by which a list costs more than the one above it, for each row by which it is longer",
     ],
     unit: "rows",
     lines: [],
     table: [
       ["", "rows/s", "CPU µs a row", "marginal"],
-      ...byDomains.flatMap(([shorter, longer], at) => [
-        rowOf(shorter, null),
-        rowOf(longer, marginalByDomains[at] ?? null),
-      ]),
+      ...[...byDomains, ...(beyond === null ? [] : [beyond])].flatMap(pairRows),
       ...byRows.map((run, at) => rowOf(run, at === 0 ? null : (marginalByRows[at - 1] ?? null))),
     ],
-    notes: [],
+    notes: beyondNotes(plan, beyond),
     targets: [
       growthTarget(
         "growth.rows",
