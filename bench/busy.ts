@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import type { Summary } from "./figures.ts";
 import type { Target } from "./target.ts";
 
@@ -18,19 +19,40 @@ export function busyShareOf(whole: Summary, ceiling: Summary): Pick<Target, "fig
   return reason === null ? { figure: ceiling.cpuUs / whole.cpuUs } : { figure: null, reason };
 }
 
-/** Microseconds of all threads. */
+/** CPU microseconds of all threads of a process, and when it said so, milliseconds of its own clock. */
+export interface Usage extends NodeJS.CpuUsage {
+  atMs: number;
+  /** Milliseconds that its main thread ran, or waited for a core that others had. */
+  wantedMs: number;
+}
+
+/** Of this process. Read where the time is read: an answer waits its turn in a process that is busy. */
+export function usageNow(): Usage {
+  // Nanoseconds on a core, nanoseconds in its queue, turns.
+  const [ranNs = 0, waitedNs = 0] = readFileSync("/proc/self/schedstat", "latin1").split(" ").map(Number);
+  return { ...process.cpuUsage(), atMs: performance.now(), wantedMs: (ranNs + waitedNs) / 1e6 };
+}
+
+/** Microseconds. */
 export function cpuBetween(from: NodeJS.CpuUsage, to: NodeJS.CpuUsage): number {
   return to.user + to.system - from.user - from.system;
 }
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-/** CPU over wall time of a server in the middle of a run that begins now. */
-export async function busyWithin(usage: () => Promise<NodeJS.CpuUsage>, runMs: number): Promise<number> {
-  const used = async () => ({ cpu: await usage(), atMs: performance.now() });
+/**
+ * How much of the time a server had work, in the middle of a run that begins now: CPU of all its threads over wall time, or
+ * what its main thread ran and waited for its core, whichever is more. Others are on that core as well (its own collector's
+ * threads, Redis, Postgres, the kernel's): who waits for them is not idle.
+ */
+export async function busyWithin(usage: () => Promise<Usage>, runMs: number): Promise<number> {
   await pause(EDGE_MS);
-  const from = await used();
+  const from = await usage();
   await pause(runMs - 2 * EDGE_MS);
-  const to = await used();
-  return cpuBetween(from.cpu, to.cpu) / ((to.atMs - from.atMs) * 1_000);
+  const to = await usage();
+  return busyBetween(from, to);
+}
+
+export function busyBetween(from: Usage, to: Usage): number {
+  return Math.max(cpuBetween(from, to) / 1_000, to.wantedMs - from.wantedMs) / (to.atMs - from.atMs);
 }

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { bootstrap } from "../src/services/teams/bootstrap.ts";
+import type { Usage } from "./busy.ts";
 import { type Child, startChild } from "./child.ts";
 import { type BenchContext, settingsFor } from "./context.ts";
 import { inDatabase } from "./database.ts";
@@ -29,7 +30,7 @@ const MARKS = [VALID, '"cached":true'];
 export interface Server {
   name: string;
   port: number;
-  usage(): Promise<NodeJS.CpuUsage>;
+  usage(): Promise<Usage>;
 }
 
 export interface HttpWorld {
@@ -73,7 +74,7 @@ const COUNTING: ReadonlySet<string> = new Set(["X-Request-Id", "RateLimit"]);
 type Keep = <C extends { end(): Promise<void> }>(child: C) => C;
 
 /** Those processes' common verb. */
-type Measured = { usage(): NodeJS.CpuUsage };
+type Measured = { usage(): Usage };
 
 async function startPinned(
   child: Child<Measured>,

@@ -31,7 +31,7 @@ const COUNTS: Record<"full" | "quick", Record<0 | 20, Counts>> = {
   full: {
     0: {
       one: 150_000,
-      deep: 400_000,
+      deep: 800_000,
       shipped: 100_000,
       bareOne: 150_000,
       bareDeep: 500_000,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Wrk } from "../scripts/embedded/wrk.ts";
 import { bootstrap } from "../src/services/teams/bootstrap.ts";
 import { setTeamLimit } from "../src/store/team-operations.ts";
-import { busyShareOf, busyWithin, cpuBetween } from "./busy.ts";
+import { busyShareOf, busyWithin, cpuBetween, type Usage } from "./busy.ts";
 import { startChild } from "./child.ts";
 import { type BenchContext, requireRight, settingsFor, withChildren } from "./context.ts";
 import { inDatabase } from "./database.ts";
@@ -79,7 +79,7 @@ interface Server {
   requireAnswered?(count: number): Promise<void>;
   /** Absent: each request is made when it is sent. */
   ready?: LoadGenerator;
-  usage(): Promise<NodeJS.CpuUsage>;
+  usage(): Promise<Usage>;
 }
 
 interface World {

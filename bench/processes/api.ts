@@ -1,6 +1,7 @@
 import { composeRole, type ServingRole } from "../../src/compose/role.ts";
 import { loadConfig } from "../../src/core/config.ts";
 import { createLog } from "../../src/core/log.ts";
+import { usageNow } from "../busy.ts";
 import { answerParent } from "../child.ts";
 
 let role: ServingRole | null = null;
@@ -15,7 +16,7 @@ const verbs = {
     return { port: port ?? 0, metricsPort, pid: process.pid };
   },
 
-  usage: () => process.cpuUsage(),
+  usage: usageNow,
 };
 
 export type ApiProcess = typeof verbs;

@@ -10,6 +10,7 @@ import { createRequestIds, saneRequestId } from "../../src/http/request-id.ts";
 import type { Actor } from "../../src/services/actor.ts";
 import { limitText } from "../../src/services/limits-view.ts";
 import type { Desk, ReadyAddress, ReadyAnswer } from "../../src/services/verify/ready-answers.ts";
+import { usageNow } from "../busy.ts";
 import { answerParent } from "../child.ts";
 import { type CachedServices, startCachedServices } from "../fastify-services.ts";
 
@@ -163,7 +164,7 @@ const verbs = {
     return { port: (app.server.address() as AddressInfo).port, pid: process.pid };
   },
 
-  usage: () => process.cpuUsage(),
+  usage: usageNow,
 };
 
 export type FastifyServer = typeof verbs;

@@ -1,4 +1,5 @@
 import uWS, { type TemplatedApp, type us_listen_socket } from "uWebSockets.js";
+import { usageNow } from "../busy.ts";
 import { answerParent } from "../child.ts";
 
 let app: TemplatedApp | null = null;
@@ -26,7 +27,7 @@ const verbs = {
     });
   },
 
-  usage: () => process.cpuUsage(),
+  usage: usageNow,
 };
 
 export type RawServer = typeof verbs;

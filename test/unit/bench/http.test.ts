@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { busyBetween, usageNow } from "../../../bench/busy.ts";
 import type { BenchContext } from "../../../bench/context.ts";
 import { benchCachedVerify, cpuTarget, fastifyTarget, tailTarget } from "../../../bench/http.ts";
 import { SECTIONS } from "../../../bench/sections.ts";
@@ -18,6 +19,23 @@ describe("the bench of cached answers", () => {
       assert.equal(outcomeOf(target), "void");
       assert.equal(target.reason, reason);
     }
+  });
+});
+
+describe("how busy a server was", () => {
+  const usage = (atMs: number, cpuMs: number, wantedMs: number) => ({
+    ...{ atMs, user: cpuMs * 600, system: cpuMs * 400, wantedMs },
+  });
+
+  it("is its CPU time over the wall clock, of all threads, or what its main thread ran and stood in line for", () => {
+    assert.equal(busyBetween(usage(100, 50, 10), usage(1_100, 1_550, 510)), 1.5);
+    assert.equal(busyBetween(usage(100, 50, 10), usage(1_100, 950, 1_000)), 0.99);
+    assert.equal(busyBetween(usage(100, 50, 10), usage(1_100, 650, 560)), 0.6);
+  });
+
+  it("is told by a process itself", () => {
+    const { atMs, wantedMs, user } = usageNow();
+    assert.ok(wantedMs > 0 && user > 0 && atMs > 0);
   });
 });
 
