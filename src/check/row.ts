@@ -32,7 +32,7 @@ export interface Whither {
  * takes its turn at the best exchanger, is answered about the recipient, and nobody has to hear of it but counters: no
  * promise, no walk over hosts, no visit of a breaker. Whatever else happens is left to the general way, which goes on
  * where this one stands (`probeMailbox`, `begun`); what a reply means is `conclude`'s for both. A property test holds the
- * two to each other (test/unit/check/quick-probe.test.ts).
+ * two to each other (test/unit/check/row.test.ts).
  *
  * It is one object for all that a probe needs to be: thousands wait in a thread, and what they are made of is copied by
  * the garbage collector for as long as they do.
