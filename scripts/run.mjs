@@ -1,4 +1,4 @@
-// node scripts/run.mjs start|test|demo|mta|bench|load|accuracy|suggestions|bootstrap|team|overrides|reclassify|preflight [args]
+// node scripts/run.mjs start|test|demo|mta|bench|... [args]
 //
 // The way into every command. Plain JavaScript without dependencies: it runs before anything is installed, installs
 // what is missing, then hands over to the command in the same terminal. It passes signals on, ends with the exit
@@ -11,10 +11,14 @@ import { commandOf, parentOf, startOf } from "./processes.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** Commands of src/main.ts on a deployment that is there: also in an image, which has no tsx. */
-const OPERATOR_VERBS = ["bootstrap", "team", "overrides", "reclassify", "preflight"];
+const OPERATOR_VERBS = ["bootstrap", "team", "overrides", "reclassify", "preflight", "doctor"];
 /** Those that need no service: they run also where there is no deployment. */
 const LONE_VERBS = ["preflight"];
-const VERBS = ["start", "test", "demo", "mta", "bench", "load", "accuracy", "suggestions", ...OPERATOR_VERBS];
+const VERBS = [
+  ...["start", "test", "demo", "mta", "bench", "load", "accuracy", "suggestions"],
+  ...["image", "manifests", "rolling", "chaos", "capacity"],
+  ...OPERATOR_VERBS,
+];
 const NODE_MIN = [20, 19];
 const PARENT_POLL_MS = 500;
 const STOP_WITHIN_MS = 75_000;

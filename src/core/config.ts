@@ -73,7 +73,22 @@ export interface Config {
   breaker: { firstMs: number };
   /** What bulk jobs leave behind is removed so many days after they ended. */
   retentionDays: number;
+  /** From SIGTERM to exit, `drainDelayMs` included. */
   shutdownGraceMs: number;
+  /** From SIGTERM on a process says that it is not ready, and serves as ever, for so long: who sends it requests is to see it. */
+  drainDelayMs: number;
+  /** null: no traces. */
+  tracing: TracingConfig | null;
+}
+
+/** Where traces go, in OpenTelemetry's protocol over HTTP. Plain data: it crosses into the check threads. */
+export interface TracingConfig {
+  /** Base address of a collector: `/v1/traces` is put behind it. */
+  endpoint: string;
+  headers: ReadonlyMap<string, string>;
+  serviceName: string;
+  /** Of the requests and chunks that bring no decision of their own, the share that is traced: 0 to 1. */
+  ratio: number;
 }
 
 /** What is asked of the DNS about each domain beside its exchangers. Plain data: it crosses into the check threads. */
@@ -213,6 +228,8 @@ function checkAcross(s: Settings): void {
   }
   if (s.S3_ENDPOINT !== undefined && s.S3_BUCKET === undefined)
     throw new ConfigError("S3_BUCKET: is required when S3_ENDPOINT is set");
+  if (s.DRAIN_DELAY_MS * 2 > s.SHUTDOWN_GRACE_MS)
+    throw new ConfigError("DRAIN_DELAY_MS: must be at most half of SHUTDOWN_GRACE_MS, which includes it");
   if (s.PORT !== 0 && s.PORT === s.METRICS_PORT) throw new ConfigError("METRICS_PORT: must differ from PORT");
   if ((s.STRIPE_SECRET_KEY === undefined) !== (s.STRIPE_WEBHOOK_SECRET === undefined)) {
     const missing = s.STRIPE_SECRET_KEY === undefined ? "STRIPE_SECRET_KEY" : "STRIPE_WEBHOOK_SECRET";
@@ -341,6 +358,16 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
     breaker: { firstMs: s.BREAKER_FIRST_S * 1_000 },
     retentionDays: s.RETENTION_DAYS,
     shutdownGraceMs: s.SHUTDOWN_GRACE_MS,
+    drainDelayMs: s.DRAIN_DELAY_MS,
+    tracing:
+      s.OTEL_EXPORTER_OTLP_ENDPOINT === undefined
+        ? null
+        : {
+            endpoint: s.OTEL_EXPORTER_OTLP_ENDPOINT,
+            headers: s.OTEL_EXPORTER_OTLP_HEADERS ?? new Map(),
+            serviceName: s.OTEL_SERVICE_NAME,
+            ratio: s.OTEL_TRACES_SAMPLER_ARG,
+          },
   };
 }
 

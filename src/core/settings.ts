@@ -55,6 +55,39 @@ function isServerAddress(text: string): boolean {
   return isIP(match[1] ?? match[2] ?? "") !== 0 && port > 0 && port < 65_536;
 }
 
+/** `name=value, ...`, values as %XX where need be (the form that OpenTelemetry gives it). */
+const otlpHeaders = v.pipe(
+  v.string(),
+  v.transform((s) => s.split(",").map((part) => part.trim())),
+  v.check(
+    (items) =>
+      items.length <= 16 && items.every((item) => /^[A-Za-z0-9_-]{1,64}=[\x21-\x7e]{1,4096}$/.test(item)),
+    "must be a comma list of at most 16 name=value",
+  ),
+  v.transform((items) => items.map((item) => item.split(/=(.*)/s, 2) as [string, string])),
+  v.check(
+    (items) => items.every(([, value]) => isPercentEncoded(value)),
+    "has a value that is not percent-encoded",
+  ),
+  v.transform(
+    (items) => new Map(items.map(([name, value]) => [name.toLowerCase(), decodeURIComponent(value)])),
+  ),
+);
+
+function isPercentEncoded(text: string): boolean {
+  try {
+    return !/[^\x20-\x7e]/.test(decodeURIComponent(text));
+  } catch {
+    return false;
+  }
+}
+
+const ratio = v.pipe(
+  v.string(),
+  v.regex(/^(0(\.\d{1,6})?|1(\.0{1,6})?)$/, "must be a number from 0 to 1"),
+  v.transform(Number),
+);
+
 /** What is asked of the DNS about a domain beside its exchangers. */
 const domainSignals = v.pipe(
   v.string(),
@@ -251,6 +284,14 @@ export const SettingsSchema = v.object({
   BREAKER_FIRST_S: v.optional(integer(1, 86_400), "60"),
   RETENTION_DAYS: v.optional(integer(1, 3_650), "30"),
   SHUTDOWN_GRACE_MS: v.optional(integer(1_000, 600_000), "25000"),
+  DRAIN_DELAY_MS: v.optional(integer(0, 300_000), "0"),
+  OTEL_EXPORTER_OTLP_ENDPOINT: v.optional(url("http:", "https:")),
+  OTEL_EXPORTER_OTLP_HEADERS: v.optional(otlpHeaders),
+  OTEL_SERVICE_NAME: v.optional(
+    v.pipe(v.string(), v.regex(/^[\w.-]{1,64}$/, "must be a name, e.g. rcpt")),
+    "rcpt",
+  ),
+  OTEL_TRACES_SAMPLER_ARG: v.optional(ratio, "0.01"),
 });
 
 /** What preflight needs: it runs also where there is nothing else yet. */
