@@ -1,0 +1,191 @@
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { createConnection } from "node:net";
+import { join } from "node:path";
+import { PortTakenError, withFreePort } from "../embedded/ports.ts";
+import { runsAsRoot } from "../embedded/reachable.ts";
+import { startService, untilReady } from "../embedded/service.ts";
+import {
+  type Backend,
+  type Balancer,
+  type BalancerOptions,
+  IDLE_TO_BACKEND_MS,
+  PROBE_EVERY_MS,
+  requireBackends,
+} from "./balancer.ts";
+import { findProgram } from "./program.ts";
+
+const NGINX = { name: "nginx", path: "usr/sbin/nginx" };
+const READY_WITHIN_MS = 30_000;
+const STOP_GRACE_MS = 3_000;
+const PROBE_WITHIN_MS = 2_000;
+const WRITES = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+
+/** Every choice of some of the backends, named by theirs: nginx picks one by which are ready. */
+function groups(backends: readonly Backend[]): Backend[][] {
+  let some: Backend[][] = [[]];
+  for (const backend of backends) some = some.concat(some.map((group) => [...group, backend]));
+  return some;
+}
+
+const readyFile = (folder: string, { name }: Backend) => join(folder, "ready", name);
+
+function upstream(group: readonly Backend[]): string {
+  return [
+    `  upstream ready${group.map(({ name }) => `_${name}`).join("")} {`,
+    ...group.map(({ host, port }) => `    server ${host}:${port} max_fails=0;`),
+    "    keepalive 64;",
+    `    keepalive_timeout ${IDLE_TO_BACKEND_MS}ms;`,
+    "  }",
+  ].join("\n");
+}
+
+/**
+ * nginx itself asks no backend how it is; an ingress controller does, and tells it without a reload, which would close
+ * the clients' connections. Here a file for each ready backend says the same: looked for at each request, they choose one
+ * of the groups. Nothing is tried twice.
+ */
+export function nginxConfiguration(folder: string, port: number, backends: readonly Backend[]): string {
+  const file = (name: string) => JSON.stringify(join(folder, name));
+  return [
+    "daemon off;",
+    "worker_processes 1;",
+    ...(runsAsRoot() ? ["user root;"] : []),
+    `pid ${file("nginx.pid")};`,
+    `error_log ${file("error.log")} warn;`,
+    "events { worker_connections 4000; }",
+    "http {",
+    "  access_log off;",
+    ...WRITES.map((name) => `  ${name}_temp_path ${file(name)};`),
+    "  keepalive_timeout 120s;",
+    "  keepalive_requests 1000000;",
+    "  client_max_body_size 0;",
+    ...groups(backends)
+      .filter((group) => group.length > 0)
+      .map(upstream),
+    "  server {",
+    `    listen 127.0.0.1:${port};`,
+    '    set $ready "";',
+    ...backends.map(
+      (backend) =>
+        `    if (-f ${JSON.stringify(readyFile(folder, backend))}) { set $ready "\${ready}_${backend.name}"; }`,
+    ),
+    '    if ($ready = "") { return 503; }',
+    "    location / {",
+    "      proxy_pass http://ready$ready;",
+    "      proxy_http_version 1.1;",
+    '      proxy_set_header Connection "";',
+    "      proxy_set_header Host $http_host;",
+    "      proxy_next_upstream off;",
+    "      proxy_request_buffering off;",
+    "      proxy_buffering off;",
+    "      proxy_connect_timeout 5s;",
+    "      proxy_read_timeout 120s;",
+    "    }",
+    "  }",
+    "}",
+    "",
+  ].join("\n");
+}
+
+async function isReady({ host, port }: Backend): Promise<boolean> {
+  try {
+    const signal = AbortSignal.timeout(PROBE_WITHIN_MS);
+    // A connection of its own each time, as a kubelet's.
+    const response = await fetch(`http://${host}:${port}/readyz`, {
+      signal,
+      headers: { connection: "close" },
+    });
+    await response.arrayBuffer();
+    return response.status === 200;
+  } catch {
+    return false;
+  }
+}
+
+/** Asks all backends for ever and keeps their files; `first` resolves when each was asked once. */
+function watch(folder: string, backends: readonly Backend[]) {
+  const up = new Set<string>();
+  let over = false;
+  async function look(backend: Backend): Promise<void> {
+    const ready = await isReady(backend);
+    if (over || ready === up.has(backend.name)) return;
+    if (ready) {
+      writeFileSync(readyFile(folder, backend), "");
+      up.add(backend.name);
+    } else {
+      rmSync(readyFile(folder, backend), { force: true });
+      up.delete(backend.name);
+    }
+  }
+  const first = Promise.all(backends.map(look));
+  const timers = backends.map((backend) => {
+    let asking = false;
+    return setInterval(() => {
+      if (asking) return;
+      asking = true;
+      void look(backend).finally(() => {
+        asking = false;
+      });
+    }, PROBE_EVERY_MS).unref();
+  });
+  return {
+    first,
+    up: () => [...up],
+    stop() {
+      over = true;
+      for (const timer of timers) clearInterval(timer);
+    },
+  };
+}
+
+function connects(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createConnection(port, "127.0.0.1");
+    const end = (answer: boolean) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.once("connect", () => end(true));
+    socket.once("error", () => end(false));
+  });
+}
+
+/** Starts nginx, from PATH or the distribution's package. Resolves once it takes connections and each backend was asked. */
+export async function startNginx(options: BalancerOptions): Promise<Balancer> {
+  const { guard, folder, backends, say } = options;
+  requireBackends(backends);
+  mkdirSync(join(folder, "ready"), { recursive: true });
+  const { binary, env } = await findProgram(NGINX, { folder: options.cacheDir, guard, say });
+  return withFreePort(async (port) => {
+    const file = join(folder, "nginx.conf");
+    writeFileSync(file, nginxConfiguration(folder, port, backends));
+    const service = startService({
+      command: binary,
+      args: ["-p", folder, "-e", join(folder, "error.log"), "-c", file],
+      env,
+      logFile: join(folder, "nginx.log"),
+      stopSignal: "SIGTERM",
+      stopGraceMs: STOP_GRACE_MS,
+      guard,
+    });
+    try {
+      await untilReady("nginx", service, READY_WITHIN_MS, () => connects(port));
+    } catch (error) {
+      if (/Address already in use/i.test(service.lastLines())) throw new PortTakenError(String(error));
+      throw error;
+    }
+    const watching = watch(folder, backends);
+    await watching.first;
+    return {
+      name: "nginx",
+      url: `http://127.0.0.1:${port}`,
+      pid: service.pid,
+      ready: async () => watching.up(),
+      async stop() {
+        watching.stop();
+        if (service.ended === null) process.kill(service.pid, "SIGTERM");
+        await service.exited;
+      },
+    };
+  });
+}

@@ -1,0 +1,62 @@
+import { execFile } from "node:child_process";
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
+import { promisify } from "node:util";
+import { type DebianProgram, unpackProgram } from "../embedded/debian-package.ts";
+import type { Guard } from "../embedded/guard.ts";
+import { whyNoPackages } from "../embedded/private-apt.ts";
+
+export interface Program {
+  binary: string;
+  env: Record<string, string | undefined>;
+}
+
+const RUNS_WITHIN_MS = 10_000;
+
+function onPath(name: string): Program | null {
+  // Debian keeps daemons where only root's PATH looks.
+  const folders = [...(process.env.PATH ?? "").split(delimiter), "/usr/local/sbin", "/usr/sbin"];
+  for (const folder of folders) {
+    try {
+      accessSync(join(folder, name), constants.X_OK);
+      return { binary: join(folder, name), env: { PATH: process.env.PATH } };
+    } catch {
+      // Not here.
+    }
+  }
+  return null;
+}
+
+/** True when it runs on this system's libraries. */
+async function runs({ binary, env }: Program): Promise<boolean> {
+  const { error } = await promisify(execFile)(binary, ["-v"], { env, timeout: RUNS_WITHIN_MS }).then(
+    () => ({ error: null }),
+    (error: unknown) => ({ error }),
+  );
+  return error === null;
+}
+
+/**
+ * A program on PATH, or else out of the distribution's packages, unpacked into `folder`; the system is not changed.
+ * @throws Error one line that says what to do
+ */
+export async function findProgram(
+  program: DebianProgram,
+  options: { folder: string; guard: Guard; say(line: string): void },
+): Promise<Program> {
+  const installed = onPath(program.name);
+  if (installed !== null && (await runs(installed))) return installed;
+  let reason = whyNoPackages();
+  if (reason === null) {
+    try {
+      const { binary, libraries } = await unpackProgram(program, program.name, options);
+      const found = { binary, env: { PATH: process.env.PATH, LD_LIBRARY_PATH: libraries.join(":") } };
+      if (await runs(found)) return found;
+      reason = "the distribution's does not run here";
+    } catch {
+      // A failed command's words name the package source; what helps is the same whatever the reason.
+      reason = "its packages cannot be had";
+    }
+  }
+  throw new Error(`there is no ${program.name}, and ${reason}: install it so that it is on PATH`);
+}
