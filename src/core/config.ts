@@ -2,10 +2,18 @@ import { getServers } from "node:dns";
 import { readFileSync } from "node:fs";
 import { availableParallelism, hostname, tmpdir } from "node:os";
 import * as v from "valibot";
-import { localUrl } from "./local-url.ts";
+import { type BillingConfig, readBilling } from "./billing-config.ts";
 import type { LOG_LEVELS } from "./log.ts";
+import {
+  conflictsOf,
+  type PreflightSettings,
+  probingConflicts,
+  type SettingConflict,
+  type Settings,
+} from "./setting-conflicts.ts";
 import { PreflightSchema, type REGISTRATIONS, type Role, SettingsSchema } from "./settings.ts";
 
+export type { BillingConfig, BillingInterval, BillingPlan, BillingTier } from "./billing-config.ts";
 export type { Role } from "./settings.ts";
 
 /** A wrong setting. `message` is one line that names the variable; the process prints it and stops. */
@@ -99,25 +107,6 @@ export interface DomainSignalsConfig {
   blocklistZones: string[];
 }
 
-export type BillingTier = "starter" | "pro" | "pro_plus";
-export type BillingInterval = "month" | "year";
-
-export interface BillingPlan {
-  tier: BillingTier;
-  interval: BillingInterval;
-}
-
-export interface BillingConfig {
-  secretKey: string;
-  webhookSecret: string;
-  /** scheme://host[:port] */
-  apiBase: string;
-  /** Where the customer lands after Stripe's pages. */
-  returnUrl: string;
-  /** What is for sale, by price id. */
-  prices: ReadonlyMap<string, BillingPlan>;
-}
-
 /** An address of this host that probes come from. */
 export interface SourceAddress {
   /** IPv4 or IPv6 literal. */
@@ -193,9 +182,6 @@ function withHeloNames<T extends { heloName: string | null }>(ways: T[], standar
   return ways.map((way) => ({ ...way, heloName: way.heloName ?? standard }));
 }
 
-type Settings = v.InferOutput<typeof SettingsSchema>;
-type PreflightSettings = v.InferOutput<typeof PreflightSchema>;
-
 function readSettings<E extends v.ObjectEntries>(
   env: NodeJS.ProcessEnv,
   schema: v.ObjectSchema<E, undefined>,
@@ -212,68 +198,9 @@ function readSettings<E extends v.ObjectEntries>(
   throw new ConfigError(`${name}: ${raw[name] === undefined ? "is required" : issue.message}`);
 }
 
-function checkPort(s: PreflightSettings): void {
-  if (s.SMTP_PORT !== 25 && !s.PROBE_PRIVATE_ADDRESSES) {
-    throw new ConfigError(
-      "SMTP_PORT: mail exchangers answer on port 25; another one needs PROBE_PRIVATE_ADDRESSES=true (tests, demo)",
-    );
-  }
-}
-
-function checkAcross(s: Settings): void {
-  checkPort(s);
-  if ((s.S3_ACCESS_KEY_ID === undefined) !== (s.S3_SECRET_ACCESS_KEY === undefined)) {
-    const missing = s.S3_ACCESS_KEY_ID === undefined ? "S3_ACCESS_KEY_ID" : "S3_SECRET_ACCESS_KEY";
-    throw new ConfigError(`${missing}: is required when its counterpart is set`);
-  }
-  if (s.S3_ENDPOINT !== undefined && s.S3_BUCKET === undefined)
-    throw new ConfigError("S3_BUCKET: is required when S3_ENDPOINT is set");
-  if (s.DRAIN_DELAY_MS * 2 > s.SHUTDOWN_GRACE_MS)
-    throw new ConfigError("DRAIN_DELAY_MS: must be at most half of SHUTDOWN_GRACE_MS, which includes it");
-  if (s.PORT !== 0 && s.PORT === s.METRICS_PORT) throw new ConfigError("METRICS_PORT: must differ from PORT");
-  if ((s.STRIPE_SECRET_KEY === undefined) !== (s.STRIPE_WEBHOOK_SECRET === undefined)) {
-    const missing = s.STRIPE_SECRET_KEY === undefined ? "STRIPE_SECRET_KEY" : "STRIPE_WEBHOOK_SECRET";
-    throw new ConfigError(`${missing}: is required when its counterpart is set`);
-  }
-  const prices = Object.entries(s).flatMap(([name, id]) =>
-    name.startsWith("STRIPE_PRICE_") && id !== undefined ? [String(id)] : [],
-  );
-  if (new Set(prices).size !== prices.length)
-    throw new ConfigError("STRIPE_PRICE_…: two tiers or intervals have the same price id");
-  if (s.SMTP_OUT_URL !== undefined) {
-    if (s.SMTP_OUT_FROM === undefined)
-      throw new ConfigError("SMTP_OUT_FROM: is required when SMTP_OUT_URL is set");
-    if (s.SECRETS_KEY === undefined)
-      throw new ConfigError(
-        "SECRETS_KEY: is required when SMTP_OUT_URL is set: mails that wait are encrypted",
-      );
-    if (s.PUBLIC_URL === undefined)
-      throw new ConfigError(
-        "PUBLIC_URL: is required when SMTP_OUT_URL is set: the links of mails lead there",
-      );
-  }
-}
-
-function readBilling(s: Settings): BillingConfig | null {
-  if (s.STRIPE_SECRET_KEY === undefined || s.STRIPE_WEBHOOK_SECRET === undefined) return null;
-  const prices: [string | undefined, BillingTier, BillingInterval][] = [
-    [s.STRIPE_PRICE_STARTER_MONTH, "starter", "month"],
-    [s.STRIPE_PRICE_STARTER_YEAR, "starter", "year"],
-    [s.STRIPE_PRICE_PRO_MONTH, "pro", "month"],
-    [s.STRIPE_PRICE_PRO_YEAR, "pro", "year"],
-    [s.STRIPE_PRICE_PRO_PLUS_MONTH, "pro_plus", "month"],
-    [s.STRIPE_PRICE_PRO_PLUS_YEAR, "pro_plus", "year"],
-  ];
-  const given = prices.flatMap(([id, tier, interval]) =>
-    id === undefined ? [] : [[id, { tier, interval }] as const],
-  );
-  return {
-    secretKey: s.STRIPE_SECRET_KEY,
-    webhookSecret: s.STRIPE_WEBHOOK_SECRET,
-    apiBase: s.STRIPE_API_BASE,
-    returnUrl: s.STRIPE_RETURN_URL ?? `${(s.PUBLIC_URL ?? localUrl(s.HOST, s.PORT)).replace(/\/$/, "")}/docs`,
-    prices: new Map(given),
-  };
+/** @throws ConfigError of the first */
+function refuse([conflict]: SettingConflict[]): void {
+  if (conflict !== undefined) throw new ConfigError(`${conflict.setting}: ${conflict.message}`);
 }
 
 /** What probes, and preflight, go by. */
@@ -300,7 +227,7 @@ function probing(env: NodeJS.ProcessEnv, s: PreflightSettings): PreflightConfig 
 /** As `loadConfig`, of what preflight needs: neither a database nor anything else has to be there. */
 export function loadPreflightConfig(env: NodeJS.ProcessEnv = process.env): PreflightConfig {
   const s = readSettings(env, PreflightSchema);
-  checkPort(s);
+  refuse(probingConflicts(s));
   return probing(env, s);
 }
 
@@ -310,7 +237,11 @@ export function loadPreflightConfig(env: NodeJS.ProcessEnv = process.env): Prefl
  */
 export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const s = readSettings(env, SettingsSchema);
-  checkAcross(s);
+  refuse(conflictsOf(s));
+  return configOf(env, s);
+}
+
+function configOf(env: NodeJS.ProcessEnv, s: Settings): Config {
   return {
     role: s.ROLE,
     http: {
@@ -369,6 +300,58 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
             ratio: s.OTEL_TRACES_SAMPLER_ARG,
           },
   };
+}
+
+/** A wrong setting, as it is told beside others. */
+export interface SettingProblem {
+  setting: string;
+  message: string;
+  /** Kubernetes writes such a value into the environment of every pod for a Service whose name the variable begins with. */
+  isServiceLink: boolean;
+}
+
+/** What the environment says, right and wrong. */
+export interface ConfigDiagnosis {
+  problems: SettingProblem[];
+  /** Of what is right. In place of DATABASE_URL and REDIS_URL, where they are wrong or missing, stands what leads nowhere. */
+  config: Config;
+  /** Settings that are right, however they were given. */
+  given: ReadonlySet<string>;
+  /** Variables that are not empty, settings or not. */
+  variables: readonly string[];
+}
+
+const NOWHERE = { DATABASE_URL: "postgres://unset.invalid/unset", REDIS_URL: "redis://unset.invalid" };
+
+/** As `loadConfig`, but goes on after what is wrong: for whoever looks for all of it. Never throws for a setting's sake. */
+export function diagnoseConfig(env: NodeJS.ProcessEnv = process.env): ConfigDiagnosis {
+  const problems: SettingProblem[] = [];
+  const right: Record<string, string> = {};
+  const tell = (setting: string, message: string, value = "") =>
+    problems.push({ setting, message, isServiceLink: /^(tcp|udp):\/\/[\d.]+:\d+$/.test(value) });
+  for (const name of SETTING_NAMES) {
+    try {
+      const value = readSetting(env, name);
+      if (value !== undefined) right[name] = value;
+    } catch (error) {
+      tell(name, (error as Error).message.replace(`${name}: `, ""));
+    }
+  }
+  for (const [name, entry] of Object.entries(SettingsSchema.entries)) {
+    if (problems.some(({ setting }) => setting === name)) continue;
+    const parsed = v.safeParse(entry, right[name], { abortPipeEarly: true });
+    if (parsed.success) continue;
+    tell(name, right[name] === undefined ? "is required" : parsed.issues[0].message, right[name]);
+    delete right[name];
+  }
+  const given = new Set(Object.keys(right));
+  const standing = () => v.parse(SettingsSchema, { ...NOWHERE, ...right });
+  for (const { setting, message, without } of conflictsOf(standing())) {
+    tell(setting, message);
+    for (const name of without) delete right[name];
+  }
+  const variables = Object.keys(env).filter((name) => env[name] !== "");
+  return { problems, config: configOf(env, standing()), given, variables };
 }
 
 /**
