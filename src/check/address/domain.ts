@@ -26,6 +26,8 @@ const LDH = /^[A-Za-z0-9.-]+$/;
 const NOT_LDH_ASCII = /[^A-Za-z0-9.\-\u0080-\u{10ffff}]/u;
 /** What UTS #46 would drop without a word (soft hyphen, zero width space), save the joiners that scripts need. */
 const DROPPED_BY_IDNA = /(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}|\p{Z}|\p{Cc}|\p{Cs}/u;
+/** Of a name that is all ASCII Node.js 24 lets every A-label pass, and leaves those as they are that say nothing. */
+const UNDECODED = /(?:^|\.)xn--/;
 
 function fail(reason: DomainFault): DomainResult {
   return { ok: false, reason };
@@ -40,7 +42,8 @@ function toALabels(text: string): string | null {
   }
   if (NOT_LDH_ASCII.test(text) || DROPPED_BY_IDNA.test(text)) return null;
   const ascii = domainToASCII(text);
-  return ascii !== "" && keepsBidiRule(domainToUnicode(ascii)) ? ascii : null;
+  const unicode = domainToUnicode(ascii);
+  return ascii !== "" && !UNDECODED.test(unicode) && keepsBidiRule(unicode) ? ascii : null;
 }
 
 /** Lists and traffic have the same domains again and again. By what was written, as a rule the very same string. */
