@@ -16,7 +16,7 @@ const OPERATOR_VERBS = ["bootstrap", "team", "overrides", "reclassify", "preflig
 const LONE_VERBS = ["preflight"];
 const VERBS = [
   ...["start", "test", "demo", "mta", "bench", "load", "accuracy", "suggestions"],
-  ...["image", "manifests", "rolling", "chaos", "capacity"],
+  ...["image", "manifests", "monitoring", "rolling", "chaos", "capacity"],
   ...OPERATOR_VERBS,
 ];
 const NODE_MIN = [20, 19];

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort, PortTakenError, withFreePort } from "../embedded/ports.ts";
+import { findProgram } from "../embedded/program.ts";
 import { startService, untilReady } from "../embedded/service.ts";
 import {
   type Backend,
@@ -10,7 +11,6 @@ import {
   PROBE_EVERY_MS,
   requireBackends,
 } from "./balancer.ts";
-import { findProgram } from "./program.ts";
 
 const HAPROXY = { name: "haproxy", path: "usr/sbin/haproxy" };
 const READY_WITHIN_MS = 30_000;

@@ -2,6 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { createConnection } from "node:net";
 import { join } from "node:path";
 import { PortTakenError, withFreePort } from "../embedded/ports.ts";
+import { findProgram } from "../embedded/program.ts";
 import { runsAsRoot } from "../embedded/reachable.ts";
 import { startService, untilReady } from "../embedded/service.ts";
 import {
@@ -12,7 +13,6 @@ import {
   PROBE_EVERY_MS,
   requireBackends,
 } from "./balancer.ts";
-import { findProgram } from "./program.ts";
 
 const NGINX = { name: "nginx", path: "usr/sbin/nginx" };
 const READY_WITHIN_MS = 30_000;

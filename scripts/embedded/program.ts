@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
 import { accessSync, constants } from "node:fs";
-import { delimiter, join } from "node:path";
+import { basename, delimiter, join } from "node:path";
 import { promisify } from "node:util";
-import { type DebianProgram, unpackProgram } from "../embedded/debian-package.ts";
-import type { Guard } from "../embedded/guard.ts";
-import { whyNoPackages } from "../embedded/private-apt.ts";
+import { type DebianProgram, unpackProgram } from "./debian-package.ts";
+import type { Guard } from "./guard.ts";
+import { whyNoPackages } from "./private-apt.ts";
 
 export interface Program {
   binary: string;
@@ -28,8 +28,8 @@ function onPath(name: string): Program | null {
 }
 
 /** True when it runs on this system's libraries. */
-async function runs({ binary, env }: Program): Promise<boolean> {
-  const { error } = await promisify(execFile)(binary, ["-v"], { env, timeout: RUNS_WITHIN_MS }).then(
+async function runs({ binary, env }: Program, versionFlag: string): Promise<boolean> {
+  const { error } = await promisify(execFile)(binary, [versionFlag], { env, timeout: RUNS_WITHIN_MS }).then(
     () => ({ error: null }),
     (error: unknown) => ({ error }),
   );
@@ -37,26 +37,29 @@ async function runs({ binary, env }: Program): Promise<boolean> {
 }
 
 /**
- * A program on PATH, or else out of the distribution's packages, unpacked into `folder`; the system is not changed.
+ * A program on PATH, by the last part of its path, or else out of the distribution's packages, unpacked into `folder`; the system is not changed.
+ * @param versionFlag what it is asked for its version by, to see whether it runs
  * @throws Error one line that says what to do
  */
 export async function findProgram(
   program: DebianProgram,
   options: { folder: string; guard: Guard; say(line: string): void },
+  versionFlag = "-v",
 ): Promise<Program> {
-  const installed = onPath(program.name);
-  if (installed !== null && (await runs(installed))) return installed;
+  const name = basename(program.path);
+  const installed = onPath(name);
+  if (installed !== null && (await runs(installed, versionFlag))) return installed;
   let reason = whyNoPackages();
   if (reason === null) {
     try {
       const { binary, libraries } = await unpackProgram(program, program.name, options);
       const found = { binary, env: { PATH: process.env.PATH, LD_LIBRARY_PATH: libraries.join(":") } };
-      if (await runs(found)) return found;
+      if (await runs(found, versionFlag)) return found;
       reason = "the distribution's does not run here";
     } catch {
       // A failed command's words name the package source; what helps is the same whatever the reason.
       reason = "its packages cannot be had";
     }
   }
-  throw new Error(`there is no ${program.name}, and ${reason}: install it so that it is on PATH`);
+  throw new Error(`there is no ${name}, and ${reason}: install it so that it is on PATH`);
 }
