@@ -5,7 +5,7 @@ import { type Config, ConfigError, loadConfig, loadPreflightConfig } from "./cor
 import { localUrl } from "./core/local-url.ts";
 import { createLog, type Logger } from "./core/log.ts";
 import type { Terminal } from "./operator/command.ts";
-import { createSupervisor } from "./supervisor.ts";
+import { createSupervisor, isHurry } from "./supervisor.ts";
 
 /**
  * The one entry: `main` serves the role that ROLE names, `main migrate` brings schema and bucket up, the other verbs are
@@ -33,17 +33,41 @@ async function runMigrate(config: Config, log: Logger): Promise<void> {
   await objects.ensureBucket().finally(() => objects.stop());
 }
 
-/** Runs `stop` once, at the first signal, or when the process that started this one is gone. */
-function onStop(stop: (why: string) => void): void {
+/**
+ * Runs `stop` once, at the first signal, or when the process that started this one is gone. `hurry` is for who is there and
+ * presses Ctrl-C again, here or at the supervisor; SIGTERM may come more than once without anybody's haste, from whoever
+ * ends a group of processes.
+ */
+function onStop(stop: (why: string) => void, hurry: () => void): void {
   let asked = false;
+  let interrupts = 0;
   const once = (why: string) => {
     if (asked) return;
     asked = true;
     stop(why);
   };
   process.on("SIGTERM", () => once("SIGTERM"));
-  process.on("SIGINT", () => once("SIGINT"));
+  process.on("SIGINT", () => {
+    interrupts += 1;
+    if (interrupts > 1) hurry();
+    once("SIGINT");
+  });
   process.on("disconnect", () => once("the supervisor is gone"));
+  process.on("message", (message) => {
+    if (isHurry(message)) hurry();
+  });
+}
+
+/**
+ * Lets a signal end this process as it ends any other: process 1 of a container is deaf to what it has no handler for.
+ * @returns what takes that back
+ */
+function endAtSignal(): () => void {
+  const ends = { SIGTERM: () => process.exit(143), SIGINT: () => process.exit(130) };
+  for (const [signal, end] of Object.entries(ends)) process.on(signal, end);
+  return () => {
+    for (const [signal, end] of Object.entries(ends)) process.off(signal, end);
+  };
 }
 
 /** Tells whoever started this process, if by an IPC channel, that it serves. */
@@ -64,15 +88,18 @@ async function putTogether(config: Config & { role: SingleRole }, log: Logger): 
 async function serveRole(config: Config & { role: SingleRole }, log: Logger): Promise<void> {
   const composed = putTogether(config, log);
   // From the first: who is told to stop, or is orphaned, while modules are read must not miss it.
-  onStop((why) => {
-    log.info({ why }, "stopping");
-    const stopped = composed.then((made) => made.lifecycle.stop());
-    // That it could not be put together is told below.
-    void stopped.then(
-      () => process.exit(0),
-      () => undefined,
-    );
-  });
+  const tell = (verb: "stop" | "hurry") => composed.then((made) => made.lifecycle[verb]());
+  onStop(
+    (why) => {
+      log.info({ why }, "stopping");
+      // That it could not be put together is told below.
+      void tell("stop").then(
+        () => process.exit(0),
+        () => undefined,
+      );
+    },
+    () => void tell("hurry").catch(() => undefined),
+  );
   const role = await composed;
   if (config.role !== "relay" && !config.smtp.heloNameGiven) {
     log.warn(
@@ -87,7 +114,9 @@ async function serveRole(config: Config & { role: SingleRole }, log: Logger): Pr
 }
 
 async function superviseRoles(config: Config, log: Logger): Promise<void> {
+  const heard = endAtSignal();
   await runMigrate(config, log);
+  heard();
   const [, entry = ""] = process.argv;
   if (config.objects === null) log.warn("S3_BUCKET is not set: there is no bulk verification");
   const supervisor = createSupervisor({
@@ -100,7 +129,10 @@ async function superviseRoles(config: Config, log: Logger): Promise<void> {
     graceMs: config.shutdownGraceMs,
   });
   const stop = (code: number) => void supervisor.stop().then(() => process.exit(code));
-  onStop(() => stop(0));
+  onStop(
+    () => stop(0),
+    () => supervisor.hurry(),
+  );
   void supervisor.gaveUp.then((error) => {
     log.fatal(error.message);
     stop(1);
@@ -120,6 +152,7 @@ const terminal: Terminal = {
 };
 
 async function runCommand(command: string, argv: string[]): Promise<void> {
+  endAtSignal();
   const { OPERATOR_COMMANDS, preflightCommand } = await import("./operator/commands.ts");
   if (command === "preflight") {
     process.exitCode = await preflightCommand({ ...terminal, argv, config: loadPreflightConfig() });
@@ -135,7 +168,10 @@ async function main([command, ...argv]: string[]): Promise<void> {
   if (command !== undefined && command !== "migrate") return runCommand(command, argv);
   const config = loadConfig();
   const log = createLog(config.logLevel, { role: command ?? config.role });
-  if (command === "migrate") return runMigrate(config, log);
+  if (command === "migrate") {
+    endAtSignal();
+    return runMigrate(config, log);
+  }
   if (config.role === "all") return superviseRoles(config, log);
   return serveRole({ ...config, role: config.role }, log);
 }

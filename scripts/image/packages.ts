@@ -1,0 +1,92 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { FROM_NODE_MODULES } from "../build/bundle.ts";
+
+/** The Node.js that is to run what is chosen: machine code is made for one. */
+export interface Target {
+  platform: string;
+  arch: string;
+  /** `process.versions.modules`, the version of the interface of native modules. */
+  abi: string;
+}
+
+/** Of packages that hold far more than is read: these files, and nothing that they depend on. All else is taken whole. */
+const READ_OF: Readonly<Record<string, (target: Target) => string[]>> = {
+  // 257 MB: a binary for each system and each Node.js.
+  "uWebSockets.js": ({ platform, arch, abi }) => ["uws.js", `uws_${platform}_${arch}_${abi}.node`, "LICENSE"],
+  "swagger-ui-dist": () => [
+    ...["swagger-ui-bundle.js", "swagger-ui.css", "favicon-32x32.png"],
+    ...["LICENSE", "NOTICE", "swagger-ui-bundle.js.LICENSE.txt"],
+  ],
+  fakefilter: () => ["json/data.json", "LICENSE.md"],
+  "disposable-email-domains-js": () => ["dist/dict/disposable_email_blocklist.json", "LICENSE"],
+  mailchecker: () => ["platform/node/index.js", "LICENSE"],
+  "email-providers": () => ["all.json", "license.md"],
+  "role-based-email-addresses": () => ["src", "LICENSE"],
+};
+
+/** What package-lock.json says of one place in node_modules. */
+export interface LockedPackage {
+  version?: string;
+  license?: string;
+  dev?: boolean;
+  dependencies?: Record<string, string>;
+  optionalDependencies?: Record<string, string>;
+}
+
+export type Lock = Readonly<Record<string, LockedPackage>>;
+
+/** @throws Error when the project has no lockfile of the form that is known */
+export function readLock(root: string): Lock {
+  const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as {
+    packages?: Lock;
+  };
+  if (packages === undefined) throw new Error("package-lock.json lists no packages");
+  return packages;
+}
+
+/** Where `name` is found by what lies in `from`, as Node.js looks for it; null: nowhere. */
+function placeOf(lock: Lock, from: string, name: string): string | null {
+  for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf("node_modules/") - 1))) {
+    const place = folder === "" ? `node_modules/${name}` : `${folder}/node_modules/${name}`;
+    if (lock[place] !== undefined) return place;
+    if (folder === "") return null;
+  }
+}
+
+/** What of a package goes into the image. */
+export interface ChosenPackage {
+  /** Where it lies, e.g. `node_modules/pino`. */
+  place: string;
+  /** Files and folders of it; null: all of it. */
+  files: string[] | null;
+}
+
+/**
+ * The packages that the bundle reads from node_modules (`FROM_NODE_MODULES`) and what they depend on, each as far as it
+ * is read. Optional ones that this machine has not are those of other systems.
+ *
+ * @throws Error when a package that is needed is not installed, or not in the lockfile
+ */
+export function choosePackages(root: string, lock: Lock, target: Target): ChosenPackage[] {
+  const chosen = new Map<string, ChosenPackage>();
+  const waiting: { name: string; from: string; optional: boolean }[] = FROM_NODE_MODULES.map((name) => {
+    return { name, from: "", optional: false };
+  });
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    const place = placeOf(lock, next.from, next.name);
+    if (place === null || !existsSync(join(root, place, "package.json"))) {
+      if (next.optional) continue;
+      throw new Error(`${next.name} is not installed: npm ci`);
+    }
+    if (chosen.has(place)) continue;
+    const files = READ_OF[next.name]?.(target) ?? null;
+    chosen.set(place, { place, files: files && ["package.json", ...files] });
+    if (files !== null) continue;
+    const { dependencies = {}, optionalDependencies = {} } = lock[place] ?? {};
+    // npm lists optional ones among the others too.
+    for (const name of new Set([...Object.keys(dependencies), ...Object.keys(optionalDependencies)]))
+      waiting.push({ name, from: place, optional: name in optionalDependencies });
+  }
+  return [...chosen.values()].sort((a, b) => (a.place < b.place ? -1 : 1));
+}
