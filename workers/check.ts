@@ -9,7 +9,7 @@ import { createThreadLink } from "../src/check/link.ts";
 import { openLists } from "../src/check/lists/lists.ts";
 import { createNetworkView } from "../src/check/network-view.ts";
 import { loadShaping } from "../src/check/shaping.ts";
-import { createSiteDirectory } from "../src/check/site.ts";
+import { createSiteDirectory, providerNames } from "../src/check/site.ts";
 import { createSiteLines } from "../src/check/site-lines.ts";
 import { createTaskRunner, type TaskRunner } from "../src/check/task-runner.ts";
 import type { AnswersMessage, CheckTask, CheckTaskResult, ThreadSetup } from "../src/check/thread.ts";
@@ -28,21 +28,27 @@ function compose(setup: ThreadSetup): TaskRunner {
   const log = createLog(setup.logLevel, { role: "check" });
   const { port1, port2 } = new MessageChannel();
   const link = createThreadLink(port1);
-  const counts = createThreadCounts(clock, link.counts);
-  const resolver = createCachingResolver(createResolver({ servers: setup.dnsServers, clock }), clock);
+  const shaping = loadShaping(setup.shaping);
+  const counts = createThreadCounts({ clock, providers: providerNames(shaping.mx), send: link.counts });
+  const resolver = createCachingResolver(
+    createResolver({ servers: setup.dnsServers, clock }),
+    clock,
+    (result) => counts.lookUp(result),
+  );
   const pool = createSmtpPool({
     config: setup.smtp,
     slots: link.slots,
     clock,
     log,
     onEvent: (event) => {
-      if (event.kind === "opened") counts.session();
+      if (event.kind === "opened") counts.session(1);
+      else if (event.kind === "closed") counts.session(-1);
       else if (event.kind === "silent") network.silent(event);
       else if (event.kind === "crowded") link.crowded(event.cap);
     },
+    trafficOf: (site) => counts.trafficOf(site),
   });
   const board = openBoard(setup.board);
-  const shaping = loadShaping(setup.shaping);
   const paths = createPaths(setup.smtp, shaping.ways);
   const network = createNetworkView({ clock, board, paths, resolver, reach: link.reach });
   const engine = createEngine({
@@ -64,7 +70,8 @@ function compose(setup: ThreadSetup): TaskRunner {
     }),
     network,
     self: createIdentities(setup.smtp, paths, link.seenAs),
-    onProbe: counts.probe,
+    strangers: counts.strangers,
+    onProbe: (provider, outcome) => counts.probe(provider, outcome),
   });
   link.onDrain(async () => {
     counts.flush();

@@ -10,6 +10,7 @@ import type { HouseNews } from "./house/report.ts";
 import type { MainMessage, ThreadMessage } from "./link.ts";
 import { Mailbag, openMailbags } from "./mailbag.ts";
 import type { NetworkReports } from "./network-health.ts";
+import type { ThreadReport } from "./thread-counts.ts";
 import { createThreadSlots, type ThreadSlots } from "./thread-slots.ts";
 
 /**
@@ -24,6 +25,8 @@ export interface Broker {
   tellHouse(news: HouseNews): void;
   /** Asks every thread to finish and close its sessions; resolves when all have, or are gone. */
   drain(): Promise<void>;
+  /** SMTP sessions of all threads that are there, as each last told. */
+  sessionsOpen(): number;
 }
 
 export interface BrokerDeps {
@@ -35,7 +38,7 @@ export interface BrokerDeps {
   health: NetworkReports;
   breakers: BreakerAuthority;
   beliefs: BeliefAuthority;
-  onCounts(probes: Record<string, number>, sessionsOpened: number): void;
+  onCounts(report: ThreadReport): void;
 }
 
 interface Thread {
@@ -44,6 +47,7 @@ interface Thread {
   claimed: Set<string>;
   breakers: BreakerThread;
   beliefs: BeliefThread;
+  sessionsOpen: number;
   gone: boolean;
   onDrained: (() => void) | null;
 }
@@ -103,7 +107,8 @@ export function createBroker(deps: BrokerDeps): Broker {
         deps.health.candidate(message.address);
         break;
       case "counts":
-        deps.onCounts(message.probes, message.sessionsOpened);
+        thread.sessionsOpen = message.report.sessionsOpen;
+        deps.onCounts(message.report);
         break;
       case "blocked":
       case "passed":
@@ -146,6 +151,7 @@ export function createBroker(deps: BrokerDeps): Broker {
         claimed: new Set(),
         breakers: attachThread(deps.breakers, (news) => send({ type: "breaker", news })),
         beliefs: attachBeliefs(deps.beliefs, (news) => send({ type: "belief", news })),
+        sessionsOpen: 0,
         gone: false,
         onDrained: null,
       };
@@ -158,6 +164,11 @@ export function createBroker(deps: BrokerDeps): Broker {
     tellHouse(news) {
       house = news;
       for (const thread of threads) thread.send({ type: "house", news });
+    },
+    sessionsOpen() {
+      let open = 0;
+      for (const thread of threads) open += thread.sessionsOpen;
+      return open;
     },
     async drain() {
       await Promise.all(

@@ -1,14 +1,14 @@
 import type { AskDeps, Asked, Target } from "./asking.ts";
 import type { Habit } from "./belief/messages.ts";
 import type { Beliefs } from "./belief/mirror.ts";
-import { type CatchAllAnswer, type CatchAllFacts, catchAllKey } from "./catch-all.ts";
+import { type CatchAllAnswer, catchAllKey } from "./catch-all.ts";
 import { believable, questionBudgetMs } from "./control.ts";
 import type { CatchAll, CheckMode, SmtpEvidence } from "./evidence.ts";
 import { type Said, saidOf } from "./heard.ts";
 import type { Exchanger, ProbeControl } from "./probe.ts";
 import type { Shaping } from "./shaping.ts";
 import type { SiteDirectory } from "./site.ts";
-import { catchAllOf, type StrangerAnswer } from "./stranger.ts";
+import { catchAllOf, type StrangerAnswer, type StrangerDeps } from "./stranger.ts";
 
 /** What preflight found of our own house, by way out. */
 export interface House {
@@ -16,11 +16,10 @@ export interface House {
   trusts(path: string): boolean;
 }
 
-export interface ConcludeDeps extends AskDeps {
+export interface ConcludeDeps extends StrangerDeps {
   house: House;
   shaping: Shaping;
   sites: SiteDirectory;
-  facts: CatchAllFacts;
   beliefs: Beliefs;
 }
 
@@ -52,8 +51,10 @@ export function conclude(
   if (ruling.class !== "accepted") return concludeRefused(deps, target, asked);
   if (probe.cancelled()) return null;
   const fact = knownOfStrangers(deps, target, asked);
-  if (fact !== undefined)
+  if (fact !== undefined) {
+    deps.strangers.hit++;
     return concludeAccepted(deps, target, asked, mode, { catchAll: fact, retryAfterS: null });
+  }
   const budgetMs = Math.min(probe.deadlineAt - deps.clock.monotonic(), questionBudgetMs(mode));
   return catchAllOf(deps, target, exchanger, budgetMs).then((answer) =>
     concludeAccepted(deps, target, asked, mode, answer),

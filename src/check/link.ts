@@ -12,6 +12,7 @@ import type { CatchAll } from "./evidence.ts";
 import type { HouseNews } from "./house/report.ts";
 import { Mailbag, openMailbags } from "./mailbag.ts";
 import type { NetworkReports, ReportedDial } from "./network-health.ts";
+import type { ThreadReport } from "./thread-counts.ts";
 import type { SilentDial } from "./way-health.ts";
 
 /**
@@ -33,7 +34,7 @@ export type ThreadMessage =
   | { type: "failed"; dial: ReportedDial }
   | { type: "candidate"; address: string }
   | { type: "reached"; dial: ReportedDial }
-  | { type: "counts"; probes: Record<string, number>; sessionsOpened: number }
+  | { type: "counts"; report: ThreadReport }
   | BreakerReport
   | BeliefReport
   | { type: "drained" };
@@ -65,7 +66,7 @@ export interface ThreadLink {
   house: House;
   /** What mail servers take for our address on a way, as far as preflight knows. */
   seenAs(path: string): string | null;
-  counts(probes: Record<string, number>, sessionsOpened: number): void;
+  counts(report: ThreadReport): void;
   /** Runs `drain` when the main thread asks, then tells it that all is given back. */
   onDrain(drain: () => Promise<void>): void;
 }
@@ -187,7 +188,7 @@ export function createThreadLink(port: MessagePort): ThreadLink {
         heard = listener;
       },
     },
-    counts: (probes, sessionsOpened) => post({ type: "counts", probes, sessionsOpened }),
+    counts: (report) => post({ type: "counts", report }),
     onDrain(action) {
       drain = action;
     },

@@ -6,6 +6,7 @@ import { type CatchAllFacts, catchAllAnswer, catchAllKey, strangerAt } from "./c
 import { delayOf } from "./classify/delay.ts";
 import type { CatchAll, SmtpClass } from "./evidence.ts";
 import type { Exchanger } from "./probe.ts";
+import type { StrangerTally } from "./thread-counts.ts";
 
 /** What is known of strangers at a host. */
 export interface StrangerAnswer {
@@ -14,8 +15,10 @@ export interface StrangerAnswer {
   retryAfterS: number | null;
 }
 
-interface StrangerDeps extends AskDeps {
+export interface StrangerDeps extends AskDeps {
   facts: CatchAllFacts;
+  /** Raised with each look-up. */
+  strangers: StrangerTally;
 }
 
 /** What is known of strangers at the host that accepted the real address; asked there when nobody has yet. */
@@ -28,9 +31,14 @@ export async function catchAllOf(
   const key = catchAllKey(target.domain, exchanger.site, exchanger.host);
   const claim = deps.facts.claim(key);
   const fact = await within(deps.clock, claim, budgetMs);
-  if (fact === "ask")
+  if (fact === "ask") {
+    deps.strangers.asked++;
     return askStranger(deps, target, { exchanger, key, deadlineAt: deps.clock.monotonic() + budgetMs });
-  if (fact !== undefined) return { catchAll: fact, retryAfterS: null };
+  }
+  if (fact !== undefined) {
+    deps.strangers.hit++;
+    return { catchAll: fact, retryAfterS: null };
+  }
   // Too late for us; should the question fall to us after all, the next one who needs the answer asks it.
   void claim.then((late) => late === "ask" && deps.facts.abandon(key));
   return { catchAll: "not_probed", retryAfterS: null };

@@ -1,66 +1,161 @@
 import type { Clock } from "../core/clock.ts";
+import type { DurationSeries } from "../core/durations.ts";
 import { LIMITS } from "../core/limits.ts";
+import type { LookUpResult } from "../dns/cache.ts";
+import { Traffic } from "../smtp/traffic.ts";
 import type { SmtpClass } from "./evidence.ts";
 
+/** What a check thread has counted since it last told. A provider is one of the shaping table, or `other`. */
+export interface ThreadReport {
+  /** Probes that ended, by `provider class`. */
+  probes: Record<string, number>;
+  /** Transactions that were answered, by provider, in the buckets of `PROBE_SECONDS`. */
+  answered: Record<string, Pick<DurationSeries, "counts" | "sum">>;
+  sessionsOpened: number;
+  /** Open now: the one that is no count. */
+  sessionsOpen: number;
+  transactions: number;
+  /** Pipelined. */
+  writes: number;
+  /** Transactions in those. */
+  groups: number;
+  /** Names, by result. */
+  lookUps: Record<string, number>;
+  /** What was known of strangers, and what had to be asked. */
+  strangers: StrangerTally;
+}
+
+/** Accepted mailboxes, by whether it was known how their host takes strangers. */
+export interface StrangerTally {
+  hit: number;
+  asked: number;
+}
+
 /**
- * Counters of a check thread, sent to the main thread in batches: at most one message every
+ * Counters of a check thread, plain numbers, sent to the main thread in batches: at most one message every
  * `LIMITS.check.countsEveryMs`, none while nothing happens.
  */
 export interface ThreadCounts {
   /** A probe ended: counted under `provider class`. */
   probe(provider: string | null, outcome: SmtpClass): void;
-  /** A connection was opened to a host of `site`. */
-  session(): void;
+  /** A connection was opened to a host of a site, or one that was is gone. */
+  session(change: 1 | -1): void;
+  lookUp(result: LookUpResult): void;
+  /** Raised by whoever concludes a probe: told with the next that ends. */
+  readonly strangers: StrangerTally;
+  /** Raised by sessions with sites: told with the next probe that ends. */
+  trafficOf(site: string): Traffic;
   flush(): void;
 }
 
-type Send = (probes: Record<string, number>, sessionsOpened: number) => void;
+const OTHER = "other";
+
+interface Deps {
+  clock: Clock;
+  /** Named providers: each is a site. */
+  providers: ReadonlySet<string>;
+  send(report: ThreadReport): void;
+}
+
+class Counts implements ThreadCounts {
+  readonly strangers: StrangerTally = { hit: 0, asked: 0 };
+  readonly #deps: Deps;
+  /** By provider, then class: a key made of both would be a new string for each probe. */
+  readonly #probes = new Map<string | null, Map<SmtpClass, number>>();
+  readonly #traffic = new Map<string, Traffic>();
+  readonly #lookUps: Record<LookUpResult, number> = { hit: 0, answered: 0, absent: 0, failed: 0 };
+  #sessionsOpened = 0;
+  #sessionsOpen = 0;
+  #scheduled = false;
+  /** Something is to be told. */
+  #news = false;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  probe(provider: string | null, outcome: SmtpClass): void {
+    let classes = this.#probes.get(provider);
+    if (classes === undefined) {
+      classes = new Map();
+      this.#probes.set(provider, classes);
+    }
+    classes.set(outcome, (classes.get(outcome) ?? 0) + 1);
+    this.#schedule();
+  }
+
+  session(change: 1 | -1): void {
+    if (change === 1) this.#sessionsOpened++;
+    this.#sessionsOpen += change;
+    this.#schedule();
+  }
+
+  lookUp(result: LookUpResult): void {
+    this.#lookUps[result]++;
+    this.#schedule();
+  }
+
+  trafficOf(site: string): Traffic {
+    const provider = this.#deps.providers.has(site) ? site : OTHER;
+    const known = this.#traffic.get(provider);
+    if (known !== undefined) return known;
+    const traffic = new Traffic();
+    this.#traffic.set(provider, traffic);
+    return traffic;
+  }
+
+  flush(): void {
+    this.#scheduled = false;
+    if (!this.#news) return;
+    this.#news = false;
+    this.#deps.send({
+      probes: counted(this.#probes),
+      sessionsOpened: this.#sessionsOpened,
+      sessionsOpen: this.#sessionsOpen,
+      lookUps: { ...this.#lookUps },
+      strangers: { ...this.strangers },
+      ...written(this.#traffic),
+    });
+    this.#probes.clear();
+    this.#sessionsOpened = 0;
+    Object.assign(this.#lookUps, { hit: 0, answered: 0, absent: 0, failed: 0 });
+    Object.assign(this.strangers, { hit: 0, asked: 0 });
+  }
+
+  #schedule(): void {
+    this.#news = true;
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    this.#deps.clock.after(LIMITS.check.countsEveryMs, () => this.flush());
+  }
+}
 
 function counted(probes: ReadonlyMap<string | null, ReadonlyMap<SmtpClass, number>>): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const [provider, classes] of probes) {
     for (const [outcome, count] of classes) {
-      const key = `${provider ?? "other"} ${outcome}`;
+      const key = `${provider ?? OTHER} ${outcome}`;
       counts[key] = (counts[key] ?? 0) + count;
     }
   }
   return counts;
 }
 
-export function createThreadCounts(clock: Clock, send: Send): ThreadCounts {
-  /** By provider, then class: a key made of both would be a new string for each probe. */
-  const probes = new Map<string | null, Map<SmtpClass, number>>();
-  let sessionsOpened = 0;
-  let scheduled = false;
-
-  function flush(): void {
-    scheduled = false;
-    if (sessionsOpened === 0 && probes.size === 0) return;
-    send(counted(probes), sessionsOpened);
-    probes.clear();
-    sessionsOpened = 0;
+/** Takes what was written, over all providers, and how long answers took, by provider. */
+function written(traffic: ReadonlyMap<string, Traffic>) {
+  const sums = { transactions: 0, writes: 0, groups: 0 };
+  const answered: ThreadReport["answered"] = {};
+  for (const [provider, of] of traffic) {
+    for (const key of ["transactions", "writes", "groups"] as const) {
+      sums[key] += of[key];
+      of[key] = 0;
+    }
+    const took = of.answered.take();
+    if (took !== null) answered[provider] = took;
   }
+  return { ...sums, answered };
+}
 
-  function schedule(): void {
-    if (scheduled) return;
-    scheduled = true;
-    clock.after(LIMITS.check.countsEveryMs, flush);
-  }
-
-  return {
-    probe(provider, outcome) {
-      let classes = probes.get(provider);
-      if (classes === undefined) {
-        classes = new Map();
-        probes.set(provider, classes);
-      }
-      classes.set(outcome, (classes.get(outcome) ?? 0) + 1);
-      schedule();
-    },
-    session() {
-      sessionsOpened += 1;
-      schedule();
-    },
-    flush,
-  };
+export function createThreadCounts(deps: Deps): ThreadCounts {
+  return new Counts(deps);
 }

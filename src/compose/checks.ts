@@ -9,6 +9,7 @@ import { createNetworkHealth, type NetworkHealth } from "../check/network-health
 import { type CheckPool, createCheckPool } from "../check/pool.ts";
 import { createSiteDirectory, providerNames, type SiteDirectory } from "../check/site.ts";
 import { createSiteCaps } from "../check/site-caps.ts";
+import type { ThreadReport } from "../check/thread-counts.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import type { Logger } from "../core/log.ts";
@@ -75,13 +76,7 @@ export function composeChecks(deps: Deps): Checks {
     beliefs,
     health: network,
     breakers,
-    onCounts(probes, sessionsOpened) {
-      metrics.sessionsOpened.inc(sessionsOpened);
-      for (const [key, count] of Object.entries(probes)) {
-        const [provider = "", outcome = ""] = key.split(" ");
-        metrics.probes.inc({ provider, outcome }, count);
-      }
-    },
+    onCounts: (report) => countEngine(metrics, report),
   });
   const share = createHouseShare(redis, config.smtp.egressId, preflight.settings);
   const house = composeHouse({ config, log, metrics, preflight, share, network, broker });
@@ -90,9 +85,28 @@ export function composeChecks(deps: Deps): Checks {
     const { held, waiting } = slots.stats();
     const breakersOpen = breakers.openByProvider();
     const load = { checksInFlight: pool.inFlight, slotsHeld: held, slotWaiters: waiting };
-    return { ...load, breakersOpen, sitesReduced: caps.reduced };
+    return { ...load, breakersOpen, sitesReduced: caps.reduced, sessionsOpen: broker.sessionsOpen() };
   });
   return { lists, pool, slots, network, house, breakers, beliefs, sites: createSiteDirectory(shaping.mx) };
+}
+
+/** What a check thread has counted. */
+function countEngine(metrics: Metrics, report: ThreadReport): void {
+  metrics.sessionsOpened.inc(report.sessionsOpened);
+  metrics.transactions.inc(report.transactions);
+  metrics.pipelineWrites.inc(report.writes);
+  metrics.pipelineGroups.inc(report.groups);
+  for (const [key, count] of Object.entries(report.probes)) {
+    const [provider = "", outcome = ""] = key.split(" ");
+    metrics.probes.inc({ provider, outcome }, count);
+    if (outcome === "greylisted") metrics.greylistings.inc({ provider }, count);
+  }
+  for (const [provider, answered] of Object.entries(report.answered))
+    metrics.probeSeconds.of(provider).add(answered);
+  for (const [result, count] of Object.entries(report.lookUps))
+    if (count > 0) metrics.dnsLookups.inc({ result }, count);
+  for (const [result, count] of Object.entries(report.strangers))
+    if (count > 0) metrics.catchAllLookups.inc({ result }, count);
 }
 
 function watchNetwork(

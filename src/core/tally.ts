@@ -1,4 +1,5 @@
 import { Counter, Gauge, type Metric, type Registry } from "prom-client";
+import { DurationSeries } from "./durations.ts";
 
 /** A count that its owner raises by itself: a plain number, where `inc` hashes the labels anew each time (150 ns). */
 export interface Tally {
@@ -25,6 +26,20 @@ export class TalliedCounter<L extends string> extends Counter<L> {
   }
 }
 
+/** A gauge of what somebody has to find out: it has no series while that is not known, so that none shows what was. */
+export class KnownGauge<L extends string = never> extends Gauge<L> {
+  constructor(...settings: ConstructorParameters<typeof Gauge<L>>) {
+    super(...settings);
+    this.forget();
+  }
+
+  forget(): void {
+    this.reset();
+    // Without labels a gauge that is reset stands at 0.
+    this.remove({});
+  }
+}
+
 /** A gauge that asks its owner whenever it is read: to `set` it at each change costs 100 ns and an object. */
 export class AskedGauge extends Gauge {
   #read: (() => number) | null = null;
@@ -37,26 +52,6 @@ export class AskedGauge extends Gauge {
   override get(): ReturnType<Gauge["get"]> {
     if (this.#read !== null) this.set(this.#read());
     return super.get();
-  }
-}
-
-/** Durations of one kind, in buckets. */
-export class DurationSeries {
-  /** By bucket, each without those below it; the last is of what is longer than any bound. */
-  readonly counts: number[];
-  sum = 0;
-  readonly #bounds: readonly number[];
-
-  constructor(bounds: readonly number[]) {
-    this.#bounds = bounds;
-    this.counts = Array.from({ length: bounds.length + 1 }, () => 0);
-  }
-
-  observe(seconds: number): void {
-    this.sum += seconds;
-    let bucket = 0;
-    while (bucket < this.#bounds.length && seconds > (this.#bounds[bucket] ?? 0)) bucket++;
-    this.counts[bucket] = (this.counts[bucket] ?? 0) + 1;
   }
 }
 
@@ -78,6 +73,7 @@ export class Durations<L extends string> {
   readonly help: string;
   readonly type = "histogram";
   readonly aggregator = "sum";
+  readonly labelNames: readonly [L];
   readonly #label: L;
   readonly #buckets: readonly number[];
   #series = new Map<string, DurationSeries>();
@@ -85,6 +81,7 @@ export class Durations<L extends string> {
   constructor({ name, help, label, buckets, registers }: DurationsConfig<L>) {
     this.name = name;
     this.help = help;
+    this.labelNames = [label];
     this.#label = label;
     this.#buckets = buckets;
     for (const registry of registers) registry.registerMetric(this as unknown as Metric);

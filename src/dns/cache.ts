@@ -3,6 +3,9 @@ import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Aside, DnsOutcome, TextResolver } from "./resolver.ts";
 
+/** What became of a look-up. `hit`: nobody was asked for its sake; `absent`: the name, or such a record, is not there. */
+export type LookUpResult = "hit" | "answered" | "absent" | "failed";
+
 interface Entry {
   outcome: DnsOutcome<unknown>;
   storedAt: number;
@@ -22,6 +25,11 @@ function aged<T>(outcome: DnsOutcome<T>, ageMs: number): DnsOutcome<T> {
   return { ...outcome, ttlS: Math.max(0, outcome.ttlS - Math.floor(ageMs / 1_000)) };
 }
 
+function resultOf({ status }: DnsOutcome<unknown>): LookUpResult {
+  if (status === "ok") return "answered";
+  return status === "no_data" || status === "nxdomain" ? "absent" : "failed";
+}
+
 /** Characters of texts that count as a record: strangers' texts may be long. */
 const CHARS_A_RECORD = 100;
 
@@ -38,8 +46,13 @@ function sizeOf({ outcome }: Entry): number {
  * A cache before `inner`, negative answers included: an answer lives for its TTL, at least `LIMITS.dns.ttlMinS`, a
  * failure for `failureTtlMs`. Concurrent questions for one name and type share one query. `ttlS` counts down.
  * Closing it closes `inner`.
+ * @param onLookUp told of every look-up, of one that is asked for once it is answered
  */
-export function createCachingResolver(inner: TextResolver, clock: Clock): TextResolver {
+export function createCachingResolver(
+  inner: TextResolver,
+  clock: Clock,
+  onLookUp: (result: LookUpResult) => void = () => {},
+): TextResolver {
   const entries = new LRUCache<string, Entry>({
     max: LIMITS.dns.cacheEntries,
     maxSize: LIMITS.dns.cacheRecords,
@@ -57,6 +70,7 @@ export function createCachingResolver(inner: TextResolver, clock: Clock): TextRe
     try {
       const outcome = await ask();
       store(key, outcome);
+      onLookUp(resultOf(outcome));
       return outcome;
     } finally {
       flights.delete(key);
@@ -68,11 +82,18 @@ export function createCachingResolver(inner: TextResolver, clock: Clock): TextRe
     const key = `${type} ${name}`;
     const entry = entries.get(key);
     const now = clock.monotonic();
-    if (entry && entry.expiresAt > now)
+    if (entry && entry.expiresAt > now) {
+      onLookUp("hit");
       return Promise.resolve(aged(entry.outcome as DnsOutcome<T>, now - entry.storedAt));
-    const flight = (flights.get(key) as Promise<DnsOutcome<T>> | undefined) ?? fly(key, ask);
-    flights.set(key, flight);
-    return flight;
+    }
+    const flight = flights.get(key) as Promise<DnsOutcome<T>> | undefined;
+    if (flight !== undefined) {
+      onLookUp("hit");
+      return flight;
+    }
+    const begun = fly(key, ask);
+    flights.set(key, begun);
+    return begun;
   }
 
   /** What was asked aside was asked less hard: its failures say nothing to who asks in earnest. */

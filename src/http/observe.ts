@@ -1,7 +1,8 @@
 import type { Clock } from "../core/clock.ts";
+import type { DurationSeries } from "../core/durations.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
-import type { DurationSeries, Tally } from "../core/tally.ts";
+import type { Tally } from "../core/tally.ts";
 import type { Actor } from "../services/actor.ts";
 import type { HttpRequest } from "./request.ts";
 

@@ -11,6 +11,7 @@ import type { SitePolicy, TlsPolicy } from "./policy.ts";
 import { PooledSession, type SessionOwner } from "./pooled-session.ts";
 import type { Session, SessionHandler } from "./session.ts";
 import type { SlotSource } from "./slots.ts";
+import type { Traffic } from "./traffic.ts";
 
 export interface MxHostDeps {
   site: string;
@@ -24,6 +25,8 @@ export interface MxHostDeps {
   dial(tls: TlsPolicy, handler: SessionHandler): Session;
   /** What the site's servers have taught so far; its other hosts share it. */
   lessons: SiteLessons;
+  /** Where what its sessions write counts. */
+  traffic: Traffic;
   onOpened(): void;
   /** The server has no room for as many connections as there are. */
   onCrowded(): void;
@@ -41,6 +44,7 @@ export class MxHost implements SessionOwner {
   policy: SitePolicy;
   readonly depth: Depth;
   readonly lessons: SiteLessons;
+  readonly traffic: Traffic;
   readonly backlog = new Backlog();
   readonly clock: Clock;
   readonly site: string;
@@ -73,6 +77,7 @@ export class MxHost implements SessionOwner {
     this.cap = deps.cap;
     this.policy = deps.policy;
     this.lessons = deps.lessons;
+    this.traffic = deps.traffic;
     this.depth = new Depth(deps.lessons.depth);
     this.#emptySince = deps.clock.monotonic();
   }

@@ -14,6 +14,7 @@ import type { Path } from "./path.ts";
 import type { SitePolicy } from "./policy.ts";
 import { createSession, type Session } from "./session.ts";
 import type { SlotSource } from "./slots.ts";
+import { Traffic } from "./traffic.ts";
 
 export interface Destination {
   site: string;
@@ -91,6 +92,8 @@ export interface SmtpPoolDeps {
   clock: Clock;
   log: Logger;
   onEvent(event: PoolEvent | SilentDialEvent | CrowdedEvent): void;
+  /** Where what is written to a site counts: asked once a host. Absent: nobody wants to know. */
+  trafficOf?(site: string): Traffic;
 }
 
 class HostPool implements SmtpPool {
@@ -132,7 +135,7 @@ class HostPool implements SmtpPool {
           return options.deadlineAt;
         },
         urgent: options.urgent === true,
-        onTurn: (now) => options.onTurn?.(now),
+        onTurn: (now, session) => options.onTurn?.(now, session),
         settled: resolve,
       });
     });
@@ -271,6 +274,7 @@ class HostPool implements SmtpPool {
         return session;
       },
       lessons: this.#lessonsOf(site),
+      traffic: this.#deps.trafficOf?.(site) ?? new Traffic(),
       onOpened: () => onEvent({ kind: "opened", site }),
       onCrowded: () => onEvent({ kind: "crowded", cap }),
       onClosed: (end, wasReady) => this.#sessionClosed(site, end, wasReady),

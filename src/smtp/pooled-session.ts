@@ -9,6 +9,7 @@ import type { SiteLessons } from "./lessons.ts";
 import type { SitePolicy } from "./policy.ts";
 import type { Session, SessionHandler } from "./session.ts";
 import { type Allowance, isRecipientLimit, limitNamed } from "./session-limits.ts";
+import type { Traffic } from "./traffic.ts";
 
 /** The host of a session, as its sessions see it. */
 export interface SessionOwner {
@@ -19,6 +20,7 @@ export interface SessionOwner {
   /** Most transactions in one write, at best. */
   readonly depthMax: number;
   readonly lessons: SiteLessons;
+  readonly traffic: Traffic;
   onReady(session: PooledSession): void;
   /** A batch is through. */
   onFree(session: PooledSession): void;
@@ -60,6 +62,9 @@ export class PooledSession implements SessionHandler {
   /** When it is its turn to try more than is known to go well. */
   #tries: Allowance = { transactions: 0, rejections: 0 };
   #jobs: readonly Job[] = [];
+  /** Of the batch under way. */
+  #writtenAt = 0;
+  #pipelined = false;
 
   constructor(owner: SessionOwner, dial: (handler: SessionHandler) => Session) {
     this.#owner = owner;
@@ -99,8 +104,11 @@ export class PooledSession implements SessionHandler {
       this.idleSince = now;
       return false;
     }
+    const careful = special?.careful === true;
     this.#jobs = jobs;
-    this.#session.run(jobs, special?.careful === true);
+    this.#writtenAt = now;
+    this.#pipelined = !careful && this.pipelining;
+    this.#session.run(jobs, careful);
     return true;
   }
 
@@ -251,9 +259,11 @@ export class PooledSession implements SessionHandler {
     const again: Job[] = [];
     const now = this.#owner.clock.monotonic();
     this.#jobs = [];
+    let answered = 0;
     for (let index = 0; index < jobs.length; index++) {
       const job = jobs[index] as Job;
       const end = ends[index] ?? LOST;
+      if (end.kind === "reply") answered++;
       if (end.kind === "reply" && end.reply.code < 300) {
         // What nearly all ends are.
         job.settle(end, this.secure, now);
@@ -270,8 +280,18 @@ export class PooledSession implements SessionHandler {
       else job.settle(end, this.secure, now);
     }
     this.#served += jobs.length;
+    this.#count(jobs.length, answered, now);
     this.#owner.backlog.putBack(back);
     for (const job of again) this.#owner.backlog.retry(job);
+  }
+
+  #count(transactions: number, answered: number, now: number): void {
+    const { traffic } = this.#owner;
+    traffic.transactions += transactions;
+    if (answered > 0) traffic.answered.observe((now - this.#writtenAt) / 1_000, answered);
+    if (!this.#pipelined) return;
+    traffic.writes++;
+    traffic.groups += transactions;
   }
 
   /** One connection too many, and it is this: those that work take what it was asked. */

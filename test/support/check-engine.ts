@@ -100,6 +100,7 @@ export function engine(
   const { breaker } = createLocalMirror(breakers.authority, clock);
   const destinations: Destination[] = [];
   const probes: string[] = [];
+  const strangers = { hit: 0, asked: 0 };
   async function answered(destination: Destination, mailbox: Mailbox, options: JobOptions) {
     onAsked(options);
     asked.push(`${mailbox.address} ${destination.host}`);
@@ -137,6 +138,7 @@ export function engine(
     },
     network: createNetworkView({ clock, board, paths, resolver, reach }),
     self: { heloName: "probe.test", at: () => SELF },
+    strangers,
     onProbe: (provider, outcome) => void probes.push(`${provider} ${outcome}`),
   });
   /** As a batch asks. */
@@ -154,6 +156,6 @@ export function engine(
   }
   return {
     ...{ check, ask, askAbout, asked, destinations, probes },
-    ...{ beliefs, breakers, board, clock, stored, seen, sites },
+    ...{ strangers, beliefs, breakers, board, clock, stored, seen, sites },
   };
 }

@@ -12,6 +12,7 @@ import {
   type SilentDialEvent,
   type SmtpPool,
 } from "../../../src/smtp/pool.ts";
+import { Traffic } from "../../../src/smtp/traffic.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
 import { createLocalSlots, type LocalSlots } from "../../support/local-slots.ts";
 
@@ -30,6 +31,8 @@ export interface PoolFixture {
   events: PoolEvent["kind"][];
   /** Dials that nobody answered. */
   silences: SilentDialEvent[];
+  /** Of all sites. */
+  traffic: Traffic;
   /** Asks 127.0.0.1, unless told otherwise, about `address`, due in `deadlineMs` (default an hour). */
   rcpt(address: string, options?: RcptOptions): Promise<RcptOutcome>;
   /** Drains the pool and shows that nothing is left: no session, no slot, no timer. */
@@ -60,6 +63,7 @@ export function createPoolFixture(port: number, options: PoolOptions = {}): Pool
   const events: PoolEvent["kind"][] = [];
   const silences: SilentDialEvent[] = [];
   const heloName = "probe.test";
+  const traffic = new Traffic();
   const sourceAddresses = (options.sourceAddresses ?? []).map((address) => ({ address, heloName }));
   const proxies = options.proxies ?? [];
   const paths = createPaths({ sourceAddresses, proxies, heloName });
@@ -81,6 +85,7 @@ export function createPoolFixture(port: number, options: PoolOptions = {}): Pool
       else if (event.kind === "crowded") options.onCrowded?.(event.cap);
       else events.push(event.kind);
     },
+    trafficOf: () => traffic,
   });
   return {
     clock,
@@ -88,6 +93,7 @@ export function createPoolFixture(port: number, options: PoolOptions = {}): Pool
     pool,
     events,
     silences,
+    traffic,
     rcpt(
       address,
       { deadlineMs = 3_600_000, cancelled = () => false, urgent = false, onTurn = () => {}, ...rest } = {},

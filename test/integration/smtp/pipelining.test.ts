@@ -31,6 +31,12 @@ describe("pipelining", () => {
       assert.deepEqual(ends.map(summary), all.map(expectedOf));
       assert.equal(server.connections.length, 1);
       assert.equal(server.maxBurst, 12);
+      const { transactions, groups, writes, answered } = fixture.traffic;
+      assert.deepEqual([transactions, groups], [60, 60]);
+      // The depth grows from one, and never beyond the site's.
+      assert.ok(writes >= 60 / 4 && writes < 60, `${writes} writes`);
+      // Time stands still.
+      assert.deepEqual(answered.take(), { counts: [60, ...new Array(12).fill(0)], sum: 0 });
     }));
 
   it("is not used where it is not offered: one command at a time", () =>
@@ -41,6 +47,8 @@ describe("pipelining", () => {
         const ends = await Promise.all(all.map((name) => fixture.rcpt(`${name}@x.test`)));
         assert.deepEqual(ends.map(summary), all.map(expectedOf));
         assert.equal(server.maxBurst, 1);
+        const { transactions, groups, writes } = fixture.traffic;
+        assert.deepEqual([transactions, groups, writes], [20, 0, 0]);
       },
     ));
 

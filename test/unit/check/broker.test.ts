@@ -5,10 +5,12 @@ import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { type Broker, createBroker } from "../../../src/check/broker.ts";
 import { type CatchAllFact, type CatchAllStore, createCatchAllFacts } from "../../../src/check/catch-all.ts";
 import { createThreadLink, type ThreadLink } from "../../../src/check/link.ts";
+import type { ThreadReport } from "../../../src/check/thread-counts.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { createLocalBeliefs } from "../../support/local-beliefs.ts";
 import { createLocalBreakers } from "../../support/local-breakers.ts";
 import { createLocalSlots } from "../../support/local-slots.ts";
+import { until } from "../../support/until.ts";
 
 const ports: MessagePort[] = [];
 afterEach(() => {
@@ -41,9 +43,16 @@ function broker() {
     onCrowded: (site) => seen.push(`crowded ${site}`),
     breakers: createLocalBreakers(clock).authority,
     beliefs,
-    onCounts: (probes, sessions) => seen.push(`counts ${JSON.stringify(probes)} ${sessions}`),
+    onCounts: ({ probes, sessionsOpened }) => {
+      seen.push(`counts ${JSON.stringify(probes)} ${sessionsOpened}`);
+    },
   });
   return { broker: made, clock, stored, seen };
+}
+
+function reportOf(told: Partial<ThreadReport>): ThreadReport {
+  const sums = { sessionsOpened: 0, sessionsOpen: 0, transactions: 0, writes: 0, groups: 0 };
+  return { probes: {}, answered: {}, lookUps: {}, strangers: { hit: 0, asked: 0 }, ...sums, ...told };
 }
 
 function thread(to: Broker): { link: ThreadLink; port: MessagePort } {
@@ -162,7 +171,7 @@ describe("the rest of the line", () => {
     link.reach.failed({ site: "dead", address: "192.0.2.1" });
     link.reach.candidate("192.0.2.2");
     link.reach.reached({ site: "live", address: "192.0.2.3" });
-    link.counts({ "google accepted": 2 }, 1);
+    link.counts(reportOf({ probes: { "google accepted": 2 }, sessionsOpened: 1 }));
     link.crowded("site");
     link.crowded("site");
     link.beliefs.report({ type: "refuses", site: "strict" });
@@ -193,6 +202,22 @@ describe("the rest of the line", () => {
     await roundTrip(a, "three");
     assert.equal(a.link.house.trusts("192.0.2.9"), true);
     assert.equal(a.link.seenAs("direct"), null);
+  });
+
+  it("knows the sessions of the threads that are there, as each last told", async () => {
+    const { broker: main } = broker();
+    const [a, b] = [thread(main), thread(main)];
+    const told = async ({ link }: { link: ThreadLink }, sessionsOpen: number) => {
+      link.counts(reportOf({ sessionsOpen }));
+      await link.facts.claim(`a round trip after ${sessionsOpen}`);
+    };
+    await told(a, 3);
+    await told(b, 2);
+    assert.equal(main.sessionsOpen(), 5);
+    await told(a, 1);
+    assert.equal(main.sessionsOpen(), 3);
+    a.port.close();
+    await until("a thread that is gone has none", () => main.sessionsOpen() === 2);
   });
 
   it("drains when every thread has given back, and counts a dead thread as done", async () => {

@@ -39,7 +39,7 @@ async function poolOf(source: string) {
     logLevel: "silent" as const,
   };
   const threads = startCheckThreads(setup, 2, silentLog, entry);
-  const broker = { attach: () => {}, tellHouse: () => {}, drain: async () => {} };
+  const broker = { attach: () => {}, tellHouse: () => {}, drain: async () => {}, sessionsOpen: () => 0 };
   return { threads, pool: createCheckPool({ threads, board, broker }) };
 }
 

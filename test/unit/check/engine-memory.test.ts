@@ -7,6 +7,19 @@ import { engine, OK, replied, UNKNOWN } from "../../support/check-engine.ts";
 /** What the engine makes of servers that put us off, and of sites that cannot be believed. */
 const { addresses, controls, domains, quietRun, exploreEvery } = LIMITS.belief;
 
+describe("what is known of strangers", () => {
+  it("counts once for each mailbox that is accepted, as known or as asked for", async () => {
+    const { ask, strangers } = engine((address) => (/^(?:alice|bob)@/.test(address) ? OK : UNKNOWN));
+    await ask("alice", "bulk");
+    assert.deepEqual(strangers, { hit: 0, asked: 1 });
+    await ask("bob", "bulk");
+    await ask("nobody", "bulk");
+    assert.deepEqual(strangers, { hit: 1, asked: 1 });
+    await Promise.all([ask("alice", "bulk"), ask("bob", "single")]);
+    assert.deepEqual(strangers, { hit: 3, asked: 1 });
+  });
+});
+
 describe("a stranger who is greylisted", () => {
   it("is asked again, and the same one, when the server said; until then the answer is unconfirmed", async () => {
     let relented = false;

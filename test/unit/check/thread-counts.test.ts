@@ -1,14 +1,36 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createThreadCounts } from "../../../src/check/thread-counts.ts";
+import { createThreadCounts, type ThreadReport } from "../../../src/check/thread-counts.ts";
+import { PROBE_SECONDS } from "../../../src/core/durations.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 function counting() {
   const clock = createFakeClock();
-  const sent: [Record<string, number>, number][] = [];
-  const counts = createThreadCounts(clock, (probes, sessions) => void sent.push([probes, sessions]));
+  const sent: ThreadReport[] = [];
+  const counts = createThreadCounts({
+    clock,
+    providers: new Set(["google"]),
+    send: (report) => void sent.push(report),
+  });
   return { clock, counts, sent };
+}
+
+const NOTHING: ThreadReport = {
+  probes: {},
+  answered: {},
+  sessionsOpened: 0,
+  sessionsOpen: 0,
+  transactions: 0,
+  writes: 0,
+  groups: 0,
+  lookUps: { hit: 0, answered: 0, absent: 0, failed: 0 },
+  strangers: { hit: 0, asked: 0 },
+};
+
+/** Counts of buckets, of which these have something. */
+function buckets(counts: Record<number, number>): number[] {
+  return Array.from({ length: PROBE_SECONDS.length + 1 }, (_, i) => counts[i] ?? 0);
 }
 
 describe("the counters of a check thread", () => {
@@ -20,15 +42,69 @@ describe("the counters of a check thread", () => {
     counts.probe(null, "accepted");
     // A provider that is called as those without one are.
     counts.probe("other", "accepted");
-    counts.session();
+    counts.session(1);
+    counts.lookUp("answered");
+    counts.lookUp("hit");
+    counts.lookUp("hit");
+    counts.strangers.asked++;
     assert.deepEqual(sent, []);
     clock.advance(LIMITS.check.countsEveryMs);
     counts.probe("google", "accepted");
     counts.flush();
     assert.deepEqual(sent, [
-      [{ "other accepted": 3, "google accepted": 1, "google mailbox_not_found": 1 }, 1],
-      [{ "google accepted": 1 }, 0],
+      {
+        ...NOTHING,
+        probes: { "other accepted": 3, "google accepted": 1, "google mailbox_not_found": 1 },
+        sessionsOpened: 1,
+        sessionsOpen: 1,
+        lookUps: { ...NOTHING.lookUps, hit: 2, answered: 1 },
+        strangers: { hit: 0, asked: 1 },
+      },
+      { ...NOTHING, probes: { "google accepted": 1 }, sessionsOpen: 1 },
     ]);
+  });
+
+  it("say how many sessions are open, not how many have come and gone", () => {
+    const { clock, counts, sent } = counting();
+    for (const change of [1, 1, 1, -1] as const) counts.session(change);
+    clock.advance(LIMITS.check.countsEveryMs);
+    counts.session(-1);
+    clock.advance(LIMITS.check.countsEveryMs);
+    assert.deepEqual(
+      sent.map(({ sessionsOpened, sessionsOpen }) => [sessionsOpened, sessionsOpen]),
+      [
+        [3, 2],
+        [0, 1],
+      ],
+    );
+  });
+
+  it("have what was written by named providers, and all others' together", () => {
+    const { counts, sent } = counting();
+    const google = counts.trafficOf("google");
+    const other = counts.trafficOf("example.org");
+    assert.equal(counts.trafficOf("example.net"), other, "a site of a stranger is no label");
+    assert.notEqual(google, other);
+    google.transactions += 7;
+    google.groups += 7;
+    google.writes += 2;
+    google.answered.observe(0.02, 6);
+    other.transactions += 1;
+    other.answered.observe(60);
+    counts.probe("google", "accepted");
+    counts.flush();
+    counts.probe("google", "accepted");
+    counts.flush();
+    assert.deepEqual(sent[0], {
+      ...NOTHING,
+      probes: { "google accepted": 1 },
+      ...{ transactions: 8, groups: 7, writes: 2 },
+      answered: {
+        google: { counts: buckets({ 2: 6 }), sum: 0.12 },
+        other: { counts: buckets({ [PROBE_SECONDS.length]: 1 }), sum: 60 },
+      },
+    });
+    assert.deepEqual(sent[1], { ...NOTHING, probes: { "google accepted": 1 } });
   });
 
   it("send nothing while nothing happens", () => {

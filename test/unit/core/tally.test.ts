@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Histogram, Registry } from "prom-client";
-import { AskedGauge, Durations, TalliedCounter } from "../../../src/core/tally.ts";
+import { AskedGauge, Durations, KnownGauge, TalliedCounter } from "../../../src/core/tally.ts";
 
 const BUCKETS = [0.001, 0.01, 0.1, 1];
 
@@ -51,6 +51,25 @@ describe("durations", () => {
     }
     const lines = async (registry: Registry) => (await registry.metrics()).split("\n").sort();
     assert.deepEqual(await lines(ours), await lines(theirs));
+  });
+});
+
+describe("a gauge of what has to be found out", () => {
+  it("has no series before it is known, nor once it is forgotten", async () => {
+    const registry = new Registry();
+    const registers = [registry];
+    const plain = new KnownGauge({ name: "g", help: "g", registers });
+    const labelled = new KnownGauge({ name: "l", help: "l", labelNames: ["a"], registers });
+    const series = async () => (await registry.metrics()).split("\n").filter((line) => /^[gl]/.test(line));
+    assert.deepEqual(await series(), []);
+    plain.set(0);
+    labelled.set({ a: "x" }, 2);
+    assert.deepEqual(await series(), ["g 0", 'l{a="x"} 2']);
+    plain.forget();
+    labelled.forget();
+    assert.deepEqual(await series(), []);
+    plain.set(3);
+    assert.deepEqual(await series(), ["g 3"]);
   });
 });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { createCachingResolver } from "../../../src/dns/cache.ts";
+import { createCachingResolver, type LookUpResult } from "../../../src/dns/cache.ts";
 import type { DnsOutcome, MxRecord, TextResolver } from "../../../src/dns/resolver.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
@@ -36,7 +36,9 @@ function caching(answer: () => DnsOutcome<MxRecord> | Promise<DnsOutcome<MxRecor
       closed = true;
     },
   };
-  return { clock, asked, resolver: createCachingResolver(inner, clock), isClosed: () => closed };
+  const looked: LookUpResult[] = [];
+  const resolver = createCachingResolver(inner, clock, (result) => void looked.push(result));
+  return { clock, asked, looked, resolver, isClosed: () => closed };
 }
 
 describe("the DNS cache", () => {
@@ -49,6 +51,26 @@ describe("the DNS cache", () => {
     clock.advance(39_500);
     assert.deepEqual(await resolver.mx("x.test"), { status: "ok", records: [RECORD], ttlS: 60 });
     assert.equal(asked.length, 2);
+  });
+
+  it("tells what became of each look-up, and of who joins one that it is known", async () => {
+    let answer: DnsOutcome<MxRecord> = { status: "ok", records: [RECORD], ttlS: 60 };
+    const { looked, resolver } = caching(() => answer);
+    await Promise.all([resolver.mx("x.test"), resolver.mx("x.test")]);
+    await resolver.mx("x.test");
+    assert.deepEqual(looked.splice(0), ["hit", "answered", "hit"]);
+    for (const status of ["nxdomain", "no_data"] as const) {
+      answer = { status, ttlS: 60, proven: true };
+      await resolver.mx(`${status}.test`);
+    }
+    for (const failure of [
+      { status: "server_failure", code: "SERVFAIL" },
+      { status: "no_answer", code: "timeout" },
+    ] as const) {
+      answer = failure;
+      await resolver.mx(`${failure.code}.test`);
+    }
+    assert.deepEqual(looked, ["absent", "absent", "failed", "failed"]);
   });
 
   it("keeps types apart", async () => {
