@@ -31,6 +31,18 @@ const CLAIM_CALLS = 100;
 /** Idle for so long that whoever looks next may claim it. */
 const ABANDONED_MS = 86_400_000;
 
+/** For whoever only looks: the streams of tasks with those of an egress' retries, the dead letters, and the group that reads. */
+export function jobStreamKeys(egress: string): {
+  streams: Record<string, string>;
+  dead: string;
+  group: string;
+} {
+  const ours = `${RETRIES}:${encodeURIComponent(egress)}`;
+  const streams = { tasks: TASKS, whole: WHOLE, retry: RETRIES, "retry of our egress": ours };
+  const keys = Object.entries(streams).map(([name, stream]) => [name, `${PREFIX}${stream}`] as const);
+  return { streams: Object.fromEntries(keys), dead: DEAD, group: GROUP };
+}
+
 export interface StreamEntry {
   id: string;
   pointer: TaskPointer;

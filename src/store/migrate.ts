@@ -65,3 +65,39 @@ export async function migrate(
     if (applied) log.info({ migration: migration.id, name: migration.name }, "schema migrated");
   }
 }
+
+/** What of the schema is there, by this version's migrations; each named `12 (bulk)`. */
+export interface MigrationState {
+  applied: number;
+  pending: string[];
+  /** Of a newer version. */
+  unknown: string[];
+  /** Applied in another form. */
+  changed: string[];
+}
+
+/** Only looks. null: nothing was ever migrated here. */
+export async function appliedMigrations(
+  sql: Database,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<MigrationState | null> {
+  const [table] = await sql<{ there: boolean }[]>`
+    select to_regclass('schema_migrations') is not null as there`;
+  if (table?.there !== true) return null;
+  const rows = await sql<{ id: number; name: string; checksum: string }[]>`
+    select id, name, checksum from schema_migrations order by id`;
+  const known = new Map(migrations.map((migration) => [migration.id, migration]));
+  const there = new Set(rows.map(({ id }) => id));
+  const named = ({ id, name }: { id: number; name: string }) => `${id} (${name})`;
+  return {
+    applied: rows.length,
+    pending: migrations.filter(({ id }) => !there.has(id)).map(named),
+    unknown: rows.filter(({ id }) => !known.has(id)).map(named),
+    changed: rows
+      .filter(({ id, checksum: sum }) => {
+        const migration = known.get(id);
+        return migration !== undefined && checksum(migration) !== sum;
+      })
+      .map(named),
+  };
+}
