@@ -108,6 +108,8 @@ async function serveRole(config: Config & { role: SingleRole }, log: Logger): Pr
     );
   }
   await role.lifecycle.start();
+  // Told to stop meanwhile: it never served.
+  if (role.lifecycle.state !== "running") return;
   const ports = role.ports();
   log.info(ports, "serving");
   tellReady({ role: config.role, ...ports });

@@ -32,6 +32,8 @@ export interface Supervisor {
    * the first time is not tried again: the error names it.
    */
   start(): Promise<RoleReady[]>;
+  /** Has the roles that are being stopped wait for no balancer any more. */
+  hurry(): void;
   /** Sends SIGTERM to every role, SIGKILL to those that outlast their grace; resolves when all are gone. Idempotent. */
   stop(): Promise<void>;
   /** Resolves when a role other than `bulk` has failed quickly too often and is given up. The caller stops the rest. */
@@ -49,6 +51,13 @@ const SETTINGS: Record<ChildRole, { ROLE: Role; METRICS_PORT?: string }> = {
 
 function isReady(message: unknown): message is RoleReady {
   return typeof message === "object" && message !== null && "type" in message && message.type === "ready";
+}
+
+const HURRY = { type: "hurry" } as const;
+
+/** Whether a role is told over its IPC channel that somebody waits for its end. */
+export function isHurry(message: unknown): message is typeof HURRY {
+  return typeof message === "object" && message !== null && "type" in message && message.type === HURRY.type;
 }
 
 /**
@@ -147,6 +156,10 @@ export function createSupervisor(deps: SupervisorDeps): Supervisor {
       // While a role waits for its restart nothing else may keep this process alive.
       keepAlive = setInterval(() => undefined, 60_000);
       return Promise.all(deps.roles.map(launch));
+    },
+    hurry() {
+      // Who is gone already need not hear it.
+      for (const child of children.values()) child.send(HURRY, () => undefined);
     },
     stop() {
       stopping ??= stopAll();

@@ -4,6 +4,7 @@ import type { Part } from "../core/lifecycle.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
+import type { Tracer } from "../core/tracing.ts";
 import { jsonBytes } from "../http/json-bytes.ts";
 import { createRoutes } from "../http/routes.ts";
 import { createHttpServer } from "../http/server.ts";
@@ -58,6 +59,8 @@ interface Deps {
   log: Logger;
   metrics: Metrics;
   stores: Stores;
+  /** null: nothing is traced. */
+  tracer: Tracer | null;
   begun?: BegunThreads;
 }
 
@@ -90,7 +93,7 @@ export function composeApi(deps: Deps): ApiRole {
       ...composeResources({ ...deps, clock, publisher }),
       verify: composeVerify(deps, { examiner, promoted, quota, counter, tallies }),
       usage: createUsage({ store: usageStore, quota, counter, clock }),
-      readiness: composeReadiness(deps, checks),
+      readiness: composeReadiness(deps, checks, () => server.isLeaving),
       publicUrl: config.http.publicUrl,
     }),
     gate: {
@@ -99,6 +102,7 @@ export function composeApi(deps: Deps): ApiRole {
       rateLimitHeaders: createLimitsView({ rateLimiter, quota }),
       idempotency,
     },
+    tracer: deps.tracer,
     ready: composeReady(deps, { examiner, rateLimiter, quota, counter, tallies, authenticator }),
     log,
     metrics,
@@ -127,6 +131,7 @@ export function composeApi(deps: Deps): ApiRole {
       async start() {
         port = (await server.listen()).port;
       },
+      leave: () => server.leave(),
       drain: () => server.drain(),
       stop: () => server.close(),
     },
@@ -188,11 +193,12 @@ function composeReady({ metrics }: Deps, { counter, authenticator, ...made }: Re
   return { answers, credentials: authenticator };
 }
 
-function composeReadiness({ metrics, stores }: Deps, checks: Checks) {
+function composeReadiness({ metrics, stores }: Deps, checks: Checks, isDraining: () => boolean) {
   const { sql, redis, objects } = stores;
   return createReadiness({
     clock,
     metrics,
+    isDraining,
     probes: {
       postgres: () => pingPostgres(sql),
       redis: () => redis.ping(),

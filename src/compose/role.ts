@@ -1,13 +1,15 @@
 import { systemClock } from "../core/clock.ts";
 import type { Config, Role } from "../core/config.ts";
-import { createLifecycle, type Lifecycle, type Part } from "../core/lifecycle.ts";
+import { createLifecycle, type Lifecycle, type LifecycleState, type Part } from "../core/lifecycle.ts";
 import type { Logger } from "../core/log.ts";
 import { createMetrics, type Metrics } from "../core/metrics.ts";
-import { createMetricsServer } from "../http/metrics-server.ts";
+import type { Tracer } from "../core/tracing.ts";
+import { createMetricsServer, type ProcessState } from "../http/metrics-server.ts";
 import { createRedis, type RedisClients } from "../store/redis.ts";
 import type { House } from "./house.ts";
 import { composeStores, type Stores } from "./stores.ts";
 import type { BegunThreads } from "./threads.ts";
+import { composeTracing } from "./tracing.ts";
 
 /** One role of this process, put together but not started. */
 export interface ServingRole {
@@ -29,8 +31,17 @@ interface Composed {
 
 const noPort = () => null;
 
+const STATES: Record<LifecycleState, ProcessState> = {
+  new: "starting",
+  running: "ready",
+  leaving: "draining",
+  draining: "draining",
+  stopped: "draining",
+};
+
 type Base = Pick<ComposeDeps, "config" | "log" | "metrics"> & {
   redis: RedisClients;
+  tracer: Tracer | null;
   begun?: BegunThreads;
 };
 
@@ -77,17 +88,20 @@ export async function composeRole(
 ): Promise<ServingRole> {
   const metrics = createMetrics();
   const redis = createRedis({ url: config.redis.url, name: `rcpt-${config.role}`, log });
+  const tracing = await composeTracing(config, { log, metrics });
   const { parts, port, house, stores } = await COMPOSE[config.role]({
     config,
     log,
     metrics,
     redis,
+    tracer: tracing.tracer,
     ...(begun === undefined ? {} : { begun }),
   });
   const metricsServer = createMetricsServer({
     registry: metrics.registry,
     log,
     config: config.http,
+    state: () => STATES[lifecycle.state],
     preflight: house === null ? null : () => house.status(),
   });
   let metricsPort = 0;
@@ -98,12 +112,16 @@ export async function composeRole(
     },
     stop: () => metricsServer.close(),
   };
+  const lifecycle = createLifecycle([observed, ...tracing.parts, ...stores.parts, ...parts], {
+    log,
+    clock: systemClock,
+    graceMs: config.shutdownGraceMs,
+    // Nobody sends requests to the others: their work is handed back at once.
+    leaveMs: config.role === "api" ? config.drainDelayMs : 0,
+  });
+  metrics.ready.askOf(() => Number(lifecycle.state === "running"));
   return {
-    lifecycle: createLifecycle([observed, ...stores.parts, ...parts], {
-      log,
-      clock: systemClock,
-      graceMs: config.shutdownGraceMs,
-    }),
+    lifecycle,
     ports: () => ({ port: port(), metricsPort }),
   };
 }

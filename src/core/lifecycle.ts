@@ -5,6 +5,8 @@ import type { Logger } from "./log.ts";
 export interface Part {
   name: string;
   start?(): Promise<void> | void;
+  /** Send those who come elsewhere, while everything is served as ever. Must not throw. */
+  leave?(): void;
   /** Refuse new work, finish or hand back what is in flight. */
   drain?(): Promise<void> | void;
   /** Let go of sockets, timers and threads. */
@@ -17,23 +19,40 @@ export interface Lifecycle {
    * comes meanwhile no further part is started, and it resolves once all have stopped.
    */
   start(): Promise<void>;
-  /** Drains all in reverse order, then stops all in reverse order. Idempotent. Bounded by `graceMs` in all. */
+  /**
+   * Has all leave, and where they had all started, waits `leaveMs`: so long balancers have to see it. Then drains all in
+   * reverse order, then stops all in reverse order. Idempotent. Bounded by `graceMs` in all.
+   */
   stop(): Promise<void>;
-  readonly state: "new" | "running" | "draining" | "stopped";
+  /** Ends the wait of a `stop` under way. */
+  hurry(): void;
+  readonly state: LifecycleState;
 }
 
+/** `new` until all parts have started. */
+export type LifecycleState = "new" | "running" | "leaving" | "draining" | "stopped";
+
+export interface LifecycleOptions {
+  log: Logger;
+  clock: Clock;
+  graceMs: number;
+  /** Of `graceMs`. */
+  leaveMs: number;
+}
+
+/** Of the time to go down, so much is for draining. */
+const DRAIN_PART = 0.8;
 /** Of what is left for draining one part may take so much: however long it hangs, those behind it can give back what they hold. */
 const DRAIN_SHARE = 0.85;
 const STEP_MIN_MS = 100;
 
-export function createLifecycle(
-  parts: Part[],
-  options: { log: Logger; clock: Clock; graceMs: number },
-): Lifecycle {
-  const { log, clock, graceMs } = options;
+export function createLifecycle(parts: Part[], options: LifecycleOptions): Lifecycle {
+  const { log, clock, graceMs, leaveMs } = options;
   const started: Part[] = [];
-  let state: Lifecycle["state"] = "new";
+  let state: LifecycleState = "new";
   let stopping: Promise<void> | undefined;
+  let hurried = false;
+  let endWait = () => {};
 
   async function step(part: Part, verb: "drain" | "stop", deadline: number): Promise<void> {
     const action = part[verb];
@@ -55,11 +74,32 @@ export function createLifecycle(
     }
   }
 
+  function wait(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = clock.after(ms, resolve);
+      endWait = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
+  }
+
+  async function leave(): Promise<void> {
+    // Who has not begun to serve is waited for by nobody.
+    const served = state === "running";
+    state = "leaving";
+    for (const part of [...started].reverse()) part.leave?.();
+    if (served && leaveMs > 0 && !hurried) await wait(leaveMs);
+  }
+
   async function shutDown(): Promise<void> {
+    const begunMs = clock.monotonic();
+    await leave();
     state = "draining";
-    const drainDeadline = clock.monotonic() + graceMs * 0.8;
+    const leftMs = graceMs - (clock.monotonic() - begunMs);
+    const drainDeadline = clock.monotonic() + leftMs * DRAIN_PART;
     for (const part of [...started].reverse()) await step(part, "drain", drainDeadline);
-    const stopDeadline = clock.monotonic() + graceMs * 0.2;
+    const stopDeadline = clock.monotonic() + leftMs * (1 - DRAIN_PART);
     for (const part of [...started].reverse()) await step(part, "stop", stopDeadline);
     state = "stopped";
   }
@@ -85,6 +125,10 @@ export function createLifecycle(
       state = "running";
     },
     stop,
+    hurry() {
+      hurried = true;
+      endWait();
+    },
     get state() {
       return state;
     },

@@ -9,8 +9,14 @@ export interface MetricsServer {
   close(): Promise<void>;
 }
 
+const JSON_NOT_KEPT = { "Content-Type": "application/json", "Cache-Control": "no-store" };
+
+/** What a process says of itself: whether it has begun to do its work and goes on with it. */
+export type ProcessState = "starting" | "ready" | "draining";
+
 /**
- * `/metrics` (Prometheus text), `/healthz` and, where the process probes, `/preflight` (JSON: what was last found of our
+ * `/metrics` (Prometheus text), `/healthz`, `/readyz` (200 when `ready`, 503 before and from SIGTERM on; what the API works
+ * with is told on its own port) and, where the process probes, `/preflight` (JSON: what was last found of our
  * own house) on a port of their own, so that neither is reachable where the API is, and
  * so that roles without an API can be scraped and probed too. `/preflight` shows our source addresses and the host and port
  * of each proxy to whoever reaches this port: it is the operator's, and belongs behind a firewall.
@@ -19,10 +25,16 @@ export function createMetricsServer(deps: {
   registry: Registry;
   log: Logger;
   config: { host: string; metricsPort: number };
+  state(): ProcessState;
   /** Plain data; null: this process does not probe. */
   preflight: (() => unknown) | null;
 }): MetricsServer {
   const { registry, log, config, preflight } = deps;
+
+  function sendReadiness(response: ServerResponse): void {
+    const status = deps.state();
+    response.writeHead(status === "ready" ? 200 : 503, JSON_NOT_KEPT).end(JSON.stringify({ status }));
+  }
 
   async function sendMetrics(response: ServerResponse): Promise<void> {
     try {
@@ -41,10 +53,9 @@ export function createMetricsServer(deps: {
     } else if (path === "/metrics") void sendMetrics(response);
     else if (path === "/healthz") {
       response.writeHead(200, { "Content-Type": "application/json" }).end('{"status":"ok"}');
-    } else if (path === "/preflight" && preflight !== null) {
-      response
-        .writeHead(200, { "Content-Type": "application/json", "Cache-Control": "no-store" })
-        .end(JSON.stringify(preflight()));
+    } else if (path === "/readyz") sendReadiness(response);
+    else if (path === "/preflight" && preflight !== null) {
+      response.writeHead(200, JSON_NOT_KEPT).end(JSON.stringify(preflight()));
     } else response.writeHead(404).end();
   }
 

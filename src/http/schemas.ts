@@ -154,8 +154,8 @@ export const HealthSchema = v.object({ status: part("The event loop turns.", v.l
 const dependency = (description: string) => oneOf(["ok", "down", "unconfigured"], description);
 export const ReadinessSchema = v.object({
   status: oneOf(
-    ["ready", "degraded", "unavailable"],
-    "`degraded`: something that one can do without is down; `unavailable`, with 503: send requests elsewhere.",
+    ["ready", "degraded", "unavailable", "draining"],
+    "`degraded`: something that one can do without is down; `unavailable` and `draining` (about to end; serves until then), with 503: send requests elsewhere.",
   ),
   dependencies: part(
     "What it works with.",

@@ -18,21 +18,22 @@ import type {
   TemplatedApp,
   us_listen_socket,
 } from "uWebSockets.js";
-import { setImmediate as turn } from "node:timers/promises";
 import type { Clock } from "../core/clock.ts";
 import { limitNativeHeaders } from "../core/config.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
+import type { SampledRequest, Tracer } from "../core/tracing.ts";
+import { refuseAlone, workAlone } from "./alone.ts";
 import { createCors } from "./cors.ts";
 import { dispatch, type Gate } from "./dispatch.ts";
+import { createFailures } from "./failures.ts";
 import type { IncomingBody } from "./incoming-body.ts";
 import { createIntake, type IntakeLimits } from "./intake.ts";
 import { answerEarly } from "./linger.ts";
 import type { MaybePromise } from "./maybe-promise.ts";
 import { CLIENT_CLOSED, createRequestObserver, type ObserverLimits } from "./observe.ts";
-import { problemReply } from "./problem.ts";
 import { type BodyStream, isStream, type Reply } from "./reply.ts";
 import type { HttpRequest } from "./request.ts";
 import { createRequestIds } from "./request-id.ts";
@@ -53,8 +54,14 @@ export interface HttpServer {
   /** Listens, alone on its port. @throws Error when it cannot */
   listen(): Promise<{ port: number }>;
   /**
-   * Stops listening and resolves when no request is in flight; every answer from now on closes its connection. What
-   * still comes over open connections after that is refused with 503.
+   * From now on every answer closes its connection, so that who keeps one open comes back over another, by way of a
+   * balancer to another process. All is served as ever.
+   */
+  leave(): void;
+  readonly isLeaving: boolean;
+  /**
+   * Leaves, stops listening and resolves when no request is in flight. What still comes over open connections after that is
+   * refused with 503.
    */
   drain(): Promise<void>;
   /** Closes whatever is still open. Idempotent. */
@@ -79,6 +86,8 @@ export interface HttpServerDeps {
   ready?: Pick<ShortWayDeps, "answers" | "credentials">;
   /** Whether something thrown says that a store cannot be reached now: a 503, not a fault of ours. */
   isOutage(error: unknown): boolean;
+  /** Absent: nothing is traced. */
+  tracer?: Tracer | null;
   config: {
     host: string;
     port: number;
@@ -120,6 +129,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   const { gate, log, metrics, limits } = deps;
   const intake = createIntake(deps);
   const observer = createRequestObserver(deps);
+  const failures = createFailures(deps);
   const streams = createStreams({
     authenticate: gate.authenticate,
     clock: deps.clock,
@@ -128,6 +138,8 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   const cors = deps.config.corsOrigins.length > 0 ? createCors(deps.config.corsOrigins) : null;
   let inFlight = 0;
   metrics.httpInFlight.askOf(() => inFlight);
+  /** Every answer closes its connection. */
+  let leaving = false;
   let draining = false;
   /** Nothing is in flight and nothing may come: what was accepted now would be cut off, after it was charged. */
   let drained = false;
@@ -140,20 +152,8 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   let app: TemplatedApp | null = null;
   let listening: us_listen_socket | null = null;
   let stopListening = (_socket: us_listen_socket) => {};
-  function problem(error: unknown, { request, match }: Exchange): Reply {
-    const event = { err: error, request_id: request.id, route: match?.route.path ?? UNMATCHED };
-    if (error instanceof AppError) {
-      // Who asked is told no more than that; what is behind it is for who runs this.
-      if (error.status >= 500 && error.cause !== undefined) log.warn(event, "a request failed for a cause");
-      return problemReply(error, request.id);
-    }
-    if (!deps.isOutage(error)) {
-      log.error(event, "a handler failed");
-      return problemReply(error, request.id);
-    }
-    log.warn(event, "a dependency does not answer");
-    return problemReply(new AppError("unavailable", "A dependency does not answer. Try again."), request.id);
-  }
+  const problem = (error: unknown, { request, match }: Exchange): Reply =>
+    failures.replyTo(error, { id: request.id, route: match?.route.path ?? UNMATCHED });
 
   function finish(exchange: Exchange, status: number, bytes: number, code: string | null): void {
     exchange.over = true;
@@ -225,7 +225,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       rate: rateFields(exchange),
       cors: cors === null ? "" : cors.fieldsOf(request, reply),
       headOnly: request.method === "HEAD",
-      close: draining,
+      close: leaving,
     };
     if (hasStream(reply) && !options.headOnly) {
       stream(exchange, reply, options);
@@ -245,15 +245,6 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     finishWith(exchange, reply);
   }
 
-  /**
-   * Behind an answer that is there at once uWebSockets.js serves what it has read already, also when the answer closes the
-   * connection; but it closes on what comes behind a request that is being worked on.
-   */
-  async function refuseAlone(error: unknown): Promise<never> {
-    await turn();
-    throw error;
-  }
-
   function start(exchange: Exchange, native: NativeRequest): MaybePromise<Reply> {
     try {
       intake.frame(exchange.request, native);
@@ -267,7 +258,8 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     if (inFlight >= limits.requestsInFlight && match.route.essential !== true)
       throw new AppError("overloaded", "Too many requests are being served.", { retryAfterS: 1 });
     intake.read(exchange.request, match, native, exchange.response);
-    return dispatch(gate, match.route, exchange.request);
+    const work = () => dispatch(gate, match.route, exchange.request);
+    return leaving ? workAlone(work, () => exchange.over) : work();
   }
 
   function abort(exchange: Exchange): void {
@@ -303,9 +295,9 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
    * An answer that is there at once is written within the call, which uWebSockets.js has corked, and needs no
    * `onAborted`: nothing can happen to the connection in between. Returns who was answered so with 200.
    */
-  function serve(response: HttpResponse, native: NativeRequest): HttpRequest["actor"] {
+  function serve(response: HttpResponse, native: NativeRequest, sampled: SampledRequest | null) {
     const exchange: Exchange = {
-      request: intake.begin(native),
+      request: intake.begin(native, sampled),
       match: null,
       response,
       released: null,
@@ -317,7 +309,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     try {
       answer = start(exchange, native);
     } catch (error) {
-      answer = problem(error, exchange);
+      answer = leaving ? refuseAlone(error) : problem(error, exchange);
     }
     if (!(answer instanceof Promise)) {
       send(exchange, answer);
@@ -327,11 +319,18 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     return null;
   }
 
-  /** Cached answers: see short-way.ts. */
+  /** Cached answers: see short-way.ts. What is traced goes the general way, which has more to tell and answers the same. */
   function serveShort(shortWay: ShortWay, response: HttpResponse, native: NativeRequest): void {
-    if (!draining && inFlight < limits.requestsInFlight && shortWay.answer(response, native)) return;
+    const sampled = intake.sample(native);
+    if (
+      sampled === null &&
+      !leaving &&
+      inFlight < limits.requestsInFlight &&
+      shortWay.answer(response, native)
+    )
+      return;
     const rawQuery = native.getQuery() ?? "";
-    shortWay.learn(rawQuery, serve(response, native));
+    shortWay.learn(rawQuery, serve(response, native, sampled));
   }
 
   function limitConnections(native: TemplatedApp): void {
@@ -355,13 +354,20 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
         const shortWay = createShortWay({ ...deps, ...deps.ready, observer, ids: createRequestIds() });
         native.get(SHORT_PATH, (response, request) => serveShort(shortWay, response, request));
       }
-      native.any("/*", (response, request) => void serve(response, request));
+      native.any("/*", (response, request) => void serve(response, request, intake.sample(request)));
       listening = await listenExclusively(native, host, port);
       app = native;
       // The type says "socket"; the function wants the listening one.
       return { port: uWS.us_socket_local_port(listening) };
     },
+    leave() {
+      leaving = true;
+    },
+    get isLeaving() {
+      return leaving;
+    },
     async drain() {
+      leaving = true;
       draining = true;
       if (listening !== null) stopListening(listening);
       listening = null;

@@ -7,8 +7,11 @@ export type Dependency = (typeof DEPENDENCIES)[number];
 export type DependencyState = "ok" | "down" | "unconfigured";
 
 export interface ReadinessReport {
-  /** `unavailable`: a required one is down. `degraded`: an optional one is; requests are served all the same. */
-  status: "ready" | "degraded" | "unavailable";
+  /**
+   * `unavailable`: a required one is down. `degraded`: an optional one is; requests are served all the same. `draining`: the
+   * process is about to end, and still serves.
+   */
+  status: "ready" | "degraded" | "unavailable" | "draining";
   dependencies: Record<Dependency, DependencyState>;
 }
 
@@ -26,11 +29,13 @@ export function createReadiness(deps: {
   probes: Probes;
   clock: Clock;
   metrics: Metrics;
+  isDraining(): boolean;
 }): () => Promise<ReadinessReport> {
-  const { clock, metrics, probes } = deps;
+  const { clock, metrics, probes, isDraining } = deps;
   let latest: { at: number; report: Promise<ReadinessReport> } | null = null;
+  let known: ReadinessReport["dependencies"] | null = null;
 
-  async function ask(name: Dependency): Promise<DependencyState> {
+  async function askOne(name: Dependency): Promise<DependencyState> {
     const probe = probes[name];
     if (probe === null) return "unconfigured";
     let timer: { cancel(): void } | undefined;
@@ -49,22 +54,29 @@ export function createReadiness(deps: {
 
   async function askAll(): Promise<ReadinessReport> {
     const [postgres, redis, objects, checks] = await Promise.all([
-      ask("postgres"),
-      ask("redis"),
-      ask("objects"),
-      ask("checks"),
+      askOne("postgres"),
+      askOne("redis"),
+      askOne("objects"),
+      askOne("checks"),
     ]);
     const dependencies = { postgres, redis, objects, checks };
+    known = dependencies;
     const down = DEPENDENCIES.filter((name) => dependencies[name] === "down");
     if (down.length === 0) return { status: "ready", dependencies };
     const required = down.some((name) => REQUIRED.includes(name));
     return { status: required ? "unavailable" : "degraded", dependencies };
   }
 
-  return () => {
+  function ask(): Promise<ReadinessReport> {
     const now = clock.monotonic();
     if (latest === null || now - latest.at >= LIMITS.readiness.freshMs)
       latest = { at: now, report: askAll() };
     return latest.report;
+  }
+
+  return async () => {
+    if (!isDraining()) return ask();
+    // At once: a balancer must not wait for a dependency to be sent away.
+    return { status: "draining", dependencies: known ?? (await ask()).dependencies };
   };
 }

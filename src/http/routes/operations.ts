@@ -24,7 +24,10 @@ export function createHealthRoute(): PublicRoute {
   });
 }
 
-/** Ready: requests may be sent here. `unavailable` is a 503, `degraded` (an optional dependency is down) is not. */
+/**
+ * Ready: requests may be sent here. `unavailable` and `draining` (the process is about to end) are a 503, `degraded` (an
+ * optional dependency is down) is not.
+ */
 export function createReadinessRoute(readiness: () => MaybePromise<Readiness>): PublicRoute {
   const ready: Readiness = {
     status: "ready",
@@ -48,14 +51,15 @@ export function createReadinessRoute(readiness: () => MaybePromise<Readiness>): 
     alternatives: [
       {
         status: 503,
-        description: "A required dependency is down",
+        description: "A required dependency is down, or the process is about to end",
         schema: ReadinessSchema,
         example: unavailable,
       },
     ],
     async handler() {
       const state = await readiness();
-      return state.status === "unavailable" ? new Reply(503, JSON.stringify(state)) : state;
+      const isReady = state.status === "ready" || state.status === "degraded";
+      return isReady ? state : new Reply(503, JSON.stringify(state));
     },
   });
 }

@@ -140,6 +140,7 @@ export interface Harness {
   verified: VerifyInput[];
   logged: Record<string, unknown>[];
   metrics: ReturnType<typeof createMetrics>;
+  leave(): void;
   drain(): Promise<void>;
   /** Without draining. */
   closeNow(): void;
@@ -206,6 +207,7 @@ export async function startServer(options: HarnessOptions = {}): Promise<Harness
     verified,
     logged,
     metrics,
+    leave: () => server.leave(),
     drain: () => server.drain(),
     closeNow: () => server.close(),
     async close() {

@@ -2,7 +2,17 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { VerificationResult } from "../../../src/services/verify/verification-result.ts";
 import type { VerifyAddress } from "../../../src/services/verify/verify-address.ts";
-import { AUTHORIZATION, connect, get, openGate, type RawClient, resultFor, startServer } from "./harness.ts";
+import {
+  AUTHORIZATION,
+  connect,
+  echoRoute,
+  get,
+  itemRoute,
+  openGate,
+  type RawClient,
+  resultFor,
+  startServer,
+} from "./harness.ts";
 
 const REQUEST = `GET /v1/verify?email=a@b.c HTTP/1.1\r\nHost: a\r\n${AUTHORIZATION}\r\n\r\n`;
 
@@ -133,6 +143,67 @@ describe("requests in flight", () => {
       held[0]?.resolve();
       assert.equal(await late, 1);
     } finally {
+      await server.close();
+    }
+  });
+});
+
+describe("leaving", () => {
+  it("serves as ever, on new connections too, and each answer closes its connection", async () => {
+    const server = await startServer();
+    const kept = connect(server.port);
+    try {
+      kept.send(REQUEST);
+      assert.equal((await kept.reply()).headers.connection, undefined);
+      server.leave();
+      kept.send(REQUEST);
+      const reply = await kept.reply();
+      assert.deepEqual([reply.status, reply.headers.connection], [200, "close"]);
+      assert.equal(await kept.closed(), "");
+      for (const target of ["/v1/verify?email=a@b.c", "/healthz", "/nowhere", "/v1/verify"]) {
+        const fresh = await get(server.port, target);
+        assert.equal(fresh.headers.connection, "close", target);
+      }
+      assert.equal(server.verified.length, 3);
+    } finally {
+      kept.destroy();
+      await server.close();
+    }
+  });
+
+  it("does no work for what comes behind a request whose answer closes: nobody would read what it did", async () => {
+    const server = await startServer({ extraRoutes: [itemRoute()] });
+    try {
+      server.leave();
+      const refused = `DELETE /v1/items/other HTTP/1.1\r\nHost: a\r\n${AUTHORIZATION}\r\n\r\n`;
+      const wrong = `GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n`;
+      for (const first of [REQUEST, refused, wrong]) {
+        const client = connect(server.port);
+        client.send(first + REQUEST + REQUEST);
+        assert.equal(await client.closed(), "");
+      }
+      assert.deepEqual(server.verified, []);
+    } finally {
+      await server.close();
+    }
+  });
+
+  it("takes the body of a request that comes in pieces", async () => {
+    const server = await startServer({ extraRoutes: [echoRoute()] });
+    const client = connect(server.port);
+    try {
+      server.leave();
+      const head = ["POST /v1/echo HTTP/1.1", "Host: a", AUTHORIZATION, "Content-Type: application/json"];
+      client.send(`${head.join("\r\n")}\r\nContent-Length: 13\r\n\r\n{"la`);
+      await get(server.port, "/healthz");
+      client.send('bel":"x"}');
+      const reply = await client.reply();
+      assert.deepEqual(
+        [reply.status, reply.headers.connection, reply.json()],
+        [201, "close", { label: "x" }],
+      );
+    } finally {
+      client.destroy();
       await server.close();
     }
   });

@@ -2,16 +2,18 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createLog } from "../../../src/core/log.ts";
 import { createMetrics } from "../../../src/core/metrics.ts";
-import { createMetricsServer } from "../../../src/http/metrics-server.ts";
+import { createMetricsServer, type ProcessState } from "../../../src/http/metrics-server.ts";
 import { exchange } from "./harness.ts";
 
 describe("the metrics server", () => {
   const { registry, httpRequests } = createMetrics();
   const log = createLog("silent");
+  let state: ProcessState = "starting";
   const server = createMetricsServer({
     registry,
     log,
     config: { host: "127.0.0.1", metricsPort: 0 },
+    state: () => state,
     preflight: () => ({ ways: [], pending: ["direct"] }),
   });
   let port = 0;
@@ -42,10 +44,27 @@ describe("the metrics server", () => {
 
   it("has no preflight where nobody probes", async () => {
     const config = { host: "127.0.0.1", metricsPort: 0 };
-    const relay = createMetricsServer({ registry, log, config, preflight: null });
+    const relay = createMetricsServer({ registry, log, config, state: () => "ready", preflight: null });
     const listening = await relay.listen();
     assert.equal((await fetch(`http://127.0.0.1:${listening.port}/preflight`)).status, 404);
     await relay.close();
+  });
+
+  it("serves whether the process is ready: once it has started, until it drains", async () => {
+    const said: unknown[] = [];
+    for (state of ["starting", "ready", "draining"] as const) {
+      const response = await fetch(`http://127.0.0.1:${port}/readyz`);
+      assert.equal(response.headers.get("cache-control"), "no-store");
+      said.push(response.status, await response.json());
+    }
+    assert.deepEqual(said, [
+      503,
+      { status: "starting" },
+      200,
+      { status: "ready" },
+      503,
+      { status: "draining" },
+    ]);
   });
 
   it("serves /healthz, nothing else, and only to be read", async () => {
@@ -60,6 +79,7 @@ describe("the metrics server", () => {
       registry,
       log,
       config: { host: "127.0.0.1", metricsPort: port },
+      state: () => "ready",
       preflight: null,
     });
     await assert.rejects(second.listen(), { code: "EADDRINUSE" });

@@ -5,10 +5,12 @@ import { createLog } from "../../../src/core/log.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 const GRACE_MS = 10_000;
+const LEAVE_MS = 3_000;
 
-function life(parts: Part[]) {
+function life(parts: Part[], leaveMs = 0) {
   const clock = createFakeClock();
-  return { clock, lifecycle: createLifecycle(parts, { log: createLog("silent"), clock, graceMs: GRACE_MS }) };
+  const log = createLog("silent");
+  return { clock, lifecycle: createLifecycle(parts, { log, clock, graceMs: GRACE_MS, leaveMs }) };
 }
 
 function recorded(name: string, events: string[], changes: Partial<Part> = {}): Part {
@@ -130,5 +132,53 @@ describe("lifecycle", () => {
     await lifecycle.start();
     await Promise.all([lifecycle.stop(), lifecycle.stop(), lifecycle.stop()]);
     assert.equal(events.filter((event) => event === "stop a").length, 1);
+  });
+
+  it("has all leave and waits before it drains any, within its grace", async () => {
+    const events: string[] = [];
+    const leaving = (name: string): Part =>
+      recorded(name, events, { leave: () => void events.push(`leave ${name}`) });
+    const hanging = recorded("c", events, { drain: () => new Promise<void>(() => {}) });
+    const { lifecycle, clock } = life([leaving("a"), leaving("b"), hanging], LEAVE_MS);
+    await lifecycle.start();
+    events.length = 0;
+    const stopped = lifecycle.stop();
+    assert.deepEqual([lifecycle.state, events], ["leaving", ["leave b", "leave a"]]);
+    await clock.advanceAsync(LEAVE_MS - 1);
+    assert.deepEqual([lifecycle.state, events.length], ["leaving", 2]);
+    await clock.advanceAsync(1);
+    assert.equal(lifecycle.state, "draining");
+    await clock.advanceAsync(GRACE_MS - LEAVE_MS);
+    await stopped;
+    assert.deepEqual(events.slice(2), ["drain b", "drain a", "stop c", "stop b", "stop a"]);
+  });
+
+  it("does not wait for who sees it leave when it has not served yet", async () => {
+    const events: string[] = [];
+    let begun = () => {};
+    const slow = recorded("a", events, {
+      start: () =>
+        new Promise<void>((resolve) => {
+          begun = resolve;
+        }),
+    });
+    const { lifecycle } = life([slow], LEAVE_MS);
+    const starting = lifecycle.start();
+    const stopped = lifecycle.stop();
+    begun();
+    await Promise.all([starting, stopped]);
+    assert.equal(lifecycle.state, "stopped");
+  });
+
+  it("waits no longer when it is hurried, before it is stopped too", async () => {
+    for (const early of [true, false]) {
+      const { lifecycle } = life([recorded("a", [])], LEAVE_MS);
+      await lifecycle.start();
+      if (early) lifecycle.hurry();
+      const stopped = lifecycle.stop();
+      lifecycle.hurry();
+      await stopped;
+      assert.equal(lifecycle.state, "stopped");
+    }
   });
 });

@@ -10,10 +10,10 @@ const down = async () => {
   throw new Error("gone");
 };
 
-function readiness(changes: Partial<Probes>) {
+function readiness(changes: Partial<Probes>, isDraining = () => false) {
   const clock = createFakeClock();
   const probes: Probes = { postgres: up, redis: up, objects: up, checks: up, ...changes };
-  return { clock, ask: createReadiness({ probes, clock, metrics: createMetrics() }) };
+  return { clock, ask: createReadiness({ probes, clock, metrics: createMetrics(), isDraining }) };
 }
 
 describe("readiness", () => {
@@ -59,5 +59,23 @@ describe("readiness", () => {
     clock.advance(LIMITS.readiness.freshMs);
     await ask();
     assert.equal(asked, 2);
+  });
+
+  it("says that it drains, at once, whatever its dependencies do by then", async () => {
+    let draining = false;
+    let answers = true;
+    const postgres = () => (answers ? up() : new Promise<void>(() => {}));
+    const { ask, clock } = readiness({ postgres }, () => draining);
+    assert.equal((await ask()).status, "ready");
+    draining = true;
+    answers = false;
+    clock.advance(LIMITS.readiness.freshMs);
+    const report = await ask();
+    assert.deepEqual([report.status, report.dependencies.postgres], ["draining", "ok"]);
+  });
+
+  it("asks once where it drains before anybody had asked", async () => {
+    const report = await readiness({ redis: down }, () => true).ask();
+    assert.deepEqual([report.status, report.dependencies.redis], ["draining", "down"]);
   });
 });
