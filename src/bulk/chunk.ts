@@ -35,6 +35,8 @@ export interface ChunkDeps extends ChunkRowsDeps {
   parking: Parking;
   /** 0 up to 1. */
   random(): number;
+  /** Told of each task that is done, once in the whole deployment. */
+  onRows(kind: RowsTask["kind"], outcome: RowsOutcome): void;
   /** Told of the rows that a live job is answered, `count` of them alike. */
   onVerified(result: Pick<VerificationResult, "verdict" | "reason" | "cached">, count: number): void;
 }
@@ -173,7 +175,10 @@ export async function runRows(
   const finish = () => finishRows(sql, task, outcome);
   const finishAll = () => sql.begin((tx) => finishRows(tx, task, outcome));
   const { counted, more } = await ask(deferrals.length === 0 ? finish : finishAll);
-  if (counted) await callParked(deps, sorted.parkedAt);
+  if (counted) {
+    deps.onRows(task.kind, outcome);
+    await callParked(deps, sorted.parkedAt);
+  }
   if (counted && livemode) tell(answered, deps.onVerified);
   // Two statements less for nearly each chunk of a long list.
   if (!more) await ask(() => beginAssembly(sql, jobId));

@@ -2,6 +2,7 @@ import { type Clock, sleep } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import { type JobStream, pointerKey, type StreamEntry } from "../store/job-stream.ts";
+import type { TaskPointer } from "../store/job-tasks.ts";
 import type { RedisClient } from "../store/redis.ts";
 import { type Control, createControl } from "./control.ts";
 import type { TaskRunner } from "./task.ts";
@@ -29,6 +30,8 @@ export interface LaneDeps {
   tasks: TaskRunner;
   /** A task is done: the windows of emission have room. */
   onDone(): void;
+  /** Another worker is to do the task. */
+  onHandedBack(pointer: TaskPointer): void;
   /** Name among the workers, of this process alone. */
   consumer: string;
   clock: Clock;
@@ -61,7 +64,7 @@ export function createLane(deps: LaneDeps): Lane {
   /** In a row. */
   let failures = 0;
 
-  async function finish(entry: HeldEntry, done: boolean): Promise<void> {
+  async function finish(entry: HeldEntry, pointer: TaskPointer, done: boolean): Promise<void> {
     // No sign of life from here on: one that comes behind the hand-back would undo it until the lease ends.
     const { stream } = entry;
     const ids = entry.ids.splice(0);
@@ -69,6 +72,7 @@ export function createLane(deps: LaneDeps): Lane {
       if (done) await stream.finish(ids);
       else await Promise.all(ids.map((id) => stream.handBack(consumer, id)));
       if (done) deps.onDone();
+      else deps.onHandedBack(pointer);
     } catch (error) {
       // Others find what is not acknowledged when its lease is over.
       log.debug({ err: error }, "a task's entry stays in the stream");
@@ -90,7 +94,7 @@ export function createLane(deps: LaneDeps): Lane {
       .then((done) => {
         if (!done && !control.cancelled()) restUntilMs = clock.monotonic() + LIMITS.bulk.handBackRestMs;
         // A job that has ended cancels its tasks, and they go; who stops cancels them too, and hands them back.
-        return finish(entry, done || (control.cancelled() && !stopping));
+        return finish(entry, pointer, done || (control.cancelled() && !stopping));
       })
       .finally(() => held.delete(key));
   }

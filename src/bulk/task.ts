@@ -23,7 +23,16 @@ import { createTurns } from "./turns.ts";
 
 export type TaskDeps = AnalysisDeps &
   Omit<ChunkDeps, "overlayOf"> &
-  AssemblyDeps & { clock: Clock; log: Logger; dead: Pick<JobStreams, "bury"> };
+  AssemblyDeps & {
+    clock: Clock;
+    log: Logger;
+    dead: Pick<JobStreams, "bury">;
+    /** Told how an attempt at a task ended that was not interrupted; what has to wait, or is handed back, has not ended. */
+    onEnd(kind: Task["kind"], end: TaskEnd, seconds: number): void;
+  };
+
+/** `failed`: by itself, and is tried again, or for good over an object that is lost. `dead`: given up. */
+export type TaskEnd = "done" | "failed" | "dead";
 
 /**
  * Works on tasks, each until nothing of it is left to do.
@@ -130,10 +139,14 @@ export function createTaskRunner(parts: TaskDeps): TaskRunner {
     }
   }
 
-  async function perform(task: Task, control: Control, history: History): Promise<void> {
+  async function perform(task: Task, control: Control, history: History): Promise<TaskEnd> {
     try {
-      if (task.deliveries > LIMITS.bulk.deliveries) await giveUp(task, control);
-      else await work(task, control);
+      if (task.deliveries > LIMITS.bulk.deliveries) {
+        await giveUp(task, control);
+        return "dead";
+      }
+      await work(task, control);
+      return "done";
     } catch (error) {
       const loss = lossOf(error);
       if (loss === null) throw error;
@@ -141,25 +154,29 @@ export function createTaskRunner(parts: TaskDeps): TaskRunner {
       if (loss.mayPass && history.misses < LIMITS.bulk.missingTries) throw error;
       log.error({ job: task.jobId, number: task.number, code: loss.code }, "an object of a job is lost");
       await fail(task, loss);
+      return "failed";
     }
   }
 
   async function attemptInTurn(pointer: TaskPointer, control: Control, history: History): Promise<Outcome> {
-    let begun = false;
+    let task: Task | null = null;
+    const beganMs = clock.monotonic();
+    const tell = (kind: Task["kind"], end: TaskEnd) =>
+      parts.onEnd(kind, end, (clock.monotonic() - beganMs) / 1_000);
     try {
-      const task = await ask(() => beginTask(sql, pointer));
+      task = await ask(() => beginTask(sql, pointer));
       if (task === null) return "done";
-      begun = true;
-      await perform(task, control, history);
+      tell(task.kind, await perform(task, control, history));
       return "done";
     } catch (error) {
       const { jobId: job, number } = pointer;
       if (!(error instanceof Interruption)) {
+        if (task !== null) tell(task.kind, "failed");
         log.error({ err: error, job, number }, "a task of a job failed");
         return "failed";
       }
       if (!control.cancelled()) log.warn({ err: error.cause, job, number }, "a task of a job has to wait");
-      if (begun) await forgiveDelivery(sql, pointer).catch(() => undefined);
+      if (task !== null) await forgiveDelivery(sql, pointer).catch(() => undefined);
       return "interrupted";
     }
   }

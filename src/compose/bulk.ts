@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { createEarlyJoins, type EarlyJoins, type EarlyJoinsDeps } from "../bulk/early-joins.ts";
 import { createJoinThread, type JoinThread, type JoinThreadSetup } from "../bulk/join-thread.ts";
-import { createLane, type Lane } from "../bulk/lane.ts";
+import { createLane, type Lane, type LaneDeps } from "../bulk/lane.ts";
 import { createParkedRows } from "../bulk/parked-rows.ts";
 import { createRowVerifier } from "../bulk/rows.ts";
 import { createTaskRunner, type TaskRunner } from "../bulk/task.ts";
@@ -11,7 +11,7 @@ import { type Config, ConfigError } from "../core/config.ts";
 import type { Part } from "../core/lifecycle.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
-import type { Metrics } from "../core/metrics.ts";
+import type { LaneLoad, Metrics } from "../core/metrics.ts";
 import { type BulkChoresDeps, bulkChores } from "../relay/bulk.ts";
 import type { Chore } from "../relay/relay.ts";
 import { createEmitter, type Emitter } from "../services/bulk/emit.ts";
@@ -31,9 +31,7 @@ import { createUploadSources } from "../services/uploads/sources.ts";
 import { createRowDrawer } from "../services/verify/draw-rows.ts";
 import { createTestKeys } from "../services/verify/test-keys.ts";
 import { createJobObjects } from "../store/job-objects.ts";
-import { deferredRows } from "../store/job-retries.ts";
 import { createJobStreams } from "../store/job-stream.ts";
-import { countOutstandingTasks } from "../store/job-tasks.ts";
 import { jobsOf } from "../store/jobs.ts";
 import { createJoinClaims } from "../store/join-claims.ts";
 import { createObjectStreams } from "../store/object-streams.ts";
@@ -45,7 +43,9 @@ import { createScratch } from "../store/scratch.ts";
 import { composeChecks } from "./checks.ts";
 import { composeExaminers } from "./examiner.ts";
 import type { House } from "./house.ts";
+import { composePipelineCounts } from "./pipeline-counts.ts";
 import type { Stores } from "./stores.ts";
+import { composeTaskMetrics, countHandBacks, watchLanes } from "./task-metrics.ts";
 import type { BegunThreads } from "./threads.ts";
 
 interface Deps {
@@ -126,19 +126,8 @@ export function composeBulkChores({ config, log, metrics, stores }: Deps): Chore
       retentionDays: config.retentionDays,
     }),
     streams,
-    outstanding: {
-      count: () => countOutstandingTasks(sql),
-      set: (tasks) => metrics.chunksOutstanding.set(tasks),
-    },
-    deferred: {
-      count: () => deferredRows(sql),
-      set(rows) {
-        metrics.rowsDeferred.reset();
-        for (const [reason, count] of rows) metrics.rowsDeferred.set({ reason }, count);
-      },
-    },
   };
-  return bulkChores(deps);
+  return [...bulkChores(deps), ...composePipelineCounts({ metrics, sql, streams })];
 }
 
 /** Reads the promoted overrides again and again: no change feed is followed in this role. */
@@ -189,7 +178,7 @@ function oneAtATime(emit: () => Promise<unknown>, log: Logger): () => void {
 }
 
 /** The lanes of a worker: chunks, analyses and assemblies, retries of its egress or of nobody's. None waits behind another. */
-function composeLanes({ config, log, stores }: Deps, emitter: Emitter, tasks: TaskRunner): Lane[] {
+function composeLanes({ config, log, metrics, stores }: Deps, emitter: Emitter, tasks: TaskRunner): Lane[] {
   const streams = createJobStreams(stores.redis.commands);
   // The relay emits too.
   const emitTasks = oneAtATime(() => emitter.emitTasks(), log);
@@ -201,13 +190,22 @@ function composeLanes({ config, log, stores }: Deps, emitter: Emitter, tasks: Ta
   const shared = { tasks, onDone: emit, consumer: randomUUID(), clock, log };
   const readerOf = (name: string) =>
     createBlockingRedis({ url: config.redis.url, name, blockMs: LIMITS.bulk.readBlockMs, log });
-  const retries = [streams.retries(config.smtp.egressId), streams.retries("")] as const;
   const { tasksAtOnce, wholeAtOnce, retriesAtOnce } = LIMITS.bulk;
-  return [
-    createLane({ ...shared, streams: [streams.tasks], reader: readerOf("rcpt-bulk"), places: tasksAtOnce }),
-    createLane({ ...shared, streams: [streams.whole], reader: readerOf("rcpt-whole"), places: wholeAtOnce }),
-    createLane({ ...shared, streams: retries, reader: readerOf("rcpt-retries"), places: retriesAtOnce }),
+  const laneOf = (lane: LaneLoad["lane"], name: string, places: number, from: LaneDeps["streams"]) => {
+    const onHandedBack = countHandBacks(metrics, lane);
+    const of = createLane({ ...shared, streams: from, reader: readerOf(name), places, onHandedBack });
+    return { lane, places, of };
+  };
+  const lanes = [
+    laneOf("tasks", "rcpt-bulk", tasksAtOnce, [streams.tasks]),
+    laneOf("whole", "rcpt-whole", wholeAtOnce, [streams.whole]),
+    laneOf("retry", "rcpt-retries", retriesAtOnce, [
+      streams.retries(config.smtp.egressId),
+      streams.retries(""),
+    ]),
   ];
+  watchLanes(metrics, lanes);
+  return lanes.map(({ of }) => of);
 }
 
 /** What puts results together besides the tasks: a thread, and joins that begin before their assembly. */
@@ -266,6 +264,7 @@ export function composeBulk(deps: Deps & { begun?: BegunThreads }): { parts: Par
     egress: config.smtp.egressId,
     parking: { waitMs: (site) => checks.breakers.waitMs(site), call: parked.call },
     random: Math.random,
+    ...composeTaskMetrics(metrics),
     onVerified: ({ verdict, reason, cached }, count) =>
       metrics.verifications.inc({ verdict, reason, cached: `${cached}` }, count),
     endings,

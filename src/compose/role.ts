@@ -2,7 +2,7 @@ import { systemClock } from "../core/clock.ts";
 import type { Config, Role } from "../core/config.ts";
 import { createLifecycle, type Lifecycle, type LifecycleState, type Part } from "../core/lifecycle.ts";
 import type { Logger } from "../core/log.ts";
-import { createMetrics, type Metrics } from "../core/metrics.ts";
+import { createMetrics, describeBuild, type Metrics } from "../core/metrics.ts";
 import type { Tracer } from "../core/tracing.ts";
 import { createMetricsServer, type ProcessState } from "../http/metrics-server.ts";
 import { createRedis, type RedisClients } from "../store/redis.ts";
@@ -87,6 +87,7 @@ export async function composeRole(
   begun?: BegunThreads,
 ): Promise<ServingRole> {
   const metrics = createMetrics();
+  describeBuild(metrics, config.role);
   const redis = createRedis({ url: config.redis.url, name: `rcpt-${config.role}`, log });
   const tracing = await composeTracing(config, { log, metrics });
   const { parts, port, house, stores } = await COMPOSE[config.role]({

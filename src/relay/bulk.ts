@@ -14,16 +14,11 @@ export interface BulkChoresDeps {
   emitter: Emitter;
   removal: BulkRemoval;
   streams: BulkStreams;
-  /** Tasks that are not done, for the autoscaler. */
-  outstanding: { count(): Promise<number>; set(tasks: number): void };
-  /** Rows that wait, by reason, for the operator. */
-  deferred: { count(): Promise<ReadonlyMap<string, number>>; set(rows: ReadonlyMap<string, number>): void };
 }
 
 /** What bulk jobs need of somebody who is always there: their tasks emitted, what was lost found, what is over removed. */
-export function bulkChores({ emitter, removal, streams, outstanding, deferred }: BulkChoresDeps): Chore[] {
-  const { emitEveryMs, reconcileEveryMs, countEveryMs, removeEveryMs, idleConsumerMs, forgetEveryMs } =
-    LIMITS.bulk;
+export function bulkChores({ emitter, removal, streams }: BulkChoresDeps): Chore[] {
+  const { emitEveryMs, reconcileEveryMs, removeEveryMs, idleConsumerMs, forgetEveryMs } = LIMITS.bulk;
   return [
     { name: "emit bulk tasks", everyMs: emitEveryMs, run: () => emitter.emitTasks() },
     { name: "emit bulk retries", everyMs: emitEveryMs, run: () => emitter.emitRetries() },
@@ -31,17 +26,6 @@ export function bulkChores({ emitter, removal, streams, outstanding, deferred }:
       name: "reconcile bulk tasks",
       everyMs: reconcileEveryMs,
       run: (isStopping) => emitter.reconcile(isStopping),
-    },
-    // Of very many these take long, and nobody waits for them.
-    {
-      name: "count bulk tasks",
-      everyMs: countEveryMs,
-      run: async () => outstanding.set(await outstanding.count()),
-    },
-    {
-      name: "count deferred rows",
-      everyMs: countEveryMs,
-      run: async () => deferred.set(await deferred.count()),
     },
     {
       name: "remove bulk jobs",

@@ -48,6 +48,17 @@ export interface StreamEntry {
   pointer: TaskPointer;
 }
 
+/** Entries of a stream. */
+export interface StreamLoad {
+  /**
+   * That no worker has taken, as Redis reckons. Where it cannot tell (before Redis 7, or after entries were deleted out of
+   * turn), all but those taken, which is the same: a finished entry is deleted.
+   */
+  lag: number;
+  /** In workers' hands. */
+  pending: number;
+}
+
 export interface JobStream {
   /** Adds entries, all or, when it rejects, perhaps some. */
   add(pointers: readonly TaskPointer[]): Promise<void>;
@@ -66,6 +77,8 @@ export interface JobStream {
   finish(ids: readonly string[]): Promise<void>;
   /** Every pointer in the stream, pending or not, in one of `pages` pages; null when there are more. */
   outstanding(pageSize: number, pages: number): Promise<Set<string> | null>;
+  /** How much there is in it. */
+  load(): Promise<StreamLoad>;
   /** A consumer says that it is there. */
   greet(consumer: string): Promise<void>;
   /** Consumers that said so within `silentMs`. */
@@ -88,6 +101,8 @@ export interface JobStreams {
   retries(egress: string): JobStream;
   /** Notes a task that is given up. */
   bury(pointer: TaskPointer, deliveries: number): Promise<void>;
+  /** How many such notes there are. */
+  buried(): Promise<number>;
 }
 
 /** One text for a pointer, to put into sets. */
@@ -168,6 +183,29 @@ function isMissingGroup(error: unknown): boolean {
   return (
     error instanceof Error && (error.message.startsWith("NOGROUP") || error.message.includes("no such key"))
   );
+}
+
+/** What a command of a transaction brought. @throws its error, but for a stream that is not there: `otherwise` */
+function broughtBy(answer: [error: Error | null, value: unknown] | undefined, otherwise: unknown): unknown {
+  const [error = null, value = otherwise] = answer ?? [];
+  if (error === null) return value;
+  if (isMissingGroup(error)) return otherwise;
+  throw error;
+}
+
+type Field = string | number | null;
+
+function loadOf(length: number, groups: readonly Field[][]): StreamLoad {
+  for (const group of groups) {
+    const fields = new Map<Field, Field>();
+    for (let i = 0; i + 1 < group.length; i += 2) fields.set(group[i] ?? null, group[i + 1] ?? null);
+    if (fields.get("name") !== GROUP) continue;
+    const pending = Number(fields.get("pending") ?? 0);
+    const lag = fields.get("lag");
+    return { lag: typeof lag === "number" ? lag : Math.max(0, length - pending), pending };
+  }
+  // Nobody has read of it yet.
+  return { lag: length, pending: 0 };
 }
 
 /** @param name of the stream behind the prefix of all keys */
@@ -252,6 +290,10 @@ function createJobStream(redis: RedisClient, name: string): JobStream {
       }
       return null;
     },
+    async load() {
+      const [length, groups] = (await redis.multi().xlen(key).xinfo("GROUPS", key).exec()) ?? [];
+      return loadOf(broughtBy(length, 0) as number, broughtBy(groups, []) as Field[][]);
+    },
     async greet(consumer) {
       await redis.eval(GREET, 1, alive, consumer, ALIVE_TTL_MS);
     },
@@ -281,6 +323,7 @@ export function createJobStreams(redis: RedisClient): JobStreams {
     // Encoded, so that no egress's name can end the hash tag or be another key.
     retries: (egress) =>
       createJobStream(redis, egress === "" ? RETRIES : `${RETRIES}:${encodeURIComponent(egress)}`),
+    buried: () => redis.xlen(DEAD),
     async bury({ jobId, number }, deliveries) {
       const fields = ["job", jobId, "number", number, "deliveries", deliveries];
       await redis.xadd(DEAD, "MAXLEN", "~", DEAD_KEPT, "*", ...fields);

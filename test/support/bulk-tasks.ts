@@ -133,6 +133,8 @@ export function createRunner(parts: RunnerParts) {
   const { sql, objects, rows } = parts;
   const clock = createFakeClock();
   const buried: number[] = [];
+  /** What was told of tasks and of their rows: answered + put off. */
+  const ends: string[] = [];
   const told: { verdict: string; reason: string }[] = [];
   const runner = createTaskRunner({
     sql,
@@ -148,6 +150,11 @@ export function createRunner(parts: RunnerParts) {
     egress: EGRESS,
     parking: parts.parking ?? { waitMs: () => null, call: async () => {} },
     random: () => 0,
+    onEnd: (kind, end) => void ends.push(`${kind} ${end}`),
+    onRows: (kind, { counts, deferrals }) => {
+      const answered = counts.valid + counts.invalid + counts.risky + counts.unknown;
+      ends.push(`${kind} ${answered} + ${deferrals.reduce((sum, { rowCount }) => sum + rowCount, 0)}`);
+    },
     onVerified: (result, count) => told.push(...new Array<typeof result>(count).fill(result)),
     clock,
     log: silentLog,
@@ -166,6 +173,6 @@ export function createRunner(parts: RunnerParts) {
     }
     return outcome;
   }
-  return { run, clock, buried, told };
+  return { run, clock, buried, told, ends };
 }
 export { createMemoryObjects } from "./memory-objects.ts";

@@ -41,9 +41,11 @@ describe("a fault that does not pass", () => {
         throw new TypeError("undefined is no result");
       },
     };
-    const { run, buried } = createRunner({ sql, objects, rows });
+    const { run, buried, ends } = createRunner({ sql, objects, rows });
     assert.equal(await run(job.id, 0), true);
     assert.deepEqual([calls, buried], [deliveries, [0]]);
+    const failures = new Array(deliveries).fill("chunk failed");
+    assert.deepEqual(ends, [...failures, "chunk 1 + 0", "chunk dead"]);
     assert.equal(await run(job.id, 1), true);
     const { status, unknown, charged } = await jobOf(job);
     assert.deepEqual([status, unknown, charged], ["completed", 1, 0]);

@@ -209,3 +209,38 @@ describe("the stream of tasks", () => {
     assert.equal((await redis.keys("*")).length, names.length - 1);
   });
 });
+
+describe("how much there is in a stream", () => {
+  it("is nothing where there is none, and all of it before anybody reads", async () => {
+    assert.deepEqual(await stream.load(), { lag: 0, pending: 0 });
+    await stream.add([0, 1].map(task));
+    assert.deepEqual(await stream.load(), { lag: 2, pending: 0 });
+  });
+
+  it("is what waits, and what is in hand, in whatever order it is done", async () => {
+    await started([0, 1, 2, 3, 4]);
+    assert.deepEqual(await stream.load(), { lag: 5, pending: 0 });
+    const held = await read("one", 3);
+    assert.deepEqual(await stream.load(), { lag: 2, pending: 3 });
+    await stream.finish(held.slice(1, 2).map(({ id }) => id));
+    assert.deepEqual(await stream.load(), { lag: 2, pending: 2 });
+    await stream.handBack("one", held[0]?.id ?? "");
+    assert.deepEqual(await stream.load(), { lag: 2, pending: 2 });
+  });
+
+  it("is known where Redis cannot tell, since an entry that waits was deleted", async () => {
+    await started([0, 1, 2, 3]);
+    await read("one", 1);
+    const [, , third] = await redis.xrange(TASKS, "-", "+");
+    await redis.xdel(TASKS, third?.[0] ?? "");
+    const [group] = (await redis.xinfo("GROUPS", TASKS)) as unknown[][];
+    assert.equal(group?.[group.indexOf("lag") + 1], null, "Redis tells by itself: this shows nothing");
+    assert.deepEqual(await stream.load(), { lag: 2, pending: 1 });
+  });
+
+  it("has notes of what was given up beside it", async () => {
+    assert.equal(await streams.buried(), 0);
+    await streams.bury(task(3), 5);
+    assert.equal(await streams.buried(), 1);
+  });
+});

@@ -16,6 +16,8 @@ function fixture() {
   const abandoned: StreamEntry[] = [];
   const finished: string[] = [];
   const handedBack: string[] = [];
+  /** Jobs whose tasks others are told to be for. */
+  const toldBack: string[] = [];
   const begun = new Map<string, { control: Control; end(done: boolean): void }>();
   let claims = 0;
   let reads = 0;
@@ -46,12 +48,13 @@ function fixture() {
       opened: () => opening?.promise ?? null,
     },
     onDone: () => undefined,
+    onHandedBack: ({ jobId }) => void toldBack.push(jobId),
     consumer: "consumer",
     clock,
     log: silentLog,
   });
   return {
-    ...{ lane, clock, unread, abandoned, finished, handedBack, begun },
+    ...{ lane, clock, unread, abandoned, finished, handedBack, toldBack, begun },
     counts: () => ({ claims, reads }),
     close() {
       let open = () => {};
@@ -82,13 +85,16 @@ const entry = (job: string): StreamEntry => ({ id: `${job}-0`, pointer: { jobId:
 
 describe("a lane", () => {
   it("hands back what its worker gave up, and takes nothing over for a while", async () => {
-    const { lane, clock, unread, abandoned, finished, handedBack, begun, counts, rounds } = fixture();
+    const { lane, clock, unread, abandoned, finished, handedBack, toldBack, begun, counts, rounds } =
+      fixture();
     unread.push(entry("a"), entry("b"));
     await lane.start();
     await until("both are begun", () => begun.size === 2);
     begun.get("a")?.end(false);
     await until("it is handed back", () => handedBack.length === 1);
     assert.deepEqual([handedBack, finished], [["a-0"], []]);
+    await until("it is told", () => toldBack.length === 1);
+    assert.deepEqual(toldBack, ["a"]);
     abandoned.push(entry("a"));
     const { claims } = counts();
     await clock.advanceAsync(LIMITS.bulk.handBackRestMs - 1);
@@ -104,7 +110,7 @@ describe("a lane", () => {
   });
 
   it("lets what was cancelled go, with its job", async () => {
-    const { lane, unread, finished, handedBack, begun } = fixture();
+    const { lane, unread, finished, handedBack, toldBack, begun } = fixture();
     unread.push(entry("a"));
     await lane.start();
     await until("it is begun", () => begun.size === 1);
@@ -112,7 +118,7 @@ describe("a lane", () => {
     held?.control.cancel();
     held?.end(false);
     await until("its entry goes", () => finished.length === 1);
-    assert.deepEqual(handedBack, []);
+    assert.deepEqual([handedBack, toldBack], [[], []]);
     await lane.drain();
   });
 

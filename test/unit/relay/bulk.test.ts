@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type BulkChoresDeps, bulkChores } from "../../../src/relay/bulk.ts";
+import { countingChores } from "../../../src/relay/pipeline-counts.ts";
 import { createRelay } from "../../../src/relay/relay.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { testLog } from "../../support/log.ts";
 
 const never = () => new Promise<never>(() => undefined);
-const NAMES = ["emitTasks", "emitRetries", "reconcile", "sweep", "outstanding", "deferred"] as const;
+const NAMES = ["emitTasks", "emitRetries", "reconcile", "sweep", "some count", "another"] as const;
 
 /** Which of the works were done within a minute of the relay, while `stuck` never ends. */
 async function doneWhile(stuck: (typeof NAMES)[number]): Promise<Set<string>> {
@@ -27,10 +28,11 @@ async function doneWhile(stuck: (typeof NAMES)[number]): Promise<Set<string>> {
     },
     removal: { sweep: work("sweep") },
     streams: { tasks: idle, whole: idle, retries: () => idle } as BulkChoresDeps["streams"],
-    outstanding: { count: work("outstanding"), set: () => undefined },
-    deferred: { count: work("deferred"), set: () => undefined },
   };
-  const relay = createRelay({ chores: bulkChores(deps), clock, log: testLog });
+  const forget = () => undefined;
+  const counts = (["some count", "another"] as const).map((name) => ({ name, count: work(name), forget }));
+  const chores = [...bulkChores(deps), ...countingChores(counts, clock, () => undefined)];
+  const relay = createRelay({ chores, clock, log: testLog });
   await relay.start?.();
   for (let second = 0; second < 60; second++) await clock.advanceAsync(1_000);
   return done;
