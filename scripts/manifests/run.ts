@@ -1,0 +1,30 @@
+import { spawn } from "node:child_process";
+
+const OUTPUT_MAX = 8_000_000;
+
+/** Runs a program to its end. Standard output and error as one text, or standard output alone. Rejects when it cannot be run. */
+export function run(
+  command: string,
+  args: readonly string[],
+  options: { cwd: string; timeoutMs: number; stdoutOnly?: boolean },
+): Promise<{ code: number | null; output: string; errors: string }> {
+  return new Promise((resolve, reject) => {
+    const { cwd, timeoutMs, stdoutOnly = false } = options;
+    const child = spawn(command, args, {
+      cwd,
+      stdio: ["ignore", "pipe", "pipe"],
+      timeout: timeoutMs,
+      killSignal: "SIGKILL",
+    });
+    let output = "";
+    let errors = "";
+    child.stdout.on("data", (chunk) => {
+      if (output.length < OUTPUT_MAX) output += chunk;
+    });
+    child.stderr.on("data", (chunk) => {
+      if (errors.length < OUTPUT_MAX) errors += chunk;
+    });
+    child.once("error", reject);
+    child.once("close", (code) => resolve({ code, output: stdoutOnly ? output : output + errors, errors }));
+  });
+}
