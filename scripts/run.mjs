@@ -14,6 +14,8 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const OPERATOR_VERBS = ["bootstrap", "team", "overrides", "reclassify", "preflight", "doctor"];
 /** Those that need no service: they run also where there is no deployment. */
 const LONE_VERBS = ["preflight"];
+/** Those that tell themselves what is missing. */
+const TELLING_VERBS = ["doctor"];
 const VERBS = [
   ...["start", "test", "demo", "mta", "bench", "load", "accuracy", "suggestions"],
   ...["image", "manifests", "monitoring", "rolling", "chaos", "capacity"],
@@ -132,11 +134,11 @@ function finish(outcome, why) {
 }
 
 /** Settings of the embedded services of a running `npm start`, for a command that has none of its own. */
-function useRunningServices() {
+function useRunningServices(verb) {
   if (process.env.DATABASE_URL || process.env.DATABASE_URL_FILE) return;
   const file = join(ROOT, ".rcpt/env");
-  if (!existsSync(file)) fail("DATABASE_URL is not set, and no `npm start` is running here");
-  process.loadEnvFile(file);
+  if (existsSync(file)) return process.loadEnvFile(file);
+  if (!TELLING_VERBS.includes(verb)) fail("DATABASE_URL is not set, and no `npm start` is running here");
 }
 
 async function main() {
@@ -149,7 +151,7 @@ async function main() {
   const isOperator = OPERATOR_VERBS.includes(verb);
   const isImage = isOperator && existsSync(compiled) && !existsSync(join(ROOT, "node_modules/tsx"));
   if (!isImage && !isInstalled()) await install();
-  if (isOperator && !LONE_VERBS.includes(verb)) useRunningServices();
+  if (isOperator && !LONE_VERBS.includes(verb)) useRunningServices(verb);
   const leash = new URL("./leash.mjs", import.meta.url).href;
   const entry = isOperator ? ["src/main.ts", verb] : [`scripts/${verb}.ts`];
   const program = isImage ? [compiled, verb] : ["--import", "tsx", ...entry];

@@ -13,7 +13,7 @@ import { createSupervisor, isHurry } from "./supervisor.ts";
  * it is known which it is: reading the modules of all of them would be half of the start of any.
  */
 function usageOf(verbs: Iterable<string>): string {
-  const commands = ["preflight", ...verbs].map((verb) => `main ${verb} ...`);
+  const commands = ["preflight", "doctor", ...verbs].map((verb) => `main ${verb} ...`);
   return ["usage: main [migrate]", ...commands].join("\n       ");
 }
 
@@ -155,7 +155,11 @@ const terminal: Terminal = {
 
 async function runCommand(command: string, argv: string[]): Promise<void> {
   endAtSignal();
-  const { OPERATOR_COMMANDS, preflightCommand } = await import("./operator/commands.ts");
+  const { OPERATOR_COMMANDS, doctorCommand, preflightCommand } = await import("./operator/commands.ts");
+  if (command === "doctor") {
+    process.exitCode = await doctorCommand({ ...terminal, argv });
+    return;
+  }
   if (command === "preflight") {
     process.exitCode = await preflightCommand({ ...terminal, argv, config: loadPreflightConfig() });
     return;

@@ -7,7 +7,7 @@ import { readLifetimes } from "../compose/lifetimes.ts";
 import { composePreflight } from "../compose/preflight.ts";
 import { ownShaping } from "../compose/shaping.ts";
 import { systemClock } from "../core/clock.ts";
-import type { Config, PreflightConfig } from "../core/config.ts";
+import { type Config, diagnoseConfig, type PreflightConfig } from "../core/config.ts";
 import { localUrl } from "../core/local-url.ts";
 import { createMakeResetLink } from "../services/accounts/reset-link.ts";
 import { createPromotion } from "../services/overrides/promotion.ts";
@@ -19,6 +19,7 @@ import { replaceEvidence, scanEvidence } from "../store/evidence-scan.ts";
 import { runBootstrap } from "./bootstrap.ts";
 import type { Terminal } from "./command.ts";
 import { withDatabase, withPublisher, withRedis } from "./connections.ts";
+import { runDoctor } from "./doctor.ts";
 import { runOverrides } from "./overrides.ts";
 import { runPreflight } from "./preflight.ts";
 import { SOMEBODY } from "./reclassification.ts";
@@ -45,6 +46,13 @@ export async function preflightCommand({
   } finally {
     await preflight.close();
   }
+}
+
+/** Runs also where settings are wrong, or nothing answers: that is what it tells. */
+export function doctorCommand(
+  command: Terminal & { argv: string[]; env?: NodeJS.ProcessEnv },
+): Promise<number> {
+  return runDoctor({ ...command, clock: systemClock, diagnose: () => diagnoseConfig(command.env) });
 }
 
 /** What servers may call us by, by the ways that are configured now; of a way that is none of them, all names. */

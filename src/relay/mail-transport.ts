@@ -31,6 +31,33 @@ function isLoopback(hostname: string): boolean {
   return host === "localhost" || host === "[::1]" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
+function transportTo(url: string, attemptMs: number) {
+  return createTransport({
+    url,
+    // What the URL says goes before.
+    requireTLS: !isLoopback(new URL(url).hostname),
+    connectionTimeout: attemptMs,
+    greetingTimeout: attemptMs,
+    socketTimeout: attemptMs,
+    dnsTimeout: attemptMs,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+}
+
+/**
+ * Connects, speaks TLS and signs in as a mail would, and sends none.
+ * @throws Error what the server or the network said
+ */
+export async function tryMailServer(url: string, attemptMs: number): Promise<void> {
+  const transport = transportTo(url, attemptMs);
+  try {
+    await transport.verify();
+  } finally {
+    transport.close();
+  }
+}
+
 /**
  * Sends by SMTP, each mail over a connection of its own. The recipient is given as it is, not as text to be parsed, and
  * header values are encoded, so that nothing in them ends a header or adds a recipient. The id names the message: who
@@ -45,17 +72,7 @@ export function createMailTransport(
   { url, from }: { url: string; from: string },
   attemptMs: number = LIMITS.mail.attemptMs,
 ): SendMail {
-  const transport = createTransport({
-    url,
-    // What the URL says goes before.
-    requireTLS: !isLoopback(new URL(url).hostname),
-    connectionTimeout: attemptMs,
-    greetingTimeout: attemptMs,
-    socketTimeout: attemptMs,
-    dnsTimeout: attemptMs,
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  });
+  const transport = transportTo(url, attemptMs);
   const domain = from.slice(from.lastIndexOf("@") + 1);
 
   return async (id, mail) => {

@@ -20,7 +20,8 @@ export interface MailQueue {
   read(queued: LeasedMail): Mail;
 }
 
-const contextOf = (id: string) => `mail_outbox.sealed:${id}`;
+/** Where a waiting mail belongs: what it is sealed for. */
+export const mailPlace = (id: string): string => `mail_outbox.sealed:${id}`;
 
 export function createMailQueue(box: SecretBox): MailQueue {
   return {
@@ -28,12 +29,12 @@ export function createMailQueue(box: SecretBox): MailQueue {
       const id = newId("mail");
       await insertMail(tx, {
         id,
-        sealed: box.seal(JSON.stringify(mail), contextOf(id)),
+        sealed: box.seal(JSON.stringify(mail), mailPlace(id)),
         inviteId: "inviteId" in about ? about.inviteId : null,
         resetHash: "resetHash" in about ? about.resetHash : null,
         ttlMs,
       });
     },
-    read: ({ id, sealed }) => v.parse(MailSchema, JSON.parse(box.open(sealed, contextOf(id)))),
+    read: ({ id, sealed }) => v.parse(MailSchema, JSON.parse(box.open(sealed, mailPlace(id)))),
   };
 }

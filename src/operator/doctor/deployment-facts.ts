@@ -1,0 +1,52 @@
+import type { Database } from "../../store/postgres.ts";
+
+/** Roles as their connections to Postgres name them. */
+export type SeenRole = "api" | "bulk" | "relay";
+
+export interface DeploymentFacts {
+  /** Sessions of each role; null: a pooler hides them. */
+  sessions: Record<SeenRole, number> | null;
+  /** Jobs that have not ended; more than `JOBS_COUNTED` are not counted. */
+  unfinishedJobs: number;
+  /** Of the task that has been with workers for longest; null: none is. */
+  oldestTaskS: number | null;
+  /** How long the mail, and the webhook delivery, that is due for longest has been; null: none is. */
+  oldestMailS: number | null;
+  oldestDeliveryS: number | null;
+}
+
+export const JOBS_COUNTED = 1_000;
+
+/** Every question goes by an index of what is unfinished, and stops at a bound. */
+export async function lookAtDeployment(sql: Database): Promise<DeploymentFacts> {
+  const seen = await sql<{ role: string; n: number }[]>`
+    select substr(application_name, 6) as role, count(*)::int as n from pg_stat_activity
+    where datname = current_database() and application_name in ('rcpt-api', 'rcpt-bulk', 'rcpt-relay')
+    group by 1`;
+  const own = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
+  const count = (role: SeenRole) => seen.find((row) => row.role === role)?.n ?? 0;
+  const [jobs] = await sql<{ n: number }[]>`
+    select count(*)::int as n from (
+      select from jobs where completed_at is null and removed_at is null limit ${JOBS_COUNTED}) unfinished`;
+  const [task] = await sql<{ s: number | null }[]>`
+    select extract(epoch from now() - min(emitted_at))::float8 as s from (
+      select emitted_at from job_tasks where state = 'emitted' limit 100000) emitted`;
+  const [mail] = await sql<{ s: number | null }[]>`
+    select extract(epoch from now() - min(next_attempt_at))::float8 as s from (
+      select next_attempt_at from mail_outbox where next_attempt_at < now() and expires_at > now()
+      limit 10000) due`;
+  const [delivery] = await sql<{ s: number | null }[]>`
+    select extract(epoch from now() - min(next_attempt_at))::float8 as s from (
+      select next_attempt_at from webhook_deliveries where status = 'pending' and next_attempt_at < now()
+      limit 10000) due`;
+  return {
+    sessions:
+      own.state.pid === own[0]?.pid
+        ? { api: count("api"), bulk: count("bulk"), relay: count("relay") }
+        : null,
+    unfinishedJobs: jobs?.n ?? 0,
+    oldestTaskS: task?.s ?? null,
+    oldestMailS: mail?.s ?? null,
+    oldestDeliveryS: delivery?.s ?? null,
+  };
+}

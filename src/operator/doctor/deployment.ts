@@ -1,0 +1,126 @@
+import { composePreflight } from "../../compose/preflight.ts";
+import { ownShaping } from "../../compose/shaping.ts";
+import type { Config } from "../../core/config.ts";
+import { createHouseShare } from "../../store/house-reports.ts";
+import { appliedMigrations } from "../../store/migrate.ts";
+import { type DeploymentFacts, JOBS_COUNTED, lookAtDeployment, type SeenRole } from "./deployment-facts.ts";
+import {
+  type Examination,
+  type Finding,
+  fail,
+  type Group,
+  ok,
+  reasonOf,
+  type Subject,
+  skipped,
+  warn,
+} from "./finding.ts";
+import { hasDatabase, openDatabase } from "./postgres.ts";
+import { hasRedis, openRedis } from "./redis.ts";
+
+/** A chunk takes seconds to minutes; with slow servers some more. */
+const TASK_LONG_S = 1_800;
+/** The relay looks every second or so. */
+const DUE_LONG_S = 600;
+
+const DUTIES: Record<SeenRole, string> = {
+  api: "nobody answers requests",
+  bulk: "no job is worked on",
+  relay: "no webhook and no mail goes out, and nothing is tidied",
+};
+
+/** Whether there is somebody for each task, and whether it gets done. Pure. */
+export function judgeDeployment(facts: DeploymentFacts, config: Pick<Config, "objects" | "mail">): Finding[] {
+  return [...judgeRoles(facts, config), judgeJobs(facts), ...judgeRelay(facts, config)];
+}
+
+/** A role without which something waits that is there. */
+function isMissed(role: SeenRole, facts: DeploymentFacts, { mail }: Pick<Config, "mail">): boolean {
+  if (role === "bulk") return facts.unfinishedJobs > 0;
+  return (
+    role === "relay" && ((mail !== null && facts.oldestMailS !== null) || facts.oldestDeliveryS !== null)
+  );
+}
+
+function judgeRoles(facts: DeploymentFacts, config: Pick<Config, "objects" | "mail">): Finding[] {
+  const { sessions } = facts;
+  if (sessions === null) return [skipped("roles", "A pooler hides which processes are connected.")];
+  return (["api", "bulk", "relay"] as const).map((role) => {
+    if (sessions[role] > 0) return ok(role, `It runs: ${sessions[role]} sessions with Postgres.`);
+    if (role === "bulk" && config.objects === null)
+      return skipped(role, "There is no bulk verification here.");
+    const tell = isMissed(role, facts, config) ? fail : warn;
+    return tell(
+      role,
+      `No process of the role ${role} is connected to Postgres: ${DUTIES[role]}.`,
+      `Start one (ROLE=${role}), or see its log.`,
+    );
+  });
+}
+
+function judgeJobs({ unfinishedJobs, oldestTaskS }: DeploymentFacts): Finding {
+  const check = "jobs";
+  const many = unfinishedJobs >= JOBS_COUNTED ? `${JOBS_COUNTED} or more` : unfinishedJobs;
+  const seen = `${many} jobs have not ended.`;
+  if (oldestTaskS === null || oldestTaskS < TASK_LONG_S) return ok(check, seen);
+  return warn(
+    check,
+    `${seen} A task has been with workers for ${Math.round(oldestTaskS / 60)} minutes.`,
+    "Add bulk processes, or look at their log for a task that fails again and again (docs/runbook.md).",
+  );
+}
+
+function judgeRelay(facts: DeploymentFacts, { mail }: Pick<Config, "mail">): Finding[] {
+  const waits: [string, number | null][] = [
+    ["webhooks", facts.oldestDeliveryS],
+    ["mails", mail === null ? null : facts.oldestMailS],
+  ];
+  return waits.map(([check, seconds]) => {
+    if (seconds === null || seconds < DUE_LONG_S) return ok(check, "None has been due for long.");
+    return warn(
+      check,
+      `One has been due for ${Math.round(seconds / 60)} minutes.`,
+      "See whether a relay runs, and its log.",
+    );
+  });
+}
+
+/** Whether processes of our egress go out by the ways that these settings say. */
+async function judgeEgress(subject: Subject, examination: Examination): Promise<Finding> {
+  const check = "egress";
+  const { config, clock } = subject;
+  const { redis, failure } = await openRedis(subject, examination);
+  if (failure !== null) return skipped(check, "Redis cannot be asked.");
+  const preflight = composePreflight(config, ownShaping(config), clock);
+  examination.atEnd(() => preflight.close());
+  const { egressId } = config.smtp;
+  const look = await createHouseShare(redis, egressId, preflight.settings).read();
+  if (look === null)
+    return warn(
+      check,
+      `No running process of egress ${egressId} has told of the ways out that these settings make.`,
+      "Run the doctor with the settings of the running processes; those that share EGRESS_ID need the same HELO name, source addresses, proxies, shaping and DNS servers.",
+    );
+  const ways = look.reports.map(({ way, state }) => `${way} ${state}`).join(", ");
+  return ok(check, `Processes of egress ${egressId} tell of the same ways: ${ways}.`);
+}
+
+export const DEPLOYMENT_GROUP: Group = {
+  name: "deployment",
+  title: "running deployment",
+  async examine(subject, examination) {
+    if (!hasDatabase(subject, examination)) return;
+    const sql = openDatabase(subject, examination);
+    let facts: DeploymentFacts | null;
+    try {
+      const migrations = await appliedMigrations(sql);
+      facts = migrations === null || migrations.pending.length > 0 ? null : await lookAtDeployment(sql);
+    } catch (error) {
+      return examination.note(skipped("processes", `Postgres cannot be asked (${reasonOf(error)}).`));
+    }
+    if (facts === null) return examination.note(skipped("processes", "Migrations are pending."));
+    examination.note(...judgeDeployment(facts, subject.config));
+    const probes = (facts.sessions?.api ?? 1) + (facts.sessions?.bulk ?? 1) > 0;
+    if (probes && hasRedis(subject, examination)) examination.note(await judgeEgress(subject, examination));
+  },
+};

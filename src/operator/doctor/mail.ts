@@ -1,0 +1,23 @@
+import { tryMailServer } from "../../relay/mail-transport.ts";
+import { fail, type Group, ok, reasonOf, skipped } from "./finding.ts";
+
+const WITHIN_MS = 8_000;
+
+export const MAIL_GROUP: Group = {
+  name: "mail",
+  title: "outgoing mail",
+  async examine({ config }, { note }) {
+    const check = "SMTP_OUT_URL";
+    if (config.mail === null)
+      return note(skipped(check, "SMTP_OUT_URL is not set: invitations and resets are not mailed."));
+    const { host } = new URL(config.mail.url);
+    try {
+      await tryMailServer(config.mail.url, WITHIN_MS);
+      note(ok(check, `${host} lets us in.`));
+    } catch (error) {
+      const advice =
+        "Check host, port, user and password in SMTP_OUT_URL, and that the server offers STARTTLS (?requireTLS=false where it need not).";
+      note(fail(check, `${host} does not let us in (${reasonOf(error)}).`, advice));
+    }
+  },
+};

@@ -1,0 +1,154 @@
+import type { LifecycleRule } from "@aws-sdk/client-s3";
+import type { Config } from "../../core/config.ts";
+import { type Finding, fail, type Group, ok, reasonOf, skipped, warn } from "./finding.ts";
+import { judgeLatency, judgeSkew } from "./judge-distance.ts";
+import type { ObjectsFacts, Tried } from "./objects-facts.ts";
+
+/** Its dates are whole seconds. */
+const DATE_TOLERANCE_MS = 1_000;
+/** Chunks read and write a few objects each, beside much other work. */
+const LATENCY_FAR_MS = 150;
+/** All that is ours begins so. */
+const PREFIX = "teams/";
+/** What is done otherwise where it is refused. */
+const OPTIONAL = "ListBucketMultipartUploads";
+
+/** What of the object storage keeps jobs and uploads from working. Pure. */
+export function judgeObjects(facts: ObjectsFacts, config: Pick<Config, "retentionDays">): Finding[] {
+  const skew =
+    facts.skewMs === null
+      ? skipped("clock", "It tells no time.")
+      : judgeSkew("clock", "object storage", facts.skewMs, DATE_TOLERANCE_MS);
+  return [
+    judgeLatency("distance", facts.latencyMs, LATENCY_FAR_MS),
+    skew,
+    ...judgeRights(facts.tried),
+    judgePresigned(facts.presigned),
+    judgeLifecycle(facts, config),
+    judgeVersions(facts),
+  ];
+}
+
+function judgeRights(tried: readonly Tried[]): Finding[] {
+  const check = "rights";
+  const failed = tried.filter(({ error }) => error !== null);
+  const found = failed
+    .filter(({ right }) => right !== OPTIONAL)
+    .map(({ right, error, status }) =>
+      fail(
+        check,
+        `${right} failed (${error}).`,
+        status === 403
+          ? `Allow s3:${right.split(" ")[0]} on the bucket and its objects to our credentials (README.md lists all rights).`
+          : "See the object storage's log: jobs and uploads need it.",
+      ),
+    );
+  if (failed.some(({ right }) => right === OPTIONAL))
+    found.push(
+      warn(
+        check,
+        `${OPTIONAL} is refused: parts of uploads that were never finished stay.`,
+        "Allow it, or let a lifecycle rule of the bucket abort incomplete multipart uploads after two days.",
+      ),
+    );
+  if (found.length > 0) return found;
+  return [ok(check, `${tried.map(({ right }) => right).join(", ")} work.`)];
+}
+
+function judgePresigned({ host, error, status }: ObjectsFacts["presigned"]): Finding {
+  const check = "presigned URLs";
+  if (error === null) return ok(check, `An upload by a URL of ${host} works from here.`);
+  if (status === null)
+    return warn(
+      check,
+      `${host} cannot be reached from here (${error}); clients may reach it all the same.`,
+      "Try from outside: POST /v1/uploads, then PUT to its URL. S3_PUBLIC_ENDPOINT is the host that clients see.",
+    );
+  return fail(
+    check,
+    `An upload by a URL of ${host} is refused (${error}).`,
+    "A proxy before it must leave Host and path as they are: the signature is over them.",
+  );
+}
+
+/** Days after which a rule takes away what we keep; null: it does not. */
+function expiryOf({ Expiration, Filter, Prefix }: LifecycleRule): number | null {
+  const prefix = Filter?.Prefix ?? Filter?.And?.Prefix ?? Prefix ?? "";
+  if (Filter?.Tag !== undefined || Expiration?.Days === undefined) return null;
+  return prefix.startsWith(PREFIX) || PREFIX.startsWith(prefix) ? Expiration.Days : null;
+}
+
+function judgeLifecycle({ rules }: ObjectsFacts, { retentionDays }: Pick<Config, "retentionDays">): Finding {
+  const check = "lifecycle";
+  if (rules === null) return skipped(check, "It does not tell its rules.");
+  const days = rules.flatMap((rule) => expiryOf(rule) ?? []);
+  const soonest = Math.min(...days);
+  if (soonest <= retentionDays)
+    return fail(
+      check,
+      `A rule takes objects away after ${soonest} days; uploads, sources and results are kept for RETENTION_DAYS=${retentionDays}.`,
+      `Let the rule begin after ${retentionDays + 2} days, or not be about ${PREFIX}: rcpt tidies up itself.`,
+    );
+  if (rules.some((rule) => rule.AbortIncompleteMultipartUpload !== undefined))
+    return ok(check, "A rule aborts what is uploaded in parts and never finished.");
+  return ok(check, "No rule is in our way; a rule that aborts incomplete multipart uploads does no harm.");
+}
+
+function judgeVersions({ versioned }: ObjectsFacts): Finding {
+  const check = "versions";
+  if (versioned === null) return skipped(check, "It does not tell whether it keeps versions.");
+  if (versioned)
+    return ok(
+      check,
+      "Objects have versions: let a lifecycle rule expire noncurrent ones, which nobody tidies.",
+    );
+  return ok(check, "Objects have no versions: what is deleted cannot be restored (docs/operations.md).");
+}
+
+export const OBJECTS_GROUP: Group = {
+  name: "objects",
+  title: "object storage",
+  async examine({ config, clock }, { note, atEnd }) {
+    const settings = config.objects;
+    if (settings === null)
+      return note(skipped("bucket", "S3_BUCKET is not set: there is no bulk verification."));
+    const [{ createObjectStore, httpStatus }, { lookAtObjects }] = await Promise.all([
+      import("../../store/objects.ts"),
+      import("./objects-facts.ts"),
+    ]);
+    const store = createObjectStore(settings, clock);
+    atEnd(() => store.stop());
+    let facts: ObjectsFacts;
+    try {
+      facts = await lookAtObjects(store, settings, clock);
+    } catch (error) {
+      return note(judgeUnreachable(settings, httpStatus(error), error));
+    }
+    note(ok("bucket", `The bucket ${settings.bucket} answers.`), ...judgeObjects(facts, config));
+  },
+};
+
+function judgeUnreachable(
+  { bucket }: NonNullable<Config["objects"]>,
+  status: number | undefined,
+  error: unknown,
+): Finding {
+  if (status === 404)
+    return fail(
+      "bucket",
+      `There is no bucket ${bucket}.`,
+      "Run `migrate`, which makes it, or correct S3_BUCKET.",
+    );
+  if (status === 403)
+    return fail(
+      "bucket",
+      `The bucket ${bucket} is denied to us (status 403).`,
+      "Check S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, the bucket's policy, the region and this machine's clock.",
+    );
+  const why = status === undefined ? reasonOf(error) : `status ${status}`;
+  return fail(
+    "bucket",
+    `Object storage cannot be used (${why}).`,
+    "Check S3_ENDPOINT and S3_REGION, and that it runs.",
+  );
+}

@@ -1,0 +1,204 @@
+import type { Config } from "../../core/config.ts";
+import { createLog } from "../../core/log.ts";
+import { createRedis, type RedisClients } from "../../store/redis.ts";
+import {
+  bytesText,
+  type Examination,
+  type Finding,
+  fail,
+  type Group,
+  ok,
+  percent,
+  reasonOf,
+  type Subject,
+  skipped,
+  warn,
+} from "./finding.ts";
+import { judgeLatency, judgeSkew } from "./judge-distance.ts";
+import { lookAtRedis, type RedisFacts, type StreamFacts } from "./redis-facts.ts";
+
+const VERSION_MIN = 7;
+const POLICY = "volatile-lru";
+
+/** What of Redis keeps the service from working, or soon will. Pure. */
+export function judgeRedis(facts: RedisFacts, config: Pick<Config, "objects">): Finding[] {
+  const { info } = facts;
+  const usable = [judgeVersion(info), ...judgeMode(info)];
+  return [
+    ...usable,
+    judgeLatency("distance", facts.latencyMs),
+    judgeSkew("clock", "Redis", facts.skewMs),
+    judgePolicy(info),
+    judgeMemory(info),
+    judgePersistence(info),
+    judgeRights(facts),
+    ...judgeStreams(facts, config),
+  ];
+}
+
+const numberOf = (info: RedisFacts["info"], name: string) => Number(info.get(name) ?? 0);
+
+function judgeVersion(info: RedisFacts["info"]): Finding {
+  const valkey = info.get("valkey_version");
+  const version = valkey ?? info.get("redis_version") ?? "0";
+  const text = `${valkey === undefined ? "Redis" : "Valkey"} ${version}.`;
+  return Number.parseInt(version, 10) >= VERSION_MIN
+    ? ok("version", text)
+    : fail(
+        "version",
+        text,
+        "Run Redis or Valkey 7 or newer: streams are read in ways that older ones do not know.",
+      );
+}
+
+function judgeMode(info: RedisFacts["info"]): Finding[] {
+  const found: Finding[] = [];
+  if (info.get("cluster_enabled") === "1")
+    found.push(
+      fail(
+        "mode",
+        "REDIS_URL leads to a node of a cluster: keys of other nodes cannot be reached.",
+        "Let it lead to a server without cluster mode, with a replica for fail-over.",
+      ),
+    );
+  if (info.get("role") === "slave")
+    found.push(
+      fail("mode", "REDIS_URL leads to a replica, which takes no writes.", "Let it lead to the primary."),
+    );
+  return found.length > 0 ? found : [ok("mode", "One server that takes writes.")];
+}
+
+function judgePolicy(info: RedisFacts["info"]): Finding {
+  const check = "eviction";
+  const policy = info.get("maxmemory_policy") ?? "unknown";
+  const advice = `Set maxmemory-policy ${POLICY}.`;
+  if (policy === POLICY) return ok(check, `maxmemory-policy is ${policy}.`);
+  if (policy === "noeviction")
+    return fail(
+      check,
+      "maxmemory-policy is noeviction: once memory is full every write is refused, rates, caps and streams included.",
+      advice,
+    );
+  if (policy.startsWith("allkeys"))
+    return fail(
+      check,
+      `maxmemory-policy is ${policy}: streams of tasks may be evicted like the cache, and are put together anew each time.`,
+      advice,
+    );
+  return warn(check, `maxmemory-policy is ${policy}: what is used often may go first.`, advice);
+}
+
+function judgeMemory(info: RedisFacts["info"]): Finding {
+  const check = "memory";
+  const most = numberOf(info, "maxmemory");
+  const used = numberOf(info, "used_memory");
+  const evicted = numberOf(info, "evicted_keys");
+  if (most === 0)
+    return warn(
+      check,
+      `maxmemory is not set, and the cache only grows: ${bytesText(used)} now.`,
+      "Set maxmemory to what the machine can spare, e.g. 75 % of its memory.",
+    );
+  const seen = `${bytesText(used)} of ${bytesText(most)} (${percent(used, most)}) are in use; ${evicted} entries were evicted.`;
+  // A cache that is full is one that is used; what may not be evicted fits many times into the rest.
+  return ok(check, evicted === 0 ? seen : `${seen} More memory would keep the cache longer.`);
+}
+
+function judgePersistence(info: RedisFacts["info"]): Finding {
+  const check = "persistence";
+  if (info.get("rdb_last_bgsave_status") === "err" || info.get("aof_last_write_status") === "err")
+    return fail(
+      check,
+      "Its last write to disk failed: with stop-writes-on-bgsave-error it refuses all writes.",
+      "See its log: mostly the disk is full, or the fork is refused (vm.overcommit_memory).",
+    );
+  if (info.get("aof_enabled") === "1")
+    return ok(check, "It keeps what it has over a restart (append-only file).");
+  return ok(
+    check,
+    "What it has may be lost with it: no row and no charge, but the cache, and some seconds of work on jobs.",
+  );
+}
+
+function judgeRights({ refused }: RedisFacts): Finding {
+  const check = "rights";
+  if (refused.length === 0) return ok(check, "All commands that we use are allowed.");
+  const commands = [...new Set(refused.map(({ command }) => command))].join(", ");
+  return fail(
+    check,
+    `Refused: ${commands} (${refused[0]?.why}).`,
+    "Grant them on keys and channels rcpt:* (ACL SETUSER … ~rcpt:* &rcpt:* +@all -@admin -@dangerous +info).",
+  );
+}
+
+function judgeStreams({ streams, deadLetters }: RedisFacts, { objects }: Pick<Config, "objects">): Finding[] {
+  if (objects === null) return [skipped("tasks", "There is no bulk verification here.")];
+  const found = streams.map(judgeStream);
+  if (deadLetters === 0) found.push(ok("dead letters", "No task was given up."));
+  else
+    found.push(
+      warn(
+        "dead letters",
+        `${deadLetters} tasks were given up; their rows were answered internal_error.`,
+        "Look at XREVRANGE rcpt:{bulk}:dead + - COUNT 10 and at the log of the bulk processes (docs/runbook.md); DEL it when done.",
+      ),
+    );
+  return found;
+}
+
+function judgeStream({ name, entries, lag, pending, consumers, stuck }: StreamFacts): Finding {
+  const check = `stream ${name}`;
+  if (entries === null) return ok(check, "Nothing is in it.");
+  const seen = `${entries} tasks: ${pending} are worked on by ${consumers} consumers, ${lag ?? "an unknown number"} wait.`;
+  if (stuck > 0)
+    return warn(
+      check,
+      `${seen} ${stuck} are with consumers that have been silent for two minutes.`,
+      "Start a bulk process: any takes over what others left.",
+    );
+  return ok(check, seen);
+}
+
+/** The doctor's connections, closed at the end. `failure`: why there is none, as the server or the network tells. */
+export async function openRedis(
+  { config }: Subject,
+  { atEnd }: Examination,
+): Promise<{ redis: RedisClients; failure: string | null }> {
+  const log = createLog("silent", { role: "operator" }, process.stderr);
+  const redis = createRedis({ url: config.redis.url, name: "rcpt-doctor", log });
+  let said: string | null = null;
+  redis.commands.on("error", (error: Error) => {
+    said ??= reasonOf(error);
+  });
+  atEnd(() => redis.stop());
+  await redis.start();
+  try {
+    await redis.ping();
+    return { redis, failure: null };
+  } catch (error) {
+    return { redis, failure: said ?? reasonOf(error) };
+  }
+}
+
+/** True: REDIS_URL can be used. Else says why nothing is looked at. */
+export function hasRedis({ diagnosis }: Subject, { note }: Examination): boolean {
+  if (diagnosis.given.has("REDIS_URL")) return true;
+  note(skipped("redis", "REDIS_URL is missing or wrong."));
+  return false;
+}
+
+export const REDIS_GROUP: Group = {
+  name: "redis",
+  title: "Redis",
+  async examine(subject, examination) {
+    if (!hasRedis(subject, examination)) return;
+    const { redis, failure } = await openRedis(subject, examination);
+    if (failure !== null) {
+      const advice =
+        "Check host, port, user and password in REDIS_URL, rediss:// for TLS, and that the server runs.";
+      return examination.note(fail("connection", `Redis cannot be used (${failure}).`, advice));
+    }
+    const facts = await lookAtRedis(redis, subject.config.smtp.egressId, subject.clock);
+    examination.note(...judgeRedis(facts, subject.config));
+  },
+};

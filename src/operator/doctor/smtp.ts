@@ -1,0 +1,37 @@
+import type { Finding as HouseFinding, WayReport } from "../../check/house/report.ts";
+import { composePreflight } from "../../compose/preflight.ts";
+import { ownShaping } from "../../compose/shaping.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { type Finding, type Group, skipped } from "./finding.ts";
+
+/** A way's findings by preflight, in the doctor's terms. Pure. */
+export function judgeWay({ way, findings }: WayReport): Finding[] {
+  return findings.map((finding) => ({
+    check: `${way}: ${finding.check.replaceAll("_", " ")}`,
+    state: stateOf(finding),
+    seen: finding.seen,
+    advice: finding.advice,
+  }));
+}
+
+function stateOf({ result, weight }: HouseFinding): Finding["state"] {
+  if (result === "fail") return weight === "advice" ? "warn" : "fail";
+  // What cannot be told of a way by which nothing was reached is no reassurance, and no fault either.
+  return result === "unknown" ? "warn" : result === "skipped" ? "skipped" : "ok";
+}
+
+/** `npm run preflight`, as a part of the whole. */
+export const SMTP_GROUP: Group = {
+  name: "smtp",
+  title: "SMTP: how mail servers see us",
+  async examine({ config, clock }, { note, atEnd }) {
+    if (config.role === "relay") return note(skipped("ways", "A relay probes nobody."));
+    const preflight = composePreflight(config, ownShaping(config), clock);
+    atEnd(() => preflight.close());
+    const run = await preflight.begin();
+    for (let i = 0; i < preflight.ways.length; i += LIMITS.house.waysAtOnce) {
+      const some = preflight.ways.slice(i, i + LIMITS.house.waysAtOnce);
+      for (const report of await Promise.all(some.map((path) => run.look(path)))) note(...judgeWay(report));
+    }
+  },
+};
