@@ -1,0 +1,64 @@
+// npm run chaos [-- --minutes N --seed N --only KIND,... --json --logs DIR]: the real service on stores of its own, all on
+// loopback, under mixed traffic while its processes are killed, stalled and rolled, and PostgreSQL, Redis, object storage, mail
+// servers, DNS, clocks and disks fail as a seed says; then what was lost, doubled, answered wrongly or charged wrongly, and what
+// did not come back. And a load of ten times its capacity. docs/chaos.md says how to read it. Exit codes: 0 every bound
+// holds; 1 one does not, or it could not be run; 2 wrong arguments.
+import { randomInt } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { resolve } from "node:path";
+import { createClient } from "./chaos/asking.ts";
+import { type Closing, passes, renderClosing } from "./chaos/closing.ts";
+import { type ChaosDeployment, startDeployment } from "./chaos/deployment.ts";
+import { startHooks } from "./chaos/hooks.ts";
+import { judgeStorm } from "./chaos/judge.ts";
+import { type ChaosOptions, chaosOptions, UsageError } from "./chaos/options.ts";
+import type { Door } from "./chaos/request-log.ts";
+import { runStorm } from "./chaos/storm.ts";
+import type { Guard } from "./embedded/guard.ts";
+import { runGuarded } from "./embedded/guarded.ts";
+
+const ROOT = resolve(import.meta.dirname, "..");
+const SEEDS = 2 ** 31 - 1;
+
+// The table may be all that standard output is for.
+const say = (line: string) => console.error(`chaos: ${line}`);
+
+function doorsOf({ members }: ChaosDeployment): Door[] {
+  return members
+    .filter(({ role }) => role === "api")
+    .map(({ name, url }) => ({ target: name, client: createClient(url) }));
+}
+
+async function storm(options: ChaosOptions, deployment: ChaosDeployment): Promise<Closing> {
+  const { seed, kinds, forMs } = options;
+  const hooks = await startHooks();
+  const doors = doorsOf(deployment);
+  try {
+    const found = await runStorm({ deployment, hooks, doors, seed, kinds, forMs, say });
+    return { seed, ...judgeStorm(found) };
+  } finally {
+    for (const { client } of doors) client.close();
+    await hooks.close();
+  }
+}
+
+async function chaos(guard: Guard, options: ChaosOptions): Promise<number> {
+  const logsDir = options.logsDir === null ? null : resolve(options.logsDir);
+  if (logsDir !== null) mkdirSync(logsDir, { recursive: true });
+  say(`seed ${options.seed}`);
+  const deployment = await startDeployment({ root: ROOT, guard, logsDir, say });
+  if (deployment.noClock !== null) say(`clocks stay as they are: ${deployment.noClock}`);
+  const closing = await storm(options, deployment);
+  await deployment.close();
+  console.log(options.json ? JSON.stringify(closing) : renderClosing(closing));
+  return passes(closing.findings) ? 0 : 1;
+}
+
+try {
+  const options = chaosOptions(process.argv.slice(2), () => randomInt(SEEDS));
+  runGuarded((guard) => chaos(guard, options), { interruptedCode: 130 });
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  console.error(`chaos: ${error.message}`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,50 @@
+/** A line of the closing table: what was found, and what it may be. */
+export interface Finding {
+  name: string;
+  value: string | number;
+  /** null: no bound, only told. */
+  bound: string | null;
+  ok: boolean;
+}
+
+export interface Closing {
+  seed: number;
+  findings: Finding[];
+  /** What is wrong, in detail. */
+  details: string[];
+}
+
+export const told = (name: string, value: string | number): Finding => ({
+  name,
+  value,
+  bound: null,
+  ok: true,
+});
+
+export const none = (name: string, value: number): Finding => ({ name, value, bound: "0", ok: value === 0 });
+
+export const within = (name: string, value: string | number, bound: string, ok: boolean): Finding => ({
+  name,
+  value,
+  bound,
+  ok,
+});
+
+const NAME_WIDTH = 34;
+const VALUE_WIDTH = 30;
+const DETAILS_SHOWN = 40;
+
+export function renderClosing({ seed, findings, details }: Closing): string {
+  const lines = findings.map(({ name, value, bound, ok }) => {
+    const bounded = bound === null ? "" : ` ${ok ? "ok  " : "MISSED"} bound: ${bound}`;
+    return `  ${name.padEnd(NAME_WIDTH)} ${String(value).padEnd(VALUE_WIDTH)}${bounded}`.trimEnd();
+  });
+  const more = details.slice(0, DETAILS_SHOWN).map((detail) => `  ! ${detail}`);
+  if (details.length > DETAILS_SHOWN) more.push(`  ! and ${details.length - DETAILS_SHOWN} more`);
+  const verdict = passes(findings) ? "Every bound holds." : "Not every bound holds.";
+  return [...lines, ...more, `${verdict} To repeat it: npm run chaos -- --seed ${seed}`].join("\n");
+}
+
+export function passes(findings: readonly Finding[]): boolean {
+  return findings.every(({ ok }) => ok);
+}

@@ -1,0 +1,85 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+/** What a process has of the machine. */
+export interface Resources {
+  rssMb: number;
+  descriptors: number;
+  threads: number;
+}
+
+const KB_PER_MB = 1_024;
+
+/** null when the process is gone, or does not belong to us. */
+export function resourcesOf(pid: number): Resources | null {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, "latin1");
+    const number = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status)?.[1] ?? 0);
+    return {
+      rssMb: Math.round(number("VmRSS") / KB_PER_MB),
+      descriptors: readdirSync(`/proc/${pid}/fd`).length,
+      threads: number("Threads"),
+    };
+  } catch {
+    return null;
+  }
+}
+
+/** The most of each that was seen. */
+export function mostOf(a: Resources, b: Resources): Resources {
+  return {
+    rssMb: Math.max(a.rssMb, b.rssMb),
+    descriptors: Math.max(a.descriptors, b.descriptors),
+    threads: Math.max(a.threads, b.threads),
+  };
+}
+
+export interface ResourceWatch {
+  /** Most of each member since the watch began, or since `reset`. */
+  peaks(): ReadonlyMap<string, Resources>;
+  /** Of each member now. */
+  now(): Map<string, Resources>;
+  reset(): void;
+  stop(): void;
+}
+
+const LOOK_EVERY_MS = 250;
+
+export function watchResources(members: readonly { name: string; pid: number | null }[]): ResourceWatch {
+  const peaks = new Map<string, Resources>();
+
+  function now(): Map<string, Resources> {
+    const found = new Map<string, Resources>();
+    for (const { name, pid } of members) {
+      const resources = pid === null ? null : resourcesOf(pid);
+      if (resources !== null) found.set(name, resources);
+    }
+    return found;
+  }
+
+  function look(): void {
+    for (const [name, found] of now()) peaks.set(name, mostOf(found, peaks.get(name) ?? found));
+  }
+
+  const timer = setInterval(look, LOOK_EVERY_MS);
+  return {
+    peaks: () => peaks,
+    now,
+    reset: () => peaks.clear(),
+    stop: () => clearInterval(timer),
+  };
+}
+
+/** By how much a process may have more at the end than it had at the same work before the faults. */
+export const GROWTH = { rssShare: 1.35, rssMb: 60, descriptors: 24, threads: 3 } as const;
+
+/** What of a process did not come back; empty when all did. */
+export function growthOf(name: string, before: Resources, after: Resources): string[] {
+  const bounds: Resources = {
+    rssMb: Math.round(before.rssMb * GROWTH.rssShare + GROWTH.rssMb),
+    descriptors: before.descriptors + GROWTH.descriptors,
+    threads: before.threads + GROWTH.threads,
+  };
+  return (["rssMb", "descriptors", "threads"] as const)
+    .filter((what) => after[what] > bounds[what])
+    .map((what) => `${name}: ${what} ${before[what]} -> ${after[what]}, at most ${bounds[what]}`);
+}

@@ -1,0 +1,110 @@
+import { rowOf } from "./addresses.ts";
+import { bodyOf, type Reply } from "./asking.ts";
+import type { Door, RequestLog } from "./request-log.ts";
+import { costOf, isRight, type Said, type Truth } from "./truth.ts";
+
+/** A team that asks, and what is known of what it must have been charged. */
+export interface Asker {
+  key: string;
+  /** Answered, and not free. */
+  charged: number;
+  answered: number;
+  /** No answer came: one unit each, or none. */
+  cutOff: number;
+  /** 429 `quota_exceeded`. */
+  overQuota: number;
+  /** Other refusals, by status and code. */
+  refused: Map<string, number>;
+}
+
+export function newAsker(key: string): Asker {
+  return { key, charged: 0, answered: 0, cutOff: 0, overQuota: 0, refused: new Map() };
+}
+
+export interface SingleTraffic {
+  readonly wrong: readonly string[];
+  /** Ends it; resolves once all are answered. */
+  stop(): Promise<void>;
+}
+
+export interface SingleSetting {
+  /** Its name, of which the addresses are made. */
+  name: string;
+  log: RequestLog;
+  doors: readonly Door[];
+  asker: Asker;
+  /** Asks one of so many questions; its quota ends within the run. */
+  capped: Asker;
+  perS: number;
+}
+
+const CAPPED_EVERY = 12;
+/** One of so many asks again what was asked before. */
+const AGAIN_EVERY = 4;
+const AGAIN_BACK = 40;
+const ANSWER_WITHIN_MS = 20_000;
+const TICK_MS = 25;
+/** Above what can be under way with every process silent: a bound, not a rate. */
+const UNDER_WAY_MAX = 3_000;
+const WRONG_KEPT = 20;
+
+function account(asker: Asker, reply: Reply): Said | null {
+  if (reply.status === null) {
+    asker.cutOff += 1;
+    return null;
+  }
+  const body = bodyOf(reply.text);
+  if (reply.status === 200 && body !== null) {
+    const said = { verdict: String(body.verdict), reason: String(body.reason) };
+    asker.answered += 1;
+    asker.charged += costOf(said);
+    return said;
+  }
+  if (reply.status === 429 && body?.code === "quota_exceeded") asker.overQuota += 1;
+  else if (reply.status < 500) {
+    const name = `${reply.status} ${String(body?.code ?? "")}`;
+    asker.refused.set(name, (asker.refused.get(name) ?? 0) + 1);
+  }
+  return null;
+}
+
+/** Single verifications at a steady rate, by turns through the doors, whatever becomes of those before. */
+export function startSingles({ name, log, doors, asker, capped, perS }: SingleSetting): SingleTraffic {
+  const wrong: string[] = [];
+  const underWay = new Set<Promise<void>>();
+  let sent = 0;
+  const startedMs = performance.now();
+
+  async function askOne(i: number): Promise<void> {
+    const door = doors[i % doors.length];
+    if (door === undefined) return;
+    const row = rowOf(name, i % AGAIN_EVERY === 0 && i >= AGAIN_BACK ? i - AGAIN_BACK : i);
+    const team = i % CAPPED_EVERY === 0 ? capped : asker;
+    const path = `/v1/verify?email=${encodeURIComponent(row.email)}`;
+    const question = { method: "GET", path, key: team.key, timeoutMs: ANSWER_WITHIN_MS } as const;
+    const said = account(team, await log.ask(door, question, "database"));
+    if (said !== null) judge(row, said);
+  }
+
+  function judge({ email, truth }: { email: string; truth: Truth }, said: Said): void {
+    if (!isRight(truth, said) && wrong.length < WRONG_KEPT)
+      wrong.push(`${email}: ${said.verdict} ${said.reason}`);
+  }
+
+  const timer = setInterval(() => {
+    const due = Math.floor(((performance.now() - startedMs) * perS) / 1_000);
+    for (; sent < due && underWay.size < UNDER_WAY_MAX; sent++) {
+      const one: Promise<void> = askOne(sent).finally(() => underWay.delete(one));
+      underWay.add(one);
+    }
+    sent = Math.max(sent, due);
+  }, TICK_MS);
+
+  return {
+    wrong,
+    async stop() {
+      clearInterval(timer);
+      await Promise.all(underWay);
+    },
+  };
+}

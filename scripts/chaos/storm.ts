@@ -1,0 +1,176 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { bodyOf } from "./asking.ts";
+import { ledgerOf, type TeamLedger } from "./auditing.ts";
+import type { ChaosDeployment, Team } from "./deployment.ts";
+import type { Kind } from "./faults.ts";
+import type { Hooks } from "./hooks.ts";
+import { inflictAll } from "./inflict.ts";
+import { findLeftovers, isClean, type Leftovers } from "./leftovers.ts";
+import { createRequestLog, type Door, type RequestLog } from "./request-log.ts";
+import { type Resources, watchResources } from "./resources.ts";
+import { compareJobs, type RowTotals } from "./results.ts";
+import { type PlannedFault, planFaults } from "./schedule.ts";
+import { type Asker, newAsker } from "./singles.ts";
+import { startTraffic, type Traffic, type TrafficSetting } from "./traffic.ts";
+import type { Failure, Outage } from "./windows.ts";
+
+export interface StormSetting {
+  deployment: ChaosDeployment;
+  hooks: Hooks;
+  doors: readonly Door[];
+  seed: number;
+  kinds: readonly Kind[];
+  forMs: number;
+  say(line: string): void;
+}
+
+/** A team, what it was answered, and what its ledger says. */
+export interface Account {
+  asker: Asker;
+  ledger: TeamLedger;
+}
+
+/** All that is known when a storm is over. */
+export interface Storm {
+  faults: readonly PlannedFault[];
+  outages: readonly Outage[];
+  requests: { total: number; failures: readonly Failure[]; counts: ReadonlyMap<string, number> };
+  /** Requests that failed before the faults, and after all had settled. */
+  calmFailures: number;
+  rows: RowTotals;
+  /** Jobs that the team has. */
+  jobsFound: number;
+  refusedLists: readonly string[];
+  wrongSingles: readonly string[];
+  single: Account;
+  /** Its quota ended within the run. */
+  capped: Account & { limit: number };
+  bulk: TeamLedger;
+  /** Jobs of whose end nobody was told. */
+  untold: number;
+  badlySigned: number;
+  deliveries: number;
+  settledS: number | null;
+  leftovers: Leftovers;
+  crashes: string[];
+  resources: { before: Map<string, Resources>; peaks: Map<string, Resources>; after: Map<string, Resources> };
+}
+
+const CAPPED_QUOTA = 120;
+/** The same work before the faults, and after all has settled: what is compared. */
+const CALM_MS = 15_000;
+/** Idle after that work: what it took is given back, and what is left is compared. */
+const REST_MS = 3_000;
+const SETTLE_WITHIN_MS = 150_000;
+const POLL_MS = 500;
+const ANSWER_WITHIN_MS = 20_000;
+
+async function subscribe(hooks: Hooks, key: string, door: Door): Promise<void> {
+  const body = JSON.stringify({ url: hooks.url, events: ["bulk.completed", "bulk.failed"] });
+  const headers = { "content-type": "application/json" };
+  const question = { path: "/v1/webhooks", key, body, headers, timeoutMs: ANSWER_WITHIN_MS };
+  const reply = await door.client.ask({ method: "POST", ...question });
+  const made = reply.status === 201 ? bodyOf(reply.text) : null;
+  if (made === null) throw new Error(`the webhook could not be made: ${JSON.stringify(reply)}`);
+  hooks.secret = String(made.secret);
+}
+
+/** Waits until nothing is left of the work. Resolves to how long it took; null when something was left in the end. */
+async function settle(
+  deployment: ChaosDeployment,
+  isTold: () => boolean,
+): Promise<{ settledS: number | null; leftovers: Leftovers }> {
+  const startedMs = performance.now();
+  for (;;) {
+    const leftovers = await findLeftovers(deployment);
+    const afterMs = performance.now() - startedMs;
+    if (isClean(leftovers) && isTold()) return { settledS: afterMs / 1_000, leftovers };
+    if (afterMs > SETTLE_WITHIN_MS) return { settledS: null, leftovers };
+    await wait(POLL_MS);
+  }
+}
+
+/** Traffic for a while without faults; resolves once it is over and its connections are at rest. */
+async function calm(name: string, setting: TrafficSetting, deployment: ChaosDeployment): Promise<Traffic> {
+  const traffic = startTraffic(name, setting, false);
+  await wait(CALM_MS);
+  await traffic.stop();
+  await settle(deployment, () => true);
+  await wait(REST_MS);
+  return traffic;
+}
+
+async function jobsOf({ sql }: ChaosDeployment, team: Team): Promise<number> {
+  const [row] = await sql<[{ jobs: number }]>`
+    select count(*)::int as jobs from jobs where team_id = ${team.id} and status <> 'submitting'`;
+  return row.jobs;
+}
+
+/** A run: calm, the faults of the seed, calm again, and what is to be known of it all. */
+export async function runStorm(setting: StormSetting): Promise<Storm> {
+  const { deployment, hooks, doors, seed, kinds, forMs, say } = setting;
+  const [singleTeam, cappedTeam, bulkTeam] = [
+    await deployment.team("singles", "enterprise"),
+    await deployment.team("capped", "enterprise", { dailyQuota: CAPPED_QUOTA }),
+    await deployment.team("lists", "enterprise"),
+  ];
+  const [firstDoor] = doors;
+  if (firstDoor === undefined) throw new Error("there is no API to ask");
+  await subscribe(hooks, bulkTeam.key, firstDoor);
+  const log: RequestLog = createRequestLog();
+  const asker = newAsker(singleTeam.key);
+  const capped = newAsker(cappedTeam.key);
+  const traffic: TrafficSetting = { log, doors, asker, capped, bulkKey: bulkTeam.key };
+  const watch = watchResources(deployment.members);
+  const outages: Outage[] = [];
+
+  say(`${CALM_MS / 1_000} s of traffic without faults`);
+  const phases = [await calm("a", traffic, deployment)];
+  const before = watch.now();
+  const calmBefore = log.failures.length;
+
+  const faults = planFaults(seed, kinds, forMs);
+  say(`${faults.length} faults in ${Math.round(forMs / 1_000)} s`);
+  const storm = startTraffic("b", traffic, true);
+  phases.push(storm);
+  const startedMs = performance.now();
+  await inflictAll(faults, { deployment, hooks, outages }, ({ kind }, atMs) =>
+    say(`${(atMs / 1_000).toFixed(1).padStart(6)} s ${kind}`),
+  );
+  await wait(Math.max(0, startedMs + forMs - performance.now()));
+  say("no more faults; waiting for all to settle");
+  await storm.stop();
+  const isTold = () => phases.every((phase) => phase.jobs().every(({ id }) => hooks.toldOf().has(id)));
+  const { settledS, leftovers } = await settle(deployment, isTold);
+  say(
+    settledS === null
+      ? `not settled: ${JSON.stringify(leftovers)}`
+      : `settled ${settledS.toFixed(1)} s later`,
+  );
+
+  const stormFailures = log.failures.length;
+  phases.push(await calm("c", traffic, deployment));
+  const after = watch.now();
+  watch.stop();
+  const jobs = phases.flatMap((phase) => phase.jobs());
+  const rows = await compareJobs(jobs, bulkTeam.key, firstDoor, log);
+  return {
+    faults,
+    outages,
+    requests: { total: log.total, failures: log.failures, counts: log.counts },
+    calmFailures: calmBefore + log.failures.length - stormFailures,
+    rows,
+    jobsFound: await jobsOf(deployment, bulkTeam),
+    refusedLists: phases.flatMap((phase) => phase.refusedLists()),
+    wrongSingles: phases.flatMap((phase) => phase.wrongSingles()),
+    single: { asker, ledger: await ledgerOf(deployment.sql, singleTeam.id) },
+    capped: { asker: capped, ledger: await ledgerOf(deployment.sql, cappedTeam.id), limit: CAPPED_QUOTA },
+    bulk: await ledgerOf(deployment.sql, bulkTeam.id),
+    untold: jobs.filter(({ id }) => !hooks.toldOf().has(id)).length,
+    ...hooks.counts(),
+    settledS,
+    leftovers: settledS === null ? leftovers : await findLeftovers(deployment),
+    crashes: deployment.members.flatMap(({ name, crashes }) => crashes.map((how) => `${name}: ${how}`)),
+    resources: { before, peaks: new Map(watch.peaks()), after },
+  };
+}

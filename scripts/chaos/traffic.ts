@@ -1,0 +1,51 @@
+import { type JobTraffic, type SentJob, startJobs } from "./jobs.ts";
+import type { Door, RequestLog } from "./request-log.ts";
+import { type Asker, type SingleTraffic, startSingles } from "./singles.ts";
+
+/** Who asks, by which doors, and where it is noted. */
+export interface TrafficSetting {
+  log: RequestLog;
+  doors: readonly Door[];
+  asker: Asker;
+  capped: Asker;
+  /** Of the team of the lists. */
+  bulkKey: string;
+}
+
+export interface Traffic {
+  wrongSingles(): string[];
+  jobs(): SentJob[];
+  /** Why lists could not be handed in. */
+  refusedLists(): string[];
+  /** Ends it; resolves once all that was begun is answered, or given up. */
+  stop(): Promise<void>;
+}
+
+/** Of single requests, all doors together. */
+const PER_S = 20;
+const JOB_EVERY_MS = 5_000;
+const LONG_EVERY_MS = 60_000;
+/** Rows of the lists, by turns: of a hundred, of one chunk, of several. */
+const SIZES = [800, 2_500, 120, 4_000] as const;
+/** Of the long ones, which are joined early, while their chunks are under way. */
+const LONG_SIZES = [24_000] as const;
+
+/** Mixed traffic: single requests at a steady rate, and lists. @param phase its name, of which the addresses are made */
+export function startTraffic(phase: string, setting: TrafficSetting, withLong: boolean): Traffic {
+  const { log, doors, asker, capped, bulkKey } = setting;
+  const singles: SingleTraffic = startSingles({ name: `${phase}s`, log, doors, asker, capped, perS: PER_S });
+  const lists = { log, doors, key: bulkKey };
+  const jobs: JobTraffic[] = [
+    startJobs({ ...lists, name: `${phase}l`, sizes: SIZES, everyMs: JOB_EVERY_MS }),
+  ];
+  if (withLong)
+    jobs.push(startJobs({ ...lists, name: `${phase}x`, sizes: LONG_SIZES, everyMs: LONG_EVERY_MS }));
+  return {
+    wrongSingles: () => [...singles.wrong],
+    jobs: () => jobs.flatMap((traffic) => [...traffic.jobs]),
+    refusedLists: () => jobs.flatMap((traffic) => [...traffic.refused]),
+    async stop() {
+      await Promise.all([singles.stop(), ...jobs.map((traffic) => traffic.stop())]);
+    },
+  };
+}
