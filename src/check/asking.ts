@@ -5,6 +5,7 @@ import type { RcptOutcome } from "../smtp/outcome.ts";
 import type { Paths } from "../smtp/path.ts";
 import type { SmtpPool } from "../smtp/pool.ts";
 import type { Breaker } from "./breaker/mirror.ts";
+import type { CheckTrace } from "./check-times.ts";
 import type { Classification } from "./classify/classify.ts";
 import { classifyAbout } from "./classify/reading.ts";
 import type { Said } from "./heard.ts";
@@ -47,6 +48,8 @@ export interface Asking {
   turnTo?(exchanger: Exchanger): boolean;
   /** As of `probeMailbox`. */
   begun?: RcptOutcome;
+  /** As of `CheckCaller`: told of every attempt, but the one that was begun. */
+  trace?: CheckTrace | null;
 }
 
 export interface Asked {
@@ -65,7 +68,7 @@ export interface Asked {
 export async function ask(
   deps: AskDeps,
   target: Pick<Target, "domain">,
-  { route, local, control, turnTo = () => true, begun }: Asking,
+  { route, local, control, turnTo = () => true, begun, trace = null }: Asking,
 ): Promise<Asked> {
   const { domain } = target;
   const address = `${local}@${domain}`;
@@ -76,7 +79,10 @@ export async function ask(
   };
   try {
     const mailbox = mailboxOf(address);
-    const probe = { ...probeDeps(deps, route, tour), turnTo };
+    const told = (outcome: RcptOutcome, exchanger: Exchanger) => {
+      if (outcome !== begun) trace?.attempted(outcome, exchanger);
+    };
+    const probe = { ...probeDeps(deps, route, tour, told), turnTo };
     const outcome = await probeMailbox(probe, route, mailbox, withinTrial(control, tour), begun);
     tour.end(deps, local, rule);
     return { outcome, exchanger: tour.exchangerOf(outcome), ruling: rule(outcome), tour };
@@ -106,7 +112,7 @@ function withinTrial(control: ProbeControl, tour: Tour): ProbeControl {
       return Math.min(control.deadlineAt, tour.trialUntil);
     },
     urgent: control.urgent === true,
-    onTurn: (now) => control.onTurn?.(now),
+    onTurn: (now, session) => control.onTurn?.(now, session),
   };
 }
 
@@ -117,7 +123,12 @@ export function mailboxOf(address: string): Mailbox {
   return box;
 }
 
-function probeDeps(deps: AskDeps, { published }: ProbeRoute, tour: Tour): Omit<ProbeDeps, "turnTo"> {
+function probeDeps(
+  deps: AskDeps,
+  { published }: ProbeRoute,
+  tour: Tour,
+  told: ProbeDeps["onAttempt"],
+): Omit<ProbeDeps, "turnTo"> {
   return {
     resolver: deps.resolver,
     pool: deps.pool,
@@ -125,7 +136,9 @@ function probeDeps(deps: AskDeps, { published }: ProbeRoute, tour: Tour): Omit<P
     mayGo: (exchanger, path) => tour.at(exchanger).mayGo(path.name),
     monotonic: () => deps.clock.monotonic(),
     isCutOff: (path) => deps.network.isCutOff(path.name),
-    onAttempt(outcome, { site, provider }) {
+    onAttempt(outcome, exchanger) {
+      const { site, provider } = exchanger;
+      told(outcome, exchanger);
       tour.attempted(outcome);
       deps.network.attempted({ site, provider, published }, outcome);
     },

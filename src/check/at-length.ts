@@ -1,5 +1,6 @@
 import type { RcptOutcome } from "../smtp/outcome.ts";
 import { type Asked, ask, type Target } from "./asking.ts";
+import type { CheckTrace } from "./check-times.ts";
 import { type ConcludeDeps, conclude, cutOff, disbelieved, type Found, unasked } from "./conclude.ts";
 import type { CheckMode, SmtpEvidence } from "./evidence.ts";
 import type { Exchanger, ProbeControl } from "./probe.ts";
@@ -15,6 +16,8 @@ export interface Manner {
   /** Told each site before it is asked. */
   onSite(site: string): void;
   probe: ProbeControl;
+  /** As of `CheckCaller`. */
+  trace?: CheckTrace | null;
 }
 
 /** Asks the mail server, unless it is known beforehand that asking cannot tell, or would take a long wait. */
@@ -50,7 +53,7 @@ export async function probeInLine(
 async function askInLine(
   deps: ProbingDeps,
   target: Target,
-  { mode, onSite, probe }: Manner,
+  { mode, onSite, probe, trace = null }: Manner,
   begun: RcptOutcome | undefined,
 ): Promise<Asked> {
   const [best] = target.route.exchangers;
@@ -69,7 +72,7 @@ async function askInLine(
   }
   const { route, local } = target;
   try {
-    return await ask(deps, target, { route, local, control: probe, turnTo, ...(begun && { begun }) });
+    return await ask(deps, target, { route, local, control: probe, turnTo, trace, ...(begun && { begun }) });
   } finally {
     leave();
   }

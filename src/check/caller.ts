@@ -1,3 +1,4 @@
+import type { CheckTrace } from "./check-times.ts";
 import type { CheckMode, Evidence } from "./evidence.ts";
 
 /** What a check brings: the evidence; null: nobody waits any more; `busy`: see `CheckEngine`. */
@@ -12,6 +13,8 @@ export interface CheckControl {
 
 /** Who has an address checked, and hears what that brought, or why it broke: once. */
 export interface CheckCaller extends CheckControl {
+  /** Where it is taken down how the check goes; null, absent: nowhere. */
+  readonly trace?: CheckTrace | null;
   checked(found: Checked): void;
   broke(error: unknown): void;
 }

@@ -191,6 +191,10 @@ class Joining implements CheckCaller {
     return this.#asker.mode;
   }
 
+  get trace() {
+    return this.#asker.trace ?? null;
+  }
+
   cancelled(): boolean {
     return this.#asker.cancelled();
   }

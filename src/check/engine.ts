@@ -56,6 +56,7 @@ interface Question {
 function askBy(deps: EngineDeps, plan: DomainPlan, question: Question): void {
   const { address, scope, caller, domain, sinceMs } = question;
   const { first } = plan;
+  caller.trace?.planned();
   const evidence = plan.unprobed(deps.lists.role(address.slice(0, address.lastIndexOf("@"))), domain);
   if (scope === "unprobed" || first === undefined) {
     caller.checked(evidence);

@@ -129,9 +129,9 @@ function withinReach(
       return control.deadlineAt;
     },
     urgent: control.urgent === true,
-    onTurn(now) {
+    onTurn(now, session) {
       begun = true;
-      control.onTurn?.(now);
+      control.onTurn?.(now, session);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { LIMITS } from "../core/limits.ts";
-import type { Asker } from "../smtp/job.ts";
+import type { Asker, SessionTimes } from "../smtp/job.ts";
 import type { RcptOutcome } from "../smtp/outcome.ts";
 import { type Asked, mailboxOf, type Target } from "./asking.ts";
 import { type Manner, type ProbingDeps, probeInLine, probeTarget } from "./at-length.ts";
@@ -92,6 +92,7 @@ export class Row implements Asker, Target {
 
   /** In the quick way where all is usual, else in the general one. */
   goBy(way: UsualWay | null): void {
+    this.#caller.trace?.planned();
     if (way === null || !isUsual(this.#deps, this.#plan, this.first.site, way)) {
       this.#tellLater(this.#goAtLength());
       return;
@@ -121,13 +122,15 @@ export class Row implements Asker, Target {
     return this.#cutOff || this.#caller.cancelled();
   }
 
-  onTurn(now: number): void {
+  onTurn(now: number, session?: SessionTimes): void {
     this.#begun = true;
+    this.#caller.trace?.turn(now, session);
     if (this.#caller.mode !== "patient") return;
     this.deadlineAt = Math.min(this.deadlineAt, now + LIMITS.smtp.probeBudgetMs);
   }
 
   settled(outcome: RcptOutcome): void {
+    this.#caller.trace?.attempted(outcome, this.first);
     try {
       const concluded = this.#conclude(outcome);
       const found = concluded === undefined ? this.#goOn(outcome) : concluded;
@@ -167,7 +170,7 @@ export class Row implements Asker, Target {
 
   #manner(probe: ProbeControl): Manner {
     const caller = this.#caller;
-    return { mode: caller.mode, onSite: (site) => caller.onSite(site), probe };
+    return { mode: caller.mode, onSite: (site) => caller.onSite(site), probe, trace: caller.trace ?? null };
   }
 
   /** The check's own, without what concerns the quick attempt alone. */
@@ -178,7 +181,7 @@ export class Row implements Asker, Target {
       get deadlineAt() {
         return row.deadlineAt;
       },
-      onTurn: (now) => row.onTurn(now),
+      onTurn: (now, session) => row.onTurn(now, session),
     };
   }
 

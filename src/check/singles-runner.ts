@@ -1,10 +1,12 @@
+import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import type { Board } from "./board.ts";
 import type { CheckCaller, Checked } from "./caller.ts";
+import { type CheckTimes, CheckTrace } from "./check-times.ts";
 import type { CheckEngine } from "./engine.ts";
 import type { Scope } from "./evidence.ts";
 import { LinePacker } from "./evidence-codec.ts";
-import { type Answers, SCOPE_LETTERS, type SingleLine, type SinglesTask } from "./thread.ts";
+import { type Answers, SCOPE_LETTERS, type SingleLine, type SinglesTask, TRACED_LETTERS } from "./thread.ts";
 
 export interface SinglesRunnerDeps {
   engine: CheckEngine;
@@ -13,6 +15,8 @@ export interface SinglesRunnerDeps {
   post(answers: Answers): void;
   /** Runs it when this turn of the event loop has brought what it brings. */
   afterTurn(callback: () => void): void;
+  /** Of checks that are traced. */
+  clock: Pick<Clock, "monotonic">;
 }
 
 /** Runs the checks of requests. Never rejects. */
@@ -30,6 +34,7 @@ interface Open {
 class Outbox {
   #tickets: number[] = [];
   #errors: Error[] = [];
+  #times: CheckTimes[] | null = null;
   readonly #packer = new LinePacker();
 
   get isEmpty(): boolean {
@@ -52,10 +57,17 @@ class Outbox {
     if (isBroken) this.#errors.push(plainError(error));
   }
 
+  addTimes(times: CheckTimes): void {
+    this.#times ??= [];
+    this.#times.push(times);
+  }
+
   take(): Answers {
-    const answers = { tickets: this.#tickets, lines: this.#packer.take(), errors: this.#errors };
+    const answers: Answers = { tickets: this.#tickets, lines: this.#packer.take(), errors: this.#errors };
+    if (this.#times !== null) answers.times = this.#times;
     this.#tickets = [];
     this.#errors = [];
+    this.#times = null;
     return answers;
   }
 }
@@ -64,7 +76,13 @@ class Outbox {
  * What is known at once goes back with the task. The rest is gathered turn by turn, over all tasks, and goes with a
  * task that ends or in a message of its own: so a slow check holds up nobody, and a busy thread sends few messages.
  */
-export function createSinglesRunner({ engine, board, post, afterTurn }: SinglesRunnerDeps): SinglesRunner {
+export function createSinglesRunner({
+  engine,
+  board,
+  post,
+  afterTurn,
+  clock,
+}: SinglesRunnerDeps): SinglesRunner {
   const outbox = new Outbox();
   const ended: Open[] = [];
   let flushing = false;
@@ -83,7 +101,8 @@ export function createSinglesRunner({ engine, board, post, afterTurn }: SinglesR
     afterTurn(flush);
   }
 
-  function settled(task: Open): void {
+  function settled({ task, ticket, trace }: Single): void {
+    if (trace !== null) outbox.addTimes(trace.end(ticket));
     task.left -= 1;
     if (task.isBeginning) return;
     if (task.left === 0) ended.push(task);
@@ -92,16 +111,20 @@ export function createSinglesRunner({ engine, board, post, afterTurn }: SinglesR
 
   function answered(check: Single, line: SingleLine | "busy"): void {
     outbox.add(check.ticket, line);
-    settled(check.task);
+    settled(check);
   }
 
   function failed(check: Single, error: unknown): void {
     outbox.addFailure(check.ticket, error);
-    settled(check.task);
+    settled(check);
   }
 
-  function begin(check: Single, text: string): void {
-    const scope: Scope = text.charAt(0) === SCOPE_LETTERS.probed ? "probed" : "unprobed";
+  function begin(task: Open, slot: number, ticket: number, text: string): void {
+    const letter = text.charAt(0);
+    const isTraced = letter === TRACED_LETTERS.probed || letter === TRACED_LETTERS.unprobed;
+    const isProbed = letter === SCOPE_LETTERS.probed || letter === TRACED_LETTERS.probed;
+    const scope: Scope = isProbed ? "probed" : "unprobed";
+    const check = new Single(tower, { task, slot, ticket }, isTraced ? new CheckTrace(clock) : null);
     try {
       engine.ask(text.slice(1), scope, check);
     } catch (error) {
@@ -114,8 +137,7 @@ export function createSinglesRunner({ engine, board, post, afterTurn }: SinglesR
   return ({ addresses, slots, firstTicket }) => {
     const texts = addresses.split("\n");
     const task: Open = { left: texts.length, isBeginning: true, resolve: () => {} };
-    for (let i = 0; i < texts.length; i++)
-      begin(new Single(tower, task, slots[i] ?? 0, firstTicket + i), texts[i] ?? "");
+    for (let i = 0; i < texts.length; i++) begin(task, slots[i] ?? 0, firstTicket + i, texts[i] ?? "");
     task.isBeginning = false;
     // What others left there goes along.
     if (task.left === 0) return outbox.take();
@@ -139,15 +161,21 @@ class Single implements CheckCaller {
   readonly mode = "single";
   readonly task: Open;
   readonly ticket: number;
+  readonly trace: CheckTrace | null;
   readonly #tower: Tower;
   readonly #slot: number;
   #isAnswered = false;
 
-  constructor(tower: Tower, task: Open, slot: number, ticket: number) {
+  constructor(
+    tower: Tower,
+    { task, slot, ticket }: { task: Open; slot: number; ticket: number },
+    trace: CheckTrace | null,
+  ) {
     this.#tower = tower;
     this.task = task;
     this.#slot = slot;
     this.ticket = ticket;
+    this.trace = trace;
   }
 
   cancelled(): boolean {

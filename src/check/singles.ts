@@ -1,8 +1,9 @@
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
+import type { CheckTimes } from "./check-times.ts";
 import type { Evidence, Scope } from "./evidence.ts";
 import type { ReadLines } from "./evidence-codec.ts";
-import { type Answers, type CheckLine, SCOPE_LETTERS, type SinglesTask } from "./thread.ts";
+import { type Answers, type CheckLine, SCOPE_LETTERS, type SinglesTask, TRACED_LETTERS } from "./thread.ts";
 
 /** A check on its way. */
 export interface PendingCheck {
@@ -14,6 +15,10 @@ export interface PendingCheck {
 
 /** Who asks for a check. Told one of the two, once, and not within the call that asked. */
 export interface CheckAsker {
+  /** Its thread is to tell how it went; absent: not. */
+  readonly isTraced?: boolean;
+  /** Told before the answer, of one that is traced. */
+  timed?(times: CheckTimes): void;
   /** The evidence, or null when it was cancelled before it knew. */
   learnt(evidence: Evidence | null): void;
   /** The check itself broke, or there was no room for it. */
@@ -85,7 +90,8 @@ export function createSingles(deps: SinglesDeps): Singles {
     return check;
   }
 
-  function receive({ tickets, lines, errors }: Answers): void {
+  function receive({ tickets, lines, errors, times }: Answers): void {
+    if (times !== undefined) for (const one of times) waiting.get(one.ticket)?.asker.timed?.(one);
     let broken = 0;
     const read = deps.read(lines);
     for (let i = 0; i < read.length; i++) {
@@ -122,7 +128,7 @@ export function createSingles(deps: SinglesDeps): Singles {
   function ask(address: string, scope: Scope, slot: number, asker: CheckAsker): Waiting {
     const check = new Waiting(slot, asker, deps.cancel);
     waiting.set(nextTicket++, check);
-    addresses.push(SCOPE_LETTERS[scope] + address);
+    addresses.push((asker.isTraced === true ? TRACED_LETTERS : SCOPE_LETTERS)[scope] + address);
     slots.push(slot);
     if (slots.length === 1) deps.afterTurn(send);
     else if (slots.length === LIMITS.check.singlesPerTask) send();

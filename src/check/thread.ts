@@ -1,5 +1,6 @@
 import type { DomainSignalsConfig, SmtpConfig } from "../core/config.ts";
 import type { LogLevel } from "../core/log.ts";
+import type { CheckTimes } from "./check-times.ts";
 import type { CheckMode, Scope } from "./evidence.ts";
 import type { PackedLines } from "./evidence-codec.ts";
 import type { SharedLists } from "./lists/lists.ts";
@@ -48,6 +49,8 @@ export interface SinglesTask {
 export type CheckTask = HelloTask | BatchTask | SinglesTask;
 
 export const SCOPE_LETTERS: Record<Scope, string> = { probed: "p", unprobed: "u" };
+/** Of a check whose thread is to tell how it went. */
+export const TRACED_LETTERS: Record<Scope, string> = { probed: "P", unprobed: "U" };
 
 /** Answers to checks of requests, of any tasks. */
 export interface Answers {
@@ -56,6 +59,8 @@ export interface Answers {
   lines: PackedLines;
   /** What the broken ones threw, in order. */
   errors: Error[];
+  /** How those went that are traced; absent where none is. */
+  times?: CheckTimes[];
 }
 
 /** What a thread posts on its parent port when answers are known and no task ends that could take them along. */

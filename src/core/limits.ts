@@ -14,6 +14,7 @@ import { BELIEF_LIMITS, RECHECK_LIMITS, RECLASSIFY_LIMITS } from "./limits-learn
 import { OBJECT_LIMITS } from "./limits-objects.ts";
 import { MAIL_LIMITS, PORTAL_LIMITS } from "./limits-portal.ts";
 import { RESULT_LIMITS, STREAM_LIMITS } from "./limits-results.ts";
+import { TRACING_LIMITS } from "./limits-tracing.ts";
 import { INCOMING_LIMITS, UPLOAD_LIMITS } from "./limits-uploads.ts";
 import { WEBHOOK_LIMITS } from "./limits-webhooks.ts";
 
@@ -88,6 +89,7 @@ export const LIMITS = {
   readiness: { freshMs: 500, timeoutMs: 1_000 },
   network: NETWORK_LIMITS,
   house: HOUSE_LIMITS,
+  tracing: TRACING_LIMITS,
   breaker: BREAKER_LIMITS,
   shaping: SHAPING_LIMITS,
   quota: {

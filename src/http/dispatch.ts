@@ -1,4 +1,5 @@
 import { AppError } from "../core/errors.ts";
+import { traced } from "../core/tracing.ts";
 import { type Actor, reaches } from "../services/actor.ts";
 import type { Idempotency } from "../services/idempotency.ts";
 import { insufficientRole, liveCredentialNeeded } from "../services/teams/acting-member.ts";
@@ -28,7 +29,7 @@ export interface Gate {
 function invokePublic(gate: Gate, route: PublicRoute, request: HttpRequest): MaybePromise<Reply> {
   const { authorization } = request.headers;
   if (route.mayAuthenticate !== true || authorization === undefined) return route.invoke(request);
-  return then(gate.authenticate(authorization), (actor) => {
+  return then(traced(request.span, "authenticate", gate.authenticate(authorization)), (actor) => {
     request.actor = actor;
     return route.invoke(request);
   });
@@ -60,11 +61,14 @@ function invoke(gate: Gate, route: TeamRoute, request: HttpRequest, actor: Actor
  */
 export function dispatch(gate: Gate, route: Route, request: HttpRequest): MaybePromise<Reply> {
   if (route.access === "public") return invokePublic(gate, route, request);
-  return then(gate.authenticate(request.headers.authorization ?? ""), (actor) => {
+  const authenticated = gate.authenticate(request.headers.authorization ?? "");
+  return then(traced(request.span, "authenticate", authenticated), (actor) => {
     request.actor = actor;
     requireUser(route, actor);
     requireRole(route, actor);
     if (!route.rateLimited) return invoke(gate, route, request, actor);
-    return then(gate.rateLimit.take(actor), () => invoke(gate, route, request, actor));
+    return then(traced(request.span, "rate limit", gate.rateLimit.take(actor)), () =>
+      invoke(gate, route, request, actor),
+    );
   });
 }

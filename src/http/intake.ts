@@ -1,5 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
+import type { SampledRequest, Tracer } from "../core/tracing.ts";
 import { collectBody, createBodyBudget } from "./body.ts";
 import { createClientAddresses } from "./client-address.ts";
 import { declaredBytes, type FieldSource } from "./framing.ts";
@@ -28,8 +29,10 @@ export interface IntakeLimits {
 }
 
 export interface Intake {
+  /** Whether it is traced, as its sender or chance has it; null: it is not. */
+  sample(source: RequestSource): SampledRequest | null;
   /** Copies the request's line, its id, and its origin where that matters. Never throws. */
-  begin(source: RequestSource): HttpRequest;
+  begin(source: RequestSource, sampled: SampledRequest | null): HttpRequest;
   /** Before anything else may refuse it. @throws AppError `bad_request` when the body's length is ambiguous */
   frame(request: HttpRequest, source: RequestSource): void;
   /** @throws AppError `uri_too_long` and those of the router */
@@ -54,8 +57,9 @@ export function createIntake(deps: {
   clock: Clock;
   config: { trustedProxies: readonly string[]; corsOrigins: readonly string[] };
   limits: IntakeLimits;
+  tracer?: Tracer | null;
 }): Intake {
-  const { clock, limits } = deps;
+  const { clock, limits, tracer = null } = deps;
   const router = createRouter(deps.routes);
   const addresses = createClientAddresses(deps.config.trustedProxies);
   const budget = createBodyBudget(limits.bodyBytesInFlight);
@@ -74,7 +78,8 @@ export function createIntake(deps: {
   }
 
   return {
-    begin(source) {
+    sample: (source) => (tracer === null ? null : tracer.sample(source.getHeader("traceparent"))),
+    begin(source, sampled) {
       const request = new HttpRequest({
         id: saneRequestId(source.getHeader("x-request-id")) ?? ids.next(),
         method: source.getCaseSensitiveMethod(),
@@ -82,6 +87,8 @@ export function createIntake(deps: {
         rawQuery: source.getQuery() ?? "",
         startedMs: clock.monotonic(),
       });
+      if (sampled !== null && tracer !== null)
+        request.span = tracer.request(request.method, sampled, request.startedMs);
       // A call into the server that nearly no deployment needs.
       if (readsOrigin) request.origin = source.getHeader("origin");
       return request;

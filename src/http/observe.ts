@@ -4,7 +4,10 @@ import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import type { Tally } from "../core/tally.ts";
 import type { Actor } from "../services/actor.ts";
+import type { ReadyAnswer } from "../services/verify/ready-answers.ts";
+import { answerFields, hundredths } from "./answer-fields.ts";
 import type { HttpRequest } from "./request.ts";
+import { endRequestSpan } from "./request-span.ts";
 
 const KNOWN_METHODS: ReadonlySet<string> = new Set([
   "GET",
@@ -30,15 +33,17 @@ export interface Outcome {
 }
 
 /** A request as far as its line in the log names it. */
-export type Observed = Pick<HttpRequest, "id" | "method" | "startedMs"> & {
-  actor: Pick<Actor, "teamId" | "keyId"> | null;
-};
+export type Observed = Pick<HttpRequest, "id" | "method" | "startedMs" | "actor"> &
+  Partial<Pick<HttpRequest, "note" | "span">>;
+
+/** What was answered on the short way. */
+export type ObservedReady = Pick<ReadyAnswer, "body" | "verdict" | "reason">;
 
 export interface RequestObserver {
   /** Counts a request that has ended and, if it is worth a line, logs it. `route` is its pattern. */
   finished(request: Observed, route: string, outcome: Outcome): void;
   /** The same of a GET of `route` that was answered 200 within the call that brought it: looked up once, counted often. */
-  gets(route: string): (id: () => string, startedMs: number, actor: Actor, bytes: number) => void;
+  gets(route: string): (id: () => string, startedMs: number, actor: Actor, answer: ObservedReady) => void;
 }
 
 export interface ObserverLimits {
@@ -46,6 +51,19 @@ export interface ObserverLimits {
   successQuietMs: number;
   refusalQuietMs: number;
   slowRequestMs: number;
+}
+
+interface Line {
+  id: string;
+  method: string;
+  route: string;
+  ms: number;
+  actor: Actor | null;
+}
+
+function actorFields({ teamId, keyId, isSession, tier, livemode }: Actor): Record<string, unknown> {
+  const by = isSession ? "session" : "key";
+  return { team_id: teamId, key_id: keyId, credential: by, tier, livemode };
 }
 
 /** The series of one route, looked up by labels once: hashing labels costs more than counting. */
@@ -110,18 +128,20 @@ export function createRequestObserver(deps: {
     return true;
   }
 
-  /** @param method one of the closed set: a label */
-  function write({ id, actor }: Observed, route: string, method: string, ms: number, outcome: Outcome): void {
-    const { status, bytes, code } = outcome;
+  /** @param about what the request was about; method one of the closed set: a label */
+  function write(about: Line, { status, bytes, code, headMs }: Outcome, more: Record<string, unknown>): void {
+    const { id, method, route, ms, actor } = about;
     const event = {
       request_id: id,
       method,
       route,
       status,
-      ms: Math.round(ms * 100) / 100,
+      ms: hundredths(ms),
+      ...(headMs === null ? {} : { head_ms: hundredths(headMs) }),
       bytes,
       ...(code === null ? {} : { code }),
-      ...(actor === null ? {} : { team_id: actor.teamId, key_id: actor.keyId }),
+      ...(actor === null ? {} : actorFields(actor)),
+      ...more,
     };
     if (status >= 500) log.error(event, "request failed");
     else if (status >= 400) log.warn(event, "request refused");
@@ -138,19 +158,25 @@ export function createRequestObserver(deps: {
       const series = seriesOf(route);
       requestsOf(series, route, method, status).count += 1;
       series.seconds.observe((headMs ?? ms) / 1000);
-      if (isWorthALine(status, headMs ?? ms, nowMs)) write(request, route, method, ms, outcome);
+      const { id, actor, note = null, span = null } = request;
+      if (isWorthALine(status, headMs ?? ms, nowMs))
+        write({ id, method, route, ms, actor }, outcome, {
+          ...(note === null ? {} : answerFields(note)),
+          ...(span === null ? {} : { trace_id: span.traceId }),
+        });
+      if (span !== null) endRequestSpan({ id, actor, note, span }, method, route, outcome);
     },
     gets(route) {
       const series = seriesOf(route);
       const requests = requestsOf(series, route, "GET", 200);
-      return (id, startedMs, actor, bytes) => {
+      return (id, startedMs, actor, { body, verdict, reason }) => {
         const nowMs = clock.monotonic();
         const ms = nowMs - startedMs;
         requests.count += 1;
         series.seconds.observe(ms / 1000);
         if (!isWorthALine(200, ms, nowMs)) return;
-        const outcome = { status: 200, bytes, code: null, headMs: null };
-        write({ id: id(), method: "GET", startedMs, actor }, route, "GET", ms, outcome);
+        const outcome = { status: 200, bytes: body.length, code: null, headMs: null };
+        write({ id: id(), method: "GET", route, ms, actor }, outcome, { verdict, reason, cached: true });
       };
     },
   };

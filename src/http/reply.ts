@@ -1,4 +1,5 @@
 import { STATUS_CODES } from "node:http";
+import { LIMITS } from "../core/limits.ts";
 
 /** A body that is made while it is sent, as fast as the client takes it. */
 export interface BodyStream {
@@ -91,3 +92,14 @@ export function renderJson(value: unknown, lasting: boolean): string {
   }
   return text;
 }
+
+/** Bytes that are sent as the client takes them; what others answer fits the buffers of any connection. */
+export function isLarge(reply: Reply): reply is Reply & { body: Uint8Array } {
+  return reply.body instanceof Uint8Array && reply.body.length > LIMITS.http.bufferedBytes;
+}
+
+export function isWhole(reply: Reply): reply is Reply & { body: string | Uint8Array } {
+  return typeof reply.body === "string" || reply.body instanceof Uint8Array;
+}
+
+export const hasStream = (reply: Reply): reply is Reply & { body: BodyStream } => isStream(reply.body);

@@ -1,4 +1,6 @@
+import type { Span } from "../core/tracing.ts";
 import type { Actor } from "../services/actor.ts";
+import type { AnswerNote } from "../services/verify/answer-note.ts";
 import type { RequestBody } from "./body.ts";
 import type { IncomingBody } from "./incoming-body.ts";
 import { parseQuery } from "./query.ts";
@@ -61,6 +63,10 @@ export class HttpRequest implements Cancellation {
   incoming: IncomingBody | null = null;
   /** Set by authentication. */
   actor: Actor | null = null;
+  /** Where the request is traced; null: it is not. */
+  span: Span | null = null;
+  /** Of a verification, once it is answered: for the line in the log. */
+  note: AnswerNote | null = null;
   #cancelled = false;
   #onCancel: (() => void)[] | null = null;
 

@@ -21,7 +21,6 @@ import type {
 import type { Clock } from "../core/clock.ts";
 import { limitNativeHeaders } from "../core/config.ts";
 import { AppError } from "../core/errors.ts";
-import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import type { SampledRequest, Tracer } from "../core/tracing.ts";
@@ -34,7 +33,7 @@ import { createIntake, type IntakeLimits } from "./intake.ts";
 import { answerEarly } from "./linger.ts";
 import type { MaybePromise } from "./maybe-promise.ts";
 import { CLIENT_CLOSED, createRequestObserver, type ObserverLimits } from "./observe.ts";
-import { type BodyStream, isStream, type Reply } from "./reply.ts";
+import { type BodyStream, hasStream, isLarge, isWhole, type Reply } from "./reply.ts";
 import type { HttpRequest } from "./request.ts";
 import { createRequestIds } from "./request-id.ts";
 import {
@@ -114,17 +113,6 @@ interface Exchange {
 }
 
 const UNMATCHED = "unmatched";
-/** Bytes that are sent as the client takes them; what others answer fits the buffers of any connection. */
-function isLarge(reply: Reply): reply is Reply & { body: Uint8Array } {
-  return reply.body instanceof Uint8Array && reply.body.length > LIMITS.http.bufferedBytes;
-}
-
-function isWhole(reply: Reply): reply is Reply & { body: string | Uint8Array } {
-  return typeof reply.body === "string" || reply.body instanceof Uint8Array;
-}
-
-const hasStream = (reply: Reply): reply is Reply & { body: BodyStream } => isStream(reply.body);
-
 export function createHttpServer(deps: HttpServerDeps): HttpServer {
   const { gate, log, metrics, limits } = deps;
   const intake = createIntake(deps);

@@ -161,7 +161,7 @@ export function createShortWay(deps: ShortWayDeps): ShortWay {
       const { credential, answer, desk } = ready;
       credentials.use(credential, nowMs);
       const id = send(response, desk, answer, nowMs);
-      finished(id, nowMs, credential.actor, answer.body.length);
+      finished(id, nowMs, credential.actor, answer);
       return true;
     },
     learn(rawQuery, actor) {

@@ -12,8 +12,18 @@ export interface JobOptions {
   readonly deadlineAt: number;
   /** Goes before all that wait at its host. */
   readonly urgent?: boolean;
-  /** Told each time that a session takes the job out of the line. @param now `clock.monotonic()` */
-  onTurn?(now: number): void;
+  /** Told each time that a session takes the job out of the line. @param now `clock.monotonic()` @param session which */
+  onTurn?(now: number, session?: SessionTimes): void;
+}
+
+/** When a session got how far, by `clock.monotonic()`; 0: not yet, or never. */
+export interface SessionTimes {
+  readonly openedAt: number;
+  readonly connectedAt: number;
+  /** The server has greeted us, and is told EHLO. */
+  readonly greetedAt: number;
+  readonly securedAt: number;
+  readonly readyAt: number;
 }
 
 /** Who asks, and hears the outcome: once, never before `SmtpPool.ask` returns. Must not throw. */
@@ -61,8 +71,8 @@ export class Job implements Transaction {
   }
 
   /** A session takes it. */
-  begin(now: number): void {
-    this.#asker.onTurn?.(now);
+  begin(now: number, session: SessionTimes): void {
+    this.#asker.onTurn?.(now, session);
   }
 
   /** @param domain "": any */

@@ -4,7 +4,7 @@ import type { Through, TransactionEnd } from "./batch.ts";
 import { saysCrowded } from "./crowding.ts";
 import type { Depth } from "./depth.ts";
 import type { SessionEnd } from "./handshake.ts";
-import { failed, type Job } from "./job.ts";
+import { failed, type Job, type SessionTimes } from "./job.ts";
 import type { SiteLessons } from "./lessons.ts";
 import type { SitePolicy } from "./policy.ts";
 import type { Session, SessionHandler } from "./session.ts";
@@ -47,8 +47,9 @@ const LOST: TransactionEnd = {
 };
 
 /** A session with what the pool counts of it: it takes jobs from the host's backlog and brings them to their ends. */
-export class PooledSession implements SessionHandler {
+export class PooledSession implements SessionHandler, SessionTimes {
   readonly openedAt: number;
+  readyAt = 0;
   idleSince: number;
   ready = false;
   /** To be closed after the batch under way. */
@@ -81,6 +82,18 @@ export class PooledSession implements SessionHandler {
     return this.#session.stage;
   }
 
+  get connectedAt(): number {
+    return this.#session.connectedAt;
+  }
+
+  get greetedAt(): number {
+    return this.#session.greetedAt;
+  }
+
+  get securedAt(): number {
+    return this.#session.securedAt;
+  }
+
   get secure(): boolean {
     return this.#session.secure;
   }
@@ -99,7 +112,7 @@ export class PooledSession implements SessionHandler {
     const now = this.#owner.clock.monotonic();
     const special = this.#owner.backlog.hasSpecial ? this.#takeSpecial(now) : undefined;
     const jobs = special === undefined ? this.#takeTogether(now) : [special];
-    for (const job of jobs) job.begin(now);
+    for (const job of jobs) job.begin(now, this);
     if (jobs.length === 0) {
       this.idleSince = now;
       return false;
@@ -158,7 +171,8 @@ export class PooledSession implements SessionHandler {
 
   onReady(): void {
     this.ready = true;
-    this.#tries = this.#owner.lessons.limits.takeTries(this.#owner.clock.monotonic());
+    this.readyAt = this.#owner.clock.monotonic();
+    this.#tries = this.#owner.lessons.limits.takeTries(this.readyAt);
     this.#owner.onReady(this);
   }
 

@@ -35,6 +35,10 @@ export interface SessionHandler {
 
 /** One SMTP connection. Every stage has its timeout of `LIMITS.smtp`; a batch at a time. */
 export interface Session {
+  /** See `SessionTimes`. */
+  readonly connectedAt: number;
+  readonly greetedAt: number;
+  readonly securedAt: number;
   readonly capabilities: Capabilities;
   readonly secure: boolean;
   /** Where the dialogue stands; `mail` when idle. */
@@ -87,6 +91,9 @@ class SocketSession implements Session {
   #heardAt = 0;
   readonly #onReply = (reply: Reply) => this.#accept(reply);
   secure = false;
+  connectedAt = 0;
+  greetedAt = 0;
+  securedAt = 0;
 
   constructor(options: SessionOptions, handler: SessionHandler) {
     this.#options = options;
@@ -142,11 +149,13 @@ class SocketSession implements Session {
 
   #connected(): void {
     this.#phase = "handshake";
+    this.connectedAt = this.#options.clock.monotonic();
     this.#deadline.arm(LIMITS.smtp.greetingTimeoutMs);
   }
 
   #secured(): void {
     this.secure = true;
+    this.securedAt = this.#options.clock.monotonic();
     this.#phase = "handshake";
     this.#follow(this.#handshake.secured());
   }
@@ -195,6 +204,8 @@ class SocketSession implements Session {
         this.#connection.startTls();
         break;
       case "write":
+        // The first that is written is EHLO, which the greeting is answered with.
+        if (this.greetedAt === 0) this.greetedAt = this.#options.clock.monotonic();
         this.#asked = true;
         this.#deadline.arm(LIMITS.smtp.commandTimeoutMs);
         this.#connection.write(step.text, "latin1");

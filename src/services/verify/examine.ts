@@ -7,6 +7,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
 import type { EvidenceCache, Held } from "../../store/evidence-cache.ts";
 import type { TeamOverlay } from "../actor.ts";
+import type { FlightTimes } from "./answer-note.ts";
 import type { Flights, Waiter } from "./flights.ts";
 import { renderResult } from "./render-result.ts";
 import type { VerificationResult } from "./verification-result.ts";
@@ -35,9 +36,9 @@ export interface Question {
 
 /** What was found, and where. `failure`: why there is no evidence. */
 export type Finding =
-  | { entry: CacheEntry; cached: true; failure?: undefined }
-  | { entry: CacheEntry; cached: false; failure?: undefined }
-  | { entry: null; cached: false; failure?: "deadline" | "internal_error" };
+  | { entry: CacheEntry; cached: true; failure?: undefined; times?: FlightTimes }
+  | { entry: CacheEntry; cached: false; failure?: undefined; times?: FlightTimes }
+  | { entry: null; cached: false; failure?: "deadline" | "internal_error"; times?: FlightTimes };
 
 /**
  * See `Arrival`: what becomes of a finding. Where `find` itself throws, `failed` is not called; nor was `landed`, unless it is what

@@ -1,4 +1,5 @@
 import type { ParsedAddress } from "../../check/address.ts";
+import type { CheckTimes } from "../../check/check-times.ts";
 import type { Evidence, Scope } from "../../check/evidence.ts";
 import type { CheckAsker, CheckPool } from "../../check/pool.ts";
 import type { Clock } from "../../core/clock.ts";
@@ -6,8 +7,11 @@ import { createDeadlines, type Deadline } from "../../core/deadlines.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Logger } from "../../core/log.ts";
+import type { Span } from "../../core/tracing.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
 import type { EntryAsker, EvidenceCache } from "../../store/evidence-cache.ts";
+import type { AnswerNote, FlightTimes } from "./answer-note.ts";
+import { spanOf, type TimedFlight, tellLanding, tellLook, timesOf } from "./flight-times.ts";
 
 /**
  * Checks under way, one per address and scope however many ask: the first starts it, the others join.
@@ -35,12 +39,16 @@ export interface Waiter {
   startedMs: number;
   cancelled(): boolean;
   onCancel(callback: () => void): void;
+  /** Where it is traced; null, absent: nowhere. */
+  readonly span?: Span | null;
+  /** Gets what it came to. */
+  note?: AnswerNote | null;
 }
 
 export type Landing =
-  | { entry: CacheEntry; cached: true; failure?: undefined }
-  | { entry: CacheEntry; cached: false; failure?: undefined }
-  | { entry: null; cached: false; failure: "deadline" | "internal_error" };
+  | { entry: CacheEntry; cached: true; failure?: undefined; times?: FlightTimes }
+  | { entry: CacheEntry; cached: false; failure?: undefined; times?: FlightTimes }
+  | { entry: null; cached: false; failure: "deadline" | "internal_error"; times?: FlightTimes };
 
 /** What becomes of a landing. One of the two is called, once; `failed` too where `landed` throws. */
 export interface Arrival<T> {
@@ -110,7 +118,7 @@ class Passenger implements Deadline {
 }
 
 /** One check for all who ask. It is itself who the cache and the pool answer. */
-class Flight implements EntryAsker, CheckAsker {
+class Flight implements EntryAsker, CheckAsker, TimedFlight {
   readonly question: FlightQuestion;
   /** Nearly always alone. */
   first: Passenger | null = null;
@@ -123,12 +131,27 @@ class Flight implements EntryAsker, CheckAsker {
   abandoned = false;
   /** As the cache told it; undefined: it was not asked. */
   redisKey: string | undefined = undefined;
+  /** Of who began it, where he is traced. */
+  readonly span: Span | null;
+  thread: CheckTimes | null = null;
+  /** Monotonic, when the cache was asked, and the pool; 0: it was not. */
+  lookMs = 0;
+  askMs = 0;
   readonly #tower: Tower;
 
-  constructor(tower: Tower, question: FlightQuestion) {
+  constructor(tower: Tower, question: FlightQuestion, span: Span | null) {
     this.#tower = tower;
     this.question = question;
     this.fresh = question.refresh;
+    this.span = span;
+  }
+
+  get isTraced(): boolean {
+    return this.span !== null;
+  }
+
+  timed(times: CheckTimes): void {
+    this.thread = times;
   }
 
   get scope(): Scope {
@@ -191,7 +214,8 @@ export function createFlights(deps: FlightsDeps): Flights {
 
   const tower: Tower = {
     found(flight, entry) {
-      if (entry) land(flight, { entry, cached: true });
+      if (flight.span !== null) tellLook(flight, entry !== undefined);
+      if (entry) land(flight, { entry, cached: true, times: timesOf(deps.clock, flight) });
       else if (flight.abandoned) land(flight, BROKEN);
       else {
         flight.fresh = true;
@@ -216,11 +240,15 @@ export function createFlights(deps: FlightsDeps): Flights {
     // Who has gone before he came leaves at once.
     if (flight.abandoned) land(flight, BROKEN);
     else if (flight.fresh) check(flight);
-    else deps.cache.look(flight);
+    else {
+      flight.lookMs = deps.clock.monotonic();
+      deps.cache.look(flight);
+    }
   }
 
   function check(flight: Flight): void {
     const { address, scope } = flight.question;
+    flight.askMs = deps.clock.monotonic();
     try {
       flight.check = deps.pool.ask(address.normalised, scope, flight);
     } catch (error) {
@@ -240,11 +268,12 @@ export function createFlights(deps: FlightsDeps): Flights {
       fail(flight, error);
       return;
     }
-    land(flight, { entry, cached: false });
+    land(flight, { entry, cached: false, times: timesOf(deps.clock, flight) });
   }
 
   function land(flight: Flight, landing: Landing): void {
     end(flight);
+    if (flight.span !== null) tellLanding(deps.clock, flight, landing);
     for (const passenger of everybodyOf(flight)) {
       deadlines.remove(passenger);
       passenger.land(landing);
@@ -254,6 +283,8 @@ export function createFlights(deps: FlightsDeps): Flights {
   /** Whoever waits hears of it; when nobody does any more, it must not end the process. */
   function fail(flight: Flight, error: unknown): void {
     end(flight);
+    flight.span?.fail(error instanceof AppError ? error.code : "internal_error");
+    flight.span?.end();
     for (const passenger of everybodyOf(flight)) {
       deadlines.remove(passenger);
       passenger.fail(error);
@@ -312,11 +343,11 @@ export function createFlights(deps: FlightsDeps): Flights {
   }
 
   /** @throws AppError `overloaded` */
-  function begin(question: FlightQuestion): Flight {
+  function begin(question: FlightQuestion, span: Span | null | undefined): Flight {
     const ofScope = flights[question.scope];
     const { cacheKey } = question.address;
     board(question.teamId);
-    const flight = new Flight(tower, question);
+    const flight = new Flight(tower, question, span ? spanOf(question, span) : null);
     ofScope.set(cacheKey, flight);
     return flight;
   }
@@ -326,12 +357,13 @@ export function createFlights(deps: FlightsDeps): Flights {
       const under = underWay(question);
       let flight: Flight;
       try {
-        flight = under ?? begin(question);
+        flight = under ?? begin(question, waiter.span);
       } catch (error) {
         arrival.failed();
         return Promise.reject(error);
       }
       return new Promise<T>((resolve, reject) => {
+        if (under !== null) waiter.span?.event("joined a check under way", deps.clock.monotonic());
         const dueMs = waiter.startedMs + deps.deadlineMs;
         // It resolves with what its own arrival makes.
         const land = resolve as (value: unknown) => void;

@@ -1,6 +1,6 @@
 import { type ParsedAddress, parseAddress } from "../../check/address.ts";
 import type { Scope } from "../../check/evidence.ts";
-import type { Verdict } from "../../check/verdict/table.ts";
+import type { Reason, Verdict } from "../../check/verdict/table.ts";
 import { isFree } from "../../check/verdict/verdict.ts";
 import type { Metrics } from "../../core/metrics.ts";
 import type { Tally } from "../../core/tally.ts";
@@ -43,6 +43,7 @@ export interface ReadyAnswer {
   held: Held;
   readonly body: Uint8Array;
   readonly verdict: Verdict;
+  readonly reason: Reason;
   /** Ended `unknown` by a failure: the general way gives the unit back. */
   readonly isFree: boolean;
   readonly tally: Tally;
@@ -82,6 +83,7 @@ export function createReadyAnswers(deps: ReadyAnswersDeps): ReadyAnswers {
       held,
       body: deps.render(result),
       verdict: decision.verdict,
+      reason: decision.reason,
       isFree: isFree(decision.reason),
       tally: deps.tallies(decision, true),
     };

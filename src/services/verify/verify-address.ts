@@ -1,6 +1,7 @@
 import { isFree } from "../../check/verdict/verdict.ts";
 import { AppError } from "../../core/errors.ts";
 import { RenderedJson } from "../../core/rendered-json.ts";
+import { traced } from "../../core/tracing.ts";
 import type { Actor } from "../actor.ts";
 import type { Quota, Reservation } from "../quota/quota.ts";
 import type { UsageCounter } from "../usage/counts.ts";
@@ -49,8 +50,10 @@ export function createVerifyAddress(deps: VerifyDeps): VerifyAddress {
     if (!actor.livemode) return deps.testKeys.answer(email, withEvidence, asker);
     const question = deps.examiner.understand(email, withEvidence, asker);
     const reservation = deps.quota.reserve(actor);
-    if (reservation instanceof Promise)
+    if (reservation instanceof Promise) {
+      traced(waiter.span, "quota lease", reservation);
       return reservation.then((unit) => new Charge(deps, question, waiter, unit).find(refresh));
+    }
     return new Charge(deps, question, waiter, reservation).find(refresh);
   };
 }
@@ -90,6 +93,8 @@ class Charge implements FindingArrival<Answered> {
     const drawn = finding.cached ? null : drawer.draw(question, finding);
     const result = drawn === null ? examiner.draw(question, finding).result : drawn.template.result;
     const answered = drawn === null ? result : new RenderedJson(jsonOf(drawn));
+    const smtp = finding.entry?.evidence.smtp ?? null;
+    this.#waiter.note = { result, smtp, times: finding.times ?? null };
     if (this.#waiter.cancelled()) {
       // Nobody is told, so nothing is counted.
       reservation.giveBack();

@@ -70,6 +70,7 @@ function bothEnds(atOnce: Answerer = () => undefined) {
       singles.receive(answers);
     },
     afterTurn: theirs.after,
+    clock: { monotonic: () => 0 },
   });
   const singles = createSingles({
     async run(task) {

@@ -1,0 +1,35 @@
+import { Counter } from "prom-client";
+import { systemClock } from "../core/clock.ts";
+import type { Config } from "../core/config.ts";
+import type { Part } from "../core/lifecycle.ts";
+import type { Logger } from "../core/log.ts";
+import type { Metrics } from "../core/metrics.ts";
+import type { Tracer } from "../core/tracing.ts";
+
+export interface ComposedTracing {
+  /** null: there are no traces. */
+  tracer: Tracer | null;
+  parts: Part[];
+}
+
+/** Traces of a process, where a place for them is configured. Where not, OpenTelemetry's packages are not even read. */
+export async function composeTracing(
+  { tracing, role }: Pick<Config, "tracing" | "role">,
+  { log, metrics }: { log: Logger; metrics: Metrics },
+): Promise<ComposedTracing> {
+  if (tracing === null) return { tracer: null, parts: [] };
+  const { startTracing } = await import("../core/otel.ts");
+  const dropped = new Counter({
+    name: "rcpt_trace_spans_dropped_total",
+    help: "Spans that were lost: more waited than may, or no collector took them.",
+    registers: [metrics.registry],
+  });
+  const { tracer, stop } = startTracing(tracing, {
+    clock: systemClock,
+    log,
+    role,
+    onDropped: (spans) => dropped.inc(spans),
+    random: Math.random,
+  });
+  return { tracer, parts: [{ name: "traces", stop }] };
+}

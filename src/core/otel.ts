@@ -1,0 +1,287 @@
+import {
+  ROOT_CONTEXT,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  trace,
+} from "@opentelemetry/api";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { resourceFromAttributes } from "@opentelemetry/resources";
+import {
+  AlwaysOnSampler,
+  BasicTracerProvider,
+  BatchSpanProcessor,
+  type IdGenerator,
+  ParentBasedSampler,
+  RandomIdGenerator,
+  type ReadableSpan,
+  type SpanExporter,
+  type SpanProcessor,
+} from "@opentelemetry/sdk-trace-base";
+import { type Clock, sleep } from "./clock.ts";
+import type { TracingConfig } from "./config.ts";
+import { LIMITS } from "./limits.ts";
+import type { Logger } from "./log.ts";
+import { isInRatio, jobPlace, parseTraceparent, type SpanPlace } from "./trace-context.ts";
+import type { SampledRequest, Span, SpanAttributes, SpanOptions, Tracer } from "./tracing.ts";
+
+/** Traces by OpenTelemetry's packages. Loaded only where they are switched on: see compose/tracing.ts. */
+export interface Tracing {
+  tracer: Tracer;
+  /** Sends what is left, for `LIMITS.tracing.flushMs` at most, and drops the rest. Never rejects. */
+  stop(): Promise<void>;
+}
+
+export interface TracingDeps {
+  clock: Clock;
+  log: Logger;
+  /** `rcpt.role` of all spans. */
+  role: string;
+  /** So many spans were lost: more were waiting than may, or nobody took them. */
+  onDropped(spans: number): void;
+  /** 0 up to 1. */
+  random(): number;
+}
+
+const KINDS: Record<NonNullable<SpanOptions["kind"]>, SpanKind> = {
+  internal: SpanKind.INTERNAL,
+  server: SpanKind.SERVER,
+  client: SpanKind.CLIENT,
+  consumer: SpanKind.CONSUMER,
+};
+
+/** As OpenTelemetry takes it in any case: a bare number it may read as one since the process began. */
+function hrTime(epochMs: number): [number, number] {
+  const seconds = Math.floor(epochMs / 1_000);
+  return [seconds, Math.min(999_999_999, Math.round((epochMs - seconds * 1_000) * 1e6))];
+}
+
+/** Random ids, but for the span that was asked for by name. */
+class Ids extends RandomIdGenerator implements IdGenerator {
+  next: SpanPlace | null = null;
+
+  constructor() {
+    super();
+    // RandomIdGenerator has them as fields.
+    const { generateTraceId, generateSpanId } = this;
+    this.generateTraceId = () => this.next?.traceId ?? generateTraceId();
+    this.generateSpanId = () => this.next?.spanId ?? generateSpanId();
+  }
+}
+
+/** Counts what waits, since the SDK's own queue drops without a word; and what nobody took. */
+class BoundedQueue implements SpanProcessor {
+  readonly #deps: TracingDeps;
+  readonly #exporter: SpanExporter;
+  readonly #batches: BatchSpanProcessor;
+  #waiting = 0;
+  #closed = false;
+  #toldMs = Number.NEGATIVE_INFINITY;
+
+  constructor(deps: TracingDeps, exporter: SpanExporter) {
+    const { spansQueued, spansPerBatch, sendEveryMs, sendTimeoutMs } = LIMITS.tracing;
+    this.#deps = deps;
+    this.#exporter = exporter;
+    const counted: SpanExporter = {
+      export: (spans, done) => this.#send(spans, done),
+      shutdown: () => exporter.shutdown(),
+    };
+    this.#batches = new BatchSpanProcessor(counted, {
+      maxQueueSize: spansQueued,
+      maxExportBatchSize: spansPerBatch,
+      scheduledDelayMillis: sendEveryMs,
+      // The exporter's own comes first, and says why.
+      exportTimeoutMillis: 2 * sendTimeoutMs,
+    });
+  }
+
+  onStart(): void {}
+
+  onEnd(span: ReadableSpan): void {
+    if (this.#closed || this.#waiting >= LIMITS.tracing.spansQueued) {
+      this.#deps.onDropped(1);
+      return;
+    }
+    this.#waiting += 1;
+    this.#batches.onEnd(span);
+  }
+
+  forceFlush(): Promise<void> {
+    return this.#batches.forceFlush();
+  }
+
+  #send(spans: ReadableSpan[], done: Parameters<SpanExporter["export"]>[1]): void {
+    this.#exporter.export(spans, (result) => {
+      this.#waiting -= spans.length;
+      // What failed is told here; the SDK would tell its own log.
+      done({ code: 0 });
+      if (result.code === 0) return;
+      this.#deps.onDropped(spans.length);
+      this.#tell(result.error);
+    });
+  }
+
+  /** Once a minute at most, and nothing that the other side wrote. */
+  #tell(error: Error | undefined): void {
+    const nowMs = this.#deps.clock.monotonic();
+    if (nowMs - this.#toldMs < LIMITS.tracing.failureQuietMs) return;
+    this.#toldMs = nowMs;
+    const code = error !== undefined && "code" in error ? error.code : undefined;
+    this.#deps.log.warn({ code: code ?? error?.name }, "traces could not be sent");
+  }
+
+  async shutdown(): Promise<void> {
+    this.#closed = true;
+    const sent = this.#batches.shutdown().then(
+      () => true,
+      () => true,
+    );
+    const late = sleep(this.#deps.clock, LIMITS.tracing.flushMs).then(() => false);
+    if (await Promise.race([sent, late])) return;
+    this.#deps.onDropped(this.#waiting);
+    this.#deps.log.warn({ spans: this.#waiting }, "traces were left when the process ended");
+  }
+}
+
+function exporterOf(config: TracingConfig): OTLPTraceExporter {
+  return new OTLPTraceExporter({
+    url: `${config.endpoint.replace(/\/+$/, "")}/v1/traces`,
+    headers: Object.fromEntries(config.headers),
+    timeoutMillis: LIMITS.tracing.sendTimeoutMs,
+    // One after another: what comes meanwhile waits in the one queue.
+    concurrencyLimit: Math.ceil(LIMITS.tracing.spansQueued / LIMITS.tracing.spansPerBatch) + 1,
+  });
+}
+
+type SdkTracer = ReturnType<BasicTracerProvider["getTracer"]>;
+type SdkSpan = ReturnType<SdkTracer["startSpan"]>;
+
+/** @param baseMs from `Clock.monotonic` to wall time, fixed for a trace: a clock that is set must not tear it apart */
+class RecordedSpan implements Span {
+  readonly #root: { tracer: SdkTracer; clock: Clock; baseMs: number };
+  readonly #span: SdkSpan;
+
+  constructor(root: { tracer: SdkTracer; clock: Clock; baseMs: number }, span: SdkSpan) {
+    this.#root = root;
+    this.#span = span;
+  }
+
+  get traceId(): string {
+    return this.#span.spanContext().traceId;
+  }
+
+  get spanId(): string {
+    return this.#span.spanContext().spanId;
+  }
+
+  child(name: string, { kind = "internal", startMs, attributes = {} }: SpanOptions = {}): Span {
+    const { tracer, clock, baseMs } = this.#root;
+    const startTime = hrTime(baseMs + (startMs ?? clock.monotonic()));
+    const context = trace.setSpan(ROOT_CONTEXT, this.#span);
+    const options = { kind: KINDS[kind], startTime, attributes: { ...attributes } };
+    return new RecordedSpan(this.#root, tracer.startSpan(name, options, context));
+  }
+
+  rename(name: string): void {
+    this.#span.updateName(name);
+  }
+
+  set(attributes: SpanAttributes): void {
+    this.#span.setAttributes({ ...attributes });
+  }
+
+  event(name: string, atMs: number, attributes: SpanAttributes = {}): void {
+    this.#span.addEvent(name, { ...attributes }, hrTime(this.#root.baseMs + atMs));
+  }
+
+  link(place: SpanPlace): void {
+    this.#span.addLink({ context: remote(place) });
+  }
+
+  fail(code: string): void {
+    this.#span.setStatus({ code: SpanStatusCode.ERROR });
+    this.#span.setAttribute("error.type", code);
+  }
+
+  end(atMs?: number): void {
+    if (!this.#span.isRecording()) return;
+    this.#span.end(hrTime(this.#root.baseMs + (atMs ?? this.#root.clock.monotonic())));
+  }
+}
+
+function remote({ traceId, spanId }: SpanPlace): SpanContext {
+  return { traceId, spanId, traceFlags: TraceFlags.SAMPLED, isRemote: true };
+}
+
+/** Requests that may still be recorded in the present second. */
+function createAllowance(clock: Clock) {
+  let left = 0;
+  let sinceMs = Number.NEGATIVE_INFINITY;
+  return (): boolean => {
+    const nowMs = clock.monotonic();
+    if (nowMs - sinceMs >= 1_000) {
+      sinceMs = nowMs;
+      left = LIMITS.tracing.requestsPerS;
+    }
+    left -= 1;
+    return left >= 0;
+  };
+}
+
+const BY_CHANCE: SampledRequest = { parent: null };
+
+function createTracer(sdk: SdkTracer, ids: Ids, ratio: number, { clock, random }: TracingDeps): Tracer {
+  const mayRecord = createAllowance(clock);
+  const root = () => ({ tracer: sdk, clock, baseMs: clock.now() - clock.monotonic() });
+
+  function begin(name: string, kind: SpanKind, startMs: number, parent: SpanPlace | null): Span {
+    const base = root();
+    const startTime = hrTime(base.baseMs + startMs);
+    const context = parent === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, remote(parent));
+    return new RecordedSpan(base, sdk.startSpan(name, { kind, startTime }, context));
+  }
+
+  return {
+    sample(traceparent) {
+      const parent = traceparent === "" ? null : parseTraceparent(traceparent);
+      if (parent === null) return random() < ratio && mayRecord() ? BY_CHANCE : null;
+      return parent.sampled && mayRecord() ? { parent } : null;
+    },
+    request: (name, { parent }, startMs) => begin(name, SpanKind.SERVER, startMs, parent),
+    jobTrace(jobId) {
+      const place = jobPlace(jobId);
+      return isInRatio(place.traceId, ratio) ? place : null;
+    },
+    task: (job, name, startMs) => begin(name, SpanKind.CONSUMER, startMs, job),
+    job(job, fromMs, toMs, attributes) {
+      ids.next = job;
+      const options = { startTime: hrTime(fromMs), attributes: { ...attributes } };
+      const span = sdk.startSpan("job", options, ROOT_CONTEXT);
+      ids.next = null;
+      span.end(hrTime(Math.max(fromMs, toMs)));
+    },
+  };
+}
+
+/** @param config where traces go; a collector that is away is nobody's failure */
+export function startTracing(config: TracingConfig, deps: TracingDeps): Tracing {
+  const { attributesPerSpan, eventsPerSpan, linksPerSpan, attributeChars } = LIMITS.tracing;
+  const ids = new Ids();
+  const queue = new BoundedQueue(deps, exporterOf(config));
+  const provider = new BasicTracerProvider({
+    resource: resourceFromAttributes({ "service.name": config.serviceName, "rcpt.role": deps.role }),
+    // What comes here is to be recorded: see `Tracer.sample` and `jobTrace`.
+    sampler: new ParentBasedSampler({ root: new AlwaysOnSampler() }),
+    idGenerator: ids,
+    spanProcessors: [queue],
+    spanLimits: {
+      attributeCountLimit: attributesPerSpan,
+      eventCountLimit: eventsPerSpan,
+      linkCountLimit: linksPerSpan,
+      attributeValueLengthLimit: attributeChars,
+    },
+  });
+  const tracer = createTracer(provider.getTracer("rcpt"), ids, config.ratio, deps);
+  return { tracer, stop: () => queue.shutdown() };
+}

@@ -1,0 +1,29 @@
+import type { AnswerNote, FlightTimes } from "../services/verify/answer-note.ts";
+
+/** What the line of a verification says of its answer: verdicts, codes, times. Never the address, its domain or its server. */
+export function answerFields({ result, smtp, times }: AnswerNote): Record<string, unknown> {
+  const { verdict, reason, cached, checks } = result;
+  return {
+    ...{ verdict, reason, cached, provider: checks.mx.provider ?? "other", mx: checks.mx.status },
+    ...(smtp === null ? {} : { smtp: checks.smtp.status, smtp_code: checks.smtp.code, smtp_rule: smtp.rule }),
+    ...(smtp === null ? {} : { catch_all: checks.smtp.catch_all, smtp_ms: smtp.latencyMs }),
+    ...(times === null ? {} : timeFields(times)),
+  };
+}
+
+function timeFields({ cacheMs, checkMs, thread }: FlightTimes): Record<string, number> {
+  const fields: Record<string, number> = {};
+  if (cacheMs !== null) fields.cache_ms = hundredths(cacheMs);
+  if (checkMs === null) return fields;
+  fields.check_ms = hundredths(checkMs);
+  if (thread === null) return fields;
+  fields.queue_ms = hundredths(Math.max(0, checkMs - thread.totalMs));
+  fields.dns_ms = hundredths(thread.plannedMs);
+  fields.probe_ms = hundredths(thread.totalMs - thread.plannedMs);
+  fields.attempts = thread.attempts.length;
+  return fields;
+}
+
+export function hundredths(ms: number): number {
+  return Math.round(ms * 100) / 100;
+}

@@ -1,0 +1,23 @@
+import type { CheckTimes } from "../../check/check-times.ts";
+import type { SmtpEvidence } from "../../check/evidence.ts";
+import type { VerificationResult } from "./verification-result.ts";
+
+/** What an answer waited for, in milliseconds. */
+export interface FlightTimes {
+  /** Redis was asked; null: it was not. */
+  cacheMs: number | null;
+  /** From when the check was asked for until it had ended, the way to its thread and back included; null: there was none. */
+  checkMs: number | null;
+  /** Of a check that is traced. */
+  thread: CheckTimes | null;
+}
+
+/** What a verification came to, for whoever writes down how it went: of it only what names nobody is written. */
+export interface AnswerNote {
+  /** Its address, latency and times may be another's, who was answered alike. */
+  result: VerificationResult;
+  /** What the server said, now or when it was asked last; null: nobody was asked. */
+  smtp: Pick<SmtpEvidence, "latencyMs" | "rule"> | null;
+  /** null: the answer was at hand. */
+  times: FlightTimes | null;
+}

@@ -1,0 +1,72 @@
+import type { AttemptTimes, CheckTimes } from "../../check/check-times.ts";
+import type { Evidence } from "../../check/evidence.ts";
+import type { Span, SpanAttributes } from "../../core/tracing.ts";
+
+/**
+ * Tells of a check as its thread has: look-ups of the domain, a span for each host that was asked, the question after
+ * strangers. Its thread has a clock of its own: the check is taken to have ended when its answer came, `endedMs`, and what is
+ * left before its beginning, since `span` began at `beganMs`, is its way there.
+ */
+export function tellCheck(
+  span: Span,
+  times: CheckTimes,
+  { beganMs, endedMs }: { beganMs: number; endedMs: number },
+  evidence: Evidence | null,
+): void {
+  const fromMs = Math.max(beganMs, endedMs - times.totalMs);
+  span.set({ "rcpt.check.queue_ms": rounded(fromMs - beganMs), ...ofEvidence(evidence) });
+  const lookUp = span.child("dns", {
+    kind: "client",
+    startMs: fromMs,
+    attributes: evidence === null ? {} : { "rcpt.mx.status": evidence.mx.status },
+  });
+  lookUp.end(fromMs + times.plannedMs);
+  const [last] = times.attempts.slice(-1);
+  for (const attempt of times.attempts)
+    tellAttempt(span, attempt, fromMs, attempt === last ? ofSmtp(evidence) : {});
+  if (last === undefined || evidence?.smtp == null || evidence.smtp.catchAll === "not_probed") return;
+  const strangers = span.child("catch-all", {
+    startMs: fromMs + last.endedMs,
+    attributes: { "rcpt.catch_all": evidence.smtp.catchAll },
+  });
+  strangers.end(fromMs + times.totalMs);
+}
+
+function tellAttempt(span: Span, attempt: AttemptTimes, fromMs: number, known: SpanAttributes): void {
+  const { site, provider, host, way, stage, cause, code, tls, reused, turnMs, beganMs, endedMs } = attempt;
+  const probe = span.child("probe", {
+    kind: "client",
+    startMs: fromMs + beganMs,
+    attributes: {
+      ...{ "rcpt.site": site, "rcpt.provider": provider ?? "other", "server.address": host, "rcpt.way": way },
+      ...{ "rcpt.smtp.stage": stage, "rcpt.smtp.tls": tls, "rcpt.session.reused": reused },
+      ...(code === 0 ? {} : { "rcpt.smtp.code": code }),
+      ...(turnMs === null ? {} : { "rcpt.line_ms": rounded(turnMs - beganMs) }),
+      ...(turnMs === null ? {} : { "rcpt.transaction_ms": rounded(endedMs - turnMs) }),
+      ...known,
+    },
+  });
+  for (const { stage: reached, atMs } of attempt.opened) probe.event(reached, fromMs + atMs);
+  if (turnMs !== null) probe.event("turn", fromMs + turnMs);
+  if (cause !== null) probe.fail(cause);
+  probe.end(fromMs + endedMs);
+}
+
+function ofEvidence(evidence: Evidence | null): SpanAttributes {
+  if (evidence === null) return {};
+  return {
+    "rcpt.mx.status": evidence.mx.status,
+    "rcpt.provider": evidence.mx.provider ?? "other",
+    ...ofSmtp(evidence),
+  };
+}
+
+function ofSmtp(evidence: Evidence | null): SpanAttributes {
+  const smtp = evidence?.smtp ?? null;
+  return smtp === null ? {} : { "rcpt.smtp.class": smtp.class, "rcpt.smtp.rule": smtp.rule };
+}
+
+/** Microseconds are enough. */
+function rounded(ms: number): number {
+  return Math.round(ms * 1_000) / 1_000;
+}

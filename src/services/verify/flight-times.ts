@@ -1,0 +1,50 @@
+import type { CheckTimes } from "../../check/check-times.ts";
+import type { Evidence, Scope } from "../../check/evidence.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Span } from "../../core/tracing.ts";
+import type { FlightTimes } from "./answer-note.ts";
+import { tellCheck } from "./check-spans.ts";
+
+/** A flight, as far as it is told how long it took. Times are monotonic milliseconds. */
+export interface TimedFlight {
+  /** Of who began it, where he is traced. */
+  readonly span: Span | null;
+  /** When the cache was asked, and the pool; 0: it was not. */
+  readonly lookMs: number;
+  readonly askMs: number;
+  /** Told by its thread, where it is traced. */
+  readonly thread: CheckTimes | null;
+}
+
+export function spanOf({ scope, refresh }: { scope: Scope; refresh: boolean }, parent: Span): Span {
+  return parent.child("check", { attributes: { "rcpt.scope": scope, "rcpt.refresh": refresh } });
+}
+
+export function timesOf(clock: Clock, { lookMs, askMs, thread }: TimedFlight): FlightTimes {
+  const nowMs = clock.monotonic();
+  return {
+    cacheMs: lookMs === 0 ? null : (askMs === 0 ? nowMs : askMs) - lookMs,
+    checkMs: askMs === 0 ? null : nowMs - askMs,
+    thread,
+  };
+}
+
+/** The cache has answered. */
+export function tellLook({ span, lookMs }: TimedFlight, hit: boolean): void {
+  span?.child("cache get", { kind: "client", startMs: lookMs, attributes: { "rcpt.cache.hit": hit } }).end();
+}
+
+/** It has landed. */
+export function tellLanding(
+  clock: Clock,
+  flight: TimedFlight,
+  { entry, cached }: { entry: { evidence: Evidence } | null; cached: boolean },
+): void {
+  const { span, thread, askMs } = flight;
+  if (span === null) return;
+  const endedMs = clock.monotonic();
+  span.set({ "rcpt.cached": cached });
+  if (thread !== null) tellCheck(span, thread, { beganMs: askMs, endedMs }, entry?.evidence ?? null);
+  if (entry === null) span.fail("no_evidence");
+  span.end(endedMs);
+}
