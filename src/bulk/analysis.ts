@@ -31,6 +31,7 @@ import { listGrants } from "../store/s3-grants.ts";
 import type { Scratch } from "../store/scratch.ts";
 import { ask, type Control } from "./control.ts";
 import { SourceUnavailable } from "./foreign-sources.ts";
+import type { TaskReport } from "./report.ts";
 
 export interface AnalysisDeps {
   sql: Database;
@@ -97,6 +98,7 @@ interface Attempt {
   job: AnalysisJob;
   bounds: AnalysisBounds;
   control: Control;
+  report: TaskReport;
 }
 
 /** The source once it is read, and where the bytes of its rows are now. */
@@ -145,16 +147,19 @@ async function readSource(attempt: Attempt, finder: RepeatFinder): Promise<ReadS
 }
 
 async function analyse(attempt: Attempt, finder: RepeatFinder): Promise<void> {
-  const { deps, task, control } = attempt;
-  const { layout, place, rows, malformed, chunks: cut } = await readSource(attempt, finder);
-  const found = await finder.finish();
+  const { deps, task, control, report } = attempt;
+  const read = await report.phase("read", () => readSource(attempt, finder));
+  const { layout, place, rows, malformed, chunks: cut } = read;
+  const found = await report.phase("find repeats", () => finder.finish());
   control.signal.throwIfAborted();
   const index = repeatsKey(task.teamId, task.jobId);
-  const chunks = await writeRepeatsIndex(cut, found, () =>
-    deps.streams.openWrite(index, "application/octet-stream", control.signal),
-  );
-  const analysis = { place, layout, rows, duplicates: found.duplicates, malformed };
-  const short = await settleAnalysis(deps, { task, found: analysis, chunks }, control.signal);
+  const open = () => deps.streams.openWrite(index, "application/octet-stream", control.signal);
+  const chunks = await report.phase("write index", () => writeRepeatsIndex(cut, found, open));
+  const { duplicates } = found;
+  report.add({ rows, duplicates, malformed, chunks: chunks.length });
+  const analysis = { place, layout, rows, duplicates, malformed };
+  const settle = () => settleAnalysis(deps, { task, found: analysis, chunks }, control.signal);
+  const short = await report.phase("mark done", settle);
   if (short !== null) throw new Refused({ code: "quota_exceeded", detail: short.detail });
 }
 
@@ -181,7 +186,11 @@ async function analyseInScratch(attempt: Attempt): Promise<void> {
  *
  * @throws Interruption; Error for any other failure
  */
-export async function runAnalysis(deps: AnalysisDeps, task: AnalysisTask, control: Control): Promise<void> {
+export async function runAnalysis(
+  deps: AnalysisDeps,
+  task: AnalysisTask,
+  { control, report }: { control: Control; report: TaskReport },
+): Promise<void> {
   const { sql, endings } = deps;
   const { jobId, teamId } = task;
   const job = await ask(() => startAnalysis(sql, jobId));
@@ -189,10 +198,11 @@ export async function runAnalysis(deps: AnalysisDeps, task: AnalysisTask, contro
   const bounds = { rows: Math.min(job.dailyQuota, LIMITS.bulk.rows), bytes: job.bulkBytes };
   try {
     await checkGrant(deps, teamId, job.place);
-    await ask(() => analyseInScratch({ deps, task, job, bounds, control }));
+    await ask(() => analyseInScratch({ deps, task, job, bounds, control, report }));
   } catch (error) {
     const problem = problemOf(error);
     if (problem === undefined) throw error;
+    report.add({ code: problem.code });
     const ending = { status: "failed", ...problem, charges: false } as const;
     await ask(() => sql.begin((tx) => endings.end(tx, teamId, jobId, ending)));
   }

@@ -57,7 +57,7 @@ export function tally(
 /** Tells of the rows, `count` of them alike. */
 export function tell(
   { drawn, others }: Answered,
-  told: (result: Pick<VerificationResult, "verdict" | "reason" | "cached">, count: number) => void,
+  told: (result: VerificationResult, count: number) => void,
 ): void {
   for (const [number, { result }] of drawn.templates.entries()) told(result, drawn.rowsOf[number] ?? 0);
   for (const { verified } of others) told(verified.result, 1);

@@ -7,6 +7,7 @@ import type { Database } from "../store/postgres.ts";
 import { ask, type Control } from "./control.ts";
 import type { EarlyJoins } from "./early-joins.ts";
 import type { JoinThread } from "./join-thread.ts";
+import type { TaskReport } from "./report.ts";
 import { type WriteResultsDeps, writeResults } from "./write-results.ts";
 
 export interface AssemblyDeps extends Omit<WriteResultsDeps, "chunksOf"> {
@@ -33,17 +34,25 @@ async function write(deps: AssemblyDeps, material: JobMaterial, key: string, con
  * under a key of its own: what nobody completes a job with goes with the job.
  * @throws Interruption; SourceLost, MissingObject when an object is gone; Error when one is not what was written
  */
-export async function runAssembly(deps: AssemblyDeps, task: AssemblyTask, control: Control): Promise<void> {
+export async function runAssembly(
+  deps: AssemblyDeps,
+  task: AssemblyTask,
+  { control, report }: { control: Control; report: TaskReport },
+): Promise<void> {
   const { sql } = deps;
   const { teamId, jobId } = task;
   // One that may end its process waits for nobody, since everybody waits for it.
-  if (task.deliveries < LIMITS.bulk.aloneFrom) await deps.earlyJoins?.settled(jobId, control);
+  const { earlyJoins } = deps;
+  if (task.deliveries < LIMITS.bulk.aloneFrom && earlyJoins !== null)
+    await report.phase("early join", () => earlyJoins.settled(jobId, control));
   const material = await ask(() => materialOf(sql, jobId));
   // Removed since it was begun, or completed by whoever had its results.
   if (material === null || material.status !== "finalizing") return;
   const resultsKey = newResultsKey(teamId, jobId);
-  await write(deps, material, resultsKey, control);
-  await ask(() =>
-    sql.begin((tx) => deps.endings.end(tx, teamId, jobId, { status: "completed", resultsKey })),
+  report.add({ rows: material.rows });
+  await report.phase("write results", () => write(deps, material, resultsKey, control));
+  const ending = { status: "completed", resultsKey } as const;
+  await report.phase("mark done", () =>
+    ask(() => sql.begin((tx) => deps.endings.end(tx, teamId, jobId, ending))),
   );
 }

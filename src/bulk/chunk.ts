@@ -18,7 +18,9 @@ import { type Answered, gather, tally, tell, without } from "./answered.ts";
 import { type ChunkRowsDeps, type OwnRow, readOwnRows } from "./chunk-rows.ts";
 import { ask, type Control } from "./control.ts";
 import { type DeferralSettings, type Sorted, sortRows } from "./deferrals.ts";
+import type { TaskReport } from "./report.ts";
 import type { RowsAsk, RowVerifier } from "./rows.ts";
+import { ProbeSummary, reportRows } from "./rows-report.ts";
 
 export interface ChunkDeps extends ChunkRowsDeps {
   sql: Database;
@@ -50,6 +52,12 @@ export interface Parking {
 
 type RowsTask = ChunkTask | RetryTask;
 
+/** One attempt at a task. */
+interface Attempt {
+  control: Control;
+  report: TaskReport;
+}
+
 /**
  * What the rows come to: some are answered for good, others wait.
  * @param drawn gets those whose answers were at hand; they are not in what is returned. A retry asks anew.
@@ -59,13 +67,16 @@ async function verify(
   task: RowsTask,
   { rows: all, drawn }: { rows: readonly OwnRow[]; drawn: DrawnRows },
   asked: RowsAsk,
-  control: Control,
+  { control, report }: Attempt,
 ): Promise<Sorted> {
   const begunMs = deps.clock.monotonic();
   const manner = task.kind === "chunk" ? { kind: task.kind } : { kind: task.kind, site: task.site };
   const rows = task.kind === "chunk" ? deps.rows.drawReady(all, asked, drawn) : all;
   const emails = rows.map(({ email }) => email);
-  const answers = await deps.rows.verify(emails, asked, manner, control);
+  report.add({ at_hand: drawn.size });
+  const probes = report.span === null ? null : new ProbeSummary();
+  const answers = await deps.rows.verify(emails, asked, manner, control, probes);
+  probes?.tell(report);
   const waited =
     task.kind === "chunk"
       ? { deferredMs: 0, attempts: 0 }
@@ -148,33 +159,42 @@ async function callParked({ parking }: ChunkDeps, parkedAt: readonly string[]): 
 /**
  * A chunk, or a retry of some of its rows: they are read, verified, written as a shard, and only then is the task done.
  * Rows that have to wait become retries in the same transaction. When nothing is left, the assembly of the job can begin.
+ * @param report is told what became of the rows
  * @param hopeless ask nobody: its rows are `unknown`, `internal_error`
  * @throws Interruption; SourceLost, MissingObject when an object is gone; Error when one is not what was written
  */
 export async function runRows(
   deps: ChunkDeps,
   task: RowsTask,
-  control: Control,
+  attempt: Attempt,
   hopeless: boolean,
 ): Promise<void> {
   const { sql } = deps;
+  const { control, report } = attempt;
   const { teamId, jobId, livemode, withEvidence, probing } = task;
   if (!task.started) await ask(() => startJob(sql, jobId));
   const overlay = await ask(() => deps.overlayOf(teamId, jobId));
-  const rows = await ask(() => readOwnRows(deps, task, control.signal));
+  const rows = await report.phase("read", () => ask(() => readOwnRows(deps, task, control.signal)));
+  report.add({ rows: rows.length, bytes_read: task.bytes + task.repeatsBytes });
   const asked = { asker: { teamId, probing, overlay }, livemode, withEvidence };
   const drawn = new DrawnRows();
   const sorted = hopeless
     ? giveUp(deps, rows, asked)
-    : await verify(deps, task, { rows, drawn }, asked, control);
-  const written = await encode(deps, task, rows, gather(drawn, sorted.answered), asked);
-  const { answered } = written;
+    : await report.phase("examine", () => verify(deps, task, { rows, drawn }, asked, attempt));
+  const write = async () => {
+    const written = await encode(deps, task, rows, gather(drawn, sorted.answered), asked);
+    return { ...written, shardKey: await writeShard(deps, task, written, control) };
+  };
+  const { answered, shard, shardKey } = await report.phase("write shard", write);
   const { deferrals } = sorted;
-  const shardKey = await writeShard(deps, task, written, control);
   const outcome: RowsOutcome = { shardKey, counts: tally(rows, answered), deferrals };
+  report.add({ bytes_written: shardKey === null ? 0 : shard.length });
+  reportRows(report, answered, outcome);
   const finish = () => finishRows(sql, task, outcome);
   const finishAll = () => sql.begin((tx) => finishRows(tx, task, outcome));
-  const { counted, more } = await ask(deferrals.length === 0 ? finish : finishAll);
+  const { counted, more } = await report.phase("mark done", () =>
+    ask(deferrals.length === 0 ? finish : finishAll),
+  );
   if (counted) {
     deps.onRows(task.kind, outcome);
     await callParked(deps, sorted.parkedAt);

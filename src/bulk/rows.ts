@@ -80,7 +80,14 @@ export interface RowVerifier {
    * One answer an address, in order.
    * @throws Interruption when the task was cancelled
    */
-  verify(emails: readonly string[], ask: RowsAsk, manner: Manner, control: Control): Promise<RowAnswer[]>;
+  verify(
+    emails: readonly string[],
+    ask: RowsAsk,
+    manner: Manner,
+    control: Control,
+    /** Is shown what was found of each; null, absent: nobody wants to know. */
+    watch?: RowsWatch | null,
+  ): Promise<RowAnswer[]>;
   /**
    * Draws rows whose answers are at hand: as `verify` would answer them as rows of a chunk, without places, since none of them
    * waits. A list that was verified lately has nearly nothing else; by all of `verify` a row of it costs twice as much.
@@ -94,6 +101,10 @@ export interface RowVerifier {
   ): readonly T[];
   /** The same without asking anybody: `unknown`, `internal_error`, free. */
   giveUp(emails: readonly string[], ask: RowsAsk): Verified[];
+}
+
+export interface RowsWatch {
+  saw(answer: BatchAnswer): void;
 }
 
 export interface RowVerifierDeps {
@@ -271,7 +282,7 @@ export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
   }
 
   return {
-    async verify(emails, ask, manner, control) {
+    async verify(emails, ask, manner, control, watch = null) {
       const { asker, withEvidence } = ask;
       if (!ask.livemode) return verifyTest(emails, ask, manner, control);
       const questions = emails.map((email) => examiner.understand(email, withEvidence, asker));
@@ -281,6 +292,7 @@ export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
         const found = await examine(asked, manner, control, held);
         // What was answered in the moment of the cancellation may say that nobody waited.
         if (control.cancelled()) throw new Interruption("cancelled");
+        if (watch !== null) for (const answer of found) watch.saw(answer);
         for (const [i, { question, at }] of piece.entries())
           answers[at] = answerOf(question, found[i] as BatchAnswer);
       };

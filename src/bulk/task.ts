@@ -1,6 +1,7 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
+import type { Tracer } from "../core/tracing.ts";
 import { createOverlays } from "../services/authenticate/overlays.ts";
 import type { JobProblem } from "../services/bulk/layout.ts";
 import type { JobStreams } from "../store/job-stream.ts";
@@ -19,6 +20,7 @@ import { type ChunkDeps, runRows } from "./chunk.ts";
 import { ask, type Control, Interruption } from "./control.ts";
 import { watchForeign } from "./foreign-sources.ts";
 import { lossOf } from "./losses.ts";
+import { beginReport, type ReportedEnd, type TaskReport } from "./report.ts";
 import { createTurns } from "./turns.ts";
 
 export type TaskDeps = AnalysisDeps &
@@ -27,6 +29,8 @@ export type TaskDeps = AnalysisDeps &
     clock: Clock;
     log: Logger;
     dead: Pick<JobStreams, "bury">;
+    /** null: nothing is traced. */
+    tracer: Tracer | null;
     /** Told how an attempt at a task ended that was not interrupted; what has to wait, or is handed back, has not ended. */
     onEnd(kind: Task["kind"], end: TaskEnd, seconds: number): void;
   };
@@ -70,6 +74,25 @@ interface History {
 /** `failed`: by itself, and that counts. `interrupted`: it is not to blame. */
 type Outcome = "done" | "failed" | "interrupted";
 
+/** One attempt at a task. */
+interface Attempt {
+  control: Control;
+  report: TaskReport;
+}
+
+const LINES: Record<ReportedEnd, { level: "debug" | "info" | "warn" | "error"; message: string }> = {
+  done: { level: "info", message: "a task of a job is done" },
+  failed: { level: "error", message: "a task of a job failed" },
+  dead: { level: "error", message: "a task of a job is given up" },
+  waits: { level: "warn", message: "a task of a job has to wait" },
+  cancelled: { level: "debug", message: "a task of a job is not wanted here any more" },
+};
+
+function endOf(error: unknown, control: Control): "failed" | "waits" | "cancelled" {
+  if (!(error instanceof Interruption)) return "failed";
+  return control.cancelled() ? "cancelled" : "waits";
+}
+
 /** Resolves after `delayMs`, or when the task is cancelled. */
 function pause(clock: Clock, delayMs: number, { signal }: Control): Promise<void> {
   return new Promise((resolve) => {
@@ -102,9 +125,8 @@ export function createTaskRunner(parts: TaskDeps): TaskRunner {
     return ask(() => sql.begin((tx) => deps.endings.end(tx, task.teamId, task.jobId, ending)));
   }
 
-  async function giveUp(task: Task, control: Control): Promise<void> {
+  async function giveUp(task: Task, attempt: Attempt): Promise<void> {
     const { jobId: job, number, deliveries } = task;
-    log.error({ job, number, deliveries }, "a task of a job is given up");
     // For the operator's eyes, as the log is.
     await deps.dead.bury(task, deliveries).catch((error: unknown) => {
       log.warn({ err: error, job, number }, "a task that was given up is not noted in Redis");
@@ -113,7 +135,7 @@ export function createTaskRunner(parts: TaskDeps): TaskRunner {
     const failure = { code: "internal_error", detail, charges: false } as const;
     if (task.kind === "analysis" || task.kind === "assembly") return void (await fail(task, failure));
     try {
-      await runRows(deps, task, control, true);
+      await runRows(deps, task, attempt, true);
     } catch (error) {
       if (error instanceof Interruption || lossOf(error) !== null) throw error;
       log.error({ err: error, job, number }, "the rows of a task cannot even be given up");
@@ -121,64 +143,81 @@ export function createTaskRunner(parts: TaskDeps): TaskRunner {
     }
   }
 
-  async function workOnRows(task: ChunkTask | RetryTask, control: Control): Promise<void> {
+  async function workOnRows(task: ChunkTask | RetryTask, attempt: Attempt): Promise<void> {
     // One that may end its process is to blame alone: no join begins beside it.
     if (task.kind === "chunk" && task.deliveries === 1) deps.earlyJoins?.offer(task);
-    await runRows(deps, task, control, false);
+    await runRows(deps, task, attempt, false);
     deps.earlyJoins?.note(task.jobId);
   }
 
-  function work(task: Task, control: Control): Promise<void> {
+  function work(task: Task, attempt: Attempt): Promise<void> {
     switch (task.kind) {
       case "analysis":
-        return runAnalysis(deps, task, control);
+        return runAnalysis(deps, task, attempt);
       case "assembly":
-        return runAssembly(deps, task, control);
+        return runAssembly(deps, task, attempt);
       default:
-        return workOnRows(task, control);
+        return workOnRows(task, attempt);
     }
   }
 
-  async function perform(task: Task, control: Control, history: History): Promise<TaskEnd> {
+  async function perform(task: Task, attempt: Attempt, history: History): Promise<TaskEnd> {
     try {
       if (task.deliveries > LIMITS.bulk.deliveries) {
-        await giveUp(task, control);
+        await giveUp(task, attempt);
         return "dead";
       }
-      await work(task, control);
+      await work(task, attempt);
       return "done";
     } catch (error) {
       const loss = lossOf(error);
       if (loss === null) throw error;
       history.misses += 1;
       if (loss.mayPass && history.misses < LIMITS.bulk.missingTries) throw error;
-      log.error({ job: task.jobId, number: task.number, code: loss.code }, "an object of a job is lost");
+      attempt.report.add({ code: loss.code });
       await fail(task, loss);
       return "failed";
     }
   }
 
   async function attemptInTurn(pointer: TaskPointer, control: Control, history: History): Promise<Outcome> {
-    let task: Task | null = null;
-    const beganMs = clock.monotonic();
-    const tell = (kind: Task["kind"], end: TaskEnd) =>
-      parts.onEnd(kind, end, (clock.monotonic() - beganMs) / 1_000);
+    let task: Task | null;
     try {
       task = await ask(() => beginTask(sql, pointer));
-      if (task === null) return "done";
-      tell(task.kind, await perform(task, control, history));
+    } catch (error) {
+      const end = endOf(error, control);
+      write(end, { job: pointer.jobId, number: pointer.number }, error);
+      return end === "failed" ? "failed" : "interrupted";
+    }
+    return task === null ? "done" : attemptTask(task, control, history);
+  }
+
+  async function attemptTask(task: Task, control: Control, history: History): Promise<Outcome> {
+    const report = beginReport(task, clock, parts.tracer);
+    const beganMs = clock.monotonic();
+    const tell = (end: TaskEnd) => parts.onEnd(task.kind, end, (clock.monotonic() - beganMs) / 1_000);
+    try {
+      const end = await perform(task, { control, report }, history);
+      tell(end);
+      write(end, report.end(end));
       return "done";
     } catch (error) {
-      const { jobId: job, number } = pointer;
-      if (!(error instanceof Interruption)) {
-        if (task !== null) tell(task.kind, "failed");
-        log.error({ err: error, job, number }, "a task of a job failed");
-        return "failed";
+      const end = endOf(error, control);
+      write(end, report.end(end), error);
+      if (end === "failed") {
+        tell(end);
+        return end;
       }
-      if (!control.cancelled()) log.warn({ err: error.cause, job, number }, "a task of a job has to wait");
-      if (task !== null) await forgiveDelivery(sql, pointer).catch(() => undefined);
+      await forgiveDelivery(sql, task).catch(() => undefined);
       return "interrupted";
     }
+  }
+
+  /** The one line of an attempt. */
+  function write(end: ReportedEnd, line: Record<string, unknown>, error?: unknown): void {
+    const { level, message } = LINES[end];
+    if (error === undefined) log[level](line, message);
+    else log[level]({ ...line, err: error instanceof Interruption ? error.cause : error }, message);
   }
 
   async function attempt(pointer: TaskPointer, control: Control, history: History): Promise<Outcome> {

@@ -12,6 +12,7 @@ import type { Part } from "../core/lifecycle.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import type { LaneLoad, Metrics } from "../core/metrics.ts";
+import type { Tracer } from "../core/tracing.ts";
 import { type BulkChoresDeps, bulkChores } from "../relay/bulk.ts";
 import type { Chore } from "../relay/relay.ts";
 import { createEmitter, type Emitter } from "../services/bulk/emit.ts";
@@ -43,6 +44,7 @@ import { createScratch } from "../store/scratch.ts";
 import { composeChecks } from "./checks.ts";
 import { composeExaminers } from "./examiner.ts";
 import type { House } from "./house.ts";
+import { tellJobs } from "./job-spans.ts";
 import { composePipelineCounts } from "./pipeline-counts.ts";
 import type { Stores } from "./stores.ts";
 import { composeTaskMetrics, countHandBacks, watchLanes } from "./task-metrics.ts";
@@ -53,6 +55,8 @@ interface Deps {
   log: Logger;
   metrics: Metrics;
   stores: Stores;
+  /** null: nothing is traced. */
+  tracer: Tracer | null;
 }
 
 const clock: Clock = systemClock;
@@ -73,7 +77,7 @@ function storageOf(sql: Database, store: ObjectStore): NonNullable<SubmitDeps["s
 }
 
 /** Bulk jobs as the API has them: taken in, looked at, ended. */
-export function composeBulkJobs({ config, log, stores }: Deps): BulkJobs {
+export function composeBulkJobs({ config, log, stores, tracer }: Deps): BulkJobs {
   const { sql } = stores;
   const view = viewOf(config);
   const emitter = createEmitter({ sql, streams: createJobStreams(stores.redis.commands), clock });
@@ -81,7 +85,7 @@ export function composeBulkJobs({ config, log, stores }: Deps): BulkJobs {
     sql,
     clock,
     view,
-    endings: createEndings({ clock, view }),
+    endings: createEndings({ clock, view, onEnded: tellJobs(tracer) }),
     submit: createSubmitBulk({
       sql,
       storage: stores.objects === null ? null : storageOf(sql, stores.objects),
@@ -113,7 +117,7 @@ export function composeBulkJobs({ config, log, stores }: Deps): BulkJobs {
 }
 
 /** What the relay does for bulk jobs. */
-export function composeBulkChores({ config, log, metrics, stores }: Deps): Chore[] {
+export function composeBulkChores({ config, log, metrics, stores }: Omit<Deps, "tracer">): Chore[] {
   const { sql, objects } = stores;
   const streams = createJobStreams(stores.redis.commands);
   const deps: BulkChoresDeps = {
@@ -237,7 +241,7 @@ export function composeBulk(deps: Deps & { begun?: BegunThreads }): { parts: Par
   const { examiner, batches } = composeExaminers({ ...deps, checks, promoted, deadlineMs });
   const testKeys = createTestKeys({ clock, slowMs: LIMITS.testKeys.slowMs, isPromoted: promoted.covers });
   const streams = createJobStreams(redis.commands);
-  const endings = createEndings({ clock, view: viewOf(config) });
+  const endings = createEndings({ clock, view: viewOf(config), onEnded: tellJobs(deps.tracer) });
   const granted = createGranted({ sql, clock, ownBucket: stores.objects.bucket });
   const joins = composeJoins(deps, config.objects, { endings, granted, readRange: objectStreams.readRange });
   const tasks = createTaskRunner({
@@ -250,6 +254,7 @@ export function composeBulk(deps: Deps & { begun?: BegunThreads }): { parts: Par
     joinThread: joins.thread,
     earlyJoins: joins.early,
     dead: streams,
+    tracer: deps.tracer,
     clock,
     log,
     rows: createRowVerifier({

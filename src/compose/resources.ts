@@ -2,6 +2,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
+import type { Tracer } from "../core/tracing.ts";
 import type { RouteDeps } from "../http/routes.ts";
 import type { ChangePublisher } from "../services/authenticate/publish.ts";
 import { createOverrides } from "../services/overrides/overrides.ts";
@@ -29,7 +30,7 @@ export interface ResourceDeps {
 /** The services behind the routes, apart from verification, what it uses up, and readiness. */
 export type Resources = Omit<RouteDeps, "verify" | "usage" | "readiness" | "publicUrl">;
 
-export function composeResources(deps: ResourceDeps): Resources {
+export function composeResources(deps: ResourceDeps & { tracer: Tracer | null }): Resources {
   const { stores, publisher } = deps;
   const { sql } = stores;
   return {

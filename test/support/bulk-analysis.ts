@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { tmpdir } from "node:os";
 import { type AnalysisDeps, runAnalysis } from "../../src/bulk/analysis.ts";
 import { type Control, createControl } from "../../src/bulk/control.ts";
+import { TaskReport } from "../../src/bulk/report.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { newId } from "../../src/core/ids.ts";
 import type { TierLimits } from "../../src/core/tiers.ts";
@@ -107,7 +108,8 @@ export async function openAnalyses(closing: ReturnType<typeof createClosing>): P
       const task = await beginTask(sql, { jobId: id, number: -1 });
       if (task === null) return false;
       assert.equal(task.kind, "analysis");
-      await runAnalysis({ ...deps, ...parts }, task, control);
+      const report = new TaskReport(task, deps.clock, null);
+      await runAnalysis({ ...deps, ...parts }, task, { control, report });
       return true;
     },
     async jobOf({ id, teamId }) {

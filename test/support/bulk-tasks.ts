@@ -158,6 +158,7 @@ export function createRunner(parts: RunnerParts) {
     onVerified: (result, count) => told.push(...new Array<typeof result>(count).fill(result)),
     clock,
     log: silentLog,
+    tracer: null,
     dead: { bury: async ({ number }) => void buried.push(number) },
     endings: createEndings({ clock, view: { publicUrl: null, retentionDays: 30 } }),
   });

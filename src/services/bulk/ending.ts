@@ -36,7 +36,14 @@ export interface Endings {
   end(tx: Transaction, teamId: string, jobId: string, ending: Ending): Promise<JobRow | JobStatus | null>;
 }
 
-export function createEndings(deps: { clock: Clock; view: ViewSettings }): Endings {
+export interface EndingsDeps {
+  clock: Clock;
+  view: ViewSettings;
+  /** Told of each that ended, within the transaction. Absent: nobody wants to know. */
+  onEnded?(job: JobRow): void;
+}
+
+export function createEndings(deps: EndingsDeps): Endings {
   async function charge(tx: Transaction, job: JobRow, ending: Ending): Promise<void> {
     if (job.day === null) return;
     const { valid, invalid, risky, unknown } = job;
@@ -66,6 +73,7 @@ export function createEndings(deps: { clock: Clock; view: ViewSettings }): Endin
       const job = await endJob(tx, jobId, ending);
       await charge(tx, job, ending);
       await tell(tx, job, EVENTS[ending.status]);
+      deps.onEnded?.(job);
       return job;
     },
   };

@@ -1,0 +1,42 @@
+import type { BatchAnswer } from "../services/verify/examine-batch.ts";
+import type { VerificationResult } from "../services/verify/verification-result.ts";
+import type { RowsOutcome } from "../store/job-tasks.ts";
+import { type Answered, tell } from "./answered.ts";
+import type { TaskReport } from "./report.ts";
+
+/** What the rows of a task came to, in numbers: answers, and rows that wait by why they do. */
+export function reportRows(report: TaskReport, answered: Answered, { counts, deferrals }: RowsOutcome): void {
+  const { valid, invalid, risky, unknown, charged } = counts;
+  const ways = { cached: 0, probed: 0, unasked: 0 };
+  tell(answered, (result, count) => {
+    ways[wayOf(result)] += count;
+  });
+  report.add({ ...{ valid, invalid, risky, unknown, charged }, ...ways, deferred: 0 });
+  for (const { reason, rowCount } of deferrals)
+    report.add({ deferred: rowCount, [`deferred_${reason}`]: rowCount });
+}
+
+function wayOf({ cached, checks }: VerificationResult): "cached" | "probed" | "unasked" {
+  if (cached) return "cached";
+  return checks.smtp.status === "skipped" ? "unasked" : "probed";
+}
+
+/** Sums up the probes of a task whose job is traced: a span for each would be thousands. */
+export class ProbeSummary {
+  readonly #classes = new Map<string, number>();
+  #slowest: { host: string; ms: number } | null = null;
+
+  saw({ finding }: BatchAnswer): void {
+    const smtp = finding === undefined || finding.cached ? null : (finding.entry?.evidence.smtp ?? null);
+    if (smtp === null) return;
+    this.#classes.set(smtp.class, (this.#classes.get(smtp.class) ?? 0) + 1);
+    if (smtp.latencyMs > (this.#slowest?.ms ?? -1)) this.#slowest = { host: smtp.mxHost, ms: smtp.latencyMs };
+  }
+
+  tell({ span }: TaskReport): void {
+    if (span === null) return;
+    for (const [name, count] of this.#classes) span.set({ [`rcpt.probes.${name}`]: count });
+    if (this.#slowest !== null)
+      span.set({ "rcpt.slowest.host": this.#slowest.host, "rcpt.slowest.ms": this.#slowest.ms });
+  }
+}
