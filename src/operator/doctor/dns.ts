@@ -51,6 +51,14 @@ export function judgeServer({ server, latencyMs, known, absent, tcp }: DnsFacts)
         "Let DNS_SERVERS name a resolver that does not.",
       ),
     );
+  else if (absent.status === "no_answer" || absent.status === "server_failure")
+    found.push(
+      warn(
+        check,
+        "It could not say of a name that does not exist that it does not.",
+        "Let DNS_SERVERS name a resolver that asks the internet itself: mistyped domains are answered dns_error meanwhile.",
+      ),
+    );
   else if (!absent.proven)
     found.push(
       warn(
