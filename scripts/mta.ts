@@ -7,6 +7,7 @@ import { parseArgs } from "node:util";
 import { createDnsServer } from "../test/support/mail-world/dns-server.ts";
 import type { Guard } from "./embedded/guard.ts";
 import { runGuarded } from "./embedded/guarded.ts";
+import { unpackPackages } from "./embedded/packages.ts";
 import { whyNoPackages } from "./embedded/private-apt.ts";
 import { type BurstOutcome, burstFaults, renderBursts, renderLimits } from "./mta/burst.ts";
 import { type Comparison, renderDetails, renderTable } from "./mta/comparison.ts";
@@ -15,7 +16,6 @@ import { exim } from "./mta/exim.ts";
 import type { Burst, MailServer } from "./mta/mail-server.ts";
 import { serveNames } from "./mta/names.ts";
 import { opensmtpd } from "./mta/opensmtpd.ts";
-import { unpackPackages } from "./mta/packages.ts";
 import { commonFreePort } from "./mta/ports.ts";
 import { postfix } from "./mta/postfix.ts";
 import { askBursts, compareAll, type Heard, hear, identity, provoke, renderHeard } from "./mta/run.ts";
@@ -53,7 +53,11 @@ async function startServers(
   const running: RunningServer[] = [];
   for (const server of servers) {
     try {
-      const root = await unpackPackages(server.name, server.packages, join(CACHE, "mta"), guard, stop);
+      const root = await unpackPackages(server.name, server.packages, {
+        cacheDir: join(CACHE, "mta"),
+        guard,
+        stop,
+      });
       stop.throwIfAborted();
       running.push(await startMailServer(server, port, root, guard));
       const places = `${server.listeners.length} addresses from ${server.listeners[0]?.ip} on, port ${port}`;

@@ -2,6 +2,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:
 import { join } from "node:path";
 import type { Guard } from "./guard.ts";
 import { runsAsRoot } from "./reachable.ts";
+import { systemSourcesFor } from "./release-sources.ts";
 
 const APT_SETTINGS = "/etc/apt/apt.conf.d";
 const DPKG_STATUS = "/var/lib/dpkg/status";
@@ -18,8 +19,14 @@ export function whyNoPackages(): string | null {
  * are read; its hooks, which may write anywhere, are not run.
  *
  * @param believes what apt takes for installed: what the system has, or nothing, so that it fetches every library too
+ * @param release another release of the distribution, e.g. `trixie`; null: the system's
  */
-export function privateApt(work: string, guard: Guard, believes: "system" | "nothing"): NodeJS.ProcessEnv {
+export function privateApt(
+  work: string,
+  guard: Guard,
+  believes: "system" | "nothing",
+  release: string | null = null,
+): NodeJS.ProcessEnv {
   for (const part of ["state/lists/partial", "cache/archives/partial", "log", "conf"])
     mkdirSync(join(work, part), { recursive: true });
   if (believes === "system") cpSync(DPKG_STATUS, join(work, "status"));
@@ -40,7 +47,17 @@ export function privateApt(work: string, guard: Guard, believes: "system" | "not
     'Acquire::Languages "none";',
     'APT::Install-Recommends "0";',
     ...(runsAsRoot() ? ['APT::Sandbox::User "root";'] : []),
+    ...(release === null ? [] : sourcesIn(join(work, "sources"), release)),
   ];
   writeFileSync(join(work, "apt.conf"), `${settings.join("\n")}\n`);
   return { PATH: process.env.PATH, LC_ALL: "C", APT_CONFIG: join(work, "apt.conf"), ...guard.env };
+}
+
+/** Writes the sources of `release` into `folder`. @returns settings that have apt read those alone */
+function sourcesIn(folder: string, release: string): string[] {
+  mkdirSync(folder);
+  const { list, sources } = systemSourcesFor(release);
+  writeFileSync(join(folder, `${release}.list`), list);
+  writeFileSync(join(folder, `${release}.sources`), sources);
+  return ['Dir::Etc::sourcelist "/dev/null";', `Dir::Etc::sourceparts "${folder}";`];
 }

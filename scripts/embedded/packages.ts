@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, renameSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { Guard } from "../embedded/guard.ts";
-import { privateApt } from "../embedded/private-apt.ts";
+import type { Guard } from "./guard.ts";
+import { privateApt } from "./private-apt.ts";
 
 const run = promisify(execFile);
 const APT_TIMEOUT_MS = 300_000;
@@ -16,12 +16,11 @@ const MERGED = ["bin", "sbin", "lib", "lib64"];
 async function download(
   work: string,
   packages: readonly string[],
-  guard: Guard,
-  signal: AbortSignal,
+  { guard, stop: signal, release }: UnpackOptions,
 ): Promise<string[]> {
   const options = {
     signal,
-    env: privateApt(work, guard, "nothing"),
+    env: privateApt(work, guard, "nothing", release),
     timeout: APT_TIMEOUT_MS,
     maxBuffer: OUTPUT_MAX_BYTES,
   };
@@ -42,6 +41,14 @@ async function unpack(archives: string[], root: string, signal: AbortSignal): Pr
       symlinkSync(`usr/${name}`, join(root, name));
 }
 
+export interface UnpackOptions {
+  cacheDir: string;
+  guard: Guard;
+  stop: AbortSignal;
+  /** Another release of the distribution, e.g. `trixie`; absent: the system's. */
+  release?: string;
+}
+
 /**
  * The packages and all they need, down to the C library, unpacked into a folder of their own under `cacheDir` the
  * first time: a file system without scripts run, users or settings. As root or not; the system is not changed.
@@ -52,10 +59,9 @@ async function unpack(archives: string[], root: string, signal: AbortSignal): Pr
 export async function unpackPackages(
   name: string,
   packages: readonly string[],
-  cacheDir: string,
-  guard: Guard,
-  stop: AbortSignal,
+  options: UnpackOptions,
 ): Promise<string> {
+  const { cacheDir, guard, stop } = options;
   const version = createHash("sha256").update(packages.join(" ")).digest("hex").slice(0, 8);
   const root = join(cacheDir, `${name}-${version}`);
   if (existsSync(root)) return root;
@@ -63,7 +69,7 @@ export async function unpackPackages(
   const work = `${root}.${process.pid}`;
   guard.removeAtEnd(work);
   mkdirSync(work, { recursive: true });
-  const archives = await download(work, packages, guard, stop);
+  const archives = await download(work, packages, options);
   await unpack(archives, join(work, "root"), stop);
   renameSync(join(work, "root"), root);
   console.log(`${name}: ${archives.length} packages unpacked, nothing installed`);

@@ -1,0 +1,161 @@
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync } from "node:fs";
+import { basename, join, relative } from "node:path";
+import {
+  type Dockerfile,
+  expand,
+  type Instruction,
+  lineageOf,
+  optionsOf,
+  pairsOf,
+  type Stage,
+  settingsOf,
+} from "./dockerfile.ts";
+import { readDockerignore } from "./dockerignore.ts";
+import type { Room } from "./room.ts";
+
+export interface BuildOptions {
+  dockerfile: Dockerfile;
+  /** The build context. */
+  context: string;
+  /** Folder of the stages' layers and logs. */
+  work: string;
+  room: Room;
+  buildArgs: ReadonlyMap<string, string>;
+  say(line: string): void;
+}
+
+/** A stage under way, or built. */
+interface Building {
+  stage: Stage;
+  /** Its own layer, and those of the stages below it. */
+  layers: string[];
+  workdir: string;
+  env: Record<string, string>;
+  args: Map<string, string>;
+}
+
+export interface BuiltStage {
+  layers: string[];
+  /** All that its steps said, by instruction. */
+  logs: string[];
+}
+
+const LOG_LINES_SHOWN = 40;
+
+/** What a COPY of a stage reads: a path in the layer that has it. */
+function inLayers(layers: readonly string[], path: string): string {
+  const layer = layers.find((folder) => existsSync(join(folder, path)));
+  if (layer === undefined) throw new Error(`COPY: the stage has no ${path}`);
+  return join(layer, path);
+}
+
+/** Copies as COPY does: the content of a folder, or a file into a folder. */
+function copyTo(from: string, to: string, isIgnored: (path: string) => boolean): void {
+  mkdirSync(to, { recursive: true });
+  if (!statSync(from).isDirectory()) {
+    cpSync(from, join(to, basename(from)));
+    return;
+  }
+  for (const name of readdirSync(from)) {
+    const filter = (path: string) => !isIgnored(relative(from, path));
+    cpSync(join(from, name), join(to, name), { recursive: true, verbatimSymlinks: true, filter });
+  }
+}
+
+/** Builds stages of the Dockerfile, each once, with what they are made from. */
+export function createBuild(options: BuildOptions) {
+  const { dockerfile, context, work, room, buildArgs, say } = options;
+  const isIgnored = readDockerignore(readFileSync(join(context, ".dockerignore"), "utf8"));
+  const built = new Map<string, Promise<BuiltStage & { building: Building }>>();
+
+  async function runStep(building: Building, { text, line }: Instruction): Promise<string> {
+    const { options: given, rest } = optionsOf(text);
+    const mount = given.get("mount") ?? "";
+    const logFile = join(work, `${building.stage.name}-${line}.log`);
+    say(`${building.stage.name}: RUN ${rest}`);
+    const step = room.build({
+      layers: building.layers,
+      workdir: building.workdir,
+      env: { ...Object.fromEntries([...building.args].filter(([, value]) => value !== "")), ...building.env },
+      command: rest,
+      wantsNpmCache: mount.includes("type=cache") && mount.endsWith("/.npm"),
+      logFile,
+    });
+    const how = await step.exited;
+    const log = readFileSync(logFile, "utf8").trim();
+    if (how === "exit code 0") return log;
+    const last = log.split("\n").slice(-LOG_LINES_SHOWN).join("\n");
+    throw new Error(`Dockerfile:${line}: RUN ${rest}: ${how}\n${last}`);
+  }
+
+  async function copy(building: Building, { text }: Instruction): Promise<void> {
+    const { options: given, rest } = optionsOf(text);
+    const words = rest.split(/\s+/);
+    const to = words.pop() ?? "";
+    if (!to.endsWith("/") && to !== ".")
+      throw new Error(`COPY: ${to} may be a file or a folder: end it with /`);
+    const target = join(building.layers[0] ?? "", to.startsWith("/") ? to : join(building.workdir, to));
+    const from = given.get("from");
+    const source = from === undefined ? null : await build(from);
+    for (const path of words) {
+      if (source === null) copyTo(join(context, path), target, isIgnored);
+      else copyTo(inLayers(source.layers, path), target, () => false);
+    }
+  }
+
+  async function execute(building: Building, instruction: Instruction): Promise<string | null> {
+    const { name, text } = instruction;
+    if (name === "RUN") return runStep(building, instruction);
+    if (name === "COPY") await copy(building, instruction);
+    if (name === "ARG")
+      for (const [key, standard] of pairsOf(text))
+        building.args.set(key, buildArgs.get(key) ?? expand(standard ?? "", building.args));
+    if (name === "ENV")
+      for (const [key, value] of pairsOf(text)) building.env[key] = expand(value ?? "", building.args);
+    if (name === "WORKDIR") {
+      building.workdir = text;
+      mkdirSync(join(building.layers[0] ?? "", text), { recursive: true });
+    }
+    return null;
+  }
+
+  async function buildAnew(name: string): Promise<BuiltStage & { building: Building }> {
+    const [stage, parent] = lineageOf(dockerfile, name).reverse();
+    if (stage === undefined) throw new Error(`the Dockerfile has no stage ${name}`);
+    const below = parent === undefined ? null : (await build(parent.name)).building;
+    const layer = join(work, name);
+    const [parentLayer] = below?.layers ?? [];
+    if (parent !== undefined && parentLayer !== undefined && !room.stacksLayers) {
+      // Taken over: whoever else is made from it has it built again.
+      renameSync(parentLayer, layer);
+      built.delete(parent.name);
+    } else mkdirSync(layer);
+    const building: Building = {
+      stage,
+      layers: [layer, ...(below?.layers ?? [])],
+      workdir: below?.workdir ?? "/",
+      env: { ...below?.env },
+      args: new Map(below?.args),
+    };
+    const logs: string[] = [];
+    for (const instruction of stage.instructions) {
+      const log = await execute(building, instruction);
+      if (log !== null && log !== "") logs.push(log);
+    }
+    return { layers: building.layers, logs, building };
+  }
+
+  function build(name: string): Promise<BuiltStage & { building: Building }> {
+    const known = built.get(name);
+    if (known !== undefined) return known;
+    const fresh = buildAnew(name);
+    built.set(name, fresh);
+    return fresh;
+  }
+
+  return {
+    /** @throws Error of a step that failed, with its last lines */
+    stage: (name: string): Promise<BuiltStage> => build(name),
+    settings: (name: string) => settingsOf(dockerfile, name, buildArgs),
+  };
+}
