@@ -1,0 +1,103 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { ScaledObjectSpec } from "../../scripts/manifests/checks/scaling.ts";
+import { type Document, ofKind, parseDocuments } from "../../scripts/manifests/documents.ts";
+import type { RedisClient } from "../../src/store/redis.ts";
+
+/** What the cluster's autoscalers do with our manifests: their bounds and thresholds, their formula, the real figures. */
+
+export interface Figure {
+  name: string;
+  value: number;
+  /** Of one pod. */
+  threshold: number;
+}
+
+export interface Bounds {
+  min: number;
+  max: number;
+}
+
+/** Pods so many figures ask for: each by itself, the most wins, within bounds (KEDA hands them to an HPA as averages). */
+export function desiredPods(figures: readonly Figure[], { min, max }: Bounds): number {
+  const wanted = figures.map(({ value, threshold }) => Math.ceil(value / threshold));
+  return Math.min(max, Math.max(min, ...wanted));
+}
+
+/** The value of a series in Prometheus' text. @throws Error when it is not there, as the scaler fails then */
+export function seriesOf(text: string, series: string): number {
+  const line = text.split("\n").find((one) => one.startsWith(`${series} `));
+  if (line === undefined) throw new Error(`no series ${series}`);
+  return Number(line.slice(series.length + 1));
+}
+
+function readManifest(path: string): Document[] {
+  return parseDocuments(readFileSync(join(import.meta.dirname, "../../k8s", path), "utf8"));
+}
+
+/** As KEDA's redis-streams scaler with `lagCount` asks. @throws Error when the stream or its group is not there */
+async function lagOf(redis: RedisClient, stream: string, group: string): Promise<number> {
+  const groups = (await redis.xinfo("GROUPS", stream)) as unknown[][];
+  for (const fields of groups) {
+    const at = (name: string) => fields[fields.indexOf(name) + 1];
+    // Redis cannot always tell; the scaler's client makes nothing of that.
+    if (at("name") === group) return Math.max(0, Number(at("lag") ?? 0));
+  }
+  throw new Error(`no group ${group} of ${stream}`);
+}
+
+/** The ScaledObject of components/keda. */
+export function readKeda() {
+  const [found] = ofKind<ScaledObjectSpec>(
+    readManifest("components/keda/scaled-object.yaml"),
+    "ScaledObject",
+  );
+  if (found === undefined) throw new Error("components/keda has no ScaledObject");
+  const { minReplicaCount = 0, maxReplicaCount = 100, triggers } = found.spec;
+
+  /** @param metrics of a relay, as it serves them */
+  async function figures(redis: RedisClient, metrics: string): Promise<Figure[]> {
+    const all: Figure[] = [];
+    for (const { type, name = type, metadata } of triggers) {
+      const { stream = "", consumerGroup = "", lagCount, valueLocation = "", targetValue } = metadata;
+      const isLag = type === "redis-streams";
+      all.push({
+        name: `${type} ${name}`,
+        value: isLag ? await lagOf(redis, stream, consumerGroup) : seriesOf(metrics, valueLocation),
+        threshold: Number(isLag ? lagCount : targetValue),
+      });
+    }
+    return all;
+  }
+  return { bounds: { min: minReplicaCount, max: maxReplicaCount }, figures };
+}
+
+interface HpaSpec {
+  minReplicas: number;
+  maxReplicas: number;
+  metrics: {
+    external: {
+      metric: { name: string; selector?: { matchLabels: Record<string, string> } };
+      target: { averageValue: string };
+    };
+  }[];
+}
+
+/** The HPA of components/hpa-external. */
+export function readExternalHpa() {
+  const [found] = ofKind<HpaSpec>(
+    readManifest("components/hpa-external/hpa.yaml"),
+    "HorizontalPodAutoscaler",
+  );
+  if (found === undefined) throw new Error("components/hpa-external has no HPA");
+  const { minReplicas, maxReplicas, metrics: asked } = found.spec;
+  const figures = (metrics: string): Figure[] =>
+    asked.map(({ external: { metric, target } }) => {
+      const labels = Object.entries(metric.selector?.matchLabels ?? {}).map(
+        ([key, value]) => `${key}="${value}"`,
+      );
+      const name = labels.length === 0 ? metric.name : `${metric.name}{${labels.join(",")}}`;
+      return { name, value: seriesOf(metrics, name), threshold: Number(target.averageValue) };
+    });
+  return { bounds: { min: minReplicas, max: maxReplicas }, figures };
+}
