@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { loadConfig } from "../../../../src/core/config.ts";
+import type { Finding } from "../../../../src/operator/doctor/finding.ts";
+import { judgeObjects } from "../../../../src/operator/doctor/objects.ts";
+import type { ObjectsFacts } from "../../../../src/operator/doctor/objects-facts.ts";
+import { judgePostgres } from "../../../../src/operator/doctor/postgres.ts";
+import type { PostgresFacts } from "../../../../src/operator/doctor/postgres-facts.ts";
+import { judgeRedis } from "../../../../src/operator/doctor/redis.ts";
+import type { RedisFacts } from "../../../../src/operator/doctor/redis-facts.ts";
+
+/** What is not in order, as `state check`; `words` of the findings must be among their sentences. */
+function said(findings: readonly Finding[]): string[] {
+  for (const { state, advice } of findings)
+    assert.equal(advice !== "", state === "warn" || state === "fail", "advice where something is to be done");
+  return findings
+    .filter(({ state }) => state === "warn" || state === "fail")
+    .map(({ state, check }) => `${state} ${check}`);
+}
+
+const CONFIG = loadConfig({
+  DATABASE_URL: "postgres://u:p@db.example.com/rcpt",
+  REDIS_URL: "redis://cache",
+  S3_BUCKET: "lists",
+});
+
+const MIGRATIONS = { applied: 12, pending: [], unknown: [], changed: [] };
+const CONNECTIONS = { most: 100, used: 10, ours: [{ role: "api", sessions: 4, processes: 2 }] };
+const POSTGRES: PostgresFacts = {
+  version: 170_002,
+  encrypted: true,
+  latencyMs: 0.5,
+  skewMs: 3,
+  readOnly: false,
+  isStandby: false,
+  pooled: false,
+  transactionError: null,
+  mayCreate: true,
+  missingRights: [],
+  migrations: MIGRATIONS,
+  connections: CONNECTIONS,
+  transactionIdAge: 1_000,
+  longTransactions: [],
+  blocked: 0,
+  bloated: [],
+};
+
+describe("what the doctor says of Postgres", () => {
+  const cases: [Partial<PostgresFacts>, string[]][] = [
+    [{}, []],
+    [{ version: 130_010 }, ["fail version"]],
+    [{ version: 140_000 }, []],
+    [{ latencyMs: 40 }, ["warn distance"]],
+    [{ skewMs: 5_000 }, ["warn clock"]],
+    [{ skewMs: -100_000 }, ["fail clock"]],
+    [{ encrypted: false }, ["warn encryption"]],
+    [{ isStandby: true, readOnly: true }, ["fail writing"]],
+    [{ readOnly: true }, ["fail writing"]],
+    [{ mayCreate: false }, ["warn rights"]],
+    [{ missingRights: ["insert on jobs"] }, ["fail rights"]],
+    [{ pooled: true }, []],
+    [
+      { pooled: true, transactionError: "transaction blocks not allowed in statement pooling mode" },
+      ["fail pooler"],
+    ],
+    [{ transactionError: "disk full" }, ["fail writing"]],
+    [{ migrations: null }, ["fail migrations"]],
+    [{ migrations: { ...MIGRATIONS, pending: ["13 (next)"] } }, ["fail migrations"]],
+    [{ migrations: { ...MIGRATIONS, unknown: ["99 (later)"] } }, ["warn migrations"]],
+    [{ migrations: { ...MIGRATIONS, changed: ["3 (feed)"] } }, ["fail migrations"]],
+    [{ connections: { ...CONNECTIONS, used: 95 } }, ["fail connections"]],
+    [{ connections: { ...CONNECTIONS, used: 85 } }, ["warn connections"]],
+    [
+      { connections: { ...CONNECTIONS, ours: [{ role: "api", sessions: 9, processes: 9 }] } },
+      ["warn connections"],
+    ],
+    [{ pooled: true, connections: { ...CONNECTIONS, used: 95 } }, []],
+    [{ longTransactions: [{ who: "psql", seconds: 900 }] }, ["warn transactions"]],
+    [{ blocked: 3 }, ["warn locks"]],
+    [{ bloated: [{ table: "job_tasks", dead: 200_000, live: 10 }] }, ["warn dead rows"]],
+    [{ transactionIdAge: 1_600_000_000 }, ["fail transaction ids"]],
+  ];
+  for (const [facts, expected] of cases)
+    it(`with ${JSON.stringify(facts)}`, () =>
+      assert.deepEqual(said(judgePostgres({ ...POSTGRES, ...facts }, CONFIG)), expected));
+
+  it("a connection in clear is fine in our own network", () => {
+    const config = loadConfig({ DATABASE_URL: "postgres://u:p@10.0.0.5/rcpt", REDIS_URL: "redis://cache" });
+    assert.deepEqual(said(judgePostgres({ ...POSTGRES, encrypted: false }, config)), []);
+  });
+});
+
+const INFO = {
+  redis_version: "7.2.4",
+  cluster_enabled: "0",
+  role: "master",
+  maxmemory: "1000000",
+  maxmemory_policy: "volatile-lru",
+  used_memory: "500000",
+  evicted_keys: "0",
+  aof_enabled: "1",
+  rdb_last_bgsave_status: "ok",
+};
+const STREAM = { name: "tasks", entries: 4, lag: 1, pending: 3, consumers: 2, stuck: 0 };
+
+describe("what the doctor says of Redis", () => {
+  const cases: [
+    Partial<Record<keyof typeof INFO | "valkey_version", string>>,
+    Partial<RedisFacts>,
+    string[],
+  ][] = [
+    [{}, {}, []],
+    [{ redis_version: "6.2.1" }, {}, ["fail version"]],
+    [{ redis_version: "7.2.4", valkey_version: "8.1.0" }, {}, []],
+    [{ cluster_enabled: "1" }, {}, ["fail mode"]],
+    [{ role: "slave" }, {}, ["fail mode"]],
+    [{ maxmemory_policy: "noeviction" }, {}, ["fail eviction"]],
+    [{ maxmemory_policy: "allkeys-lru" }, {}, ["fail eviction"]],
+    [{ maxmemory_policy: "volatile-ttl" }, {}, ["warn eviction"]],
+    [{ maxmemory: "0" }, {}, ["warn memory"]],
+    [{ used_memory: "999999", evicted_keys: "77" }, {}, []],
+    [{ aof_enabled: "0" }, {}, []],
+    [{ rdb_last_bgsave_status: "err" }, {}, ["fail persistence"]],
+    [{}, { latencyMs: 50 }, ["warn distance"]],
+    [{}, { skewMs: 90_000 }, ["fail clock"]],
+    [{}, { refused: [{ command: "XCLAIM", why: "NOPERM" }] }, ["fail rights"]],
+    [{}, { deadLetters: 2 }, ["warn dead letters"]],
+    [{}, { streams: [{ ...STREAM, stuck: 1 }] }, ["warn stream tasks"]],
+    [{}, { streams: [{ ...STREAM, entries: null, lag: null }] }, []],
+  ];
+  for (const [info, facts, expected] of cases)
+    it(`with ${JSON.stringify({ ...info, ...facts })}`, () => {
+      const good = { latencyMs: 0.3, skewMs: 1, refused: [], streams: [STREAM], deadLetters: 0 };
+      const all = { ...good, ...facts, info: new Map(Object.entries({ ...INFO, ...info })) };
+      assert.deepEqual(said(judgeRedis(all, CONFIG)), expected);
+    });
+});
+
+const TRIED = [
+  { right: "PutObject", error: null, status: null },
+  { right: "ListBucketMultipartUploads", error: null, status: null },
+];
+const OBJECTS: ObjectsFacts = {
+  latencyMs: 8,
+  skewMs: 400,
+  tried: TRIED,
+  presigned: { host: "s3.example.com", error: null, status: 200 },
+  rules: [],
+  versioned: true,
+};
+const expire = (Days: number, Prefix: string) =>
+  ({ Status: "Enabled", Expiration: { Days }, Filter: { Prefix } }) as const;
+
+describe("what the doctor says of object storage", () => {
+  const cases: [Partial<ObjectsFacts>, string[]][] = [
+    [{}, []],
+    [{ latencyMs: 300 }, ["warn distance"]],
+    [{ skewMs: null }, []],
+    [{ skewMs: 2_900 }, []],
+    [{ skewMs: 20_000 }, ["warn clock"]],
+    [{ tried: [{ right: "DeleteObject", error: "AccessDenied", status: 403 }] }, ["fail rights"]],
+    [
+      { tried: [{ right: "ListBucketMultipartUploads", error: "NotImplemented", status: 501 }] },
+      ["warn rights"],
+    ],
+    [{ presigned: { host: "s3", error: "ENOTFOUND", status: null } }, ["warn presigned URLs"]],
+    [{ presigned: { host: "s3", error: "SignatureDoesNotMatch", status: 403 } }, ["fail presigned URLs"]],
+    [{ rules: null, versioned: null }, []],
+    [{ rules: [expire(7, "")] }, ["fail lifecycle"]],
+    [{ rules: [expire(7, "teams/x/")] }, ["fail lifecycle"]],
+    [{ rules: [expire(7, "logs/")] }, []],
+    [{ rules: [expire(90, "teams/")] }, []],
+    [{ rules: [{ Status: "Enabled", AbortIncompleteMultipartUpload: { DaysAfterInitiation: 2 } }] }, []],
+  ];
+  for (const [facts, expected] of cases)
+    it(`with ${JSON.stringify(facts)}`, () =>
+      assert.deepEqual(said(judgeObjects({ ...OBJECTS, ...facts }, CONFIG)), expected));
+});
