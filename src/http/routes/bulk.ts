@@ -1,5 +1,6 @@
 import type * as v from "valibot";
 import { LIMITS } from "../../core/limits.ts";
+import { jobPlace } from "../../core/trace-context.ts";
 import type { BulkJobs } from "../../services/bulk/jobs.ts";
 import type { BulkList } from "../../services/bulk/submit.ts";
 import { PageQuerySchema, pageAsk, pageSchema } from "../paging.ts";
@@ -81,7 +82,7 @@ function submitRoute(jobs: BulkJobs): Route {
       headers: { Location: "The job's path." },
       example: queuedJob,
     },
-    async handler({ body }, actor) {
+    async handler({ body }, actor, { span }) {
       const job = await jobs.submit(actor, {
         list: listOf(body),
         options: {
@@ -94,6 +95,9 @@ function submitRoute(jobs: BulkJobs): Route {
         metadata: body.metadata,
         webhookUrl: body.webhook_url,
       });
+      // Where the job is traced too, it leads there.
+      span?.link(jobPlace(job.id));
+      span?.set({ "rcpt.job": job.id });
       const headers = { Location: `/v1/bulk-jobs/${job.id}` };
       return new Reply(202, renderJson(job, false), { headers });
     },
