@@ -41,12 +41,17 @@ export interface SendOptions {
   headers?: Record<string, string>;
 }
 
+/** A role as it runs in production. */
+export interface TestRole {
+  metrics(): Promise<string>;
+  stop(): Promise<void>;
+}
+
 /** The role `api` as it runs in production, on free ports of loopback. */
-export interface TestApi {
+export interface TestApi extends TestRole {
   url: string;
   /** The operator's port. */
   metricsUrl: string;
-  metrics(): Promise<string>;
   get(path: string, key?: string): Promise<Answer>;
   /** Any request. `path` with its query. */
   send<T = Record<string, unknown>>(
@@ -56,7 +61,6 @@ export interface TestApi {
   ): Promise<Response<T>>;
   /** `GET /v1/verify`; `query` is appended as it stands, e.g. `&refresh=true`. */
   verify(key: string, email: string, query?: string): Promise<Answer>;
-  stop(): Promise<void>;
 }
 
 /** The environment of a process of the deployment; ports are free ones of loopback. */
@@ -72,9 +76,9 @@ export interface TestDeployment {
   team(tier: Tier, limits?: Partial<TierLimits>): Promise<Team>;
   startApi(settings?: Record<string, string>): Promise<TestApi>;
   /** The role `bulk`; stopped with the deployment when not before. */
-  startBulk(settings?: Record<string, string>): Promise<{ stop(): Promise<void> }>;
+  startBulk(settings?: Record<string, string>): Promise<TestRole>;
   /** The role `relay`; stopped with the deployment when not before. */
-  startRelay(settings?: Record<string, string>): Promise<{ stop(): Promise<void> }>;
+  startRelay(settings?: Record<string, string>): Promise<TestRole>;
   stop(): Promise<void>;
 }
 
@@ -118,6 +122,7 @@ export async function createDeployment(postgresUrl?: string): Promise<TestDeploy
     const role = await composeRole({ ...config, role: name }, log);
     await role.lifecycle.start();
     const running = {
+      metrics: () => scrape(role),
       async stop() {
         roles.delete(running);
         await role.lifecycle.stop();
@@ -165,6 +170,10 @@ export async function createDeployment(postgresUrl?: string): Promise<TestDeploy
   };
 }
 
+async function scrape(role: ServingRole): Promise<string> {
+  return (await fetch(`http://127.0.0.1:${role.ports().metricsPort}/metrics`)).text();
+}
+
 function apiOf(role: ServingRole, stopped: () => void): TestApi {
   const { port, metricsPort } = role.ports();
   const url = `http://127.0.0.1:${port}`;
@@ -202,7 +211,7 @@ function apiOf(role: ServingRole, stopped: () => void): TestApi {
     send,
     verify: (key, email, query = "") => get(`/v1/verify?email=${encodeURIComponent(email)}${query}`, key),
     metricsUrl: `http://127.0.0.1:${metricsPort}`,
-    metrics: async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text(),
+    metrics: () => scrape(role),
     async stop() {
       stopped();
       await role.lifecycle.stop();
