@@ -10,8 +10,9 @@ import { createClient } from "./chaos/asking.ts";
 import { type Closing, passes, renderClosing } from "./chaos/closing.ts";
 import { type ChaosDeployment, startDeployment } from "./chaos/deployment.ts";
 import { startHooks } from "./chaos/hooks.ts";
-import { judgeStorm } from "./chaos/judge.ts";
+import { type Judgement, judgeStorm } from "./chaos/judge.ts";
 import { type ChaosOptions, chaosOptions, UsageError } from "./chaos/options.ts";
+import { judgeOverload, runOverload } from "./chaos/overload.ts";
 import type { Door } from "./chaos/request-log.ts";
 import { runStorm } from "./chaos/storm.ts";
 import type { Guard } from "./embedded/guard.ts";
@@ -23,19 +24,23 @@ const SEEDS = 2 ** 31 - 1;
 // The table may be all that standard output is for.
 const say = (line: string) => console.error(`chaos: ${line}`);
 
-function doorsOf({ members }: ChaosDeployment): Door[] {
-  return members
+/** By turns a process by its own address and the balancer, which is to show nothing of a process that is rolled. */
+function doorsOf({ members, balancer }: ChaosDeployment): Door[] {
+  const direct = members
     .filter(({ role }) => role === "api")
     .map(({ name, url }) => ({ target: name, client: createClient(url) }));
+  if (typeof balancer === "string") return direct;
+  const before = { target: null, client: createClient(balancer.url) };
+  return direct.flatMap((door) => [door, before]);
 }
 
-async function storm(options: ChaosOptions, deployment: ChaosDeployment): Promise<Closing> {
+async function storm(options: ChaosOptions, deployment: ChaosDeployment): Promise<Judgement> {
   const { seed, kinds, forMs } = options;
   const hooks = await startHooks();
   const doors = doorsOf(deployment);
   try {
     const found = await runStorm({ deployment, hooks, doors, seed, kinds, forMs, say });
-    return { seed, ...judgeStorm(found) };
+    return judgeStorm(found);
   } finally {
     for (const { client } of doors) client.close();
     await hooks.close();
@@ -48,8 +53,19 @@ async function chaos(guard: Guard, options: ChaosOptions): Promise<number> {
   say(`seed ${options.seed}`);
   const deployment = await startDeployment({ root: ROOT, guard, logsDir, say });
   if (deployment.noClock !== null) say(`clocks stay as they are: ${deployment.noClock}`);
-  const closing = await storm(options, deployment);
+  if (typeof deployment.balancer === "string") say(`no balancer: ${deployment.balancer}`);
+  const parts: Judgement[] = [];
+  if (options.kinds.length > 0) parts.push(await storm(options, deployment));
+  if (options.overload) {
+    say("overload");
+    parts.push({ findings: judgeOverload(await runOverload(deployment, say)), details: [] });
+  }
   await deployment.close();
+  const closing: Closing = {
+    seed: options.seed,
+    findings: parts.flatMap(({ findings }) => findings),
+    details: parts.flatMap(({ details }) => details),
+  };
   console.log(options.json ? JSON.stringify(closing) : renderClosing(closing));
   return passes(closing.findings) ? 0 : 1;
 }

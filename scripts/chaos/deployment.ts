@@ -9,6 +9,8 @@ import { bootstrap } from "../../src/services/teams/bootstrap.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { createPostgres, type Database } from "../../src/store/postgres.ts";
 import type { MailWorld } from "../../test/support/mail-world/world.ts";
+import type { Balancer } from "../balancers/balancer.ts";
+import { startHaproxy } from "../balancers/haproxy.ts";
 import { bundle } from "../build/bundle.ts";
 import type { Guard } from "../embedded/guard.ts";
 import { freePort } from "../embedded/ports.ts";
@@ -39,6 +41,8 @@ export interface ChaosDeployment {
   stores: Stores;
   members: readonly Member[];
   sql: Database;
+  /** Before the processes of the API; or why there is none. */
+  balancer: Balancer | string;
   /** Why clocks cannot be moved; null: they can. */
   noClock: string | null;
   /** How a disk is filled: a small disk of each worker, or a bound on the files it writes. */
@@ -58,11 +62,11 @@ async function canMount(): Promise<boolean> {
   );
 }
 
-function settingsOf(stores: Stores, world: MailWorld): Record<string, string> {
+function settingsOf(stores: Stores, world: MailWorld, logLevel: string): Record<string, string> {
   const { objects, gate } = stores;
   return {
     HOST: "127.0.0.1",
-    LOG_LEVEL: "info",
+    LOG_LEVEL: logLevel,
     DATABASE_URL: stores.postgres().url,
     REDIS_URL: stores.redis().url,
     S3_ENDPOINT: gate.endpoint,
@@ -123,12 +127,15 @@ export async function startDeployment({
   });
   await migrate(sql, createLog("warn"));
   await auditLeases(sql);
+  // Kills of processes lose nothing of what they wrote: only the machine's own end would. And the disk is others' too.
+  await sql.unsafe("alter system set fsync = off");
+  await sql.unsafe("select pg_reload_conf()");
   const grounds: Grounds = {
     guard,
     entry: join(built, "dist/src/main.js"),
     dir,
     logsDir: logsDir ?? dir,
-    settings: settingsOf(stores, world),
+    settings: settingsOf(stores, world, logsDir === null ? "error" : "info"),
     clock: typeof clock === "string" ? null : clock,
     ownDisks,
   };
@@ -136,11 +143,18 @@ export async function startDeployment({
   for (const [role, count] of ROLES)
     for (let n = 0; n < count; n++) members.push(new Member(role, n, await freePort(), grounds));
   await Promise.all(members.map((member) => member.start()));
+  const backends = members
+    .filter(({ role }) => role === "api")
+    .map(({ name, port }) => ({ name: name.replace("-", ""), host: "127.0.0.1", port }));
+  const balancer = await startHaproxy({ guard, say, folder: join(dir, "haproxy"), cacheDir, backends }).catch(
+    (error: Error) => error.message.split("\n")[0] ?? "it cannot be started",
+  );
   return {
     world,
     stores,
     members,
     sql,
+    balancer,
     noClock: typeof clock === "string" ? clock : null,
     disks: ownDisks ? "own" : "bounded",
     async team(name, tier, limits = {}) {
@@ -149,6 +163,7 @@ export async function startDeployment({
       return { id: made.teamId, key: made.liveKey };
     },
     async close() {
+      if (typeof balancer !== "string") await balancer.stop();
       await Promise.all(members.map((member) => member.end("SIGTERM")));
       await sql.end({ timeout: 1 });
       await stores.gate.close();

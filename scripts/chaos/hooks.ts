@@ -13,9 +13,10 @@ export interface Hooks {
   close(): Promise<void>;
 }
 
-type Received = WebhookReceiver["received"][number];
+type Received = Pick<WebhookReceiver["received"][number], "headers" | "body">;
 
-function isSigned({ headers, body }: Received, secret: string): boolean {
+/** Whether one of its signatures is the secret's over just this message. */
+export function isSigned({ headers, body }: Received, secret: string): boolean {
   const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
   const content = `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`;
   const wanted = createHmac("sha256", key).update(content, "utf8").digest();

@@ -2,7 +2,7 @@ import { chargeInterval, wrongCharge } from "./charges.ts";
 import { type Finding, none, told, within } from "./closing.ts";
 import { GROWTH, growthOf, type Resources } from "./resources.ts";
 import type { Account, Storm } from "./storm.ts";
-import { failuresByCause } from "./windows.ts";
+import { causeOf, failuresByCause } from "./windows.ts";
 
 /** What a service that is there again, and who waits for it, may take until requests are served as ever. */
 export const GRACE_MS = 4_000;
@@ -12,10 +12,11 @@ export interface Judgement {
   details: string[];
 }
 
-function requests({ requests: { total, failures, counts }, outages, calmFailures }: Storm): Judgement {
+function requests({ requests: { total, failures, counts }, outages, calm }: Storm): Judgement {
   const { counts: byCause, unexplained } = failuresByCause(failures, outages, GRACE_MS);
   const statuses = [...counts].sort().map(([how, count]) => `${how}: ${count}`);
   const causes = [...byCause].sort().map(([name, count]) => told(`  failed: ${name}`, count));
+  const withoutFaults = calm.filter((failure) => causeOf(failure, outages, GRACE_MS) === null);
   const shown = unexplained.map(
     ({ how, code, target, needs, fromMs, toMs }) =>
       `${how} ${code ?? ""} of ${target ?? "the balancer"}, ${needs}, from ${(fromMs / 1_000).toFixed(1)} to ${(toMs / 1_000).toFixed(1)} s`,
@@ -26,7 +27,7 @@ function requests({ requests: { total, failures, counts }, outages, calmFailures
       told("  by answer", statuses.join(", ")),
       ...causes,
       none("failures beyond an outage", unexplained.length),
-      none("failures without faults", calmFailures),
+      none("failures without faults", withoutFaults.length),
     ],
     details: shown,
   };
@@ -35,11 +36,9 @@ function requests({ requests: { total, failures, counts }, outages, calmFailures
 function faultCounts({ faults, outages }: Storm): Finding[] {
   const counts = new Map<string, number>();
   for (const { kind } of outages) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  const inflicted = outages.filter(({ kind }) => kind !== "slow-machine").length;
   const text = [...counts].sort().map(([kind, count]) => `${kind} ${count}`);
-  return [
-    told("faults", `${outages.length} of ${faults.length} planned`),
-    told("  by kind", text.join(", ")),
-  ];
+  return [told("faults", `${inflicted} of ${faults.length} planned`), told("  by kind", text.join(", "))];
 }
 
 function rows({ rows, jobsFound, refusedLists }: Storm): Judgement {

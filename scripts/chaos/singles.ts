@@ -50,7 +50,8 @@ const WRONG_KEPT = 20;
 
 function account(asker: Asker, reply: Reply): Said | null {
   if (reply.status === null) {
-    asker.cutOff += 1;
+    // Whose connection was refused has asked nobody.
+    if (reply.how !== "refused") asker.cutOff += 1;
     return null;
   }
   const body = bodyOf(reply.text);

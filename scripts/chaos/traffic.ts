@@ -22,24 +22,23 @@ export interface Traffic {
 }
 
 /** Of single requests, all doors together. */
-const PER_S = 20;
-const JOB_EVERY_MS = 5_000;
-const LONG_EVERY_MS = 60_000;
+const PER_S = 12;
+const JOB_EVERY_MS = 7_000;
+const LONG_EVERY_MS = 90_000;
 /** Rows of the lists, by turns: of a hundred, of one chunk, of several. */
-const SIZES = [800, 2_500, 120, 4_000] as const;
+const SIZES = [600, 1_500, 120, 2_500] as const;
 /** Of the long ones, which are joined early, while their chunks are under way. */
-const LONG_SIZES = [24_000] as const;
+const LONG_SIZES = [21_000] as const;
 
 /** Mixed traffic: single requests at a steady rate, and lists. @param phase its name, of which the addresses are made */
-export function startTraffic(phase: string, setting: TrafficSetting, withLong: boolean): Traffic {
+export function startTraffic(phase: string, setting: TrafficSetting): Traffic {
   const { log, doors, asker, capped, bulkKey } = setting;
   const singles: SingleTraffic = startSingles({ name: `${phase}s`, log, doors, asker, capped, perS: PER_S });
   const lists = { log, doors, key: bulkKey };
   const jobs: JobTraffic[] = [
     startJobs({ ...lists, name: `${phase}l`, sizes: SIZES, everyMs: JOB_EVERY_MS }),
+    startJobs({ ...lists, name: `${phase}x`, sizes: LONG_SIZES, everyMs: LONG_EVERY_MS }),
   ];
-  if (withLong)
-    jobs.push(startJobs({ ...lists, name: `${phase}x`, sizes: LONG_SIZES, everyMs: LONG_EVERY_MS }));
   return {
     wrongSingles: () => [...singles.wrong],
     jobs: () => jobs.flatMap((traffic) => [...traffic.jobs]),

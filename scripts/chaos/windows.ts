@@ -2,7 +2,7 @@ import type { Kind } from "./faults.ts";
 
 /** A time in which something was away, as it was measured, with the time that is given to recover from it. */
 export interface Outage {
-  kind: Kind;
+  kind: Kind | "slow-machine";
   /** The process or service that was away. */
   target: string;
   fromMs: number;
@@ -25,18 +25,18 @@ export interface Failure {
 }
 
 /** What a failure is laid to; null: to nothing, hence to us. */
-export type Cause = Kind | null;
+export type Cause = Outage["kind"] | null;
 
 /** Those that befall one process; others befall all. */
-const OF_ONE: readonly Kind[] = ["kill", "stall", "roll"];
-const DATABASE: readonly Kind[] = ["postgres-restart", "postgres-crash"];
-const OBJECTS: readonly Kind[] = ["objects-fail", "objects-stall", "objects-cut"];
+const OF_ONE: readonly Outage["kind"][] = ["kill", "stall", "roll"];
+const DATABASE: readonly Outage["kind"][] = ["postgres-restart", "postgres-crash", "slow-machine"];
+const OBJECTS: readonly Outage["kind"][] = ["objects-fail", "objects-stall", "objects-cut"];
 
 /**
  * A connection fails only with its process; a 503 of ours says that a dependency is away, one without a code is the
  * balancer's, who has nobody to send to. Anything else is never an outage's.
  */
-function kindsThatExplain({ how, code, target, needs }: Failure): readonly Kind[] {
+function kindsThatExplain({ how, code, target, needs }: Failure): readonly Outage["kind"][] {
   const stores = needs === "objects" ? [...DATABASE, ...OBJECTS] : DATABASE;
   // Who asks a process by its own address, without a balancer, finds nobody between it and its successor.
   if (how === "refused") return target === null ? [] : ["kill", "roll"];
@@ -63,11 +63,12 @@ function overlaps(outage: Outage, failure: Failure, graceMs: number): boolean {
  */
 export function causeOf(failure: Failure, outages: readonly Outage[], graceMs: number): Cause {
   const kinds = kindsThatExplain(failure);
-  const found = outages.find(
+  const found = outages.filter(
     (outage) =>
       kinds.includes(outage.kind) && isOfThose(outage, failure) && overlaps(outage, failure, graceMs),
   );
-  return found?.kind ?? null;
+  // A machine that is slow is what is left when nothing was done to it.
+  return (found.find(({ kind }) => kind !== "slow-machine") ?? found[0])?.kind ?? null;
 }
 
 /** Failures by what they are laid to, `unexplained` where it is nothing. */
