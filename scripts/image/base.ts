@@ -64,7 +64,7 @@ function settle(root: string): void {
   const masters = join(root, "usr/share/base-passwd");
   for (const name of ["passwd", "group"]) cpSync(join(masters, `${name}.master`), join(root, "etc", name));
   for (const name of EMPTY_FILES) if (!existsSync(join(root, name))) writeFileSync(join(root, name), "");
-  for (const name of ["app", "scratch", "root"]) mkdirSync(join(root, name), { recursive: true });
+  mkdirSync(join(root, "root"), { recursive: true });
 }
 
 /** Node.js and npm where the official image has them, in a folder of their own; fetched the first time. */
