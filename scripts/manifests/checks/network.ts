@@ -57,7 +57,6 @@ function checkRule(rule: Rule, chosen: readonly Workload[]): string[] {
     } else if (!isOwnNetwork(ipBlock.cidr)) {
       for (const special of specialIn(ipBlock)) found.push(`lets ${special} through in ${ipBlock.cidr}`);
     } else if (opens(rule, SMTP)) found.push(`opens port ${SMTP} of ${ipBlock.cidr}, which is not public`);
-    else if (rule.ports === undefined) found.push(`opens all ports of ${ipBlock.cidr}, which is not public`);
   }
   return found;
 }

@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import { describe } from "node:test";
+import type { ScaledObjectSpec } from "../../../../scripts/manifests/checks/scaling.ts";
+import type { Document, Selector } from "../../../../scripts/manifests/documents.ts";
+import { finds, set, without } from "./broken.ts";
+import { the } from "./built.ts";
+
+/** What goes wrong between documents: who scales, and who reaches whom. */
+
+interface Hpa {
+  minReplicas: number;
+  maxReplicas: number;
+  scaleTargetRef: { name: string };
+}
+const bulkScaling = (d: Document[]) => the<ScaledObjectSpec>(d, "ScaledObject", "rcpt-bulk").spec;
+
+describe("scaling", () =>
+  finds("scaling", [
+    [
+      "replicas beside an autoscaler",
+      (d) => set(the<{ replicas: number }>(d, "Deployment", "rcpt-api").spec, { replicas: 3 }),
+      /says itself how many/,
+    ],
+    [
+      "two autoscalers",
+      (d) =>
+        set(the<Hpa>(d, "HorizontalPodAutoscaler", "rcpt-api").spec.scaleTargetRef, { name: "rcpt-bulk" }),
+      /is not alone in scaling/,
+    ],
+    ["a target that is not there", without("Deployment", "rcpt-bulk"), /which is not there/],
+    ["bounds upside down", (d) => set(bulkScaling(d), { minReplicaCount: 21 }), /at least 21 and at most 20/],
+    [
+      "more workers than one job feeds",
+      (d) => set(bulkScaling(d), { maxReplicaCount: 33 }),
+      /window feeds 32/,
+    ],
+    [
+      "a budget that lets nobody go",
+      (d) =>
+        set(the<{ maxUnavailable: number }>(d, "PodDisruptionBudget", "rcpt-api").spec, {
+          maxUnavailable: 0,
+        }),
+      /lets no pod go/,
+    ],
+    [
+      "a budget of more than there may be",
+      (d) => {
+        const { spec } = the<Record<string, unknown>>(d, "PodDisruptionBudget", "rcpt-bulk");
+        delete spec.maxUnavailable;
+        spec.minAvailable = 1;
+      },
+      /wants 1 of Deployment\/rcpt-bulk, which may have only 1/,
+    ],
+    ["no budget", without("PodDisruptionBudget", "rcpt-relay"), /rcpt-relay has no PodDisruptionBudget/],
+    [
+      "an authentication that is not there",
+      without("TriggerAuthentication", "rcpt-redis"),
+      /names the TriggerAuth/,
+    ],
+    [
+      "a figure asked of another namespace",
+      (d) => {
+        const { metadata } = bulkScaling(d).triggers.find(({ type }) => type === "metrics-api") ?? {};
+        assert.ok(metadata);
+        metadata.url = "http://rcpt-relay-metrics.default.svc:9090/metrics";
+      },
+      /where no Service is/,
+    ],
+    [
+      "a figure asked at another port",
+      (d) => {
+        const { metadata } = bulkScaling(d).triggers.find(({ type }) => type === "metrics-api") ?? {};
+        assert.ok(metadata);
+        metadata.url = "http://rcpt-relay-metrics.rcpt.svc/metrics";
+      },
+      /asks port 80/,
+    ],
+  ]));
+
+interface Policy {
+  podSelector: Selector;
+  egress: {
+    to?: { ipBlock?: { cidr: string; except?: string[] }; podSelector?: Selector }[];
+    ports?: { protocol?: string; port?: number; endPort?: number }[];
+  }[];
+}
+const policy = (d: Document[], name: string) => the<Policy>(d, "NetworkPolicy", name).spec;
+const blocks = (d: Document[], name: string) =>
+  policy(d, name).egress[0]?.to?.map(({ ipBlock }) => ipBlock) ?? [];
+
+describe("network", () =>
+  finds("network", [
+    ["nothing denied", without("NetworkPolicy", "default-deny"), /nothing is denied by default/],
+    [
+      "the relay asking mail servers",
+      (d) => void policy(d, "rcpt-relay").egress[0]?.ports?.push({ port: 25 }),
+      /lets Deployment\/rcpt-relay reach port 25/,
+    ],
+    [
+      "by a range of ports",
+      (d) => void policy(d, "rcpt-https").egress[0]?.ports?.push({ port: 20, endPort: 30 }),
+      /lets Job\/rcpt-migrate reach port 25/,
+    ],
+    ["by all ports", (d) => void delete policy(d, "rcpt-https").egress[0]?.ports, /reach port 25/],
+    [
+      "anywhere",
+      (d) => void policy(d, "rcpt-relay").egress.push({ ports: [{ port: 443 }] }),
+      /egress to anywhere/,
+    ],
+    [
+      "a private network",
+      (d) => {
+        const [v4] = blocks(d, "rcpt-probing");
+        assert.ok(v4?.except);
+        v4.except = v4.except.filter((one) => one !== "100.64.0.0/10");
+      },
+      /rcpt-probing lets 100.64.0.0\/10 through in 0.0.0.0\/0/,
+    ],
+    [
+      "half of a private network",
+      (d) => {
+        const [v4] = blocks(d, "rcpt-relay");
+        assert.ok(v4?.except);
+        v4.except = v4.except.map((one) => (one === "10.0.0.0/8" ? "10.0.0.0/9" : one));
+      },
+      /rcpt-relay lets 10.0.0.0\/8 through/,
+    ],
+    [
+      "all of IPv6",
+      (d) => {
+        const [, v6] = blocks(d, "rcpt-probing");
+        assert.ok(v6);
+        v6.cidr = "::/0";
+      },
+      /lets fc00::\/7 through in ::\/0/,
+    ],
+    [
+      "port 25 of a private network",
+      (d) => void policy(d, "rcpt-stores").egress[0]?.ports?.push({ port: 25 }),
+      /opens port 25 of 10.20.0.0\/24/,
+    ],
+    [
+      "port 25 within the cluster",
+      (d) => void policy(d, "rcpt-probing").egress[0]?.to?.push({ podSelector: {} }),
+      /port 25 within the cluster/,
+    ],
+    ["nobody probing", without("NetworkPolicy", "rcpt-probing"), /rcpt-bulk cannot reach port 25/],
+  ]));
