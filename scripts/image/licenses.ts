@@ -1,6 +1,6 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Lock } from "./packages.ts";
+import { closureOf, type Lock } from "./packages.ts";
 
 const LICENSE_FILE = /^(licen[cs]e|copying|notice)/i;
 const RULE = "-".repeat(78);
@@ -18,10 +18,8 @@ function textsOf(folder: string): string[] {
  * version, the name of the licence, and what the package says of it itself.
  */
 export function renderLicenses(root: string, lock: Lock): string {
-  const places = Object.keys(lock).filter(
-    (place) => place !== "" && lock[place]?.dev !== true && existsSync(join(root, place, "package.json")),
-  );
-  const parts = places.sort().map((place) => {
+  const { dependencies = {} } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const parts = closureOf(root, lock, Object.keys(dependencies), () => true).map((place) => {
     const name = place.slice(place.lastIndexOf("node_modules/") + "node_modules/".length);
     const head = `${name} ${lock[place]?.version ?? ""}\nLicense: ${lock[place]?.license ?? "see below"}`;
     return [RULE, head, ...textsOf(join(root, place))].join("\n\n");

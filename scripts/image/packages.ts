@@ -54,6 +54,38 @@ function placeOf(lock: Lock, from: string, name: string): string | null {
   }
 }
 
+/**
+ * Places of packages and of all that they depend on, sorted. Optional ones that this machine has not are those of other
+ * systems.
+ *
+ * @param goesOn whether what a package depends on is wanted too
+ * @throws Error when a package that is needed is not installed, or not in the lockfile
+ */
+export function closureOf(
+  root: string,
+  lock: Lock,
+  names: readonly string[],
+  goesOn: (name: string) => boolean,
+): string[] {
+  const found = new Set<string>();
+  const waiting = names.map((name) => ({ name, from: "", optional: false }));
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    const place = placeOf(lock, next.from, next.name);
+    if (place === null || !existsSync(join(root, place, "package.json"))) {
+      if (next.optional) continue;
+      throw new Error(`${next.name} is not installed: npm ci`);
+    }
+    if (found.has(place)) continue;
+    found.add(place);
+    if (!goesOn(next.name)) continue;
+    const { dependencies = {}, optionalDependencies = {} } = lock[place] ?? {};
+    // npm lists optional ones among the others too.
+    for (const name of new Set([...Object.keys(dependencies), ...Object.keys(optionalDependencies)]))
+      waiting.push({ name, from: place, optional: name in optionalDependencies });
+  }
+  return [...found].sort();
+}
+
 /** What of a package goes into the image. */
 export interface ChosenPackage {
   /** Where it lies, e.g. `node_modules/pino`. */
@@ -64,29 +96,14 @@ export interface ChosenPackage {
 
 /**
  * The packages that the bundle reads from node_modules (`FROM_NODE_MODULES`) and what they depend on, each as far as it
- * is read. Optional ones that this machine has not are those of other systems.
+ * is read.
  *
- * @throws Error when a package that is needed is not installed, or not in the lockfile
+ * @throws Error when one is not installed, or not in the lockfile
  */
 export function choosePackages(root: string, lock: Lock, target: Target): ChosenPackage[] {
-  const chosen = new Map<string, ChosenPackage>();
-  const waiting: { name: string; from: string; optional: boolean }[] = FROM_NODE_MODULES.map((name) => {
-    return { name, from: "", optional: false };
+  const places = closureOf(root, lock, FROM_NODE_MODULES, (name) => READ_OF[name] === undefined);
+  return places.map((place) => {
+    const files = READ_OF[place.slice("node_modules/".length)]?.(target);
+    return { place, files: files === undefined ? null : ["package.json", ...files] };
   });
-  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-    const place = placeOf(lock, next.from, next.name);
-    if (place === null || !existsSync(join(root, place, "package.json"))) {
-      if (next.optional) continue;
-      throw new Error(`${next.name} is not installed: npm ci`);
-    }
-    if (chosen.has(place)) continue;
-    const files = READ_OF[next.name]?.(target) ?? null;
-    chosen.set(place, { place, files: files && ["package.json", ...files] });
-    if (files !== null) continue;
-    const { dependencies = {}, optionalDependencies = {} } = lock[place] ?? {};
-    // npm lists optional ones among the others too.
-    for (const name of new Set([...Object.keys(dependencies), ...Object.keys(optionalDependencies)]))
-      waiting.push({ name, from: place, optional: name in optionalDependencies });
-  }
-  return [...chosen.values()].sort((a, b) => (a.place < b.place ? -1 : 1));
 }
