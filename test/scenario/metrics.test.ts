@@ -5,7 +5,7 @@ import { PROVIDER_MX_SUFFIXES } from "../../src/check/providers.ts";
 import { ROWS } from "../../src/check/verdict/table.ts";
 import { LIMITS } from "../../src/core/limits.ts";
 import { UNFINISHED } from "../../src/store/job-load.ts";
-import { ended, submitted } from "../support/bulk.ts";
+import { ended, resultLines, submitted } from "../support/bulk.ts";
 import { readMetrics, valueIn } from "../support/metrics.ts";
 import { type OwnRedis, startOwnRedis } from "../support/own-services.ts";
 import { routes } from "../support/route-table.ts";
@@ -174,6 +174,11 @@ describe("a job", () => {
       const { status } = await ended(api, team.liveKey, id, ENOUGH_MS);
       assert.equal(status, "completed");
     }
+    assert.equal((await resultLines(api, team.liveKey, job.id)).length, rows + 1);
+    // A body that is streamed counts when it has ended, and lasted as long as its head took.
+    const download = { route: "/v1/bulk-jobs/{id}/results" };
+    await reaches(api, "rcpt_http_requests_total", { ...download, status: "200" }, 1);
+    await reaches(api, "rcpt_http_request_duration_seconds_count", download, 1);
     await stands(worker, "rcpt_bulk_tasks_total", { kind: "chunk", outcome: "done" }, 1);
     await stands(worker, "rcpt_bulk_tasks_total", { kind: "chunk", outcome: "dead" }, 1);
     await stands(worker, "rcpt_bulk_tasks_total", { kind: "assembly", outcome: "done" }, 2);
