@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { after, describe, it } from "node:test";
+import { LIMITS } from "../../../src/core/limits.ts";
+import { startTracing, type Tracing } from "../../../src/core/otel.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
+import { testLog as log } from "../../support/log.ts";
+import { startOtlpReceiver } from "../../support/otlp-receiver.ts";
+
+const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
+const traceparent = (flags: string) => `00-${TRACE}-00f067aa0ba902b7-${flags}`;
+
+const running: Tracing[] = [];
+after(() => Promise.all(running.map((tracing) => tracing.stop())));
+
+/** @param random what chance says each time */
+function setUp(ratio: number, random = () => 0.5, endpoint = "http://127.0.0.1:9") {
+  const clock = createFakeClock();
+  const dropped: number[] = [];
+  // Nothing is sent where no span has an end.
+  const config = { endpoint, headers: new Map(), serviceName: "rcpt", ratio };
+  const onDropped = (spans: number) => void dropped.push(spans);
+  const tracing = startTracing(config, { clock, log, role: "api", onDropped, random });
+  running.push(tracing);
+  return { clock, tracing, tracer: tracing.tracer };
+}
+
+describe("a request", () => {
+  it("is recorded as its sender does, whatever the ratio", () => {
+    for (const ratio of [0, 1]) {
+      const { tracer } = setUp(ratio);
+      assert.deepEqual(tracer.sample(traceparent("01"))?.parent?.traceId, TRACE);
+      assert.equal(tracer.sample(traceparent("00")), null);
+    }
+  });
+
+  it("is recorded by chance where its sender says nothing, or nothing that can be read", () => {
+    for (const header of [
+      "",
+      "nonsense",
+      traceparent("01").toUpperCase(),
+      `ff${traceparent("01").slice(2)}`,
+    ]) {
+      assert.deepEqual(setUp(0.6).tracer.sample(header), { parent: null });
+      assert.equal(setUp(0.5).tracer.sample(header), null);
+      assert.equal(setUp(0).tracer.sample(header), null);
+    }
+  });
+
+  it("is not recorded where so many of the second are, whoever asks for it", () => {
+    const { tracer, clock } = setUp(1);
+    const count = () => {
+      let sampled = 0;
+      for (let i = 0; i < 3 * LIMITS.tracing.requestsPerS; i++)
+        if (tracer.sample(i % 2 === 0 ? traceparent("01") : "") !== null) sampled += 1;
+      return sampled;
+    };
+    assert.equal(count(), LIMITS.tracing.requestsPerS);
+    clock.advance(999);
+    assert.equal(count(), 0);
+    clock.advance(1);
+    assert.equal(count(), LIMITS.tracing.requestsPerS);
+  });
+
+  it("takes nothing of the second where its sender records nothing", () => {
+    const { tracer } = setUp(0);
+    for (let i = 0; i < 3 * LIMITS.tracing.requestsPerS; i++) tracer.sample(traceparent("00"));
+    assert.notEqual(tracer.sample(traceparent("01")), null);
+  });
+
+  it("is part of its sender's trace, and its parts are of the same", () => {
+    const { tracer } = setUp(0);
+    const sampled = tracer.sample(traceparent("01")) ?? assert.fail();
+    const span = tracer.request("GET", sampled, 0);
+    assert.equal(span.traceId, TRACE);
+    const child = span.child("check");
+    assert.equal(child.traceId, TRACE);
+    assert.equal(new Set([span.spanId, child.spanId, "00f067aa0ba902b7"]).size, 3);
+  });
+});
+
+describe("a job", () => {
+  it("is recorded by all processes or by none", () => {
+    const [one, two] = [setUp(0.3).tracer, setUp(0.3).tracer];
+    const ids = Array.from({ length: 200 }, (_, i) => `job_${i}`);
+    const recorded = ids.filter((id) => one.jobTrace(id) !== null);
+    assert.ok(recorded.length > 0 && recorded.length < ids.length);
+    assert.deepEqual(
+      ids.filter((id) => two.jobTrace(id) !== null),
+      recorded,
+    );
+    assert.deepEqual(
+      recorded.map((id) => one.jobTrace(id)),
+      recorded.map((id) => two.jobTrace(id)),
+    );
+  });
+
+  it("has its tasks in its trace, with ids of their own, and is told as who it was said to be", async () => {
+    const collector = await startOtlpReceiver();
+    after(() => collector.close());
+    const { tracer, tracing } = setUp(1, undefined, collector.url);
+    const place = tracer.jobTrace("job_1") ?? assert.fail();
+    tracer.job(place, 1_000.5, 2_000.25, { "rcpt.rows": 7 });
+    const [one, two] = [tracer.task(place, "chunk", 0), tracer.task(place, "chunk", 0)];
+    assert.deepEqual([one.traceId, two.traceId], [place.traceId, place.traceId]);
+    assert.equal(new Set([one.spanId, two.spanId, place.spanId]).size, 3);
+    await tracing.stop();
+    const [job] = collector.spans;
+    const { traceId, spanId, startMs, endMs, attributes } = job ?? assert.fail();
+    assert.deepEqual({ traceId, spanId }, place);
+    assert.deepEqual([startMs, endMs, attributes["rcpt.rows"]], [1_000.5, 2_000.25, 7]);
+  });
+});
