@@ -56,21 +56,21 @@ interface ComposeDeps {
 const COMPOSE: Record<SingleRole, (base: Base) => Promise<Composed & { stores: Stores }>> = {
   async api(base) {
     const [stores, { composeApi }] = await Promise.all([
-      composeStores(base.config, base.redis),
+      composeStores(base.config, base.redis, base.log),
       import("./api.ts"),
     ]);
     return { ...composeApi({ ...base, stores }), stores };
   },
   async bulk(base) {
     const [stores, { composeBulk }] = await Promise.all([
-      composeStores(base.config, base.redis),
+      composeStores(base.config, base.redis, base.log),
       import("./bulk.ts"),
     ]);
     return { ...composeBulk({ ...base, stores }), port: noPort, stores };
   },
   async relay(base) {
     const [stores, { composeRelay }] = await Promise.all([
-      composeStores(base.config, base.redis),
+      composeStores(base.config, base.redis, base.log),
       import("./relay.ts"),
     ]);
     return { parts: composeRelay({ ...base, stores }), port: noPort, house: null, stores };

@@ -1,9 +1,11 @@
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import type { Part } from "../core/lifecycle.ts";
+import type { Logger } from "../core/log.ts";
 import type { ObjectStore } from "../store/objects.ts";
 import { createPostgres, type Database, pingPostgres } from "../store/postgres.ts";
 import type { RedisClients } from "../store/redis.ts";
+import { createSchemaWait } from "../store/schema-wait.ts";
 
 export interface Stores {
   sql: Database;
@@ -15,16 +17,18 @@ export interface Stores {
 }
 
 /**
- * The clients of Postgres, Redis and object storage. Only Postgres must answer for the process to start. What object
+ * The clients of Postgres, Redis and object storage. Only Postgres must answer, with
+ * the schema of this version, for the process to start. What object
  * storage takes is loaded where there is one: a tenth of a second.
  */
-export async function composeStores(config: Config, redis: RedisClients): Promise<Stores> {
+export async function composeStores(config: Config, redis: RedisClients, log: Logger): Promise<Stores> {
   const name = `rcpt-${config.role}`;
   const { url, maxConnections } = config.database;
   const sql = createPostgres({ url, maxConnections, applicationName: name });
   const objects = config.objects === null ? null : await openObjects(config.objects);
   const parts: Part[] = [
     { name: "postgres", start: () => pingPostgres(sql), stop: () => sql.end({ timeout: 1 }) },
+    createSchemaWait({ sql, clock: systemClock, log }),
     { name: "redis", start: () => redis.start(), stop: () => redis.stop() },
     { name: "objects", stop: () => objects?.stop() },
   ];

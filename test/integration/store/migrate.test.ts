@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
+import { systemClock } from "../../../src/core/clock.ts";
 import { createLog } from "../../../src/core/log.ts";
-import { MigrationError, migrate } from "../../../src/store/migrate.ts";
+import { appliedMigrations, MigrationError, migrate } from "../../../src/store/migrate.ts";
 import { MIGRATIONS } from "../../../src/store/migrations/index.ts";
 import { createPostgres, type Database, pingPostgres } from "../../../src/store/postgres.ts";
+import { createSchemaWait } from "../../../src/store/schema-wait.ts";
 import { createTestDatabase } from "../../support/embedded.ts";
 import { createClosing } from "../../support/store.ts";
+import { until } from "../../support/until.ts";
 
 const log = createLog("silent");
 const closing = createClosing();
@@ -61,6 +64,110 @@ describe("migrating", () => {
     const sql = await emptyDatabase();
     await migrate(sql, log, [STEP, { id: 2, name: "next", sql: "create table next (n integer);" }]);
     await migrate(sql, log, [STEP]);
+  });
+});
+
+const IMPATIENT = { lockTimeoutMs: 50, retryMs: 10, attempts: 3 };
+const ALTERING = { id: 2, name: "altering", sql: "alter table step add column m integer" };
+
+describe("a migration of a table that is in use", () => {
+  /** Somebody reads the table, in a transaction that ends with `work`. */
+  async function whileRead(sql: Database, work: () => Promise<void>): Promise<void> {
+    await sql.begin(async (tx) => {
+      await tx`select n from step`;
+      await work();
+    });
+  }
+
+  it("waits a moment and steps back, so that nobody stands behind it for long; then it is tried again", async () => {
+    const sql = await emptyDatabase();
+    await migrate(sql, log, [STEP]);
+    let migrating = Promise.resolve();
+    await whileRead(sql, async () => {
+      migrating = migrate(sql, log, [STEP, ALTERING], { ...IMPATIENT, attempts: 1_000 });
+      await until("the migration waits for the table", () => waitsForTable(sql));
+      // Whoever comes later waits behind it, for no longer than it does.
+      await sql`select n from step`;
+      assert.deepEqual((await appliedMigrations(sql, [STEP, ALTERING]))?.pending, ["2 (altering)"]);
+    });
+    await migrating;
+    assert.deepEqual((await appliedMigrations(sql, [STEP, ALTERING]))?.pending, []);
+  });
+
+  it("is given up after so many attempts, with nothing of it done", async () => {
+    const sql = await emptyDatabase();
+    await migrate(sql, log, [STEP]);
+    await whileRead(sql, async () => {
+      await assert.rejects(
+        migrate(sql, log, [STEP, ALTERING], IMPATIENT),
+        /migration 2 \(altering\) could not lock a table in 3 attempts/,
+      );
+    });
+    assert.deepEqual((await appliedMigrations(sql, [STEP, ALTERING]))?.pending, ["2 (altering)"]);
+  });
+
+  it("waits for another's migrations for longer than for a table", async () => {
+    const sql = await emptyDatabase();
+    await migrate(sql, log, [STEP]);
+    let second = Promise.resolve();
+    await sql.begin(async (tx) => {
+      await tx`select pg_advisory_xact_lock(7227801::bigint)`;
+      second = migrate(sql, log, [STEP, ALTERING], { ...IMPATIENT, attempts: 1 });
+      await until("the second migrator stands in line", async () => {
+        const [row] = await sql<[{ waiting: number }]>`
+          select count(*) as waiting from pg_locks where locktype = 'advisory' and not granted
+            and database = (select oid from pg_database where datname = current_database())`;
+        return row.waiting === 1;
+      });
+      await tx`select pg_sleep(${(2 * IMPATIENT.lockTimeoutMs) / 1000})`;
+    });
+    await second;
+    assert.deepEqual((await appliedMigrations(sql, [STEP, ALTERING]))?.pending, []);
+  });
+
+  async function waitsForTable(sql: Database): Promise<boolean> {
+    const [row] = await sql<[{ waiting: number }]>`
+      select count(*) as waiting from pg_locks where locktype = 'relation' and not granted
+        and database = (select oid from pg_database where datname = current_database())`;
+    return row.waiting > 0;
+  }
+});
+
+describe("a process whose schema is another", () => {
+  it("waits for one that is older, and goes on when it was migrated", async () => {
+    const sql = await emptyDatabase();
+    const part = createSchemaWait({ sql, clock: systemClock, log, migrations: [STEP, ALTERING] });
+    let started = false;
+    const starting = Promise.resolve(part.start?.()).then(() => {
+      started = true;
+    });
+    await migrate(sql, log, [STEP]);
+    assert.equal(started, false);
+    await migrate(sql, log, [STEP, ALTERING]);
+    await starting;
+    assert.equal(started, true);
+  });
+
+  it("ends its wait when it is told to stop", async () => {
+    const sql = await emptyDatabase();
+    const part = createSchemaWait({ sql, clock: systemClock, log, migrations: [STEP] });
+    const starting = part.start?.();
+    await part.drain?.();
+    await starting;
+  });
+
+  it("starts with one that is newer: the version before it must, while it is being replaced", async () => {
+    const sql = await emptyDatabase();
+    await migrate(sql, log, [STEP, ALTERING]);
+    await createSchemaWait({ sql, clock: systemClock, log, migrations: [STEP] }).start?.();
+  });
+
+  it("refuses one whose steps were applied in another form", async () => {
+    const sql = await emptyDatabase();
+    await migrate(sql, log, [STEP]);
+    const changed = { ...STEP, sql: "select 1" };
+    const part = createSchemaWait({ sql, clock: systemClock, log, migrations: [changed] });
+    await assert.rejects(async () => part.start?.(), /migration 1 \(step\) was applied in another form/);
   });
 });
 

@@ -1,0 +1,84 @@
+import { actionsOf, statementsOf } from "./statements.ts";
+
+/** Why a statement cannot run beside the code before it, which goes on while processes are replaced. */
+export type Fault =
+  /** The code before it still uses what goes, or has it by another name. */
+  | "drops"
+  | "renames"
+  /** The table is written anew, or read whole, while nobody else may use it. */
+  | "rewrites"
+  | "validates"
+  /** What the code before it inserts is refused. */
+  | "requires"
+  /** Nobody writes while the index is built. */
+  | "builds an index"
+  /** Rows stay locked to the end of the migration. */
+  | "changes rows"
+  /** Nobody else may use the table. */
+  | "locks";
+
+export interface Finding {
+  fault: Fault;
+  /** As far as it takes to find it. */
+  statement: string;
+}
+
+const NAME = String.raw`(?:if (?:not )?exists )?(?:only )?("[^"]+"|[a-z_][\w.]*)`;
+const CREATED = new RegExp(`^create (?:unlogged |temporary |temp )?table ${NAME}`);
+const ALTERED = new RegExp(`^alter table ${NAME} (.*)$`);
+const INDEXED = /^create (?:unique )?index .*? ?on (?:only )?("[^"]+"|[a-z_][\w.]*)/;
+const CHANGED = new RegExp(`^(?:update|delete from) ${NAME}`);
+/** What differs from row to row is worked out, and written, for each. */
+const VOLATILE = /default [^,]*\b(?:clock_timestamp|timeofday|random|gen_random_uuid|uuidv[47]|nextval)\s*\(/;
+const SHOWN = 80;
+
+function faultOfColumn(action: string): Fault | null {
+  if (VOLATILE.test(action) || /\bgenerated always as\b/.test(action)) return "rewrites";
+  if (/\b(?:check|references|unique|primary key)\b/.test(action)) return "validates";
+  return /\bnot null\b/.test(action) && !/\bdefault\b/.test(action) ? "requires" : null;
+}
+
+/** Of one action of an `alter table`. */
+function faultOfAction(action: string): Fault | null {
+  if (/^drop (?:default|not null)\b/.test(action)) return null;
+  if (/^drop\b/.test(action)) return "drops";
+  if (/^rename\b/.test(action) || /^set schema\b/.test(action)) return "renames";
+  if (/^alter (?:column )?\S+ (?:set data )?type\b/.test(action)) return "rewrites";
+  if (/^alter (?:column )?\S+ set not null\b/.test(action)) return "requires";
+  if (/^(?:set (?:un)?logged|set tablespace|set access method)\b/.test(action)) return "rewrites";
+  if (/^validate constraint\b/.test(action)) return null;
+  if (/^add (?:constraint|check|foreign key|unique|primary key|exclude)\b/.test(action))
+    return /\bnot valid$/.test(action) || /\busing index\b/.test(action) ? null : "validates";
+  return /^add\b/.test(action) ? faultOfColumn(action) : null;
+}
+
+function faultsOf(statement: string, made: ReadonlySet<string>): Fault[] {
+  const altered = ALTERED.exec(statement);
+  if (altered !== null) {
+    if (made.has(altered[1] ?? "")) return [];
+    return actionsOf(altered[2] ?? "").flatMap((action) => faultOfAction(action) ?? []);
+  }
+  const indexed = INDEXED.exec(statement);
+  if (indexed !== null) return made.has(indexed[1] ?? "") ? [] : ["builds an index"];
+  if (/^drop\b/.test(statement)) return ["drops"];
+  if (/^alter \w+ .*\brename\b/.test(statement)) return ["renames"];
+  const changed = CHANGED.exec(statement);
+  if (changed !== null) return made.has(changed[1] ?? "") ? [] : ["changes rows"];
+  return /^(?:lock|truncate|cluster|vacuum|reindex)\b/.test(statement) ? ["locks"] : [];
+}
+
+/**
+ * What in a migration does not go together with the code before it, or keeps others waiting for as long as a table is
+ * large. A table that the migration itself makes is nobody's yet: it may be anything.
+ *
+ * It reads text, not PostgreSQL's grammar: what it lets pass is not proven, what it names is to be done in steps
+ * (docs/upgrades.md).
+ */
+export function findFaults(sql: string): Finding[] {
+  const made = new Set<string>();
+  return statementsOf(sql).flatMap((statement) => {
+    const created = CREATED.exec(statement)?.[1];
+    if (created !== undefined) made.add(created);
+    return faultsOf(statement, made).map((fault) => ({ fault, statement: statement.slice(0, SHOWN) }));
+  });
+}
