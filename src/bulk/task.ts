@@ -36,7 +36,7 @@ export type TaskDeps = AnalysisDeps &
   };
 
 /** `failed`: by itself, and is tried again, or for good over an object that is lost. `dead`: given up. */
-export type TaskEnd = "done" | "failed" | "dead";
+type TaskEnd = "done" | "failed" | "dead";
 
 /**
  * Works on tasks, each until nothing of it is left to do.
