@@ -1,5 +1,6 @@
 import { checkDrain } from "./checks/drain.ts";
 import { checkNetwork } from "./checks/network.ts";
+import { checkOrder } from "./checks/order.ts";
 import { checkPods } from "./checks/pods.ts";
 import { checkReferences } from "./checks/references.ts";
 import { checkScaling } from "./checks/scaling.ts";
@@ -16,5 +17,6 @@ export const CHECKS: readonly (readonly [
   ["scaling", checkScaling],
   ["network", checkNetwork],
   ["drain", checkDrain],
+  ["order", checkOrder],
   ["settings", (documents) => [...checkSettings(documents), ...unreadConfigs(documents)]],
 ];

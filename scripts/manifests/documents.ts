@@ -75,7 +75,7 @@ export interface PodSpec {
 export interface Document<Spec = Record<string, unknown>> {
   apiVersion: string;
   kind: string;
-  metadata: { name: string; namespace?: string; labels?: Labels };
+  metadata: { name: string; namespace?: string; labels?: Labels; annotations?: Labels };
   spec: Spec;
   data?: Record<string, string>;
 }

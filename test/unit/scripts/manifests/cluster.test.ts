@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe } from "node:test";
 import type { ScaledObjectSpec } from "../../../../scripts/manifests/checks/scaling.ts";
 import type { Document, Selector } from "../../../../scripts/manifests/documents.ts";
-import { finds, set, without } from "./broken.ts";
+import { type Break, finds, set, without } from "./broken.ts";
 import { the } from "./built.ts";
 
 /** What goes wrong between documents: who scales, and who reaches whom. */
@@ -145,4 +145,51 @@ describe("network", () =>
       /port 25 within the cluster/,
     ],
     ["nobody probing", without("NetworkPolicy", "rcpt-probing"), /rcpt-bulk cannot reach port 25/],
+  ]));
+
+const unlabelled =
+  (kind: string, name: string): Break =>
+  (d) => {
+    const { metadata } = the(d, kind, name);
+    metadata.labels = {};
+  };
+
+describe("order", () =>
+  finds("order", [
+    [
+      "a migration that is not first",
+      unlabelled("Job", "rcpt-migrate"),
+      /Job\/rcpt-migrate is needed by the migration/,
+    ],
+    [
+      "settings that come later",
+      unlabelled("ConfigMap", "rcpt-settings"),
+      /ConfigMap\/rcpt-settings.* is needed/,
+    ],
+    [
+      "secrets that come later",
+      unlabelled("ExternalSecret", "rcpt-secrets"),
+      /ExternalSecret\/rcpt-secrets is needed/,
+    ],
+    [
+      "a way to Postgres that comes later",
+      unlabelled("NetworkPolicy", "rcpt-stores"),
+      /rcpt-stores is needed/,
+    ],
+    [
+      "pods that do not wait",
+      (d) => set(the(d, "Deployment", "rcpt-api").metadata, { annotations: {} }),
+      /rcpt-api is in the wave of the migration/,
+    ],
+    [
+      "pods that come first",
+      (d) => set(the(d, "Deployment", "rcpt-bulk").metadata, { labels: { "rcpt-phase": "prepare" } }),
+      /rcpt-bulk would be there before/,
+    ],
+    [
+      "a migration in a later wave",
+      (d) =>
+        set(the(d, "Job", "rcpt-migrate").metadata, { annotations: { "argocd.argoproj.io/sync-wave": "2" } }),
+      /rcpt-migrate is needed by the migration, and in a later wave/,
+    ],
   ]));

@@ -1,0 +1,61 @@
+import {
+  containersOf,
+  type Document,
+  type Finding,
+  ofKind,
+  placeOf,
+  type Selector,
+  selects,
+  workloadsOf,
+} from "../documents.ts";
+
+/** What is applied first: `kubectl apply -l rcpt-phase=prepare`. */
+const PHASE = "rcpt-phase";
+/** Argo CD's order: the migration and what it needs in wave 0, what makes pods of ours behind it. */
+const WAVE = "argocd.argoproj.io/sync-wave";
+
+const isFirst = ({ metadata }: Document) => metadata.labels?.[PHASE] === "prepare";
+const waveOf = ({ metadata }: Document) => Number(metadata.annotations?.[WAVE] ?? 0);
+
+/** Documents that the migration cannot run without. */
+function neededBy(documents: readonly Document[]): Document[] {
+  const jobs = workloadsOf(documents).filter(({ document }) => document.kind === "Job");
+  const names = new Set(
+    jobs.flatMap(({ pod }) => [
+      `ServiceAccount/${pod.serviceAccountName}`,
+      ...(pod.volumes ?? []).map(({ configMap }) => `ConfigMap/${configMap?.name}`),
+      ...containersOf(pod).flatMap(({ envFrom = [], env = [] }) => [
+        ...envFrom.map(({ configMapRef }) => `ConfigMap/${configMapRef?.name}`),
+        ...env.map(({ valueFrom }) => `Secret/${valueFrom?.secretKeyRef?.name}`),
+        ...env.map(({ valueFrom }) => `ExternalSecret/${valueFrom?.secretKeyRef?.name}`),
+      ]),
+    ]),
+  );
+  const policies = ofKind<{ podSelector?: Selector; egress?: unknown }>(documents, "NetworkPolicy").filter(
+    ({ spec }) =>
+      spec.egress !== undefined && jobs.some(({ labels }) => selects(spec.podSelector ?? {}, labels)),
+  );
+  return [
+    ...jobs.map(({ document }) => document),
+    ...ofKind(documents, "Namespace"),
+    ...documents.filter((one) => names.has(placeOf(one))),
+    ...(policies as unknown as Document[]),
+  ];
+}
+
+/** That a migration runs before the pods of its version, and with all that it needs. */
+export function checkOrder(documents: readonly Document[]): Finding[] {
+  const needed = neededBy(documents);
+  const later = ofKind(documents, "Deployment", "HorizontalPodAutoscaler", "ScaledObject");
+  const at = (text: string) => (one: Document) => ({ where: placeOf(one), text });
+  return [
+    ...needed
+      .filter((one) => !isFirst(one))
+      .map(at(`is needed by the migration, and not of ${PHASE}=prepare`)),
+    ...needed.filter((one) => waveOf(one) > 0).map(at("is needed by the migration, and in a later wave")),
+    ...later.filter(isFirst).map(at("would be there before the migration")),
+    ...later
+      .filter((one) => waveOf(one) < 1)
+      .map(at("is in the wave of the migration, and would not wait for it")),
+  ];
+}
