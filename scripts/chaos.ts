@@ -22,7 +22,7 @@ const ROOT = resolve(import.meta.dirname, "..");
 const SEEDS = 2 ** 31 - 1;
 
 // The table may be all that standard output is for.
-const say = (line: string) => console.error(`chaos: ${line}`);
+const say = (line: string) => console.error(`chaos ${process.uptime().toFixed(0).padStart(4)} s: ${line}`);
 
 /** By turns a process by its own address and the balancer, which is to show nothing of a process that is rolled. */
 function doorsOf({ members, balancer }: ChaosDeployment): Door[] {

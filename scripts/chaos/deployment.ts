@@ -85,8 +85,8 @@ function settingsOf(stores: Stores, world: MailWorld, logLevel: string): Record<
     SECRETS_KEY: Buffer.alloc(32, 7).toString("base64"),
     // What has to wait does so as in service, but for seconds: the run is to see its end.
     DEFERRAL_FIRST_S: "3",
-    DEFERRAL_MAX_S: "40",
-    DEFERRAL_QUEUE_MAX_S: "120",
+    DEFERRAL_MAX_S: "20",
+    DEFERRAL_QUEUE_MAX_S: "60",
     BREAKER_FIRST_S: "2",
     SHUTDOWN_GRACE_MS: "15000",
     DRAIN_DELAY_MS: "1500",

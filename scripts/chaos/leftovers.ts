@@ -73,6 +73,11 @@ export async function findLeftovers(deployment: ChaosDeployment): Promise<Leftov
   }
 }
 
+export function describeLeftovers(leftovers: Leftovers): string {
+  const left = Object.entries(leftovers).filter(([, count]) => count > 0);
+  return left.map(([name, count]) => `${count} ${name}`).join(", ") || "nothing left over";
+}
+
 export function isClean(leftovers: Leftovers): boolean {
   return Object.values(leftovers).every((count) => count === 0);
 }

@@ -5,7 +5,7 @@ import type { ChaosDeployment, Team } from "./deployment.ts";
 import type { Kind } from "./faults.ts";
 import type { Hooks } from "./hooks.ts";
 import { inflictAll } from "./inflict.ts";
-import { findLeftovers, isClean, type Leftovers } from "./leftovers.ts";
+import { describeLeftovers, findLeftovers, isClean, type Leftovers } from "./leftovers.ts";
 import { createRequestLog, type Door, type RequestLog } from "./request-log.ts";
 import { type Resources, watchResources } from "./resources.ts";
 import { compareJobs, type RowTotals } from "./results.ts";
@@ -59,13 +59,14 @@ export interface Storm {
 
 const CAPPED_QUOTA = 120;
 /** The same work before the faults, and after all has settled: what is compared. */
-const CALM_MS = 12_000;
+const CALM_MS = 10_000;
 /** Processes that have just begun read their modules, compile and fill their caches: slow, but not to fail. */
 const WARM_UP_MS = 4_000;
 /** Idle after that work: what it took is given back, and what is left is compared. */
 const REST_MS = 3_000;
 const SETTLE_WITHIN_MS = 150_000;
 const POLL_MS = 500;
+const SAY_EVERY_MS = 10_000;
 const ANSWER_WITHIN_MS = 20_000;
 
 async function subscribe(hooks: Hooks, key: string, door: Door): Promise<void> {
@@ -78,17 +79,25 @@ async function subscribe(hooks: Hooks, key: string, door: Door): Promise<void> {
   hooks.secret = String(made.secret);
 }
 
-/** Waits until nothing is left of the work. Resolves to how long it took; null when something was left in the end. */
+/**
+ * Waits until nothing is left of the work, and says now and then of what. Resolves to how long it took; null when something
+ * was left in the end.
+ */
 async function settle(
-  deployment: ChaosDeployment,
+  { deployment, say }: Pick<StormSetting, "deployment" | "say">,
   isTold: () => boolean,
 ): Promise<{ settledS: number | null; leftovers: Leftovers }> {
   const startedMs = performance.now();
+  let saidMs = 0;
   for (;;) {
     const leftovers = await findLeftovers(deployment);
     const afterMs = performance.now() - startedMs;
     if (isClean(leftovers) && isTold()) return { settledS: afterMs / 1_000, leftovers };
     if (afterMs > SETTLE_WITHIN_MS) return { settledS: null, leftovers };
+    if (afterMs - saidMs > SAY_EVERY_MS) {
+      saidMs = afterMs;
+      say(`not settled yet: ${describeLeftovers(leftovers)}${isTold() ? "" : ", webhooks"}`);
+    }
     await wait(POLL_MS);
   }
 }
@@ -98,12 +107,12 @@ async function calm(
   name: string,
   forMs: number,
   setting: TrafficSetting,
-  deployment: ChaosDeployment,
+  storm: StormSetting,
 ): Promise<Traffic> {
   const traffic = startTraffic(name, setting);
   await wait(forMs);
   await traffic.stop();
-  await settle(deployment, () => true);
+  await settle(storm, () => true);
   await wait(REST_MS);
   return traffic;
 }
@@ -134,9 +143,9 @@ export async function runStorm(setting: StormSetting): Promise<Storm> {
   const witness = startWitness(deployment.sql, outages);
 
   say("warming up, then traffic without faults");
-  const phases = [await calm("w", WARM_UP_MS, traffic, deployment)];
+  const phases = [await calm("w", WARM_UP_MS, traffic, setting)];
   const warmUpFailures = log.failures.length;
-  phases.push(await calm("a", CALM_MS, traffic, deployment));
+  phases.push(await calm("a", CALM_MS, traffic, setting));
   const before = watch.now();
   const failuresBefore = log.failures.length;
 
@@ -152,15 +161,15 @@ export async function runStorm(setting: StormSetting): Promise<Storm> {
   say("no more faults; waiting for all to settle");
   await storm.stop();
   const isTold = () => phases.every((phase) => phase.jobs().every(({ id }) => hooks.toldOf().has(id)));
-  const { settledS, leftovers } = await settle(deployment, isTold);
+  const { settledS, leftovers } = await settle(setting, isTold);
   say(
     settledS === null
-      ? `not settled: ${JSON.stringify(leftovers)}`
+      ? `not settled: ${describeLeftovers(leftovers)}`
       : `settled ${settledS.toFixed(1)} s later`,
   );
 
   const stormFailures = log.failures.length;
-  phases.push(await calm("c", CALM_MS, traffic, deployment));
+  phases.push(await calm("c", CALM_MS, traffic, setting));
   const after = watch.now();
   watch.stop();
   await witness.stop();
