@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { bundle, FROM_NODE_MODULES } from "../../scripts/build/bundle.ts";
+import { bundle } from "../../scripts/build/bundle.ts";
+import { assembleTree } from "../../scripts/image/tree.ts";
 import type { BulkJob } from "../../src/services/bulk/view.ts";
 import type { VerificationResult } from "../../src/services/verify/verification-result.ts";
 import { createProcesses, type MainProcess } from "../support/processes.ts";
@@ -13,8 +14,8 @@ import { createClosing } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
 /**
- * What `npm run build` makes: every role of it, as a deployment runs them, in a folder that has of all packages those alone that
- * are said to be needed. One site is reached by a proxy.
+ * What the image holds: every role of what `npm run build` makes, as a deployment runs them, with those packages alone that
+ * are said to be read, each as far as it is read. One site is reached by a proxy.
  */
 const ROOT = resolve(import.meta.dirname, "../..");
 const closing = createClosing();
@@ -23,12 +24,16 @@ let team: Team;
 let roles: MainProcess[];
 let socks: SocksServer;
 let url: string;
+let tree: string;
 
 before(async () => {
   const folder = mkdtempSync(join(tmpdir(), "rcpt-built-"));
   closing.after(() => rmSync(folder, { recursive: true, force: true }));
+  const { platform, arch, versions } = process;
+  tree = join(folder, "app");
   await bundle(ROOT, join(folder, "dist"));
-  bringPackages(folder);
+  const target = { platform, arch, abi: versions.modules };
+  assembleTree({ root: ROOT, dist: join(folder, "dist"), out: tree, target });
   socks = await createSocksServer();
   closing.after(() => socks.close());
   const shaping = join(folder, "shaping.json");
@@ -45,21 +50,11 @@ before(async () => {
     SMTP_PROXIES: `socks5://127.0.0.1:${socks.port}#helo=beyond.rcpt.test`,
   };
   roles = ["api", "bulk", "relay"].map((ROLE) =>
-    processes.start({ ...settings, ROLE }, join(folder, "dist/src/main.js")),
+    processes.start({ ...settings, ROLE }, join(tree, "dist/src/main.js")),
   );
   [url = ""] = await Promise.all(roles.map(({ ready }) => ready));
 });
 after(closing.close);
-
-/** A project's package.json and node_modules, as far as they are needed. What packages depend on they find beside themselves. */
-function bringPackages(folder: string): void {
-  writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
-  for (const name of FROM_NODE_MODULES) {
-    const link = join(folder, "node_modules", name);
-    mkdirSync(dirname(link), { recursive: true });
-    symlinkSync(join(ROOT, "node_modules", name), link);
-  }
-}
 
 function ask(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = { Authorization: `Bearer ${team.liveKey}`, "Content-Type": "application/json" };
@@ -114,6 +109,13 @@ describe("the built service", () => {
     assert.equal(sent.status, 200, page);
     assert.ok((await sent.text()).length > 100_000);
     assert.ok("paths" in (await jsonOf<object>("/openapi.json")));
+  });
+
+  it("has the licences of what is in it", () => {
+    const told = readFileSync(join(tree, "LICENSES.txt"), "utf8");
+    for (const name of ["uWebSockets.js", "valibot", "@aws-sdk/client-s3", "swagger-ui-dist"])
+      assert.ok(told.includes(`\n${name} `), name);
+    assert.match(readFileSync(join(tree, "LICENSE"), "utf8"), /MIT License/);
   });
 
   it("stops when it is told to", async () => {
