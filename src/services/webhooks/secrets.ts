@@ -1,4 +1,4 @@
-import type { SecretBox } from "../secret-box.ts";
+import { type SecretBox, SecretBoxError } from "../secret-box.ts";
 
 /** Where a signing secret belongs: what it is sealed for. A rotated one stays with its webhook, hence the same place. */
 export function secretPlace(owner: { webhookId: string } | { teamId: string }): string {
@@ -16,13 +16,26 @@ export interface SealedSecrets {
 }
 
 /**
+ * The secret before the last rotation, where there is one and it can be opened. After SECRETS_KEY was changed it cannot, and
+ * rotating is how a team's webhooks come to work again: the old secret is not to keep them from it for a day more.
+ */
+function oldSecrets(box: SecretBox, old: Buffer | null, place: string): string[] {
+  if (old === null) return [];
+  try {
+    return [box.open(old, place)];
+  } catch (error) {
+    if (error instanceof SecretBoxError) return [];
+    throw error;
+  }
+}
+
+/**
  * What a delivery is signed with, the secret in force first.
- * @throws SecretBoxError when one cannot be opened; Error when there is none
+ * @throws SecretBoxError when that one cannot be opened; Error when there is none
  */
 export function openSecrets(box: SecretBox, sealed: SealedSecrets): string[] {
   const { webhook_id: webhookId, team_id: teamId } = sealed;
   const place = secretPlace(webhookId === null ? { teamId } : { webhookId });
   if (sealed.secret === null) throw new Error("there is no secret to sign with");
-  const old = sealed.old_secret === null ? [] : [box.open(sealed.old_secret, place)];
-  return [box.open(sealed.secret, place), ...old];
+  return [box.open(sealed.secret, place), ...oldSecrets(box, sealed.old_secret, place)];
 }
