@@ -1,4 +1,5 @@
 import { LIMITS } from "../../../src/core/limits.ts";
+import { createMetrics } from "../../../src/core/metrics.ts";
 import {
   type Document,
   type Finding,
@@ -35,6 +36,7 @@ interface HpaSpec {
   scaleTargetRef: Target;
   minReplicas?: number;
   maxReplicas: number;
+  metrics?: { pods?: { metric: { name: string } }; external?: { metric: { name: string } } }[];
 }
 
 /** An HPA or a ScaledObject. */
@@ -130,12 +132,36 @@ function checkTriggers({ spec }: Document<ScaledObjectSpec>, documents: readonly
   ]);
 }
 
+/** Series that autoscalers ask for and no process of ours has. */
+function unknownSeries(documents: readonly Document[]): Finding[] {
+  const known = new Set(
+    createMetrics()
+      .registry.getMetricsAsArray()
+      .map(({ name }) => name),
+  );
+  const asked = [
+    ...ofKind<HpaSpec>(documents, "HorizontalPodAutoscaler").flatMap((one) =>
+      (one.spec.metrics ?? []).map(({ pods, external }) => ({ one, name: (pods ?? external)?.metric.name })),
+    ),
+    ...ofKind<ScaledObjectSpec>(documents, "ScaledObject").flatMap((one) =>
+      one.spec.triggers.map(({ metadata }) => ({ one, name: metadata.valueLocation })),
+    ),
+  ];
+  return asked
+    .filter(({ name }) => name !== undefined && !known.has(name))
+    .map(({ one, name }) => ({
+      where: placeOf(one as unknown as Document),
+      text: `asks for ${name}, which no process has`,
+    }));
+}
+
 export function checkScaling(documents: readonly Document[]): Finding[] {
   const workloads = workloadsOf(documents);
   const all = autoscalersOf(documents);
   const budgets = ofKind<PdbSpec>(documents, "PodDisruptionBudget");
   const at = (where: string, texts: string[]) => texts.map((text) => ({ where, text }));
   return [
+    ...unknownSeries(documents),
     ...all.flatMap((one) => at(placeOf(one.document), checkAutoscaler(one, all, workloads))),
     ...budgets.flatMap((one) => at(placeOf(one as unknown as Document), checkBudget(one, workloads, all))),
     ...ofKind<ScaledObjectSpec>(documents, "ScaledObject").flatMap((one) =>

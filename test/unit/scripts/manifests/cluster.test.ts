@@ -58,6 +58,18 @@ describe("scaling", () =>
       /names the TriggerAuth/,
     ],
     [
+      "a series that there is not",
+      (d) => {
+        const { metrics } = the<{ metrics: { pods?: { metric: object } }[] }>(
+          d,
+          "HorizontalPodAutoscaler",
+          "rcpt-api",
+        ).spec;
+        set(metrics[1]?.pods?.metric, { name: "rcpt_requests_in_flight" });
+      },
+      /asks for rcpt_requests_in_flight, which no process has/,
+    ],
+    [
       "a figure asked of another namespace",
       (d) => {
         const { metadata } = bulkScaling(d).triggers.find(({ type }) => type === "metrics-api") ?? {};
