@@ -91,7 +91,9 @@ describe("a deployment that is well", () => {
       body: { url: `${api.url}/hook` },
     });
     assert.equal(made.status, 201);
-    await until("its house was looked at", async () => (await doctor({}, "--only", "deployment")).ok);
+    const isTold = async () =>
+      (await doctor({}, "--only", "deployment")).find("deployment", "egress")[0]?.state === "ok";
+    await until("its processes have told of their ways", isTold, 120_000);
     const outcome = await doctor({});
     assert.deepEqual(outcome.failing, []);
     assert.deepEqual([outcome.code, outcome.ok], [0, true]);
