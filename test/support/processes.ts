@@ -16,6 +16,7 @@ export interface Exit {
 /** What `main` tells whoever forked it, once it serves. */
 interface Ready {
   port: number | null;
+  metricsPort: number;
 }
 
 /** `src/main.ts` in a process of its own. */
@@ -23,6 +24,8 @@ export interface MainProcess {
   pid: number;
   /** `http://127.0.0.1:PORT`. Rejects when it ends before it serves, with what it wrote to standard error. */
   ready: Promise<string>;
+  /** The same of the operator's port. */
+  metricsUrl: Promise<string>;
   exited: Promise<Exit>;
   /** All of standard error so far. */
   stderr(): string;
@@ -81,22 +84,25 @@ function watch(child: ChildProcess): MainProcess {
   const exited = new Promise<Exit>((done) => {
     child.once("close", (code, signal) => done({ code, signal }));
   });
-  const ready = new Promise<string>((serve, fail) => {
+  const told = new Promise<Ready>((serve, fail) => {
     const late = setTimeout(() => fail(new Error(`not ready in time: ${errors}`)), READY_WITHIN_MS);
     child.once("message", (message) => {
       clearTimeout(late);
-      serve(`http://127.0.0.1:${(message as Ready).port}`);
+      serve(message as Ready);
     });
     void exited.then(({ code, signal }) => {
       clearTimeout(late);
       fail(new Error(`ended before it served (${signal ?? code}): ${errors}`));
     });
   });
-  // Not every test waits for it.
-  ready.catch(() => undefined);
+  const ready = told.then(({ port }) => `http://127.0.0.1:${port}`);
+  const metricsUrl = told.then(({ metricsPort }) => `http://127.0.0.1:${metricsPort}`);
+  // Not every test waits for them.
+  for (const promise of [ready, metricsUrl]) promise.catch(() => undefined);
   return {
     pid: child.pid ?? 0,
     ready,
+    metricsUrl,
     exited,
     stderr: () => errors,
     kill: (signal) => void child.kill(signal),

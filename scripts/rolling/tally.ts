@@ -1,0 +1,51 @@
+import type { ConnectionKind } from "./asking.ts";
+
+/** One request as it went. */
+export interface Sample {
+  kind: ConnectionKind;
+  /** What was asked, e.g. `verify, cached`. */
+  what: string;
+  ms: number;
+  /** Why it failed: a status that was not wanted, or what became of the connection; null: it did not. */
+  failure: string | null;
+}
+
+export interface Line {
+  name: string;
+  requests: number;
+  failed: number;
+  p50Ms: number;
+  p99Ms: number;
+}
+
+/** The value so far up in sorted `values`; 0 of none. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+}
+
+/** A line for each value that `nameOf` gives, in the order in which they first come. */
+export function linesBy(samples: readonly Sample[], nameOf: (sample: Sample) => string): Line[] {
+  const groups = new Map<string, Sample[]>();
+  for (const sample of samples) {
+    const group = groups.get(nameOf(sample));
+    if (group === undefined) groups.set(nameOf(sample), [sample]);
+    else group.push(sample);
+  }
+  return [...groups].map(([name, group]) => {
+    const ms = group.map((sample) => sample.ms);
+    const failed = group.filter(({ failure }) => failure !== null).length;
+    return { name, requests: group.length, failed, p50Ms: quantile(ms, 0.5), p99Ms: quantile(ms, 0.99) };
+  });
+}
+
+/** How often requests failed for each cause. */
+export function causesOf(samples: readonly Sample[]): Map<string, number> {
+  const causes = new Map<string, number>();
+  for (const { what, failure } of samples)
+    if (failure !== null) {
+      const cause = `${what}: ${failure}`;
+      causes.set(cause, (causes.get(cause) ?? 0) + 1);
+    }
+  return causes;
+}
