@@ -20,7 +20,7 @@ import { createContainers, type Production } from "./image/containers.ts";
 import { type Dockerfile, parseDockerfile } from "./image/dockerfile.ts";
 import { createHostRoom, createNamespaceRoom, type Room } from "./image/room.ts";
 import { endVerbs, lookAround, type Shown, serve } from "./image/shown.ts";
-import { createBuild } from "./image/stages.ts";
+import { type Build, createBuild } from "./image/stages.ts";
 import { sizeTable } from "./image/tree.ts";
 import { whyNoSandbox } from "./mta/sandbox.ts";
 import { keptSecretsKey } from "./start/secrets-key.ts";
@@ -29,6 +29,9 @@ import { stackSettings } from "./start/settings.ts";
 const ROOT = resolve(import.meta.dirname, "..");
 const CACHE = join(ROOT, ".rcpt/cache/image");
 const TESTS_DEFAULT = "test/unit";
+/** How many files, in which time, and how many tests passed. */
+const TOTALS_LINES = 3;
+const lastLines = (text: string, count: number) => text.split("\n").slice(-count).join("\n");
 const say = (line: string) => console.log(`image: ${line}`);
 
 interface Asked {
@@ -121,6 +124,18 @@ async function show(production: Production, isOwnProcess1: boolean): Promise<Sho
   ];
 }
 
+/** Builds the test stage, whose last step is the suite. Resolves to whether it passed; what did not is on the terminal. */
+async function test(build: Build): Promise<boolean> {
+  try {
+    const { logs } = await build.stage("test");
+    console.log(`\n${lastLines(logs.at(-1) ?? "", TOTALS_LINES)}`);
+    return true;
+  } catch (error) {
+    console.log(`\n${(error as Error).message}`);
+    return false;
+  }
+}
+
 function report(shown: readonly Shown[]): void {
   for (const { what, found, ok } of shown)
     console.log(`${ok ? "ok    " : "NOT OK"}  ${what.padEnd(28)} ${found}`);
@@ -145,14 +160,12 @@ async function main(guard: Guard, stop: AbortSignal): Promise<number> {
   const [layer = ""] = layers;
   const settings = build.settings("production");
   console.log(["", ...sizeTable(join(layer, settings.workdir)), ""].join("\n"));
-  if (asked.trixie) {
-    const { logs } = await build.stage("test");
-    console.log((logs.at(-1) ?? "").split("\n").slice(-3).join("\n"));
-  } else seal(join(layer, settings.workdir));
+  if (!asked.trixie) seal(join(layer, settings.workdir));
   const env = await startWorld(work, guard);
   const shown = await show({ room, layers, settings, env, work }, asked.trixie);
   report(shown);
-  return shown.every(({ ok }) => ok) ? 0 : 1;
+  const testsPass = !asked.trixie || (await test(build));
+  return testsPass && shown.every(({ ok }) => ok) ? 0 : 1;
 }
 
 runGuarded(main, { interruptedCode: 1 });

@@ -114,7 +114,7 @@ export async function fillNpmCache(
   mkdirSync(folder);
   for (const name of ["package.json", "package-lock.json", ".npmrc"])
     writeFileSync(join(folder, name), readFileSync(join(context, name)));
-  await npm(["ci", "--include=dev", "--include=optional", ...QUIET], folder);
+  await npm(["ci", "--prefer-offline", "--include=dev", "--include=optional", ...QUIET], folder);
   const [cache, registry] = await Promise.all([
     npm(["config", "get", "cache"], folder),
     npm(["config", "get", "registry"], folder),

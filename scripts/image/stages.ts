@@ -159,3 +159,5 @@ export function createBuild(options: BuildOptions) {
     settings: (name: string) => settingsOf(dockerfile, name, buildArgs),
   };
 }
+
+export type Build = ReturnType<typeof createBuild>;

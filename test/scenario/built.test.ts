@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -121,5 +124,22 @@ describe("the built service", () => {
   it("stops when it is told to", async () => {
     for (const role of roles) role.kill("SIGTERM");
     for (const role of roles) assert.deepEqual(await role.exited, { code: 0, signal: null }, role.stderr());
+  });
+
+  it("ends a verb when it is told to, by a handler: process 1 of a container is deaf to what it has none for", async () => {
+    const silent = createServer().listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    const DATABASE_URL = `postgres://u:p@127.0.0.1:${(silent.address() as AddressInfo).port}/x`;
+    const child = spawn(process.execPath, [join(tree, "dist/src/main.js"), "migrate"], {
+      env: { ...deployment.settings, DATABASE_URL },
+      stdio: "ignore",
+    });
+    closing.after(() => void child.kill("SIGKILL"));
+    const exited = once(child, "exit");
+    // Or it has ended before it came so far.
+    await Promise.race([once(silent, "connection"), exited]);
+    child.kill("SIGTERM");
+    assert.deepEqual(await exited, [143, null]);
+    silent.close();
   });
 });
