@@ -140,6 +140,9 @@ export async function lookAtPostgres(sql: Database, clock: Clock): Promise<Postg
   if (about === undefined) throw new Error("Postgres answered with nothing");
   const timing = await clockOf(sql, clock);
   const rights = await rightsOf(sql);
+  const migrations = await appliedMigrations(sql);
+  const connections = await connectionsOf(sql);
+  const trouble = await troubleOf(sql);
   return {
     version: about.version,
     encrypted: about.encrypted === true,
@@ -148,11 +151,12 @@ export async function lookAtPostgres(sql: Database, clock: Clock): Promise<Postg
     isStandby: about.standby,
     // A pooler tells its clients numbers of its own.
     pooled: server.state.pid !== about.pid,
-    transactionError: rights.mayCreate && !about.readOnly ? await tryTransaction(sql) : null,
     mayCreate: rights.mayCreate,
     missingRights: rights.missing,
-    migrations: await appliedMigrations(sql),
-    connections: await connectionsOf(sql),
-    ...(await troubleOf(sql)),
+    migrations,
+    connections,
+    ...trouble,
+    // Last: a pooler that refuses it ends the connection, and what is asked then is told the same.
+    transactionError: rights.mayCreate && !about.readOnly ? await tryTransaction(sql) : null,
   };
 }

@@ -60,7 +60,7 @@ function judgeWriting(facts: PostgresFacts): Finding[] {
     return [fail("writing", `The server ${what}.`, advice)];
   }
   const found: Finding[] = [];
-  if (facts.transactionError !== null) found.push(judgeTransaction(facts.transactionError));
+  if (facts.transactionError !== null) found.push(judgeTransaction(facts.transactionError, facts.pooled));
   if (facts.missingRights.length > 0)
     found.push(
       fail(
@@ -77,23 +77,25 @@ function judgeWriting(facts: PostgresFacts): Finding[] {
         "Run `migrate` as a user that may.",
       ),
     );
-  if (found.length === 0) found.push(ok(check, "Our user may read, write and make tables."));
-  if (facts.pooled)
+  if (facts.pooled && facts.transactionError === null)
     found.push(
       ok(
         "pooler",
-        "A pooler stands before Postgres. It must keep prepared statements (max_prepared_statements of PgBouncer 1.21).",
+        "A pooler stands before Postgres. With pool_mode = transaction it must keep prepared statements (max_prepared_statements, PgBouncer 1.21).",
       ),
     );
+  if (facts.transactionError === null && facts.missingRights.length === 0 && facts.mayCreate)
+    found.push(ok(check, "Our user may read, write and make tables."));
   return found;
 }
 
-function judgeTransaction(error: string): Finding {
-  if (/statement pooling/i.test(error))
+function judgeTransaction(error: string, pooled: boolean): Finding {
+  // PgBouncer says so, and ends the connection: mostly that is all that the client tells.
+  if (pooled && /statement pooling|CONNECTION_CLOSED/i.test(error))
     return fail(
       "pooler",
-      "The pooler gives every statement another connection (statement pooling): transactions and their locks cannot work.",
-      "Set pool_mode = transaction, or session.",
+      "The pooler ends a connection that begins a transaction: it gives every statement another one (statement pooling).",
+      "Set pool_mode = transaction, or session: transactions and their locks cannot work so.",
     );
   return fail("writing", `A transaction that makes a table failed (${error}).`, "See the server's log.");
 }

@@ -63,6 +63,8 @@ describe("what the doctor says of Postgres", () => {
       { pooled: true, transactionError: "transaction blocks not allowed in statement pooling mode" },
       ["fail pooler"],
     ],
+    [{ pooled: true, transactionError: "write CONNECTION_CLOSED 127.0.0.1:6432" }, ["fail pooler"]],
+    [{ transactionError: "write CONNECTION_CLOSED 127.0.0.1:5432" }, ["fail writing"]],
     [{ transactionError: "disk full" }, ["fail writing"]],
     [{ migrations: null }, ["fail migrations"]],
     [{ migrations: { ...MIGRATIONS, pending: ["13 (next)"] } }, ["fail migrations"]],
