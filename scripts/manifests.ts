@@ -1,6 +1,6 @@
 // npm run manifests: builds everything in k8s/ and holds it to the schemas, to the types, and to what no schema knows.
 // Exit code 1 at any finding.
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { build, differences, findKubectl, listBuilds, packagedKustomize } from "./manifests/builds.ts";
 import { CHECKS } from "./manifests/check.ts";
@@ -65,9 +65,19 @@ function show(rows: readonly Row[]): void {
   console.log(found.length === 0 ? "nothing found" : `${found.length} findings`);
 }
 
-// Below the project: the types are found from there.
-mkdirSync(join(ROOT, ".rcpt"), { recursive: true });
-const work = mkdtempSync(join(ROOT, ".rcpt/manifests-"));
+/** A folder of this run's own, below the project: the types are found from there. What killed runs left goes. */
+function makeWork(): string {
+  const home = join(ROOT, ".rcpt");
+  mkdirSync(home, { recursive: true });
+  for (const name of readdirSync(home)) {
+    const pid = /^manifests-(\d+)-/.exec(name)?.[1];
+    if (pid !== undefined && !existsSync(`/proc/${pid}`))
+      rmSync(join(home, name), { recursive: true, force: true });
+  }
+  return mkdtempSync(join(home, `manifests-${process.pid}-`));
+}
+
+const work = makeWork();
 process.on("exit", () => rmSync(work, { recursive: true, force: true }));
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 try {
