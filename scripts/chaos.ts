@@ -8,7 +8,7 @@ import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { createClient } from "./chaos/asking.ts";
 import { type Closing, passes, renderClosing } from "./chaos/closing.ts";
-import { type ChaosDeployment, startDeployment } from "./chaos/deployment.ts";
+import { ALL_ROLES, type ChaosDeployment, type Roles, startDeployment } from "./chaos/deployment.ts";
 import { startHooks } from "./chaos/hooks.ts";
 import { type Judgement, judgeStorm } from "./chaos/judge.ts";
 import { type ChaosOptions, chaosOptions, UsageError } from "./chaos/options.ts";
@@ -51,7 +51,8 @@ async function chaos(guard: Guard, options: ChaosOptions): Promise<number> {
   const logsDir = options.logsDir === null ? null : resolve(options.logsDir);
   if (logsDir !== null) mkdirSync(logsDir, { recursive: true });
   say(`seed ${options.seed}`);
-  const deployment = await startDeployment({ root: ROOT, guard, logsDir, say });
+  const roles: Roles = options.kinds.length === 0 ? [["api", 1]] : ALL_ROLES;
+  const deployment = await startDeployment({ root: ROOT, guard, logsDir, roles, say });
   if (deployment.noClock !== null) say(`clocks stay as they are: ${deployment.noClock}`);
   if (typeof deployment.balancer === "string") say(`no balancer: ${deployment.balancer}`);
   const parts: Judgement[] = [];

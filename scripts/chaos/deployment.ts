@@ -8,6 +8,7 @@ import type { Tier, TierLimits } from "../../src/core/tiers.ts";
 import { bootstrap } from "../../src/services/teams/bootstrap.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { createPostgres, type Database } from "../../src/store/postgres.ts";
+import type { ChildRole } from "../../src/supervisor.ts";
 import type { MailWorld } from "../../test/support/mail-world/world.ts";
 import type { Balancer } from "../balancers/balancer.ts";
 import { startHaproxy } from "../balancers/haproxy.ts";
@@ -22,11 +23,12 @@ import { createSiteWorld } from "./site-world.ts";
 import { type Stores, startStores } from "./stores.ts";
 
 /** How many processes of each role. */
-const ROLES = [
-  ["api", 3],
+export type Roles = readonly (readonly [role: ChildRole, count: number])[];
+export const ALL_ROLES: Roles = [
+  ["api", 2],
   ["bulk", 2],
   ["relay", 2],
-] as const;
+];
 const POSTGRES_CONNECTIONS = 3;
 const TRIAL_TIMEOUT_MS = 10_000;
 
@@ -94,6 +96,7 @@ function settingsOf(stores: Stores, world: MailWorld, logLevel: string): Record<
 }
 
 export interface DeploymentSetting {
+  roles: Roles;
   root: string;
   guard: Guard;
   /** Where the logs of all processes go; null: into the folder that goes with the run. */
@@ -105,6 +108,7 @@ export async function startDeployment({
   root,
   guard,
   logsDir,
+  roles,
   say,
 }: DeploymentSetting): Promise<ChaosDeployment> {
   const dir = mkdtempSync(join(tmpdir(), "rcpt-chaos-"));
@@ -140,7 +144,7 @@ export async function startDeployment({
     ownDisks,
   };
   const members: Member[] = [];
-  for (const [role, count] of ROLES)
+  for (const [role, count] of roles)
     for (let n = 0; n < count; n++) members.push(new Member(role, n, await freePort(), grounds));
   await Promise.all(members.map((member) => member.start()));
   const backends = members

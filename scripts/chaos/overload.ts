@@ -10,12 +10,12 @@ import { mostOf, type Resources, resourcesOf } from "./resources.ts";
 const BURST = fileURLToPath(new URL("./burst.ts", import.meta.url));
 const TSX = import.meta.resolve("tsx");
 const CALM_PER_S = 20;
-const CALM_MS = 4_000;
+const CALM_MS = 3_000;
 const CAPACITY_CALLERS = 24;
-const CAPACITY_MS = 5_000;
+const CAPACITY_MS = 4_000;
 const TIMES = 10;
-const OVERLOAD_MS = 6_000;
-const LIMITED_MS = 4_000;
+const OVERLOAD_MS = 5_000;
+const LIMITED_MS = 3_000;
 const REST_MS = 2_000;
 const TIMEOUT_MS = 30_000;
 /** Sockets and requests of the burst: a bound of the client's, far above what the service takes at once. */

@@ -5,7 +5,8 @@ import type { ZoneEntry } from "../../test/support/mail-world/zone.ts";
 export const SITES = 6;
 export const DOMAINS = 48;
 
-export const siteName = (site: number) => `mx.s${site}.chaos.test`;
+/** Each of an organisation of its own: hosts of one are one site, with one cap. */
+export const siteName = (site: number) => `mx.chaos${site}.test`;
 export const domainName = (domain: number) => `d${domain}.chaos.test`;
 
 export function domainEntry(domain: number): ZoneEntry {
