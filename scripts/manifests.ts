@@ -1,6 +1,6 @@
 // npm run manifests: builds everything in k8s/ and holds it to the schemas, to the types, and to what no schema knows.
 // Exit code 1 at any finding.
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { build, differences, findKubectl, listBuilds, packagedKustomize } from "./manifests/builds.ts";
 import { CHECKS } from "./manifests/check.ts";
@@ -65,13 +65,22 @@ function show(rows: readonly Row[]): void {
   console.log(found.length === 0 ? "nothing found" : `${found.length} findings`);
 }
 
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
 /** A folder of this run's own, below the project: the types are found from there. What killed runs left goes. */
 function makeWork(): string {
   const home = join(ROOT, ".rcpt");
   mkdirSync(home, { recursive: true });
   for (const name of readdirSync(home)) {
     const pid = /^manifests-(\d+)-/.exec(name)?.[1];
-    if (pid !== undefined && !existsSync(`/proc/${pid}`))
+    if (pid !== undefined && !isAlive(Number(pid)))
       rmSync(join(home, name), { recursive: true, force: true });
   }
   return mkdtempSync(join(home, `manifests-${process.pid}-`));

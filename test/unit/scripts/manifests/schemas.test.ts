@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { differences } from "../../../../scripts/manifests/builds.ts";
+import { build, differences, packagedKustomize } from "../../../../scripts/manifests/builds.ts";
 import { isOwnNetwork, SPECIAL_NETWORKS, specialIn } from "../../../../scripts/manifests/cidr.ts";
 import { type Document, parseDocuments, quantity, selects } from "../../../../scripts/manifests/documents.ts";
 import { checkSchemas, moduleOf } from "../../../../scripts/manifests/models.ts";
@@ -51,6 +53,33 @@ it("the second pass finds fields that there are not, which the first lets pass",
   assert.equal(found.length, 1, JSON.stringify(found));
   assert.equal(found[0]?.where, "Service/typo");
   assert.match(found[0]?.text ?? "", /sessionAffinty/);
+});
+
+describe("a build", () => {
+  async function refused(text: string, builder = packagedKustomize(ROOT)): Promise<string> {
+    const folder = mkdtempSync(join(tmpdir(), "rcpt-manifests-"));
+    try {
+      await build({ name: "broken", folder, text }, builder);
+      return "";
+    } catch (error) {
+      return (error as Error).message;
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+  it("that cannot be made says why", async () =>
+    assert.match(
+      await refused("resources: [nothing.yaml]"),
+      /kustomize cannot build broken: .*nothing\.yaml/s,
+    ));
+  it("that is warned of is none", async () => {
+    const builder = {
+      name: "kubectl",
+      command: process.execPath,
+      args: ["-e", "console.error('old field')"],
+    };
+    assert.equal(await refused("", builder), "kubectl warns of broken: old field");
+  });
 });
 
 describe("two builders", () => {
