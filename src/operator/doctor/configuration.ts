@@ -64,7 +64,7 @@ function judgeNames({ variables, given }: ConfigDiagnosis): Finding[] {
       return warn(variable, `${variable} is no setting: nobody reads it.`, "Take it out, or correct it.");
     const seen = `${variable} is no setting: nobody reads it. ${meant} is one`;
     if (given.has(meant)) return warn(variable, `${seen}, and is given.`, `Take ${variable} out.`);
-    return fail(variable, `${seen}, and has its default.`, `Rename it to ${meant}, or take it out.`);
+    return fail(variable, `${seen}, and is not set.`, `Rename it to ${meant}, or take it out.`);
   });
 }
 
