@@ -17,7 +17,8 @@ export async function composeTracing(
   { tracing, role }: Pick<Config, "tracing" | "role">,
   { log, metrics }: { log: Logger; metrics: Metrics },
 ): Promise<ComposedTracing> {
-  if (tracing === null) return { tracer: null, parts: [] };
+  // What the relay does belongs to no request, and to no job's rows.
+  if (tracing === null || role === "relay") return { tracer: null, parts: [] };
   const { startTracing } = await import("../core/otel.ts");
   const dropped = new Counter({
     name: "rcpt_trace_spans_dropped_total",

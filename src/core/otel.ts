@@ -77,6 +77,8 @@ class BoundedQueue implements SpanProcessor {
   readonly #batches: BatchSpanProcessor;
   #waiting = 0;
   #closed = false;
+  /** What still waits is counted as lost. */
+  #abandoned = false;
   #toldMs = Number.NEGATIVE_INFINITY;
 
   constructor(deps: TracingDeps, exporter: SpanExporter) {
@@ -116,7 +118,7 @@ class BoundedQueue implements SpanProcessor {
       this.#waiting -= spans.length;
       // What failed is told here; the SDK would tell its own log.
       done({ code: 0 });
-      if (result.code === 0) return;
+      if (result.code === 0 || this.#abandoned) return;
       this.#deps.onDropped(spans.length);
       this.#tell(result.error);
     });
@@ -139,6 +141,7 @@ class BoundedQueue implements SpanProcessor {
     );
     const late = sleep(this.#deps.clock, LIMITS.tracing.flushMs).then(() => false);
     if (await Promise.race([sent, late])) return;
+    this.#abandoned = true;
     this.#deps.onDropped(this.#waiting);
     this.#deps.log.warn({ spans: this.#waiting }, "traces were left when the process ended");
   }

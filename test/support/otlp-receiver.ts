@@ -31,8 +31,8 @@ export interface OtlpReceiver {
   headers: IncomingHttpHeaders[];
   /** Requests, those without an answer included. */
   requests(): number;
-  /** From now on nobody is answered. */
-  fallSilent(): void;
+  /** From now on: answers nobody, hangs up on whoever connects, or answers with this status and keeps nothing. */
+  behave(how: "silent" | "gone" | number): void;
   close(): Promise<void>;
 }
 
@@ -77,13 +77,17 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   const bodies: string[] = [];
   const headers: IncomingHttpHeaders[] = [];
   let requests = 0;
-  let isSilent = false;
+  let behaviour: "well" | "silent" | "gone" | number = "well";
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     requests += 1;
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
-      if (isSilent) return;
+      if (behaviour === "silent") return;
+      if (typeof behaviour === "number") {
+        response.writeHead(behaviour).end();
+        return;
+      }
       if (request.method !== "POST" || request.url !== "/v1/traces") {
         response.writeHead(404).end();
         return;
@@ -95,6 +99,7 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
       response.writeHead(200, { "Content-Type": "application/json" }).end("{}");
     });
   });
+  server.on("connection", (socket) => behaviour === "gone" && socket.destroy());
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -102,8 +107,8 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
     bodies,
     headers,
     requests: () => requests,
-    fallSilent() {
-      isSilent = true;
+    behave(how) {
+      behaviour = how;
     },
     close() {
       server.closeAllConnections();

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import { LIMITS } from "../../../src/core/limits.ts";
+import { createLog } from "../../../src/core/log.ts";
 import { startTracing, type Tracing } from "../../../src/core/otel.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
-import { testLog as log } from "../../support/log.ts";
 import { startOtlpReceiver } from "../../support/otlp-receiver.ts";
+import { until } from "../../support/until.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const traceparent = (flags: string) => `00-${TRACE}-00f067aa0ba902b7-${flags}`;
@@ -14,6 +15,8 @@ after(() => Promise.all(running.map((tracing) => tracing.stop())));
 
 /** @param random what chance says each time */
 function setUp(ratio: number, random = () => 0.5, endpoint = "http://127.0.0.1:9") {
+  const lines: string[] = [];
+  const log = createLog("warn", {}, { write: (line) => void lines.push(JSON.parse(line).msg) });
   const clock = createFakeClock();
   const dropped: number[] = [];
   // Nothing is sent where no span has an end.
@@ -21,7 +24,12 @@ function setUp(ratio: number, random = () => 0.5, endpoint = "http://127.0.0.1:9
   const onDropped = (spans: number) => void dropped.push(spans);
   const tracing = startTracing(config, { clock, log, role: "api", onDropped, random });
   running.push(tracing);
-  return { clock, tracing, tracer: tracing.tracer };
+  /** So many spans, one after another. */
+  function endSpans(count: number): void {
+    for (let i = 0; i < count; i++) tracing.tracer.request("GET", { parent: null }, 0).end();
+  }
+  const lost = () => dropped.reduce((sum, spans) => sum + spans, 0);
+  return { clock, tracing, tracer: tracing.tracer, lines, lost, endSpans };
 }
 
 describe("a request", () => {
@@ -108,5 +116,49 @@ describe("a job", () => {
     const { traceId, spanId, startMs, endMs, attributes } = job ?? assert.fail();
     assert.deepEqual({ traceId, spanId }, place);
     assert.deepEqual([startMs, endMs, attributes["rcpt.rows"]], [1_000.5, 2_000.25, 7]);
+  });
+});
+
+describe("spans that wait", () => {
+  it("are bounded, and what is beyond is counted", async () => {
+    const collector = await startOtlpReceiver();
+    after(() => collector.close());
+    collector.behave("silent");
+    const { lost, endSpans, tracing, clock, lines } = setUp(1, undefined, collector.url);
+    endSpans(LIMITS.tracing.spansQueued);
+    assert.equal(lost(), 0);
+    endSpans(100);
+    assert.equal(lost(), 100);
+    const stopped = tracing.stop();
+    await clock.advanceAsync(LIMITS.tracing.flushMs);
+    await stopped;
+    assert.equal(lost(), 100 + LIMITS.tracing.spansQueued);
+    assert.ok(lines.length > 0);
+    endSpans(1);
+    assert.equal(lost(), 101 + LIMITS.tracing.spansQueued);
+  });
+
+  it("are lost when the collector does not take them, of which the log says so once a minute", async () => {
+    const collector = await startOtlpReceiver();
+    after(() => collector.close());
+    collector.behave(400);
+    const { lost, endSpans, clock, lines } = setUp(1, undefined, collector.url);
+    const { spansPerBatch, failureQuietMs } = LIMITS.tracing;
+    endSpans(3 * spansPerBatch);
+    await until("all are lost", () => lost() === 3 * spansPerBatch);
+    assert.deepEqual(lines, ["traces could not be sent"]);
+    clock.advance(failureQuietMs);
+    endSpans(spansPerBatch);
+    await until("those too", () => lost() === 4 * spansPerBatch);
+    assert.equal(lines.length, 2);
+  });
+
+  it("are sent when the process ends", async () => {
+    const collector = await startOtlpReceiver();
+    after(() => collector.close());
+    const { endSpans, tracing, lost } = setUp(1, undefined, collector.url);
+    endSpans(LIMITS.tracing.spansPerBatch + 7);
+    await tracing.stop();
+    assert.deepEqual([collector.spans.length, lost()], [LIMITS.tracing.spansPerBatch + 7, 0]);
   });
 });
