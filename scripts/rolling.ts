@@ -1,4 +1,4 @@
-// npm run rolling [-- --balancer haproxy,nginx] [--rounds 2] [--rate 60]
+// npm run rolling [-- --balancer haproxy,nginx] [--rounds 2] [--rate 30]
 //
 // Restarts every process of a deployment, one after another, under load through a balancer that goes by readiness, with
 // clients that keep connections and clients that do not, none of which tries anything twice. Exit code: 0 nothing failed,

@@ -32,7 +32,7 @@ export interface Lists {
 }
 
 const INLINE_ROWS = 6;
-const UPLOAD_ROWS = 60;
+const UPLOAD_ROWS = 30;
 /** Long enough that most meet a process that is leaving. */
 const UPLOAD_OVER_MS = 2_500;
 const SETTLED_WITHIN_MS = 60_000;

@@ -31,7 +31,7 @@ export function readOptions(argv: string[]): RollingOptions {
     args: argv,
     options: {
       rounds: { type: "string", default: "2" },
-      rate: { type: "string", default: "60" },
+      rate: { type: "string", default: "30" },
       balancer: { type: "string", default: BALANCERS.join() },
     },
   });

@@ -25,6 +25,7 @@ export interface Traffic {
 const TICK_MS = 20;
 const IN_FLIGHT_MAX = 200;
 const KNOWN_ADDRESSES = 25;
+const REASON_CHARS = 60;
 /** Of reasons for `unknown`, those that cost nothing are failures; none is expected here, so any is one. */
 const COSTS: ReadonlySet<string> = new Set(["valid", "invalid"]);
 
@@ -42,7 +43,7 @@ export function startTraffic({ client, key, name, ratePerS }: TrafficSetting): T
     const begunMs = performance.now();
     try {
       const reply = await client.ask(kind, { ...question, key });
-      sample.failure = reply.status === wanted ? null : `HTTP ${reply.status} ${codeOf(reply)}`;
+      sample.failure = reply.status === wanted ? null : `HTTP ${reply.status} ${reasonOf(reply)}`;
       return sample.failure === null ? reply : null;
     } catch (error) {
       sample.failure = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
@@ -118,10 +119,12 @@ export function startTraffic({ client, key, name, ratePerS }: TrafficSetting): T
   };
 }
 
-function codeOf({ body }: Reply): string {
+/** Of a problem its code and what it says; of what a balancer says by itself the first line. */
+function reasonOf({ body }: Reply): string {
   try {
-    return String(JSON.parse(body).code ?? "");
+    const { code, detail } = JSON.parse(body) as Record<string, unknown>;
+    return `${String(code)} (${String(detail)})`;
   } catch {
-    return body.slice(0, 60);
+    return body.split("\n", 1)[0]?.slice(0, REASON_CHARS) ?? "";
   }
 }
