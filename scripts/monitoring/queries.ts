@@ -1,0 +1,11 @@
+/** What the panels' queries are made of. `$namespace` and `$__rate_interval` are Grafana's. */
+
+export const IN = 'namespace=~"$namespace"';
+
+/** Seconds within which `share` of what a histogram saw lay. */
+export const quantile = (share: number, name: string, by: string, where = "") =>
+  `histogram_quantile(${share}, sum by (le, ${by}) (rate(${name}_bucket{${IN}${where}}[$__rate_interval])))`;
+export const rateOf = (name: string, by: string, where = "") =>
+  `sum by (${by}) (rate(${name}{${IN}${where}}[$__rate_interval]))`;
+export const shareOf = (part: string, whole: string) => `sum(${part}) / sum(${whole})`;
+export const rate = (name: string, where = "") => `rate(${name}{${IN}${where}}[$__rate_interval])`;
