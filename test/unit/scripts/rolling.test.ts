@@ -68,7 +68,7 @@ describe("rolling", () => {
       charges: { used: 33, leased: 1, held: 2 },
     });
     assert.equal(faultsOfPass(faulty).length, 5);
-    assert.match(renderPass(faulty), /failed requests 1, of these 5xx 1[^]*FAULT bulk: SIGKILL/);
+    assert.match(renderPass(faulty), /failed requests 1, of these 5xx 1[\s\S]*FAULT bulk: SIGKILL/);
   });
 
   it("compares results with what was sent: each row once, in its place, answered truly", () => {
