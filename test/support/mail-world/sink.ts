@@ -7,8 +7,8 @@ export interface SinkOptions {
   port?: number;
   /** Milliseconds from a read to the answer of all commands in it: the round trip of a distant server. Default 0. */
   latencyMs?: number;
-  /** Whether a local part exists; by default those that begin with `exists` or `user` do. */
-  accepts?: (local: string) => boolean;
+  /** Whether a local part exists at a domain; by default those that begin with `exists` or `user` do at any. */
+  accepts?: (local: string, domain: string) => boolean;
 }
 
 /** A mail server that costs next to nothing: for benchmarks of a client, where the world's hosts would be the brake. */
@@ -49,7 +49,8 @@ export async function createSink(options: SinkOptions = {}): Promise<Sink> {
     if (verb === 0x72 && (line.charCodeAt(1) | 0x20) === 0x63) {
       account.recipients++;
       const start = line.indexOf("<") + 1;
-      return accepts(line.slice(start, line.lastIndexOf("@"))) ? ACCEPTED : UNKNOWN;
+      const at = line.lastIndexOf("@");
+      return accepts(line.slice(start, at), line.slice(at + 1, line.lastIndexOf(">"))) ? ACCEPTED : UNKNOWN;
     }
     if (verb === 0x65) return EHLO_REPLY;
     return verb === 0x71 ? "221 2.0.0 Bye\r\n" : OK;

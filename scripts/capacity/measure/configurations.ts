@@ -1,0 +1,49 @@
+import { MEASURED_COSTS, ROWS_AT_ONCE } from "../costs.ts";
+import type { Costs, Fleet, SiteClass } from "../scenario.ts";
+
+/** What is set up, and what the simulator is told of it; the rest it is told once it was measured. */
+export interface Configuration {
+  name: string;
+  /** Of its domains: no two have one in common. */
+  run: number;
+  rows: number;
+  sites: Pick<
+    SiteClass,
+    "sites" | "connections" | "depth" | "transactionsPerSession" | "rejectionsPerSession" | "rowsPerDomain"
+  > & { latencyMs: number; catchAllEvery: number; missingEvery: number };
+  fleet: Fleet;
+  /** Check threads of a process. */
+  threads: number;
+  costs: Costs;
+}
+
+/** What the processes of a run may use in all: it is far from what they need. */
+const CORES = 1;
+
+/** Sessions that last, one address a write: the round trip alone. */
+export const ONE_ADDRESS: Configuration = {
+  name: "one source address, one address a write, sessions that last",
+  run: 1,
+  rows: 4_800,
+  sites: {
+    ...{ sites: 8, connections: 6, depth: 1, transactionsPerSession: 10_000, rejectionsPerSession: 1_000 },
+    ...{ rowsPerDomain: 120, latencyMs: 150, catchAllEvery: 0, missingEvery: 20 },
+  },
+  fleet: { processes: 1, cores: CORES, sourceAddresses: 1, rowsAtOnce: ROWS_AT_ONCE },
+  threads: 1,
+  costs: MEASURED_COSTS,
+};
+
+/** Sessions that are soon spent, by transactions and by refusals, five addresses a write, domains that accept everybody. */
+export const TWO_ADDRESSES: Configuration = {
+  name: "two source addresses, up to five addresses a write, short sessions, catch-all domains",
+  run: 11,
+  rows: 24_000,
+  sites: {
+    ...{ sites: 6, connections: 3, depth: 5, transactionsPerSession: 50, rejectionsPerSession: 8 },
+    ...{ rowsPerDomain: 100, latencyMs: 150, catchAllEvery: 3, missingEvery: 8 },
+  },
+  fleet: { processes: 2, cores: CORES, sourceAddresses: 2, rowsAtOnce: ROWS_AT_ONCE },
+  threads: 2,
+  costs: MEASURED_COSTS,
+};

@@ -1,0 +1,80 @@
+import { chmodSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { compileProject } from "../../../bench/compile.ts";
+import type { BenchContext } from "../../../bench/context.ts";
+import { describeMachine, type Machine } from "../../../bench/machine.ts";
+import { createCleanState } from "../../../bench/state.ts";
+import type { Guard } from "../../embedded/guard.ts";
+import { startStack } from "../../embedded/stack.ts";
+import { stackSettings } from "../../start/settings.ts";
+import { ONE_ADDRESS, TWO_ADDRESSES } from "./configurations.ts";
+import { measureCpuBound } from "./cpu-bound.ts";
+import type { Measured } from "./measured.ts";
+import { measureSiteBound } from "./site-bound.ts";
+
+const ROOT = resolve(import.meta.dirname, "../../..");
+/** Of one configuration; it is not ended by this, its lists are as short as that. */
+const ALLOWANCE_MS = 90_000;
+
+export interface MeasuredRun {
+  machine: Machine;
+  configurations: Measured[];
+}
+
+type Measurement = (context: BenchContext) => Promise<Measured>;
+
+const MEASUREMENTS: readonly [string, Measurement][] = [
+  ["one address", (context) => measureSiteBound(context, ONE_ADDRESS)],
+  ["two addresses", (context) => measureSiteBound(context, TWO_ADDRESSES)],
+  ["cpu", measureCpuBound],
+];
+
+/**
+ * The compiled service on services of this run alone, with sinks as the internet, all on loopback.
+ * @param onMeasured told of each as soon as it is known, with the seconds that it took
+ * @throws Error, or InvalidRun when an answer was wrong
+ */
+export async function measureAll(
+  guard: Guard,
+  onMeasured: (measured: Measured, tookS: number) => void,
+): Promise<MeasuredRun> {
+  const dir = mkdtempSync(join(tmpdir(), "rcpt-capacity-"));
+  guard.removeAtEnd(dir);
+  chmodSync(dir, 0o711);
+  const startedAt = new Date();
+  const [stack, compiledDir] = await Promise.all([
+    startStack({
+      dir,
+      cacheDir: join(ROOT, ".rcpt/cache"),
+      wanted: ["postgres", "redis", "objects"],
+      throwaway: true,
+      guard,
+      say: (line) => console.error(line),
+    }),
+    compileProject(ROOT, guard),
+  ]);
+  const { postgres, redis } = stack;
+  if (!postgres || !redis) throw new Error("the services did not start");
+  const services = { databaseUrl: postgres.url, redisUrl: redis.url };
+  const machine = await describeMachine(ROOT, services, startedAt);
+  const { fresh } = await createCleanState(services);
+  const objectSettings = stackSettings({ ...stack, postgres: null, redis: null });
+  const shared = {
+    guard,
+    compiledDir,
+    profileDir: null,
+    quick: false,
+    rows: null,
+    allowanceMs: ALLOWANCE_MS,
+  };
+  const configurations: Measured[] = [];
+  for (const [name, measure] of MEASUREMENTS) {
+    const startedMs = performance.now();
+    const databaseUrl = await fresh(name);
+    const measured = await measure({ ...shared, databaseUrl, redisUrl: services.redisUrl, objectSettings });
+    configurations.push(measured);
+    onMeasured(measured, (performance.now() - startedMs) / 1_000);
+  }
+  return { machine, configurations };
+}

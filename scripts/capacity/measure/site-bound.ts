@@ -1,0 +1,160 @@
+import { completed, submitUpload, upload } from "../../../bench/bulk-job.ts";
+import { startChild } from "../../../bench/child.ts";
+import { type BenchContext, bulkSettingsFor, withChildren } from "../../../bench/context.ts";
+import { InvalidRun } from "../../../bench/figures.ts";
+import { cpuMsOf } from "../../../bench/process-cpu.ts";
+import type { CapacityServers } from "../../../bench/processes/capacity-servers.ts";
+import { type RoleProcess, startRole } from "../../../bench/role.ts";
+import { createLog } from "../../../src/core/log.ts";
+import { bootstrap } from "../../../src/services/teams/bootstrap.ts";
+import { migrate } from "../../../src/store/migrate.ts";
+import { createPostgres, type Database } from "../../../src/store/postgres.ts";
+import { countQuestions, middlePerS } from "../middle.ts";
+import type { Scenario, SiteClass } from "../scenario.ts";
+import { simulate } from "../simulate.ts";
+import type { Configuration } from "./configurations.ts";
+import type { Measured } from "./measured.ts";
+import { measureRoundTrips } from "./round-trip.ts";
+import { countsOf, type SiteList, siteAddress, siteFile } from "./site-list.ts";
+import { watchJob } from "./watch.ts";
+
+const WARM_UP_SHARE = 8;
+const PREDICTED_WITHIN_S = 600;
+/** Answers that are later than this wait for processors: those are the bound then, of the sinks and of the service alike. */
+const LATE_MAX = 1.15;
+
+const busyText = (latencyMs: number, roundTripMs: number) =>
+  `the machine was too busy to tell: answers that take ${latencyMs} ms took ${Math.round(roundTripMs)} ms`;
+
+function listsOf({ sites, rows, run }: Configuration): { warmUp: SiteList; list: SiteList } {
+  const list = {
+    run,
+    rows,
+    site: sites,
+    catchAllEvery: sites.catchAllEvery,
+    missingEvery: sites.missingEvery,
+  };
+  return { warmUp: { ...list, run: run + 1, rows: Math.floor(rows / WARM_UP_SHARE) }, list };
+}
+
+/** What the simulator is told: the settings of the service, the list, and the round trip as it was just measured. */
+function scenarioOf(configuration: Configuration, list: SiteList, roundTripMs: number): Scenario {
+  const { sites, rows, fleet, costs } = configuration;
+  const { catchAllEvery: _, missingEvery: __, latencyMs: ___, ...policy } = sites;
+  const { refused, catchAll } = countsOf(list);
+  const site: SiteClass = {
+    ...policy,
+    name: "the sinks",
+    share: 1,
+    pipelining: true,
+    roundTripMs,
+    answerMs: 0,
+    // Connecting takes no time on loopback: greeting and EHLO are left.
+    setUpRoundTrips: 2,
+    refused,
+    greylisted: 0,
+    greylistMs: 0,
+    catchAll,
+    perHour: 0,
+  };
+  return { rows, arrivalPerS: null, listed: 0, cached: 0, sites: [site], fleet, costs, seed: 1 };
+}
+
+async function makeTeam(sql: Database): Promise<string> {
+  await migrate(sql, createLog("silent"));
+  const input = { email: "capacity@example.com", team: "capacity", tier: "enterprise" } as const;
+  return (await bootstrap(sql, input)).liveKey;
+}
+
+function shapingOf({ sites }: Configuration): string {
+  const { connections, depth, transactionsPerSession, rejectionsPerSession } = sites;
+  const caps = {
+    maxConnections: connections,
+    pipelineDepthMax: depth,
+    transactionsPerSession,
+    rejectionsPerSession,
+  };
+  return JSON.stringify({ default: caps });
+}
+
+interface World {
+  sql: Database;
+  client: { url: string; key: string };
+}
+
+/** @throws InvalidRun when a verdict is another than the list has it */
+async function runList({ sql, client }: World, list: SiteList) {
+  const uploadId = await upload(client, `capacity-${list.run}.csv`, siteFile(list));
+  const { id } = await submitUpload(client, uploadId);
+  const watched = await watchJob(sql, id);
+  const { verdicts } = await completed(client, id, () => undefined);
+  const wanted = { ...countsOf(list).verdicts, unknown: 0 };
+  for (const [verdict, count] of Object.entries(wanted))
+    if (verdicts[verdict as keyof typeof wanted] !== count)
+      throw new InvalidRun(`run ${list.run}: ${JSON.stringify(verdicts)}, not ${JSON.stringify(wanted)}`);
+  return watched;
+}
+
+/**
+ * Bulk processes, each with a source address of its own as far as caps go (EGRESS_ID), on sites that are far away: what binds
+ * is what the sites allow. The prediction is made of what is known without the
+ * rate: the settings, the list, and the round trip as another client had it at that time.
+ */
+export async function measureSiteBound(
+  context: BenchContext,
+  configuration: Configuration,
+): Promise<Measured> {
+  const { warmUp, list } = listsOf(configuration);
+  return withChildren(async (keep) => {
+    const sql = createPostgres({
+      url: context.databaseUrl,
+      maxConnections: 2,
+      applicationName: "rcpt-bench",
+    });
+    keep({ end: () => sql.end({ timeout: 1 }) });
+    const servers = keep(await startChild<CapacityServers>("capacity-servers", context));
+    const { latencyMs } = configuration.sites;
+    const internet = await servers.call("start", { lists: [warmUp, list], latencyMs });
+    const own = { SHAPING: shapingOf(configuration), CHECK_THREADS: String(configuration.threads) };
+    const settings = bulkSettingsFor(context, internet, own);
+    const key = await makeTeam(sql);
+    const api = keep(await startRole(context, "api", settings));
+    keep(await startRole(context, "relay", settings));
+    const bulk: RoleProcess[] = [];
+    for (let process = 0; process < configuration.fleet.processes; process++)
+      bulk.push(keep(await startRole(context, "bulk", { ...settings, EGRESS_ID: `capacity-${process}` })));
+    const world = { sql, client: { url: `http://127.0.0.1:${api.port}`, key } };
+    await runList(world, warmUp);
+    const cpuMs = () => bulk.reduce((sum, { pid }) => sum + cpuMsOf(pid), 0);
+    await servers.call("reset");
+    const cpuBeforeMs = cpuMs();
+    const roundTrips = measureRoundTrips(siteAddress(0), internet.smtpPort);
+    const counting = countQuestions(async () => (await servers.call("account")).recipients);
+    const { tookMs, putOff } = await runList(world, list);
+    const asked = await counting.end();
+    const roundTripMs = await roundTrips.end();
+    if (roundTripMs > LATE_MAX * latencyMs) throw new InvalidRun(busyText(latencyMs, roundTripMs));
+    const scenario = scenarioOf(configuration, list, roundTripMs);
+    const predicted = simulate(scenario, { forS: PREDICTED_WITHIN_S });
+    const cpuUs = ((cpuMs() - cpuBeforeMs) * 1_000) / list.rows;
+    const account = await servers.call("account");
+    return {
+      name: configuration.name,
+      scenario,
+      predictedPerS: predicted.middlePerS,
+      predictedBound: predicted.bound,
+      measuredPerS: (middlePerS(asked) * list.rows) / account.recipients,
+      told: {
+        "CPU µs a row": cpuUs,
+        "rows/s of the whole list, predicted": predicted.rowsPerS,
+        "rows/s of the whole list, measured": (list.rows * 1_000) / tookMs,
+        "round trip, ms": scenario.sites[0]?.roundTripMs ?? 0,
+        "rows put off": putOff,
+        "connections, predicted": predicted.sessions,
+        "connections, measured": account.connections,
+        "questions, predicted": predicted.transactions,
+        "questions, measured": account.recipients,
+      },
+    };
+  });
+}

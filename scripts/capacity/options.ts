@@ -1,0 +1,207 @@
+import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import type { Target } from "./plan.ts";
+import { PRESETS, type Preset } from "./presets.ts";
+import { parseScenario, type Scenario } from "./scenario.ts";
+
+export const HELP = `npm run capacity -- [plan|simulate] [options]
+
+How many pods and source addresses a load takes. docs/capacity.md has the formula and says what the figures mean.
+
+  plan       (default) the fewest source addresses and bulk processes that bear a day's rows at its peak
+  simulate   a list on the given processes and source addresses: rows a second, what binds, what waits
+  --measure  three configurations of the real service on this machine, loopback only, beside what the simulator says
+             of them; takes two or three minutes, Linux only
+
+  --preset NAME         ${Object.keys(PRESETS).join(", ")} (default million); all have the same mix of sites
+  --config FILE         JSON laid over the preset: fields of the scenario (see --json), and "target"
+  --rows-per-day N      of the plan
+  --peak F              the busiest hour over the mean one
+  --use F               share of each bound that is planned with, 0.1 to 1
+  --requests-per-s N    requests to the API in the busiest hour
+  --rows N              of the list that is simulated
+  --arrival-per-s N     they come at this rate; without it all are there at the beginning
+  --for-s N             how long what arrives is followed, seconds (default 60)
+  --processes N  --cores F  --addresses N
+  --listed F  --cached F            shares of the rows that nobody is asked about
+  --round-trip-ms F                 of all sites
+  --per-hour N                      recipients that each site bears of an address in an hour; 0: any number
+  --seed N              of the random numbers
+  --json                figures as JSON, with the scenario that led to them
+  --write               with --measure: keep the run in scripts/capacity/measured.json
+  --help
+`;
+
+const FLAGS = {
+  preset: { type: "string" },
+  config: { type: "string" },
+  "rows-per-day": { type: "string" },
+  peak: { type: "string" },
+  use: { type: "string" },
+  "requests-per-s": { type: "string" },
+  rows: { type: "string" },
+  "arrival-per-s": { type: "string" },
+  "for-s": { type: "string" },
+  processes: { type: "string" },
+  cores: { type: "string" },
+  addresses: { type: "string" },
+  listed: { type: "string" },
+  cached: { type: "string" },
+  "round-trip-ms": { type: "string" },
+  "per-hour": { type: "string" },
+  seed: { type: "string" },
+  measure: { type: "boolean", default: false },
+  write: { type: "boolean", default: false },
+  json: { type: "boolean", default: false },
+  help: { type: "boolean", default: false },
+} as const;
+
+export interface Options {
+  mode: "plan" | "simulate" | "measure" | "help";
+  scenario: Scenario;
+  target: Target;
+  forS: number;
+  json: boolean;
+  write: boolean;
+}
+
+/** The options cannot be used: their owner is told why, with exit code 2. */
+export class BadOptions extends Error {
+  override name = "BadOptions";
+}
+
+const DEFAULT_FOR_S = 60;
+const FOR_S_MAX = 86_400;
+const CONFIG_BYTES = 1_000_000;
+const TARGET_FIELDS = ["rowsPerDay", "peak", "requestsPerS", "use"] as const;
+
+function numberOf(name: string, text: string): number {
+  const value = Number(text.replaceAll("_", ""));
+  if (text.trim() === "" || !Number.isFinite(value))
+    throw new BadOptions(`--${name} takes a number, not "${text}"`);
+  return value;
+}
+
+type Given = Record<string, unknown>;
+const isObject = (value: unknown): value is Given =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+function readConfig(file: string): Given {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    throw new BadOptions(`--config ${file}: ${(error as NodeJS.ErrnoException).code ?? "cannot be read"}`);
+  }
+  if (text.length > CONFIG_BYTES)
+    throw new BadOptions(`--config ${file}: longer than ${CONFIG_BYTES} characters`);
+  try {
+    const given: unknown = JSON.parse(text);
+    if (isObject(given)) return given;
+  } catch (error) {
+    throw new BadOptions(`--config ${file}: ${(error as Error).message}`);
+  }
+  throw new BadOptions(`--config ${file}: must be a JSON object`);
+}
+
+function presetOf(name: string): Preset {
+  const preset = Object.hasOwn(PRESETS, name) ? PRESETS[name] : undefined;
+  if (preset === undefined)
+    throw new BadOptions(`--preset ${name}: there is none; there are ${Object.keys(PRESETS).join(", ")}`);
+  return preset;
+}
+
+/** A field of the one goes before that of the other; fields of objects one by one. */
+function laidOver(base: Given, own: Given): Given {
+  const laid = { ...base };
+  for (const [key, value] of Object.entries(own)) {
+    const below = base[key];
+    laid[key] = isObject(value) && isObject(below) ? { ...below, ...value } : value;
+  }
+  return laid;
+}
+
+function targetOf(preset: Target, given: unknown): Target {
+  if (given === undefined) return preset;
+  if (!isObject(given)) throw new BadOptions("the configuration: target must be an object");
+  for (const [key, value] of Object.entries(given)) {
+    if (!TARGET_FIELDS.some((field) => field === key))
+      throw new BadOptions(`the configuration: target.${key} is unknown`);
+    if (typeof value !== "number") throw new BadOptions(`the configuration: target.${key} must be a number`);
+  }
+  return { ...preset, ...given };
+}
+
+type Values = { [Name in keyof typeof FLAGS]?: string | boolean | undefined };
+
+function withFlags(scenario: Given, values: Values): Given {
+  const flag = (name: keyof typeof FLAGS) =>
+    typeof values[name] === "string" ? numberOf(name, values[name]) : undefined;
+  const own: Given = {};
+  const set = (to: Given, key: string, value: number | undefined) => {
+    if (value !== undefined) to[key] = value;
+  };
+  set(own, "rows", flag("rows"));
+  set(own, "arrivalPerS", flag("arrival-per-s"));
+  set(own, "listed", flag("listed"));
+  set(own, "cached", flag("cached"));
+  set(own, "seed", flag("seed"));
+  const fleet: Given = {};
+  set(fleet, "processes", flag("processes"));
+  set(fleet, "cores", flag("cores"));
+  set(fleet, "sourceAddresses", flag("addresses"));
+  own.fleet = fleet;
+  const ofSites: Given = {};
+  set(ofSites, "roundTripMs", flag("round-trip-ms"));
+  set(ofSites, "perHour", flag("per-hour"));
+  if (Object.keys(ofSites).length > 0 && Array.isArray(scenario.sites))
+    own.sites = scenario.sites.map((site: unknown) => (isObject(site) ? { ...site, ...ofSites } : site));
+  return laidOver(scenario, own);
+}
+
+function targetWithFlags(target: Target, values: Values): Target {
+  const flag = (name: keyof typeof FLAGS, otherwise: number) =>
+    typeof values[name] === "string" ? numberOf(name, values[name]) : otherwise;
+  return {
+    rowsPerDay: flag("rows-per-day", target.rowsPerDay),
+    peak: flag("peak", target.peak),
+    requestsPerS: flag("requests-per-s", target.requestsPerS),
+    use: flag("use", target.use),
+  };
+}
+
+function parsed(argv: readonly string[]) {
+  try {
+    return parseArgs({ args: [...argv], options: FLAGS, allowPositionals: true });
+  } catch (error) {
+    throw new BadOptions((error as Error).message);
+  }
+}
+
+function modeOf(positionals: readonly string[], { measure, help, write }: Values): Options["mode"] {
+  const [mode = "plan", ...more] = positionals;
+  if (help) return "help";
+  if (more.length > 0 || (mode !== "plan" && mode !== "simulate"))
+    throw new BadOptions(`${[mode, ...more].join(" ")}: what to do is plan, simulate or --measure`);
+  if (write && !measure) throw new BadOptions("--write goes with --measure");
+  return measure ? "measure" : mode;
+}
+
+/** @throws BadOptions that says what may be given instead */
+export function readOptions(argv: readonly string[]): Options {
+  const { values, positionals } = parsed(argv);
+  const mode = modeOf(positionals, values);
+  const preset = presetOf(values.preset ?? "million");
+  const { target: given, ...config } = values.config === undefined ? {} : readConfig(values.config);
+  const target = targetWithFlags(targetOf(preset.target, given), values);
+  const forS = values["for-s"] === undefined ? DEFAULT_FOR_S : numberOf("for-s", values["for-s"]);
+  if (!(forS > 0 && forS <= FOR_S_MAX))
+    throw new BadOptions(`--for-s takes more than 0, at most ${FOR_S_MAX}`);
+  const whole = withFlags(laidOver({ ...preset.scenario }, config), values);
+  try {
+    const scenario = parseScenario(whole);
+    return { mode, scenario, target, forS, json: values.json, write: values.write };
+  } catch (error) {
+    throw new BadOptions((error as Error).message);
+  }
+}

@@ -1,0 +1,174 @@
+import * as v from "valibot";
+
+/** What a deployment is asked to do, and with what. Rates are of seconds, costs of microseconds of one core. */
+
+/** Sites that are alike: servers of one kind, each with caps of its own. */
+export interface SiteClass {
+  name: string;
+  /** How many sites there are of it. */
+  sites: number;
+  /** Its part of the rows for which a server is asked, 0 to 1. All classes together: 1. */
+  share: number;
+  /** What one source address may have there at once, and in one session: `src/check/shaping.json` or SHAPING. */
+  connections: number;
+  depth: number;
+  transactionsPerSession: number;
+  rejectionsPerSession: number;
+  /** false: MAIL, RCPT and RSET take a round trip each. */
+  pipelining: boolean;
+  roundTripMs: number;
+  /** The server's own time for each recipient, beside the round trip. */
+  answerMs: number;
+  /** Round trips until the first transaction: 3 in clear (TCP, greeting, EHLO), 6 with STARTTLS and TLS 1.3. */
+  setUpRoundTrips: number;
+  /** Of the addresses: those that are refused, and those that are put off when they are asked about first. */
+  refused: number;
+  greylisted: number;
+  /** After which who was put off is asked again. */
+  greylistMs: number;
+  /** Addresses of a domain, of those that are asked: a domain's first accepted one costs a question about a stranger. */
+  rowsPerDomain: number;
+  /** Of the domains: those that accept strangers. */
+  catchAll: number;
+  /** Recipients that such a site bears of one source address in an hour before it blocks it; 0: no bound is known. */
+  perHour: number;
+}
+
+/** CPU microseconds. What main threads do not do is done by check threads beside them. */
+export interface Costs {
+  /** A row that the lists answer, or its syntax; and one that the cache answers. */
+  listedUs: number;
+  cachedUs: number;
+  /** A row for which a server is asked: for itself, for its part of a write, and for its part of a session. */
+  askedUs: number;
+  writeUs: number;
+  sessionUs: number;
+  /** A row that finds its site's connections in use and comes back as a retry. */
+  putOffUs: number;
+  /** Of a row that is asked about: the part of the main thread, of which a process has one. */
+  mainShare: number;
+  /** A request to the API whose answer is cached. */
+  requestUs: number;
+}
+
+export interface Fleet {
+  /** Bulk processes, a pod each. */
+  processes: number;
+  /** Of a process. */
+  cores: number;
+  sourceAddresses: number;
+  /** Rows that a process has under way: `LIMITS.bulk.chunkRowsAtOnce` and `retryRowsAtOnce`. */
+  rowsAtOnce: number;
+}
+
+export interface Scenario {
+  /** Of the run. */
+  rows: number;
+  /** Rows a second that come; null: all are there at the beginning. */
+  arrivalPerS: number | null;
+  /** Of all rows: answered without a server, 0 to 1, by lists and syntax, and from the cache. The rest is asked about. */
+  listed: number;
+  cached: number;
+  sites: SiteClass[];
+  fleet: Fleet;
+  costs: Costs;
+  /** Of the random numbers: equal seeds, equal results. */
+  seed: number;
+}
+
+/** Bounds of what is simulated: beyond these a figure would take too long, or mean nothing. */
+export const SCENARIO_LIMITS = {
+  rows: 100_000_000_000,
+  sites: 10_000_000,
+  classes: 100,
+  addresses: 1_000_000,
+  processes: 100_000,
+  perS: 10_000_000,
+} as const;
+
+const number = (min: number, max: number) => {
+  const message = `must be a number from ${min} to ${max}`;
+  return v.pipe(v.number(message), v.minValue(min, message), v.maxValue(max, message));
+};
+const whole = (min: number, max: number) => {
+  const message = `must be a whole number from ${min} to ${max}`;
+  return v.pipe(v.number(message), v.integer(message), v.minValue(min, message), v.maxValue(max, message));
+};
+const share = number(0, 1);
+
+const SiteClassSchema = v.strictObject({
+  name: v.pipe(
+    v.string(),
+    v.regex(/^[\w .,()/-]{1,60}$/, "must be 1 to 60 letters, digits, spaces or .,()/-"),
+  ),
+  sites: whole(1, SCENARIO_LIMITS.sites),
+  share,
+  connections: whole(1, 1_000),
+  depth: whole(1, 10),
+  transactionsPerSession: whole(1, 10_000),
+  rejectionsPerSession: whole(1, 1_000),
+  pipelining: v.boolean(),
+  roundTripMs: number(0.01, 60_000),
+  answerMs: number(0, 60_000),
+  setUpRoundTrips: number(0, 20),
+  refused: share,
+  greylisted: share,
+  greylistMs: number(0, 86_400_000),
+  rowsPerDomain: number(1, 1e12),
+  catchAll: share,
+  perHour: number(0, 1e9),
+});
+
+const CostsSchema = v.strictObject({
+  listedUs: number(0, 1e6),
+  cachedUs: number(0, 1e6),
+  askedUs: number(0, 1e6),
+  writeUs: number(0, 1e6),
+  sessionUs: number(0, 1e6),
+  putOffUs: number(0, 1e6),
+  mainShare: share,
+  requestUs: number(0, 1e6),
+});
+
+const FleetSchema = v.strictObject({
+  processes: whole(1, SCENARIO_LIMITS.processes),
+  cores: number(0.01, 1_024),
+  sourceAddresses: whole(1, SCENARIO_LIMITS.addresses),
+  rowsAtOnce: whole(1, 1_000_000),
+});
+
+const SUM_TOLERANCE = 0.001;
+const isWhole = (sum: number) => Math.abs(sum - 1) <= SUM_TOLERANCE;
+
+const ScenarioSchema = v.pipe(
+  v.strictObject({
+    rows: whole(1, SCENARIO_LIMITS.rows),
+    arrivalPerS: v.nullable(number(0.001, SCENARIO_LIMITS.perS)),
+    listed: share,
+    cached: share,
+    sites: v.pipe(v.array(SiteClassSchema), v.maxLength(SCENARIO_LIMITS.classes)),
+    fleet: FleetSchema,
+    costs: CostsSchema,
+    seed: whole(0, 4_294_967_295),
+  }),
+  v.check(({ listed, cached }) => listed + cached <= 1, "listed and cached are more than 1 together"),
+  v.check(
+    ({ listed, cached, sites }) =>
+      1 - listed - cached < 1e-9 || isWhole(sites.reduce((sum, { share: part }) => sum + part, 0)),
+    "the shares of the sites are not 1 together",
+  ),
+);
+
+/** @throws Error that names the field and says what it may be */
+export function parseScenario(given: unknown): Scenario {
+  const parsed = v.safeParse(ScenarioSchema, given);
+  if (parsed.success) return parsed.output;
+  const [issue] = parsed.issues;
+  const path = v.getDotPath(issue);
+  throw new Error(`the configuration${path === null ? "" : `: ${path}`}: ${issue.message}`);
+}
+
+/** Of all rows, those about which servers are asked. */
+export function askedShare({ listed, cached }: Pick<Scenario, "listed" | "cached">): number {
+  return Math.max(0, 1 - listed - cached);
+}

@@ -1,0 +1,57 @@
+import type { SiteClass } from "./scenario.ts";
+
+/** What one session comes to, on average. */
+export interface SessionShape {
+  transactions: number;
+  /** Writes, which are round trips where the server pipelines. */
+  writes: number;
+}
+
+/** Less likely states are left out. */
+const LEAST = 1e-7;
+
+/**
+ * A session as `smtp/pooled-session` fills it: a write holds no more than the depth, nor more than may follow before a limit of
+ * the session is met, also if all were refused. Exact, over all courses that refusals can take.
+ *
+ * @param refusing likelihood that a transaction ends in a refusal, of any kind
+ */
+export function sessionShape(
+  site: Pick<SiteClass, "depth" | "transactionsPerSession" | "rejectionsPerSession" | "pipelining">,
+  refusing: number,
+): SessionShape {
+  const { transactionsPerSession, rejectionsPerSession } = site;
+  const depth = site.pipelining ? site.depth : 1;
+  let writes = 0;
+  let transactions = 0;
+  /** Likelihood of having served so many and been refused so often: `served * (rejectionsPerSession + 1) + refused`. */
+  let states = new Map<number, number>([[0, 1]]);
+  const width = rejectionsPerSession + 1;
+  while (states.size > 0) {
+    const next = new Map<number, number>();
+    for (const [state, likelihood] of states) {
+      const served = Math.floor(state / width);
+      const refused = state % width;
+      const room = Math.min(depth, transactionsPerSession - served, rejectionsPerSession - refused);
+      if (room <= 0 || likelihood < LEAST) continue;
+      writes += likelihood;
+      transactions += likelihood * room;
+      spread(next, { likelihood, refusing, room, from: (served + room) * width + refused });
+    }
+    states = next;
+  }
+  return { transactions, writes };
+}
+
+/** Adds what a write of `room` transactions leads to, by how many of them are refused. */
+function spread(
+  next: Map<number, number>,
+  { likelihood, refusing, room, from }: { likelihood: number; refusing: number; room: number; from: number },
+): void {
+  let ways = 1;
+  for (let more = 0; more <= room; more++) {
+    const part = likelihood * ways * refusing ** more * (1 - refusing) ** (room - more);
+    if (part > 0) next.set(from + more, (next.get(from + more) ?? 0) + part);
+    ways = (ways * (room - more)) / (more + 1);
+  }
+}

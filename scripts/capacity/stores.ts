@@ -1,0 +1,67 @@
+import { siteFormula, strangersPerRow } from "./formula.ts";
+import { askedShare, type Scenario } from "./scenario.ts";
+
+/** What the services behind the pods bear, a second, at a rate of rows. */
+export interface StoreLoad {
+  postgresTransactionsPerS: number;
+  redisCallsPerS: number;
+  redisEntriesPerS: number;
+  redisBytesPerS: number;
+  /** What the cache holds when entries are kept for a day. */
+  redisGibPerDay: number;
+  objectRequestsPerS: number;
+  objectBytesPerS: number;
+  dnsQuestionsPerS: number;
+  connectionsPerS: number;
+}
+
+/** As test/integration/counts/bounds.ts has them counted. */
+const COUNTED = {
+  transactionsPerChunk: 10.2,
+  objectsPerChunk: 6,
+  redisReadsPerRow: 0.009,
+  redisScriptsPerRow: 0.012,
+  entryBytes: 556,
+  shardBytesPerRow: 7.2,
+  resultBytesPerRow: 821,
+  dnsPerDomain: 4,
+} as const;
+/** LIMITS.bulk.rowsPerLargeChunk. */
+const ROWS_PER_CHUNK = 4_000;
+/** Rows of a retry, each a task of its own: as many as a chunk has of one site, from 20 on. */
+const ROWS_PER_RETRY = 100;
+/** A source's row: an address and some columns. Read twice: for the analysis, and for its chunk. */
+const SOURCE_BYTES = 60;
+/** What Redis keeps of an entry beside its bytes: key, TTL, table. */
+const ENTRY_OVERHEAD = 150;
+
+/** @param perS rows a second */
+export function storeLoad(scenario: Scenario, perS: number): StoreLoad {
+  const asked = perS * askedShare(scenario);
+  const tasksPerS = perS / ROWS_PER_CHUNK + asked / ROWS_PER_RETRY;
+  let domains = 0;
+  let connections = 0;
+  for (const site of scenario.sites) {
+    const { transactionsPerRow, transactionsPerSession } = siteFormula(site);
+    domains += (asked * site.share) / site.rowsPerDomain;
+    connections +=
+      (asked * site.share * transactionsPerRow) / Math.min(transactionsPerSession, sessionUse(site));
+  }
+  const { entryBytes, shardBytesPerRow, resultBytesPerRow } = COUNTED;
+  return {
+    postgresTransactionsPerS: tasksPerS * COUNTED.transactionsPerChunk,
+    redisCallsPerS: perS * (COUNTED.redisReadsPerRow + COUNTED.redisScriptsPerRow),
+    redisEntriesPerS: asked,
+    redisBytesPerS: asked * entryBytes,
+    redisGibPerDay: (asked * 86_400 * (entryBytes + ENTRY_OVERHEAD)) / 2 ** 30,
+    objectRequestsPerS: tasksPerS * COUNTED.objectsPerChunk,
+    objectBytesPerS: perS * (2 * SOURCE_BYTES + 2 * shardBytesPerRow + resultBytesPerRow),
+    dnsQuestionsPerS: domains * COUNTED.dnsPerDomain,
+    connectionsPerS: connections,
+  };
+}
+
+/** Small sites have few rows for a connection: those of a domain, and its stranger. */
+function sessionUse(site: Scenario["sites"][number]): number {
+  return site.sites > 1_000 ? Math.max(1, 1 + strangersPerRow(site)) : Number.POSITIVE_INFINITY;
+}
