@@ -345,7 +345,6 @@ describe("the limits of a request's head", () => {
   for (const [what, bytes] of [
     ["no HTTP at all", "\x00\x01garbage\r\n\r\n"],
     ["a NUL in the target", "GET /healthz?\x00 HTTP/1.1\r\nHost: a\r\n\r\n"],
-    ["a CR in the target", "GET /healthz?\r HTTP/1.1\r\nHost: a\r\n\r\n"],
     ["a space in the target", "GET /healthz?a b HTTP/1.1\r\nHost: a\r\n\r\n"],
     ["bare line feeds", "GET /healthz HTTP/1.1\nHost: a\n\n"],
     ["HTTP/1.0", "GET /healthz HTTP/1.0\r\n\r\n"],
@@ -358,4 +357,11 @@ describe("the limits of a request's head", () => {
       assert.match(text, /Connection: close/);
     });
   }
+
+  it("serves nothing of a CR in the target, and closes", async () => {
+    const client = connect(server.port);
+    client.send("GET /healthz?\r HTTP/1.1\r\nHost: a\r\n\r\n");
+    // uWebSockets.js for Node.js 20 refuses it at once; that for 22 and newer waits for more and ends with its idle timeout.
+    assert.match(await client.closed(), /^$|^HTTP\/1\.1 (400|505) .*Connection: close/s);
+  });
 });
