@@ -28,7 +28,7 @@ export interface Plan {
   peakPerS: number;
   /** By the formula, for each class. */
   sites: SitePlan[];
-  /** Fewest with which no queue grew in the simulation, at the peak; and what is planned, with `use`. */
+  /** Fewest with which no queue grew in the simulation, at the peak; and what is planned: the larger of both, over `use`. */
   addresses: { formula: number; least: number; planned: number; boundBy: string };
   bulkPods: { formula: number; least: number; planned: number; boundBy: string };
   apiPods: number;
@@ -112,8 +112,8 @@ function withAddresses(scenario: Scenario, sourceAddresses: number): Scenario {
 }
 
 /**
- * The fewest source addresses and bulk processes that bear the peak: searched by simulation around what the formula says, then
- * divided by `use`. Of the scenario its mix, sites, costs and what a process is are taken.
+ * The fewest source addresses and bulk processes that bear the peak: searched by simulation around what the formula says, and
+ * the larger of both divided by `use`. Of the scenario its mix, sites, costs and what a process is are taken.
  * @throws Error when the target, or what it leads to, is out of bounds
  */
 export function makePlan(scenario: Scenario, target: Target): Plan {
@@ -133,7 +133,7 @@ export function makePlan(scenario: Scenario, target: Target): Plan {
     );
   const borne = (addresses: number) => isBorne(siteSlice(withAddresses(scenario, addresses), peakPerS));
   const least = most === null ? 1 : search("source addresses", byFormula, borne);
-  const planned = Math.ceil(least / use);
+  const planned = Math.ceil(Math.max(least, byFormula) / use);
   const bulk = planProcesses(withAddresses(scenario, planned), peakPerS);
   const pods = (count: number) => Math.max(PODS_MIN, Math.ceil(count));
   return {
@@ -143,7 +143,7 @@ export function makePlan(scenario: Scenario, target: Target): Plan {
     bulkPods: {
       formula: bulk.formula,
       least: bulk.least,
-      planned: pods(bulk.least / use),
+      planned: pods(Math.max(bulk.least, bulk.formula) / use),
       boundBy: bulk.process.bound,
     },
     apiPods: pods((requestsPerS * scenario.costs.requestUs) / 1e6 / use),
