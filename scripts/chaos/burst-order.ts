@@ -7,9 +7,8 @@ export interface BurstOrder {
   forMs: number;
   /** Requests a second, whatever becomes of those before; null: as many callers as connections, who wait for their answers. */
   perS: number | null;
+  /** A request each: what falls due while all are in use is not sent, and counted. */
   connections: number;
-  /** More are not sent while so many are under way. */
-  underWayMax: number;
   timeoutMs: number;
 }
 
@@ -22,7 +21,7 @@ export interface Latencies {
 export interface Burst {
   /** By status and code, or by how there was no answer. */
   counts: Record<string, number>;
-  /** That fell due while too many were under way. */
+  /** That fell due while every connection was in use. */
   unsent: number;
   tookS: number;
   /** Answered with 200, and with anything else. */

@@ -18,13 +18,12 @@ const OVERLOAD_MS = 5_000;
 const LIMITED_MS = 3_000;
 const REST_MS = 2_000;
 const TIMEOUT_MS = 30_000;
-/** Sockets and requests of the burst: a bound of the client's, far above what the service takes at once. */
-const CONNECTIONS = 2_000;
-const UNDER_WAY_MAX = 8_000;
+/** Requests of the burst that are under way at once, a connection each: as a balancer bounds them before one process. */
+const CONNECTIONS = 1_000;
 const LOOK_EVERY_MS = 100;
 
-async function burst(order: Omit<BurstOrder, "timeoutMs" | "underWayMax">): Promise<Burst> {
-  const whole: BurstOrder = { ...order, timeoutMs: TIMEOUT_MS, underWayMax: UNDER_WAY_MAX };
+async function burst(order: Omit<BurstOrder, "timeoutMs">): Promise<Burst> {
+  const whole: BurstOrder = { ...order, timeoutMs: TIMEOUT_MS };
   const child = spawn(process.execPath, ["--import", TSX, BURST, JSON.stringify(whole)], {
     stdio: ["ignore", "pipe", "inherit", "ipc"],
   });

@@ -66,6 +66,7 @@ const WARM_UP_MS = 4_000;
 const REST_MS = 3_000;
 const SETTLE_WITHIN_MS = 150_000;
 const POLL_MS = 500;
+const LONG_FROM_MS = 60_000;
 const SAY_EVERY_MS = 10_000;
 const ANSWER_WITHIN_MS = 20_000;
 
@@ -137,13 +138,14 @@ export async function runStorm(setting: StormSetting): Promise<Storm> {
   const log: RequestLog = createRequestLog();
   const asker = newAsker(singleTeam.key);
   const capped = newAsker(cappedTeam.key);
-  const traffic: TrafficSetting = { log, doors, asker, capped, bulkKey: bulkTeam.key };
+  const withLong = forMs >= LONG_FROM_MS;
+  const traffic: TrafficSetting = { log, doors, asker, capped, bulkKey: bulkTeam.key, withLong };
   const watch = watchResources(deployment.members);
   const outages: Outage[] = [];
   const witness = startWitness(deployment.sql, outages);
 
   say("warming up, then traffic without faults");
-  const phases = [await calm("w", WARM_UP_MS, traffic, setting)];
+  const phases = [await calm("w", WARM_UP_MS, { ...traffic, withLong: false }, setting)];
   const warmUpFailures = log.failures.length;
   phases.push(await calm("a", CALM_MS, traffic, setting));
   const before = watch.now();

@@ -10,6 +10,8 @@ export interface TrafficSetting {
   capped: Asker;
   /** Of the team of the lists. */
   bulkKey: string;
+  /** Whether there are long lists too: a short run would be over before they are. */
+  withLong: boolean;
 }
 
 export interface Traffic {
@@ -32,13 +34,14 @@ const LONG_SIZES = [20_500] as const;
 
 /** Mixed traffic: single requests at a steady rate, and lists. @param phase its name, of which the addresses are made */
 export function startTraffic(phase: string, setting: TrafficSetting): Traffic {
-  const { log, doors, asker, capped, bulkKey } = setting;
+  const { log, doors, asker, capped, bulkKey, withLong } = setting;
   const singles: SingleTraffic = startSingles({ name: `${phase}s`, log, doors, asker, capped, perS: PER_S });
   const lists = { log, doors, key: bulkKey };
   const jobs: JobTraffic[] = [
     startJobs({ ...lists, name: `${phase}l`, sizes: SIZES, everyMs: JOB_EVERY_MS }),
-    startJobs({ ...lists, name: `${phase}x`, sizes: LONG_SIZES, everyMs: LONG_EVERY_MS }),
   ];
+  if (withLong)
+    jobs.push(startJobs({ ...lists, name: `${phase}x`, sizes: LONG_SIZES, everyMs: LONG_EVERY_MS }));
   return {
     wrongSingles: () => [...singles.wrong],
     jobs: () => jobs.flatMap((traffic) => [...traffic.jobs]),
