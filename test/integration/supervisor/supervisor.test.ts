@@ -123,3 +123,14 @@ test("one that ignores SIGTERM is killed when its grace is over", async () => {
   await stopped;
   assert.equal(startOf(pidOf(ready, "api")), null);
 });
+
+test("haste is passed on to the roles, who need not be killed then", async () => {
+  const { supervisor } = supervise("wait-for-haste");
+  const ready = await supervisor.start();
+  const stopped = supervisor.stop();
+  supervisor.hurry();
+  // Its clock stands still: no grace ends.
+  await stopped;
+  for (const role of ["api", "relay"]) assert.equal(startOf(pidOf(ready, role)), null);
+  supervisor.hurry();
+});
