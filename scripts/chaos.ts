@@ -11,7 +11,7 @@ import { type Closing, passes, renderClosing } from "./chaos/closing.ts";
 import { ALL_ROLES, type ChaosDeployment, type Roles, startDeployment } from "./chaos/deployment.ts";
 import { startHooks } from "./chaos/hooks.ts";
 import { type Judgement, judgeStorm } from "./chaos/judge.ts";
-import { type ChaosOptions, chaosOptions, UsageError } from "./chaos/options.ts";
+import { type ChaosOptions, chaosOptions, commandOf, UsageError } from "./chaos/options.ts";
 import { judgeOverload, runOverload } from "./chaos/overload.ts";
 import type { Door } from "./chaos/request-log.ts";
 import { runStorm } from "./chaos/storm.ts";
@@ -64,6 +64,7 @@ async function chaos(guard: Guard, options: ChaosOptions): Promise<number> {
   await deployment.close();
   const closing: Closing = {
     seed: options.seed,
+    again: commandOf(options),
     findings: parts.flatMap(({ findings }) => findings),
     details: parts.flatMap(({ details }) => details),
   };

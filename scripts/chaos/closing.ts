@@ -9,6 +9,8 @@ export interface Finding {
 
 export interface Closing {
   seed: number;
+  /** The command that draws the same faults again. */
+  again: string;
   findings: Finding[];
   /** What is wrong, in detail. */
   details: string[];
@@ -34,7 +36,7 @@ const NAME_WIDTH = 34;
 const VALUE_WIDTH = 30;
 const DETAILS_SHOWN = 40;
 
-export function renderClosing({ seed, findings, details }: Closing): string {
+export function renderClosing({ again, findings, details }: Closing): string {
   const lines = findings.map(({ name, value, bound, ok }) => {
     const bounded = bound === null ? "" : ` ${ok ? "ok  " : "MISSED"} bound: ${bound}`;
     return `  ${name.padEnd(NAME_WIDTH)} ${String(value).padEnd(VALUE_WIDTH)}${bounded}`.trimEnd();
@@ -42,7 +44,7 @@ export function renderClosing({ seed, findings, details }: Closing): string {
   const more = details.slice(0, DETAILS_SHOWN).map((detail) => `  ! ${detail}`);
   if (details.length > DETAILS_SHOWN) more.push(`  ! and ${details.length - DETAILS_SHOWN} more`);
   const verdict = passes(findings) ? "Every bound holds." : "Not every bound holds.";
-  return [...lines, ...more, `${verdict} To repeat it: npm run chaos -- --seed ${seed}`].join("\n");
+  return [...lines, ...more, `${verdict} To repeat it: ${again}`].join("\n");
 }
 
 export function passes(findings: readonly Finding[]): boolean {

@@ -29,6 +29,14 @@ const OPTIONS = {
 /** The command line is wrong: exit code 2. */
 export class UsageError extends Error {}
 
+/** The command that draws the same faults again: they depend on the time and the kinds, too. */
+export function commandOf({ seed, forMs, kinds, overload }: ChaosOptions): string {
+  const names = [...kinds, ...(overload ? [OVERLOAD] : [])];
+  const isAll = names.length === KINDS.length + 1;
+  const only = isAll ? "" : ` --only ${names.join()}`;
+  return `npm run chaos -- --seed ${seed} --minutes ${forMs / 60_000}${only}`;
+}
+
 function numberOf(name: string, text: string, min: number, max: number): number {
   const value = Number(text);
   if (text.trim() === "" || !(value >= min && value <= max))

@@ -57,7 +57,7 @@ export interface Storm {
   resources: { before: Map<string, Resources>; peaks: Map<string, Resources>; after: Map<string, Resources> };
 }
 
-const CAPPED_QUOTA = 120;
+const CAPPED_QUOTA = 40;
 /** The same work before the faults, and after all has settled: what is compared. */
 const CALM_MS = 10_000;
 /** Processes that have just begun read their modules, compile and fill their caches: slow, but not to fail. */

@@ -21,10 +21,13 @@ test("a process may have a little more than before; what is beyond that is named
 test("the closing table passes when every bound holds, and says how to repeat it", () => {
   const good = [told("requests", 10), none("rows lost", 0), within("settled", "3 s", "within 150 s", true)];
   assert.equal(passes(good), true);
-  assert.match(renderClosing({ seed: 5, findings: good, details: [] }), /Every bound holds.*--seed 5$/);
+  assert.match(
+    renderClosing({ seed: 5, again: "npm run chaos -- --seed 5", findings: good, details: [] }),
+    /Every bound holds.*--seed 5$/,
+  );
   const bad = [...good, none("duplicates", 2)];
   assert.equal(passes(bad), false);
-  const text = renderClosing({ seed: 5, findings: bad, details: ["row 3 twice"] });
+  const text = renderClosing({ seed: 5, again: "", findings: bad, details: ["row 3 twice"] });
   assert.match(text, /duplicates +2 +MISSED bound: 0/);
   assert.match(text, /! row 3 twice/);
 });

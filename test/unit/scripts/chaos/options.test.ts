@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { KINDS } from "../../../../scripts/chaos/faults.ts";
-import { chaosOptions, UsageError } from "../../../../scripts/chaos/options.ts";
+import { chaosOptions, commandOf, UsageError } from "../../../../scripts/chaos/options.ts";
 
 const SEED = 17;
 const options = (...argv: string[]) => chaosOptions(argv, () => SEED);
@@ -35,4 +35,10 @@ test("what cannot be meant is refused, with what could be", () => {
   ])
     assert.throws(() => options(...argv), UsageError, argv.join(" "));
   assert.throws(() => options("--only", "earthquake"), /there is no earthquake; there are kill, /);
+});
+
+test("the command that repeats a run names all that its faults depend on", () => {
+  const said = commandOf(options("--only", "disk,kill,overload", "--seed", "4", "--minutes", "0.5"));
+  assert.equal(said, "npm run chaos -- --seed 4 --minutes 0.5 --only kill,disk,overload");
+  assert.equal(commandOf(options()), "npm run chaos -- --seed 17 --minutes 3");
 });
