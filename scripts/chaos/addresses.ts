@@ -18,7 +18,7 @@ const REPEATS = 4;
  * From this row on nobody need be asked for most: a list that is long for the bytes and tasks that it has is not to be long
  * for the mail servers, too.
  */
-const CHEAP_FROM = 2_000;
+export const CHEAP_FROM = 2_000;
 const PROBED_EVERY = 10;
 /** A row repeats the one so far before it. */
 const REPEAT_BACK = 50;

@@ -18,8 +18,8 @@ const OVERLOAD_MS = 5_000;
 const LIMITED_MS = 3_000;
 const REST_MS = 2_000;
 const TIMEOUT_MS = 30_000;
-/** Requests of the burst that are under way at once, a connection each: as a balancer bounds them before one process. */
-const CONNECTIONS = 1_000;
+/** Requests of the burst that are under way at once, a connection each: more than a team may have checks in one process. */
+const CONNECTIONS = 3_000;
 const LOOK_EVERY_MS = 100;
 
 async function burst(order: Omit<BurstOrder, "timeoutMs">): Promise<Burst> {
