@@ -3,6 +3,7 @@ import { LIMITS } from "../core/limits.ts";
 import type { IncomingBody } from "./incoming-body.ts";
 import type { Reply } from "./reply.ts";
 import { type HeadWriter, type WriteOptions, writeHead } from "./respond.ts";
+import { wireText } from "./wire-text.ts";
 
 /** uWebSockets.js' response, by what a lingering answer needs of it. */
 export interface LingeringWriter extends HeadWriter {
@@ -30,7 +31,7 @@ export function answerEarly(
   writeHead(response, reply, options);
   // Told, not done: `end` with its argument would write the field into the body.
   response.writeHeader("Connection", "close");
-  response.write(reply.body);
+  response.write(wireText(reply.body));
   let over = false;
   const end = () => {
     if (over) return;

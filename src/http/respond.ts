@@ -1,6 +1,7 @@
 import { LIMITS } from "../core/limits.ts";
 import { RecentMap } from "../core/recent-map.ts";
 import { type BodyStream, isStream, NO_HEADERS, type Reply, statusLine } from "./reply.ts";
+import { wireText } from "./wire-text.ts";
 
 /** uWebSockets.js' response, by what the head of a reply needs of it. */
 export interface HeadWriter {
@@ -116,7 +117,7 @@ export function writeReply(response: ResponseWriter, reply: Reply, options: Writ
   // Nothing that comes behind it may be served: no client is waited for.
   if (options.headOnly && mustClose) response.end("", true);
   else if (body === null || options.headOnly || isStream(body)) endBodyless(response, reply, close);
-  else response.end(body, close);
+  else response.end(wireText(body), close);
 }
 
 /**
