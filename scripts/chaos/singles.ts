@@ -1,4 +1,4 @@
-import { rowOf } from "./addresses.ts";
+import { CHEAP_FROM, rowOf } from "./addresses.ts";
 import { bodyOf, type Reply } from "./asking.ts";
 import type { Door, RequestLog } from "./request-log.ts";
 import { costOf, isRight, type Said, type Truth } from "./truth.ts";
@@ -79,7 +79,8 @@ export function startSingles({ name, log, doors, asker, capped, perS }: SingleSe
   async function askOne(i: number): Promise<void> {
     const door = doors[i % doors.length];
     if (door === undefined) return;
-    const row = rowOf(name, i % AGAIN_EVERY === 0 && i >= AGAIN_BACK ? i - AGAIN_BACK : i);
+    const at = i % AGAIN_EVERY === 0 && i >= AGAIN_BACK ? i - AGAIN_BACK : i;
+    const row = rowOf(`${name}${Math.floor(at / CHEAP_FROM)}`, at % CHEAP_FROM);
     const team = i % CAPPED_EVERY === 0 ? capped : asker;
     const path = `/v1/verify?email=${encodeURIComponent(row.email)}`;
     const question = { method: "GET", path, key: team.key, timeoutMs: ANSWER_WITHIN_MS } as const;
