@@ -11,15 +11,15 @@ const BURST = fileURLToPath(new URL("./burst.ts", import.meta.url));
 const TSX = import.meta.resolve("tsx");
 const CALM_PER_S = 20;
 const CALM_MS = 3_000;
-const CAPACITY_CALLERS = 24;
+const CAPACITY_CALLERS = 48;
 const CAPACITY_MS = 4_000;
 const TIMES = 10;
 const OVERLOAD_MS = 5_000;
 const LIMITED_MS = 3_000;
 const REST_MS = 2_000;
 const TIMEOUT_MS = 30_000;
-/** Requests of the burst that are under way at once, a connection each: more than a team may have checks in one process. */
-const CONNECTIONS = 3_000;
+/** Requests of the burst that are under way at once, a connection each: as a balancer bounds them before one process. */
+const CONNECTIONS = 1_000;
 const LOOK_EVERY_MS = 100;
 
 async function burst(order: Omit<BurstOrder, "timeoutMs">): Promise<Burst> {
@@ -106,7 +106,13 @@ const countsOf = ({ counts, unsent }: Burst) =>
     .map(([how, count]) => `${how}: ${count}`)
     .join(", ");
 
-function latencies(name: string, { accepted, refused }: Burst, boundMs: number): Finding[] {
+/** @param mustRefuse whether it asks for more than it may have: without a limit of its rate all may be answered, if in time */
+function latencies(
+  name: string,
+  { accepted, refused }: Burst,
+  boundMs: number,
+  mustRefuse: boolean,
+): Finding[] {
   return [
     within(
       `  ${name}: accepted, p99`,
@@ -118,7 +124,7 @@ function latencies(name: string, { accepted, refused }: Burst, boundMs: number):
       `  ${name}: refused, p99`,
       `${refused.p99Ms} ms of ${refused.count}`,
       `${REFUSED_WITHIN_MS} ms`,
-      refused.count > 0 && refused.p99Ms <= REFUSED_WITHIN_MS,
+      (refused.count > 0 || !mustRefuse) && refused.p99Ms <= REFUSED_WITHIN_MS,
     ),
   ];
 }
@@ -131,9 +137,9 @@ export function judgeOverload(found: Overload): Finding[] {
     told("overload: capacity", `${capacityPerS}/s, ${perS}/s asked`),
     told("  without load, p99", `${calm.accepted.p99Ms} ms`),
     told("  no rate limit", countsOf(flood)),
-    ...latencies("no rate limit", flood, boundMs),
+    ...latencies("no rate limit", flood, boundMs, false),
     told("  rate limit of half of it", countsOf(limited)),
-    ...latencies("rate limit", limited, boundMs),
+    ...latencies("rate limit", limited, boundMs, true),
     told("  afterwards", countsOf(after)),
     within(
       "  afterwards, p99",
