@@ -124,14 +124,19 @@ async function jobsOf({ sql }: ChaosDeployment, team: Team): Promise<number> {
   return row.jobs;
 }
 
-/** A run: calm, the faults of the seed, calm again, and what is to be known of it all. */
-export async function runStorm(setting: StormSetting): Promise<Storm> {
-  const { deployment, hooks, doors, seed, kinds, forMs, say } = setting;
-  const [singleTeam, cappedTeam, bulkTeam] = [
+/** Of single requests, of those with a small quota, and of the lists. */
+async function makeTeams(deployment: ChaosDeployment): Promise<[Team, Team, Team]> {
+  return [
     await deployment.team("singles", "enterprise"),
     await deployment.team("capped", "enterprise", { dailyQuota: CAPPED_QUOTA }),
     await deployment.team("lists", "enterprise"),
   ];
+}
+
+/** A run: calm, the faults of the seed, calm again, and what is to be known of it all. */
+export async function runStorm(setting: StormSetting): Promise<Storm> {
+  const { deployment, hooks, doors, seed, kinds, forMs, say } = setting;
+  const [singleTeam, cappedTeam, bulkTeam] = await makeTeams(deployment);
   const [firstDoor] = doors;
   if (firstDoor === undefined) throw new Error("there is no API to ask");
   await subscribe(hooks, bulkTeam.key, firstDoor);
