@@ -14,7 +14,7 @@ const NOW: RowPlan = {
       unit: "percentunit",
       troubleFrom: 0.001,
       width: 4,
-      queries: [{ expr: "max(rcpt:http_errors:ratio_rate5m)", legend: "errors" }],
+      queries: [{ expr: `max(rcpt:http_errors:ratio_rate5m{${IN}})`, legend: "errors" }],
     },
     {
       kind: "stat",
@@ -22,7 +22,7 @@ const NOW: RowPlan = {
       words: "Requests a second, all routes.",
       unit: "reqps",
       width: 4,
-      queries: [{ expr: "sum(rcpt:http_requests:rate5m)", legend: "requests" }],
+      queries: [{ expr: `sum(rcpt:http_requests:rate5m{${IN}})`, legend: "requests" }],
     },
     {
       kind: "stat",
@@ -30,7 +30,7 @@ const NOW: RowPlan = {
       words: "Rows of jobs a second.",
       unit: "cps",
       width: 4,
-      queries: [{ expr: "sum(rcpt:bulk_rows:rate5m)", legend: "rows" }],
+      queries: [{ expr: `sum(rcpt:bulk_rows:rate5m{${IN}})`, legend: "rows" }],
     },
     {
       kind: "stat",

@@ -26,7 +26,9 @@ const documented = new Set(readFileSync(join(ROOT, "docs/metrics.md"), "utf8").m
 const OF_OTHERS = new Set([
   ...["process_cpu_seconds_total", "process_resident_memory_bytes", "process_start_time_seconds"],
   ...["process_open_fds", "process_max_fds", "nodejs_eventloop_lag_p99_seconds"],
-  ...["container_memory_working_set_bytes", "container_spec_memory_limit_bytes"],
+  ...["container_memory_rss", "container_spec_memory_limit_bytes"],
+  ...["kube_deployment_spec_replicas", "kube_deployment_status_replicas_available"],
+  "kube_pod_container_status_restarts_total",
   "kube_horizontalpodautoscaler_status_current_replicas",
   "kube_horizontalpodautoscaler_spec_max_replicas",
 ]);
