@@ -39,7 +39,9 @@ export interface Container {
   startupProbe?: Probe;
   readinessProbe?: Probe;
   livenessProbe?: Probe;
-  lifecycle?: { preStop?: { exec?: { command: string[] }; sleep?: { seconds: number } } };
+  command?: string[];
+  args?: string[];
+  lifecycle?: { preStop?: { exec?: { command: string[] }; sleep?: { seconds: number }; httpGet?: object } };
   resources?: { requests?: Labels; limits?: Labels };
   securityContext?: {
     allowPrivilegeEscalation?: boolean;

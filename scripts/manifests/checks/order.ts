@@ -54,6 +54,9 @@ export function checkOrder(documents: readonly Document[]): Finding[] {
       .map(at(`is needed by the migration, and not of ${PHASE}=prepare`)),
     ...needed.filter((one) => waveOf(one) > 0).map(at("is needed by the migration, and in a later wave")),
     ...later.filter(isFirst).map(at("would be there before the migration")),
+    ...ofKind<{ ttlSecondsAfterFinished?: number }>(documents, "Job")
+      .filter(({ spec }) => spec.ttlSecondsAfterFinished !== undefined)
+      .map((one) => at("goes by itself, and is made anew by who reconciles")(one as unknown as Document)),
     ...later
       .filter((one) => waveOf(one) < 1)
       .map(at("is in the wave of the migration, and would not wait for it")),

@@ -58,18 +58,6 @@ describe("scaling", () =>
       /names the TriggerAuth/,
     ],
     [
-      "a series that there is not",
-      (d) => {
-        const { metrics } = the<{ metrics: { pods?: { metric: object } }[] }>(
-          d,
-          "HorizontalPodAutoscaler",
-          "rcpt-api",
-        ).spec;
-        set(metrics[1]?.pods?.metric, { name: "rcpt_requests_in_flight" });
-      },
-      /asks for rcpt_requests_in_flight, which no process has/,
-    ],
-    [
       "a figure asked of another namespace",
       (d) => {
         const { metadata } = bulkScaling(d).triggers.find(({ type }) => type === "metrics-api") ?? {};
@@ -88,6 +76,28 @@ describe("scaling", () =>
       /asks port 80/,
     ],
   ]));
+
+const ALL = "production and all else";
+
+describe("scaling by requests in flight", () =>
+  finds(
+    "scaling",
+    [
+      [
+        "a series that there is not",
+        (d) => {
+          const { metrics } = the<{ metrics: { pods?: { metric: object } }[] }>(
+            d,
+            "HorizontalPodAutoscaler",
+            "rcpt-api",
+          ).spec;
+          set(metrics[1]?.pods?.metric, { name: "rcpt_requests_in_flight" });
+        },
+        /asks for rcpt_requests_in_flight, which no process has/,
+      ],
+    ],
+    ALL,
+  ));
 
 interface Policy {
   podSelector: Selector;
@@ -187,6 +197,11 @@ describe("order", () =>
       "a way to Postgres that comes later",
       unlabelled("NetworkPolicy", "rcpt-stores"),
       /rcpt-stores is needed/,
+    ],
+    [
+      "a migration that goes by itself",
+      (d) => set(the<object>(d, "Job", "rcpt-migrate").spec, { ttlSecondsAfterFinished: 3600 }),
+      /rcpt-migrate goes by itself/,
     ],
     [
       "pods that do not wait",

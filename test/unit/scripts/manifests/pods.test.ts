@@ -102,11 +102,16 @@ describe("drain", () =>
       (d) => set(containerOf(d, "rcpt-api"), { lifecycle: { preStop: { sleep: { seconds: 20 } } } }),
       /needs 75 s/,
     ],
+    [
+      "a drain shorter than an idle connection lives",
+      setting("rcpt-api", "DRAIN_DELAY_MS", "10000"),
+      /idle connection lives 12 s/,
+    ],
     ["no drain", setting("rcpt-api", "DRAIN_DELAY_MS", "0"), /stops listening 0 s after SIGTERM/],
     [
       "a slow readiness",
-      (d) => set(containerOf(d, "rcpt-api").readinessProbe, { periodSeconds: 5 }),
-      /10 s pass before its readiness/,
+      (d) => set(containerOf(d, "rcpt-api").readinessProbe, { periodSeconds: 7 }),
+      /14 s pass before its readiness/,
     ],
     ["a drain of all the grace", setting("rcpt-api", "DRAIN_DELAY_MS", "30000"), /more than half/],
     ["no startup probe", (d) => void delete containerOf(d, "rcpt-api").startupProbe, /has not all of/],
@@ -116,7 +121,40 @@ describe("drain", () =>
         set(containerOf(d, "rcpt-api").livenessProbe, {
           httpGet: { path: "/readyz", port: "http" },
         }),
-      /asks more than whether it lives/,
+      /liveness asks more than whether it lives/,
+    ],
+    [
+      "startup that waits for stores",
+      (d) =>
+        set(containerOf(d, "rcpt-relay").startupProbe, { httpGet: { path: "/readyz", port: "metrics" } }),
+      /startup asks more than whether it lives/,
+    ],
+    [
+      "liveness by a port that waits for stores",
+      (d) => set(containerOf(d, "rcpt-api").livenessProbe, { httpGet: { path: "/healthz", port: "http" } }),
+      /liveness asks a port that is not there/,
+    ],
+    [
+      "a preStop by a shell",
+      (d) =>
+        set(containerOf(d, "rcpt-api"), {
+          lifecycle: { preStop: { exec: { command: ["sh", "-c", "sleep 30"] } } },
+        }),
+      /preStop of which nobody knows/,
+    ],
+    [
+      "a preStop by a request",
+      (d) =>
+        set(containerOf(d, "rcpt-api"), {
+          lifecycle: { preStop: { httpGet: { path: "/healthz", port: "http" } } },
+        }),
+      /preStop of which nobody knows/,
+    ],
+    [
+      "a longer preStop by its program",
+      (d) =>
+        set(containerOf(d, "rcpt-api"), { lifecycle: { preStop: { exec: { command: ["sleep", "30"] } } } }),
+      /needs 85 s/,
     ],
     [
       "readiness that is liveness",
