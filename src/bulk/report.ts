@@ -10,7 +10,7 @@ type Fields = Record<string, SpanValue>;
 
 /**
  * What one attempt at a task did, and how long each of its phases took: one line in the log, and a span with a child for each
- * phase where the job is traced. Of rows it knows numbers, never an address or a domain of one.
+ * phase where the job is traced. Of rows it knows numbers, never an address or a domain of one; of servers, the slowest's name.
  */
 export class TaskReport {
   /** null: the job is not traced. */
@@ -44,7 +44,9 @@ export class TaskReport {
     try {
       return await work();
     } catch (error) {
-      span?.fail(error instanceof Interruption ? "interrupted" : "failed");
+      // It has to wait, or is not wanted any more: nobody's error.
+      if (error instanceof Interruption) span?.set({ "rcpt.interrupted": true });
+      else span?.fail("failed");
       throw error;
     } finally {
       span?.end();
@@ -59,7 +61,7 @@ export class TaskReport {
     const line = { ...this.#fields, outcome: end };
     if (span !== null) {
       span.set(attributesOf(line));
-      if (end !== "done") span.fail(end);
+      if (end === "failed" || end === "dead") span.fail(end);
       span.end();
     }
     return {

@@ -24,19 +24,22 @@ function wayOf({ cached, checks }: VerificationResult): "cached" | "probed" | "u
 /** Sums up the probes of a task whose job is traced: a span for each would be thousands. */
 export class ProbeSummary {
   readonly #classes = new Map<string, number>();
-  #slowest: { host: string; ms: number } | null = null;
+  #slowest: { host: string | null; ms: number } | null = null;
 
-  saw({ finding }: BatchAnswer): void {
+  /** @param domain of the row: the name of its slowest server is not told where it is the same */
+  saw({ finding }: BatchAnswer, domain: string): void {
     const smtp = finding === undefined || finding.cached ? null : (finding.entry?.evidence.smtp ?? null);
     if (smtp === null) return;
     this.#classes.set(smtp.class, (this.#classes.get(smtp.class) ?? 0) + 1);
-    if (smtp.latencyMs > (this.#slowest?.ms ?? -1)) this.#slowest = { host: smtp.mxHost, ms: smtp.latencyMs };
+    if (smtp.latencyMs <= (this.#slowest?.ms ?? -1)) return;
+    this.#slowest = { host: smtp.mxHost === domain ? null : smtp.mxHost, ms: smtp.latencyMs };
   }
 
   tell({ span }: TaskReport): void {
     if (span === null) return;
     for (const [name, count] of this.#classes) span.set({ [`rcpt.probes.${name}`]: count });
-    if (this.#slowest !== null)
-      span.set({ "rcpt.slowest.host": this.#slowest.host, "rcpt.slowest.ms": this.#slowest.ms });
+    if (this.#slowest === null) return;
+    const { host, ms } = this.#slowest;
+    span.set({ "rcpt.slowest.ms": ms, ...(host === null ? {} : { "rcpt.slowest.host": host }) });
   }
 }

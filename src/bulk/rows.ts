@@ -104,7 +104,8 @@ export interface RowVerifier {
 }
 
 export interface RowsWatch {
-  saw(answer: BatchAnswer): void;
+  /** @param domain of the row, "" where it has none */
+  saw(answer: BatchAnswer, domain: string): void;
 }
 
 export interface RowVerifierDeps {
@@ -292,9 +293,11 @@ export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
         const found = await examine(asked, manner, control, held);
         // What was answered in the moment of the cancellation may say that nobody waited.
         if (control.cancelled()) throw new Interruption("cancelled");
-        if (watch !== null) for (const answer of found) watch.saw(answer);
-        for (const [i, { question, at }] of piece.entries())
-          answers[at] = answerOf(question, found[i] as BatchAnswer);
+        for (const [i, { question, at }] of piece.entries()) {
+          const answer = found[i] as BatchAnswer;
+          watch?.saw(answer, question.address?.domain ?? "");
+          answers[at] = answerOf(question, answer);
+        }
       };
       const pieces = piecesOf(questions, manner);
       await Promise.all(

@@ -1,4 +1,3 @@
-import { Counter } from "prom-client";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import type { Part } from "../core/lifecycle.ts";
@@ -12,7 +11,10 @@ export interface ComposedTracing {
   parts: Part[];
 }
 
-/** Traces of a process, where a place for them is configured. Where not, OpenTelemetry's packages are not even read. */
+/**
+ * Traces of a process, where a place for them is configured. Where not, OpenTelemetry's SDK and exporter are not read;
+ * its API is in any case, by prom-client, and does nothing there.
+ */
 export async function composeTracing(
   { tracing, role }: Pick<Config, "tracing" | "role">,
   { log, metrics }: { log: Logger; metrics: Metrics },
@@ -20,16 +22,11 @@ export async function composeTracing(
   // What the relay does belongs to no request, and to no job's rows.
   if (tracing === null || role === "relay") return { tracer: null, parts: [] };
   const { startTracing } = await import("../core/otel.ts");
-  const dropped = new Counter({
-    name: "rcpt_trace_spans_dropped_total",
-    help: "Spans that were lost: more waited than may, or no collector took them.",
-    registers: [metrics.registry],
-  });
   const { tracer, stop } = startTracing(tracing, {
     clock: systemClock,
     log,
     role,
-    onDropped: (spans) => dropped.inc(spans),
+    onDropped: (spans) => metrics.traceSpansDropped.inc(spans),
     random: Math.random,
   });
   return { tracer, parts: [{ name: "traces", stop }] };

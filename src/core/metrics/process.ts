@@ -1,4 +1,4 @@
-import { Gauge, type Registry } from "prom-client";
+import { Counter, Gauge, type Registry } from "prom-client";
 import { AskedGauge } from "../tally.ts";
 import { VERSION } from "../version.ts";
 
@@ -14,6 +14,11 @@ export function processSeries(registers: Registry[]) {
     ready: new AskedGauge({
       name: "rcpt_ready",
       help: "1 from when the process has started until it drains.",
+      registers,
+    }),
+    traceSpansDropped: new Counter({
+      name: "rcpt_trace_spans_dropped_total",
+      help: "Spans that were lost: more waited than may, or no collector took them.",
       registers,
     }),
   };

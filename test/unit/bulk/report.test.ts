@@ -65,19 +65,25 @@ describe("the span of an attempt", () => {
     assert.deepEqual([span.failedBy, span.endMs !== null], [null, true]);
   });
 
-  it("tells what waits from what failed", async () => {
-    for (const [error, code] of [
-      [new Interruption("away"), "interrupted"],
-      [new Error("wrong"), "failed"],
-    ] as const) {
+  it("is no error where the task waits or is not wanted any more, and says which", async () => {
+    for (const end of ["waits", "cancelled"] as const) {
       const span = new RecordedSpan("chunk");
       const { report } = setUp(span);
-      await report.phase("read", () => Promise.reject(error)).catch(() => undefined);
-      report.end(code === "failed" ? "failed" : "waits");
-      assert.deepEqual(
-        [span.children[0]?.failedBy, span.failedBy],
-        [code, code === "failed" ? "failed" : "waits"],
-      );
+      await report.phase("read", () => Promise.reject(new Interruption("away"))).catch(() => undefined);
+      report.end(end);
+      assert.deepEqual([span.children[0]?.failedBy, span.failedBy], [null, null]);
+      assert.equal(span.children[0]?.attributes["rcpt.interrupted"], true);
+      assert.equal(span.attributes["rcpt.outcome"], end);
+    }
+  });
+
+  it("is an error where it failed or is given up", async () => {
+    for (const end of ["failed", "dead"] as const) {
+      const span = new RecordedSpan("chunk");
+      const { report } = setUp(span);
+      await report.phase("read", () => Promise.reject(new Error("wrong"))).catch(() => undefined);
+      report.end(end);
+      assert.deepEqual([span.children[0]?.failedBy, span.failedBy], ["failed", end]);
     }
   });
 
@@ -101,18 +107,28 @@ describe("the probes of a task", () => {
     const saw = (smtp: Parameters<typeof smtpWith>[0] | null, cached = false) => {
       const evidence = evidenceWith({ smtp: smtp === null ? null : smtpWith(smtp) });
       const entry = { evidence, storedAt: 0, ttlS: 1 };
-      summary.saw({ finding: cached ? { entry, cached: true } : { entry, cached: false } });
+      summary.saw({ finding: cached ? { entry, cached: true } : { entry, cached: false } }, "plain.test");
     };
     saw({ latencyMs: 4, mxHost: "mx1.plain.test" });
     saw({ latencyMs: 9, mxHost: "mx2.plain.test", class: "greylisted" });
     saw({ latencyMs: 6, mxHost: "mx3.plain.test" });
     saw({ latencyMs: 90 }, true);
     saw(null);
-    summary.saw({ deferred: { site: "mx4.plain.test", cause: "busy" } });
+    summary.saw({ deferred: { site: "mx4.plain.test", cause: "busy" } }, "plain.test");
     summary.tell(report);
     assert.deepEqual(span.attributes, {
       ...{ "rcpt.probes.accepted": 2, "rcpt.probes.greylisted": 1 },
       ...{ "rcpt.slowest.host": "mx2.plain.test", "rcpt.slowest.ms": 9 },
     });
+  });
+
+  it("do not name a server that is called as the row's domain is", () => {
+    const span = new RecordedSpan("chunk");
+    const { report } = setUp(span);
+    const summary = new ProbeSummary();
+    const evidence = evidenceWith({ smtp: smtpWith({ latencyMs: 9, mxHost: "plain.test" }) });
+    summary.saw({ finding: { entry: { evidence, storedAt: 0, ttlS: 1 }, cached: false } }, "plain.test");
+    summary.tell(report);
+    assert.deepEqual(span.attributes, { "rcpt.probes.accepted": 1, "rcpt.slowest.ms": 9 });
   });
 });
