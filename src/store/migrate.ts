@@ -1,17 +1,13 @@
 import { createHash } from "node:crypto";
-import { setTimeout as wait } from "node:timers/promises";
+import { type Clock, sleep, systemClock } from "../core/clock.ts";
 import { MIGRATION_LIMITS } from "../core/limits-migrations.ts";
 import type { Logger } from "../core/log.ts";
+import { inTurn, MigrationError, type Turn, type TurnLimits } from "./migration-turn.ts";
 import { MIGRATIONS, type Migration } from "./migrations/index.ts";
 import type { Database, Transaction } from "./postgres.ts";
 
-/** Advisory lock of migrating, in the one-key space: no other part of ours uses that. */
-const MIGRATION_LOCK = 7_227_801;
-
-/** The schema is not what this version was written for; a person has to look. */
-export class MigrationError extends Error {
-  override name = "MigrationError";
-}
+/** Advisory lock of a step: should a turn be lost in the midst of one, the next to have it waits for its end. */
+const STEP_LOCK = 7_227_802;
 
 function checksum(migration: Migration): string {
   return createHash("sha256").update(migration.sql).digest("hex");
@@ -29,9 +25,8 @@ async function createTable(tx: Transaction): Promise<void> {
 
 /** Applies `migration` unless it is there. True when this call applied it. */
 async function applyOne(tx: Transaction, migration: Migration, lockTimeoutMs: number): Promise<boolean> {
-  // For another process' migrations one waits longer than for a table.
-  await tx`select pg_advisory_xact_lock(${MIGRATION_LOCK}::bigint)`;
   await tx`select set_config('lock_timeout', ${`${lockTimeoutMs}ms`}, true)`;
+  await tx`select pg_advisory_xact_lock(${STEP_LOCK}::bigint)`;
   const [applied] = await tx<{ checksum: string }[]>`
     select checksum from schema_migrations where id = ${migration.id}`;
   if (applied) {
@@ -53,58 +48,85 @@ function isLockTrouble(error: unknown): boolean {
   return code === "55P03" || code === "40P01";
 }
 
-/** Applies it, again while others have what it must lock. True when this call applied it. */
-async function applyPatiently(
-  sql: Database,
-  log: Logger,
-  migration: Migration,
-  limits: MigrationLimits,
-): Promise<boolean> {
-  const which = { migration: migration.id, name: migration.name };
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await sql.begin((tx) => applyOne(tx, migration, limits.lockTimeoutMs));
-    } catch (error) {
-      if (!isLockTrouble(error)) throw error;
-      if (attempt >= limits.attempts)
-        throw new MigrationError(
-          `migration ${migration.id} (${migration.name}) could not lock a table in ${attempt} attempts: look for long transactions in pg_stat_activity, then migrate again`,
-          { cause: error },
-        );
-      log.warn({ ...which, attempt }, "a migration could not lock a table in time; it is tried again");
-      await wait(limits.retryMs);
-    }
-  }
+export interface MigrationOptions {
+  clock: Clock;
+  /** Of 0 up to 1, for the pauses: migrators of several deployments in one cluster must not go in step. */
+  random(): number;
+  limits: TurnLimits &
+    Pick<
+      Record<keyof typeof MIGRATION_LIMITS, number>,
+      "lockTimeoutMs" | "pauseMinMs" | "pauseMaxMs" | "patienceMs"
+    >;
 }
 
-type MigrationLimits = Pick<
-  Record<keyof typeof MIGRATION_LIMITS, number>,
-  "lockTimeoutMs" | "retryMs" | "attempts"
->;
+/** Steps that are tried again while others have what they must lock; patience is of all of them together. */
+function createStepper(sql: Database, log: Logger, { clock, random, limits }: MigrationOptions) {
+  let giveUpMs = Number.POSITIVE_INFINITY;
+
+  /** @throws MigrationError when there is no time for another attempt */
+  async function pause(migration: Migration, attempt: number, cause: unknown): Promise<void> {
+    const nowMs = clock.monotonic();
+    giveUpMs = Math.min(giveUpMs, nowMs + limits.patienceMs);
+    const pauseMs = limits.pauseMinMs + random() * (limits.pauseMaxMs - limits.pauseMinMs);
+    if (nowMs + pauseMs > giveUpMs)
+      throw new MigrationError(
+        `migration ${migration.id} (${migration.name}) could not lock a table in ${attempt} attempts: look for long transactions in pg_stat_activity, then migrate again`,
+        { cause },
+      );
+    log.warn(
+      { migration: migration.id, name: migration.name, attempt, retry_ms: Math.round(pauseMs) },
+      "a migration could not lock a table in time; it is tried again",
+    );
+    await sleep(clock, pauseMs);
+  }
+
+  return {
+    /** True when this call applied it. */
+    async apply(migration: Migration, turn: Turn): Promise<boolean> {
+      for (let attempt = 1; ; attempt++) {
+        if (!turn.isMine())
+          throw new MigrationError("the connection that held the turn to migrate was lost: migrate again");
+        try {
+          return await sql.begin((tx) => applyOne(tx, migration, limits.lockTimeoutMs));
+        } catch (error) {
+          if (!isLockTrouble(error)) throw error;
+          await pause(migration, attempt, error);
+        }
+      }
+    },
+  };
+}
 
 /**
- * Brings the schema up to this version: each migration in a transaction of its own, under a lock, so that any number
- * of processes may start at once. A schema that is ahead of this version is left alone (a rolling deployment runs two
- * versions for a while). A table that is in use is waited for a moment only, since all who want it then wait behind the
- * migration, and tried again later.
+ * Brings the schema up to this version: each migration in a transaction of its own, one process at a time however many
+ * start at once; the others wait until there is nothing left to do. A schema that is ahead of this version is left alone (a
+ * rolling deployment runs two versions for a while). A table that is in use is waited for a moment only, since all who want
+ * it then wait behind the migration, and tried again later.
  *
+ * @param sql of two connections at least
  * @param migrations in the order of their ids.
- * @throws MigrationError when an applied migration is not the one this version knows, or a lock is not to be had.
+ * @throws MigrationError when an applied migration is not the one this version knows, a lock is not to be had, or another
+ * process does not come to an end with its migrations.
  */
 export async function migrate(
   sql: Database,
   log: Logger,
   migrations: readonly Migration[] = MIGRATIONS,
-  limits: MigrationLimits = MIGRATION_LIMITS,
+  options: Partial<MigrationOptions> = {},
 ): Promise<void> {
-  await sql.begin(async (tx) => {
-    await tx`select pg_advisory_xact_lock(${MIGRATION_LOCK}::bigint)`;
-    await createTable(tx);
+  const full = { clock: systemClock, random: Math.random, limits: MIGRATION_LIMITS, ...options };
+  const stepper = createStepper(sql, log, full);
+  const isNeeded = async () => {
+    const state = await appliedMigrations(sql, migrations);
+    return state === null || state.pending.length > 0 || state.changed.length > 0;
+  };
+  await inTurn({ sql, log, clock: full.clock, limits: full.limits }, isNeeded, async (turn) => {
+    await sql.begin(createTable);
+    for (const migration of migrations) {
+      const applied = await stepper.apply(migration, turn);
+      if (applied) log.info({ migration: migration.id, name: migration.name }, "schema migrated");
+    }
   });
-  for (const migration of migrations) {
-    const applied = await applyPatiently(sql, log, migration, limits);
-    if (applied) log.info({ migration: migration.id, name: migration.name }, "schema migrated");
-  }
 }
 
 /** What of the schema is there, by this version's migrations; each named `12 (bulk)`. */

@@ -2,14 +2,16 @@ import type { Clock } from "../core/clock.ts";
 import type { Part } from "../core/lifecycle.ts";
 import { MIGRATION_LIMITS } from "../core/limits-migrations.ts";
 import type { Logger } from "../core/log.ts";
-import { appliedMigrations, MigrationError } from "./migrate.ts";
+import { appliedMigrations } from "./migrate.ts";
+import { MigrationError } from "./migration-turn.ts";
 import type { Migration } from "./migrations/index.ts";
-import type { Database } from "./postgres.ts";
+import { type Database, isOutage } from "./postgres.ts";
 
 /**
  * Holds a process back until the schema is the one this version needs: it is alive and not ready meanwhile, says what it
  * waits for, and those of the version before go on serving. A newer schema is as good: the version before it must be able to
- * start again while it is replaced (docs/upgrades.md).
+ * start again while it is replaced (docs/upgrades.md). A Postgres that cannot be reached meanwhile is waited for as well: that
+ * says nothing about the schema.
  *
  * @param migrations absent: this version's
  */
@@ -43,17 +45,33 @@ export function createSchemaWait(deps: {
     return state.pending;
   }
 
+  /** What it waits for: what is missing, or why that cannot be seen. null: nothing. @throws what is no outage */
+  async function reason(): Promise<{ missing: readonly string[] } | { err: unknown } | null> {
+    try {
+      const missing = await pending();
+      return missing.length === 0 ? null : { missing };
+    } catch (error) {
+      if (!isOutage(error)) throw error;
+      return { err: error };
+    }
+  }
+
   return {
     name: "schema",
     async start() {
       let saidMs = Number.NEGATIVE_INFINITY;
       for (;;) {
-        const missing = await pending();
-        if (missing.length === 0 || stopping) return;
+        const why = await reason();
+        if (why === null || stopping) return;
         const nowMs = clock.monotonic();
         if (nowMs - saidMs >= MIGRATION_LIMITS.waitLogMs) {
           saidMs = nowMs;
-          log.warn({ missing }, "the schema is older than this version: waiting for `main migrate`");
+          log.warn(
+            why,
+            "missing" in why
+              ? "the schema is older than this version: waiting for `main migrate`"
+              : "Postgres cannot be asked for its schema: waiting for it",
+          );
         }
         await pause();
       }

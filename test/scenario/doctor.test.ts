@@ -206,7 +206,7 @@ describe("a Postgres that is not as it should be", () => {
 
   it("lacks a migration, was never migrated, or is newer than this release", async () => {
     const database = await createTestDatabase();
-    const sql = createPostgres({ url: database.url, maxConnections: 1, applicationName: "test" });
+    const sql = createPostgres({ url: database.url, maxConnections: 2, applicationName: "test" });
     try {
       const only = ["--only", "postgres,deployment"];
       fails(await doctor({ DATABASE_URL: database.url }, ...only), /^migrations: There is no schema of ours/);

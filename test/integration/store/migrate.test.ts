@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import { systemClock } from "../../../src/core/clock.ts";
+import { MIGRATION_LIMITS } from "../../../src/core/limits-migrations.ts";
 import { createLog } from "../../../src/core/log.ts";
-import { appliedMigrations, MigrationError, migrate } from "../../../src/store/migrate.ts";
+import { appliedMigrations, migrate } from "../../../src/store/migrate.ts";
+import { MigrationError } from "../../../src/store/migration-turn.ts";
 import { MIGRATIONS } from "../../../src/store/migrations/index.ts";
-import { createPostgres, type Database, pingPostgres } from "../../../src/store/postgres.ts";
+import { createPostgres, type Database, isOutage, pingPostgres } from "../../../src/store/postgres.ts";
 import { createSchemaWait } from "../../../src/store/schema-wait.ts";
 import { createTestDatabase } from "../../support/embedded.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
 import { createClosing } from "../../support/store.ts";
+import { createTcpGate, throughGate } from "../../support/tcp-gate.ts";
 import { until } from "../../support/until.ts";
 
 const log = createLog("silent");
@@ -67,7 +71,7 @@ describe("migrating", () => {
   });
 });
 
-const IMPATIENT = { lockTimeoutMs: 50, retryMs: 10, attempts: 3 };
+const HASTY = { ...MIGRATION_LIMITS, lockTimeoutMs: 50, pauseMinMs: 10, pauseMaxMs: 20, turnPollMs: 10 };
 const ALTERING = { id: 2, name: "altering", sql: "alter table step add column m integer" };
 
 describe("a migration of a table that is in use", () => {
@@ -84,7 +88,7 @@ describe("a migration of a table that is in use", () => {
     await migrate(sql, log, [STEP]);
     let migrating = Promise.resolve();
     await whileRead(sql, async () => {
-      migrating = migrate(sql, log, [STEP, ALTERING], { ...IMPATIENT, attempts: 1_000 });
+      migrating = migrate(sql, log, [STEP, ALTERING], { limits: HASTY });
       await until("the migration waits for the table", () => waitsForTable(sql));
       // Whoever comes later waits behind it, for no longer than it does.
       await sql`select n from step`;
@@ -94,35 +98,27 @@ describe("a migration of a table that is in use", () => {
     assert.deepEqual((await appliedMigrations(sql, [STEP, ALTERING]))?.pending, []);
   });
 
-  it("is given up after so many attempts, with nothing of it done", async () => {
+  it("is given up when patience is at its end, with nothing of it done", async () => {
     const sql = await emptyDatabase();
     await migrate(sql, log, [STEP]);
+    const clock = createFakeClock();
+    const limits = { ...HASTY, pauseMinMs: 40, pauseMaxMs: 60, patienceMs: 125 };
+    const pausing = () => until("it pauses", () => clock.pending === 2);
     await whileRead(sql, async () => {
-      await assert.rejects(
-        migrate(sql, log, [STEP, ALTERING], IMPATIENT),
-        /migration 2 \(altering\) could not lock a table in 3 attempts/,
-      );
+      const giving = migrate(sql, log, [STEP, ALTERING], { clock, limits, random: () => 0.5 });
+      const refused = assert.rejects(giving, (error: Error) => {
+        assert.ok(error instanceof MigrationError);
+        assert.match(error.message, /^migration 2 \(altering\) could not lock a table in 3 attempts/);
+        return true;
+      });
+      // At 0, 50 and 100 ms; a fourth attempt would be at 150.
+      for (let paused = 0; paused < 2; paused++) {
+        await pausing();
+        await clock.advanceAsync(50);
+      }
+      await refused;
     });
     assert.deepEqual((await appliedMigrations(sql, [STEP, ALTERING]))?.pending, ["2 (altering)"]);
-  });
-
-  it("waits for another's migrations for longer than for a table", async () => {
-    const sql = await emptyDatabase();
-    await migrate(sql, log, [STEP]);
-    let second = Promise.resolve();
-    await sql.begin(async (tx) => {
-      await tx`select pg_advisory_xact_lock(7227801::bigint)`;
-      second = migrate(sql, log, [STEP, ALTERING], { ...IMPATIENT, attempts: 1 });
-      await until("the second migrator stands in line", async () => {
-        const [row] = await sql<[{ waiting: number }]>`
-          select count(*) as waiting from pg_locks where locktype = 'advisory' and not granted
-            and database = (select oid from pg_database where datname = current_database())`;
-        return row.waiting === 1;
-      });
-      await tx`select pg_sleep(${(2 * IMPATIENT.lockTimeoutMs) / 1000})`;
-    });
-    await second;
-    assert.deepEqual((await appliedMigrations(sql, [STEP, ALTERING]))?.pending, []);
   });
 
   async function waitsForTable(sql: Database): Promise<boolean> {
@@ -131,6 +127,73 @@ describe("a migration of a table that is in use", () => {
         and database = (select oid from pg_database where datname = current_database())`;
     return row.waiting > 0;
   }
+});
+
+describe("one who would migrate while another does", () => {
+  /** Has the turn, as another process would. */
+  const whileMigrated = (sql: Database, work: () => Promise<void>) =>
+    sql.begin(async (tx) => {
+      await tx`select pg_advisory_xact_lock(7227801::bigint)`;
+      await work();
+    });
+
+  it("waits for longer than a statement may take, and finds nothing left to do", async () => {
+    const sql = await emptyDatabase();
+    await migrate(sql, log, [STEP]);
+    const clock = createFakeClock();
+    let second = Promise.resolve();
+    await whileMigrated(sql, async () => {
+      second = migrate(sql, log, [STEP, ALTERING], { clock });
+      for (let waitedMs = 0; waitedMs < 400_000; waitedMs += 50_000) {
+        await until("it waits", () => clock.pending === 1);
+        await clock.advanceAsync(50_000);
+      }
+      // No statement of it stands in line, to be ended by the server.
+      await until("it waits again", () => clock.pending === 1);
+      const [row] = await sql<[{ waiting: number }]>`
+        select count(*)::int as waiting from pg_locks where not granted
+          and database = (select oid from pg_database where datname = current_database())`;
+      assert.equal(row.waiting, 0);
+    });
+    await until("it waits no more", async () => {
+      await clock.advanceAsync(MIGRATION_LIMITS.turnPollMs);
+      return (await appliedMigrations(sql, [STEP, ALTERING]))?.pending.length === 0;
+    });
+    await second;
+  });
+
+  it("gives up with words that say whom to look for", async () => {
+    const sql = await emptyDatabase();
+    await migrate(sql, log, [STEP]);
+    const clock = createFakeClock();
+    await whileMigrated(sql, async () => {
+      const refused = assert.rejects(migrate(sql, log, [STEP, ALTERING], { clock }), (error: Error) => {
+        assert.ok(error instanceof MigrationError);
+        assert.match(error.message, /^another process has been migrating for 600 s: look for it in/);
+        return true;
+      });
+      await until("it waits", () => clock.pending === 1);
+      await clock.advanceAsync(MIGRATION_LIMITS.turnWaitMs);
+      await refused;
+    });
+  });
+
+  it("is not in doubt whose turn it is: who has lost it does no further step", async () => {
+    const sql = await emptyDatabase();
+    const clock = createFakeClock();
+    await migrate(sql, log, [STEP]);
+    await sql.begin(async (tx) => {
+      await tx`select n from step`;
+      const migrating = migrate(sql, log, [STEP, ALTERING], { clock, limits: HASTY });
+      const refused = assert.rejects(migrating, isOutage);
+      await until("it pauses", () => clock.pending === 2);
+      await sql`select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory'
+        and database = (select oid from pg_database where datname = current_database())`;
+      await refused;
+    });
+    await clock.advanceAsync(MIGRATION_LIMITS.pauseMaxMs);
+    assert.deepEqual((await appliedMigrations(sql, [STEP, ALTERING]))?.pending, ["2 (altering)"]);
+  });
 });
 
 describe("a process whose schema is another", () => {
@@ -154,6 +217,41 @@ describe("a process whose schema is another", () => {
     const starting = part.start?.();
     await part.drain?.();
     await starting;
+  });
+
+  it("waits for a Postgres that goes away meanwhile: that says nothing about the schema", async () => {
+    const database = await createTestDatabase();
+    const gate = await createTcpGate(database.url);
+    const url = throughGate(database.url, gate);
+    const own = createPostgres({ url, maxConnections: 1, applicationName: "rcpt-test" });
+    const direct = createPostgres({ url: database.url, maxConnections: 2, applicationName: "rcpt-test" });
+    closing.after(async () => {
+      await Promise.all([own, direct].map((sql) => sql.end({ timeout: 1 })));
+      await gate.close();
+      await database.drop();
+    });
+    const said: string[] = [];
+    const warn = (_event: unknown, message: string) => void said.push(message);
+    const clock = createFakeClock();
+    const listening = Object.assign(Object.create(log), { warn }) as typeof log;
+    const part = createSchemaWait({ sql: own, clock, log: listening, migrations: [STEP] });
+    const starting = part.start?.();
+    await until("it waits for the schema", () => said.length === 1);
+    gate.shut();
+    await until("it waits for Postgres", async () => {
+      await clock.advanceAsync(MIGRATION_LIMITS.waitLogMs);
+      return said.some((message) => message.startsWith("Postgres cannot be asked"));
+    });
+    gate.open();
+    await migrate(direct, log, [STEP]);
+    let started = false;
+    void Promise.resolve(starting).then(() => {
+      started = true;
+    });
+    await until("it goes on", async () => {
+      await clock.advanceAsync(MIGRATION_LIMITS.waitPollMs);
+      return started;
+    });
   });
 
   it("starts with one that is newer: the version before it must, while it is being replaced", async () => {
