@@ -64,9 +64,15 @@ export function createBlockingRedis(options: {
  * The two Redis connections of a process. Redis is a cache and a transport here: whoever calls it says what
  * happens without it, and learns that it is away within one command timeout, mostly at once.
  */
-export function createRedis(options: { url: string; name: string; log: Logger }): RedisClients {
-  const commands = connectLazily(options.url, options.name);
-  const subscriber = connectLazily(options.url, `${options.name}-sub`);
+export function createRedis(options: {
+  url: string;
+  name: string;
+  log: Logger;
+  /** LIMITS.redis.commandTimeoutMs unless told otherwise: for whoever has time. */
+  commandTimeoutMs?: number;
+}): RedisClients {
+  const commands = connectLazily(options.url, options.name, options.commandTimeoutMs);
+  const subscriber = connectLazily(options.url, `${options.name}-sub`, options.commandTimeoutMs);
   for (const client of [commands, subscriber]) {
     client.on("error", (error: Error) => {
       options.log.debug({ err: error, connection: client.options.connectionName }, "redis");

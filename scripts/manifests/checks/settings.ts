@@ -52,7 +52,7 @@ function settingOf(variable: string): string | null {
 }
 
 /** The environment as the process would see it, its files inline. */
-function asRead({ values, given, files }: Environment): { env: NodeJS.ProcessEnv; missing: string[] } {
+export function asRead({ values, given, files }: Environment): { env: NodeJS.ProcessEnv; missing: string[] } {
   const env: NodeJS.ProcessEnv = {};
   const missing: string[] = [];
   const example = (name: string) => {

@@ -51,34 +51,64 @@ export function judgeBilling(billing: BillingConfig, { http }: Pick<Config, "htt
   return found;
 }
 
-/** A price as Stripe has it: whether it is for sale, and by which period. */
+interface Price {
+  active?: boolean;
+  recurring?: { interval?: string } | null;
+}
+
+/**
+ * A price as Stripe has it: whether it is for sale, and by which period. Pure.
+ * @param body of an answer with status 200; null: it had none that could be read
+ */
+export function judgePrice(
+  id: string,
+  plan: { tier: string; interval: string } | undefined,
+  { status, body }: { status: number; body: Price | null },
+): Finding {
+  const check = "prices";
+  const name = `${plan?.tier} by the ${plan?.interval}`;
+  if (status === 401) return fail(check, "Stripe refuses STRIPE_SECRET_KEY.", "Set the key in force.");
+  if (status === 404)
+    return fail(
+      check,
+      `Stripe knows no price ${id} (${name}).`,
+      "Mind that prices of live and test mode differ.",
+    );
+  if (status === 403)
+    return warn(
+      check,
+      `Stripe does not let this key read the price ${id} (${name}; status 403).`,
+      "A restricted key needs the right to read prices, for this look alone.",
+    );
+  if (status !== 200 || body === null)
+    return warn(
+      check,
+      `Stripe does not tell of the price ${id} (${name}; status ${status}).`,
+      "Nothing is known of it: ask again later (429: too often; 5xx: trouble of theirs).",
+    );
+  if (body.active !== true)
+    return fail(check, `The price ${id} (${name}) is archived.`, "Activate it, or set another.");
+  if (body.recurring?.interval !== plan?.interval)
+    return fail(
+      check,
+      `The price ${id} (${name}) is not charged by the ${plan?.interval}.`,
+      "Set the right one.",
+    );
+  return ok(check, `${id} is ${name}.`);
+}
+
 async function askForPrice(billing: BillingConfig, id: string): Promise<Finding> {
-  const plan = billing.prices.get(id);
   const url = `${billing.apiBase}/v1/prices/${encodeURIComponent(id)}`;
   const answer = await fetch(url, {
     headers: { Authorization: `Bearer ${billing.secretKey}` },
     redirect: "error",
     signal: AbortSignal.timeout(WITHIN_MS),
   });
-  const body = (await answer.json()) as { active?: boolean; recurring?: { interval?: string } | null };
-  const name = `${plan?.tier} by the ${plan?.interval}`;
-  if (answer.status === 401)
-    return fail("prices", "Stripe refuses STRIPE_SECRET_KEY.", "Set the key in force.");
-  if (answer.status !== 200)
-    return fail(
-      "prices",
-      `Stripe knows no price ${id} (${name}).`,
-      "Mind that prices of live and test mode differ.",
-    );
-  if (body.active !== true)
-    return fail("prices", `The price ${id} (${name}) is archived.`, "Activate it, or set another.");
-  if (body.recurring?.interval !== plan?.interval)
-    return fail(
-      "prices",
-      `The price ${id} (${name}) is not charged by the ${plan?.interval}.`,
-      "Set the right one.",
-    );
-  return ok("prices", `${id} is ${name}.`);
+  const { status } = answer;
+  // A proxy's page is no price; the body of an error is not needed.
+  const body = status === 200 ? ((await answer.json().catch(() => null)) as Price | null) : null;
+  if (status !== 200) await answer.body?.cancel();
+  return judgePrice(id, billing.prices.get(id), { status, body });
 }
 
 export const BILLING_GROUP: Group = {

@@ -5,6 +5,7 @@ import { type Config, type ConfigDiagnosis, SETTING_NAMES } from "../../core/con
 import { isPublicAddress } from "../../core/public-address.ts";
 import { type Finding, fail, type Group, ok, reasonOf, warn } from "./finding.ts";
 import { nearMisses } from "./near-miss.ts";
+import { concerns } from "./roles.ts";
 
 /** A host that clients elsewhere on the internet cannot mean: loopback, private, or known inside a network alone. */
 export function isLocalHost(hostname: string): boolean {
@@ -25,6 +26,7 @@ export function judgeConfiguration(diagnosis: ConfigDiagnosis): Finding[] {
     ...(wrong.length === 0 ? [ok("settings", read)] : wrong),
     ...(names.length === 0 ? [ok("names", "No variable looks like a misspelt setting.")] : names),
     ...judgeAddresses(diagnosis.config),
+    ...judgeEnding(diagnosis),
     ...judgeServing(diagnosis),
     ...judgeProbing(diagnosis),
   ];
@@ -110,9 +112,11 @@ function judgeAddresses({ http, objects }: Config): Finding[] {
   return found;
 }
 
-function judgeServing({ config, variables }: ConfigDiagnosis): Finding[] {
+/** Of those that answer requests: the others hand their work back at once. */
+function judgeEnding({ config, variables }: ConfigDiagnosis): Finding[] {
+  if (!concerns(config.role, "requests")) return [];
   const found: Finding[] = [];
-  const { shutdownGraceMs, drainDelayMs, verify, logLevel, objects, secretsKey, webhooks } = config;
+  const { shutdownGraceMs, drainDelayMs, verify } = config;
   const work = shutdownGraceMs - drainDelayMs;
   if (work < verify.deadlineMs)
     found.push(
@@ -127,9 +131,15 @@ function judgeServing({ config, variables }: ConfigDiagnosis): Finding[] {
       warn(
         "DRAIN_DELAY_MS",
         "DRAIN_DELAY_MS is 0 in Kubernetes: requests still come for a moment after a pod was told to stop.",
-        "Set it to 10000, and SHUTDOWN_GRACE_MS to 50000 (docs/kubernetes.md).",
+        "Set it to 13000, and SHUTDOWN_GRACE_MS to 50000 (docs/kubernetes.md).",
       ),
     );
+  return found;
+}
+
+function judgeServing({ config }: ConfigDiagnosis): Finding[] {
+  const found: Finding[] = [];
+  const { role, logLevel, objects, secretsKey, webhooks } = config;
   if (logLevel === "debug" || logLevel === "trace")
     found.push(
       warn(
@@ -146,7 +156,7 @@ function judgeServing({ config, variables }: ConfigDiagnosis): Finding[] {
         "Set it, if there should be.",
       ),
     );
-  if (secretsKey === null)
+  if (secretsKey === null && concerns(role, "secrets"))
     found.push(
       warn(
         "SECRETS_KEY",
@@ -167,7 +177,8 @@ function judgeServing({ config, variables }: ConfigDiagnosis): Finding[] {
 
 function judgeProbing({ config, variables, given }: ConfigDiagnosis): Finding[] {
   const found: Finding[] = [];
-  const { smtp, http } = config;
+  const { role, smtp, http } = config;
+  if (!concerns(role, "probes")) return found;
   if (smtp.probePrivateAddresses && isPublicUrl(http.publicUrl))
     found.push(
       fail(
@@ -176,7 +187,7 @@ function judgeProbing({ config, variables, given }: ConfigDiagnosis): Finding[] 
         "Take PROBE_PRIVATE_ADDRESSES out: it is for tests.",
       ),
     );
-  if (!smtp.heloNameGiven && config.role !== "relay")
+  if (!smtp.heloNameGiven)
     found.push(
       warn(
         "SMTP_HELO_NAME",

@@ -8,7 +8,7 @@ export interface DeploymentFacts {
   sessions: Record<SeenRole, number> | null;
   /** Jobs that have not ended; more than `JOBS_COUNTED` are not counted. */
   unfinishedJobs: number;
-  /** Of the task that has been with workers for longest; null: none is. */
+  /** Since the task of an unfinished job that has been in its stream, or with a worker, for longest came there; null: none is. */
   oldestTaskS: number | null;
   /** How long the mail, and the webhook delivery, that is due for longest has been; null: none is. */
   oldestMailS: number | null;
@@ -16,6 +16,8 @@ export interface DeploymentFacts {
 }
 
 export const JOBS_COUNTED = 1_000;
+/** Windows of emission keep far fewer under way. */
+const TASKS_COUNTED = 100_000;
 
 /** Every question goes by an index of what is unfinished, and stops at a bound. */
 export async function lookAtDeployment(sql: Database): Promise<DeploymentFacts> {
@@ -30,7 +32,9 @@ export async function lookAtDeployment(sql: Database): Promise<DeploymentFacts> 
       select from jobs where completed_at is null and removed_at is null limit ${JOBS_COUNTED}) unfinished`;
   const [task] = await sql<{ s: number | null }[]>`
     select extract(epoch from now() - min(emitted_at))::float8 as s from (
-      select emitted_at from job_tasks where state = 'emitted' limit 100000) emitted`;
+      select t.emitted_at from job_tasks t join jobs j on j.id = t.job_id
+      where t.state = 'emitted' and j.completed_at is null and j.removed_at is null
+      limit ${TASKS_COUNTED}) emitted`;
   const [mail] = await sql<{ s: number | null }[]>`
     select extract(epoch from now() - min(next_attempt_at))::float8 as s from (
       select next_attempt_at from mail_outbox where next_attempt_at < now() and expires_at > now()

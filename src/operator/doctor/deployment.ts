@@ -17,6 +17,7 @@ import {
 } from "./finding.ts";
 import { hasDatabase, openDatabase } from "./postgres.ts";
 import { hasRedis, openRedis } from "./redis.ts";
+import { concerns } from "./roles.ts";
 
 /** A chunk takes seconds to minutes; with slow servers some more. */
 const TASK_LONG_S = 1_800;
@@ -65,7 +66,7 @@ function judgeJobs({ unfinishedJobs, oldestTaskS }: DeploymentFacts): Finding {
   if (oldestTaskS === null || oldestTaskS < TASK_LONG_S) return ok(check, seen);
   return warn(
     check,
-    `${seen} A task has been with workers for ${Math.round(oldestTaskS / 60)} minutes.`,
+    `${seen} A task of theirs has been in its stream or with a worker for ${Math.round(oldestTaskS / 60)} minutes.`,
     "Add bulk processes, or look at their log for a task that fails again and again (docs/runbook.md).",
   );
 }
@@ -73,9 +74,11 @@ function judgeJobs({ unfinishedJobs, oldestTaskS }: DeploymentFacts): Finding {
 function judgeRelay(facts: DeploymentFacts, { mail }: Pick<Config, "mail">): Finding[] {
   const waits: [string, number | null][] = [
     ["webhooks", facts.oldestDeliveryS],
-    ["mails", mail === null ? null : facts.oldestMailS],
+    ["mails", facts.oldestMailS],
   ];
   return waits.map(([check, seconds]) => {
+    if (check === "mails" && mail === null)
+      return skipped(check, "SMTP_OUT_URL is not set here: whether mails should go out is not known.");
     if (seconds === null || seconds < DUE_LONG_S) return ok(check, "None has been due for long.");
     return warn(
       check,
@@ -120,6 +123,13 @@ export const DEPLOYMENT_GROUP: Group = {
     }
     if (facts === null) return examination.note(skipped("processes", "Migrations are pending."));
     examination.note(...judgeDeployment(facts, subject.config));
+    if (!concerns(subject.config.role, "probes"))
+      return examination.note(
+        skipped(
+          "egress",
+          "A relay has no ways out to mail servers: run the doctor in a pod that probes too.",
+        ),
+      );
     const probes = (facts.sessions?.api ?? 1) + (facts.sessions?.bulk ?? 1) > 0;
     if (probes && hasRedis(subject, examination)) examination.note(await judgeEgress(subject, examination));
   },

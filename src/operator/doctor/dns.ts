@@ -5,6 +5,7 @@ import type { DnsOutcome } from "../../dns/resolver.ts";
 import { parseServerAddress } from "../../dns/server-address.ts";
 import { askOverTcp } from "../../dns/tcp.ts";
 import { type Finding, fail, type Group, ok, type Subject, skipped, warn } from "./finding.ts";
+import { concerns } from "./roles.ts";
 
 /** Have mail exchangers for certain, and are asked for all day by everybody; the second where the first has trouble. */
 const CERTAIN = ["gmail.com", "outlook.com"] as const;
@@ -118,7 +119,8 @@ export const DNS_GROUP: Group = {
   title: "DNS",
   async examine(subject, { note, atEnd }) {
     const { servers } = subject.config.dns;
-    if (subject.config.role === "relay") return note(skipped("servers", "A relay looks up no domains."));
+    if (!concerns(subject.config.role, "probes"))
+      return note(skipped("servers", "A relay looks up no domains."));
     if (servers.length === 0)
       return note(fail("servers", "No DNS server is configured.", "Set DNS_SERVERS, or /etc/resolv.conf."));
     const looked = servers.slice(0, SERVERS_MOST).map((server) => lookAt(server, subject, atEnd));

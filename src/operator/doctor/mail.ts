@@ -1,5 +1,6 @@
 import { tryMailServer } from "../../relay/mail-transport.ts";
 import { fail, type Group, ok, reasonOf, skipped } from "./finding.ts";
+import { concerns } from "./roles.ts";
 
 const WITHIN_MS = 8_000;
 
@@ -8,6 +9,13 @@ export const MAIL_GROUP: Group = {
   title: "outgoing mail",
   async examine({ config }, { note }) {
     const check = "SMTP_OUT_URL";
+    if (!concerns(config.role, "mails"))
+      return note(
+        skipped(
+          check,
+          "Only the relay hands on mails, and may reach their server: run the doctor there too.",
+        ),
+      );
     if (config.mail === null)
       return note(skipped(check, "SMTP_OUT_URL is not set: invitations and resets are not mailed."));
     const { host } = new URL(config.mail.url);

@@ -39,6 +39,8 @@ export interface ObjectsFacts {
   rules: LifecycleRule[] | null;
   /** null: it does not tell. */
   versioned: boolean | null;
+  /** Noncurrent versions and markers of our own probes that may not be deleted: they are deleted as objects all the same. */
+  versionsLeft: number;
 }
 
 const BODY = Buffer.from("rcpt doctor: may be deleted\n");
@@ -70,8 +72,32 @@ function watchDates(client: ObjectStore["client"], clock: Clock): () => number |
 
 class Wrong extends Error {}
 
-/** Goes through all that the service does with an object of ours, and leaves nothing behind. Never rejects. */
-async function tryRights({ client, bucket: Bucket }: ObjectStore): Promise<Tried[]> {
+/**
+ * Deletes versions that a bucket keeps of a probe, with the markers that stand for its deletion. The service never does that,
+ * so that the right may be missing. @returns how many are left
+ */
+async function forgetVersions(
+  client: ObjectStore["client"],
+  at: { Bucket: string; Key: string },
+  ids: readonly (string | null | undefined)[],
+): Promise<number> {
+  let left = 0;
+  for (const VersionId of ids) {
+    // None: there are no versions. "null": the only one, which was deleted with the object.
+    if (VersionId === undefined || VersionId === null || VersionId === "null") continue;
+    const command = new DeleteObjectCommand({ ...at, VersionId });
+    await client.send(command, patience()).catch(() => {
+      left += 1;
+    });
+  }
+  return left;
+}
+
+/** Goes through all that the service does with an object of ours, and leaves no object behind. Never rejects. */
+async function tryRights({
+  client,
+  bucket: Bucket,
+}: ObjectStore): Promise<{ tried: Tried[]; versionsLeft: number }> {
   const tried: Tried[] = [];
   const attempt = async <T>(right: string, work: () => Promise<T>): Promise<T | null> => {
     try {
@@ -101,8 +127,9 @@ async function tryRights({ client, bucket: Bucket }: ObjectStore): Promise<Tried
     });
   }
   await tryParts(client, at, attempt);
-  if (put !== null) await attempt("DeleteObject", () => client.send(new DeleteObjectCommand(at), patience()));
-  return tried;
+  if (put === null) return { tried, versionsLeft: 0 };
+  const gone = await attempt("DeleteObject", () => client.send(new DeleteObjectCommand(at), patience()));
+  return { tried, versionsLeft: await forgetVersions(client, at, [put.VersionId, gone?.VersionId]) };
 }
 
 type Attempt = <T>(right: string, work: () => Promise<T>) => Promise<T | null>;
@@ -136,11 +163,19 @@ async function tryPresigned(
   store: ObjectStore,
   settings: NonNullable<Config["objects"]>,
   clock: Clock,
-): Promise<ObjectsFacts["presigned"]> {
-  const Key = newProbeKey();
+): Promise<{ presigned: ObjectsFacts["presigned"]; versionsLeft: number }> {
+  const at = { Bucket: store.bucket, Key: newProbeKey() };
   const uploads = createUploadObjects(store, settings, clock);
-  const { url, headers } = await uploads.presignPut(Key, BODY.length, PRESIGNED_MS);
+  const { url, headers } = await uploads.presignPut(at.Key, BODY.length, PRESIGNED_MS);
   const { host } = new URL(url);
+  const { version, ...answer } = await putBy(url, headers);
+  const gone = await store.client.send(new DeleteObjectCommand(at), patience()).catch(() => null);
+  const versionsLeft = await forgetVersions(store.client, at, [version, gone?.VersionId]);
+  return { presigned: { host, ...answer }, versionsLeft };
+}
+
+/** Never rejects. */
+async function putBy(url: string, headers: Record<string, string>) {
   try {
     const answer = await fetch(url, {
       method: "PUT",
@@ -149,16 +184,13 @@ async function tryPresigned(
       redirect: "manual",
       signal: AbortSignal.timeout(STEP_MS),
     });
+    const { status } = answer;
+    const version = answer.headers.get("x-amz-version-id");
     const text = await answer.text();
     const code = /<Code>([A-Za-z]{1,60})<\/Code>/.exec(text)?.[1];
-    if (answer.ok) return { host, error: null, status: answer.status };
-    return { host, error: code ?? `status ${answer.status}`, status: answer.status };
+    return { error: answer.ok ? null : (code ?? `status ${status}`), status, version };
   } catch (error) {
-    return { host, error: reasonOf(error), status: null };
-  } finally {
-    await store.client
-      .send(new DeleteObjectCommand({ Bucket: store.bucket, Key }), patience())
-      .catch(() => undefined);
+    return { error: reasonOf(error), status: null, version: null };
   }
 }
 
@@ -194,11 +226,13 @@ export async function lookAtObjects(
     await head();
     latencyMs = Math.min(latencyMs, clock.monotonic() - begun);
   }
-  const tried = await tryRights(store);
+  const rights = await tryRights(store);
+  const upload = await tryPresigned(store, settings, clock);
   return {
     latencyMs,
-    tried,
-    presigned: await tryPresigned(store, settings, clock),
+    tried: rights.tried,
+    presigned: upload.presigned,
+    versionsLeft: rights.versionsLeft + upload.versionsLeft,
     rules: await lifecycleOf(store),
     versioned: await versioningOf(store),
     skewMs: skew(),

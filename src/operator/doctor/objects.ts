@@ -74,7 +74,9 @@ function judgePresigned({ host, error, status }: ObjectsFacts["presigned"]): Fin
 /** Days after which a rule takes away what we keep; null: it does not. */
 function expiryOf({ Expiration, Filter, Prefix }: LifecycleRule): number | null {
   const prefix = Filter?.Prefix ?? Filter?.And?.Prefix ?? Prefix ?? "";
-  if (Filter?.Tag !== undefined || Expiration?.Days === undefined) return null;
+  const tags = [Filter?.Tag, ...(Filter?.And?.Tags ?? [])].filter((tag) => tag !== undefined);
+  // What is ours has no tags.
+  if (tags.length > 0 || Expiration?.Days === undefined) return null;
   return prefix.startsWith(PREFIX) || PREFIX.startsWith(prefix) ? Expiration.Days : null;
 }
 
@@ -94,13 +96,15 @@ function judgeLifecycle({ rules }: ObjectsFacts, { retentionDays }: Pick<Config,
   return ok(check, "No rule is in our way; a rule that aborts incomplete multipart uploads does no harm.");
 }
 
-function judgeVersions({ versioned }: ObjectsFacts): Finding {
+function judgeVersions({ versioned, versionsLeft }: ObjectsFacts): Finding {
   const check = "versions";
   if (versioned === null) return skipped(check, "It does not tell whether it keeps versions.");
   if (versioned)
     return ok(
       check,
-      "Objects have versions: let a lifecycle rule expire noncurrent ones, which nobody tidies.",
+      `Objects have versions: let a lifecycle rule expire noncurrent ones, which nobody tidies.${
+        versionsLeft > 0 ? " What was tried here has left some (s3:DeleteObjectVersion is not ours)." : ""
+      }`,
     );
   return ok(check, "Objects have no versions: what is deleted cannot be restored (docs/operations.md).");
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../../core/clock.ts";
 import { appliedMigrations, type MigrationState } from "../../store/migrate.ts";
+import { MIGRATIONS } from "../../store/migrations/index.ts";
 import type { Database } from "../../store/postgres.ts";
 import { reasonOf } from "./finding.ts";
 
@@ -19,14 +20,14 @@ export interface PostgresFacts {
   /** null: a table could be made and filled in a transaction, and was gone after it. */
   transactionError: string | null;
   mayCreate: boolean;
-  /** Tables of ours that lack a right, with it. */
+  /** `insert on jobs`: what our user lacks on tables of ours. Others in the schema are none of our business. */
   missingRights: string[];
-  /** null: nothing was ever migrated here. */
-  migrations: MigrationState | null;
+  /** null: nothing was ever migrated here; `denied`: our user may not read which were. */
+  migrations: MigrationState | null | "denied";
   connections: ConnectionFacts;
   transactionIdAge: number;
   longTransactions: { who: string; seconds: number }[];
-  /** Sessions that wait for a lock of another for longer than half a minute. */
+  /** Sessions that wait for a lock of another for longer than half a minute, of those that our user may see. */
   blocked: number;
   bloated: { table: string; dead: number; live: number }[];
 }
@@ -34,10 +35,16 @@ export interface PostgresFacts {
 export interface ConnectionFacts {
   /** Without those kept for superusers. */
   most: number;
+  /** Of all databases, the server's own workers included: whose they are only some users may see. */
   used: number;
   /** Sessions by role, and the least number of processes that they can be of. */
   ours: { role: string; sessions: number; processes: number }[];
 }
+
+/** What migrations have made; one that is gone again, or not there yet, is passed over. */
+const OUR_TABLES: readonly string[] = MIGRATIONS.flatMap(({ sql }) =>
+  [...sql.matchAll(/^\s*create table (?:if not exists )?(\w+)/gim)].map(([, name = ""]) => name),
+);
 
 const PINGS = 5;
 const LONG_TRANSACTION_S = 300;
@@ -78,18 +85,24 @@ async function rightsOf(sql: Database): Promise<{ mayCreate: boolean; missing: s
   const [schema] = await sql<{ may: boolean | null }[]>`
     select has_schema_privilege(current_schema(), 'create') as may`;
   const missing = await sql<{ name: string; want: string }[]>`
-    select c.relname as name, w.want
-    from pg_class c cross join (values ('select'), ('insert'), ('update'), ('delete')) w (want)
-    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p')
-      and not has_table_privilege(c.oid, w.want)
+    select t.name, w.want
+    from unnest(${OUR_TABLES}::text[]) t (name)
+      cross join (values ('select'), ('insert'), ('update'), ('delete')) w (want)
+    where not has_table_privilege(to_regclass(quote_ident(t.name)), w.want)
     order by 1, 2 limit 20`;
   return { mayCreate: schema?.may === true, missing: missing.map(({ name, want }) => `${want} on ${name}`) };
+}
+
+async function migrationsOf(sql: Database): Promise<PostgresFacts["migrations"]> {
+  const [table] = await sql<{ may: boolean | null }[]>`
+    select has_table_privilege(to_regclass('schema_migrations'), 'select') as may`;
+  return table?.may === false ? "denied" : appliedMigrations(sql);
 }
 
 async function connectionsOf(sql: Database): Promise<ConnectionFacts> {
   const [row] = await sql<{ most: number; used: number }[]>`
     select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as most,
-      (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as used`;
+      (select coalesce(sum(numbackends), 0)::int from pg_stat_database) as used`;
   const ours = await sql<{ role: string; sessions: number; processes: number }[]>`
     select substr(application_name, 6) as role, count(*)::int as sessions,
       count(distinct client_addr)::int as processes
@@ -140,7 +153,7 @@ export async function lookAtPostgres(sql: Database, clock: Clock): Promise<Postg
   if (about === undefined) throw new Error("Postgres answered with nothing");
   const timing = await clockOf(sql, clock);
   const rights = await rightsOf(sql);
-  const migrations = await appliedMigrations(sql);
+  const migrations = await migrationsOf(sql);
   const connections = await connectionsOf(sql);
   const trouble = await troubleOf(sql);
   return {

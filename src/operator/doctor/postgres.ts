@@ -45,8 +45,13 @@ function judgeVersion({ version }: PostgresFacts): Finding {
 function judgeEncryption({ encrypted, pooled }: PostgresFacts, { database }: Config): Finding {
   const check = "encryption";
   const host = URL.canParse(database.url) ? new URL(database.url).hostname : "";
-  if (encrypted)
-    return ok(check, pooled ? "The pooler speaks to Postgres in TLS." : "The connection is TLS.");
+  // What Postgres tells is of the pooler's connection with it; ours ends before.
+  if (pooled)
+    return skipped(
+      check,
+      `The pooler's connection with Postgres is ${encrypted ? "TLS" : "in clear"}; ours with the pooler goes by sslmode in DATABASE_URL.`,
+    );
+  if (encrypted) return ok(check, "The connection is TLS.");
   const seen = "The connection is in clear.";
   if (host === "" || isLocalHost(host)) return ok(check, `${seen} The server is in our own network.`);
   return warn(check, `${seen} The server is ${host}.`, "Add ?sslmode=require to DATABASE_URL.");
@@ -66,7 +71,7 @@ function judgeWriting(facts: PostgresFacts): Finding[] {
       fail(
         check,
         `Our user lacks ${facts.missingRights.slice(0, 5).join(", ")}.`,
-        "Grant select, insert, update, delete on all tables of the schema to it, or let it own them.",
+        "Grant select, insert, update, delete on our tables to it (docs/operations.md), or let it own them.",
       ),
     );
   if (!facts.mayCreate)
@@ -102,6 +107,14 @@ function judgeTransaction(error: string, pooled: boolean): Finding {
 
 function judgeMigrations({ migrations }: PostgresFacts): Finding[] {
   const check = "migrations";
+  if (migrations === "denied")
+    return [
+      warn(
+        check,
+        "Our user may not read schema_migrations: whether a migration is pending is not known.",
+        "grant select on schema_migrations to it; serving does not need that, the doctor does.",
+      ),
+    ];
   const run = "Run `node dist/src/main.js migrate` (npm start does it by itself).";
   if (migrations === null) return [fail(check, "There is no schema of ours in this database.", run)];
   const { applied, pending, unknown, changed } = migrations;
@@ -147,7 +160,7 @@ function judgeTrouble(facts: PostgresFacts): Finding[] {
     found.push(
       warn(
         "transactions",
-        `A transaction of ${longest.who} has been open for ${longest.seconds} s (${facts.longTransactions.length} are): nothing that was deleted since can be cleared away.`,
+        `A transaction of ${longest.who} has been open for ${longest.seconds} s (${facts.longTransactions.length} of those that we may see are): nothing that was deleted since can be cleared away.`,
         "End it: pg_terminate_backend(pid) of pg_stat_activity; set idle_in_transaction_session_timeout.",
       ),
     );
@@ -156,11 +169,11 @@ function judgeTrouble(facts: PostgresFacts): Finding[] {
     found.push(
       warn(
         "locks",
-        `${facts.blocked} sessions have waited for a lock for half a minute.`,
+        `${facts.blocked} sessions that we may see have waited for a lock for half a minute.`,
         "See pg_blocking_pids(pid) of pg_stat_activity for who holds it.",
       ),
     );
-  else found.push(ok("locks", "Nobody has waited for a lock for long."));
+  else found.push(ok("locks", "None of those that we may see has waited for a lock for long."));
   for (const { table, dead, live } of facts.bloated)
     found.push(
       warn(

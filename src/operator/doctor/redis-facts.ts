@@ -5,15 +5,20 @@ import type { RedisClient, RedisClients } from "../../store/redis.ts";
 import { reasonOf } from "./finding.ts";
 
 export interface RedisFacts {
-  /** Of INFO, by name. */
-  info: ReadonlyMap<string, string>;
-  latencyMs: number;
-  /** Of the server's clock, ahead of ours. */
-  skewMs: number;
+  /** Of INFO, by name; null: it is refused, as some providers do. */
+  info: ReadonlyMap<string, string> | null;
+  /** null: TIME is refused. */
+  timing: {
+    latencyMs: number;
+    /** Of the server's clock, ahead of ours. */
+    skewMs: number;
+  } | null;
   /** Commands that the service needs and that were refused, with the refusal. */
   refused: { command: string; why: string }[];
-  streams: StreamFacts[];
-  deadLetters: number;
+  /** null: no such server as keeps streams for us, or they may not be looked at. */
+  streams: StreamFacts[] | null;
+  /** null: as with streams. */
+  deadLetters: number | null;
 }
 
 export interface StreamFacts {
@@ -90,6 +95,7 @@ function commandsOn(key: (name: string) => string): [string, ...(string | number
     ["XCLAIM", stream, "workers", "doctor", 0, "1-1", "JUSTID"],
     ["XAUTOCLAIM", stream, "workers", "doctor", 0, "0", "COUNT", 1],
     ["XINFO", "GROUPS", stream],
+    ["XINFO", "CONSUMERS", stream, "workers"],
     ["XACK", stream, "workers", "1-1"],
     ["XDEL", stream, "1-1"],
     ["PUBLISH", key("channel"), ""],
@@ -98,7 +104,17 @@ function commandsOn(key: (name: string) => string): [string, ...(string | number
 }
 
 /** Only what an access list forbids counts: of a server that cannot be written other checks tell. */
-const isRefusal = (why: string) => /^(NOPERM|ERR unknown command)/.test(why);
+const isRefusal = (why: string) => /^(NOPERM|ERR unknown (sub)?command)/i.test(why);
+
+/** null: it is refused. Rejects with whatever else goes wrong. */
+async function unlessRefused<T>(work: () => Promise<T>): Promise<T | null> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isRefusal(reasonOf(error))) return null;
+    throw error;
+  }
+}
 
 async function tryCommands({ commands, subscriber }: RedisClients): Promise<RedisFacts["refused"]> {
   const probe = randomBytes(9).toString("base64url");
@@ -153,21 +169,25 @@ async function lookAtStream(
   };
 }
 
-/** Asks the server all of it. Reads no key but those of the streams' heads and of its own probe, which it removes. */
+async function lookAtStreams(redis: RedisClient, egressId: string) {
+  const { streams, group, dead } = jobStreamKeys(egressId);
+  const looked: StreamFacts[] = [];
+  for (const [name, key] of Object.entries(streams)) looked.push(await lookAtStream(redis, name, key, group));
+  return { streams: looked, deadLetters: await redis.xlen(dead) };
+}
+
+/**
+ * Asks the server all of it. Reads no key but those of the streams' heads and of its own probe, which it removes. What is
+ * refused is no fact; which commands we lack is found out whatever else is refused. Rejects when the connection is lost.
+ */
 export async function lookAtRedis(redis: RedisClients, egressId: string, clock: Clock): Promise<RedisFacts> {
   const { commands } = redis;
-  const info = parseInfo(await commands.info());
-  const timing = await clockOf(commands, clock);
-  const isPlain = info.get("cluster_enabled") !== "1" && info.get("role") !== "slave";
-  const keys = jobStreamKeys(egressId);
-  const streams: StreamFacts[] = [];
-  for (const [name, key] of isPlain ? Object.entries(keys.streams) : [])
-    streams.push(await lookAtStream(commands, name, key, keys.group));
-  return {
-    info,
-    ...timing,
-    refused: isPlain ? await tryCommands(redis) : [],
-    streams,
-    deadLetters: isPlain ? await commands.xlen(keys.dead) : 0,
-  };
+  const text = await unlessRefused(() => commands.info());
+  const info = text === null ? null : parseInfo(text);
+  const isPlain = info?.get("cluster_enabled") !== "1" && info?.get("role") !== "slave";
+  const refused = isPlain ? await tryCommands(redis) : [];
+  const timing = await unlessRefused(() => clockOf(commands, clock));
+  const none = { streams: null, deadLetters: null };
+  const looked = isPlain ? await unlessRefused(() => lookAtStreams(commands, egressId)) : none;
+  return { info, timing, refused, ...(looked ?? none) };
 }

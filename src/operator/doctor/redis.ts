@@ -18,27 +18,44 @@ import { judgeLatency, judgeSkew } from "./judge-distance.ts";
 import { lookAtRedis, type RedisFacts, type StreamFacts } from "./redis-facts.ts";
 
 const VERSION_MIN = 7;
+const COMMAND_MS = 10_000;
 const POLICY = "volatile-lru";
 
 /** What of Redis keeps the service from working, or soon will. Pure. */
 export function judgeRedis(facts: RedisFacts, config: Pick<Config, "objects">): Finding[] {
-  const { info } = facts;
-  const usable = [judgeVersion(info), ...judgeMode(info)];
   return [
-    ...usable,
-    judgeLatency("distance", facts.latencyMs),
-    judgeSkew("clock", "Redis", facts.skewMs),
-    judgePolicy(info),
-    judgeMemory(info),
-    judgePersistence(info),
+    ...judgeServer(facts),
+    ...judgeTiming(facts),
+    ...judgeState(facts),
     judgeRights(facts),
     ...judgeStreams(facts, config),
   ];
 }
 
-const numberOf = (info: RedisFacts["info"], name: string) => Number(info.get(name) ?? 0);
+type Info = NonNullable<RedisFacts["info"]>;
 
-function judgeVersion(info: RedisFacts["info"]): Finding {
+function judgeServer({ info }: RedisFacts): Finding[] {
+  return info === null ? [] : [judgeVersion(info), ...judgeMode(info)];
+}
+
+function judgeTiming({ timing }: RedisFacts): Finding[] {
+  if (timing === null) return [skipped("distance", "TIME is refused.")];
+  return [judgeLatency("distance", timing.latencyMs), judgeSkew("clock", "Redis", timing.skewMs)];
+}
+
+function judgeState({ info }: RedisFacts): Finding[] {
+  if (info !== null) return [judgePolicy(info), judgeMemory(info), judgePersistence(info)];
+  return [
+    skipped(
+      "server",
+      `INFO is refused: version, mode, eviction (it should be ${POLICY}), memory and persistence are not known. See the provider's settings.`,
+    ),
+  ];
+}
+
+const numberOf = (info: Info, name: string) => Number(info.get(name) ?? 0);
+
+function judgeVersion(info: Info): Finding {
   const valkey = info.get("valkey_version");
   const version = valkey ?? info.get("redis_version") ?? "0";
   const text = `${valkey === undefined ? "Redis" : "Valkey"} ${version}.`;
@@ -51,7 +68,7 @@ function judgeVersion(info: RedisFacts["info"]): Finding {
       );
 }
 
-function judgeMode(info: RedisFacts["info"]): Finding[] {
+function judgeMode(info: Info): Finding[] {
   const found: Finding[] = [];
   if (info.get("cluster_enabled") === "1")
     found.push(
@@ -68,7 +85,7 @@ function judgeMode(info: RedisFacts["info"]): Finding[] {
   return found.length > 0 ? found : [ok("mode", "One server that takes writes.")];
 }
 
-function judgePolicy(info: RedisFacts["info"]): Finding {
+function judgePolicy(info: Info): Finding {
   const check = "eviction";
   const policy = info.get("maxmemory_policy") ?? "unknown";
   const advice = `Set maxmemory-policy ${POLICY}.`;
@@ -88,7 +105,7 @@ function judgePolicy(info: RedisFacts["info"]): Finding {
   return warn(check, `maxmemory-policy is ${policy}: what is used often may go first.`, advice);
 }
 
-function judgeMemory(info: RedisFacts["info"]): Finding {
+function judgeMemory(info: Info): Finding {
   const check = "memory";
   const most = numberOf(info, "maxmemory");
   const used = numberOf(info, "used_memory");
@@ -104,7 +121,7 @@ function judgeMemory(info: RedisFacts["info"]): Finding {
   return ok(check, evicted === 0 ? seen : `${seen} More memory would keep the cache longer.`);
 }
 
-function judgePersistence(info: RedisFacts["info"]): Finding {
+function judgePersistence(info: Info): Finding {
   const check = "persistence";
   if (info.get("rdb_last_bgsave_status") === "err" || info.get("aof_last_write_status") === "err")
     return fail(
@@ -133,6 +150,8 @@ function judgeRights({ refused }: RedisFacts): Finding {
 
 function judgeStreams({ streams, deadLetters }: RedisFacts, { objects }: Pick<Config, "objects">): Finding[] {
   if (objects === null) return [skipped("tasks", "There is no bulk verification here.")];
+  if (streams === null || deadLetters === null)
+    return [skipped("tasks", "Streams of tasks cannot be looked at: see what is said above.")];
   const found = streams.map(judgeStream);
   if (deadLetters === 0) found.push(ok("dead letters", "No task was given up."));
   else
@@ -165,7 +184,13 @@ export async function openRedis(
   { atEnd }: Examination,
 ): Promise<{ redis: RedisClients; failure: string | null }> {
   const log = createLog("silent", { role: "operator" }, process.stderr);
-  const redis = createRedis({ url: config.redis.url, name: "rcpt-doctor", log });
+  const redis = createRedis({
+    url: config.redis.url,
+    name: "rcpt-doctor",
+    log,
+    // A slow answer is something to tell of, not to break off at.
+    commandTimeoutMs: COMMAND_MS,
+  });
   let said: string | null = null;
   redis.commands.on("error", (error: Error) => {
     said ??= reasonOf(error);

@@ -4,6 +4,7 @@ import { secretPlace } from "../../services/webhooks/secrets.ts";
 import type { Database } from "../../store/postgres.ts";
 import { type Finding, fail, type Group, ok, reasonOf, skipped } from "./finding.ts";
 import { hasDatabase, openDatabase } from "./postgres.ts";
+import { concerns } from "./roles.ts";
 
 /** One text of each kind that is stored sealed, the oldest and the latest, where there are any. */
 interface Sealed {
@@ -73,6 +74,13 @@ export const SECRETS_GROUP: Group = {
   name: "secrets",
   title: "stored secrets",
   async examine(subject, examination) {
+    if (!concerns(subject.config.role, "secrets"))
+      return examination.note(
+        skipped(
+          "SECRETS_KEY",
+          "A worker opens nothing, and needs no key: run the doctor in an api or a relay too.",
+        ),
+      );
     if (!hasDatabase(subject, examination)) return;
     const sql = openDatabase(subject, examination);
     const { secretsKey } = subject.config;

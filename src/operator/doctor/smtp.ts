@@ -3,6 +3,7 @@ import { composePreflight } from "../../compose/preflight.ts";
 import { ownShaping } from "../../compose/shaping.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { type Finding, type Group, skipped } from "./finding.ts";
+import { concerns } from "./roles.ts";
 
 /** A way's findings by preflight, in the doctor's terms. Pure. */
 export function judgeWay({ way, findings }: WayReport): Finding[] {
@@ -25,7 +26,7 @@ export const SMTP_GROUP: Group = {
   name: "smtp",
   title: "SMTP: how mail servers see us",
   async examine({ config, clock }, { note, atEnd }) {
-    if (config.role === "relay") return note(skipped("ways", "A relay probes nobody."));
+    if (!concerns(config.role, "probes")) return note(skipped("ways", "A relay probes nobody."));
     const preflight = composePreflight(config, ownShaping(config), clock);
     atEnd(() => preflight.close());
     const run = await preflight.begin();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { BillingConfig } from "../../../../src/core/config.ts";
 import { loadConfig } from "../../../../src/core/config.ts";
-import { judgeBilling } from "../../../../src/operator/doctor/billing.ts";
+import { judgeBilling, judgePrice } from "../../../../src/operator/doctor/billing.ts";
 import { judgeCollector } from "../../../../src/operator/doctor/collectors.ts";
 import { judgeDeployment } from "../../../../src/operator/doctor/deployment.ts";
 import type { DeploymentFacts } from "../../../../src/operator/doctor/deployment-facts.ts";
@@ -155,6 +155,27 @@ describe("what the doctor says of billing", () => {
       const findings = judgeBilling({ ...good, ...billing }, { http });
       assert.deepEqual(said(findings), expected);
       assert.doesNotMatch(JSON.stringify(findings), /12345678/);
+    });
+});
+
+describe("what the doctor says of a price", () => {
+  const plan = { tier: "pro", interval: "month" };
+  const good = { active: true, recurring: { interval: "month" } };
+  for (const [status, body, state, words] of [
+    [200, good, "ok", /price_1 is pro by the month/],
+    [200, { ...good, active: false }, "fail", /archived/],
+    [200, { ...good, recurring: null }, "fail", /not charged by the month/],
+    [200, null, "warn", /does not tell/],
+    [401, null, "fail", /refuses STRIPE_SECRET_KEY/],
+    [403, null, "warn", /does not let this key read/],
+    [404, null, "fail", /knows no price/],
+    [429, null, "warn", /does not tell.*429/],
+    [503, null, "warn", /does not tell.*503/],
+  ] as const)
+    it(`that is answered ${status}: ${state}`, () => {
+      const finding = judgePrice("price_1", plan, { status, body });
+      assert.equal(finding.state, state);
+      assert.match(finding.seen, words);
     });
 });
 

@@ -7,7 +7,7 @@ import type { ObjectsFacts } from "../../../../src/operator/doctor/objects-facts
 import { judgePostgres } from "../../../../src/operator/doctor/postgres.ts";
 import type { PostgresFacts } from "../../../../src/operator/doctor/postgres-facts.ts";
 import { judgeRedis } from "../../../../src/operator/doctor/redis.ts";
-import type { RedisFacts } from "../../../../src/operator/doctor/redis-facts.ts";
+import type { RedisFacts, StreamFacts } from "../../../../src/operator/doctor/redis-facts.ts";
 
 /** What is not in order, as `state check`; `words` of the findings must be among their sentences. */
 function said(findings: readonly Finding[]): string[] {
@@ -54,6 +54,7 @@ describe("what the doctor says of Postgres", () => {
     [{ skewMs: 5_000 }, ["warn clock"]],
     [{ skewMs: -100_000 }, ["fail clock"]],
     [{ encrypted: false }, ["warn encryption"]],
+    [{ encrypted: false, pooled: true }, []],
     [{ isStandby: true, readOnly: true }, ["fail writing"]],
     [{ readOnly: true }, ["fail writing"]],
     [{ mayCreate: false }, ["warn rights"]],
@@ -67,6 +68,7 @@ describe("what the doctor says of Postgres", () => {
     [{ transactionError: "write CONNECTION_CLOSED 127.0.0.1:5432" }, ["fail writing"]],
     [{ transactionError: "disk full" }, ["fail writing"]],
     [{ migrations: null }, ["fail migrations"]],
+    [{ migrations: "denied" }, ["warn migrations"]],
     [{ migrations: { ...MIGRATIONS, pending: ["13 (next)"] } }, ["fail migrations"]],
     [{ migrations: { ...MIGRATIONS, unknown: ["99 (later)"] } }, ["warn migrations"]],
     [{ migrations: { ...MIGRATIONS, changed: ["3 (feed)"] } }, ["fail migrations"]],
@@ -86,6 +88,14 @@ describe("what the doctor says of Postgres", () => {
     it(`with ${JSON.stringify(facts)}`, () =>
       assert.deepEqual(said(judgePostgres({ ...POSTGRES, ...facts }, CONFIG)), expected));
 
+  it("behind a pooler nothing is said of an encryption that is not ours", () => {
+    for (const encrypted of [true, false]) {
+      const found = judgePostgres({ ...POSTGRES, pooled: true, encrypted }, CONFIG);
+      const states = found.filter(({ check }) => check === "encryption").map(({ state }) => state);
+      assert.deepEqual(states, ["skipped"]);
+    }
+  });
+
   it("a connection in clear is fine in our own network", () => {
     const config = loadConfig({ DATABASE_URL: "postgres://u:p@10.0.0.5/rcpt", REDIS_URL: "redis://cache" });
     assert.deepEqual(said(judgePostgres({ ...POSTGRES, encrypted: false }, config)), []);
@@ -103,7 +113,14 @@ const INFO = {
   aof_enabled: "1",
   rdb_last_bgsave_status: "ok",
 };
-const STREAM = { name: "tasks", entries: 4, lag: 1, pending: 3, consumers: 2, stuck: 0 };
+const STREAM: StreamFacts = { name: "tasks", entries: 4, lag: 1, pending: 3, consumers: 2, stuck: 0 };
+const REDIS: RedisFacts = {
+  info: new Map(Object.entries(INFO)),
+  timing: { latencyMs: 0.3, skewMs: 1 },
+  refused: [],
+  streams: [STREAM],
+  deadLetters: 0,
+};
 
 describe("what the doctor says of Redis", () => {
   const cases: [
@@ -123,8 +140,10 @@ describe("what the doctor says of Redis", () => {
     [{ used_memory: "999999", evicted_keys: "77" }, {}, []],
     [{ aof_enabled: "0" }, {}, []],
     [{ rdb_last_bgsave_status: "err" }, {}, ["fail persistence"]],
-    [{}, { latencyMs: 50 }, ["warn distance"]],
-    [{}, { skewMs: 90_000 }, ["fail clock"]],
+    [{}, { timing: { latencyMs: 50, skewMs: 1 } }, ["warn distance"]],
+    [{}, { timing: { latencyMs: 0.3, skewMs: 90_000 } }, ["fail clock"]],
+    [{}, { timing: null }, []],
+    [{}, { streams: null, deadLetters: null }, []],
     [{}, { refused: [{ command: "XCLAIM", why: "NOPERM" }] }, ["fail rights"]],
     [{}, { deadLetters: 2 }, ["warn dead letters"]],
     [{}, { streams: [{ ...STREAM, stuck: 1 }] }, ["warn stream tasks"]],
@@ -132,10 +151,16 @@ describe("what the doctor says of Redis", () => {
   ];
   for (const [info, facts, expected] of cases)
     it(`with ${JSON.stringify({ ...info, ...facts })}`, () => {
-      const good = { latencyMs: 0.3, skewMs: 1, refused: [], streams: [STREAM], deadLetters: 0 };
-      const all = { ...good, ...facts, info: new Map(Object.entries({ ...INFO, ...info })) };
+      const all = { ...REDIS, ...facts, info: new Map(Object.entries({ ...INFO, ...info })) };
       assert.deepEqual(said(judgeRedis(all, CONFIG)), expected);
     });
+
+  it("where INFO is refused: which commands we lack, and what is not known", () => {
+    const refused = [{ command: "XCLAIM", why: "NOPERM" }];
+    const found = judgeRedis({ ...REDIS, info: null, refused }, CONFIG);
+    assert.deepEqual(said(found), ["fail rights"]);
+    assert.match(found.find(({ check }) => check === "server")?.seen ?? "", /INFO is refused/);
+  });
 });
 
 const TRIED = [
@@ -149,9 +174,11 @@ const OBJECTS: ObjectsFacts = {
   presigned: { host: "s3.example.com", error: null, status: 200 },
   rules: [],
   versioned: true,
+  versionsLeft: 0,
 };
 const expire = (Days: number, Prefix: string) =>
   ({ Status: "Enabled", Expiration: { Days }, Filter: { Prefix } }) as const;
+const TAG = { Key: "temporary", Value: "yes" };
 
 describe("what the doctor says of object storage", () => {
   const cases: [Partial<ObjectsFacts>, string[]][] = [
@@ -172,9 +199,23 @@ describe("what the doctor says of object storage", () => {
     [{ rules: [expire(7, "teams/x/")] }, ["fail lifecycle"]],
     [{ rules: [expire(7, "logs/")] }, []],
     [{ rules: [expire(90, "teams/")] }, []],
+    [{ rules: [{ ...expire(7, ""), Filter: { Tag: TAG } }] }, []],
+    [{ rules: [{ ...expire(7, ""), Filter: { And: { Prefix: "teams/", Tags: [TAG] } } }] }, []],
+    [
+      { rules: [{ ...expire(7, ""), Filter: { And: { Prefix: "teams/", ObjectSizeGreaterThan: 5 } } }] },
+      ["fail lifecycle"],
+    ],
     [{ rules: [{ Status: "Enabled", AbortIncompleteMultipartUpload: { DaysAfterInitiation: 2 } }] }, []],
   ];
   for (const [facts, expected] of cases)
     it(`with ${JSON.stringify(facts)}`, () =>
       assert.deepEqual(said(judgeObjects({ ...OBJECTS, ...facts }, CONFIG)), expected));
+
+  it("versions of its own probes that it may not delete are told", () => {
+    const seen = (versionsLeft: number) =>
+      judgeObjects({ ...OBJECTS, versionsLeft }, CONFIG).find(({ check }) => check === "versions")?.seen ??
+      "";
+    assert.match(seen(2), /has left some/);
+    assert.doesNotMatch(seen(0), /has left/);
+  });
 });
