@@ -15,7 +15,9 @@ export type Fault =
   /** Rows stay locked to the end of the migration. */
   | "changes rows"
   /** Nobody else may use the table. */
-  | "locks";
+  | "locks"
+  /** Another stays locked, for readers too, while it is waited for: who wants that one waits for both. */
+  | "locks a second table";
 
 export interface Finding {
   fault: Fault;
@@ -30,6 +32,8 @@ const INDEXED = /^create (?:unique )?index .*? ?on (?:only )?("[^"]+"|[a-z_][\w.
 const CHANGED = new RegExp(`^(?:update|delete from) ${NAME}`);
 /** What differs from row to row is worked out, and written, for each. */
 const VOLATILE = /default [^,]*\b(?:clock_timestamp|timeofday|random|gen_random_uuid|uuidv[47]|nextval)\s*\(/;
+const TRIGGERED = /^create (?:or replace )?(?:constraint )?trigger .*? on ("[^"]+"|[a-z_][\w.]*)/;
+const REFERENCED = /\breferences ("[^"]+"|[a-z_][\w.]*)/g;
 const SHOWN = 80;
 
 function faultOfColumn(action: string): Fault | null {
@@ -67,6 +71,32 @@ function faultsOf(statement: string, made: ReadonlySet<string>): Fault[] {
   return /^(?:lock|truncate|cluster|vacuum|reindex)\b/.test(statement) ? ["locks"] : [];
 }
 
+/** Tables that a statement locks, for writers at least: its own, and those that it points at, in the order it does so. */
+function lockedBy(statement: string): string[] {
+  const own = [ALTERED, INDEXED, CHANGED, TRIGGERED].map((pattern) => pattern.exec(statement)?.[1]);
+  const pointedAt = [...statement.matchAll(REFERENCED)].map((match) => match[1]);
+  return [...own, ...pointedAt].filter((table) => table !== undefined);
+}
+
+/** The table that a statement locks for readers too; null: none. */
+function shutBy(statement: string): string | null {
+  const altered = ALTERED.exec(statement);
+  const forWriters = /^(?:add (?:constraint \S+ )?foreign key|validate constraint)\b/;
+  if (altered === null || actionsOf(altered[2] ?? "").every((action) => forWriters.test(action))) return null;
+  return altered[1] ?? null;
+}
+
+/** Tells, statement by statement, whether one waits for a table while another is shut. */
+function createLockRule(made: ReadonlySet<string>): (statement: string) => Fault[] {
+  const shut = new Set<string>();
+  return (statement) => {
+    const own = shutBy(statement);
+    if (own !== null && !made.has(own) && shut.size === 0) shut.add(own);
+    const waitsFor = lockedBy(statement).filter((table) => !made.has(table) && !shut.has(table));
+    return shut.size > 0 && waitsFor.length > 0 ? ["locks a second table"] : [];
+  };
+}
+
 /**
  * What in a migration does not go together with the code before it, or keeps others waiting for as long as a table is
  * large. A table that the migration itself makes is nobody's yet: it may be anything.
@@ -76,9 +106,11 @@ function faultsOf(statement: string, made: ReadonlySet<string>): Fault[] {
  */
 export function findFaults(sql: string): Finding[] {
   const made = new Set<string>();
+  const locking = createLockRule(made);
   return statementsOf(sql).flatMap((statement) => {
     const created = CREATED.exec(statement)?.[1];
     if (created !== undefined) made.add(created);
-    return faultsOf(statement, made).map((fault) => ({ fault, statement: statement.slice(0, SHOWN) }));
+    const faults = [...faultsOf(statement, made), ...locking(statement)];
+    return faults.map((fault) => ({ fault, statement: statement.slice(0, SHOWN) }));
   });
 }

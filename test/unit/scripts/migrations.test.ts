@@ -14,10 +14,13 @@ const EXCEPTIONS: Record<number, string[]> = {
     "validates: alter table teams add column stripe_customer_id text unique, add column stripe_s",
     "validates: alter table teams add column stripe_customer_id text unique, add column stripe_s",
     "builds an index: create index events_team on events (team_id)",
+    "locks a second table: create index events_team on events (team_id)",
   ],
   7: [
     "rewrites: alter table quota_days add column changed_at timestamptz not null default clock_",
     "builds an index: create index quota_days_changed on quota_days (changed_at, team_id)",
+    "locks a second table: create trigger teams_quota_limits after update on teams referencing old table as",
+    "locks a second table: create table quota_thresholds ( team_id text not null references teams (id) on d",
   ],
   8: [
     "drops: alter table auth_changes drop constraint auth_changes_kind_check",
@@ -74,7 +77,21 @@ describe("a migration", () => {
       assert.deepEqual(faults(`create table other (n integer); ${sql};`), [fault]);
     });
 
+  const TWO = [
+    "alter table jobs add column a text; alter table uploads add column b text",
+    "alter table jobs add column a text; create trigger uploads_made after insert on uploads for each row execute function f()",
+    "alter table jobs add column a text; create table fresh (upload text references uploads (id))",
+    "alter table jobs add column a text, add constraint x foreign key (upload_id) references uploads (id) not valid",
+  ];
+  for (const sql of TWO)
+    it(`locks a second table: ${sql}`, () => {
+      assert.deepEqual(faults(sql), ["locks a second table"]);
+    });
+
   const GOOD = [
+    "alter table jobs add column a text; alter table jobs add column b text; create table other (n integer)",
+    "create table fresh (job text references jobs (id), upload text references uploads (id)); alter table jobs add column a text",
+    "alter table jobs add constraint x foreign key (upload_id) references uploads (id) not valid",
     "alter table jobs add column note text",
     "alter table jobs add column tries integer not null default 0, add column at timestamptz default now()",
     "alter table jobs alter column layout drop not null, alter column charged set default 1",
