@@ -204,6 +204,6 @@ export async function runAnalysis(
     if (problem === undefined) throw error;
     report.add({ code: problem.code });
     const ending = { status: "failed", ...problem, charges: false } as const;
-    await ask(() => sql.begin((tx) => endings.end(tx, teamId, jobId, ending)));
+    await ask(() => endings.endAlone(sql, teamId, jobId, ending));
   }
 }

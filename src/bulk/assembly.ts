@@ -52,7 +52,5 @@ export async function runAssembly(
   report.add({ rows: material.rows });
   await report.phase("write results", () => write(deps, material, resultsKey, control));
   const ending = { status: "completed", resultsKey } as const;
-  await report.phase("mark done", () =>
-    ask(() => sql.begin((tx) => deps.endings.end(tx, teamId, jobId, ending))),
-  );
+  await report.phase("mark done", () => ask(() => deps.endings.endAlone(sql, teamId, jobId, ending)));
 }

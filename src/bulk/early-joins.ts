@@ -127,7 +127,7 @@ export function createEarlyJoins(deps: EarlyJoinsDeps): EarlyJoins {
     const resultsKey = newResultsKey(teamId, jobId);
     const sources = { chunksOf: chunks.chunksOf, granted, readRange };
     await joinThread.write(material, resultsKey, sources, control.signal);
-    await sql.begin((tx) => endings.end(tx, teamId, jobId, { status: "completed", resultsKey }));
+    await endings.endAlone(sql, teamId, jobId, { status: "completed", resultsKey });
   }
 
   /** What others may make of the job: all when this process goes, nothing when it would come to nothing again. */

@@ -122,7 +122,7 @@ export function createTaskRunner(parts: TaskDeps): TaskRunner {
   function fail(task: Task, problem: JobProblem & { charges: boolean }): Promise<unknown> {
     const { code, detail, charges } = problem;
     const ending = { status: "failed", code, detail, charges } as const;
-    return ask(() => sql.begin((tx) => deps.endings.end(tx, task.teamId, task.jobId, ending)));
+    return ask(() => deps.endings.endAlone(sql, task.teamId, task.jobId, ending));
   }
 
   async function giveUp(task: Task, attempt: Attempt): Promise<void> {

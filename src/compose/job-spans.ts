@@ -3,7 +3,7 @@ import type { JobRow } from "../store/jobs.ts";
 
 /**
  * Tells of a job that has ended as a whole: the span that those of its tasks name as their parent, whichever processes they
- * were done by. Told within the transaction that ends it: one that is repeated tells it again, as the same span.
+ * were done by. For once its end is certain (`EndingsDeps.onEnded`).
  */
 export function tellJobs(tracer: Tracer | null): (job: JobRow) => void {
   return (job) => {

@@ -2,7 +2,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { EventType } from "../../core/events.ts";
 import { type Ending, endJob, type JobRow, type JobStatus, keepTeam, lockJob } from "../../store/jobs.ts";
 import { recordEvent } from "../../store/outbox.ts";
-import type { Transaction } from "../../store/postgres.ts";
+import type { Database, Transaction } from "../../store/postgres.ts";
 import { settleHold } from "../../store/quota-holds.ts";
 import { addUsage } from "../../store/usage.ts";
 import { renderJob, type ViewSettings } from "./view.ts";
@@ -33,13 +33,22 @@ export interface Endings {
    * chunks cost is charged and the rest of what it held is given back; a failed one costs nothing, unless `ending.charges`.
    * @returns the job as it ended; its status when it had ended before; null when the team has no such job
    */
-  end(tx: Transaction, teamId: string, jobId: string, ending: Ending): Promise<JobRow | JobStatus | null>;
+  end(tx: Transaction, teamId: string, jobId: string, ending: Ending): Promise<Ended>;
+  /** For whoever called `end`, once that transaction has committed. */
+  committed(ended: Ended): void;
+  /** Both, in a transaction of its own. */
+  endAlone(sql: Database, teamId: string, jobId: string, ending: Ending): Promise<Ended>;
 }
+
+export type Ended = JobRow | JobStatus | null;
 
 export interface EndingsDeps {
   clock: Clock;
   view: ViewSettings;
-  /** Told of each that ended, within the transaction. Absent: nobody wants to know. */
+  /**
+   * Told of each that ended, once: when it is certain that it has. Not where the answer to the commit was lost. Never throws.
+   * Absent: nobody wants to know.
+   */
   onEnded?(job: JobRow): void;
 }
 
@@ -65,16 +74,27 @@ export function createEndings(deps: EndingsDeps): Endings {
     });
   }
 
+  async function end(tx: Transaction, teamId: string, jobId: string, ending: Ending): Promise<Ended> {
+    if (!(await keepTeam(tx, teamId))) return null;
+    const status = await lockJob(tx, teamId, jobId);
+    if (status === null || !isActive(status)) return status;
+    const job = await endJob(tx, jobId, ending);
+    await charge(tx, job, ending);
+    await tell(tx, job, EVENTS[ending.status]);
+    return job;
+  }
+
+  function committed(ended: Ended): void {
+    if (ended !== null && typeof ended !== "string") deps.onEnded?.(ended);
+  }
+
   return {
-    async end(tx, teamId, jobId, ending) {
-      if (!(await keepTeam(tx, teamId))) return null;
-      const status = await lockJob(tx, teamId, jobId);
-      if (status === null || !isActive(status)) return status;
-      const job = await endJob(tx, jobId, ending);
-      await charge(tx, job, ending);
-      await tell(tx, job, EVENTS[ending.status]);
-      deps.onEnded?.(job);
-      return job;
+    end,
+    committed,
+    async endAlone(sql, teamId, jobId, ending) {
+      const ended = await sql.begin((tx) => end(tx, teamId, jobId, ending));
+      committed(ended);
+      return ended;
     },
   };
 }

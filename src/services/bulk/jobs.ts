@@ -71,20 +71,23 @@ export function createBulkJobs(deps: BulkJobsDeps): BulkJobs {
     },
     async cancel(actor, id) {
       if (!isId("job", id)) throw notFound();
-      const ended = await sql.begin((tx) => endings.end(tx, actor.teamId, id, { status: "cancelled" }));
+      const ended = await endings.endAlone(sql, actor.teamId, id, { status: "cancelled" });
       if (ended === null) throw notFound();
       if (typeof ended === "string") throw new AppError("job_finished", `The job is ${ended}.`);
       return render(ended);
     },
     async remove(actor, id) {
       if (!isId("job", id)) throw notFound();
-      await sql.begin(async (tx) => {
+      const ended = await sql.begin(async (tx) => {
         if (!(await keepTeam(tx, actor.teamId))) throw notFound();
         const status = await lockJob(tx, actor.teamId, id);
         if (status === null) throw notFound();
-        if (isActive(status)) await endings.end(tx, actor.teamId, id, { status: "cancelled" });
+        const ending = { status: "cancelled" } as const;
+        const was = isActive(status) ? await endings.end(tx, actor.teamId, id, ending) : null;
         await hideJob(tx, id);
+        return was;
       });
+      endings.committed(ended);
     },
     async results(actor, id, ask, gone) {
       const job = await find(actor, id);
