@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { type Document, type Finding, parseDocuments } from "./documents.ts";
@@ -18,6 +18,8 @@ export interface Build {
   folder: string;
   /** Text of a kustomization that is written for it; null: it is in the project. */
   text: string | null;
+  /** Beside it, by name. */
+  files?: Readonly<Record<string, string>>;
 }
 
 const foldersIn = (path: string) =>
@@ -34,19 +36,25 @@ export function listBuilds(k8s: string, work: string): Build[] {
   const optional = components.filter(
     (name) => ![...EITHER, ...OR, "external-secrets", "pod-monitors"].includes(name),
   );
+  const stores = readFileSync(join(k8s, "overlays/production/stores.yaml"), "utf8");
+  const bare = combination(
+    "without KEDA, by a gateway",
+    "base",
+    [
+      ...OR.filter((name) => components.includes(name)),
+      ...components.filter((name) => ![...EITHER, ...OR].includes(name)),
+    ],
+    BARE,
+    { k8s, work },
+  );
   return [
     ...built,
     combination("production and all else", "overlays/production", optional, "", { k8s, work }),
-    combination(
-      "without KEDA, by a gateway",
-      "base",
-      [
-        ...OR.filter((name) => components.includes(name)),
-        ...components.filter((name) => ![...EITHER, ...OR].includes(name)),
-      ],
-      BARE,
-      { k8s, work },
-    ),
+    {
+      ...bare,
+      text: bare.text?.replace("resources: [", "resources: [stores.yaml, ") ?? null,
+      files: { "stores.yaml": stores },
+    },
   ];
 }
 
@@ -106,10 +114,14 @@ export function packagedKustomize(root: string): Builder {
 }
 
 /** @throws Error with what the builder said */
-export async function build({ folder, text, name }: Build, builder: Builder): Promise<Document[]> {
+export async function build(
+  { folder, text, files = {}, name }: Build,
+  builder: Builder,
+): Promise<Document[]> {
   if (text !== null) {
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, "kustomization.yaml"), text);
+    for (const [file, content] of Object.entries(files)) writeFileSync(join(folder, file), content);
   }
   const options = { cwd: folder, timeoutMs: TIMEOUT_MS, stdoutOnly: true };
   try {

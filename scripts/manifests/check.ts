@@ -2,6 +2,7 @@ import { checkDrain } from "./checks/drain.ts";
 import { checkNetwork } from "./checks/network.ts";
 import { checkOrder } from "./checks/order.ts";
 import { checkPods } from "./checks/pods.ts";
+import { checkReach } from "./checks/reach.ts";
 import { checkReferences } from "./checks/references.ts";
 import { checkScaling } from "./checks/scaling.ts";
 import { checkSettings, unreadConfigs } from "./checks/settings.ts";
@@ -16,6 +17,7 @@ export const CHECKS: readonly (readonly [
   ["pods", checkPods],
   ["scaling", checkScaling],
   ["network", checkNetwork],
+  ["reach", checkReach],
   ["drain", checkDrain],
   ["order", checkOrder],
   ["settings", (documents) => [...checkSettings(documents), ...unreadConfigs(documents)]],

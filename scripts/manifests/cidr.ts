@@ -37,3 +37,19 @@ export function specialIn({ cidr, except = [] }: { cidr: string; except?: string
 export function isOwnNetwork(cidr: string): boolean {
   return SPECIAL_NETWORKS.some((special) => contains(special, cidr));
 }
+
+/** Everything that is public, as far as a policy has to name it. */
+const PUBLIC: Readonly<Record<string, string>> = { "0.0.0.0/0": "public IPv4", "2000::/3": "public IPv6" };
+
+/** `public IPv4` or `public IPv6` for all of it, whatever special networks are left out; null: not all, or less or more. */
+export function publicName({ cidr, except = [] }: { cidr: string; except?: string[] }): string | null {
+  return except.every(isOwnNetwork) ? (PUBLIC[cidr] ?? null) : null;
+}
+
+/** Why Kubernetes would refuse a block; null: it would not. */
+export function whyNoBlock({ cidr, except = [] }: { cidr: string; except?: string[] }): string | null {
+  const wrong = [cidr, ...except].find((one) => !ipaddr.isValidCIDR(one) || !/\.\d+\.\d+\.|:/.test(one));
+  if (wrong !== undefined) return `${wrong} is no network`;
+  const outside = except.find((one) => !contains(cidr, one) || contains(one, cidr));
+  return outside === undefined ? null : `${outside} is not within ${cidr}`;
+}

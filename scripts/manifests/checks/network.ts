@@ -1,33 +1,18 @@
-import { isOwnNetwork, specialIn } from "../cidr.ts";
+import { isOwnNetwork, specialIn, whyNoBlock } from "../cidr.ts";
 import {
   type Document,
   type Finding,
   ofKind,
   placeOf,
-  type Selector,
   selects,
   type Workload,
   workloadsOf,
 } from "../documents.ts";
+import type { Peer, PolicySpec, Rule } from "./grants.ts";
 
 const SMTP = 25;
 /** Who may ask mail servers. */
 const PROBERS = ["api", "bulk"];
-
-interface Rule {
-  to?: {
-    ipBlock?: { cidr: string; except?: string[] };
-    podSelector?: Selector;
-    namespaceSelector?: Selector;
-  }[];
-  ports?: { port?: string | number; endPort?: number; protocol?: string }[];
-}
-interface PolicySpec {
-  podSelector?: Selector;
-  policyTypes?: string[];
-  ingress?: unknown[];
-  egress?: Rule[];
-}
 
 /** Whether a rule opens a port; without ports it opens all. */
 function opens({ ports }: Rule, wanted: number): boolean {
@@ -69,9 +54,26 @@ function deniesAll({
   return isForAll && isForBoth && ingress.length === 0 && egress.length === 0;
 }
 
+/** Blocks that are none: nothing else is asked of them. */
+function wrongBlocks(policies: readonly Document<PolicySpec>[]): Finding[] {
+  return policies.flatMap((policy) =>
+    blocksOf(policy).flatMap((block) => {
+      const text = whyNoBlock(block);
+      return text === null ? [] : [{ where: placeOf(policy as unknown as Document), text }];
+    }),
+  );
+}
+
+function blocksOf({ spec: { ingress = [], egress = [] } }: Document<PolicySpec>) {
+  const peers: Peer[] = [...ingress, ...egress].flatMap(({ from = [], to = [] }) => [...from, ...to]);
+  return peers.flatMap(({ ipBlock }) => ipBlock ?? []);
+}
+
 /** Denied by default; port 25 from those that probe and to the public Internet alone; nobody to private networks unnamed. */
 export function checkNetwork(documents: readonly Document[]): Finding[] {
   const policies = ofKind<PolicySpec>(documents, "NetworkPolicy");
+  const wrong = wrongBlocks(policies);
+  if (wrong.length > 0) return wrong;
   const workloads = workloadsOf(documents).filter(isOurs);
   const found: Finding[] = policies.flatMap((policy) => {
     const { podSelector = {}, egress = [] } = policy.spec;
