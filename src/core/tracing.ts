@@ -1,8 +1,8 @@
 import type { RemoteParent, SpanPlace } from "./trace-context.ts";
 
 /**
- * What a span may say: codes, names, numbers. Never an address, a query, a key or what a mail server wrote; sites and
- * names of mail exchangers are said.
+ * What a span may say: codes, names, numbers. Never an address, a query, a key or what a mail server wrote. Names of mail
+ * exchangers and of their sites are said, unless they are the recipient's domain itself; they may be below it.
  */
 export type SpanValue = string | number | boolean;
 export type SpanAttributes = Readonly<Record<string, SpanValue>>;

@@ -6,11 +6,12 @@ import type { Span, SpanAttributes } from "../../core/tracing.ts";
  * Tells of a check as its thread has: look-ups of the domain, a span for each host that was asked, the question after
  * strangers. Its thread has a clock of its own: the check is taken to have ended when its answer came, `endedMs`, and what is
  * left before its beginning, since `span` began at `beganMs`, is its way there.
+ * @param domain of the recipient: a host or a site that is called the same is not named
  */
 export function tellCheck(
   span: Span,
   times: CheckTimes,
-  { beganMs, endedMs }: { beganMs: number; endedMs: number },
+  { beganMs, endedMs, domain }: { beganMs: number; endedMs: number; domain: string },
   evidence: Evidence | null,
 ): void {
   const fromMs = Math.max(beganMs, endedMs - times.totalMs);
@@ -23,7 +24,10 @@ export function tellCheck(
   lookUp.end(fromMs + times.plannedMs);
   const [last] = times.attempts.slice(-1);
   for (const attempt of times.attempts)
-    tellAttempt(span, attempt, fromMs, attempt === last ? ofSmtp(evidence) : {});
+    tellAttempt(span, attempt, fromMs, {
+      ...whereOf(attempt, domain),
+      ...(attempt === last ? ofSmtp(evidence) : {}),
+    });
   if (last === undefined || evidence?.smtp == null || evidence.smtp.catchAll === "not_probed") return;
   const strangers = span.child("catch-all", {
     startMs: fromMs + last.endedMs,
@@ -33,12 +37,12 @@ export function tellCheck(
 }
 
 function tellAttempt(span: Span, attempt: AttemptTimes, fromMs: number, known: SpanAttributes): void {
-  const { site, provider, host, way, stage, cause, code, tls, reused, turnMs, beganMs, endedMs } = attempt;
+  const { provider, way, stage, cause, code, tls, reused, turnMs, beganMs, endedMs } = attempt;
   const probe = span.child("probe", {
     kind: "client",
     startMs: fromMs + beganMs,
     attributes: {
-      ...{ "rcpt.site": site, "rcpt.provider": provider ?? "other", "server.address": host, "rcpt.way": way },
+      ...{ "rcpt.provider": provider ?? "other", "rcpt.way": way },
       ...{ "rcpt.smtp.stage": stage, "rcpt.smtp.tls": tls, "rcpt.session.reused": reused },
       ...(code === 0 ? {} : { "rcpt.smtp.code": code }),
       ...(turnMs === null ? {} : { "rcpt.line_ms": rounded(turnMs - beganMs) }),
@@ -50,6 +54,14 @@ function tellAttempt(span: Span, attempt: AttemptTimes, fromMs: number, known: S
   if (turnMs !== null) probe.event("turn", fromMs + turnMs);
   if (cause !== null) probe.fail(cause);
   probe.end(fromMs + endedMs);
+}
+
+/** Without an MX record a domain is its own host, and of most small domains the site is called as they are. */
+function whereOf({ site, host }: AttemptTimes, domain: string): SpanAttributes {
+  return {
+    ...(site === domain ? {} : { "rcpt.site": site }),
+    ...(host === domain ? {} : { "server.address": host }),
+  };
 }
 
 function ofEvidence(evidence: Evidence | null): SpanAttributes {

@@ -9,6 +9,7 @@ import { tellCheck } from "./check-spans.ts";
 export interface TimedFlight {
   /** Of who began it, where he is traced. */
   readonly span: Span | null;
+  readonly question: { readonly address: { readonly domain: string } };
   /** When the cache was asked, and the pool; 0: it was not. */
   readonly lookMs: number;
   readonly askMs: number;
@@ -40,11 +41,12 @@ export function tellLanding(
   flight: TimedFlight,
   { entry, cached }: { entry: { evidence: Evidence } | null; cached: boolean },
 ): void {
-  const { span, thread, askMs } = flight;
+  const { span, thread, askMs, question } = flight;
   if (span === null) return;
   const endedMs = clock.monotonic();
   span.set({ "rcpt.cached": cached });
-  if (thread !== null) tellCheck(span, thread, { beganMs: askMs, endedMs }, entry?.evidence ?? null);
+  const { domain } = question.address;
+  if (thread !== null) tellCheck(span, thread, { beganMs: askMs, endedMs, domain }, entry?.evidence ?? null);
   if (entry === null) span.fail("no_evidence");
   span.end(endedMs);
 }

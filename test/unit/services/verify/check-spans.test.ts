@@ -16,7 +16,7 @@ const ATTEMPT: AttemptTimes = {
 function told(times: Partial<CheckTimes>, evidence: Evidence | null, beganMs = 1_000): RecordedSpan {
   const span = new RecordedSpan("check");
   const whole = { ticket: 1, totalMs: 60, plannedMs: 10, attempts: [ATTEMPT], ...times };
-  tellCheck(span, whole, { beganMs, endedMs: 1_070 }, evidence);
+  tellCheck(span, whole, { beganMs, endedMs: 1_070, domain: "plain.test" }, evidence);
   return span;
 }
 
@@ -52,6 +52,19 @@ describe("the spans of a check", () => {
     assert.equal(probe?.attributes["rcpt.transaction_ms"], 15);
     assert.equal(probe?.attributes["rcpt.smtp.class"], "accepted");
     assert.equal(probe?.failedBy, null);
+  });
+
+  it("do not name a host, or a site, that is called as the recipient's domain is", () => {
+    const [, implicit] = told(
+      { attempts: [{ ...ATTEMPT, site: "plain.test", host: "plain.test" }] },
+      ACCEPTED,
+    ).children;
+    assert.equal(JSON.stringify(implicit?.attributes).includes("plain.test"), false);
+    const [, own] = told({ attempts: [{ ...ATTEMPT, site: "plain.test" }] }, ACCEPTED).children;
+    assert.equal(own?.attributes["server.address"], "mx1.plain.test");
+    assert.equal("rcpt.site" in (own?.attributes ?? {}), false);
+    const [, others] = told({}, ACCEPTED).children;
+    assert.equal(others?.attributes["rcpt.site"], "mx.plain.test");
   });
 
   it("show each host, and the answer with the last", () => {
