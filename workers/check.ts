@@ -14,7 +14,7 @@ import { createSiteLines } from "../src/check/site-lines.ts";
 import { createTaskRunner, type TaskRunner } from "../src/check/task-runner.ts";
 import type { AnswersMessage, CheckTask, CheckTaskResult, ThreadSetup } from "../src/check/thread.ts";
 import { createThreadCounts } from "../src/check/thread-counts.ts";
-import { sleep, systemClock } from "../src/core/clock.ts";
+import { processMs, sleep, systemClock } from "../src/core/clock.ts";
 import { LIMITS } from "../src/core/limits.ts";
 import { createLog } from "../src/core/log.ts";
 import { createCachingResolver } from "../src/dns/cache.ts";
@@ -85,6 +85,7 @@ function compose(setup: ThreadSetup): TaskRunner {
     engine: withDomainSignals(engine, signals),
     board,
     clock,
+    now: processMs,
     log,
     post: (answers) => parentPort?.postMessage({ type: "rcpt.answers", answers } satisfies AnswersMessage),
     afterTurn: (callback) => void setImmediate(callback),

@@ -74,7 +74,10 @@ const verbs = {
       keep: createKeeping({}),
       onLookup: () => {},
     };
-    const flights = createFlights({ ...parts, deadlineMs: LIMITS.bulk.rowDeadlineMs, onLanded: () => {} });
+    // How fast they are, not how many may be asked for.
+    const admission = { enter: () => ({ leave: () => {} }) };
+    const deadlineMs = LIMITS.bulk.rowDeadlineMs;
+    const flights = createFlights({ ...parts, admission, deadlineMs, onLanded: () => {} });
     const examiner = createExaminer({ ...parts, flights, isPromoted: () => false });
     made = { pool, redis, cache, examiner, batches: createBatchExaminer(parts) };
   },

@@ -1,15 +1,19 @@
 /**
  * The few facts that every thread must see at once, in shared memory: by which ways out nothing leaves, when a mail
- * server last took a connection on each, which tasks were cancelled or handed in, and how much of each is left. One
- * copy a process; all access is atomic.
+ * server last took a connection on each, how long checks of requests waited for a thread, which tasks were cancelled or
+ * handed in, and how much of each is left. One copy a process; all access is atomic.
  *
- * Layout: two Int32 [number of ways; 1 while every way in use is down], a BigInt64 for each way (epoch milliseconds of the
+ * Layout: four Int32 [number of ways; 1 while every way in use is down; checks of requests that threads have begun; tenths of
+ * milliseconds they had waited for that; both begin again at 0 when they are full], a BigInt64 for each way (epoch milliseconds of the
  * last connection), an Int32 for each way (1 while nothing leaves by it), then two Int32 a task's slot: a flag (0 goes on,
  * 1 cancelled, 2 handed in) and the number of its addresses without an answer.
  */
 const WAYS = 0;
 const ALL_DOWN = 1;
-const HEADER_BYTES = 2 * Int32Array.BYTES_PER_ELEMENT;
+const BEGUN = 2;
+const WAITED = 3;
+const HEADER_CELLS = 4;
+const HEADER_BYTES = HEADER_CELLS * Int32Array.BYTES_PER_ELEMENT;
 const CELLS_PER_SLOT = 2;
 
 const GOES_ON = 0;
@@ -18,6 +22,8 @@ const HANDED_IN = 2;
 
 /** A connection is noted again when the last note is older than this: a load is cheaper than a store. */
 const NOTED_FOR_MS = 10n;
+/** A wait counts as no longer than this: so all that may wait at once fits into 32 bits of tenths. */
+const WAIT_MAX_MS = 10_000;
 
 /** Ways are told by their index in `Paths.all`. */
 export interface Board {
@@ -32,6 +38,10 @@ export interface Board {
   noteReached(way: number, epochMs: number): void;
   /** Wall time of the last one, to 10 ms; 0: none yet. */
   lastReachedMs(way: number): number;
+  /** A thread begins so many checks of requests, each of which had waited so long for it. */
+  noteBegun(checks: number, waitedMs: number): void;
+  /** Checks that were begun so far, and tenths of milliseconds they had waited: both modulo 2^32. */
+  begun(): { checks: number; waitedTenths: number };
   /** A task of `addresses` addresses takes the slot. */
   begin(slot: number, addresses: number): void;
   cancel(slot: number): void;
@@ -57,7 +67,7 @@ export function createBoard(taskSlots: number, ways: number): Board {
 
 /** The same board, seen from another thread. */
 export function openBoard(shared: SharedArrayBuffer): Board {
-  const header = new Int32Array(shared, 0, 2);
+  const header = new Int32Array(shared, 0, HEADER_CELLS);
   const ways = Atomics.load(header, WAYS);
   const reached = new BigInt64Array(shared, HEADER_BYTES, ways);
   const cells = new Int32Array(shared, HEADER_BYTES + reached.byteLength);
@@ -78,6 +88,15 @@ export function openBoard(shared: SharedArrayBuffer): Board {
       if (now - Atomics.load(reached, way) >= NOTED_FOR_MS) Atomics.store(reached, way, now);
     },
     lastReachedMs: (way) => Number(Atomics.load(reached, way)),
+    noteBegun(checks, waitedMs) {
+      const tenths = Math.round(Math.min(WAIT_MAX_MS, Math.max(0, waitedMs)) * 10);
+      Atomics.add(header, WAITED, checks * tenths);
+      Atomics.add(header, BEGUN, checks);
+    },
+    begun: () => ({
+      checks: Atomics.load(header, BEGUN) >>> 0,
+      waitedTenths: Atomics.load(header, WAITED) >>> 0,
+    }),
     begin(slot, addresses) {
       Atomics.store(cells, flagOf(slot), GOES_ON);
       Atomics.store(cells, leftOf(slot), addresses);

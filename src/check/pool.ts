@@ -1,4 +1,5 @@
 import type { MessagePort } from "node:worker_threads";
+import { processMs } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Board } from "./board.ts";
@@ -17,6 +18,7 @@ import type {
   CheckTask,
   HelloTask,
 } from "./thread.ts";
+import { createCheckWaits } from "./waits.ts";
 
 export type { CheckAsker, PendingCheck } from "./singles.ts";
 
@@ -49,6 +51,8 @@ export interface CheckPool {
   checkBatch(addresses: readonly string[], scope: Scope, mode: BatchMode): PendingBatch;
   /** Addresses without an answer. */
   readonly inFlight: number;
+  /** See `CheckWaits.take`: for one who asks from time to time. */
+  takeWaitMs(): number;
   /** Resolves when every thread has loaded the engine and answered. Rejects when one failed before they were first ready. */
   ready(): Promise<void>;
   /** Ends the threads: first their sessions say QUIT, then the threads go. Checks under way are lost. */
@@ -70,12 +74,15 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
     (_, i) => LIMITS.check.tasksInFlight - 1 - i,
   );
   const read = createLineReader();
+  const waits = createCheckWaits(deps.board, processMs);
   const singles = createSingles({
     run: (task) => run<Answers | null>(task),
     read,
     cancel: (slot) => deps.board.cancel(slot),
     freed: (slot) => freeSlots.push(slot),
     afterTurn: (callback) => void setImmediate(callback),
+    now: processMs,
+    waits,
   });
   deps.threads.onMessage((received) => {
     const message = received as Attach | AnswersMessage | undefined;
@@ -153,6 +160,7 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
     get inFlight() {
       return inFlight();
     },
+    takeWaitMs: () => waits.take(),
     async ready() {
       const hello: HelloTask = { mode: "hello" };
       const hellos = Promise.all(Array.from({ length: deps.threads.count }, () => piscina.run(hello)));

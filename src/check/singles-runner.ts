@@ -10,13 +10,15 @@ import { type Answers, SCOPE_LETTERS, type SingleLine, type SinglesTask, TRACED_
 
 export interface SinglesRunnerDeps {
   engine: CheckEngine;
-  board: Pick<Board, "isCancelled">;
+  board: Pick<Board, "isCancelled" | "noteBegun">;
   /** Brings answers to the main thread while no task ends. */
   post(answers: Answers): void;
   /** Runs it when this turn of the event loop has brought what it brings. */
   afterTurn(callback: () => void): void;
   /** Of checks that are traced. */
   clock: Pick<Clock, "monotonic">;
+  /** `processMs`. */
+  now(): number;
 }
 
 /** Runs the checks of requests. Never rejects. */
@@ -62,8 +64,13 @@ class Outbox {
     this.#times.push(times);
   }
 
-  take(): Answers {
-    const answers: Answers = { tickets: this.#tickets, lines: this.#packer.take(), errors: this.#errors };
+  take(postedMs: number): Answers {
+    const answers: Answers = {
+      tickets: this.#tickets,
+      lines: this.#packer.take(),
+      postedMs,
+      errors: this.#errors,
+    };
     if (this.#times !== null) answers.times = this.#times;
     this.#tickets = [];
     this.#errors = [];
@@ -82,6 +89,7 @@ export function createSinglesRunner({
   post,
   afterTurn,
   clock,
+  now,
 }: SinglesRunnerDeps): SinglesRunner {
   const outbox = new Outbox();
   const ended: Open[] = [];
@@ -90,8 +98,8 @@ export function createSinglesRunner({
   function flush(): void {
     flushing = false;
     const [first, ...others] = ended.splice(0);
-    if (first !== undefined) first.resolve(outbox.take());
-    else if (!outbox.isEmpty) post(outbox.take());
+    if (first !== undefined) first.resolve(outbox.take(now()));
+    else if (!outbox.isEmpty) post(outbox.take(now()));
     for (const task of others) task.resolve(null);
   }
 
@@ -134,13 +142,14 @@ export function createSinglesRunner({
 
   const tower: Tower = { isCancelled: (slot) => board.isCancelled(slot), answered, failed };
 
-  return ({ addresses, slots, firstTicket }) => {
+  return ({ addresses, slots, firstTicket, postedMs }) => {
+    board.noteBegun(slots.length, now() - postedMs);
     const texts = addresses.split("\n");
     const task: Open = { left: texts.length, isBeginning: true, resolve: () => {} };
     for (let i = 0; i < texts.length; i++) begin(task, slots[i] ?? 0, firstTicket + i, texts[i] ?? "");
     task.isBeginning = false;
     // What others left there goes along.
-    if (task.left === 0) return outbox.take();
+    if (task.left === 0) return outbox.take(now());
     // What was known at once goes with what is known soon.
     if (!outbox.isEmpty) flushSoon();
     return new Promise((resolve) => {

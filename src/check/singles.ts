@@ -4,6 +4,7 @@ import type { CheckTimes } from "./check-times.ts";
 import type { Evidence, Scope } from "./evidence.ts";
 import type { ReadLines } from "./evidence-codec.ts";
 import { type Answers, type CheckLine, SCOPE_LETTERS, type SinglesTask, TRACED_LETTERS } from "./thread.ts";
+import type { CheckWaits } from "./waits.ts";
 
 /** A check on its way. */
 export interface PendingCheck {
@@ -51,6 +52,9 @@ export interface SinglesDeps {
   freed(slot: number): void;
   /** Runs it when this turn of the event loop has brought what it brings. */
   afterTurn(callback: () => void): void;
+  /** `processMs`. */
+  now(): number;
+  waits: Pick<CheckWaits, "sent" | "heard" | "lost">;
 }
 
 /** A check without an answer. One object for all that it needs to be. */
@@ -78,6 +82,8 @@ export function createSingles(deps: SinglesDeps): Singles {
   /** What the next task takes along, its tickets the last ones that were given out. */
   let addresses: string[] = [];
   let slots: number[] = [];
+  /** When the first of these was asked for. */
+  let askedMs = 0;
   let closed = false;
 
   /** @returns null when it has been answered before */
@@ -90,7 +96,8 @@ export function createSingles(deps: SinglesDeps): Singles {
     return check;
   }
 
-  function receive({ tickets, lines, errors, times }: Answers): void {
+  function receive({ tickets, lines, errors, times, postedMs }: Answers): void {
+    if (tickets.length > 0) deps.waits.heard(tickets.length, deps.now() - postedMs);
     if (times !== undefined) for (const one of times) waiting.get(one.ticket)?.asker.timed?.(one);
     let broken = 0;
     const read = deps.read(lines);
@@ -107,6 +114,7 @@ export function createSingles(deps: SinglesDeps): Singles {
       const answers = await deps.run(task);
       if (answers !== null) receive(answers);
     } catch (error) {
+      deps.waits.lost();
       const end = task.firstTicket + task.slots.length;
       for (let ticket = task.firstTicket; ticket < end; ticket++) take(ticket)?.asker.broke(error);
     }
@@ -114,12 +122,15 @@ export function createSingles(deps: SinglesDeps): Singles {
 
   function send(): void {
     if (slots.length === 0 || closed) return;
+    const postedMs = deps.now();
     const task: SinglesTask = {
       mode: "single",
       addresses: addresses.join("\n"),
       slots,
       firstTicket: nextTicket - slots.length,
+      postedMs,
     };
+    deps.waits.sent(slots.length, postedMs - askedMs);
     addresses = [];
     slots = [];
     void run(task);
@@ -127,6 +138,7 @@ export function createSingles(deps: SinglesDeps): Singles {
 
   function ask(address: string, scope: Scope, slot: number, asker: CheckAsker): Waiting {
     const check = new Waiting(slot, asker, deps.cancel);
+    if (slots.length === 0) askedMs = deps.now();
     waiting.set(nextTicket++, check);
     addresses.push((asker.isTraced === true ? TRACED_LETTERS : SCOPE_LETTERS)[scope] + address);
     slots.push(slot);

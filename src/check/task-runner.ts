@@ -10,7 +10,7 @@ import type { BatchTask, CheckLine, CheckTask, CheckTaskResult, Deferred } from 
 
 export interface TaskRunnerDeps extends SinglesRunnerDeps {
   engine: CheckEngine;
-  board: Pick<Board, "isCancelled" | "isHalted" | "answered">;
+  board: Pick<Board, "isCancelled" | "isHalted" | "answered" | "noteBegun">;
   clock: Clock;
   log: Logger;
 }

@@ -44,6 +44,8 @@ export interface SinglesTask {
   slots: number[];
   /** By which the first one's answer is known, and counted up from there: no other check of the pool has them. */
   firstTicket: number;
+  /** `processMs` when it was posted. */
+  postedMs: number;
 }
 
 export type CheckTask = HelloTask | BatchTask | SinglesTask;
@@ -57,6 +59,8 @@ export interface Answers {
   /** Whose, line by line. */
   tickets: number[];
   lines: PackedLines;
+  /** `processMs` when they were posted. */
+  postedMs: number;
   /** What the broken ones threw, in order. */
   errors: Error[];
   /** How those went that are traced; absent where none is. */

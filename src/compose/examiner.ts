@@ -2,9 +2,11 @@ import { openLists } from "../check/lists/lists.ts";
 import { askedSite } from "../check/site.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
+import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import type { PromotedDisposables } from "../services/overrides/promoted-disposables.ts";
+import { createAdmission } from "../services/verify/admission.ts";
 import { withoutDisbelieved } from "../services/verify/believing.ts";
 import { createExaminer, type Examiner } from "../services/verify/examine.ts";
 import { type BatchExaminer, createBatchExaminer } from "../services/verify/examine-batch.ts";
@@ -63,9 +65,20 @@ export function composeExaminers(deps: Deps): Examiners {
     onEnd: (result) => metrics.rechecks.inc({ result }),
   });
   metrics.rechecksPending.askOf(() => rechecks.pending);
+  const refused = metrics.admissionsRefused.tally({});
+  const admission = createAdmission({
+    clock,
+    takeWaitMs: () => checks.pool.takeWaitMs(),
+    onRefused() {
+      refused.count += 1;
+    },
+    limits: LIMITS.flights.admission,
+  });
+  metrics.checkQueueSeconds.askOf(() => admission.waitMs / 1_000);
   const flights = createFlights({
     ...parts,
     pool: checks.pool,
+    admission,
     deadlineMs,
     onLanded: rechecks.landed,
   });

@@ -22,6 +22,12 @@ export const systemClock: Clock = {
   },
 };
 
+/** Milliseconds that never go backwards and are the same in all threads of the process, unlike `Clock.monotonic`. */
+export function processMs(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1_000 + nanoseconds / 1_000_000;
+}
+
 /** Resolves after `delayMs` of `clock`. */
 export function sleep(clock: Clock, delayMs: number): Promise<void> {
   return new Promise((resolve) => {

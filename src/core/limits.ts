@@ -82,6 +82,21 @@ export const LIMITS = {
     teamShare: 4,
     /** Who waits is answered `deadline` at most so late. */
     deadlineLateMs: 50,
+    /** By the wait for our own CPU: see services/verify/admission.ts. */
+    admission: {
+      targetMs: 50,
+      lookMs: 50,
+      first: 256,
+      least: 128,
+      most: 8_192,
+      youngMs: 500,
+      growth: 1.5,
+      slowGrowth: 1.1,
+      growEveryMs: 100,
+      growFrom: 0.75,
+      calmMs: 2_000,
+      settleMs: 200,
+    },
   },
   rechecks: RECHECK_LIMITS,
   belief: BELIEF_LIMITS,

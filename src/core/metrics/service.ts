@@ -16,6 +16,16 @@ export function serviceSeries(registers: Registry[]) {
       labelNames: ["result"],
       registers,
     }),
+    admissionsRefused: new TalliedCounter({
+      name: "rcpt_admission_refused_total",
+      help: "Checks of requests that were refused since checks waited too long for our own CPU.",
+      registers,
+    }),
+    checkQueueSeconds: new AskedGauge({
+      name: "rcpt_check_queue_seconds",
+      help: "How long a check of a request waited for our own CPU, on the average, when that was looked at last.",
+      registers,
+    }),
     rechecks: new Counter({
       name: "rcpt_rechecks_total",
       help: "Addresses whose servers put us off, asked about again in the background, by result.",

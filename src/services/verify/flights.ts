@@ -10,6 +10,7 @@ import type { Logger } from "../../core/log.ts";
 import type { Span } from "../../core/tracing.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
 import type { EntryAsker, EvidenceCache } from "../../store/evidence-cache.ts";
+import type { Admission, Place } from "./admission.ts";
 import type { AnswerNote, FlightTimes } from "./answer-note.ts";
 import { spanOf, type TimedFlight, tellLanding, tellLook, timesOf } from "./flight-times.ts";
 
@@ -61,6 +62,8 @@ export interface FlightsDeps {
   clock: Clock;
   cache: Pick<EvidenceCache, "look" | "store">;
   pool: Pick<CheckPool, "ask">;
+  /** Asked before the pool: what the cache has is answered whatever is under way. */
+  admission: Pick<Admission, "enter">;
   log: Logger;
   deadlineMs: number;
   /** How long a result is kept, and whether it may leave this process. */
@@ -128,6 +131,8 @@ class Flight implements EntryAsker, CheckAsker, TimedFlight {
   /** A deadline has passed: somebody was promised that the check goes on. */
   promised = false;
   check: { cancel(): void } | null = null;
+  /** Once its check was admitted. */
+  place: Place | null = null;
   abandoned = false;
   /** As the cache told it; undefined: it was not asked. */
   redisKey: string | undefined = undefined;
@@ -247,9 +252,10 @@ export function createFlights(deps: FlightsDeps): Flights {
   }
 
   function check(flight: Flight): void {
-    const { address, scope } = flight.question;
+    const { teamId, address, scope } = flight.question;
     flight.askMs = deps.clock.monotonic();
     try {
+      flight.place = deps.admission.enter(teamId);
       flight.check = deps.pool.ask(address.normalised, scope, flight);
     } catch (error) {
       fail(flight, error);
@@ -292,6 +298,7 @@ export function createFlights(deps: FlightsDeps): Flights {
   }
 
   function end(flight: Flight): void {
+    flight.place?.leave();
     alight(flight.question.teamId);
     forget(flight);
   }

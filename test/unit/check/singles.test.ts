@@ -71,6 +71,7 @@ function bothEnds(atOnce: Answerer = () => undefined) {
     },
     afterTurn: theirs.after,
     clock: { monotonic: () => 0 },
+    now: () => 0,
   });
   const singles = createSingles({
     async run(task) {
@@ -84,6 +85,8 @@ function bothEnds(atOnce: Answerer = () => undefined) {
     cancel: (slot) => board.cancel(slot),
     freed: (slot) => freed.push(slot),
     afterTurn: ours.after,
+    now: () => 0,
+    waits: { sent: () => {}, heard: () => {}, lost: () => {} },
   });
   let nextSlot = 0;
   function begin(address: string, scope: Scope = "probed") {

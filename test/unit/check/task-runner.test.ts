@@ -39,6 +39,7 @@ function thread() {
     log: silentLog,
     post: () => assert.fail("no single check was begun"),
     afterTurn: (callback) => void setImmediate(callback),
+    now: () => 0,
     engine: engineBy(
       (address, _scope, control) =>
         new Promise((end, fail) => {
@@ -177,6 +178,7 @@ describe("a batch whose engine knows at once", () => {
       log: silentLog,
       post: () => assert.fail("no single check was begun"),
       afterTurn: (callback) => void setImmediate(callback),
+      now: () => 0,
       engine: engineBy(atOnce),
     });
     board.begin(SLOT, 3);

@@ -30,6 +30,9 @@ function world() {
   /** By which names in Redis it was to be stored; undefined: by its own. */
   const names: (string | undefined)[] = [];
   let overloaded = false;
+  let admits = true;
+  /** Teams of the checks that were admitted and have not ended. */
+  const places: string[] = [];
   const made = createFlights({
     clock,
     log: createLog("silent"),
@@ -44,6 +47,13 @@ function world() {
       store(scope, key, entry, _shared, redisKey) {
         kept.set(`${scope} ${key}`, entry);
         names.push(redisKey);
+      },
+    },
+    admission: {
+      enter(teamId) {
+        if (!admits) throw new AppError("overloaded", "too long a wait");
+        places.push(teamId);
+        return { leave: () => void places.splice(places.indexOf(teamId), 1) };
       },
     },
     pool: {
@@ -74,7 +84,10 @@ function world() {
       return made.size;
     },
   };
-  return { clock, started, redis, kept, flights, overload, failed, made, names };
+  function refuse(): void {
+    admits = false;
+  }
+  return { clock, started, redis, kept, flights, overload, refuse, places, failed, made, names };
 }
 
 function question(email: string, refresh = false) {
@@ -294,6 +307,27 @@ describe("faults of our own", () => {
     await turn();
     started.at(-1)?.finish(EVIDENCE);
     assert.equal((await again).entry?.evidence, EVIDENCE);
+  });
+
+  it("asks for admission only for what the cache does not have, and gives the place back however it ends", async () => {
+    const { flights, started, redis, places, refuse, failed } = world();
+    const learnt = flights.join(question("a@example.com"), waiter());
+    const broken = flights.join(question("b@example.com", true), waiter());
+    await turn();
+    assert.deepEqual(places, ["team_1", "team_1"]);
+    started[0]?.fail(new Error("a bug"));
+    started[1]?.finish(EVIDENCE);
+    await Promise.all([learnt, broken]);
+    assert.deepEqual(places, []);
+    refuse();
+    redis.set("probed c@example.com", { evidence: EVIDENCE, storedAt: 5, ttlS: 60 });
+    assert.equal((await flights.join(question("c@example.com"), waiter())).cached, true);
+    assert.equal(failed.count, 0);
+    for (const refresh of [false, true])
+      await assert.rejects(flights.join(question("d@example.com", refresh), waiter()), {
+        code: "overloaded",
+      });
+    assert.deepEqual([started.length, failed.count, flights.size], [2, 2, 0]);
   });
 
   it("passes overload on to the caller", async () => {

@@ -1,0 +1,203 @@
+import type { Clock } from "../../core/clock.ts";
+import { AppError } from "../../core/errors.ts";
+
+/**
+ * Who may begin a check. What is bounded is the wait for our own CPU, as the check pool measures it: while it is short,
+ * as many checks may begin as the pool takes, also when mail servers take their time; once it is long, only as many as can be
+ * answered soon, and the rest are refused before they have cost much.
+ *
+ * What is limited are young checks: those begun so lately that they may still wait for CPU. An older one waits for a mail server.
+ * The limit begins low enough for a crowd that comes at once to be answered in time, grows while it is used up and nothing
+ * waits, and is cut to what would have waited for as long as is wanted: in proportion, since a queue is as long as its wait.
+ */
+export interface Admission {
+  /** A check begins. @throws AppError `overloaded` */
+  enter(teamId: string): Place;
+  /** How long a check waited for CPU when that was looked at last, in milliseconds. */
+  readonly waitMs: number;
+}
+
+/** Of a check that has begun. */
+export interface Place {
+  /** It has ended. Once. */
+  leave(): void;
+}
+
+export interface AdmissionLimits {
+  /** A check should wait no longer for CPU. */
+  targetMs: number;
+  /** How often it is looked at, while checks are young. Too long a wait is one that two looks in a row have seen. */
+  lookMs: number;
+  /** Young checks: at the beginning, and however long the waits are; and at most. */
+  first: number;
+  least: number;
+  most: number;
+  /** A check is young for so long, and for twice as long at most, unless checks wait for too long. */
+  youngMs: number;
+  /** While no cut was made for `calmMs`, and else; of a limit that is used up to `growFrom`, not more often than `growEveryMs`. */
+  growth: number;
+  slowGrowth: number;
+  growEveryMs: number;
+  growFrom: number;
+  calmMs: number;
+  /** After a cut the next one waits for what it has brought. */
+  settleMs: number;
+}
+
+export interface AdmissionDeps {
+  clock: Clock;
+  /** See `CheckWaits.take`. */
+  takeWaitMs(): number;
+  onRefused(): void;
+  limits: AdmissionLimits;
+}
+
+/** Of a team, its young checks. */
+interface Team {
+  readonly id: string;
+  young: number;
+}
+
+class Seat implements Place {
+  readonly team: Team;
+  readonly #aged: (team: Team) => void;
+  isYoung = true;
+
+  constructor(team: Team, aged: (team: Team) => void) {
+    this.team = team;
+    this.#aged = aged;
+  }
+
+  /** It has ended, or has grown old. */
+  leave(): void {
+    if (!this.isYoung) return;
+    this.isYoung = false;
+    this.#aged(this.team);
+  }
+}
+
+export function createAdmission({ clock, takeWaitMs, onRefused, limits }: AdmissionDeps): Admission {
+  const teams = new Map<string, Team>();
+  const ceiling = createCeiling(limits);
+  let young = 0;
+  /** The most at once since the last look. */
+  let peak = 0;
+  /** Those of now, and those of the time before. */
+  let seats: Seat[] = [];
+  let elders: Seat[] = [];
+  let turnedMs = 0;
+  let awake = false;
+  let waitMs = 0;
+
+  function aged(team: Team): void {
+    young -= 1;
+    team.young -= 1;
+    if (team.young === 0) teams.delete(team.id);
+  }
+
+  function ageSeats(nowMs: number): void {
+    if (nowMs - turnedMs < limits.youngMs) return;
+    for (const seat of elders) seat.leave();
+    elders = seats;
+    seats = [];
+    turnedMs = nowMs;
+  }
+
+  function look(): void {
+    const nowMs = clock.monotonic();
+    waitMs = takeWaitMs();
+    ceiling.look(nowMs, waitMs, { young, peak });
+    // Of a house that is late, those who came long ago may be waiting for it as well.
+    if (waitMs <= limits.targetMs) ageSeats(nowMs);
+    peak = young;
+    awake = seats.length > 0 || young > 0;
+    if (awake) clock.after(limits.lookMs, look);
+    else ceiling.reset();
+  }
+
+  function wake(): void {
+    awake = true;
+    turnedMs = clock.monotonic();
+    // What waited before this began is no reason to refuse it.
+    takeWaitMs();
+    clock.after(limits.lookMs, look);
+  }
+
+  /** A team with less than its share gets in where others fill the house: all such together are as many as fill it. */
+  function hasRoom(own: number, sharers: number): boolean {
+    return young < ceiling.limit || own + 1 <= ceiling.limit / sharers;
+  }
+
+  return {
+    enter(teamId) {
+      const known = teams.get(teamId);
+      if (!hasRoom(known?.young ?? 0, known === undefined ? teams.size + 1 : teams.size)) {
+        onRefused();
+        throw new AppError("overloaded", "More checks were asked for than can be made.", { retryAfterS: 1 });
+      }
+      if (!awake) wake();
+      const team = known ?? { id: teamId, young: 0 };
+      if (known === undefined) teams.set(teamId, team);
+      team.young += 1;
+      young += 1;
+      if (young > peak) peak = young;
+      const seat = new Seat(team, aged);
+      seats.push(seat);
+      return seat;
+    },
+    get waitMs() {
+      return waitMs;
+    },
+  };
+}
+
+/** How many checks may be young. */
+interface Ceiling {
+  readonly limit: number;
+  /** @param peak the most that were young at once since the look before */
+  look(nowMs: number, waitMs: number, checks: { young: number; peak: number }): void;
+  /** Nothing is under way: what was learnt of other days says little. */
+  reset(): void;
+}
+
+function createCeiling(limits: AdmissionLimits): Ceiling {
+  const { targetMs, least, most } = limits;
+  let limit = limits.first;
+  let lastWaitMs = 0;
+  let cutMs = Number.NEGATIVE_INFINITY;
+  let grownMs = Number.NEGATIVE_INFINITY;
+
+  function cut(nowMs: number, waitMs: number, young: number): void {
+    if (nowMs - cutMs < limits.settleMs) return;
+    cutMs = nowMs;
+    limit = Math.max(least, Math.min(limit, young * Math.max(0.5, targetMs / waitMs)));
+  }
+
+  function adapt(nowMs: number, peak: number): void {
+    if (nowMs - grownMs < limits.growEveryMs) return;
+    grownMs = nowMs;
+    const growth = nowMs - cutMs < limits.calmMs ? limits.slowGrowth : limits.growth;
+    if (peak > limit * limits.growFrom) limit = Math.min(most, limit * growth);
+    // Room that nobody uses would be filled at once by whoever comes with too much.
+    else if (limit > limits.first) limit = Math.max(limits.first, peak / limits.growFrom, limit / growth);
+    else limit = Math.min(limits.first, limit * growth);
+  }
+
+  return {
+    get limit() {
+      return limit;
+    },
+    look(nowMs, waitMs, { young, peak }) {
+      const leastWaitMs = Math.min(waitMs, lastWaitMs);
+      lastWaitMs = waitMs;
+      if (leastWaitMs > targetMs) cut(nowMs, leastWaitMs, young);
+      else if (waitMs < targetMs / 2) adapt(nowMs, peak);
+    },
+    reset() {
+      limit = limits.first;
+      lastWaitMs = 0;
+      cutMs = Number.NEGATIVE_INFINITY;
+      grownMs = Number.NEGATIVE_INFINITY;
+    },
+  };
+}
