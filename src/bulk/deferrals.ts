@@ -5,7 +5,8 @@ import type { RowAnswer, Verified, Wait } from "./rows.ts";
 /**
  * Which rows of a task wait, until when, and which do not any more.
  *
- * Rows at a *busy* site are asked again at once: the window of the site's retries paces them. For them the clock runs from
+ * Rows at a *busy* site are asked again at once: the window of the site's retries paces them; only those of a retry whose
+ * rows all found no turn wait first. For them the clock runs from
  * their first deferral. Rows that were *refused* for a while are asked again when the server said, else after longer and
  * longer times; for them the clock runs from the first refusal, so that who waited in a line has all of that time too. It
  * begins anew once at most, hence no row waits for longer than both bounds together.
@@ -113,8 +114,9 @@ function waitOn(
   const { deferredMs, attempts } = context;
   if (isBusy(wait)) {
     if (deferredMs >= context.queueMaxMs) return null;
-    // Where nothing moves, asking again at once would only turn in a circle.
-    const dueInMs = progressed ? 0 : LIMITS.bulk.retryMaxMs;
+    // Where nothing moves, asking again at once would only turn in a circle. Rows of a chunk, which never stood in line, come into
+    // it: their site is busy with others, and would have nothing to do while they waited.
+    const dueInMs = progressed || deferredMs === 0 ? 0 : LIMITS.bulk.retryMaxMs;
     return { offset, reason, site, parked, deferredMs, attempts, dueInMs };
   }
   if (parked) {

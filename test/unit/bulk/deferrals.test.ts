@@ -110,9 +110,15 @@ describe("a row that was put off", () => {
 
 describe("a row at a busy site", () => {
   it("is asked again at once where others got through, later where nobody did", () => {
-    const moving = sortRows([known(0), waits(1, "busy")], context());
-    const stuck = sortRows([waits(0, "busy"), waits(1, "busy")], context());
+    const lined = context({ deferredMs: 5_000 });
+    const moving = sortRows([known(0), waits(1, "busy")], lined);
+    const stuck = sortRows([waits(0, "busy"), waits(1, "busy")], lined);
     assert.deepEqual([moving.deferrals[0]?.dueInMs, stuck.deferrals[0]?.dueInMs], [0, retryMaxMs]);
+  });
+
+  it("stands in line at once where it comes from a chunk, also when all of that did", () => {
+    const chunk = sortRows([waits(0, "busy"), waits(1, "busy")], context({ deferredMs: 0 }));
+    assert.equal(chunk.deferrals[0]?.dueInMs, 0);
   });
 
   it("waits until the bound of lines, not that of refusals", () => {
