@@ -4,6 +4,7 @@ import { checkOrder } from "./checks/order.ts";
 import { checkPods } from "./checks/pods.ts";
 import { checkReach } from "./checks/reach.ts";
 import { checkReferences } from "./checks/references.ts";
+import { checkRuns } from "./checks/runs.ts";
 import { checkScaling } from "./checks/scaling.ts";
 import { checkSettings, unreadConfigs } from "./checks/settings.ts";
 import type { Document, Finding } from "./documents.ts";
@@ -15,6 +16,7 @@ export const CHECKS: readonly (readonly [
 ])[] = [
   ["references", checkReferences],
   ["pods", checkPods],
+  ["runs", checkRuns],
   ["scaling", checkScaling],
   ["network", checkNetwork],
   ["reach", checkReach],

@@ -49,7 +49,7 @@ export interface Container {
     privileged?: boolean;
     capabilities?: { drop?: string[]; add?: string[] };
   };
-  volumeMounts?: { name: string; mountPath: string }[];
+  volumeMounts?: { name: string; mountPath: string; readOnly?: boolean }[];
 }
 
 export interface Volume {
@@ -100,7 +100,13 @@ export interface Finding {
   text: string;
 }
 
-const WORKLOADS = ["Deployment", "StatefulSet", "DaemonSet", "Job"];
+/** All kinds of Kubernetes itself that make pods, or are one. */
+const WORKLOADS = [
+  ...["Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController"],
+  ...["Job", "CronJob", "Pod"],
+];
+/** Those that come to an end. */
+const ENDING = ["Job", "CronJob"];
 
 export function placeOf({ kind, metadata }: Document): string {
   return `${kind}/${metadata.name}`;
@@ -125,24 +131,41 @@ export function ofKind<Spec = Record<string, unknown>>(
   return documents.filter(({ kind }) => kinds.includes(kind)) as unknown as Document<Spec>[];
 }
 
+interface Template {
+  metadata?: { labels?: Labels };
+  spec: PodSpec;
+}
 interface WorkloadSpec {
   replicas?: number;
-  template: { metadata?: { labels?: Labels }; spec: PodSpec };
+  template: Template;
   volumeClaimTemplates?: { metadata: { name: string } }[];
 }
 
+/** Where each kind says what its pods are. */
+function templateOf({ kind, metadata, spec }: Document): Template {
+  if (kind === "Pod") return { metadata, spec: spec as unknown as PodSpec };
+  if (kind === "CronJob") return (spec.jobTemplate as { spec: WorkloadSpec }).spec.template;
+  return (spec as unknown as WorkloadSpec).template;
+}
+
 export function workloadsOf(documents: readonly Document[]): Workload[] {
-  return ofKind<WorkloadSpec>(documents, ...WORKLOADS).map((document) => {
-    const { replicas, template, volumeClaimTemplates = [] } = document.spec;
+  return ofKind(documents, ...WORKLOADS).map((document) => {
+    const { replicas, volumeClaimTemplates = [] } = document.spec as unknown as WorkloadSpec;
+    const { metadata, spec } = templateOf(document);
     return {
-      document: document as unknown as Document,
-      name: placeOf(document as unknown as Document),
-      labels: template.metadata?.labels ?? {},
-      pod: template.spec,
+      document,
+      name: placeOf(document),
+      labels: metadata?.labels ?? {},
+      pod: spec,
       replicas,
-      claims: volumeClaimTemplates.map(({ metadata }) => metadata.name),
+      claims: volumeClaimTemplates.map((claim) => claim.metadata.name),
     };
   });
+}
+
+/** Whether it is there to end, and not to serve. */
+export function ends({ document }: Workload): boolean {
+  return ENDING.includes(document.kind);
 }
 
 export function containersOf({ initContainers = [], containers }: PodSpec): Container[] {

@@ -6,6 +6,8 @@ export interface Environment {
   values: ReadonlyMap<string, string>;
   /** Variables whose values come from secrets, from the pod, or from elsewhere, and are not in the manifests. */
   given: ReadonlySet<string>;
+  /** Of `given`, those that need not be there. */
+  optional: ReadonlySet<string>;
   /** Content of the files that are mounted from ConfigMaps, by path. */
   files: ReadonlyMap<string, string>;
 }
@@ -39,6 +41,7 @@ export function environmentOf(
   const secrets = dataOf(documents, "Secret");
   const values = new Map<string, string>();
   const given = new Set<string>();
+  const optional = new Set<string>();
   for (const { configMapRef, secretRef } of container.envFrom ?? []) {
     const source = configMapRef ? configs.get(configMapRef.name) : secrets.get(secretRef?.name ?? "");
     for (const [key, value] of source ?? []) values.set(key, value);
@@ -52,6 +55,7 @@ export function environmentOf(
     if (found !== undefined) values.set(name, expand(found, values));
     // Of a Secret that is made here it is known that it has it not; of the operator's it may have it.
     else if (!(secret?.optional === true && secrets.has(secret.name))) given.add(name);
+    if (found === undefined && (secret?.optional ?? config?.optional) === true) optional.add(name);
   }
   const files = new Map<string, string>();
   for (const { name, mountPath } of container.volumeMounts ?? []) {
@@ -59,7 +63,7 @@ export function environmentOf(
     for (const [key, value] of configs.get(volume?.configMap?.name ?? "") ?? [])
       files.set(`${mountPath}/${key}`, value);
   }
-  return { values, given, files };
+  return { values, given, optional, files };
 }
 
 /** Containers of rcpt itself, with what they find. */

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ScaledObjectSpec } from "../../scripts/manifests/checks/scaling.ts";
+import type { ScaledObjectSpec } from "../../scripts/manifests/checks/figures.ts";
 import { type Document, ofKind, parseDocuments } from "../../scripts/manifests/documents.ts";
 import type { RedisClient } from "../../src/store/redis.ts";
 

@@ -1,6 +1,7 @@
 import {
   type Container,
   type Document,
+  ends,
   type Finding,
   ofKind,
   type Probe,
@@ -49,9 +50,7 @@ function checkProbes({ startupProbe, readinessProbe, livenessProbe }: Container)
 /** That SIGTERM, probes and the kubelet agree on how long a pod takes to go. */
 export function checkDrain(documents: readonly Document[]): Finding[] {
   const services = ofKind<{ selector?: Record<string, string> }>(documents, "Service");
-  const serving = ownContainers(documents, workloadsOf(documents)).filter(
-    ({ workload }) => workload.document.kind !== "Job",
-  );
+  const serving = ownContainers(documents, workloadsOf(documents)).filter(({ workload }) => !ends(workload));
   return serving.flatMap(({ workload, container, environment: { values } }) => {
     const found = checkProbes(container);
     const graceS = Number(values.get("SHUTDOWN_GRACE_MS") ?? 25_000) / 1_000;

@@ -1,6 +1,7 @@
 import {
   containersOf,
   type Document,
+  ends,
   type Finding,
   ofKind,
   placeOf,
@@ -19,7 +20,7 @@ const waveOf = ({ metadata }: Document) => Number(metadata.annotations?.[WAVE] ?
 
 /** Documents that the migration cannot run without. */
 function neededBy(documents: readonly Document[]): Document[] {
-  const jobs = workloadsOf(documents).filter(({ document }) => document.kind === "Job");
+  const jobs = workloadsOf(documents).filter(ends);
   const names = new Set(
     jobs.flatMap(({ pod }) => [
       `ServiceAccount/${pod.serviceAccountName}`,

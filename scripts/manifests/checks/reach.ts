@@ -1,4 +1,4 @@
-import { type Document, type Finding, ofKind, type Workload, workloadsOf } from "../documents.ts";
+import { type Document, ends, type Finding, ofKind, type Workload, workloadsOf } from "../documents.ts";
 import { ownContainers } from "../environment.ts";
 import { listGrants } from "./grants.ts";
 
@@ -57,7 +57,7 @@ function frontsOf(documents: readonly Document[]): string[] {
 
 function inwardOf(documents: readonly Document[], workload: Workload): string[] {
   const role = roleOf(workload);
-  const isScraped = workload.document.kind !== "Job" && ofKind(documents, "PodMonitor").length > 0;
+  const isScraped = !ends(workload) && ofKind(documents, "PodMonitor").length > 0;
   const isAsked = role === "relay" && ofKind(documents, "ScaledObject").length > 0;
   return [
     ...(role === "api" ? frontsOf(documents).map((name) => `ingress from namespace ${name} TCP/8080`) : []),

@@ -1,6 +1,7 @@
 import {
   containersOf,
   type Document,
+  ends,
   type Finding,
   ofKind,
   placeOf,
@@ -127,6 +128,16 @@ interface Peer {
   podSelector?: Selector;
   namespaceSelector?: Selector;
 }
+/** Where there are monitors at all, each role has one: nobody misses a series that never was. */
+function unwatched(documents: readonly Document[], workloads: readonly Workload[]): Finding[] {
+  const monitors = ofKind<{ selector?: Selector }>(documents, "PodMonitor");
+  if (monitors.length === 0) return [];
+  return workloads
+    .filter((one) => one.labels["app.kubernetes.io/name"] === "rcpt" && !ends(one))
+    .filter(({ labels }) => !monitors.some(({ spec }) => selects(spec.selector ?? {}, labels)))
+    .map(({ name }) => ({ where: name, text: "has metrics, and no PodMonitor" }));
+}
+
 interface PolicyRule {
   from?: Peer[];
   to?: Peer[];
@@ -170,6 +181,7 @@ export function checkReferences(documents: readonly Document[]): Finding[] {
     ...workloads.flatMap((one) => checkWorkload(one, documents, services).map(at(one.document))),
     ...of("PodDisruptionBudget", ({ spec }) => mustSelect(spec.selector as Selector, workloads, "selector")),
     ...of("PodMonitor", (document) => checkMonitor(document, workloads)),
+    ...unwatched(documents, workloads),
     ...of("NetworkPolicy", (document) => checkPolicy(document, workloads)),
     ...backendsOf(documents).flatMap(([document, backend]) =>
       checkBackend(backend, services).map(at(document)),

@@ -1,5 +1,4 @@
 import { LIMITS } from "../../../src/core/limits.ts";
-import { createMetrics } from "../../../src/core/metrics.ts";
 import {
   type Document,
   type Finding,
@@ -10,34 +9,9 @@ import {
   type Workload,
   workloadsOf,
 } from "../documents.ts";
+import { checkFigures, type HpaSpec, type ScaledObjectSpec } from "./figures.ts";
 
 /** Who says how many pods there are: one for each workload, within bounds that go together. */
-
-interface Target {
-  kind?: string;
-  name: string;
-}
-
-export interface Trigger {
-  type: string;
-  name?: string;
-  metadata: Record<string, string>;
-  authenticationRef?: { name: string };
-}
-
-export interface ScaledObjectSpec {
-  scaleTargetRef: Target;
-  minReplicaCount?: number;
-  maxReplicaCount?: number;
-  triggers: Trigger[];
-}
-
-interface HpaSpec {
-  scaleTargetRef: Target;
-  minReplicas?: number;
-  maxReplicas: number;
-  metrics?: { pods?: { metric: { name: string } }; external?: { metric: { name: string } } }[];
-}
 
 /** An HPA or a ScaledObject. */
 interface Autoscaler {
@@ -96,6 +70,8 @@ function checkBudget(
   all: readonly Autoscaler[],
 ): string[] {
   const { selector = {}, minAvailable, maxUnavailable } = spec;
+  if ((minAvailable === undefined) === (maxUnavailable === undefined))
+    return ["says not one of minAvailable and maxUnavailable, but none or both: it is refused"];
   if (maxUnavailable === 0 || maxUnavailable === "0%") return ["lets no pod go: no node can be drained"];
   if (typeof minAvailable === "string" && minAvailable === "100%")
     return ["lets no pod go: no node can be drained"];
@@ -108,50 +84,19 @@ function checkBudget(
     });
 }
 
-/** `http://service.namespace.svc[...]:port/metrics` of what is here. */
-function checkMetricsUrl(url: string, documents: readonly Document[]): string[] {
-  if (!URL.canParse(url)) return [`asks ${url}, which is no URL`];
-  const { hostname, port, pathname } = new URL(url);
-  const [name, namespace] = hostname.split(".");
-  const service = ofKind<{ ports?: { port: number }[] }>(documents, "Service").find(
-    ({ metadata }) => metadata.name === name && metadata.namespace === namespace,
-  );
-  if (service === undefined) return [`asks ${url}, where no Service is`];
-  const found = (service.spec.ports ?? []).some((one) => one.port === Number(port || 80));
-  if (!found) return [`asks port ${port || 80} of ${name}, which it has not`];
-  return pathname === "/metrics" ? [] : [`asks ${pathname}, and metrics are at /metrics`];
-}
+/** A pod of less is worth no node to the cluster autoscaler (--expendable-pods-priority-cutoff). */
+const EXPENDABLE_BELOW = -10;
 
-function checkTriggers({ spec }: Document<ScaledObjectSpec>, documents: readonly Document[]): string[] {
-  const auths = ofKind(documents, "TriggerAuthentication").map(({ metadata }) => metadata.name);
-  return spec.triggers.flatMap(({ type, metadata, authenticationRef }) => [
-    ...(authenticationRef && !auths.includes(authenticationRef.name)
-      ? [`names the TriggerAuthentication ${authenticationRef.name}, which is not there`]
-      : []),
-    ...(type === "metrics-api" ? checkMetricsUrl(metadata.url ?? "", documents) : []),
-  ]);
-}
-
-/** Series that autoscalers ask for and no process of ours has. */
-function unknownSeries(documents: readonly Document[]): Finding[] {
-  const known = new Set(
-    createMetrics()
-      .registry.getMetricsAsArray()
-      .map(({ name }) => name),
-  );
-  const asked = [
-    ...ofKind<HpaSpec>(documents, "HorizontalPodAutoscaler").flatMap((one) =>
-      (one.spec.metrics ?? []).map(({ pods, external }) => ({ one, name: (pods ?? external)?.metric.name })),
-    ),
-    ...ofKind<ScaledObjectSpec>(documents, "ScaledObject").flatMap((one) =>
-      one.spec.triggers.map(({ metadata }) => ({ one, name: metadata.valueLocation })),
-    ),
-  ];
-  return asked
-    .filter(({ name }) => name !== undefined && !known.has(name))
-    .map(({ one, name }) => ({
-      where: placeOf(one as unknown as Document),
-      text: `asks for ${name}, which no process has`,
+function checkPriorities(documents: readonly Document[], workloads: readonly Workload[]): Finding[] {
+  return ofKind(documents, "PriorityClass")
+    .filter(({ metadata }) => workloads.some(({ pod }) => pod.priorityClassName === metadata.name))
+    .map((one) => ({ one, value: (one as { value?: number }).value ?? 0 }))
+    .filter(({ value }) => value < EXPENDABLE_BELOW)
+    .map(({ one, value }) => ({
+      ...{
+        where: placeOf(one),
+        text: `is ${value}: below ${EXPENDABLE_BELOW} no node is added for its pods`,
+      },
     }));
 }
 
@@ -161,15 +106,17 @@ export function checkScaling(documents: readonly Document[]): Finding[] {
   const budgets = ofKind<PdbSpec>(documents, "PodDisruptionBudget");
   const at = (where: string, texts: string[]) => texts.map((text) => ({ where, text }));
   return [
-    ...unknownSeries(documents),
     ...all.flatMap((one) => at(placeOf(one.document), checkAutoscaler(one, all, workloads))),
     ...budgets.flatMap((one) => at(placeOf(one as unknown as Document), checkBudget(one, workloads, all))),
-    ...ofKind<ScaledObjectSpec>(documents, "ScaledObject").flatMap((one) =>
-      at(placeOf(one as unknown as Document), checkTriggers(one, documents)),
-    ),
+    ...checkFigures(documents),
     ...workloads
       .filter(({ document }) => document.kind === "Deployment")
       .filter(({ labels }) => !budgets.some(({ spec }) => selects(spec.selector ?? {}, labels)))
       .map(({ name }) => ({ where: name, text: "has no PodDisruptionBudget" })),
+    ...workloads
+      .filter(({ document, replicas }) => document.kind === "Deployment" && replicas === undefined)
+      .filter(({ name }) => !all.some(({ target }) => target === name))
+      .map(({ name }) => ({ where: name, text: "says not how many there are, and no autoscaler does" })),
+    ...checkPriorities(documents, workloads),
   ];
 }

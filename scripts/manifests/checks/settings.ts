@@ -79,13 +79,24 @@ function checkEnvironment(environment: Environment): string[] {
   const strange = names.filter((name) => settingOf(name) === null && !FOREIGN.has(name));
   const { env, missing } = asRead(environment);
   const found = [...strange.map((name) => `${name} is no setting (src/core/settings.ts)`), ...missing];
+  const why = whyNot(env);
+  if (why !== null) found.push(`would not start: ${why}`);
+  // A key that need not be in its Secret: the pod is made without it, and is to start.
+  const less = Object.fromEntries(Object.entries(env).filter(([name]) => !environment.optional.has(name)));
+  const whyLess = why === null ? whyNot(less) : null;
+  if (whyLess !== null) found.push(`would not start without what is said to be optional: ${whyLess}`);
+  return found;
+}
+
+/** Why a process of this environment would not start; null: it would. */
+function whyNot(env: NodeJS.ProcessEnv): string | null {
   try {
     loadConfig(env);
+    return null;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    found.push(`would not start: ${error.message}`);
+    return error.message;
   }
-  return found;
 }
 
 /** Ports that a container declares under the names that others use are those that the process listens on. */

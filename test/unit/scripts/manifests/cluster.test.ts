@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import type { ScaledObjectSpec } from "../../../../scripts/manifests/checks/scaling.ts";
+import type { ScaledObjectSpec } from "../../../../scripts/manifests/checks/figures.ts";
 import type { Document, Selector } from "../../../../scripts/manifests/documents.ts";
 import { type Break, finds, set, without } from "./broken.ts";
 import { the } from "./built.ts";
