@@ -50,7 +50,7 @@ async function withDatabase(
   url: string,
   work: (sql: ReturnType<typeof createPostgres>) => Promise<unknown>,
 ): Promise<void> {
-  const sql = createPostgres({ url, maxConnections: 1, applicationName: "rcpt-bench" });
+  const sql = createPostgres({ url, maxConnections: 2, applicationName: "rcpt-bench" });
   try {
     await work(sql);
   } finally {
