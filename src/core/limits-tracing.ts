@@ -1,7 +1,10 @@
 /** Bounds of traces. */
 export const TRACING_LIMITS = {
-  /** Recorded by a process; strangers may ask for more of them (`traceparent`), and are not heard. */
-  requestsPerS: 200,
+  /**
+   * Requests that a process records, in three shares that take nothing of each other: by chance, as their senders ask
+   * (`traceparent`), and of senders who are not known, of whom there may be any number.
+   */
+  requestsPerS: { byChance: 100, asked: 80, strangers: 20 },
   /** Spans that have ended and wait to be sent, those that are being sent included: 1 to 2 kB each. What comes beyond is dropped and counted. */
   spansQueued: 4_096,
   spansPerBatch: 512,

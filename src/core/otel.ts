@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
 import {
   ROOT_CONTEXT,
   type SpanContext,
@@ -25,6 +27,7 @@ import { LIMITS } from "./limits.ts";
 import type { Logger } from "./log.ts";
 import { isInRatio, jobPlace, parseTraceparent, type SpanPlace } from "./trace-context.ts";
 import type { SampledRequest, Span, SpanAttributes, SpanOptions, Tracer } from "./tracing.ts";
+import { VERSION } from "./version.ts";
 
 /** Traces by OpenTelemetry's packages. Loaded only where they are switched on: see compose/tracing.ts. */
 export interface Tracing {
@@ -217,25 +220,43 @@ function remote({ traceId, spanId }: SpanPlace): SpanContext {
   return { traceId, spanId, traceFlags: TraceFlags.SAMPLED, isRemote: true };
 }
 
-/** Requests that may still be recorded in the present second. */
-function createAllowance(clock: Clock) {
-  let left = 0;
-  let sinceMs = Number.NEGATIVE_INFINITY;
-  return (): boolean => {
-    const nowMs = clock.monotonic();
-    if (nowMs - sinceMs >= 1_000) {
-      sinceMs = nowMs;
-      left = LIMITS.tracing.requestsPerS;
+/** Requests of one kind that may still be recorded in the present second. */
+class Allowance {
+  readonly #clock: Clock;
+  readonly #perS: number;
+  #left = 0;
+  #sinceMs = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: Clock, perS: number) {
+    this.#clock = clock;
+    this.#perS = perS;
+  }
+
+  get isLeft(): boolean {
+    const nowMs = this.#clock.monotonic();
+    if (nowMs - this.#sinceMs >= 1_000) {
+      this.#sinceMs = nowMs;
+      this.#left = this.#perS;
     }
-    left -= 1;
-    return left >= 0;
-  };
+    return this.#left > 0;
+  }
+
+  take(): boolean {
+    if (!this.isLeft) return false;
+    this.#left -= 1;
+    return true;
+  }
 }
 
 const BY_CHANCE: SampledRequest = { parent: null };
 
 function createTracer(sdk: SdkTracer, ids: Ids, ratio: number, { clock, random }: TracingDeps): Tracer {
-  const mayRecord = createAllowance(clock);
+  const { byChance, asked, strangers } = LIMITS.tracing.requestsPerS;
+  const left = {
+    byChance: new Allowance(clock, byChance),
+    asked: new Allowance(clock, asked),
+    strangers: new Allowance(clock, strangers),
+  };
   const root = () => ({ tracer: sdk, clock, baseMs: clock.now() - clock.monotonic() });
 
   function begin(name: string, kind: SpanKind, startMs: number, parent: SpanPlace | null): Span {
@@ -248,10 +269,20 @@ function createTracer(sdk: SdkTracer, ids: Ids, ratio: number, { clock, random }
   return {
     sample(traceparent) {
       const parent = traceparent === "" ? null : parseTraceparent(traceparent);
-      if (parent === null) return random() < ratio && mayRecord() ? BY_CHANCE : null;
-      return parent.sampled && mayRecord() ? { parent } : null;
+      if (parent === null) return random() < ratio && left.byChance.isLeft ? BY_CHANCE : null;
+      return parent.sampled && left.asked.isLeft ? { parent } : null;
     },
-    request: (name, { parent }, startMs) => begin(name, SpanKind.SERVER, startMs, parent),
+    request(name, { parent }, startMs) {
+      const share = parent === null ? left.byChance : left.asked;
+      return share.take() ? begin(name, SpanKind.SERVER, startMs, parent) : null;
+    },
+    stranger(name, { parent }, startMs) {
+      if (parent !== null && random() >= ratio) return null;
+      if (!left.strangers.take()) return null;
+      const span = begin(name, SpanKind.SERVER, startMs, null);
+      if (parent !== null) span.link(parent);
+      return span;
+    },
     jobTrace(jobId) {
       const place = jobPlace(jobId);
       return isInRatio(place.traceId, ratio) ? place : null;
@@ -273,7 +304,11 @@ export function startTracing(config: TracingConfig, deps: TracingDeps): Tracing 
   const ids = new Ids();
   const queue = new BoundedQueue(deps, exporterOf(config));
   const provider = new BasicTracerProvider({
-    resource: resourceFromAttributes({ "service.name": config.serviceName, "rcpt.role": deps.role }),
+    resource: resourceFromAttributes({
+      ...{ "service.name": config.serviceName, "service.version": VERSION },
+      // As OpenTelemetry would have it; the host's name is the pod's.
+      ...{ "service.instance.id": randomUUID(), "host.name": hostname(), "rcpt.role": deps.role },
+    }),
     // What comes here is to be recorded: see `Tracer.sample` and `jobTrace`.
     sampler: new ParentBasedSampler({ root: new AlwaysOnSampler() }),
     idGenerator: ids,

@@ -44,8 +44,9 @@ export function traced<T>(
   return work;
 }
 
-/** A request that is to be recorded, and as whose part; null: it is nobody's. */
+/** A request that is to be recorded. */
 export interface SampledRequest {
+  /** Its sender asks for it, as a part of this; null: chance has it so. */
   parent: RemoteParent | null;
 }
 
@@ -55,12 +56,15 @@ export interface SampledRequest {
  */
 export interface Tracer {
   /**
-   * Whether a request is recorded: as its sender does, who says so in `traceparent`; of the others by chance.
-   * At most `LIMITS.tracing.requestsPerS` are.
+   * Whether a request is to be recorded: as its sender asks in `traceparent`; of the others by chance. Takes nothing yet of what
+   * may be (`LIMITS.tracing.requestsPerS`): whose share that is shows when the sender is known.
    * @param traceparent the field as sent, "" when absent; what is not one counts as absent
    */
   sample(traceparent: string): SampledRequest | null;
-  request(name: string, sampled: SampledRequest, startMs: number): Span;
+  /** Of a sender who is known. null: as many as may be were recorded in this second. */
+  request(name: string, sampled: SampledRequest, startMs: number): Span | null;
+  /** Of one who is not: what he asks for is left to chance, in a trace of its own that has a link to his. null: it is not recorded. */
+  stranger(name: string, sampled: SampledRequest, startMs: number): Span | null;
   /** The job's trace, the same for all processes; null: it is not recorded. */
   jobTrace(jobId: string): SpanPlace | null;
   /** A task of the job, whose span is said to be its parent. */

@@ -7,6 +7,7 @@ import { invokeOnce } from "./idempotency.ts";
 import { type MaybePromise, then } from "./maybe-promise.ts";
 import type { Reply } from "./reply.ts";
 import type { HttpRequest } from "./request.ts";
+import { beginRequestSpan } from "./request-span.ts";
 import type { RateLimitFields } from "./respond.ts";
 import type { PublicRoute, Route, TeamRoute } from "./route.ts";
 
@@ -29,10 +30,17 @@ export interface Gate {
 function invokePublic(gate: Gate, route: PublicRoute, request: HttpRequest): MaybePromise<Reply> {
   const { authorization } = request.headers;
   if (route.mayAuthenticate !== true || authorization === undefined) return route.invoke(request);
-  return then(traced(request.span, "authenticate", gate.authenticate(authorization)), (actor) => {
-    request.actor = actor;
+  const authenticated = gate.authenticate(authorization);
+  return then(authenticated, (actor) => {
+    identify(request, actor, authenticated instanceof Promise);
     return route.invoke(request);
   });
+}
+
+/** @param hasWaited somebody else had to be asked who he is */
+function identify(request: HttpRequest, actor: Actor, hasWaited: boolean): void {
+  request.actor = actor;
+  beginRequestSpan(request, hasWaited);
 }
 
 function requireUser(route: TeamRoute, actor: Actor): void {
@@ -62,8 +70,8 @@ function invoke(gate: Gate, route: TeamRoute, request: HttpRequest, actor: Actor
 export function dispatch(gate: Gate, route: Route, request: HttpRequest): MaybePromise<Reply> {
   if (route.access === "public") return invokePublic(gate, route, request);
   const authenticated = gate.authenticate(request.headers.authorization ?? "");
-  return then(traced(request.span, "authenticate", authenticated), (actor) => {
-    request.actor = actor;
+  return then(authenticated, (actor) => {
+    identify(request, actor, authenticated instanceof Promise);
     requireUser(route, actor);
     requireRole(route, actor);
     if (!route.rateLimited) return invoke(gate, route, request, actor);

@@ -29,7 +29,7 @@ export interface IntakeLimits {
 }
 
 export interface Intake {
-  /** Whether it is traced, as its sender or chance has it; null: it is not. */
+  /** Whether it is to be traced, as its sender or chance has it; null: it is not. */
   sample(source: RequestSource): SampledRequest | null;
   /** Copies the request's line, its id, and its origin where that matters. Never throws. */
   begin(source: RequestSource, sampled: SampledRequest | null): HttpRequest;
@@ -87,8 +87,7 @@ export function createIntake(deps: {
         rawQuery: source.getQuery() ?? "",
         startedMs: clock.monotonic(),
       });
-      if (sampled !== null && tracer !== null)
-        request.span = tracer.request(request.method, sampled, request.startedMs);
+      if (sampled !== null && tracer !== null) request.sampled = { by: tracer, as: sampled };
       // A call into the server that nearly no deployment needs.
       if (readsOrigin) request.origin = source.getHeader("origin");
       return request;

@@ -7,7 +7,7 @@ import type { Actor } from "../services/actor.ts";
 import type { ReadyAnswer } from "../services/verify/ready-answers.ts";
 import { answerFields, hundredths } from "./answer-fields.ts";
 import type { HttpRequest } from "./request.ts";
-import { endRequestSpan } from "./request-span.ts";
+import { endRequestSpan, spanAtEnd } from "./request-span.ts";
 
 const KNOWN_METHODS: ReadonlySet<string> = new Set([
   "GET",
@@ -34,7 +34,7 @@ export interface Outcome {
 
 /** A request as far as its line in the log names it. */
 export type Observed = Pick<HttpRequest, "id" | "method" | "startedMs" | "actor"> &
-  Partial<Pick<HttpRequest, "note" | "span">>;
+  Partial<Pick<HttpRequest, "note" | "sampled" | "span">>;
 
 /** What was answered on the short way. */
 export type ObservedReady = Pick<ReadyAnswer, "body" | "verdict" | "reason">;
@@ -158,7 +158,8 @@ export function createRequestObserver(deps: {
       const series = seriesOf(route);
       requestsOf(series, route, method, status).count += 1;
       series.seconds.observe((headMs ?? ms) / 1000);
-      const { id, actor, note = null, span = null } = request;
+      const { id, actor, note = null } = request;
+      const span = spanAtEnd(request);
       if (isWorthALine(status, headMs ?? ms, nowMs))
         write({ id, method, route, ms, actor }, outcome, {
           ...(note === null ? {} : answerFields(note)),

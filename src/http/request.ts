@@ -1,4 +1,4 @@
-import type { Span } from "../core/tracing.ts";
+import type { SampledRequest, Span, Tracer } from "../core/tracing.ts";
 import type { Actor } from "../services/actor.ts";
 import type { AnswerNote } from "../services/verify/answer-note.ts";
 import type { RequestBody } from "./body.ts";
@@ -63,6 +63,8 @@ export class HttpRequest implements Cancellation {
   incoming: IncomingBody | null = null;
   /** Set by authentication. */
   actor: Actor | null = null;
+  /** It is to be traced, where its sender, once he is known, may have it so; null: not, or it is settled. */
+  sampled: { by: Tracer; as: SampledRequest } | null = null;
   /** Where the request is traced; null: it is not. */
   span: Span | null = null;
   /** Of a verification, once it is answered: for the line in the log. */

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import { hostname } from "node:os";
 import { after, describe, it } from "node:test";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createLog } from "../../../src/core/log.ts";
 import { startTracing, type Tracing } from "../../../src/core/otel.ts";
+import type { Span, Tracer } from "../../../src/core/tracing.ts";
+import { VERSION } from "../../../src/core/version.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { startOtlpReceiver } from "../../support/otlp-receiver.ts";
 import { until } from "../../support/until.ts";
@@ -26,17 +29,39 @@ function setUp(ratio: number, random = () => 0.5, endpoint = "http://127.0.0.1:9
   running.push(tracing);
   /** So many spans, one after another. */
   function endSpans(count: number): void {
-    for (let i = 0; i < count; i++) tracing.tracer.request("GET", { parent: null }, 0).end();
+    const root = { traceId: TRACE, spanId: "00f067aa0ba902b7" };
+    for (let i = 0; i < count; i++) tracing.tracer.task(root, "chunk", 0).end();
   }
   const lost = () => dropped.reduce((sum, spans) => sum + spans, 0);
   return { clock, tracing, tracer: tracing.tracer, lines, lost, endSpans };
 }
 
+const { byChance, asked, strangers } = LIMITS.tracing.requestsPerS;
+
+/** The span of a request with this `traceparent`, by somebody who is known. */
+function known(tracer: Tracer, header: string): Span | null {
+  const sampled = tracer.sample(header);
+  return sampled === null ? null : tracer.request("GET", sampled, 0);
+}
+
+/** By somebody who is not. */
+function stranger(tracer: Tracer, header: string): Span | null {
+  const sampled = tracer.sample(header);
+  return sampled === null ? null : tracer.stranger("GET", sampled, 0);
+}
+
+/** Of so many requests, those that are recorded. */
+function times(count: number, ask: () => Span | null): number {
+  let recorded = 0;
+  for (let i = 0; i < count; i++) if (ask() !== null) recorded += 1;
+  return recorded;
+}
+
 describe("a request", () => {
-  it("is recorded as its sender does, whatever the ratio", () => {
+  it("is recorded as its sender does, who is known, whatever the ratio", () => {
     for (const ratio of [0, 1]) {
       const { tracer } = setUp(ratio);
-      assert.deepEqual(tracer.sample(traceparent("01"))?.parent?.traceId, TRACE);
+      assert.equal(known(tracer, traceparent("01"))?.traceId, TRACE);
       assert.equal(tracer.sample(traceparent("00")), null);
     }
   });
@@ -54,35 +79,92 @@ describe("a request", () => {
     }
   });
 
-  it("is not recorded where so many of the second are, whoever asks for it", () => {
+  it("of a sender who is known is recorded where not so many of its kind were in the second", () => {
     const { tracer, clock } = setUp(1);
-    const count = () => {
-      let sampled = 0;
-      for (let i = 0; i < 3 * LIMITS.tracing.requestsPerS; i++)
-        if (tracer.sample(i % 2 === 0 ? traceparent("01") : "") !== null) sampled += 1;
-      return sampled;
-    };
-    assert.equal(count(), LIMITS.tracing.requestsPerS);
-    clock.advance(999);
-    assert.equal(count(), 0);
-    clock.advance(1);
-    assert.equal(count(), LIMITS.tracing.requestsPerS);
+    const recorded = (header: string) => times(3 * byChance, () => known(tracer, header));
+    for (let second = 0; second < 3; second++) {
+      assert.deepEqual([recorded(traceparent("01")), recorded("")], [asked, byChance]);
+      clock.advance(999);
+      assert.deepEqual([recorded(traceparent("01")), recorded("")], [0, 0]);
+      assert.equal(tracer.sample(""), null);
+      assert.equal(tracer.sample(traceparent("01")), null);
+      clock.advance(1);
+    }
+  });
+
+  it("of strangers takes nothing of what is recorded of others, though a thousand come in each second", () => {
+    for (const [header, ratio] of [
+      [traceparent("01"), 0],
+      [traceparent("01"), 1],
+      ["", 1],
+    ] as const) {
+      const { tracer, clock } = setUp(ratio);
+      for (let second = 0; second < 3; second++) {
+        assert.equal(
+          times(1_000, () => stranger(tracer, header)),
+          ratio * strangers,
+        );
+        assert.equal(
+          times(asked, () => known(tracer, traceparent("01"))),
+          asked,
+        );
+        if (ratio === 1)
+          assert.equal(
+            times(byChance, () => known(tracer, "")),
+            byChance,
+          );
+        clock.advance(1_000);
+      }
+    }
   });
 
   it("takes nothing of the second where its sender records nothing", () => {
     const { tracer } = setUp(0);
-    for (let i = 0; i < 3 * LIMITS.tracing.requestsPerS; i++) tracer.sample(traceparent("00"));
-    assert.notEqual(tracer.sample(traceparent("01")), null);
+    assert.equal(
+      times(1_000, () => known(tracer, traceparent("00"))),
+      0,
+    );
+    assert.equal(
+      times(asked, () => known(tracer, traceparent("01"))),
+      asked,
+    );
   });
 
   it("is part of its sender's trace, and its parts are of the same", () => {
     const { tracer } = setUp(0);
-    const sampled = tracer.sample(traceparent("01")) ?? assert.fail();
-    const span = tracer.request("GET", sampled, 0);
+    const span = known(tracer, traceparent("01")) ?? assert.fail();
     assert.equal(span.traceId, TRACE);
     const child = span.child("check");
     assert.equal(child.traceId, TRACE);
     assert.equal(new Set([span.spanId, child.spanId, "00f067aa0ba902b7"]).size, 3);
+  });
+
+  it("of a stranger is a trace of its own, with a link to his, as chance has it", async () => {
+    const collector = await startOtlpReceiver();
+    after(() => collector.close());
+    const { tracer, tracing } = setUp(0.6, undefined, collector.url);
+    stranger(tracer, traceparent("01"))?.end();
+    await tracing.stop();
+    const [span] = collector.spans;
+    assert.deepEqual([span?.links, span?.parentSpanId, span?.traceId === TRACE], [[TRACE], "", false]);
+    assert.equal(stranger(setUp(0.5).tracer, traceparent("01")), null);
+  });
+});
+
+describe("a process", () => {
+  it("says what it is: its version, and ids that no other has", async () => {
+    const collector = await startOtlpReceiver();
+    after(() => collector.close());
+    for (let i = 0; i < 2; i++) {
+      const { tracing, endSpans } = setUp(1, undefined, collector.url);
+      endSpans(1);
+      await tracing.stop();
+    }
+    const [one, two] = collector.spans.map(({ resource }) => resource);
+    assert.equal(one?.["service.version"], VERSION);
+    assert.equal(one?.["host.name"], hostname());
+    assert.match(String(one?.["service.instance.id"]), /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+    assert.notEqual(one?.["service.instance.id"], two?.["service.instance.id"]);
   });
 });
 
