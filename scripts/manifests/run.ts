@@ -13,9 +13,9 @@ export function run(
     const child = spawn(command, args, {
       cwd,
       stdio: ["ignore", "pipe", "pipe"],
-      timeout: timeoutMs,
-      killSignal: "SIGKILL",
     });
+    // Not spawn's own: that one goes on, and keeps us here, where there was no such program.
+    const timer = setTimeout(() => child.kill("SIGKILL"), timeoutMs);
     let output = "";
     let errors = "";
     child.stdout.on("data", (chunk) => {
@@ -24,7 +24,13 @@ export function run(
     child.stderr.on("data", (chunk) => {
       if (errors.length < OUTPUT_MAX) errors += chunk;
     });
-    child.once("error", reject);
-    child.once("close", (code) => resolve({ code, output: stdoutOnly ? output : output + errors, errors }));
+    child.once("error", (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
+    child.once("close", (code) => {
+      clearTimeout(timer);
+      resolve({ code, output: stdoutOnly ? output : output + errors, errors });
+    });
   });
 }

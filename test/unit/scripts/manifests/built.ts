@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { build, listBuilds, packagedKustomize } from "../../../../scripts/manifests/builds.ts";
+import { build, findBuilder, listBuilds } from "../../../../scripts/manifests/builds.ts";
 import type { Container, Document, PodSpec } from "../../../../scripts/manifests/documents.ts";
 
 export const ROOT = resolve(import.meta.dirname, "../../../..");
@@ -16,7 +16,7 @@ async function make(name: string): Promise<Document[]> {
   try {
     const wanted = listBuilds(join(ROOT, "k8s"), work).find((one) => one.name === name);
     if (wanted === undefined) throw new Error(`nothing is built as ${name}`);
-    return await build(wanted, packagedKustomize(ROOT));
+    return await build(wanted, await findBuilder(ROOT));
   } finally {
     rmSync(work, { recursive: true, force: true });
   }

