@@ -93,9 +93,10 @@ export function renderJson(value: unknown, lasting: boolean): string {
   return text;
 }
 
-/** Bytes that are sent as the client takes them; what others answer fits the buffers of any connection. */
-export function isLarge(reply: Reply): reply is Reply & { body: Uint8Array } {
-  return reply.body instanceof Uint8Array && reply.body.length > LIMITS.http.bufferedBytes;
+/** A body that is sent as the client takes it; null: another, and what others answer fits the buffers of any connection. */
+export function largeBody({ body }: Reply): Uint8Array | null {
+  if (typeof body === "string") return body.length > LIMITS.http.bufferedBytes ? Buffer.from(body) : null;
+  return body instanceof Uint8Array && body.length > LIMITS.http.bufferedBytes ? body : null;
 }
 
 export function isWhole(reply: Reply): reply is Reply & { body: string | Uint8Array } {

@@ -134,23 +134,25 @@ export function writeStreamHead(
 }
 
 /**
- * The same for a body of bytes that many ask for at once: sent from the one copy as the client takes it, since what
- * `end` is given and the client does not take is copied for each of them.
+ * The same for a large body, many of which may be under way at once: sent from the one copy as the client takes it, since
+ * what `end` is given and the client does not take is copied for each of them. Where the connection is to be closed the
+ * client is asked to, as in `endBodyless`.
  * @param done called when all was sent; never when the client goes before
  */
 export function writeAsTaken(
   response: LargeResponseWriter,
-  reply: Reply & { body: Uint8Array },
+  reply: Reply,
+  body: Uint8Array,
   options: WriteOptions,
   done: () => void,
 ): void {
-  const { body } = reply;
   const sendFrom = (offset: number) => {
     const [taken, complete] = response.tryEnd(body.subarray(offset), body.length);
     if (complete) done();
     return taken;
   };
   writeHead(response, reply, options);
+  if (options.close || reply.headers.Connection === "close") response.writeHeader("Connection", "close");
   response.onWritable(sendFrom);
   sendFrom(0);
 }

@@ -24,7 +24,7 @@ import { AppError } from "../core/errors.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import type { SampledRequest, Tracer } from "../core/tracing.ts";
-import { refuseAlone, workAlone } from "./alone.ts";
+import { behindLastAnswer, createLastAnswers, refuseAlone, workAlone } from "./alone.ts";
 import { createCors } from "./cors.ts";
 import { dispatch, type Gate } from "./dispatch.ts";
 import { createFailures } from "./failures.ts";
@@ -33,7 +33,7 @@ import { createIntake, type IntakeLimits } from "./intake.ts";
 import { answerEarly } from "./linger.ts";
 import type { MaybePromise } from "./maybe-promise.ts";
 import { CLIENT_CLOSED, createRequestObserver, type ObserverLimits } from "./observe.ts";
-import { type BodyStream, hasStream, isLarge, isWhole, type Reply } from "./reply.ts";
+import { type BodyStream, hasStream, isWhole, largeBody, type Reply } from "./reply.ts";
 import type { HttpRequest } from "./request.ts";
 import { createRequestIds } from "./request-id.ts";
 import {
@@ -48,6 +48,7 @@ import type { Route } from "./route.ts";
 import type { Match } from "./router.ts";
 import { createShortWay, SHORT_PATH, type ShortWay, type ShortWayDeps } from "./short-way.ts";
 import { createStreams } from "./streams.ts";
+import { createUnderWay } from "./under-way.ts";
 
 export interface HttpServer {
   /** Listens, alone on its port. @throws Error when it cannot */
@@ -59,8 +60,8 @@ export interface HttpServer {
   leave(): void;
   readonly isLeaving: boolean;
   /**
-   * Leaves, stops listening and resolves when no request is in flight. What still comes over open connections after that is
-   * refused with 503.
+   * Leaves, stops listening and resolves when no request is in flight, and clients have taken their bodies or have gone. What
+   * still comes over open connections after that is refused with 503.
    */
   drain(): Promise<void>;
   /** Closes whatever is still open. Idempotent. */
@@ -108,6 +109,8 @@ interface Exchange {
   headMs: number | null;
   /** Of the same: told when the client has gone. */
   cut: (() => void) | null;
+  /** A large body is on its way, as far as the client takes it. */
+  isTaken: boolean;
   /** Answered or aborted: the native response must not be touched any more. */
   over: boolean;
 }
@@ -124,19 +127,11 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     counted: (count) => metrics.httpStreams.set(count),
   });
   const cors = deps.config.corsOrigins.length > 0 ? createCors(deps.config.corsOrigins) : null;
-  let inFlight = 0;
-  metrics.httpInFlight.askOf(() => inFlight);
+  const underWay = createUnderWay();
+  metrics.httpInFlight.askOf(() => underWay.requests);
+  const lastAnswers = createLastAnswers();
   /** Every answer closes its connection. */
   let leaving = false;
-  let draining = false;
-  /** Nothing is in flight and nothing may come: what was accepted now would be cut off, after it was charged. */
-  let drained = false;
-  let resolveIdle = () => {};
-  const idle = new Promise<void>((resolve) => (resolveIdle = resolve));
-  function whenIdle(): void {
-    drained = true;
-    resolveIdle();
-  }
   let app: TemplatedApp | null = null;
   let listening: us_listen_socket | null = null;
   let stopListening = (_socket: us_listen_socket) => {};
@@ -151,6 +146,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     exchange.request.incoming?.abandon();
     const route = exchange.match?.route.path ?? UNMATCHED;
     observer.finished(exchange.request, route, { status, bytes, code, headMs: exchange.headMs });
+    if (exchange.isTaken) underWay.bodyEnded();
   }
 
   function finishWith(exchange: Exchange, reply: Reply): void {
@@ -224,16 +220,23 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       answerBeforeTheBody(exchange, reply, options, request.incoming);
       return;
     }
-    if (isLarge(reply) && !options.headOnly && !options.close) {
+    const large = options.headOnly ? null : largeBody(reply);
+    if (large !== null) {
+      exchange.isTaken = true;
+      underWay.bodyBegun();
       response.onAborted(() => abort(exchange));
-      writeAsTaken(response, reply, options, () => finishWith(exchange, reply));
+      writeAsTaken(response, reply, large, options, () => finishWith(exchange, reply));
       return;
     }
     writeReply(response, reply, options);
     finishWith(exchange, reply);
   }
 
+  /** While leaving. The answer to GET has a body, and uWebSockets.js itself closes the connection behind it. */
+  const mayBeAtOnce = ({ request }: Exchange) => request.method === "GET" || lastAnswers.isGiven;
+
   function start(exchange: Exchange, native: NativeRequest): MaybePromise<Reply> {
+    if (lastAnswers.isGiven) throw behindLastAnswer();
     try {
       intake.frame(exchange.request, native);
     } catch (error) {
@@ -241,13 +244,13 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     }
     const match = intake.match(exchange.request);
     exchange.match = match;
-    if (drained && match.route.essential !== true)
+    if (underWay.isDrained && match.route.essential !== true)
       throw new AppError("unavailable", "This process is shutting down.", { retryAfterS: 1 });
-    if (inFlight >= limits.requestsInFlight && match.route.essential !== true)
+    if (underWay.requests >= limits.requestsInFlight && match.route.essential !== true)
       throw new AppError("overloaded", "Too many requests are being served.", { retryAfterS: 1 });
     intake.read(exchange.request, match, native, exchange.response);
     const work = () => dispatch(gate, match.route, exchange.request);
-    return leaving ? workAlone(work, () => exchange.over) : work();
+    return leaving && !mayBeAtOnce(exchange) ? workAlone(work, () => exchange.over) : work();
   }
 
   function abort(exchange: Exchange): void {
@@ -265,7 +268,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   /** A request counts until its work has ended, also when its client has gone: work is what is bounded. */
   function sendLater(exchange: Exchange, pending: Promise<Reply>): void {
     exchange.response.onAborted(() => abort(exchange));
-    inFlight += 1;
+    underWay.begun();
     void pending.then(
       (reply) => ended(exchange, reply),
       (error: unknown) => ended(exchange, problem(error, exchange)),
@@ -273,10 +276,9 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   }
 
   function ended(exchange: Exchange, reply: Reply): void {
-    inFlight -= 1;
     if (exchange.over) reply.released?.();
     else exchange.response.cork(() => send(exchange, reply));
-    if (draining && inFlight === 0) whenIdle();
+    underWay.ended();
   }
 
   /**
@@ -291,16 +293,18 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       released: null,
       headMs: null,
       cut: null,
+      isTaken: false,
       over: false,
     };
     let answer: MaybePromise<Reply>;
     try {
       answer = start(exchange, native);
     } catch (error) {
-      answer = leaving ? refuseAlone(error) : problem(error, exchange);
+      answer = leaving && !mayBeAtOnce(exchange) ? refuseAlone(error) : problem(error, exchange);
     }
     if (!(answer instanceof Promise)) {
       send(exchange, answer);
+      if (leaving && exchange.over && isWhole(answer)) lastAnswers.given();
       return answer.status === 200 ? exchange.request.actor : null;
     }
     sendLater(exchange, answer);
@@ -313,7 +317,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     if (
       sampled === null &&
       !leaving &&
-      inFlight < limits.requestsInFlight &&
+      underWay.requests < limits.requestsInFlight &&
       shortWay.answer(response, native)
     )
       return;
@@ -325,7 +329,8 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     let connections = 0;
     const count = (response: HttpResponse, change: number) => {
       connections += change;
-      if (change === 1 && connections > limits.connections) response.close();
+      if (change === -1) lastAnswers.closed();
+      else if (connections > limits.connections) response.close();
     };
     native.filter((response, change) => count(response, Number(change)));
   }
@@ -356,10 +361,9 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     },
     async drain() {
       leaving = true;
-      draining = true;
       if (listening !== null) stopListening(listening);
       listening = null;
-      if (inFlight === 0) whenIdle();
+      const idle = underWay.drain();
       // At once: what would never end must not wait for the others.
       void streams.drain();
       await idle;

@@ -16,6 +16,8 @@ import {
 
 const REQUEST = `GET /v1/verify?email=a@b.c HTTP/1.1\r\nHost: a\r\n${AUTHORIZATION}\r\n\r\n`;
 
+const DELETE = `DELETE /v1/items/other HTTP/1.1\r\nHost: a\r\n${AUTHORIZATION}\r\n\r\n`;
+
 /** A verification that ends when the test says so, and tells when one more has begun. */
 function heldVerify() {
   const held: { resolve(): void; reject(error: Error): void; cancelled(): boolean; cancellations: number }[] =
@@ -171,20 +173,80 @@ describe("leaving", () => {
     }
   });
 
-  it("does no work for what comes behind a request whose answer closes: nobody would read what it did", async () => {
+  it("answers a request that is there with others behind it, and does no work for those", async () => {
     const server = await startServer({ extraRoutes: [itemRoute()] });
     try {
       server.leave();
-      const refused = `DELETE /v1/items/other HTTP/1.1\r\nHost: a\r\n${AUTHORIZATION}\r\n\r\n`;
+      const head = REQUEST.replace("GET", "HEAD");
       const wrong = `GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n`;
-      for (const first of [REQUEST, refused, wrong]) {
+      const others = [REQUEST, head, DELETE, REQUEST];
+      for (const [first, status] of [[REQUEST, 200] as const, [wrong, 404] as const]) {
         const client = connect(server.port);
-        client.send(first + REQUEST + REQUEST);
+        client.send(first + others.join(""));
+        const reply = await client.reply();
+        assert.deepEqual([reply.status, reply.headers.connection], [status, "close"]);
+        const rest = await client.closed();
+        assert.deepEqual(
+          rest.match(/HTTP.1.1 \d+/g) ?? [],
+          others.map(() => "HTTP/1.1 503"),
+        );
+        // Another connection is not taken for that one.
+        assert.equal((await get(server.port, "/nowhere")).status, 404);
+      }
+      assert.equal(server.verified.length, 1);
+    } finally {
+      await server.close();
+    }
+  });
+
+  it("takes none for another while many end at once", async () => {
+    const server = await startServer();
+    try {
+      const clients = Array.from({ length: 50 }, () => connect(server.port));
+      for (const client of clients) client.send("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n");
+      for (const client of clients) assert.equal((await client.reply()).status, 200);
+      server.leave();
+      for (const client of clients) client.send(REQUEST);
+      for (const client of clients) {
+        assert.equal((await client.reply()).status, 200);
         assert.equal(await client.closed(), "");
       }
+      assert.equal(server.verified.length, 50);
+    } finally {
+      await server.close();
+    }
+  });
+
+  it("does not even begin what is not asked by GET when something comes behind it", async () => {
+    const server = await startServer({ extraRoutes: [itemRoute()] });
+    try {
+      server.leave();
+      const client = connect(server.port);
+      client.send(DELETE + REQUEST);
+      assert.equal(await client.closed(), "");
       assert.deepEqual(server.verified, []);
     } finally {
       await server.close();
+    }
+  });
+
+  it("cannot answer what is being worked on when something comes behind it, no more than else", async () => {
+    for (const leaving of [false, true]) {
+      const { verify, held } = heldVerify();
+      const server = await startServer({ verify });
+      try {
+        if (leaving) server.leave();
+        const client = connect(server.port);
+        client.send(REQUEST + REQUEST);
+        assert.equal(await client.closed(), "");
+        assert.deepEqual(
+          held.map(({ cancellations }) => cancellations),
+          [1],
+        );
+      } finally {
+        for (const entry of held) entry.resolve();
+        await server.close();
+      }
     }
   });
 
