@@ -86,7 +86,7 @@ async function rightsOf(sql: Database): Promise<{ mayCreate: boolean; missing: s
     select has_schema_privilege(current_schema(), 'create') as may`;
   const missing = await sql<{ name: string; want: string }[]>`
     select t.name, w.want
-    from unnest(${OUR_TABLES}::text[]) t (name)
+    from unnest(string_to_array(${OUR_TABLES.join(",")}, ',')) t (name)
       cross join (values ('select'), ('insert'), ('update'), ('delete')) w (want)
     where not has_table_privilege(to_regclass(quote_ident(t.name)), w.want)
     order by 1, 2 limit 20`;

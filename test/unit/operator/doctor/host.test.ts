@@ -68,6 +68,21 @@ describe("what the doctor says of a machine", () => {
     it(`with ${JSON.stringify(facts)} and ${JSON.stringify(settings)}`, () =>
       assert.deepEqual(judge(facts, settings), expected));
 
+  it("does not wait for the names of peers, while which nothing else would be done", async (t) => {
+    const { report } = process as unknown as { report: { excludeNetwork: boolean; getReport(): object } };
+    const asked: boolean[] = [];
+    const real = report.getReport.bind(report);
+    t.mock.method(report, "getReport", () => {
+      asked.push(report.excludeNetwork);
+      return real();
+    });
+    const facts = await lookAtHost(tmpdir(), []);
+    assert.deepEqual(asked, [true]);
+    assert.equal(report.excludeNetwork, false);
+    const { header } = real() as { header: { glibcVersionRuntime?: string } };
+    assert.equal(facts.glibc, header.glibcVersionRuntime ?? null);
+  });
+
   it("looks at this one, and leaves nothing behind", async () => {
     const dir = mkdtempSync(join(tmpdir(), "rcpt-doctor-test-"));
     try {
