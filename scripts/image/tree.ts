@@ -1,10 +1,21 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { renderLicenses } from "./licenses.ts";
 import { choosePackages, readLock, type Target } from "./packages.ts";
 
 /** What we add to the base image: the code and its packages. */
 export const ADDED_BYTES_MAX = 60_000_000;
+const FOLDER_MODE = 0o755;
+const FILE_MODE = 0o644;
 /** Of the project, as they stand. */
 const PAPERS = ["LICENSE", "THIRD_PARTY_NOTICES.md"];
 const HEALTH = "scripts/image/health.mjs";
@@ -51,6 +62,19 @@ function copyManifest({ root, out }: TreeOptions): void {
 }
 
 /**
+ * Lets everybody read what is in a folder, and nobody but its owner write: it is read by 10001, and files of a checkout are as
+ * private as whoever cloned it wants them (`umask 077`).
+ */
+function openToAll(path: string): void {
+  chmodSync(path, FOLDER_MODE);
+  for (const entry of readdirSync(path, { withFileTypes: true })) {
+    const inside = join(path, entry.name);
+    if (entry.isDirectory()) openToAll(inside);
+    else if (entry.isFile()) chmodSync(inside, statSync(inside).mode & 0o100 ? FOLDER_MODE : FILE_MODE);
+  }
+}
+
+/**
  * Puts together what the image holds in `/app`: the code, the packages that it reads, each as far as it reads it, the
  * health check and the licences.
  *
@@ -66,6 +90,7 @@ export function assembleTree(options: TreeOptions): void {
   cpSync(join(root, HEALTH), join(out, "health.mjs"));
   for (const paper of PAPERS) cpSync(join(root, paper), join(out, paper));
   writeFileSync(join(out, "LICENSES.txt"), renderLicenses(root, readLock(root)));
+  openToAll(out);
   const bytes = bytesOf(join(out, "dist")) + bytesOf(join(out, "node_modules"));
   if (bytes > ADDED_BYTES_MAX)
     throw new Error(`dist and node_modules have ${bytes} bytes, more than ${ADDED_BYTES_MAX}`);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, describe, it } from "node:test";
@@ -119,6 +119,28 @@ describe("the image's tree", () => {
     ]);
     const top = ["LICENSE", "LICENSES.txt", "THIRD_PARTY_NOTICES.md", "dist", "health.mjs", "node_modules"];
     assert.deepEqual(readdirSync(out).sort(), [...top, "package.json"]);
+  });
+
+  it("can be read by everybody, and written by its owner alone, however private the checkout is", () => {
+    const { root } = project({ ...READ, ...OWN });
+    const every = (path: string) => readdirSync(path, { recursive: true, withFileTypes: true });
+    const pathOf = (entry: { parentPath: string; name: string }) => join(entry.parentPath, entry.name);
+    for (const entry of every(root)) chmodSync(pathOf(entry), entry.isDirectory() ? 0o700 : 0o600);
+    chmodSync(join(root, "scripts/image/health.mjs"), 0o700);
+    chmodSync(join(root, "LICENSE"), 0o666);
+    const out = join(root, "image");
+    const umask = process.umask(0o077);
+    try {
+      assembleTree({ root, dist: join(root, "dist"), out, target: TARGET });
+    } finally {
+      process.umask(umask);
+    }
+    const modeOf = (path: string) => statSync(path).mode & 0o777;
+    for (const entry of every(out)) {
+      const isOpen = entry.isDirectory() || entry.name === "health.mjs";
+      assert.equal(modeOf(pathOf(entry)), isOpen ? 0o755 : 0o644, pathOf(entry));
+    }
+    assert.equal(modeOf(out), 0o755);
   });
 
   it("is refused for a Node.js that there is no binary for", () => {
