@@ -5,6 +5,7 @@ import { traced } from "../../core/tracing.ts";
 import type { Actor } from "../actor.ts";
 import type { Quota, Reservation } from "../quota/quota.ts";
 import type { UsageCounter } from "../usage/counts.ts";
+import type { AnswerNote } from "./answer-note.ts";
 import { jsonOf, type RowDrawer } from "./draw-rows.ts";
 import type { Examiner, Finding, FindingArrival, Question } from "./examine.ts";
 import type { Waiter } from "./flights.ts";
@@ -58,12 +59,17 @@ export function createVerifyAddress(deps: VerifyDeps): VerifyAddress {
   };
 }
 
-/** A question that is answered within a reservation, which is kept or given back whatever happens. */
-class Charge implements FindingArrival<Answered> {
+/**
+ * A question that is answered within a reservation, which is kept or given back whatever happens. It is itself the note of how it
+ * went: whether that is written down shows later, and of most it is not.
+ */
+class Charge implements FindingArrival<Answered>, AnswerNote {
   readonly #deps: VerifyDeps;
   readonly #question: Question;
   readonly #waiter: Waiter;
   readonly #reservation: Reservation;
+  #result: VerificationResult | null = null;
+  #finding: Finding | null = null;
 
   constructor(deps: VerifyDeps, question: Question, waiter: Waiter, reservation: Reservation) {
     this.#deps = deps;
@@ -81,6 +87,19 @@ class Charge implements FindingArrival<Answered> {
     }
   }
 
+  get result(): VerificationResult {
+    if (this.#result === null) throw new Error("there is a note of what was answered alone");
+    return this.#result;
+  }
+
+  get smtp(): AnswerNote["smtp"] {
+    return this.#finding?.entry?.evidence.smtp ?? null;
+  }
+
+  get times(): AnswerNote["times"] {
+    return this.#finding?.times ?? null;
+  }
+
   failed(): void {
     this.#reservation.giveBack();
   }
@@ -93,8 +112,9 @@ class Charge implements FindingArrival<Answered> {
     const drawn = finding.cached ? null : drawer.draw(question, finding);
     const result = drawn === null ? examiner.draw(question, finding).result : drawn.template.result;
     const answered = drawn === null ? result : new RenderedJson(jsonOf(drawn));
-    const smtp = finding.entry?.evidence.smtp ?? null;
-    this.#waiter.note = { result, smtp, times: finding.times ?? null };
+    this.#result = result;
+    this.#finding = finding;
+    this.#waiter.note = this;
     if (this.#waiter.cancelled()) {
       // Nobody is told, so nothing is counted.
       reservation.giveBack();

@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Actor } from "../../../../src/services/actor.ts";
+import type { AnswerNote, FlightTimes } from "../../../../src/services/verify/answer-note.ts";
+import type { Finding, FindingArrival } from "../../../../src/services/verify/examine.ts";
+import { createVerifyAddress, type VerifyDeps } from "../../../../src/services/verify/verify-address.ts";
+import { evidenceWith, smtpWith } from "../../../support/evidence.ts";
+
+const RESULT = { verdict: "valid", reason: "accepted_mailbox" };
+/** Passed on as they are. */
+const TIMES = { cacheMs: 1 } as FlightTimes;
+
+/** What whoever asked has as the note of how it went. */
+async function noteOf(finding: Finding): Promise<AnswerNote> {
+  const verify = createVerifyAddress({
+    examiner: {
+      understand: () => ({ teamId: "team_1" }),
+      turnsAway: () => false,
+      find: async (
+        _question: unknown,
+        _refresh: unknown,
+        _waiter: unknown,
+        arrival: FindingArrival<unknown>,
+      ) => arrival.landed(finding),
+      draw: () => ({ result: RESULT }),
+    },
+    drawer: { draw: () => null },
+    quota: { reserve: () => ({ day: "2026-01-01", commit() {}, giveBack() {} }) },
+    usage: { count() {} },
+    tallies: () => ({ count: 0 }),
+  } as unknown as VerifyDeps);
+  const waiter = { startedMs: 0, cancelled: () => false, onCancel() {}, note: null as AnswerNote | null };
+  const actor = { teamId: "team_1", livemode: true, limits: {} } as Actor;
+  await verify({ email: "a@plain.test", refresh: false, withEvidence: false }, actor, waiter);
+  return waiter.note ?? assert.fail("nothing was noted");
+}
+
+describe("the note of an answer", () => {
+  it("has the answer, what the server said, and what it waited for", async () => {
+    const smtp = smtpWith({ latencyMs: 7 });
+    const entry = { evidence: evidenceWith({ smtp }), storedAt: 0, ttlS: 1 };
+    const note = await noteOf({ entry, cached: false, times: TIMES });
+    assert.deepEqual([note.result, note.smtp, note.times], [RESULT, smtp, TIMES]);
+  });
+
+  it("says that nobody was asked, or nothing waited for", async () => {
+    const entry = { evidence: evidenceWith({ smtp: null }), storedAt: 0, ttlS: 1 };
+    const atHand = await noteOf({ entry, cached: true });
+    assert.deepEqual([atHand.result, atHand.smtp, atHand.times], [RESULT, null, null]);
+    const failed = await noteOf({ entry: null, cached: false, failure: "deadline", times: TIMES });
+    assert.deepEqual([failed.result, failed.smtp, failed.times], [RESULT, null, TIMES]);
+  });
+});
