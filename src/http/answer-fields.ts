@@ -11,7 +11,8 @@ export function answerFields({ result, smtp, times }: AnswerNote): Record<string
   };
 }
 
-function timeFields({ cacheMs, checkMs, thread }: FlightTimes): Record<string, number> {
+function timeFields({ cacheMs, checkMs, thread, waitMs }: FlightTimes): Record<string, unknown> {
+  if (waitMs !== undefined) return { joined: true, wait_ms: hundredths(waitMs) };
   const fields: Record<string, number> = {};
   if (cacheMs !== null) fields.cache_ms = hundredths(cacheMs);
   if (checkMs === null) return fields;

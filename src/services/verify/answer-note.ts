@@ -10,6 +10,8 @@ export interface FlightTimes {
   checkMs: number | null;
   /** Of a check that is traced. */
   thread: CheckTimes | null;
+  /** It joined a check that was under way for another, and waited so long: the rest is null then. Absent: it did not. */
+  waitMs?: number;
 }
 
 /** What a verification came to, for whoever writes down how it went: of it only what names nobody is written. */

@@ -30,6 +30,17 @@ export function timesOf(clock: Clock, { lookMs, askMs, thread }: TimedFlight): F
   };
 }
 
+/** A landing as it is told to one of those who waited for it: who joined is told what he waited, not what others did. */
+export function toldTo<L extends { times?: FlightTimes }>(
+  clock: Clock,
+  landing: L,
+  { joinedMs }: { joinedMs: number | null },
+): L {
+  if (joinedMs === null || landing.times === undefined) return landing;
+  const waitMs = clock.monotonic() - joinedMs;
+  return { ...landing, times: { cacheMs: null, checkMs: null, thread: null, waitMs } };
+}
+
 /** The cache has answered. */
 export function tellLook({ span, lookMs }: TimedFlight, hit: boolean): void {
   span?.child("cache get", { kind: "client", startMs: lookMs, attributes: { "rcpt.cache.hit": hit } }).end();

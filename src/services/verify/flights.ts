@@ -12,7 +12,7 @@ import type { CacheEntry } from "../../store/cache-entry.ts";
 import type { EntryAsker, EvidenceCache } from "../../store/evidence-cache.ts";
 import type { Admission, Place } from "./admission.ts";
 import type { AnswerNote, FlightTimes } from "./answer-note.ts";
-import { spanOf, type TimedFlight, tellLanding, tellLook, timesOf } from "./flight-times.ts";
+import { spanOf, type TimedFlight, tellLanding, tellLook, timesOf, toldTo } from "./flight-times.ts";
 
 /**
  * Checks under way, one per address and scope however many ask: the first starts it, the others join.
@@ -80,6 +80,8 @@ class Passenger implements Deadline {
   readonly flight: Flight;
   readonly dueMs: number;
   answered = false;
+  /** Monotonic; null: the flight began for him. */
+  joinedMs: number | null = null;
   readonly #arrival: Arrival<unknown>;
   readonly #resolve: (value: unknown) => void;
   readonly #reject: (error: unknown) => void;
@@ -282,7 +284,7 @@ export function createFlights(deps: FlightsDeps): Flights {
     if (flight.span !== null) tellLanding(deps.clock, flight, landing);
     for (const passenger of everybodyOf(flight)) {
       deadlines.remove(passenger);
-      passenger.land(landing);
+      passenger.land(toldTo(deps.clock, landing, passenger));
     }
   }
 
@@ -374,8 +376,10 @@ export function createFlights(deps: FlightsDeps): Flights {
         const dueMs = waiter.startedMs + deps.deadlineMs;
         // It resolves with what its own arrival makes.
         const land = resolve as (value: unknown) => void;
-        wait(new Passenger(flight, dueMs, arrival, land, reject), waiter);
+        const passenger = new Passenger(flight, dueMs, arrival, land, reject);
+        wait(passenger, waiter);
         if (under === null) takeOff(flight);
+        else passenger.joinedMs = deps.clock.monotonic();
       });
     },
     get size() {

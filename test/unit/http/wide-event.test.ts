@@ -94,6 +94,14 @@ describe("the line of a request", () => {
     assert.equal(/someone|example\.com/.test(JSON.stringify(span.attributes)), false);
   });
 
+  it("says of one that joined another's check how long it waited, and nothing of the other", () => {
+    const { request, finish } = setUp();
+    const times = { cacheMs: null, checkMs: null, thread: null, waitMs: 5.008 };
+    request.note = { result: verificationExample, smtp: null, times };
+    const { joined, wait_ms, cache_ms, check_ms } = finish();
+    assert.deepEqual([joined, wait_ms, cache_ms, check_ms], [true, 5.01, undefined, undefined]);
+  });
+
   it("is as wide on the short way", () => {
     const { observer, lines } = setUp();
     const answer = { body: new Uint8Array(12), verdict: "valid", reason: "accepted_mailbox" } as const;

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { parseAddress } from "../../../../src/check/address.ts";
+import type { CheckAsker } from "../../../../src/check/pool.ts";
+import { createLog } from "../../../../src/core/log.ts";
+import type { Span } from "../../../../src/core/tracing.ts";
+import type { FlightTimes } from "../../../../src/services/verify/answer-note.ts";
+import { createFlights } from "../../../../src/services/verify/flights.ts";
+import { evidenceWith } from "../../../support/evidence.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+import { RecordedSpan } from "../../../support/recorded-span.ts";
+
+const THREAD = { ticket: 1, totalMs: 19_000, plannedMs: 500, attempts: [] };
+
+/** Flights over a cache that has nothing, and checks that end when the test says so. */
+function setUp() {
+  const clock = createFakeClock();
+  const asked: CheckAsker[] = [];
+  const admission = { enter: () => ({ leave() {} }), hasRoom: () => true, turnsAway: () => false };
+  const flights = createFlights({
+    ...{ clock, admission, log: createLog("silent"), deadlineMs: 60_000, onLanded() {} },
+    keep: () => ({ ttlS: 60, shared: false }),
+    cache: { look: (asker) => asker.found(undefined, "key"), store() {} },
+    pool: {
+      ask(_address, _scope, asker) {
+        asked.push(asker);
+        return { cancel() {} };
+      },
+    },
+  });
+  function join(teamId: string, span: Span | null = null): Promise<FlightTimes | undefined> {
+    const parsed = parseAddress("a@example.com");
+    assert.ok(parsed.ok);
+    const question = { teamId, address: parsed.address, scope: "probed" as const, refresh: false };
+    const waiter = { startedMs: clock.monotonic(), cancelled: () => false, onCancel() {}, span };
+    return flights.join(question, waiter, { landed: ({ times }) => times, failed() {} });
+  }
+  function finish(): void {
+    const [asker] = asked;
+    asker?.timed?.(THREAD);
+    asker?.learnt(
+      evidenceWith({ mx: { status: "no_mx", hosts: [], provider: null, ttlS: 60, fault: "recipient" } }),
+    );
+  }
+  return { clock, join, finish };
+}
+
+it("one who joins a check is told what he waited himself, and nothing of another's", async () => {
+  const { clock, join, finish } = setUp();
+  clock.advance(1_000);
+  const first = join("team_1", new RecordedSpan("GET"));
+  clock.advance(20_000);
+  const span = new RecordedSpan("GET");
+  const joined = [join("team_2"), join("team_3", span)];
+  clock.advance(5);
+  finish();
+  assert.deepEqual(await first, { cacheMs: 0, checkMs: 20_005, thread: THREAD });
+  for (const times of await Promise.all(joined))
+    assert.deepEqual(times, { cacheMs: null, checkMs: null, thread: null, waitMs: 5 });
+  assert.deepEqual(
+    span.events.map(({ name }) => name),
+    ["joined a check under way"],
+  );
+});
