@@ -2,7 +2,14 @@
 // Exit code 1 at any finding.
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { build, differences, findBuilder, findKubectl, listBuilds } from "./manifests/builds.ts";
+import {
+  build,
+  differences,
+  findBuilder,
+  findKubectl,
+  listBuilds,
+  readExamples,
+} from "./manifests/builds.ts";
 import { CHECKS } from "./manifests/check.ts";
 import { checkAllSettings, settingsSet } from "./manifests/checks/settings.ts";
 import type { Document, Finding } from "./manifests/documents.ts";
@@ -40,6 +47,10 @@ async function inspect(work: string): Promise<Row[]> {
     for (const name of settingsSet(documents)) set.add(name);
     all.push(...documents);
   }
+  const examples = readExamples(join(ROOT, "k8s"));
+  all.push(...examples);
+  const schemas = await checkSchemas(examples);
+  rows.push({ build: "examples", check: "schemas", looked: examples.length, findings: schemas });
   const types = await checkTypes(all, ROOT, join(work, "typed"));
   rows.push({ build: "all of them", check: "types", looked: all.length, findings: types });
   const settings = checkAllSettings(set);

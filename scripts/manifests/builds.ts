@@ -28,6 +28,14 @@ const foldersIn = (path: string) =>
     .map(({ name }) => name)
     .sort();
 
+/** What is for others to apply, and no part of a build. */
+export function readExamples(k8s: string): Document[] {
+  const folder = join(k8s, "examples");
+  return readdirSync(folder)
+    .sort()
+    .flatMap((name) => parseDocuments(readFileSync(join(folder, name), "utf8")));
+}
+
 /** The overlays as they are, and both ways to put all components together, so that none is built by nobody. */
 export function listBuilds(k8s: string, work: string): Build[] {
   const overlays = foldersIn(join(k8s, "overlays"));

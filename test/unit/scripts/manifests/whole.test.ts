@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { it } from "node:test";
+import { readExamples } from "../../../../scripts/manifests/builds.ts";
 import { CHECKS } from "../../../../scripts/manifests/check.ts";
 import { checkAllSettings, NOT_SET, settingsSet } from "../../../../scripts/manifests/checks/settings.ts";
 import { SETTING_NAMES } from "../../../../src/core/config.ts";
 import { findings } from "./broken.ts";
-import { BUILDS, built } from "./built.ts";
+import { BUILDS, built, ROOT, the } from "./built.ts";
 
 /** What there is, as it is. */
 
@@ -29,6 +32,39 @@ it("a build has each component but those that stand for one another", async () =
     assert.ok(all.has(kind), kind);
   const kedaFree = await kinds("without KEDA, by a gateway");
   assert.ok(kedaFree.has("HTTPRoute") && !kedaFree.has("Ingress") && !kedaFree.has("ScaledObject"));
+});
+
+it("a balancer is told to let go of idle connections before the server does", () => {
+  const [config, ...more] = readExamples(join(ROOT, "k8s"));
+  assert.equal(more.length, 0);
+  assert.equal(config?.metadata.name, "ingress-nginx-controller");
+  // uWebSockets.js: 10 s.
+  const seconds = Number(config?.data?.["upstream-keepalive-timeout"]);
+  assert.ok(seconds > 0 && seconds < 10, String(seconds));
+});
+
+it("the figures of connections to Postgres in the document are those of the manifests", async () => {
+  const documents = await built("production");
+  const spec = <S>(kind: string, name: string) => the<S>(documents, kind, name).spec;
+  const most = {
+    api: spec<{ maxReplicas: number }>("HorizontalPodAutoscaler", "rcpt-api").maxReplicas,
+    bulk: spec<{ maxReplicaCount: number }>("ScaledObject", "rcpt-bulk").maxReplicaCount,
+    relay: spec<{ replicas: number }>("Deployment", "rcpt-relay").replicas,
+  };
+  type Rolling = { strategy: { rollingUpdate: { maxSurge: string | number } } };
+  let still = 0;
+  let rolling = 1;
+  for (const [role, pods] of Object.entries(most)) {
+    const { maxSurge } = spec<Rolling>("Deployment", `rcpt-${role}`).strategy.rollingUpdate;
+    still += pods;
+    rolling +=
+      pods +
+      (typeof maxSurge === "number" ? maxSurge : Math.ceil((pods * Number.parseInt(maxSurge, 10)) / 100));
+  }
+  const each = Number(the(documents, "ConfigMap", "rcpt-settings").data?.DATABASE_MAX_CONNECTIONS);
+  const text = readFileSync(join(ROOT, "docs/kubernetes.md"), "utf8");
+  for (const pods of [still, rolling, 2 * still + 1])
+    assert.ok(text.includes((pods * each).toLocaleString("en")), String(pods * each));
 });
 
 async function set(): Promise<Set<string>> {
