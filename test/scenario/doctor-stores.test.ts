@@ -139,9 +139,11 @@ describe("a Postgres that is not as it should be", () => {
           `revoke select on schema_migrations from ${role}; revoke delete on jobs from ${role}`,
         );
         const little = await doctor.run({ DATABASE_URL: url }, "--only", "postgres");
-        fails(little, /^rights: Our user lacks delete on jobs\.$/);
-        assert.deepEqual(little.states("postgres", "migrations"), ["warn"]);
-        assert.match(little.find("postgres", "migrations")[0]?.seen ?? "", /may not read schema_migrations/);
+        fails(
+          little,
+          /^rights: Our user lacks delete on jobs\.$/,
+          /^migrations: Our user may not read schema_migrations/,
+        );
       });
     }, "MyApp"));
 

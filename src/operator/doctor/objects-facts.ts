@@ -76,8 +76,8 @@ class Wrong extends Error {}
  * Deletes versions that a bucket keeps of a probe, with the markers that stand for its deletion. The service never does that,
  * so that the right may be missing. @returns how many are left
  */
-async function forgetVersions(
-  client: ObjectStore["client"],
+export async function forgetVersions(
+  client: Pick<ObjectStore["client"], "send">,
   at: { Bucket: string; Key: string },
   ids: readonly (string | null | undefined)[],
 ): Promise<number> {

@@ -109,10 +109,10 @@ function judgeMigrations({ migrations }: PostgresFacts): Finding[] {
   const check = "migrations";
   if (migrations === "denied")
     return [
-      warn(
+      fail(
         check,
-        "Our user may not read schema_migrations: whether a migration is pending is not known.",
-        "grant select on schema_migrations to it; serving does not need that, the doctor does.",
+        "Our user may not read schema_migrations: no process of ours starts, and whether a migration is pending is not known.",
+        "grant select on schema_migrations to it (docs/operations.md).",
       ),
     ];
   const run = "Run `node dist/src/main.js migrate` (npm start does it by itself).";

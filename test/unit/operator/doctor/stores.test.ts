@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { loadConfig } from "../../../../src/core/config.ts";
 import type { Finding } from "../../../../src/operator/doctor/finding.ts";
 import { judgeObjects } from "../../../../src/operator/doctor/objects.ts";
-import type { ObjectsFacts } from "../../../../src/operator/doctor/objects-facts.ts";
+import { forgetVersions, type ObjectsFacts } from "../../../../src/operator/doctor/objects-facts.ts";
 import { judgePostgres } from "../../../../src/operator/doctor/postgres.ts";
 import type { PostgresFacts } from "../../../../src/operator/doctor/postgres-facts.ts";
 import { judgeRedis } from "../../../../src/operator/doctor/redis.ts";
@@ -68,7 +68,7 @@ describe("what the doctor says of Postgres", () => {
     [{ transactionError: "write CONNECTION_CLOSED 127.0.0.1:5432" }, ["fail writing"]],
     [{ transactionError: "disk full" }, ["fail writing"]],
     [{ migrations: null }, ["fail migrations"]],
-    [{ migrations: "denied" }, ["warn migrations"]],
+    [{ migrations: "denied" }, ["fail migrations"]],
     [{ migrations: { ...MIGRATIONS, pending: ["13 (next)"] } }, ["fail migrations"]],
     [{ migrations: { ...MIGRATIONS, unknown: ["99 (later)"] } }, ["warn migrations"]],
     [{ migrations: { ...MIGRATIONS, changed: ["3 (feed)"] } }, ["fail migrations"]],
@@ -217,5 +217,23 @@ describe("what the doctor says of object storage", () => {
       "";
     assert.match(seen(2), /has left some/);
     assert.doesNotMatch(seen(0), /has left/);
+  });
+
+  it("versions of its own probes are deleted by their ids, and those counted that are refused", async () => {
+    const sent: unknown[] = [];
+    const send = async ({ input }: { input: { VersionId?: string } }) => {
+      sent.push(input);
+      if (input.VersionId === "v2") throw new Error("AccessDenied");
+    };
+    const client = { send } as unknown as Parameters<typeof forgetVersions>[0];
+    const at = { Bucket: "lists", Key: "teams/doctor-1/probe" };
+    // Of a bucket without versions, and of one that has kept none so far.
+    assert.equal(await forgetVersions(client, at, [undefined, null, "null"]), 0);
+    assert.deepEqual(sent, []);
+    assert.equal(await forgetVersions(client, at, ["v1", "v2"]), 1);
+    assert.deepEqual(sent, [
+      { ...at, VersionId: "v1" },
+      { ...at, VersionId: "v2" },
+    ]);
   });
 });
