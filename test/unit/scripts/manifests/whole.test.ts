@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { it } from "node:test";
-import { readExamples } from "../../../../scripts/manifests/builds.ts";
+import { build, findBuilder, listBuilds, readExamples } from "../../../../scripts/manifests/builds.ts";
 import { CHECKS } from "../../../../scripts/manifests/check.ts";
 import { checkAllSettings, NOT_SET, settingsSet } from "../../../../scripts/manifests/checks/settings.ts";
 import { SETTING_NAMES } from "../../../../src/core/config.ts";
@@ -41,6 +42,31 @@ it("a balancer is told to let go of idle connections before the server does", ()
   // uWebSockets.js: 10 s.
   const seconds = Number(config?.data?.["upstream-keepalive-timeout"]);
   assert.ok(seconds > 0 && seconds < 10, String(seconds));
+});
+
+it("what the production overlay has for kube-prometheus-stack labels all that it is to read, when it is uncommented", async () => {
+  const text = readFileSync(join(ROOT, "k8s/overlays/production/kustomization.yaml"), "utf8");
+  const commented = /^ {2}# (- target: \{ group: monitoring\.coreos\.com \}\n(?: {2}# .*\n?)+)/m.exec(
+    text,
+  )?.[1];
+  assert.ok(commented);
+  const patch = commented.replaceAll(/^ {2}# /gm, "");
+  const folder = mkdtempSync(join(tmpdir(), "rcpt-manifests-"));
+  try {
+    const wanted = listBuilds(join(ROOT, "k8s"), folder).find(
+      ({ name }) => name === "production and all else",
+    );
+    assert.ok(wanted);
+    const documents = await build(
+      { ...wanted, text: `${wanted.text}\npatches:\n${patch}` },
+      await findBuilder(ROOT),
+    );
+    const watching = documents.filter(({ apiVersion }) => apiVersion.startsWith("monitoring.coreos.com/"));
+    assert.equal(watching.length, 4);
+    for (const { metadata } of watching) assert.equal(metadata.labels?.release, "kube-prometheus-stack");
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
 
 it("the figures of connections to Postgres in the document are those of the manifests", async () => {
