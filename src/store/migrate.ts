@@ -115,6 +115,8 @@ export async function migrate(
   options: Partial<MigrationOptions> = {},
 ): Promise<void> {
   const full = { clock: systemClock, random: Math.random, limits: MIGRATION_LIMITS, ...options };
+  // With one it would wait for itself.
+  if (sql.options.max < 2) throw new MigrationError("migrating takes two connections to Postgres");
   const stepper = createStepper(sql, log, full);
   const isNeeded = async () => {
     const state = await appliedMigrations(sql, migrations);

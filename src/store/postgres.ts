@@ -10,7 +10,7 @@ export type Transaction = postgres.ISql<Types>;
 /** Rejects with what `work` throws, or with the loss of the connection: then nothing is committed. */
 type Begin = <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>;
 /** The pool. A statement takes one connection for as long as it runs, a transaction for as long as it lasts. */
-export type Database = postgres.ISql<Types> & Pick<postgres.Sql<Types>, "end"> & { begin: Begin };
+export type Database = postgres.ISql<Types> & Pick<postgres.Sql<Types>, "end" | "options"> & { begin: Begin };
 /** Where a statement may run in a transaction or outside. */
 export type Queryable = Database | Transaction;
 

@@ -64,6 +64,13 @@ describe("migrating", () => {
     assert.equal(row.steps, 1);
   });
 
+  it("says that it takes two connections, rather than wait for itself", async () => {
+    const url = "postgres://127.0.0.1:1/none";
+    const sql = createPostgres({ url, maxConnections: 1, applicationName: "rcpt-test" });
+    await assert.rejects(migrate(sql, log, [STEP]), /migrating takes two connections/);
+    await sql.end();
+  });
+
   it("leaves a schema alone that is ahead of it", async () => {
     const sql = await emptyDatabase();
     await migrate(sql, log, [STEP, { id: 2, name: "next", sql: "create table next (n integer);" }]);
