@@ -47,3 +47,17 @@ export const TWO_ADDRESSES: Configuration = {
   threads: 2,
   costs: MEASURED_COSTS,
 };
+
+/** Many sites that each bear little: a connection lasts for 20 questions, and each site has its turns of retries. */
+export const MANY_SITES: Configuration = {
+  name: "one source address, twenty sites with two connections, sessions of twenty",
+  run: 21,
+  rows: 6_000,
+  sites: {
+    ...{ sites: 20, connections: 2, depth: 1, transactionsPerSession: 20, rejectionsPerSession: 100 },
+    ...{ rowsPerDomain: 30, latencyMs: 120, catchAllEvery: 4, missingEvery: 10 },
+  },
+  fleet: { processes: 1, cores: CORES, sourceAddresses: 1, rowsAtOnce: ROWS_AT_ONCE },
+  threads: 2,
+  costs: MEASURED_COSTS,
+};

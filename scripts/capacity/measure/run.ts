@@ -8,8 +8,7 @@ import { createCleanState } from "../../../bench/state.ts";
 import type { Guard } from "../../embedded/guard.ts";
 import { startStack } from "../../embedded/stack.ts";
 import { stackSettings } from "../../start/settings.ts";
-import { ONE_ADDRESS, TWO_ADDRESSES } from "./configurations.ts";
-import { measureCpuBound } from "./cpu-bound.ts";
+import { MANY_SITES, ONE_ADDRESS, TWO_ADDRESSES } from "./configurations.ts";
 import type { Measured } from "./measured.ts";
 import { measureSiteBound } from "./site-bound.ts";
 
@@ -27,7 +26,7 @@ type Measurement = (context: BenchContext) => Promise<Measured>;
 const MEASUREMENTS: readonly [string, Measurement][] = [
   ["one address", (context) => measureSiteBound(context, ONE_ADDRESS)],
   ["two addresses", (context) => measureSiteBound(context, TWO_ADDRESSES)],
-  ["cpu", measureCpuBound],
+  ["many sites", (context) => measureSiteBound(context, MANY_SITES)],
 ];
 
 /**
