@@ -74,10 +74,7 @@ const verbs = {
       keep: createKeeping({}),
       onLookup: () => {},
     };
-    // How fast they are, not how many may be asked for.
-    const admission = { enter: () => ({ leave: () => {} }) };
-    const deadlineMs = LIMITS.bulk.rowDeadlineMs;
-    const flights = createFlights({ ...parts, admission, deadlineMs, onLanded: () => {} });
+    const flights = createFlights({ ...parts, deadlineMs: LIMITS.bulk.rowDeadlineMs, onLanded: () => {} });
     const examiner = createExaminer({ ...parts, flights, isPromoted: () => false });
     made = { pool, redis, cache, examiner, batches: createBatchExaminer(parts) };
   },

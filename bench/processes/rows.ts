@@ -99,10 +99,7 @@ const verbs = {
     const cache = createEvidenceCache({ redis: redis.commands, clock, log, maxEntries: cacheEntries });
     const lists = openLists(checks.lists);
     const parts = { clock, log, cache, lists, pool, keep: createKeeping({}), onLookup: () => {} };
-    // How fast they are, not how many may be asked for.
-    const admission = { enter: () => ({ leave: () => {} }) };
-    const deadlineMs = LIMITS.bulk.rowDeadlineMs;
-    const flights = createFlights({ ...parts, admission, deadlineMs, onLanded: () => {} });
+    const flights = createFlights({ ...parts, deadlineMs: LIMITS.bulk.rowDeadlineMs, onLanded: () => {} });
     const examiner = createExaminer({ ...parts, flights, isPromoted: () => false });
     const [line] = await pool.checkBatch(["a@example.test"], "unprobed", "bulk").lines;
     const constant = startConstant(threads, line ?? null);

@@ -22,6 +22,7 @@ import { createRateLimiter, type RateLimiter } from "../services/rate-limit/rate
 import { createReadiness } from "../services/readiness.ts";
 import { createUsageCounter, type UsageCounter } from "../services/usage/counts.ts";
 import { createUsage } from "../services/usage/usage.ts";
+import type { Admission } from "../services/verify/admission.ts";
 import { createRowDrawer } from "../services/verify/draw-rows.ts";
 import type { Examiner } from "../services/verify/examine.ts";
 import { createReadyAnswers } from "../services/verify/ready-answers.ts";
@@ -79,7 +80,7 @@ export function composeApi(deps: Deps): ApiRole {
   const promoted = createPromotedDisposables({ read: () => readPromoted(stores.sql), clock, log });
   authenticator.followLists(() => promoted.reload());
   const { deadlineMs } = config.verify;
-  const { examiner, rechecks } = composeExaminers({ ...deps, checks, promoted, deadlineMs });
+  const { examiner, rechecks, admission } = composeExaminers({ ...deps, checks, promoted, deadlineMs });
   const publisher = createChangePublisher({
     sql: stores.sql,
     bus,
@@ -91,7 +92,7 @@ export function composeApi(deps: Deps): ApiRole {
   const server = createHttpServer({
     routes: createRoutes({
       ...composeResources({ ...deps, clock, publisher }),
-      verify: composeVerify(deps, { examiner, promoted, quota, counter, tallies }),
+      verify: composeVerify(deps, { examiner, admission, promoted, quota, counter, tallies }),
       usage: createUsage({ store: usageStore, quota, counter, clock }),
       readiness: composeReadiness(deps, checks, () => server.isLeaving),
       publicUrl: config.http.publicUrl,
@@ -160,6 +161,7 @@ function authenticateBy(authenticator: Authenticator, authorization: string): Ac
 
 interface VerifyParts {
   examiner: Examiner;
+  admission: Admission;
   promoted: PromotedDisposables;
   quota: Quota;
   counter: UsageCounter;
@@ -168,9 +170,10 @@ interface VerifyParts {
 
 function composeVerify(deps: Deps, made: VerifyParts): VerifyAddress {
   const { deadlineMs } = deps.config.verify;
-  const { examiner, promoted, quota, counter, tallies } = made;
+  const { examiner, admission, promoted, quota, counter, tallies } = made;
   return createVerifyAddress({
     examiner,
+    admission,
     drawer: createRowDrawer({ clock, examiner, limits: LIMITS.verify.templates }),
     quota,
     testKeys: createTestKeys({
@@ -183,7 +186,10 @@ function composeVerify(deps: Deps, made: VerifyParts): VerifyAddress {
   });
 }
 
-type ReadyParts = Omit<VerifyParts, "promoted"> & { rateLimiter: RateLimiter; authenticator: Authenticator };
+type ReadyParts = Omit<VerifyParts, "promoted" | "admission"> & {
+  rateLimiter: RateLimiter;
+  authenticator: Authenticator;
+};
 
 function composeReady({ metrics }: Deps, { counter, authenticator, ...made }: ReadyParts) {
   const answers = createReadyAnswers({ ...made, usage: counter, metrics, render: jsonBytes });

@@ -6,7 +6,7 @@ import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import type { PromotedDisposables } from "../services/overrides/promoted-disposables.ts";
-import { createAdmission } from "../services/verify/admission.ts";
+import { type Admission, createAdmission } from "../services/verify/admission.ts";
 import { withoutDisbelieved } from "../services/verify/believing.ts";
 import { createExaminer, type Examiner } from "../services/verify/examine.ts";
 import { type BatchExaminer, createBatchExaminer } from "../services/verify/examine-batch.ts";
@@ -31,6 +31,8 @@ interface Deps {
 
 export interface Examiners {
   rechecks: Rechecks;
+  /** Of single requests. */
+  admission: Admission;
   examiner: Examiner;
   batches: BatchExaminer;
 }
@@ -78,12 +80,12 @@ export function composeExaminers(deps: Deps): Examiners {
   const flights = createFlights({
     ...parts,
     pool: checks.pool,
-    admission,
     deadlineMs,
     onLanded: rechecks.landed,
   });
   return {
     rechecks,
+    admission,
     examiner: createExaminer({
       ...parts,
       flights,

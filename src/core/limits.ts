@@ -95,6 +95,7 @@ export const LIMITS = {
       growEveryMs: 100,
       growFrom: 0.75,
       calmMs: 2_000,
+      looksBeyond: 50,
       settleMs: 200,
     },
   },

@@ -1,5 +1,6 @@
 import type { SampledRequest, Span, Tracer } from "../core/tracing.ts";
 import type { Actor } from "../services/actor.ts";
+import type { Place } from "../services/verify/admission.ts";
 import type { AnswerNote } from "../services/verify/answer-note.ts";
 import type { RequestBody } from "./body.ts";
 import type { IncomingBody } from "./incoming-body.ts";
@@ -69,6 +70,8 @@ export class HttpRequest implements Cancellation {
   span: Span | null = null;
   /** Of a verification, once it is answered: for the line in the log. */
   note: AnswerNote | null = null;
+  /** Of a verification that is not known here: whether a check may be begun for it. */
+  place: Pick<Place, "admit"> | null = null;
   #cancelled = false;
   #onCancel: (() => void)[] | null = null;
 

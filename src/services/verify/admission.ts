@@ -11,15 +11,21 @@ import { AppError } from "../../core/errors.ts";
  * waits, and is cut to what would have waited for as long as is wanted: in proportion, since a queue is as long as its wait.
  */
 export interface Admission {
-  /** A check begins. @throws AppError `overloaded` */
+  /**
+   * Somebody asks what is not known here, and has spent nothing yet. Where there is no room for a check, some are let in as
+   * guests all the same, to look whether Redis knows.
+   * @throws AppError `overloaded`
+   */
   enter(teamId: string): Place;
   /** How long a check waited for CPU when that was looked at last, in milliseconds. */
   readonly waitMs: number;
 }
 
-/** Of a check that has begun. */
+/** Of who was let in. */
 export interface Place {
-  /** It has ended. Once. */
+  /** Before his check is begun. @throws AppError `overloaded` for a guest */
+  admit(): void;
+  /** He is answered, however. Idempotent. */
   leave(): void;
 }
 
@@ -40,6 +46,8 @@ export interface AdmissionLimits {
   growEveryMs: number;
   growFrom: number;
   calmMs: number;
+  /** Of those who will be refused, so many may look into Redis between two looks: what it has is answered even then. */
+  looksBeyond: number;
   /** After a cut the next one waits for what it has brought. */
   settleMs: number;
 }
@@ -51,6 +59,11 @@ export interface AdmissionDeps {
   onRefused(): void;
   limits: AdmissionLimits;
 }
+
+/** Thrown by the thousand: made once, without a stack of its own. */
+const CROWDED = new AppError("overloaded", "More checks were asked for than can be made.", {
+  retryAfterS: 1,
+});
 
 /** Of a team, its young checks. */
 interface Team {
@@ -67,6 +80,8 @@ class Seat implements Place {
     this.team = team;
     this.#aged = aged;
   }
+
+  admit(): void {}
 
   /** It has ended, or has grown old. */
   leave(): void {
@@ -87,6 +102,8 @@ export function createAdmission({ clock, takeWaitMs, onRefused, limits }: Admiss
   let elders: Seat[] = [];
   let turnedMs = 0;
   let awake = false;
+  /** That may still be let look, until the next look at the waits. */
+  let looksLeft = limits.looksBeyond;
   let waitMs = 0;
 
   function aged(team: Team): void {
@@ -110,6 +127,7 @@ export function createAdmission({ clock, takeWaitMs, onRefused, limits }: Admiss
     // Of a house that is late, those who came long ago may be waiting for it as well.
     if (waitMs <= limits.targetMs) ageSeats(nowMs);
     peak = young;
+    looksLeft = limits.looksBeyond;
     awake = seats.length > 0 || young > 0;
     if (awake) clock.after(limits.lookMs, look);
     else ceiling.reset();
@@ -124,17 +142,28 @@ export function createAdmission({ clock, takeWaitMs, onRefused, limits }: Admiss
   }
 
   /** A team with less than its share gets in where others fill the house: all such together are as many as fill it. */
-  function hasRoom(own: number, sharers: number): boolean {
-    return young < ceiling.limit || own + 1 <= ceiling.limit / sharers;
+  function hasRoom(teamId: string): boolean {
+    if (young < ceiling.limit) return true;
+    const team = teams.get(teamId);
+    const sharers = team === undefined ? teams.size + 1 : teams.size;
+    return (team?.young ?? 0) + 1 <= ceiling.limit / sharers;
   }
+
+  function refuse(): never {
+    onRefused();
+    throw CROWDED;
+  }
+
+  const guest: Place = { admit: refuse, leave() {} };
 
   return {
     enter(teamId) {
-      const known = teams.get(teamId);
-      if (!hasRoom(known?.young ?? 0, known === undefined ? teams.size + 1 : teams.size)) {
-        onRefused();
-        throw new AppError("overloaded", "More checks were asked for than can be made.", { retryAfterS: 1 });
+      if (!hasRoom(teamId)) {
+        if (looksLeft === 0) refuse();
+        looksLeft -= 1;
+        return guest;
       }
+      const known = teams.get(teamId);
       if (!awake) wake();
       const team = known ?? { id: teamId, young: 0 };
       if (known === undefined) teams.set(teamId, team);

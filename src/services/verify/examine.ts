@@ -61,6 +61,8 @@ export interface Examiner {
   isPlain(domain: string, overlay: TeamOverlay): boolean;
   /** What `find` would find in memory of an address whose domain is plain, not counted as a look; see `EvidenceCache.hold`. */
   hold(address: ParsedAddress, scope: Scope): Held | undefined;
+  /** Whether `find` would answer at once. Not counted as a look. */
+  isKnown(question: Question, refresh: boolean): boolean;
   /**
    * At once when the cache knows, or nobody need be asked.
    * @param refresh do not be content with what the cache knows
@@ -103,6 +105,9 @@ export function createExaminer(deps: ExaminerDeps): Examiner {
     isPlain: (domain, overlay) =>
       !overlay.isBlocked(domain) && !overlay.isDisposable(domain) && !deps.isPromoted(domain),
     hold: ({ cacheKey }, scope) => deps.cache.hold(scope, cacheKey),
+    isKnown: (question, refresh) =>
+      !mustBeAsked(question) ||
+      (!refresh && deps.cache.peek(question.scope, question.address.cacheKey) !== undefined),
     find: (question, refresh, waiter, arrival) => find(deps, question, refresh, waiter, arrival),
     draw: (question, finding) => drawFrom(deps, question, finding),
   };

@@ -10,7 +10,7 @@ import type { Logger } from "../../core/log.ts";
 import type { Span } from "../../core/tracing.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
 import type { EntryAsker, EvidenceCache } from "../../store/evidence-cache.ts";
-import type { Admission, Place } from "./admission.ts";
+import type { Place } from "./admission.ts";
 import type { AnswerNote, FlightTimes } from "./answer-note.ts";
 import { spanOf, type TimedFlight, tellLanding, tellLook, timesOf, toldTo } from "./flight-times.ts";
 
@@ -42,6 +42,8 @@ export interface Waiter {
   onCancel(callback: () => void): void;
   /** Where it is traced; null, absent: nowhere. */
   readonly span?: Span | null;
+  /** Asked before a check is begun, not before the cache is; null, absent: it may be. */
+  place?: Pick<Place, "admit"> | null;
   /** Gets what it came to. */
   note?: AnswerNote | null;
 }
@@ -62,8 +64,6 @@ export interface FlightsDeps {
   clock: Clock;
   cache: Pick<EvidenceCache, "look" | "store">;
   pool: Pick<CheckPool, "ask">;
-  /** Asked before the pool: what the cache has is answered whatever is under way. */
-  admission: Pick<Admission, "enter">;
   log: Logger;
   deadlineMs: number;
   /** How long a result is kept, and whether it may leave this process. */
@@ -133,8 +133,8 @@ class Flight implements EntryAsker, CheckAsker, TimedFlight {
   /** A deadline has passed: somebody was promised that the check goes on. */
   promised = false;
   check: { cancel(): void } | null = null;
-  /** Once its check was admitted. */
-  place: Place | null = null;
+  /** Of who began it; null: whoever asks may have a check. */
+  readonly place: Pick<Place, "admit"> | null;
   abandoned = false;
   /** As the cache told it; undefined: it was not asked. */
   redisKey: string | undefined = undefined;
@@ -146,9 +146,10 @@ class Flight implements EntryAsker, CheckAsker, TimedFlight {
   askMs = 0;
   readonly #tower: Tower;
 
-  constructor(tower: Tower, question: FlightQuestion, span: Span | null) {
+  constructor(tower: Tower, question: FlightQuestion, span: Span | null, place: Flight["place"]) {
     this.#tower = tower;
     this.question = question;
+    this.place = place;
     this.fresh = question.refresh;
     this.span = span;
   }
@@ -254,10 +255,10 @@ export function createFlights(deps: FlightsDeps): Flights {
   }
 
   function check(flight: Flight): void {
-    const { teamId, address, scope } = flight.question;
+    const { address, scope } = flight.question;
     flight.askMs = deps.clock.monotonic();
     try {
-      flight.place = deps.admission.enter(teamId);
+      flight.place?.admit();
       flight.check = deps.pool.ask(address.normalised, scope, flight);
     } catch (error) {
       fail(flight, error);
@@ -300,7 +301,6 @@ export function createFlights(deps: FlightsDeps): Flights {
   }
 
   function end(flight: Flight): void {
-    flight.place?.leave();
     alight(flight.question.teamId);
     forget(flight);
   }
@@ -352,11 +352,11 @@ export function createFlights(deps: FlightsDeps): Flights {
   }
 
   /** @throws AppError `overloaded` */
-  function begin(question: FlightQuestion, span: Span | null | undefined): Flight {
+  function begin(question: FlightQuestion, { span, place }: Waiter): Flight {
     const ofScope = flights[question.scope];
     const { cacheKey } = question.address;
     board(question.teamId);
-    const flight = new Flight(tower, question, span ? spanOf(question, span) : null);
+    const flight = new Flight(tower, question, span ? spanOf(question, span) : null, place ?? null);
     ofScope.set(cacheKey, flight);
     return flight;
   }
@@ -366,7 +366,7 @@ export function createFlights(deps: FlightsDeps): Flights {
       const under = underWay(question);
       let flight: Flight;
       try {
-        flight = under ?? begin(question, waiter.span);
+        flight = under ?? begin(question, waiter);
       } catch (error) {
         arrival.failed();
         return Promise.reject(error);

@@ -5,6 +5,7 @@ import { traced } from "../../core/tracing.ts";
 import type { Actor } from "../actor.ts";
 import type { Quota, Reservation } from "../quota/quota.ts";
 import type { UsageCounter } from "../usage/counts.ts";
+import type { Admission, Place } from "./admission.ts";
 import type { AnswerNote } from "./answer-note.ts";
 import { jsonOf, type RowDrawer } from "./draw-rows.ts";
 import type { Examiner, Finding, FindingArrival, Question } from "./examine.ts";
@@ -29,8 +30,10 @@ export type VerifyAddress = (
 export type Answered = VerificationResult | RenderedJson;
 
 export interface VerifyDeps {
-  examiner: Pick<Examiner, "understand" | "find" | "draw">;
+  examiner: Pick<Examiner, "understand" | "isKnown" | "find" | "draw">;
   drawer: Pick<RowDrawer, "draw">;
+  /** Asked before the quota: what is refused costs nothing. */
+  admission: Pick<Admission, "enter">;
   quota: Quota;
   testKeys: TestKeys;
   usage: Pick<UsageCounter, "count">;
@@ -50,13 +53,43 @@ export function createVerifyAddress(deps: VerifyDeps): VerifyAddress {
     const asker = { teamId, probing: limits.probing, overlay };
     if (!actor.livemode) return deps.testKeys.answer(email, withEvidence, asker);
     const question = deps.examiner.understand(email, withEvidence, asker);
-    const reservation = deps.quota.reserve(actor);
-    if (reservation instanceof Promise) {
-      traced(waiter.span, "quota lease", reservation);
-      return reservation.then((unit) => new Charge(deps, question, waiter, unit).find(refresh));
-    }
-    return new Charge(deps, question, waiter, reservation).find(refresh);
+    const ask = () => answer(deps, actor, question, waiter, refresh);
+    if (deps.examiner.isKnown(question, refresh)) return ask();
+    const place = deps.admission.enter(teamId);
+    waiter.place = place;
+    return within(place, ask);
   };
+}
+
+/** Who was let in leaves when he is answered, however. */
+function within(place: Place, ask: () => Answered | Promise<Answered>): Answered | Promise<Answered> {
+  const leave = () => place.leave();
+  let answered: Answered | Promise<Answered>;
+  try {
+    answered = ask();
+  } catch (error) {
+    leave();
+    throw error;
+  }
+  if (answered instanceof Promise) answered.then(leave, leave);
+  else leave();
+  return answered;
+}
+
+/** @throws AppError as `VerifyAddress` does */
+function answer(
+  deps: VerifyDeps,
+  actor: Actor,
+  question: Question,
+  waiter: Waiter,
+  refresh: boolean,
+): Answered | Promise<Answered> {
+  const reservation = deps.quota.reserve(actor);
+  if (reservation instanceof Promise) {
+    traced(waiter.span, "quota lease", reservation);
+    return reservation.then((unit) => new Charge(deps, question, waiter, unit).find(refresh));
+  }
+  return new Charge(deps, question, waiter, reservation).find(refresh);
 }
 
 /**

@@ -54,7 +54,9 @@ function house({ perS, serverMs = 0 }: { perS: number; serverMs?: number }) {
     const tally = tallyOf(teamId);
     tally.asked += 1;
     try {
-      queue.push({ teamId, place: admission.enter(teamId), askedMs: clock.monotonic() });
+      const place = admission.enter(teamId);
+      place.admit();
+      queue.push({ teamId, place, askedMs: clock.monotonic() });
       return true;
     } catch (error) {
       assert.ok(error instanceof AppError && error.code === "overloaded" && error.retryAfterS === 1);
@@ -234,18 +236,34 @@ describe("admission", () => {
     }
   });
 
+  it("lets some whom it refuses a check look into Redis first, and refuses the rest at once", () => {
+    const clock = createFakeClock();
+    let refused = 0;
+    const onRefused = () => void refused++;
+    const admission = createAdmission({ clock, limits: LIMITED, takeWaitMs: () => 0, onRefused });
+    for (let i = 0; i < LIMITED.first; i++) admission.enter("flood").admit();
+    const guests = Array.from({ length: LIMITED.looksBeyond }, () => admission.enter("flood"));
+    assert.equal(refused, 0);
+    for (const guest of guests) assert.throws(() => guest.admit(), { code: "overloaded" });
+    assert.equal(refused, LIMITED.looksBeyond);
+    assert.throws(() => admission.enter("flood"), { code: "overloaded" });
+    assert.equal(refused, LIMITED.looksBeyond + 1);
+    // A team with less than its share needs no leave to look.
+    admission.enter("other").admit();
+  });
+
   it("leaves no timer behind, and counts a place once", () => {
     const clock = createFakeClock();
     const limits = { ...LIMITED, first: 2, least: 1 };
     const admission = createAdmission({ clock, limits, takeWaitMs: () => 0, onRefused: () => {} });
     const place = admission.enter("team");
     const other = admission.enter("team");
-    assert.throws(() => admission.enter("team"), { code: "overloaded" });
+    assert.throws(() => admission.enter("team").admit(), { code: "overloaded" });
     place.leave();
     place.leave();
     admission.enter("team").leave();
     admission.enter("team");
-    assert.throws(() => admission.enter("team"), { code: "overloaded" });
+    assert.throws(() => admission.enter("team").admit(), { code: "overloaded" });
     // Those that nobody ends grow old.
     clock.advance(2 * LIMITED.youngMs + 2 * LIMITED.lookMs);
     assert.equal(clock.pending, 0);

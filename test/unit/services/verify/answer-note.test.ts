@@ -15,7 +15,7 @@ async function noteOf(finding: Finding): Promise<AnswerNote> {
   const verify = createVerifyAddress({
     examiner: {
       understand: () => ({ teamId: "team_1" }),
-      turnsAway: () => false,
+      isKnown: () => true,
       find: async (
         _question: unknown,
         _refresh: unknown,

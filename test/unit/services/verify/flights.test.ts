@@ -30,9 +30,6 @@ function world() {
   /** By which names in Redis it was to be stored; undefined: by its own. */
   const names: (string | undefined)[] = [];
   let overloaded = false;
-  let admits = true;
-  /** Teams of the checks that were admitted and have not ended. */
-  const places: string[] = [];
   const made = createFlights({
     clock,
     log: createLog("silent"),
@@ -47,13 +44,6 @@ function world() {
       store(scope, key, entry, _shared, redisKey) {
         kept.set(`${scope} ${key}`, entry);
         names.push(redisKey);
-      },
-    },
-    admission: {
-      enter(teamId) {
-        if (!admits) throw new AppError("overloaded", "too long a wait");
-        places.push(teamId);
-        return { leave: () => void places.splice(places.indexOf(teamId), 1) };
       },
     },
     pool: {
@@ -84,10 +74,7 @@ function world() {
       return made.size;
     },
   };
-  function refuse(): void {
-    admits = false;
-  }
-  return { clock, started, redis, kept, flights, overload, refuse, places, failed, made, names };
+  return { clock, started, redis, kept, flights, overload, failed, made, names };
 }
 
 function question(email: string, refresh = false) {
@@ -309,25 +296,27 @@ describe("faults of our own", () => {
     assert.equal((await again).entry?.evidence, EVIDENCE);
   });
 
-  it("asks for admission only for what the cache does not have, and gives the place back however it ends", async () => {
-    const { flights, started, redis, places, refuse, failed } = world();
-    const learnt = flights.join(question("a@example.com"), waiter());
-    const broken = flights.join(question("b@example.com", true), waiter());
+  it("begins no check for a guest, who is told what the cache has, or what a check under way learns", async () => {
+    const { flights, started, redis, failed } = world();
+    const guest = () => ({
+      ...waiter(),
+      place: {
+        admit() {
+          throw new AppError("overloaded", "too long a wait");
+        },
+      },
+    });
+    redis.set("probed a@example.com", { evidence: EVIDENCE, storedAt: 5, ttlS: 60 });
+    assert.equal((await flights.join(question("a@example.com"), guest())).cached, true);
+    const first = flights.join(question("b@example.com"), waiter());
+    const joined = flights.join(question("b@example.com"), guest());
     await turn();
-    assert.deepEqual(places, ["team_1", "team_1"]);
-    started[0]?.fail(new Error("a bug"));
-    started[1]?.finish(EVIDENCE);
-    await Promise.all([learnt, broken]);
-    assert.deepEqual(places, []);
-    refuse();
-    redis.set("probed c@example.com", { evidence: EVIDENCE, storedAt: 5, ttlS: 60 });
-    assert.equal((await flights.join(question("c@example.com"), waiter())).cached, true);
+    started[0]?.finish(EVIDENCE);
+    for (const landing of await Promise.all([first, joined])) assert.equal(landing.entry?.evidence, EVIDENCE);
     assert.equal(failed.count, 0);
     for (const refresh of [false, true])
-      await assert.rejects(flights.join(question("d@example.com", refresh), waiter()), {
-        code: "overloaded",
-      });
-    assert.deepEqual([started.length, failed.count, flights.size], [2, 2, 0]);
+      await assert.rejects(flights.join(question("c@example.com", refresh), guest()), { code: "overloaded" });
+    assert.deepEqual([started.length, failed.count, flights.size], [1, 2, 0]);
   });
 
   it("passes overload on to the caller", async () => {

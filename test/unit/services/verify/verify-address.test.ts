@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Evidence } from "../../../../src/check/evidence.ts";
+import { AppError } from "../../../../src/core/errors.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { RenderedJson } from "../../../../src/core/rendered-json.ts";
 import type { Actor } from "../../../../src/services/actor.ts";
@@ -69,6 +70,7 @@ async function outcomesOf(isDrawn: boolean) {
   } as unknown as ExaminerDeps);
   const drawer = createRowDrawer({ clock, examiner, limits: LIMITS.verify.templates });
   const outcomes: unknown[] = [];
+  const left: string[] = [];
   let drawn = 0;
   for (const one of CASES) {
     next = one;
@@ -76,6 +78,7 @@ async function outcomesOf(isDrawn: boolean) {
     const verify = createVerifyAddress({
       examiner,
       drawer: isDrawn ? drawer : { draw: () => null },
+      admission: { enter: () => ({ admit() {}, leave: () => left.push(one.email) }) },
       quota: {
         reserve: () => ({
           day: "2026-01-01",
@@ -101,7 +104,7 @@ async function outcomesOf(isDrawn: boolean) {
     const json = answer instanceof RenderedJson ? answer.text : JSON.stringify(answer);
     outcomes.push({ json, told });
   }
-  return { outcomes, drawn };
+  return { outcomes, drawn, left };
 }
 
 describe("an answer that is drawn as text", () => {
@@ -109,6 +112,8 @@ describe("an answer that is drawn as text", () => {
     const [texts, objects] = [await outcomesOf(true), await outcomesOf(false)];
     assert.deepEqual(texts.outcomes, objects.outcomes);
     assert.equal(objects.drawn, 0);
+    // Who is asked about nobody's address needs no place: one is blocked, one is none.
+    assert.equal(texts.left.length, CASES.length - 2);
     assert.ok(texts.drawn >= 7, `only ${texts.drawn} were drawn`);
   });
 
@@ -123,6 +128,60 @@ describe("an answer that is drawn as text", () => {
   });
 });
 
+describe("a question for which there is no room", () => {
+  const entry = { evidence: PLAIN, storedAt: 1_700_000_000_000, ttlS: 60 };
+
+  function crowdedHouse() {
+    const asked: string[] = [];
+    const examiner = createExaminer({
+      clock: createFakeClock(1_700_000_000_000),
+      isPromoted: () => false,
+      lists: { disposable: () => PLAIN.disposable, role: () => null, isFree: () => false },
+      cache: { peek: (_scope: string, key: string) => (key.startsWith("known") ? entry : undefined) },
+      onLookup() {},
+      flights: { join: async () => assert.fail("a check was asked for") },
+    } as unknown as ExaminerDeps);
+    const verify = createVerifyAddress({
+      examiner,
+      drawer: { draw: () => null },
+      admission: {
+        enter() {
+          throw new AppError("overloaded", "too long a wait", { retryAfterS: 1 });
+        },
+      },
+      quota: {
+        reserve() {
+          asked.push("quota");
+          return { day: "2026-01-01", commit: () => asked.push("committed"), giveBack() {} };
+        },
+      },
+      usage: { count() {} },
+      tallies: () => ({ count: 0 }),
+    } as unknown as VerifyDeps);
+    const overlay = { isBlocked: (domain: string) => domain === "blocked.test", isDisposable: () => false };
+    const actor = { teamId: "t", livemode: true, limits: { refresh: true }, overlay } as unknown as Actor;
+    const waiter = { startedMs: 0, cancelled: () => false, onCancel() {} };
+    const ask = (email: string, refresh = false) =>
+      verify({ email, refresh, withEvidence: false }, actor, waiter);
+    return { ask, asked };
+  }
+
+  it("is refused before its quota is asked for", () => {
+    const { ask, asked } = crowdedHouse();
+    assert.throws(() => ask("new@one.test"), { code: "overloaded", retryAfterS: 1 });
+    assert.throws(() => ask("known@one.test", true), { code: "overloaded" });
+    assert.deepEqual(asked, []);
+  });
+
+  it("is answered where memory knows, or nobody need be asked", async () => {
+    const { ask, asked } = crowdedHouse();
+    await ask("known@one.test");
+    assert.deepEqual(asked, ["quota", "committed"]);
+    for (const email of ["new@blocked.test", "no address"]) await ask(email);
+    assert.equal(asked.filter((what) => what === "quota").length, 3);
+  });
+});
+
 describe("a question without an answer", () => {
   it("costs nothing, whether it is refused at once or later", async () => {
     const told: string[] = [];
@@ -134,6 +193,7 @@ describe("a question without an answer", () => {
     };
     const examiner = {
       understand: (email: string) => ({ email, teamId: "team_1" }),
+      isKnown: () => false,
       find: (
         { email }: { email: string },
         _refresh: boolean,
@@ -144,8 +204,10 @@ describe("a question without an answer", () => {
         return failures[email]?.();
       },
     };
+    let left = 0;
     const verify = createVerifyAddress({
       examiner,
+      admission: { enter: () => ({ admit() {}, leave: () => void left++ }) },
       quota: {
         reserve: () => ({ day: "2026-01-01", commit() {}, giveBack: () => told.push("given back") }),
       },
@@ -161,5 +223,6 @@ describe("a question without an answer", () => {
       );
     }
     assert.deepEqual(told, ["given back", "given back"]);
+    assert.equal(left, 2);
   });
 });
