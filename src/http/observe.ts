@@ -74,7 +74,8 @@ interface RouteSeries {
 }
 
 /**
- * One wide event per request: never the path's parameters, the query or an address. Failures and slow ones always. Of
+ * One wide event per request: never the path's parameters, the query or an address. Failures and slow ones always; what
+ * is refused with 503 `overloaded` is no failure here. Of
  * the successes one in `logSampleEvery`, and none within `successQuietMs` of the last: a line costs as much as five cached
  * answers, and 50 a second tell as much as 1 000; of the refusals one in as many, which strangers can have as many of as they like, and besides the first after a quiet time.
  */
@@ -114,8 +115,9 @@ export function createRequestObserver(deps: {
     return counter;
   }
 
-  function isWorthALine(status: number, ms: number, nowMs: number): boolean {
-    if (status >= 500 || ms >= limits.slowRequestMs) return true;
+  function isWorthALine(status: number, code: string | null, ms: number, nowMs: number): boolean {
+    // Of too much work there are refusals by the thousand, and a line for each would be more of it.
+    if ((status >= 500 && code !== "overloaded") || ms >= limits.slowRequestMs) return true;
     if (status < 400) {
       if (++successes % limits.logSampleEvery !== 0 || nowMs - successLoggedMs < limits.successQuietMs)
         return false;
@@ -160,7 +162,7 @@ export function createRequestObserver(deps: {
       series.seconds.observe((headMs ?? ms) / 1000);
       const { id, actor, note = null } = request;
       const span = spanAtEnd(request);
-      if (isWorthALine(status, headMs ?? ms, nowMs))
+      if (isWorthALine(status, outcome.code, headMs ?? ms, nowMs))
         write({ id, method, route, ms, actor }, outcome, {
           ...(note === null ? {} : answerFields(note)),
           ...(span === null ? {} : { trace_id: span.traceId }),
@@ -175,7 +177,7 @@ export function createRequestObserver(deps: {
         const ms = nowMs - startedMs;
         requests.count += 1;
         series.seconds.observe(ms / 1000);
-        if (!isWorthALine(200, ms, nowMs)) return;
+        if (!isWorthALine(200, null, ms, nowMs)) return;
         const outcome = { status: 200, bytes: body.length, code: null, headMs: null };
         write({ id: id(), method: "GET", route, ms, actor }, outcome, { verdict, reason, cached: true });
       };

@@ -50,6 +50,9 @@ export interface RateLimiterDeps {
   log: Logger;
 }
 
+/** Thrown by the thousand in an overload: its stack would cost more than all else. */
+const TOO_MANY_WAIT = new AppError("overloaded", "Too many requests of the team wait.", { retryAfterS: 1 });
+
 function rateLimited(bucket: SharedBucket, waitMs: number): AppError {
   return new AppError(
     "rate_limited",
@@ -190,8 +193,7 @@ export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
   }
 
   function wait(bucket: SharedBucket): Promise<void> {
-    if (bucket.waiters.length >= LIMITS.rate.waitersPerBucket)
-      throw new AppError("overloaded", "Too many requests of the team wait.", { retryAfterS: 1 });
+    if (bucket.waiters.length >= LIMITS.rate.waitersPerBucket) throw TOO_MANY_WAIT;
     return new Promise((resolve, reject) => {
       bucket.waiters.push({ resolve, reject });
       if (!bucket.serving) void serve(bucket);

@@ -15,11 +15,11 @@ function setUp(limits = LIMITS) {
   const log = createLog("info", {}, { write: (line) => void statuses.push(JSON.parse(line).status) });
   const observer = createRequestObserver({ log, metrics, clock, limits });
   /** One request that took `ms` and ended in `status`. */
-  function finish(status: number, ms = 0, method = "GET"): void {
+  function finish(status: number, ms = 0, method = "GET", code: string | null = null): void {
     const startedMs = clock.monotonic();
     const request = new HttpRequest({ id: "req_1", method, path: "/x", rawQuery: "", startedMs });
     clock.advance(ms);
-    observer.finished(request, "/x", { status, bytes: 0, code: null, headMs: null });
+    observer.finished(request, "/x", { status, bytes: 0, code, headMs: null });
   }
   return { clock, metrics, statuses, finish };
 }
@@ -41,6 +41,15 @@ describe("the log of requests", () => {
     clock.advance(20);
     for (let i = 0; i < 1_000; i++) finish(200);
     assert.equal(statuses.length, 2);
+  });
+
+  it("holds no more of what is too much at once than of other refusals, unless it took long", () => {
+    const { statuses, finish } = setUp();
+    for (let i = 0; i < 1_000; i++) finish(503, 0, "GET", "overloaded");
+    assert.equal(statuses.length, 11);
+    for (let i = 0; i < 5; i++) finish(503, LIMITS.slowRequestMs, "GET", "overloaded");
+    for (let i = 0; i < 5; i++) finish(503, 0, "GET", "unavailable");
+    assert.equal(statuses.length, 21);
   });
 
   it("holds every failure and every slow request", () => {
