@@ -11,8 +11,9 @@ import { type Closing, passes, renderClosing } from "./chaos/closing.ts";
 import { ALL_ROLES, type ChaosDeployment, type Roles, startDeployment } from "./chaos/deployment.ts";
 import { startHooks } from "./chaos/hooks.ts";
 import { type Judgement, judgeStorm } from "./chaos/judge.ts";
+import { judgeOverload } from "./chaos/judge-overload.ts";
 import { type ChaosOptions, chaosOptions, commandOf, UsageError } from "./chaos/options.ts";
-import { judgeOverload, runOverload } from "./chaos/overload.ts";
+import { runOverload } from "./chaos/overload.ts";
 import type { Door } from "./chaos/request-log.ts";
 import { runStorm } from "./chaos/storm.ts";
 import type { Guard } from "./embedded/guard.ts";
@@ -52,7 +53,14 @@ async function chaos(guard: Guard, options: ChaosOptions): Promise<number> {
   if (logsDir !== null) mkdirSync(logsDir, { recursive: true });
   say(`seed ${options.seed}`);
   const roles: Roles = options.kinds.length === 0 ? [["api", 1]] : ALL_ROLES;
-  const deployment = await startDeployment({ root: ROOT, guard, logsDir, roles, say });
+  const deployment = await startDeployment({
+    root: ROOT,
+    guard,
+    logsDir,
+    roles,
+    clocks: options.kinds.includes("clock"),
+    say,
+  });
   if (deployment.noClock !== null) say(`clocks stay as they are: ${deployment.noClock}`);
   if (typeof deployment.balancer === "string") say(`no balancer: ${deployment.balancer}`);
   const parts: Judgement[] = [];

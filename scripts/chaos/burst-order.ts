@@ -1,13 +1,20 @@
+/** A team of a burst. */
+export interface BurstTeam {
+  /** Of which its addresses are made: another name, other addresses. */
+  name: string;
+  key: string;
+  /** Requests a second, whatever becomes of those before; null: of `callers` who wait for their answers. */
+  perS: number | null;
+}
+
 /** What a burst is to ask. */
 export interface BurstOrder {
   url: string;
-  key: string;
-  /** Of which its addresses are made: another name, other addresses. */
-  name: string;
+  teams: readonly BurstTeam[];
   forMs: number;
-  /** Requests a second, whatever becomes of those before; null: as many callers as connections, who wait for their answers. */
-  perS: number | null;
-  /** A request each: what falls due while all are in use is not sent, and counted. */
+  /** Who ask for a team without a rate. */
+  callers: number;
+  /** One request each at a time. What falls due while all are in use is not sent. */
   connections: number;
   timeoutMs: number;
 }
@@ -18,15 +25,22 @@ export interface Latencies {
   p99Ms: number;
 }
 
-export interface Burst {
+export interface TeamCounts {
   /** By status and code, or by how there was no answer. */
   counts: Record<string, number>;
-  /** That fell due while every connection was in use. */
-  unsent: number;
-  tookS: number;
-  /** Answered with 200, and with anything else. */
+  /** Answered with 200, and with anything else. Of a team with a rate from when the request was due. */
   accepted: Latencies;
   refused: Latencies;
+}
+
+export interface Burst {
+  teams: Record<string, TeamCounts>;
+  all: TeamCounts;
+  /** That fell due while every connection was in use. */
+  unsent: number;
+  /** How late the burst itself was with sending: what is more says more of it than of the service. */
+  lateP99Ms: number;
+  tookS: number;
 }
 
 /** The value below which `share` of all are, rounded up to a millisecond; 0 of none. */

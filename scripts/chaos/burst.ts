@@ -1,95 +1,122 @@
 // node --import tsx burst.ts JSON: asks one API for a while, and prints what came of it as JSON. A process of its own, so that
 // the mail world does not wait for it, nor it for the mail world. Its parent's end is its own.
-import { Agent, request } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 import { CHEAP_FROM, rowOf } from "./addresses.ts";
 import { bodyOf } from "./asking.ts";
-import { type Burst, type BurstOrder, percentile } from "./burst-order.ts";
+import { type Burst, type BurstOrder, type BurstTeam, percentile, type TeamCounts } from "./burst-order.ts";
+import { createLeanClient, type Outcome } from "./lean-client.ts";
+
+const TICK_MS = 1;
+const SWEEP_MS = 500;
 
 const order = JSON.parse(process.argv[2] ?? "") as BurstOrder;
-const { hostname, port } = new URL(order.url);
-const agent = new Agent({ keepAlive: true, maxSockets: order.connections, timeout: 3_000 });
-const accepted: number[] = [];
-const refused: number[] = [];
-const counts: Record<string, number> = {};
-let underWay = 0;
+const client = createLeanClient(Number(new URL(order.url).port), order.connections);
+const lateMs: number[] = [];
 let unsent = 0;
 
+/** What came of a team's requests. */
+class Tally {
+  readonly accepted: number[] = [];
+  readonly refused: number[] = [];
+  readonly counts: Record<string, number> = {};
+
+  note(how: string, ms: number): void {
+    this.counts[how] = (this.counts[how] ?? 0) + 1;
+    (how.startsWith("200") ? this.accepted : this.refused).push(ms);
+  }
+
+  add({ accepted, refused, counts }: Tally): void {
+    for (const ms of accepted) this.accepted.push(ms);
+    for (const ms of refused) this.refused.push(ms);
+    for (const [how, count] of Object.entries(counts)) this.counts[how] = (this.counts[how] ?? 0) + count;
+  }
+
+  told(): TeamCounts {
+    return { counts: this.counts, accepted: latenciesOf(this.accepted), refused: latenciesOf(this.refused) };
+  }
+}
+
+function latenciesOf(ms: readonly number[]) {
+  return { count: ms.length, p50Ms: percentile(ms, 0.5), p99Ms: percentile(ms, 0.99) };
+}
+
 /** Of lists that are short enough for all their mail servers to be asked. */
-function emailOf(i: number): string {
-  return rowOf(`${order.name}${Math.floor(i / CHEAP_FROM)}`, i % CHEAP_FROM).email;
+function emailOf({ name }: BurstTeam, i: number): string {
+  return rowOf(`${name}${Math.floor(i / CHEAP_FROM)}`, i % CHEAP_FROM).email;
 }
 
-function note(how: string, ms: number): void {
-  counts[how] = (counts[how] ?? 0) + 1;
-  if (how.startsWith("200")) accepted.push(ms);
-  else refused.push(ms);
+function requestOf(team: BurstTeam, i: number): string {
+  const path = `/v1/verify?email=${encodeURIComponent(emailOf(team, i))}`;
+  return `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${team.key}\r\n\r\n`;
 }
 
-function outcomeOf(status: number, text: string): string {
-  const body = bodyOf(text);
-  if (status !== 200) return `${status} ${String(body?.code ?? "")}`;
-  return body?.reason === "deadline" ? "200 deadline" : "200";
+function howOf({ status, body }: Outcome): string {
+  if (status === 0) return body;
+  if (status !== 200) return `${status} ${String(bodyOf(body)?.code ?? "")}`;
+  return body.includes('"reason":"deadline"') ? "200 deadline" : "200";
 }
 
-/** Its time counts from when it is sent: what this process was late with is not the service's. */
-function ask(i: number): Promise<void> {
-  return new Promise((resolve) => {
-    underWay += 1;
-    const sentMs = performance.now();
-    const done = (how: string) => {
-      underWay -= 1;
-      note(how, performance.now() - sentMs);
-      resolve();
-    };
-    const path = `/v1/verify?email=${encodeURIComponent(emailOf(i))}`;
-    const headers = { authorization: `Bearer ${order.key}` };
-    const req = request({ agent, hostname, port, path, headers, timeout: order.timeoutMs }, (response) => {
-      let text = "";
-      response.setEncoding("utf8");
-      response.on("data", (piece) => {
-        text += piece;
-      });
-      response.once("end", () => done(outcomeOf(response.statusCode ?? 0, text)));
-      response.once("error", () => done("cut"));
-    });
-    req.once("timeout", () => req.destroy(new Error("timeout")));
-    req.once("error", (error: NodeJS.ErrnoException) => done(error.code ?? error.message));
-    req.end();
-  });
-}
-
-async function openLoop(perS: number): Promise<void> {
+/** Each at its time, and told from its time on: what had to wait for this process counts as late. */
+async function openLoop(team: BurstTeam, perS: number, tally: Tally): Promise<void> {
   const startedMs = performance.now();
   const all: Promise<void>[] = [];
   for (let sent = 0; performance.now() - startedMs < order.forMs; ) {
     const due = Math.floor(((performance.now() - startedMs) * perS) / 1_000);
     for (; sent < due; sent++) {
-      if (underWay < order.connections) all.push(ask(sent));
-      else unsent += 1;
+      const dueMs = startedMs + ((sent + 1) * 1_000) / perS;
+      const request = requestOf(team, sent);
+      lateMs.push(performance.now() - dueMs);
+      all.push(
+        new Promise((resolve) => {
+          const answered = (outcome: Outcome) => {
+            tally.note(howOf(outcome), performance.now() - dueMs);
+            resolve();
+          };
+          if (client.send(request, answered)) return;
+          unsent += 1;
+          resolve();
+        }),
+      );
     }
-    await wait(2);
+    await wait(TICK_MS);
   }
   await Promise.all(all);
 }
 
-async function closedLoop(): Promise<void> {
+async function closedLoop(team: BurstTeam, tally: Tally): Promise<void> {
   const untilMs = performance.now() + order.forMs;
   let next = 0;
+  const ask = () =>
+    new Promise<void>((resolve, reject) => {
+      const sentMs = performance.now();
+      const answered = (outcome: Outcome) => {
+        tally.note(howOf(outcome), performance.now() - sentMs);
+        resolve();
+      };
+      if (!client.send(requestOf(team, next++), answered))
+        reject(new Error("fewer connections than callers"));
+    });
   const caller = async () => {
-    while (performance.now() < untilMs) await ask(next++);
+    while (performance.now() < untilMs) await ask();
   };
-  await Promise.all(Array.from({ length: order.connections }, caller));
+  await Promise.all(Array.from({ length: order.callers }, caller));
 }
 
 process.once("disconnect", () => process.exit(1));
+const sweeping = setInterval(() => client.sweep(order.timeoutMs), SWEEP_MS);
 const startedMs = performance.now();
-await (order.perS === null ? closedLoop() : openLoop(order.perS));
-const burst: Burst = {
-  counts,
-  unsent,
-  tookS: (performance.now() - startedMs) / 1_000,
-  accepted: { count: accepted.length, p50Ms: percentile(accepted, 0.5), p99Ms: percentile(accepted, 0.99) },
-  refused: { count: refused.length, p50Ms: percentile(refused, 0.5), p99Ms: percentile(refused, 0.99) },
-};
+const all = new Tally();
+const teams: Record<string, TeamCounts> = {};
+await Promise.all(
+  order.teams.map(async (team) => {
+    const tally = new Tally();
+    await (team.perS === null ? closedLoop(team, tally) : openLoop(team, team.perS, tally));
+    all.add(tally);
+    teams[team.name] = tally.told();
+  }),
+);
+const tookS = (performance.now() - startedMs) / 1_000;
+clearInterval(sweeping);
+client.close();
+const burst: Burst = { teams, all: all.told(), unsent, lateP99Ms: percentile(lateMs, 0.99), tookS };
 process.stdout.write(JSON.stringify(burst), () => process.exit(0));
