@@ -5,6 +5,8 @@ export interface Finding {
   /** null: no bound, only told. */
   bound: string | null;
   ok: boolean;
+  /** It was measured so badly that it says nothing: neither held nor missed. */
+  void?: true;
 }
 
 export interface Closing {
@@ -21,6 +23,11 @@ export const told = (name: string, value: string | number): Finding => ({
   value,
   bound: null,
   ok: true,
+});
+
+export const voided = (name: string, value: string | number): Finding => ({
+  ...told(name, `${value}: void`),
+  void: true,
 });
 
 export const none = (name: string, value: number): Finding => ({ name, value, bound: "0", ok: value === 0 });
@@ -43,8 +50,20 @@ export function renderClosing({ again, findings, details }: Closing): string {
   });
   const more = details.slice(0, DETAILS_SHOWN).map((detail) => `  ! ${detail}`);
   if (details.length > DETAILS_SHOWN) more.push(`  ! and ${details.length - DETAILS_SHOWN} more`);
-  const verdict = passes(findings) ? "Every bound holds." : "Not every bound holds.";
-  return [...lines, ...more, `${verdict} To repeat it: ${again}`].join("\n");
+  return [...lines, ...more, `${verdictOn(findings)} To repeat it: ${again}`].join("\n");
+}
+
+function verdictOn(findings: readonly Finding[]): string {
+  if (!passes(findings)) return "Not every bound holds.";
+  const voids = findings.filter((finding) => finding.void === true).length;
+  if (voids === 0) return "Every bound holds.";
+  return `No bound is missed, but ${voids} figures are void and were not judged.`;
+}
+
+/** 0 every bound holds, 1 one does not, 2 none is missed but some could not be judged. */
+export function exitCodeOf(findings: readonly Finding[]): number {
+  if (!passes(findings)) return 1;
+  return findings.some((finding) => finding.void === true) ? 2 : 0;
 }
 
 export function passes(findings: readonly Finding[]): boolean {

@@ -1,5 +1,5 @@
 import type { Burst, TeamCounts } from "./burst-order.ts";
-import { type Finding, none, told, within } from "./closing.ts";
+import { type Finding, none, told, voided, within } from "./closing.ts";
 import type { Overload } from "./overload.ts";
 
 /** An answer under overload may take so many times as long as without, or this. */
@@ -41,7 +41,7 @@ function sending(name: string, burst: Burst): Finding {
 
 /** What a void burst measured is told, neither held nor missed. */
 function unlessVoid(burst: Burst, findings: Finding[]): Finding[] {
-  return isVoid(burst) ? findings.map(({ name, value }) => told(name, `${value}: void`)) : findings;
+  return isVoid(burst) ? findings.map(({ name, value }) => voided(name, value)) : findings;
 }
 
 function latencies(name: string, { all: { accepted, refused } }: Burst, boundMs: number): Finding[] {

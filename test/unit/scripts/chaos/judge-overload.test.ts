@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Burst, TeamCounts } from "../../../../scripts/chaos/burst-order.ts";
+import { exitCodeOf, type Finding } from "../../../../scripts/chaos/closing.ts";
 import { judgeOverload } from "../../../../scripts/chaos/judge-overload.ts";
 import type { Overload } from "../../../../scripts/chaos/overload.ts";
 
@@ -20,14 +21,17 @@ function burst(all: TeamCounts, more: Partial<Burst> = {}): Burst {
 const RESOURCES = { rssMb: 100, descriptors: 50, threads: 10 };
 const CALM = burst(counts(80, 0, 10));
 
-function missed(more: Partial<Overload>): string[] {
-  const found: Overload = {
+function findingsOf(more: Partial<Overload>): Finding[] {
+  return judgeOverload({
     ...{ calm: CALM, after: CALM, capacityPerS: 1_000, perS: 10_000, forS: 5, crashed: false },
     ...{ flood: burst(counts(4_000, 46_000)), limited: burst(counts(2_000, 28_000)) },
     ...{ before: RESOURCES, peak: RESOURCES, final: RESOURCES },
     ...more,
-  };
-  return judgeOverload(found)
+  });
+}
+
+function missed(more: Partial<Overload>): string[] {
+  return findingsOf(more)
     .filter(({ ok }) => !ok)
     .map(({ name }) => name.trim());
 }
@@ -55,6 +59,13 @@ describe("the judgement of an overload", () => {
     assert.deepEqual(missed({ limited: burst(slow, { unsent: 1 }) }), []);
     const strange = { ...slow, counts: { "500 internal_error": 1 } };
     assert.deepEqual(missed({ flood: burst(strange, { lateP99Ms: 101 }) }), ["neither 200 nor 429 nor 503"]);
+  });
+
+  it("does not pass for having judged what is void", () => {
+    assert.equal(exitCodeOf(findingsOf({})), 0);
+    const late = burst(counts(4_000, 46_000), { lateP99Ms: 101 });
+    assert.equal(exitCodeOf(findingsOf({ flood: late })), 2);
+    assert.equal(exitCodeOf(findingsOf({ flood: late, crashed: true })), 1);
   });
 
   it("misses what is not as it was, whatever was sent", () => {
