@@ -5,7 +5,9 @@ import { fileURLToPath } from "node:url";
 import { chooseCores, pin } from "../../bench/pin.ts";
 import type { Burst, BurstOrder } from "./burst-order.ts";
 import type { ChaosDeployment } from "./deployment.ts";
+import type { Member } from "./member.ts";
 import { mostOf, type Resources, resourcesOf } from "./resources.ts";
+import { makeScarce } from "./scarce-core.ts";
 
 const BURST = fileURLToPath(new URL("./burst.ts", import.meta.url));
 const TSX = import.meta.resolve("tsx");
@@ -66,13 +68,18 @@ export interface Overload {
 
 const UNBOUNDED = { ratePerS: 1_000_000, rateBurst: 1_000_000 } as const;
 
-/** The API on a core of its own, so that who asks and the mail world take nothing of it that a machine of its own would have. */
-async function separate(pid: number, say: (line: string) => void): Promise<void> {
+/**
+ * The API on a core of its own, so that who asks and the mail world take nothing of it that a machine of its own would have; and of that
+ * core but a part.
+ */
+async function separate(pid: number, say: (line: string) => void): Promise<{ end(): void }> {
   try {
     const { server, load } = await chooseCores();
     await Promise.all([pin(pid, server), pin(process.pid, load)]);
+    return await makeScarce(pid, server);
   } catch (error) {
-    say(`nothing is pinned: ${(error as Error).message}`);
+    say(`the API has all that there is: ${(error as Error).message}`);
+    return { end: () => undefined };
   }
 }
 
@@ -83,8 +90,21 @@ export async function runOverload(
 ): Promise<Overload> {
   const api = deployment.members.find(({ role }) => role === "api");
   if (api === undefined || api.pid === null) throw new Error("there is no API to ask");
-  const { pid, url } = api;
-  await separate(pid, say);
+  const scarcity = await separate(api.pid, say);
+  try {
+    return await overload(deployment, api, api.pid, say);
+  } finally {
+    scarcity.end();
+  }
+}
+
+async function overload(
+  deployment: ChaosDeployment,
+  api: Member,
+  pid: number,
+  say: (line: string) => void,
+): Promise<Overload> {
+  const { url } = api;
   const [open, second, small] = await Promise.all(
     ["flood", "second", "small"].map((name) => deployment.team(name, "enterprise", UNBOUNDED)),
   );

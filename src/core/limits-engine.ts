@@ -135,7 +135,8 @@ export const SLOTS_LIMITS = {
 export const CHECK_LIMITS = {
   /** Addresses: a batch counts those of its own that have no answer yet. */
   tasksInFlight: 8_192,
-  tasksPerThread: 4_096,
+  /** A task is open until its slowest server has answered: what waits for a place in the thread would look like a wait for CPU. */
+  tasksPerThread: 8_192,
   /** Addresses of one batch. */
   batchAddresses: 1_000,
   /** A thread that runs batches looks this often whether one was handed in or cancelled. */

@@ -71,7 +71,7 @@ export class HttpRequest implements Cancellation {
   /** Of a verification, once it is answered: for the line in the log. */
   note: AnswerNote | null = null;
   /** Of a verification that is not known here: whether a check may be begun for it. */
-  place: Pick<Place, "admit"> | null = null;
+  place: Place | null = null;
   #cancelled = false;
   #onCancel: (() => void)[] | null = null;
 

@@ -304,7 +304,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     }
     if (!(answer instanceof Promise)) {
       send(exchange, answer);
-      if (leaving && exchange.over && isWhole(answer)) lastAnswers.given();
+      if (leaving && exchange.over && isWhole(answer) && largeBody(answer) === null) lastAnswers.given();
       return answer.status === 200 ? exchange.request.actor : null;
     }
     sendLater(exchange, answer);

@@ -11,7 +11,8 @@ const apis = useTwoApis();
 describe("daily quota over two processes", () => {
   for (const [weather, makeWeather] of apis.weather) {
     it(`answers exactly as many as the limit of three times as many at once, ${weather}`, async () => {
-      const limit = 120;
+      // For each process fewer at once than it admits however slow this machine is.
+      const limit = 80;
       const team = await apis.deployment.team("enterprise", { dailyQuota: limit });
       const other = await apis.deployment.team("enterprise");
       const known = [newAddress(), newAddress()];

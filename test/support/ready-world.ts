@@ -164,7 +164,7 @@ export async function startReadyWorld(short: boolean, options: { corsOrigins?: s
       createVerifyRoute(
         createVerifyAddress({
           examiner,
-          admission: { enter: () => ({ admit() {}, leave() {} }) },
+          admission: { enter: () => ({ isGuest: false, admit() {}, leave() {} }) },
           drawer: createRowDrawer({ clock, examiner, limits: LIMITS.verify.templates }),
           quota,
           usage,

@@ -23,6 +23,8 @@ export interface Admission {
 
 /** Of who was let in. */
 export interface Place {
+  /** Let in to look alone. */
+  readonly isGuest: boolean;
   /** Before his check is begun. @throws AppError `overloaded` for a guest */
   admit(): void;
   /** He is answered, however. Idempotent. */
@@ -38,7 +40,7 @@ export interface AdmissionLimits {
   first: number;
   least: number;
   most: number;
-  /** A check is young for so long, and for twice as long at most, unless checks wait for too long. */
+  /** A check is young for so long, and for twice as long at most; where checks wait for too long, for four times as long as that. */
   youngMs: number;
   /** While no cut was made for `calmMs`, and else; of a limit that is used up to `growFrom`, not more often than `growEveryMs`. */
   growth: number;
@@ -72,6 +74,7 @@ interface Team {
 }
 
 class Seat implements Place {
+  readonly isGuest = false;
   readonly team: Team;
   readonly #aged: (team: Team) => void;
   isYoung = true;
@@ -89,6 +92,17 @@ class Seat implements Place {
     this.isYoung = false;
     this.#aged(this.team);
   }
+}
+
+/**
+ * Of two who wait for one check, `begun` first: on whose place it is begun. A guest's is begun on the seat of who joins him; a seat that
+ * is not needed is free again, since who joins costs no CPU.
+ */
+export function sharedPlace(begun: Place | null, joins: Place | null): Place | null {
+  if (joins === null || joins.isGuest) return begun;
+  if (begun?.isGuest === true) return joins;
+  joins.leave();
+  return begun;
 }
 
 export function createAdmission({ clock, takeWaitMs, onRefused, limits }: AdmissionDeps): Admission {
@@ -112,8 +126,10 @@ export function createAdmission({ clock, takeWaitMs, onRefused, limits }: Admiss
     if (team.young === 0) teams.delete(team.id);
   }
 
+  /** Of a house that is late, those who came some time ago may be waiting for it as well; but not for ever. */
   function ageSeats(nowMs: number): void {
-    if (nowMs - turnedMs < limits.youngMs) return;
+    const youngMs = waitMs <= limits.targetMs ? limits.youngMs : Math.max(limits.youngMs, 4 * waitMs);
+    if (nowMs - turnedMs < youngMs) return;
     for (const seat of elders) seat.leave();
     elders = seats;
     seats = [];
@@ -124,8 +140,7 @@ export function createAdmission({ clock, takeWaitMs, onRefused, limits }: Admiss
     const nowMs = clock.monotonic();
     waitMs = takeWaitMs();
     ceiling.look(nowMs, waitMs, { young, peak });
-    // Of a house that is late, those who came long ago may be waiting for it as well.
-    if (waitMs <= limits.targetMs) ageSeats(nowMs);
+    ageSeats(nowMs);
     peak = young;
     looksLeft = limits.looksBeyond;
     awake = seats.length > 0 || young > 0;
@@ -154,7 +169,7 @@ export function createAdmission({ clock, takeWaitMs, onRefused, limits }: Admiss
     throw CROWDED;
   }
 
-  const guest: Place = { admit: refuse, leave() {} };
+  const guest: Place = { isGuest: true, admit: refuse, leave() {} };
 
   return {
     enter(teamId) {
@@ -197,7 +212,8 @@ function createCeiling(limits: AdmissionLimits): Ceiling {
   let grownMs = Number.NEGATIVE_INFINITY;
 
   function cut(nowMs: number, waitMs: number, young: number): void {
-    if (nowMs - cutMs < limits.settleMs) return;
+    // So few do not make each other wait: something else takes the CPU.
+    if (young <= least || nowMs - cutMs < limits.settleMs) return;
     cutMs = nowMs;
     limit = Math.max(least, Math.min(limit, young * Math.max(0.5, targetMs / waitMs)));
   }

@@ -10,7 +10,7 @@ import type { Logger } from "../../core/log.ts";
 import type { Span } from "../../core/tracing.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
 import type { EntryAsker, EvidenceCache } from "../../store/evidence-cache.ts";
-import type { Place } from "./admission.ts";
+import { type Place, sharedPlace } from "./admission.ts";
 import type { AnswerNote, FlightTimes } from "./answer-note.ts";
 import { spanOf, type TimedFlight, tellLanding, tellLook, timesOf, toldTo } from "./flight-times.ts";
 
@@ -43,7 +43,7 @@ export interface Waiter {
   /** Where it is traced; null, absent: nowhere. */
   readonly span?: Span | null;
   /** Asked before a check is begun, not before the cache is; null, absent: it may be. */
-  place?: Pick<Place, "admit"> | null;
+  place?: Place | null;
   /** Gets what it came to. */
   note?: AnswerNote | null;
 }
@@ -133,8 +133,8 @@ class Flight implements EntryAsker, CheckAsker, TimedFlight {
   /** A deadline has passed: somebody was promised that the check goes on. */
   promised = false;
   check: { cancel(): void } | null = null;
-  /** Of who began it; null: whoever asks may have a check. */
-  readonly place: Pick<Place, "admit"> | null;
+  /** Of who began it, or joined; null: whoever asks may have a check. */
+  place: Place | null;
   abandoned = false;
   /** As the cache told it; undefined: it was not asked. */
   redisKey: string | undefined = undefined;
@@ -378,8 +378,9 @@ export function createFlights(deps: FlightsDeps): Flights {
         const land = resolve as (value: unknown) => void;
         const passenger = new Passenger(flight, dueMs, arrival, land, reject);
         wait(passenger, waiter);
-        if (under === null) takeOff(flight);
-        else passenger.joinedMs = deps.clock.monotonic();
+        if (under === null) return takeOff(flight);
+        under.place = sharedPlace(under.place, waiter.place ?? null);
+        passenger.joinedMs = deps.clock.monotonic();
       });
     },
     get size() {

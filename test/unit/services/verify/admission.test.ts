@@ -236,6 +236,31 @@ describe("admission", () => {
     }
   });
 
+  it("takes no late look of a few for an overload: a crowd that comes then is let in", () => {
+    const clock = createFakeClock();
+    let waitMs = 60;
+    const onRefused = () => assert.fail("refused");
+    const admission = createAdmission({ clock, limits: LIMITED, takeWaitMs: () => waitMs, onRefused });
+    for (let look = 0; look < 10; look++) {
+      const places = [1, 2, 3].map(() => admission.enter("team"));
+      clock.advance(LIMITED.lookMs);
+      if (look < 9) for (const place of places) place.leave();
+    }
+    waitMs = 0;
+    for (let i = 0; i < 200; i++) admission.enter("team").admit();
+  });
+
+  it("lets those who wait for mail servers grow old in a house that is late by others", () => {
+    const clock = createFakeClock();
+    const onRefused = () => assert.fail("refused");
+    const admission = createAdmission({ clock, limits: LIMITED, takeWaitMs: () => 60, onRefused });
+    // 40 a second, none of whom leaves for a minute.
+    for (let i = 0; i < 2_400; i++) {
+      admission.enter("team").admit();
+      clock.advance(25);
+    }
+  });
+
   it("lets some whom it refuses a check look into Redis first, and refuses the rest at once", () => {
     const clock = createFakeClock();
     let refused = 0;

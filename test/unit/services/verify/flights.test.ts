@@ -301,9 +301,11 @@ describe("faults of our own", () => {
     const guest = () => ({
       ...waiter(),
       place: {
+        isGuest: true,
         admit() {
           throw new AppError("overloaded", "too long a wait");
         },
+        leave() {},
       },
     });
     redis.set("probed a@example.com", { evidence: EVIDENCE, storedAt: 5, ttlS: 60 });
@@ -317,6 +319,28 @@ describe("faults of our own", () => {
     for (const refresh of [false, true])
       await assert.rejects(flights.join(question("c@example.com", refresh), guest()), { code: "overloaded" });
     assert.deepEqual([started.length, failed.count, flights.size], [1, 2, 0]);
+  });
+
+  it("begins a guest's check on the seat of who joins him, and frees the seat of who joins a check that has one", async () => {
+    const { flights, started, redis } = world();
+    let freed = 0;
+    const place = (isGuest: boolean) => ({
+      isGuest,
+      admit() {
+        if (isGuest) throw new AppError("overloaded", "too long a wait");
+      },
+      leave: () => void freed++,
+    });
+    assert.equal(redis.size, 0);
+    const guest = flights.join(question("a@example.com"), { ...waiter(), place: place(true) });
+    const seated = flights.join(question("a@example.com"), { ...waiter(), place: place(false) });
+    assert.equal(freed, 0);
+    await turn();
+    const third = flights.join(question("a@example.com"), { ...waiter(), place: place(false) });
+    assert.equal(freed, 1);
+    started[0]?.finish(EVIDENCE);
+    for (const landing of await Promise.all([guest, seated, third]))
+      assert.equal(landing.entry?.evidence, EVIDENCE);
   });
 
   it("passes overload on to the caller", async () => {
