@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -303,8 +303,9 @@ describe("a start that cannot succeed", () => {
     assert.equal((await exitOf(api)).code, 0);
   });
 
-  it("reads a setting from a mounted file, with the newline at its end", async () => {
+  it("reads a setting from a mounted file, with the newline at its end", async (t) => {
     const file = join(tmpdir(), `rcpt-crash-${process.pid}`);
+    t.after(() => rmSync(file, { force: true }));
     writeFileSync(file, `${deployment.settings.DATABASE_URL}\n`, { mode: 0o600 });
     const api = start("api", { DATABASE_URL: "", DATABASE_URL_FILE: file });
     await api.ready;
