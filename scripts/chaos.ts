@@ -6,16 +6,21 @@
 import { randomInt } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
-import { createClient } from "./chaos/asking.ts";
-import { type Closing, exitCodeOf, renderClosing } from "./chaos/closing.ts";
-import { ALL_ROLES, type ChaosDeployment, type Roles, startDeployment } from "./chaos/deployment.ts";
-import { startHooks } from "./chaos/hooks.ts";
-import { type Judgement, judgeStorm } from "./chaos/judge.ts";
-import { judgeOverload } from "./chaos/judge-overload.ts";
+import {
+  ALL_ROLES,
+  type ChaosDeployment,
+  type Roles,
+  startDeployment,
+} from "./chaos/deployment/deployment.ts";
 import { type ChaosOptions, chaosOptions, commandOf, UsageError } from "./chaos/options.ts";
-import { runOverload } from "./chaos/overload.ts";
-import type { Door } from "./chaos/request-log.ts";
+import { judgeOverload } from "./chaos/overload/judge-overload.ts";
+import { runOverload } from "./chaos/overload/overload.ts";
 import { runStorm } from "./chaos/storm.ts";
+import { createClient } from "./chaos/traffic/asking.ts";
+import { startHooks } from "./chaos/traffic/hooks.ts";
+import type { Door } from "./chaos/traffic/request-log.ts";
+import { type Closing, exitCodeOf, renderClosing } from "./chaos/verdict/closing.ts";
+import { type Judgement, judgeStorm } from "./chaos/verdict/judge.ts";
 import type { Guard } from "./embedded/guard.ts";
 import { runGuarded } from "./embedded/guarded.ts";
 

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { isKind, KINDS, type Kind } from "./faults.ts";
+import { isKind, KINDS, type Kind } from "./faults/faults.ts";
 
 export interface ChaosOptions {
   /** Of the faults; warm-up, settling and what follows come on top. */

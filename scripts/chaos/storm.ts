@@ -1,19 +1,19 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { bodyOf } from "./asking.ts";
-import { ledgerOf, type TeamLedger } from "./auditing.ts";
-import type { ChaosDeployment, Team } from "./deployment.ts";
-import type { Kind } from "./faults.ts";
-import type { Hooks } from "./hooks.ts";
-import { inflictAll } from "./inflict.ts";
-import { describeLeftovers, findLeftovers, isClean, type Leftovers } from "./leftovers.ts";
-import { createRequestLog, type Door, type RequestLog } from "./request-log.ts";
-import { type Resources, watchResources } from "./resources.ts";
-import { compareJobs, type RowTotals } from "./results.ts";
-import { type PlannedFault, planFaults } from "./schedule.ts";
-import { type Asker, newAsker } from "./singles.ts";
-import { startTraffic, type Traffic, type TrafficSetting } from "./traffic.ts";
-import type { Failure, Outage } from "./windows.ts";
-import { startWitness } from "./witness.ts";
+import type { ChaosDeployment, Team } from "./deployment/deployment.ts";
+import { type Resources, watchResources } from "./deployment/resources.ts";
+import type { Kind } from "./faults/faults.ts";
+import { inflictAll } from "./faults/inflict.ts";
+import { type PlannedFault, planFaults } from "./faults/schedule.ts";
+import type { Failure, Outage } from "./faults/windows.ts";
+import { startWitness } from "./faults/witness.ts";
+import { bodyOf } from "./traffic/asking.ts";
+import type { Hooks } from "./traffic/hooks.ts";
+import { createRequestLog, type Door, type RequestLog } from "./traffic/request-log.ts";
+import { type Asker, newAsker } from "./traffic/singles.ts";
+import { startTraffic, type Traffic, type TrafficSetting } from "./traffic/traffic.ts";
+import { ledgerOf, type TeamLedger } from "./verdict/auditing.ts";
+import { describeLeftovers, findLeftovers, isClean, type Leftovers } from "./verdict/leftovers.ts";
+import { compareJobs, type RowTotals } from "./verdict/results.ts";
 
 export interface StormSetting {
   deployment: ChaosDeployment;

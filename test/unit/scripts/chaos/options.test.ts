@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { KINDS } from "../../../../scripts/chaos/faults.ts";
+import { KINDS } from "../../../../scripts/chaos/faults/faults.ts";
 import { chaosOptions, commandOf, UsageError } from "../../../../scripts/chaos/options.ts";
 
 const SEED = 17;

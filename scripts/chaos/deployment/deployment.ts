@@ -1,0 +1,180 @@
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { createLog } from "../../../src/core/log.ts";
+import type { Tier, TierLimits } from "../../../src/core/tiers.ts";
+import { bootstrap } from "../../../src/services/teams/bootstrap.ts";
+import { migrate } from "../../../src/store/migrate.ts";
+import { createPostgres, type Database } from "../../../src/store/postgres.ts";
+import type { ChildRole } from "../../../src/supervisor.ts";
+import type { MailWorld } from "../../../test/support/mail-world/world.ts";
+import type { Balancer } from "../../balancers/balancer.ts";
+import { startHaproxy } from "../../balancers/haproxy.ts";
+import { bundle } from "../../build/bundle.ts";
+import type { Guard } from "../../embedded/guard.ts";
+import { freePort } from "../../embedded/ports.ts";
+import { runsAsRoot } from "../../embedded/reachable.ts";
+import { auditLeases } from "../verdict/auditing.ts";
+import { findClockLibrary } from "./clock-library.ts";
+import { type Grounds, Member } from "./member.ts";
+import { createSiteWorld } from "./site-world.ts";
+import { type Stores, startStores } from "./stores.ts";
+
+/** How many processes of each role. */
+export type Roles = readonly (readonly [role: ChildRole, count: number])[];
+export const ALL_ROLES: Roles = [
+  ["api", 2],
+  ["bulk", 2],
+  ["relay", 2],
+];
+const POSTGRES_CONNECTIONS = 3;
+const TRIAL_TIMEOUT_MS = 10_000;
+
+export interface Team {
+  id: string;
+  key: string;
+}
+
+/** The real service on stores of its own, before a mail world, all on loopback. */
+export interface ChaosDeployment {
+  world: MailWorld;
+  stores: Stores;
+  members: readonly Member[];
+  sql: Database;
+  /** Before the processes of the API; or why there is none. */
+  balancer: Balancer | string;
+  /** Why clocks cannot be moved; null: they can. */
+  noClock: string | null;
+  /** How a disk is filled: a small disk of each worker, or a bound on the files it writes. */
+  disks: "own" | "bounded";
+  team(name: string, tier: Tier, limits?: Partial<TierLimits>): Promise<Team>;
+  close(): Promise<void>;
+}
+
+/** Whether processes can be given a tmpfs of their own here. */
+async function canMount(): Promise<boolean> {
+  if (!runsAsRoot()) return false;
+  const script = 'mount -t tmpfs -o size=1m chaos "$0"';
+  const args = ["--mount", "--", "sh", "-c", script, tmpdir()];
+  return promisify(execFile)("unshare", args, { timeout: TRIAL_TIMEOUT_MS }).then(
+    () => true,
+    () => false,
+  );
+}
+
+function settingsOf(stores: Stores, world: MailWorld, logLevel: string): Record<string, string> {
+  const { objects, gate } = stores;
+  return {
+    HOST: "127.0.0.1",
+    LOG_LEVEL: logLevel,
+    DATABASE_URL: stores.postgres().url,
+    REDIS_URL: stores.redis().url,
+    S3_ENDPOINT: gate.endpoint,
+    S3_REGION: objects.region,
+    S3_BUCKET: objects.bucket,
+    S3_ACCESS_KEY_ID: objects.accessKeyId,
+    S3_SECRET_ACCESS_KEY: objects.secretAccessKey,
+    DNS_SERVERS: world.dnsServer,
+    SMTP_PORT: String(world.smtpPort),
+    SMTP_HELO_NAME: "probe.rcpt.test",
+    EGRESS_ID: "chaos",
+    PROBE_PRIVATE_ADDRESSES: "true",
+    WEBHOOK_PRIVATE_ADDRESSES: "true",
+    VERIFY_DEADLINE_MS: "8000",
+    CHECK_THREADS: "1",
+    SECRETS_KEY: Buffer.alloc(32, 7).toString("base64"),
+    // What has to wait does so as in service, but for seconds: the run is to see its end.
+    DEFERRAL_FIRST_S: "3",
+    DEFERRAL_MAX_S: "20",
+    DEFERRAL_QUEUE_MAX_S: "60",
+    BREAKER_FIRST_S: "2",
+    SHUTDOWN_GRACE_MS: "15000",
+    DRAIN_DELAY_MS: "1500",
+  };
+}
+
+export interface DeploymentSetting {
+  roles: Roles;
+  root: string;
+  guard: Guard;
+  /** Where the logs of all processes go; null: into the folder that goes with the run. */
+  logsDir: string | null;
+  /** Whether clocks will be moved: each look at one costs many times as much where they can be. */
+  clocks: boolean;
+  say(line: string): void;
+}
+
+export async function startDeployment({
+  root,
+  guard,
+  logsDir,
+  roles,
+  clocks,
+  say,
+}: DeploymentSetting): Promise<ChaosDeployment> {
+  const dir = mkdtempSync(join(tmpdir(), "rcpt-chaos-"));
+  guard.removeAtEnd(dir);
+  mkdirSync(join(root, ".rcpt"), { recursive: true });
+  const built = mkdtempSync(join(root, ".rcpt/chaos-"));
+  guard.removeAtEnd(built);
+  const cacheDir = join(root, ".rcpt/cache");
+  const [world, stores, clock, ownDisks] = await Promise.all([
+    createSiteWorld(),
+    startStores({ guard, dir, cacheDir, say }),
+    clocks ? findClockLibrary(cacheDir, dir, guard, say) : "none is moved in this run",
+    canMount(),
+    bundle(root, join(built, "dist")),
+  ]);
+  const sql = createPostgres({
+    url: stores.postgres().url,
+    maxConnections: POSTGRES_CONNECTIONS,
+    applicationName: "rcpt-chaos",
+  });
+  await migrate(sql, createLog("warn"));
+  await auditLeases(sql);
+  // Kills of processes lose nothing of what they wrote: only the machine's own end would. And the disk is others' too.
+  await sql.unsafe("alter system set fsync = off");
+  await sql.unsafe("select pg_reload_conf()");
+  const grounds: Grounds = {
+    guard,
+    entry: join(built, "dist/src/main.js"),
+    dir,
+    logsDir: logsDir ?? dir,
+    settings: settingsOf(stores, world, logsDir === null ? "error" : "info"),
+    clock: typeof clock === "string" ? null : clock,
+    ownDisks,
+  };
+  const members: Member[] = [];
+  for (const [role, count] of roles)
+    for (let n = 0; n < count; n++) members.push(new Member(role, n, await freePort(), grounds));
+  await Promise.all(members.map((member) => member.start()));
+  const backends = members
+    .filter(({ role }) => role === "api")
+    .map(({ name, port }) => ({ name: name.replace("-", ""), host: "127.0.0.1", port }));
+  const balancer = await startHaproxy({ guard, say, folder: join(dir, "haproxy"), cacheDir, backends }).catch(
+    (error: Error) => error.message.split("\n")[0] ?? "it cannot be started",
+  );
+  return {
+    world,
+    stores,
+    members,
+    sql,
+    balancer,
+    noClock: typeof clock === "string" ? clock : null,
+    disks: ownDisks ? "own" : "bounded",
+    async team(name, tier, limits = {}) {
+      const made = await bootstrap(sql, { email: `${name}@example.com`, team: name, tier });
+      await sql`update teams set limits = ${sql.json({ ...limits })} where id = ${made.teamId}`;
+      return { id: made.teamId, key: made.liveKey };
+    },
+    async close() {
+      if (typeof balancer !== "string") await balancer.stop();
+      await Promise.all(members.map((member) => member.end("SIGTERM")));
+      await sql.end({ timeout: 1 });
+      await stores.gate.close();
+      await world.close();
+    },
+  };
+}

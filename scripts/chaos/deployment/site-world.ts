@@ -1,0 +1,22 @@
+import { createMailWorld, type MailWorld } from "../../../test/support/mail-world/world.ts";
+import type { ZoneEntry } from "../../../test/support/mail-world/zone.ts";
+
+/** Sites with a mail server each, and domains that lie with them. */
+export const SITES = 6;
+export const DOMAINS = 48;
+
+/** Each of an organisation of its own: hosts of one are one site, with one cap. */
+export const siteName = (site: number) => `mx.chaos${site}.test`;
+export const domainName = (domain: number) => `d${domain}.chaos.test`;
+
+export function domainEntry(domain: number): ZoneEntry {
+  return { mx: [[10, siteName(domain % SITES)]] };
+}
+
+/** The mail world with some sites of ours beside its own: those fail, and the rest of the world is what it is. */
+export async function createSiteWorld(): Promise<MailWorld> {
+  const hosts = Array.from({ length: SITES }, (_, site) => ({ name: siteName(site) }));
+  const world = await createMailWorld({ hosts });
+  for (let domain = 0; domain < DOMAINS; domain++) world.dns.set(domainName(domain), domainEntry(domain));
+  return world;
+}

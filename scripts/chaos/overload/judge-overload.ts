@@ -1,0 +1,120 @@
+import { type Finding, none, told, voided, within } from "../verdict/closing.ts";
+import type { Burst, TeamCounts } from "./burst-order.ts";
+import type { Overload } from "./overload.ts";
+
+/** An answer under overload may take so many times as long as without, or this. */
+const LATENCY = { times: 5, ms: 500 } as const;
+const REFUSED_WITHIN_MS = 500;
+/** Of the capacity, answered under ten times as much. */
+const GOODPUT = 0.5;
+/** Of what a team asks for with far less than its share. */
+const SMALL_REFUSED = 0.05;
+/** Of requests that a burst could not send, or sent late: with more the figures say nothing of the service. */
+const UNSENT = 0.001;
+const LATE_MS = 100;
+const MEMORY_MB = 400;
+const DESCRIPTORS = 50;
+const FINE = /^(200|429|503)/;
+
+const boundOf = ({ all }: Burst) => Math.max(LATENCY.ms, all.accepted.p99Ms * LATENCY.times);
+
+function strangeIn(...bursts: Burst[]): number {
+  const counts = bursts.flatMap(({ all }) => Object.entries(all.counts));
+  return counts.filter(([how]) => !FINE.test(how)).reduce((sum, [, count]) => sum + count, 0);
+}
+
+const countsOf = ({ counts }: TeamCounts) =>
+  Object.entries(counts)
+    .map(([how, count]) => `${how}: ${count}`)
+    .join(", ");
+
+/** It asked for less than it was to ask for, or later: what it measured says as much of it as of the service. */
+function isVoid({ unsent, lateP99Ms, all }: Burst): boolean {
+  const asked = unsent + all.accepted.count + all.refused.count;
+  return lateP99Ms > LATE_MS || unsent > UNSENT * asked;
+}
+
+function sending(name: string, burst: Burst): Finding {
+  const said = `${burst.lateP99Ms} ms, ${burst.unsent} not at all`;
+  return told(`  ${name}: sent late, p99`, isVoid(burst) ? `${said}: void` : said);
+}
+
+/** What a void burst measured is told, neither held nor missed. */
+function unlessVoid(burst: Burst, findings: Finding[]): Finding[] {
+  return isVoid(burst) ? findings.map(({ name, value }) => voided(name, value)) : findings;
+}
+
+function latencies(name: string, { all: { accepted, refused } }: Burst, boundMs: number): Finding[] {
+  return [
+    within(
+      `  ${name}: accepted, p99`,
+      `${accepted.p99Ms} ms of ${accepted.count}`,
+      `${boundMs} ms`,
+      accepted.count > 0 && accepted.p99Ms <= boundMs,
+    ),
+    within(
+      `  ${name}: refused, p99`,
+      `${refused.p99Ms} ms of ${refused.count}`,
+      `${REFUSED_WITHIN_MS} ms, and some are`,
+      refused.count > 0 && refused.p99Ms <= REFUSED_WITHIN_MS,
+    ),
+  ];
+}
+
+function goodput({ flood, forS, capacityPerS }: Overload): Finding {
+  const perS = Math.round(flood.all.accepted.count / forS);
+  return within(
+    "  no rate limit: accepted",
+    `${perS}/s`,
+    `${Math.ceil(GOODPUT * capacityPerS)}/s`,
+    perS >= GOODPUT * capacityPerS,
+  );
+}
+
+function smallTeam({ flood }: Overload): Finding {
+  const { accepted, refused } = flood.teams.small ?? flood.all;
+  const asked = accepted.count + refused.count;
+  return within(
+    "  a small team beside it: refused",
+    `${refused.count} of ${asked}`,
+    `${SMALL_REFUSED * 100} %`,
+    accepted.count > 0 && refused.count <= SMALL_REFUSED * asked,
+  );
+}
+
+function resources({ before, peak, final }: Overload): Finding {
+  const of = ({ rssMb, descriptors }: Overload["before"]) => `${rssMb} MB ${descriptors} fd`;
+  return within(
+    "  memory, descriptors",
+    `${of(before)} -> peak ${of(peak)} -> ${of(final)}`,
+    `peak ${before.rssMb + MEMORY_MB} MB, final ${before.descriptors + DESCRIPTORS} fd`,
+    peak.rssMb <= before.rssMb + MEMORY_MB && final.descriptors <= before.descriptors + DESCRIPTORS,
+  );
+}
+
+/** Every bound of the overload. */
+export function judgeOverload(found: Overload): Finding[] {
+  const { perS, calm, capacityPerS, flood, limited, after, crashed } = found;
+  const boundMs = boundOf(calm);
+  const afterMs = after.all.accepted.p99Ms;
+  return [
+    told(
+      "overload: capacity",
+      `${capacityPerS}/s, ${perS}/s asked: ${(perS / capacityPerS).toFixed(1)} times`,
+    ),
+    told("  without load, p99", `${calm.all.accepted.p99Ms} ms`),
+    ...Object.entries(flood.teams).map(([name, team]) => told(`  no rate limit: ${name}`, countsOf(team))),
+    sending("no rate limit", flood),
+    ...unlessVoid(flood, [goodput(found), ...latencies("no rate limit", flood, boundMs), smallTeam(found)]),
+    none("  not one refused", flood.all.refused.count === 0 ? 1 : 0),
+    told("  rate limit of half of it", countsOf(limited.all)),
+    sending("rate limit", limited),
+    ...unlessVoid(limited, latencies("rate limit", limited, boundMs)),
+    told("  afterwards", countsOf(after.all)),
+    within("  afterwards, p99", `${afterMs} ms`, `${boundMs} ms`, afterMs <= boundMs),
+    none("  neither 200 nor 429 nor 503", strangeIn(calm, flood, limited, after)),
+    none("  refused without overload", after.all.refused.count + calm.all.refused.count),
+    resources(found),
+    none("  crashes", crashed ? 1 : 0),
+  ];
+}

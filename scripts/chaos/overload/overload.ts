@@ -1,0 +1,151 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as wait } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { chooseCores, pin } from "../../../bench/pin.ts";
+import type { ChaosDeployment } from "../deployment/deployment.ts";
+import type { Member } from "../deployment/member.ts";
+import { mostOf, type Resources, resourcesOf } from "../deployment/resources.ts";
+import type { Burst, BurstOrder } from "./burst-order.ts";
+import { makeScarce } from "./scarce-core.ts";
+
+const BURST = fileURLToPath(new URL("./burst.ts", import.meta.url));
+const TSX = import.meta.resolve("tsx");
+const CALM_PER_S = 20;
+const CALM_MS = 4_000;
+const CAPACITY_CALLERS = 48;
+const CAPACITY_MS = 4_000;
+const TIMES = 10;
+/** What a burst can send from one core that it shares with the mail world. More would measure the burst. */
+const SENDS_PER_S = 15_000;
+const OVERLOAD_MS = 5_000;
+const LIMITED_MS = 3_000;
+/** From the end of an overload to the next thing: then all must be as it was. */
+const REST_MS = 2_000;
+const TIMEOUT_MS = 30_000;
+const CONNECTIONS = 8_000;
+const LOOK_EVERY_MS = 100;
+/** What two more teams ask for beside the one that floods: one asks for a tenth of all, one for a twentieth of the capacity. */
+const SECOND_SHARE = 0.1;
+const SMALL_SHARE = 0.05;
+
+async function burst(order: Omit<BurstOrder, "timeoutMs" | "connections" | "callers">): Promise<Burst> {
+  const whole: BurstOrder = {
+    ...order,
+    callers: CAPACITY_CALLERS,
+    connections: CONNECTIONS,
+    timeoutMs: TIMEOUT_MS,
+  };
+  const child = spawn(process.execPath, ["--import", TSX, BURST, JSON.stringify(whole)], {
+    stdio: ["ignore", "pipe", "inherit", "ipc"],
+  });
+  let text = "";
+  child.stdout?.on("data", (piece) => {
+    text += piece;
+  });
+  const [code] = await once(child, "close");
+  if (code !== 0) throw new Error(`the burst ended with ${code}`);
+  return JSON.parse(text) as Burst;
+}
+
+export interface Overload {
+  calm: Burst;
+  capacityPerS: number;
+  /** Requests a second in an overload, and for how long they are asked. */
+  perS: number;
+  forS: number;
+  /** Of three teams that may ask as often as they like: `flood`, `second` and `small`. */
+  flood: Burst;
+  /** As many, of a team whose rate is bounded by half of the capacity. */
+  limited: Burst;
+  after: Burst;
+  /** Of the process that was asked. */
+  before: Resources;
+  peak: Resources;
+  final: Resources;
+  crashed: boolean;
+}
+
+const UNBOUNDED = { ratePerS: 1_000_000, rateBurst: 1_000_000 } as const;
+
+/**
+ * The API on a core of its own, so that who asks and the mail world take nothing of it that a machine of its own would have; and of that
+ * core but a part.
+ */
+async function separate(pid: number, say: (line: string) => void): Promise<{ end(): void }> {
+  try {
+    const { server, load } = await chooseCores();
+    await Promise.all([pin(pid, server), pin(process.pid, load)]);
+    return await makeScarce(pid, server);
+  } catch (error) {
+    say(`the API has all that there is: ${(error as Error).message}`);
+    return { end: () => undefined };
+  }
+}
+
+/** One process of the API under ten times what it can do, whatever becomes of the requests before. */
+export async function runOverload(
+  deployment: ChaosDeployment,
+  say: (line: string) => void,
+): Promise<Overload> {
+  const api = deployment.members.find(({ role }) => role === "api");
+  if (api === undefined || api.pid === null) throw new Error("there is no API to ask");
+  const scarcity = await separate(api.pid, say);
+  try {
+    return await overload(deployment, api, api.pid, say);
+  } finally {
+    scarcity.end();
+  }
+}
+
+async function overload(
+  deployment: ChaosDeployment,
+  api: Member,
+  pid: number,
+  say: (line: string) => void,
+): Promise<Overload> {
+  const { url } = api;
+  const [open, second, small] = await Promise.all(
+    ["flood", "second", "small"].map((name) => deployment.team(name, "enterprise", UNBOUNDED)),
+  );
+  if (open === undefined || second === undefined || small === undefined) throw new Error("no teams");
+  const ask = (name: string, perS: number | null, forMs: number, { key } = open) =>
+    burst({ url, forMs, teams: [{ name, perS, key }] });
+  await ask("warm", null, CAPACITY_MS / 2);
+  await wait(REST_MS);
+  const calm = await ask("calm", CALM_PER_S, CALM_MS);
+  const closed = await ask("capacity", null, CAPACITY_MS);
+  const capacityPerS = Math.round(closed.all.accepted.count / closed.tookS);
+  const before = resourcesOf(pid);
+  if (before === null) throw new Error("the API ended under its capacity");
+  let peak = before;
+  const timer = setInterval(() => {
+    peak = mostOf(peak, resourcesOf(pid) ?? peak);
+  }, LOOK_EVERY_MS);
+  const perS = Math.min(TIMES * capacityPerS, SENDS_PER_S);
+  const ofSecond = SECOND_SHARE * perS;
+  const ofSmall = SMALL_SHARE * capacityPerS;
+  say(`capacity ${capacityPerS}/s; asking ${perS}/s`);
+  const flood = await burst({
+    url,
+    forMs: OVERLOAD_MS,
+    teams: [
+      { name: "flood", perS: perS - ofSecond - ofSmall, key: open.key },
+      { name: "second", perS: ofSecond, key: second.key },
+      { name: "small", perS: ofSmall, key: small.key },
+    ],
+  });
+  await wait(REST_MS);
+  const half = Math.max(1, Math.round(capacityPerS / 2));
+  const bounded = await deployment.team("bounded", "enterprise", { ratePerS: half, rateBurst: half });
+  const limited = await ask("limited", perS, LIMITED_MS, bounded);
+  await wait(REST_MS);
+  const after = await ask("after", CALM_PER_S, CALM_MS);
+  clearInterval(timer);
+  const final = resourcesOf(pid) ?? before;
+  const crashed = api.pid !== pid || api.crashes.length > 0;
+  return {
+    ...{ calm, capacityPerS, perS, forS: OVERLOAD_MS / 1_000, flood, limited, after },
+    ...{ before, peak, final, crashed },
+  };
+}

@@ -1,0 +1,146 @@
+import { GROWTH, growthOf, type Resources } from "../deployment/resources.ts";
+import { causeOf, failuresByCause } from "../faults/windows.ts";
+import type { Account, Storm } from "../storm.ts";
+import { chargeInterval, wrongCharge } from "./charges.ts";
+import { type Finding, none, told, within } from "./closing.ts";
+
+/** What a service that is there again, and who waits for it, may take until requests are served as ever. */
+export const GRACE_MS = 4_000;
+
+export interface Judgement {
+  findings: Finding[];
+  details: string[];
+}
+
+function requests({ requests: { total, failures, counts }, outages, calm }: Storm): Judgement {
+  const { counts: byCause, unexplained } = failuresByCause(failures, outages, GRACE_MS);
+  const statuses = [...counts].sort().map(([how, count]) => `${how}: ${count}`);
+  const causes = [...byCause].sort().map(([name, count]) => told(`  failed: ${name}`, count));
+  const withoutFaults = calm.filter((failure) => causeOf(failure, outages, GRACE_MS) === null);
+  const shown = unexplained.map(
+    ({ how, code, target, needs, fromMs, toMs }) =>
+      `${how} ${code ?? ""} of ${target ?? "the balancer"}, ${needs}, from ${(fromMs / 1_000).toFixed(1)} to ${(toMs / 1_000).toFixed(1)} s`,
+  );
+  return {
+    findings: [
+      told("requests", total),
+      told("  by answer", statuses.join(", ")),
+      ...causes,
+      none("failures beyond an outage", unexplained.length),
+      none("failures without faults", withoutFaults.length),
+    ],
+    details: shown,
+  };
+}
+
+function faultCounts({ faults, outages }: Storm): Finding[] {
+  const counts = new Map<string, number>();
+  for (const { kind } of outages) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  const inflicted = outages.filter(({ kind }) => kind !== "slow-machine").length;
+  const text = [...counts].sort().map(([kind, count]) => `${kind} ${count}`);
+  return [told("faults", `${inflicted} of ${faults.length} planned`), told("  by kind", text.join(", "))];
+}
+
+function rows({ rows, jobsFound, refusedLists }: Storm): Judgement {
+  const findings = [
+    told("jobs", rows.jobs),
+    none("jobs that did not complete", rows.unfinished.length),
+    none("jobs nobody asked for", Math.max(0, jobsFound - rows.jobs)),
+    none("lists that were not taken", refusedLists.length),
+    told("rows in", rows.rowsIn),
+    within("rows out", rows.rowsOut, String(rows.rowsIn), rows.rowsOut === rows.rowsIn),
+    none("rows lost", rows.lost),
+    none("duplicates", rows.duplicates),
+    none("rows out of place", rows.misplaced),
+    none("wrong verdicts of rows", rows.wrong.length),
+  ];
+  return { findings, details: [...rows.unfinished, ...refusedLists, ...rows.wrong] };
+}
+
+function charges({ single, capped, bulk, rows, wrongSingles }: Storm): Judgement {
+  const interval = ({ asker: { charged, cutOff }, ledger: { written } }: Account) =>
+    chargeInterval({ charged, cutOff, written });
+  const about = ({ least, most }: { least: number; most: number }) =>
+    least === most ? String(least) : `${least} to ${most}`;
+  const wrong =
+    wrongCharge(single.ledger.used, interval(single)) +
+    wrongCharge(capped.ledger.used, interval(capped)) +
+    Math.abs(bulk.used - rows.units);
+  const refusals = [...single.asker.refused, ...capped.asker.refused].map(
+    ([name, count]) => `${name}: ${count}`,
+  );
+  return {
+    findings: [
+      told("charged for lists", `${bulk.used}, due ${rows.units}`),
+      told("charged for singles", `${single.ledger.used}, due ${about(interval(single))}`),
+      told("charged for singles, capped", `${capped.ledger.used}, due ${about(interval(capped))}`),
+      none("wrong charges", wrong),
+      within(
+        "used under a limit",
+        `${capped.ledger.used}, ${capped.asker.overQuota} refused`,
+        `at most ${capped.limit}`,
+        Math.max(capped.ledger.used, capped.asker.charged) <= capped.limit,
+      ),
+      none("singles refused for no reason", refusals.length),
+      none("wrong verdicts of singles", wrongSingles.length),
+    ],
+    details: [...refusals, ...wrongSingles],
+  };
+}
+
+function ends({ untold, badlySigned, deliveries, settledS, leftovers, crashes }: Storm): Judgement {
+  const left = Object.entries(leftovers).filter(([, count]) => count > 0);
+  return {
+    findings: [
+      told("webhook deliveries", deliveries),
+      none("jobs whose end was not told", untold),
+      none("deliveries signed wrongly", badlySigned),
+      within(
+        "settled",
+        settledS === null ? "no" : `${settledS.toFixed(1)} s`,
+        "within 150 s",
+        settledS !== null,
+      ),
+      none("left over", left.length),
+      none("processes that ended by themselves", crashes.length),
+    ],
+    details: [...left.map(([name, count]) => `left over: ${count} ${name}`), ...crashes],
+  };
+}
+
+const show = ({ rssMb, descriptors, threads }: Resources) => `${rssMb} MB ${descriptors} fd ${threads} thr`;
+
+function resources({ resources: { before, peaks, after } }: Storm): Judgement {
+  const grown: string[] = [];
+  const lines = [...after].map(([name, now]) => {
+    const was = before.get(name) ?? now;
+    grown.push(...growthOf(name, was, now));
+    const peak = peaks.get(name) ?? now;
+    return told(`  ${name}`, `${show(was)} -> peak ${show(peak)} -> ${show(now)}`);
+  });
+  const bound = `x${GROWTH.rssShare} + ${GROWTH.rssMb} MB, + ${GROWTH.descriptors} fd, + ${GROWTH.threads} thr`;
+  return {
+    findings: [
+      told("memory, descriptors, threads", "before -> peak -> after the same work"),
+      ...lines,
+      within("processes that grew", grown.length, `0 by more than ${bound}`, grown.length === 0),
+    ],
+    details: grown,
+  };
+}
+
+/** Every bound of a storm. */
+export function judgeStorm(storm: Storm): Judgement {
+  const parts = [
+    requests(storm),
+    { findings: faultCounts(storm), details: [] },
+    rows(storm),
+    charges(storm),
+    ends(storm),
+    resources(storm),
+  ];
+  return {
+    findings: parts.flatMap(({ findings }) => findings),
+    details: parts.flatMap(({ details }) => details),
+  };
+}

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Burst, TeamCounts } from "../../../../../scripts/chaos/overload/burst-order.ts";
+import { judgeOverload } from "../../../../../scripts/chaos/overload/judge-overload.ts";
+import type { Overload } from "../../../../../scripts/chaos/overload/overload.ts";
+import { exitCodeOf, type Finding } from "../../../../../scripts/chaos/verdict/closing.ts";
+
+function counts(accepted: number, refused: number, p99Ms = 100): TeamCounts {
+  const latencies = (count: number) => ({ count, p50Ms: 1, p99Ms });
+  return {
+    counts: { 200: accepted, "503 overloaded": refused },
+    accepted: latencies(accepted),
+    refused: latencies(refused),
+  };
+}
+
+function burst(all: TeamCounts, more: Partial<Burst> = {}): Burst {
+  return { teams: { small: counts(100, 0) }, all, unsent: 0, lateP99Ms: 5, tookS: 5, ...more };
+}
+
+const RESOURCES = { rssMb: 100, descriptors: 50, threads: 10 };
+const CALM = burst(counts(80, 0, 10));
+
+function findingsOf(more: Partial<Overload>): Finding[] {
+  return judgeOverload({
+    ...{ calm: CALM, after: CALM, capacityPerS: 1_000, perS: 10_000, forS: 5, crashed: false },
+    ...{ flood: burst(counts(4_000, 46_000)), limited: burst(counts(2_000, 28_000)) },
+    ...{ before: RESOURCES, peak: RESOURCES, final: RESOURCES },
+    ...more,
+  });
+}
+
+function missed(more: Partial<Overload>): string[] {
+  return findingsOf(more)
+    .filter(({ ok }) => !ok)
+    .map(({ name }) => name.trim());
+}
+
+describe("the judgement of an overload", () => {
+  it("holds an early refusal and quick answers for right", () => assert.deepEqual(missed({}), []));
+
+  it("misses late answers, few answers, no refusals and a small team that is refused", () => {
+    assert.deepEqual(missed({ flood: burst(counts(4_000, 46_000, 501)) }), [
+      "no rate limit: accepted, p99",
+      "no rate limit: refused, p99",
+    ]);
+    assert.deepEqual(missed({ flood: burst(counts(2_000, 48_000)) }), ["no rate limit: accepted"]);
+    const none = missed({ flood: burst(counts(50_000, 0)) });
+    assert.deepEqual(none, ["no rate limit: refused, p99", "not one refused"]);
+    const small = { teams: { small: counts(50, 50) } };
+    assert.deepEqual(missed({ flood: burst(counts(4_000, 46_000), small) }), [
+      "a small team beside it: refused",
+    ]);
+  });
+
+  it("neither holds nor misses what a burst measured that was late, or did not send all", () => {
+    const slow = counts(100, 100, 9_000);
+    assert.deepEqual(missed({ flood: burst(slow, { lateP99Ms: 101 }) }), []);
+    assert.deepEqual(missed({ limited: burst(slow, { unsent: 1 }) }), []);
+    const strange = { ...slow, counts: { "500 internal_error": 1 } };
+    assert.deepEqual(missed({ flood: burst(strange, { lateP99Ms: 101 }) }), ["neither 200 nor 429 nor 503"]);
+  });
+
+  it("does not pass for having judged what is void", () => {
+    assert.equal(exitCodeOf(findingsOf({})), 0);
+    const late = burst(counts(4_000, 46_000), { lateP99Ms: 101 });
+    assert.equal(exitCodeOf(findingsOf({ flood: late })), 2);
+    assert.equal(exitCodeOf(findingsOf({ flood: late, crashed: true })), 1);
+  });
+
+  it("misses what is not as it was, whatever was sent", () => {
+    assert.deepEqual(missed({ crashed: true }), ["crashes"]);
+    assert.deepEqual(missed({ after: burst(counts(70, 10, 600)) }), [
+      "afterwards, p99",
+      "refused without overload",
+    ]);
+    assert.deepEqual(missed({ peak: { ...RESOURCES, rssMb: 501 } }), ["memory, descriptors"]);
+  });
+});
