@@ -125,7 +125,7 @@ export function composeBulkChores({ config, log, metrics, stores }: Omit<Deps, "
     removal: createBulkRemoval({
       sql,
       // Without object storage there is nothing to delete.
-      deleteBelow: async (prefix) => objects?.deleteBelow(prefix) ?? true,
+      deleteBelow: async (prefix, spared) => objects?.deleteBelow(prefix, spared) ?? true,
       log,
       retentionDays: config.retentionDays,
     }),

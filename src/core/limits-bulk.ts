@@ -157,7 +157,10 @@ export const BULK_LIMITS = {
    * he had begun to write is written (LIMITS.objects.operationMs).
    */
   removalRestMs: 120_000,
-  /** Between a job's end and the removal of what its results were made from: who reads them from before has so long. */
+  /**
+   * Between a job's end and the removal of what its results were made from, and of what others began of its results: who reads
+   * or writes them from before has so long.
+   */
   spentRestMs: 3_600_000,
   objectPages: 100,
   /** Of a job that ends or is removed, tasks that go at once: a statement for all of them would run out of time. */

@@ -12,7 +12,7 @@ export { MissingObject } from "./object-errors.ts";
  *   read in parts, `source-<attempt>`: what it was made into;
  * - `repeats`: the index of the rows' repeats, which is the same whoever makes it, for as long as the source;
  * - `shards/<chunk>-<attempt>`: what a worker found out about a chunk, for as long; the task says which attempt counts;
- * - `results-<attempt>.jsonl`, `.csv`: the assembled results; the job says which.
+ * - `results-<attempt>.jsonl`, `.csv`: the assembled results; the job says which. What others began goes with the source.
  *
  * Whatever is written is written whole, or not at all. Every operation ends within LIMITS.objects.operationMs, or as soon
  * as it is cancelled: then it rejects with the signal's reason.
@@ -61,9 +61,14 @@ export function newShardKey(teamId: string, jobId: string, chunk: number): strin
   return `${shardsPrefix(teamId, jobId)}${String(chunk).padStart(8, "0")}-${newAttempt()}`;
 }
 
+/** What the keys of all results of a job begin with, whoever wrote them. */
+export function resultsPrefix(teamId: string, jobId: string): string {
+  return `${jobPrefix(teamId, jobId)}results-`;
+}
+
 /** What the keys of newly assembled results begin with; `.` and the format follow. */
 export function newResultsKey(teamId: string, jobId: string): string {
-  return `${jobPrefix(teamId, jobId)}results-${newAttempt()}`;
+  return `${resultsPrefix(teamId, jobId)}${newAttempt()}`;
 }
 
 function isMissing(error: unknown): boolean {

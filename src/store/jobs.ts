@@ -310,24 +310,26 @@ export async function hideExpiredJobs(sql: Queryable, keptMs: number, limit: num
       order by completed_at limit ${limit} for update skip locked)`;
 }
 
-/**
- * Ended jobs that still have their source, of which no worker can be at work any more. Those that were cancelled keep it
- * until they are removed: what was answered of them is put together when it is asked for.
- */
-export async function jobsWithSpentSource(
-  sql: Queryable,
-  restMs: number,
-  limit: number,
-): Promise<{ id: string; teamId: string }[]> {
-  return sql<{ id: string; teamId: string }[]>`
-    select id, team_id as "teamId" from jobs
+/** An ended job of which no worker can be at work any more. */
+export interface SpentJob {
+  id: string;
+  teamId: string;
+  /** It was cancelled: what was answered of it is put together from its source when it is asked for, until it is removed. */
+  keepsSource: boolean;
+  /** What the keys of its results begin with; null: it has none. */
+  resultsKey: string | null;
+}
+
+/** Those whose leavings have not been removed yet. */
+export async function spentJobs(sql: Queryable, restMs: number, limit: number): Promise<SpentJob[]> {
+  return sql<SpentJob[]>`
+    select id, team_id as "teamId", status = 'cancelled' as "keepsSource", results_key as "resultsKey" from jobs
     where completed_at < now() - ${`${restMs} milliseconds`}::interval and not source_removed
-      and status <> 'cancelled'
     order by completed_at limit ${limit}`;
 }
 
-/** Notes that the job has no source any more. */
-export async function noteSourceRemoved(sql: Queryable, id: string): Promise<void> {
+/** Notes that of the job's objects only those are left that somebody may read. */
+export async function noteSpentRemoved(sql: Queryable, id: string): Promise<void> {
   await sql`update jobs set source_removed = true where id = ${id}`;
 }
 

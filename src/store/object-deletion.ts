@@ -106,7 +106,7 @@ export function createDeletion({ client, bucket: Bucket, within }: Store) {
     return listing.IsTruncated !== true;
   }
 
-  return async (Prefix: string): Promise<boolean> => {
+  return async (Prefix: string, spared?: string): Promise<boolean> => {
     const noneInParts = await abortBelow(Prefix);
     const command = new ListObjectsV2Command({
       Bucket,
@@ -118,7 +118,8 @@ export function createDeletion({ client, bucket: Bucket, within }: Store) {
     const listing = await within((abortSignal) => client.send(command, { abortSignal }));
     const { Contents = [], EncodingType } = listing;
     const listed = Contents.flatMap(({ Key }) => (Key === undefined ? [] : [Key]));
-    const keys = EncodingType === "url" ? listed.map(plainKey) : listed;
+    const found = EncodingType === "url" ? listed.map(plainKey) : listed;
+    const keys = spared === undefined ? found : found.filter((key) => !key.startsWith(spared));
     await forEachAtOnce(await deleteMany(keys), deleteOne);
     return noneInParts && listing.IsTruncated !== true;
   };

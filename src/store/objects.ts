@@ -37,8 +37,9 @@ export interface ObjectStore {
   /**
    * Deletes what is below a prefix, LIMITS.objects.deletionPage objects at most, and what is being uploaded there in
    * parts. True when nothing is left of it, of versions apart. Rejects when an object could not be deleted.
+   * @param spared objects whose keys begin so stay, fewer than a page; what is being uploaded there in parts does not
    */
-  deleteBelow(prefix: string): Promise<boolean>;
+  deleteBelow(prefix: string, spared?: string): Promise<boolean>;
   stop(): void;
 }
 

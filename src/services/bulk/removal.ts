@@ -2,12 +2,13 @@ import { DAY_MS } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Logger } from "../../core/log.ts";
 import { deleteJob } from "../../store/job-clearing.ts";
-import { jobPrefix, repeatsKey, shardsPrefix, sourceKey } from "../../store/job-objects.ts";
+import { jobPrefix, repeatsKey, resultsPrefix, shardsPrefix, sourceKey } from "../../store/job-objects.ts";
 import {
   hideExpiredJobs,
-  jobsWithSpentSource,
-  noteSourceRemoved,
+  noteSpentRemoved,
   removableJobs,
+  type SpentJob,
+  spentJobs,
   staleSubmissions,
 } from "../../store/jobs.ts";
 import type { Database } from "../../store/postgres.ts";
@@ -18,34 +19,39 @@ import { giveUpSubmission } from "./submit-inline.ts";
 export interface BulkRemoval {
   /**
    * Gives up submissions that nobody finishes, hides what is past its retention, removes objects and rows of what is hidden,
-   * and of completed and failed jobs all but the results: objects first, so that a failure leaves a row to try again by, and keeps nothing else from being done.
+   * and of jobs that ended a while ago all that nobody may read: what the results were made from, but of cancelled jobs, and
+   * what processes that were killed began of them. Objects first, so that a failure leaves a row to try again by, and keeps
+   * nothing else from being done.
    */
   sweep(isStopping: () => boolean): Promise<void>;
 }
 
 export function createBulkRemoval(deps: {
   sql: Database;
-  /** Deletes some of what is below a prefix; true when nothing is left of it. */
-  deleteBelow(prefix: string): Promise<boolean>;
+  /** See `ObjectStore.deleteBelow`. */
+  deleteBelow(prefix: string, spared?: string): Promise<boolean>;
   log: Logger;
   retentionDays: number;
 }): BulkRemoval {
   const { sql, log } = deps;
   const stale = createRounds<Item>(log, "a submission could not be given up");
   const removable = createRounds<Item>(log, "the objects of a job could not be removed");
-  const spent = createRounds<Item>(log, "what results were made from could not be removed");
+  const spent = createRounds<SpentJob>(log, "what a job left behind could not be removed");
   const { jobsPerRound, submissionMs, removalRestMs, spentRestMs, objectPages } = LIMITS.bulk;
 
-  async function removeObjects(prefix: string): Promise<boolean> {
-    for (let page = 0; page < objectPages; page++) if (await deps.deleteBelow(prefix)) return true;
+  async function removeObjects(prefix: string, spared?: string): Promise<boolean> {
+    for (let page = 0; page < objectPages; page++) if (await deps.deleteBelow(prefix, spared)) return true;
     return false;
   }
 
-  /** What results are made from, and are not any more. */
-  async function removeSpent(teamId: string, id: string): Promise<boolean> {
-    const prefixes = [sourceKey(teamId, id), repeatsKey(teamId, id), shardsPrefix(teamId, id)];
-    for (const prefix of prefixes) if (!(await removeObjects(prefix))) return false;
-    return true;
+  /**
+   * What results are made from, and are not any more; and all results but those that count: of others a process that was
+   * killed has written some, or begun to, in parts that would be paid for until somebody aborts them.
+   */
+  async function removeSpent({ teamId, id, keepsSource, resultsKey }: SpentJob): Promise<boolean> {
+    const sources = [sourceKey(teamId, id), repeatsKey(teamId, id), shardsPrefix(teamId, id)];
+    for (const prefix of keepsSource ? [] : sources) if (!(await removeObjects(prefix))) return false;
+    return removeObjects(resultsPrefix(teamId, id), resultsKey === null ? undefined : `${resultsKey}.`);
   }
 
   return {
@@ -72,11 +78,11 @@ export function createBulkRemoval(deps: {
           ),
         () =>
           spent.run(
-            (limit) => jobsWithSpentSource(sql, spentRestMs, limit),
+            (limit) => spentJobs(sql, spentRestMs, limit),
             jobsPerRound,
             isStopping,
-            async ({ id, teamId }) => {
-              if (await removeSpent(teamId, id)) await noteSourceRemoved(sql, id);
+            async (job) => {
+              if (await removeSpent(job)) await noteSpentRemoved(sql, job.id);
             },
           ),
       ]);

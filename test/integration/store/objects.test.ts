@@ -81,6 +81,20 @@ describe("object storage", () => {
     assert.deepEqual((left.Contents ?? []).map(({ Key }) => Key).sort(), beside.sort());
   });
 
+  it("spares objects as it is told, and no uploads in parts", async (t) => {
+    const store = await openStore(t);
+    const { client, bucket } = store;
+    for (const Key of ["s/ä.a", "s/ä.b", "s/äa", "s/b", "s"])
+      await client.send(new PutObjectCommand({ Bucket: bucket, Key, Body: "x" }));
+    for (const Key of ["s/ä.a", "s/b"])
+      await client.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key }));
+    assert.equal(await store.deleteBelow("s/", "s/ä."), true);
+    const below = { Bucket: bucket, Prefix: "s" };
+    const { Contents = [] } = await client.send(new ListObjectsV2Command(below));
+    const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand(below));
+    assert.deepEqual([Contents.map(({ Key }) => Key).sort(), Uploads], [["s", "s/ä.a", "s/ä.b"], []]);
+  });
+
   it("ends uploads in parts below the prefix, and deletes one by one where many at once are refused", async (t) => {
     const { endpoint: real, region, bucket, ...credentials } = await testObjects();
     const faulty = await startFaultyS3(real, ({ url }) =>

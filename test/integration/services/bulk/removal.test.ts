@@ -1,12 +1,20 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { after, before, describe, it, type TestContext } from "node:test";
+import {
+  CreateMultipartUploadCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  UploadPartCommand,
+} from "@aws-sdk/client-s3";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { createEndings } from "../../../../src/services/bulk/ending.ts";
 import { createBulkRemoval } from "../../../../src/services/bulk/removal.ts";
-import { jobPrefix, repeatsKey, sourceKey } from "../../../../src/store/job-objects.ts";
+import { createJobObjects, jobPrefix, repeatsKey, sourceKey } from "../../../../src/store/job-objects.ts";
 import { findJob } from "../../../../src/store/jobs.ts";
+import { createObjectStore } from "../../../../src/store/objects.ts";
 import type { Database } from "../../../../src/store/postgres.ts";
 import { ALL_VALID, createRunner, queueInline } from "../../../support/bulk-tasks.ts";
+import { testObjects } from "../../../support/embedded.ts";
 import { testLog } from "../../../support/log.ts";
 import { createMemoryObjects, type MemoryObjects } from "../../../support/memory-objects.ts";
 import { createClosing, openDatabase } from "../../../support/store.ts";
@@ -28,10 +36,12 @@ function createSweep(objects: MemoryObjects, failing = "none") {
   let listings = 0;
   const removal = createBulkRemoval({
     sql,
-    async deleteBelow(prefix) {
+    async deleteBelow(prefix, spared) {
       listings += 1;
       if (prefix.includes(failing)) throw new Error("the object cannot be deleted");
-      for (const key of objects.kept.keys()) if (key.startsWith(prefix)) objects.kept.delete(key);
+      for (const key of objects.kept.keys())
+        if (key.startsWith(prefix) && (spared === undefined || !key.startsWith(spared)))
+          objects.kept.delete(key);
       return true;
     },
     log: testLog,
@@ -62,6 +72,97 @@ describe("what cannot be removed", () => {
   });
 });
 
+/** Removal from the real object storage, and what is there of a job: its objects, and what is being uploaded in parts. */
+async function openSweep(t: TestContext) {
+  const { bucket, endpoint, region, ...credentials } = await testObjects();
+  const settings = { endpoint, publicEndpoint: endpoint, region, bucket, credentials };
+  const store = createObjectStore(settings, systemClock);
+  t.after(() => store.stop());
+  const { client } = store;
+  const objects = createJobObjects(store);
+  const { deleteBelow } = store;
+  const removal = createBulkRemoval({ sql, deleteBelow, log: testLog, retentionDays: 30 });
+  return {
+    objects,
+    sweep: () => removal.sweep(() => false),
+    /** As a process does that is killed before it has sent the rest. */
+    async beginParts(Key: string): Promise<void> {
+      const { UploadId } = await client.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key }));
+      await client.send(
+        new UploadPartCommand({ Bucket: bucket, Key, UploadId, PartNumber: 1, Body: "part" }),
+      );
+    },
+    async left({ id, teamId }: { id: string; teamId: string }) {
+      const below = { Bucket: bucket, Prefix: jobPrefix(teamId, id) };
+      const { Contents = [] } = await client.send(new ListObjectsV2Command(below));
+      const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand(below));
+      const names = (all: { Key?: string | undefined }[]) =>
+        all.map(({ Key = "" }) => Key.slice(below.Prefix.length)).sort();
+      return { objects: names(Contents), parts: names(Uploads) };
+    },
+  };
+}
+
+describe("what killed processes began of a job's results", () => {
+  it("goes a while after the job's end, parts included; the results that count stay", async (t) => {
+    const { objects, sweep, beginParts, left } = await openSweep(t);
+    const ended = await queueInline(sql, objects, ["a@example.com"]);
+    const running = await queueInline(sql, objects, ["a@example.com"]);
+    for (const { id, teamId } of [ended, running]) {
+      const results = `${jobPrefix(teamId, id)}results-`;
+      for (const name of ["a.jsonl", "a.csv", "ab.jsonl", "b.csv"])
+        await objects.put(`${results}${name}`, "rows", "text/csv");
+      // The beginning of the results that count was tried again: its answer had been lost.
+      for (const name of ["a.jsonl", "c.jsonl"]) await beginParts(`${results}${name}`);
+    }
+    const all = await left(running);
+    assert.deepEqual(all.parts, ["results-a.jsonl", "results-c.jsonl"]);
+    const key = `${jobPrefix(ended.teamId, ended.id)}results-a`;
+    await sql`
+      update jobs set status = 'completed', completed_at = now(), results_key = ${key} where id = ${ended.id}`;
+    await sweep();
+    assert.deepEqual(await left(ended), all);
+    await hourAgo(ended.id);
+    await sweep();
+    assert.deepEqual(await left(ended), { objects: ["results-a.csv", "results-a.jsonl"], parts: [] });
+    assert.deepEqual(await left(running), all);
+  });
+
+  it("goes of cancelled and failed jobs alike, and of the cancelled ones nothing else", async (t) => {
+    const { objects, sweep, beginParts, left } = await openSweep(t);
+    const cancelled = await queueInline(sql, objects, ["a@example.com"]);
+    const failed = await queueInline(sql, objects, ["a@example.com"]);
+    for (const { id, teamId } of [cancelled, failed]) {
+      await objects.put(`${jobPrefix(teamId, id)}results-a.csv`, "rows", "text/csv");
+      await beginParts(`${jobPrefix(teamId, id)}results-a.jsonl`);
+    }
+    await sql`
+      update jobs set status = 'cancelled', completed_at = now() - interval '2 hours' where id = ${cancelled.id}`;
+    await sql`
+      update jobs set status = 'failed', completed_at = now() - interval '2 hours', error_code = 'internal_error',
+        error_detail = 'failed' where id = ${failed.id}`;
+    await sweep();
+    assert.deepEqual(await left(cancelled), { objects: ["repeats", "source"], parts: [] });
+    assert.deepEqual(await left(failed), { objects: [], parts: [] });
+  });
+
+  it("is tried again when object storage fails, and not once it is gone", async () => {
+    const objects = createMemoryObjects();
+    const { id, teamId } = await queueInline(sql, objects, ["a@example.com"]);
+    const stray = `${jobPrefix(teamId, id)}results-a.csv`;
+    await objects.put(stray, "rows", "text/csv");
+    await sql`
+      update jobs set status = 'cancelled', completed_at = now() - interval '2 hours' where id = ${id}`;
+    await createSweep(objects, id).sweep();
+    assert.ok(objects.kept.has(stray));
+    const { sweep, listings } = createSweep(objects);
+    await sweep();
+    assert.ok(!objects.kept.has(stray));
+    await sweep();
+    assert.equal(listings(), 1);
+  });
+});
+
 describe("what a job's results were made from", () => {
   it("goes when the job has ended and nobody reads it any more; the results stay", async () => {
     const objects = createMemoryObjects();
@@ -80,14 +181,14 @@ describe("what a job's results were made from", () => {
     assert.deepEqual(keys(), before);
     await hourAgo(done.id);
     await sweep();
-    assert.equal(listings(), 3);
+    assert.equal(listings(), 4);
     assert.deepEqual(
       keys().map((key) => key?.replace(/-.*\./, ".")),
       ["results.csv", "results.jsonl"],
     );
     assert.ok(objects.kept.has(sourceKey(running.teamId, running.id)));
     await sweep();
-    assert.equal(listings(), 3);
+    assert.equal(listings(), 4);
     const job = await findJob(sql, done.teamId, done.id);
     assert.ok(objects.kept.has(`${job?.results_key}.csv`));
     assert.ok(job?.results_key?.startsWith(jobPrefix(done.teamId, done.id)));
