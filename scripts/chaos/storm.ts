@@ -11,6 +11,7 @@ import type { Hooks } from "./traffic/hooks.ts";
 import { createRequestLog, type Door, type RequestLog } from "./traffic/request-log.ts";
 import { type Asker, newAsker } from "./traffic/singles.ts";
 import { startTraffic, type Traffic, type TrafficSetting } from "./traffic/traffic.ts";
+import { anHourLater, type HourLater } from "./verdict/an-hour-later.ts";
 import { ledgerOf, type TeamLedger } from "./verdict/auditing.ts";
 import { describeLeftovers, findLeftovers, isClean, type Leftovers } from "./verdict/leftovers.ts";
 import { compareJobs, type RowTotals } from "./verdict/results.ts";
@@ -53,6 +54,7 @@ export interface Storm {
   deliveries: number;
   settledS: number | null;
   leftovers: Leftovers;
+  hourLater: HourLater;
   crashes: string[];
   resources: { before: Map<string, Resources>; peaks: Map<string, Resources>; after: Map<string, Resources> };
 }
@@ -180,6 +182,8 @@ export async function runStorm(setting: StormSetting): Promise<Storm> {
   const after = watch.now();
   watch.stop();
   await witness.stop();
+  say("an hour goes by for the jobs");
+  const hourLater = await anHourLater(deployment);
   const jobs = phases.flatMap((phase) => phase.jobs());
   const rows = await compareJobs(jobs, bulkTeam.key, firstDoor, log);
   return {
@@ -198,6 +202,7 @@ export async function runStorm(setting: StormSetting): Promise<Storm> {
     ...hooks.counts(),
     settledS,
     leftovers: settledS === null ? leftovers : await findLeftovers(deployment),
+    hourLater,
     crashes: deployment.members.flatMap(({ name, crashes }) => crashes.map((how) => `${name}: ${how}`)),
     resources: { before, peaks: new Map(watch.peaks()), after },
   };

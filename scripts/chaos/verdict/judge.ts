@@ -108,6 +108,38 @@ function ends({ untold, badlySigned, deliveries, settledS, leftovers, crashes }:
   };
 }
 
+function storage({ hourLater: { tidiedS, before, after, readable } }: Storm): Judgement {
+  const kept = new Set(readable);
+  const there = new Set(after.objects);
+  const strays = after.objects.filter((key) => !kept.has(key));
+  const missing = readable.filter((key) => !there.has(key));
+  return {
+    findings: [
+      told("object storage", "when all had settled -> an hour later"),
+      told("  objects", `${before.objects.length} -> ${after.objects.length}`),
+      within(
+        "  tidied",
+        tidiedS === null ? "no" : `${tidiedS.toFixed(1)} s`,
+        "within 60 s",
+        tidiedS !== null,
+      ),
+      none("  that nobody may read", strays.length),
+      none("  readable, and gone", missing.length),
+      within(
+        "  uploads in parts, unfinished",
+        `${before.parts.length} -> ${after.parts.length}`,
+        "0",
+        after.parts.length === 0,
+      ),
+    ],
+    details: [
+      ...strays.map((key) => `nobody may read ${key}`),
+      ...missing.map((key) => `gone: ${key}`),
+      ...after.parts.map((key) => `still in parts: ${key}`),
+    ],
+  };
+}
+
 const show = ({ rssMb, descriptors, threads }: Resources) => `${rssMb} MB ${descriptors} fd ${threads} thr`;
 
 function resources({ resources: { before, peaks, after } }: Storm): Judgement {
@@ -137,6 +169,7 @@ export function judgeStorm(storm: Storm): Judgement {
     rows(storm),
     charges(storm),
     ends(storm),
+    storage(storm),
     resources(storm),
   ];
   return {

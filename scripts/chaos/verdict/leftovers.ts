@@ -1,5 +1,4 @@
 import { readdirSync } from "node:fs";
-import { ListMultipartUploadsCommand, S3Client } from "@aws-sdk/client-s3";
 import { Redis } from "ioredis";
 import type { ChaosDeployment } from "../deployment/deployment.ts";
 
@@ -32,20 +31,6 @@ async function streamEntries(redis: Redis): Promise<Leftovers> {
   return found;
 }
 
-async function multipartUploads({ stores }: ChaosDeployment): Promise<number> {
-  const { endpoint, region, bucket, accessKeyId, secretAccessKey } = stores.objects;
-  const client = new S3Client({
-    endpoint,
-    region,
-    credentials: { accessKeyId, secretAccessKey },
-    forcePathStyle: true,
-  });
-  const listed = await client
-    .send(new ListMultipartUploadsCommand({ Bucket: bucket }))
-    .finally(() => client.destroy());
-  return listed.Uploads?.length ?? 0;
-}
-
 function scratchFiles({ members }: ChaosDeployment): number {
   return members
     .filter(({ pid }) => pid !== null)
@@ -65,7 +50,6 @@ export async function findLeftovers(deployment: ChaosDeployment): Promise<Leftov
     return {
       ...row,
       ...(await streamEntries(redis)),
-      "multipart uploads": await multipartUploads(deployment),
       "scratch files": scratchFiles(deployment),
     };
   } finally {
