@@ -120,6 +120,25 @@ async function calm(
   return traffic;
 }
 
+/** Traffic while the faults come about; resolves once they are over, and what it began is handed in. */
+async function rage(
+  faults: readonly PlannedFault[],
+  traffic: TrafficSetting,
+  outages: Outage[],
+  { deployment, hooks, forMs, say }: StormSetting,
+): Promise<Traffic> {
+  say(`${faults.length} faults in ${Math.round(forMs / 1_000)} s`);
+  const storm = startTraffic("b", traffic);
+  const startedMs = performance.now();
+  await inflictAll(faults, { deployment, hooks, outages }, ({ kind }, atMs) =>
+    say(`${(atMs / 1_000).toFixed(1).padStart(6)} s ${kind}`),
+  );
+  await wait(Math.max(0, startedMs + forMs - performance.now()));
+  say("no more faults; waiting for all to settle");
+  await storm.stop();
+  return storm;
+}
+
 async function jobsOf({ sql }: ChaosDeployment, team: Team): Promise<number> {
   const [row] = await sql<[{ jobs: number }]>`
     select count(*)::int as jobs from jobs where team_id = ${team.id} and status <> 'submitting'`;
@@ -159,16 +178,7 @@ export async function runStorm(setting: StormSetting): Promise<Storm> {
   const failuresBefore = log.failures.length;
 
   const faults = planFaults(seed, kinds, forMs);
-  say(`${faults.length} faults in ${Math.round(forMs / 1_000)} s`);
-  const storm = startTraffic("b", traffic);
-  phases.push(storm);
-  const startedMs = performance.now();
-  await inflictAll(faults, { deployment, hooks, outages }, ({ kind }, atMs) =>
-    say(`${(atMs / 1_000).toFixed(1).padStart(6)} s ${kind}`),
-  );
-  await wait(Math.max(0, startedMs + forMs - performance.now()));
-  say("no more faults; waiting for all to settle");
-  await storm.stop();
+  phases.push(await rage(faults, traffic, outages, setting));
   const isTold = () => phases.every((phase) => phase.jobs().every(({ id }) => hooks.toldOf().has(id)));
   const { settledS, leftovers } = await settle(setting, isTold);
   say(

@@ -3,6 +3,7 @@ import { causeOf, failuresByCause } from "../faults/windows.ts";
 import type { Account, Storm } from "../storm.ts";
 import { chargeInterval, wrongCharge } from "./charges.ts";
 import { type Finding, none, told, within } from "./closing.ts";
+import { judgeStorage } from "./judge-storage.ts";
 
 /** What a service that is there again, and who waits for it, may take until requests are served as ever. */
 export const GRACE_MS = 4_000;
@@ -108,38 +109,6 @@ function ends({ untold, badlySigned, deliveries, settledS, leftovers, crashes }:
   };
 }
 
-function storage({ hourLater: { tidiedS, before, after, readable } }: Storm): Judgement {
-  const kept = new Set(readable);
-  const there = new Set(after.objects);
-  const strays = after.objects.filter((key) => !kept.has(key));
-  const missing = readable.filter((key) => !there.has(key));
-  return {
-    findings: [
-      told("object storage", "when all had settled -> an hour later"),
-      told("  objects", `${before.objects.length} -> ${after.objects.length}`),
-      within(
-        "  tidied",
-        tidiedS === null ? "no" : `${tidiedS.toFixed(1)} s`,
-        "within 60 s",
-        tidiedS !== null,
-      ),
-      none("  that nobody may read", strays.length),
-      none("  readable, and gone", missing.length),
-      within(
-        "  uploads in parts, unfinished",
-        `${before.parts.length} -> ${after.parts.length}`,
-        "0",
-        after.parts.length === 0,
-      ),
-    ],
-    details: [
-      ...strays.map((key) => `nobody may read ${key}`),
-      ...missing.map((key) => `gone: ${key}`),
-      ...after.parts.map((key) => `still in parts: ${key}`),
-    ],
-  };
-}
-
 const show = ({ rssMb, descriptors, threads }: Resources) => `${rssMb} MB ${descriptors} fd ${threads} thr`;
 
 function resources({ resources: { before, peaks, after } }: Storm): Judgement {
@@ -169,7 +138,7 @@ export function judgeStorm(storm: Storm): Judgement {
     rows(storm),
     charges(storm),
     ends(storm),
-    storage(storm),
+    judgeStorage(storm.hourLater),
     resources(storm),
   ];
   return {

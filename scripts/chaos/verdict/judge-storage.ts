@@ -1,0 +1,30 @@
+import type { HourLater } from "./an-hour-later.ts";
+import { type Finding, none, told, within } from "./closing.ts";
+
+/** What object storage may have an hour after all jobs have ended: what somebody may read, all of it, and nothing else. */
+export function judgeStorage({ tidiedS, before, after, readable }: HourLater): {
+  findings: Finding[];
+  details: string[];
+} {
+  const kept = new Set(readable);
+  const there = new Set(after.objects);
+  const strays = after.objects.filter((key) => !kept.has(key));
+  const missing = readable.filter((key) => !there.has(key));
+  const took = tidiedS === null ? "no" : `${tidiedS.toFixed(1)} s`;
+  const parts = `${before.parts.length} -> ${after.parts.length}`;
+  return {
+    findings: [
+      told("object storage", "all settled -> an hour later"),
+      told("  objects", `${before.objects.length} -> ${after.objects.length}`),
+      within("  tidied", took, "within 60 s", tidiedS !== null),
+      none("  objects that nobody may read", strays.length),
+      none("  objects missing", missing.length),
+      within("  unfinished uploads in parts", parts, "0 in the end", after.parts.length === 0),
+    ],
+    details: [
+      ...strays.map((key) => `nobody may read ${key}`),
+      ...missing.map((key) => `missing: ${key}`),
+      ...after.parts.map((key) => `still in parts: ${key}`),
+    ],
+  };
+}
