@@ -3,34 +3,38 @@ import { setTimeout as wait } from "node:timers/promises";
 import { say, sayAndClose } from "../../../test/support/mail-world/action.ts";
 import { parentOf } from "../../processes.mjs";
 import { DOMAINS, domainEntry, domainName, SITES, siteName } from "../deployment/site-world.ts";
-import { type Injury, openOutage } from "./injury.ts";
+import type { Kind } from "./faults.ts";
+import { type Injury, openOutage, type Theatre } from "./injury.ts";
+import type { PlannedFault } from "./schedule.ts";
 
-export const redisRestart: Injury = async (fault, theatre) => {
-  const { stores } = theatre.deployment;
-  const close = openOutage(theatre, "redis-restart", "redis");
+/** Takes something away; what comes back brings it back, when the fault has been held for its time. */
+type Taking = (theatre: Theatre, fault: PlannedFault) => Promise<() => unknown> | (() => unknown);
+
+/** @param target what is away, or how it follows from the fault */
+function away(kind: Kind, target: string | ((fault: PlannedFault) => string), take: Taking): Injury {
+  return async (fault, theatre) => {
+    const close = openOutage(theatre, kind, typeof target === "string" ? target : target(fault));
+    const bringBack = await take(theatre, fault);
+    await wait(fault.holdMs);
+    await bringBack();
+    close();
+  };
+}
+
+export const redisRestart = away("redis-restart", "redis", async ({ deployment: { stores } }) => {
   await stores.stopRedis("SIGTERM");
-  await wait(fault.holdMs);
-  await stores.startRedis(false);
-  close();
-};
+  return () => stores.startRedis(false);
+});
 
-export const redisLoss: Injury = async (fault, theatre) => {
-  const { stores } = theatre.deployment;
-  const close = openOutage(theatre, "redis-loss", "redis");
+export const redisLoss = away("redis-loss", "redis", async ({ deployment: { stores } }) => {
   await stores.stopRedis("SIGKILL");
-  await wait(fault.holdMs);
-  await stores.startRedis(true);
-  close();
-};
+  return () => stores.startRedis(true);
+});
 
-export const postgresRestart: Injury = async (fault, theatre) => {
-  const { stores } = theatre.deployment;
-  const close = openOutage(theatre, "postgres-restart", "postgres");
+export const postgresRestart = away("postgres-restart", "postgres", async ({ deployment: { stores } }) => {
   await stores.stopPostgres();
-  await wait(fault.holdMs);
-  await stores.startPostgres();
-  close();
-};
+  return () => stores.startPostgres();
+});
 
 const RECOVERED_WITHIN_MS = 30_000;
 
@@ -64,102 +68,72 @@ export const postgresCrash: Injury = async (fault, theatre) => {
 
 const CUT_AFTER_BYTES = 2_000;
 
-export const objectsFail: Injury = async (fault, theatre) => {
-  const { stores } = theatre.deployment;
-  const close = openOutage(theatre, "objects-fail", "objects");
-  let turn = fault.pick;
+export const objectsFail = away("objects-fail", "objects", ({ deployment: { stores } }, { pick }) => {
+  let turn = pick;
   stores.spoilObjects(() => (turn++ % 2 === 0 ? { status: 503, code: "SlowDown" } : null));
-  await wait(fault.holdMs);
-  stores.spoilObjects(null);
-  close();
-};
+  return () => stores.spoilObjects(null);
+});
 
-export const objectsStall: Injury = async (fault, theatre) => {
-  const { stores } = theatre.deployment;
-  const close = openOutage(theatre, "objects-stall", "objects");
-  const over = wait(fault.holdMs);
+export const objectsStall = away("objects-stall", "objects", ({ deployment: { stores } }, { holdMs }) => {
+  const over = wait(holdMs);
   stores.spoilObjects(() => ({ until: over }));
-  await over;
-  stores.spoilObjects(null);
-  close();
-};
+  return () => stores.spoilObjects(null);
+});
 
-export const objectsCut: Injury = async (fault, theatre) => {
-  const { stores } = theatre.deployment;
-  const close = openOutage(theatre, "objects-cut", "objects");
-  let turn = fault.pick;
+export const objectsCut = away("objects-cut", "objects", ({ deployment: { stores } }, { pick }) => {
+  let turn = pick;
   stores.spoilObjects(() => {
     turn += 1;
     if (turn % 3 === 0) return { afterBytes: CUT_AFTER_BYTES, ending: "cut" };
     return turn % 3 === 1 ? "answer lost" : null;
   });
-  await wait(fault.holdMs);
-  stores.spoilObjects(null);
-  close();
-};
+  return () => stores.spoilObjects(null);
+});
 
-export const smtpFail: Injury = async (fault, theatre) => {
-  const { world } = theatre.deployment;
-  const host = world.host(siteName(fault.pick % SITES));
-  const close = openOutage(theatre, "smtp-fail", host.name);
+const siteOf = ({ pick }: PlannedFault) => siteName(pick % SITES);
+
+export const smtpFail = away("smtp-fail", siteOf, ({ deployment: { world } }, fault) => {
+  const host = world.host(siteOf(fault));
   host.setBehaviour("greeting", () => sayAndClose("421 4.3.2 Service not available, closing channel"));
   host.setBehaviour("rcpt", () => say("451 4.3.0 Temporary lookup failure"));
-  await wait(fault.holdMs);
-  host.setBehaviour("greeting", null);
-  host.setBehaviour("rcpt", null);
-  close();
-};
+  return () => {
+    host.setBehaviour("greeting", null);
+    host.setBehaviour("rcpt", null);
+  };
+});
 
-export const smtpStall: Injury = async (fault, theatre) => {
-  const { world } = theatre.deployment;
-  const host = world.host(siteName(fault.pick % SITES));
-  const close = openOutage(theatre, "smtp-stall", host.name);
+export const smtpStall = away("smtp-stall", siteOf, ({ deployment: { world } }, fault) => {
+  const host = world.host(siteOf(fault));
   host.hold("rcpt");
-  await wait(fault.holdMs);
-  host.release();
-  close();
-};
+  return () => host.release();
+});
 
 const CUT_EVERY_MS = 150;
 
-export const smtpCut: Injury = async (fault, theatre) => {
-  const { world } = theatre.deployment;
-  const host = world.host(siteName(fault.pick % SITES));
-  const close = openOutage(theatre, "smtp-cut", host.name);
-  const untilMs = performance.now() + fault.holdMs;
-  while (performance.now() < untilMs) {
-    host.cut();
-    await wait(CUT_EVERY_MS);
-  }
-  close();
-};
+export const smtpCut = away("smtp-cut", siteOf, ({ deployment: { world } }, fault) => {
+  const host = world.host(siteOf(fault));
+  host.cut();
+  const cutting = setInterval(() => host.cut(), CUT_EVERY_MS);
+  return () => clearInterval(cutting);
+});
 
-export const dnsSilence: Injury = async (fault, theatre) => {
-  const { dns } = theatre.deployment.world;
-  const close = openOutage(theatre, "dns-silence", "dns");
-  dns.hold();
-  await wait(fault.holdMs);
-  dns.release();
-  close();
-};
+export const dnsSilence = away("dns-silence", "dns", ({ deployment: { world } }) => {
+  world.dns.hold();
+  return () => world.dns.release();
+});
 
-export const dnsFail: Injury = async (fault, theatre) => {
-  const { dns } = theatre.deployment.world;
-  const close = openOutage(theatre, "dns-fail", "dns");
+export const dnsFail = away("dns-fail", "dns", ({ deployment: { world } }, { pick }) => {
   const failing = Array.from({ length: DOMAINS }, (_, domain) => domain).filter(
-    (domain) => (domain + fault.pick) % 3 === 0,
+    (domain) => (domain + pick) % 3 === 0,
   );
   for (const domain of failing)
-    dns.set(domainName(domain), { ...domainEntry(domain), faults: { MX: "servfail" } });
-  await wait(fault.holdMs);
-  for (const domain of failing) dns.set(domainName(domain), domainEntry(domain));
-  close();
-};
+    world.dns.set(domainName(domain), { ...domainEntry(domain), faults: { MX: "servfail" } });
+  return () => {
+    for (const domain of failing) world.dns.set(domainName(domain), domainEntry(domain));
+  };
+});
 
-export const webhook: Injury = async (fault, theatre) => {
-  const close = openOutage(theatre, "webhook", "receiver");
-  theatre.hooks.fail(true);
-  await wait(fault.holdMs);
-  theatre.hooks.fail(false);
-  close();
-};
+export const webhook = away("webhook", "receiver", ({ hooks }) => {
+  hooks.fail(true);
+  return () => hooks.fail(false);
+});
