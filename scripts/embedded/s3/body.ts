@@ -7,6 +7,12 @@ import { invalid, notImplemented, S3Error } from "./error.ts";
 const OBJECT_MAX_BYTES = 5 * 1024 ** 3;
 const STREAMING_UNSIGNED = "STREAMING-UNSIGNED-PAYLOAD-TRAILER";
 
+/** What is computed of a body while it is read. */
+export interface BodySums {
+  /** base64 */
+  crc32: string;
+}
+
 interface Digest {
   update(data: Buffer): void;
   base64(): string;
@@ -70,13 +76,17 @@ function declaredLength(req: IncomingMessage, chunked: boolean): number | null {
  * verified: length, signed hash, checksums in headers and trailers. A consumer must not keep what it read when the
  * iteration throws.
  *
+ * @param sums gets those of the whole body when the iteration ends
  * @throws S3Error 400 on any difference.
  */
-export async function* readBody(req: IncomingMessage, payloadHash: string): AsyncGenerator<Buffer> {
+async function* readBody(req: IncomingMessage, payloadHash: string, sums: BodySums): AsyncGenerator<Buffer> {
   const chunked = payloadHash === STREAMING_UNSIGNED;
   if (payloadHash.startsWith("STREAMING-") && !chunked) throw notImplemented(payloadHash);
   const expectedBytes = declaredLength(req, chunked);
   const digests = announced(req);
+  // Nearly every client announces it: once is enough for what was said and for what is kept.
+  const crc = digests.get("x-amz-checksum-crc32") ?? crc32Digest();
+  const computed = new Set([crc, ...digests.values()]);
   const signed = /^[0-9a-f]{64}$/.test(payloadHash) ? createHash("sha256") : null;
   const trailers = new Map<string, string>();
   let bytes = 0;
@@ -85,7 +95,7 @@ export async function* readBody(req: IncomingMessage, payloadHash: string): Asyn
   for await (const piece of chunked ? decodeChunked(raw, trailers) : raw) {
     bytes += piece.length;
     if (bytes > (expectedBytes ?? OBJECT_MAX_BYTES)) throw invalid("The body is longer than announced.");
-    for (const digest of digests.values()) digest.update(piece);
+    for (const digest of computed) digest.update(piece);
     signed?.update(piece);
     yield piece;
   }
@@ -97,13 +107,23 @@ export async function* readBody(req: IncomingMessage, payloadHash: string): Asyn
     if (digest.base64() !== (trailers.get(name) ?? req.headers[name]))
       throw new S3Error(400, "BadDigest", `The ${name} you specified did not match the calculated one.`);
   }
+  sums.crc32 = crc.base64();
+}
+
+/** See `readBody`, which reads the pieces. */
+export function openBody(
+  req: IncomingMessage,
+  payloadHash: string,
+): { pieces: AsyncGenerator<Buffer>; sums: BodySums } {
+  const sums = { crc32: "" };
+  return { pieces: readBody(req, payloadHash, sums), sums };
 }
 
 /** A whole small body, e.g. the XML of DeleteObjects. */
 export async function readText(req: IncomingMessage, payloadHash: string, maxBytes: number): Promise<string> {
   const pieces: Buffer[] = [];
   let bytes = 0;
-  for await (const piece of readBody(req, payloadHash)) {
+  for await (const piece of openBody(req, payloadHash).pieces) {
     bytes += piece.length;
     if (bytes > maxBytes) throw new S3Error(400, "MaxMessageLengthExceeded", "Your request was too big.");
     pieces.push(piece);

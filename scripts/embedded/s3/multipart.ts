@@ -57,9 +57,9 @@ export class Multipart {
   addPart(id: string, number: number, staged: Staged): void {
     if (!Number.isInteger(number) || number < 1 || number > PARTS_MAX)
       throw invalid(`partNumber must be from 1 to ${PARTS_MAX}.`);
-    const { size, md5, crc32 } = staged;
+    const { size, etag, crc32 } = staged;
     const modifiedMs = Date.now();
-    seal(staged, { key: String(number), size, etag: md5, crc32, modifiedMs, contentType: "", headers: {} });
+    seal(staged, { key: String(number), size, etag, crc32, modifiedMs, contentType: "", headers: {} });
     renameSync(staged.path, join(this.folder, id, `part-${number}`));
   }
 

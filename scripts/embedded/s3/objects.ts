@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { readBody, readText } from "./body.ts";
+import { openBody, readText } from "./body.ts";
 import type { Bucket } from "./bucket.ts";
 import { invalid, noSuchKey, notImplemented, S3Error } from "./error.ts";
 import type { Multipart } from "./multipart.ts";
@@ -58,13 +58,13 @@ function checkWriteCondition(req: IncomingMessage, existing: ObjectInfo | undefi
 }
 
 export async function putObject(r: ObjectRequest): Promise<void> {
-  const { md5, crc32 } = await withStaged(r.stagingFolder, readBody(r.req, r.payloadHash), (staged) => {
+  const { etag, crc32 } = await withStaged(r.stagingFolder, openBody(r.req, r.payloadHash), (staged) => {
     checkWriteCondition(r.req, r.bucket.get(r.key));
-    const { size, md5: etag, crc32 } = staged;
+    const { size, etag, crc32 } = staged;
     r.bucket.commit(staged, { key: r.key, size, etag, crc32, modifiedMs: Date.now(), ...describe(r.req) });
     return staged;
   });
-  r.res.writeHead(200, { etag: `"${md5}"`, "x-amz-checksum-crc32": crc32, "content-length": 0 }).end();
+  r.res.writeHead(200, { etag: `"${etag}"`, "x-amz-checksum-crc32": crc32, "content-length": 0 }).end();
 }
 
 /** First and last byte of a single range; null when there is none to serve but the whole. */
@@ -141,11 +141,11 @@ function uploadId(r: ObjectRequest): string {
 
 export async function putPart(r: ObjectRequest): Promise<void> {
   const id = uploadId(r);
-  const { md5, crc32 } = await withStaged(r.stagingFolder, readBody(r.req, r.payloadHash), (staged) => {
+  const { etag, crc32 } = await withStaged(r.stagingFolder, openBody(r.req, r.payloadHash), (staged) => {
     r.uploads.addPart(id, Number(r.query.get("partNumber")), staged);
     return staged;
   });
-  const headers = { etag: `"${md5}"`, "x-amz-checksum-crc32": crc32, "content-length": 0 };
+  const headers = { etag: `"${etag}"`, "x-amz-checksum-crc32": crc32, "content-length": 0 };
   r.res.writeHead(200, headers).end();
 }
 
@@ -211,7 +211,7 @@ export async function completeUpload(r: ObjectRequest): Promise<void> {
   const { parts, etag } = r.uploads.choose(id, named);
   checkWriteCondition(r.req, r.bucket.get(r.key));
   // What is not named goes with the object. The parts stay as they are: an object of any size is there at once.
-  await withStaged(r.stagingFolder, nothing(), (staged) => {
+  await withStaged(r.stagingFolder, { pieces: nothing(), sums: { crc32: "" } }, (staged) => {
     r.uploads.release(id, join(r.assembledFolder, id));
     const size = parts.reduce((sum, part) => sum + part.size, 0);
     const info = { key: r.key, size, etag, crc32: null, modifiedMs: Date.now() };

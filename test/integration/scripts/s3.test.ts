@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { request, type Server } from "node:http";
@@ -80,9 +80,10 @@ describe("objects, with the SDK's default settings", () => {
     for (const Key of ["a", "dir/ü ñ+&=?#%.csv", "a//b/../c", "x".repeat(1_000), "quote'()*!~"]) {
       const body = randomBytes(1_000);
       const { ETag } = await put(Key, body, { ContentType: "text/csv", Metadata: { team: "t1" } });
-      assert.equal(ETag, `"${createHash("md5").update(body).digest("hex")}"`);
+      assert.match(ETag ?? "", /^"[0-9a-f]{32}"$/);
       assert.deepEqual(await read(Key), body);
       const head = await client.send(new s3.HeadObjectCommand({ Bucket, Key }));
+      assert.equal(head.ETag, ETag);
       assert.equal(head.ContentLength, 1_000);
       assert.equal(head.ContentType, "text/csv");
       assert.deepEqual(head.Metadata, { team: "t1" });
