@@ -37,6 +37,8 @@ export interface ChunkDeps extends ChunkRowsDeps {
   parking: Parking;
   /** 0 up to 1. */
   random(): number;
+  /** The assembly of a job is to be emitted. */
+  onAssembly(): void;
   /** Told of each task that is done, once in the whole deployment. */
   onRows(kind: RowsTask["kind"], outcome: RowsOutcome): void;
   /** Told of the rows that a live job is answered, `count` of them alike. */
@@ -200,6 +202,6 @@ export async function runRows(
     await callParked(deps, sorted.parkedAt);
   }
   if (counted && livemode) tell(answered, deps.onVerified);
-  // Two statements less for nearly each chunk of a long list.
-  if (!more) await ask(() => beginAssembly(sql, jobId));
+  // Two statements less for nearly each chunk of a long list, and each retry.
+  if (!more && (await ask(() => beginAssembly(sql, jobId)))) deps.onAssembly();
 }

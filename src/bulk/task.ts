@@ -180,16 +180,21 @@ export function createTaskRunner(parts: TaskDeps): TaskRunner {
     }
   }
 
-  async function attemptInTurn(pointer: TaskPointer, control: Control, history: History): Promise<Outcome> {
+  /** @returns null: as `beginTask` has it */
+  async function attemptInTurn(
+    pointer: TaskPointer,
+    { control, below }: { control: Control; below: number | null },
+    history: History,
+  ): Promise<Outcome | null> {
     let task: Task | null;
     try {
-      task = await ask(() => beginTask(sql, pointer));
+      task = await ask(() => beginTask(sql, pointer, below));
     } catch (error) {
       const end = endOf(error, control);
       write(end, { job: pointer.jobId, number: pointer.number }, error);
       return end === "failed" ? "failed" : "interrupted";
     }
-    return task === null ? "done" : attemptTask(task, control, history);
+    return task === null ? null : attemptTask(task, control, history);
   }
 
   async function attemptTask(task: Task, control: Control, history: History): Promise<Outcome> {
@@ -220,15 +225,28 @@ export function createTaskRunner(parts: TaskDeps): TaskRunner {
     else log[level]({ ...line, err: error instanceof Interruption ? error.cause : error }, message);
   }
 
-  async function attempt(pointer: TaskPointer, control: Control, history: History): Promise<Outcome> {
-    // What cannot be asked now cannot be begun either.
-    const deliveries = await deliveriesOf(sql, pointer).catch(() => 0);
-    const endTurn = await turns.take(deliveries + 1 >= LIMITS.bulk.aloneFrom);
+  async function inTurn(
+    pointer: TaskPointer,
+    given: { control: Control; alone: boolean; below: number | null },
+    history: History,
+  ): Promise<Outcome | null> {
+    const endTurn = await turns.take(given.alone);
     try {
-      return control.cancelled() ? "interrupted" : await attemptInTurn(pointer, control, history);
+      return given.control.cancelled() ? "interrupted" : await attemptInTurn(pointer, given, history);
     } finally {
       endTurn();
     }
+  }
+
+  async function attempt(pointer: TaskPointer, control: Control, history: History): Promise<Outcome> {
+    // Nearly all are begun for the first time: only of others is asked how often, before they have their turn.
+    const below = LIMITS.bulk.aloneFrom - 1;
+    const outcome = await inTurn(pointer, { control, alone: false, below }, history);
+    if (outcome !== null) return outcome;
+    // What cannot be asked now cannot be begun either.
+    const deliveries = await deliveriesOf(sql, pointer).catch(() => 0);
+    const alone = deliveries + 1 >= LIMITS.bulk.aloneFrom;
+    return (await inTurn(pointer, { control, alone, below: null }, history)) ?? "done";
   }
 
   return {

@@ -160,7 +160,11 @@ function rereading(promoted: PromotedDisposables): Part {
  * One emission at a time, and one more for all that asked meanwhile, after a rest: chunks are done faster than it pays to look
  * for more of them, and windows hold enough for longer than that.
  */
-function oneAtATime(emit: () => Promise<unknown>, log: Logger): () => void {
+function oneAtATime(
+  emit: () => Promise<unknown>,
+  log: Logger,
+  restMs: () => number = () => LIMITS.bulk.emitRestMs,
+): () => void {
   let emitting = false;
   let again = false;
   return function ask(): void {
@@ -173,7 +177,7 @@ function oneAtATime(emit: () => Promise<unknown>, log: Logger): () => void {
     emit()
       .catch((error: unknown) => log.debug({ err: error }, "tasks were not emitted"))
       .finally(() => {
-        clock.after(LIMITS.bulk.emitRestMs, () => {
+        clock.after(restMs(), () => {
           emitting = false;
           if (again) ask();
         });
@@ -181,23 +185,35 @@ function oneAtATime(emit: () => Promise<unknown>, log: Logger): () => void {
   };
 }
 
-/** The lanes of a worker: chunks, analyses and assemblies, retries of its egress or of nobody's. None waits behind another. */
-function composeLanes({ config, log, metrics, stores }: Deps, emitter: Emitter, tasks: TaskRunner): Lane[] {
-  const streams = createJobStreams(stores.redis.commands);
-  // The relay emits too.
-  const emitTasks = oneAtATime(() => emitter.emitTasks(), log);
-  const emitRetries = oneAtATime(() => emitter.emitRetries(), log);
-  function emit(): void {
-    emitTasks();
-    emitRetries();
+/** What a worker asks to be emitted. The relay emits too. */
+interface Emissions {
+  tasks(): void;
+  retries(): void;
+  both(): void;
+}
+
+function composeEmissions(emitter: Emitter, log: Logger): Emissions {
+  const tasks = oneAtATime(() => emitter.emitTasks(), log);
+  const retries = oneAtATime(() => emitter.emitRetries(), log, emitter.retryRestMs);
+  function both(): void {
+    tasks();
+    retries();
   }
-  const shared = { tasks, onDone: emit, consumer: randomUUID(), clock, log };
+  return { tasks, retries, both };
+}
+
+/** The lanes of a worker: chunks, analyses and assemblies, retries of its egress or of nobody's. None waits behind another. */
+function composeLanes({ config, log, metrics, stores }: Deps, emit: Emissions, tasks: TaskRunner): Lane[] {
+  const streams = createJobStreams(stores.redis.commands);
+  const shared = { tasks, consumer: randomUUID(), clock, log };
   const readerOf = (name: string) =>
     createBlockingRedis({ url: config.redis.url, name, blockMs: LIMITS.bulk.readBlockMs, log });
   const { tasksAtOnce, wholeAtOnce, retriesAtOnce } = LIMITS.bulk;
   const laneOf = (lane: LaneLoad["lane"], name: string, places: number, from: LaneDeps["streams"]) => {
     const onHandedBack = countHandBacks(metrics, lane);
-    const of = createLane({ ...shared, streams: from, reader: readerOf(name), places, onHandedBack });
+    // A retry leaves the windows of chunks as they are, and an end of the job's rows is told of by itself.
+    const onDone = lane === "retry" ? emit.retries : emit.both;
+    const of = createLane({ ...shared, streams: from, reader: readerOf(name), places, onDone, onHandedBack });
     return { lane, places, of };
   };
   const lanes = [
@@ -243,6 +259,7 @@ export function composeBulk(deps: Deps & { begun?: BegunThreads }): { parts: Par
   const streams = createJobStreams(redis.commands);
   const endings = createEndings({ clock, view: viewOf(config), onEnded: tellJobs(deps.tracer) });
   const granted = createGranted({ sql, clock, ownBucket: stores.objects.bucket });
+  const emissions = composeEmissions(createEmitter({ sql, streams, clock }), log);
   const joins = composeJoins(deps, config.objects, { endings, granted, readRange: objectStreams.readRange });
   const tasks = createTaskRunner({
     sql,
@@ -269,18 +286,14 @@ export function composeBulk(deps: Deps & { begun?: BegunThreads }): { parts: Par
     egress: config.smtp.egressId,
     parking: { waitMs: (site) => checks.breakers.waitMs(site), call: parked.call },
     random: Math.random,
+    onAssembly: emissions.tasks,
     ...composeTaskMetrics(metrics),
     onVerified: ({ verdict, reason, cached }, count) =>
       metrics.verifications.inc({ verdict, reason, cached: `${cached}` }, count),
     endings,
   });
-  const worker = createWorker({
-    sql,
-    lanes: composeLanes(deps, createEmitter({ sql, streams, clock }), tasks),
-    clock,
-    log,
-    graceMs: config.shutdownGraceMs,
-  });
+  const lanes = composeLanes(deps, emissions, tasks);
+  const worker = createWorker({ sql, lanes, clock, log, graceMs: config.shutdownGraceMs });
   const parts = [
     { name: "connection slots", start: () => checks.slots.start(), stop: () => checks.slots.close() },
     { name: "breakers", start: () => checks.breakers.start(), stop: () => checks.breakers.close() },

@@ -100,12 +100,21 @@ export async function insertChunks(
   }
 }
 
-/** A worker begins the task: one more delivery. null: there is nothing to do, any more. */
-export async function beginTask(sql: Queryable, { jobId, number }: TaskPointer): Promise<Task | null> {
+/**
+ * A worker begins the task: one more delivery.
+ * @param below how often it may have been begun before, at most: of one that was begun more often, nothing is begun nor counted
+ * @returns null: there is nothing to do, any more; or it was begun more often
+ */
+export async function beginTask(
+  sql: Queryable,
+  { jobId, number }: TaskPointer,
+  below: number | null = null,
+): Promise<Task | null> {
   const [task] = await sql<Task[]>`
     update job_tasks t set deliveries = deliveries + 1
     from jobs j
     where t.job_id = ${jobId} and t.number = ${number} and t.state <> 'done'
+      and (${below}::integer is null or t.deliveries < ${below}::integer)
       and j.id = t.job_id and j.completed_at is null and j.removed_at is null
     returning t.job_id as "jobId", t.number, t.kind, t.deliveries, j.status <> 'queued' as started,
       j.team_id as "teamId", j.livemode, j.probing,
@@ -180,8 +189,8 @@ export interface FinishedRows {
   /** As `finishTask`. */
   counted: boolean;
   /**
-   * There are rows that are neither answered nor wait: their chunk ends later than this task, and whoever ends it looks what is
-   * left. False where that is not sure.
+   * Somebody ends a task of the job later than this one, and looks what is left: the chunk of rows that are neither answered nor
+   * wait, or a retry of rows that wait. False where that is not sure.
    */
   more: boolean;
 }
@@ -195,7 +204,9 @@ const CHUNKS_FOR_SURE = 64;
  *
  * `more` asks for two things. The chunks that nobody has begun are seen as of when the statement began, which may have waited
  * for the job's row while all of them ended: alone they had jobs left without an assembly. The rows that are left are counted
- * in that row, as it is once it is locked: whoever ends them comes after this.
+ * in that row, as it is once it is locked: whoever ends them comes after this. For a retry there is a shorter way: where the job
+ * is `deferred` already, nothing is left to be said of it but that the last row is answered, and rows that wait, as counted in
+ * that row, are some other retry's to end.
  *
  * One statement, since a transaction of five costs its worker a round trip for each. Locks as `finishTask` does: first
  * the job's row.
@@ -223,7 +234,8 @@ export async function finishRows(
       risky = j.risky + ${risky}::integer, unknown = j.unknown + ${unknown}::integer,
       charged = j.charged + ${charged}::integer, deferred = j.deferred + ${deferred}::integer - task.waited
     from task where j.id = ${jobId}
-    returning j.rows_total - j.valid - j.invalid - j.risky - j.unknown - j.deferred
+    returning ${task.kind === "retry"}::boolean and j.status = 'deferred' and j.deferred > 0
+      or j.rows_total - j.valid - j.invalid - j.risky - j.unknown - j.deferred
         > case j.deferred when 0 then 0 else ${CHUNKS_FOR_SURE * task.rows}::integer end
       and exists (
         select from job_tasks r where r.job_id = ${jobId} and r.state = 'ready' and r.kind <> 'retry' and r.deliveries = 0

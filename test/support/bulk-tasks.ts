@@ -150,6 +150,7 @@ export function createRunner(parts: RunnerParts) {
     egress: EGRESS,
     parking: parts.parking ?? { waitMs: () => null, call: async () => {} },
     random: () => 0,
+    onAssembly: () => undefined,
     onEnd: (kind, end) => void ends.push(`${kind} ${end}`),
     onRows: (kind, { counts, deferrals }) => {
       const answered = counts.valid + counts.invalid + counts.risky + counts.unknown;

@@ -29,6 +29,11 @@ export interface Emitter {
   emitTasks(): Promise<number>;
   /** Fills the windows of the sites whose retries are due. How many were emitted. Rejects without Redis. */
   emitRetries(): Promise<number>;
+  /**
+   * How long a worker should wait between two emissions of retries that it asks for, milliseconds: each is six round trips and
+   * serves all workers of its egresses, so that the more there are of these, the more seldom each need ask.
+   */
+  retryRestMs(): number;
   /** Both at once, neither behind the other: when one fails, it rejects when the other is over. */
   emit(): Promise<number>;
   /** Makes ready again what the streams have lost, begins assemblies that nobody came to begin, and clears away what ended jobs left to do. */
@@ -47,6 +52,8 @@ export function createEmitter({ sql, streams, clock }: EmitterDeps): Emitter {
   /** Where the next look at an egress's lines goes on. */
   const lines = new Map<string, RetryLine>();
   let nextEgress: string | null = null;
+  /** Of the egress that has most of those whose retries were looked at last. */
+  let retryWorkers = 1;
   /** Egresses without a worker, and since when. */
   const gone = new Map<string, number>();
 
@@ -80,6 +87,7 @@ export function createEmitter({ sql, streams, clock }: EmitterDeps): Emitter {
   async function emitRetriesOf(egress: string): Promise<number> {
     const stream = streams.retries(egress);
     const count = await workers(`retries ${egress}`, stream);
+    retryWorkers = Math.max(retryWorkers, count);
     if (count === 0) return 0;
     const { retryWindow, mixedWindow, retryWindows, retriesAtOnce, retryLines } = LIMITS.bulk;
     const bounds = {
@@ -100,6 +108,7 @@ export function createEmitter({ sql, streams, clock }: EmitterDeps): Emitter {
   async function emitRetries(): Promise<number> {
     const egresses = await egressesWithRetries(sql, nextEgress, LIMITS.bulk.egresses);
     nextEgress = egresses.length < LIMITS.bulk.egresses ? null : (egresses.at(-1) ?? null);
+    retryWorkers = 1;
     let emitted = 0;
     for (const egress of egresses) emitted += await emitRetriesOf(egress);
     return emitted;
@@ -177,6 +186,7 @@ export function createEmitter({ sql, streams, clock }: EmitterDeps): Emitter {
   return {
     emitTasks,
     emitRetries,
+    retryRestMs: () => Math.min(LIMITS.bulk.emitEveryMs, LIMITS.bulk.emitRestMs * retryWorkers),
     async emit() {
       const outcomes = await Promise.allSettled([emitTasks(), emitRetries()]);
       let emitted = 0;

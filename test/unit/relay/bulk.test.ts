@@ -23,6 +23,7 @@ async function doneWhile(stuck: (typeof NAMES)[number]): Promise<Set<string>> {
     emitter: {
       emitTasks: work("emitTasks"),
       emitRetries: work("emitRetries"),
+      retryRestMs: () => 0,
       emit: never,
       reconcile: work("reconcile"),
     },

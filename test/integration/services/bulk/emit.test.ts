@@ -267,6 +267,14 @@ describe("a chunk", () => {
     assert.equal(await finish(id, 1), false);
   });
 
+  it("is begun only below so many deliveries where that is asked, and counts none from there on", async () => {
+    const pointer = { jobId: await job(1), number: 0 };
+    assert.equal((await beginTask(sql, pointer, 2))?.deliveries, 1);
+    assert.equal((await beginTask(sql, pointer, 2))?.deliveries, 2);
+    assert.equal(await beginTask(sql, pointer, 2), null);
+    assert.equal((await beginTask(sql, pointer))?.deliveries, 3);
+  });
+
   it("is not the last one where another was never begun, which is all that spares it to look", async () => {
     const id = await job(3);
     const begun = async (number: number) => (await beginTask(sql, { jobId: id, number })) as ChunkTask;

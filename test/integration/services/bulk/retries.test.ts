@@ -98,6 +98,31 @@ async function inStream(egress: string): Promise<{ jobId: string; number: number
 
 const times = (count: number, deferral: Deferral) => Array.from({ length: count }, () => deferral);
 
+describe("a retry that ends", () => {
+  const end = async (jobId: string, number: number, deferrals: readonly Deferral[] = []) => {
+    const task = (await beginTask(sql, { jobId, number })) as RetryTask;
+    const waited = { ...counts, valid: task.rowSet.length };
+    return sql.begin((tx) => finishRows(tx, task, { shardKey: "s", counts: waited, deferrals }));
+  };
+
+  it("is spared to look what is left of its job while rows of another wait", async () => {
+    const id = await waitingJob([busy("a"), busy("b")]);
+    assert.deepEqual(await end(id, 1, [busy("a")]), { counted: true, more: true });
+    assert.deepEqual(await end(id, 2), { counted: true, more: true });
+    assert.deepEqual(await end(id, 3), { counted: true, more: false });
+    assert.equal(await beginAssembly(sql, id), true);
+  });
+
+  it("looks while nobody has said that the job's rows all wait", async () => {
+    const id = await waitingJob([busy("a"), busy("b")]);
+    await sql`update jobs set status = 'processing' where id = ${id}`;
+    assert.deepEqual(await end(id, 1), { counted: true, more: false });
+    assert.equal(await beginAssembly(sql, id), false);
+    const [row] = await sql`select status from jobs where id = ${id}`;
+    assert.equal(row?.status, "deferred");
+  });
+});
+
 describe("rows that wait", () => {
   it("have what their chunk has, and only their own rows", async () => {
     const id = await waitingJob([
@@ -348,5 +373,24 @@ describe("retries that are lost", () => {
     await emitter.reconcile(() => false);
     assert.equal(await emitter.emit(), 1);
     assert.equal((await inStream(OURS)).length, 1);
+  });
+});
+
+describe("an emission that a worker asks for", () => {
+  it("rests the longer the more workers there are to ask, and never longer than the relay does", async () => {
+    const { emitRestMs, emitEveryMs, workersFreshMs } = LIMITS.bulk;
+    await waitingJob(times(3, busy("a")));
+    assert.equal(emitter.retryRestMs(), emitRestMs);
+    for (const [workers, restMs] of [
+      [1, emitRestMs],
+      [4, 4 * emitRestMs],
+      [40, emitEveryMs],
+    ] as const) {
+      for (let at = 0; at < workers; at++) await greet(OURS, `worker ${at}`);
+      await clock.advanceAsync(workersFreshMs);
+      await emitter.emitRetries();
+      await sql`update job_tasks set state = 'ready', emitted_at = null where state = 'emitted'`;
+      assert.equal(emitter.retryRestMs(), restMs);
+    }
   });
 });
