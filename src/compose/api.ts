@@ -24,6 +24,7 @@ import { createUsageCounter, type UsageCounter } from "../services/usage/counts.
 import { createUsage } from "../services/usage/usage.ts";
 import type { Admission } from "../services/verify/admission.ts";
 import { createRowDrawer } from "../services/verify/draw-rows.ts";
+import { createEarlyRefusals } from "../services/verify/early-refusals.ts";
 import type { Examiner } from "../services/verify/examine.ts";
 import { createReadyAnswers } from "../services/verify/ready-answers.ts";
 import { createTestKeys } from "../services/verify/test-keys.ts";
@@ -103,7 +104,7 @@ export function composeApi(deps: Deps): ApiRole {
       rateLimitHeaders: createLimitsView({ rateLimiter, quota }),
       idempotency,
     },
-    ready: composeReady(deps, { examiner, rateLimiter, quota, counter, tallies, authenticator }),
+    ready: composeReady(deps, { examiner, admission, rateLimiter, quota, counter, tallies, authenticator }),
     ...{ log, metrics, clock, tracer: deps.tracer },
     isOutage: (error) => isOutage(error) || isObjectsOutage(error),
     config: { ...config.http, corsOrigins: config.corsOrigins },
@@ -186,14 +187,14 @@ function composeVerify(deps: Deps, made: VerifyParts): VerifyAddress {
   });
 }
 
-type ReadyParts = Omit<VerifyParts, "promoted" | "admission"> & {
+type ReadyParts = Omit<VerifyParts, "promoted"> & {
   rateLimiter: RateLimiter;
   authenticator: Authenticator;
 };
 
 function composeReady({ metrics }: Deps, { counter, authenticator, ...made }: ReadyParts) {
   const answers = createReadyAnswers({ ...made, usage: counter, metrics, render: jsonBytes });
-  return { answers, credentials: authenticator };
+  return { answers, credentials: authenticator, refusals: createEarlyRefusals(made) };
 }
 
 function composeReadiness({ metrics, stores }: Deps, checks: Checks, isDraining: () => boolean) {

@@ -35,7 +35,6 @@ import type { MaybePromise } from "./maybe-promise.ts";
 import { CLIENT_CLOSED, createRequestObserver, type ObserverLimits } from "./observe.ts";
 import { type BodyStream, hasStream, isWhole, largeBody, type Reply } from "./reply.ts";
 import type { HttpRequest } from "./request.ts";
-import { createRequestIds } from "./request-id.ts";
 import {
   bodyBytes,
   type RateLimitFields,
@@ -46,7 +45,8 @@ import {
 } from "./respond.ts";
 import type { Route } from "./route.ts";
 import type { Match } from "./router.ts";
-import { createShortWay, SHORT_PATH, type ShortWay, type ShortWayDeps } from "./short-way.ts";
+import { SHORT_PATH } from "./short-way.ts";
+import { createShortWays, type ShortWays, type ShortWaysDeps } from "./short-ways.ts";
 import { createStreams } from "./streams.ts";
 import { createUnderWay } from "./under-way.ts";
 
@@ -83,7 +83,7 @@ export interface HttpServerDeps {
   metrics: Metrics;
   clock: Clock;
   /** What is answered on the short way, where nothing is configured that would have to be asked there; absent: none. */
-  ready?: Pick<ShortWayDeps, "answers" | "credentials">;
+  ready?: ShortWaysDeps["ready"];
   /** Whether something thrown says that a store cannot be reached now: a 503, not a fault of ours. */
   isOutage(error: unknown): boolean;
   /** Absent: nothing is traced. */
@@ -311,18 +311,20 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     return null;
   }
 
-  /** Cached answers: see short-way.ts. What is traced goes the general way, which has more to tell and answers the same. */
-  function serveShort(shortWay: ShortWay, response: HttpResponse, native: NativeRequest): void {
+  /**
+   * Cached answers and what is refused: see short-way.ts and short-refusal.ts. What is traced goes the general way, which has
+   * more to tell and answers the same.
+   */
+  function serveShort(shortWays: ShortWays, response: HttpResponse, native: NativeRequest): void {
     const sampled = intake.sample(native);
     if (
       sampled === null &&
       !leaving &&
       underWay.requests < limits.requestsInFlight &&
-      shortWay.answer(response, native)
+      shortWays.answer(response, native)
     )
       return;
-    const rawQuery = native.getQuery() ?? "";
-    shortWay.learn(rawQuery, serve(response, native, sampled));
+    shortWays.learn(native.getQuery() ?? "", serve(response, native, sampled));
   }
 
   function limitConnections(native: TemplatedApp): void {
@@ -344,8 +346,8 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       const native = uWS.App();
       limitConnections(native);
       if (deps.ready !== undefined && cors === null) {
-        const shortWay = createShortWay({ ...deps, ...deps.ready, observer, ids: createRequestIds() });
-        native.get(SHORT_PATH, (response, request) => serveShort(shortWay, response, request));
+        const shortWays = createShortWays({ ...deps, ready: deps.ready, observer });
+        native.get(SHORT_PATH, (response, request) => serveShort(shortWays, response, request));
       }
       native.any("/*", (response, request) => void serve(response, request, intake.sample(request)));
       listening = await listenExclusively(native, host, port);
@@ -385,7 +387,7 @@ type ListenOn = (
   done: (s: us_listen_socket | false) => void,
 ) => void;
 
-/** Exclusive: without it a second process would share the port silently and take half of the requests. */
+/** Exclusive: without it a second process would share the port silently and take half of the requests. @throws Error when it cannot */
 function listenExclusively(app: TemplatedApp, host: string, port: number): Promise<us_listen_socket> {
   const EXCLUSIVE = 1;
   return new Promise((resolve, reject) => {

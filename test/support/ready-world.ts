@@ -13,7 +13,9 @@ import { createLimitsView } from "../../src/services/limits-view.ts";
 import { createQuota } from "../../src/services/quota/quota.ts";
 import { createRateLimiter } from "../../src/services/rate-limit/rate-limit.ts";
 import { createUsageCounter } from "../../src/services/usage/counts.ts";
+import { createAdmission } from "../../src/services/verify/admission.ts";
 import { createRowDrawer } from "../../src/services/verify/draw-rows.ts";
+import { createEarlyRefusals } from "../../src/services/verify/early-refusals.ts";
 import { createExaminer } from "../../src/services/verify/examine.ts";
 import { createReadyAnswers } from "../../src/services/verify/ready-answers.ts";
 import { createTestKeys } from "../../src/services/verify/test-keys.ts";
@@ -32,6 +34,9 @@ export type ReadyWorld = Awaited<ReturnType<typeof startReadyWorld>>;
 const DAY_MS = 86_400_000;
 /** Time enough for what is to happen on one day. */
 const BEFORE_MIDNIGHT_MS = Date.UTC(2026, 0, 1, 23, 59, 45);
+
+/** Checks that may be young at once: more than a test asks for. */
+const SEATS = 8;
 
 /** A ledger in memory: one number a team and day. */
 function memoryLedger(dayOf: () => { day: string; msToMidnight: number }) {
@@ -138,6 +143,12 @@ export async function startReadyWorld(short: boolean, options: { corsOrigins?: s
       lookups[result] += 1;
     },
   });
+  const admission = createAdmission({
+    clock,
+    takeWaitMs: () => 0,
+    onRefused: () => metrics.admissionsRefused.inc(),
+    limits: { ...LIMITS.flights.admission, first: SEATS, least: SEATS, most: SEATS, looksBeyond: 0 },
+  });
   const tallies = createVerificationTallies(metrics);
   /** How many requests came to the general way. */
   const general = { count: 0 };
@@ -164,7 +175,7 @@ export async function startReadyWorld(short: boolean, options: { corsOrigins?: s
       createVerifyRoute(
         createVerifyAddress({
           examiner,
-          admission: { enter: () => ({ isGuest: false, admit() {}, leave() {} }) },
+          admission,
           drawer: createRowDrawer({ clock, examiner, limits: LIMITS.verify.templates }),
           quota,
           usage,
@@ -174,7 +185,14 @@ export async function startReadyWorld(short: boolean, options: { corsOrigins?: s
       ),
     ],
     gate,
-    ...(short ? { ready: { answers, credentials: authenticator } } : {}),
+    ...(short
+      ? {
+          ready: {
+            ...{ answers, credentials: authenticator },
+            refusals: createEarlyRefusals({ examiner, admission, rateLimiter }),
+          },
+        }
+      : {}),
     log,
     metrics,
     clock,
@@ -209,6 +227,13 @@ export async function startReadyWorld(short: boolean, options: { corsOrigins?: s
         },
         team: { id: teamId, tier: "enterprise", limits: null, blocklist: [], disposable: [], ...team },
       });
+    },
+    /** Fills all seats for checks, for as long as those in them are young. @returns what ends that */
+    crowd(): () => void {
+      const places = Array.from({ length: SEATS }, (_, i) => admission.enter(`crowd_${i}`));
+      return () => {
+        for (const place of places) place.leave();
+      };
     },
     remove: (secret: string) => void found.delete(hashSecret(secret)),
     /** Tells of a change, as the feed would within a poll. */

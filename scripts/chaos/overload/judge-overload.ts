@@ -61,6 +61,12 @@ function latencies(name: string, { all: { accepted, refused } }: Burst, boundMs:
   ];
 }
 
+/** What a request cost the process, whatever became of it. */
+function cost(name: string, { all: { accepted, refused } }: Burst, cpuMs: number): Finding {
+  const each = (cpuMs * 1_000) / Math.max(1, accepted.count + refused.count);
+  return told(`  ${name}: CPU`, `${cpuMs} ms, ${each.toFixed(1)} us a request`);
+}
+
 function goodput({ flood, forS, capacityPerS }: Overload): Finding {
   const perS = Math.round(flood.all.accepted.count / forS);
   return within(
@@ -104,10 +110,12 @@ export function judgeOverload(found: Overload): Finding[] {
     ),
     told("  without load, p99", `${calm.all.accepted.p99Ms} ms`),
     ...Object.entries(flood.teams).map(([name, team]) => told(`  no rate limit: ${name}`, countsOf(team))),
+    cost("no rate limit", flood, found.floodCpuMs),
     sending("no rate limit", flood),
     ...unlessVoid(flood, [goodput(found), ...latencies("no rate limit", flood, boundMs), smallTeam(found)]),
     none("  not one refused", flood.all.refused.count === 0 ? 1 : 0),
     told("  rate limit of half of it", countsOf(limited.all)),
+    cost("rate limit", limited, found.limitedCpuMs),
     sending("rate limit", limited),
     ...unlessVoid(limited, latencies("rate limit", limited, boundMs)),
     told("  afterwards", countsOf(after.all)),

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { chooseCores, pin } from "../../../bench/pin.ts";
+import { cpuMsOf } from "../../../bench/process-cpu.ts";
 import type { ChaosDeployment } from "../deployment/deployment.ts";
 import type { Member } from "../deployment/member.ts";
 import { mostOf, type Resources, resourcesOf } from "../deployment/resources.ts";
@@ -59,6 +60,9 @@ export interface Overload {
   /** As many, of a team whose rate is bounded by half of the capacity. */
   limited: Burst;
   after: Burst;
+  /** CPU of the process, in milliseconds, while `flood` and `limited` were asked. */
+  floodCpuMs: number;
+  limitedCpuMs: number;
   /** Of the process that was asked. */
   before: Resources;
   peak: Resources;
@@ -126,6 +130,7 @@ async function overload(
   const ofSecond = SECOND_SHARE * perS;
   const ofSmall = SMALL_SHARE * capacityPerS;
   say(`capacity ${capacityPerS}/s; asking ${perS}/s`);
+  const cpuBeforeMs = cpuMsOf(pid);
   const flood = await burst({
     url,
     forMs: OVERLOAD_MS,
@@ -135,10 +140,13 @@ async function overload(
       { name: "small", perS: ofSmall, key: small.key },
     ],
   });
+  const floodCpuMs = cpuMsOf(pid) - cpuBeforeMs;
   await wait(REST_MS);
   const half = Math.max(1, Math.round(capacityPerS / 2));
   const bounded = await deployment.team("bounded", "enterprise", { ratePerS: half, rateBurst: half });
+  const cpuBetweenMs = cpuMsOf(pid);
   const limited = await ask("limited", perS, LIMITED_MS, bounded);
+  const limitedCpuMs = cpuMsOf(pid) - cpuBetweenMs;
   await wait(REST_MS);
   const after = await ask("after", CALM_PER_S, CALM_MS);
   clearInterval(timer);
@@ -146,6 +154,7 @@ async function overload(
   const crashed = api.pid !== pid || api.crashes.length > 0;
   return {
     ...{ calm, capacityPerS, perS, forS: OVERLOAD_MS / 1_000, flood, limited, after },
+    ...{ floodCpuMs, limitedCpuMs },
     ...{ before, peak, final, crashed },
   };
 }

@@ -73,7 +73,8 @@ export class SharedBucket {
     );
   }
 
-  private leased(nowMs: number): number {
+  /** Tokens that may be taken without asking. */
+  leased(nowMs: number): number {
     if (nowMs >= this.#aheadUntilMs) this.countAhead(nowMs);
     return this.#ahead;
   }

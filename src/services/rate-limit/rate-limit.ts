@@ -22,6 +22,10 @@ export interface RateLimiter {
    * @throws AppError `rate_limited` with the seconds to the next token; `overloaded` when too many wait.
    */
   take(actor: Actor): void | Promise<void>;
+  /** Whether some team's requests are refused without asking anybody: for all that come, one look. */
+  isRefusing(nowMs: number): boolean;
+  /** With what `take` would refuse at once; null: it would not. Takes nothing. */
+  refusal(actor: Actor, nowMs: number): AppError | null;
   /**
    * The same for who takes an actor's tokens by the thousand: the bucket is looked up once.
    * @throws AppError `overloaded` when too many teams are served
@@ -53,12 +57,17 @@ export interface RateLimiterDeps {
 /** Thrown by the thousand in an overload: its stack would cost more than all else. */
 const TOO_MANY_WAIT = new AppError("overloaded", "Too many requests of the team wait.", { retryAfterS: 1 });
 
+/** What a bucket refuses with, until it says something else: each costs a stack, and they come by the thousand. */
+const refusals = new WeakMap<SharedBucket, AppError>();
+
 function rateLimited(bucket: SharedBucket, waitMs: number): AppError {
-  return new AppError(
-    "rate_limited",
-    `The rate of ${bucket.ratePerS} verifications a second (${bucket.burst} at once) is exceeded.`,
-    { retryAfterS: Math.max(1, Math.ceil(waitMs / 1000)) },
-  );
+  const message = `The rate of ${bucket.ratePerS} verifications a second (${bucket.burst} at once) is exceeded.`;
+  const retryAfterS = Math.max(1, Math.ceil(waitMs / 1000));
+  const before = refusals.get(bucket);
+  if (before?.retryAfterS === retryAfterS && before.message === message) return before;
+  const refusal = new AppError("rate_limited", message, { retryAfterS });
+  refusals.set(bucket, refusal);
+  return refusal;
 }
 
 function keyOf(actor: Actor): string {
@@ -78,6 +87,8 @@ export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
   /** Buckets of this process while it is alone; null while Redis answers. */
   let alone: Map<string, LocalBucket> | null = null;
   let askAgainAtMs = 0;
+  /** Of the bucket that refuses for longest. */
+  let refusingUntilMs = Number.NEGATIVE_INFINITY;
   let asking = false;
   let timer: Timer | undefined;
 
@@ -121,6 +132,7 @@ export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
     const sentAtMs = clock.monotonic();
     const grant = await deps.buckets.take(bucket.key, request);
     bucket.answered(request, grant, sentAtMs, clock.monotonic());
+    refusingUntilMs = Math.max(refusingUntilMs, bucket.refusedUntilMs);
   }
 
   function goAlone(error: unknown): void {
@@ -245,6 +257,13 @@ export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
       if (takeLeased(bucket, nowMs)) return;
       if (nowMs < bucket.refusedUntilMs) throw rateLimited(bucket, bucket.refusedUntilMs - nowMs);
       return wait(bucket);
+    },
+    isRefusing: (nowMs) => nowMs < refusingUntilMs && alone === null,
+    refusal(actor, nowMs) {
+      if (alone !== null) return null;
+      const bucket = bucketOf(actor);
+      if (nowMs >= bucket.refusedUntilMs || bucket.leased(nowMs) > 0) return null;
+      return rateLimited(bucket, bucket.refusedUntilMs - nowMs);
     },
     desk(actor) {
       const bucket = bucketOf(actor);

@@ -17,6 +17,12 @@ export interface Admission {
    * @throws AppError `overloaded`
    */
   enter(teamId: string): Place;
+  /** Whether anybody would be refused now: for all that come, one look. */
+  readonly isCrowded: boolean;
+  /** Whether `enter` would refuse this team now. Takes nothing. */
+  refuses(teamId: string): boolean;
+  /** Of a team that is refused before it comes to enter: counts it. */
+  turnAway(): AppError;
   /** How long a check waited for CPU when that was looked at last, in milliseconds. */
   readonly waitMs: number;
 }
@@ -164,10 +170,16 @@ export function createAdmission({ clock, takeWaitMs, onRefused, limits }: Admiss
     return (team?.young ?? 0) + 1 <= ceiling.limit / sharers;
   }
 
-  function refuse(): never {
+  function turnAway(): AppError {
     onRefused();
-    throw CROWDED;
+    return CROWDED;
   }
+
+  function refuse(): never {
+    throw turnAway();
+  }
+
+  const isCrowded = () => looksLeft === 0 && young >= ceiling.limit;
 
   const guest: Place = { isGuest: true, admit: refuse, leave() {} };
 
@@ -189,6 +201,11 @@ export function createAdmission({ clock, takeWaitMs, onRefused, limits }: Admiss
       seats.push(seat);
       return seat;
     },
+    get isCrowded() {
+      return isCrowded();
+    },
+    refuses: (teamId) => isCrowded() && !hasRoom(teamId),
+    turnAway,
     get waitMs() {
       return waitMs;
     },

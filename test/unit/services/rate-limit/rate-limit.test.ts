@@ -54,3 +54,53 @@ describe("a request that comes to wait", () => {
     await Promise.all(waiting);
   });
 });
+
+describe("what is known to be refused", () => {
+  /** Grants what it has, and says when there is more. */
+  function setUp(tokens: number) {
+    const clock = createFakeClock();
+    let left = tokens;
+    const limiter = createRateLimiter({
+      clock,
+      log: silentLog,
+      buckets: {
+        async take(_key, { want, back }) {
+          left += back;
+          const granted = Math.min(want, left);
+          left -= granted;
+          return { granted, left, nextMs: granted < want ? 700 : 0 };
+        },
+        hurry() {},
+      },
+    });
+    const actor = actorFor("team_1", { ratePerS: 2, rateBurst: 2 });
+    const refused = async () => {
+      try {
+        await limiter.take(actor);
+        return null;
+      } catch (error) {
+        return error;
+      }
+    };
+    return { clock, limiter, actor, refused };
+  }
+
+  it("is told with the very words of a take, for as long as a take would refuse, and takes nothing", async () => {
+    const { clock, limiter, actor, refused } = setUp(1);
+    const other = actorFor("team_2", { ratePerS: 2, rateBurst: 2 });
+    assert.equal(limiter.isRefusing(clock.monotonic()), false);
+    assert.equal(limiter.refusal(actor, clock.monotonic()), null);
+    assert.equal(await refused(), null);
+    const error = await refused();
+    assert.ok(error instanceof Error);
+    assert.equal(limiter.isRefusing(clock.monotonic()), true);
+    assert.equal(limiter.refusal(actor, clock.monotonic()), error);
+    assert.equal(limiter.refusal(actor, clock.monotonic()), await refused());
+    assert.equal(limiter.refusal(other, clock.monotonic()), null);
+    clock.advance(699);
+    assert.ok(limiter.refusal(actor, clock.monotonic()) !== null);
+    clock.advance(1);
+    assert.equal(limiter.refusal(actor, clock.monotonic()), null);
+    assert.equal(limiter.isRefusing(clock.monotonic()), false);
+  });
+});

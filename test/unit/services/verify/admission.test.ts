@@ -53,8 +53,10 @@ function house({ perS, serverMs = 0 }: { perS: number; serverMs?: number }) {
   function ask(teamId: string): boolean {
     const tally = tallyOf(teamId);
     tally.asked += 1;
+    const told = admission.refuses(teamId);
+    let place: Place | null = null;
     try {
-      const place = admission.enter(teamId);
+      place = admission.enter(teamId);
       place.admit();
       queue.push({ teamId, place, askedMs: clock.monotonic() });
       return true;
@@ -62,6 +64,10 @@ function house({ perS, serverMs = 0 }: { perS: number; serverMs?: number }) {
       assert.ok(error instanceof AppError && error.code === "overloaded" && error.retryAfterS === 1);
       tally.refused += 1;
       return false;
+    } finally {
+      // Who asks before is told what comes of it; a guest is refused later.
+      assert.equal(told, place === null);
+      assert.ok(!told || admission.isCrowded);
     }
   }
 

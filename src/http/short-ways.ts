@@ -1,0 +1,35 @@
+import type { Clock } from "../core/clock.ts";
+import type { Logger } from "../core/log.ts";
+import type { Gate } from "./dispatch.ts";
+import type { RequestObserver } from "./observe.ts";
+import { createRequestIds } from "./request-id.ts";
+import type { ResponseWriter } from "./respond.ts";
+import { createShortRefusal, type ShortRefusalDeps } from "./short-refusal.ts";
+import { createShortWay, type ShortWay, type ShortWayDeps } from "./short-way.ts";
+
+type Writer = Parameters<ShortWay["answer"]>[0] & ResponseWriter;
+type Source = Parameters<ShortWay["answer"]>[1];
+
+/** GET /v1/verify of what is ready or will be refused: see short-way.ts and short-refusal.ts. */
+export interface ShortWays extends Pick<ShortWay, "learn"> {
+  /** False: nothing was done, the general way has to answer. */
+  answer(response: Writer, source: Source): boolean;
+}
+
+export interface ShortWaysDeps {
+  ready: Pick<ShortWayDeps, "answers" | "credentials"> & Pick<ShortRefusalDeps, "refusals">;
+  gate: Pick<Gate, "rateLimitHeaders">;
+  clock: Clock;
+  log: Logger;
+  observer: RequestObserver;
+}
+
+export function createShortWays({ ready, gate, ...deps }: ShortWaysDeps): ShortWays {
+  const made = { ...deps, ...ready, ids: createRequestIds() };
+  const shortWay = createShortWay(made);
+  const shortRefusal = createShortRefusal({ ...made, rateLimitHeaders: gate.rateLimitHeaders });
+  return {
+    answer: (response, source) => shortWay.answer(response, source) || shortRefusal.refuse(response, source),
+    learn: shortWay.learn,
+  };
+}
