@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { ChaosDeployment, Team } from "./deployment/deployment.ts";
-import { type Resources, watchResources } from "./deployment/resources.ts";
+import { type Resources, resourcesAtRest, watchResources } from "./deployment/resources.ts";
 import type { Kind } from "./faults/faults.ts";
 import { inflictAll } from "./faults/inflict.ts";
 import { type PlannedFault, planFaults } from "./faults/schedule.ts";
@@ -57,6 +57,8 @@ export interface Storm {
   hourLater: HourLater;
   crashes: string[];
   resources: { before: Map<string, Resources>; peaks: Map<string, Resources>; after: Map<string, Resources> };
+  /** What the descriptors of each process are in the end. */
+  descriptors: ReadonlyMap<string, string>;
 }
 
 const CAPPED_QUOTA = 40;
@@ -64,8 +66,8 @@ const CAPPED_QUOTA = 40;
 const CALM_MS = 10_000;
 /** Processes that have just begun read their modules, compile and fill their caches: slow, but not to fail. */
 const WARM_UP_MS = 4_000;
-/** Idle after that work: what it took is given back, and what is left is compared. */
-const REST_MS = 3_000;
+/** Idle after that work: connections that nobody uses are closed (LIMITS.smtp.idleSessionMs), and what is left is compared. */
+const REST_MS = 8_000;
 const SETTLE_WITHIN_MS = 150_000;
 const POLL_MS = 500;
 const LONG_FROM_MS = 60_000;
@@ -189,7 +191,8 @@ export async function runStorm(setting: StormSetting): Promise<Storm> {
 
   const stormFailures = log.failures.length;
   phases.push(await calm("c", CALM_MS, traffic, setting));
-  const after = watch.now();
+  const after = await resourcesAtRest(watch, before);
+  const descriptors = watch.descriptors();
   watch.stop();
   await witness.stop();
   say("an hour goes by for the jobs");
@@ -215,5 +218,6 @@ export async function runStorm(setting: StormSetting): Promise<Storm> {
     hourLater,
     crashes: deployment.members.flatMap(({ name, crashes }) => crashes.map((how) => `${name}: ${how}`)),
     resources: { before, peaks: new Map(watch.peaks()), after },
+    descriptors,
   };
 }

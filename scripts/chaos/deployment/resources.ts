@@ -1,4 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as wait } from "node:timers/promises";
+import { describeDescriptors } from "./descriptors.ts";
 
 /** What a process has of the machine. */
 export interface Resources {
@@ -38,6 +40,8 @@ export interface ResourceWatch {
   peaks(): ReadonlyMap<string, Resources>;
   /** Of each member now. */
   now(): Map<string, Resources>;
+  /** What the descriptors of each are now, in words. */
+  descriptors(): Map<string, string>;
   reset(): void;
   stop(): void;
 }
@@ -64,6 +68,8 @@ export function watchResources(members: readonly { name: string; pid: number | n
   return {
     peaks: () => peaks,
     now,
+    descriptors: () =>
+      new Map(members.flatMap(({ name, pid }) => (pid === null ? [] : [[name, describeDescriptors(pid)]]))),
     reset: () => peaks.clear(),
     stop: () => clearInterval(timer),
   };
@@ -82,4 +88,23 @@ export function growthOf(name: string, before: Resources, after: Resources): str
   return (["rssMb", "descriptors", "threads"] as const)
     .filter((what) => after[what] > bounds[what])
     .map((what) => `${name}: ${what} ${before[what]} -> ${after[what]}, at most ${bounds[what]}`);
+}
+
+/** Idle, a process closes connections for some seconds, and longer where it has little CPU. */
+const BACK_WITHIN_MS = 20_000;
+
+/** Of each member once none has more than it may beside `before`; else when time is up. */
+export async function resourcesAtRest(
+  watch: Pick<ResourceWatch, "now">,
+  before: ReadonlyMap<string, Resources>,
+): Promise<Map<string, Resources>> {
+  const untilMs = performance.now() + BACK_WITHIN_MS;
+  for (;;) {
+    const found = watch.now();
+    const hasGrown = [...found].some(
+      ([name, now]) => growthOf(name, before.get(name) ?? now, now).length > 0,
+    );
+    if (!hasGrown || performance.now() > untilMs) return found;
+    await wait(LOOK_EVERY_MS);
+  }
 }

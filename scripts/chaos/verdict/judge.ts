@@ -111,11 +111,14 @@ function ends({ untold, badlySigned, deliveries, settledS, leftovers, crashes }:
 
 const show = ({ rssMb, descriptors, threads }: Resources) => `${rssMb} MB ${descriptors} fd ${threads} thr`;
 
-function resources({ resources: { before, peaks, after } }: Storm): Judgement {
+function resources({ resources: { before, peaks, after }, descriptors }: Storm): Judgement {
   const grown: string[] = [];
+  const held: string[] = [];
   const lines = [...after].map(([name, now]) => {
     const was = before.get(name) ?? now;
-    grown.push(...growthOf(name, was, now));
+    const more = growthOf(name, was, now);
+    grown.push(...more);
+    if (more.length > 0) held.push(`${name} holds ${descriptors.get(name) ?? "nothing"}`);
     const peak = peaks.get(name) ?? now;
     return told(`  ${name}`, `${show(was)} -> peak ${show(peak)} -> ${show(now)}`);
   });
@@ -126,7 +129,7 @@ function resources({ resources: { before, peaks, after } }: Storm): Judgement {
       ...lines,
       within("processes that grew", grown.length, `0 by more than ${bound}`, grown.length === 0),
     ],
-    details: grown,
+    details: [...grown, ...held],
   };
 }
 
