@@ -6,66 +6,67 @@ import { setTimeout as wait } from "node:timers/promises";
 import { promisify } from "node:util";
 import { CLOCK_FILE_READ_S, moveClock } from "../deployment/clock-library.ts";
 import { DISK_MB, type Member } from "../deployment/member.ts";
-import { type Injury, openOutage, withMember } from "./injury.ts";
+import type { Kind } from "./faults.ts";
+import { type Injury, openOutage, type Theatre, withMember } from "./injury.ts";
+import type { PlannedFault } from "./schedule.ts";
 
-const mayEnd = ({ survives }: Member) => !survives;
-const isWorker = ({ role }: Member) => role === "bulk";
+type May = (member: Member, theatre: Theatre) => boolean;
+type Act = (member: Member, fault: PlannedFault, theatre: Theatre) => Promise<void>;
+
+const any: May = () => true;
+const mayEnd: May = ({ survives }) => !survives;
+const isWorker: May = ({ role }) => role === "bulk";
+
+/** Befalls one of the processes that may be chosen: an outage from its begin to its end. */
+function befalls(kind: Kind, may: May, act: Act): Injury {
+  return (fault, theatre) =>
+    withMember(
+      theatre,
+      fault.pick,
+      (member) => may(member, theatre),
+      async (member) => {
+        const close = openOutage(theatre, kind, member.name);
+        await act(member, fault, theatre);
+        close();
+      },
+    );
+}
 
 /** Killed as by the kernel's memory killer; another takes its place after a while, as an orchestrator sees to. */
-export const kill: Injury = (fault, theatre) =>
-  withMember(theatre, fault.pick, mayEnd, async (member) => {
-    const close = openOutage(theatre, "kill", member.name);
-    await member.end("SIGKILL");
-    await wait(fault.holdMs);
-    await member.start();
-    close();
-  });
+export const kill = befalls("kill", mayEnd, async (member, { holdMs }) => {
+  await member.end("SIGKILL");
+  await wait(holdMs);
+  await member.start();
+});
 
 /** Stands still as on a machine that is paused, and goes on where it was. */
-export const stall: Injury = (fault, theatre) =>
-  withMember(
-    theatre,
-    fault.pick,
-    () => true,
-    async (member) => {
-      const close = openOutage(theatre, "stall", member.name);
-      member.signal("SIGSTOP");
-      await wait(fault.holdMs);
-      member.signal("SIGCONT");
-      close();
-    },
-  );
+export const stall = befalls("stall", any, async (member, { holdMs }) => {
+  member.signal("SIGSTOP");
+  await wait(holdMs);
+  member.signal("SIGCONT");
+});
 
 /** Told to go, as in a deploy: it must end by itself, with exit code 0. */
-export const roll: Injury = (fault, theatre) =>
-  withMember(theatre, fault.pick, mayEnd, async (member) => {
-    const close = openOutage(theatre, "roll", member.name);
-    const how = await member.end("SIGTERM");
-    if (how !== "exit code 0") member.crashes.push(`${how} when told to go`);
-    await member.start();
-    close();
-  });
+export const roll = befalls("roll", mayEnd, async (member) => {
+  const how = await member.end("SIGTERM");
+  if (how !== "exit code 0") member.crashes.push(`${how} when told to go`);
+  await member.start();
+});
 
 const HOUR_S = 3_600;
 const HOURS_MAX = 30;
 
+const hasClock: May = (_, { deployment }) => deployment.noClock === null;
+
 /** The wall clock jumps by up to 30 hours either way, and back. */
-export const clock: Injury = (fault, theatre) =>
-  withMember(
-    theatre,
-    fault.pick,
-    () => theatre.deployment.noClock === null,
-    async (member) => {
-      const hours = 1 + (Math.floor(fault.pick / 8) % HOURS_MAX);
-      const sign = Math.floor(fault.pick / 256) % 2 === 0 ? 1 : -1;
-      const close = openOutage(theatre, "clock", member.name);
-      moveClock(member.clockFile, sign * hours * HOUR_S);
-      await wait(fault.holdMs);
-      moveClock(member.clockFile, 0);
-      await wait(CLOCK_FILE_READ_S * 1_000);
-      close();
-    },
-  );
+export const clock = befalls("clock", hasClock, async (member, { pick, holdMs }) => {
+  const hours = 1 + (Math.floor(pick / 8) % HOURS_MAX);
+  const sign = Math.floor(pick / 256) % 2 === 0 ? 1 : -1;
+  moveClock(member.clockFile, sign * hours * HOUR_S);
+  await wait(holdMs);
+  moveClock(member.clockFile, 0);
+  await wait(CLOCK_FILE_READ_S * 1_000);
+});
 
 const BALLAST_BLOCK = Buffer.alloc(65_536);
 
@@ -87,16 +88,12 @@ async function boundFiles(pid: number, bytes: string): Promise<void> {
 }
 
 /** A worker's disk is full for a while: a small tmpfs of its own, or where there can be none, a bound on its files. */
-export const disk: Injury = (fault, theatre) =>
-  withMember(theatre, fault.pick, isWorker, async (member) => {
-    const { pid } = member;
-    if (pid === null) return;
-    const close = openOutage(theatre, "disk", member.name);
-    const own = theatre.deployment.disks === "own";
-    const ballast = join(member.scratchSeen, "ballast");
-    await (own ? fillDisk(ballast) : boundFiles(pid, "4096"));
-    await wait(fault.holdMs);
-    if (own) rmSync(ballast, { force: true });
-    else await boundFiles(pid, "unlimited");
-    close();
-  });
+export const disk = befalls("disk", isWorker, async ({ pid, scratchSeen }, { holdMs }, { deployment }) => {
+  if (pid === null) return;
+  const own = deployment.disks === "own";
+  const ballast = join(scratchSeen, "ballast");
+  await (own ? fillDisk(ballast) : boundFiles(pid, "4096"));
+  await wait(holdMs);
+  if (own) rmSync(ballast, { force: true });
+  else await boundFiles(pid, "unlimited");
+});
