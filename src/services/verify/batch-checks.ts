@@ -6,6 +6,7 @@ import { LIMITS } from "../../core/limits.ts";
 import type { Logger } from "../../core/log.ts";
 import type { CacheDeposit, EvidenceCache } from "../../store/evidence-cache.ts";
 import type { AskedRow, BatchWork } from "./batch-work.ts";
+import type { DisposableRows } from "./disposable-rows.ts";
 import type { FlightsDeps } from "./flights.ts";
 
 export interface BatchChecksDeps {
@@ -14,6 +15,7 @@ export interface BatchChecksDeps {
   pool: Pick<CheckPool, "checkBatch">;
   cache: Pick<EvidenceCache, "storeMany">;
   keep: FlightsDeps["keep"];
+  disposables: Pick<DisposableRows, "learn">;
 }
 
 /** Brings rows to their answers through the check pool, and what was learnt into the cache. */
@@ -73,6 +75,7 @@ export function createBatchChecks(deps: BatchChecksDeps): BatchChecks {
         const { ttlS, shared } = deps.keep(scope, address, line);
         const entry = { evidence: line, storedAt, ttlS };
         deposits.push({ scope, cacheKey, entry, shared, redisKey });
+        deps.disposables.learn(row, entry);
         work.answer(row.at, { finding: { entry, cached: false } });
       }
     }

@@ -7,6 +7,7 @@ import type { EvidenceCache } from "../../store/evidence-cache.ts";
 import { createBatchChecks } from "./batch-checks.ts";
 import { cutByDomain } from "./batch-cut.ts";
 import { type AskedRow, type BatchAnswer, BatchWork } from "./batch-work.ts";
+import { createDisposableRows } from "./disposable-rows.ts";
 import { type Finding, mustBeAsked, type Question, type UnaskedDeps } from "./examine.ts";
 import type { FlightsDeps, Waiter } from "./flights.ts";
 import { createUnaskedRows } from "./unasked-rows.ts";
@@ -43,7 +44,8 @@ export interface BatchRun {
  */
 export interface BatchExaminer {
   /**
-   * What is found of a question at once: memory has it, or nobody need be asked; undefined: it has to be examined. Whoever uses
+   * What is found of a question at once: memory has it, or nobody need be asked, or the last check of its throw-away domain
+   * says it; undefined: it has to be examined. Whoever uses
    * what memory had says so to `counted`.
    */
   ready(question: Question): Finding | undefined;
@@ -67,7 +69,8 @@ export interface BatchExaminerDeps extends UnaskedDeps {
 }
 
 export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
-  const checks = createBatchChecks(deps);
+  const disposables = createDisposableRows(deps);
+  const checks = createBatchChecks({ ...deps, disposables });
   const unasked = createUnaskedRows(deps);
 
   /** What nobody need be asked about is answered; @returns the rest */
@@ -121,7 +124,7 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
     ready(question) {
       if (!mustBeAsked(question)) return unasked(question);
       const entry = deps.cache.peek(question.scope, question.address.cacheKey);
-      return entry === undefined ? undefined : { entry, cached: true };
+      return entry === undefined ? disposables.find(question) : { entry, cached: true };
     },
     counted(fromMemory) {
       if (fromMemory > 0) deps.onLookup("memory", fromMemory);

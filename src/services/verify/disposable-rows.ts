@@ -1,0 +1,69 @@
+import type { Evidence, Scope } from "../../check/evidence.ts";
+import type { Lists } from "../../check/lists/lists.ts";
+import type { Clock } from "../../core/clock.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { RecentMap } from "../../core/recent-map.ts";
+import type { CacheEntry } from "../../store/cache-entry.ts";
+import type { Finding, Question } from "./examine.ts";
+import type { FlightsDeps } from "./flights.ts";
+
+export interface DisposableRowsDeps {
+  clock: Pick<Clock, "monotonic">;
+  lists: Pick<Lists, "role">;
+  keep: FlightsDeps["keep"];
+}
+
+/**
+ * Rows of throw-away domains. Nobody is asked about them, so what a check finds is the domain's: its lists and its MX. The next
+ * row is answered with that, for as long as a check thread believes it (`DomainPlans`), and is not kept for itself: a row
+ * that went to Redis, to a thread and to Redis again cost 25 us, and Redis an entry for each.
+ */
+export interface DisposableRows {
+  /** What a check found of an address; of any but a throw-away domain's it is passed over. */
+  learn(question: Pick<Question, "scope"> & { address: { domain: string } }, entry: CacheEntry): void;
+  /** undefined: it has to be checked. */
+  find(question: Question): Finding | undefined;
+}
+
+/** What is known of a domain: by role, the evidence. */
+interface Known {
+  untilMs: number;
+  storedAt: number;
+  byRole: Map<string | null, Evidence>;
+}
+
+/** Few names are roles, and all of them could be used once. */
+const ROLES_KEPT = 32;
+
+export function createDisposableRows({ clock, lists, keep }: DisposableRowsDeps): DisposableRows {
+  const mapOf = () => new RecentMap<string, Known>(LIMITS.check.plans);
+  const known: Record<Scope, RecentMap<string, Known>> = { probed: mapOf(), unprobed: mapOf() };
+
+  return {
+    learn({ scope, address }, { evidence, storedAt }) {
+      const { smtp, disposable, mx, role } = evidence;
+      // What nobody could say is asked again each time.
+      if (smtp !== null || !disposable.listed || mx.status === "dns_error") return;
+      const { domain } = address;
+      // A longer name is a piece of its chunk, and would keep all of that.
+      if (domain.length > LIMITS.check.domainNameChars) return;
+      const nowMs = clock.monotonic();
+      const found = known[scope].get(domain);
+      if (found !== undefined && nowMs < found.untilMs) {
+        if (found.byRole.size < ROLES_KEPT) found.byRole.set(role, evidence);
+        return;
+      }
+      const untilMs = nowMs + LIMITS.check.planKeptMs;
+      known[scope].set(domain, { untilMs, storedAt, byRole: new Map([[role, evidence]]) });
+    },
+    find({ scope, address }) {
+      if (address === null) return undefined;
+      const found = known[scope].get(address.domain);
+      if (found === undefined || clock.monotonic() >= found.untilMs) return undefined;
+      const evidence = found.byRole.get(lists.role(address.local));
+      if (evidence === undefined) return undefined;
+      const { ttlS } = keep(scope, address, evidence);
+      return { entry: { evidence, storedAt: found.storedAt, ttlS }, cached: false };
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Evidence } from "../../../../src/check/evidence.ts";
+import { compileLists, openLists } from "../../../../src/check/lists/lists.ts";
+import { LIMITS } from "../../../../src/core/limits.ts";
+import { createDisposableRows } from "../../../../src/services/verify/disposable-rows.ts";
+import { createExaminer, type ExaminerDeps } from "../../../../src/services/verify/examine.ts";
+import { createKeeping } from "../../../../src/services/verify/keeping.ts";
+import { evidenceWith, smtpWith } from "../../../support/evidence.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+
+const lists = openLists(compileLists());
+const keep = createKeeping({});
+const THROW_AWAY: Evidence = evidenceWith({
+  mx: { status: "ok", hosts: ["mx.throw.test"], provider: null, ttlS: 60, fault: null },
+  disposable: { listed: true, source: "builtin" },
+  smtp: null,
+});
+const STORED_AT = 1_000;
+const ROW = { scope: "probed", address: { domain: "throw.test" } } as const;
+
+function world() {
+  const clock = createFakeClock();
+  const overlay = { isBlocked: () => false, isDisposable: () => false };
+  const examiner = createExaminer({ clock, isPromoted: () => false } as unknown as ExaminerDeps);
+  const question = (email: string, probing = true) =>
+    examiner.understand(email, false, { teamId: "team_1", probing, overlay });
+  const rows = createDisposableRows({ clock, lists, keep });
+  const learn = (over: Partial<Evidence> = {}) =>
+    rows.learn(ROW, { evidence: { ...THROW_AWAY, ...over }, storedAt: STORED_AT, ttlS: 60 });
+  const find = (email: string, probing?: boolean) => rows.find(question(email, probing));
+  return { clock, rows, learn, find, question };
+}
+
+describe("rows of a throw-away domain", () => {
+  it("are answered by what a check found of another, with the lifetime that they would be kept", () => {
+    const { learn, find, question } = world();
+    assert.equal(find("jane@throw.test"), undefined);
+    learn();
+    const found = find("joe@throw.test");
+    const { address } = question("joe@throw.test");
+    assert.ok(found?.entry && address);
+    assert.equal(found.cached, false);
+    assert.deepEqual(found.entry, {
+      evidence: THROW_AWAY,
+      storedAt: STORED_AT,
+      ttlS: keep("probed", address, THROW_AWAY).ttlS,
+    });
+    assert.ok(found.entry.ttlS > 0);
+  });
+
+  it("are checked where only another role, scope or domain is known", () => {
+    const { learn, find } = world();
+    learn();
+    assert.equal(find("info@throw.test"), undefined);
+    assert.equal(find("jane@throw.test", false), undefined);
+    assert.equal(find("jane@other.test"), undefined);
+    assert.equal(find("no address"), undefined);
+    learn({ role: "info" });
+    assert.equal(find("info@throw.test")?.entry?.evidence.role, "info");
+    assert.equal(find("joe@throw.test")?.entry?.evidence.role, null);
+  });
+
+  it("are checked again when what is known is as old as a thread's plan may be, however often it was heard", () => {
+    const { clock, learn, find } = world();
+    learn();
+    clock.advance(LIMITS.check.planKeptMs - 1);
+    assert.ok(find("jane@throw.test"));
+    learn();
+    clock.advance(1);
+    assert.equal(find("jane@throw.test"), undefined);
+    learn();
+    assert.ok(find("jane@throw.test"));
+  });
+
+  it("are nothing that others are answered by: asked, not listed, or not looked up", () => {
+    const { learn, find } = world();
+    learn({ disposable: { listed: false, source: "none" } });
+    learn({ mx: { ...THROW_AWAY.mx, status: "dns_error", hosts: [] } });
+    learn({ smtp: smtpWith() });
+    assert.equal(find("jane@throw.test"), undefined);
+  });
+});
