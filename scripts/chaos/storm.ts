@@ -13,7 +13,13 @@ import { type Asker, newAsker } from "./traffic/singles.ts";
 import { startTraffic, type Traffic, type TrafficSetting } from "./traffic/traffic.ts";
 import { anHourLater, type HourLater } from "./verdict/an-hour-later.ts";
 import { ledgerOf, type TeamLedger } from "./verdict/auditing.ts";
-import { describeLeftovers, findLeftovers, isClean, type Leftovers } from "./verdict/leftovers.ts";
+import {
+  describeLeftovers,
+  findLeftovers,
+  isClean,
+  type Leftovers,
+  SETTLED_WITHIN_MS,
+} from "./verdict/leftovers.ts";
 import { compareJobs, type RowTotals } from "./verdict/results.ts";
 
 export interface StormSetting {
@@ -68,7 +74,6 @@ const CALM_MS = 10_000;
 const WARM_UP_MS = 4_000;
 /** Idle after that work: connections that nobody uses are closed (LIMITS.smtp.idleSessionMs), and what is left is compared. */
 const REST_MS = 8_000;
-const SETTLE_WITHIN_MS = 150_000;
 const POLL_MS = 500;
 const LONG_FROM_MS = 60_000;
 const SAY_EVERY_MS = 10_000;
@@ -98,7 +103,7 @@ async function settle(
     const leftovers = await findLeftovers(deployment);
     const afterMs = performance.now() - startedMs;
     if (isClean(leftovers) && isTold()) return { settledS: afterMs / 1_000, leftovers };
-    if (afterMs > SETTLE_WITHIN_MS) return { settledS: null, leftovers };
+    if (afterMs > SETTLED_WITHIN_MS) return { settledS: null, leftovers };
     if (afterMs - saidMs > SAY_EVERY_MS) {
       saidMs = afterMs;
       say(`not settled yet: ${describeLeftovers(leftovers)}${isTold() ? "" : ", webhooks"}`);

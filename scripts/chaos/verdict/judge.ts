@@ -4,6 +4,7 @@ import type { Account, Storm } from "../storm.ts";
 import { chargeInterval, wrongCharge } from "./charges.ts";
 import { type Finding, none, told, within } from "./closing.ts";
 import { judgeStorage } from "./judge-storage.ts";
+import { SETTLED_WITHIN_MS } from "./leftovers.ts";
 
 /** What a service that is there again, and who waits for it, may take until requests are served as ever. */
 export const GRACE_MS = 4_000;
@@ -99,7 +100,7 @@ function ends({ untold, badlySigned, deliveries, settledS, leftovers, crashes }:
       within(
         "settled",
         settledS === null ? "no" : `${settledS.toFixed(1)} s`,
-        "within 150 s",
+        `within ${SETTLED_WITHIN_MS / 1_000} s`,
         settledS !== null,
       ),
       none("left over", left.length),

@@ -1,9 +1,13 @@
 import { readdirSync } from "node:fs";
 import { Redis } from "ioredis";
+import { LIMITS } from "../../../src/core/limits.ts";
 import type { ChaosDeployment } from "../deployment/deployment.ts";
 
 /** What must be nought when everything has settled, by name. */
 export type Leftovers = Record<string, number>;
+
+/** What lasts longest: a list whose API process was killed while it took it is given up after LIMITS.bulk.submissionMs. */
+export const SETTLED_WITHIN_MS = LIMITS.bulk.submissionMs + 20_000;
 
 const STREAMS = "rcpt:{bulk}:";
 const SCAN_COUNT = 1_000;
