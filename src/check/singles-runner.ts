@@ -6,7 +6,14 @@ import { type CheckTimes, CheckTrace } from "./check-times.ts";
 import type { CheckEngine } from "./engine.ts";
 import type { Scope } from "./evidence.ts";
 import { LinePacker } from "./evidence-codec.ts";
-import { type Answers, SCOPE_LETTERS, type SingleLine, type SinglesTask, TRACED_LETTERS } from "./thread.ts";
+import {
+  type Answers,
+  SCOPE_LETTERS,
+  type SingleLine,
+  type SinglesTask,
+  slotOf,
+  TRACED_LETTERS,
+} from "./thread.ts";
 
 export interface SinglesRunnerDeps {
   engine: CheckEngine;
@@ -127,12 +134,12 @@ export function createSinglesRunner({
     settled(check);
   }
 
-  function begin(task: Open, slot: number, ticket: number, text: string): void {
+  function begin(task: Open, ticket: number, text: string): void {
     const letter = text.charAt(0);
     const isTraced = letter === TRACED_LETTERS.probed || letter === TRACED_LETTERS.unprobed;
     const isProbed = letter === SCOPE_LETTERS.probed || letter === TRACED_LETTERS.probed;
     const scope: Scope = isProbed ? "probed" : "unprobed";
-    const check = new Single(tower, { task, slot, ticket }, isTraced ? new CheckTrace(clock) : null);
+    const check = new Single(tower, { task, ticket }, isTraced ? new CheckTrace(clock) : null);
     try {
       engine.ask(text.slice(1), scope, check);
     } catch (error) {
@@ -142,11 +149,11 @@ export function createSinglesRunner({
 
   const tower: Tower = { isCancelled: (slot) => board.isCancelled(slot), answered, failed };
 
-  return ({ addresses, slots, firstTicket, postedMs }) => {
-    board.noteBegun(slots.length, now() - postedMs);
+  return ({ addresses, tickets, postedMs }) => {
+    board.noteBegun(tickets.length, now() - postedMs);
     const texts = addresses.split("\n");
     const task: Open = { left: texts.length, isBeginning: true, resolve: () => {} };
-    for (let i = 0; i < texts.length; i++) begin(task, slots[i] ?? 0, firstTicket + i, texts[i] ?? "");
+    for (let i = 0; i < texts.length; i++) begin(task, tickets[i] ?? 0, texts[i] ?? "");
     task.isBeginning = false;
     // What others left there goes along.
     if (task.left === 0) return outbox.take(now());
@@ -172,23 +179,17 @@ class Single implements CheckCaller {
   readonly ticket: number;
   readonly trace: CheckTrace | null;
   readonly #tower: Tower;
-  readonly #slot: number;
   #isAnswered = false;
 
-  constructor(
-    tower: Tower,
-    { task, slot, ticket }: { task: Open; slot: number; ticket: number },
-    trace: CheckTrace | null,
-  ) {
+  constructor(tower: Tower, { task, ticket }: { task: Open; ticket: number }, trace: CheckTrace | null) {
     this.#tower = tower;
     this.task = task;
-    this.#slot = slot;
     this.ticket = ticket;
     this.trace = trace;
   }
 
   cancelled(): boolean {
-    return this.#tower.isCancelled(this.#slot);
+    return this.#tower.isCancelled(slotOf(this.ticket));
   }
 
   onSite(): void {

@@ -3,7 +3,15 @@ import { LIMITS } from "../core/limits.ts";
 import type { CheckTimes } from "./check-times.ts";
 import type { Evidence, Scope } from "./evidence.ts";
 import type { ReadLines } from "./evidence-codec.ts";
-import { type Answers, type CheckLine, SCOPE_LETTERS, type SinglesTask, TRACED_LETTERS } from "./thread.ts";
+import {
+  type Answers,
+  type CheckLine,
+  SCOPE_LETTERS,
+  type SinglesTask,
+  slotOf,
+  TRACED_LETTERS,
+  ticketOf,
+} from "./thread.ts";
 import type { CheckWaits } from "./waits.ts";
 
 /** A check on its way. */
@@ -59,14 +67,16 @@ export interface SinglesDeps {
 
 /** A check without an answer. One object for all that it needs to be. */
 class Waiting {
+  readonly ticket: number;
   readonly slot: number;
   readonly asker: CheckAsker;
   readonly #cancel: (slot: number) => void;
   /** From then on the slot may be another's. */
   answered = false;
 
-  constructor(slot: number, asker: CheckAsker, cancel: (slot: number) => void) {
-    this.slot = slot;
+  constructor(ticket: number, asker: CheckAsker, cancel: (slot: number) => void) {
+    this.ticket = ticket;
+    this.slot = slotOf(ticket);
     this.asker = asker;
     this.#cancel = cancel;
   }
@@ -77,20 +87,28 @@ class Waiting {
 }
 
 export function createSingles(deps: SinglesDeps): Singles {
-  const waiting = new Map<number, Waiting>();
-  let nextTicket = 0;
-  /** What the next task takes along, its tickets the last ones that were given out. */
+  /** By slot. Not by ticket: see `PassingMap`. */
+  const waiting: (Waiting | undefined)[] = [];
+  let size = 0;
+  let asked = 0;
+  /** What the next task takes along. */
   let addresses: string[] = [];
-  let slots: number[] = [];
+  let tickets: number[] = [];
   /** When the first of these was asked for. */
   let askedMs = 0;
   let closed = false;
 
+  function known(ticket: number): Waiting | null {
+    const check = waiting[slotOf(ticket)];
+    return check?.ticket === ticket ? check : null;
+  }
+
   /** @returns null when it has been answered before */
   function take(ticket: number): Waiting | null {
-    const check = waiting.get(ticket);
-    if (check === undefined) return null;
-    waiting.delete(ticket);
+    const check = known(ticket);
+    if (check === null) return null;
+    waiting[check.slot] = undefined;
+    size -= 1;
     check.answered = true;
     deps.freed(check.slot);
     return check;
@@ -98,7 +116,7 @@ export function createSingles(deps: SinglesDeps): Singles {
 
   function receive({ tickets, lines, errors, times, postedMs }: Answers): void {
     if (tickets.length > 0) deps.waits.heard(tickets.length, deps.now() - postedMs);
-    if (times !== undefined) for (const one of times) waiting.get(one.ticket)?.asker.timed?.(one);
+    if (times !== undefined) for (const one of times) known(one.ticket)?.asker.timed?.(one);
     let broken = 0;
     const read = deps.read(lines);
     for (let i = 0; i < read.length; i++) {
@@ -115,35 +133,35 @@ export function createSingles(deps: SinglesDeps): Singles {
       if (answers !== null) receive(answers);
     } catch (error) {
       deps.waits.lost();
-      const end = task.firstTicket + task.slots.length;
-      for (let ticket = task.firstTicket; ticket < end; ticket++) take(ticket)?.asker.broke(error);
+      for (const ticket of task.tickets) take(ticket)?.asker.broke(error);
     }
   }
 
   function send(): void {
-    if (slots.length === 0 || closed) return;
+    if (tickets.length === 0 || closed) return;
     const postedMs = deps.now();
     const task: SinglesTask = {
       mode: "single",
       addresses: addresses.join("\n"),
-      slots,
-      firstTicket: nextTicket - slots.length,
+      tickets,
       postedMs,
     };
-    deps.waits.sent(slots.length, postedMs - askedMs);
+    deps.waits.sent(tickets.length, postedMs - askedMs);
     addresses = [];
-    slots = [];
+    tickets = [];
     void run(task);
   }
 
   function ask(address: string, scope: Scope, slot: number, asker: CheckAsker): Waiting {
-    const check = new Waiting(slot, asker, deps.cancel);
-    if (slots.length === 0) askedMs = deps.now();
-    waiting.set(nextTicket++, check);
+    const ticket = ticketOf(asked++, slot);
+    const check = new Waiting(ticket, asker, deps.cancel);
+    if (tickets.length === 0) askedMs = deps.now();
+    waiting[slot] = check;
+    size += 1;
     addresses.push((asker.isTraced === true ? TRACED_LETTERS : SCOPE_LETTERS)[scope] + address);
-    slots.push(slot);
-    if (slots.length === 1) deps.afterTurn(send);
-    else if (slots.length === LIMITS.check.singlesPerTask) send();
+    tickets.push(ticket);
+    if (tickets.length === 1) deps.afterTurn(send);
+    else if (tickets.length === LIMITS.check.singlesPerTask) send();
     return check;
   }
 
@@ -160,10 +178,10 @@ export function createSingles(deps: SinglesDeps): Singles {
     receive,
     close() {
       closed = true;
-      for (const ticket of [...waiting.keys()]) take(ticket)?.asker.learnt(null);
+      for (const check of [...waiting]) if (check !== undefined) take(check.ticket)?.asker.learnt(null);
     },
     get size() {
-      return waiting.size;
+      return size;
     },
   };
 }

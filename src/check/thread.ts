@@ -1,4 +1,5 @@
 import type { DomainSignalsConfig, SmtpConfig } from "../core/config.ts";
+import { LIMITS } from "../core/limits.ts";
 import type { LogLevel } from "../core/log.ts";
 import type { CheckTimes } from "./check-times.ts";
 import type { CheckMode, Scope } from "./evidence.ts";
@@ -40,12 +41,20 @@ export interface SinglesTask {
   mode: "single";
   /** One a line, each behind the letter of its scope. */
   addresses: string;
-  /** Of each check its cells on the board. */
-  slots: number[];
-  /** By which the first one's answer is known, and counted up from there: no other check of the pool has them. */
-  firstTicket: number;
+  /** By which the answer of each is known: no other check of the pool has it. It tells its cells on the board, see `slotOf`. */
+  tickets: number[];
   /** `processMs` when it was posted. */
   postedMs: number;
+}
+
+/** @param nth of the pool's checks */
+export function ticketOf(nth: number, slot: number): number {
+  return nth * LIMITS.check.tasksInFlight + slot;
+}
+
+/** Index of a check's cells on the board. */
+export function slotOf(ticket: number): number {
+  return ticket % LIMITS.check.tasksInFlight;
 }
 
 export type CheckTask = HelloTask | BatchTask | SinglesTask;

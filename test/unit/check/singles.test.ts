@@ -4,7 +4,7 @@ import { createBoard } from "../../../src/check/board.ts";
 import type { CheckCaller, CheckControl, Checked } from "../../../src/check/caller.ts";
 import type { CheckEngine } from "../../../src/check/engine.ts";
 import type { Evidence, Scope } from "../../../src/check/evidence.ts";
-import { createLineReader } from "../../../src/check/evidence-codec.ts";
+import { createLineReader, LinePacker } from "../../../src/check/evidence-codec.ts";
 import { createSingles } from "../../../src/check/singles.ts";
 import { createSinglesRunner } from "../../../src/check/singles-runner.ts";
 import type { Answers, SinglesTask } from "../../../src/check/thread.ts";
@@ -123,7 +123,7 @@ describe("checks of requests", () => {
     const { singlesPerTask } = LIMITS.check;
     const checks = Array.from({ length: singlesPerTask + 1 }, (_, i) => begin(`${i}@one.test`));
     assert.deepEqual(
-      tasks.map(({ slots }) => slots.length),
+      tasks.map(({ tickets }) => tickets.length),
       [singlesPerTask],
     );
     await ours.end();
@@ -134,6 +134,24 @@ describe("checks of requests", () => {
     );
     assert.equal(singles.size, 0);
     assert.equal(freed.length, checks.length);
+  });
+
+  it("are not told what is said late of one that had their slot before", async () => {
+    const { singles, tasks, asked, ours, theirs, die } = bothEnds();
+    const first = singles.check("a@one.test", "probed", 7);
+    await ours.end();
+    die(new Error("the thread is gone"));
+    await assert.rejects(first.evidence, /the thread is gone/);
+    const second = singles.check("b@one.test", "probed", 7);
+    await ours.end();
+    const late = new LinePacker();
+    late.add(evidenceOf("a@one.test"));
+    singles.receive({ tickets: tasks[0]?.tickets ?? [], lines: late.take(), postedMs: 0, errors: [] });
+    assert.equal(singles.size, 1);
+    asked[1]?.end(evidenceOf("b@one.test"));
+    await theirs.end();
+    assert.deepEqual(await second.evidence, evidenceOf("b@one.test"));
+    assert.equal(singles.size, 0);
   });
 
   it("are answered when they are known, whoever of their task is slow", async () => {

@@ -1,0 +1,35 @@
+/**
+ * A map of what comes and goes all the time. V8 copies a Map that is added to and deleted from again and again, and each copy
+ * refers to the next: once one has grown old, it and all that stood in any later one, whole requests, live until the heap is
+ * marked. What is kept so here is keys and numbers.
+ */
+export class PassingMap<K, V> {
+  readonly #places = new Map<K, number>();
+  /** By place; null: it is free. */
+  readonly #values: (V | null)[] = [];
+  readonly #free: number[] = [];
+
+  get size(): number {
+    return this.#places.size;
+  }
+
+  get(key: K): V | undefined {
+    const place = this.#places.get(key);
+    return place === undefined ? undefined : (this.#values[place] as V);
+  }
+
+  set(key: K, value: V): void {
+    const known = this.#places.get(key);
+    const place = known ?? this.#free.pop() ?? this.#values.length;
+    if (known === undefined) this.#places.set(key, place);
+    this.#values[place] = value;
+  }
+
+  delete(key: K): void {
+    const place = this.#places.get(key);
+    if (place === undefined) return;
+    this.#places.delete(key);
+    this.#values[place] = null;
+    this.#free.push(place);
+  }
+}
