@@ -18,6 +18,7 @@ import { type Answered, gather, tally, tell, without } from "./answered.ts";
 import { type ChunkRowsDeps, type OwnRow, readOwnRows } from "./chunk-rows.ts";
 import { ask, type Control } from "./control.ts";
 import { type DeferralSettings, type Sorted, sortRows } from "./deferrals.ts";
+import type { KeptRows } from "./kept-rows.ts";
 import type { TaskReport } from "./report.ts";
 import type { RowsAsk, RowVerifier } from "./rows.ts";
 import { ProbeSummary, reportRows } from "./rows-report.ts";
@@ -31,6 +32,7 @@ export interface ChunkDeps extends ChunkRowsDeps {
   /** What the team says of domains: what it changed before the job was submitted, or more than a second ago, is known. */
   overlayOf(teamId: string, jobId: string): Promise<TeamOverlay>;
   deferral: DeferralSettings;
+  kept: KeptRows;
   /** By whom mail servers are asked here: who was put off is to be asked again by the same. */
   egress: string;
   /** Sites that block us: when to ask there again, and calling rows that wait once nobody need. */
@@ -153,6 +155,14 @@ async function writeShard(
   return key;
 }
 
+/** The rows of a task: of a retry those that this process has kept, else from object storage. */
+async function rowsOf(deps: ChunkDeps, task: RowsTask, { control, report }: Attempt): Promise<OwnRow[]> {
+  const kept = task.kind === "retry" ? deps.kept.take(task) : null;
+  const rows = kept ?? (await report.phase("read", () => ask(() => readOwnRows(deps, task, control.signal))));
+  report.add({ rows: rows.length, bytes_read: kept === null ? task.bytes + task.repeatsBytes : 0 });
+  return rows;
+}
+
 /** Who was parked while the site was about to let us in again, and came too late to be called. */
 async function callParked({ parking }: ChunkDeps, parkedAt: readonly string[]): Promise<void> {
   for (const site of parkedAt) if (parking.waitMs(site) === null) await parking.call(site);
@@ -176,8 +186,7 @@ export async function runRows(
   const { teamId, jobId, livemode, withEvidence, probing } = task;
   if (!task.started) await ask(() => startJob(sql, jobId));
   const overlay = await ask(() => deps.overlayOf(teamId, jobId));
-  const rows = await report.phase("read", () => ask(() => readOwnRows(deps, task, control.signal)));
-  report.add({ rows: rows.length, bytes_read: task.bytes + task.repeatsBytes });
+  const rows = await rowsOf(deps, task, attempt);
   const asked = { asker: { teamId, probing, overlay }, livemode, withEvidence };
   const drawn = new DrawnRows();
   const sorted = hopeless
@@ -198,6 +207,7 @@ export async function runRows(
     ask(deferrals.length === 0 ? finish : finishAll),
   );
   if (counted) {
+    deps.kept.keep(task, rows, deferrals);
     deps.onRows(task.kind, outcome);
     await callParked(deps, sorted.parkedAt);
   }

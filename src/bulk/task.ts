@@ -19,12 +19,13 @@ import { type AssemblyDeps, runAssembly } from "./assembly.ts";
 import { type ChunkDeps, runRows } from "./chunk.ts";
 import { ask, type Control, Interruption } from "./control.ts";
 import { watchForeign } from "./foreign-sources.ts";
+import { createKeptRows } from "./kept-rows.ts";
 import { lossOf } from "./losses.ts";
 import { beginReport, type ReportedEnd, type TaskReport } from "./report.ts";
 import { createTurns } from "./turns.ts";
 
 export type TaskDeps = AnalysisDeps &
-  Omit<ChunkDeps, "overlayOf"> &
+  Omit<ChunkDeps, "overlayOf" | "kept"> &
   AssemblyDeps & {
     clock: Clock;
     log: Logger;
@@ -116,7 +117,7 @@ function delayMs(failures: number): number {
 export function createTaskRunner(parts: TaskDeps): TaskRunner {
   const { sql, clock, log } = parts;
   const streams = { ...parts.streams, ...watchForeign(parts.streams, clock) };
-  const deps = { ...parts, streams, overlayOf: createOverlays(parts) };
+  const deps = { ...parts, streams, overlayOf: createOverlays(parts), kept: createKeptRows() };
   const turns = createTurns();
 
   function fail(task: Task, problem: JobProblem & { charges: boolean }): Promise<unknown> {

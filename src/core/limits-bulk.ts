@@ -78,7 +78,7 @@ export const BULK_LIMITS = {
   /** Of one worker process: chunks; analyses and assemblies, which take long; retries, which wait for slow servers. */
   tasksAtOnce: 8,
   wholeAtOnce: 2,
-  retriesAtOnce: 32,
+  retriesAtOnce: 64,
   /**
    * Rows of chunks that are verified at once in a process; of retries, and of those that wait for one site: two of the
    * largest, so that no check thread sits on idle connections while another has all that is left of one.
@@ -86,6 +86,8 @@ export const BULK_LIMITS = {
   chunkRowsAtOnce: 2_048,
   retryRowsAtOnce: 4_096,
   siteRowsAtOnce: 2_048,
+  /** Rows that were put off, kept by who did so until they come back: some hundred thousand of usual length. */
+  keptRowsBytes: 16_777_216,
   /** Rows of a chunk that take their places together. */
   pieceRows: 250,
   /** From its turn on a piece of a chunk has so long; what is not answered then waits as a retry. */

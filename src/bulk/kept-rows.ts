@@ -1,0 +1,54 @@
+import { LRUCache } from "lru-cache";
+import { LIMITS } from "../core/limits.ts";
+import type { ChunkTask, Deferral, RetryTask } from "../store/job-tasks.ts";
+import type { OwnRow } from "./chunk-rows.ts";
+import { rowsOfSet } from "./deferrals.ts";
+
+/**
+ * Rows that were put off here, for whoever comes for them as a retry: reading them anew is a request for all of their chunk, and
+ * a scan of it, for a tenth of its rows or less. Nothing depends on it: another process, or this one when it has forgotten,
+ * reads them. A list in somebody else's bucket is always read anew, since it may be ours to read no longer.
+ */
+export interface KeptRows {
+  /** @param rows of the task, those that wait among them */
+  keep(task: ChunkTask | RetryTask, rows: readonly OwnRow[], deferrals: readonly Deferral[]): void;
+  /** Rows of a retry, in order, and forgets them; null: they are not at hand. */
+  take(task: RetryTask): OwnRow[] | null;
+}
+
+type KeptRow = [offset: number, email: string, copies: number];
+
+function keyOf({ jobId }: ChunkTask | RetryTask, chunk: number, rowSet: Buffer): string {
+  return `${jobId} ${chunk} ${rowSet.toString("latin1")}`;
+}
+
+export function createKeptRows(): KeptRows {
+  // As text of its own: an address that was read is a slice of its chunk, and would keep all of it.
+  const texts = new LRUCache<string, string>({
+    maxSize: LIMITS.bulk.keptRowsBytes,
+    sizeCalculation: (text, key) => 2 * (text.length + key.length),
+  });
+  return {
+    keep(task, rows, deferrals) {
+      if (task.place.bucket !== null || deferrals.length === 0) return;
+      const byOffset = new Map(rows.map((row) => [row.offset, row]));
+      const chunk = task.kind === "chunk" ? task.number : task.chunk;
+      for (const { rowSet } of deferrals) {
+        const kept: KeptRow[] = [];
+        for (const offset of rowsOfSet(rowSet)) {
+          const row = byOffset.get(offset);
+          if (row !== undefined) kept.push([offset, row.email, row.copies]);
+        }
+        texts.set(keyOf(task, chunk, rowSet), JSON.stringify(kept));
+      }
+    },
+    take(task) {
+      const key = keyOf(task, task.chunk, task.rowSet);
+      const text = texts.get(key);
+      if (text === undefined) return null;
+      texts.delete(key);
+      const rows = JSON.parse(text) as KeptRow[];
+      return rows.map(([offset, email, copies]) => ({ offset, email, copies }));
+    },
+  };
+}
