@@ -1,8 +1,9 @@
 import type { Zone } from "../test/support/mail-world/zone.ts";
 
 /**
- * Lists whose rows wait for mail servers, not for a processor. Each list has sites of its own, as many as keep one
- * process at its pace; eight lists have eight times as many. Pure: every process computes them alike.
+ * Lists whose rows wait for mail servers, not for a processor. Each list has sites of its own, which are small: one connection
+ * each, 20 ms away, and some time for each recipient, as servers that look one up have. What they bear together is the pace of
+ * a list; eight lists have eight times as many. Pure: every process computes them alike.
  */
 
 /** Bulk processes, and lists, of the large run. */
@@ -12,8 +13,6 @@ export const SITES = PROCESSES * SITES_PER_LIST;
 /** One address in so many is of nobody. */
 const MISSING_EVERY = 20;
 const SITES_PER_NET = 250;
-/** Rows of one site that stand together, as in a list that is sorted by company. */
-export const ROWS_TOGETHER = 100;
 
 export const siteAddress = (site: number) =>
   `127.0.${10 + Math.floor(site / SITES_PER_NET)}.${(site % SITES_PER_NET) + 1}`;
@@ -39,11 +38,13 @@ export interface ScalingList {
 
 const isMissing = (row: number) => row % MISSING_EVERY === MISSING_EVERY - 1;
 
+/** Sorted by domain, as lists of companies are: the rows of a site stand together. */
 export function* scalingFile({ run, list, rows }: ScalingList): Generator<Buffer> {
   const rowsPerPiece = 1_000;
+  const rowsPerSite = Math.ceil(rows / SITES_PER_LIST);
   let text = "email\r\n";
   for (let row = 0; row < rows; row++) {
-    const site = list * SITES_PER_LIST + (Math.floor(row / ROWS_TOGETHER) % SITES_PER_LIST);
+    const site = list * SITES_PER_LIST + Math.floor(row / rowsPerSite);
     // Each run has mailboxes of its own: none is answered from the cache.
     text += `${isMissing(row) ? "nobody" : "user"}${row}.${run}@${domainOf(site)}\r\n`;
     if ((row + 1) % rowsPerPiece !== 0) continue;

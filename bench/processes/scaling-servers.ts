@@ -8,10 +8,10 @@ let dns: DnsServer | null = null;
 let sinks: Sink[] = [];
 
 const verbs = {
-  async start({ latencyMs }: { latencyMs: number }) {
+  async start({ latencyMs, recipientMs }: { latencyMs: number; recipientMs: number }) {
     dns = await createDnsServer(scalingZone());
     const addresses = Array.from({ length: SITES }, (_, site) => siteAddress(site));
-    sinks = await listenOnOnePort(addresses, (at) => createSink({ ...at, latencyMs }));
+    sinks = await listenOnOnePort(addresses, (at) => createSink({ ...at, latencyMs, recipientMs }));
     return { dnsServer: dns.address, smtpPort: sinks[0]?.port ?? 0 };
   },
 

@@ -61,4 +61,16 @@ describe("the sink", () => {
       assert.equal(codes(replies), "250 250 550 250");
       client.send("NOOP");
     }));
+
+  it("takes its time for each recipient of a connection, one after the other", () =>
+    withSink({ recipientMs: 20 }, async (client) => {
+      const startedMs = performance.now();
+      client.send(...group("user1"), ...group("missing"));
+      client.send(...group("user2"));
+      const replies: string[] = [];
+      while (replies.length < 9) replies.push(await client.reply());
+      assert.equal(codes(replies), "250 250 250 250 550 250 250 250 250");
+      // Timers have whole milliseconds.
+      assert.ok(performance.now() - startedMs >= 3 * 20 - 1);
+    }));
 });

@@ -7,6 +7,11 @@ export interface SinkOptions {
   port?: number;
   /** Milliseconds from a read to the answer of all commands in it: the round trip of a distant server. Default 0. */
   latencyMs?: number;
+  /**
+   * Milliseconds that it takes it to find out about a recipient, beside: those of a connection one after the other, and all
+   * answers to a read go out together. Default 0.
+   */
+  recipientMs?: number;
   /** Whether a local part exists at a domain; by default those that begin with `exists` or `user` do at any. */
   accepts?: (local: string, domain: string) => boolean;
 }
@@ -39,7 +44,7 @@ const LINE_MAX = 4_096;
  * it leaves the client all of its core.
  */
 export async function createSink(options: SinkOptions = {}): Promise<Sink> {
-  const { address = "127.0.0.1", latencyMs = 0, accepts = knowsNamed } = options;
+  const { address = "127.0.0.1", latencyMs = 0, recipientMs = 0, accepts = knowsNamed } = options;
   const account = { connections: 0, open: 0, maxOpen: 0, recipients: 0, maxBurst: 0 };
   const sockets = new Set<Socket>();
   const timers = new Set<NodeJS.Timeout>();
@@ -56,27 +61,39 @@ export async function createSink(options: SinkOptions = {}): Promise<Sink> {
     return verb === 0x71 ? "221 2.0.0 Bye\r\n" : OK;
   }
 
-  /** Timers of one delay run in the order they were set, so answers keep theirs. */
-  function send(socket: Socket, text: string, last: boolean): void {
-    const write = () => {
+  /** What a connection is told, in order: when a timer ends, the oldest answer goes out, whichever it was set for. */
+  function createAnswers(socket: Socket): (text: string, last: boolean, recipients: number) => void {
+    const waiting: { text: string; last: boolean }[] = [];
+    let freeAtMs = 0;
+    function write(text: string, last: boolean): void {
       if (last) socket.end(text, "latin1");
       else if (socket.writable) socket.write(text, "latin1");
-    };
-    if (latencyMs === 0) {
-      write();
-      return;
     }
-    const timer = setTimeout(() => {
-      timers.delete(timer);
-      write();
-    }, latencyMs);
-    timers.add(timer);
+    /** From now. The server is at one recipient after the other. */
+    function delayMs(recipients: number): number {
+      if (recipientMs === 0) return latencyMs;
+      const nowMs = performance.now();
+      freeAtMs = Math.max(freeAtMs, nowMs) + recipients * recipientMs;
+      return freeAtMs - nowMs + latencyMs;
+    }
+    return (text, last, recipients) => {
+      const waitMs = delayMs(recipients);
+      if (waitMs === 0) return write(text, last);
+      waiting.push({ text, last });
+      const timer = setTimeout(() => {
+        timers.delete(timer);
+        const oldest = waiting.shift();
+        if (oldest !== undefined) write(oldest.text, oldest.last);
+      }, waitMs);
+      timers.add(timer);
+    };
   }
 
   function serve(socket: Socket): void {
     account.connections++;
     account.maxOpen = Math.max(account.maxOpen, ++account.open);
     sockets.add(socket);
+    const answer = createAnswers(socket);
     let pending = "";
     socket.setEncoding("latin1");
     socket.on("data", (chunk: string) => {
@@ -84,9 +101,10 @@ export async function createSink(options: SinkOptions = {}): Promise<Sink> {
       pending = (lines.pop() ?? "").slice(0, LINE_MAX);
       if (lines.length === 0) return;
       account.maxBurst = Math.max(account.maxBurst, lines.length);
+      const { recipients } = account;
       let text = "";
       for (const line of lines) text += reply(line);
-      send(socket, text, /^quit/i.test(lines.at(-1) ?? ""));
+      answer(text, /^quit/i.test(lines.at(-1) ?? ""), account.recipients - recipients);
     });
     socket.on("error", () => socket.destroy());
     let isOpen = true;
@@ -100,7 +118,7 @@ export async function createSink(options: SinkOptions = {}): Promise<Sink> {
       sockets.delete(socket);
       countOut();
     });
-    send(socket, "220 sink.test ESMTP\r\n", false);
+    answer("220 sink.test ESMTP\r\n", false, 0);
   }
 
   const server = createServer({ noDelay: true }, serve);
