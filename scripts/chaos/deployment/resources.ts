@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
+import { LIMITS } from "../../../src/core/limits.ts";
 import { describeDescriptors } from "./descriptors.ts";
 
 /** What a process has of the machine. */
@@ -90,8 +91,8 @@ export function growthOf(name: string, before: Resources, after: Resources): str
     .map((what) => `${name}: ${what} ${before[what]} -> ${after[what]}, at most ${bounds[what]}`);
 }
 
-/** Idle, a process closes connections for some seconds, and longer where it has little CPU. */
-const BACK_WITHIN_MS = 20_000;
+/** Idle, a process closes connections within seconds, and ends the thread that puts results together after a while. */
+const BACK_WITHIN_MS = LIMITS.results.threadIdleMs + 20_000;
 
 /** Of each member once none has more than it may beside `before`; else when time is up. */
 export async function resourcesAtRest(
