@@ -16,6 +16,12 @@ interface TokenWaiter {
 /** A lease that ends within this is returned rather than lost. */
 const RETURN_BEFORE_END_MS = LIMITS.rate.leaseTtlMs / 2;
 
+/**
+ * From when it was asked for, a lease that is in use is renewed after this: what is left of it goes back at the half of its
+ * time, and the next one has to be there by then. Without it all that a busy team asked just then waited for Redis.
+ */
+const RENEW_AFTER_MS = 0.3 * LIMITS.rate.leaseTtlMs;
+
 /** Told later, the use of tokens that Redis has forgotten might be taken for that of another process's. */
 const TELL_WITHIN_MS = LIMITS.rate.leaseTtlMs / 2;
 
@@ -39,6 +45,8 @@ export class SharedBucket {
   #want = 1;
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #lastAdvance = 0;
+  /** When the newest lease is to be renewed; Infinity: there is none. */
+  #renewAtMs = Number.POSITIVE_INFINITY;
   #leftSeen: number;
   #seenAtMs = 0;
   /** The process has forgotten it: the team's next request gets another. */
@@ -67,10 +75,10 @@ export class SharedBucket {
     return this.#leases.length === 0 && this.#used === 0 && this.waiters.length === 0 && !this.serving;
   }
 
+  /** Half of the last lease is used, or it is old. */
   wantsPrefetch(nowMs: number): boolean {
-    return (
-      this.#lastAdvance > 1 && this.leased(nowMs) * 2 < this.#lastAdvance && nowMs >= this.refusedUntilMs
-    );
+    if (this.#lastAdvance <= 1 || nowMs < this.refusedUntilMs) return false;
+    return nowMs >= this.#renewAtMs || this.leased(nowMs) * 2 < this.#lastAdvance;
   }
 
   /** Tokens that may be taken without asking. */
@@ -93,11 +101,29 @@ export class SharedBucket {
   nextRequest(nowMs: number): BucketRequest {
     const { leaseMax, leaseSpanMs } = LIMITS.rate;
     const most = Math.max(1, Math.min(leaseMax, Math.floor((this.ratePerS * leaseSpanMs) / 1000)));
-    const sinceMs = nowMs - this.#askedAtMs;
-    this.#want = sinceMs < leaseSpanMs ? Math.min(this.#want * 2, most) : Math.max(1, this.#want >> 1);
-    this.#askedAtMs = nowMs;
     const waiting = this.waiters.length;
+    this.#want = Math.min(
+      most,
+      waiting === 0 && this.#isRenewal(nowMs) ? this.#lasting() : this.#moving(nowMs),
+    );
+    this.#askedAtMs = nowMs;
     return this.#request(Math.max(this.#want, waiting), waiting, 0);
+  }
+
+  /** Asked because the last lease is old, not because it is used up. */
+  #isRenewal(nowMs: number): boolean {
+    return nowMs >= this.#renewAtMs && this.leased(nowMs) * 2 >= this.#lastAdvance;
+  }
+
+  /** As many as last time, which were enough; half of them where hardly any was used. */
+  #lasting(): number {
+    return this.#used * 4 < this.#want ? Math.max(1, this.#want >> 1) : this.#want;
+  }
+
+  /** Twice as many where the last were gone in no time, else half as many. */
+  #moving(nowMs: number): number {
+    const isBrief = nowMs - this.#askedAtMs < LIMITS.rate.leaseSpanMs;
+    return isBrief ? this.#want * 2 : Math.max(1, this.#want >> 1);
   }
 
   /**
@@ -133,6 +159,7 @@ export class SharedBucket {
     const advance = Math.max(0, grant.granted - request.waiting);
     this.#lastAdvance = advance;
     if (advance > 0) this.#leases.push({ left: advance, endsAtMs: sentAtMs + LIMITS.rate.leaseTtlMs });
+    this.#renewAtMs = advance > 0 ? sentAtMs + RENEW_AFTER_MS : Number.POSITIVE_INFINITY;
     this.countAhead(nowMs);
     if (grant.granted < Math.max(1, request.waiting)) {
       this.refusedUntilMs = nowMs + Math.min(LIMITS.rate.refusalMaxMs, Math.max(1, grant.nextMs));

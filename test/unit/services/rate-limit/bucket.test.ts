@@ -89,4 +89,52 @@ describe("a shared bucket, as a process sees it", () => {
       [1, 1, 1, 1, 1],
     );
   });
+
+  it("has the next lease of a team in use before what is left of the last goes back", () => {
+    // One request each 0.8 ms takes 100 ms and more for what is leased, and answers take 10 ms.
+    const bucket = new SharedBucket("key", 5_000, 10_000);
+    const asked: { answerAtMs: number; sentAtMs: number; request: ReturnType<typeof bucket.nextRequest> }[] =
+      [];
+    const missedAtMs: number[] = [];
+    let questions = 0;
+    let lookAtMs = 0;
+    for (let nowMs = 0; nowMs < 3_000; nowMs += 0.8) {
+      const [first] = asked;
+      if (first !== undefined && nowMs >= first.answerAtMs) {
+        asked.shift();
+        const granted = Math.max(first.request.want, 1);
+        bucket.answered(first.request, { granted, left: 9_000, nextMs: 0 }, first.sentAtMs, nowMs);
+      }
+      if (nowMs >= lookAtMs) {
+        bucket.returnRequest(nowMs, false);
+        lookAtMs += LIMITS.rate.leaseTtlMs / 4;
+      }
+      const isTaken = bucket.take(nowMs);
+      if (!isTaken) missedAtMs.push(nowMs);
+      if (asked.length > 0 || (isTaken && !bucket.wantsPrefetch(nowMs))) continue;
+      asked.push({ answerAtMs: nowMs + 10, sentAtMs: nowMs, request: bucket.nextRequest(nowMs) });
+      questions += 1;
+    }
+    assert.deepEqual(
+      missedAtMs.filter((ms) => ms > 500),
+      [],
+    );
+    assert.ok(questions < 60, `${questions} questions in three seconds`);
+  });
+
+  it("renews an old lease with as many, with half of them where hardly any was used", () => {
+    const renewed = (used: number) => {
+      const bucket = new SharedBucket("key", 1_000, 1_000);
+      let request = bucket.nextRequest(0);
+      for (let i = 1; i < 5; i++) request = bucket.nextRequest(i);
+      assert.equal(request.want, 16);
+      bucket.answered(request, { granted: 16, left: 100, nextMs: 0 }, 4, 5);
+      for (let i = 0; i < used; i++) assert.equal(bucket.take(6), true);
+      assert.equal(bucket.wantsPrefetch(6), false);
+      assert.equal(bucket.wantsPrefetch(LIMITS.rate.leaseTtlMs / 2), true);
+      return bucket.nextRequest(LIMITS.rate.leaseTtlMs / 2).want;
+    };
+    assert.equal(renewed(6), 16);
+    assert.equal(renewed(2), 8);
+  });
 });
