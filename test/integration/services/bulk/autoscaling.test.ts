@@ -167,7 +167,7 @@ describe("the autoscalers of bulk workers", () => {
     assert.deepEqual(plain(all), [
       { value: 8, threshold: 8 },
       { value: 0, threshold: 2 },
-      { value: 0, threshold: 32 },
+      { value: 0, threshold: LIMITS.bulk.retriesAtOnce },
       { value: 40, threshold: 64 },
     ]);
   });
