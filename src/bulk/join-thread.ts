@@ -34,8 +34,8 @@ export interface JoinSources {
 export interface JoinThread {
   /**
    * As `writeResults`, which it runs there.
-   * @throws as that does; Error when the thread died, of memory for one: what of objects it had sent in parts goes with the
-   *   job; Interruption when it was closed
+   * @throws as that does; Error when the thread died (of memory, where that does not end the process): what of objects it had sent in parts goes
+   *   an hour after the job's end; Interruption when it was closed
    */
   write(material: JobMaterial, key: string, sources: JoinSources, signal: AbortSignal): Promise<void>;
   /** Ends the thread, with what is under way. Idempotent. */
@@ -60,11 +60,13 @@ function answerFrom(sources: JoinSources, jobId: string, port: MessagePort): voi
   });
 }
 
-function beginPool(setup: JoinThreadSetup, heapMb: number): Piscina {
-  const { threadIdleMs } = LIMITS.results;
+/** Beside this tree, with the importer's own extension: `.ts` under tsx, `.js` compiled. */
+const JOIN_FILE = fileURLToPath(new URL(`../../workers/join${extname(import.meta.url)}`, import.meta.url));
+
+function beginPool(setup: JoinThreadSetup, filename: string): Piscina {
+  const { threadIdleMs, threadHeapMb } = LIMITS.results;
   return new Piscina({
-    // Beside this tree, with the importer's own extension: `.ts` under tsx, `.js` compiled.
-    filename: fileURLToPath(new URL(`../../workers/join${extname(import.meta.url)}`, import.meta.url)),
+    filename,
     minThreads: 0,
     maxThreads: 1,
     // Whoever has tasks bounds them.
@@ -74,7 +76,7 @@ function beginPool(setup: JoinThreadSetup, heapMb: number): Piscina {
     atomics: "disabled",
     recordTiming: false,
     workerData: setup,
-    resourceLimits: { maxOldGenerationSizeMb: heapMb },
+    resourceLimits: { maxOldGenerationSizeMb: threadHeapMb },
   });
 }
 
@@ -93,11 +95,7 @@ function droppedUnbegun(port: MessagePort, signal: AbortSignal): Promise<never> 
   });
 }
 
-export function createJoinThread(
-  setup: JoinThreadSetup,
-  log: Logger,
-  heapMb: number = LIMITS.results.threadHeapMb,
-): JoinThread {
+export function createJoinThread(setup: JoinThreadSetup, log: Logger, file: string = JOIN_FILE): JoinThread {
   let pool: Piscina | null = null;
   let closed = false;
 
@@ -108,7 +106,7 @@ export function createJoinThread(
   }
 
   function begin(): Piscina {
-    const begun = beginPool(setup, heapMb);
+    const begun = beginPool(setup, file);
     // As of a thread that fails while it loads: Piscina begins no other then, and what waits for this would wait for ever.
     begun.on("error", (error) => {
       log.error({ err: error }, "the thread that puts results together failed");

