@@ -30,6 +30,37 @@ function problemHeaders(error: AppError): Record<string, string> {
   return headers;
 }
 
+/** A problem as it is sent, but for the id of the request. */
+interface ProblemForm {
+  start: string;
+  end: string;
+  headers: Record<string, string>;
+}
+
+/** By what is thrown: in an overload one error refuses thousands of requests. */
+const forms = new WeakMap<AppError, ProblemForm>();
+
+function formOf(error: AppError): ProblemForm {
+  const known = forms.get(error);
+  if (known !== undefined) return known;
+  const { code, message: detail, errors } = error;
+  const { status, title } = ERRORS[code];
+  const problem: Omit<Problem, "request_id" | "errors"> = {
+    type: problemType(code),
+    title,
+    status,
+    detail,
+    code,
+  };
+  const form = {
+    start: `${JSON.stringify(problem).slice(0, -1)},"request_id":`,
+    end: errors === undefined ? "}" : `,"errors":${JSON.stringify(errors)}}`,
+    headers: problemHeaders(error),
+  };
+  forms.set(error, form);
+  return form;
+}
+
 /**
  * The reply to anything thrown. What is not an `AppError` is our fault and becomes a bare `internal_error`: its
  * message may hold an address, a query or a secret, so it goes to the log and never to the caller.
@@ -39,19 +70,10 @@ export function problemReply(error: unknown, requestId: string): Reply {
     error instanceof AppError
       ? error
       : new AppError("internal_error", "Something went wrong here. The request id finds it in our logs.");
-  const { status, title } = ERRORS[known.code];
-  const problem: Problem = {
-    type: problemType(known.code),
-    title,
-    status,
-    detail: known.message,
-    code: known.code,
-    request_id: requestId,
-    ...(known.errors === undefined ? {} : { errors: known.errors }),
-  };
-  return new Reply(status, JSON.stringify(problem), {
+  const { start, end, headers } = formOf(known);
+  return new Reply(known.status, start + JSON.stringify(requestId) + end, {
     contentType: "application/problem+json",
-    headers: problemHeaders(known),
+    headers,
     code: known.code,
   });
 }
