@@ -96,6 +96,7 @@ export const LIMITS = {
       growFrom: 0.75,
       calmMs: 2_000,
       looksBeyond: 50,
+      looksLeast: 4,
       settleMs: 200,
     },
   },

@@ -54,8 +54,12 @@ export interface AdmissionLimits {
   growEveryMs: number;
   growFrom: number;
   calmMs: number;
-  /** Of those who will be refused, so many may look into Redis between two looks: what it has is answered even then. */
+  /**
+   * Of those who will be refused, so many may look into Redis between two looks: what it has is answered even then. Half as many
+   * after a time in which none of them found anything, and no fewer than the least; twice as many after another.
+   */
   looksBeyond: number;
+  looksLeast: number;
   /** After a cut the next one waits for what it has brought. */
   settleMs: number;
 }
@@ -122,8 +126,7 @@ export function createAdmission({ clock, takeWaitMs, onRefused, limits }: Admiss
   let elders: Seat[] = [];
   let turnedMs = 0;
   let awake = false;
-  /** That may still be let look, until the next look at the waits. */
-  let looksLeft = limits.looksBeyond;
+  const guests = createGuests(limits, turnAway);
   let waitMs = 0;
 
   function aged(team: Team): void {
@@ -148,7 +151,7 @@ export function createAdmission({ clock, takeWaitMs, onRefused, limits }: Admiss
     ceiling.look(nowMs, waitMs, { young, peak });
     ageSeats(nowMs);
     peak = young;
-    looksLeft = limits.looksBeyond;
+    guests.look();
     awake = seats.length > 0 || young > 0;
     if (awake) clock.after(limits.lookMs, look);
     else ceiling.reset();
@@ -175,20 +178,13 @@ export function createAdmission({ clock, takeWaitMs, onRefused, limits }: Admiss
     return CROWDED;
   }
 
-  function refuse(): never {
-    throw turnAway();
-  }
-
-  const isCrowded = () => looksLeft === 0 && young >= ceiling.limit;
-
-  const guest: Place = { isGuest: true, admit: refuse, leave() {} };
+  const isCrowded = () => !guests.mayCome && young >= ceiling.limit;
 
   return {
     enter(teamId) {
       if (!hasRoom(teamId)) {
-        if (looksLeft === 0) refuse();
-        looksLeft -= 1;
-        return guest;
+        if (!guests.mayCome) throw turnAway();
+        return guests.letIn();
       }
       const known = teams.get(teamId);
       if (!awake) wake();
@@ -208,6 +204,49 @@ export function createAdmission({ clock, takeWaitMs, onRefused, limits }: Admiss
     turnAway,
     get waitMs() {
       return waitMs;
+    },
+  };
+}
+
+/** Those who are let in to look alone. */
+interface Guests {
+  readonly mayCome: boolean;
+  letIn(): Place;
+  /** Counts anew from here. */
+  look(): void;
+}
+
+function createGuests({ looksBeyond, looksLeast }: AdmissionLimits, turnAway: () => AppError): Guests {
+  let most = looksBeyond;
+  let left = looksBeyond;
+  /** Of those who have left since the last look. */
+  let refused = 0;
+  let gone = 0;
+  const guest: Place = {
+    isGuest: true,
+    admit() {
+      refused += 1;
+      throw turnAway();
+    },
+    leave() {
+      gone += 1;
+    },
+  };
+
+  return {
+    get mayCome() {
+      return left > 0;
+    },
+    letIn() {
+      left -= 1;
+      return guest;
+    },
+    look() {
+      if (gone > refused) most = Math.min(looksBeyond, most * 2);
+      else if (gone > 0) most = Math.max(Math.min(looksBeyond, looksLeast), most / 2);
+      left = Math.ceil(most);
+      refused = 0;
+      gone = 0;
     },
   };
 }

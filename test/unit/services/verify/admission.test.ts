@@ -283,6 +283,35 @@ describe("admission", () => {
     admission.enter("other").admit();
   });
 
+  it("lets fewer look while nobody finds anything, and more when somebody did", () => {
+    const clock = createFakeClock();
+    const admission = createAdmission({ clock, limits: LIMITED, takeWaitMs: () => 60, onRefused: () => {} });
+    const { first, looksBeyond, looksLeast, lookMs } = LIMITED;
+    for (let i = 0; i < first; i++) admission.enter("flood").admit();
+    /** All that may look, of whom so many find what they look for; until the next look at the waits. */
+    function guests(found: number): number {
+      let count = 0;
+      for (; !admission.isCrowded; count++) {
+        const guest = admission.enter("flood");
+        assert.ok(guest.isGuest);
+        if (count >= found) assert.throws(() => guest.admit(), { code: "overloaded" });
+        guest.leave();
+      }
+      clock.advance(lookMs);
+      return count;
+    }
+    const counts = [0, 0, 0, 0, 0, 0].map(guests);
+    assert.equal(counts[0], looksBeyond);
+    assert.ok(
+      counts.every((count, i) => i === 0 || count <= Math.max(looksLeast, (counts[i - 1] ?? 0) / 2 + 1)),
+    );
+    assert.equal(guests(0), looksLeast);
+    assert.equal(guests(1), looksLeast);
+    assert.equal(guests(1), 2 * looksLeast);
+    assert.equal(guests(0), 4 * looksLeast);
+    assert.equal(guests(0), 2 * looksLeast);
+  });
+
   it("leaves no timer behind, and counts a place once", () => {
     const clock = createFakeClock();
     const limits = { ...LIMITED, first: 2, least: 1 };
