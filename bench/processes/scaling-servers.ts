@@ -8,11 +8,16 @@ let dns: DnsServer | null = null;
 let sinks: Sink[] = [];
 
 const verbs = {
-  async start({ latencyMs, recipientMs }: { latencyMs: number; recipientMs: number }) {
+  async start() {
     dns = await createDnsServer(scalingZone());
     const addresses = Array.from({ length: SITES }, (_, site) => siteAddress(site));
-    sinks = await listenOnOnePort(addresses, (at) => createSink({ ...at, latencyMs, recipientMs }));
+    sinks = await listenOnOnePort(addresses, (at) => createSink(at));
     return { dnsServer: dns.address, smtpPort: sinks[0]?.port ?? 0 };
+  },
+
+  /** Without any until this is called. */
+  delay(delays: Sink["delays"]): void {
+    for (const sink of sinks) Object.assign(sink.delays, delays);
   },
 
   /** Counts begin anew. */

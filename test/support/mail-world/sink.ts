@@ -20,6 +20,8 @@ export interface SinkOptions {
 export interface Sink {
   readonly address: string;
   readonly port: number;
+  /** As given; what changes holds from the next read on. */
+  readonly delays: { latencyMs: number; recipientMs: number };
   readonly account: {
     connections: number;
     open: number;
@@ -44,7 +46,8 @@ const LINE_MAX = 4_096;
  * it leaves the client all of its core.
  */
 export async function createSink(options: SinkOptions = {}): Promise<Sink> {
-  const { address = "127.0.0.1", latencyMs = 0, recipientMs = 0, accepts = knowsNamed } = options;
+  const { address = "127.0.0.1", accepts = knowsNamed } = options;
+  const delays = { latencyMs: options.latencyMs ?? 0, recipientMs: options.recipientMs ?? 0 };
   const account = { connections: 0, open: 0, maxOpen: 0, recipients: 0, maxBurst: 0 };
   const sockets = new Set<Socket>();
   const timers = new Set<NodeJS.Timeout>();
@@ -71,6 +74,7 @@ export async function createSink(options: SinkOptions = {}): Promise<Sink> {
     }
     /** From now. The server is at one recipient after the other. */
     function delayMs(recipients: number): number {
+      const { latencyMs, recipientMs } = delays;
       if (recipientMs === 0) return latencyMs;
       const nowMs = performance.now();
       freeAtMs = Math.max(freeAtMs, nowMs) + recipients * recipientMs;
@@ -126,6 +130,7 @@ export async function createSink(options: SinkOptions = {}): Promise<Sink> {
   return {
     address,
     port,
+    delays,
     account,
     async close() {
       const closed = closeServer(server);
