@@ -29,6 +29,9 @@ export interface Running {
   ended(): boolean;
 }
 
+/** The process ended before it served. */
+export class StartError extends Error {}
+
 const READY_WITHIN_MS = 90_000;
 const END_WITHIN_MS = 30_000;
 export const DISK_MB = 8;
@@ -48,9 +51,9 @@ export class Member {
   busy = false;
   /** How many processes it has had. */
   starts = 0;
-  /** Ends that nobody asked for. */
+  /** Ends that nobody asked for, of processes that served. */
   readonly crashes: string[] = [];
-  #mayEnd = false;
+  #mayEnd = true;
 
   constructor(role: ChildRole, number: number, port: number, grounds: Grounds) {
     this.name = `${role}-${number}`;
@@ -88,7 +91,7 @@ export class Member {
     return { command: "unshare", args };
   }
 
-  /** Starts a process in this place; resolves once it serves. @throws Error when it ends before */
+  /** Starts a process in this place; resolves once it serves. @throws StartError when it ends before */
   async start(): Promise<void> {
     const { guard, settings, clock, logsDir, ownDisks } = this.#grounds;
     const log = openSync(join(logsDir, `${this.name}.log`), "a");
@@ -112,7 +115,7 @@ export class Member {
     if (pid === undefined) throw new Error(`${this.name} cannot be started`);
     guard.hold(pid, "SIGTERM", END_WITHIN_MS);
     this.#child = child;
-    this.#mayEnd = false;
+    this.#mayEnd = true;
     this.starts += 1;
     const exited = once(child, "exit").then(([code, signal]) => {
       const how = String(signal ?? `exit code ${code}`);
@@ -124,9 +127,10 @@ export class Member {
     const late = AbortSignal.timeout(READY_WITHIN_MS);
     const ready = once(child, "message", { signal: late }).then(([message]) => message as RoleReady);
     const ended = exited.then((how) => {
-      throw new Error(`${this.name} ended before it served (${how})`);
+      throw new StartError(`${this.name} ended before it served (${how})`);
     });
     await Promise.race([ready, ended]);
+    this.#mayEnd = false;
     ended.catch(() => undefined);
   }
 

@@ -5,10 +5,11 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { promisify } from "node:util";
 import { CLOCK_FILE_READ_S, moveClock } from "../deployment/clock-library.ts";
-import { DISK_MB, type Member } from "../deployment/member.ts";
+import { DISK_MB, type Member, StartError } from "../deployment/member.ts";
 import type { Kind } from "./faults.ts";
 import { type Injury, openOutage, type Theatre, withMember } from "./injury.ts";
 import type { PlannedFault } from "./schedule.ts";
+import { databaseWasAway } from "./windows.ts";
 
 type May = (member: Member, theatre: Theatre) => boolean;
 type Act = (member: Member, fault: PlannedFault, theatre: Theatre) => Promise<void>;
@@ -32,11 +33,30 @@ function befalls(kind: Kind, may: May, act: Act): Injury {
     );
 }
 
+const START_AGAIN_MS = 500;
+
+/**
+ * Starts a process as an orchestrator does: again, when it ended because it found no Postgres. It says so and ends, so that a wrong
+ * setting shows at once.
+ * @throws StartError when it ended while Postgres was there
+ */
+async function startAgain(member: Member, { outages }: Theatre): Promise<void> {
+  for (;;) {
+    const fromMs = performance.now();
+    try {
+      return await member.start();
+    } catch (error) {
+      if (!(error instanceof StartError && databaseWasAway(outages, fromMs))) throw error;
+      await wait(START_AGAIN_MS);
+    }
+  }
+}
+
 /** Killed as by the kernel's memory killer; another takes its place after a while, as an orchestrator sees to. */
-export const kill = befalls("kill", mayEnd, async (member, { holdMs }) => {
+export const kill = befalls("kill", mayEnd, async (member, { holdMs }, theatre) => {
   await member.end("SIGKILL");
   await wait(holdMs);
-  await member.start();
+  await startAgain(member, theatre);
 });
 
 /** Stands still as on a machine that is paused, and goes on where it was. */
@@ -47,10 +67,10 @@ export const stall = befalls("stall", any, async (member, { holdMs }) => {
 });
 
 /** Told to go, as in a deploy: it must end by itself, with exit code 0. */
-export const roll = befalls("roll", mayEnd, async (member) => {
+export const roll = befalls("roll", mayEnd, async (member, _, theatre) => {
   const how = await member.end("SIGTERM");
   if (how !== "exit code 0") member.crashes.push(`${how} when told to go`);
-  await member.start();
+  await startAgain(member, theatre);
 });
 
 const HOUR_S = 3_600;

@@ -29,7 +29,8 @@ export type Cause = Outage["kind"] | null;
 
 /** Those that befall one process; others befall all. */
 const OF_ONE: readonly Outage["kind"][] = ["kill", "stall", "roll"];
-const DATABASE: readonly Outage["kind"][] = ["postgres-restart", "postgres-crash", "slow-machine"];
+const RESTARTED: readonly Outage["kind"][] = ["postgres-restart", "postgres-crash"];
+const DATABASE: readonly Outage["kind"][] = [...RESTARTED, "slow-machine"];
 const OBJECTS: readonly Outage["kind"][] = ["objects-fail", "objects-stall", "objects-cut"];
 
 /**
@@ -69,6 +70,11 @@ export function causeOf(failure: Failure, outages: readonly Outage[], graceMs: n
   );
   // A machine that is slow is what is left when nothing was done to it.
   return (found.find(({ kind }) => kind !== "slow-machine") ?? found[0])?.kind ?? null;
+}
+
+/** Whether the database was away at some time since `fromMs`. */
+export function databaseWasAway(outages: readonly Outage[], fromMs: number): boolean {
+  return outages.some(({ kind, toMs }) => RESTARTED.includes(kind) && toMs >= fromMs);
 }
 
 /** Failures by what they are laid to, `unexplained` where it is nothing. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   causeOf,
+  databaseWasAway,
   type Failure,
   failuresByCause,
   type Outage,
@@ -36,6 +37,16 @@ test("a 503 is laid to the database that was away, and to the time it takes to c
   assert.equal(causeOf(failure({ fromMs: 8_000, toMs: 8_999 }), [postgres], GRACE_MS), null);
   const lasting = outage("postgres-crash", "postgres", 1_000, Number.POSITIVE_INFINITY);
   assert.equal(causeOf(failure(), [lasting], GRACE_MS), "postgres-crash");
+});
+
+test("the database was away since then when an outage of it ended later, or lasts", () => {
+  assert.equal(databaseWasAway([postgres], 10_050), true);
+  assert.equal(databaseWasAway([postgres], 10_051), false);
+  assert.equal(
+    databaseWasAway([outage("postgres-crash", "postgres", 0, Number.POSITIVE_INFINITY)], 1e9),
+    true,
+  );
+  assert.equal(databaseWasAway([outage("slow-machine", "postgres"), killed], 0), false);
 });
 
 test("an error of ours is never laid to anything", () => {
