@@ -5,7 +5,7 @@ import { traced } from "../../core/tracing.ts";
 import type { Actor } from "../actor.ts";
 import type { Quota, Reservation } from "../quota/quota.ts";
 import type { UsageCounter } from "../usage/counts.ts";
-import type { Admission, Place } from "./admission.ts";
+import type { Admission } from "./admission.ts";
 import type { AnswerNote } from "./answer-note.ts";
 import { jsonOf, type RowDrawer } from "./draw-rows.ts";
 import type { Examiner, Finding, FindingArrival, Question } from "./examine.ts";
@@ -53,27 +53,9 @@ export function createVerifyAddress(deps: VerifyDeps): VerifyAddress {
     const asker = { teamId, probing: limits.probing, overlay };
     if (!actor.livemode) return deps.testKeys.answer(email, withEvidence, asker);
     const question = deps.examiner.understand(email, withEvidence, asker);
-    const ask = () => answer(deps, actor, question, waiter, refresh);
-    if (deps.examiner.isKnown(question, refresh)) return ask();
-    const place = deps.admission.enter(teamId);
-    waiter.place = place;
-    return within(place, ask);
+    if (!deps.examiner.isKnown(question, refresh)) waiter.place = deps.admission.enter(teamId);
+    return answer(deps, actor, question, waiter, refresh);
   };
-}
-
-/** Who was let in leaves when he is answered, however. */
-function within(place: Place, ask: () => Answered | Promise<Answered>): Answered | Promise<Answered> {
-  const leave = () => place.leave();
-  let answered: Answered | Promise<Answered>;
-  try {
-    answered = ask();
-  } catch (error) {
-    leave();
-    throw error;
-  }
-  if (answered instanceof Promise) answered.then(leave, leave);
-  else leave();
-  return answered;
 }
 
 /** @throws AppError as `VerifyAddress` does */
@@ -84,12 +66,28 @@ function answer(
   waiter: Waiter,
   refresh: boolean,
 ): Answered | Promise<Answered> {
-  const reservation = deps.quota.reserve(actor);
+  const reservation = reserve(deps, actor, waiter);
   if (reservation instanceof Promise) {
     traced(waiter.span, "quota lease", reservation);
-    return reservation.then((unit) => new Charge(deps, question, waiter, unit).find(refresh));
+    return reservation.then(
+      (unit) => new Charge(deps, question, waiter, unit).find(refresh),
+      (error: unknown) => {
+        waiter.place?.leave();
+        throw error;
+      },
+    );
   }
   return new Charge(deps, question, waiter, reservation).find(refresh);
+}
+
+/** Who gets no unit leaves the place that he was let in to. */
+function reserve({ quota }: VerifyDeps, actor: Actor, { place }: Waiter): Reservation | Promise<Reservation> {
+  try {
+    return quota.reserve(actor);
+  } catch (error) {
+    place?.leave();
+    throw error;
+  }
 }
 
 /**
@@ -115,7 +113,7 @@ class Charge implements FindingArrival<Answered>, AnswerNote {
     try {
       return this.#deps.examiner.find(this.#question, refresh, this.#waiter, this);
     } catch (error) {
-      this.#reservation.giveBack();
+      this.failed();
       throw error;
     }
   }
@@ -134,10 +132,12 @@ class Charge implements FindingArrival<Answered>, AnswerNote {
   }
 
   failed(): void {
+    this.#waiter.place?.leave();
     this.#reservation.giveBack();
   }
 
   landed(finding: Finding): Answered {
+    this.#waiter.place?.leave();
     const { examiner, drawer, usage, tallies } = this.#deps;
     const question = this.#question;
     const reservation = this.#reservation;
