@@ -4,7 +4,7 @@ import type { Resolver } from "../dns/resolver.ts";
 import type { Paths } from "../smtp/path.ts";
 import { exchangersOf } from "./asking.ts";
 import { catchAllKey } from "./catch-all.ts";
-import type { DomainEvidence, Evidence, MxEvidence } from "./evidence.ts";
+import { type DomainEvidence, type Evidence, evidenceOf, type MxEvidence } from "./evidence.ts";
 import { HeardReplies } from "./heard.ts";
 import type { Lists } from "./lists/lists.ts";
 import { disposableBy } from "./lists/mx-hosts.ts";
@@ -48,7 +48,7 @@ class Plan implements DomainPlan {
   readonly route: ProbeRoute;
   readonly first: Exchanger | undefined;
   readonly #deps: DomainPlansDeps;
-  readonly #evidence: Omit<Evidence, "role">;
+  readonly #evidence: Omit<Evidence, "role" | "smtp">;
   readonly #byRole = new Map<string | null, Evidence>();
   #way: UsualWay | null | Promise<UsualWay | null> | undefined;
 
@@ -68,14 +68,13 @@ class Plan implements DomainPlan {
       mx: mxEvidence(mx, first?.provider ?? null),
       disposable,
       freeProvider,
-      smtp: null,
     };
   }
 
   unprobed(role: string | null, domain?: DomainEvidence): Evidence {
     const known = this.#byRole.get(role);
     if (known !== undefined && known.domain === domain) return known;
-    const evidence: Evidence = { ...this.#evidence, role, ...(domain && { domain }) };
+    const evidence = evidenceOf(this.#evidence, role, null, domain);
     if (known !== undefined || this.#byRole.size < ROLES_KEPT) this.#byRole.set(role, evidence);
     return evidence;
   }

@@ -7,7 +7,7 @@ import { LIMITS } from "../core/limits.ts";
 import type { Aside, DnsOutcome, MxRecord, TextResolver } from "../dns/resolver.ts";
 import type { CheckCaller, Checked } from "./caller.ts";
 import { type CheckEngine, checkBy } from "./engine.ts";
-import type { CheckMode, DomainEvidence } from "./evidence.ts";
+import { type CheckMode, type DomainEvidence, evidenceOf } from "./evidence.ts";
 
 /** What the DNS says of a domain beside where its mail goes. */
 export interface DomainSignals {
@@ -206,7 +206,9 @@ class Joining implements CheckCaller {
   checked(known: Checked): void {
     const asker = this.#asker;
     void this.#domain.then((domain) =>
-      asker.checked(known === null || known === "busy" ? known : { ...known, domain }),
+      asker.checked(
+        known === null || known === "busy" ? known : evidenceOf(known, known.role, known.smtp, domain),
+      ),
     );
   }
 

@@ -97,3 +97,19 @@ export interface Evidence {
   /** null: not probed. */
   smtp: SmtpEvidence | null;
 }
+
+/**
+ * Evidence from its parts, written out in one order. V8 gives an object that is spread, and then has a field added, a shape of
+ * its own each time: 8,000 shapes for 18,000 rows, whose every later look at a field missed its cache.
+ *
+ * @param domain undefined: nobody was asked
+ */
+export function evidenceOf(
+  { v, mx, disposable, freeProvider }: Omit<Evidence, "role" | "smtp" | "domain">,
+  role: string | null,
+  smtp: SmtpEvidence | null,
+  domain: DomainEvidence | undefined,
+): Evidence {
+  if (domain === undefined) return { v, mx, disposable, role, freeProvider, smtp };
+  return { v, mx, disposable, role, freeProvider, smtp, domain };
+}

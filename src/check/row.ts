@@ -3,11 +3,11 @@ import type { Asker, SessionTimes } from "../smtp/job.ts";
 import type { RcptOutcome } from "../smtp/outcome.ts";
 import { type Asked, mailboxOf, type Target } from "./asking.ts";
 import { type Manner, type ProbingDeps, probeInLine, probeTarget } from "./at-length.ts";
-import type { CheckCaller, Checked } from "./caller.ts";
+import type { CheckCaller } from "./caller.ts";
 import type { Classification } from "./classify/classify.ts";
 import { conclude, type Found } from "./conclude.ts";
 import type { DomainPlan } from "./domain-plan.ts";
-import type { Evidence, SmtpEvidence } from "./evidence.ts";
+import { type Evidence, evidenceOf, type SmtpEvidence } from "./evidence.ts";
 import type { Said } from "./heard.ts";
 import type { MxAnswer } from "./mx.ts";
 import { type Exchanger, mayTryNext, type ProbeControl, type ProbeRoute, reasonOf } from "./probe.ts";
@@ -211,18 +211,14 @@ export class Row implements Asker, Target {
     const isFirst = smtp.mxHost === first.host;
     const asked = isFirst ? first : this.route.exchangers.find(({ host }) => host === smtp.mxHost);
     this.#deps.onProbe((asked ?? first).provider, smtp.class);
-    this.#caller.checked(withProbe(this.#evidence, smtp));
+    const known = this.#evidence;
+    this.#caller.checked(evidenceOf(known, known.role, smtp, known.domain));
   }
 
   #fail(error: unknown): void {
     this.#leave();
     this.#caller.broke(error);
   }
-}
-
-function withProbe({ v, mx, disposable, role, freeProvider, domain }: Evidence, smtp: SmtpEvidence): Checked {
-  if (domain === undefined) return { v, mx, disposable, role, freeProvider, smtp };
-  return { v, mx, disposable, role, freeProvider, smtp, domain };
 }
 
 /**
