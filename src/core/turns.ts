@@ -34,6 +34,18 @@ export function gatherTurns<T>(
   };
 }
 
+const THROUGH = Promise.resolve();
+
+/**
+ * Once the present call is through, before anything else comes in. `queueMicrotask` does the same, and makes an async
+ * resource each time: 450 ns instead of 65, which is felt where it is done for each answer.
+ *
+ * @param callback must not throw
+ */
+export function endOfCall(callback: () => void): void {
+  void THROUGH.then(callback);
+}
+
 /** Behind the sockets that were read, before the next timers. */
 export function endOfTurn(callback: () => void): void {
   setImmediate(callback);

@@ -1,5 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
+import { endOfCall } from "../core/turns.ts";
 import { Backlog } from "./backlog.ts";
 import { mayBeCrowded, saysCrowded } from "./crowding.ts";
 import { Depth } from "./depth.ts";
@@ -110,11 +111,13 @@ export class MxHost implements SessionOwner {
   pumpSoon(): void {
     if (this.#pumping) return;
     this.#pumping = true;
-    queueMicrotask(() => {
-      this.#pumping = false;
-      this.#pump();
-    });
+    endOfCall(this.#pumpNow);
   }
+
+  readonly #pumpNow = (): void => {
+    this.#pumping = false;
+    this.#pump();
+  };
 
   /** Gives one idle session back. @returns false when none is idle. */
   giveIdle(): boolean {
@@ -211,7 +214,7 @@ export class MxHost implements SessionOwner {
   #next(session: PooledSession): void {
     if (session.spent) session.quit();
     else if (!session.dispatch()) this.#rest(session);
-    if (this.backlog.length > 0) this.pumpSoon();
+    if (this.backlog.length > 0 && this.#couldPump()) this.pumpSoon();
   }
 
   /** Nothing to do: back with it where somebody waits for the slot, else it is kept for the next. */
@@ -228,6 +231,11 @@ export class MxHost implements SessionOwner {
   #payOne(): void {
     this.#owed--;
     if (this.#owedSoon > 0) this.#owedSoon--;
+  }
+
+  /** Nearly always sessions are at work, no further one is to be had now, and a pump for each answer would find nothing to do. */
+  #couldPump(): boolean {
+    return this.#idle.length > 0 || this.backlog.forFresh > 0 || this.#wantsAnother();
   }
 
   #pump(): void {

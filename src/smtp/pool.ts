@@ -3,6 +3,7 @@ import type { SmtpConfig } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import { mayDial } from "../core/public-address.ts";
+import { endOfCall } from "../core/turns.ts";
 import type { ConnectionTarget } from "./connection.ts";
 import type { SessionEnd } from "./handshake.ts";
 import { type Asker, failed, Job, type JobOptions } from "./job.ts";
@@ -154,7 +155,7 @@ class HostPool implements SmtpPool {
   readonly #settle = (outcome: RcptOutcome, asker: Asker): void => {
     this.#jobs--;
     this.#settledAskers.push(asker);
-    if (this.#settled.push(outcome) === 1) queueMicrotask(this.#tellSettled);
+    if (this.#settled.push(outcome) === 1) endOfCall(this.#tellSettled);
     if (this.#draining) this.#checkDrained();
   };
 
