@@ -1,7 +1,8 @@
 import { LIMITS } from "../core/limits.ts";
 import { UnknownShardForm } from "../services/bulk/drawn-shard.ts";
 import { type JoinDeps, readJoined } from "../services/bulk/join.ts";
-import { CONTENT_TYPES, createRoom, FORMATS, formatOf } from "../services/bulk/result-rows.ts";
+import { CONTENT_TYPES, FORMATS, formatOf } from "../services/bulk/result-rows.ts";
+import { createRoom } from "../services/bulk/row-bytes.ts";
 import type { JobMaterial } from "../store/job-results.ts";
 import type { ObjectStreams } from "../store/object-streams.ts";
 import { ask, Interruption } from "./control.ts";

@@ -4,6 +4,7 @@ import { JSON_START, type RowTemplate } from "../verify/draw-rows.ts";
 import type { DrawnRows } from "./drawn-rows.ts";
 import type { CellStyle } from "./layout.ts";
 import { renderCells } from "./result-cells.ts";
+import { RowBytes } from "./row-bytes.ts";
 
 /*
  * The part of a shard that has rows which were drawn from templates. Numbers are big-endian.
@@ -20,25 +21,39 @@ const HEAD_BYTES = 2;
 const TEMPLATE_BYTES = 1 + 4 * 4;
 const ROW_BYTES = 2 + 4 + 4 + 4 + 2;
 
-/** Texts of a template, as a job's shards have them. */
+/** Texts of a template, as a job's shards have them: places in the shard. */
 interface TemplateTexts {
   verdict: Verdict;
-  cellsStart: string;
-  cellsEnd: string;
-  afterEmail: string;
-  afterLatency: string;
+  cellsStart: Buffer;
+  cellsEnd: Buffer;
+  afterEmail: Buffer;
+  afterLatency: Buffer;
 }
 
-/** A result of such a row: its texts are put together for whoever asks. */
+/** Behind the brace. */
+const MEMBERS_START = Buffer.from(JSON_START.slice(1));
+
+/** A result of such a row: its parts are put together for whoever asks. */
 export class DrawnResult {
   readonly #template: TemplateTexts;
-  readonly #email: string;
+  readonly #shard: Buffer;
+  /** Of the address in the shard. */
+  readonly #from: number;
+  readonly #to: number;
   readonly #latencyMs: number;
-  readonly #times: string;
+  readonly #times: Buffer;
 
-  constructor(template: TemplateTexts, email: string, latencyMs: number, times: string) {
+  constructor(
+    template: TemplateTexts,
+    shard: Buffer,
+    email: { from: number; to: number },
+    latencyMs: number,
+    times: Buffer,
+  ) {
     this.#template = template;
-    this.#email = email;
+    this.#shard = shard;
+    this.#from = email.from;
+    this.#to = email.to;
     this.#latencyMs = latencyMs;
     this.#times = times;
   }
@@ -47,40 +62,55 @@ export class DrawnResult {
     return this.#template.verdict;
   }
 
-  /** Each cell with its delimiter before it; a character a byte. */
-  get cellsText(): string {
-    return this.#template.cellsStart + this.#email + this.#template.cellsEnd;
+  /** Each cell with its delimiter before it. */
+  writeCells(to: RowBytes): void {
+    to.all(this.#template.cellsStart);
+    to.part(this.#shard, this.#from, this.#to);
+    to.all(this.#template.cellsEnd);
   }
 
   /** The result's JSON without the brace that opens it. */
-  get membersText(): string {
+  writeMembers(to: RowBytes): void {
     const { afterEmail, afterLatency } = this.#template;
-    return JSON_START.slice(1) + this.#email + afterEmail + this.#latencyMs + afterLatency + this.#times;
+    to.all(MEMBERS_START);
+    to.part(this.#shard, this.#from, this.#to);
+    to.all(afterEmail);
+    to.number(this.#latencyMs);
+    to.all(afterLatency);
+    to.all(this.#times);
   }
 
   /** The cells and then the JSON, as StoredResult has them. */
   get bytes(): Buffer {
-    return Buffer.from(`${this.cellsText}{${this.membersText}`, "latin1");
+    return Buffer.concat([this.csv, this.json]);
   }
 
   readonly csvAt = 0;
 
   get jsonAt(): number {
-    return this.cellsText.length;
+    return this.csv.length;
   }
 
   get end(): number {
-    return this.cellsText.length + 1 + this.membersText.length;
+    return this.bytes.length;
   }
 
   get csv(): Buffer {
-    return Buffer.from(this.cellsText, "latin1");
+    const written = new RowBytes(OWN_BYTES);
+    this.writeCells(written);
+    return written.take();
   }
 
   get json(): Buffer {
-    return Buffer.from(`{${this.membersText}`, "latin1");
+    const written = new RowBytes(OWN_BYTES);
+    written.text("{");
+    this.writeMembers(written);
+    return written.take();
   }
 }
+
+/** Of a result that is put together by itself, about. */
+const OWN_BYTES = 1_024;
 
 /** What templates come to in each style: rendered once, since shard after shard has rows of them. */
 const cells = new WeakMap<RowTemplate, Map<string, TemplateCells>>();
@@ -218,10 +248,10 @@ class Reader {
     if (this.at > this.bytes.length) throw new Error("a shard ends within a text");
   }
 
-  text(length: number): string {
+  text(length: number): Buffer {
     const from = this.at;
     this.skip(length);
-    return this.bytes.toString("latin1", from, this.at);
+    return this.bytes.subarray(from, this.at);
   }
 
   /** One of `of`, by its number. */
@@ -277,7 +307,8 @@ export function readDrawn(content: Buffer, verdicts: readonly Verdict[]): DrawnP
     const template = reader.oneOf(templates);
     const times = reader.oneOf(texts);
     const latencyMs = reader.number(4);
-    return new DrawnResult(template, reader.text(reader.number(2)), latencyMs, times);
+    const from = reader.at + 2;
+    return new DrawnResult(template, content, { from, to: from + reader.number(2) }, latencyMs, times);
   }
   return {
     size,

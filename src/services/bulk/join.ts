@@ -4,6 +4,7 @@ import type { JobMaterial } from "../../store/job-results.ts";
 import type { ChunkOfResults } from "../../store/job-tasks.ts";
 import type { Scratch } from "../../store/scratch.ts";
 import { type CopiedResults, type CopiedSizes, createCopiedResults } from "./copied-results.ts";
+import type { Lines } from "./csv/lines.ts";
 import type { DrawnResult } from "./drawn-shard.ts";
 import { StoredResult, VERDICTS } from "./shard.ts";
 import {
@@ -33,8 +34,9 @@ const ASSEMBLY: JoinSizes = { ...LIMITS.results, copies: LIMITS.bulk.copies };
 export interface JoinedRow {
   /** Counted from 0 over the job. */
   row: number;
-  /** As it stands in the source, without its end, latin1: csv/plain.ts tells its fields. */
-  line: string;
+  /** As it stands in the source: `lineAt` of these. */
+  lines: Lines;
+  offset: number;
   /** The row, counted from 0, whose result this one copies; null: this is its own. */
   duplicateOf: number | null;
   result: StoredResult | DrawnResult;
@@ -57,7 +59,8 @@ function isAnyAnswered({ repeats: { sameAs } }: LoadedChunk, copied: CopiedResul
 async function* joinChunk(chunk: LoadedChunk, copied: CopiedResults): AsyncGenerator<JoinedRow[]> {
   const { firstRow, repeats, results } = chunk;
   let rows: JoinedRow[] = [];
-  for (const [offset, line] of chunk.lines().entries()) {
+  const lines = chunk.lines();
+  for (let offset = 0; offset < lines.count; offset++) {
     const row = firstRow + offset;
     const duplicateOf = repeats.sameAs.get(offset) ?? null;
     const result = duplicateOf === null ? results.get(offset) : storedCopy(copied, duplicateOf);
@@ -68,7 +71,7 @@ async function* joinChunk(chunk: LoadedChunk, copied: CopiedResults): AsyncGener
       const copy = { verdict: VERDICTS.indexOf(verdict), bytes: bytes.subarray(csvAt, end), csvBytes };
       await copied.append(row, copy);
     }
-    rows.push({ row, line, duplicateOf, result });
+    rows.push({ row, lines, offset, duplicateOf, result });
     if (rows.length < LIMITS.bulk.rowsPerTurn) continue;
     yield rows;
     rows = [];

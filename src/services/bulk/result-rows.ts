@@ -1,33 +1,18 @@
 import type { JobMaterial } from "../../store/job-results.ts";
 import { toText } from "./csv/field.ts";
-import { fieldAt, fieldsOf } from "./csv/plain.ts";
-import { isWrittenAsItStands, writeRecord } from "./csv/write.ts";
+import { lineAt } from "./csv/lines.ts";
+import { fieldsOf } from "./csv/plain.ts";
+import { writeRecord } from "./csv/write.ts";
 import { DrawnResult } from "./drawn-shard.ts";
 import type { JoinedRow } from "./join.ts";
+import { createFieldWriter, createRecordCopier } from "./record-bytes.ts";
 import { EVIDENCE_COLUMNS, RESULT_COLUMNS } from "./result-cells.ts";
-import type { StoredResult } from "./shard.ts";
+import { ownRoom, type Room, type RowBytes } from "./row-bytes.ts";
 
 export const FORMATS = ["csv", "jsonl"] as const;
 export type Format = (typeof FORMATS)[number];
 
 export const CONTENT_TYPES = { csv: "text/csv; charset=utf-8", jsonl: "application/x-ndjson" } as const;
-
-/** Where rows are written: so many bytes. */
-export type Room = (bytes: number) => Buffer;
-
-const ownRoom: Room = (bytes) => Buffer.allocUnsafe(bytes);
-
-/**
- * The same room again and again, for who is done with some rows before he asks for the next: buffers of a kilobyte a row, made
- * anew, cost more to collect than to fill.
- */
-export function createRoom(): Room {
-  let room = Buffer.alloc(0);
-  return (bytes) => {
-    if (bytes > room.length) room = Buffer.allocUnsafeSlow(Math.ceil(bytes * 1.25));
-    return room.subarray(0, bytes);
-  };
-}
 
 /** How the results of a job are written in a format. */
 export interface RowsFormat {
@@ -36,79 +21,23 @@ export interface RowsFormat {
   rows(rows: readonly JoinedRow[]): Buffer;
 }
 
-/** What of a result a format writes. */
-interface PartOfResult {
-  from(result: StoredResult): number;
-  to(result: StoredResult): number;
-  /** The same of one that was drawn, a character a byte. */
-  text(result: DrawnResult): string;
-}
+/** Of rows, a row, about: a buffer that is too small grows. */
+const ROW_BYTES = 1_536;
 
-/** Rows that were drawn are put together and written so many at a time: a fifth less than with two writes for each. */
-const ROWS_PER_TEXT = 8;
-
-/**
- * A text before the part of each row's result, latin1, and one behind each. Rows that were drawn are strings, put
- * together and written a few at once; of others the bytes are copied. Strings of a whole chunk would cost more to collect than
- * all the rest, and so would a Buffer for each part.
- */
+/** Writes each row: what comes before its result, the part of its result, and an end. */
 function weave(
   room: Room,
   rows: readonly JoinedRow[],
-  before: (row: JoinedRow) => string,
-  part: PartOfResult,
-  after: string,
-) {
-  const texts: string[] = [];
-  /** Whose bytes follow the text of the same place; null: nobody's. */
-  const copied: (StoredResult | null)[] = [];
-  let bytes = 0;
-  let text = "";
-  let rowsOfText = 0;
-  const end = (follows: StoredResult | null) => {
-    bytes += text.length;
-    texts.push(text);
-    copied.push(follows);
-    text = "";
-    rowsOfText = 0;
-  };
-  for (const row of rows) {
-    const { result } = row;
-    text += before(row);
-    if (result instanceof DrawnResult) text += part.text(result);
-    else {
-      bytes += part.to(result) - part.from(result);
-      end(result);
-    }
-    text += after;
-    rowsOfText += 1;
-    if (rowsOfText >= ROWS_PER_TEXT) end(null);
-  }
-  end(null);
-  const woven = room(bytes);
-  let at = 0;
-  for (let i = 0; i < texts.length; i++) {
-    at += woven.write(texts[i] as string, at, "latin1");
-    const result = copied[i] as StoredResult | null;
-    if (result !== null) at += result.bytes.copy(woven, at, part.from(result), part.to(result));
-  }
-  return woven;
+  write: (to: RowBytes, row: JoinedRow) => void,
+): Buffer {
+  const to = room(rows.length * ROW_BYTES);
+  for (const row of rows) write(to, row);
+  return to.take();
 }
 
-const CELLS: PartOfResult = {
-  from: ({ csvAt }) => csvAt,
-  to: ({ jsonAt }) => jsonAt,
-  text: ({ cellsText }) => cellsText,
-};
-
-/** What follows the brace that opens the result's JSON. */
-const MEMBERS: PartOfResult = {
-  from: ({ jsonAt }) => jsonAt + 1,
-  to: ({ end }) => end,
-  text: ({ membersText }) => membersText,
-};
-
 const BOM = "\xef\xbb\xbf";
+
+const CSV_END = Buffer.from("\r\n");
 
 /**
  * The columns of the source, as it names them, then ours. A source without a header gets one, `column_1` and so on, since
@@ -121,18 +50,15 @@ function csvFormat({ layout, escapeFormulas, withEvidence }: JobMaterial, room: 
   const padded = [...names, ...Array<string>(Math.max(0, columns - names.length)).fill("")];
   const all = [...padded, ...RESULT_COLUMNS, ...(withEvidence ? EVIDENCE_COLUMNS : [])];
   const start = `${bom ? BOM : ""}${writeRecord(all, { ...style, columns: all.length })}\r\n`;
-  return {
-    start: Buffer.from(start, "latin1"),
-    rows(rows) {
-      const before = ({ line }: JoinedRow) =>
-        isWrittenAsItStands(line, style) ? line : writeRecord(fieldsOf(line, delimiter), style);
-      return weave(room, rows, before, CELLS, "\r\n");
-    },
+  const copy = createRecordCopier(style);
+  const write = (to: RowBytes, { lines, offset, result }: JoinedRow) => {
+    if (!copy(to, lines, offset)) to.text(writeRecord(fieldsOf(lineAt(lines, offset), delimiter), style));
+    if (result instanceof DrawnResult) result.writeCells(to);
+    else to.part(result.bytes, result.csvAt, result.jsonAt);
+    to.all(CSV_END);
   };
+  return { start: Buffer.from(start, "latin1"), rows: (rows) => weave(room, rows, write) };
 }
-
-/** What stands in JSON as it is, but for a tab, which only a list has whose delimiter it is. */
-const SELF_IN_JSON = /^[\t !#-[\]-~]*$/;
 
 /** JSON as its bytes of UTF-8, a character a byte. */
 function jsonBytes(value: unknown): string {
@@ -140,33 +66,54 @@ function jsonBytes(value: unknown): string {
   return /[^\0-\x7f]/.test(json) ? Buffer.from(json).toString("latin1") : json;
 }
 
+const ROW = Buffer.from('{"row":');
+const INPUT = Buffer.from(',"input":');
+const DUPLICATE = Buffer.from(',"duplicate_of":');
+const NO_DUPLICATE = Buffer.from(',"duplicate_of":null,');
+const COMMA = Buffer.from(",");
+const JSONL_END = Buffer.from("\n");
+
+function writeDuplicate(to: RowBytes, duplicateOf: number | null): void {
+  if (duplicateOf === null) to.all(NO_DUPLICATE);
+  else {
+    to.all(DUPLICATE);
+    to.number(duplicateOf + 1);
+    to.all(COMMA);
+  }
+}
+
 function jsonlFormat({ layout, hasColumns }: JobMaterial, room: Room): RowsFormat {
   const { emailColumn, delimiter } = layout;
-  const between = '","';
+  const fields = createFieldWriter(layout);
 
-  /** The values of a record as members, from `columns` on where there are any, before them its address. */
-  function valuesOf(line: string): { input: string; columns: string } {
-    if (SELF_IN_JSON.test(line) && (delimiter === "\t" || !line.includes("\t"))) {
-      const columns = hasColumns ? `"columns":["${line.replaceAll(delimiter, between)}"],` : "";
-      return { input: `"${fieldAt(line, delimiter, emailColumn)}"`, columns };
+  /** The record's address and, where there are any, its columns. */
+  function writeValues(to: RowBytes, { lines, offset, duplicateOf }: JoinedRow): void {
+    if (fields.areSelf(lines, offset)) {
+      fields.writeAddress(to, lines, offset);
+      writeDuplicate(to, duplicateOf);
+      if (hasColumns) fields.writeAll(to, lines, offset);
+      return;
     }
-    const record = fieldsOf(line, delimiter);
+    const record = fieldsOf(lineAt(lines, offset), delimiter);
     const columns = hasColumns ? `"columns":${jsonBytes(record.map(toText))},` : "";
-    return { input: jsonBytes(toText(record[emailColumn] ?? "")), columns };
+    to.text(jsonBytes(toText(record[emailColumn] ?? "")));
+    writeDuplicate(to, duplicateOf);
+    to.text(columns);
   }
 
-  function start({ row, line, duplicateOf }: JoinedRow): string {
-    const duplicate = duplicateOf === null ? "null" : String(duplicateOf + 1);
-    const { input, columns } = valuesOf(line);
-    return `{"row":${row + 1},"input":${input},"duplicate_of":${duplicate},${columns}`;
+  function write(to: RowBytes, row: JoinedRow): void {
+    const { result } = row;
+    to.all(ROW);
+    to.number(row.row + 1);
+    to.all(INPUT);
+    writeValues(to, row);
+    if (result instanceof DrawnResult) result.writeMembers(to);
+    // Without the brace that opens it.
+    else to.part(result.bytes, result.jsonAt + 1, result.end);
+    to.all(JSONL_END);
   }
 
-  return {
-    start: Buffer.alloc(0),
-    rows(rows) {
-      return weave(room, rows, start, MEMBERS, "\n");
-    },
-  };
+  return { start: Buffer.alloc(0), rows: (rows) => weave(room, rows, write) };
 }
 
 /**

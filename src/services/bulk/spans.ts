@@ -2,7 +2,7 @@ import { LIMITS } from "../../core/limits.ts";
 import { type JobObjects, repeatsKey } from "../../store/job-objects.ts";
 import type { JobMaterial } from "../../store/job-results.ts";
 import type { ChunkOfResults } from "../../store/job-tasks.ts";
-import { splitLines } from "./csv/plain.ts";
+import { findLines, type Lines } from "./csv/lines.ts";
 import { type ChunkRepeats, decodeChunkRepeats } from "./repeats.ts";
 import { type RowsBytesDeps, readRowsBytes } from "./rows-bytes.ts";
 import { decodeShard, joinShards, type Shard } from "./shard.ts";
@@ -29,8 +29,8 @@ export interface LoadedChunk {
   firstRow: number;
   repeats: ChunkRepeats;
   results: Shard;
-  /** Each row as it stands in the source, without its end, latin1. @throws Error when the source does not hold what was analysed */
-  lines(): string[];
+  /** Each row as it stands in the source. @throws Error when the source does not hold what was analysed */
+  lines(): Lines;
 }
 
 /** Chunks that stand side by side, all of which the results may have rows of. */
@@ -153,8 +153,8 @@ export async function loadSpan(
     lines() {
       const at = chunk.firstByte - range.firstByte;
       if (bytes === null) throw new Error("the rows of a span were not read");
-      const lines = splitLines(bytes.subarray(at, at + chunk.bytes), job.layout.delimiter);
-      if (lines.length !== chunk.rows) throw new Error(`a chunk of ${chunk.rows} rows holds ${lines.length}`);
+      const lines = findLines(bytes.subarray(at, at + chunk.bytes), job.layout.delimiter, chunk.rows);
+      if (lines.count !== chunk.rows) throw new Error(`a chunk of ${chunk.rows} rows holds ${lines.count}`);
       return lines;
     },
   }));

@@ -30,27 +30,6 @@ export function writeRecord(values: readonly string[], style: RecordStyle): stri
   return record + delimiter.repeat(Math.max(0, columns - Math.max(1, values.length)));
 }
 
-/**
- * Whether `writeRecord` makes of the fields of a record the record itself, as it stands in the source without its end: most
- * are so, and need no look at their fields. False where that is not sure.
- */
-export function isWrittenAsItStands(
-  line: string,
-  { delimiter, columns, escapeFormulas }: RecordStyle,
-): boolean {
-  if (escapeFormulas || line.length === 0 || delimiter === " " || NEEDS_CARE.test(line)) return false;
-  let fields = 1;
-  for (let at = line.indexOf(delimiter); at >= 0; at = line.indexOf(delimiter, at + 1)) {
-    fields += 1;
-    if (line.charCodeAt(at - 1) === SPACE || line.charCodeAt(at + 1) === SPACE) return false;
-  }
-  return fields >= columns;
-}
-
-const SPACE = 0x20;
-/** Quotes, and a space at an end. */
-const NEEDS_CARE = /"|^ | $/;
-
 /** One field of a record. An empty record is more than an empty field: writeRecord. */
 export function writeValue(value: string, delimiter: string): string {
   const quoted = /["\r\n]|^ | $/.test(value) || value.includes(delimiter);

@@ -5,8 +5,8 @@ import { parse } from "csv-parse/sync";
 import fc from "fast-check";
 import type { Verdict } from "../../../../src/check/verdict/table.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
-import { parseRecords } from "../../../../src/services/bulk/csv/parse.ts";
-import { splitRecords } from "../../../../src/services/bulk/csv/plain.ts";
+import { lineAt } from "../../../../src/services/bulk/csv/lines.ts";
+import { fieldsOf as fieldsOfLine } from "../../../../src/services/bulk/csv/plain.ts";
 import { writeRecord } from "../../../../src/services/bulk/csv/write.ts";
 import { filterRows } from "../../../../src/services/bulk/filter-rows.ts";
 import { type JoinDeps, readJoined } from "../../../../src/services/bulk/join.ts";
@@ -205,10 +205,10 @@ describe("joining a job's results", () => {
         const got = [];
         for await (const rows of readJoined(deps, material, new AbortController().signal)) got.push(...rows);
         assert.deepEqual(
-          got.map(({ row, duplicateOf, result, line }) => ({
+          got.map(({ row, duplicateOf, result, lines, offset }) => ({
             row,
             duplicateOf,
-            record: splitRecords(Buffer.from(line, "latin1"), model.delimiter)[0],
+            record: fieldsOfLine(lineAt(lines, offset), model.delimiter),
             verdict: result.verdict,
             first: JSON.parse(String(result.json)).risk_score,
           })),
@@ -374,27 +374,5 @@ describe("joining a job's results", () => {
     const { deps, material } = await build(model);
     const other = { ...deps, streams: { readRange: async () => Buffer.from("a\nb\n") } };
     await assert.rejects(textOf(other, material, "csv"), /a chunk of 1 rows holds 2/);
-  });
-});
-
-describe("records that are split", () => {
-  it("are those that csv-parse reads", () => {
-    const bytes = fc.string({
-      unit: fc.constantFrom("a", "b", ",", "\r", "\n", '"', " ", "\xe4", "\0"),
-      maxLength: 30,
-    });
-    fc.assert(
-      fc.property(bytes, (text) => {
-        const content = Buffer.from(text, "latin1");
-        let oracle: string[][] | null;
-        try {
-          oracle = parseRecords(content, ",");
-        } catch {
-          oracle = null;
-        }
-        if (oracle !== null) assert.deepEqual(splitRecords(content, ","), oracle);
-      }),
-      { numRuns: 2_000 },
-    );
   });
 });

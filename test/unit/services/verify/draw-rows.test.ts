@@ -4,11 +4,13 @@ import fc from "fast-check";
 import { parseAddress } from "../../../../src/check/address.ts";
 import type { Evidence, SmtpEvidence } from "../../../../src/check/evidence.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
+import { findLines } from "../../../../src/services/bulk/csv/lines.ts";
 import { DrawnRows } from "../../../../src/services/bulk/drawn-rows.ts";
 import type { JoinedRow } from "../../../../src/services/bulk/join.ts";
 import type { CellStyle } from "../../../../src/services/bulk/layout.ts";
 import { renderCells } from "../../../../src/services/bulk/result-cells.ts";
-import { createRoom, FORMATS, formatOf, type Room } from "../../../../src/services/bulk/result-rows.ts";
+import { FORMATS, formatOf } from "../../../../src/services/bulk/result-rows.ts";
+import { createRoom, type Room } from "../../../../src/services/bulk/row-bytes.ts";
 import { decodeShard, encodeShard, type OwnResult, type Shard } from "../../../../src/services/bulk/shard.ts";
 import { createRowDrawer, jsonOf, resultOf } from "../../../../src/services/verify/draw-rows.ts";
 import { createExaminer, type ExaminerDeps, type Finding } from "../../../../src/services/verify/examine.ts";
@@ -127,14 +129,16 @@ const styles: fc.Arbitrary<CellStyle> = fc.record({
 });
 
 /** Records plain and odd, by turns. */
-function joinedFrom(shard: Shard, rows: number): JoinedRow[] {
-  const lines = ["a,b;c", '"x,y",2', " spaced ,3", "=1+1,4", "ü\t\\,5", "6"];
+function joinedFrom(shard: Shard, rows: number, delimiter: string): JoinedRow[] {
+  const records = ["a,b;c", '"x,y",2', " spaced ,3", "=1+1,4", "ü\t\\,5", "6", "a ,b", "a, b", '"x""y" z,2'];
+  const lines = findLines(Buffer.from(records.join("\n")), delimiter, records.length);
   return Array.from({ length: rows }, (_, row) => {
     const result = shard.get(row);
     assert.ok(result);
     return {
       row,
-      line: lines[row % lines.length] ?? "",
+      lines,
+      offset: row % records.length,
       duplicateOf: row % 5 === 4 ? row - 1 : null,
       result,
     };
@@ -184,7 +188,7 @@ describe("a result that is drawn as texts", () => {
       );
       for (const format of FORMATS) {
         const written = (from: Shard, room?: Room) =>
-          formatOf(format, materialOf(style), room).rows(joinedFrom(from, rows.length));
+          formatOf(format, materialOf(style), room).rows(joinedFrom(from, rows.length, style.delimiter));
         assert.equal(String(written(shard)), String(written(general)));
         const room = createRoom();
         assert.deepEqual(Buffer.from(written(shard, room)), written(general));
