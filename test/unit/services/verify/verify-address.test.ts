@@ -225,4 +225,29 @@ describe("a question without an answer", () => {
     assert.deepEqual(told, ["given back", "given back"]);
     assert.equal(left, 2);
   });
+
+  it("leave their place where they get no unit, at once or later", async () => {
+    const refused = new AppError("quota_exceeded", "The daily quota is used up.");
+    const refusals = [
+      () => {
+        throw refused;
+      },
+      () => Promise.reject(refused),
+    ];
+    for (const reserve of refusals) {
+      let left = 0;
+      const verify = createVerifyAddress({
+        examiner: { understand: (email: string) => ({ email, teamId: "team_1" }), isKnown: () => false },
+        admission: { enter: () => ({ admit() {}, leave: () => void left++ }) },
+        quota: { reserve },
+      } as unknown as VerifyDeps);
+      const actor = { livemode: true, limits: {} } as unknown as Actor;
+      const waiter = { startedMs: 0, cancelled: () => false, onCancel() {} };
+      await assert.rejects(
+        async () => verify({ email: "a@one.test", refresh: false, withEvidence: false }, actor, waiter),
+        refused,
+      );
+      assert.equal(left, 1);
+    }
+  });
 });
