@@ -82,7 +82,7 @@ export async function ask(
     const told = (outcome: RcptOutcome, exchanger: Exchanger) => {
       if (outcome !== begun) trace?.attempted(outcome, exchanger);
     };
-    const probe = { ...probeDeps(deps, route, tour, told), turnTo };
+    const probe = probeDeps(deps, { route, turnTo }, tour, told);
     const outcome = await probeMailbox(probe, route, mailbox, withinTrial(control, tour), begun);
     tour.end(deps, local, rule);
     return { outcome, exchanger: tour.exchangerOf(outcome), ruling: rule(outcome), tour };
@@ -125,14 +125,15 @@ export function mailboxOf(address: string): Mailbox {
 
 function probeDeps(
   deps: AskDeps,
-  { published }: ProbeRoute,
+  { route: { published }, turnTo }: Pick<ProbeDeps, "turnTo"> & Pick<Asking, "route">,
   tour: Tour,
   told: ProbeDeps["onAttempt"],
-): Omit<ProbeDeps, "turnTo"> {
+): ProbeDeps {
   return {
     resolver: deps.resolver,
     pool: deps.pool,
     paths: deps.paths,
+    turnTo,
     mayGo: (exchanger, path) => tour.at(exchanger).mayGo(path.name),
     monotonic: () => deps.clock.monotonic(),
     isCutOff: (path) => deps.network.isCutOff(path.name),

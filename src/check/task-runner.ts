@@ -119,8 +119,15 @@ export function createTaskRunner(deps: TaskRunnerDeps): TaskRunner {
 
   function runBatch({ addresses, slot, scope, mode }: BatchTask): Promise<PackedLines> {
     return new Promise((resolve) => {
+      // Written out: what is spread and then added to has a shape of its own each time, and each row asks its batch several times.
       const batch: Batch = {
-        ...{ slot, mode, board, resolve, rows: [], left: 0, ended: false },
+        slot,
+        mode,
+        board,
+        resolve,
+        rows: [],
+        left: 0,
+        ended: false,
         answer: (row, line) => answer(batch, row, line),
         fail: (row, error) => fail(batch, row, error),
       };
