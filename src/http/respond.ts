@@ -83,8 +83,9 @@ function fieldsAfterRequestId(reply: Reply, { rate, cors }: WriteOptions): strin
 }
 
 /** Bytes of a reply's body; null: not known. */
-function bodyBytesOf({ body }: Reply): number | null {
+function bodyBytesOf({ body, isAscii }: Reply): number | null {
   if (body === null) return 0;
+  if (isAscii && typeof body === "string") return body.length;
   return isStream(body) ? body.bytes : Buffer.byteLength(body);
 }
 
@@ -117,7 +118,7 @@ export function writeReply(response: ResponseWriter, reply: Reply, options: Writ
   // Nothing that comes behind it may be served: no client is waited for.
   if (options.headOnly && mustClose) response.end("", true);
   else if (body === null || options.headOnly || isStream(body)) endBodyless(response, reply, close);
-  else response.end(wireText(body), close);
+  else response.end(reply.isAscii ? body : wireText(body), close);
 }
 
 /**

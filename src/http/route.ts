@@ -123,10 +123,12 @@ function readInput<P, Q, B, T>(spec: Spec<P, Q, B, T>, request: HttpRequest): Ma
   return readJson(request).then((json) => ({ params, query, body: validate(body, json, "body") }));
 }
 
+const ASCII = { isAscii: true };
+
 function toReply<P, Q, B, T>(spec: Spec<P, Q, B, T>, answer: T | RenderedJson | Reply): Reply {
   if (answer instanceof Reply) return answer;
   const { status, schema } = spec.success;
-  if (answer instanceof RenderedJson) return new Reply(status, answer.text);
+  if (answer instanceof RenderedJson) return new Reply(status, answer.text, ASCII);
   if (schema === null) return new Reply(status, null);
   return new Reply(status, renderJson(answer, spec.lasting?.(answer) ?? false));
 }

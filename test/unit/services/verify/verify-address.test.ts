@@ -100,7 +100,10 @@ async function outcomesOf(isDrawn: boolean) {
       actor,
       { startedMs: 0, cancelled: () => one.cancelled === true, onCancel() {} },
     );
-    if (answer instanceof RenderedJson) drawn += 1;
+    if (answer instanceof RenderedJson) {
+      drawn += 1;
+      assert.match(answer.text, /^[ -~]*$/);
+    }
     const json = answer instanceof RenderedJson ? answer.text : JSON.stringify(answer);
     outcomes.push({ json, told });
   }
