@@ -24,7 +24,7 @@ import type { Target } from "./target.ts";
 const FULL = { rows: 20_000, processes: [1, 4, PROCESSES], warmUpRows: 10_000 };
 const QUICK = { rows: 5_000, processes: [1, 4], warmUpRows: 2_000 };
 const LATENCY_MS = 20;
-const RECIPIENT_MS = 35;
+const RECIPIENT_MS = 30;
 /** Of lists that only warm up: code that has not run yet costs several times as much, and processes of jobs live for weeks. */
 const NO_DELAYS = { latencyMs: 0, recipientMs: 0 };
 /**

@@ -75,7 +75,10 @@ export const BULK_LIMITS = {
   /** What an egress that no worker has any more left behind is others' after this: a deploy must not take so long. */
   egressGoneMs: 600_000,
   egressTasksPerRound: 1_000,
-  /** Of one worker process: chunks; analyses and assemblies, which take long; retries, which wait for slow servers. */
+  /**
+   * Of one worker process: chunks; analyses and assemblies, which take long; retries, which wait for slow servers: about as many
+   * sites are kept busy at once, where each has rows to come.
+   */
   tasksAtOnce: 8,
   wholeAtOnce: 2,
   retriesAtOnce: 64,
