@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createDomainSignals, withDomainSignals } from "../../../src/check/domain-signals.ts";
+import { type Evidence, evidenceOf } from "../../../src/check/evidence.ts";
+import { createLineReader, LinePacker } from "../../../src/check/evidence-codec.ts";
+import { engineBy } from "../../support/engine-by.ts";
+import { evidenceWith, smtpWith } from "../../support/evidence.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
+import { haveSameShape } from "../../support/same-shape.ts";
+
+const DOMAIN = { spf: true, dmarc: false, listedBy: null, parkedAddress: false };
+/** V8 gives what is spread a shape of its own only once it knows the place: from the tenth on. */
+const ROWS = 100;
+
+describe("the shape of evidence", () => {
+  it("is what the test can tell from another one", () => {
+    assert.equal(haveSameShape({ a: 1 }, { a: 2 }), true);
+    assert.equal(haveSameShape({ a: 1 }, { b: 1 }), false);
+  });
+
+  it("is one for all rows whose domain's signals came later", async () => {
+    const resolver = {
+      mx: async () => ({ status: "no_data", ttlS: 60, proven: true }) as const,
+      a: async () => ({ status: "no_data", ttlS: 60, proven: true }) as const,
+      txt: async () => ({ status: "no_data", ttlS: 60, proven: true }) as const,
+    };
+    const config = { spf: true, dmarc: false, blocklistZones: [] };
+    const signals = createDomainSignals({ resolver, clock: createFakeClock(), config } as never);
+    const engine = withDomainSignals(
+      engineBy(async () => evidenceWith()),
+      signals,
+    );
+    const control = { mode: "patient", cancelled: () => false, onSite: () => {} } as const;
+    const found = await Promise.all(
+      Array.from({ length: ROWS }, (_, i) => engine.check(`jane@d${i}.example.com`, "probed", control)),
+    );
+    const [first, ...others] = found as Evidence[];
+    assert.ok(first?.domain);
+    for (const other of others) assert.ok(haveSameShape(first, other));
+  });
+
+  it("is one for all rows that come from a thread, the like and the unlike", () => {
+    const packer = new LinePacker();
+    const smtp = smtpWith();
+    const parts = evidenceWith();
+
+    for (let latencyMs = 0; latencyMs < ROWS; latencyMs++)
+      packer.add(evidenceOf(parts, "info", { ...smtp, latencyMs }, DOMAIN));
+    packer.add(evidenceOf({ ...parts, mx: { ...parts.mx } }, null, { ...smtp, code: 251 }, DOMAIN));
+    const [first, ...others] = createLineReader()(packer.take()) as Evidence[];
+    assert.ok(first?.smtp);
+    for (const other of others) {
+      assert.ok(haveSameShape(first, other));
+      assert.ok(other.smtp && haveSameShape(first.smtp, other.smtp));
+    }
+  });
+});
