@@ -61,10 +61,10 @@ async function readableKeys(sql: Database): Promise<string[]> {
   return rows.map(({ key }) => key);
 }
 
+/** Jobs that have more than results, and those that were given up before they were taken. */
 async function untidied(sql: Database): Promise<number> {
-  const [row] = await sql<
-    [{ left: number }]
-  >`select count(*)::int as left from jobs where not source_removed`;
+  const [row] = await sql<[{ left: number }]>`
+    select count(*)::int as left from jobs where not source_removed or removed_at is not null`;
   return row.left;
 }
 
@@ -97,7 +97,9 @@ export async function anHourLater(deployment: ChaosDeployment): Promise<HourLate
     const resultsKey = await someResultsKey(sql);
     if (resultsKey !== null) await storage.beginParts(`${resultsKey}0.jsonl`);
     const before = await storage.list();
-    await sql`update jobs set completed_at = completed_at - ${LIMITS.bulk.spentRestMs} * interval '1 millisecond'`;
+    await sql`
+      update jobs set completed_at = completed_at - ${LIMITS.bulk.spentRestMs} * interval '1 millisecond',
+        removed_at = removed_at - ${LIMITS.bulk.spentRestMs} * interval '1 millisecond'`;
     const tidiedS = await untilTidied(sql);
     return { tidiedS, before, after: await storage.list(), readable: await readableKeys(sql) };
   } finally {

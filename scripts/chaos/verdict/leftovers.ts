@@ -47,7 +47,7 @@ export async function findLeftovers(deployment: ChaosDeployment): Promise<Leftov
   try {
     await redis.connect();
     const [row] = await deployment.sql<[Leftovers]>`
-      select (select count(*)::int from jobs where completed_at is null) as "unfinished jobs",
+      select (select count(*)::int from jobs where completed_at is null and removed_at is null) as "unfinished jobs",
              (select count(*)::int from jobs where status in ('failed', 'cancelled')) as "failed jobs",
              (select count(*)::int from quota_holds) as "quota holds",
              (select count(*)::int from quota_leases) as "quota leases"`;
