@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { after, before, it } from "node:test";
+import type { RowVerifier } from "../../../src/bulk/rows.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
+import { createPostgres } from "../../../src/store/postgres.ts";
+import { ALL_VALID, answered, createRunner, queueInline } from "../../support/bulk-tasks.ts";
+import { createMemoryObjects } from "../../support/memory-objects.ts";
+import { createPostgresCounter, type PostgresCounter } from "../../support/postgres-counter.ts";
+import { createClosing, openDatabase } from "../../support/store.ts";
+
+/** What a retry asks of the stores, when others of its job still wait: most of a list that waits for mail servers are such. */
+const closing = createClosing();
+let sql: Awaited<ReturnType<typeof openDatabase>>["sql"];
+let counter: PostgresCounter;
+
+before(async () => {
+  const { url } = await openDatabase(closing);
+  counter = await createPostgresCounter(url);
+  closing.after(() => counter.close());
+  sql = createPostgres({ url: counter.url, maxConnections: 1, applicationName: "rcpt-test" });
+  closing.after(() => sql.end({ timeout: 1 }));
+});
+after(closing.close);
+
+const SITES = ["a.example", "b.example", "c.example"];
+
+/** All wait when they are asked as a chunk's. */
+const rows: RowVerifier = {
+  ...ALL_VALID,
+  verify: async (emails, ask, manner, control) =>
+    manner.kind === "retry"
+      ? ALL_VALID.verify(emails, ask, manner, control)
+      : emails.map((email) => {
+          const site = email.slice(email.indexOf("@") + 1);
+          const last = () => answered(email, "unknown");
+          return { wait: { reason: "busy", site, retryAfterMs: null, parked: false, last } };
+        }),
+};
+
+it("a retry is two statements and one object beside what its team says of domains, if nothing was missed", async () => {
+  const objects = createMemoryObjects();
+  const perSite = LIMITS.bulk.retryRowsPerSite;
+  const emails = SITES.flatMap((site) => Array.from({ length: perSite }, (_, i) => `user${i}@${site}`));
+  const { id } = await queueInline(sql, objects, emails);
+  let reads = 0;
+  const { run, clock } = createRunner({
+    sql,
+    objects,
+    rows,
+    streams: {
+      readRange: (...range) => {
+        reads += 1;
+        return objects.streams.readRange(...range);
+      },
+    },
+  });
+  await run(id, 0);
+  // What the team says of domains is read anew then, for certain.
+  await clock.advanceAsync(2 * LIMITS.bulk.overlaysFreshMs);
+  const before = { trips: counter.roundTrips, reads, objects: objects.kept.size };
+  await run(id, 1);
+  const overlay = 2;
+  assert.deepEqual(
+    [counter.roundTrips - before.trips - overlay, reads - before.reads, objects.kept.size - before.objects],
+    [2, 0, 1],
+  );
+  for (const number of [2, 3, 4]) await run(id, number);
+  const [job] = await sql`select status, valid from jobs where id = ${id}`;
+  assert.deepEqual([job?.status, job?.valid], ["completed", emails.length]);
+});
