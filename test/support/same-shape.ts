@@ -12,3 +12,11 @@ export const haveSameShape: (one: object, other: object) => boolean = (() => {
     setFlagsFromString("--no-allow-natives-syntax");
   }
 })();
+
+/** How many shapes they have. */
+export function shapesOf(objects: readonly object[]): number {
+  const shapes: object[] = [];
+  for (const object of objects)
+    if (!shapes.some((shape) => haveSameShape(shape, object))) shapes.push(object);
+  return shapes.length;
+}
