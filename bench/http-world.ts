@@ -7,7 +7,7 @@ import { inDatabase } from "./database.ts";
 import { InvalidRun } from "./figures.ts";
 import { askOnce, getRequest, type HttpAnswer, ownFields } from "./http-connection.ts";
 import type { LoadTools } from "./load-tools.ts";
-import { createNativeLoad, inTurn, type LoadGenerator } from "./native-load.ts";
+import { createNativeLoad, type LoadGenerator } from "./native-load.ts";
 import { type OpenRun, runOpenLoop } from "./open-loop.ts";
 import { type Cores, pin } from "./pin.ts";
 import { existing } from "./plan.ts";
@@ -21,7 +21,7 @@ export const TEAMS = 64;
 export const ADDRESSES = 1_000;
 /** Of the plan; the other sections have others. */
 const RUN = 2_000;
-/** Pairs of a team and an address, in which each of both comes; see `inTurn` for why no more. */
+/** Pairs of a team and an address, in which each of both comes; see `loadScript` for why no more. */
 const REQUESTS = 1_024;
 const VALID = '"verdict":"valid"';
 const MARKS = [VALID, '"cached":true'];
@@ -164,11 +164,7 @@ export async function startHttpWorld(
   return {
     ...{ rcpt, raw, fastify },
     bytes: answer.head.length + 4 + answer.body.length,
-    load: createNativeLoad(wrk, {
-      nextRequest: inTurn(requests),
-      file: join(context.compiledDir, "closed-loop.lua"),
-      core,
-    }),
+    load: createNativeLoad(wrk, { requests, file: join(context.compiledDir, "load.lua"), core }),
     askAt: ({ port }, rate, forS) =>
       runOpenLoop(wrk, { port, rate, connections: OPEN_CONNECTIONS, warmS: OPEN_WARM_S, forS }, open),
   };

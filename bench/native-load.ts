@@ -1,9 +1,7 @@
 import { execFile } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { writeFileSync } from "node:fs";
 import { promisify } from "node:util";
 import type { Wrk } from "../scripts/embedded/wrk.ts";
-import { InvalidRun } from "./figures.ts";
 
 const run = promisify(execFile);
 const SPARE_MS = 20_000;
@@ -14,10 +12,84 @@ export interface NativeLoad {
   forMs: number;
 }
 
-/** Requests that were sent within the time, each answered as it was meant to be, and when the last of them was. */
+/** What wrk counted itself. */
 export interface NativeRun {
   answered: number;
+  /** Answers of a status that is no success, and connections that failed. */
+  wrong: number;
   wallMs: number;
+}
+
+/** As a string of Lua. */
+export const quoted = (text: string) => `"${text.replaceAll(/[\\"]/g, "\\$&").replaceAll("\r\n", "\\r\\n")}"`;
+
+/** Of a script of wrk: what it counted, as a line of JSON, which `readNativeRun` reads. */
+export const TELL_AT_THE_END = [
+  "done = function(summary)",
+  "  local e = summary.errors",
+  '  io.write(string.format("\\n{\\"answered\\":%d,\\"wrong\\":%d,\\"wallMs\\":%.3f}\\n", summary.requests,',
+  "    e.connect + e.read + e.write + e.status + e.timeout, summary.duration / 1000))",
+  "end",
+  "",
+];
+
+/**
+ * Of wrk. With one, the server waits while wrk reads all that has come before it asks again: raw uWebSockets.js was busy for
+ * 90 % of the time, with sixteen for 97 to 100 %. With 64 each turn of the server has few requests, and costs it more.
+ */
+const THREADS = 16;
+/** Steps between the threads' places in the list: none asks what another has just asked. */
+const THREAD_STEP = 61;
+
+/**
+ * What wrk runs: the requests one after the other, each as it goes on the wire, and at the end a line of JSON. No look at
+ * each answer: that would cost the generator more than the server takes to make one.
+ * @param requests whole ones, of printable characters and CR LF; some hundred: what leaves the generator's caches makes it
+ *   too slow
+ */
+export function loadScript(requests: readonly string[]): string {
+  const { length } = requests;
+  return [
+    "local requests = {",
+    ...requests.map((request) => `  ${quoted(request)},`),
+    "}",
+    "local at = 0",
+    "local threads = 0",
+    "setup = function(thread)",
+    `  thread:set("first", threads * ${THREAD_STEP} % ${length})`,
+    "  threads = threads + 1",
+    "end",
+    "init = function() at = first end",
+    "request = function()",
+    `  at = at % ${length} + 1`,
+    "  return requests[at]",
+    "end",
+    ...TELL_AT_THE_END,
+  ].join("\n");
+}
+
+/** @throws Error when wrk did not come to its end */
+export function readNativeRun(output: string): NativeRun {
+  const line = output.split("\n").find((text) => text.startsWith("{"));
+  if (line === undefined) throw new Error(`wrk did not say what it counted: ${output.slice(0, 200)}`);
+  return JSON.parse(line) as NativeRun;
+}
+
+export interface LoadGenerator {
+  load(load: NativeLoad): Promise<NativeRun>;
+}
+
+/**
+ * Closed loop: each connection asks again as soon as it is answered.
+ * @param core that it is pinned to; null: to none
+ * @param file the script, written here
+ */
+export function createNativeLoad(
+  wrk: Wrk,
+  { requests, file, core }: ScriptPlace & { requests: readonly string[] },
+): LoadGenerator {
+  writeFileSync(file, loadScript(requests));
+  return { load: (how) => runWrk(wrk, how, { file, core, threads: THREADS }) };
 }
 
 /** Where wrk finds its script, and the core that it is pinned to; null: none. */
@@ -26,86 +98,28 @@ export interface ScriptPlace {
   core: number | null;
 }
 
-export interface LoadGenerator {
-  load(load: NativeLoad): Promise<NativeRun>;
-}
-
-const luaOf = (name: string) => readFileSync(join(import.meta.dirname, name), "utf8");
-const CLOSED_LOOP = luaOf("closed-loop.lua");
-/** Connections to `port`, for loops in Lua. */
-export const WIRE = luaOf("wire.lua");
-
-/** As a string of Lua. */
-export const quoted = (text: string) => `"${text.replaceAll(/[\\"]/g, "\\$&").replaceAll("\r\n", "\\r\\n")}"`;
-
-/** As a table of Lua. */
-export const luaTable = (texts: readonly string[]) =>
-  ["{", ...texts.map((text) => `  ${quoted(text)},`), "}"].join("\n");
-
 /**
- * Lua that makes `nextRequest` go through the requests, again and again.
- * @param requests whole ones, of printable characters and CR LF; some hundred: what leaves the generator's caches makes it
- *   too slow
+ * One run of wrk with a script that ends with `TELL_AT_THE_END`.
+ * @param threads each with a Lua state of its own
  */
-export function inTurn(requests: readonly string[]): string {
-  return [
-    `local requests = ${luaTable(requests)}`,
-    "local at = 0",
-    "local function nextRequest()",
-    `  at = at % ${requests.length} + 1`,
-    "  return requests[at]",
-    "end",
-  ].join("\n");
-}
-
-/** @param nextRequest Lua that makes a function of this name, which gives the text of each */
-export function closedLoopScript({ port, connections, forMs }: NativeLoad, nextRequest: string): string {
-  const settings = `local port, connections, forS = ${port}, ${connections}, ${forMs / 1_000}`;
-  return [settings, nextRequest, WIRE, CLOSED_LOOP].join("\n");
-}
-
-/** @throws Error when it did not come to its end */
-export function readNativeRun(output: string): NativeRun {
-  const line = output.split("\n").find((text) => text.startsWith("{"));
-  if (line === undefined)
-    throw new Error(`the closed loop did not say what it counted: ${output.slice(0, 200)}`);
-  return JSON.parse(line) as NativeRun;
-}
-
-/**
- * Closed loop: each connection asks again as soon as it is answered. No pipelining.
- * @param nextRequest see `closedLoopScript`
- */
-export function createNativeLoad(
+export async function runWrk(
   wrk: Wrk,
-  { nextRequest, ...place }: ScriptPlace & { nextRequest: string },
-): LoadGenerator {
-  return {
-    async load(load) {
-      writeFileSync(place.file, closedLoopScript(load, nextRequest));
-      return readNativeRun(await callWrk(wrk, { ...place, port: load.port, forMs: load.forMs }));
-    },
-  };
+  { port, connections, forMs }: NativeLoad,
+  { threads = 1, ...place }: ScriptPlace & { threads?: number },
+): Promise<NativeRun> {
+  const seconds = Math.max(1, Math.round(forMs / 1000));
+  const how = [`-t${threads}`, `-c${connections}`, `-d${seconds}s`];
+  return readNativeRun(await callWrk(wrk, how, { ...place, port, forMs }));
 }
 
-/**
- * What the script in `file` says, which ends the process itself. Rejects when it fails, or takes much longer than `forMs`.
- * @throws InvalidRun where an answer was none
- */
+/** What wrk says of a run of the script in `file`. Rejects when it fails, or takes much longer than `forMs`. */
 export async function callWrk(
   wrk: Wrk,
+  how: readonly string[],
   { file, core, port, forMs }: ScriptPlace & Pick<NativeLoad, "port" | "forMs">,
 ): Promise<string> {
   const pinned = core === null ? [] : ["taskset", "-c", String(core)];
-  // wrk itself does nothing: the script ends it before its threads begin.
-  const how = ["-t1", "-c1", "-d1s", "-s", file, `http://127.0.0.1:${port}/`];
-  const [command = "", ...rest] = [...pinned, wrk.command, ...how];
-  try {
-    const { stdout } = await run(command, rest, { env: wrk.env, timeout: forMs + SPARE_MS });
-    return stdout;
-  } catch (error) {
-    const said = String((error as { stderr?: unknown }).stderr ?? "").trim();
-    if (said.startsWith("a wrong answer")) throw new InvalidRun(said, { cause: error });
-    throw new Error(said === "" ? String(error) : `the load generator: ${said}`, { cause: error });
-  }
+  const [command = "", ...rest] = [...pinned, wrk.command, ...how, "-s", file, `http://127.0.0.1:${port}/`];
+  const { stdout } = await run(command, rest, { env: wrk.env, timeout: forMs + SPARE_MS });
+  return stdout;
 }

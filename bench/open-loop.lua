@@ -1,21 +1,63 @@
 -- Open loop, run by the LuaJIT inside wrk: wrk's own loop is closed. Requests fall due at even distances, whatever becomes
 -- of those before; each goes over a connection of its own that is idle, and its latency counts from when it was due, also
--- where it had to wait for a connection. At the end a line of JSON.
+-- where it had to wait for a connection. It never sleeps, so that the server need not wake it. At the end a line of JSON.
 --
--- Before this stand: port, rate (a second), connections, warmS, forS, requests (a table), and wire.lua.
-local LONGEST_US, TURN = 1000000, 64
--- By connection: when its request was due.
-local due = ffi.new("double[?]", connections)
-local idle = ffi.new("int32_t[?]", connections)
-local idles = connections
--- One place to hear of all.
+-- Before this stand: port, rate (a second), connections, warmS, forS, requests (a table).
+local ffi = require("ffi")
+ffi.cdef [[
+typedef struct __attribute__((packed)) { uint32_t events; uint32_t which; uint32_t rest; } epoll_event;
+typedef struct { uint16_t family; uint16_t port; uint32_t address; uint8_t zero[8]; } address_in;
+typedef struct { int64_t s; int64_t ns; } time_spec;
+int socket(int domain, int type, int protocol);
+int connect(int fd, const address_in *to, uint32_t length);
+int setsockopt(int fd, int level, int name, const int *value, uint32_t length);
+long send(int fd, const char *from, size_t length, int flags);
+long recv(int fd, void *into, size_t length, int flags);
+int epoll_create1(int flags);
+int epoll_ctl(int epoll, int what, int fd, epoll_event *event);
+int epoll_wait(int epoll, epoll_event *events, int max, int timeout);
+int clock_gettime(int clock, time_spec *time);
+void *memmem(const void *where, size_t length, const void *what, size_t whatLength);
+]]
+local C = ffi.C
+local AF_INET, SOCK_STREAM, IPPROTO_TCP, TCP_NODELAY = 2, 1, 6, 1
+local EPOLL_CTL_ADD, EPOLLIN, MSG_DONTWAIT, MSG_NOSIGNAL = 1, 1, 0x40, 0x4000
+local EAGAIN, EINTR, CLOCK_MONOTONIC = 11, 4, 1
+local ROOM, TURN, LONGEST_US, GRACE_US = 16384, 64, 1000000, 2000000
+
+local function fail(what)
+  io.stderr:write("open loop: ", what, "\n")
+  os.exit(1)
+end
+
+local time = ffi.new("time_spec")
+local function now()
+  C.clock_gettime(CLOCK_MONOTONIC, time)
+  return tonumber(time.s) * 1e6 + tonumber(time.ns) / 1e3
+end
+
 local epoll = C.epoll_create1(0)
-local events = ffi.new("epoll_event[?]", TURN)
+local one = ffi.new("int[1]", 1)
+local to = ffi.new("address_in")
+to.family = AF_INET
+to.port = bit.bor(bit.lshift(bit.band(port, 255), 8), bit.rshift(port, 8))
+to.address = 0x0100007f
+local fds = ffi.new("int[?]", connections)
+-- By connection: when its request was due, and what has come of its answer.
+local due = ffi.new("double[?]", connections)
+local got = ffi.new("int32_t[?]", connections)
+local buffers = ffi.new("char[?]", connections * ROOM)
+local idle = ffi.new("int32_t[?]", connections)
+local idles = 0
 for i = 0, connections - 1 do
+  local fd = C.socket(AF_INET, SOCK_STREAM, 0)
+  if fd < 0 or C.connect(fd, to, ffi.sizeof(to)) ~= 0 then fail("cannot connect") end
+  C.setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, one, 4)
   local event = ffi.new("epoll_event")
   event.events, event.which = EPOLLIN, i
-  if C.epoll_ctl(epoll, EPOLL_CTL_ADD, fds[i], event) ~= 0 then fail("cannot watch a connection") end
-  idle[i] = i
+  if C.epoll_ctl(epoll, EPOLL_CTL_ADD, fd, event) ~= 0 then fail("cannot watch a connection") end
+  fds[i], idle[i] = fd, i
+  idles = idles + 1
 end
 
 -- Microseconds, one place each: exact.
@@ -37,6 +79,24 @@ local function percentile(from, share)
   return -1
 end
 
+local LENGTH, SHORTEST, TWO, ZERO = "\r\nContent-Length: ", 15, 50, 48
+-- Bytes of the answer whose beginning stands there; 0: not known yet; -1: it is not what was meant.
+local function bytesOf(start, length)
+  local head = ffi.cast("const char *", C.memmem(start, length, "\r\n\r\n", 4))
+  if head == nil then return 0 end
+  -- "HTTP/1.1 200"
+  if length < SHORTEST or start[9] ~= TWO or start[10] ~= ZERO or start[11] ~= ZERO then return -1 end
+  local field = ffi.cast("const char *", C.memmem(start, head - start, LENGTH, #LENGTH))
+  if field == nil then field = ffi.cast("const char *", C.memmem(start, head - start, "\r\ncontent-length: ", #LENGTH)) end
+  if field == nil then return -1 end
+  local at, body = field + #LENGTH, 0
+  while at[0] >= 48 and at[0] <= 57 do
+    body = body * 10 + at[0] - 48
+    at = at + 1
+  end
+  return tonumber(head - start) + 4 + body
+end
+
 local apart = 1e6 / rate
 local startUs = now() + 1000
 local countFrom, sendUntil = startUs + warmS * 1e6, startUs + (warmS + forS) * 1e6
@@ -44,8 +104,9 @@ local planned, sent, answered, counted, late = 0, 0, 0, 0, 0
 local count = #requests
 
 local function send(which, dueUs)
-  ask(which, requests[planned % count + 1])
-  due[which] = dueUs
+  local text = requests[planned % count + 1]
+  if C.send(fds[which], text, #text, MSG_DONTWAIT + MSG_NOSIGNAL) ~= #text then fail("a request was not taken whole") end
+  due[which], got[which] = dueUs, 0
   planned, sent = planned + 1, sent + 1
 end
 
@@ -70,7 +131,19 @@ local function sendDue()
 end
 
 local function receive(which)
-  if not isAnswered(which) then return end
+  local room = buffers + which * ROOM
+  local have = got[which]
+  local more = tonumber(C.recv(fds[which], room + have, ROOM - have, MSG_DONTWAIT))
+  if more <= 0 then
+    local errno = ffi.errno()
+    if more < 0 and (errno == EAGAIN or errno == EINTR) then return end
+    fail("the server hung up")
+  end
+  have = have + more
+  got[which] = have
+  local whole = bytesOf(room, have)
+  if whole < 0 or (whole > 0 and have > whole) then fail("a wrong answer: " .. ffi.string(room, math.min(have, 300))) end
+  if whole == 0 or have < whole then return end
   answered = answered + 1
   if due[which] >= countFrom then
     counted = counted + 1
@@ -80,6 +153,7 @@ local function receive(which)
   idles = idles + 1
 end
 
+local events = ffi.new("epoll_event[?]", TURN)
 local giveUp = sendUntil + GRACE_US
 while true do
   sendDue()

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Wrk } from "../scripts/embedded/wrk.ts";
 import { median } from "./figures.ts";
-import { callWrk, luaTable, type ScriptPlace, WIRE } from "./native-load.ts";
+import { callWrk, quoted, type ScriptPlace } from "./native-load.ts";
 import type { Target } from "./target.ts";
 
 export interface OpenLoad {
@@ -41,7 +41,7 @@ export function openLoopScript(load: OpenLoad, requests: readonly string[]): str
   const { port, rate, connections, warmS, forS } = load;
   const settings = [port, rate, connections, warmS, forS].join(", ");
   const head = `local port, rate, connections, warmS, forS = ${settings}`;
-  return [head, `local requests = ${luaTable(requests)}`, WIRE, BODY].join("\n");
+  return [head, "local requests = {", ...requests.map((text) => `  ${quoted(text)},`), "}", BODY].join("\n");
 }
 
 /** @throws Error when it did not come to its end */
@@ -60,7 +60,8 @@ export async function runOpenLoop(
 ): Promise<OpenRun> {
   writeFileSync(place.file, openLoopScript(load, requests));
   const forMs = (load.warmS + load.forS) * 1_000;
-  return readOpenRun(await callWrk(wrk, { ...place, port: load.port, forMs }));
+  // wrk itself does nothing: the script ends it before its threads begin.
+  return readOpenRun(await callWrk(wrk, ["-t1", "-c1", "-d1s"], { ...place, port: load.port, forMs }));
 }
 
 /**

@@ -1,15 +1,22 @@
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Wrk } from "../scripts/embedded/wrk.ts";
 import { bootstrap } from "../src/services/teams/bootstrap.ts";
 import { setTeamLimit } from "../src/store/team-operations.ts";
 import { busyShareOf, busyWithin, cpuBetween, type Usage } from "./busy.ts";
 import { startChild } from "./child.ts";
-import { type BenchContext, settingsFor, withChildren } from "./context.ts";
+import { type BenchContext, requireRight, settingsFor, withChildren } from "./context.ts";
 import { inDatabase } from "./database.ts";
 import { InvalidRun, interleave, type Sample, type Subject, sampleOf } from "./figures.ts";
 import { askOnce, getRequest, ownFields } from "./http-connection.ts";
 import { findLoadTools } from "./load-tools.ts";
-import { createNativeLoad, inTurn, type LoadGenerator, type NativeRun } from "./native-load.ts";
+import {
+  createNativeLoad,
+  type LoadGenerator,
+  type NativeRun,
+  runWrk,
+  TELL_AT_THE_END,
+} from "./native-load.ts";
 import { pin } from "./pin.ts";
 import { DOMAINS, domainName } from "./plan.ts";
 import type { ApiProcess } from "./processes/api.ts";
@@ -28,7 +35,7 @@ const RUN_S = { full: 3, quick: 1 };
 const LEAD_S = 1;
 const MARKS = [`"reason":"${REASON}"`, '"cached":false'];
 const ROUNDS = { full: 5, quick: 2 };
-/** Made beforehand: none can be made as fast as a server that looks at none of them answers. */
+/** Made beforehand: wrk cannot make them as fast as a server that looks at none of them answers. */
 const READY_REQUESTS = 1_024;
 /** What a request may cost: five times what uWebSockets.js itself takes to send the same bytes. */
 const SHARE_OF_RAW = 0.2;
@@ -49,18 +56,19 @@ async function makeTeams(context: BenchContext): Promise<string[]> {
 
 const pathOf = (address: string) => `/v1/verify?email=${encodeURIComponent(address)}`;
 
-/** Every request is about an address that nobody has asked about, of domains that all know. */
-function newAddresses(prefix: string, keys: readonly string[]): string {
+/** What wrk runs: every request is about an address that nobody has asked about, of domains that all know. */
+function scriptOf(prefix: string, keys: readonly string[]): string {
   const head = `GET /v1/verify?email=${prefix}.`;
   const tail = " HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\nAuthorization: Bearer ";
   return [
     `local keys = { ${keys.map((key) => `"${key}"`).join(", ")} }`,
     "local at = 0",
-    "local function nextRequest()",
+    "request = function()",
     "  at = at + 1",
     `  local address = at .. "%40d" .. (at % ${DOMAINS}) .. "${domainName(RUN, 0).slice("d0".length)}"`,
     `  return "${head}" .. address .. "${tail}" .. keys[at % #keys + 1] .. "\\r\\n\\r\\n"`,
     "end",
+    ...TELL_AT_THE_END,
   ].join("\n");
 }
 
@@ -77,7 +85,7 @@ interface Server {
 interface World {
   keys: string[];
   wrk: Wrk;
-  /** Where wrk reads what its LuaJIT runs. */
+  /** Where wrk reads what it runs. */
   file: string;
   loadCore: number;
   rcpt: Server;
@@ -125,7 +133,7 @@ async function startAll(
     },
     raw: {
       ...{ name: "raw", port: started.port, usage: () => rawChild.call("usage") },
-      ready: createNativeLoad(wrk, { nextRequest: inTurn(requests), file: readyFile, core: cores.load }),
+      ready: createNativeLoad(wrk, { requests, file: readyFile, core: cores.load }),
     },
     bytes,
   };
@@ -139,19 +147,20 @@ async function loadFor(
 ): Promise<NativeRun> {
   const how = { port, connections: CONNECTIONS, forMs: seconds * 1_000 };
   if (ready !== undefined) return ready.load(how);
-  const nextRequest = newAddresses(prefix, keys);
-  return createNativeLoad(wrk, { nextRequest, file, core: loadCore }).load(how);
+  writeFileSync(file, scriptOf(prefix, keys));
+  return runWrk(wrk, how, { file, core: loadCore });
 }
 
 async function measureServer(world: World, server: Server, round: number, seconds: number): Promise<Sample> {
   const { name, usage, requireAnswered } = server;
   const lead = await loadFor(world, server, `${name}${round}lead`, LEAD_S);
   const before = await usage();
-  const [{ answered, wallMs }, busy] = await Promise.all([
+  const [{ answered, wrong, wallMs }, busy] = await Promise.all([
     loadFor(world, server, `${name}${round}`, seconds),
     busyWithin(usage, seconds * 1_000),
   ]);
   const after = await usage();
+  requireRight(name, lead.wrong + wrong);
   await requireAnswered?.(lead.answered + answered);
   return { ...sampleOf(answered, wallMs, cpuBetween(before, after)), busy };
 }
