@@ -15,12 +15,21 @@ export function createFailures(deps: {
   isOutage(error: unknown): boolean;
 }): Failures {
   const { log } = deps;
+  /** Many may wait for one thing that fails: its cause is told with the first of them. */
+  const told = new WeakSet<AppError>();
+
+  function tellCause(error: AppError, event: Record<string, unknown>): void {
+    if (error.status < 500 || error.cause === undefined || told.has(error)) return;
+    told.add(error);
+    log.warn(event, "a request failed for a cause");
+  }
+
   return {
     replyTo(error, { id, route }) {
       const event = { err: error, request_id: id, route };
       if (error instanceof AppError) {
         // Who asked is told no more than that; what is behind it is for who runs this.
-        if (error.status >= 500 && error.cause !== undefined) log.warn(event, "a request failed for a cause");
+        tellCause(error, event);
         return problemReply(error, id);
       }
       if (!deps.isOutage(error)) {

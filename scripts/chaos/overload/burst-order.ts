@@ -14,7 +14,7 @@ export interface BurstOrder {
   forMs: number;
   /** Who ask for a team without a rate. */
   callers: number;
-  /** One request each at a time. What falls due while all are in use is not sent. */
+  /** One request each at a time, open before the first. What falls due while all are in use waits for one, and is counted from then on. */
   connections: number;
   timeoutMs: number;
 }
@@ -36,8 +36,6 @@ export interface TeamCounts {
 export interface Burst {
   teams: Record<string, TeamCounts>;
   all: TeamCounts;
-  /** That fell due while every connection was in use. */
-  unsent: number;
   /** How late the burst itself was with sending: what is more says more of it than of the service. */
   lateP99Ms: number;
   tookS: number;

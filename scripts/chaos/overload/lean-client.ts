@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
 /** What became of a request: an answer, or how there was none. */
@@ -13,24 +14,31 @@ const LENGTH = /\r\ncontent-length: (\d+)/i;
 const STATUS_AT = "HTTP/1.1 ".length;
 
 /**
- * Keep-alive connections that carry one request each at a time and are opened as they are needed: a twentieth of what
- * node:http costs, so that who asks ten times too often is not itself what is overloaded. Reads bodies by their
- * `Content-Length` and nothing else.
+ * Keep-alive connections that carry one request each at a time and are open before there are any: a twentieth of what
+ * node:http costs, so that who asks ten times too often is not itself what is overloaded. What finds no connection waits for one, as
+ * in any client's pool. Reads bodies by their `Content-Length` and nothing else.
  */
 export interface LeanClient {
-  /** @returns false: every connection is in use, and nothing was sent */
-  send(request: string, answered: (outcome: Outcome) => void): boolean;
-  /** Gives up what is older. */
+  /** Opens them, some at a time. @throws Error where one cannot be opened */
+  open(): Promise<void>;
+  /** As soon as there is a connection. Before `open` has ended there is none. */
+  send(request: string, answered: (outcome: Outcome) => void): void;
+  /** Gives up what is older, waiting or sent. */
   sweep(timeoutMs: number): void;
   close(): void;
+}
+
+interface Asked {
+  request: string;
+  answered: (outcome: Outcome) => void;
+  askedMs: number;
 }
 
 class Connection {
   readonly #socket: Socket;
   readonly #freed: (connection: Connection) => void;
-  #answered: ((outcome: Outcome) => void) | null = null;
+  #asked: Asked | null = null;
   #text = "";
-  sentMs = 0;
 
   constructor(port: number, freed: (connection: Connection) => void, gone: (connection: Connection) => void) {
     this.#freed = freed;
@@ -44,14 +52,17 @@ class Connection {
     });
   }
 
-  send(request: string, answered: (outcome: Outcome) => void): void {
-    this.#answered = answered;
-    this.sentMs = performance.now();
-    this.#socket.write(request, "latin1");
+  async connected(): Promise<void> {
+    await once(this.#socket, "connect");
   }
 
-  get isBusy(): boolean {
-    return this.#answered !== null;
+  send(asked: Asked): void {
+    this.#asked = asked;
+    this.#socket.write(asked.request, "latin1");
+  }
+
+  isOlder(beforeMs: number): boolean {
+    return this.#asked !== null && this.#asked.askedMs < beforeMs;
   }
 
   destroy(why: string): void {
@@ -64,9 +75,9 @@ class Connection {
   }
 
   #tell(outcome: Outcome): void {
-    const answered = this.#answered;
-    this.#answered = null;
-    answered?.(outcome);
+    const asked = this.#asked;
+    this.#asked = null;
+    asked?.answered(outcome);
   }
 
   #read(chunk: string): void {
@@ -87,36 +98,66 @@ class Connection {
   }
 }
 
+/** Opened at once, so that nobody's queue of new connections is what is measured. */
+const TOGETHER = 32;
+
 export function createLeanClient(port: number, connections: number): LeanClient {
   const all = new Set<Connection>();
   /** The last one first: few stay in use where few are needed. */
   const idle: Connection[] = [];
+  /** Since which of them nobody waits any more is known by `first`: to shift a long line costs more than to ask. */
+  let line: Asked[] = [];
+  let first = 0;
 
-  function open(): Connection | null {
-    if (all.size >= connections) return null;
-    const opened = new Connection(
-      port,
-      (connection) => idle.push(connection),
-      (connection) => {
-        all.delete(connection);
-        const at = idle.indexOf(connection);
-        if (at !== -1) idle.splice(at, 1);
-      },
-    );
-    all.add(opened);
-    return opened;
+  function next(): Asked | null {
+    const asked = line[first];
+    if (asked === undefined) {
+      line = [];
+      first = 0;
+      return null;
+    }
+    first += 1;
+    return asked;
+  }
+
+  function freed(connection: Connection): void {
+    const asked = next();
+    if (asked === null) idle.push(connection);
+    else connection.send(asked);
+  }
+
+  function begin(): Connection {
+    const begun = new Connection(port, freed, (connection) => {
+      all.delete(connection);
+      const at = idle.indexOf(connection);
+      if (at !== -1) idle.splice(at, 1);
+    });
+    all.add(begun);
+    return begun;
   }
 
   return {
+    async open() {
+      while (all.size < connections) {
+        const begun = Array.from({ length: Math.min(TOGETHER, connections - all.size) }, begin);
+        await Promise.all(begun.map((connection) => connection.connected()));
+        idle.push(...begun);
+      }
+    },
     send(request, answered) {
-      const connection = idle.pop() ?? open();
-      connection?.send(request, answered);
-      return connection !== null;
+      const asked = { request, answered, askedMs: performance.now() };
+      // One that the server has closed is opened anew, by whoever needs it.
+      const connection = idle.pop() ?? (all.size < connections ? begin() : null);
+      if (connection === null) line.push(asked);
+      else connection.send(asked);
     },
     sweep(timeoutMs) {
       const beforeMs = performance.now() - timeoutMs;
-      for (const connection of all)
-        if (connection.isBusy && connection.sentMs < beforeMs) connection.destroy("timeout");
+      for (const connection of all) if (connection.isOlder(beforeMs)) connection.destroy("timeout");
+      for (let asked = line[first]; asked !== undefined && asked.askedMs < beforeMs; asked = line[first]) {
+        first += 1;
+        asked.answered({ status: 0, body: "timeout" });
+      }
     },
     close() {
       for (const connection of all) connection.destroy("closed");

@@ -24,7 +24,8 @@ const LIMITED_MS = 3_000;
 /** From the end of an overload to the next thing: then all must be as it was. */
 const REST_MS = 2_000;
 const TIMEOUT_MS = 30_000;
-const CONNECTIONS = 8_000;
+/** Of an open loop: all clients' pools together. */
+const CONNECTIONS = 1_000;
 const LOOK_EVERY_MS = 100;
 /** What two more teams ask for beside the one that floods: one asks for a tenth of all, one for a twentieth of the capacity. */
 const SECOND_SHARE = 0.1;
@@ -34,7 +35,7 @@ async function burst(order: Omit<BurstOrder, "timeoutMs" | "connections" | "call
   const whole: BurstOrder = {
     ...order,
     callers: CAPACITY_CALLERS,
-    connections: CONNECTIONS,
+    connections: order.teams.some(({ perS }) => perS === null) ? CAPACITY_CALLERS : CONNECTIONS,
     timeoutMs: TIMEOUT_MS,
   };
   const child = spawn(process.execPath, ["--import", TSX, BURST, JSON.stringify(whole)], {
