@@ -16,11 +16,11 @@ import {
   type Examiner,
   type Finding,
   type FindingArrival,
-  type Question,
 } from "../../src/services/verify/examine.ts";
 import { type BatchExaminer, createBatchExaminer } from "../../src/services/verify/examine-batch.ts";
 import { createFlights } from "../../src/services/verify/flights.ts";
 import { createKeeping } from "../../src/services/verify/keeping.ts";
+import type { Question } from "../../src/services/verify/question.ts";
 import { createEvidenceCache } from "../../src/store/evidence-cache.ts";
 import { createRedis, type RedisClients } from "../../src/store/redis.ts";
 import { answerParent } from "../child.ts";

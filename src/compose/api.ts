@@ -22,9 +22,8 @@ import { createRateLimiter, type RateLimiter } from "../services/rate-limit/rate
 import { createReadiness } from "../services/readiness.ts";
 import { createUsageCounter, type UsageCounter } from "../services/usage/counts.ts";
 import { createUsage } from "../services/usage/usage.ts";
-import type { Admission } from "../services/verify/admission.ts";
 import { createRowDrawer } from "../services/verify/draw-rows.ts";
-import { createEarlyRefusals } from "../services/verify/early-refusals.ts";
+import { createEntrance, type Entrance } from "../services/verify/entrance.ts";
 import type { Examiner } from "../services/verify/examine.ts";
 import { createReadyAnswers } from "../services/verify/ready-answers.ts";
 import { createTestKeys } from "../services/verify/test-keys.ts";
@@ -90,10 +89,12 @@ export function composeApi(deps: Deps): ApiRole {
   });
   const idempotency = createIdempotency({ sql: stores.sql, clock, log });
   const tallies = createVerificationTallies(metrics);
+  const entrance = createEntrance({ examiner, admission, rateLimiter, clock });
   const server = createHttpServer({
     routes: createRoutes({
       ...composeResources({ ...deps, clock, publisher }),
-      verify: composeVerify(deps, { examiner, admission, promoted, quota, counter, tallies }),
+      enter: entrance.enter,
+      verify: composeVerify(deps, { examiner, entrance, promoted, quota, counter, tallies }),
       usage: createUsage({ store: usageStore, quota, counter, clock }),
       readiness: composeReadiness(deps, checks, () => server.isLeaving),
       publicUrl: config.http.publicUrl,
@@ -104,7 +105,7 @@ export function composeApi(deps: Deps): ApiRole {
       rateLimitHeaders: createLimitsView({ rateLimiter, quota }),
       idempotency,
     },
-    ready: composeReady(deps, { examiner, admission, rateLimiter, quota, counter, tallies, authenticator }),
+    ready: composeReady(deps, { examiner, entrance, rateLimiter, quota, counter, tallies, authenticator }),
     ...{ log, metrics, clock, tracer: deps.tracer },
     isOutage: (error) => isOutage(error) || isObjectsOutage(error),
     config: { ...config.http, corsOrigins: config.corsOrigins },
@@ -162,7 +163,7 @@ function authenticateBy(authenticator: Authenticator, authorization: string): Ac
 
 interface VerifyParts {
   examiner: Examiner;
-  admission: Admission;
+  entrance: Entrance;
   promoted: PromotedDisposables;
   quota: Quota;
   counter: UsageCounter;
@@ -171,10 +172,10 @@ interface VerifyParts {
 
 function composeVerify(deps: Deps, made: VerifyParts): VerifyAddress {
   const { deadlineMs } = deps.config.verify;
-  const { examiner, admission, promoted, quota, counter, tallies } = made;
+  const { examiner, entrance, promoted, quota, counter, tallies } = made;
   return createVerifyAddress({
     examiner,
-    admission,
+    enter: entrance.enter,
     drawer: createRowDrawer({ clock, examiner, limits: LIMITS.verify.templates }),
     quota,
     testKeys: createTestKeys({
@@ -194,7 +195,7 @@ type ReadyParts = Omit<VerifyParts, "promoted"> & {
 
 function composeReady({ metrics }: Deps, { counter, authenticator, ...made }: ReadyParts) {
   const answers = createReadyAnswers({ ...made, usage: counter, metrics, render: jsonBytes });
-  return { answers, credentials: authenticator, refusals: createEarlyRefusals(made) };
+  return { answers, credentials: authenticator, entrance: made.entrance };
 }
 
 function composeReadiness({ metrics, stores }: Deps, checks: Checks, isDraining: () => boolean) {

@@ -28,7 +28,7 @@ export interface ResourceDeps {
 }
 
 /** The services behind the routes, apart from verification, what it uses up, and readiness. */
-export type Resources = Omit<RouteDeps, "verify" | "usage" | "readiness" | "publicUrl">;
+export type Resources = Omit<RouteDeps, "verify" | "enter" | "usage" | "readiness" | "publicUrl">;
 
 export function composeResources(deps: ResourceDeps & { tracer: Tracer | null }): Resources {
   const { stores, publisher } = deps;

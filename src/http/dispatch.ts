@@ -63,9 +63,26 @@ function invoke(gate: Gate, route: TeamRoute, request: HttpRequest, actor: Actor
   return invokeOnce(gate.idempotency, { route, request, actor, key }, () => route.invoke(request, actor));
 }
 
+/** Who gets no token leaves the place that he was let in to. */
+function takeToken(gate: Gate, request: HttpRequest, actor: Actor): MaybePromise<void> {
+  const { place } = request;
+  if (place === null) return gate.rateLimit.take(actor);
+  const leave = (error: unknown): never => {
+    place.leave();
+    throw error;
+  };
+  try {
+    const taken = gate.rateLimit.take(actor);
+    return taken instanceof Promise ? taken.catch(leave) : taken;
+  } catch (error) {
+    return leave(error);
+  }
+}
+
 /**
  * Serves a matched request: authenticate, role, rate limit, idempotency key, validate, handle, in this order, so that a
- * stranger learns nothing of the input's validity and an exhausted limit costs no work. Synchronous when every step is.
+ * stranger learns nothing of the input's validity and an exhausted limit costs no work. What there is no room for is refused
+ * before the rate limit is asked, since that may have to wait. Synchronous when every step is.
  */
 export function dispatch(gate: Gate, route: Route, request: HttpRequest): MaybePromise<Reply> {
   if (route.access === "public") return invokePublic(gate, route, request);
@@ -75,7 +92,8 @@ export function dispatch(gate: Gate, route: Route, request: HttpRequest): MaybeP
     requireUser(route, actor);
     requireRole(route, actor);
     if (!route.rateLimited) return invoke(gate, route, request, actor);
-    return then(traced(request.span, "rate limit", gate.rateLimit.take(actor)), () =>
+    route.early?.(request, actor);
+    return then(traced(request.span, "rate limit", takeToken(gate, request, actor)), () =>
       invoke(gate, route, request, actor),
     );
   });

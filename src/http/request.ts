@@ -2,6 +2,7 @@ import type { SampledRequest, Span, Tracer } from "../core/tracing.ts";
 import type { Actor } from "../services/actor.ts";
 import type { Place } from "../services/verify/admission.ts";
 import type { AnswerNote } from "../services/verify/answer-note.ts";
+import type { Question } from "../services/verify/question.ts";
 import type { RequestBody } from "./body.ts";
 import type { IncomingBody } from "./incoming-body.ts";
 import { parseQuery } from "./query.ts";
@@ -72,6 +73,10 @@ export class HttpRequest implements Cancellation {
   note: AnswerNote | null = null;
   /** Of a verification that is not known here: whether a check may be begun for it. */
   place: Place | null = null;
+  /** Of the same: as it was understood before its token was asked for. */
+  question: Question | null = null;
+  /** What the route read of it before its token was asked for; null: nothing. */
+  input: unknown = null;
   #cancelled = false;
   #onCancel: (() => void)[] | null = null;
 

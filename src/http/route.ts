@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { ErrorCode } from "../core/errors.ts";
+import { AppError, type ErrorCode } from "../core/errors.ts";
 import { RenderedJson } from "../core/rendered-json.ts";
 import type { Actor, Role } from "../services/actor.ts";
 import type { IncomingBody } from "./incoming-body.ts";
@@ -83,6 +83,8 @@ export type PublicRoute = RouteInfo & {
 export type TeamRoute = RouteInfo & {
   /** The least role that may call it. */
   access: { role: Role };
+  /** Before the token is asked for: what refuses it already, and whatever else is settled then. Says nothing of the input. */
+  early?(request: HttpRequest, actor: Actor): void;
   invoke(request: HttpRequest, actor: Actor): MaybePromise<Reply>;
 };
 export type Route = PublicRoute | TeamRoute;
@@ -121,6 +123,17 @@ function readInput<P, Q, B, T>(spec: Spec<P, Q, B, T>, request: HttpRequest): Ma
   const { body } = spec;
   if (body === undefined) return { params, query, body: undefined as B };
   return readJson(request).then((json) => ({ params, query, body: validate(body, json, "body") }));
+}
+
+/** null: it is not valid, which is said when its turn has come. */
+function readEarly<P, Q, B, T>(spec: Spec<P, Q, B, T>, request: HttpRequest): Input<P, Q, B> | null {
+  try {
+    const input = readInput(spec, request);
+    return input instanceof Promise ? null : input;
+  } catch (error) {
+    if (error instanceof AppError) return null;
+    throw error;
+  }
 }
 
 const ASCII = { isAscii: true };
@@ -165,14 +178,23 @@ export function signedRoute<T, B>(
 export function teamRoute<T, P = undefined, Q = undefined, B = undefined>(
   spec: Spec<P, Q, B, T> & {
     role: Role;
+    /** Of a route without a body, see `TeamRoute.early`: not called with input that is not valid. */
+    early?(input: Input<P, Q, B>, actor: Actor, context: Context): void;
     handler(input: Input<P, Q, B>, actor: Actor, context: Context): Answer<T>;
   },
 ): TeamRoute {
+  const { early, ...route } = spec;
   const invoke = (request: HttpRequest, actor: Actor) =>
-    then(readInput(spec, request), (input) =>
+    then((request.input as Input<P, Q, B> | null) ?? readInput(spec, request), (input) =>
       then(spec.handler(input, actor, request), (answer) => toReply(spec, answer)),
     );
-  return { ...spec, access: { role: spec.role }, invoke };
+  const settle = (request: HttpRequest, actor: Actor) => {
+    const input = readEarly(spec, request);
+    if (input === null) return;
+    request.input = input;
+    early?.(input, actor, request);
+  };
+  return { ...route, access: { role: spec.role }, invoke, ...(early && { early: settle }) };
 }
 
 /** The same whose handler takes the body of the request as it comes. */

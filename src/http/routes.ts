@@ -12,6 +12,7 @@ import type { Members } from "../services/teams/members.ts";
 import type { Team } from "../services/teams/team.ts";
 import type { Uploads } from "../services/uploads/uploads.ts";
 import type { Usage } from "../services/usage/usage.ts";
+import type { Entrance } from "../services/verify/entrance.ts";
 import type { VerifyAddress } from "../services/verify/verify-address.ts";
 import type { WebhookDeliveries } from "../services/webhooks/deliveries.ts";
 import type { Webhooks } from "../services/webhooks/webhooks.ts";
@@ -40,6 +41,7 @@ import type { Readiness } from "./schemas.ts";
 
 export interface RouteDeps {
   verify: VerifyAddress;
+  enter: Entrance["enter"];
   bulk: BulkJobs;
   uploads: Uploads;
   usage: Usage;
@@ -64,7 +66,7 @@ export interface RouteDeps {
 /** Every route of the API: what the server runs on and what `/openapi.json` describes. */
 export function createRoutes(deps: RouteDeps): Route[] {
   const routes: Route[] = [
-    createVerifyRoute(deps.verify),
+    createVerifyRoute(deps.verify, deps.enter),
     ...createUploadRoutes(deps.uploads),
     ...createBulkRoutes(deps.bulk),
     ...createUsageRoutes(deps.usage),

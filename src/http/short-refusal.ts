@@ -4,7 +4,7 @@ import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import type { Actor } from "../services/actor.ts";
 import type { CachedCredential } from "../services/authenticate/cache.ts";
-import type { EarlyRefusals } from "../services/verify/early-refusals.ts";
+import type { Entrance } from "../services/verify/entrance.ts";
 import type { VerifyInput } from "../services/verify/verify-input.ts";
 import type { FieldSource } from "./framing.ts";
 import type { RequestObserver } from "./observe.ts";
@@ -18,7 +18,7 @@ import { SHORT_PATH } from "./short-way.ts";
 import { validate } from "./validate.ts";
 
 export interface ShortRefusalDeps {
-  refusals: EarlyRefusals;
+  entrance: Pick<Entrance, "mayRefuse" | "refusal">;
   credentials: {
     known(authorization: string, nowMs: number): CachedCredential | null;
     use(credential: CachedCredential, nowMs: number): void;
@@ -64,7 +64,7 @@ interface Refused {
 }
 
 export function createShortRefusal(deps: ShortRefusalDeps): ShortRefusal {
-  const { refusals, credentials, clock, ids } = deps;
+  const { entrance, credentials, clock, ids } = deps;
   const readFields = createPlainFields();
 
   /** What is refused, to whom; takes nothing. */
@@ -77,7 +77,7 @@ export function createShortRefusal(deps: ShortRefusalDeps): ShortRefusal {
     fields.authorization = "";
     if (credential === null) return null;
     const { actor } = credential;
-    const error = refusals.of(actor, nowMs, () => inputOf(rawQuery));
+    const error = entrance.refusal(actor, nowMs, () => inputOf(rawQuery));
     if (error === null) return null;
     return {
       ...{ credential, error },
@@ -99,7 +99,7 @@ export function createShortRefusal(deps: ShortRefusalDeps): ShortRefusal {
   return {
     refuse(response, source) {
       const nowMs = clock.monotonic();
-      if (!refusals.mayBe(nowMs)) return false;
+      if (!entrance.mayRefuse(nowMs)) return false;
       let refused: Refused | null;
       try {
         refused = judge(source, nowMs);

@@ -17,7 +17,7 @@ export interface ShortWays extends Pick<ShortWay, "learn"> {
 }
 
 export interface ShortWaysDeps {
-  ready: Pick<ShortWayDeps, "answers" | "credentials"> & Pick<ShortRefusalDeps, "refusals">;
+  ready: Pick<ShortWayDeps, "answers" | "credentials"> & Pick<ShortRefusalDeps, "entrance">;
   gate: Pick<Gate, "rateLimitHeaders">;
   clock: Clock;
   log: Logger;

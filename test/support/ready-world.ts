@@ -15,7 +15,7 @@ import { createRateLimiter } from "../../src/services/rate-limit/rate-limit.ts";
 import { createUsageCounter } from "../../src/services/usage/counts.ts";
 import { createAdmission } from "../../src/services/verify/admission.ts";
 import { createRowDrawer } from "../../src/services/verify/draw-rows.ts";
-import { createEarlyRefusals } from "../../src/services/verify/early-refusals.ts";
+import { createEntrance } from "../../src/services/verify/entrance.ts";
 import { createExaminer } from "../../src/services/verify/examine.ts";
 import { createReadyAnswers } from "../../src/services/verify/ready-answers.ts";
 import { createTestKeys } from "../../src/services/verify/test-keys.ts";
@@ -149,6 +149,7 @@ export async function startReadyWorld(short: boolean, options: { corsOrigins?: s
     onRefused: () => metrics.admissionsRefused.inc(),
     limits: { ...LIMITS.flights.admission, first: SEATS, least: SEATS, most: SEATS, looksBeyond: 0 },
   });
+  const entrance = createEntrance({ examiner, admission, rateLimiter, clock });
   const tallies = createVerificationTallies(metrics);
   /** How many requests came to the general way. */
   const general = { count: 0 };
@@ -175,24 +176,18 @@ export async function startReadyWorld(short: boolean, options: { corsOrigins?: s
       createVerifyRoute(
         createVerifyAddress({
           examiner,
-          admission,
+          enter: entrance.enter,
           drawer: createRowDrawer({ clock, examiner, limits: LIMITS.verify.templates }),
           quota,
           usage,
           tallies,
           testKeys: createTestKeys({ clock, slowMs: 10, isPromoted }),
         }),
+        entrance.enter,
       ),
     ],
     gate,
-    ...(short
-      ? {
-          ready: {
-            ...{ answers, credentials: authenticator },
-            refusals: createEarlyRefusals({ examiner, admission, rateLimiter }),
-          },
-        }
-      : {}),
+    ...(short ? { ready: { answers, credentials: authenticator, entrance } } : {}),
     log,
     metrics,
     clock,

@@ -1,7 +1,18 @@
+import type * as v from "valibot";
+import type { Entrance } from "../../services/verify/entrance.ts";
 import type { VerificationResult } from "../../services/verify/verification-result.ts";
 import type { VerifyAddress } from "../../services/verify/verify-address.ts";
+import type { VerifyInput } from "../../services/verify/verify-input.ts";
 import { teamRoute } from "../route.ts";
 import { VerificationResultSchema, VerifyQuerySchema } from "../schemas.ts";
+
+type Query = v.InferOutput<typeof VerifyQuerySchema>;
+
+const inputOf = ({ email, refresh, evidence }: Query): VerifyInput => ({
+  email,
+  refresh,
+  withEvidence: evidence,
+});
 
 export const verificationExample: VerificationResult = {
   email: "someone@example.com",
@@ -33,7 +44,8 @@ export const verificationExample: VerificationResult = {
   livemode: true,
 };
 
-export function createVerifyRoute(verify: VerifyAddress) {
+/** @param enter asked before the token */
+export function createVerifyRoute(verify: VerifyAddress, enter: Entrance["enter"]) {
   return teamRoute({
     method: "GET",
     path: "/v1/verify",
@@ -55,7 +67,7 @@ export function createVerifyRoute(verify: VerifyAddress) {
     },
     // The service hands out one object per cached piece of evidence.
     lasting: (result) => result.cached,
-    handler: ({ query }, actor, context) =>
-      verify({ email: query.email, refresh: query.refresh, withEvidence: query.evidence }, actor, context),
+    early: ({ query }, actor, context) => enter(inputOf(query), actor, context),
+    handler: ({ query }, actor, context) => verify(inputOf(query), actor, context),
   });
 }

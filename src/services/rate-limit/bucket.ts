@@ -49,6 +49,8 @@ export class SharedBucket {
   #renewAtMs = Number.POSITIVE_INFINITY;
   #leftSeen: number;
   #seenAtMs = 0;
+  /** The last who asked got less. */
+  #wasShort = false;
   /** The process has forgotten it: the team's next request gets another. */
   forgotten = false;
 
@@ -152,6 +154,15 @@ export class SharedBucket {
     return { ratePerS: this.ratePerS, burst: this.burst, want, waiting, back, used };
   }
 
+  /**
+   * A moment ago it had fewer than were asked for, and whatever has come since is for those who wait: one more would wait in vain. What
+   * another process brings back is not counted on.
+   */
+  isDry(nowMs: number): boolean {
+    const isNews = nowMs - this.#seenAtMs < LIMITS.rate.leaseTtlMs;
+    return this.#wasShort && isNews && this.waiters.length > 0 && this.remaining(nowMs) === 0;
+  }
+
   answered(request: BucketRequest, grant: BucketGrant, sentAtMs: number, nowMs: number): void {
     this.#leftSeen = grant.left;
     this.#seenAtMs = nowMs;
@@ -161,7 +172,8 @@ export class SharedBucket {
     if (advance > 0) this.#leases.push({ left: advance, endsAtMs: sentAtMs + LIMITS.rate.leaseTtlMs });
     this.#renewAtMs = advance > 0 ? sentAtMs + RENEW_AFTER_MS : Number.POSITIVE_INFINITY;
     this.countAhead(nowMs);
-    if (grant.granted < Math.max(1, request.waiting)) {
+    this.#wasShort = grant.granted < Math.max(1, request.waiting);
+    if (this.#wasShort) {
       this.refusedUntilMs = nowMs + Math.min(LIMITS.rate.refusalMaxMs, Math.max(1, grant.nextMs));
     }
     for (const waiter of this.waiters.splice(0, Math.min(grant.granted, request.waiting))) waiter.resolve();
@@ -171,7 +183,8 @@ export class SharedBucket {
   remaining(nowMs: number): number {
     if (nowMs < this.refusedUntilMs) return 0;
     const refilled = ((nowMs - this.#seenAtMs) * this.ratePerS) / 1000;
-    return Math.floor(Math.min(this.burst, this.#leftSeen + this.leased(nowMs) + refilled));
+    const left = Math.floor(Math.min(this.burst, this.#leftSeen + this.leased(nowMs) + refilled));
+    return this.#wasShort ? Math.max(0, left - this.waiters.length) : left;
   }
 }
 

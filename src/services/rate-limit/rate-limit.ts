@@ -22,7 +22,7 @@ export interface RateLimiter {
    * @throws AppError `rate_limited` with the seconds to the next token; `overloaded` when too many wait.
    */
   take(actor: Actor): void | Promise<void>;
-  /** Whether some team's requests are refused without asking anybody: for all that come, one look. */
+  /** Whether some team's requests are refused without asking anybody, or were a moment ago: for all that come, one look. */
   isRefusing(nowMs: number): boolean;
   /** With what `take` would refuse at once; null: it would not. Takes nothing. */
   refusal(actor: Actor, nowMs: number): AppError | null;
@@ -204,6 +204,13 @@ export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
     }
   }
 
+  /** What is certain without asking. */
+  function refusalOf(bucket: SharedBucket, nowMs: number): AppError | null {
+    const waitMs = bucket.refusedUntilMs - nowMs;
+    if (waitMs <= 0 && !bucket.isDry(nowMs)) return null;
+    return rateLimited(bucket, waitMs);
+  }
+
   function wait(bucket: SharedBucket): Promise<void> {
     if (bucket.waiters.length >= LIMITS.rate.waitersPerBucket) throw TOO_MANY_WAIT;
     return new Promise((resolve, reject) => {
@@ -255,15 +262,15 @@ export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
       if (alone) return takeAlone(bucket, alone);
       const nowMs = clock.monotonic();
       if (takeLeased(bucket, nowMs)) return;
-      if (nowMs < bucket.refusedUntilMs) throw rateLimited(bucket, bucket.refusedUntilMs - nowMs);
+      const refusal = refusalOf(bucket, nowMs);
+      if (refusal !== null) throw refusal;
       return wait(bucket);
     },
-    isRefusing: (nowMs) => nowMs < refusingUntilMs && alone === null,
+    isRefusing: (nowMs) => nowMs < refusingUntilMs + LIMITS.rate.refusalMaxMs && alone === null,
     refusal(actor, nowMs) {
       if (alone !== null) return null;
       const bucket = bucketOf(actor);
-      if (nowMs >= bucket.refusedUntilMs || bucket.leased(nowMs) > 0) return null;
-      return rateLimited(bucket, bucket.refusedUntilMs - nowMs);
+      return bucket.leased(nowMs) > 0 ? null : refusalOf(bucket, nowMs);
     },
     desk(actor) {
       const bucket = bucketOf(actor);

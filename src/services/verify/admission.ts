@@ -2,7 +2,7 @@ import type { Clock } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 
 /**
- * Who may begin a check. What is bounded is the wait for our own CPU, as the check pool measures it: while it is short,
+ * Who may begin a check. What is bounded is the wait for our own CPU, as the check pool and our own event loop measure it: while it is short,
  * as many checks may begin as the pool takes, also when mail servers take their time; once it is long, only as many as can be
  * answered soon, and the rest are refused before they have cost much.
  *
@@ -126,6 +126,7 @@ export function createAdmission({ clock, takeWaitMs, onRefused, limits }: Admiss
   let elders: Seat[] = [];
   let turnedMs = 0;
   let awake = false;
+  let lookDueMs = 0;
   const guests = createGuests(limits, turnAway);
   let waitMs = 0;
 
@@ -145,15 +146,21 @@ export function createAdmission({ clock, takeWaitMs, onRefused, limits }: Admiss
     turnedMs = nowMs;
   }
 
+  function lookLater(): void {
+    lookDueMs = clock.monotonic() + limits.lookMs;
+    clock.after(limits.lookMs, look);
+  }
+
   function look(): void {
     const nowMs = clock.monotonic();
-    waitMs = takeWaitMs();
+    // A look that is late was in line behind what has to be read: there the next request waits before it is seen.
+    waitMs = Math.max(takeWaitMs(), nowMs - lookDueMs);
     ceiling.look(nowMs, waitMs, { young, peak });
     ageSeats(nowMs);
     peak = young;
     guests.look();
     awake = seats.length > 0 || young > 0;
-    if (awake) clock.after(limits.lookMs, look);
+    if (awake) lookLater();
     else ceiling.reset();
   }
 
@@ -162,7 +169,7 @@ export function createAdmission({ clock, takeWaitMs, onRefused, limits }: Admiss
     turnedMs = clock.monotonic();
     // What waited before this began is no reason to refuse it.
     takeWaitMs();
-    clock.after(limits.lookMs, look);
+    lookLater();
   }
 
   /** A team with less than its share gets in where others fill the house: all such together are as many as fill it. */

@@ -8,8 +8,9 @@ import { createBatchChecks } from "./batch-checks.ts";
 import { cutByDomain } from "./batch-cut.ts";
 import { type AskedRow, type BatchAnswer, BatchWork } from "./batch-work.ts";
 import { createDisposableRows } from "./disposable-rows.ts";
-import { type Finding, mustBeAsked, type Question, type UnaskedDeps } from "./examine.ts";
+import { type Finding, mustBeAsked, type UnaskedDeps } from "./examine.ts";
 import type { FlightsDeps, Waiter } from "./flights.ts";
+import type { Question } from "./question.ts";
 import { createUnaskedRows } from "./unasked-rows.ts";
 
 export type { BatchAnswer } from "./batch-work.ts";

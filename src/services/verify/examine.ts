@@ -9,6 +9,7 @@ import type { EvidenceCache, Held } from "../../store/evidence-cache.ts";
 import type { TeamOverlay } from "../actor.ts";
 import type { FlightTimes } from "./answer-note.ts";
 import type { Flights, Waiter } from "./flights.ts";
+import type { Question } from "./question.ts";
 import { renderResult } from "./render-result.ts";
 import type { VerificationResult } from "./verification-result.ts";
 
@@ -18,20 +19,6 @@ export interface Asker {
   /** The tier probes mailboxes. */
   probing: boolean;
   overlay: TeamOverlay;
-}
-
-/** One address as a team asks about it. */
-export interface Question {
-  teamId: string;
-  /** As it was written. */
-  email: string;
-  withEvidence: boolean;
-  /** null: badly formed. */
-  address: ParsedAddress | null;
-  blocked: boolean;
-  /** The team's overrides, or the operator's, call the domain disposable: nobody is asked. */
-  overridden: boolean;
-  scope: Scope;
 }
 
 /** What was found, and where. `failure`: why there is no evidence. */

@@ -9,6 +9,7 @@ import type { EntryAsker } from "../../store/evidence-cache.ts";
 import type { Place } from "./admission.ts";
 import type { AnswerNote, FlightTimes } from "./answer-note.ts";
 import type { TimedFlight } from "./flight-times.ts";
+import type { Question } from "./question.ts";
 
 export interface FlightQuestion {
   /** Who pays: no team may have all checks to itself. */
@@ -28,6 +29,8 @@ export interface Waiter {
   readonly span?: Span | null;
   /** Asked before a check is begun, not before the cache is; null, absent: it may be. */
   place?: Place | null;
+  /** Understood before; null, absent: it was not. */
+  question?: Question | null;
   /** Gets what it came to. */
   note?: AnswerNote | null;
 }

@@ -3,7 +3,8 @@ import type { Evidence } from "../../check/evidence.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { RecentMap } from "../../core/recent-map.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
-import { type Question, type UnaskedDeps, withoutAsking } from "./examine.ts";
+import { type UnaskedDeps, withoutAsking } from "./examine.ts";
+import type { Question } from "./question.ts";
 
 /** Few names are roles, and all of them could be used once. */
 const ROLES_KEPT = 32;

@@ -5,11 +5,12 @@ import { traced } from "../../core/tracing.ts";
 import type { Actor } from "../actor.ts";
 import type { Quota, Reservation } from "../quota/quota.ts";
 import type { UsageCounter } from "../usage/counts.ts";
-import type { Admission } from "./admission.ts";
 import type { AnswerNote } from "./answer-note.ts";
 import { jsonOf, type RowDrawer } from "./draw-rows.ts";
-import type { Examiner, Finding, FindingArrival, Question } from "./examine.ts";
+import type { Entrance } from "./entrance.ts";
+import type { Examiner, Finding, FindingArrival } from "./examine.ts";
 import type { Waiter } from "./flights.ts";
+import type { Question } from "./question.ts";
 import type { TestKeys } from "./test-keys.ts";
 import type { VerificationResult } from "./verification-result.ts";
 import type { VerificationTallies } from "./verification-tallies.ts";
@@ -30,10 +31,10 @@ export type VerifyAddress = (
 export type Answered = VerificationResult | RenderedJson;
 
 export interface VerifyDeps {
-  examiner: Pick<Examiner, "understand" | "isKnown" | "find" | "draw">;
+  examiner: Pick<Examiner, "find" | "draw">;
   drawer: Pick<RowDrawer, "draw">;
-  /** Asked before the quota: what is refused costs nothing. */
-  admission: Pick<Admission, "enter">;
+  /** Asked before the quota, where it was not before: what is refused costs nothing. */
+  enter: Entrance["enter"];
   quota: Quota;
   testKeys: TestKeys;
   usage: Pick<UsageCounter, "count">;
@@ -52,8 +53,9 @@ export function createVerifyAddress(deps: VerifyDeps): VerifyAddress {
     const { teamId, limits, overlay } = actor;
     const asker = { teamId, probing: limits.probing, overlay };
     if (!actor.livemode) return deps.testKeys.answer(email, withEvidence, asker);
-    const question = deps.examiner.understand(email, withEvidence, asker);
-    if (!deps.examiner.isKnown(question, refresh)) waiter.place = deps.admission.enter(teamId);
+    if (!waiter.question) deps.enter(input, actor, waiter);
+    const { question } = waiter;
+    if (!question) throw new Error("nobody was let in who may ask");
     return answer(deps, actor, question, waiter, refresh);
   };
 }

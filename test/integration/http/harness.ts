@@ -17,6 +17,7 @@ import { createVerifyRoute } from "../../../src/http/routes/verify.ts";
 import type { Readiness } from "../../../src/http/schemas.ts";
 import { createHttpServer, type HttpLimits } from "../../../src/http/server.ts";
 import type { Actor } from "../../../src/services/actor.ts";
+import type { Entrance } from "../../../src/services/verify/entrance.ts";
 import type { VerificationResult } from "../../../src/services/verify/verification-result.ts";
 import type { VerifyAddress } from "../../../src/services/verify/verify-address.ts";
 import type { VerifyInput } from "../../../src/services/verify/verify-input.ts";
@@ -150,6 +151,8 @@ export interface Harness {
 
 export interface HarnessOptions {
   verify?: VerifyAddress;
+  /** Asked before the token; absent: everybody is let in. */
+  enter?: Entrance["enter"];
   gate?: Gate;
   readiness?: () => Readiness | Promise<Readiness>;
   extraRoutes?: Route[];
@@ -177,10 +180,13 @@ export async function startServer(options: HarnessOptions = {}): Promise<Harness
   const logged: Record<string, unknown>[] = [];
   const metrics = createMetrics();
   const routes: Route[] = [
-    createVerifyRoute((input, actor, context) => {
-      verified.push(input);
-      return options.verify?.(input, actor, context) ?? resultFor(input.email);
-    }),
+    createVerifyRoute(
+      (input, actor, context) => {
+        verified.push(input);
+        return options.verify?.(input, actor, context) ?? resultFor(input.email);
+      },
+      (input, actor, context) => options.enter?.(input, actor, context),
+    ),
     createHealthRoute(),
     createReadinessRoute(options.readiness ?? (() => READY)),
     createOpenApiRoute(() => JSON.stringify(createOpenApiDocument(routes, null))),

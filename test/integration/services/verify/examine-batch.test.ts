@@ -12,13 +12,13 @@ import { systemClock } from "../../../../src/core/clock.ts";
 import { loadConfig } from "../../../../src/core/config.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { createMetrics } from "../../../../src/core/metrics.ts";
-import type { Question } from "../../../../src/services/verify/examine.ts";
 import {
   type BatchAnswer,
   type BatchExaminer,
   createBatchExaminer,
 } from "../../../../src/services/verify/examine-batch.ts";
 import { createKeeping } from "../../../../src/services/verify/keeping.ts";
+import type { Question } from "../../../../src/services/verify/question.ts";
 import { createEvidenceCache } from "../../../../src/store/evidence-cache.ts";
 import { testRedisUrl } from "../../../support/embedded.ts";
 import { createMailWorld, type MailWorld } from "../../../support/mail-world/world.ts";

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { LIMITS } from "../../../../src/core/limits.ts";
 import { createRateLimiter } from "../../../../src/services/rate-limit/rate-limit.ts";
 import { createRateBuckets } from "../../../../src/store/rate-bucket.ts";
 import type { RedisClient } from "../../../../src/store/redis.ts";
@@ -57,7 +58,7 @@ describe("a request that comes to wait", () => {
 
 describe("what is known to be refused", () => {
   /** Grants what it has, and says when there is more. */
-  function setUp(tokens: number) {
+  function setUp(tokens: number, nextMs: number) {
     const clock = createFakeClock();
     let left = tokens;
     const limiter = createRateLimiter({
@@ -68,7 +69,7 @@ describe("what is known to be refused", () => {
           left += back;
           const granted = Math.min(want, left);
           left -= granted;
-          return { granted, left, nextMs: granted < want ? 700 : 0 };
+          return { granted, left, nextMs: granted < want ? nextMs : 0 };
         },
         hurry() {},
       },
@@ -86,7 +87,7 @@ describe("what is known to be refused", () => {
   }
 
   it("is told with the very words of a take, for as long as a take would refuse, and takes nothing", async () => {
-    const { clock, limiter, actor, refused } = setUp(1);
+    const { clock, limiter, actor, refused } = setUp(1, 700);
     const other = actorFor("team_2", { ratePerS: 2, rateBurst: 2 });
     assert.equal(limiter.isRefusing(clock.monotonic()), false);
     assert.equal(limiter.refusal(actor, clock.monotonic()), null);
@@ -101,6 +102,27 @@ describe("what is known to be refused", () => {
     assert.ok(limiter.refusal(actor, clock.monotonic()) !== null);
     clock.advance(1);
     assert.equal(limiter.refusal(actor, clock.monotonic()), null);
+    // It was so a moment ago, and may be so again.
+    assert.equal(limiter.isRefusing(clock.monotonic()), true);
+    clock.advance(LIMITS.rate.refusalMaxMs);
     assert.equal(limiter.isRefusing(clock.monotonic()), false);
+  });
+
+  it("is also what those would wait for in vain behind whom nothing is left, for as long as that is news", async () => {
+    const { clock, limiter, actor, refused } = setUp(1, 100);
+    assert.equal(await refused(), null);
+    assert.ok((await refused()) instanceof Error);
+    clock.advance(100);
+    // Two tokens a second: hardly one has come, as far as is known here, and the first who asks may find out.
+    const first = refused();
+    assert.ok(limiter.refusal(actor, clock.monotonic()) !== null);
+    assert.throws(() => limiter.take(actor), { code: "rate_limited" });
+    assert.ok((await first) instanceof Error);
+    clock.advance(100);
+    const second = refused();
+    assert.ok(limiter.refusal(actor, clock.monotonic()) !== null);
+    clock.advance(LIMITS.rate.leaseTtlMs);
+    assert.equal(limiter.refusal(actor, clock.monotonic()), null);
+    assert.ok((await second) instanceof Error);
   });
 });

@@ -4,6 +4,7 @@ import type { Actor } from "../../../../src/services/actor.ts";
 import type { AnswerNote, FlightTimes } from "../../../../src/services/verify/answer-note.ts";
 import type { Finding, FindingArrival } from "../../../../src/services/verify/examine.ts";
 import { createVerifyAddress, type VerifyDeps } from "../../../../src/services/verify/verify-address.ts";
+import { enterBy } from "../../../support/entrance.ts";
 import { evidenceWith, smtpWith } from "../../../support/evidence.ts";
 
 const RESULT = { verdict: "valid", reason: "accepted_mailbox" };
@@ -12,18 +13,16 @@ const TIMES = { cacheMs: 1 } as FlightTimes;
 
 /** What whoever asked has as the note of how it went. */
 async function noteOf(finding: Finding): Promise<AnswerNote> {
+  const examiner = {
+    understand: () => ({ teamId: "team_1" }),
+    isKnown: () => true,
+    find: async (_question: unknown, _refresh: unknown, _waiter: unknown, arrival: FindingArrival<unknown>) =>
+      arrival.landed(finding),
+    draw: () => ({ result: RESULT }),
+  };
   const verify = createVerifyAddress({
-    examiner: {
-      understand: () => ({ teamId: "team_1" }),
-      isKnown: () => true,
-      find: async (
-        _question: unknown,
-        _refresh: unknown,
-        _waiter: unknown,
-        arrival: FindingArrival<unknown>,
-      ) => arrival.landed(finding),
-      draw: () => ({ result: RESULT }),
-    },
+    examiner,
+    enter: enterBy(examiner),
     drawer: { draw: () => null },
     quota: { reserve: () => ({ day: "2026-01-01", commit() {}, giveBack() {} }) },
     usage: { count() {} },

@@ -5,12 +5,12 @@ import type { PendingBatch } from "../../../../src/check/pool.ts";
 import type { BatchMode, CheckLine } from "../../../../src/check/thread.ts";
 import { AppError } from "../../../../src/core/errors.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
-import type { Question } from "../../../../src/services/verify/examine.ts";
 import {
   type BatchAnswer,
   type BatchOptions,
   createBatchExaminer,
 } from "../../../../src/services/verify/examine-batch.ts";
+import type { Question } from "../../../../src/services/verify/question.ts";
 import type { CacheEntry } from "../../../../src/store/cache-entry.ts";
 import type { CacheDeposit } from "../../../../src/store/evidence-cache.ts";
 import { evidenceWith } from "../../../support/evidence.ts";

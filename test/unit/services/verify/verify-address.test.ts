@@ -13,6 +13,7 @@ import {
   type FindingArrival,
 } from "../../../../src/services/verify/examine.ts";
 import { createVerifyAddress, type VerifyDeps } from "../../../../src/services/verify/verify-address.ts";
+import { enterBy } from "../../../support/entrance.ts";
 import { evidenceWith, smtpWith } from "../../../support/evidence.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 
@@ -78,7 +79,7 @@ async function outcomesOf(isDrawn: boolean) {
     const verify = createVerifyAddress({
       examiner,
       drawer: isDrawn ? drawer : { draw: () => null },
-      admission: { enter: () => ({ admit() {}, leave: () => left.push(one.email) }) },
+      enter: enterBy(examiner, () => ({ admit() {}, leave: () => left.push(one.email) })),
       quota: {
         reserve: () => ({
           day: "2026-01-01",
@@ -147,11 +148,9 @@ describe("a question for which there is no room", () => {
     const verify = createVerifyAddress({
       examiner,
       drawer: { draw: () => null },
-      admission: {
-        enter() {
-          throw new AppError("overloaded", "too long a wait", { retryAfterS: 1 });
-        },
-      },
+      enter: enterBy(examiner, () => {
+        throw new AppError("overloaded", "too long a wait", { retryAfterS: 1 });
+      }),
       quota: {
         reserve() {
           asked.push("quota");
@@ -163,9 +162,9 @@ describe("a question for which there is no room", () => {
     } as unknown as VerifyDeps);
     const overlay = { isBlocked: (domain: string) => domain === "blocked.test", isDisposable: () => false };
     const actor = { teamId: "t", livemode: true, limits: { refresh: true }, overlay } as unknown as Actor;
-    const waiter = { startedMs: 0, cancelled: () => false, onCancel() {} };
+    const waiter = () => ({ startedMs: 0, cancelled: () => false, onCancel() {} });
     const ask = (email: string, refresh = false) =>
-      verify({ email, refresh, withEvidence: false }, actor, waiter);
+      verify({ email, refresh, withEvidence: false }, actor, waiter());
     return { ask, asked };
   }
 
@@ -210,7 +209,7 @@ describe("a question without an answer", () => {
     let left = 0;
     const verify = createVerifyAddress({
       examiner,
-      admission: { enter: () => ({ admit() {}, leave: () => void left++ }) },
+      enter: enterBy(examiner, () => ({ admit() {}, leave: () => void left++ })),
       quota: {
         reserve: () => ({ day: "2026-01-01", commit() {}, giveBack: () => told.push("given back") }),
       },
@@ -239,9 +238,12 @@ describe("a question without an answer", () => {
     ];
     for (const reserve of refusals) {
       let left = 0;
+      const examiner = {
+        understand: (email: string) => ({ email, teamId: "team_1" }),
+        isKnown: () => false,
+      };
       const verify = createVerifyAddress({
-        examiner: { understand: (email: string) => ({ email, teamId: "team_1" }), isKnown: () => false },
-        admission: { enter: () => ({ admit() {}, leave: () => void left++ }) },
+        enter: enterBy(examiner, () => ({ admit() {}, leave: () => void left++ })),
         quota: { reserve },
       } as unknown as VerifyDeps);
       const actor = { livemode: true, limits: {} } as unknown as Actor;

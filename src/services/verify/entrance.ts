@@ -1,0 +1,69 @@
+import type { Clock } from "../../core/clock.ts";
+import type { AppError } from "../../core/errors.ts";
+import type { Actor } from "../actor.ts";
+import type { RateLimiter } from "../rate-limit/rate-limit.ts";
+import type { Admission } from "./admission.ts";
+import type { Examiner } from "./examine.ts";
+import type { Waiter } from "./flights.ts";
+import type { Question } from "./question.ts";
+import type { VerifyInput } from "./verify-input.ts";
+
+/**
+ * What is settled of a verification before it costs anything. In an overload refusals are nearly all there is to do: one that waits
+ * for a token before it is turned away takes from those who are let in what they came for.
+ */
+export interface Entrance {
+  /** Whether there is a limit at all that somebody exceeds: for all requests that come, one look. */
+  mayRefuse(nowMs: number): boolean;
+  /**
+   * What `enter` would refuse with, or the token's limit; null: that takes more to know. Takes nothing.
+   * @param input what is asked; null where that is not well said
+   */
+  refusal(actor: Actor, nowMs: number, input: () => VerifyInput | null): AppError | null;
+  /**
+   * Understands what is asked and, where it is not known here, takes a place for the check: both are the waiter's from then on.
+   * Who may not ask for it anyway is left to who tells him so.
+   * @throws AppError `overloaded`; `rate_limited` where there is certainly no token
+   */
+  enter(input: VerifyInput, actor: Actor, waiter: Waiter): void;
+}
+
+export interface EntranceDeps {
+  examiner: Pick<Examiner, "understand" | "isKnown">;
+  admission: Pick<Admission, "enter" | "isCrowded" | "refuses" | "turnAway">;
+  rateLimiter: Pick<RateLimiter, "isRefusing" | "refusal">;
+  clock: Pick<Clock, "monotonic">;
+}
+
+/** Test keys begin no checks, and `refresh` is not for every tier. */
+const mayAsk = ({ livemode, limits }: Actor, { refresh }: VerifyInput) =>
+  livemode && (!refresh || limits.refresh);
+
+export function createEntrance({ examiner, admission, rateLimiter, clock }: EntranceDeps): Entrance {
+  function understand({ teamId, limits, overlay }: Actor, { email, withEvidence }: VerifyInput): Question {
+    return examiner.understand(email, withEvidence, { teamId, probing: limits.probing, overlay });
+  }
+
+  return {
+    mayRefuse: (nowMs) => admission.isCrowded || rateLimiter.isRefusing(nowMs),
+    refusal(actor, nowMs, readInput) {
+      const limited = rateLimiter.refusal(actor, nowMs);
+      if (limited !== null) return limited;
+      if (!admission.refuses(actor.teamId)) return null;
+      const input = readInput();
+      if (input === null || !mayAsk(actor, input)) return null;
+      // What memory has is answered, however many there are who ask for what it has not.
+      return examiner.isKnown(understand(actor, input), input.refresh) ? null : admission.turnAway();
+    },
+    enter(input, actor, waiter) {
+      if (!mayAsk(actor, input)) return;
+      const question = understand(actor, input);
+      waiter.question = question;
+      if (examiner.isKnown(question, input.refresh)) return;
+      const nowMs = clock.monotonic();
+      const limited = rateLimiter.isRefusing(nowMs) ? rateLimiter.refusal(actor, nowMs) : null;
+      if (limited !== null) throw limited;
+      waiter.place = admission.enter(actor.teamId);
+    },
+  };
+}
