@@ -30,8 +30,8 @@ function problemHeaders(error: AppError): Record<string, string> {
   return headers;
 }
 
-/** A problem as it is sent, but for the id of the request. */
-interface ProblemForm {
+/** A problem as it is sent, but for the id of the request, which stands in quotes between the two. */
+export interface ProblemForm {
   start: string;
   end: string;
   headers: Record<string, string>;
@@ -40,7 +40,7 @@ interface ProblemForm {
 /** By what is thrown: in an overload one error refuses thousands of requests. */
 const forms = new WeakMap<AppError, ProblemForm>();
 
-function formOf(error: AppError): ProblemForm {
+export function formOf(error: AppError): ProblemForm {
   const known = forms.get(error);
   if (known !== undefined) return known;
   const { code, message: detail, errors } = error;

@@ -65,7 +65,10 @@ function jsonFieldsOf(policy: string): string {
  * All header fields as the value of one: each call into uWebSockets.js costs more than joining the strings, and a value
  * is written as it is. Every part is a constant, a sane id or has passed `fieldValue`.
  */
-function fieldsAfterRequestId(reply: Reply, { rate, cors }: WriteOptions): string {
+export function fieldsAfterRequestId(
+  reply: Reply,
+  { rate, cors }: Pick<WriteOptions, "rate" | "cors">,
+): string {
   // The limit is numbers, written by ourselves.
   if (rate !== null && reply.headers === NO_HEADERS && reply.body !== null && reply.contentType === JSON_TYPE)
     return jsonFieldsOf(rate.policy) + rate.limit + cors;

@@ -9,10 +9,11 @@ import type { VerifyInput } from "../services/verify/verify-input.ts";
 import type { FieldSource } from "./framing.ts";
 import type { RequestObserver } from "./observe.ts";
 import { createPlainFields } from "./plain-fields.ts";
-import { problemReply } from "./problem.ts";
+import { formOf, problemReply } from "./problem.ts";
 import { parseQuery } from "./query.ts";
+import { statusLine } from "./reply.ts";
 import { type RequestIds, saneRequestId } from "./request-id.ts";
-import { bodyBytes, type RateLimitFields, type ResponseWriter, writeReply } from "./respond.ts";
+import { fieldsAfterRequestId, type RateLimitFields, type ResponseWriter } from "./respond.ts";
 import { VerifyQuerySchema } from "./schemas.ts";
 import { SHORT_PATH } from "./short-way.ts";
 import { validate } from "./validate.ts";
@@ -56,60 +57,84 @@ function inputOf(rawQuery: string): VerifyInput | null {
   }
 }
 
-interface Refused {
-  credential: CachedCredential;
-  error: AppError;
-  rate: RateLimitFields | null;
-  requestId: string | null;
+/** What an answer with an error says in its fields before the value of `RateLimit`, and behind it: as respond.ts writes them. */
+interface Fields {
+  policy: string;
+  before: string;
+  behind: string;
 }
+
+/** By what is thrown: one error refuses thousands, mostly of one policy. */
+const fields = new WeakMap<AppError, Fields>();
+
+function fieldsOf(error: AppError, { policy }: RateLimitFields): Fields {
+  const known = fields.get(error);
+  if (known?.policy === policy) return known;
+  const reply = problemReply(error, "");
+  const block = fieldsAfterRequestId(reply, { rate: { policy, limit: MARK }, cors: "" });
+  const at = block.indexOf(MARK);
+  const made = { policy, before: block.slice(0, at), behind: block.slice(at + MARK.length) };
+  fields.set(error, made);
+  return made;
+}
+
+const MARK = "<limit>";
 
 export function createShortRefusal(deps: ShortRefusalDeps): ShortRefusal {
   const { entrance, credentials, clock, ids } = deps;
   const readFields = createPlainFields();
+  /** Of the request in hand: who is refused, and what was said of its id. One call judges and answers. */
+  let refused: CachedCredential | null = null;
+  let requestId: string | null = null;
 
-  /** What is refused, to whom; takes nothing. */
-  function judge(source: Source, nowMs: number): Refused | null {
+  /** What it is refused with; takes nothing. */
+  function judge(source: Source, nowMs: number): AppError | null {
     const rawQuery = source.getQuery() ?? "";
-    const fields = rawQuery.length > LIMITS.http.readyQueryChars ? null : readFields(source);
-    if (fields === null) return null;
-    const credential = credentials.known(fields.authorization, nowMs);
+    const read = rawQuery.length > LIMITS.http.readyQueryChars ? null : readFields(source);
+    if (read === null) return null;
+    refused = credentials.known(read.authorization, nowMs);
     // A secret that nothing needs any more.
-    fields.authorization = "";
-    if (credential === null) return null;
-    const { actor } = credential;
-    const error = entrance.refusal(actor, nowMs, () => inputOf(rawQuery));
-    if (error === null) return null;
-    return {
-      ...{ credential, error },
-      rate: deps.rateLimitHeaders(actor),
-      requestId: saneRequestId(fields.requestId),
-    };
+    read.authorization = "";
+    if (refused === null) return null;
+    requestId = saneRequestId(read.requestId);
+    return entrance.refusal(refused.actor, nowMs, () => inputOf(rawQuery));
   }
 
-  function answer(response: ResponseWriter, refused: Refused, startedMs: number): void {
-    const { rate, error, credential } = refused;
-    const id = refused.requestId ?? ids.next();
-    const reply = problemReply(error, id);
-    writeReply(response, reply, { requestId: id, rate, cors: "", headOnly: false, close: false });
-    const outcome = { status: reply.status, bytes: bodyBytes(reply), code: reply.code, headMs: null };
-    const observed = { id, method: "GET", startedMs, actor: credential.actor };
-    deps.observer.finished(observed, SHORT_PATH, outcome);
+  /** Three calls into uWebSockets.js and no object but for what the log may want: half of what a reply costs. */
+  function answer(
+    response: ResponseWriter,
+    actor: Actor,
+    error: AppError,
+    rate: RateLimitFields,
+    startedMs: number,
+  ): void {
+    const id = requestId ?? ids.next();
+    const { start, end } = formOf(error);
+    const { before, behind } = fieldsOf(error, rate);
+    const body = `${start}"${id}"${end}`;
+    response.writeStatus(statusLine(error.status));
+    response.writeHeader("X-Request-Id", id + before + rate.limit + behind);
+    response.end(body, false);
+    const outcome = { status: error.status, bytes: body.length, code: error.code, headMs: null };
+    deps.observer.finished({ id, method: "GET", startedMs, actor }, SHORT_PATH, outcome);
   }
 
   return {
     refuse(response, source) {
       const nowMs = clock.monotonic();
       if (!entrance.mayRefuse(nowMs)) return false;
-      let refused: Refused | null;
+      let error: AppError | null;
+      let rate: RateLimitFields | null = null;
       try {
-        refused = judge(source, nowMs);
-      } catch (error) {
-        deps.log.error({ err: error }, "the short way to refusals failed");
+        error = judge(source, nowMs);
+        if (error !== null && refused !== null) rate = deps.rateLimitHeaders(refused.actor);
+      } catch (failure) {
+        deps.log.error({ err: failure }, "the short way to refusals failed");
         return false;
       }
-      if (refused === null) return false;
-      credentials.use(refused.credential, nowMs);
-      answer(response, refused, nowMs);
+      if (error === null || refused === null || rate === null) return false;
+      credentials.use(refused, nowMs);
+      answer(response, refused.actor, error, rate, nowMs);
       return true;
     },
   };

@@ -19,6 +19,8 @@ const CAPACITY_MS = 4_000;
 const TIMES = 10;
 /** What a burst can send from one core that it shares with the mail world. More would measure the burst. */
 const SENDS_PER_S = 15_000;
+const WARM_PER_S = 6_000;
+const WARM_MS = 6_000;
 const OVERLOAD_MS = 5_000;
 const LIMITED_MS = 3_000;
 /** From the end of an overload to the next thing: then all must be as it was. */
@@ -73,34 +75,47 @@ export interface Overload {
 
 const UNBOUNDED = { ratePerS: 1_000_000, rateBurst: 1_000_000 } as const;
 
-/**
- * The API on a core of its own, so that who asks and the mail world take nothing of it that a machine of its own would have; and of that
- * core but a part.
- */
-async function separate(pid: number, say: (line: string) => void): Promise<{ end(): void }> {
+/** The API on a core of its own, so that who asks and the mail world take nothing of it. @returns that core; null: it has none */
+async function separate(pid: number, say: (line: string) => void): Promise<number | null> {
   try {
     const { server, load } = await chooseCores();
     await Promise.all([pin(pid, server), pin(process.pid, load)]);
-    return await makeScarce(pid, server);
+    return server;
   } catch (error) {
     say(`the API has all that there is: ${(error as Error).message}`);
-    return { end: () => undefined };
+    return null;
   }
 }
 
-/** One process of the API under ten times what it can do, whatever becomes of the requests before. */
+/**
+ * One process of the API under ten times what it can do, whatever becomes of the requests before. It has served and refused for
+ * some seconds then, as one in service has: to compile that is no part of this. And it has but a part of its core.
+ */
 export async function runOverload(
   deployment: ChaosDeployment,
   say: (line: string) => void,
 ): Promise<Overload> {
   const api = deployment.members.find(({ role }) => role === "api");
   if (api === undefined || api.pid === null) throw new Error("there is no API to ask");
-  const scarcity = await separate(api.pid, say);
+  const core = await separate(api.pid, say);
+  await warmUp(deployment, api.url);
+  const scarcity = core === null ? null : await makeScarce(api.pid, core);
   try {
     return await overload(deployment, api, api.pid, say);
   } finally {
-    scarcity.end();
+    scarcity?.end();
   }
+}
+
+async function warmUp(deployment: ChaosDeployment, url: string): Promise<void> {
+  const { key } = await deployment.team("warm", "enterprise", UNBOUNDED);
+  const limited = await deployment.team("warm-limited", "enterprise", { ratePerS: 100, rateBurst: 100 });
+  const teams = [
+    { name: "warm", perS: WARM_PER_S, key },
+    { name: "warm-limited", perS: WARM_PER_S, key: limited.key },
+  ];
+  await burst({ url, forMs: WARM_MS, teams });
+  await wait(REST_MS);
 }
 
 async function overload(
@@ -116,7 +131,7 @@ async function overload(
   if (open === undefined || second === undefined || small === undefined) throw new Error("no teams");
   const ask = (name: string, perS: number | null, forMs: number, { key } = open) =>
     burst({ url, forMs, teams: [{ name, perS, key }] });
-  await ask("warm", null, CAPACITY_MS / 2);
+  await ask("again", null, CAPACITY_MS / 2);
   await wait(REST_MS);
   const calm = await ask("calm", CALM_PER_S, CALM_MS);
   const closed = await ask("capacity", null, CAPACITY_MS);
