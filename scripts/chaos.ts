@@ -1,4 +1,4 @@
-// npm run chaos [-- --minutes N --seed N --only KIND,... --json --logs DIR]: the real service on stores of its own, all on
+// npm run chaos [-- --minutes N --seed N --only KIND,... --times N --json --logs DIR]: the real service on stores of its own, all on
 // loopback, under mixed traffic while its processes are killed, stalled and rolled, and PostgreSQL, Redis, object storage, mail
 // servers, DNS, clocks and disks fail as a seed says; then what was lost, doubled, answered wrongly or charged wrongly, and what
 // did not come back. And a load of ten times its capacity. docs/chaos.md says how to read it. Exit codes: 0 every bound
@@ -72,7 +72,8 @@ async function chaos(guard: Guard, options: ChaosOptions): Promise<number> {
   if (options.kinds.length > 0) parts.push(await storm(options, deployment));
   if (options.overload) {
     say("overload");
-    parts.push({ findings: judgeOverload(await runOverload(deployment, say)), details: [] });
+    const found = await runOverload(deployment, options.times, say);
+    parts.push({ findings: judgeOverload(found), details: [] });
   }
   await deployment.close();
   const closing: Closing = {

@@ -7,6 +7,8 @@ export interface ChaosOptions {
   seed: number;
   kinds: readonly Kind[];
   overload: boolean;
+  /** An overload asks for so many times what the API can do. */
+  times: number;
   /** The closing table as one line of JSON on standard output. */
   json: boolean;
   /** Folder for the logs of all processes; null: they go with the run. */
@@ -17,11 +19,14 @@ const MINUTES_DEFAULT = 3;
 const MINUTES_MAX = 60;
 const SEED_MAX = 2 ** 31 - 1;
 const OVERLOAD = "overload";
+const TIMES_DEFAULT = 10;
+const TIMES_MAX = 20;
 
 const OPTIONS = {
   minutes: { type: "string" },
   seed: { type: "string" },
   only: { type: "string" },
+  times: { type: "string" },
   logs: { type: "string" },
   json: { type: "boolean", default: false },
 } as const;
@@ -30,11 +35,11 @@ const OPTIONS = {
 export class UsageError extends Error {}
 
 /** The command that draws the same faults again: they depend on the time and the kinds, too. */
-export function commandOf({ seed, forMs, kinds, overload }: ChaosOptions): string {
+export function commandOf({ seed, forMs, kinds, overload, times }: ChaosOptions): string {
   const names = [...kinds, ...(overload ? [OVERLOAD] : [])];
   const isAll = names.length === KINDS.length + 1;
   const only = isAll ? "" : ` --only ${names.join()}`;
-  return `npm run chaos -- --seed ${seed} --minutes ${forMs / 60_000}${only}`;
+  return `npm run chaos -- --seed ${seed} --minutes ${forMs / 60_000}${only}${overload && times !== TIMES_DEFAULT ? ` --times ${times}` : ""}`;
 }
 
 function numberOf(name: string, text: string, min: number, max: number): number {
@@ -74,6 +79,7 @@ export function chaosOptions(argv: readonly string[], newSeed: () => number): Ch
     seed,
     kinds: KINDS.filter((kind) => names.includes(kind)),
     overload: names.includes(OVERLOAD),
+    times: numberOf("times", values.times ?? String(TIMES_DEFAULT), 2, TIMES_MAX),
     json: values.json,
     logsDir: values.logs ?? null,
   };

@@ -129,12 +129,15 @@ export function createShortRefusal(deps: ShortRefusalDeps): ShortRefusal {
         error = judge(source, nowMs);
         if (error !== null && refused !== null) rate = deps.rateLimitHeaders(refused.actor);
       } catch (failure) {
-        deps.log.error({ err: failure }, "the short way to refusals failed");
+        // The general way says it to who asked.
+        if (!(failure instanceof AppError))
+          deps.log.error({ err: failure }, "the short way to refusals failed");
         return false;
       }
       if (error === null || refused === null || rate === null) return false;
       credentials.use(refused, nowMs);
       answer(response, refused.actor, error, rate, nowMs);
+      refused = null;
       return true;
     },
   };

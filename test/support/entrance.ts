@@ -4,7 +4,7 @@ import { createEntrance, type Entrance, type EntranceDeps } from "../../src/serv
 /** `Entrance.enter` where no rate limits anybody. @param enter lets in; absent: everybody */
 export function enterBy(
   examiner: unknown,
-  enter: (teamId: string) => unknown = () => ({ isGuest: false, admit() {}, leave() {} }),
+  enter: (teamId: string) => unknown = () => ({ isGuest: false, admit() {}, found() {}, leave() {} }),
 ): Entrance["enter"] {
   return createEntrance({
     examiner: examiner as EntranceDeps["examiner"],

@@ -249,6 +249,7 @@ export async function startReadyWorld(short: boolean, options: { corsOrigins?: s
         "rcpt_http_requests_total",
         "rcpt_verifications_total",
         "rcpt_evidence_cache_lookups_total",
+        "rcpt_admission_refused_total",
       ];
       series.push("rcpt_key_cache_lookups_total", "rcpt_http_request_duration_seconds");
       const text = await metrics.registry.metrics();

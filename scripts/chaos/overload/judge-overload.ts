@@ -63,8 +63,9 @@ function cost(name: string, { all: { accepted, refused } }: Burst, cpuMs: number
   return told(`  ${name}: CPU`, `${cpuMs} ms, ${each.toFixed(1)} us a request`);
 }
 
-function goodput({ flood, forS, capacityPerS }: Overload): Finding {
-  const perS = Math.round(flood.all.accepted.count / forS);
+/** Over all the time that it took to answer, not only while requests fell due. */
+function goodput({ flood, capacityPerS }: Overload): Finding {
+  const perS = Math.round(flood.all.accepted.count / flood.tookS);
   return within(
     "  no rate limit: accepted",
     `${perS}/s`,

@@ -16,7 +16,6 @@ const CALM_PER_S = 20;
 const CALM_MS = 4_000;
 const CAPACITY_CALLERS = 48;
 const CAPACITY_MS = 4_000;
-const TIMES = 10;
 /** What a burst can send from one core that it shares with the mail world. More would measure the burst. */
 const SENDS_PER_S = 15_000;
 const WARM_PER_S = 6_000;
@@ -26,7 +25,7 @@ const LIMITED_MS = 3_000;
 /** From the end of an overload to the next thing: then all must be as it was. */
 const REST_MS = 2_000;
 const TIMEOUT_MS = 30_000;
-/** Of an open loop: all clients' pools together. */
+/** Of those who ask for too much: all clients' pools together. */
 const CONNECTIONS = 1_000;
 const LOOK_EVERY_MS = 100;
 /** What two more teams ask for beside the one that floods: one asks for a tenth of all, one for a twentieth of the capacity. */
@@ -37,7 +36,9 @@ async function burst(order: Omit<BurstOrder, "timeoutMs" | "connections" | "call
   const whole: BurstOrder = {
     ...order,
     callers: CAPACITY_CALLERS,
-    connections: order.teams.some(({ perS }) => perS === null) ? CAPACITY_CALLERS : CONNECTIONS,
+    connections: order.teams.some(({ perS }) => perS !== null && perS > CALM_PER_S)
+      ? CONNECTIONS
+      : CAPACITY_CALLERS,
     timeoutMs: TIMEOUT_MS,
   };
   const child = spawn(process.execPath, ["--import", TSX, BURST, JSON.stringify(whole)], {
@@ -55,9 +56,8 @@ async function burst(order: Omit<BurstOrder, "timeoutMs" | "connections" | "call
 export interface Overload {
   calm: Burst;
   capacityPerS: number;
-  /** Requests a second in an overload, and for how long they are asked. */
+  /** Requests a second that fall due in an overload. */
   perS: number;
-  forS: number;
   /** Of three teams that may ask as often as they like: `flood`, `second` and `small`. */
   flood: Burst;
   /** As many, of a team whose rate is bounded by half of the capacity. */
@@ -88,22 +88,23 @@ async function separate(pid: number, say: (line: string) => void): Promise<numbe
 }
 
 /**
- * One process of the API under ten times what it can do, whatever becomes of the requests before. It has served and refused for
+ * One process of the API under so many times what it can do, whatever becomes of the requests before. It has served and refused for
  * some seconds then, as one in service has: to compile that is no part of this. And it has but a part of its core.
  */
 export async function runOverload(
   deployment: ChaosDeployment,
+  times: number,
   say: (line: string) => void,
 ): Promise<Overload> {
   const api = deployment.members.find(({ role }) => role === "api");
   if (api === undefined || api.pid === null) throw new Error("there is no API to ask");
   const core = await separate(api.pid, say);
   await warmUp(deployment, api.url);
-  const scarcity = core === null ? null : await makeScarce(api.pid, core);
+  const scarcity = core === null ? null : await makeScarce(api.pid);
   try {
-    return await overload(deployment, api, api.pid, say);
+    return await overload({ deployment, api, pid: api.pid, times }, say);
   } finally {
-    scarcity?.end();
+    await scarcity?.end();
   }
 }
 
@@ -118,10 +119,15 @@ async function warmUp(deployment: ChaosDeployment, url: string): Promise<void> {
   await wait(REST_MS);
 }
 
+interface Asking {
+  deployment: ChaosDeployment;
+  api: Member;
+  pid: number;
+  times: number;
+}
+
 async function overload(
-  deployment: ChaosDeployment,
-  api: Member,
-  pid: number,
+  { deployment, api, pid, times }: Asking,
   say: (line: string) => void,
 ): Promise<Overload> {
   const { url } = api;
@@ -142,7 +148,7 @@ async function overload(
   const timer = setInterval(() => {
     peak = mostOf(peak, resourcesOf(pid) ?? peak);
   }, LOOK_EVERY_MS);
-  const perS = Math.min(TIMES * capacityPerS, SENDS_PER_S);
+  const perS = Math.min(times * capacityPerS, SENDS_PER_S);
   const ofSecond = SECOND_SHARE * perS;
   const ofSmall = SMALL_SHARE * capacityPerS;
   say(`capacity ${capacityPerS}/s; asking ${perS}/s`);
@@ -169,7 +175,7 @@ async function overload(
   const final = resourcesOf(pid) ?? before;
   const crashed = api.pid !== pid || api.crashes.length > 0;
   return {
-    ...{ calm, capacityPerS, perS, forS: OVERLOAD_MS / 1_000, flood, limited, after },
+    ...{ calm, capacityPerS, perS, flood, limited, after },
     ...{ floodCpuMs, limitedCpuMs },
     ...{ before, peak, final, crashed },
   };

@@ -1,24 +1,52 @@
 import { spawn } from "node:child_process";
-import { readdirSync } from "node:fs";
-import { setPriority } from "node:os";
-import { pin } from "../../../bench/pin.ts";
 
-/** Of the threads of who is to have little; who takes the rest has 0, hence some five times the weight of each of them. */
-const NICE = 7;
-/** Nobody lives for longer than this, whatever becomes of who began it. */
-const RIVAL_MS = 120_000;
-const RIVAL = `const end = Date.now() + ${RIVAL_MS}; while (Date.now() < end);`;
+/** Of each period the process runs so long: a quarter of its core, as a quota of a container's CPU gives it, in smaller pieces. */
+const RUN_MS = 10;
+const REST_MS = 30;
+/** Nobody is stopped for longer than this, whatever becomes of who began it. */
+const LIVES_MS = 120_000;
 
 /**
- * Leaves a process a part of its core, a quarter or so, to a rival that never rests: as a small machine would, so that one sender can ask
- * it for ten times what it can do. Threads that it makes later keep their full weight.
- * @throws Error where the process is gone, or a priority cannot be set
+ * Stops and continues the process of its first argument by turns, by a clock that is not late for long: what one turn takes too long the
+ * next ones lack. Ends when its parent does, and then lets it run.
  */
-export async function makeScarce(pid: number, core: number): Promise<{ end(): void }> {
-  for (const thread of readdirSync(`/proc/${pid}/task`)) setPriority(Number(thread), NICE);
-  const rival = spawn(process.execPath, ["-e", RIVAL], { stdio: "ignore" });
-  rival.on("error", () => undefined);
-  if (rival.pid === undefined) throw new Error("the rival cannot be started");
-  await pin(rival.pid, core);
-  return { end: () => void rival.kill("SIGKILL") };
+const METER = `
+const pid = Number(process.argv[1]);
+const end = performance.now() + ${LIVES_MS};
+const leave = () => { try { process.kill(pid, "SIGCONT"); } catch {} process.exit(0); };
+process.once("disconnect", leave);
+process.once("SIGTERM", leave);
+let due = performance.now();
+let runs = true;
+const turn = () => {
+  if (performance.now() > end) return leave();
+  runs = !runs;
+  try { process.kill(pid, runs ? "SIGCONT" : "SIGSTOP"); } catch { return leave(); }
+  due += runs ? ${RUN_MS} : ${REST_MS};
+  setTimeout(turn, Math.max(0, due - performance.now()));
+};
+turn();
+`;
+
+/**
+ * Leaves a process a quarter of its core: as a small machine would, so that one sender can ask it for ten times what it can do.
+ * @throws Error where that cannot be begun
+ */
+export async function makeScarce(pid: number): Promise<{ end(): Promise<void> }> {
+  const meter = spawn(process.execPath, ["-e", METER, String(pid)], {
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
+  const ended = new Promise<void>((resolve) => meter.once("exit", () => resolve()));
+  await new Promise<void>((resolve, reject) => {
+    meter.once("spawn", resolve);
+    meter.once("error", reject);
+  });
+  return {
+    async end() {
+      meter.kill("SIGTERM");
+      await ended;
+      // Whatever became of the meter.
+      process.kill(pid, "SIGCONT");
+    },
+  };
 }

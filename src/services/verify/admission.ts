@@ -33,6 +33,8 @@ export interface Place {
   readonly isGuest: boolean;
   /** Before his check is begun. @throws AppError `overloaded` for a guest */
   admit(): void;
+  /** No check was begun for him: Redis had what he asked for. */
+  found(): void;
   /** He is answered, however. Idempotent. */
   leave(): void;
 }
@@ -95,6 +97,8 @@ class Seat implements Place {
   }
 
   admit(): void {}
+
+  found(): void {}
 
   /** It has ended, or has grown old. */
   leave(): void {
@@ -226,18 +230,18 @@ interface Guests {
 function createGuests({ looksBeyond, looksLeast }: AdmissionLimits, turnAway: () => AppError): Guests {
   let most = looksBeyond;
   let left = looksBeyond;
-  /** Of those who have left since the last look. */
-  let refused = 0;
-  let gone = 0;
+  /** Since the last look. */
+  let came = 0;
+  let finds = 0;
   const guest: Place = {
     isGuest: true,
     admit() {
-      refused += 1;
       throw turnAway();
     },
-    leave() {
-      gone += 1;
+    found() {
+      finds += 1;
     },
+    leave() {},
   };
 
   return {
@@ -246,14 +250,15 @@ function createGuests({ looksBeyond, looksLeast }: AdmissionLimits, turnAway: ()
     },
     letIn() {
       left -= 1;
+      came += 1;
       return guest;
     },
     look() {
-      if (gone > refused) most = Math.min(looksBeyond, most * 2);
-      else if (gone > 0) most = Math.max(Math.min(looksBeyond, looksLeast), most / 2);
+      if (finds > 0) most = Math.min(looksBeyond, most * 2);
+      else if (came > 0) most = Math.max(Math.min(looksBeyond, looksLeast), most / 2);
       left = Math.ceil(most);
-      refused = 0;
-      gone = 0;
+      came = 0;
+      finds = 0;
     },
   };
 }

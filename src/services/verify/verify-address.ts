@@ -139,7 +139,9 @@ class Charge implements FindingArrival<Answered>, AnswerNote {
   }
 
   landed(finding: Finding): Answered {
-    this.#waiter.place?.leave();
+    const { place } = this.#waiter;
+    if (finding.cached) place?.found();
+    place?.leave();
     const { examiner, drawer, usage, tallies } = this.#deps;
     const question = this.#question;
     const reservation = this.#reservation;

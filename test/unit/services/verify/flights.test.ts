@@ -305,6 +305,7 @@ describe("faults of our own", () => {
         admit() {
           throw new AppError("overloaded", "too long a wait");
         },
+        found() {},
         leave() {},
       },
     });
@@ -329,6 +330,7 @@ describe("faults of our own", () => {
       admit() {
         if (isGuest) throw new AppError("overloaded", "too long a wait");
       },
+      found() {},
       leave: () => void freed++,
     });
     assert.equal(redis.size, 0);

@@ -23,7 +23,7 @@ const CALM = burst(counts(80, 0, 10));
 
 function findingsOf(more: Partial<Overload>): Finding[] {
   return judgeOverload({
-    ...{ calm: CALM, after: CALM, capacityPerS: 1_000, perS: 10_000, forS: 5, crashed: false },
+    ...{ calm: CALM, after: CALM, capacityPerS: 1_000, perS: 10_000, crashed: false },
     ...{ flood: burst(counts(4_000, 46_000)), limited: burst(counts(2_000, 28_000)) },
     ...{ before: RESOURCES, peak: RESOURCES, final: RESOURCES, floodCpuMs: 900, limitedCpuMs: 500 },
     ...more,
