@@ -25,6 +25,7 @@ export interface CopiedResult {
 export interface CopiedResults {
   /**
    * @param row larger than all before
+   * @param result its bytes are read until this has returned, or what it returned has resolved
    * @returns what to wait for before anything else, once in a block; else null
    * @throws ScratchFull, here or by what is returned
    */

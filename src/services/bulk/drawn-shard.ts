@@ -30,6 +30,7 @@ interface TemplateTexts {
   afterLatency: Buffer;
 }
 
+const BRACE = Buffer.from("{");
 /** Behind the brace. */
 const MEMBERS_START = Buffer.from(JSON_START.slice(1));
 
@@ -80,19 +81,14 @@ export class DrawnResult {
     to.all(this.#times);
   }
 
-  /** The cells and then the JSON, as StoredResult has them. */
-  get bytes(): Buffer {
-    return Buffer.concat([this.csv, this.json]);
-  }
-
-  readonly csvAt = 0;
-
-  get jsonAt(): number {
-    return this.csv.length;
-  }
-
-  get end(): number {
-    return this.bytes.length;
+  /** The cells and then the JSON, as StoredResult has them. @returns bytes of the cells */
+  writeBoth(to: RowBytes): number {
+    const from = to.at;
+    this.writeCells(to);
+    const csvBytes = to.at - from;
+    to.all(BRACE);
+    this.writeMembers(to);
+    return csvBytes;
   }
 
   get csv(): Buffer {
@@ -103,7 +99,7 @@ export class DrawnResult {
 
   get json(): Buffer {
     const written = new RowBytes(OWN_BYTES);
-    written.text("{");
+    written.all(BRACE);
     this.writeMembers(written);
     return written.take();
   }

@@ -5,7 +5,8 @@ import type { ChunkOfResults } from "../../store/job-tasks.ts";
 import type { Scratch } from "../../store/scratch.ts";
 import { type CopiedResults, type CopiedSizes, createCopiedResults } from "./copied-results.ts";
 import type { Lines } from "./csv/lines.ts";
-import type { DrawnResult } from "./drawn-shard.ts";
+import { DrawnResult } from "./drawn-shard.ts";
+import { RowBytes } from "./row-bytes.ts";
 import { StoredResult, VERDICTS } from "./shard.ts";
 import {
   type LoadedChunk,
@@ -50,13 +51,37 @@ function storedCopy(copied: CopiedResults, row: number): StoredResult | undefine
   return new StoredResult(verdict, bytes, 0, csvBytes, bytes.length);
 }
 
+/** Of a result that is drawn, about: a buffer that is too small grows. */
+const DRAWN_BYTES = 1_024;
+
+/** Notes results that rows copy later; @returns what to wait for, as `CopiedResults` has it */
+type NoteCopied = (row: number, result: JoinedRow["result"]) => Promise<void> | null;
+
+function noteIn(copied: CopiedResults): NoteCopied {
+  // The same for one after the other: whoever waits for a note to be taken is done with its bytes.
+  const drawn = new RowBytes(DRAWN_BYTES);
+  return (row, result) => {
+    const verdict = VERDICTS.indexOf(result.verdict);
+    if (result instanceof DrawnResult) {
+      const csvBytes = result.writeBoth(drawn);
+      return copied.append(row, { verdict, bytes: drawn.take(), csvBytes });
+    }
+    const { bytes, csvAt, jsonAt, end } = result;
+    return copied.append(row, { verdict, bytes: bytes.subarray(csvAt, end), csvBytes: jsonAt - csvAt });
+  };
+}
+
 function isAnyAnswered({ repeats: { sameAs } }: LoadedChunk, copied: CopiedResults): boolean {
   for (const first of sameAs.values()) if (copied.find(first) !== undefined) return true;
   return false;
 }
 
 /** The rows of a chunk that have a result, in parts of LIMITS.bulk.rowsPerTurn; notes the results that are copied later. */
-async function* joinChunk(chunk: LoadedChunk, copied: CopiedResults): AsyncGenerator<JoinedRow[]> {
+async function* joinChunk(
+  chunk: LoadedChunk,
+  copied: CopiedResults,
+  note: NoteCopied,
+): AsyncGenerator<JoinedRow[]> {
   const { firstRow, repeats, results } = chunk;
   let rows: JoinedRow[] = [];
   const lines = chunk.lines();
@@ -65,12 +90,8 @@ async function* joinChunk(chunk: LoadedChunk, copied: CopiedResults): AsyncGener
     const duplicateOf = repeats.sameAs.get(offset) ?? null;
     const result = duplicateOf === null ? results.get(offset) : storedCopy(copied, duplicateOf);
     if (result === undefined) continue;
-    if (repeats.copies.has(offset)) {
-      const { verdict, bytes, csvAt, jsonAt, end } = result;
-      const csvBytes = jsonAt - csvAt;
-      const copy = { verdict: VERDICTS.indexOf(verdict), bytes: bytes.subarray(csvAt, end), csvBytes };
-      await copied.append(row, copy);
-    }
+    const noted = repeats.copies.has(offset) ? note(row, result) : null;
+    if (noted !== null) await noted;
     rows.push({ row, lines, offset, duplicateOf, result });
     if (rows.length < LIMITS.bulk.rowsPerTurn) continue;
     yield rows;
@@ -80,11 +101,15 @@ async function* joinChunk(chunk: LoadedChunk, copied: CopiedResults): AsyncGener
   if (rows.length > 0) yield rows;
 }
 
-async function* joinSpan(span: LoadedSpan, copied: CopiedResults): AsyncGenerator<JoinedRow[]> {
+async function* joinSpan(
+  span: LoadedSpan,
+  copied: CopiedResults,
+  note: NoteCopied,
+): AsyncGenerator<JoinedRow[]> {
   for (const chunk of span.chunks) {
     if (chunk.results.size === 0 && !isAnyAnswered(chunk, copied)) continue;
     if (!span.hasBytes) await span.readBytes();
-    yield* joinChunk(chunk, copied);
+    yield* joinChunk(chunk, copied, note);
   }
 }
 
@@ -138,10 +163,11 @@ export async function* readJoined(
 ): AsyncGenerator<JoinedRow[]> {
   const { scratch, sizes = ASSEMBLY } = deps;
   const copied = createCopiedResults(scratch, sizes.copies);
+  const note = noteIn(copied);
   const reading = new AbortController();
   try {
     for await (const span of loadAhead(deps, job, sizes, AbortSignal.any([signal, reading.signal])))
-      for await (const rows of joinSpan(span, copied)) {
+      for await (const rows of joinSpan(span, copied, note)) {
         signal.throwIfAborted();
         yield rows;
       }

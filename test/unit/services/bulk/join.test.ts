@@ -8,11 +8,13 @@ import { LIMITS } from "../../../../src/core/limits.ts";
 import { lineAt } from "../../../../src/services/bulk/csv/lines.ts";
 import { fieldsOf as fieldsOfLine } from "../../../../src/services/bulk/csv/plain.ts";
 import { writeRecord } from "../../../../src/services/bulk/csv/write.ts";
+import { DrawnRows } from "../../../../src/services/bulk/drawn-rows.ts";
 import { filterRows } from "../../../../src/services/bulk/filter-rows.ts";
 import { type JoinDeps, readJoined } from "../../../../src/services/bulk/join.ts";
 import { encodeChunkRepeats } from "../../../../src/services/bulk/repeats.ts";
 import { FORMATS, type Format, formatOf } from "../../../../src/services/bulk/result-rows.ts";
 import { encodeShard, VERDICTS } from "../../../../src/services/bulk/shard.ts";
+import { type DrawnRow, JSON_START } from "../../../../src/services/verify/draw-rows.ts";
 import type { VerificationResult } from "../../../../src/services/verify/verification-result.ts";
 import { repeatsKey } from "../../../../src/store/job-objects.ts";
 import type { JobMaterial } from "../../../../src/store/job-results.ts";
@@ -72,15 +74,27 @@ const models: fc.Arbitrary<Model> = fc.record({
 const email = (row: ModelRow) => `a${row.address}@example.com`;
 const fieldsOf = (row: ModelRow) => [email(row), ...row.columns];
 
+/** Every other address's result is drawn. */
+const isDrawn = ({ address }: ModelRow) => address % 2 === 0;
+
 function resultOf(row: ModelRow, number: number): VerificationResult {
   const checks = {
-    smtp: { catch_all: "unknown" },
+    smtp: { catch_all: "unknown", latency_ms: number },
     role: { role: null },
     disposable: { is_disposable: false },
-    mx: { provider: `ü${number}` },
+    mx: { provider: `${isDrawn(row) ? "m" : "ü"}${number}` },
   };
   const { verdict } = row;
-  return { email: email(row), verdict, reason: "x", risk_score: number, did_you_mean: null, checks } as never;
+  const rest = { verdict, reason: "x", risk_score: number, did_you_mean: null, checks, livemode: true };
+  return { email: email(row), ...rest } as never;
+}
+
+function drawnOf(result: VerificationResult): DrawnRow {
+  const [head = "", tail = ""] = JSON.stringify(result).split(/(?<="latency_ms":)\d+/);
+  const [afterLatency = "", times = ""] = tail.split(/(?="livemode")/);
+  const afterEmail = head.slice(JSON_START.length + result.email.length);
+  const template = { result, charged: true, afterEmail, afterLatency };
+  return { template, email: result.email, latencyMs: result.checks.smtp.latency_ms, times };
 }
 
 /** What the results are, said as plainly as can be: of each answered row its number, and the first it copies. */
@@ -152,7 +166,13 @@ async function build(model: Model) {
     for (const name of ["shard", "patch1", "patch2"] as const) {
       if (shards[name].length === 0 || !isDone(number)) continue;
       keys.push(`${number}-${name}`);
-      objects.set(`${number}-${name}`, await encodeShard(shards[name], style));
+      const drawn = new DrawnRows();
+      const framed = shards[name].filter(({ offset, result }) => {
+        const row = own[offset];
+        if (row !== undefined && isDrawn(row)) drawn.add(offset, drawnOf(result));
+        return row === undefined || !isDrawn(row);
+      });
+      objects.set(`${number}-${name}`, await encodeShard(framed, style, drawn));
     }
     const hasShard = keys[0]?.endsWith("-shard") === true;
     chunks.push({

@@ -4,7 +4,12 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { UnknownShardForm } from "../../../../src/services/bulk/drawn-shard.ts";
-import { decodeShard, encodeShard, ResultsTooLarge } from "../../../../src/services/bulk/shard.ts";
+import {
+  decodeShard,
+  encodeShard,
+  ResultsTooLarge,
+  StoredResult,
+} from "../../../../src/services/bulk/shard.ts";
 import { createTestKeys } from "../../../../src/services/verify/test-keys.ts";
 import type { VerificationResult } from "../../../../src/services/verify/verification-result.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
@@ -94,8 +99,12 @@ describe("a shard", () => {
     const rows = Array.from({ length: 100 }, (_, offset) => ({ offset, result }));
     const shard = await decodeShard(await encodeShard(rows, COMMA));
     assert.equal(shard.size, 100);
-    const { bytes } = shard.get(0) ?? {};
-    for (let offset = 0; offset < 100; offset++) assert.equal(shard.get(offset)?.bytes, bytes);
+    const bytesOf = (offset: number) => {
+      const stored = shard.get(offset);
+      assert.ok(stored instanceof StoredResult);
+      return stored.bytes;
+    };
+    for (let offset = 0; offset < 100; offset++) assert.equal(bytesOf(offset), bytesOf(0));
     assert.equal(shard.get(100), undefined);
     assert.notEqual(shard.get(1), shard.get(1));
   });
