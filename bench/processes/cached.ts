@@ -76,7 +76,13 @@ const verbs = {
     };
     const flights = createFlights({ ...parts, deadlineMs: LIMITS.bulk.rowDeadlineMs, onLanded: () => {} });
     const examiner = createExaminer({ ...parts, flights, isPromoted: () => false });
-    made = { pool, redis, cache, examiner, batches: createBatchExaminer(parts) };
+    made = {
+      pool,
+      redis,
+      cache,
+      examiner,
+      batches: createBatchExaminer({ ...parts, signals: config.signals }),
+    };
   },
 
   resident: settled,

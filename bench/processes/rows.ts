@@ -103,7 +103,13 @@ const verbs = {
     const examiner = createExaminer({ ...parts, flights, isPromoted: () => false });
     const [line] = await pool.checkBatch(["a@example.test"], "unprobed", "bulk").lines;
     const constant = startConstant(threads, line ?? null);
-    rows = { pool, redis, examiner, batches: createBatchExaminer(parts), constant };
+    rows = {
+      pool,
+      redis,
+      examiner,
+      batches: createBatchExaminer({ ...parts, signals: config.signals }),
+      constant,
+    };
     return { threads };
   },
 

@@ -7,7 +7,7 @@ import { LIMITS } from "../core/limits.ts";
 import type { Aside, DnsOutcome, MxRecord, TextResolver } from "../dns/resolver.ts";
 import type { CheckCaller, Checked } from "./caller.ts";
 import { type CheckEngine, checkBy } from "./engine.ts";
-import { type CheckMode, type DomainEvidence, evidenceOf } from "./evidence.ts";
+import { type CheckMode, type DomainEvidence, evidenceOf, isComplete } from "./evidence.ts";
 
 /** What the DNS says of a domain beside where its mail goes. */
 export interface DomainSignals {
@@ -148,8 +148,6 @@ interface Shared {
 export function createDomainSignals(deps: Deps): DomainSignals {
   const { clock, config } = deps;
   const shared = new LRUCache<string, Shared>({ max: LIMITS.check.domainSignalsKept });
-  const isComplete = ({ spf, dmarc }: DomainEvidence) =>
-    (spf !== null || !config.spf) && (dmarc !== null || !config.dmarc);
   return {
     of(domain) {
       const known = shared.get(domain);
@@ -159,7 +157,7 @@ export function createDomainSignals(deps: Deps): DomainSignals {
       shared.set(domain, entry);
       void evidence.then((found) => {
         entry.evidence = found;
-        if (!isComplete(found) && shared.peek(domain) === entry) shared.delete(domain);
+        if (!isComplete(found, config) && shared.peek(domain) === entry) shared.delete(domain);
       });
       return evidence;
     },

@@ -83,6 +83,17 @@ export interface DomainEvidence {
   parkedAddress: boolean;
 }
 
+/** Which of the signals there may be are asked for. */
+export interface SignalsAsked {
+  spf: boolean;
+  dmarc: boolean;
+}
+
+/** Whether all that was asked for was answered, and in time. Of blocklists nobody can tell: who is silent lists nobody. */
+export function isComplete({ spf, dmarc }: DomainEvidence, asked: SignalsAsked): boolean {
+  return (spf !== null || !asked.spf) && (dmarc !== null || !asked.dmarc);
+}
+
 /** Everything a check learnt about one address. Cached; a verdict is computed from it for each request. */
 export interface Evidence {
   /** Layout version; an entry of another version is a miss. */

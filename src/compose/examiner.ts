@@ -91,6 +91,6 @@ export function composeExaminers(deps: Deps): Examiners {
       flights,
       isPromoted: promoted.covers,
     }),
-    batches: createBatchExaminer({ ...parts, pool: checks.pool }),
+    batches: createBatchExaminer({ ...parts, pool: checks.pool, signals: config.signals }),
   };
 }

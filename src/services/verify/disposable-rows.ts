@@ -1,4 +1,10 @@
-import type { Evidence, Scope } from "../../check/evidence.ts";
+import {
+  type Evidence,
+  isComplete,
+  type MxStatus,
+  type Scope,
+  type SignalsAsked,
+} from "../../check/evidence.ts";
 import type { Lists } from "../../check/lists/lists.ts";
 import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
@@ -12,12 +18,16 @@ export interface DisposableRowsDeps {
   clock: Pick<Clock, "monotonic">;
   lists: Pick<Lists, "role">;
   keep: FlightsDeps["keep"];
+  /** Of the check threads. */
+  signals: SignalsAsked;
 }
 
 /**
- * Rows of throw-away domains. Nobody is asked about them, so what a check finds is the domain's: its lists and its MX. The next
- * row is answered with that, for as long as a check thread believes it (`DomainPlans`), and is not kept for itself: a row
- * that went to Redis, to a thread and to Redis again cost 25 us, and Redis an entry for each.
+ * Rows of throw-away domains. Nobody is asked about them, so what a check finds is the domain's: its lists, its MX and its
+ * signals. The next rows are answered with that for `LIMITS.check.planKeptMs` from when it was heard, and are not kept for
+ * themselves: a row that went to Redis, to a thread and to Redis again cost 25 us, and Redis an entry for each. The thread may
+ * have had it that long already (`DomainPlans`), and signals for longer (`domainSignalsKeptMs`): an MX is missed by twice the
+ * time that a thread would miss it.
  */
 export interface DisposableRows {
   /** What a check found of an address; of any but a throw-away domain's it is passed over. */
@@ -33,18 +43,26 @@ interface Known {
   byRole: Map<string | null, Evidence>;
 }
 
+/** Of domains that take no mail, which are asked for no signals. */
+const WITHOUT_MAIL: ReadonlySet<MxStatus> = new Set(["domain_not_found", "null_mx"]);
+
 /** Few names are roles, and all of them could be used once. */
 const ROLES_KEPT = 32;
 
-export function createDisposableRows({ clock, lists, keep }: DisposableRowsDeps): DisposableRows {
+export function createDisposableRows({ clock, lists, keep, signals }: DisposableRowsDeps): DisposableRows {
   const mapOf = () => new RecentMap<string, Known>(LIMITS.check.plans);
   const known: Record<Scope, RecentMap<string, Known>> = { probed: mapOf(), unprobed: mapOf() };
 
+  /** What nobody could say, or nobody in time, is asked again each time. */
+  function isWhole({ mx, domain }: Evidence): boolean {
+    if (mx.status === "dns_error") return false;
+    return domain === undefined || WITHOUT_MAIL.has(mx.status) || isComplete(domain, signals);
+  }
+
   return {
     learn({ scope, address }, { evidence, storedAt }) {
-      const { smtp, disposable, mx, role } = evidence;
-      // What nobody could say is asked again each time.
-      if (smtp !== null || !disposable.listed || mx.status === "dns_error") return;
+      const { smtp, disposable, role } = evidence;
+      if (smtp !== null || !disposable.listed || !isWhole(evidence)) return;
       const { domain } = address;
       // A longer name is a piece of its chunk, and would keep all of that.
       if (domain.length > LIMITS.check.domainNameChars) return;

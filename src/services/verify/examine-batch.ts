@@ -1,3 +1,4 @@
+import type { SignalsAsked } from "../../check/evidence.ts";
 import type { CheckPool } from "../../check/pool.ts";
 import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
@@ -46,8 +47,7 @@ export interface BatchRun {
 export interface BatchExaminer {
   /**
    * What is found of a question at once: memory has it, or nobody need be asked, or the last check of its throw-away domain
-   * says it; undefined: it has to be examined. Whoever uses
-   * what memory had says so to `counted`.
+   * says it; undefined: it has to be examined. Whoever uses what memory had says so to `counted`.
    */
   ready(question: Question): Finding | undefined;
   /** So many questions were answered by what memory had. */
@@ -65,6 +65,8 @@ export interface BatchExaminerDeps extends UnaskedDeps {
   cache: Pick<EvidenceCache, "peek" | "fetchMany" | "storeMany">;
   pool: Pick<CheckPool, "checkBatch">;
   keep: FlightsDeps["keep"];
+  /** That the check threads ask for. */
+  signals: SignalsAsked;
   /** Told of the looks into the cache's memory, `count` of them alike. */
   onLookup(result: "memory" | "miss", count: number): void;
 }

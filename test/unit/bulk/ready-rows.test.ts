@@ -102,6 +102,7 @@ function world(rows: readonly Row[]) {
       },
     } as Pick<CheckPool, "checkBatch">,
     keep: () => ({ ttlS: 60, shared: true }),
+    signals: { spf: true, dmarc: true },
     onLookup(result, count) {
       looks[result] += count;
     },

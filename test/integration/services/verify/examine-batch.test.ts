@@ -66,7 +66,9 @@ before(async () => {
   const cache = createEvidenceCache({ redis: redis.commands, clock, log: silentLog, maxEntries: 10_000 });
   const lists = openLists(checks.lists);
   const keep = createKeeping({});
-  batches = createBatchExaminer({ clock, log: silentLog, cache, lists, keep, pool, onLookup: () => {} });
+  const { signals } = config;
+  const parts = { clock, log: silentLog, cache, lists, keep, pool, signals };
+  batches = createBatchExaminer({ ...parts, onLookup: () => {} });
 });
 after(() => closing.close());
 

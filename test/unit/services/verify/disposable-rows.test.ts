@@ -25,7 +25,7 @@ function world() {
   const examiner = createExaminer({ clock, isPromoted: () => false } as unknown as ExaminerDeps);
   const question = (email: string, probing = true) =>
     examiner.understand(email, false, { teamId: "team_1", probing, overlay });
-  const rows = createDisposableRows({ clock, lists, keep });
+  const rows = createDisposableRows({ clock, lists, keep, signals: { spf: true, dmarc: false } });
   const learn = (over: Partial<Evidence> = {}) =>
     rows.learn(ROW, { evidence: { ...THROW_AWAY, ...over }, storedAt: STORED_AT, ttlS: 60 });
   const find = (email: string, probing?: boolean) => rows.find(question(email, probing));
@@ -61,7 +61,7 @@ describe("rows of a throw-away domain", () => {
     assert.equal(find("joe@throw.test")?.entry?.evidence.role, null);
   });
 
-  it("are checked again when what is known is as old as a thread's plan may be, however often it was heard", () => {
+  it("are checked again when what is known was heard as long ago as a thread keeps a plan, however often since", () => {
     const { clock, learn, find } = world();
     learn();
     clock.advance(LIMITS.check.planKeptMs - 1);
@@ -71,6 +71,28 @@ describe("rows of a throw-away domain", () => {
     assert.equal(find("jane@throw.test"), undefined);
     learn();
     assert.ok(find("jane@throw.test"));
+  });
+
+  it("are not answered by what a name server was too late to be asked about, where it is asked at all", () => {
+    const signals = { spf: true, dmarc: true, listedBy: null, parkedAddress: false };
+    const mx = (status: "ok" | "implicit" | "no_mx" | "null_mx" | "domain_not_found") => ({
+      ...THROW_AWAY.mx,
+      status,
+    });
+    for (const status of ["ok", "implicit", "no_mx"] as const) {
+      const { learn, find } = world();
+      learn({ mx: mx(status), domain: { ...signals, spf: null } });
+      assert.equal(find("jane@throw.test"), undefined, status);
+      learn({ mx: mx(status), domain: { ...signals, dmarc: null } });
+      assert.equal(find("jane@throw.test")?.entry?.evidence.domain?.spf, true, status);
+      learn({ mx: mx(status), domain: { ...signals, spf: null } });
+      assert.equal(find("jane@throw.test")?.entry?.evidence.domain?.spf, true, "what is known stays");
+    }
+    for (const status of ["null_mx", "domain_not_found"] as const) {
+      const { learn, find } = world();
+      learn({ mx: mx(status), domain: { ...signals, spf: null, dmarc: null } });
+      assert.ok(find("jane@throw.test"), `${status}: no signal is asked for`);
+    }
   });
 
   it("are nothing that others are answered by: asked, not listed, or not looked up", () => {

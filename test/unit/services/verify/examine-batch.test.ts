@@ -61,6 +61,7 @@ function world(react: (sent: Sent) => void = () => {}) {
     log: silentLog,
     lists: { disposable: () => ({ listed: false, source: "none" }), role: () => null, isFree: () => false },
     keep: () => ({ ttlS: 60, shared: true }),
+    signals: { spf: true, dmarc: true },
     onLookup: (result, count) => seen.lookups.push(...new Array<string>(count).fill(result)),
     cache: {
       peek: (_, key) => memory.get(key),
@@ -118,7 +119,8 @@ function world(react: (sent: Sent) => void = () => {}) {
   const close = () => {
     closed = true;
   };
-  return { clock, sent, memory, redis, seen, examine, controls, overload, close };
+  const { ready } = batches;
+  return { clock, sent, memory, redis, seen, examine, ready, controls, overload, close };
 }
 
 const rest = () => new Promise((resolve) => setImmediate(resolve));
@@ -214,6 +216,41 @@ describe("a batch of questions", () => {
     allKnown(batch);
     await run.done;
     assert.equal(run.left, 0);
+  });
+});
+
+describe("a throw-away domain that was checked", () => {
+  const LISTED = { ...EVIDENCE, disposable: { listed: true, source: "builtin" } };
+  const checked = async () => {
+    const made = world((batch) => batch.answer(batch.addresses.map(() => LISTED)));
+    assert.equal(made.ready(question("b@throw.test")), undefined);
+    assert.deepEqual(shown(await made.examine([question("a@throw.test")]).done), ["fresh"]);
+    return made;
+  };
+
+  it("answers its other rows at once, and nobody is asked", async () => {
+    const { ready, clock, sent, seen } = await checked();
+    const found = ready(question("b@throw.test"));
+    assert.deepEqual(found, {
+      entry: { evidence: LISTED, storedAt: clock.now(), ttlS: 60 },
+      cached: false,
+    });
+    assert.equal(ready(question("b@throw.test", { scope: "unprobed" })), undefined);
+    assert.equal(ready(question("b@other.test")), undefined);
+    assert.deepEqual([sent.length, seen.fetches, seen.deposits.length], [1, [1], 1]);
+  });
+
+  it("is not asked before memory is", async () => {
+    const { ready, memory } = await checked();
+    memory.set("b@throw.test", entryOf());
+    assert.deepEqual(ready(question("b@throw.test")), { entry: entryOf(), cached: true });
+  });
+
+  it("answers no question of a team that blocks it, nor of one that calls it disposable itself", async () => {
+    const { ready } = await checked();
+    const blocked = ready(question("b@throw.test", { blocked: true }));
+    assert.equal(blocked?.entry?.evidence.mx.status, "skipped");
+    assert.equal(ready(question("b@throw.test", { overridden: true, scope: "unprobed" })), undefined);
   });
 });
 
