@@ -117,7 +117,7 @@ function delayMs(failures: number): number {
 export function createTaskRunner(parts: TaskDeps): TaskRunner {
   const { sql, clock, log } = parts;
   const streams = { ...parts.streams, ...watchForeign(parts.streams, clock) };
-  const deps = { ...parts, streams, overlayOf: createOverlays(parts), kept: createKeptRows() };
+  const deps = { ...parts, streams, overlayOf: createOverlays(parts), kept: createKeptRows(clock) };
   const turns = createTurns();
 
   function fail(task: Task, problem: JobProblem & { charges: boolean }): Promise<unknown> {

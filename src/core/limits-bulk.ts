@@ -89,8 +89,12 @@ export const BULK_LIMITS = {
   chunkRowsAtOnce: 2_048,
   retryRowsAtOnce: 4_096,
   siteRowsAtOnce: 2_048,
-  /** Rows that were put off, kept by who did so until they come back: some hundred thousand of usual length. */
+  /**
+   * Rows that were put off, kept by who did so until they come back, so long at most: some hundred thousand of usual length.
+   * Those that others came for are forgotten within twice the time.
+   */
   keptRowsBytes: 16_777_216,
+  keptRowsMs: 3_600_000,
   /** Rows of a chunk that take their places together. */
   pieceRows: 250,
   /** From its turn on a piece of a chunk has so long; what is not answered then waits as a retry. */
