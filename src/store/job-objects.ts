@@ -12,7 +12,8 @@ export { MissingObject } from "./object-errors.ts";
  *   read in parts, `source-<attempt>`: what it was made into;
  * - `repeats`: the index of the rows' repeats, which is the same whoever makes it, for as long as the source;
  * - `shards/<chunk>-<attempt>`: what a worker found out about a chunk, for as long; the task says which attempt counts;
- * - `results-<attempt>.jsonl`, `.csv`: the assembled results; the job says which. What others began goes with the source.
+ * - `results-<attempt>.jsonl`, `.csv`: the assembled results; the job says which. What others began of them goes
+ *   LIMITS.bulk.spentRestMs after the job's end, also where the source stays, as that of a cancelled job does.
  *
  * Whatever is written is written whole, or not at all. Every operation ends within LIMITS.objects.operationMs, or as soon
  * as it is cancelled: then it rejects with the signal's reason.
