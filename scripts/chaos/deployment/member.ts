@@ -30,7 +30,14 @@ export interface Running {
 }
 
 /** The process ended before it served. */
-export class StartError extends Error {}
+export class StartError extends Error {
+  /** A signal's name, or `exit code 1`. */
+  readonly how: string;
+  constructor(name: string, how: string) {
+    super(`${name} ended before it served (${how})`);
+    this.how = how;
+  }
+}
 
 const READY_WITHIN_MS = 90_000;
 const END_WITHIN_MS = 30_000;
@@ -127,7 +134,7 @@ export class Member {
     const late = AbortSignal.timeout(READY_WITHIN_MS);
     const ready = once(child, "message", { signal: late }).then(([message]) => message as RoleReady);
     const ended = exited.then((how) => {
-      throw new StartError(`${this.name} ended before it served (${how})`);
+      throw new StartError(this.name, how);
     });
     await Promise.race([ready, ended]);
     this.#mayEnd = false;

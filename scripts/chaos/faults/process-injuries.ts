@@ -9,7 +9,7 @@ import { DISK_MB, type Member, StartError } from "../deployment/member.ts";
 import type { Kind } from "./faults.ts";
 import { type Injury, openOutage, type Theatre, withMember } from "./injury.ts";
 import type { PlannedFault } from "./schedule.ts";
-import { databaseWasAway } from "./windows.ts";
+import { mayStartAgain } from "./windows.ts";
 
 type May = (member: Member, theatre: Theatre) => boolean;
 type Act = (member: Member, fault: PlannedFault, theatre: Theatre) => Promise<void>;
@@ -38,7 +38,7 @@ const START_AGAIN_MS = 500;
 /**
  * Starts a process as an orchestrator does: again, when it ended because it found no Postgres. It says so and ends, so that a wrong
  * setting shows at once.
- * @throws StartError when it ended while Postgres was there
+ * @throws StartError when it ended while Postgres was there, or in another way
  */
 async function startAgain(member: Member, { outages }: Theatre): Promise<void> {
   for (;;) {
@@ -46,7 +46,7 @@ async function startAgain(member: Member, { outages }: Theatre): Promise<void> {
     try {
       return await member.start();
     } catch (error) {
-      if (!(error instanceof StartError && databaseWasAway(outages, fromMs))) throw error;
+      if (!(error instanceof StartError && mayStartAgain(error.how, outages, fromMs))) throw error;
       await wait(START_AGAIN_MS);
     }
   }

@@ -72,6 +72,17 @@ export function causeOf(failure: Failure, outages: readonly Outage[], graceMs: n
   return (found.find(({ kind }) => kind !== "slow-machine") ?? found[0])?.kind ?? null;
 }
 
+/**
+ * How src/main.ts ends when it cannot start, but for a wrong setting: that is 2. Node.js ends so too by an error that nobody
+ * caught, which cannot be told from it here; what is native crashes by a signal.
+ */
+const FAILED = "exit code 1";
+
+/** Whether a process that was started at `fromMs`, and ended before it served, ended for want of the database. */
+export function mayStartAgain(how: string, outages: readonly Outage[], fromMs: number): boolean {
+  return how === FAILED && databaseWasAway(outages, fromMs);
+}
+
 /** Whether the database was away at some time since `fromMs`. */
 export function databaseWasAway(outages: readonly Outage[], fromMs: number): boolean {
   return outages.some(({ kind, toMs }) => RESTARTED.includes(kind) && toMs >= fromMs);

@@ -5,6 +5,7 @@ import {
   databaseWasAway,
   type Failure,
   failuresByCause,
+  mayStartAgain,
   type Outage,
 } from "../../../../../scripts/chaos/faults/windows.ts";
 
@@ -47,6 +48,13 @@ test("the database was away since then when an outage of it ended later, or last
     true,
   );
   assert.equal(databaseWasAway([outage("slow-machine", "postgres"), killed], 0), false);
+});
+
+test("only a start that failed, and did not crash or find a wrong setting, is laid to the database", () => {
+  assert.equal(mayStartAgain("exit code 1", [postgres], 10_000), true);
+  assert.equal(mayStartAgain("exit code 1", [postgres], 10_051), false);
+  for (const how of ["exit code 0", "exit code 2", "exit code 139", "SIGSEGV", "SIGABRT", "SIGKILL"])
+    assert.equal(mayStartAgain(how, [postgres], 10_000), false, how);
 });
 
 test("an error of ours is never laid to anything", () => {
