@@ -65,16 +65,16 @@ interface Fields {
 }
 
 /** By what is thrown: one error refuses thousands, mostly of one policy. */
-const fields = new WeakMap<AppError, Fields>();
+const said = new WeakMap<AppError, Fields>();
 
 function fieldsOf(error: AppError, { policy }: RateLimitFields): Fields {
-  const known = fields.get(error);
+  const known = said.get(error);
   if (known?.policy === policy) return known;
   const reply = problemReply(error, "");
   const block = fieldsAfterRequestId(reply, { rate: { policy, limit: MARK }, cors: "" });
   const at = block.indexOf(MARK);
   const made = { policy, before: block.slice(0, at), behind: block.slice(at + MARK.length) };
-  fields.set(error, made);
+  said.set(error, made);
   return made;
 }
 
@@ -82,7 +82,7 @@ const MARK = "<limit>";
 
 export function createShortRefusal(deps: ShortRefusalDeps): ShortRefusal {
   const { entrance, credentials, clock, ids } = deps;
-  const readFields = createPlainFields();
+  const fields = createPlainFields();
   /** Of the request in hand: who is refused, and what was said of its id. One call judges and answers. */
   let refused: CachedCredential | null = null;
   let requestId: string | null = null;
@@ -90,13 +90,11 @@ export function createShortRefusal(deps: ShortRefusalDeps): ShortRefusal {
   /** What it is refused with; takes nothing. */
   function judge(source: Source, nowMs: number): AppError | null {
     const rawQuery = source.getQuery() ?? "";
-    const read = rawQuery.length > LIMITS.http.readyQueryChars ? null : readFields(source);
-    if (read === null) return null;
-    refused = credentials.known(read.authorization, nowMs);
-    // A secret that nothing needs any more.
-    read.authorization = "";
+    if (rawQuery.length > LIMITS.http.readyQueryChars) return null;
+    refused = fields.read(source) ? credentials.known(fields.authorization, nowMs) : null;
+    fields.forget();
     if (refused === null) return null;
-    requestId = saneRequestId(read.requestId);
+    requestId = saneRequestId(fields.requestId);
     return entrance.refusal(refused.actor, nowMs, () => inputOf(rawQuery));
   }
 

@@ -10,6 +10,7 @@ import type { Desk, ReadyAddress, ReadyAnswer, ReadyAnswers } from "../services/
 import { type AnswerHead, createAnswerHead, type LimitNumbers } from "./answer-head.ts";
 import type { FieldSource } from "./framing.ts";
 import type { RequestObserver } from "./observe.ts";
+import { createPlainFields } from "./plain-fields.ts";
 import { parseQuery } from "./query.ts";
 import { type RequestIds, saneRequestId } from "./request-id.ts";
 import { VerifyQuerySchema } from "./schemas.ts";
@@ -53,17 +54,6 @@ export interface ShortWay {
   learn(rawQuery: string, actor: Actor | null): void;
 }
 
-/** What a request says in the fields that this way reads. One object for all: each is done with within its call. */
-interface Fields {
-  authorization: string;
-  requestId: string;
-  /** How often each came. */
-  authorizations: number;
-  requestIds: number;
-  /** Fields that say how long a body is: for the general way to judge. */
-  lengths: number;
-}
-
 interface Ready {
   credential: CachedCredential;
   answer: ReadyAnswer;
@@ -82,28 +72,8 @@ export function createShortWay(deps: ShortWayDeps): ShortWay {
   const queries = new RecentMap<string, ReadyAddress>(LIMITS.http.readyQueries);
   const heads = new RecentMap<string, AnswerHead>(LIMITS.http.readyHeads);
   const finished = deps.observer.gets(SHORT_PATH);
-  const fields: Fields = { authorization: "", requestId: "", authorizations: 0, requestIds: 0, lengths: 0 };
+  const fields = createPlainFields();
   const numbers: LimitNumbers = { rate: 0, rateResetS: 0, quota: 0, quotaResetS: 0 };
-
-  function readField(name: string, value: string): void {
-    if (name === "authorization") {
-      fields.authorization = value;
-      fields.authorizations += 1;
-    } else if (name === "x-request-id") {
-      fields.requestId = value;
-      fields.requestIds += 1;
-    } else if (name === "content-length" || name === "transfer-encoding") fields.lengths += 1;
-  }
-
-  /** In one call, also of fields that do not matter: each by its name would be a call for each, and tell no doubles. */
-  function readFields(source: Source): boolean {
-    fields.requestId = "";
-    fields.authorizations = 0;
-    fields.requestIds = 0;
-    fields.lengths = 0;
-    source.forEach(readField);
-    return fields.authorizations === 1 && fields.requestIds <= 1 && fields.lengths === 0;
-  }
 
   function headOf(policy: string): AnswerHead {
     let head = heads.get(policy);
@@ -123,7 +93,7 @@ export function createShortWay(deps: ShortWayDeps): ShortWay {
 
   function send(response: Writer, desk: Desk, answer: ReadyAnswer, nowMs: number): () => string {
     readNumbers(desk, nowMs);
-    const theirs = fields.requestIds === 0 ? null : saneRequestId(fields.requestId);
+    const theirs = saneRequestId(fields.requestId);
     const head =
       theirs === null
         ? headOf(desk.policy).fill(numbers)
@@ -136,7 +106,7 @@ export function createShortWay(deps: ShortWayDeps): ShortWay {
   /** What is ready for the request; takes nothing. @throws AppError where the general way would, too */
   function prepare(source: Source, nowMs: number): Ready | null {
     const address = queries.get(source.getQuery() ?? "");
-    if (address === undefined || !readFields(source)) return null;
+    if (address === undefined || !fields.read(source)) return null;
     const credential = credentials.known(fields.authorization, nowMs);
     if (credential === null) return null;
     const answer = answers.find(address, credential.actor, nowMs);
@@ -154,8 +124,7 @@ export function createShortWay(deps: ShortWayDeps): ShortWay {
         if (!(error instanceof AppError)) deps.log.error({ err: error }, "the short way failed");
         return false;
       } finally {
-        // A secret that nothing needs any more.
-        fields.authorization = "";
+        fields.forget();
       }
       if (ready === null || !answers.charge(ready.answer, ready.desk, nowMs)) return false;
       const { credential, answer, desk } = ready;
