@@ -81,8 +81,9 @@ function takeToken(gate: Gate, request: HttpRequest, actor: Actor): MaybePromise
 
 /**
  * Serves a matched request: authenticate, role, rate limit, idempotency key, validate, handle, in this order, so that a
- * stranger learns nothing of the input's validity and an exhausted limit costs no work. What there is no room for is refused
- * before the rate limit is asked, since that may have to wait. Synchronous when every step is.
+ * stranger learns nothing of the input's validity and an exhausted limit costs little work. Where a route settles something
+ * before its token is asked for (`early`), since that may have to wait, its input is read there; what is wrong with it is still
+ * said in its turn. Synchronous when every step is.
  */
 export function dispatch(gate: Gate, route: Route, request: HttpRequest): MaybePromise<Reply> {
   if (route.access === "public") return invokePublic(gate, route, request);

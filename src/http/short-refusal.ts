@@ -14,6 +14,7 @@ import { parseQuery } from "./query.ts";
 import { statusLine } from "./reply.ts";
 import { type RequestIds, saneRequestId } from "./request-id.ts";
 import { fieldsAfterRequestId, type RateLimitFields, type ResponseWriter } from "./respond.ts";
+import { inputOf } from "./routes/verify.ts";
 import { VerifyQuerySchema } from "./schemas.ts";
 import { SHORT_PATH } from "./short-way.ts";
 import { validate } from "./validate.ts";
@@ -47,10 +48,9 @@ export interface ShortRefusal {
 }
 
 /** null: the general way says what is wrong with it. */
-function inputOf(rawQuery: string): VerifyInput | null {
+function readInput(rawQuery: string): VerifyInput | null {
   try {
-    const { email, refresh, evidence } = validate(VerifyQuerySchema, parseQuery(rawQuery), "query");
-    return { email, refresh, withEvidence: evidence };
+    return inputOf(validate(VerifyQuerySchema, parseQuery(rawQuery), "query"));
   } catch (error) {
     if (error instanceof AppError) return null;
     throw error;
@@ -63,6 +63,9 @@ interface Fields {
   before: string;
   behind: string;
 }
+
+/** Where the value of `RateLimit` will stand. */
+const MARK = "<limit>";
 
 /** By what is thrown: one error refuses thousands, mostly of one policy. */
 const said = new WeakMap<AppError, Fields>();
@@ -77,8 +80,6 @@ function fieldsOf(error: AppError, { policy }: RateLimitFields): Fields {
   said.set(error, made);
   return made;
 }
-
-const MARK = "<limit>";
 
 export function createShortRefusal(deps: ShortRefusalDeps): ShortRefusal {
   const { entrance, credentials, clock, ids } = deps;
@@ -95,7 +96,7 @@ export function createShortRefusal(deps: ShortRefusalDeps): ShortRefusal {
     fields.forget();
     if (refused === null) return null;
     requestId = saneRequestId(fields.requestId);
-    return entrance.refusal(refused.actor, nowMs, () => inputOf(rawQuery));
+    return entrance.refusal(refused.actor, nowMs, () => readInput(rawQuery));
   }
 
   /** Three calls into uWebSockets.js and no object but for what the log may want: half of what a reply costs. */

@@ -31,7 +31,8 @@ const countsOf = ({ counts }: TeamCounts) =>
 const isVoid = ({ lateP99Ms }: Burst) => lateP99Ms > LATE_MS;
 
 function sending(name: string, burst: Burst): Finding {
-  const said = `${burst.lateP99Ms} ms`;
+  const served = (burst.all.accepted.count + burst.all.refused.count) / burst.tookS;
+  const said = `${burst.lateP99Ms} ms; ${Math.round(served)}/s were answered in ${burst.tookS.toFixed(1)} s`;
   return told(`  ${name}: sent late, p99`, isVoid(burst) ? `${said}: void` : said);
 }
 

@@ -45,8 +45,12 @@ export async function makeScarce(pid: number): Promise<{ end(): Promise<void> }>
     async end() {
       meter.kill("SIGTERM");
       await ended;
-      // Whatever became of the meter.
-      process.kill(pid, "SIGCONT");
+      // Whatever became of the meter; who crashed meanwhile is told of elsewhere.
+      try {
+        process.kill(pid, "SIGCONT");
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+      }
     },
   };
 }

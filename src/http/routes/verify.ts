@@ -8,7 +8,7 @@ import { VerificationResultSchema, VerifyQuerySchema } from "../schemas.ts";
 
 type Query = v.InferOutput<typeof VerifyQuerySchema>;
 
-const inputOf = ({ email, refresh, evidence }: Query): VerifyInput => ({
+export const inputOf = ({ email, refresh, evidence }: Query): VerifyInput => ({
   email,
   refresh,
   withEvidence: evidence,

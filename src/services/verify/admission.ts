@@ -6,7 +6,8 @@ import { AppError } from "../../core/errors.ts";
  * as many checks may begin as the pool takes, also when mail servers take their time; once it is long, only as many as can be
  * answered soon, and the rest are refused before they have cost much.
  *
- * What is limited are young checks: those begun so lately that they may still wait for CPU. An older one waits for a mail server.
+ * What is limited are young checks: those let in so lately that they may still wait for CPU, or for their token. An older one waits
+ * for a mail server.
  * The limit begins low enough for a crowd that comes at once to be answered in time, grows while it is used up and nothing
  * waits, and is cut to what would have waited for as long as is wanted: in proportion, since a queue is as long as its wait.
  */
