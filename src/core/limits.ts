@@ -82,13 +82,16 @@ export const LIMITS = {
     teamShare: 4,
     /** Who waits is answered `deadline` at most so late. */
     deadlineLateMs: 50,
-    /** By the wait for our own CPU: see services/verify/admission.ts. */
+    /** By the wait for our own CPU: see services/verify/{admission,ceiling}.ts. */
     admission: {
       targetMs: 50,
       lookMs: 50,
       first: 256,
       least: 128,
       most: 8_192,
+      restShare: 0.02,
+      trim: 0.7,
+      leastBusy: 24,
       youngMs: 500,
       growth: 1.5,
       slowGrowth: 1.1,
@@ -291,6 +294,14 @@ export const LIMITS = {
     migrationTimeoutMs: 300_000,
     idleMs: 8_000,
     reconnectMaxMs: 500,
+    /** A process that starts while Postgres is away looks so often whether it is there again, and says so often that it waits. */
+    startPollMs: 500,
+    startLogMs: 30_000,
+    /**
+     * So long it waits: longer than a fail-over takes. An orchestrator that starts again what ended (Kubernetes) waits as long
+     * itself by then, and brings secrets as they are now.
+     */
+    startWaitMs: 300_000,
   },
   redis: {
     connectTimeoutMs: 2_000,
