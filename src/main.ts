@@ -2,6 +2,7 @@ import { readLifetimes } from "./compose/lifetimes.ts";
 import type { ServingRole, SingleRole } from "./compose/role.ts";
 import { systemClock } from "./core/clock.ts";
 import { type Config, ConfigError, loadConfig, loadPreflightConfig } from "./core/config.ts";
+import { exitCodeOf } from "./core/exit-codes.ts";
 import { localUrl } from "./core/local-url.ts";
 import { createLog, type Logger } from "./core/log.ts";
 import type { Terminal } from "./operator/command.ts";
@@ -9,7 +10,7 @@ import { createSupervisor, isHurry } from "./supervisor.ts";
 
 /**
  * The one entry: `main` serves the role that ROLE names, `main migrate` brings schema and bucket up, the other verbs are
- * the operator's commands. Exit codes: 0 done, 1 failed, 2 wrong configuration or arguments. Each loads what it needs when
+ * the operator's commands. Exit codes are `EXIT`'s. Each loads what it needs when
  * it is known which it is: reading the modules of all of them would be half of the start of any.
  */
 function usageOf(verbs: Iterable<string>): string {
@@ -17,15 +18,25 @@ function usageOf(verbs: Iterable<string>): string {
   return ["usage: main [migrate]", ...commands].join("\n       ");
 }
 
+const BEAT_MS = 60_000;
+
 async function runMigrate(config: Config, log: Logger): Promise<void> {
-  const [{ withDatabase }, { migrate }, { createObjectStore }, { pingPostgres }] = await Promise.all([
-    import("./operator/connections.ts"),
-    import("./store/migrate.ts"),
-    import("./store/objects.ts"),
-    import("./store/postgres.ts"),
-  ]);
+  // Nothing else keeps this process alive while it waits for a Postgres that is away.
+  const keepAlive = setInterval(() => undefined, BEAT_MS);
+  await bringUp(config, log).finally(() => clearInterval(keepAlive));
+}
+
+async function bringUp(config: Config, log: Logger): Promise<void> {
+  const [{ withDatabase }, { migrate }, { createObjectStore }, { createOutageWait }, { askForPrimary }] =
+    await Promise.all([
+      import("./operator/connections.ts"),
+      import("./store/migrate.ts"),
+      import("./store/objects.ts"),
+      import("./store/outage-wait.ts"),
+      import("./store/postgres.ts"),
+    ]);
   await withDatabase(config, async (sql) => {
-    await pingPostgres(sql);
+    await createOutageWait({ clock: systemClock, log }).through(() => askForPrimary(sql));
     await migrate(sql, log);
   });
   if (config.objects === null) return;
@@ -185,5 +196,5 @@ async function main([command, ...argv]: string[]): Promise<void> {
 main(process.argv.slice(2)).catch((error: unknown) => {
   const text = error instanceof Error ? error.message : String(error);
   process.stderr.write(`rcpt: ${text || (error as NodeJS.ErrnoException).code}\n`);
-  process.exit(error instanceof ConfigError ? 2 : 1);
+  process.exit(exitCodeOf(error));
 });

@@ -36,6 +36,7 @@ import { type AuthBus, createAuthBus } from "../store/auth-bus.ts";
 import { createAuthChanges } from "../store/auth-changes.ts";
 import { createCredentials } from "../store/credentials.ts";
 import { isObjectsOutage } from "../store/objects.ts";
+import { outlasting } from "../store/outage-wait.ts";
 import { isOutage, pingPostgres } from "../store/postgres.ts";
 import { readPromoted } from "../store/promoted-disposables.ts";
 import { createQuotaLedger } from "../store/quota-ledger.ts";
@@ -125,7 +126,7 @@ export function composeApi(deps: Deps): ApiRole {
     { name: "rate limit", start: () => rateLimiter.start(), drain: () => rateLimiter.drain() },
     { name: "authentication", start: () => authenticator.start(), stop: () => authenticator.stop() },
     // After the feed has begun: what changes from then on is heard of.
-    { name: "promoted overrides", start: () => promoted.start(), stop: () => promoted.stop() },
+    promotedPart(deps, promoted),
     {
       name: "http",
       async start() {
@@ -139,6 +140,12 @@ export function composeApi(deps: Deps): ApiRole {
     { name: "rechecks", drain: () => rechecks.stop() },
   ];
   return { parts, port: () => port, house: checks.house };
+}
+
+/** Its first read must succeed: Postgres may go away between the start of its own part and this. */
+function promotedPart({ log }: Deps, promoted: PromotedDisposables): Part {
+  const part = { name: "promoted overrides", start: () => promoted.start(), stop: () => promoted.stop() };
+  return outlasting(part, { clock, log });
 }
 
 function composeAuthenticator({ stores, log, metrics }: Deps, bus: AuthBus): Authenticator {

@@ -37,6 +37,7 @@ import { jobsOf } from "../store/jobs.ts";
 import { createJoinClaims } from "../store/join-claims.ts";
 import { createObjectStreams } from "../store/object-streams.ts";
 import type { ObjectStore } from "../store/objects.ts";
+import { outlasting } from "../store/outage-wait.ts";
 import type { Database } from "../store/postgres.ts";
 import { readPromoted } from "../store/promoted-disposables.ts";
 import { createBlockingRedis } from "../store/redis.ts";
@@ -135,7 +136,7 @@ export function composeBulkChores({ config, log, metrics, stores }: Omit<Deps, "
 }
 
 /** Reads the promoted overrides again and again: no change feed is followed in this role. */
-function rereading(promoted: PromotedDisposables): Part {
+function rereading(promoted: PromotedDisposables): Part & { start(): Promise<void> } {
   let timer: Timer | undefined;
   const schedule = () => {
     timer = clock.after(LIMITS.bulk.promotedEveryMs, () => {
@@ -281,6 +282,7 @@ export function composeBulk(deps: Deps & { begun?: BegunThreads }): { parts: Par
       drawer: createRowDrawer({ clock, examiner, limits: LIMITS.bulk.templates }),
       testKeys,
       sites: checks.sites,
+      roomAt: checks.roomAt,
     }),
     deferral: config.deferral,
     egress: config.smtp.egressId,
@@ -301,7 +303,7 @@ export function composeBulk(deps: Deps & { begun?: BegunThreads }): { parts: Par
     { name: "network watch", stop: () => checks.network.stop() },
     { name: "our own house", start: () => checks.house.start(), stop: () => checks.house.stop() },
     { name: "checks", start: () => checks.pool.ready(), stop: () => checks.pool.close() },
-    rereading(promoted),
+    outlasting(rereading(promoted), { clock, log }),
     { name: "join thread", stop: () => joins.thread.close() },
     worker,
     // It has given up long before the others are done: they need not wait for it. Its thread must, so that what it had sent in

@@ -3,7 +3,8 @@ import type { Config } from "../core/config.ts";
 import type { Part } from "../core/lifecycle.ts";
 import type { Logger } from "../core/log.ts";
 import type { ObjectStore } from "../store/objects.ts";
-import { createPostgres, type Database, pingPostgres } from "../store/postgres.ts";
+import { outlasting } from "../store/outage-wait.ts";
+import { askForPrimary, createPostgres, type Database } from "../store/postgres.ts";
 import type { RedisClients } from "../store/redis.ts";
 import { createSchemaWait } from "../store/schema-wait.ts";
 
@@ -18,7 +19,7 @@ export interface Stores {
 
 /**
  * The clients of Postgres, Redis and object storage. Only Postgres must answer, with
- * the schema of this version, for the process to start. What object
+ * the schema of this version, for the process to start; it is waited for. What object
  * storage takes is loaded where there is one: a tenth of a second.
  */
 export async function composeStores(config: Config, redis: RedisClients, log: Logger): Promise<Stores> {
@@ -27,7 +28,10 @@ export async function composeStores(config: Config, redis: RedisClients, log: Lo
   const sql = createPostgres({ url, maxConnections, applicationName: name });
   const objects = config.objects === null ? null : await openObjects(config.objects);
   const parts: Part[] = [
-    { name: "postgres", start: () => pingPostgres(sql), stop: () => sql.end({ timeout: 1 }) },
+    outlasting(
+      { name: "postgres", start: () => askForPrimary(sql), stop: () => sql.end({ timeout: 1 }) },
+      { clock: systemClock, log },
+    ),
     createSchemaWait({ sql, clock: systemClock, log }),
     { name: "redis", start: () => redis.start(), stop: () => redis.stop() },
     { name: "objects", stop: () => objects?.stop() },

@@ -11,7 +11,10 @@ export const MIGRATION_LIMITS = {
   pauseMaxMs: 5_000,
   /** Of all steps together, from the first that finds a table in use. */
   patienceMs: 300_000,
-  /** So long a process waits for another that migrates; with its own patience, less than the Job has in `k8s/`. */
+  /**
+   * So long a process waits for another that migrates; with its own patience and its wait for a Postgres that is away
+   * (`LIMITS.postgres.startWaitMs`), less than the Job has in `k8s/`.
+   */
   turnWaitMs: 600_000,
   /** How often it looks whether it is its turn. */
   turnPollMs: 500,

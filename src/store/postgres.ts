@@ -145,16 +145,41 @@ function withGuardedTransactions(sql: postgres.Sql<Types>): Database {
 }
 
 /**
- * Connection lost, refused or not to be had (`ECONNREFUSED`; of Node's own `ERR_…` those of TLS only); out of
- * resources; shutting down, cancelled or timed out; deadlock.
+ * Connection lost, refused or not to be had (`ECONNREFUSED`; of Node's own `ERR_…` those of TLS only); a standby, which takes
+ * no writes; out of resources; shutting down, cancelled or timed out; deadlock.
  */
 const OUTAGE =
-  /^(CONNECT(ION)?_[A-Z_]+|E(?!RR_)[A-Z]+|ERR_(SSL|TLS)_[A-Z_\d]+|08...|25P03|40...|53...|55P03|57...)$/;
+  /^(CONNECT(ION)?_[A-Z_]+|E(?!RR_)[A-Z]+|ERR_(SSL|TLS)_[A-Z_\d]+|08...|25006|25P03|40...|53...|55P03|57...)$/;
 
 /** Whether a statement failed for want of Postgres: it may succeed when it is repeated. Else it was wrong. */
 export function isOutage(error: unknown): boolean {
   const { code } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
   return code !== undefined && OUTAGE.test(code);
+}
+
+/**
+ * Whether Postgres turned us away for what DATABASE_URL says: user, password, database, TLS or not (class 28, 3D000). It is up
+ * then and has read its roles, which a standby shares with its primary: a fail-over does not mend it, and no wait. PgBouncer
+ * turns away a start-up parameter that it was not told of in the same words as a server that it cannot reach (08P01).
+ */
+export function isRefusal(error: unknown): boolean {
+  if (!(error instanceof postgres.PostgresError)) return false;
+  const { code, message } = error;
+  return /^(28...|3D000)$/.test(code) || (code === "08P01" && /unsupported startup parameter/i.test(message));
+}
+
+/** A standby answers as well, and takes no writes. */
+class PostgresStandby extends Error {
+  readonly code = "25006";
+}
+
+/**
+ * Resolves when Postgres answers and takes writes. For the start of a process: in a fail-over a standby may have the name for
+ * a while. Rejects as a statement does.
+ */
+export async function askForPrimary(sql: Database): Promise<void> {
+  const [row] = await sql<[{ standby: boolean }]>`select pg_is_in_recovery() as standby`;
+  if (row.standby) throw new PostgresStandby("it is a standby that was not promoted yet");
 }
 
 /** Resolves when Postgres answers. For readiness. @throws Error one line that says that it was Postgres, and why */

@@ -5,13 +5,14 @@ import type { Logger } from "../core/log.ts";
 import { appliedMigrations } from "./migrate.ts";
 import { MigrationError } from "./migration-turn.ts";
 import type { Migration } from "./migrations/index.ts";
-import { type Database, isOutage } from "./postgres.ts";
+import { createOutageWait } from "./outage-wait.ts";
+import type { Database } from "./postgres.ts";
 
 /**
  * Holds a process back until the schema is the one this version needs: it is alive and not ready meanwhile, says what it
  * waits for, and those of the version before go on serving. A newer schema is as good: the version before it must be able to
- * start again while it is replaced (docs/upgrades.md). A Postgres that cannot be reached meanwhile is waited for as well: that
- * says nothing about the schema.
+ * start again while it is replaced (docs/upgrades.md). A Postgres that cannot be reached meanwhile is waited for as well, for
+ * as long as `OutageWait` has patience each time: that says nothing about the schema.
  *
  * @param migrations absent: this version's
  */
@@ -22,6 +23,7 @@ export function createSchemaWait(deps: {
   migrations?: readonly Migration[];
 }): Part {
   const { sql, clock, log, migrations } = deps;
+  const outage = createOutageWait({ clock, log });
   let stopping = false;
   let wake = () => {};
 
@@ -45,39 +47,24 @@ export function createSchemaWait(deps: {
     return state.pending;
   }
 
-  /** What it waits for: what is missing, or why that cannot be seen. null: nothing. @throws what is no outage */
-  async function reason(): Promise<{ missing: readonly string[] } | { err: unknown } | null> {
-    try {
-      const missing = await pending();
-      return missing.length === 0 ? null : { missing };
-    } catch (error) {
-      if (!isOutage(error)) throw error;
-      return { err: error };
-    }
-  }
-
   return {
     name: "schema",
     async start() {
       let saidMs = Number.NEGATIVE_INFINITY;
       for (;;) {
-        const why = await reason();
-        if (why === null || stopping) return;
+        const missing = await outage.through(pending);
+        if (missing === null || missing.length === 0 || stopping) return;
         const nowMs = clock.monotonic();
         if (nowMs - saidMs >= MIGRATION_LIMITS.waitLogMs) {
           saidMs = nowMs;
-          log.warn(
-            why,
-            "missing" in why
-              ? "the schema is older than this version: waiting for `main migrate`"
-              : "Postgres cannot be asked for its schema: waiting for it",
-          );
+          log.warn({ missing }, "the schema is older than this version: waiting for `main migrate`");
         }
         await pause();
       }
     },
     drain() {
       stopping = true;
+      outage.stop();
       wake();
     },
   };

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { Redis } from "ioredis";
@@ -64,8 +64,8 @@ export interface OwnPostgres {
   url: string;
   /** Ends it: told to end its sessions and go, or as if its machine lost its power. */
   stop(how: "fast" | "crash"): Promise<void>;
-  /** Starts it again, under the same URL. */
-  start(): Promise<void>;
+  /** Starts it again, under the same URL; as a standby until `pg_promote()`, where that is asked for. */
+  start(as?: "primary" | "standby"): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -86,7 +86,8 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
         process.kill(running.service.pid, how === "fast" ? "SIGINT" : "SIGQUIT");
         await running.service.exited;
       },
-      async start() {
+      async start(as = "primary") {
+        if (as === "standby") writeFileSync(join(running.folder, "cluster/data/standby.signal"), "");
         running = await startPostgres({ ...options, again: url });
       },
       close: () => guard.end(),

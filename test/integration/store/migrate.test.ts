@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import { systemClock } from "../../../src/core/clock.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
 import { MIGRATION_LIMITS } from "../../../src/core/limits-migrations.ts";
 import { createLog } from "../../../src/core/log.ts";
 import { appliedMigrations, migrate } from "../../../src/store/migrate.ts";
@@ -246,8 +247,8 @@ describe("a process whose schema is another", () => {
     await until("it waits for the schema", () => said.length === 1);
     gate.shut();
     await until("it waits for Postgres", async () => {
-      await clock.advanceAsync(MIGRATION_LIMITS.waitLogMs);
-      return said.some((message) => message.startsWith("Postgres cannot be asked"));
+      await clock.advanceAsync(MIGRATION_LIMITS.waitPollMs);
+      return said.some((message) => message.startsWith("Postgres cannot be used"));
     });
     gate.open();
     await migrate(direct, log, [STEP]);
@@ -256,7 +257,7 @@ describe("a process whose schema is another", () => {
       started = true;
     });
     await until("it goes on", async () => {
-      await clock.advanceAsync(MIGRATION_LIMITS.waitPollMs);
+      await clock.advanceAsync(Math.max(MIGRATION_LIMITS.waitPollMs, LIMITS.postgres.startPollMs));
       return started;
     });
   });
