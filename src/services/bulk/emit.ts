@@ -30,8 +30,9 @@ export interface Emitter {
   /** Fills the windows of the sites whose retries are due. How many were emitted. Rejects without Redis. */
   emitRetries(): Promise<number>;
   /**
-   * How long a worker should wait between two emissions of retries that it asks for, milliseconds: each is six round trips and
-   * serves all workers of its egresses, so that the more there are of these, the more seldom each need ask.
+   * How long a worker should wait between two emissions of retries that it asks for, milliseconds: each is six round trips an
+   * egress and serves the workers of all egresses that have retries, so that the more there are of these, the more seldom each
+   * need ask.
    */
   retryRestMs(): number;
   /** Both at once, neither behind the other: when one fails, it rejects when the other is over. */
@@ -52,7 +53,7 @@ export function createEmitter({ sql, streams, clock }: EmitterDeps): Emitter {
   /** Where the next look at an egress's lines goes on. */
   const lines = new Map<string, RetryLine>();
   let nextEgress: string | null = null;
-  /** Of the egress that has most of those whose retries were looked at last. */
+  /** Whom the last emission of retries served. */
   let retryWorkers = 1;
   /** Egresses without a worker, and since when. */
   const gone = new Map<string, number>();
@@ -84,11 +85,9 @@ export function createEmitter({ sql, streams, clock }: EmitterDeps): Emitter {
     });
   }
 
-  async function emitRetriesOf(egress: string): Promise<number> {
-    const stream = streams.retries(egress);
-    const count = await workers(`retries ${egress}`, stream);
-    retryWorkers = Math.max(retryWorkers, count);
+  async function emitRetriesOf(egress: string, count: number): Promise<number> {
     if (count === 0) return 0;
+    const stream = streams.retries(egress);
     const { retryWindow, mixedWindow, retryWindows, retriesAtOnce, retryLines } = LIMITS.bulk;
     const bounds = {
       window: Math.max(retryWindow, 2 * count),
@@ -108,9 +107,17 @@ export function createEmitter({ sql, streams, clock }: EmitterDeps): Emitter {
   async function emitRetries(): Promise<number> {
     const egresses = await egressesWithRetries(sql, nextEgress, LIMITS.bulk.egresses);
     nextEgress = egresses.length < LIMITS.bulk.egresses ? null : (egresses.at(-1) ?? null);
-    retryWorkers = 1;
     let emitted = 0;
-    for (const egress of egresses) emitted += await emitRetriesOf(egress);
+    let named = 0;
+    let all = 0;
+    for (const egress of egresses) {
+      const count = await workers(`retries ${egress}`, streams.retries(egress));
+      // A worker has one egress, and takes what is anybody's besides.
+      if (egress === "") all = count;
+      else named += count;
+      emitted += await emitRetriesOf(egress, count);
+    }
+    retryWorkers = Math.max(1, named, all);
     return emitted;
   }
 
