@@ -36,8 +36,7 @@ function befalls(kind: Kind, may: May, act: Act): Injury {
 const START_AGAIN_MS = 500;
 
 /**
- * Starts a process as an orchestrator does: again, when it ended because it found no Postgres. It says so and ends, so that a wrong
- * setting shows at once.
+ * Starts a process as an orchestrator does: again, when it has waited for Postgres in vain. It waits for minutes, so few do.
  * @throws StartError when it ended while Postgres was there, or in another way
  */
 async function startAgain(member: Member, { outages }: Theatre): Promise<void> {

@@ -1,3 +1,4 @@
+import { EXIT } from "../../../src/core/exit-codes.ts";
 import type { Kind } from "./faults.ts";
 
 /** A time in which something was away, as it was measured, with the time that is given to recover from it. */
@@ -72,15 +73,12 @@ export function causeOf(failure: Failure, outages: readonly Outage[], graceMs: n
   return (found.find(({ kind }) => kind !== "slow-machine") ?? found[0])?.kind ?? null;
 }
 
-/**
- * How src/main.ts ends when it cannot start, but for a wrong setting: that is 2. Node.js ends so too by an error that nobody
- * caught, which cannot be told from it here; what is native crashes by a signal.
- */
-const FAILED = "exit code 1";
+/** How src/main.ts ends when it waited for Postgres in vain. Whatever else it ends by is a crash, or a wrong setting. */
+const UNAVAILABLE = `exit code ${EXIT.unavailable}`;
 
 /** Whether a process that was started at `fromMs`, and ended before it served, ended for want of the database. */
 export function mayStartAgain(how: string, outages: readonly Outage[], fromMs: number): boolean {
-  return how === FAILED && databaseWasAway(outages, fromMs);
+  return how === UNAVAILABLE && databaseWasAway(outages, fromMs);
 }
 
 /** Whether the database was away at some time since `fromMs`. */
