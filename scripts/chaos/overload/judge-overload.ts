@@ -117,7 +117,12 @@ export function judgeOverload(found: Overload): Finding[] {
     sending("rate limit", limited),
     ...unlessVoid(limited, latencies("rate limit", limited, boundMs)),
     told("  afterwards", countsOf(after.all)),
-    within("  afterwards, p99", `${afterMs} ms`, `${boundMs} ms`, afterMs <= boundMs),
+    within(
+      "  afterwards, p99",
+      `${afterMs} ms of ${after.all.accepted.count}`,
+      `${boundMs} ms`,
+      after.all.accepted.count > 0 && afterMs <= boundMs,
+    ),
     none("  neither 200 nor 429 nor 503", strangeIn(calm, flood, limited, after)),
     none("  refused without overload", after.all.refused.count + calm.all.refused.count),
     resources(found),

@@ -75,4 +75,29 @@ describe("the judgement of an overload", () => {
     ]);
     assert.deepEqual(missed({ peak: { ...RESOURCES, rssMb: 501 } }), ["memory, descriptors"]);
   });
+
+  it("has no bound that nothing misses", () => {
+    const flood = burst(counts(4_000, 46_000));
+    const limited = (accepted: number, refused: number, p99Ms = 100) => ({
+      limited: burst(counts(accepted, refused, p99Ms)),
+    });
+    const changes: Partial<Overload>[] = [
+      { flood: burst(counts(4_000, 46_000, 501)) },
+      { flood: burst(counts(2_000, 48_000)) },
+      { flood: burst(counts(50_000, 0)) },
+      { flood: burst(counts(4_000, 46_000), { teams: { small: counts(0, 0) } }) },
+      { flood: burst({ ...flood.all, counts: { "500 internal_error": 1 } }) },
+      limited(2_000, 28_000, 501),
+      limited(0, 30_000),
+      limited(30_000, 0),
+      { after: burst(counts(0, 0, 0)) },
+      { after: burst(counts(79, 1)) },
+      { final: { ...RESOURCES, descriptors: 101 } },
+      { crashed: true },
+    ];
+    const shown = new Set(changes.flatMap(missed));
+    const bounded = findingsOf({}).filter(({ bound }) => bound !== null);
+    assert.deepEqual([...shown].sort(), bounded.map(({ name }) => name.trim()).sort());
+    for (const change of changes) assert.ok(missed(change).length > 0, JSON.stringify(change));
+  });
 });
