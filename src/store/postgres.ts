@@ -145,11 +145,11 @@ function withGuardedTransactions(sql: postgres.Sql<Types>): Database {
 }
 
 /**
- * Connection lost, refused or not to be had (`ECONNREFUSED`; of Node's own `ERR_…` those of TLS only); a standby, which takes
+ * Connection lost, refused or not to be had (`ECONNREFUSED`; `EAI_AGAIN`, a name server that is away; of Node's own `ERR_…` those of TLS only); a standby, which takes
  * no writes; out of resources; shutting down, cancelled or timed out; deadlock.
  */
 const OUTAGE =
-  /^(CONNECT(ION)?_[A-Z_]+|E(?!RR_)[A-Z]+|ERR_(SSL|TLS)_[A-Z_\d]+|08...|25006|25P03|40...|53...|55P03|57...)$/;
+  /^(CONNECT(ION)?_[A-Z_]+|E(?!RR_)[A-Z]+|EAI_[A-Z]+|ERR_(SSL|TLS)_[A-Z_\d]+|08...|25006|25P03|40...|53...|55P03|57...)$/;
 
 /** Whether a statement failed for want of Postgres: it may succeed when it is repeated. Else it was wrong. */
 export function isOutage(error: unknown): boolean {
@@ -173,21 +173,29 @@ class PostgresStandby extends Error {
   readonly code = "25006";
 }
 
+/** One line that says that it was Postgres, and why. */
+function unusable(error: unknown): Error {
+  const { message, code } = error as NodeJS.ErrnoException;
+  return new Error(`Postgres cannot be used: ${message || code}`, { cause: error });
+}
+
 /**
  * Resolves when Postgres answers and takes writes. For the start of a process: in a fail-over a standby may have the name for
- * a while. Rejects as a statement does.
+ * a while. Rejects as a statement does with what passes (`isOutage`) and with what Postgres refuses (`isRefusal`); else, as for a
+ * certificate that is not trusted, with one line that says that it was Postgres.
  */
 export async function askForPrimary(sql: Database): Promise<void> {
-  const [row] = await sql<[{ standby: boolean }]>`select pg_is_in_recovery() as standby`;
-  if (row.standby) throw new PostgresStandby("it is a standby that was not promoted yet");
+  const rows = await sql<[{ standby: boolean }]>`select pg_is_in_recovery() as standby`.catch(
+    (error: unknown) => {
+      throw isOutage(error) || isRefusal(error) ? error : unusable(error);
+    },
+  );
+  if (rows[0].standby) throw new PostgresStandby("it is a standby that was not promoted yet");
 }
 
 /** Resolves when Postgres answers. For readiness. @throws Error one line that says that it was Postgres, and why */
 export async function pingPostgres(sql: Database): Promise<void> {
-  try {
-    await sql`select 1`;
-  } catch (error) {
-    const { message, code } = error as NodeJS.ErrnoException;
-    throw new Error(`Postgres cannot be used: ${message || code}`, { cause: error });
-  }
+  await sql`select 1`.catch((error: unknown) => {
+    throw unusable(error);
+  });
 }

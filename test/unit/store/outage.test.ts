@@ -10,6 +10,8 @@ describe("an outage of Postgres", () => {
   for (const code of [
     "ECONNREFUSED",
     "ECONNRESET",
+    "ENOTFOUND",
+    "EAI_AGAIN",
     "CONNECTION_CLOSED",
     "CONNECT_TIMEOUT",
     "08006",
@@ -24,6 +26,7 @@ describe("an outage of Postgres", () => {
     coded("23505"),
     coded("42601"),
     coded("ERR_INVALID_ARG_TYPE"),
+    coded("SELF_SIGNED_CERT_IN_CHAIN"),
     new Error("x"),
     "x",
     null,
