@@ -11,6 +11,7 @@ import type { Hooks } from "./traffic/hooks.ts";
 import { createRequestLog, type Door, type RequestLog } from "./traffic/request-log.ts";
 import { type Asker, newAsker } from "./traffic/singles.ts";
 import { startTraffic, type Traffic, type TrafficSetting } from "./traffic/traffic.ts";
+import { addDecisions, type Decisions } from "./traffic/truth.ts";
 import { anHourLater, type HourLater } from "./verdict/an-hour-later.ts";
 import { ledgerOf, type TeamLedger } from "./verdict/auditing.ts";
 import {
@@ -42,9 +43,14 @@ export interface Account {
 export interface Storm {
   faults: readonly PlannedFault[];
   outages: readonly Outage[];
+  /** Kinds that cannot be brought about here; the run said why. */
+  impossible: readonly Kind[];
   requests: { total: number; failures: readonly Failure[]; counts: ReadonlyMap<string, number> };
   /** Of the failures, those before the faults, without the warm-up, and after all had settled. */
   calm: readonly Failure[];
+  /** What was answered in these times: single requests, and rows of lists that were handed in then. */
+  calmSingles: Decisions;
+  calmRows: Decisions;
   rows: RowTotals;
   /** Jobs that the team has. */
   jobsFound: number;
@@ -161,6 +167,14 @@ async function makeTeams(deployment: ChaosDeployment): Promise<[Team, Team, Team
   ];
 }
 
+function calmAnswers(phases: readonly Traffic[], { decisions }: RowTotals) {
+  const ids = phases.flatMap((phase) => phase.jobs()).map(({ id }) => id);
+  return {
+    calmSingles: addDecisions(phases.map((phase) => phase.decisions())),
+    calmRows: addDecisions(ids.flatMap((id) => decisions.get(id) ?? [])),
+  };
+}
+
 /** A run: calm, the faults of the seed, calm again, and what is to be known of it all. */
 export async function runStorm(setting: StormSetting): Promise<Storm> {
   const { deployment, hooks, doors, seed, kinds, forMs, say } = setting;
@@ -178,15 +192,16 @@ export async function runStorm(setting: StormSetting): Promise<Storm> {
   const witness = startWitness(deployment.sql, outages);
 
   say("warming up, then traffic without faults");
-  const phases = [await calm("w", WARM_UP_MS, { ...traffic, withLong: false }, setting)];
+  const warmUp = await calm("w", WARM_UP_MS, { ...traffic, withLong: false }, setting);
   const warmUpFailures = log.failures.length;
-  phases.push(await calm("a", CALM_MS, traffic, setting));
+  const calmBefore = await calm("a", CALM_MS, traffic, setting);
   const before = watch.now();
   const failuresBefore = log.failures.length;
 
   const faults = planFaults(seed, kinds, forMs);
-  phases.push(await rage(faults, traffic, outages, setting));
-  const isTold = () => phases.every((phase) => phase.jobs().every(({ id }) => hooks.toldOf().has(id)));
+  const raging = await rage(faults, traffic, outages, setting);
+  const isTold = () =>
+    [warmUp, calmBefore, raging].every((phase) => phase.jobs().every(({ id }) => hooks.toldOf().has(id)));
   const { settledS, leftovers } = await settle(setting, isTold);
   say(
     settledS === null
@@ -195,7 +210,8 @@ export async function runStorm(setting: StormSetting): Promise<Storm> {
   );
 
   const stormFailures = log.failures.length;
-  phases.push(await calm("c", CALM_MS, traffic, setting));
+  const calmAfter = await calm("c", CALM_MS, traffic, setting);
+  const phases = [warmUp, calmBefore, raging, calmAfter];
   const after = await resourcesAtRest(watch, before);
   const descriptors = watch.descriptors();
   watch.stop();
@@ -207,6 +223,8 @@ export async function runStorm(setting: StormSetting): Promise<Storm> {
   return {
     faults,
     outages,
+    impossible: deployment.noClock === null ? [] : ["clock"],
+    ...calmAnswers([calmBefore, calmAfter], rows),
     requests: { total: log.total, failures: log.failures, counts: log.counts },
     calm: [...log.failures.slice(warmUpFailures, failuresBefore), ...log.failures.slice(stormFailures)],
     rows,

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import type { ChaosDeployment } from "../deployment/deployment.ts";
 import type { Member } from "../deployment/member.ts";
 import type { Hooks } from "../traffic/hooks.ts";
@@ -25,8 +26,13 @@ export function openOutage({ outages }: Theatre, kind: Kind, target: string): ()
   };
 }
 
+const LOOK_EVERY_MS = 100;
+/** Longer than anything is done to a process. */
+const FREE_WITHIN_MS = 60_000;
+
 /**
- * Does something to one of the processes that may be chosen, nothing else being done to it; to none when all are busy.
+ * Does something to one of the processes that may be chosen, nothing else being done to it; waits while all are busy. To none
+ * when there is none, or none is free in time: the closing table misses the kind then.
  * @param pick of the fault: chooses which
  */
 export async function withMember(
@@ -38,7 +44,13 @@ export async function withMember(
   const allowed = deployment.members.filter(may);
   const first = pick % Math.max(1, allowed.length);
   const inTurn = [...allowed.slice(first), ...allowed.slice(0, first)];
-  const member = inTurn.find(({ busy, pid }) => !busy && pid !== null);
+  const free = () => inTurn.find(({ busy, pid }) => !busy && pid !== null);
+  const untilMs = performance.now() + FREE_WITHIN_MS;
+  let member = free();
+  while (member === undefined && inTurn.length > 0 && performance.now() < untilMs) {
+    await wait(LOOK_EVERY_MS);
+    member = free();
+  }
   if (member === undefined) return;
   member.busy = true;
   try {

@@ -1,7 +1,7 @@
 import { CHEAP_FROM, rowOf } from "./addresses.ts";
 import { bodyOf, type Reply } from "./asking.ts";
 import type { Door, RequestLog } from "./request-log.ts";
-import { costOf, isRight, type Said, type Truth } from "./truth.ts";
+import { costOf, type Decisions, isFailure, isRight, type Said, type Truth } from "./truth.ts";
 
 /** A team that asks, and what is known of what it must have been charged. */
 export interface Asker {
@@ -23,6 +23,7 @@ export function newAsker(key: string): Asker {
 
 export interface SingleTraffic {
   readonly wrong: readonly string[];
+  readonly decisions: Readonly<Decisions>;
   /** Ends it; resolves once all are answered. */
   stop(): Promise<void>;
 }
@@ -72,6 +73,7 @@ function account(asker: Asker, reply: Reply): Said | null {
 /** Single verifications at a steady rate, by turns through the doors, whatever becomes of those before. */
 export function startSingles({ name, log, doors, asker, capped, perS }: SingleSetting): SingleTraffic {
   const wrong: string[] = [];
+  const decisions: Decisions = { answered: 0, undecided: 0 };
   const underWay = new Set<Promise<void>>();
   let sent = 0;
   const startedMs = performance.now();
@@ -89,6 +91,8 @@ export function startSingles({ name, log, doors, asker, capped, perS }: SingleSe
   }
 
   function judge({ email, truth }: { email: string; truth: Truth }, said: Said): void {
+    decisions.answered += 1;
+    if (isFailure(said)) decisions.undecided += 1;
     if (!isRight(truth, said) && wrong.length < WRONG_KEPT)
       wrong.push(`${email}: ${said.verdict} ${said.reason}`);
   }
@@ -104,6 +108,7 @@ export function startSingles({ name, log, doors, asker, capped, perS }: SingleSe
 
   return {
     wrong,
+    decisions,
     async stop() {
       clearInterval(timer);
       await Promise.all(underWay);

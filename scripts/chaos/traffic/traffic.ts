@@ -1,6 +1,7 @@
 import { type JobTraffic, type SentJob, startJobs } from "./jobs.ts";
 import type { Door, RequestLog } from "./request-log.ts";
 import { type Asker, type SingleTraffic, startSingles } from "./singles.ts";
+import type { Decisions } from "./truth.ts";
 
 /** Who asks, by which doors, and where it is noted. */
 export interface TrafficSetting {
@@ -16,6 +17,8 @@ export interface TrafficSetting {
 
 export interface Traffic {
   wrongSingles(): string[];
+  /** Of the single requests that were answered. */
+  decisions(): Decisions;
   jobs(): SentJob[];
   /** Why lists could not be handed in. */
   refusedLists(): string[];
@@ -44,6 +47,7 @@ export function startTraffic(phase: string, setting: TrafficSetting): Traffic {
     jobs.push(startJobs({ ...lists, name: `${phase}x`, sizes: LONG_SIZES, everyMs: LONG_EVERY_MS }));
   return {
     wrongSingles: () => [...singles.wrong],
+    decisions: () => ({ ...singles.decisions }),
     jobs: () => jobs.flatMap((traffic) => [...traffic.jobs]),
     refusedLists: () => jobs.flatMap((traffic) => [...traffic.refused]),
     async stop() {

@@ -38,6 +38,23 @@ export function isRight(truth: Truth, said: Said): boolean {
   return truth !== "malformed" && isFailure(said);
 }
 
+/** Of answers, those that say that it could not be found out: true while things fail, and no answer otherwise. */
+export interface Decisions {
+  answered: number;
+  undecided: number;
+}
+
+export function decisionsOf(answers: readonly Said[]): Decisions {
+  return { answered: answers.length, undecided: answers.filter(isFailure).length };
+}
+
+export function addDecisions(all: readonly Decisions[]): Decisions {
+  return {
+    answered: all.reduce((sum, { answered }) => sum + answered, 0),
+    undecided: all.reduce((sum, { undecided }) => sum + undecided, 0),
+  };
+}
+
 /** Units that an answered live verification costs. */
 export function costOf(said: Said): 0 | 1 {
   return isFailure(said) ? 0 : 1;

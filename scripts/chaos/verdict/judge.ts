@@ -1,6 +1,7 @@
 import { GROWTH, growthOf, type Resources } from "../deployment/resources.ts";
 import { causeOf, failuresByCause } from "../faults/windows.ts";
 import type { Account, Storm } from "../storm.ts";
+import type { Decisions } from "../traffic/truth.ts";
 import { chargeInterval, wrongCharge } from "./charges.ts";
 import { type Finding, none, told, within } from "./closing.ts";
 import { judgeStorage } from "./judge-storage.ts";
@@ -35,15 +36,35 @@ function requests({ requests: { total, failures, counts }, outages, calm }: Stor
   };
 }
 
-function faultCounts({ faults, outages }: Storm): Finding[] {
+function faultCounts({ faults, outages, impossible }: Storm): Judgement {
   const counts = new Map<string, number>();
   for (const { kind } of outages) counts.set(kind, (counts.get(kind) ?? 0) + 1);
   const inflicted = outages.filter(({ kind }) => kind !== "slow-machine").length;
   const text = [...counts].sort().map(([kind, count]) => `${kind} ${count}`);
-  return [told("faults", `${inflicted} of ${faults.length} planned`), told("  by kind", text.join(", "))];
+  const planned = new Set(faults.map(({ kind }) => kind));
+  const never = [...planned].filter((kind) => !counts.has(kind) && !impossible.includes(kind));
+  return {
+    findings: [
+      told("faults", `${inflicted} of ${faults.length} planned`),
+      told("  by kind", text.join(", ")),
+      none("kinds that never came about", never.length),
+    ],
+    details: never.map((kind) => `${kind} was planned, and befell nobody`),
+  };
 }
 
-function rows({ rows, jobsFound, refusedLists }: Storm): Judgement {
+/** Of answers while nothing is done to the service, and all has settled: a service that answers nothing else is never wrong. */
+const UNDECIDED_SHARE = 0.1;
+
+const undecided = (name: string, { answered, undecided }: Decisions) =>
+  within(
+    name,
+    `${undecided} of ${answered}`,
+    `${UNDECIDED_SHARE * 100} % of some`,
+    answered > 0 && undecided <= UNDECIDED_SHARE * answered,
+  );
+
+function rows({ rows, jobsFound, refusedLists, calmRows }: Storm): Judgement {
   const findings = [
     told("jobs", rows.jobs),
     none("jobs that did not complete", rows.unfinished.length),
@@ -55,11 +76,12 @@ function rows({ rows, jobsFound, refusedLists }: Storm): Judgement {
     none("duplicates", rows.duplicates),
     none("rows out of place", rows.misplaced),
     none("wrong verdicts of rows", rows.wrong.length),
+    undecided("rows undecided without faults", calmRows),
   ];
   return { findings, details: [...rows.unfinished, ...refusedLists, ...rows.wrong] };
 }
 
-function charges({ single, capped, bulk, rows, wrongSingles }: Storm): Judgement {
+function charges({ single, capped, bulk, rows, wrongSingles, calmSingles }: Storm): Judgement {
   const interval = ({ asker: { charged, cutOff }, ledger: { written } }: Account) =>
     chargeInterval({ charged, cutOff, written });
   const about = ({ least, most }: { least: number; most: number }) =>
@@ -85,6 +107,7 @@ function charges({ single, capped, bulk, rows, wrongSingles }: Storm): Judgement
       ),
       none("singles refused for no reason", refusals.length),
       none("wrong verdicts of singles", wrongSingles.length),
+      undecided("singles undecided without faults", calmSingles),
     ],
     details: [...refusals, ...wrongSingles],
   };
@@ -115,8 +138,13 @@ const show = ({ rssMb, descriptors, threads }: Resources) => `${rssMb} MB ${desc
 function resources({ resources: { before, peaks, after }, descriptors }: Storm): Judgement {
   const grown: string[] = [];
   const held: string[] = [];
-  const lines = [...after].map(([name, now]) => {
-    const was = before.get(name) ?? now;
+  const lines = [...new Set([...before.keys(), ...after.keys()])].map((name) => {
+    const was = before.get(name);
+    const now = after.get(name);
+    if (was === undefined || now === undefined) {
+      grown.push(`${name}: was not there ${was === undefined ? "before" : "in the end"}`);
+      return told(`  ${name}`, "not to be compared");
+    }
     const more = growthOf(name, was, now);
     grown.push(...more);
     if (more.length > 0) held.push(`${name} holds ${descriptors.get(name) ?? "nothing"}`);
@@ -128,7 +156,12 @@ function resources({ resources: { before, peaks, after }, descriptors }: Storm):
     findings: [
       told("memory, descriptors, threads", "before -> peak -> after the same work"),
       ...lines,
-      within("processes that grew", grown.length, `0 by more than ${bound}`, grown.length === 0),
+      within(
+        "processes that grew",
+        grown.length,
+        `0 by more than ${bound}`,
+        after.size > 0 && grown.length === 0,
+      ),
     ],
     details: [...grown, ...held],
   };
@@ -138,7 +171,7 @@ function resources({ resources: { before, peaks, after }, descriptors }: Storm):
 export function judgeStorm(storm: Storm): Judgement {
   const parts = [
     requests(storm),
-    { findings: faultCounts(storm), details: [] },
+    faultCounts(storm),
     rows(storm),
     charges(storm),
     ends(storm),

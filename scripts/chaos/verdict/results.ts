@@ -2,6 +2,7 @@ import { parse } from "csv-parse/sync";
 import { bodyOf } from "../traffic/asking.ts";
 import type { SentJob } from "../traffic/jobs.ts";
 import type { Door, RequestLog } from "../traffic/request-log.ts";
+import { type Decisions, decisionsOf } from "../traffic/truth.ts";
 import { compareRows, type ResultRow, type RowComparison } from "./rows.ts";
 
 /** What became of all lists together. */
@@ -17,6 +18,8 @@ export interface RowTotals {
   units: number;
   /** Jobs that did not complete, and how they ended. */
   unfinished: string[];
+  /** Of the rows of each job that completed, by its id. */
+  decisions: ReadonlyMap<string, Decisions>;
 }
 
 const ANSWER_WITHIN_MS = 60_000;
@@ -54,14 +57,17 @@ export async function compareJobs(
   door: Door,
   log: RequestLog,
 ): Promise<RowTotals> {
+  const decisions = new Map<string, Decisions>();
   const totals: RowTotals = {
     ...{ jobs: jobs.length, rowsIn: 0, rowsOut: 0, lost: 0, duplicates: 0, misplaced: 0, units: 0 },
     wrong: [],
     unfinished: [],
+    decisions,
   };
   for (const { id, rows } of jobs) {
     const received = await resultsOf(id, key, door, log);
     if (typeof received === "string") totals.unfinished.push(received);
+    else decisions.set(id, decisionsOf(received));
     add(totals, compareRows(rows, typeof received === "string" ? [] : received), id);
   }
   return totals;

@@ -29,6 +29,7 @@ const missed: [what: string, found: Partial<HourLater>, detail: string[]][] = [
     { after: { ...tidy.after, parts: ["a/results-2.csv"] } },
     ["still in parts: a/results-2.csv"],
   ],
+  ["an upload in parts that was never seen", { before: { ...tidy.before, parts: [] } }, []],
   ["relays that did not get there", { tidiedS: null }, []],
 ];
 

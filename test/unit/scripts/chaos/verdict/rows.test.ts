@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rowOf, rowsOf } from "../../../../../scripts/chaos/traffic/addresses.ts";
-import { costOf, isRight } from "../../../../../scripts/chaos/traffic/truth.ts";
+import { addDecisions, costOf, decisionsOf, isRight } from "../../../../../scripts/chaos/traffic/truth.ts";
 import { compareRows, type ResultRow, type SentRow } from "../../../../../scripts/chaos/verdict/rows.ts";
 
 const sent: SentRow[] = [
@@ -57,6 +57,17 @@ test("our own error is never right, nor is a failure of what needs nobody to be 
   assert.equal(isRight("malformed", { verdict: "unknown", reason: "timeout" }), false);
   assert.equal(isRight("missing", { verdict: "valid", reason: "accepted_mailbox" }), false);
   assert.equal(costOf({ verdict: "unknown", reason: "provider_unverifiable" }), 1);
+});
+
+test("an answer that could not be found out is undecided, whatever it costs; one that nobody can know is an answer", () => {
+  const said = [
+    { verdict: "valid", reason: "accepted_mailbox" },
+    { verdict: "unknown", reason: "timeout" },
+    { verdict: "unknown", reason: "provider_unverifiable" },
+  ];
+  assert.deepEqual(decisionsOf(said), { answered: 3, undecided: 1 });
+  const all = addDecisions([decisionsOf(said), decisionsOf([]), { answered: 1, undecided: 1 }]);
+  assert.deepEqual(all, { answered: 4, undecided: 2 });
 });
 
 test("a list has every kind of row, repeats of rows that stand before, and no address of another list", () => {
