@@ -148,7 +148,8 @@ const verbs = {
     const chunks = chunksOf(questionsOf(input).map(({ email }) => email));
     const sample = await measure(input.count, () =>
       eachOf(chunks, LIMITS.bulk.tasksAtOnce, async (addresses) => {
-        const task: CheckTask = { addresses: addresses.join("\n"), scope: "unprobed", mode: "bulk", slot: 0 };
+        const batch = { addresses: addresses.join("\n"), atOnce: addresses.length };
+        const task: CheckTask = { ...batch, scope: "unprobed", mode: "bulk", slot: 0 };
         readLines((await constant.run(task)) as PackedLines);
       }),
     );

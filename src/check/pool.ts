@@ -46,10 +46,11 @@ export interface CheckPool {
    * Many checks in one message to a thread and one back.
    * @param addresses 1 to LIMITS.check.batchAddresses; those of one domain should be in one batch, since a thread's
    *   sessions are its own
-   * @throws AppError `overloaded` when there is no room for all of them, `unavailable` once the pool was closed
+   * @param atOnce so many of them are asked about at once, at least 1; absent: all
+   * @throws AppError `overloaded` when there is no room for those, `unavailable` once the pool was closed
    */
-  checkBatch(addresses: readonly string[], scope: Scope, mode: BatchMode): PendingBatch;
-  /** Addresses without an answer. */
+  checkBatch(addresses: readonly string[], scope: Scope, mode: BatchMode, atOnce?: number): PendingBatch;
+  /** Addresses that are asked about and have no answer. */
   readonly inFlight: number;
   /** See `CheckWaits.take`: for one who asks from time to time. */
   takeWaitMs(): number;
@@ -89,19 +90,20 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
     if (message?.type === "rcpt.attach") deps.broker.attach(message.port as MessagePort);
     else if (message?.type === "rcpt.answers") singles.receive(message.answers);
   });
-  const batches = new Set<PendingBatch>();
+  /** With how many of its addresses each asks about at once. */
+  const batches = new Map<PendingBatch, number>();
   let closing = false;
   let loaded = false;
 
   function inFlight(): number {
     let count = singles.size;
-    for (const batch of batches) count += batch.left;
+    for (const [batch, atOnce] of batches) count += Math.min(batch.left, atOnce);
     return count;
   }
 
   /** @throws AppError `overloaded` */
-  function takeSlot(addresses: number): number {
-    const room = !closing && inFlight() + addresses <= LIMITS.check.tasksInFlight;
+  function takeSlot(addresses: number, atOnce = addresses): number {
+    const room = !closing && inFlight() + Math.min(addresses, atOnce) <= LIMITS.check.tasksInFlight;
     const slot = room ? freeSlots.pop() : undefined;
     if (slot === undefined) throw overloaded();
     deps.board.begin(slot, addresses);
@@ -132,12 +134,12 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
   return {
     check: (address, scope) => singles.check(address, scope, takeSlot(1)),
     ask: (address, scope, asker) => singles.ask(address, scope, takeSlot(1), asker),
-    checkBatch(addresses, scope, mode) {
+    checkBatch(addresses, scope, mode, atOnce = addresses.length) {
       const count = addresses.length;
       if (count === 0 || count > LIMITS.check.batchAddresses) throw new RangeError(`a batch of ${count}`);
       if (closing) throw new AppError("unavailable", "The check pool was closed.");
-      const slot = takeSlot(count);
-      const task: BatchTask = { addresses: addresses.join("\n"), scope, mode, slot };
+      const slot = takeSlot(count, atOnce);
+      const task: BatchTask = { addresses: addresses.join("\n"), scope, mode, atOnce, slot };
       let done = false;
       const batch: PendingBatch = {
         lines: runBatch(task, count, () => {
@@ -154,7 +156,7 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
           if (!done) deps.board.cancel(slot);
         },
       };
-      batches.add(batch);
+      batches.set(batch, atOnce);
       return batch;
     },
     get inFlight() {

@@ -13,6 +13,15 @@ export interface SiteLines {
   leave(site: string): void;
 }
 
+/**
+ * Probes that keep all the site's connections full, and as many again, if its servers take as many transactions in a write
+ * as they may.
+ * @param caps of the site, `policy` having the connections of one
+ */
+export function roomOf({ maxConnections, pipelineDepthMax }: SitePolicy, caps: number): number {
+  return maxConnections * caps * pipelineDepthMax * LIMITS.bulk.lineFillings;
+}
+
 /** @param depthAt transactions that a session of the site takes in one write, as far as is known */
 export function createSiteLines(depthAt: (site: string, policy: SitePolicy) => number): SiteLines {
   const lines = new Map<string, { length: number }>();

@@ -22,8 +22,15 @@ export type TaskRunner = (task: CheckTask) => CheckTaskResult | Promise<CheckTas
 interface Batch {
   slot: number;
   mode: BatchTask["mode"];
+  scope: BatchTask["scope"];
+  addresses: string[];
+  atOnce: number;
+  /** Of the first addresses: those that are asked about, or were. */
   rows: BatchRow[];
+  /** Addresses without an answer. */
   left: number;
+  /** Rows are being begun: one that is answered in the same breath begins no other by itself. */
+  beginning: boolean;
   ended: boolean;
   board: Pick<Board, "isHalted">;
   resolve(result: PackedLines): void;
@@ -72,8 +79,8 @@ class BatchRow implements CheckCaller {
 }
 
 /**
- * Runs tasks. All addresses of a batch are checked at once: who must wait does so in its site's line. A batch that is
- * halted is answered within LIMITS.check.haltLookMs with what is known, whatever its checks wait for; those see it at
+ * Runs tasks. Of a batch `atOnce` addresses are checked at once: who must wait does so in its site's line. A batch that is
+ * halted begins no more, and is answered within LIMITS.check.haltLookMs with what is known, whatever its checks wait for; those see it at
  * their next step.
  */
 export function createTaskRunner(deps: TaskRunnerDeps): TaskRunner {
@@ -99,7 +106,10 @@ export function createTaskRunner(deps: TaskRunnerDeps): TaskRunner {
     // From here on the slot may be another task's: only `ended` tells the checks of this one.
     batch.ended = true;
     batches.delete(batch);
-    for (const row of batch.rows) packer.add(row.line ?? unanswered(row, cancelled));
+    for (let at = 0; at < batch.addresses.length; at++) {
+      const row = batch.rows[at];
+      packer.add(row?.line ?? unanswered(row?.site ?? "", cancelled));
+    }
     batch.resolve(packer.take());
   }
 
@@ -115,33 +125,49 @@ export function createTaskRunner(deps: TaskRunnerDeps): TaskRunner {
     batch.left -= 1;
     board.answered(batch.slot);
     if (batch.left === 0) end(batch);
+    else beginRows(batch);
   }
 
-  function runBatch({ addresses, slot, scope, mode }: BatchTask): Promise<PackedLines> {
+  /** As many as may be under way. */
+  function beginRows(batch: Batch): void {
+    const { addresses, rows, scope, atOnce } = batch;
+    if (batch.beginning || rows.length === addresses.length) return;
+    batch.beginning = true;
+    const isFull = () => rows.length - (addresses.length - batch.left) >= atOnce;
+    while (rows.length < addresses.length && !isFull() && !board.isHalted(batch.slot)) {
+      const row = new BatchRow(batch);
+      const address = addresses[rows.length] ?? "";
+      rows.push(row);
+      try {
+        engine.ask(address, scope, row);
+      } catch (error) {
+        row.broke(error);
+      }
+    }
+    batch.beginning = false;
+  }
+
+  function runBatch({ addresses, slot, scope, mode, atOnce }: BatchTask): Promise<PackedLines> {
     return new Promise((resolve) => {
       // Written out: what is spread and then added to has a shape of its own each time, and each row asks its batch several times.
       const batch: Batch = {
         slot,
         mode,
+        scope,
+        addresses: addresses.split("\n"),
+        atOnce,
         board,
         resolve,
         rows: [],
         left: 0,
+        beginning: false,
         ended: false,
         answer: (row, line) => answer(batch, row, line),
         fail: (row, error) => fail(batch, row, error),
       };
-      const texts = addresses.split("\n");
-      for (const _ of texts) batch.rows.push(new BatchRow(batch));
-      batch.left = texts.length;
+      batch.left = batch.addresses.length;
       batches.add(batch);
-      for (const [i, row] of batch.rows.entries()) {
-        try {
-          engine.ask(texts[i] ?? "", scope, row);
-        } catch (error) {
-          row.broke(error);
-        }
-      }
+      beginRows(batch);
       if (!batch.ended) watch();
     });
   }
@@ -152,8 +178,8 @@ export function createTaskRunner(deps: TaskRunnerDeps): TaskRunner {
   };
 }
 
-function unanswered(row: BatchRow, cancelled: boolean): CheckLine {
-  return cancelled ? null : deferredLine(row.site, "unfinished");
+function unanswered(site: string, cancelled: boolean): CheckLine {
+  return cancelled ? null : deferredLine(site, "unfinished");
 }
 
 function deferredLine(site: string, cause: Deferred["cause"]): CheckLine {

@@ -32,6 +32,8 @@ export interface BatchTask {
   mode: BatchMode;
   addresses: string;
   scope: Scope;
+  /** So many of them are asked about at once, in order; the next when one is answered. */
+  atOnce: number;
   /** Index of this task's cells on the board. */
   slot: number;
 }

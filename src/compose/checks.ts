@@ -9,6 +9,7 @@ import { createNetworkHealth, type NetworkHealth } from "../check/network-health
 import { type CheckPool, createCheckPool } from "../check/pool.ts";
 import { createSiteDirectory, providerNames, type SiteDirectory } from "../check/site.ts";
 import { createSiteCaps } from "../check/site-caps.ts";
+import { roomOf } from "../check/site-lines.ts";
 import type { ThreadReport } from "../check/thread-counts.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
@@ -34,6 +35,8 @@ export interface Checks {
   house: House;
   /** With the providers that the operator adds. */
   sites: SiteDirectory;
+  /** Rows that keep a site of this name busy: see `roomOf`. */
+  roomAt(site: string): number;
   breakers: BreakerAuthority;
   beliefs: BeliefAuthority;
 }
@@ -67,7 +70,8 @@ export function composeChecks(deps: Deps): Checks {
   const preflight = composePreflight(config, own, clock);
   const network = watchNetwork(board, paths, preflight, deps);
   const breakers = composeBreakers(deps);
-  const beliefs = composeBeliefs({ ...deps, providers: providerNames(shaping.mx) });
+  const providers = providerNames(shaping.mx);
+  const beliefs = composeBeliefs({ ...deps, providers });
   const broker = createBroker({
     clock,
     slots,
@@ -87,7 +91,10 @@ export function composeChecks(deps: Deps): Checks {
     const load = { checksInFlight: pool.inFlight, slotsHeld: held, slotWaiters: waiting };
     return { ...load, breakersOpen, sitesReduced: caps.reduced, sessionsOpen: broker.sessionsOpen() };
   });
-  return { lists, pool, slots, network, house, breakers, beliefs, sites: createSiteDirectory(shaping.mx) };
+  const sites = createSiteDirectory(shaping.mx);
+  const roomAt = (site: string) =>
+    roomOf(shaping.policyFor(providers.has(site) ? site : null, site), paths.capsOf(site));
+  return { lists, pool, slots, network, house, breakers, beliefs, sites, roomAt };
 }
 
 /** What a check thread has counted. */

@@ -84,7 +84,8 @@ export const BULK_LIMITS = {
   retriesAtOnce: 64,
   /**
    * Rows of chunks that are verified at once in a process; of retries, and of those that wait for one site: two of the
-   * largest, so that no check thread sits on idle connections while another has all that is left of one.
+   * largest, so that no check thread sits on idle connections while another has all that is left of one. Of a retry of
+   * one site so many count as keep that site busy (`roomOf`): the others of its rows come after them.
    */
   chunkRowsAtOnce: 2_048,
   retryRowsAtOnce: 4_096,
@@ -106,7 +107,7 @@ export const BULK_LIMITS = {
   watchEveryMs: 100,
   /** Rows of a chunk that wait for one site are a retry of their own from so many on. */
   retryRowsPerSite: 20,
-  /** Rows of one task of the check pool; those of one domain stay together. */
+  /** Rows of one task of the check pool, those of one domain together; where not all are asked at once `LIMITS.check.batchAddresses`. */
   batchRows: 500,
   /**
    * Results of rows that are kept as templates, 2.6 KB each, 10 KB where a domain has ten long host names: 8 000 of different

@@ -18,10 +18,16 @@ export interface BatchChecksDeps {
   disposables: Pick<DisposableRows, "learn">;
 }
 
+/** How the rows of a batch are asked about: so many at once, in order. */
+export interface BatchManner {
+  mode: BatchMode;
+  atOnce: number;
+}
+
 /** Brings rows to their answers through the check pool, and what was learnt into the cache. */
 export interface BatchChecks {
-  /** @param rows of one scope, at most LIMITS.bulk.batchRows. Those that get no answer until `work` is halted have none. */
-  check(work: BatchWork, rows: readonly AskedRow[], mode: BatchMode): Promise<void>;
+  /** @param rows of one scope, at most LIMITS.check.batchAddresses. Those that get no answer until `work` is halted have none. */
+  check(work: BatchWork, rows: readonly AskedRow[], manner: BatchManner): Promise<void>;
 }
 
 /** One attempt at rows. */
@@ -32,18 +38,21 @@ export function createBatchChecks(deps: BatchChecksDeps): BatchChecks {
   /** Ends when nobody looks for a culprit. */
   let search: Promise<void> = Promise.resolve();
 
-  function start(rows: readonly AskedRow[], mode: BatchMode): PendingBatch | "overloaded" | "closed" {
+  function start(
+    rows: readonly AskedRow[],
+    { mode, atOnce }: BatchManner,
+  ): PendingBatch | "overloaded" | "closed" {
     const addresses = rows.map(({ address }) => address.normalised);
     try {
-      return pool.checkBatch(addresses, rows[0]?.scope ?? "unprobed", mode);
+      return pool.checkBatch(addresses, rows[0]?.scope ?? "unprobed", mode, atOnce);
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       return error.code === "overloaded" ? "overloaded" : "closed";
     }
   }
 
-  async function attempt(work: BatchWork, rows: readonly AskedRow[], mode: BatchMode) {
-    const batch = start(rows, mode);
+  async function attempt(work: BatchWork, rows: readonly AskedRow[], manner: BatchManner) {
+    const batch = start(rows, manner);
     if (batch === "closed") return { died: false, overloaded: [] } satisfies Attempt;
     if (batch === "overloaded") return { died: false, overloaded: rows } satisfies Attempt;
     work.join(batch, rows.length);
@@ -88,34 +97,34 @@ export function createBatchChecks(deps: BatchChecksDeps): BatchChecks {
    * of other batches that happened to be in the thread, have done nothing. One search at a time, so that none is blamed
    * for what another's culprit does.
    */
-  async function findCulprit(work: BatchWork, rows: readonly AskedRow[], mode: BatchMode) {
-    const mine = search.then(() => narrow(work, rows, mode));
+  async function findCulprit(work: BatchWork, rows: readonly AskedRow[], manner: BatchManner) {
+    const mine = search.then(() => narrow(work, rows, manner));
     search = mine.catch(() => {});
     await Promise.race([mine, aborted(work.halted)]);
   }
 
-  async function narrow(work: BatchWork, rows: readonly AskedRow[], mode: BatchMode) {
+  async function narrow(work: BatchWork, rows: readonly AskedRow[], manner: BatchManner) {
     if (work.halted.aborted || rows.length === 0) return;
     // A single one is tried twice: what runs beside it may yet kill the thread.
     for (let tries = rows.length === 1 ? 2 : 1; tries > 0; tries--) {
-      const tried = await attempt(work, rows, mode);
+      const tried = await attempt(work, rows, manner);
       if (!tried.died || work.halted.aborted) return;
     }
     const [culprit, ...others] = rows;
     if (culprit === undefined) return;
     if (others.length === 0) return giveUp(work, culprit);
     const half = Math.ceil(rows.length / 2);
-    await narrow(work, rows.slice(0, half), mode);
-    await narrow(work, rows.slice(half), mode);
+    await narrow(work, rows.slice(0, half), manner);
+    await narrow(work, rows.slice(half), manner);
   }
 
   return {
-    async check(work, rows, mode) {
+    async check(work, rows, manner) {
       const giveUpAt = clock.monotonic() + LIMITS.bulk.rowDeadlineMs;
       let waiting = rows;
       while (waiting.length > 0 && !work.halted.aborted) {
-        const tried = await attempt(work, waiting, mode);
-        if (tried.died) return findCulprit(work, waiting, mode);
+        const tried = await attempt(work, waiting, manner);
+        if (tried.died) return findCulprit(work, waiting, manner);
         waiting = tried.overloaded;
         if (waiting.length === 0 || clock.monotonic() >= giveUpAt) return;
         await pause(clock, LIMITS.bulk.retryMs, work.halted);

@@ -21,6 +21,8 @@ export interface BatchOptions {
   refresh(entry: CacheEntry): boolean;
   /** Stand in line at a busy site, until handed in, instead of leaving it at once. */
   patient: boolean;
+  /** Questions that are put to the check pool at once, at least 1; absent: all. The others follow in order, by the same thread's sessions. */
+  atOnce?: number;
 }
 
 /** Questions under way. */
@@ -118,9 +120,18 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
 
   async function run(work: BatchWork, questions: readonly Question[], options: BatchOptions): Promise<void> {
     const unknown = await fetch(work, look(work, questions, options), options);
-    const cuts = cutByDomain(unknown, LIMITS.bulk.batchRows);
-    const mode = options.patient ? "patient" : "bulk";
-    await Promise.all(cuts.map((rows) => checks.check(work, rows, mode)));
+    const { patient, atOnce = unknown.length } = options;
+    const mode = patient ? "patient" : "bulk";
+    if (atOnce >= unknown.length) {
+      const cuts = cutByDomain(unknown, LIMITS.bulk.batchRows);
+      await Promise.all(cuts.map((rows) => checks.check(work, rows, { mode, atOnce: rows.length })));
+      return;
+    }
+    // Each is with a thread in one piece, where one row follows another without a word between threads.
+    for (const rows of cutByDomain(unknown, LIMITS.check.batchAddresses)) {
+      if (work.halted.aborted) return;
+      await checks.check(work, rows, { mode, atOnce });
+    }
   }
 
   return {

@@ -30,6 +30,7 @@ function testRows(): RowVerifier {
     batches: null as unknown as RowVerifierDeps["batches"],
     testKeys: createTestKeys({ clock, slowMs: 0, isPromoted: () => false }),
     sites: { siteOf },
+    roomAt: () => 1,
   });
 }
 

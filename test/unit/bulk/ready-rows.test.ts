@@ -114,6 +114,7 @@ function world(rows: readonly Row[]) {
       batches,
       drawer: createRowDrawer({ clock, examiner, limits: LIMITS.bulk.templates }),
       sites: { siteOf },
+      roomAt: () => 1,
     },
     testKeys: { answer: async () => assert.fail("no row of a test key") },
   });

@@ -1,30 +1,23 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Control, createControl, Interruption } from "../../../src/bulk/control.ts";
-import { createRowVerifier, type Manner, type RowAnswer, type RowsAsk } from "../../../src/bulk/rows.ts";
-import { parseAddress } from "../../../src/check/address.ts";
+import { createControl, Interruption } from "../../../src/bulk/control.ts";
+import type { RowAnswer } from "../../../src/bulk/rows.ts";
 import type { Evidence } from "../../../src/check/evidence.ts";
-import { siteOf } from "../../../src/check/site.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
-import type { Answer, Examiner, Finding } from "../../../src/services/verify/examine.ts";
-import type { BatchAnswer, BatchExaminer, BatchOptions } from "../../../src/services/verify/examine-batch.ts";
-import type { Question } from "../../../src/services/verify/question.ts";
-import type { VerificationResult } from "../../../src/services/verify/verification-result.ts";
+import type { BatchAnswer } from "../../../src/services/verify/examine-batch.ts";
 import type { CacheEntry } from "../../../src/store/cache-entry.ts";
-import { createFakeClock } from "../../support/fake-clock.ts";
+import {
+  ANSWERED,
+  ask,
+  CHUNK,
+  emailsOf,
+  createRowFixture as fixture,
+  retryAt,
+  turn,
+} from "../../support/row-batches.ts";
 
 const { chunkRowsAtOnce, retryRowsAtOnce, siteRowsAtOnce } = LIMITS.bulk;
 const { pieceRows, chunkBudgetMs, rowDeadlineMs, restMs, watchEveryMs } = LIMITS.bulk;
-const overlay = { isBlocked: () => false, isDisposable: () => false };
-const ask: RowsAsk = {
-  asker: { teamId: "team_1", probing: true, overlay },
-  livemode: true,
-  withEvidence: false,
-};
-const CHUNK: Manner = { kind: "chunk" };
-const retryAt = (site: string): Manner => ({ kind: "retry", site });
-const UNFINISHED: BatchAnswer = { deferred: { site: "slow.example", cause: "unfinished" } };
-const ANSWERED: BatchAnswer = { finding: { entry: null, cached: false } };
 
 function entryOf(smtpClass: string, retryAfterS: number | null = null): CacheEntry {
   const evidence = { mx: { hosts: ["mx.refusing.example"] }, smtp: { class: smtpClass, retryAfterS } };
@@ -35,86 +28,6 @@ const found = (smtpClass: string, retryAfterS?: number): BatchAnswer => ({
   finding: { entry: entryOf(smtpClass, retryAfterS), cached: false },
 });
 
-/** A batch under way, answered row by row by the test. */
-interface Batch {
-  emails: string[];
-  options: BatchOptions;
-  answers: (BatchAnswer | null)[];
-  handedIn: boolean;
-  /** Answers the next rows. */
-  answer(...answers: BatchAnswer[]): void;
-}
-
-function createBatches() {
-  const started: Batch[] = [];
-  const examiner: BatchExaminer = {
-    ready: () => undefined,
-    counted() {},
-    examine(questions, options, control) {
-      let end = (_: BatchAnswer[]) => {};
-      const done = new Promise<BatchAnswer[]>((resolve) => {
-        end = resolve;
-      });
-      const batch: Batch = {
-        emails: questions.map(({ email }) => email),
-        options,
-        answers: questions.map(() => null),
-        handedIn: false,
-        answer(...answers) {
-          for (const answer of answers) batch.answers[batch.answers.indexOf(null)] = answer;
-          if (!batch.answers.includes(null)) end(batch.answers as BatchAnswer[]);
-        },
-      };
-      const handIn = () => {
-        batch.handedIn = true;
-        end(batch.answers.map((answer) => answer ?? UNFINISHED));
-      };
-      control.onCancel(handIn);
-      started.push(batch);
-      return {
-        done,
-        get left() {
-          return batch.answers.filter((answer) => answer === null).length;
-        },
-        handIn,
-      };
-    },
-  };
-  return { started, examiner };
-}
-
-function fixture() {
-  const clock = createFakeClock();
-  const { started, examiner: batches } = createBatches();
-  const examiner: Pick<Examiner, "understand" | "draw"> = {
-    understand(email, withEvidence) {
-      const parsed = parseAddress(email);
-      const address = parsed.ok ? parsed.address : null;
-      const rest = { teamId: "team_1", blocked: false, overridden: false, scope: "probed" } as const;
-      return { email, withEvidence, address, ...rest };
-    },
-    draw({ email, address }: Question, { failure, entry }: Finding) {
-      const smtpClass = entry?.evidence.smtp?.class ?? "accepted_mailbox";
-      const reason = address === null ? "invalid_format" : (failure ?? smtpClass);
-      const verdict = reason === "accepted_mailbox" ? "valid" : "unknown";
-      return { decision: { reason }, result: { email, verdict, reason } } as unknown as Answer;
-    },
-  };
-  const rows = createRowVerifier({
-    clock,
-    examiner,
-    batches,
-    testKeys: { answer: (email) => ({ email, livemode: false }) as VerificationResult },
-    sites: { siteOf },
-  });
-  const verify = (emails: string[], manner: Manner = CHUNK, control: Control = createControl()) =>
-    rows.verify(emails, ask, manner, control);
-  return { clock, rows, verify, started };
-}
-
-/** Lets promises come through. */
-const turn = () => new Promise((resolve) => setImmediate(resolve));
-const emailsOf = (count: number) => Array.from({ length: count }, (_, i) => `a${i}@example.com`);
 const rowsOf = (batches: readonly { emails: readonly string[] }[]) =>
   batches.reduce((sum, { emails }) => sum + emails.length, 0);
 const reasonOf = ({ verified, wait }: RowAnswer) => verified?.result.reason ?? `wait: ${wait?.reason}`;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createSiteLines } from "../../../src/check/site-lines.ts";
+import { createSiteLines, roomOf } from "../../../src/check/site-lines.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import type { SitePolicy } from "../../../src/smtp/policy.ts";
 
@@ -22,6 +22,21 @@ function admitted(lines: ReturnType<typeof createSiteLines>, site: string, tries
   }
   return count;
 }
+
+describe("the room at a site", () => {
+  it("is what its line takes before it is long, however deep its servers turn out to be, on all its ways", () => {
+    for (const caps of [1, 3])
+      assert.equal(
+        roomOf(POLICY, caps),
+        admitted(
+          createSiteLines(() => POLICY.pipelineDepthMax),
+          "a",
+          1_000,
+          caps,
+        ),
+      );
+  });
+});
 
 describe("the line of a site", () => {
   it("is long when its connections are filled several times over, as deep as they take", () => {

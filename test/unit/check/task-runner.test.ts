@@ -48,10 +48,14 @@ function thread() {
     ),
   });
   const read = createLineReader();
-  async function batch(addresses: string[], mode: BatchMode = "bulk"): Promise<CheckLine[]> {
+  async function batch(
+    addresses: string[],
+    mode: BatchMode = "bulk",
+    atOnce = addresses.length,
+  ): Promise<CheckLine[]> {
     board.begin(SLOT, addresses.length);
-    const result = await run({ addresses: addresses.join("\n"), scope: "probed", mode, slot: SLOT });
-    return read(result as PackedLines);
+    const task = { addresses: addresses.join("\n"), scope: "probed", mode, atOnce, slot: SLOT } as const;
+    return read((await run(task)) as PackedLines);
   }
   return { clock, board, asked, run, batch };
 }
@@ -155,6 +159,62 @@ describe("a batch of checks in a thread", () => {
   });
 });
 
+describe("a batch of which some are asked about at once", () => {
+  const ADDRESSES = ["a@one.test", "b@one.test", "c@one.test", "d@one.test", "e@one.test"];
+
+  it("goes on with the next for each that is answered, in order, and is answered as any other", async () => {
+    const { batch, asked, board } = thread();
+    const lines = batch(ADDRESSES, "patient", 2);
+    const begun = () => asked.map(({ address }) => address[0]).join("");
+    assert.equal(begun(), "ab");
+    asked[1]?.end(evidenceOf("b"));
+    await rest();
+    assert.deepEqual([begun(), board.left(SLOT)], ["abc", 4]);
+    asked[0]?.end(evidenceOf("a"));
+    asked[2]?.fail(new Error("a bug"));
+    await rest();
+    assert.deepEqual([begun(), board.left(SLOT)], ["abcde", 2]);
+    asked[4]?.end(evidenceOf("e"));
+    asked[3]?.end(evidenceOf("d"));
+    const expected = [evidenceOf("a"), evidenceOf("b"), "broken", evidenceOf("d"), evidenceOf("e")];
+    assert.deepEqual(await lines, expected);
+  });
+
+  it("begins no more once it was handed in: whose turn never came waits for no site that it knows", async () => {
+    const { batch, asked, board, clock } = thread();
+    const lines = batch(ADDRESSES, "patient", 2);
+    asked[0]?.end(evidenceOf("a"));
+    asked[1]?.control.onSite("one.test");
+    await rest();
+    board.handIn(SLOT);
+    asked[2]?.end(evidenceOf("c"));
+    await rest();
+    assert.equal(asked.length, 3);
+    await clock.advanceAsync(LIMITS.check.haltLookMs);
+    const unfinished = (site: string) => ({ deferred: { site, cause: "unfinished" } });
+    assert.deepEqual(await lines, [
+      evidenceOf("a"),
+      unfinished("one.test"),
+      evidenceOf("c"),
+      unfinished(""),
+      unfinished(""),
+    ]);
+  });
+
+  it("that is cancelled keeps what it knew, and nothing else was asked", async () => {
+    const { batch, asked, board, clock } = thread();
+    const lines = batch(ADDRESSES, "patient", 2);
+    asked[0]?.end(evidenceOf("a"));
+    await rest();
+    board.cancel(SLOT);
+    await clock.advanceAsync(LIMITS.check.haltLookMs);
+    assert.deepEqual(await lines, [evidenceOf("a"), null, null, null, null]);
+    asked[1]?.end(evidenceOf("b"));
+    await rest();
+    assert.equal(asked.length, 3);
+  });
+});
+
 describe("a thread that is asked whether it is there", () => {
   it("says so, and asks nobody", () => {
     const { run, asked } = thread();
@@ -164,6 +224,25 @@ describe("a thread that is asked whether it is there", () => {
 });
 
 describe("a batch whose engine knows at once", () => {
+  it("is as long as may be, one after the other", async () => {
+    const board = createBoard(4, 1);
+    const run = createTaskRunner({
+      board,
+      clock: createFakeClock(),
+      log: silentLog,
+      post: () => assert.fail("no single check was begun"),
+      afterTurn: (callback) => void setImmediate(callback),
+      now: () => 0,
+      engine: engineBy(evidenceOf),
+    });
+    const { batchAddresses } = LIMITS.check;
+    const addresses = Array.from({ length: batchAddresses }, (_, i) => `a${i}@one.test`);
+    board.begin(SLOT, batchAddresses);
+    const task = { addresses: addresses.join("\n"), scope: "probed", mode: "patient", atOnce: 1 } as const;
+    const lines = createLineReader()((await run({ ...task, slot: SLOT })) as PackedLines);
+    assert.deepEqual(lines, addresses.map(evidenceOf));
+  });
+
   it("is answered in order, with what threw in its place, and costs no timer", async () => {
     const clock = createFakeClock();
     const board = createBoard(4, 1);
@@ -183,7 +262,7 @@ describe("a batch whose engine knows at once", () => {
     });
     board.begin(SLOT, 3);
     const addresses = "a@one.test\nbroken@one.test\nfull@one.test";
-    const result = await run({ addresses, scope: "unprobed", mode: "bulk", slot: SLOT });
+    const result = await run({ addresses, scope: "unprobed", mode: "bulk", atOnce: 3, slot: SLOT });
     assert.deepEqual(createLineReader()(result as PackedLines), [
       evidenceOf("a@one.test"),
       "broken",

@@ -244,6 +244,22 @@ describe("the pool", () => {
     assert.throws(() => pool.checkBatch(many, "probed", "bulk"), RangeError);
   });
 
+  it("asks about so many of a batch at once, has room for the others all the same, and answers each", async () => {
+    const host = world.host("mx.limited.test");
+    host.hold("rcpt");
+    const atOnce = 4;
+    const addresses = numbered(40, "exists-window", "limited.test");
+    const batch = pool.checkBatch(addresses, "probed", "patient", atOnce);
+    await until("one is asked about", () => host.account.held > 0);
+    assert.deepEqual([pool.inFlight, batch.left], [atOnce, addresses.length]);
+    host.release();
+    const lines = await batch.lines;
+    assert.equal(lines.length, addresses.length);
+    for (const line of lines)
+      assert.ok(line !== null && typeof line === "object" && "smtp" in line && line.smtp !== null);
+    assert.deepEqual([pool.inFlight, batch.left], [0, 0]);
+  });
+
   it("answers nothing more once it was closed, and takes nothing", async () => {
     const batch = pool.checkBatch(numbered(10, "tarpit", "plain.test"), "probed", "patient");
     const run = batches.examine(numbered(10, "tarpit", "limited.test").map(question), PATIENT, control());

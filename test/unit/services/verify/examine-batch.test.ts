@@ -1,138 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { parseAddress } from "../../../../src/check/address.ts";
-import type { PendingBatch } from "../../../../src/check/pool.ts";
-import type { BatchMode, CheckLine } from "../../../../src/check/thread.ts";
-import { AppError } from "../../../../src/core/errors.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
-import {
-  type BatchAnswer,
-  type BatchOptions,
-  createBatchExaminer,
-} from "../../../../src/services/verify/examine-batch.ts";
-import type { Question } from "../../../../src/services/verify/question.ts";
 import type { CacheEntry } from "../../../../src/store/cache-entry.ts";
-import type { CacheDeposit } from "../../../../src/store/evidence-cache.ts";
-import { evidenceWith } from "../../../support/evidence.ts";
-import { createFakeClock } from "../../../support/fake-clock.ts";
-import { silentLog } from "../../../support/store.ts";
-
-const EVIDENCE = evidenceWith({
-  mx: { status: "no_mx", hosts: [], provider: null, ttlS: 60, fault: "recipient" },
-});
-const CONTENT: BatchOptions = { refresh: () => false, patient: false };
-
-function question(email: string, over: Partial<Question> = {}): Question {
-  const parsed = parseAddress(email);
-  const address = parsed.ok ? parsed.address : null;
-  const rest = { withEvidence: false, blocked: false, overridden: false, scope: "probed" } as const;
-  return { teamId: "team_1", email, address, ...rest, ...over };
-}
-
-interface Sent extends PendingBatch {
-  addresses: string[];
-  mode: BatchMode;
-  left: number;
-  halts: string[];
-  answer(lines: CheckLine[]): void;
-  die(): void;
-}
-
-function entryOf(storedAt = 0): CacheEntry {
-  return { evidence: EVIDENCE, storedAt, ttlS: 60 };
-}
-
-/** An examiner whose pool does what the test says; `react` may answer a batch as it comes. */
-function world(react: (sent: Sent) => void = () => {}) {
-  const clock = createFakeClock();
-  const sent: Sent[] = [];
-  const memory = new Map<string, CacheEntry>();
-  const redis = new Map<string, CacheEntry>();
-  const seen = {
-    fetches: [] as number[],
-    deposits: [] as CacheDeposit[],
-    writes: 0,
-    lookups: [] as string[],
-  };
-  let overloads = 0;
-  let closed = false;
-  const batches = createBatchExaminer({
-    clock,
-    log: silentLog,
-    lists: { disposable: () => ({ listed: false, source: "none" }), role: () => null, isFree: () => false },
-    keep: () => ({ ttlS: 60, shared: true }),
-    signals: { spf: true, dmarc: true },
-    onLookup: (result, count) => seen.lookups.push(...new Array<string>(count).fill(result)),
-    cache: {
-      peek: (_, key) => memory.get(key),
-      async fetchMany(keys) {
-        seen.fetches.push(keys.length);
-        return keys.map(({ cacheKey }) => redis.get(cacheKey));
-      },
-      storeMany(deposits) {
-        seen.writes += 1;
-        seen.deposits.push(...deposits);
-      },
-    },
-    pool: {
-      checkBatch(addresses, _scope, mode) {
-        if (closed) throw new AppError("unavailable", "closed");
-        if (overloads > 0) {
-          overloads -= 1;
-          throw new AppError("overloaded", "full");
-        }
-        let answer: Sent["answer"] = () => {};
-        let die: Sent["die"] = () => {};
-        const lines = new Promise<CheckLine[]>((resolve, reject) => {
-          answer = resolve;
-          die = () => reject(new Error("the thread exited"));
-        });
-        const halts: string[] = [];
-        const batch: Sent = {
-          lines,
-          answer,
-          die,
-          halts,
-          mode,
-          addresses: [...addresses],
-          left: addresses.length,
-          handIn: () => halts.push("in"),
-          cancel: () => halts.push("off"),
-        };
-        sent.push(batch);
-        react(batch);
-        return batch;
-      },
-    },
-  });
-  const controls = { cancel: () => {}, cancelled: false };
-  const examine = (questions: Question[], options = CONTENT) =>
-    batches.examine(questions, options, {
-      cancelled: () => controls.cancelled,
-      onCancel(callback) {
-        controls.cancel = callback;
-      },
-    });
-  const overload = (times: number) => {
-    overloads = times;
-  };
-  const close = () => {
-    closed = true;
-  };
-  const { ready } = batches;
-  return { clock, sent, memory, redis, seen, examine, ready, controls, overload, close };
-}
+import {
+  EVIDENCE,
+  entryOf,
+  question,
+  type Sent,
+  shown,
+  createBatchWorld as world,
+} from "../../../support/batch-world.ts";
 
 const rest = () => new Promise((resolve) => setImmediate(resolve));
-
-/** `cached`, `fresh`, `none`, a failure, or why it was deferred and where. */
-function shown(answers: BatchAnswer[]): string[] {
-  return answers.map(({ finding, deferred }) => {
-    if (deferred) return `${deferred.cause} ${deferred.site}`.trim();
-    if (finding.entry === null) return finding.failure ?? "none";
-    return finding.cached ? "cached" : "fresh";
-  });
-}
 
 const allKnown = (batch: Sent) => batch.answer(batch.addresses.map(() => EVIDENCE));
 

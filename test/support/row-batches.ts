@@ -1,0 +1,108 @@
+import { type Control, createControl } from "../../src/bulk/control.ts";
+import { createRowVerifier, type Manner, type RowsAsk } from "../../src/bulk/rows.ts";
+import { parseAddress } from "../../src/check/address.ts";
+import { siteOf } from "../../src/check/site.ts";
+import { LIMITS } from "../../src/core/limits.ts";
+import type { Answer, Examiner, Finding } from "../../src/services/verify/examine.ts";
+import type { BatchAnswer, BatchExaminer, BatchOptions } from "../../src/services/verify/examine-batch.ts";
+import type { Question } from "../../src/services/verify/question.ts";
+import type { VerificationResult } from "../../src/services/verify/verification-result.ts";
+import { createFakeClock } from "./fake-clock.ts";
+
+/** A verifier of rows over batches that the test answers. */
+
+/** Rows that keep a small site busy. */
+export const SMALL_ROOM = 20;
+const overlay = { isBlocked: () => false, isDisposable: () => false };
+export const ask: RowsAsk = {
+  asker: { teamId: "team_1", probing: true, overlay },
+  livemode: true,
+  withEvidence: false,
+};
+export const CHUNK: Manner = { kind: "chunk" };
+export const retryAt = (site: string): Manner => ({ kind: "retry", site });
+const UNFINISHED: BatchAnswer = { deferred: { site: "slow.example", cause: "unfinished" } };
+export const ANSWERED: BatchAnswer = { finding: { entry: null, cached: false } };
+
+/** A batch under way, answered row by row by the test. */
+export interface Batch {
+  emails: string[];
+  options: BatchOptions;
+  answers: (BatchAnswer | null)[];
+  handedIn: boolean;
+  /** Answers the next rows. */
+  answer(...answers: BatchAnswer[]): void;
+}
+
+function createBatches() {
+  const started: Batch[] = [];
+  const examiner: BatchExaminer = {
+    ready: () => undefined,
+    counted() {},
+    examine(questions, options, control) {
+      let end = (_: BatchAnswer[]) => {};
+      const done = new Promise<BatchAnswer[]>((resolve) => {
+        end = resolve;
+      });
+      const batch: Batch = {
+        emails: questions.map(({ email }) => email),
+        options,
+        answers: questions.map(() => null),
+        handedIn: false,
+        answer(...answers) {
+          for (const answer of answers) batch.answers[batch.answers.indexOf(null)] = answer;
+          if (!batch.answers.includes(null)) end(batch.answers as BatchAnswer[]);
+        },
+      };
+      const handIn = () => {
+        batch.handedIn = true;
+        end(batch.answers.map((answer) => answer ?? UNFINISHED));
+      };
+      control.onCancel(handIn);
+      started.push(batch);
+      return {
+        done,
+        get left() {
+          return batch.answers.filter((answer) => answer === null).length;
+        },
+        handIn,
+      };
+    },
+  };
+  return { started, examiner };
+}
+
+/** At sites whose names begin with `small` there is room for SMALL_ROOM rows, elsewhere for all that a site may have. */
+export function createRowFixture() {
+  const clock = createFakeClock();
+  const { started, examiner: batches } = createBatches();
+  const examiner: Pick<Examiner, "understand" | "draw"> = {
+    understand(email, withEvidence) {
+      const parsed = parseAddress(email);
+      const address = parsed.ok ? parsed.address : null;
+      const rest = { teamId: "team_1", blocked: false, overridden: false, scope: "probed" } as const;
+      return { email, withEvidence, address, ...rest };
+    },
+    draw({ email, address }: Question, { failure, entry }: Finding) {
+      const smtpClass = entry?.evidence.smtp?.class ?? "accepted_mailbox";
+      const reason = address === null ? "invalid_format" : (failure ?? smtpClass);
+      const verdict = reason === "accepted_mailbox" ? "valid" : "unknown";
+      return { decision: { reason }, result: { email, verdict, reason } } as unknown as Answer;
+    },
+  };
+  const rows = createRowVerifier({
+    clock,
+    examiner,
+    batches,
+    testKeys: { answer: (email) => ({ email, livemode: false }) as VerificationResult },
+    sites: { siteOf },
+    roomAt: (site) => (site.startsWith("small") ? SMALL_ROOM : LIMITS.bulk.siteRowsAtOnce),
+  });
+  const verify = (emails: string[], manner: Manner = CHUNK, control: Control = createControl()) =>
+    rows.verify(emails, ask, manner, control);
+  return { clock, rows, verify, started };
+}
+
+/** Lets promises come through. */
+export const turn = () => new Promise((resolve) => setImmediate(resolve));
+export const emailsOf = (count: number) => Array.from({ length: count }, (_, i) => `a${i}@example.com`);
