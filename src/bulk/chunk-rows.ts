@@ -1,6 +1,7 @@
 import { LIMITS } from "../core/limits.ts";
 import { addressOf } from "../services/bulk/csv/cell-address.ts";
 import { createRecordScanner } from "../services/bulk/csv/scan.ts";
+import { valueAt } from "../services/bulk/csv/value-place.ts";
 import { type ChunkRepeats, decodeChunkRepeats } from "../services/bulk/repeats.ts";
 import { type RowsBytesDeps, readRowsBytes } from "../services/bulk/rows-bytes.ts";
 import { type JobObjects, repeatsKey } from "../store/job-objects.ts";
@@ -69,7 +70,7 @@ function cellsOf(bytes: Buffer, task: RowsTask): string[] {
   const scanner = createRecordScanner(
     { delimiter, emailColumn, ...bounds },
     (_start, _end, _columns, cell) => {
-      cells.push(cell);
+      cells.push(valueAt(cell));
     },
   );
   const broken = scanner.push(bytes) ?? scanner.end();

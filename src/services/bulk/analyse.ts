@@ -6,9 +6,11 @@ import { addressOf } from "./csv/cell-address.ts";
 import { type OpenedText, openText } from "./csv/decode.ts";
 import { type DetectedLayout, type Detection, detectLayout, shown } from "./csv/detect.ts";
 import { toText } from "./csv/field.ts";
+import { kindOfCell, PLAIN, UNSURE } from "./csv/plain-address.ts";
 import { CsvProblemError, problem } from "./csv/problems.ts";
 import { createRecordScanner } from "./csv/scan.ts";
 import { bytesOf, whenRead } from "./csv/text-form.ts";
+import { type ValuePlace, valueAt } from "./csv/value-place.ts";
 import type { JobProblem, SourceLayout, SourceOptions } from "./layout.ts";
 import type { RepeatFinder } from "./repeat-finder.ts";
 
@@ -125,6 +127,33 @@ function noAddress({ header, emailColumn }: DetectedLayout, rows: number): Refus
   return problem("no_email_column", `None of the ${rows} rows has an email address in ${which}.`);
 }
 
+/** The address cells of rows that were found and not looked at, as places: of each piece that is read, its rows'. */
+function createFoundCells() {
+  const bytes: Buffer[] = [];
+  const ends: number[] = [];
+  const place: ValuePlace = { bytes: Buffer.alloc(0), from: 0, to: 0 };
+  return {
+    get count() {
+      return bytes.length;
+    },
+    add(cell: ValuePlace): void {
+      bytes.push(cell.bytes);
+      ends.push(cell.from, cell.to);
+    },
+    /** One and the same object each time. */
+    at(number: number): ValuePlace {
+      place.bytes = bytes[number] as Buffer;
+      place.from = ends[2 * number] as number;
+      place.to = ends[2 * number + 1] as number;
+      return place;
+    },
+    clear(): void {
+      bytes.length = 0;
+      ends.length = 0;
+    },
+  };
+}
+
 function createRowReader({ opened, detected, bounds, sinks }: Plan) {
   const { layout, firstByte } = detected;
   const { delimiter, emailColumn } = layout;
@@ -133,30 +162,46 @@ function createRowReader({ opened, detected, bounds, sinks }: Plan) {
   let width = layout.header?.length ?? 0;
   let rows = 0;
   let malformed = 0;
-  /** Of the rows that were found and not looked at. */
-  let found: string[] = [];
+  const found = createFoundCells();
   const scanner = createRecordScanner(
     { delimiter, emailColumn, recordBytes, columns, firstByte, bytesOf: bytesOf(opened.form) },
     (start, end, fields, address) => {
       cutter.add(start, end);
       if (fields > width) width = fields;
-      found.push(address);
+      found.add(address);
     },
   );
 
+  /** Of a cell that has to be read as text. @returns as RepeatFinder.add */
+  function takeText(cell: string): Promise<void> | null {
+    const text = addressOf(cell);
+    sinks.inspect?.(text);
+    const parsed = parseAddress(text);
+    if (!parsed.ok) {
+      malformed += 1;
+      return null;
+    }
+    const key = Buffer.from(parsed.address.cacheKey);
+    return sinks.repeats.add(rows, key, 0, key.length);
+  }
+
+  function take(cell: ValuePlace): Promise<void> | null {
+    const kind = sinks.inspect === undefined ? kindOfCell(cell) : UNSURE;
+    if (kind === PLAIN) return sinks.repeats.add(rows, cell.bytes, cell.from, cell.to);
+    if (kind === UNSURE) return takeText(valueAt(cell));
+    malformed += 1;
+    return null;
+  }
+
   async function takeRows(): Promise<Refusal | undefined> {
-    if (rows + found.length > bounds.rows)
+    if (rows + found.count > bounds.rows)
       return problem("bulk_too_large", `A job of the team may have ${bounds.rows} rows; the list has more.`);
-    for (const address of found) {
-      const text = addressOf(address);
-      sinks.inspect?.(text);
-      const parsed = parseAddress(text);
-      const due = parsed.ok ? sinks.repeats.add(rows, parsed.address.cacheKey) : null;
-      if (!parsed.ok) malformed += 1;
+    for (let i = 0; i < found.count; i++) {
+      const due = take(found.at(i));
       rows += 1;
       if (due !== null) await due;
     }
-    found = [];
+    found.clear();
     return undefined;
   }
 

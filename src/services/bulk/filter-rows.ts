@@ -3,6 +3,7 @@ import type { Verdict } from "../../check/verdict/table.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { JobMaterial } from "../../store/job-results.ts";
 import { createRecordScanner } from "./csv/scan.ts";
+import { valueAt } from "./csv/value-place.ts";
 import type { Format } from "./result-rows.ts";
 
 /** Tells of each row of assembled results: where it ends in what was pushed so far, and whether it is wanted. */
@@ -17,7 +18,7 @@ function csvScanner({ layout }: JobMaterial, verdict: Verdict, onRow: OnRow): Ro
   // The first of our columns, behind those of the source.
   const options = { delimiter, emailColumn: columns, firstByte: skipped, ...bounds };
   const scanner = createRecordScanner(options, (_start, end, _columns, value) => {
-    onRow(end, isHeader || value === verdict);
+    onRow(end, isHeader || valueAt(value) === verdict);
     isHeader = false;
   });
   const check = (problem: { detail: string } | undefined) => {

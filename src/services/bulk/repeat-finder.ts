@@ -1,8 +1,8 @@
-import { hash, randomBytes } from "node:crypto";
 import { setImmediate as turn } from "node:timers/promises";
 import { LIMITS } from "../../core/limits.ts";
 import type { Scratch } from "../../store/scratch.ts";
 import { createScratchBlocks, createScratchLists, type ScratchLists } from "../../store/scratch-lists.ts";
+import { createKeyHash } from "./key-hash.ts";
 import { createKeyTable, type KeyTable, NO_ROOM } from "./key-table.ts";
 import {
   type ChunkBounds,
@@ -21,19 +21,19 @@ import type { ChunkRepeats } from "./repeats.ts";
  * Keys that find the table full go round again, all rows of them. So no input, however skewed, is out of bounds: a key
  * takes one place in the table, however often it comes.
  *
- * Keys are compared by 128 bits of a hash. Of 50 million keys two different ones have the same with a chance of 4e-24,
- * far below that of a machine's memory being wrong; and since the hash begins with a random secret of its own for each
- * finder, nobody can make keys that collide.
+ * Keys are compared by a hash of 120 bits (key-hash.ts). Of 100 million keys, the most that a job has, two different ones have the
+ * same with a chance of 4e-21, far below that of a machine's memory being wrong; and since each finder draws its own secret after the
+ * list is written, that holds for every list: nobody can make keys that collide.
  */
 export interface RepeatFinder {
   /**
    * To be called in the order of rows; rows may be left out.
    * @param row below `rowsMax`
-   * @param key well-formed UTF-16
+   * @param bytes have the key from `from` to before `to`, 254 at most; they are the caller's again when this returns
    * @returns what to wait for before the next call, every few thousand rows; else null
    * @throws ScratchFull, here or by what is returned
    */
-  add(row: number, key: string): Promise<void> | null;
+  add(row: number, bytes: Uint8Array, from: number, to: number): Promise<void> | null;
   /** When all have been added. @throws ScratchFull */
   finish(): Promise<RepeatsFound>;
   /** Gives the disk space back, also of what was found; to be called whatever happened. */
@@ -78,24 +78,24 @@ export function createRepeatFinder(
   const partitions = Math.min(powerOfTwo(rowsMax / sizes.keysAtOnce), sizes.lists);
   // Two more for keys that go round again: one is read while the other is written.
   const added = createScratchLists(blocks, { ...sizes, lists: partitions + 2, recordWords: ROW_WORDS });
-  const secret = randomBytes(16).toString("base64");
+  const keyHash = createKeyHash();
+  const hash = new Uint32Array(4);
   let heldByFinish = 0;
   let lastRow = -1;
   let finished = false;
 
   return {
-    add(row, key) {
+    add(row, bytes, from, to) {
       if (finished || row <= lastRow || row >= rowsMax)
         throw new RangeError(`row ${row} cannot be added behind row ${lastRow} of ${rowsMax}`);
       lastRow = row;
-      const digest = hash("sha256", secret + key, "binary");
-      const key3 = wordOf(digest, 12);
-      const at = added.reserve(key3 & (partitions - 1));
+      keyHash.write(bytes, from, to, hash);
+      const at = added.reserve((hash[3] as number) & (partitions - 1));
       const { words } = added;
-      words[at] = wordOf(digest, 0);
-      words[at + 1] = wordOf(digest, 4);
-      words[at + 2] = wordOf(digest, 8);
-      words[at + 3] = key3;
+      words[at] = hash[0] as number;
+      words[at + 1] = hash[1] as number;
+      words[at + 2] = hash[2] as number;
+      words[at + 3] = hash[3] as number;
       words[at + 4] = row;
       return added.due();
     },
@@ -118,17 +118,6 @@ export function createRepeatFinder(
       return added.heldBytes + heldByFinish;
     },
   };
-}
-
-/** The 32 bits from the character `at` on of a digest, a character a byte. */
-function wordOf(digest: string, at: number): number {
-  return (
-    (digest.charCodeAt(at) |
-      (digest.charCodeAt(at + 1) << 8) |
-      (digest.charCodeAt(at + 2) << 16) |
-      (digest.charCodeAt(at + 3) << 24)) >>>
-    0
-  );
 }
 
 interface Matching {

@@ -5,6 +5,7 @@ import { parseRecords } from "../../../src/services/bulk/csv/parse.ts";
 import { type CsvProblem, CsvProblemError } from "../../../src/services/bulk/csv/problems.ts";
 import { createRecordScanner } from "../../../src/services/bulk/csv/scan.ts";
 import { bytesOf } from "../../../src/services/bulk/csv/text-form.ts";
+import { valueAt } from "../../../src/services/bulk/csv/value-place.ts";
 import type { SourceOptions } from "../../../src/services/bulk/layout.ts";
 
 export interface ReadList {
@@ -43,7 +44,7 @@ export async function readList(
     { delimiter, emailColumn, recordBytes, columns, firstByte, bytesOf: bytesOf(opened.form) },
     (start, end, width, address) => {
       ranges.push([start, end]);
-      list.addresses.push(address);
+      list.addresses.push(valueAt(address));
       list.widths.push(width);
     },
   );

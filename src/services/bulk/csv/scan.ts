@@ -1,5 +1,6 @@
 import { fieldValue, isDelimiter } from "./field.ts";
 import type { CsvProblem } from "./problems.ts";
+import { type ValuePlace, valueAt } from "./value-place.ts";
 
 export interface ScanOptions {
   /** One ASCII character. */
@@ -20,9 +21,10 @@ export interface ScanOptions {
 
 /**
  * Told of each record, in order: from its first byte to after its end, in bytes of the source; how many fields it has;
- * and the value of the address field, latin1, "" when the record is too short to have one.
+ * and where the value of the address field stands, which is empty when the record is too short to have one. That is one object
+ * for all records; the bytes are those that were pushed last, or a copy.
  */
-export type RecordSink = (start: number, end: number, columns: number, address: string) => void;
+export type RecordSink = (start: number, end: number, columns: number, address: ValuePlace) => void;
 
 export interface RecordScanner {
   /** Takes the next bytes, however the source is cut. After a problem nothing more is read, and it is told again. */
@@ -33,6 +35,7 @@ export interface RecordScanner {
   openQuote(): number | undefined;
 }
 
+const NO_BYTES = Buffer.alloc(0);
 const QUOTE = 0x22;
 const CR = 0x0d;
 const LF = 0x0a;
@@ -71,7 +74,7 @@ class Scanner implements RecordScanner {
   #records = 0;
   /** Fields of the record that have ended. */
   #columns = 0;
-  #address = "";
+  readonly #address: ValuePlace = { bytes: NO_BYTES, from: 0, to: 0 };
   /** What earlier pushes held of the address field, when it has not ended. */
   #carry = "";
   /** The record has ended with a CR, the last byte so far: a LF that comes next is part of its end. */
@@ -108,7 +111,7 @@ class Scanner implements RecordScanner {
       const detail = `The quote at ${this.#byte(this.#quoteAt)}, in ${this.#rowAtHand()}, is never closed.`;
       this.#problem = { code: "quote_not_closed", detail };
     } else if (this.#position > this.#recordStart) {
-      this.#endField("", this.#position);
+      this.#endField(NO_BYTES, 0, 0, this.#position);
       this.#endRecord(this.#position);
     }
     return this.#problem;
@@ -119,21 +122,19 @@ class Scanner implements RecordScanner {
   }
 
   #scan(bytes: Buffer, from: number): void {
-    const { emailColumn } = this.#options;
     const { length } = bytes;
     let fieldStart = from;
     while (fieldStart < length) {
       const i = this.#fieldEnd(bytes, fieldStart);
-      const isAddress = this.#columns === emailColumn;
-      const part = isAddress ? bytes.toString("latin1", fieldStart, i) : "";
       if (i === length) {
-        this.#carry += part;
+        if (this.#columns === this.#options.emailColumn)
+          this.#carry += bytes.toString("latin1", fieldStart, i);
         return;
       }
       if (bytes[i] === this.#delimiter) {
-        this.#endField(part, this.#position + i);
+        this.#endField(bytes, fieldStart, i, this.#position + i);
         fieldStart = i + 1;
-      } else fieldStart = this.#endLine(bytes, i, part);
+      } else fieldStart = this.#endLine(bytes, fieldStart, i);
       if (this.#problem !== undefined) return;
       this.#state = FIELD_START;
     }
@@ -183,13 +184,13 @@ class Scanner implements RecordScanner {
   }
 
   /** At the end of a line: of a record, or of one without a byte, which is skipped. Returns where the next begins. */
-  #endLine(bytes: Buffer, i: number, part: string): number {
+  #endLine(bytes: Buffer, fieldStart: number, i: number): number {
     const position = this.#position + i;
     if (position === this.#recordStart) {
       this.#recordStart = position + 1;
       return i + 1;
     }
-    this.#endField(part, position);
+    this.#endField(bytes, fieldStart, i, position);
     if (this.#problem !== undefined) return i;
     if (bytes[i] === LF || i + 1 < bytes.length) {
       const next = bytes[i] === CR && bytes[i + 1] === LF ? i + 2 : i + 1;
@@ -197,15 +198,14 @@ class Scanner implements RecordScanner {
       return next;
     }
     this.#afterCr = true;
+    // It is told with the next bytes, when these may be others.
+    this.#setAddress(valueAt(this.#address));
     return i + 1;
   }
 
-  /** `part`: what the bytes at hand hold of the field, if it is the address. `end`: of the field, in the source. */
-  #endField(part: string, end: number): void {
-    if (this.#columns === this.#options.emailColumn) {
-      this.#address = fieldValue(this.#carry === "" ? part : this.#carry + part);
-      this.#carry = "";
-    }
+  /** What the bytes at hand hold of the field is `from` to before `to`. `end`: of the field, in the source. */
+  #endField(bytes: Buffer, from: number, to: number, end: number): void {
+    if (this.#columns === this.#options.emailColumn) this.#placeAddress(bytes, from, to);
     this.#columns += 1;
     if (this.#columns <= this.#options.columns) return;
     this.#checkLength(end);
@@ -215,6 +215,23 @@ class Scanner implements RecordScanner {
     };
   }
 
+  #placeAddress(bytes: Buffer, from: number, to: number): void {
+    if (this.#carry === "" && (from === to || bytes[from] !== QUOTE)) {
+      this.#address.bytes = bytes;
+      this.#address.from = from;
+      this.#address.to = to;
+      return;
+    }
+    this.#setAddress(fieldValue(this.#carry + bytes.toString("latin1", from, to)));
+    this.#carry = "";
+  }
+
+  #setAddress(value: string): void {
+    this.#address.bytes = Buffer.from(value, "latin1");
+    this.#address.from = 0;
+    this.#address.to = value.length;
+  }
+
   #endRecord(end: number): void {
     this.#checkLength(end);
     if (this.#problem !== undefined) return;
@@ -222,7 +239,7 @@ class Scanner implements RecordScanner {
     this.#sink(this.#recordStart, end, this.#columns, this.#address);
     this.#recordStart = end;
     this.#columns = 0;
-    this.#address = "";
+    this.#address.from = this.#address.to;
     this.#state = FIELD_START;
     this.#afterCr = false;
   }

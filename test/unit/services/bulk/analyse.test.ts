@@ -32,8 +32,8 @@ async function analyse(bytes: Buffer, asked: Asked = {}) {
   }
   const sinks = {
     repeats: {
-      add(row: number, key: string) {
-        keys.push([row, key]);
+      add(row: number, bytes: Uint8Array, from: number, to: number) {
+        keys.push([row, Buffer.from(bytes.subarray(from, to)).toString()]);
         return row % 3 === 0 ? Promise.resolve() : null;
       },
     },

@@ -37,6 +37,19 @@ describe("a table of keys", () => {
     assert.equal(table.copies[0], 0);
   });
 
+  it("forgets all when it is cleared, however little of it was used", () =>
+    fc.assert(
+      fc.property(fc.array(key, { maxLength: 40 }), fc.constantFrom(20, 1_000), (keys, capacity) => {
+        const table = createKeyTable(capacity);
+        const firstsOf = () => keys.map((words, row) => table.meet(...words, row));
+        const firsts = firstsOf();
+        table.clear();
+        assert.deepEqual(firstsOf(), firsts);
+        table.clear();
+        assert.equal(table.meet(0xffff_ffff, 0, 0, 0, 5), 5);
+      }),
+    ));
+
   it("finds a key among those that share its first word", () => {
     const table = createKeyTable(100);
     for (let row = 0; row < 100; row++) assert.equal(table.meet(5, row, 0, 0, row), row);

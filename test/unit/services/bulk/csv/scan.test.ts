@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { parseRecords } from "../../../../../src/services/bulk/csv/parse.ts";
 import { createRecordScanner, type ScanOptions } from "../../../../../src/services/bulk/csv/scan.ts";
+import { valueAt } from "../../../../../src/services/bulk/csv/value-place.ts";
 import { cut, hostileBytes, oracle } from "../../../../support/csv-corpus/hostile.ts";
 
 interface Scanned {
@@ -17,7 +18,7 @@ const BOUNDS = { delimiter: ",", emailColumn: 0, recordBytes: 1_000, columns: 10
 function scan(pieces: readonly Buffer[], options: Partial<ScanOptions> = {}) {
   const records: Scanned[] = [];
   const scanner = createRecordScanner({ ...BOUNDS, ...options }, (start, end, columns, address) => {
-    records.push({ start, end, columns, address });
+    records.push({ start, end, columns, address: valueAt(address) });
   });
   let problem = pieces.reduce<ReturnType<typeof scanner.push>>((_, piece) => scanner.push(piece), undefined);
   problem = scanner.end() ?? problem;

@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { parseAddress } from "../../../../../src/check/address.ts";
+import { addressOf } from "../../../../../src/services/bulk/csv/cell-address.ts";
+import {
+  type CellKind,
+  kindOfCell,
+  NONE,
+  PLAIN,
+  UNSURE,
+} from "../../../../../src/services/bulk/csv/plain-address.ts";
+
+function kindOf(cell: string): CellKind {
+  const bytes = Buffer.from(`,${cell},`, "latin1");
+  return kindOfCell({ bytes, from: 1, to: 1 + cell.length });
+}
+
+/** Whatever is sure is what the general way says. */
+function agree(cell: string): CellKind {
+  const kind = kindOf(cell);
+  const parsed = parseAddress(addressOf(cell));
+  if (kind === PLAIN) assert.ok(parsed.ok && parsed.address.cacheKey === cell, cell);
+  if (kind === NONE) assert.ok(!parsed.ok, cell);
+  return kind;
+}
+
+/** Of these characters, and pieces. */
+function textOf(characters: string, pieces: readonly string[] = []) {
+  const piece = fc.constantFrom(...characters, ...pieces);
+  return fc.array(piece, { minLength: 1, maxLength: 16 }).map((all) => all.join(""));
+}
+
+const letters = textOf("abzAZ019._+-");
+const names = textOf("abz019.-xn");
+const hostile = textOf("aZ0.@-_+ \"'<>:;,!#%\\()[]xn\t\r\n\0\x7f\x80\xe9", ["mailto:", "@@", ".."]);
+
+describe("a cell that is judged by its bytes", () => {
+  it("is what the general way says, of what nearly is an address", () => {
+    fc.assert(
+      fc.property(letters, names, (local, domain) => void agree(`${local}@${domain}`)),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it("is what the general way says, of anything", () => {
+    fc.assert(
+      fc.property(fc.oneof(hostile, letters), (cell) => void agree(cell)),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it("is surely an address where nothing is unusual", () => {
+    for (const cell of [
+      "a@b.co",
+      "Jane.Doe+news_2@mail.example-shop.com",
+      "x1@1a.2b.c3d",
+      "a-@b.cd",
+      "a_@xx.yy",
+    ])
+      assert.equal(agree(cell), PLAIN, cell);
+    const longest = `${"a".repeat(64)}@${"b".repeat(63)}.${"c".repeat(63)}.${"d".repeat(57)}.co`;
+    assert.equal(longest.length, 64 + 1 + 63 + 1 + 63 + 1 + 57 + 3);
+    assert.equal(agree(longest), PLAIN);
+  });
+
+  it("is surely none without an @", () => {
+    for (const cell of ["customer.4001.3", "n-a", "00", "a.b"]) assert.equal(agree(cell), NONE, cell);
+  });
+
+  it("is left to the general way where it is not sure", () => {
+    const unusual = [
+      "",
+      "a",
+      "-",
+      "a@b",
+      "a@b.c",
+      "a@b.1c",
+      "a@B.co",
+      "a@b-.co",
+      "a@-b.co",
+      "a@b..co",
+      "a@b.co.",
+      "a@.b.co",
+    ];
+    const bounds = [`${"a".repeat(65)}@b.co`, `a@${"b".repeat(64)}.co`, `a@b.${"c".repeat(64)}`];
+    const more = [
+      ".a@b.co",
+      "a.@b.co",
+      "a..b@c.co",
+      "a@b@c.co",
+      "a@xn--a.co",
+      "a@b--c.co",
+      "a b@c.co",
+      "'a@b.co'",
+      "a!@b.co",
+    ];
+    const long = `${"a".repeat(64)}@${`${"b".repeat(62)}.`.repeat(3)}com`;
+    assert.equal(long.length, 257);
+    for (const cell of [...unusual, ...bounds, ...more, long, "_a@b.co", "a-", "\xe9a@b.co"])
+      assert.equal(agree(cell), UNSURE, cell);
+  });
+});
