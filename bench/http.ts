@@ -24,8 +24,7 @@ const OPEN_S = { full: 3, quick: 2 };
 /** Load under which calls to Redis and Postgres are counted: without a pause, as a busy service has none. */
 const STEADY_MS = 4_000;
 
-function subject({ load }: HttpWorld, server: Server, runMs: number): Subject {
-  const { name, port, usage } = server;
+function subject({ name, port, load, usage }: Server, runMs: number): Subject {
   return {
     async run() {
       await load.load({ port, connections: CONNECTIONS, forMs: LEAD_MS });
@@ -74,8 +73,9 @@ interface Calls {
 }
 
 /** What the API asks of Redis and Postgres while it is busy, per request. */
-async function countCalls(context: BenchContext, { load, rcpt }: HttpWorld): Promise<Calls> {
-  const how = { port: rcpt.port, connections: CONNECTIONS };
+async function countCalls(context: BenchContext, { rcpt }: HttpWorld): Promise<Calls> {
+  const { load, port } = rcpt;
+  const how = { port, connections: CONNECTIONS };
   await load.load({ ...how, forMs: LEAD_MS });
   let answered = 0;
   const touched = await countTouched(context, async () => {
@@ -154,7 +154,7 @@ async function measureCached(context: BenchContext, tools: LoadTools): Promise<S
   const rounds = ROUNDS[kind];
   return withChildren(async (keep) => {
     const world = await startHttpWorld(context, keep, tools);
-    const subjects = [world.rcpt, world.raw, world.fastify].map((server) => subject(world, server, runMs));
+    const subjects = [world.rcpt, world.raw, world.fastify].map((server) => subject(server, runMs));
     const [whole, ceiling, fastify] = await interleave(subjects, rounds);
     if (!whole || !ceiling || !fastify) throw new InvalidRun("a subject is missing");
     const calls = await countCalls(context, world);
@@ -169,7 +169,7 @@ async function measureCached(context: BenchContext, tools: LoadTools): Promise<S
       title: TITLE,
       configuration: [
         `${TEAMS} enterprise teams, ${ADDRESSES} addresses in memory, ${world.bytes} bytes an answer; ${CONNECTIONS} keep-alive connections, closed loop, no pipelining`,
-        `server on one core, wrk on the other; medians of ${rounds} runs of ${runMs / 1000} s by turns; busy in the middle of a run`,
+        `server on one core, wrk on the other; raw is asked one request for all, which leaves wrk time for more; medians of ${rounds} runs of ${runMs / 1000} s by turns; busy in the middle of a run`,
         `latencies: ${rate} requests a second at even distances for ${OPEN_S[kind]} s, counted from when each was due; medians of ${OPEN_ROUNDS[kind]} runs by turns`,
       ],
       unit: "requests",

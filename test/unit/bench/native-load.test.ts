@@ -9,6 +9,17 @@ describe("the script of the native load generator", () => {
     assert.ok(script.includes('  "GET /?a=\\"\\\\ HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n",\n  "second",\n'));
   });
 
+  it("has wrk itself send a request that is the only one", () => {
+    const script = loadScript(['GET /?a="1" HTTP/1.1\r\nHost: x\r\n\r\n']);
+    assert.ok(
+      script.startsWith(
+        'wrk.format = function() return "GET /?a=\\"1\\" HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n" end\n',
+      ),
+    );
+    // With a function of the script it would be called for each.
+    assert.ok(!script.includes("request = function"));
+  });
+
   it("has each thread begin elsewhere in the list, and go round", () => {
     const script = loadScript(["a", "b", "c"]);
     assert.ok(script.includes('thread:set("first", threads * 61 % 3)'));
