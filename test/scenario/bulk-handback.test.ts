@@ -10,7 +10,7 @@ import {
   submitList,
   usedOf,
 } from "../support/bulk-scenario.ts";
-import { assertWhole, mixedList } from "../support/mixed-list.ts";
+import { assertWhole, type ExpectedRow, listOf, mixedList } from "../support/mixed-list.ts";
 import type { ObjectRequest } from "../support/object-gate.ts";
 import { until } from "../support/until.ts";
 
@@ -38,7 +38,6 @@ async function silences(): Promise<number[]> {
 }
 
 async function handBack(tag: string, isMeant: (request: ObjectRequest) => boolean): Promise<void> {
-  const { sql } = scenario.deployment;
   const settings = { DEFERRAL_FIRST_S: "1", SHUTDOWN_GRACE_MS: String(GRACE_MS) };
   const used = await usedOf(scenario);
   const list = mixedList({ tag, rows: 1_300, greylistedEvery: 50 });
@@ -57,11 +56,8 @@ async function handBack(tag: string, isMeant: (request: ObjectRequest) => boolea
     const id = await submitList(scenario, list);
     await until("it has something in hand that does not end", () => met > 0, 120_000);
     await retired(leaving);
-    const left = await sql<{ deliveries: number }[]>`
-      select deliveries from job_tasks where job_id = ${id} and state = 'emitted'`;
-    assert.ok(left.length > 0);
-    // No delivery counts, and whoever comes next need not wait for a lease to end.
-    assert.deepEqual(new Set(left.map(({ deliveries }) => deliveries)), new Set([0]));
+    await assertHandedBack(id);
+    // Whoever comes next need not wait for a lease to end.
     const idle = await silences();
     assert.ok(idle.length > 0);
     for (const ms of idle) assert.ok(ms >= 86_400_000, `somebody still has an entry: ${ms} ms`);
@@ -72,6 +68,75 @@ async function handBack(tag: string, isMeant: (request: ObjectRequest) => boolea
     await retired(heir);
   } finally {
     release();
+  }
+}
+
+/** Tasks of the job that nobody has done, none of which counts a delivery. */
+async function assertHandedBack(id: string): Promise<void> {
+  const left = await scenario.deployment.sql<{ deliveries: number }[]>`
+    select deliveries from job_tasks where job_id = ${id} and state = 'emitted'`;
+  assert.ok(left.length > 0);
+  assert.deepEqual(new Set(left.map(({ deliveries }) => deliveries)), new Set([0]));
+}
+
+/** Sites of one connection each, their rows one site after the other: nearly all come in retries of more rows than are asked at once. */
+const SITES = 3;
+const DEPTH = 10;
+const ROWS_PER_SITE = 120;
+/** All that a chunk asks about, strangers too, and as much again of each retry. */
+const ASKED_OF_SITE = 60;
+
+function sortedList() {
+  const rows: ExpectedRow[] = [];
+  for (let site = 0; site < SITES; site++)
+    for (let i = 0; i < ROWS_PER_SITE; i++) {
+      const input = `exists-sorted${i}@customers.sorted${site}.test`;
+      rows.push({ input, duplicateOf: null, verdict: "valid", columns: [`${i}`, "", input, ""] });
+    }
+  return listOf(rows);
+}
+
+/** The mail server falls silent in the middle of the sites' retries. */
+async function handBackHalf(): Promise<void> {
+  const { world } = scenario.deployment;
+  const host = world.host("mx.plain.test");
+  for (let site = 0; site < SITES; site++) {
+    world.dns.set(`mx.sorted${site}.test`, { a: [host.address] });
+    world.dns.set(`customers.sorted${site}.test`, { mx: [[10, `mx.sorted${site}.test`]] });
+  }
+  const asked = new Map<string, number>();
+  let recipients = 0;
+  host.setBehaviour("rcpt", (_dialogue, { local, domain }) => {
+    if (local.startsWith("exists-sorted")) {
+      const address = `${local}@${domain}`;
+      asked.set(address, (asked.get(address) ?? 0) + 1);
+    }
+    if (++recipients === SITES * ASKED_OF_SITE) host.hold("rcpt");
+    return null;
+  });
+  try {
+    const settings = {
+      SHAPING: JSON.stringify({ default: { maxConnections: 1 } }),
+      SHUTDOWN_GRACE_MS: String(GRACE_MS),
+    };
+    const used = await usedOf(scenario);
+    const list = sortedList();
+    const leaving = await scenario.startWorker(settings);
+    const id = await submitList(scenario, list);
+    await until("its retries stand still", () => host.account.held > 0, 120_000);
+    await retired(leaving);
+    await assertHandedBack(id);
+    assert.ok(asked.size < list.rows.length);
+    host.release();
+    const heir = await scenario.startWorker(settings);
+    await assertWhole(scenario, id, list, used);
+    await retired(heir);
+    assert.equal(asked.size, list.rows.length);
+    const twice = [...asked.values()].filter((times) => times > 1).length;
+    assert.ok(twice <= SITES * DEPTH, `${twice} rows were asked about again, that had been answered`);
+  } finally {
+    host.setBehaviour("rcpt", null);
+    host.release();
   }
 }
 
@@ -88,6 +153,8 @@ describe("a worker that is told to stop hands back, and ends with code 0", () =>
         request.path.includes("/shards/") && request.method === "PUT" && !isChunk.some((is) => is(request)),
     );
   });
+
+  it("retries of which a part is answered: the rest comes, and nothing twice", handBackHalf);
 
   it("an assembly", () => handBack("assembly", ({ path }) => path.includes("/results-")));
 });
