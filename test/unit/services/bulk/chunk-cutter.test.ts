@@ -67,6 +67,37 @@ describe("chunks", () => {
     );
   });
 
+  it("are all large in a list of as many large ones, within the same bounds", () => {
+    const { smallChunks, rowsPerLargeChunk } = LIMITS.bulk;
+    const rows = smallChunks * rowsPerLargeChunk;
+    const short = Array.from({ length: rows }, () => ({ gap: 0, bytes: 10 }));
+    assert.equal(cut(short.slice(1)).chunks[0]?.rows, rowsPerChunk);
+    const all = { rows: rowsPerLargeChunk, bytes: 10 * rowsPerLargeChunk };
+    assert.deepEqual(
+      cut(short).chunks,
+      Array.from({ length: smallChunks }, (_, i) => ({
+        firstRow: i * all.rows,
+        firstByte: i * all.bytes,
+        ...all,
+      })),
+    );
+    // A third of the bytes of a chunk are in each small one at the beginning: two of them are one, never three.
+    const long = short.map((row, i) => ({
+      ...row,
+      gap: i % rowsPerChunk === 1 ? Math.floor(chunkBytes / 3) : 0,
+    }));
+    const { chunks } = cut(long);
+    assert.equal(chunks[0]?.rows, 2 * rowsPerChunk);
+    assert.ok(chunks.every(({ bytes }) => bytes <= chunkBytes));
+    assert.equal(
+      chunks.reduce((sum, chunk) => sum + chunk.rows, 0),
+      rows,
+    );
+    assert.ok(
+      chunks.every(({ firstRow, rows }, i) => firstRow + rows === (chunks[i + 1]?.firstRow ?? long.length)),
+    );
+  });
+
   it("leave out what is before the first row, and do not grow with what lies between two", () => {
     const { chunks } = cut([
       { gap: 7, bytes: 10 },
