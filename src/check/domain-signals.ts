@@ -6,6 +6,7 @@ import type { DomainSignalsConfig } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Aside, DnsOutcome, MxRecord, TextResolver } from "../dns/resolver.ts";
 import type { CheckCaller, Checked } from "./caller.ts";
+import { domainOf } from "./domain-of.ts";
 import { type CheckEngine, checkBy } from "./engine.ts";
 import { type CheckMode, type DomainEvidence, evidenceOf, isComplete } from "./evidence.ts";
 
@@ -148,16 +149,29 @@ interface Shared {
 export function createDomainSignals(deps: Deps): DomainSignals {
   const { clock, config } = deps;
   const shared = new LRUCache<string, Shared>({ max: LIMITS.check.domainSignalsKept });
+  /** What was asked for last, which is asked for again row after row; a look into the list mends it each time. */
+  let last: { domain: string; entry: Shared } | null = null;
+
+  function find(domain: string): Shared | undefined {
+    if (last !== null && last.domain === domain) return last.entry;
+    const entry = shared.get(domain);
+    if (entry !== undefined) last = { domain, entry };
+    return entry;
+  }
+
   return {
     of(domain) {
-      const known = shared.get(domain);
+      const known = find(domain);
       if (known !== undefined && known.untilMs > clock.monotonic()) return known.evidence;
       const evidence = gather(deps, domain);
       const entry: Shared = { evidence, untilMs: clock.monotonic() + LIMITS.check.domainSignalsKeptMs };
       shared.set(domain, entry);
+      last = { domain, entry };
       void evidence.then((found) => {
         entry.evidence = found;
-        if (!isComplete(found, config) && shared.peek(domain) === entry) shared.delete(domain);
+        if (isComplete(found, config)) return;
+        if (shared.peek(domain) === entry) shared.delete(domain);
+        if (last?.entry === entry) last = null;
       });
       return evidence;
     },
@@ -167,7 +181,7 @@ export function createDomainSignals(deps: Deps): DomainSignals {
 /** An engine whose evidence has the domain's signals, asked for beside the check itself, in every scope. */
 export function withDomainSignals(engine: CheckEngine, signals: DomainSignals): CheckEngine {
   const ask: CheckEngine["ask"] = (address, scope, asker) => {
-    const found = signals.of(address.slice(address.lastIndexOf("@") + 1));
+    const found = signals.of(domainOf(address));
     // What is known before goes in with the rest, so that addresses which share evidence go on sharing it.
     if (found instanceof Promise) engine.ask(address, scope, new Joining(asker, found));
     else engine.ask(address, scope, asker, found);

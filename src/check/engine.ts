@@ -1,4 +1,5 @@
 import type { CheckCaller, CheckControl, Checked } from "./caller.ts";
+import { domainOf } from "./domain-of.ts";
 import type { DomainPlan } from "./domain-plan.ts";
 import { DomainPlans, type DomainPlansDeps } from "./domain-plan.ts";
 import type { CheckMode, DomainEvidence, Scope } from "./evidence.ts";
@@ -37,7 +38,7 @@ export function createEngine(deps: EngineDeps): CheckEngine {
   function ask(address: string, scope: Scope, caller: CheckCaller, domain?: DomainEvidence): void {
     const sinceMs = deps.clock.monotonic();
     const question = { address, scope, caller, domain, sinceMs };
-    const plan = plans.of(address.slice(address.lastIndexOf("@") + 1), sinceMs);
+    const plan = plans.of(domainOf(address), sinceMs);
     if (!(plan instanceof Promise)) askBy(deps, plan, question);
     else plan.then((known) => askBy(deps, known, question)).catch((error: unknown) => caller.broke(error));
   }

@@ -21,6 +21,8 @@ export interface PackedLines {
   texts: string[];
   /** Line after line: its kind, then the cells of that kind in the order in which they are written here. */
   cells: Float64Array;
+  /** Which line each of them is to be; null: they are in order. */
+  places: Uint16Array | null;
 }
 
 const CANCELLED = 0;
@@ -37,6 +39,8 @@ const ALIKE = 6;
 const NONE = -1;
 /** Cells of the longest kind. */
 const CELLS_MAX = 20;
+/** Of the most frequent one. */
+const CELLS_ALIKE = 3;
 
 /** What crosses as JSON, once a message, and is kept on the other side. */
 type Part = MxEvidence | DomainEvidence | Evidence["disposable"] | Evidence;
@@ -84,13 +88,19 @@ function isAlikeSmtp(one: SmtpEvidence, other: SmtpEvidence): boolean {
 
 /** Gathers lines, and packs those that were added since the last time. */
 export class LinePacker {
-  #cells = new Float64Array(CELLS_MAX);
+  #cells: Float64Array<ArrayBuffer>;
   #used = 0;
   #count = 0;
   #texts: string[] = [];
-  readonly #places = new Map<string, number>();
+  // Of each message anew: what a Map was emptied of lives on with it, see `PassingMap`.
+  #places = new Map<string, number>();
   /** The last probed line of each domain, by what all of it share, and which line of the message it is. */
-  readonly #last = new Map<MxEvidence, { evidence: Evidence; line: number }>();
+  #last = new Map<MxEvidence, { evidence: Evidence; line: number }>();
+
+  /** @param lines about so many are expected */
+  constructor(lines = 0) {
+    this.#cells = new Float64Array(CELLS_MAX + lines * CELLS_ALIKE);
+  }
 
   get count(): number {
     return this.#count;
@@ -106,14 +116,16 @@ export class LinePacker {
     else this.#addEvidence(line);
   }
 
-  take(): PackedLines {
+  /** @param places as of `PackedLines` */
+  take(places: Uint16Array | null = null): PackedLines {
     // A copy of its own: a message takes along the whole buffer that a view is of.
-    const packed = { count: this.#count, texts: this.#texts, cells: this.#cells.slice(0, this.#used) };
+    const cells = this.#cells.slice(0, this.#used);
+    const packed = { count: this.#count, texts: this.#texts, cells, places };
     this.#used = 0;
     this.#count = 0;
     this.#texts = [];
-    this.#places.clear();
-    this.#last.clear();
+    this.#places = new Map();
+    this.#last = new Map();
     return packed;
   }
 
@@ -212,8 +224,14 @@ export function createLineReader(): ReadLines {
     const reader = new LineReader(packed, partOf);
     const lines: CheckLine[] = [];
     while (lines.length < packed.count) lines.push(reader.next(lines));
-    return lines;
+    return packed.places === null ? lines : inPlace(lines, packed.places);
   };
+}
+
+function inPlace(lines: readonly CheckLine[], places: Uint16Array): CheckLine[] {
+  const placed = new Array<CheckLine>(lines.length).fill(null);
+  for (let i = 0; i < lines.length; i++) placed[places[i] as number] = lines[i] as CheckLine;
+  return placed;
 }
 
 /** All the way down. */

@@ -2,6 +2,7 @@ import type { MessagePort } from "node:worker_threads";
 import { processMs } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
+import { type Passing, PassingSet } from "../core/passing-set.ts";
 import type { Board } from "./board.ts";
 import type { Broker } from "./broker.ts";
 import type { CheckThreads } from "./check-threads.ts";
@@ -60,6 +61,11 @@ export interface CheckPool {
   close(): Promise<void>;
 }
 
+interface BatchUnderWay extends PendingBatch, Passing {
+  /** So many of its addresses are asked about at once. */
+  readonly atOnce: number;
+}
+
 export interface CheckPoolDeps {
   threads: CheckThreads;
   board: Board;
@@ -90,14 +96,13 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
     if (message?.type === "rcpt.attach") deps.broker.attach(message.port as MessagePort);
     else if (message?.type === "rcpt.answers") singles.receive(message.answers);
   });
-  /** With how many of its addresses each asks about at once. */
-  const batches = new Map<PendingBatch, number>();
+  const batches = new PassingSet<BatchUnderWay>();
   let closing = false;
   let loaded = false;
 
   function inFlight(): number {
     let count = singles.size;
-    for (const [batch, atOnce] of batches) count += Math.min(batch.left, atOnce);
+    for (const batch of batches.items) count += Math.min(batch.left, batch.atOnce);
     return count;
   }
 
@@ -141,7 +146,9 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
       const slot = takeSlot(count, atOnce);
       const task: BatchTask = { addresses: addresses.join("\n"), scope, mode, atOnce, slot };
       let done = false;
-      const batch: PendingBatch = {
+      const batch: BatchUnderWay = {
+        seat: 0,
+        atOnce,
         lines: runBatch(task, count, () => {
           done = true;
           batches.delete(batch);
@@ -156,7 +163,7 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
           if (!done) deps.board.cancel(slot);
         },
       };
-      batches.set(batch, atOnce);
+      batches.add(batch);
       return batch;
     },
     get inFlight() {

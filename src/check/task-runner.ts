@@ -1,6 +1,7 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
+import { type Passing, PassingSet } from "../core/passing-set.ts";
 import type { Board } from "./board.ts";
 import type { CheckCaller, Checked } from "./caller.ts";
 import type { CheckEngine } from "./engine.ts";
@@ -18,15 +19,21 @@ export interface TaskRunnerDeps extends SinglesRunnerDeps {
 /** What a check thread does with a task. Never rejects. */
 export type TaskRunner = (task: CheckTask) => CheckTaskResult | Promise<CheckTaskResult>;
 
-/** What the rows of a batch share. */
-interface Batch {
+/**
+ * What the rows of a batch share. An answer is packed as it comes and its row let go: a batch takes a fifth of a second, for
+ * which the garbage collector would copy its evidence.
+ */
+interface Batch extends Passing {
   slot: number;
   mode: BatchTask["mode"];
   scope: BatchTask["scope"];
   addresses: string[];
   atOnce: number;
-  /** Of the first addresses: those that are asked about, or were. */
-  rows: BatchRow[];
+  /** Of the first addresses: those that are asked about, or were; null: it has its answer. */
+  rows: (BatchRow | null)[];
+  packer: LinePacker;
+  /** Of which addresses the answers are that are packed. */
+  places: Uint16Array;
   /** Addresses without an answer. */
   left: number;
   /** Rows are being begun: one that is answered in the same breath begins no other by itself. */
@@ -38,16 +45,16 @@ interface Batch {
   fail(row: BatchRow, error: unknown): void;
 }
 
-/** An address of a batch, and what is known of it. It asks for itself: one object a row, no promise, no closure. */
+/** An address of a batch that waits for its answer. It asks for itself: one object a row, no promise, no closure. */
 class BatchRow implements CheckCaller {
+  readonly place: number;
   site = "";
-  /** undefined: without an answer. */
-  line: CheckLine | undefined;
   #told = false;
   readonly #batch: Batch;
 
-  constructor(batch: Batch) {
+  constructor(batch: Batch, place: number) {
     this.#batch = batch;
+    this.place = place;
   }
 
   get mode(): BatchTask["mode"] {
@@ -86,8 +93,7 @@ class BatchRow implements CheckCaller {
 export function createTaskRunner(deps: TaskRunnerDeps): TaskRunner {
   const { engine, board, clock } = deps;
   const runSingles = createSinglesRunner(deps);
-  const packer = new LinePacker();
-  const batches = new Set<Batch>();
+  const batches = new PassingSet<Batch>();
   let watching = false;
 
   /** One timer for all batches; none while there is none. */
@@ -96,7 +102,7 @@ export function createTaskRunner(deps: TaskRunnerDeps): TaskRunner {
     watching = true;
     clock.after(LIMITS.check.haltLookMs, () => {
       watching = false;
-      for (const batch of [...batches]) if (board.isHalted(batch.slot)) end(batch);
+      for (const batch of [...batches.items]) if (board.isHalted(batch.slot)) end(batch);
       if (batches.size > 0) watch();
     });
   }
@@ -106,11 +112,11 @@ export function createTaskRunner(deps: TaskRunnerDeps): TaskRunner {
     // From here on the slot may be another task's: only `ended` tells the checks of this one.
     batch.ended = true;
     batches.delete(batch);
-    for (let at = 0; at < batch.addresses.length; at++) {
-      const row = batch.rows[at];
-      packer.add(row?.line ?? unanswered(row?.site ?? "", cancelled));
+    for (let place = 0; place < batch.addresses.length; place++) {
+      const row = batch.rows[place];
+      if (row !== null) pack(batch, place, unanswered(row?.site ?? "", cancelled));
     }
-    batch.resolve(packer.take());
+    batch.resolve(batch.packer.take(isInOrder(batch.places) ? null : batch.places));
   }
 
   function fail(batch: Batch, row: BatchRow, error: unknown): void {
@@ -121,7 +127,10 @@ export function createTaskRunner(deps: TaskRunnerDeps): TaskRunner {
 
   function answer(batch: Batch, row: BatchRow, line: CheckLine | undefined): void {
     if (batch.ended) return;
-    row.line = line;
+    if (line !== undefined) {
+      pack(batch, row.place, line);
+      batch.rows[row.place] = null;
+    }
     batch.left -= 1;
     board.answered(batch.slot);
     if (batch.left === 0) end(batch);
@@ -135,7 +144,7 @@ export function createTaskRunner(deps: TaskRunnerDeps): TaskRunner {
     batch.beginning = true;
     const isFull = () => rows.length - (addresses.length - batch.left) >= atOnce;
     while (rows.length < addresses.length && !isFull() && !board.isHalted(batch.slot)) {
-      const row = new BatchRow(batch);
+      const row = new BatchRow(batch, rows.length);
       const address = addresses[rows.length] ?? "";
       rows.push(row);
       try {
@@ -147,25 +156,28 @@ export function createTaskRunner(deps: TaskRunnerDeps): TaskRunner {
     batch.beginning = false;
   }
 
-  function runBatch({ addresses, slot, scope, mode, atOnce }: BatchTask): Promise<PackedLines> {
+  function runBatch({ addresses: joined, slot, scope, mode, atOnce }: BatchTask): Promise<PackedLines> {
+    const addresses = joined.split("\n");
     return new Promise((resolve) => {
       // Written out: what is spread and then added to has a shape of its own each time, and each row asks its batch several times.
       const batch: Batch = {
         slot,
         mode,
         scope,
-        addresses: addresses.split("\n"),
+        addresses,
         atOnce,
         board,
         resolve,
         rows: [],
-        left: 0,
+        packer: new LinePacker(addresses.length),
+        places: new Uint16Array(addresses.length),
+        left: addresses.length,
         beginning: false,
         ended: false,
+        seat: 0,
         answer: (row, line) => answer(batch, row, line),
         fail: (row, error) => fail(batch, row, error),
       };
-      batch.left = batch.addresses.length;
       batches.add(batch);
       beginRows(batch);
       if (!batch.ended) watch();
@@ -176,6 +188,16 @@ export function createTaskRunner(deps: TaskRunnerDeps): TaskRunner {
     if (task.mode === "hello") return null;
     return task.mode === "single" ? runSingles(task) : runBatch(task);
   };
+}
+
+function pack({ packer, places }: Batch, place: number, line: CheckLine): void {
+  places[packer.count] = place;
+  packer.add(line);
+}
+
+function isInOrder(places: Uint16Array): boolean {
+  for (let i = 0; i < places.length; i++) if (places[i] !== i) return false;
+  return true;
 }
 
 function unanswered(site: string, cancelled: boolean): CheckLine {

@@ -4,7 +4,8 @@ import type { FailureCause, Stage } from "./outcome.ts";
 
 /** Jobs in order of arrival; taking from the front is cheap also in a long queue. */
 class JobQueue {
-  #jobs: Job[] = [];
+  /** From `#head` on; before it nothing: who was taken out would be kept here, row and all, until a thousand more were. */
+  #jobs: (Job | undefined)[] = [];
   #head = 0;
 
   get length(): number {
@@ -24,6 +25,7 @@ class JobQueue {
   shift(): Job | undefined {
     const job = this.#jobs[this.#head];
     if (job === undefined) return undefined;
+    this.#jobs[this.#head] = undefined;
     this.#head++;
     if (this.#head === this.#jobs.length) {
       this.#jobs = [];

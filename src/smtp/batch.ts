@@ -79,7 +79,7 @@ export class Batch {
   /** Some mailbox is not ASCII. */
   readonly utf8: boolean;
   readonly #pipelined: boolean;
-  readonly #ends: (TransactionEnd | undefined)[] = [];
+  readonly #ends: (TransactionEnd | undefined)[];
   #turn = 0;
   #step = MAIL;
   #next = "";
@@ -91,11 +91,12 @@ export class Batch {
   constructor(transactions: readonly Transaction[], from: ReversePath, pipelined: boolean) {
     this.transactions = transactions;
     this.#pipelined = pipelined;
+    // Of its length from the start: one that is added to has room for sixteen more.
+    this.#ends = new Array(transactions.length).fill(undefined);
     let utf8 = false;
     for (const { mailbox } of transactions) {
       utf8 ||= mailbox.utf8;
       this.#next += pipelined ? transactionOf(from, mailbox) : mailFrom(from, mailbox.utf8);
-      this.#ends.push(undefined);
     }
     this.utf8 = utf8;
   }

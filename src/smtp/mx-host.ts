@@ -1,5 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
+import { PassingSet } from "../core/passing-set.ts";
 import { endOfCall } from "../core/turns.ts";
 import { Backlog } from "./backlog.ts";
 import { mayBeCrowded, saysCrowded } from "./crowding.ts";
@@ -51,7 +52,7 @@ export class MxHost implements SessionOwner {
   readonly site: string;
   readonly cap: string;
   readonly #deps: MxHostDeps;
-  readonly #sessions = new Set<PooledSession>();
+  readonly #sessions = new PassingSet<PooledSession>();
   /** The longest idle one first. */
   readonly #idle: PooledSession[] = [];
   readonly #growth = new Growth();
@@ -140,7 +141,7 @@ export class MxHost implements SessionOwner {
    */
   sweep(now: number): boolean {
     this.#prune(now);
-    for (const session of this.#sessions) session.expire(now);
+    for (const session of this.#sessions.items) session.expire(now);
     while (this.#idle[0] && now - this.#idle[0].idleSince >= LIMITS.smtp.idleSessionMs) this.giveIdle();
     if (this.backlog.length > 0) this.pumpSoon();
     if (!this.isEmpty()) this.#emptySince = now;
@@ -161,24 +162,24 @@ export class MxHost implements SessionOwner {
     this.#idle.length = 0;
     const end = failed("connect", "cancelled", "the pool closes");
     this.backlog.fail(end, false, this.clock.monotonic());
-    for (const session of this.#sessions) {
+    for (const session of [...this.#sessions.items]) {
       session.destroy(end);
       this.#letGo(session, end);
     }
   }
 
-  onReady(session: PooledSession): void {
-    this.#growth.opened(this.clock.monotonic());
+  onReady(session: PooledSession, now: number): void {
+    this.#growth.opened(now);
     this.#pipelining = session.pipelining;
     this.#crowdedSince = null;
     this.#deps.onOpened();
-    this.#next(session);
+    this.#next(session, now);
   }
 
-  onFree(session: PooledSession): void {
-    this.#payDebt(session);
+  onFree(session: PooledSession, now: number): void {
+    this.#payDebt(session, now);
     if (!session.spent && this.#mustMakeWay(false)) this.#makeWay(session);
-    this.#next(session);
+    this.#next(session, now);
   }
 
   onCrowded(): void {
@@ -203,17 +204,17 @@ export class MxHost implements SessionOwner {
   }
 
   /** A session that is closed anyway pays for the one that others wait for. */
-  #payDebt(session: PooledSession): void {
+  #payDebt(session: PooledSession, now: number): void {
     if (this.#owed === 0) return;
-    const served = this.clock.monotonic() - session.openedAt >= LIMITS.smtp.slotTenureMs;
+    const served = now - session.openedAt >= LIMITS.smtp.slotTenureMs;
     if (!session.spent && !served && this.#owedSoon === 0) return;
     this.#payOne();
     session.spent = true;
   }
 
-  #next(session: PooledSession): void {
+  #next(session: PooledSession, now: number): void {
     if (session.spent) session.quit();
-    else if (!session.dispatch()) this.#rest(session);
+    else if (!session.dispatch(now)) this.#rest(session);
     if (this.backlog.length > 0 && this.#couldPump()) this.pumpSoon();
   }
 
@@ -240,10 +241,11 @@ export class MxHost implements SessionOwner {
 
   #pump(): void {
     if (this.#closed) return;
+    const now = this.clock.monotonic();
     while (this.#idle.length > 0 && this.backlog.forAny > 0) {
       const session = this.#idle.pop();
       if (session?.isExhausted) session.quit();
-      else if (session && !session.dispatch()) this.#idle.push(session);
+      else if (session && !session.dispatch(now)) this.#idle.push(session);
     }
     while (this.#wantsAnother() && this.#deps.room.take(this)) {
       this.#acquire(this.#sessions.size === 0 && this.#growth.acquiring === 0);
@@ -360,7 +362,7 @@ export class MxHost implements SessionOwner {
   #prune(now: number): void {
     let opening: PooledSession | undefined;
     let working = false;
-    for (const session of this.#sessions) {
+    for (const session of this.#sessions.items) {
       if (session.ready) working = true;
       else opening = session;
     }

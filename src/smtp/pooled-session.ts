@@ -1,4 +1,5 @@
 import type { Clock } from "../core/clock.ts";
+import type { Passing } from "../core/passing-set.ts";
 import type { Backlog } from "./backlog.ts";
 import type { Through, TransactionEnd } from "./batch.ts";
 import { saysCrowded } from "./crowding.ts";
@@ -21,9 +22,10 @@ export interface SessionOwner {
   readonly depthMax: number;
   readonly lessons: SiteLessons;
   readonly traffic: Traffic;
-  onReady(session: PooledSession): void;
+  /** @param now as of `SessionHandler.onBatch` */
+  onReady(session: PooledSession, now: number): void;
   /** A batch is through. */
-  onFree(session: PooledSession): void;
+  onFree(session: PooledSession, now: number): void;
   /** The connection is gone. */
   onGone(session: PooledSession, end: SessionEnd): void;
   /** The server says that too many connections are open. */
@@ -34,6 +36,11 @@ const isRejection = (end: TransactionEnd) => end.kind === "reply" && end.reply.c
 
 /** Its local part may hold sentences, which servers repeat without the quotes. */
 const isQuoted = ({ mailbox }: Job) => mailbox.address.startsWith('"');
+
+/** An array that is added to has room for sixteen more at once, which at one address a write is most of what a write leaves behind. */
+const NO_JOBS: readonly Job[] = [];
+
+const takeAny = (backlog: Backlog) => backlog.take();
 
 const isOverRecipients = (end: TransactionEnd) => end.kind === "reply" && isRecipientLimit(end.reply);
 
@@ -47,7 +54,8 @@ const LOST: TransactionEnd = {
 };
 
 /** A session with what the pool counts of it: it takes jobs from the host's backlog and brings them to their ends. */
-export class PooledSession implements SessionHandler, SessionTimes {
+export class PooledSession implements SessionHandler, SessionTimes, Passing {
+  seat = 0;
   readonly openedAt: number;
   readyAt = 0;
   idleSince: number;
@@ -62,7 +70,7 @@ export class PooledSession implements SessionHandler, SessionTimes {
   #slow = false;
   /** When it is its turn to try more than is known to go well. */
   #tries: Allowance = { transactions: 0, rejections: 0 };
-  #jobs: readonly Job[] = [];
+  #jobs = NO_JOBS;
   /** Of the batch under way. */
   #writtenAt = 0;
   #pipelined = false;
@@ -107,21 +115,20 @@ export class PooledSession implements SessionHandler, SessionTimes {
     return this.#served > 0 && this.#left() <= 0;
   }
 
-  /** Takes a batch and writes it. @returns false when there was nothing to take. */
-  dispatch(): boolean {
-    const now = this.#owner.clock.monotonic();
+  /** Takes a batch and writes it. @param now `clock.monotonic()` @returns false when there was nothing to take. */
+  dispatch(now: number): boolean {
     const special = this.#owner.backlog.hasSpecial ? this.#takeSpecial(now) : undefined;
     const jobs = special === undefined ? this.#takeTogether(now) : [special];
-    for (const job of jobs) job.begin(now, this);
     if (jobs.length === 0) {
       this.idleSince = now;
       return false;
     }
+    for (const job of jobs) job.begin(now, this);
     const careful = special?.careful === true;
     this.#jobs = jobs;
     this.#writtenAt = now;
     this.#pipelined = !careful && this.pipelining;
-    this.#session.run(jobs, careful);
+    this.#session.run(jobs, careful, now);
     return true;
   }
 
@@ -139,9 +146,13 @@ export class PooledSession implements SessionHandler, SessionTimes {
     }
   }
 
-  #takeTogether(now: number): Job[] {
+  #takeTogether(now: number): readonly Job[] {
+    const room = this.#room(now);
+    if (room === 1) {
+      const job = this.#takeOne(now, takeAny);
+      return job === undefined ? NO_JOBS : [job];
+    }
     const jobs: Job[] = [];
-    const room = this.#room();
     while (jobs.length < room) {
       const job = this.#owner.backlog.take();
       if (job === undefined) break;
@@ -166,28 +177,29 @@ export class PooledSession implements SessionHandler, SessionTimes {
     this.#session.destroy();
     const now = this.#owner.clock.monotonic();
     for (const job of this.#jobs) job.settle(end, this.secure, now);
-    this.#jobs = [];
+    this.#jobs = NO_JOBS;
   }
 
   onReady(): void {
     this.ready = true;
     this.readyAt = this.#owner.clock.monotonic();
     this.#tries = this.#owner.lessons.limits.takeTries(this.readyAt);
-    this.#owner.onReady(this);
+    this.#owner.onReady(this, this.readyAt);
   }
 
-  onBatch(ends: readonly TransactionEnd[], late: Through | null): void {
+  onBatch(ends: readonly TransactionEnd[], late: Through | null, now: number): void {
     const over = ends.findIndex(isOverRecipients);
-    this.#learn(ends, over, late);
-    this.#conclude(ends);
+    this.#learn(ends, over, late, now);
+    this.#conclude(ends, now);
     if (over >= 0 || this.#left() <= 0) this.spent = true;
-    this.#owner.onFree(this);
+    this.#owner.onFree(this, now);
   }
 
   onClosed(end: SessionEnd, unfinished: readonly TransactionEnd[], through: Through): void {
     if (unfinished.length > 0) {
-      this.#learnEnd(end, through);
-      this.#conclude(unfinished);
+      const now = this.#owner.clock.monotonic();
+      this.#learnEnd(end, through, now);
+      this.#conclude(unfinished, now);
     }
     this.#owner.onGone(this, end);
   }
@@ -204,18 +216,17 @@ export class PooledSession implements SessionHandler, SessionTimes {
   }
 
   /** How many transactions may go out now: never so many that a limit could be overrun. */
-  #room(): number {
+  #room(now: number): number {
     if (!this.#session.capabilities.pipelining) return 1;
-    const { depth, depthMax, clock } = this.#owner;
+    const { depth, depthMax } = this.#owner;
     const left = Math.min(this.#left(), depthMax);
     if (left <= depth.now) return Math.max(1, left);
-    return Math.min(left, depth.take(clock.monotonic()));
+    return Math.min(left, depth.take(now));
   }
 
   /** What a batch that came to its end teaches. @param over index of the first that was over the recipients, or -1 */
-  #learn(ends: readonly TransactionEnd[], over: number, late: Through | null): void {
-    const { clock, depth, depthMax, lessons, policy } = this.#owner;
-    const now = clock.monotonic();
+  #learn(ends: readonly TransactionEnd[], over: number, late: Through | null, now: number): void {
+    const { depth, depthMax, lessons, policy } = this.#owner;
     const written = ends.length;
     if (over >= 0) {
       const transactions = this.#served + over;
@@ -242,9 +253,8 @@ export class PooledSession implements SessionHandler, SessionTimes {
   }
 
   /** The session ended with a batch under way: by a limit, because of too many connections, or of this very write. */
-  #learnEnd(end: SessionEnd, through: Through): void {
-    const { clock, depth, lessons } = this.#owner;
-    const now = clock.monotonic();
+  #learnEnd(end: SessionEnd, through: Through, now: number): void {
+    const { depth, lessons } = this.#owner;
     const written = this.#jobs.length;
     const believed = !this.#jobs.some(isQuoted);
     if (believed && saysCrowded(end)) {
@@ -267,12 +277,11 @@ export class PooledSession implements SessionHandler, SessionTimes {
     return !job.settled;
   }
 
-  #conclude(ends: readonly TransactionEnd[]): void {
+  #conclude(ends: readonly TransactionEnd[], now: number): void {
     const jobs = this.#jobs;
-    const back: Job[] = [];
-    const again: Job[] = [];
-    const now = this.#owner.clock.monotonic();
-    this.#jobs = [];
+    let back = NO_JOBS;
+    let again = NO_JOBS;
+    this.#jobs = NO_JOBS;
     let answered = 0;
     for (let index = 0; index < jobs.length; index++) {
       const job = jobs[index] as Job;
@@ -287,9 +296,9 @@ export class PooledSession implements SessionHandler, SessionTimes {
       const crowded = !isQuoted(job) && saysCrowded(end);
       if (crowded) this.#leaveToOthers();
       const blame = end.kind === "failure" ? end.blame : "own";
-      if (blame === "not_reached" && job.mayRequeue()) back.push(job);
+      if (blame === "not_reached" && job.mayRequeue()) back = [...back, job];
       else if (blame !== "own" && job.mayAskCarefully()) this.#owner.backlog.addCareful(job);
-      else if (crowded && job.mayStepAside()) again.push(job);
+      else if (crowded && job.mayStepAside()) again = [...again, job];
       else if (this.#isStale(end, index) && job.mayRetry()) this.#owner.backlog.addFresh(job);
       else job.settle(end, this.secure, now);
     }

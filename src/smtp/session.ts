@@ -24,8 +24,9 @@ export interface SessionHandler {
   /**
    * All of a batch is answered, in order; `run` may be called again.
    * @param late what was through when a reply first took `LIMITS.learnt.slowReplyMs`; null: none did
+   * @param now `clock.monotonic()` at which the last reply came: what follows on it needs no look at the clock of its own
    */
-  onBatch(ends: readonly TransactionEnd[], late: Through | null): void;
+  onBatch(ends: readonly TransactionEnd[], late: Through | null, now: number): void;
   /**
    * Once, when the connection is gone. `end` says why; `unfinished` are the ends of the batch that was under way,
    * empty when there was none; `through` is what of it the server had done. Not called after `destroy`.
@@ -46,8 +47,9 @@ export interface Session {
   /**
    * At least one transaction; more than one only where PIPELINING is offered. Only when ready and idle.
    * @param lockStep one command at a time, whatever is offered
+   * @param now `clock.monotonic()`
    */
-  run(transactions: readonly Transaction[], lockStep: boolean): void;
+  run(transactions: readonly Transaction[], lockStep: boolean, now: number): void;
   /** QUIT, then closed by the peer or after `LIMITS.smtp.quitTimeoutMs`. Only when ready and idle. */
   quit(): void;
   /** Gone at once, without a word or a call back. */
@@ -120,12 +122,12 @@ class SocketSession implements Session {
     return this.#batch?.stage ?? "mail";
   }
 
-  run(transactions: readonly Transaction[], lockStep: boolean): void {
+  run(transactions: readonly Transaction[], lockStep: boolean, now: number): void {
     const pipelined = this.capabilities.pipelining && !lockStep;
     this.#batch = new Batch(transactions, this.#options.mailFrom, pipelined);
     this.#phase = "batch";
-    this.#heardAt = this.#options.clock.monotonic();
-    this.#writeNext(this.#batch, this.#heardAt);
+    this.#heardAt = now;
+    this.#writeNext(this.#batch, now);
   }
 
   quit(): void {
@@ -243,7 +245,7 @@ class SocketSession implements Session {
     this.#batch = null;
     this.#phase = "idle";
     this.#deadline.rest();
-    this.#handler.onBatch(ends, late);
+    this.#handler.onBatch(ends, late, this.#heardAt);
   }
 
   #expired(): void {

@@ -93,6 +93,23 @@ describe("lines between threads", () => {
     );
   });
 
+  it("come out in their places where they were packed in another order", () => {
+    const ordered = fc.array(line, { maxLength: 12 }).chain((lines) =>
+      fc.record({
+        lines: fc.constant(lines),
+        order: fc.shuffledSubarray([...lines.keys()], { minLength: lines.length }),
+      }),
+    );
+    fc.assert(
+      fc.property(ordered, ({ lines, order }) => {
+        const packer = new LinePacker(lines.length);
+        for (const place of order) packer.add(lines[place] ?? null);
+        const message = crossed(packer.take(Uint16Array.from(order)));
+        assert.deepEqual(asJson(createLineReader()(message)), asJson(lines));
+      }),
+    );
+  });
+
   it("keep what rows of one domain differ in, whichever field it is", () => {
     const row = fc.record({
       of: fc.nat(1),

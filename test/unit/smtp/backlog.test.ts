@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { Backlog } from "../../../src/smtp/backlog.ts";
 import { failed, Job } from "../../../src/smtp/job.ts";
 import { parseMailbox } from "../../../src/smtp/mailbox.ts";
@@ -25,6 +27,19 @@ describe("the backlog of a host", () => {
     for (const job of jobs) backlog.add(job);
     for (const job of jobs) assert.equal(backlog.take(), job);
     assert.deepEqual([backlog.take(), backlog.length], [undefined, 0]);
+  });
+
+  it("keeps nothing of who was taken out, however many still wait", () => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const backlog = new Backlog();
+    for (let i = 0; i < 10; i++) backlog.add(jobAt(i).job);
+    const taken = (() => Array.from({ length: 5 }, () => new WeakRef(backlog.take() ?? assert.fail())))();
+    // What a weak reference was made of lives to the end of its turn.
+    return new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
+      collect();
+      assert.deepEqual([taken.map((job) => job.deref()), backlog.length], [Array(5).fill(undefined), 5]);
+    });
   });
 
   it("puts back before all others, in order", () => {
