@@ -1,7 +1,7 @@
 import { LIMITS } from "../core/limits.ts";
 import { addressOf } from "../services/bulk/csv/cell-address.ts";
 import { createRecordScanner } from "../services/bulk/csv/scan.ts";
-import { valueAt } from "../services/bulk/csv/value-place.ts";
+import { type ValuePlace, valueAt } from "../services/bulk/csv/value-place.ts";
 import { type ChunkRepeats, decodeChunkRepeats } from "../services/bulk/repeats.ts";
 import { type RowsBytesDeps, readRowsBytes } from "../services/bulk/rows-bytes.ts";
 import { type JobObjects, repeatsKey } from "../store/job-objects.ts";
@@ -49,32 +49,43 @@ export async function readOwnRows(
     readRowsBytes(deps, task, { firstByte: task.firstByte, bytes: task.bytes }, signal),
     readRepeats(deps, task, signal),
   ]);
-  const cells = cellsOf(bytes, task);
-  const offsets = task.kind === "retry" ? rowsOfSet(task.rowSet) : cells.keys();
+  return task.kind === "retry" ? rowsOfRetry(bytes, task, repeats) : rowsOfChunk(bytes, task, repeats);
+}
+
+function rowsOfChunk(bytes: Buffer, task: ChunkTask, { sameAs, copies }: ChunkRepeats): OwnRow[] {
   const rows: OwnRow[] = [];
-  for (const offset of offsets) {
+  readCells(bytes, task, (offset, cell) => {
+    if (sameAs.size > 0 && sameAs.has(offset)) return;
+    const repeated = copies.size === 0 ? 0 : (copies.get(offset) ?? 0);
+    rows.push({ offset, email: addressOf(valueAt(cell)), copies: repeated });
+  });
+  return rows;
+}
+
+function rowsOfRetry(bytes: Buffer, task: RetryTask, { sameAs, copies }: ChunkRepeats): OwnRow[] {
+  const cells: string[] = [];
+  readCells(bytes, task, (_offset, cell) => {
+    cells.push(valueAt(cell));
+  });
+  const rows: OwnRow[] = [];
+  for (const offset of rowsOfSet(task.rowSet)) {
     const cell = cells[offset];
     if (cell === undefined) throw new Error(`a chunk of ${task.rows} rows has no row ${offset}`);
-    if (repeats.sameAs.has(offset)) continue;
-    rows.push({ offset, email: addressOf(cell), copies: repeats.copies.get(offset) ?? 0 });
+    if (!sameAs.has(offset)) rows.push({ offset, email: addressOf(cell), copies: copies.get(offset) ?? 0 });
   }
   return rows;
 }
 
-/** The address's cell of each row, as the analysis has read it: by the scanner, which looks at no other. */
-function cellsOf(bytes: Buffer, task: RowsTask): string[] {
+/** Tells of the address's cell of each row, as the analysis has read it: by the scanner, which looks at no other. */
+function readCells(bytes: Buffer, task: RowsTask, told: (offset: number, cell: ValuePlace) => void): void {
   const { delimiter, emailColumn } = task.layout;
   const { recordBytes, columns } = LIMITS.bulk;
-  const cells: string[] = [];
-  const bounds = { recordBytes, columns };
+  let rows = 0;
   const scanner = createRecordScanner(
-    { delimiter, emailColumn, ...bounds },
-    (_start, _end, _columns, cell) => {
-      cells.push(valueAt(cell));
-    },
+    { delimiter, emailColumn, recordBytes, columns },
+    (_start, _end, _columns, cell) => told(rows++, cell),
   );
   const broken = scanner.push(bytes) ?? scanner.end();
   if (broken !== undefined) throw new Error(`a chunk cannot be read: ${broken.detail}`);
-  if (cells.length !== task.rows) throw new Error(`a chunk of ${task.rows} rows holds ${cells.length}`);
-  return cells;
+  if (rows !== task.rows) throw new Error(`a chunk of ${task.rows} rows holds ${rows}`);
 }
