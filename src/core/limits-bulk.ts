@@ -27,7 +27,7 @@ export const BULK_LIMITS = {
   submissionMs: 180_000,
   /**
    * Rows of a chunk: so many of the first `smallChunks` of a list, so that a short one is many workers' work; then more, since
-   * a chunk costs the same requests and transactions whatever is in it.
+   * a chunk costs the same requests and transactions whatever is in it. A list of `smallChunks` large ones has no small ones.
    */
   rowsPerChunk: 1_000,
   smallChunks: 32,

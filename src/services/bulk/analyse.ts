@@ -57,8 +57,8 @@ interface Plan {
 /**
  * Reads a source from its beginning to its end, once: what it is, where its rows are, which of them are addresses. A
  * quarter of a megabyte is looked at for the layout; after that memory is a piece of LIMITS.bulk.analysisTurnBytes, a
- * record, and some 60 bytes a chunk (createChunkCutter), the only thing that grows with the rows. Lets other work go on
- * after each piece.
+ * record, 24 bytes for each row of a piece, and some 60 bytes a chunk (createChunkCutter), the only thing that grows with
+ * the rows. Lets other work go on after each piece.
  *
  * @throws what the source and the sinks do; the reason of `cancelled`
  */
