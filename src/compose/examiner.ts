@@ -2,6 +2,7 @@ import { openLists } from "../check/lists/lists.ts";
 import { askedSite } from "../check/site.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
+import { createIdleShare } from "../core/idle-share.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
@@ -71,6 +72,7 @@ export function composeExaminers(deps: Deps): Examiners {
   const admission = createAdmission({
     clock,
     takeWaitMs: () => checks.pool.takeWaitMs(),
+    takeIdle: createIdleShare(performance),
     onRefused() {
       refused.count += 1;
     },

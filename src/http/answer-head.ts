@@ -48,8 +48,9 @@ function writeBytes(into: Uint8Array, at: number, bytes: Uint8Array): number {
  * @param start what stands before the id, ASCII
  * @param fields what stands between the id and the value of `RateLimit`, ASCII
  * @param ids each `fill` takes the next one
+ * @param end what stands behind the value of `RateLimit`, ASCII
  */
-export function createAnswerHead(start: string, fields: string, ids: RequestIds): AnswerHead {
+export function createAnswerHead(start: string, fields: string, ids: RequestIds, end = ""): AnswerHead {
   const [rateStart, resetStart, quotaStart] = ['"rate";r=', ";t=", ', "quota";r='].map((text) =>
     Buffer.from(text),
   ) as [Buffer, Buffer, Buffer];
@@ -60,7 +61,8 @@ export function createAnswerHead(start: string, fields: string, ids: RequestIds)
     Buffer.from(fields, "latin1"),
     rateStart,
   ]);
-  const room = 2 * resetStart.length + quotaStart.length + NUMBERS * NUMBER_CHARS;
+  const last = Buffer.from(end, "latin1");
+  const room = last.length + 2 * resetStart.length + quotaStart.length + NUMBERS * NUMBER_CHARS;
   const form = new Uint8Array(first.length + room);
   form.set(first);
   /** By length: a view costs more to make than to look up, and there are a few dozen. */
@@ -73,6 +75,7 @@ export function createAnswerHead(start: string, fields: string, ids: RequestIds)
       at = writeNumber(form, writeBytes(form, at, resetStart), rateResetS);
       at = writeNumber(form, writeBytes(form, at, quotaStart), quota);
       at = writeNumber(form, writeBytes(form, at, resetStart), quotaResetS);
+      at = writeBytes(form, at, last);
       const known = views[at];
       if (known !== undefined) return known;
       const view = form.subarray(0, at);

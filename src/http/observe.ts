@@ -1,5 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 import type { DurationSeries } from "../core/durations.ts";
+import type { AppError } from "../core/errors.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import type { Tally } from "../core/tally.ts";
@@ -44,6 +45,10 @@ export interface RequestObserver {
   finished(request: Observed, route: string, outcome: Outcome): void;
   /** The same of a GET of `route` that was answered 200 within the call that brought it: looked up once, counted often. */
   gets(route: string): (id: () => string, startedMs: number, actor: Actor, answer: ObservedReady) => void;
+  /** The same of one that was refused within the call, with so many bytes. */
+  refusedGets(
+    route: string,
+  ): (id: () => string, startedMs: number, actor: Actor, error: AppError, bytes: number) => void;
 }
 
 export interface ObserverLimits {
@@ -180,6 +185,17 @@ export function createRequestObserver(deps: {
         if (!isWorthALine(200, null, ms, nowMs)) return;
         const outcome = { status: 200, bytes: body.length, code: null, headMs: null };
         write({ id: id(), method: "GET", route, ms, actor }, outcome, { verdict, reason, cached: true });
+      };
+    },
+    refusedGets(route) {
+      const series = seriesOf(route);
+      return (id, startedMs, actor, { status, code }, bytes) => {
+        const nowMs = clock.monotonic();
+        const ms = nowMs - startedMs;
+        requestsOf(series, route, "GET", status).count += 1;
+        series.seconds.observe(ms / 1000);
+        if (!isWorthALine(status, code, ms, nowMs)) return;
+        write({ id: id(), method: "GET", route, ms, actor }, { status, bytes, code, headMs: null }, {});
       };
     },
   };

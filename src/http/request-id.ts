@@ -22,6 +22,8 @@ export interface RequestIds {
   next(): string;
   /** Makes the next one and writes its characters to `into`, from `at` on. */
   write(into: Uint8Array, at: number): void;
+  /** The same of the one made last. */
+  writeLast(into: Uint8Array, at: number): void;
   /** The one made last. */
   last(): string;
 }
@@ -45,19 +47,24 @@ export function createRequestIds(): RequestIds {
     return base + String.fromCharCode(digit(5), digit(4), digit(3), digit(2), digit(1), digit(0));
   }
 
+  function writeLast(into: Uint8Array, at: number): void {
+    let place = at;
+    for (let i = 0; i < baseBytes.length; i++) into[place++] = baseBytes[i] ?? 0;
+    for (let shift = 5 * (COUNTER_CHARS - 1); shift >= 0; shift -= 5)
+      into[place++] = DIGIT_BYTES[(count >>> shift) & 31] ?? 0;
+  }
+
   return {
     length: base.length + COUNTER_CHARS,
     last,
+    writeLast,
     next() {
       step();
       return last();
     },
     write(into, at) {
       step();
-      let place = at;
-      for (let i = 0; i < baseBytes.length; i++) into[place++] = baseBytes[i] ?? 0;
-      for (let shift = 5 * (COUNTER_CHARS - 1); shift >= 0; shift -= 5)
-        into[place++] = DIGIT_BYTES[(count >>> shift) & 31] ?? 0;
+      writeLast(into, at);
     },
   };
 }

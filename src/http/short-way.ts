@@ -8,6 +8,7 @@ import type { CachedCredential } from "../services/authenticate/cache.ts";
 import { limitText } from "../services/limits-view.ts";
 import type { Desk, ReadyAddress, ReadyAnswer, ReadyAnswers } from "../services/verify/ready-answers.ts";
 import { type AnswerHead, createAnswerHead, type LimitNumbers } from "./answer-head.ts";
+import { readNumbers } from "./desk-numbers.ts";
 import type { FieldSource } from "./framing.ts";
 import type { RequestObserver } from "./observe.ts";
 import { createPlainFields } from "./plain-fields.ts";
@@ -84,15 +85,8 @@ export function createShortWay(deps: ShortWayDeps): ShortWay {
     return head;
   }
 
-  function readNumbers({ rate, quota }: Desk, nowMs: number): void {
-    numbers.rate = rate.remaining(nowMs);
-    numbers.rateResetS = rate.resetS(nowMs, numbers.rate);
-    numbers.quota = quota.remaining(nowMs);
-    numbers.quotaResetS = quota.resetS(nowMs);
-  }
-
   function send(response: Writer, desk: Desk, answer: ReadyAnswer, nowMs: number): () => string {
-    readNumbers(desk, nowMs);
+    readNumbers(desk, nowMs, numbers);
     const theirs = saneRequestId(fields.requestId);
     const head =
       theirs === null

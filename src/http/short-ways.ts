@@ -1,13 +1,11 @@
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
-import type { Gate } from "./dispatch.ts";
 import type { RequestObserver } from "./observe.ts";
 import { createRequestIds } from "./request-id.ts";
-import type { ResponseWriter } from "./respond.ts";
-import { createShortRefusal, type ShortRefusalDeps } from "./short-refusal.ts";
+import { createShortRefusal, type ShortRefusal, type ShortRefusalDeps } from "./short-refusal.ts";
 import { createShortWay, type ShortWay, type ShortWayDeps } from "./short-way.ts";
 
-type Writer = Parameters<ShortWay["answer"]>[0] & ResponseWriter;
+type Writer = Parameters<ShortRefusal["refuse"]>[0];
 type Source = Parameters<ShortWay["answer"]>[1];
 
 /** GET /v1/verify of what is ready or will be refused: see short-way.ts and short-refusal.ts. */
@@ -18,16 +16,15 @@ export interface ShortWays extends Pick<ShortWay, "learn"> {
 
 export interface ShortWaysDeps {
   ready: Pick<ShortWayDeps, "answers" | "credentials"> & Pick<ShortRefusalDeps, "entrance">;
-  gate: Pick<Gate, "rateLimitHeaders">;
   clock: Clock;
   log: Logger;
   observer: RequestObserver;
 }
 
-export function createShortWays({ ready, gate, ...deps }: ShortWaysDeps): ShortWays {
+export function createShortWays({ ready, ...deps }: ShortWaysDeps): ShortWays {
   const made = { ...deps, ...ready, ids: createRequestIds() };
   const shortWay = createShortWay(made);
-  const shortRefusal = createShortRefusal({ ...made, rateLimitHeaders: gate.rateLimitHeaders });
+  const shortRefusal = createShortRefusal(made);
   return {
     answer: (response, source) => shortWay.answer(response, source) || shortRefusal.refuse(response, source),
     learn: shortWay.learn,

@@ -146,6 +146,7 @@ export async function startReadyWorld(short: boolean, options: { corsOrigins?: s
   const admission = createAdmission({
     clock,
     takeWaitMs: () => 0,
+    takeIdle: () => 1,
     onRefused: () => metrics.admissionsRefused.inc(),
     limits: { ...LIMITS.flights.admission, first: SEATS, least: SEATS, most: SEATS, looksBeyond: 0 },
   });

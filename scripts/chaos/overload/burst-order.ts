@@ -33,9 +33,15 @@ export interface TeamCounts {
   refused: Latencies;
 }
 
+/** What falls due so soon after a burst's beginning meets a process that cannot know of it yet. */
+export const ONSET_MS = 1_000;
+
 export interface Burst {
   teams: Record<string, TeamCounts>;
   all: TeamCounts;
+  /** Answered with 200, of what was due in the first `ONSET_MS`, and of what was later. */
+  onset: Latencies;
+  sustained: Latencies;
   /** How late the burst itself was with sending: what is more says more of it than of the service. */
   lateP99Ms: number;
   tookS: number;

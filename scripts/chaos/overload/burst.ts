@@ -3,7 +3,14 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { CHEAP_FROM, rowOf } from "../traffic/addresses.ts";
 import { bodyOf } from "../traffic/asking.ts";
-import { type Burst, type BurstOrder, type BurstTeam, percentile, type TeamCounts } from "./burst-order.ts";
+import {
+  type Burst,
+  type BurstOrder,
+  type BurstTeam,
+  ONSET_MS,
+  percentile,
+  type TeamCounts,
+} from "./burst-order.ts";
 import { createLeanClient, type Outcome } from "./lean-client.ts";
 
 const TICK_MS = 1;
@@ -16,16 +23,27 @@ const lateMs: number[] = [];
 /** What came of a team's requests. */
 class Tally {
   readonly accepted: number[] = [];
+  /** Of them, what was due at the beginning. */
+  readonly onset: number[] = [];
+  readonly sustained: number[] = [];
   readonly refused: number[] = [];
   readonly counts: Record<string, number> = {};
 
-  note(how: string, ms: number): void {
+  /** @param dueMs after the beginning */
+  note(how: string, dueMs: number, ms: number): void {
     this.counts[how] = (this.counts[how] ?? 0) + 1;
-    (how.startsWith("200") ? this.accepted : this.refused).push(ms);
+    if (!how.startsWith("200")) {
+      this.refused.push(ms);
+      return;
+    }
+    this.accepted.push(ms);
+    (dueMs < ONSET_MS ? this.onset : this.sustained).push(ms);
   }
 
-  add({ accepted, refused, counts }: Tally): void {
+  add({ accepted, onset, sustained, refused, counts }: Tally): void {
     for (const ms of accepted) this.accepted.push(ms);
+    for (const ms of onset) this.onset.push(ms);
+    for (const ms of sustained) this.sustained.push(ms);
     for (const ms of refused) this.refused.push(ms);
     for (const [how, count] of Object.entries(counts)) this.counts[how] = (this.counts[how] ?? 0) + count;
   }
@@ -68,7 +86,7 @@ async function openLoop(team: BurstTeam, perS: number, tally: Tally): Promise<vo
       all.push(
         new Promise((resolve) => {
           const answered = (outcome: Outcome) => {
-            tally.note(howOf(outcome), performance.now() - dueMs);
+            tally.note(howOf(outcome), dueMs - startedMs, performance.now() - dueMs);
             resolve();
           };
           client.send(request, answered);
@@ -81,13 +99,14 @@ async function openLoop(team: BurstTeam, perS: number, tally: Tally): Promise<vo
 }
 
 async function closedLoop(team: BurstTeam, tally: Tally): Promise<void> {
-  const untilMs = performance.now() + order.forMs;
+  const startedMs = performance.now();
+  const untilMs = startedMs + order.forMs;
   let next = 0;
   const ask = () =>
     new Promise<void>((resolve) => {
       const sentMs = performance.now();
       const answered = (outcome: Outcome) => {
-        tally.note(howOf(outcome), performance.now() - sentMs);
+        tally.note(howOf(outcome), sentMs - startedMs, performance.now() - sentMs);
         resolve();
       };
       client.send(requestOf(team, next++), answered);
@@ -115,5 +134,12 @@ await Promise.all(
 const tookS = (performance.now() - startedMs) / 1_000;
 clearInterval(sweeping);
 client.close();
-const burst: Burst = { teams, all: all.told(), lateP99Ms: percentile(lateMs, 0.99), tookS };
+const burst: Burst = {
+  teams,
+  all: all.told(),
+  onset: latenciesOf(all.onset),
+  sustained: latenciesOf(all.sustained),
+  lateP99Ms: percentile(lateMs, 0.99),
+  tookS,
+};
 process.stdout.write(JSON.stringify(burst), () => process.exit(0));

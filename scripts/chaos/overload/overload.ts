@@ -18,8 +18,8 @@ const CAPACITY_CALLERS = 48;
 const CAPACITY_MS = 4_000;
 /** What a burst can send from one core that it shares with the mail world. More would measure the burst. */
 const SENDS_PER_S = 15_000;
-const WARM_PER_S = 6_000;
-const WARM_MS = 6_000;
+const WARM_LIMITED_PER_S = 6_000;
+const WARM_MS = 10_000;
 const OVERLOAD_MS = 5_000;
 const LIMITED_MS = 3_000;
 /** From the end of an overload to the next thing: then all must be as it was. */
@@ -112,9 +112,10 @@ async function warmUp(deployment: ChaosDeployment, url: string): Promise<void> {
   const { key } = await deployment.team("warm", "enterprise", UNBOUNDED);
   const limited = await deployment.team("warm-limited", "enterprise", { ratePerS: 100, rateBurst: 100 });
   const teams = [
-    { name: "warm", perS: WARM_PER_S, key },
-    { name: "warm-limited", perS: WARM_PER_S, key: limited.key },
+    { name: "warm", perS: SENDS_PER_S - WARM_LIMITED_PER_S, key },
+    { name: "warm-limited", perS: WARM_LIMITED_PER_S, key: limited.key },
   ];
+  await burst({ url, forMs: WARM_MS, teams: [{ name: "warm-checks", perS: null, key }] });
   await burst({ url, forMs: WARM_MS, teams });
   await wait(REST_MS);
 }

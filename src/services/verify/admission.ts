@@ -1,5 +1,6 @@
 import type { Clock } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
+import { type CeilingLimits, createCeiling } from "./ceiling.ts";
 
 /**
  * Who may begin a check. What is bounded is the wait for our own CPU, as the check pool and our own event loop measure it: while it is short,
@@ -22,8 +23,10 @@ export interface Admission {
   readonly isCrowded: boolean;
   /** Whether `enter` would refuse this team now. Takes nothing. */
   refuses(teamId: string): boolean;
+  /** The house has no time to find out what is asked by whom it refuses. */
+  readonly isSwamped: boolean;
   /** Of a team that is refused before it comes to enter: counts it. */
-  turnAway(): AppError;
+  turnAway(teamId: string): AppError;
   /** How long a check waited for CPU when that was looked at last, in milliseconds. */
   readonly waitMs: number;
 }
@@ -32,7 +35,7 @@ export interface Admission {
 export interface Place {
   /** Let in to look alone. */
   readonly isGuest: boolean;
-  /** Before his check is begun. @throws AppError `overloaded` for a guest */
+  /** Before his check is begun. @throws AppError `overloaded` for a guest, and where there is less room by now than when he came */
   admit(): void;
   /** No check was begun for him: Redis had what he asked for. */
   found(): void;
@@ -40,37 +43,27 @@ export interface Place {
   leave(): void;
 }
 
-export interface AdmissionLimits {
-  /** A check should wait no longer for CPU. */
-  targetMs: number;
-  /** How often it is looked at, while checks are young. Too long a wait is one that two looks in a row have seen. */
+export interface AdmissionLimits extends CeilingLimits {
+  /** How often it is looked at, while checks are young. */
   lookMs: number;
-  /** Young checks: at the beginning, and however long the waits are; and at most. */
-  first: number;
-  least: number;
-  most: number;
   /** A check is young for so long, and for twice as long at most; where checks wait for too long, for four times as long as that. */
   youngMs: number;
-  /** While no cut was made for `calmMs`, and else; of a limit that is used up to `growFrom`, not more often than `growEveryMs`. */
-  growth: number;
-  slowGrowth: number;
-  growEveryMs: number;
-  growFrom: number;
-  calmMs: number;
   /**
    * Of those who will be refused, so many may look into Redis between two looks: what it has is answered even then. Half as many
    * after a time in which none of them found anything, and no fewer than the least; twice as many after another.
    */
   looksBeyond: number;
   looksLeast: number;
-  /** After a cut the next one waits for what it has brought. */
-  settleMs: number;
+  /** A team that was refused counts as one that crowds the house for so long, and for twice as long at most. */
+  crowderMs: number;
 }
 
 export interface AdmissionDeps {
   clock: Clock;
   /** See `CheckWaits.take`. */
   takeWaitMs(): number;
+  /** Of the time since it was asked last, the share in which our own event loop had nothing to do: 0 to 1. */
+  takeIdle(): number;
   onRefused(): void;
   limits: AdmissionLimits;
 }
@@ -86,18 +79,30 @@ interface Team {
   young: number;
 }
 
+/** What a seat asks the house. */
+interface House {
+  /** @throws AppError `overloaded` */
+  admit(seat: Seat): void;
+  aged(team: Team): void;
+}
+
 class Seat implements Place {
   readonly isGuest = false;
   readonly team: Team;
-  readonly #aged: (team: Team) => void;
+  /** How often the ceiling had been cut when he came. */
+  readonly cuts: number;
+  readonly #house: House;
   isYoung = true;
 
-  constructor(team: Team, aged: (team: Team) => void) {
+  constructor(team: Team, cuts: number, house: House) {
     this.team = team;
-    this.#aged = aged;
+    this.cuts = cuts;
+    this.#house = house;
   }
 
-  admit(): void {}
+  admit(): void {
+    this.#house.admit(this);
+  }
 
   found(): void {}
 
@@ -105,7 +110,7 @@ class Seat implements Place {
   leave(): void {
     if (!this.isYoung) return;
     this.isYoung = false;
-    this.#aged(this.team);
+    this.#house.aged(this.team);
   }
 }
 
@@ -120,26 +125,44 @@ export function sharedPlace(begun: Place | null, joins: Place | null): Place | n
   return begun;
 }
 
-export function createAdmission({ clock, takeWaitMs, onRefused, limits }: AdmissionDeps): Admission {
+export function createAdmission({
+  clock,
+  takeWaitMs,
+  takeIdle,
+  onRefused,
+  limits,
+}: AdmissionDeps): Admission {
   const teams = new Map<string, Team>();
   const ceiling = createCeiling(limits);
   let young = 0;
   /** The most at once since the last look. */
   let peak = 0;
+  /** Anybody, since the last look. */
+  let refused = false;
   /** Those of now, and those of the time before. */
   let seats: Seat[] = [];
   let elders: Seat[] = [];
   let turnedMs = 0;
   let awake = false;
   let lookDueMs = 0;
-  const guests = createGuests(limits, turnAway);
+  const guests = createGuests(limits, refuse);
+  const crowders = createCrowders(limits.crowderMs);
   let waitMs = 0;
 
-  function aged(team: Team): void {
-    young -= 1;
-    team.young -= 1;
-    if (team.young === 0) teams.delete(team.id);
-  }
+  const house: House = {
+    admit({ team, isYoung, cuts }) {
+      // There is less room than when he came, and most that it costs is still to come. Who was counted is one of them.
+      if (cuts === ceiling.cuts && isYoung) return;
+      if (young - (isYoung ? 1 : 0) < ceiling.limit) return;
+      const others = team.young - (isYoung ? 1 : 0);
+      if (others + 1 > shareOf(team.id, Math.max(1, teams.size))) throw turnAway(team.id);
+    },
+    aged(team) {
+      young -= 1;
+      team.young -= 1;
+      if (team.young === 0) teams.delete(team.id);
+    },
+  };
 
   /** Of a house that is late, those who came some time ago may be waiting for it as well; but not for ever. */
   function ageSeats(nowMs: number): void {
@@ -160,10 +183,12 @@ export function createAdmission({ clock, takeWaitMs, onRefused, limits }: Admiss
     const nowMs = clock.monotonic();
     // A look that is late was in line behind what has to be read: there the next request waits before it is seen.
     waitMs = Math.max(takeWaitMs(), nowMs - lookDueMs);
-    ceiling.look(nowMs, waitMs, { young, peak });
+    ceiling.look(nowMs, { waitMs, idle: takeIdle(), refused, young, peak });
+    refused = false;
     ageSeats(nowMs);
     peak = young;
     guests.look();
+    crowders.look(nowMs);
     awake = seats.length > 0 || young > 0;
     if (awake) lookLater();
     else ceiling.reset();
@@ -172,30 +197,48 @@ export function createAdmission({ clock, takeWaitMs, onRefused, limits }: Admiss
   function wake(): void {
     awake = true;
     turnedMs = clock.monotonic();
-    // What waited before this began is no reason to refuse it.
+    // What waited before this began is no reason to refuse it, nor what the loop did.
     takeWaitMs();
+    takeIdle();
     lookLater();
   }
 
-  /** A team with less than its share gets in where others fill the house: all such together are as many as fill it. */
+  /**
+   * A team with less than its share gets in where others fill the house: all such together are as many as fill it. Of a house that
+   * has little room left a share is too small for a team that asks for little, so who was not refused lately gets his of more.
+   */
+  function shareOf(teamId: string, sharers: number): number {
+    const room = crowders.has(teamId) ? ceiling.limit : Math.max(ceiling.limit, limits.least);
+    return room / sharers;
+  }
+
   function hasRoom(teamId: string): boolean {
     if (young < ceiling.limit) return true;
     const team = teams.get(teamId);
     const sharers = team === undefined ? teams.size + 1 : teams.size;
-    return (team?.young ?? 0) + 1 <= ceiling.limit / sharers;
+    return (team?.young ?? 0) + 1 <= shareOf(teamId, sharers);
   }
 
-  function turnAway(): AppError {
+  function refuse(): AppError {
+    refused = true;
     onRefused();
     return CROWDED;
   }
 
-  const isCrowded = () => !guests.mayCome && young >= ceiling.limit;
+  function turnAway(teamId: string): AppError {
+    crowders.note(teamId);
+    return refuse();
+  }
+
+  /** Even a look takes time, which a house that never rests has not. */
+  const mayLook = () => guests.mayCome && !ceiling.isBusy;
+  const isCrowded = () => young >= ceiling.limit && !mayLook();
 
   return {
     enter(teamId) {
       if (!hasRoom(teamId)) {
-        if (!guests.mayCome) throw turnAway();
+        if (!mayLook()) throw turnAway(teamId);
+        crowders.note(teamId);
         return guests.letIn();
       }
       const known = teams.get(teamId);
@@ -205,7 +248,7 @@ export function createAdmission({ clock, takeWaitMs, onRefused, limits }: Admiss
       team.young += 1;
       young += 1;
       if (young > peak) peak = young;
-      const seat = new Seat(team, aged);
+      const seat = new Seat(team, ceiling.cuts, house);
       seats.push(seat);
       return seat;
     },
@@ -213,6 +256,9 @@ export function createAdmission({ clock, takeWaitMs, onRefused, limits }: Admiss
       return isCrowded();
     },
     refuses: (teamId) => isCrowded() && !hasRoom(teamId),
+    get isSwamped() {
+      return ceiling.isBusy;
+    },
     turnAway,
     get waitMs() {
       return waitMs;
@@ -228,7 +274,7 @@ interface Guests {
   look(): void;
 }
 
-function createGuests({ looksBeyond, looksLeast }: AdmissionLimits, turnAway: () => AppError): Guests {
+function createGuests({ looksBeyond, looksLeast }: AdmissionLimits, refuse: () => AppError): Guests {
   let most = looksBeyond;
   let left = looksBeyond;
   /** Since the last look. */
@@ -237,7 +283,7 @@ function createGuests({ looksBeyond, looksLeast }: AdmissionLimits, turnAway: ()
   const guest: Place = {
     isGuest: true,
     admit() {
-      throw turnAway();
+      throw refuse();
     },
     found() {
       finds += 1;
@@ -264,54 +310,33 @@ function createGuests({ looksBeyond, looksLeast }: AdmissionLimits, turnAway: ()
   };
 }
 
-/** How many checks may be young. */
-interface Ceiling {
-  readonly limit: number;
-  /** @param peak the most that were young at once since the look before */
-  look(nowMs: number, waitMs: number, checks: { young: number; peak: number }): void;
-  /** Nothing is under way: what was learnt of other days says little. */
-  reset(): void;
+/** Teams that were refused lately. */
+interface Crowders {
+  has(teamId: string): boolean;
+  note(teamId: string): void;
+  look(nowMs: number): void;
 }
 
-function createCeiling(limits: AdmissionLimits): Ceiling {
-  const { targetMs, least, most } = limits;
-  let limit = limits.first;
-  let lastWaitMs = 0;
-  let cutMs = Number.NEGATIVE_INFINITY;
-  let grownMs = Number.NEGATIVE_INFINITY;
-
-  function cut(nowMs: number, waitMs: number, young: number): void {
-    // So few do not make each other wait: something else takes the CPU.
-    if (young <= least || nowMs - cutMs < limits.settleMs) return;
-    cutMs = nowMs;
-    limit = Math.max(least, Math.min(limit, young * Math.max(0.5, targetMs / waitMs)));
-  }
-
-  function adapt(nowMs: number, peak: number): void {
-    if (nowMs - grownMs < limits.growEveryMs) return;
-    grownMs = nowMs;
-    const growth = nowMs - cutMs < limits.calmMs ? limits.slowGrowth : limits.growth;
-    if (peak > limit * limits.growFrom) limit = Math.min(most, limit * growth);
-    // Room that nobody uses would be filled at once by whoever comes with too much.
-    else if (limit > limits.first) limit = Math.max(limits.first, peak / limits.growFrom, limit / growth);
-    else limit = Math.min(limits.first, limit * growth);
-  }
-
+/** As many as are refused within a time twice as long: no more than credentials are kept. */
+function createCrowders(forMs: number): Crowders {
+  let now = new Set<string>();
+  let before = new Set<string>();
+  let turnedMs = Number.NEGATIVE_INFINITY;
+  /** Mostly one floods: asked for by the thousand, noted once. */
+  let last: string | null = null;
   return {
-    get limit() {
-      return limit;
+    has: (teamId) => teamId === last || now.has(teamId) || before.has(teamId),
+    note(teamId) {
+      if (teamId === last) return;
+      last = teamId;
+      now.add(teamId);
     },
-    look(nowMs, waitMs, { young, peak }) {
-      const leastWaitMs = Math.min(waitMs, lastWaitMs);
-      lastWaitMs = waitMs;
-      if (leastWaitMs > targetMs) cut(nowMs, leastWaitMs, young);
-      else if (waitMs < targetMs / 2) adapt(nowMs, peak);
-    },
-    reset() {
-      limit = limits.first;
-      lastWaitMs = 0;
-      cutMs = Number.NEGATIVE_INFINITY;
-      grownMs = Number.NEGATIVE_INFINITY;
+    look(nowMs) {
+      if (nowMs - turnedMs < forMs) return;
+      turnedMs = nowMs;
+      before = now;
+      now = new Set();
+      last = null;
     },
   };
 }

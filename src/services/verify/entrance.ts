@@ -30,7 +30,7 @@ export interface Entrance {
 
 export interface EntranceDeps {
   examiner: Pick<Examiner, "understand" | "isKnown">;
-  admission: Pick<Admission, "enter" | "isCrowded" | "refuses" | "turnAway">;
+  admission: Pick<Admission, "enter" | "isCrowded" | "isSwamped" | "refuses" | "turnAway">;
   rateLimiter: Pick<RateLimiter, "isRefusing" | "refusal">;
   clock: Pick<Clock, "monotonic">;
 }
@@ -44,16 +44,22 @@ export function createEntrance({ examiner, admission, rateLimiter, clock }: Entr
     return examiner.understand(email, withEvidence, { teamId, probing: limits.probing, overlay });
   }
 
+  const rateLimited = (actor: Actor, nowMs: number) =>
+    rateLimiter.isRefusing(nowMs) ? rateLimiter.refusal(actor, nowMs) : null;
+
   return {
     mayRefuse: (nowMs) => admission.isCrowded || rateLimiter.isRefusing(nowMs),
     refusal(actor, nowMs, readInput) {
-      const limited = rateLimiter.refusal(actor, nowMs);
+      const limited = rateLimited(actor, nowMs);
       if (limited !== null) return limited;
       if (!admission.refuses(actor.teamId)) return null;
+      if (admission.isSwamped && actor.livemode) return admission.turnAway(actor.teamId);
       const input = readInput();
       if (input === null || !mayAsk(actor, input)) return null;
       // What memory has is answered, however many there are who ask for what it has not.
-      return examiner.isKnown(understand(actor, input), input.refresh) ? null : admission.turnAway();
+      return examiner.isKnown(understand(actor, input), input.refresh)
+        ? null
+        : admission.turnAway(actor.teamId);
     },
     enter(input, actor, waiter) {
       if (!mayAsk(actor, input)) return;
@@ -61,7 +67,7 @@ export function createEntrance({ examiner, admission, rateLimiter, clock }: Entr
       waiter.question = question;
       if (examiner.isKnown(question, input.refresh)) return;
       const nowMs = clock.monotonic();
-      const limited = rateLimiter.isRefusing(nowMs) ? rateLimiter.refusal(actor, nowMs) : null;
+      const limited = rateLimited(actor, nowMs);
       if (limited !== null) throw limited;
       waiter.place = admission.enter(actor.teamId);
     },

@@ -42,6 +42,7 @@ function house({ perS, serverMs = 0 }: { perS: number; serverMs?: number }) {
       const taken = waits.splice(0);
       return taken.length === 0 ? 0 : taken.reduce((sum, ms) => sum + ms, 0) / taken.length / WAITS;
     },
+    takeIdle: () => 1,
   });
 
   function tallyOf(teamId: string): Tally {
@@ -214,6 +215,7 @@ describe("admission", () => {
       clock,
       limits: LIMITED,
       takeWaitMs: () => waitMs,
+      takeIdle: () => 1,
       onRefused: () => assert.fail("refused"),
     });
     const enter = (count: number) => Array.from({ length: count }, () => admission.enter("team"));
@@ -233,6 +235,7 @@ describe("admission", () => {
       clock,
       limits: LIMITED,
       takeWaitMs: () => 60_000,
+      takeIdle: () => 1,
       onRefused: () => assert.fail("refused"),
     });
     for (let round = 0; round < 50; round++) {
@@ -246,7 +249,13 @@ describe("admission", () => {
     const clock = createFakeClock();
     let waitMs = 60;
     const onRefused = () => assert.fail("refused");
-    const admission = createAdmission({ clock, limits: LIMITED, takeWaitMs: () => waitMs, onRefused });
+    const admission = createAdmission({
+      clock,
+      limits: LIMITED,
+      takeWaitMs: () => waitMs,
+      takeIdle: () => 1,
+      onRefused,
+    });
     for (let look = 0; look < 10; look++) {
       const places = [1, 2, 3].map(() => admission.enter("team"));
       clock.advance(LIMITED.lookMs);
@@ -259,7 +268,13 @@ describe("admission", () => {
   it("lets those who wait for mail servers grow old in a house that is late by others", () => {
     const clock = createFakeClock();
     const onRefused = () => assert.fail("refused");
-    const admission = createAdmission({ clock, limits: LIMITED, takeWaitMs: () => 60, onRefused });
+    const admission = createAdmission({
+      clock,
+      limits: LIMITED,
+      takeWaitMs: () => 60,
+      takeIdle: () => 1,
+      onRefused,
+    });
     // 40 a second, none of whom leaves for a minute.
     for (let i = 0; i < 2_400; i++) {
       admission.enter("team").admit();
@@ -271,7 +286,13 @@ describe("admission", () => {
     const clock = createFakeClock();
     let refused = 0;
     const onRefused = () => void refused++;
-    const admission = createAdmission({ clock, limits: LIMITED, takeWaitMs: () => 0, onRefused });
+    const admission = createAdmission({
+      clock,
+      limits: LIMITED,
+      takeWaitMs: () => 0,
+      takeIdle: () => 1,
+      onRefused,
+    });
     for (let i = 0; i < LIMITED.first; i++) admission.enter("flood").admit();
     const guests = Array.from({ length: LIMITED.looksBeyond }, () => admission.enter("flood"));
     assert.equal(refused, 0);
@@ -285,7 +306,13 @@ describe("admission", () => {
 
   it("lets fewer look while nobody finds anything, and more when somebody did", () => {
     const clock = createFakeClock();
-    const admission = createAdmission({ clock, limits: LIMITED, takeWaitMs: () => 60, onRefused: () => {} });
+    const admission = createAdmission({
+      clock,
+      limits: LIMITED,
+      takeWaitMs: () => 60,
+      takeIdle: () => 1,
+      onRefused: () => {},
+    });
     const { first, looksBeyond, looksLeast, lookMs } = LIMITED;
     for (let i = 0; i < first; i++) admission.enter("flood").admit();
     /** All that may look, of whom so many find what they look for; until the next look at the waits. */
@@ -318,7 +345,13 @@ describe("admission", () => {
   it("leaves no timer behind, and counts a place once", () => {
     const clock = createFakeClock();
     const limits = { ...LIMITED, first: 2, least: 1 };
-    const admission = createAdmission({ clock, limits, takeWaitMs: () => 0, onRefused: () => {} });
+    const admission = createAdmission({
+      clock,
+      limits,
+      takeWaitMs: () => 0,
+      takeIdle: () => 1,
+      onRefused: () => {},
+    });
     const place = admission.enter("team");
     const other = admission.enter("team");
     assert.throws(() => admission.enter("team").admit(), { code: "overloaded" });

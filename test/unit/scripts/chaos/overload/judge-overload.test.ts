@@ -15,7 +15,9 @@ function counts(accepted: number, refused: number, p99Ms = 100): TeamCounts {
 }
 
 function burst(all: TeamCounts, more: Partial<Burst> = {}): Burst {
-  return { teams: { small: counts(100, 0) }, all, lateP99Ms: 5, tookS: 5, ...more };
+  const { accepted } = all;
+  const latencies = { onset: accepted, sustained: accepted };
+  return { teams: { small: counts(100, 0) }, all, ...latencies, lateP99Ms: 5, tookS: 5, ...more };
 }
 
 const RESOURCES = { rssMb: 100, descriptors: 50, threads: 10 };
@@ -44,7 +46,13 @@ describe("the judgement of an overload", () => {
       "no rate limit: accepted, p99",
       "no rate limit: refused, p99",
     ]);
-    assert.deepEqual(missed({ flood: burst(counts(2_000, 48_000)) }), ["no rate limit: accepted"]);
+    // A tenth of the capacity for five seconds is 500.
+    assert.deepEqual(missed({ flood: burst(counts(500, 49_500)) }), []);
+    assert.deepEqual(missed({ flood: burst(counts(499, 49_501)) }), ["no rate limit: accepted"]);
+    const onset = { ...counts(100, 0, 1_001).accepted };
+    assert.deepEqual(missed({ flood: burst(counts(4_000, 46_000), { onset }) }), [
+      "no rate limit: accepted in the first second, p99",
+    ]);
     const none = missed({ flood: burst(counts(50_000, 0)) });
     assert.deepEqual(none, ["no rate limit: refused, p99", "not one refused"]);
     const small = { teams: { small: counts(50, 50) } };
@@ -83,7 +91,8 @@ describe("the judgement of an overload", () => {
     });
     const changes: Partial<Overload>[] = [
       { flood: burst(counts(4_000, 46_000, 501)) },
-      { flood: burst(counts(2_000, 48_000)) },
+      { flood: burst(counts(400, 49_600)) },
+      { flood: burst(counts(4_000, 46_000, 1_001)), limited: burst(counts(2_000, 28_000, 1_001)) },
       { flood: burst(counts(50_000, 0)) },
       { flood: burst(counts(4_000, 46_000), { teams: { small: counts(0, 0) } }) },
       { flood: burst({ ...flood.all, counts: { "500 internal_error": 1 } }) },
