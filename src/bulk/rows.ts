@@ -194,6 +194,12 @@ function watch(
   return { cancel: () => timer.cancel() };
 }
 
+/** Places, for as many rows at once. */
+interface Turn {
+  held: readonly HeldPlaces[];
+  atOnce: number;
+}
+
 export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
   const { clock, examiner } = deps;
   const chunkPlaces = createPlaces(LIMITS.bulk.chunkRowsAtOnce);
@@ -231,13 +237,13 @@ export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
     questions: readonly Question[],
     manner: Manner,
     control: Control,
-    held: readonly HeldPlaces[],
+    { held, atOnce }: Turn,
   ): Promise<BatchAnswer[]> {
     if (control.cancelled()) throw new Interruption("cancelled");
     const patient = manner.kind === "retry";
     const options = {
       patient,
-      atOnce: atOnceOf(manner, questions.length),
+      atOnce,
       refresh: patient ? ({ evidence }: CacheEntry) => wasPutOff(evidence) : () => false,
     };
     const run = deps.batches.examine(questions, options, control);
@@ -258,23 +264,19 @@ export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
     return manner.kind === "chunk" || manner.site === "" ? rows : Math.min(rows, deps.roomAt(manner.site));
   }
 
-  /** @param work with places for those of `rows` that are under way at once; it may give them back one by one */
-  async function inTurn<T>(
-    manner: Manner,
-    rows: number,
-    work: (held: readonly HeldPlaces[]) => Promise<T>,
-  ): Promise<T> {
-    const count = atOnceOf(manner, rows);
+  /** @param work with places for those of `rows` that may be under way at once; it may give them back one by one */
+  async function inTurn<T>(manner: Manner, rows: number, work: (turn: Turn) => Promise<T>): Promise<T> {
+    const atOnce = atOnceOf(manner, rows);
     const inPlaces = async (places: Places, outer: readonly HeldPlaces[]) => {
-      const held = await places.take(count);
+      const held = await places.take(atOnce);
       try {
-        return await work([...outer, held]);
+        return await work({ held: [...outer, held], atOnce });
       } finally {
         held.keep(0);
       }
     };
     if (manner.kind === "chunk") return inPlaces(chunkPlaces, []);
-    return sitePlaces.within(manner.site, count, (held) => inPlaces(retryPlaces, [held]));
+    return sitePlaces.within(manner.site, atOnce, (held) => inPlaces(retryPlaces, [held]));
   }
 
   async function verifyTest(
@@ -295,9 +297,9 @@ export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
       if (!ask.livemode) return verifyTest(emails, ask, manner, control);
       const questions = emails.map((email) => examiner.understand(email, withEvidence, asker));
       const answers = new Array<RowAnswer>(emails.length);
-      const verifyPiece = async (piece: readonly PlacedQuestion[], held: readonly HeldPlaces[]) => {
+      const verifyPiece = async (piece: readonly PlacedQuestion[], turn: Turn) => {
         const asked = piece.map(({ question }) => question);
-        const found = await examine(asked, manner, control, held);
+        const found = await examine(asked, manner, control, turn);
         // What was answered in the moment of the cancellation may say that nobody waited.
         if (control.cancelled()) throw new Interruption("cancelled");
         for (const [i, { question, at }] of piece.entries()) {
@@ -308,7 +310,7 @@ export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
       };
       const pieces = piecesOf(questions, manner);
       await Promise.all(
-        pieces.map((piece) => inTurn(manner, piece.length, (held) => verifyPiece(piece, held))),
+        pieces.map((piece) => inTurn(manner, piece.length, (turn) => verifyPiece(piece, turn))),
       );
       if (control.cancelled()) throw new Interruption("cancelled");
       return answers;

@@ -133,12 +133,12 @@ export const SLOTS_LIMITS = {
 } as const;
 
 export const CHECK_LIMITS = {
-  /** Addresses: a batch counts those of its own that have no answer yet. */
+  /** Addresses: a batch counts those of its own that are asked about now. */
   tasksInFlight: 8_192,
   /** A task is open until its slowest server has answered: what waits for a place in the thread would look like a wait for CPU. */
   tasksPerThread: 8_192,
-  /** Addresses of one batch. */
-  batchAddresses: 1_000,
+  /** Addresses of one batch: those of a whole retry (`rowsPerLargeChunk`), so that a slow one holds up no others. */
+  batchAddresses: 4_000,
   /** A thread that runs batches looks this often whether one was handed in or cancelled. */
   haltLookMs: 50,
   /**

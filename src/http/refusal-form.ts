@@ -8,7 +8,6 @@ import { fieldsAfterRequestId } from "./respond.ts";
 
 /** What refuses thousands of requests of one policy, as bytes in which each fills in its id and its numbers: see answer-head.ts. */
 export interface RefusalForm {
-  readonly policy: string;
   /** Status and fields, with the next id. Good until the next call. */
   head(numbers: LimitNumbers): Uint8Array;
   /** The body, with the id that was made last. Good until the next call. */
@@ -32,7 +31,6 @@ export function createRefusalForm(error: AppError, policy: string, ids: RequestI
   const body = Buffer.from(`${start}"${"-".repeat(ids.length)}"${end}`);
   const idAt = Buffer.byteLength(start) + 1;
   return {
-    policy,
     head: head.fill,
     body() {
       ids.writeLast(body, idAt);

@@ -2,6 +2,7 @@ import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
+import { RecentMap } from "../core/recent-map.ts";
 import type { Actor } from "../services/actor.ts";
 import type { CachedCredential } from "../services/authenticate/cache.ts";
 import type { Entrance } from "../services/verify/entrance.ts";
@@ -44,8 +45,8 @@ interface Writer {
 
 /**
  * GET /v1/verify that is refused, from uWebSockets.js' request to its response without a request, a reply or a promise in
- * between: as the general way would (test/integration/http/short-refusal.test.ts holds the two to each other) or not at all.
- * While nobody is refused, it costs one look.
+ * between: as the general way would (test/integration/http/short-refusal.test.ts holds the two to each other) or not at all; but for a
+ * house that is swamped, which refuses without finding out what is asked. While nobody is refused, it costs one look.
  */
 export interface ShortRefusal {
   /** False: nothing was done, the general way has to answer. */
@@ -62,13 +63,12 @@ function readInput(rawQuery: string): VerifyInput | null {
   }
 }
 
-/** By what is thrown: one error refuses thousands, mostly of one policy. */
-const forms = new WeakMap<AppError, RefusalForm>();
-
 export function createShortRefusal(deps: ShortRefusalDeps): ShortRefusal {
   const { entrance, credentials, answers, clock, ids } = deps;
   const fields = createPlainFields();
   const finished = deps.observer.refusedGets(SHORT_PATH);
+  /** By what is thrown, which refuses thousands, then by policy. */
+  const forms = new WeakMap<AppError, RecentMap<string, RefusalForm>>();
   const numbers: LimitNumbers = { rate: 0, rateResetS: 0, quota: 0, quotaResetS: 0 };
   /** Of the request in hand: who is refused, and what was said of its id. One call judges and answers. */
   let refused: CachedCredential | null = null;
@@ -89,10 +89,16 @@ export function createShortRefusal(deps: ShortRefusalDeps): ShortRefusal {
   }
 
   function formFor(error: AppError, { policy }: Desk): RefusalForm {
-    const known = forms.get(error);
-    if (known?.policy === policy) return known;
-    const form = createRefusalForm(error, policy, ids);
-    forms.set(error, form);
+    let ofError = forms.get(error);
+    if (ofError === undefined) {
+      ofError = new RecentMap(LIMITS.http.readyHeads);
+      forms.set(error, ofError);
+    }
+    let form = ofError.get(policy);
+    if (form === undefined) {
+      form = createRefusalForm(error, policy, ids);
+      ofError.set(policy, form);
+    }
     return form;
   }
 

@@ -10,7 +10,7 @@ export { MissingObject } from "./object-errors.ts";
  *
  * - `source`: the rows as they were given, until the job has ended; of an upload or another bucket's object that cannot be
  *   read in parts, `source-<attempt>`: what it was made into;
- * - `repeats`: the index of the rows' repeats, which is the same whoever makes it, for as long as the source;
+ * - `repeats`: the index of the rows' repeats, which is the same whoever makes it with the same cut into chunks, for as long as the source;
  * - `shards/<chunk>-<attempt>`: what a worker found out about a chunk, for as long; the task says which attempt counts;
  * - `results-<attempt>.jsonl`, `.csv`: the assembled results; the job says which. What others began of them goes
  *   LIMITS.bulk.spentRestMs after the job's end, also where the source stays, as that of a cancelled job does.

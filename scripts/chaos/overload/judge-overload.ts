@@ -1,5 +1,5 @@
 import { type Finding, none, told, voided, within } from "../verdict/closing.ts";
-import type { Burst, Latencies, TeamCounts } from "./burst-order.ts";
+import { type Burst, type Latencies, ONSET_MS, type TeamCounts } from "./burst-order.ts";
 import type { Overload } from "./overload.ts";
 
 /** An answer under overload may take so many times as long as without, or this. */
@@ -71,11 +71,12 @@ function cost(name: string, { all: { accepted, refused } }: Burst, cpuMs: number
 }
 
 /**
- * Over all the time that it took to answer, not only while requests fell due. Of so many times the capacity as many parts of
- * it: at ten times a refusal costs about a tenth of a check here, so that refusals alone are nearly all that there is CPU for.
+ * After the first second, over all the time that it took to answer, not only while requests fell due. Of so many times the
+ * capacity as many parts of it: at ten times a refusal costs about a tenth of a check here, so that refusals alone are nearly
+ * all that there is CPU for.
  */
-function goodput({ flood, capacityPerS, perS: askedPerS }: Overload): Finding {
-  const perS = flood.all.accepted.count / flood.tookS;
+function goodput({ flood: { sustained, tookS }, capacityPerS, perS: askedPerS }: Overload): Finding {
+  const perS = sustained.count / (tookS - ONSET_MS / 1_000);
   const leastPerS = capacityPerS ** 2 / askedPerS;
   return within(
     "  no rate limit: accepted",

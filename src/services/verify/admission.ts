@@ -54,7 +54,7 @@ export interface AdmissionLimits extends CeilingLimits {
    */
   looksBeyond: number;
   looksLeast: number;
-  /** A team that was refused counts as one that crowds the house for so long, and for twice as long at most. */
+  /** A team that was refused with a usual share or more counts as one that crowds the house for so long, and for twice as long at most. */
   crowderMs: number;
 }
 
@@ -116,7 +116,7 @@ class Seat implements Place {
 
 /**
  * Of two who wait for one check, `begun` first: on whose place it is begun. A guest's is begun on the seat of who joins him; a seat that
- * is not needed is free again, since who joins costs no CPU.
+ * is not needed is free again, since who joins costs no CPU, and is refused where the check that he joined is.
  */
 export function sharedPlace(begun: Place | null, joins: Place | null): Place | null {
   if (joins === null || joins.isGuest) return begun;
@@ -150,12 +150,12 @@ export function createAdmission({
   let waitMs = 0;
 
   const house: House = {
-    admit({ team, isYoung, cuts }) {
+    admit({ team: { id }, isYoung, cuts }) {
       // There is less room than when he came, and most that it costs is still to come. Who was counted is one of them.
       if (cuts === ceiling.cuts && isYoung) return;
-      if (young - (isYoung ? 1 : 0) < ceiling.limit) return;
-      const others = team.young - (isYoung ? 1 : 0);
-      if (others + 1 > shareOf(team.id, Math.max(1, teams.size))) throw turnAway(team.id);
+      const himself = isYoung ? 1 : 0;
+      if (young - himself < ceiling.limit || fits(id, youngOf(id) - himself)) return;
+      throw turnAway(id);
     },
     aged(team) {
       young -= 1;
@@ -191,7 +191,10 @@ export function createAdmission({
     crowders.look(nowMs);
     awake = seats.length > 0 || young > 0;
     if (awake) lookLater();
-    else ceiling.reset();
+    else {
+      ceiling.reset();
+      crowders.clear();
+    }
   }
 
   function wake(): void {
@@ -203,21 +206,27 @@ export function createAdmission({
     lookLater();
   }
 
+  /** Of what the house usually has for checks that make each other wait. */
+  const usualShare = (sharers: number) => limits.least / sharers;
+
   /**
    * A team with less than its share gets in where others fill the house: all such together are as many as fill it. Of a house that
-   * has little room left a share is too small for a team that asks for little, so who was not refused lately gets his of more.
+   * has little room left a share is too small for a team that asks for little, so who does not crowd it gets his of the usual; and
+   * each may have one check, however many they are and whatever they do.
    */
   function shareOf(teamId: string, sharers: number): number {
-    const room = crowders.has(teamId) ? ceiling.limit : Math.max(ceiling.limit, limits.least);
-    return room / sharers;
+    const share = Math.max(ceiling.limit / sharers, Math.min(1, usualShare(sharers)));
+    return crowders.has(teamId) ? share : Math.max(share, usualShare(sharers));
   }
 
-  function hasRoom(teamId: string): boolean {
-    if (young < ceiling.limit) return true;
-    const team = teams.get(teamId);
-    const sharers = team === undefined ? teams.size + 1 : teams.size;
-    return (team?.young ?? 0) + 1 <= shareOf(teamId, sharers);
+  /** @param mine of the team's young checks, those that are there without this one */
+  function fits(teamId: string, mine: number): boolean {
+    return mine + 1 <= shareOf(teamId, sharersWith(teamId));
   }
+
+  const sharersWith = (teamId: string) => teams.size + (teams.has(teamId) ? 0 : 1);
+  const youngOf = (teamId: string) => teams.get(teamId)?.young ?? 0;
+  const hasRoom = (teamId: string) => young < ceiling.limit || fits(teamId, youngOf(teamId));
 
   function refuse(): AppError {
     refused = true;
@@ -225,8 +234,13 @@ export function createAdmission({
     return CROWDED;
   }
 
+  /** Who is refused with less than a usual share does not crowd the house: others do. */
+  function noteRefused(teamId: string): void {
+    if (youngOf(teamId) + 1 > usualShare(sharersWith(teamId))) crowders.note(teamId);
+  }
+
   function turnAway(teamId: string): AppError {
-    crowders.note(teamId);
+    noteRefused(teamId);
     return refuse();
   }
 
@@ -238,7 +252,7 @@ export function createAdmission({
     enter(teamId) {
       if (!hasRoom(teamId)) {
         if (!mayLook()) throw turnAway(teamId);
-        crowders.note(teamId);
+        noteRefused(teamId);
         return guests.letIn();
       }
       const known = teams.get(teamId);
@@ -315,6 +329,7 @@ interface Crowders {
   has(teamId: string): boolean;
   note(teamId: string): void;
   look(nowMs: number): void;
+  clear(): void;
 }
 
 /** As many as are refused within a time twice as long: no more than credentials are kept. */
@@ -336,6 +351,11 @@ function createCrowders(forMs: number): Crowders {
       turnedMs = nowMs;
       before = now;
       now = new Set();
+      last = null;
+    },
+    clear() {
+      now = new Set();
+      before = new Set();
       last = null;
     },
   };

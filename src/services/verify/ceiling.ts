@@ -103,6 +103,8 @@ export function createCeiling(limits: CeilingLimits): Ceiling {
       // Who asks again as soon as he is refused keeps the loop busy as well: while checks do not wait, there is room for him.
       isBusy = refused && idle < limits.restShare && waitMs > targetMs / 2;
       if (isBusy) trim(nowMs, waitMs);
+      // So few are the cause of no wait: something else is, and would keep them few for ever.
+      else if (limit < least) adapt(nowMs, peak);
       else if (longWaitMs > targetMs) cut(nowMs, longWaitMs, young);
       else if (waitMs < targetMs / 2) adapt(nowMs, peak);
     },

@@ -16,7 +16,8 @@ export interface Entrance {
   /** Whether there is a limit at all that somebody exceeds: for all requests that come, one look. */
   mayRefuse(nowMs: number): boolean;
   /**
-   * What `enter` would refuse with, or the token's limit; null: that takes more to know. Takes nothing.
+   * What `enter` would refuse with, or the token's limit; null: that takes more to know. Takes nothing. Of a house that is swamped
+   * whatever who has no room asks for is refused: to find out what it is takes more than that.
    * @param input what is asked; null where that is not well said
    */
   refusal(actor: Actor, nowMs: number, input: () => VerifyInput | null): AppError | null;

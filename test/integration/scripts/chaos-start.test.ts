@@ -48,14 +48,15 @@ async function killed(starts: string[], postgresAway: boolean) {
 
 describe("a process of a storm that is started again", () => {
   it("is started until it serves while it fails for want of Postgres", async () => {
-    const member = await killed(["1", "1", "serve"], true);
+    const member = await killed(["75", "75", "serve"], true);
     assert.equal(member.starts, 4);
     assert.deepEqual(member.crashes, []);
   });
 
   it("ends the storm when Postgres was there, when it crashes, and when it is set wrongly", async () => {
     const endsBy = (how: string) => (error: unknown) => error instanceof StartError && error.how === how;
-    await assert.rejects(killed(["1"], false), endsBy("exit code 1"));
+    await assert.rejects(killed(["75"], false), endsBy("exit code 75"));
+    await assert.rejects(killed(["1"], true), endsBy("exit code 1"));
     await assert.rejects(killed(["SIGKILL"], true), endsBy("SIGKILL"));
     await assert.rejects(killed(["2"], true), endsBy("exit code 2"));
   });

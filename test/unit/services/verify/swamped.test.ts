@@ -36,6 +36,8 @@ function house(perS: number) {
   let had = 0;
   let used = 0;
   let waits: number[] = [];
+  /** Somebody else takes the CPU: every check waits so long. */
+  let slowMs = 0;
   const admission = createAdmission({
     clock,
     limits: LIMITED,
@@ -45,7 +47,11 @@ function house(perS: number) {
       waits = [];
       // A look is late by what was to be read before it.
       const turnMs = (Math.min(outside.length, CONNECTIONS) * REFUSAL * 1_000) / perS;
-      return Math.max(turnMs, taken.length === 0 ? 0 : taken.reduce((sum, ms) => sum + ms, 0) / taken.length);
+      return Math.max(
+        slowMs,
+        turnMs,
+        taken.length === 0 ? 0 : taken.reduce((sum, ms) => sum + ms, 0) / taken.length,
+      );
     },
     takeIdle() {
       const idle = had === 0 ? 1 : Math.max(0, 1 - used / had);
@@ -123,7 +129,10 @@ function house(perS: number) {
   }
 
   return {
-    admission,
+    ask,
+    slow(ms: number) {
+      slowMs = ms;
+    },
     /** Requests at even distances, whatever becomes of them. */
     flood(forMs: number, rates: Record<string, number>): void {
       const due: Record<string, number> = {};
@@ -179,6 +188,31 @@ describe("admission to a house whose refusals cost something", () => {
     take("small");
     flood(2_000, { small: 800 });
     assert.equal(take("small").refusedMs.length, 0);
+  });
+
+  it("locks no team out, though many ask for little, and by bursts", () => {
+    const { flood, ask, take } = house(1_000);
+    const small = Object.fromEntries(Array.from({ length: 19 }, (_, i) => [`small${i}`, 20]));
+    flood(2_000, { flood: 10_000, ...small });
+    take("flood");
+    for (let round = 0; round < 25; round++) {
+      for (let i = 0; i < 8; i++) ask("bursty");
+      flood(400, { flood: 10_000, ...small });
+    }
+    const bursty = take("bursty");
+    assert.ok(bursty.acceptedMs.length >= 25, `${bursty.acceptedMs.length} of the bursts were answered`);
+    assert.ok(take("flood").acceptedMs.length > 0, "nothing of the flood was answered");
+  });
+
+  it("gives room back when a flood is over though checks still wait, for a cause that is not theirs", () => {
+    const { flood, take, slow } = house(1_000);
+    flood(3_000, { team: 10_000 });
+    slow(120);
+    flood(10_000, { team: 300 });
+    take("team");
+    flood(20_000, { team: 300 });
+    const { refusedMs } = take("team");
+    assert.equal(refusedMs.length, 0, `${refusedMs.length} were refused`);
   });
 
   for (const [perS, share] of [

@@ -46,9 +46,13 @@ describe("the judgement of an overload", () => {
       "no rate limit: accepted, p99",
       "no rate limit: refused, p99",
     ]);
-    // A tenth of the capacity for five seconds is 500.
-    assert.deepEqual(missed({ flood: burst(counts(500, 49_500)) }), []);
-    assert.deepEqual(missed({ flood: burst(counts(499, 49_501)) }), ["no rate limit: accepted"]);
+    // A tenth of the capacity for four seconds is 400, and the first second is none of them.
+    assert.deepEqual(missed({ flood: burst(counts(400, 49_600)) }), []);
+    assert.deepEqual(missed({ flood: burst(counts(399, 49_601)) }), ["no rate limit: accepted"]);
+    const sustained = counts(399, 0).accepted;
+    assert.deepEqual(missed({ flood: burst(counts(4_000, 46_000), { sustained }) }), [
+      "no rate limit: accepted",
+    ]);
     const onset = { ...counts(100, 0, 1_001).accepted };
     assert.deepEqual(missed({ flood: burst(counts(4_000, 46_000), { onset }) }), [
       "no rate limit: accepted in the first second, p99",
@@ -91,7 +95,7 @@ describe("the judgement of an overload", () => {
     });
     const changes: Partial<Overload>[] = [
       { flood: burst(counts(4_000, 46_000, 501)) },
-      { flood: burst(counts(400, 49_600)) },
+      { flood: burst(counts(399, 49_601)) },
       { flood: burst(counts(4_000, 46_000, 1_001)), limited: burst(counts(2_000, 28_000, 1_001)) },
       { flood: burst(counts(50_000, 0)) },
       { flood: burst(counts(4_000, 46_000), { teams: { small: counts(0, 0) } }) },
