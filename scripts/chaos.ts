@@ -72,7 +72,7 @@ async function chaos(guard: Guard, options: ChaosOptions): Promise<number> {
   if (options.kinds.length > 0) parts.push(await storm(options, deployment));
   if (options.overload) {
     say("overload");
-    const found = await runOverload(deployment, options.times, say);
+    const found = await runOverload(deployment, { times: options.times, guard, say });
     parts.push({ findings: judgeOverload(found), details: [] });
   }
   await deployment.close();

@@ -3,6 +3,7 @@ import { processMs } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import { type Passing, PassingSet } from "../core/passing-set.ts";
+import { endOfTurn } from "../core/turns.ts";
 import type { Board } from "./board.ts";
 import type { Broker } from "./broker.ts";
 import type { CheckThreads } from "./check-threads.ts";
@@ -87,7 +88,7 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
     read,
     cancel: (slot) => deps.board.cancel(slot),
     freed: (slot) => freeSlots.push(slot),
-    afterTurn: (callback) => void setImmediate(callback),
+    afterTurn: endOfTurn,
     now: processMs,
     waits,
   });

@@ -91,7 +91,7 @@ export const LIMITS = {
       most: 8_192,
       restShare: 0.02,
       trim: 0.7,
-      leastBusy: 16,
+      leastBusy: 12,
       youngMs: 500,
       growth: 1.5,
       slowGrowth: 1.1,

@@ -18,7 +18,8 @@ export class RecentMap<K, V> {
 
   get(key: K): V | undefined {
     const found = this.#young.get(key);
-    if (found !== undefined) return found;
+    // To hash a text takes longer than to see that there is none.
+    if (found !== undefined || this.#old.size === 0) return found;
     const older = this.#old.get(key);
     if (older === undefined) return undefined;
     this.#old.delete(key);

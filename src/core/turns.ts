@@ -46,7 +46,29 @@ export function endOfCall(callback: () => void): void {
   void THROUGH.then(callback);
 }
 
-/** Behind the sockets that were read, before the next timers. */
+let waiting: (() => void)[] = [];
+let isDue = false;
+
+function turnEnds(): void {
+  isDue = false;
+  endTurnNow();
+}
+
+/**
+ * Behind the sockets that were read, before the next timers; sooner in a turn that is long, see `endTurnNow`.
+ *
+ * @param callback must not throw
+ */
 export function endOfTurn(callback: () => void): void {
-  setImmediate(callback);
+  waiting.push(callback);
+  if (isDue) return;
+  isDue = true;
+  setImmediate(turnEnds);
+}
+
+/** What waits for the end of this turn waits no longer: there is more to read than will be read soon. */
+export function endTurnNow(): void {
+  const due = waiting;
+  waiting = [];
+  for (const callback of due) callback();
 }

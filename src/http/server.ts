@@ -31,6 +31,8 @@ import { createFailures } from "./failures.ts";
 import type { IncomingBody } from "./incoming-body.ts";
 import { createIntake, type IntakeLimits } from "./intake.ts";
 import { answerEarly } from "./linger.ts";
+import { listenExclusively } from "./listen.ts";
+import { createLongTurns } from "./long-turns.ts";
 import type { MaybePromise } from "./maybe-promise.ts";
 import { CLIENT_CLOSED, createRequestObserver, type ObserverLimits } from "./observe.ts";
 import { type BodyStream, hasStream, isWhole, largeBody, type Reply } from "./reply.ts";
@@ -116,16 +118,16 @@ interface Exchange {
 }
 
 const UNMATCHED = "unmatched";
+/** Of the event loop, whoever serves on it. */
+const longTurns = createLongTurns();
+
 export function createHttpServer(deps: HttpServerDeps): HttpServer {
   const { gate, log, metrics, limits } = deps;
   const intake = createIntake(deps);
   const observer = createRequestObserver(deps);
   const failures = createFailures(deps);
-  const streams = createStreams({
-    authenticate: gate.authenticate,
-    clock: deps.clock,
-    counted: (count) => metrics.httpStreams.set(count),
-  });
+  const counted = (streams: number) => metrics.httpStreams.set(streams);
+  const streams = createStreams({ authenticate: gate.authenticate, clock: deps.clock, counted });
   const cors = deps.config.corsOrigins.length > 0 ? createCors(deps.config.corsOrigins) : null;
   const underWay = createUnderWay();
   metrics.httpInFlight.askOf(() => underWay.requests);
@@ -135,8 +137,10 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   let app: TemplatedApp | null = null;
   let listening: us_listen_socket | null = null;
   let stopListening = (_socket: us_listen_socket) => {};
-  const problem = (error: unknown, { request, match }: Exchange): Reply =>
-    failures.replyTo(error, { id: request.id, route: match?.route.path ?? UNMATCHED });
+
+  function problem(error: unknown, { request, match }: Exchange): Reply {
+    return failures.replyTo(error, { id: request.id, route: match?.route.path ?? UNMATCHED });
+  }
 
   function finish(exchange: Exchange, status: number, bytes: number, code: string | null): void {
     exchange.over = true;
@@ -316,6 +320,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
    * more to tell and answers the same.
    */
   function serveShort(shortWays: ShortWays, response: HttpResponse, native: NativeRequest): void {
+    longTurns.read();
     const sampled = intake.sample(native);
     if (
       sampled === null &&
@@ -325,6 +330,17 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     )
       return;
     shortWays.learn(native.getQuery() ?? "", serve(response, native, sampled));
+  }
+
+  function serveOn(native: TemplatedApp): void {
+    if (deps.ready !== undefined && cors === null) {
+      const shortWays = createShortWays({ ...deps, ready: deps.ready, observer });
+      native.get(SHORT_PATH, (response, request) => serveShort(shortWays, response, request));
+    }
+    native.any("/*", (response, request) => {
+      longTurns.read();
+      void serve(response, request, intake.sample(request));
+    });
   }
 
   function limitConnections(native: TemplatedApp): void {
@@ -345,12 +361,8 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       stopListening = uWS.us_listen_socket_close;
       const native = uWS.App();
       limitConnections(native);
-      if (deps.ready !== undefined && cors === null) {
-        const shortWays = createShortWays({ ...deps, ready: deps.ready, observer });
-        native.get(SHORT_PATH, (response, request) => serveShort(shortWays, response, request));
-      }
-      native.any("/*", (response, request) => void serve(response, request, intake.sample(request)));
-      listening = await listenExclusively(native, host, port);
+      serveOn(native);
+      listening = await listenExclusively<us_listen_socket>(native, host, port);
       app = native;
       // The type says "socket"; the function wants the listening one.
       return { port: uWS.us_socket_local_port(listening) };
@@ -377,24 +389,4 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       listening = null;
     },
   };
-}
-
-/** `listen` with options and a host: there since long, but missing from the types. */
-type ListenOn = (
-  host: string,
-  port: number,
-  options: number,
-  done: (s: us_listen_socket | false) => void,
-) => void;
-
-/** Exclusive: without it a second process would share the port silently and take half of the requests. @throws Error when it cannot */
-function listenExclusively(app: TemplatedApp, host: string, port: number): Promise<us_listen_socket> {
-  const EXCLUSIVE = 1;
-  return new Promise((resolve, reject) => {
-    const listen = app.listen.bind(app) as unknown as ListenOn;
-    listen(host, port, EXCLUSIVE, (socket) => {
-      if (socket) resolve(socket);
-      else reject(new Error(`cannot listen on ${host} port ${port}: is it in use?`));
-    });
-  });
 }

@@ -1,4 +1,3 @@
-import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
@@ -28,7 +27,6 @@ export interface ShortRefusalDeps {
     use(credential: CachedCredential, nowMs: number): void;
   };
   answers: Pick<ReadyAnswers, "deskOf">;
-  clock: Clock;
   log: Logger;
   observer: RequestObserver;
   ids: RequestIds;
@@ -50,7 +48,7 @@ interface Writer {
  */
 export interface ShortRefusal {
   /** False: nothing was done, the general way has to answer. */
-  refuse(response: Writer, source: Source): boolean;
+  refuse(response: Writer, source: Source, nowMs: number): boolean;
 }
 
 /** null: the general way says what is wrong with it. */
@@ -64,7 +62,7 @@ function readInput(rawQuery: string): VerifyInput | null {
 }
 
 export function createShortRefusal(deps: ShortRefusalDeps): ShortRefusal {
-  const { entrance, credentials, answers, clock, ids } = deps;
+  const { entrance, credentials, answers, ids } = deps;
   const fields = createPlainFields();
   const finished = deps.observer.refusedGets(SHORT_PATH);
   /** By what is thrown, which refuses thousands, then by policy. */
@@ -114,8 +112,7 @@ export function createShortRefusal(deps: ShortRefusalDeps): ShortRefusal {
   }
 
   return {
-    refuse(response, source) {
-      const nowMs = clock.monotonic();
+    refuse(response, source, nowMs) {
       if (!entrance.mayRefuse(nowMs)) return false;
       let error: AppError | null;
       try {

@@ -1,4 +1,3 @@
-import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
@@ -25,7 +24,6 @@ export interface ShortWayDeps {
     known(authorization: string, nowMs: number): CachedCredential | null;
     use(credential: CachedCredential, nowMs: number): void;
   };
-  clock: Clock;
   log: Logger;
   observer: RequestObserver;
   ids: RequestIds;
@@ -47,7 +45,7 @@ interface Writer {
  */
 export interface ShortWay {
   /** False: nothing was done, the general way has to answer. */
-  answer(response: Writer, source: Source): boolean;
+  answer(response: Writer, source: Source, nowMs: number): boolean;
   /**
    * The general way has answered this query of `actor` with 200 within its call, null: nobody's. It may be answered here
    * from now on. Only a live key's is noted, which pays for each: others could crowd out what everybody asks for.
@@ -69,7 +67,7 @@ const fieldsBefore = (policy: string) =>
   `\r\nRateLimit-Policy: ${policy}\r\nRateLimit: `;
 
 export function createShortWay(deps: ShortWayDeps): ShortWay {
-  const { answers, credentials, clock, ids } = deps;
+  const { answers, credentials, ids } = deps;
   const queries = new RecentMap<string, ReadyAddress>(LIMITS.http.readyQueries);
   const heads = new RecentMap<string, AnswerHead>(LIMITS.http.readyHeads);
   const finished = deps.observer.gets(SHORT_PATH);
@@ -99,7 +97,8 @@ export function createShortWay(deps: ShortWayDeps): ShortWay {
 
   /** What is ready for the request; takes nothing. @throws AppError where the general way would, too */
   function prepare(source: Source, nowMs: number): Ready | null {
-    const address = queries.get(source.getQuery() ?? "");
+    // Each call into uWebSockets.js makes a text.
+    const address = queries.size > 0 ? queries.get(source.getQuery() ?? "") : undefined;
     if (address === undefined || !fields.read(source)) return null;
     const credential = credentials.known(fields.authorization, nowMs);
     if (credential === null) return null;
@@ -108,8 +107,7 @@ export function createShortWay(deps: ShortWayDeps): ShortWay {
   }
 
   return {
-    answer(response, source) {
-      const nowMs = clock.monotonic();
+    answer(response, source, nowMs) {
       let ready: Ready | null;
       try {
         ready = prepare(source, nowMs);

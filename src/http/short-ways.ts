@@ -22,11 +22,15 @@ export interface ShortWaysDeps {
 }
 
 export function createShortWays({ ready, ...deps }: ShortWaysDeps): ShortWays {
+  const { clock } = deps;
   const made = { ...deps, ...ready, ids: createRequestIds() };
   const shortWay = createShortWay(made);
   const shortRefusal = createShortRefusal(made);
   return {
-    answer: (response, source) => shortWay.answer(response, source) || shortRefusal.refuse(response, source),
+    answer(response, source) {
+      const nowMs = clock.monotonic();
+      return shortWay.answer(response, source, nowMs) || shortRefusal.refuse(response, source, nowMs);
+    },
     learn: shortWay.learn,
   };
 }

@@ -13,9 +13,15 @@ export function domainEntry(domain: number): ZoneEntry {
   return { mx: [[10, siteName(domain % SITES)]] };
 }
 
-/** The mail world with some sites of ours beside its own: those fail, and the rest of the world is what it is. */
+/**
+ * The mail world with some sites of ours beside its own: those fail, and the rest of the world is what it is. They offer STARTTLS, as
+ * nearly all do that there are.
+ */
 export async function createSiteWorld(): Promise<MailWorld> {
-  const hosts = Array.from({ length: SITES }, (_, site) => ({ name: siteName(site) }));
+  const hosts = Array.from({ length: SITES }, (_, site) => ({
+    name: siteName(site),
+    starttls: "works" as const,
+  }));
   const world = await createMailWorld({ hosts });
   for (let domain = 0; domain < DOMAINS; domain++) world.dns.set(domainName(domain), domainEntry(domain));
   return world;

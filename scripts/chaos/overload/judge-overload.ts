@@ -14,6 +14,7 @@ const ONSET_WITHIN_MS = 1_000;
 const SMALL_REFUSED = 0.05;
 /** That a burst may hand requests over later than they are due: with more the figures say nothing of the service. */
 const LATE_MS = 100;
+const LEAST_GOODPUT = 0.5;
 const MEMORY_MB = 400;
 const DESCRIPTORS = 50;
 const FINE = /^(200|429|503)/;
@@ -72,12 +73,12 @@ function cost(name: string, { all: { accepted, refused } }: Burst, cpuMs: number
 
 /**
  * After the first second, over all the time that it took to answer, not only while requests fell due. Of so many times the
- * capacity as many parts of it: at ten times a refusal costs about a tenth of a check here, so that refusals alone are nearly
- * all that there is CPU for.
+ * capacity half as many parts of it: at ten times refusals alone take nearly all that there is CPU for, as ten of them cost as much as
+ * one check.
  */
 function goodput({ flood: { sustained, tookS }, capacityPerS, perS: askedPerS }: Overload): Finding {
   const perS = sustained.count / (tookS - ONSET_MS / 1_000);
-  const leastPerS = capacityPerS ** 2 / askedPerS;
+  const leastPerS = LEAST_GOODPUT * (capacityPerS ** 2 / askedPerS);
   return within(
     "  no rate limit: accepted",
     `${Math.round(perS)}/s`,
@@ -109,13 +110,13 @@ function resources({ before, peak, final }: Overload): Finding {
 
 /** Every bound of the overload. */
 export function judgeOverload(found: Overload): Finding[] {
-  const { perS, calm, capacityPerS, flood, limited, after, crashed } = found;
+  const { perS, calm, capacityPerS, capacityBusy, flood, limited, after, crashed } = found;
   const boundMs = boundOf(calm);
   const afterMs = after.all.accepted.p99Ms;
   return [
     told(
       "overload: capacity",
-      `${capacityPerS}/s, ${perS}/s asked: ${(perS / capacityPerS).toFixed(1)} times`,
+      `${capacityPerS}/s, ${Math.round(capacityBusy * 100)} % busy; ${perS}/s asked: ${(perS / capacityPerS).toFixed(1)} times`,
     ),
     told("  without load, p99", `${calm.all.accepted.p99Ms} ms`),
     ...Object.entries(flood.teams).map(([name, team]) => told(`  no rate limit: ${name}`, countsOf(team))),

@@ -2,13 +2,16 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { chooseCores, pin } from "../../../bench/pin.ts";
+import { findLoadTools, type LoadTools } from "../../../bench/load-tools.ts";
+import { type Cores, pin } from "../../../bench/pin.ts";
 import { cpuMsOf } from "../../../bench/process-cpu.ts";
+import type { Guard } from "../../embedded/guard.ts";
+import { markedWith } from "../../processes.mjs";
 import type { ChaosDeployment } from "../deployment/deployment.ts";
 import type { Member } from "../deployment/member.ts";
 import { mostOf, type Resources, resourcesOf } from "../deployment/resources.ts";
 import type { Burst, BurstOrder } from "./burst-order.ts";
-import { makeScarce } from "./scarce-core.ts";
+import { type FloodOrder, runFlood } from "./flood.ts";
 
 const BURST = fileURLToPath(new URL("./burst.ts", import.meta.url));
 const TSX = import.meta.resolve("tsx");
@@ -16,17 +19,20 @@ const CALM_PER_S = 20;
 const CALM_MS = 4_000;
 const CAPACITY_CALLERS = 48;
 const CAPACITY_MS = 4_000;
-/** What a burst can send from one core that it shares with the mail world. More would measure the burst. */
-const SENDS_PER_S = 15_000;
-const WARM_LIMITED_PER_S = 6_000;
-const WARM_MS = 10_000;
+/** What a flood can send from one core that it shares with the mail world. More would measure the flood. */
+const SENDS_PER_S = 70_000;
+const WARM_PER_S = 20_000;
+const WARM_MS = 8_000;
 const OVERLOAD_MS = 5_000;
 const LIMITED_MS = 3_000;
 /** From the end of an overload to the next thing: then all must be as it was. */
 const REST_MS = 2_000;
 const TIMEOUT_MS = 30_000;
-/** Of those who ask for too much: all clients' pools together. */
-const CONNECTIONS = 1_000;
+/**
+ * Of those who ask for too much: all clients' pools together. With 1 000 a whole core answers them all, each in 0.15 s, and the
+ * queue is with the clients, where nobody can refuse.
+ */
+const CONNECTIONS = 2_000;
 const LOOK_EVERY_MS = 100;
 /** What two more teams ask for beside the one that floods: one asks for a tenth of all, one for a twentieth of the capacity. */
 const SECOND_SHARE = 0.1;
@@ -36,9 +42,7 @@ async function burst(order: Omit<BurstOrder, "timeoutMs" | "connections" | "call
   const whole: BurstOrder = {
     ...order,
     callers: CAPACITY_CALLERS,
-    connections: order.teams.some(({ perS }) => perS !== null && perS > CALM_PER_S)
-      ? CONNECTIONS
-      : CAPACITY_CALLERS,
+    connections: CAPACITY_CALLERS,
     timeoutMs: TIMEOUT_MS,
   };
   const child = spawn(process.execPath, ["--import", TSX, BURST, JSON.stringify(whole)], {
@@ -56,6 +60,8 @@ async function burst(order: Omit<BurstOrder, "timeoutMs" | "connections" | "call
 export interface Overload {
   calm: Burst;
   capacityPerS: number;
+  /** Of the time in which that was measured, the share that the process had CPU for it: 1 is a core. */
+  capacityBusy: number;
   /** Requests a second that fall due in an overload. */
   perS: number;
   /** Of three teams that may ask as often as they like: `flood`, `second` and `small`. */
@@ -75,48 +81,51 @@ export interface Overload {
 
 const UNBOUNDED = { ratePerS: 1_000_000, rateBurst: 1_000_000 } as const;
 
-/** The API on a core of its own, so that who asks and the mail world take nothing of it. @returns that core; null: it has none */
-async function separate(pid: number, say: (line: string) => void): Promise<number | null> {
-  try {
-    const { server, load } = await chooseCores();
-    await Promise.all([pin(pid, server), pin(process.pid, load)]);
-    return server;
-  } catch (error) {
-    say(`the API has all that there is: ${(error as Error).message}`);
-    return null;
-  }
-}
+type Flood = (teams: FloodOrder["teams"], forMs: number, connections?: number) => Promise<Burst>;
 
 /**
- * One process of the API under so many times what it can do, whatever becomes of the requests before. It has served and refused for
- * some seconds then, as one in service has: to compile that is no part of this. And it has but a part of its core.
+ * One process of the API under so many times what it can do, whatever becomes of the requests before. It has a core of its own, and has
+ * served and refused for some seconds then, as one in service has: to compile that is no part of this.
+ * @throws Error one line, where there are no two cores or no generator that can send so much
  */
 export async function runOverload(
   deployment: ChaosDeployment,
-  times: number,
-  say: (line: string) => void,
+  { times, guard, say }: { times: number; guard: Guard; say: (line: string) => void },
 ): Promise<Overload> {
   const api = deployment.members.find(({ role }) => role === "api");
   if (api === undefined || api.pid === null) throw new Error("there is no API to ask");
-  const core = await separate(api.pid, say);
-  await warmUp(deployment, api.url);
-  const scarcity = core === null ? null : await makeScarce(api.pid);
-  try {
-    return await overload({ deployment, api, pid: api.pid, times }, say);
-  } finally {
-    await scarcity?.end();
-  }
+  const { wrk, cores }: LoadTools = await findLoadTools({ guard });
+  await giveCore(api.pid, cores, guard);
+  const flood: Flood = (teams, forMs, connections = CONNECTIONS) =>
+    runFlood(
+      wrk,
+      { port: api.port, teams, forMs, connections, graceMs: TIMEOUT_MS },
+      { core: cores.load, guard },
+    );
+  await warmUp(deployment, api.url, flood);
+  return overload({ deployment, api, pid: api.pid, times, flood }, say);
 }
 
-async function warmUp(deployment: ChaosDeployment, url: string): Promise<void> {
+/** A core of its own: all else that runs here takes the other. */
+async function giveCore(pid: number, { server, load }: Cores, guard: Guard): Promise<void> {
+  const others = markedWith(`RCPT_RUN=${guard.env.RCPT_RUN}`).filter((other) => other !== pid);
+  await Promise.all([
+    pin(pid, server),
+    pin(process.pid, load),
+    // Connections of Postgres come and go.
+    ...others.map((other) => pin(other, load).catch(() => undefined)),
+  ]);
+}
+
+async function warmUp(deployment: ChaosDeployment, url: string, flood: Flood): Promise<void> {
   const { key } = await deployment.team("warm", "enterprise", UNBOUNDED);
   const limited = await deployment.team("warm-limited", "enterprise", { ratePerS: 100, rateBurst: 100 });
-  const teams = [
-    { name: "warm", perS: SENDS_PER_S - WARM_LIMITED_PER_S, key },
-    { name: "warm-limited", perS: WARM_LIMITED_PER_S, key: limited.key },
-  ];
   await burst({ url, forMs: WARM_MS, teams: [{ name: "warm-checks", perS: null, key }] });
-  await burst({ url, forMs: WARM_MS, teams });
+  const floods = [
+    { name: "warm", perS: WARM_PER_S, key },
+    { name: "warm-limited", perS: WARM_PER_S, key: limited.key },
+  ];
+  await flood(floods, WARM_MS);
   await wait(REST_MS);
 }
 
@@ -125,10 +134,11 @@ interface Asking {
   api: Member;
   pid: number;
   times: number;
+  flood: Flood;
 }
 
 async function overload(
-  { deployment, api, pid, times }: Asking,
+  { deployment, api, pid, times, flood: send }: Asking,
   say: (line: string) => void,
 ): Promise<Overload> {
   const { url } = api;
@@ -136,13 +146,15 @@ async function overload(
     ["flood", "second", "small"].map((name) => deployment.team(name, "enterprise", UNBOUNDED)),
   );
   if (open === undefined || second === undefined || small === undefined) throw new Error("no teams");
-  const ask = (name: string, perS: number | null, forMs: number, { key } = open) =>
-    burst({ url, forMs, teams: [{ name, perS, key }] });
+  const ask = (name: string, perS: number | null, forMs: number) =>
+    burst({ url, forMs, teams: [{ name, perS, key: open.key }] });
   await ask("again", null, CAPACITY_MS / 2);
   await wait(REST_MS);
   const calm = await ask("calm", CALM_PER_S, CALM_MS);
-  const closed = await ask("capacity", null, CAPACITY_MS);
+  const cpuCalmMs = cpuMsOf(pid);
+  const closed = await send([{ name: "capacity", perS: null, key: open.key }], CAPACITY_MS, CAPACITY_CALLERS);
   const capacityPerS = Math.round(closed.all.accepted.count / closed.tookS);
+  const capacityBusy = (cpuMsOf(pid) - cpuCalmMs) / (closed.tookS * 1_000);
   const before = resourcesOf(pid);
   if (before === null) throw new Error("the API ended under its capacity");
   let peak = before;
@@ -154,21 +166,20 @@ async function overload(
   const ofSmall = SMALL_SHARE * capacityPerS;
   say(`capacity ${capacityPerS}/s; asking ${perS}/s`);
   const cpuBeforeMs = cpuMsOf(pid);
-  const flood = await burst({
-    url,
-    forMs: OVERLOAD_MS,
-    teams: [
+  const flood = await send(
+    [
       { name: "flood", perS: perS - ofSecond - ofSmall, key: open.key },
       { name: "second", perS: ofSecond, key: second.key },
       { name: "small", perS: ofSmall, key: small.key },
     ],
-  });
+    OVERLOAD_MS,
+  );
   const floodCpuMs = cpuMsOf(pid) - cpuBeforeMs;
   await wait(REST_MS);
   const half = Math.max(1, Math.round(capacityPerS / 2));
   const bounded = await deployment.team("bounded", "enterprise", { ratePerS: half, rateBurst: half });
   const cpuBetweenMs = cpuMsOf(pid);
-  const limited = await ask("limited", perS, LIMITED_MS, bounded);
+  const limited = await send([{ name: "limited", perS, key: bounded.key }], LIMITED_MS);
   const limitedCpuMs = cpuMsOf(pid) - cpuBetweenMs;
   await wait(REST_MS);
   const after = await ask("after", CALM_PER_S, CALM_MS);
@@ -176,7 +187,7 @@ async function overload(
   const final = resourcesOf(pid) ?? before;
   const crashed = api.pid !== pid || api.crashes.length > 0;
   return {
-    ...{ calm, capacityPerS, perS, flood, limited, after },
+    ...{ calm, capacityPerS, capacityBusy, perS, flood, limited, after },
     ...{ floodCpuMs, limitedCpuMs },
     ...{ before, peak, final, crashed },
   };

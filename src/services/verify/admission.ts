@@ -54,7 +54,10 @@ export interface AdmissionLimits extends CeilingLimits {
    */
   looksBeyond: number;
   looksLeast: number;
-  /** A team that was refused with a usual share or more counts as one that crowds the house for so long, and for twice as long at most. */
+  /**
+   * A team that was refused with a usual share or more, and more often than that within so long, counts as one that crowds the house for
+   * so long, and for twice as long at most.
+   */
   crowderMs: number;
 }
 
@@ -154,7 +157,7 @@ export function createAdmission({
       // There is less room than when he came, and most that it costs is still to come. Who was counted is one of them.
       if (cuts === ceiling.cuts && isYoung) return;
       const himself = isYoung ? 1 : 0;
-      if (young - himself < ceiling.limit || fits(id, youngOf(id) - himself)) return;
+      if (young - himself < ceiling.limit || fits(id, teams.get(id), himself)) return;
       throw turnAway(id);
     },
     aged(team) {
@@ -206,8 +209,8 @@ export function createAdmission({
     lookLater();
   }
 
-  /** Of what the house usually has for checks that make each other wait. */
-  const usualShare = (sharers: number) => limits.least / sharers;
+  /** Of what the house usually has for who comes. */
+  const usualShare = (sharers: number) => limits.first / sharers;
 
   /**
    * A team with less than its share gets in where others fill the house: all such together are as many as fill it. Of a house that
@@ -219,14 +222,17 @@ export function createAdmission({
     return crowders.has(teamId) ? share : Math.max(share, usualShare(sharers));
   }
 
-  /** @param mine of the team's young checks, those that are there without this one */
-  function fits(teamId: string, mine: number): boolean {
-    return mine + 1 <= shareOf(teamId, sharersWith(teamId));
+  /**
+   * @param team undefined where it has no young checks
+   * @param without so many of them are not counted
+   */
+  function fits(teamId: string, team: Team | undefined, without: number): boolean {
+    return youngOf(team) - without + 1 <= shareOf(teamId, sharersWith(team));
   }
 
-  const sharersWith = (teamId: string) => teams.size + (teams.has(teamId) ? 0 : 1);
-  const youngOf = (teamId: string) => teams.get(teamId)?.young ?? 0;
-  const hasRoom = (teamId: string) => young < ceiling.limit || fits(teamId, youngOf(teamId));
+  const sharersWith = (team: Team | undefined) => teams.size + (team === undefined ? 1 : 0);
+  const youngOf = (team: Team | undefined) => team?.young ?? 0;
+  const hasRoom = (teamId: string) => young < ceiling.limit || fits(teamId, teams.get(teamId), 0);
 
   function refuse(): AppError {
     refused = true;
@@ -234,9 +240,11 @@ export function createAdmission({
     return CROWDED;
   }
 
-  /** Who is refused with less than a usual share does not crowd the house: others do. */
+  /** Who is refused with less than a usual share does not crowd the house, nor who is now and then: others do. */
   function noteRefused(teamId: string): void {
-    if (youngOf(teamId) + 1 > usualShare(sharersWith(teamId))) crowders.note(teamId);
+    const team = teams.get(teamId);
+    const usual = usualShare(sharersWith(team));
+    if (youngOf(team) + 1 > usual) crowders.note(teamId, usual);
   }
 
   function turnAway(teamId: string): AppError {
@@ -324,10 +332,11 @@ function createGuests({ looksBeyond, looksLeast }: AdmissionLimits, refuse: () =
   };
 }
 
-/** Teams that were refused lately. */
+/** Teams that were refused often, lately. */
 interface Crowders {
   has(teamId: string): boolean;
-  note(teamId: string): void;
+  /** It was refused. @param most so often within a time it may be: who asks for little is, too, while a flood begins */
+  note(teamId: string, most: number): void;
   look(nowMs: number): void;
   clear(): void;
 }
@@ -336,27 +345,37 @@ interface Crowders {
 function createCrowders(forMs: number): Crowders {
   let now = new Set<string>();
   let before = new Set<string>();
+  /** How often each other team was refused, in the time that began with `now`. */
+  let counts = new Map<string, number>();
   let turnedMs = Number.NEGATIVE_INFINITY;
   /** Mostly one floods: asked for by the thousand, noted once. */
   let last: string | null = null;
+
+  function turn(): void {
+    now = new Set();
+    counts = new Map();
+    last = null;
+  }
+
   return {
     has: (teamId) => teamId === last || now.has(teamId) || before.has(teamId),
-    note(teamId) {
-      if (teamId === last) return;
-      last = teamId;
+    note(teamId, most) {
+      if (teamId === last || now.has(teamId)) return;
+      const count = (counts.get(teamId) ?? 0) + 1;
+      counts.set(teamId, count);
+      if (count <= most) return;
       now.add(teamId);
+      last = teamId;
     },
     look(nowMs) {
       if (nowMs - turnedMs < forMs) return;
       turnedMs = nowMs;
       before = now;
-      now = new Set();
-      last = null;
+      turn();
     },
     clear() {
-      now = new Set();
       before = new Set();
-      last = null;
+      turn();
     },
   };
 }

@@ -5,7 +5,10 @@ export interface CeilingLimits {
   first: number;
   least: number;
   most: number;
-  /** Where the event loop refuses and has rested for less than this share of the time: less by this factor, twice where checks wait for too long, down to so many. */
+  /**
+   * Where the event loop refuses and has rested for less than this share of the time, and checks wait for half of `targetMs`: less by this
+   * factor, twice where they wait for too long, down to so many.
+   */
   restShare: number;
   trim: number;
   leastBusy: number;
@@ -100,9 +103,9 @@ export function createCeiling(limits: CeilingLimits): Ceiling {
     look(nowMs, { waitMs, idle, refused, young, peak }) {
       const longWaitMs = Math.min(waitMs, lastWaitMs);
       lastWaitMs = waitMs;
+      isBusy = refused && idle < limits.restShare;
       // Who asks again as soon as he is refused keeps the loop busy as well: while checks do not wait, there is room for him.
-      isBusy = refused && idle < limits.restShare && waitMs > targetMs / 2;
-      if (isBusy) trim(nowMs, waitMs);
+      if (isBusy && waitMs > targetMs / 2) trim(nowMs, waitMs);
       // So few are the cause of no wait: something else is, and would keep them few for ever.
       else if (limit < least) adapt(nowMs, peak);
       else if (longWaitMs > targetMs) cut(nowMs, longWaitMs, young);

@@ -25,7 +25,7 @@ const CALM = burst(counts(80, 0, 10));
 
 function findingsOf(more: Partial<Overload>): Finding[] {
   return judgeOverload({
-    ...{ calm: CALM, after: CALM, capacityPerS: 1_000, perS: 10_000, crashed: false },
+    ...{ calm: CALM, after: CALM, capacityPerS: 1_000, capacityBusy: 0.97, perS: 10_000, crashed: false },
     ...{ flood: burst(counts(4_000, 46_000)), limited: burst(counts(2_000, 28_000)) },
     ...{ before: RESOURCES, peak: RESOURCES, final: RESOURCES, floodCpuMs: 900, limitedCpuMs: 500 },
     ...more,
@@ -46,10 +46,10 @@ describe("the judgement of an overload", () => {
       "no rate limit: accepted, p99",
       "no rate limit: refused, p99",
     ]);
-    // A tenth of the capacity for four seconds is 400, and the first second is none of them.
-    assert.deepEqual(missed({ flood: burst(counts(400, 49_600)) }), []);
-    assert.deepEqual(missed({ flood: burst(counts(399, 49_601)) }), ["no rate limit: accepted"]);
-    const sustained = counts(399, 0).accepted;
+    // A twentieth of the capacity for four seconds is 200, and the first second is none of them.
+    assert.deepEqual(missed({ flood: burst(counts(200, 49_800)) }), []);
+    assert.deepEqual(missed({ flood: burst(counts(199, 49_801)) }), ["no rate limit: accepted"]);
+    const sustained = counts(199, 0).accepted;
     assert.deepEqual(missed({ flood: burst(counts(4_000, 46_000), { sustained }) }), [
       "no rate limit: accepted",
     ]);
@@ -95,7 +95,7 @@ describe("the judgement of an overload", () => {
     });
     const changes: Partial<Overload>[] = [
       { flood: burst(counts(4_000, 46_000, 501)) },
-      { flood: burst(counts(399, 49_601)) },
+      { flood: burst(counts(199, 49_801)) },
       { flood: burst(counts(4_000, 46_000, 1_001)), limited: burst(counts(2_000, 28_000, 1_001)) },
       { flood: burst(counts(50_000, 0)) },
       { flood: burst(counts(4_000, 46_000), { teams: { small: counts(0, 0) } }) },

@@ -1,0 +1,250 @@
+-- Open loop of several teams, run by the LuaJIT inside wrk: wrk's own loop is closed. Requests of each team fall due at even
+-- distances, whatever becomes of those before; each goes over a connection that is idle, or waits for one, and its latency counts from
+-- when it was due. It never sleeps, so that the server need not wake it. Of a team without a rate one falls due whenever a connection is
+-- idle, and it sleeps while none is. At the end a line of JSON: see flood.ts.
+--
+-- Before this stand: port, connections, forS, onsetS, graceS, teams, a list of { name, key, perS }, perS 0 where there is no rate, and of
+-- what their addresses are made, see `requestOf`.
+local ffi = require("ffi")
+ffi.cdef [[
+typedef struct __attribute__((packed)) { uint32_t events; uint32_t which; uint32_t rest; } epoll_event;
+typedef struct { uint16_t family; uint16_t port; uint32_t address; uint8_t zero[8]; } address_in;
+typedef struct { int64_t s; int64_t ns; } time_spec;
+int socket(int domain, int type, int protocol);
+int connect(int fd, const address_in *to, uint32_t length);
+int close(int fd);
+int setsockopt(int fd, int level, int name, const int *value, uint32_t length);
+long send(int fd, const char *from, size_t length, int flags);
+long recv(int fd, void *into, size_t length, int flags);
+int epoll_create1(int flags);
+int epoll_ctl(int epoll, int what, int fd, epoll_event *event);
+int epoll_wait(int epoll, epoll_event *events, int max, int timeout);
+int clock_gettime(int clock, time_spec *time);
+void *memmem(const void *where, size_t length, const void *what, size_t whatLength);
+]]
+local C = ffi.C
+local AF_INET, SOCK_STREAM, IPPROTO_TCP, TCP_NODELAY = 2, 1, 6, 1
+local EPOLL_CTL_ADD, EPOLLIN, MSG_DONTWAIT, MSG_NOSIGNAL = 1, 1, 0x40, 0x4000
+local EAGAIN, EINTR, CLOCK_MONOTONIC = 11, 4, 1
+local ROOM, TURN, STEP_US, STEPS = 8192, 64, 100, 600000
+
+local function fail(what)
+  io.stderr:write("flood: ", what, "\n")
+  os.exit(1)
+end
+
+local time = ffi.new("time_spec")
+local function now()
+  C.clock_gettime(CLOCK_MONOTONIC, time)
+  return tonumber(time.s) * 1e6 + tonumber(time.ns) / 1e3
+end
+
+local epoll = C.epoll_create1(0)
+local one = ffi.new("int[1]", 1)
+local to = ffi.new("address_in")
+to.family = AF_INET
+to.port = bit.bor(bit.lshift(bit.band(port, 255), 8), bit.rshift(port, 8))
+to.address = 0x0100007f
+local fds = ffi.new("int[?]", connections)
+-- By connection: whose request it carries (0: nobody's), when that was due, and what has come of its answer.
+local whose = ffi.new("int32_t[?]", connections)
+local due = ffi.new("double[?]", connections)
+local got = ffi.new("int32_t[?]", connections)
+local buffers = ffi.new("char[?]", connections * ROOM)
+local idle = ffi.new("int32_t[?]", connections)
+local idles = 0
+
+local function open(which)
+  local fd = C.socket(AF_INET, SOCK_STREAM, 0)
+  if fd < 0 or C.connect(fd, to, ffi.sizeof(to)) ~= 0 then fail("cannot connect") end
+  C.setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, one, 4)
+  local event = ffi.new("epoll_event")
+  event.events, event.which = EPOLLIN, which
+  if C.epoll_ctl(epoll, EPOLL_CTL_ADD, fd, event) ~= 0 then fail("cannot watch a connection") end
+  fds[which] = fd
+end
+local function rest(which)
+  whose[which], idle[idles] = 0, which
+  idles = idles + 1
+end
+for which = 0, connections - 1 do
+  open(which)
+  rest(which)
+end
+
+-- Of latencies, in steps of STEP_US; what is longer is the longest.
+local function histogram() return { steps = ffi.new("uint32_t[?]", STEPS + 1), count = 0 } end
+local function record(into, us)
+  local at = math.max(0, math.min(STEPS, math.floor(us / STEP_US)))
+  into.steps[at] = into.steps[at] + 1
+  into.count = into.count + 1
+end
+-- Rounded up to a millisecond; 0 of none.
+local function percentile(from, share)
+  local least, sum = math.floor(from.count * share), 0
+  for at = 0, STEPS do
+    sum = sum + from.steps[at]
+    if sum > least then return math.ceil((at + 1) * STEP_US / 1000) end
+  end
+  return 0
+end
+local function told(from)
+  return string.format('{"count":%d,"p50Ms":%d,"p99Ms":%d}', from.count, percentile(from, 0.5), percentile(from, 0.99))
+end
+
+local lags, onset, sustained = histogram(), histogram(), histogram()
+local all = { accepted = histogram(), refused = histogram(), counts = {} }
+local startUs = now() + 1000
+local sendUntil, onsetUntil = startUs + forS * 1e6, startUs + onsetS * 1e6
+for _, team in ipairs(teams) do
+  team.accepted, team.refused, team.counts = histogram(), histogram(), {}
+  team.sent, team.apart = 0, team.perS > 0 and 1e6 / team.perS or nil
+  team.head = " HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " .. team.key .. "\r\n\r\n"
+end
+
+-- Row i of the team's lists of `rows` rows each, as traffic/addresses.ts makes them. A form is what stands before and behind the name of
+-- the row so far before it: behind it "@" for the domain of its number, in capitals where it repeats that row's.
+local function requestOf(team, i)
+  local row = i % rows
+  local form = (row < #first and first or later)[row % #later + 1]
+  local at, behind = row - form[3], form[2]
+  if behind == "@" then
+    behind = domainBefore .. at % domains .. domainBehind
+    if form[3] > 0 then behind = string.upper(behind) end
+    behind = "%40" .. behind
+  end
+  return "GET /v1/verify?email=" .. form[1] .. team.name .. math.floor(i / rows) .. "-" .. at .. behind .. team.head
+end
+
+local function note(counts, how) counts[how] = (counts[how] or 0) + 1 end
+local function answered(which, how, isAccepted)
+  local team, us = teams[whose[which]], now() - due[which]
+  for _, of in ipairs({ team, all }) do
+    note(of.counts, how)
+    record(isAccepted and of.accepted or of.refused, us)
+  end
+  if isAccepted then record(due[which] < onsetUntil and onset or sustained, us) end
+end
+
+local function again(which)
+  C.close(fds[which])
+  open(which)
+end
+local LENGTHS = { "\r\nContent-Length: ", "\r\ncontent-length: " }
+local function find(start, length, text)
+  local at = C.memmem(start, length, text, #text)
+  if at == nil then return nil end
+  return ffi.cast("const char *", at) + #text
+end
+-- Bytes of the answer whose beginning stands there, and of its head; nil: not known yet.
+local function bytesOf(start, length)
+  local body = find(start, length, "\r\n\r\n")
+  if body == nil then return nil end
+  local field = find(start, body - start, LENGTHS[1]) or find(start, body - start, LENGTHS[2])
+  if field == nil then fail("an answer without a length") end
+  local bytes = 0
+  while field[0] >= 48 and field[0] <= 57 do
+    bytes = bytes * 10 + field[0] - 48
+    field = field + 1
+  end
+  return tonumber(body - start) + bytes, tonumber(body - start)
+end
+
+local function howOf(start, length, head)
+  local status = ffi.string(start + 9, 3)
+  local body, bytes = start + head, length - head
+  if status == "200" then
+    return find(body, bytes, '"reason":"deadline"') and "200 deadline" or "200", true
+  end
+  local code = find(body, bytes, '"code":"')
+  return status .. " " .. (code and string.match(ffi.string(code, 40), "^[a-z_]*") or ""), false
+end
+
+local function nextTeam(nowUs)
+  local first, firstUs = nil, sendUntil
+  for at, team in ipairs(teams) do
+    local dueUs = team.apart and startUs + (team.sent + 1) * team.apart or nowUs
+    if dueUs < firstUs then first, firstUs = at, dueUs end
+  end
+  return first, firstUs
+end
+
+local waited = false
+local function sendDue()
+  local nowUs = now()
+  local at, dueUs = nextTeam(nowUs)
+  while at ~= nil and dueUs <= nowUs do
+    if idles == 0 then
+      waited = true
+      return
+    end
+    idles = idles - 1
+    -- Late by our own fault, unless it had to wait for a connection.
+    if not waited then record(lags, nowUs - dueUs) end
+    local which, team = idle[idles], teams[at]
+    local text = requestOf(team, team.sent)
+    whose[which], due[which], got[which] = at, dueUs, 0
+    team.sent = team.sent + 1
+    if C.send(fds[which], text, #text, MSG_DONTWAIT + MSG_NOSIGNAL) ~= #text then
+      answered(which, "cut", false)
+      again(which)
+      rest(which)
+    end
+    nowUs = now()
+    at, dueUs = nextTeam(nowUs)
+  end
+  waited = false
+end
+
+local function receive(which)
+  local room = buffers + which * ROOM
+  local have = got[which]
+  local more = tonumber(C.recv(fds[which], room + have, ROOM - have, MSG_DONTWAIT))
+  if more <= 0 then
+    local errno = ffi.errno()
+    if more < 0 and (errno == EAGAIN or errno == EINTR) then return end
+    again(which)
+    -- Who asked nothing for long is hung up on, too.
+    if whose[which] ~= 0 then
+      answered(which, "cut", false)
+      rest(which)
+    end
+    return
+  end
+  have = have + more
+  got[which] = have
+  local whole, head = bytesOf(room, have)
+  if whole == nil or have < whole then return end
+  if whose[which] == 0 or have > whole then fail("an answer that nobody asked for") end
+  answered(which, howOf(room, whole, head))
+  rest(which)
+end
+
+local isPatient = false
+for _, team in ipairs(teams) do isPatient = isPatient or team.apart == nil end
+local events = ffi.new("epoll_event[?]", TURN)
+while true do
+  sendDue()
+  local ready = C.epoll_wait(epoll, events, TURN, isPatient and idles == 0 and 1 or 0)
+  for i = 0, ready - 1 do
+    receive(events[i].which)
+    sendDue()
+  end
+  local nowUs = now()
+  if nowUs >= sendUntil and (nowUs >= sendUntil + graceS * 1e6 or (idles == connections and nextTeam(nowUs) == nil)) then break end
+end
+for which = 0, connections - 1 do
+  if whose[which] ~= 0 then answered(which, "timeout", false) end
+end
+
+local function teamTold(of)
+  local counts = {}
+  for how, count in pairs(of.counts) do counts[#counts + 1] = string.format('"%s":%d', how, count) end
+  return string.format('{"counts":{%s},"accepted":%s,"refused":%s}', table.concat(counts, ","), told(of.accepted), told(of.refused))
+end
+local byName = {}
+for at, team in ipairs(teams) do byName[at] = string.format('"%s":%s', team.name, teamTold(team)) end
+io.write(string.format('\n{"teams":{%s},"all":%s,"onset":%s,"sustained":%s,"lateP99Ms":%d,"tookS":%.3f}\n',
+  table.concat(byName, ","), teamTold(all), told(onset), told(sustained), percentile(lags, 0.99), (now() - startUs) / 1e6))
+io.stdout:flush()
+os.exit(0)

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createLongTurns } from "../../../src/http/long-turns.ts";
+
+/** So many requests are read between two looks. */
+const EVERY = 512;
+
+function reading() {
+  const seen = { interrupts: 0, ends: 0 };
+  let turned: (() => void)[] = [];
+  const turns = createLongTurns({
+    interrupt: () => {
+      seen.interrupts += 1;
+    },
+    afterTurn: (callback) => turned.push(callback),
+    endTurnNow: () => {
+      seen.ends += 1;
+    },
+  });
+  return {
+    seen,
+    read(requests: number) {
+      for (let i = 0; i < requests; i++) turns.read();
+    },
+    nextTurn() {
+      const due = turned;
+      turned = [];
+      for (const callback of due) callback();
+      return due.length;
+    },
+  };
+}
+
+describe("long turns", () => {
+  it("lets a turn of few requests be", () => {
+    const { seen, read, nextTurn } = reading();
+    for (let turn = 0; turn < 100; turn++) {
+      read(EVERY - 1 - (turn % 7));
+      nextTurn();
+    }
+    assert.equal(seen.interrupts, 0);
+  });
+
+  it("ends what waits for the end of a turn after some hundred requests, and the turn after as many again", () => {
+    const { seen, read, nextTurn } = reading();
+    read(EVERY);
+    assert.deepEqual(seen, { interrupts: 0, ends: 1 });
+    read(EVERY - 1);
+    assert.deepEqual(seen, { interrupts: 0, ends: 1 });
+    read(1);
+    assert.deepEqual(seen, { interrupts: 1, ends: 2 });
+    // The signal comes behind the sockets that are ready: more are asked for until it does.
+    read(EVERY);
+    assert.deepEqual(seen, { interrupts: 2, ends: 3 });
+    assert.equal(nextTurn(), 1);
+    read(EVERY);
+    assert.deepEqual(seen, { interrupts: 2, ends: 4 });
+  });
+});
