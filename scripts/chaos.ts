@@ -6,6 +6,7 @@
 import { randomInt } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
+import { findLoadTools, type LoadTools } from "../bench/load-tools.ts";
 import {
   ALL_ROLES,
   type ChaosDeployment,
@@ -53,11 +54,21 @@ async function storm(options: ChaosOptions, deployment: ChaosDeployment): Promis
   }
 }
 
+/** Before all else: a run of minutes must not end for want of them. @throws Error that says what this machine lacks */
+async function overloadTools(guard: Guard): Promise<LoadTools> {
+  return findLoadTools({ guard }).catch((error: Error) => {
+    throw new Error(
+      `the overload cannot be run here, the rest can with --only and its kinds: ${error.message}`,
+    );
+  });
+}
+
 async function chaos(guard: Guard, options: ChaosOptions): Promise<number> {
   const logsDir = options.logsDir === null ? null : resolve(options.logsDir);
   if (logsDir !== null) mkdirSync(logsDir, { recursive: true });
   say(`seed ${options.seed}`);
   const roles: Roles = options.kinds.length === 0 ? [["api", 1]] : ALL_ROLES;
+  const tools = options.overload ? await overloadTools(guard) : null;
   const deployment = await startDeployment({
     root: ROOT,
     guard,
@@ -70,9 +81,9 @@ async function chaos(guard: Guard, options: ChaosOptions): Promise<number> {
   if (typeof deployment.balancer === "string") say(`no balancer: ${deployment.balancer}`);
   const parts: Judgement[] = [];
   if (options.kinds.length > 0) parts.push(await storm(options, deployment));
-  if (options.overload) {
+  if (tools !== null) {
     say("overload");
-    const found = await runOverload(deployment, { times: options.times, guard, say });
+    const found = await runOverload(deployment, { tools, times: options.times, guard, say });
     parts.push({ findings: judgeOverload(found), details: [] });
   }
   await deployment.close();

@@ -14,7 +14,7 @@ export interface BurstOrder {
   forMs: number;
   /** Who ask for a team without a rate. */
   callers: number;
-  /** One request each at a time, open before the first. What falls due while all are in use waits for one, and is counted from then on. */
+  /** One request each at a time, open before the first. What falls due while all are in use waits for one, and is counted from when it was due. */
   connections: number;
   timeoutMs: number;
 }
@@ -31,6 +31,8 @@ export interface TeamCounts {
   /** Answered with 200, and with anything else. Of a team with a rate from when the request was due. */
   accepted: Latencies;
   refused: Latencies;
+  /** Of a flood: answered with 200, of what was due after the first `ONSET_MS`. */
+  sustained?: Latencies;
 }
 
 /** What falls due so soon after a burst's beginning meets a process that cannot know of it yet. */

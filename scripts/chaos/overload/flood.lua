@@ -1,13 +1,16 @@
 -- Open loop of several teams, run by the LuaJIT inside wrk: wrk's own loop is closed. Requests of each team fall due at even
 -- distances, whatever becomes of those before; each goes over a connection that is idle, or waits for one, and its latency counts from
--- when it was due. It never sleeps, so that the server need not wake it. Of a team without a rate one falls due whenever a connection is
+-- when it was due. What is not sent when the waiting ends is counted nowhere: then all connections are counted as timeouts. It never sleeps, so that the server need not wake it. Of a team without a rate one falls due whenever a connection is
 -- idle, and it sleeps while none is. At the end a line of JSON: see flood.ts.
 --
 -- Before this stand: port, connections, forS, onsetS, graceS, teams, a list of { name, key, perS }, perS 0 where there is no rate, and of
 -- what their addresses are made, see `requestOf`.
 local ffi = require("ffi")
+-- Packed on one architecture alone.
+ffi.cdef(ffi.arch == "x64"
+  and "typedef struct __attribute__((packed)) { uint32_t events; uint32_t which; uint32_t rest; } epoll_event;"
+  or "typedef struct { uint32_t events; uint32_t gap; uint32_t which; uint32_t rest; } epoll_event;")
 ffi.cdef [[
-typedef struct __attribute__((packed)) { uint32_t events; uint32_t which; uint32_t rest; } epoll_event;
 typedef struct { uint16_t family; uint16_t port; uint32_t address; uint8_t zero[8]; } address_in;
 typedef struct { int64_t s; int64_t ns; } time_spec;
 int socket(int domain, int type, int protocol);
@@ -56,7 +59,7 @@ local idles = 0
 
 local function open(which)
   local fd = C.socket(AF_INET, SOCK_STREAM, 0)
-  if fd < 0 or C.connect(fd, to, ffi.sizeof(to)) ~= 0 then fail("cannot connect") end
+  if fd < 0 or C.connect(fd, to, ffi.sizeof(to)) ~= 0 then fail("cannot connect: errno " .. ffi.errno()) end
   C.setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, one, 4)
   local event = ffi.new("epoll_event")
   event.events, event.which = EPOLLIN, which
@@ -93,11 +96,12 @@ local function told(from)
 end
 
 local lags, onset, sustained = histogram(), histogram(), histogram()
-local all = { accepted = histogram(), refused = histogram(), counts = {} }
+local all = { accepted = histogram(), refused = histogram(), sustained = sustained, counts = {} }
 local startUs = now() + 1000
 local sendUntil, onsetUntil = startUs + forS * 1e6, startUs + onsetS * 1e6
 for _, team in ipairs(teams) do
-  team.accepted, team.refused, team.counts = histogram(), histogram(), {}
+  team.accepted, team.refused, team.sustained, team.counts = histogram(), histogram(), histogram(), {}
+  team.seen = 0
   team.sent, team.apart = 0, team.perS > 0 and 1e6 / team.perS or nil
   team.head = " HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " .. team.key .. "\r\n\r\n"
 end
@@ -123,7 +127,10 @@ local function answered(which, how, isAccepted)
     note(of.counts, how)
     record(isAccepted and of.accepted or of.refused, us)
   end
-  if isAccepted then record(due[which] < onsetUntil and onset or sustained, us) end
+  if not isAccepted then return end
+  if due[which] < onsetUntil then return record(onset, us) end
+  record(sustained, us)
+  record(team.sustained, us)
 end
 
 local function again(which)
@@ -169,18 +176,24 @@ local function nextTeam(nowUs)
   return first, firstUs
 end
 
-local waited = false
+-- How late it was that we saw them, whether there was a connection or not.
+local function noteLateness(nowUs)
+  for _, team in ipairs(teams) do
+    while team.apart ~= nil do
+      local dueUs = startUs + (team.seen + 1) * team.apart
+      if dueUs > nowUs or dueUs >= sendUntil then break end
+      team.seen = team.seen + 1
+      record(lags, nowUs - dueUs)
+    end
+  end
+end
+
 local function sendDue()
   local nowUs = now()
+  noteLateness(nowUs)
   local at, dueUs = nextTeam(nowUs)
-  while at ~= nil and dueUs <= nowUs do
-    if idles == 0 then
-      waited = true
-      return
-    end
+  while at ~= nil and dueUs <= nowUs and idles > 0 do
     idles = idles - 1
-    -- Late by our own fault, unless it had to wait for a connection.
-    if not waited then record(lags, nowUs - dueUs) end
     local which, team = idle[idles], teams[at]
     local text = requestOf(team, team.sent)
     whose[which], due[which], got[which] = at, dueUs, 0
@@ -190,10 +203,8 @@ local function sendDue()
       again(which)
       rest(which)
     end
-    nowUs = now()
     at, dueUs = nextTeam(nowUs)
   end
-  waited = false
 end
 
 local function receive(which)
@@ -240,7 +251,8 @@ end
 local function teamTold(of)
   local counts = {}
   for how, count in pairs(of.counts) do counts[#counts + 1] = string.format('"%s":%d', how, count) end
-  return string.format('{"counts":{%s},"accepted":%s,"refused":%s}', table.concat(counts, ","), told(of.accepted), told(of.refused))
+  local form = '{"counts":{%s},"accepted":%s,"refused":%s,"sustained":%s}'
+  return string.format(form, table.concat(counts, ","), told(of.accepted), told(of.refused), told(of.sustained))
 end
 local byName = {}
 for at, team in ipairs(teams) do byName[at] = string.format('"%s":%s', team.name, teamTold(team)) end

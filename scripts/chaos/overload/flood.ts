@@ -56,31 +56,36 @@ export function floodScript({ port, teams, forMs, connections, graceMs }: FloodO
 }
 
 /** @throws Error when it did not come to its end */
-export function readFlood(output: string): Burst {
+export function readFlood(output: string, errors: string): Burst {
   const line = output.split("\n").find((text) => text.startsWith("{"));
-  if (line === undefined) throw new Error(`the flood did not say what it counted: ${output.slice(0, 200)}`);
+  if (line === undefined)
+    throw new Error(`the flood did not say what it counted: ${errors || output.slice(0, 200)}`);
   return JSON.parse(line) as Burst;
 }
 
-/** @param core it is pinned to it */
+/** @param core it is pinned to it; null: to none */
 export async function runFlood(
   { command, env }: Wrk,
   order: FloodOrder,
-  { core, guard }: { core: number; guard: Pick<Guard, "hold"> },
+  { core, guard }: { core: number | null; guard: Pick<Guard, "hold" | "removeAtEnd"> },
 ): Promise<Burst> {
   const folder = mkdtempSync(join(tmpdir(), "rcpt-flood-"));
+  guard.removeAtEnd(folder);
   try {
     const file = join(folder, "flood.lua");
     writeFileSync(file, floodScript(order));
-    const url = `http://127.0.0.1:${order.port}/`;
     // wrk itself does nothing: the script ends it before its threads begin.
-    const args = ["-c", String(core), command, "-t1", "-c1", "-d1s", "-s", file, url];
-    const running = promisify(execFile)("taskset", args, {
+    const words = [command, "-t1", "-c1", "-d1s", "-s", file, `http://127.0.0.1:${order.port}/`];
+    const [program = "", ...args] = core === null ? words : ["taskset", "-c", String(core), ...words];
+    const running = promisify(execFile)(program, args, {
       env,
       timeout: order.forMs + order.graceMs + SPARE_MS,
     });
+    // Where the guard is ending everything it throws, and nobody waits for the flood any more.
+    running.catch(() => undefined);
     if (running.child.pid !== undefined) guard.hold(running.child.pid, "SIGKILL", 0);
-    return readFlood((await running).stdout);
+    const { stdout, stderr } = await running;
+    return readFlood(stdout, stderr);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

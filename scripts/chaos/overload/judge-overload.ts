@@ -2,24 +2,30 @@ import { type Finding, none, told, voided, within } from "../verdict/closing.ts"
 import { type Burst, type Latencies, ONSET_MS, type TeamCounts } from "./burst-order.ts";
 import type { Overload } from "./overload.ts";
 
-/** An answer under overload may take so many times as long as without, or this. */
-const LATENCY = { times: 5, ms: 500 } as const;
+/** An answer under overload may take so many times as long as without, or this, and never more. */
+const LATENCY = { times: 5, ms: 500, mostMs: 1_000 } as const;
 const REFUSED_WITHIN_MS = 500;
 /**
  * For who is let in before the first looks at the house: as many as a healthy one takes at once, of whom a slow one has to
  * make its way while it refuses all others.
  */
 const ONSET_WITHIN_MS = 1_000;
+const SMALL = "small";
 /** Of what a team asks for with far less than its share. */
 const SMALL_REFUSED = 0.05;
 /** That a burst may hand requests over later than they are due: with more the figures say nothing of the service. */
 const LATE_MS = 100;
-const LEAST_GOODPUT = 0.5;
+/** See `goodput`. */
+const EVEN_SHARE = 0.2;
+const REFUSALS_A_CHECK = 8;
+/** Of a process that was less busy the capacity is not known: who asked, or whom it asks, had no more. */
+const CAPACITY_BUSY = 0.85;
 const MEMORY_MB = 400;
 const DESCRIPTORS = 50;
 const FINE = /^(200|429|503)/;
 
-const boundOf = ({ all }: Burst) => Math.max(LATENCY.ms, all.accepted.p99Ms * LATENCY.times);
+const boundOf = ({ all }: Burst) =>
+  Math.min(LATENCY.mostMs, Math.max(LATENCY.ms, all.accepted.p99Ms * LATENCY.times));
 
 function strangeIn(...bursts: Burst[]): number {
   const counts = bursts.flatMap(({ all }) => Object.entries(all.counts));
@@ -41,8 +47,10 @@ function sending(name: string, burst: Burst): Finding {
 }
 
 /** What a void burst measured is told, neither held nor missed. */
-function unlessVoid(burst: Burst, findings: Finding[]): Finding[] {
-  return isVoid(burst) ? findings.map(({ name, value }) => voided(name, value)) : findings;
+function unlessVoid(burst: Burst, { capacityBusy }: Overload, findings: Finding[]): Finding[] {
+  return isVoid(burst) || capacityBusy < CAPACITY_BUSY
+    ? findings.map(({ name, value }) => voided(name, value))
+    : findings;
 }
 
 function latencies(name: string, { onset, sustained, all: { refused } }: Burst, boundMs: number): Finding[] {
@@ -72,23 +80,34 @@ function cost(name: string, { all: { accepted, refused } }: Burst, cpuMs: number
 }
 
 /**
- * After the first second, over all the time that it took to answer, not only while requests fell due. Of so many times the
- * capacity half as many parts of it: at ten times refusals alone take nearly all that there is CPU for, as ten of them cost as much as
- * one check.
+ * Of those who ask for too much, after the first second, over all the time that it took to answer, not only while requests fell
+ * due. A refusal costs an eighth to a tenth of a check here: half of what refusals leave, and a fifth of an even share where they
+ * leave nothing.
  */
-function goodput({ flood: { sustained, tookS }, capacityPerS, perS: askedPerS }: Overload): Finding {
-  const perS = sustained.count / (tookS - ONSET_MS / 1_000);
-  const leastPerS = LEAST_GOODPUT * (capacityPerS ** 2 / askedPerS);
+function goodput(name: string, ofTeams: readonly TeamCounts[], { tookS }: Burst, found: Overload): Finding {
+  const { capacityPerS, perS: askedPerS } = found;
+  const counts = ofTeams.map(({ sustained }) => sustained?.count ?? 0);
+  const perS = counts.reduce((sum, count) => sum + count, 0) / (tookS - ONSET_MS / 1_000);
+  const times = askedPerS / capacityPerS;
+  const leastPerS = capacityPerS * Math.max(EVEN_SHARE / times, (1 - times / REFUSALS_A_CHECK) / 2);
   return within(
-    "  no rate limit: accepted",
+    `  ${name}: accepted`,
     `${Math.round(perS)}/s`,
-    `${Math.ceil(leastPerS)}/s`,
-    perS >= leastPerS,
+    `${Math.ceil(leastPerS)}/s, of each some`,
+    perS >= leastPerS && counts.every((count) => count > 0),
   );
 }
 
+/** Answered for lack of time with nothing but that. */
+function undecided({ flood, limited, after, closed }: Overload): Finding {
+  const all = [closed, flood, limited, after].map((burst) => burst.all);
+  const count = all.reduce((sum, { counts }) => sum + (counts["200 deadline"] ?? 0), 0);
+  const answered = all.reduce((sum, { accepted }) => sum + accepted.count, 0);
+  return within("  200, but undecided", `${count} of ${answered}`, "1 %", count <= answered / 100);
+}
+
 function smallTeam({ flood }: Overload): Finding {
-  const { accepted, refused } = flood.teams.small ?? flood.all;
+  const { accepted, refused } = flood.teams[SMALL] ?? flood.all;
   const asked = accepted.count + refused.count;
   return within(
     "  a small team beside it: refused",
@@ -110,8 +129,9 @@ function resources({ before, peak, final }: Overload): Finding {
 
 /** Every bound of the overload. */
 export function judgeOverload(found: Overload): Finding[] {
-  const { perS, calm, capacityPerS, capacityBusy, flood, limited, after, crashed } = found;
+  const { perS, calm, closed, capacityPerS, capacityBusy, flood, limited, after, crashed } = found;
   const boundMs = boundOf(calm);
+  const crowd = Object.entries(flood.teams).flatMap(([name, team]) => (name === SMALL ? [] : [team]));
   const afterMs = after.all.accepted.p99Ms;
   return [
     told(
@@ -122,12 +142,19 @@ export function judgeOverload(found: Overload): Finding[] {
     ...Object.entries(flood.teams).map(([name, team]) => told(`  no rate limit: ${name}`, countsOf(team))),
     cost("no rate limit", flood, found.floodCpuMs),
     sending("no rate limit", flood),
-    ...unlessVoid(flood, [goodput(found), ...latencies("no rate limit", flood, boundMs), smallTeam(found)]),
+    ...unlessVoid(flood, found, [
+      goodput("no rate limit", crowd, flood, found),
+      ...latencies("no rate limit", flood, boundMs),
+      smallTeam(found),
+    ]),
     none("  not one refused", flood.all.refused.count === 0 ? 1 : 0),
     told("  rate limit of half of it", countsOf(limited.all)),
     cost("rate limit", limited, found.limitedCpuMs),
     sending("rate limit", limited),
-    ...unlessVoid(limited, latencies("rate limit", limited, boundMs)),
+    ...unlessVoid(limited, found, [
+      goodput("rate limit", [limited.all], limited, found),
+      ...latencies("rate limit", limited, boundMs),
+    ]),
     told("  afterwards", countsOf(after.all)),
     within(
       "  afterwards, p99",
@@ -135,8 +162,12 @@ export function judgeOverload(found: Overload): Finding[] {
       `${boundMs} ms`,
       after.all.accepted.count > 0 && afterMs <= boundMs,
     ),
-    none("  neither 200 nor 429 nor 503", strangeIn(calm, flood, limited, after)),
-    none("  refused without overload", after.all.refused.count + calm.all.refused.count),
+    none("  neither 200 nor 429 nor 503", strangeIn(calm, closed, flood, limited, after)),
+    none(
+      "  refused without overload",
+      after.all.refused.count + calm.all.refused.count + closed.all.refused.count,
+    ),
+    undecided(found),
     resources(found),
     none("  crashes", crashed ? 1 : 0),
   ];

@@ -15,7 +15,7 @@ const STATUS_AT = "HTTP/1.1 ".length;
 
 /**
  * Keep-alive connections that carry one request each at a time and are open before there are any: a twentieth of what
- * node:http costs, so that who asks ten times too often is not itself what is overloaded. What finds no connection waits for one, as
+ * node:http costs, so that the process is the one that is busy. What finds no connection waits for one, as
  * in any client's pool. Reads bodies by their `Content-Length` and nothing else.
  */
 export interface LeanClient {

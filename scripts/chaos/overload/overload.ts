@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { findLoadTools, type LoadTools } from "../../../bench/load-tools.ts";
+import type { LoadTools } from "../../../bench/load-tools.ts";
 import { type Cores, pin } from "../../../bench/pin.ts";
 import { cpuMsOf } from "../../../bench/process-cpu.ts";
 import type { Guard } from "../../embedded/guard.ts";
@@ -59,6 +59,8 @@ async function burst(order: Omit<BurstOrder, "timeoutMs" | "connections" | "call
 
 export interface Overload {
   calm: Burst;
+  /** Of those whose answers are the capacity. */
+  closed: Burst;
   capacityPerS: number;
   /** Of the time in which that was measured, the share that the process had CPU for it: 1 is a core. */
   capacityBusy: number;
@@ -83,18 +85,23 @@ const UNBOUNDED = { ratePerS: 1_000_000, rateBurst: 1_000_000 } as const;
 
 type Flood = (teams: FloodOrder["teams"], forMs: number, connections?: number) => Promise<Burst>;
 
+export interface OverloadOptions {
+  tools: LoadTools;
+  times: number;
+  guard: Guard;
+  say: (line: string) => void;
+}
+
 /**
  * One process of the API under so many times what it can do, whatever becomes of the requests before. It has a core of its own, and has
  * served and refused for some seconds then, as one in service has: to compile that is no part of this.
- * @throws Error one line, where there are no two cores or no generator that can send so much
  */
 export async function runOverload(
   deployment: ChaosDeployment,
-  { times, guard, say }: { times: number; guard: Guard; say: (line: string) => void },
+  { tools: { wrk, cores }, times, guard, say }: OverloadOptions,
 ): Promise<Overload> {
   const api = deployment.members.find(({ role }) => role === "api");
   if (api === undefined || api.pid === null) throw new Error("there is no API to ask");
-  const { wrk, cores }: LoadTools = await findLoadTools({ guard });
   await giveCore(api.pid, cores, guard);
   const flood: Flood = (teams, forMs, connections = CONNECTIONS) =>
     runFlood(
@@ -155,6 +162,10 @@ async function overload(
   const closed = await send([{ name: "capacity", perS: null, key: open.key }], CAPACITY_MS, CAPACITY_CALLERS);
   const capacityPerS = Math.round(closed.all.accepted.count / closed.tookS);
   const capacityBusy = (cpuMsOf(pid) - cpuCalmMs) / (closed.tookS * 1_000);
+  if (capacityPerS === 0)
+    throw new Error(
+      `nothing was answered where ${CAPACITY_CALLERS} asked: ${JSON.stringify(closed.all.counts)}`,
+    );
   const before = resourcesOf(pid);
   if (before === null) throw new Error("the API ended under its capacity");
   let peak = before;
@@ -187,7 +198,7 @@ async function overload(
   const final = resourcesOf(pid) ?? before;
   const crashed = api.pid !== pid || api.crashes.length > 0;
   return {
-    ...{ calm, capacityPerS, capacityBusy, perS, flood, limited, after },
+    ...{ calm, closed, capacityPerS, capacityBusy, perS, flood, limited, after },
     ...{ floodCpuMs, limitedCpuMs },
     ...{ before, peak, final, crashed },
   };

@@ -215,7 +215,7 @@ export function createAdmission({
   /**
    * A team with less than its share gets in where others fill the house: all such together are as many as fill it. Of a house that
    * has little room left a share is too small for a team that asks for little, so who does not crowd it gets his of the usual; and
-   * each may have one check, however many they are and whatever they do.
+   * each may have one check, as many teams as the house has room for in the beginning, whatever they do.
    */
   function shareOf(teamId: string, sharers: number): number {
     const share = Math.max(ceiling.limit / sharers, Math.min(1, usualShare(sharers)));
@@ -244,7 +244,9 @@ export function createAdmission({
   function noteRefused(teamId: string): void {
     const team = teams.get(teamId);
     const usual = usualShare(sharersWith(team));
-    if (youngOf(team) + 1 > usual) crowders.note(teamId, usual);
+    // Who is held to less would come back in a burst each time that were forgotten.
+    if (crowders.has(teamId)) crowders.note(teamId, 0);
+    else if (youngOf(team) + 1 > usual) crowders.note(teamId, usual);
   }
 
   function turnAway(teamId: string): AppError {
@@ -335,7 +337,7 @@ function createGuests({ looksBeyond, looksLeast }: AdmissionLimits, refuse: () =
 /** Teams that were refused often, lately. */
 interface Crowders {
   has(teamId: string): boolean;
-  /** It was refused. @param most so often within a time it may be: who asks for little is, too, while a flood begins */
+  /** It was refused. @param most so often within a time it may be: who asks for little is, too, while a flood begins; 0: it is one already */
   note(teamId: string, most: number): void;
   look(nowMs: number): void;
   clear(): void;

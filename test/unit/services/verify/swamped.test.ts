@@ -204,6 +204,20 @@ describe("admission to a house whose refusals cost something", () => {
     assert.ok(take("flood").acceptedMs.length > 0, "nothing of the flood was answered");
   });
 
+  it("holds a team to its share for as long as it floods: it does not come back in bursts", () => {
+    const { flood, take } = house(250);
+    flood(3_000, { flood: 1_500 });
+    take("flood");
+    const rounds = Array.from({ length: 20 }, () => {
+      flood(500, { flood: 1_500 });
+      return take("flood").acceptedMs;
+    });
+    const counts = rounds.map(({ length }) => length);
+    assert.ok(Math.max(...counts) <= 1.1 * Math.min(...counts), `answered by turns: ${counts}`);
+    const last = worst(rounds.at(-1) ?? []);
+    assert.ok(last <= 500, `answered after ${last} ms at last`);
+  });
+
   it("gives room back when a flood is over though checks still wait, for a cause that is not theirs", () => {
     const { flood, take, slow } = house(1_000);
     flood(3_000, { team: 10_000 });
@@ -216,7 +230,7 @@ describe("admission to a house whose refusals cost something", () => {
   });
 
   for (const [perS, share] of [
-    [1_000, 0.15],
+    [1_000, 0.14],
     [5_000, 0.4],
     [30_000, 0.4],
   ] as const)

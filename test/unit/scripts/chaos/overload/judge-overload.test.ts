@@ -11,13 +11,17 @@ function counts(accepted: number, refused: number, p99Ms = 100): TeamCounts {
     counts: { 200: accepted, "503 overloaded": refused },
     accepted: latencies(accepted),
     refused: latencies(refused),
+    sustained: latencies(accepted),
   };
 }
+
+/** Those who ask for too much. */
+const CROWD = { flood: counts(3_000, 40_000), second: counts(900, 6_000) };
 
 function burst(all: TeamCounts, more: Partial<Burst> = {}): Burst {
   const { accepted } = all;
   const latencies = { onset: accepted, sustained: accepted };
-  return { teams: { small: counts(100, 0) }, all, ...latencies, lateP99Ms: 5, tookS: 5, ...more };
+  return { teams: { ...CROWD, small: counts(100, 0) }, all, ...latencies, lateP99Ms: 5, tookS: 5, ...more };
 }
 
 const RESOURCES = { rssMb: 100, descriptors: 50, threads: 10 };
@@ -25,7 +29,15 @@ const CALM = burst(counts(80, 0, 10));
 
 function findingsOf(more: Partial<Overload>): Finding[] {
   return judgeOverload({
-    ...{ calm: CALM, after: CALM, capacityPerS: 1_000, capacityBusy: 0.97, perS: 10_000, crashed: false },
+    ...{
+      calm: CALM,
+      closed: CALM,
+      after: CALM,
+      capacityPerS: 1_000,
+      capacityBusy: 0.97,
+      perS: 10_000,
+      crashed: false,
+    },
     ...{ flood: burst(counts(4_000, 46_000)), limited: burst(counts(2_000, 28_000)) },
     ...{ before: RESOURCES, peak: RESOURCES, final: RESOURCES, floodCpuMs: 900, limitedCpuMs: 500 },
     ...more,
@@ -46,20 +58,26 @@ describe("the judgement of an overload", () => {
       "no rate limit: accepted, p99",
       "no rate limit: refused, p99",
     ]);
-    // A twentieth of the capacity for four seconds is 200, and the first second is none of them.
-    assert.deepEqual(missed({ flood: burst(counts(200, 49_800)) }), []);
-    assert.deepEqual(missed({ flood: burst(counts(199, 49_801)) }), ["no rate limit: accepted"]);
-    const sustained = counts(199, 0).accepted;
-    assert.deepEqual(missed({ flood: burst(counts(4_000, 46_000), { sustained }) }), [
-      "no rate limit: accepted",
-    ]);
+    // A fiftieth of the capacity for four seconds is 80, of the small team none; and the first second is none of them.
+    const crowd = (flood: number, second: number) => ({
+      flood: burst(counts(4_000, 46_000), {
+        teams: { flood: counts(flood, 40_000), second: counts(second, 6_000), small: counts(400, 0) },
+      }),
+    });
+    assert.deepEqual(missed(crowd(79, 1)), []);
+    assert.deepEqual(missed(crowd(78, 1)), ["no rate limit: accepted"]);
+    assert.deepEqual(missed(crowd(80, 0)), ["no rate limit: accepted"]);
+    // At four times the capacity half of what half of it can do.
+    assert.deepEqual(missed({ ...crowd(600, 400), perS: 4_000 }), []);
+    assert.deepEqual(missed({ ...crowd(600, 399), perS: 4_000 }), ["no rate limit: accepted"]);
+    assert.deepEqual(missed({ limited: burst(counts(79, 29_000)) }), ["rate limit: accepted"]);
     const onset = { ...counts(100, 0, 1_001).accepted };
     assert.deepEqual(missed({ flood: burst(counts(4_000, 46_000), { onset }) }), [
       "no rate limit: accepted in the first second, p99",
     ]);
     const none = missed({ flood: burst(counts(50_000, 0)) });
     assert.deepEqual(none, ["no rate limit: refused, p99", "not one refused"]);
-    const small = { teams: { small: counts(50, 50) } };
+    const small = { teams: { ...CROWD, small: counts(50, 50) } };
     assert.deepEqual(missed({ flood: burst(counts(4_000, 46_000), small) }), [
       "a small team beside it: refused",
     ]);
@@ -70,6 +88,8 @@ describe("the judgement of an overload", () => {
     assert.deepEqual(missed({ flood: burst(slow, { lateP99Ms: 101 }) }), []);
     const strange = { ...slow, counts: { "500 internal_error": 1 } };
     assert.deepEqual(missed({ flood: burst(strange, { lateP99Ms: 101 }) }), ["neither 200 nor 429 nor 503"]);
+    // Of a process that had time left the capacity is not known.
+    assert.deepEqual(missed({ flood: burst(slow), limited: burst(slow), capacityBusy: 0.84 }), []);
   });
 
   it("does not pass for having judged what is void", () => {
@@ -77,6 +97,7 @@ describe("the judgement of an overload", () => {
     const late = burst(counts(4_000, 46_000), { lateP99Ms: 101 });
     assert.equal(exitCodeOf(findingsOf({ flood: late })), 2);
     assert.equal(exitCodeOf(findingsOf({ flood: late, crashed: true })), 1);
+    assert.equal(exitCodeOf(findingsOf({ capacityBusy: 0.84 })), 2);
   });
 
   it("misses what is not as it was, whatever was sent", () => {
@@ -95,10 +116,15 @@ describe("the judgement of an overload", () => {
     });
     const changes: Partial<Overload>[] = [
       { flood: burst(counts(4_000, 46_000, 501)) },
-      { flood: burst(counts(199, 49_801)) },
+      {
+        flood: burst(counts(4_000, 46_000), {
+          teams: { ...CROWD, flood: counts(0, 40_000), second: counts(0, 6_000) },
+        }),
+      },
+      { closed: burst({ ...counts(4_000, 0), counts: { "200 deadline": 4_000 } }) },
       { flood: burst(counts(4_000, 46_000, 1_001)), limited: burst(counts(2_000, 28_000, 1_001)) },
       { flood: burst(counts(50_000, 0)) },
-      { flood: burst(counts(4_000, 46_000), { teams: { small: counts(0, 0) } }) },
+      { flood: burst(counts(4_000, 46_000), { teams: { ...CROWD, small: counts(0, 0) } }) },
       { flood: burst({ ...flood.all, counts: { "500 internal_error": 1 } }) },
       limited(2_000, 28_000, 501),
       limited(0, 30_000),
