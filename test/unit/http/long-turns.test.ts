@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { constants } from "node:os";
 import { describe, it } from "node:test";
-import { createLongTurns } from "../../../src/http/long-turns.ts";
+import { createLongTurns, INTERRUPT } from "../../../src/http/long-turns.ts";
 
 /** So many requests are read between two looks. */
 const EVERY = 512;
@@ -55,5 +57,12 @@ describe("long turns", () => {
     assert.equal(nextTurn(), 1);
     read(EVERY);
     assert.deepEqual(seen, { interrupts: 2, ends: 4 });
+  });
+
+  it("sends this process a signal that it hears, and that does nothing", async () => {
+    const heard = once(process, INTERRUPT, { signal: AbortSignal.timeout(60_000) });
+    const turns = createLongTurns();
+    for (let i = 0; i < 2 * EVERY; i++) turns.read();
+    assert.deepEqual(await heard, [INTERRUPT, constants.signals[INTERRUPT]]);
   });
 });
