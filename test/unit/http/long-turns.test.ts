@@ -62,7 +62,7 @@ describe("long turns", () => {
   it("sends this process a signal that it hears, and that does nothing", async () => {
     const heard = once(process, INTERRUPT);
     // Who listens to signals does not keep a process.
-    const tooLate = setTimeout(() => process.emit(INTERRUPT, INTERRUPT, 0), 60_000);
+    const tooLate = setTimeout(() => process.emit(INTERRUPT, INTERRUPT), 60_000);
     const turns = createLongTurns();
     for (let i = 0; i < 2 * EVERY; i++) turns.read();
     assert.deepEqual(await heard, [INTERRUPT, constants.signals[INTERRUPT]]);
