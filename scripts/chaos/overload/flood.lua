@@ -202,6 +202,7 @@ local function sendDue()
       answered(which, "cut", false)
       again(which)
       rest(which)
+      return
     end
     at, dueUs = nextTeam(nowUs)
   end

@@ -18,6 +18,8 @@ const LATE_MS = 100;
 /** See `goodput`. */
 const EVEN_SHARE = 0.2;
 const REFUSALS_A_CHECK = 8;
+/** Of what a burst was answered. */
+const UNDECIDED = 0.01;
 /** Of a process that was less busy the capacity is not known: who asked, or whom it asks, had no more. */
 const CAPACITY_BUSY = 0.85;
 const MEMORY_MB = 400;
@@ -98,12 +100,14 @@ function goodput(name: string, ofTeams: readonly TeamCounts[], { tookS }: Burst,
   );
 }
 
-/** Answered for lack of time with nothing but that. */
-function undecided({ flood, limited, after, closed }: Overload): Finding {
-  const all = [closed, flood, limited, after].map((burst) => burst.all);
-  const count = all.reduce((sum, { counts }) => sum + (counts["200 deadline"] ?? 0), 0);
-  const answered = all.reduce((sum, { accepted }) => sum + accepted.count, 0);
-  return within("  200, but undecided", `${count} of ${answered}`, "1 %", count <= answered / 100);
+/** Of what a burst was answered with 200, what said `unknown` for lack of time. */
+function undecided({ calm, closed, flood, limited, after }: Overload): Finding {
+  const shares = [calm, closed, flood, limited, after].map(
+    ({ all: { counts, accepted } }) => (counts["200 deadline"] ?? 0) / Math.max(1, accepted.count),
+  );
+  const most = Math.max(...shares);
+  const percent = `${Math.round(most * 1_000) / 10} %`;
+  return within("  200, but undecided, at most", percent, `${UNDECIDED * 100} %`, most <= UNDECIDED);
 }
 
 function smallTeam({ flood }: Overload): Finding {

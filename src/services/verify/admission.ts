@@ -244,9 +244,8 @@ export function createAdmission({
   function noteRefused(teamId: string): void {
     const team = teams.get(teamId);
     const usual = usualShare(sharersWith(team));
-    // Who is held to less would come back in a burst each time that were forgotten.
-    if (crowders.has(teamId)) crowders.note(teamId, 0);
-    else if (youngOf(team) + 1 > usual) crowders.note(teamId, usual);
+    // Who is held to less has less: he would come back in a burst each time that were forgotten.
+    if (crowders.has(teamId) || youngOf(team) + 1 > usual) crowders.note(teamId, usual);
   }
 
   function turnAway(teamId: string): AppError {
@@ -337,7 +336,7 @@ function createGuests({ looksBeyond, looksLeast }: AdmissionLimits, refuse: () =
 /** Teams that were refused often, lately. */
 interface Crowders {
   has(teamId: string): boolean;
-  /** It was refused. @param most so often within a time it may be: who asks for little is, too, while a flood begins; 0: it is one already */
+  /** It was refused. @param most so often within a time it may be: who asks for little is, too, while a flood begins */
   note(teamId: string, most: number): void;
   look(nowMs: number): void;
   clear(): void;

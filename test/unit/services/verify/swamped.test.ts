@@ -218,6 +218,18 @@ describe("admission to a house whose refusals cost something", () => {
     assert.ok(last <= 500, `answered after ${last} ms at last`);
   });
 
+  it("refuses none of teams that came with too much once, and ask for little since, while another floods", () => {
+    const { flood, ask, take } = house(6_000);
+    const names = Array.from({ length: 5 }, (_, i) => `team${i}`);
+    const all = { flood: 60_000, ...Object.fromEntries(names.map((name) => [name, 120])) };
+    flood(2_000, all);
+    for (const name of names) for (let i = 0; i < 1_200; i++) ask(name);
+    flood(4_000, all);
+    for (const name of names) take(name);
+    flood(2_000, all);
+    for (const name of names) assert.equal(take(name).refusedMs.length, 0, name);
+  });
+
   it("gives room back when a flood is over though checks still wait, for a cause that is not theirs", () => {
     const { flood, take, slow } = house(1_000);
     flood(3_000, { team: 10_000 });

@@ -83,6 +83,17 @@ describe("the judgement of an overload", () => {
     ]);
   });
 
+  it("misses a burst of which more than a hundredth is undecided, whatever the others are", () => {
+    const late = (undecided: number) => ({
+      flood: burst({
+        ...counts(4_000, 46_000),
+        counts: { 200: 4_000 - undecided, "200 deadline": undecided },
+      }),
+    });
+    assert.deepEqual(missed(late(40)), []);
+    assert.deepEqual(missed(late(41)), ["200, but undecided, at most"]);
+  });
+
   it("neither holds nor misses what a burst measured that was late, or did not send all", () => {
     const slow = counts(100, 100, 9_000);
     assert.deepEqual(missed({ flood: burst(slow, { lateP99Ms: 101 }) }), []);
