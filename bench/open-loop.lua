@@ -4,8 +4,11 @@
 --
 -- Before this stand: port, rate (a second), connections, warmS, forS, requests (a table).
 local ffi = require("ffi")
+-- Packed on one architecture alone.
+ffi.cdef(ffi.arch == "x64"
+  and "typedef struct __attribute__((packed)) { uint32_t events; uint32_t which; uint32_t rest; } epoll_event;"
+  or "typedef struct { uint32_t events; uint32_t gap; uint32_t which; uint32_t rest; } epoll_event;")
 ffi.cdef [[
-typedef struct __attribute__((packed)) { uint32_t events; uint32_t which; uint32_t rest; } epoll_event;
 typedef struct { uint16_t family; uint16_t port; uint32_t address; uint8_t zero[8]; } address_in;
 typedef struct { int64_t s; int64_t ns; } time_spec;
 int socket(int domain, int type, int protocol);
