@@ -1,9 +1,12 @@
 import { execFile } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Wrk } from "../scripts/embedded/wrk.ts";
 
 const run = promisify(execFile);
+/** Sockets for a script that does without wrk's own loop. It needs the local `port`. */
+export const SOCKETS = readFileSync(join(import.meta.dirname, "sockets.lua"), "utf8");
 const SPARE_MS = 20_000;
 
 export interface NativeLoad {

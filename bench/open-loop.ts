@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Wrk } from "../scripts/embedded/wrk.ts";
 import { median } from "./figures.ts";
-import { callWrk, quoted, type ScriptPlace } from "./native-load.ts";
+import { callWrk, quoted, type ScriptPlace, SOCKETS } from "./native-load.ts";
 import type { Target } from "./target.ts";
 
 export interface OpenLoad {
@@ -41,7 +41,14 @@ export function openLoopScript(load: OpenLoad, requests: readonly string[]): str
   const { port, rate, connections, warmS, forS } = load;
   const settings = [port, rate, connections, warmS, forS].join(", ");
   const head = `local port, rate, connections, warmS, forS = ${settings}`;
-  return [head, "local requests = {", ...requests.map((text) => `  ${quoted(text)},`), "}", BODY].join("\n");
+  return [
+    head,
+    "local requests = {",
+    ...requests.map((text) => `  ${quoted(text)},`),
+    "}",
+    SOCKETS,
+    BODY,
+  ].join("\n");
 }
 
 /** @throws Error when it did not come to its end */

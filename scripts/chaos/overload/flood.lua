@@ -1,53 +1,13 @@
 -- Open loop of several teams, run by the LuaJIT inside wrk: wrk's own loop is closed. Requests of each team fall due at even
 -- distances, whatever becomes of those before; each goes over a connection that is idle, or waits for one, and its latency counts from
--- when it was due. What is not sent when the waiting ends is counted nowhere: then all connections are counted as timeouts. It never sleeps, so that the server need not wake it. Of a team without a rate one falls due whenever a connection is
--- idle, and it sleeps while none is. At the end a line of JSON: see flood.ts.
+-- when it was due. What is not sent when the waiting ends is counted nowhere: then all connections are counted as timeouts. It never
+-- sleeps, so that the server need not wake it. Of a team without a rate one falls due whenever a connection is idle, and it sleeps while
+-- none is. At the end a line of JSON: see flood.ts.
 --
--- Before this stand: port, connections, forS, onsetS, graceS, teams, a list of { name, key, perS }, perS 0 where there is no rate, and of
+-- Before this stand bench/sockets.lua and: port, connections, forS, onsetS, graceS, teams, a list of { name, key, perS }, perS 0 where there is no rate, and of
 -- what their addresses are made, see `requestOf`.
-local ffi = require("ffi")
--- Packed on one architecture alone.
-ffi.cdef(ffi.arch == "x64"
-  and "typedef struct __attribute__((packed)) { uint32_t events; uint32_t which; uint32_t rest; } epoll_event;"
-  or "typedef struct { uint32_t events; uint32_t gap; uint32_t which; uint32_t rest; } epoll_event;")
-ffi.cdef [[
-typedef struct { uint16_t family; uint16_t port; uint32_t address; uint8_t zero[8]; } address_in;
-typedef struct { int64_t s; int64_t ns; } time_spec;
-int socket(int domain, int type, int protocol);
-int connect(int fd, const address_in *to, uint32_t length);
-int close(int fd);
-int setsockopt(int fd, int level, int name, const int *value, uint32_t length);
-long send(int fd, const char *from, size_t length, int flags);
-long recv(int fd, void *into, size_t length, int flags);
-int epoll_create1(int flags);
-int epoll_ctl(int epoll, int what, int fd, epoll_event *event);
-int epoll_wait(int epoll, epoll_event *events, int max, int timeout);
-int clock_gettime(int clock, time_spec *time);
-void *memmem(const void *where, size_t length, const void *what, size_t whatLength);
-]]
-local C = ffi.C
-local AF_INET, SOCK_STREAM, IPPROTO_TCP, TCP_NODELAY = 2, 1, 6, 1
-local EPOLL_CTL_ADD, EPOLLIN, MSG_DONTWAIT, MSG_NOSIGNAL = 1, 1, 0x40, 0x4000
-local EAGAIN, EINTR, CLOCK_MONOTONIC = 11, 4, 1
 local ROOM, TURN, STEP_US, STEPS = 8192, 64, 100, 600000
 
-local function fail(what)
-  io.stderr:write("flood: ", what, "\n")
-  os.exit(1)
-end
-
-local time = ffi.new("time_spec")
-local function now()
-  C.clock_gettime(CLOCK_MONOTONIC, time)
-  return tonumber(time.s) * 1e6 + tonumber(time.ns) / 1e3
-end
-
-local epoll = C.epoll_create1(0)
-local one = ffi.new("int[1]", 1)
-local to = ffi.new("address_in")
-to.family = AF_INET
-to.port = bit.bor(bit.lshift(bit.band(port, 255), 8), bit.rshift(port, 8))
-to.address = 0x0100007f
 local fds = ffi.new("int[?]", connections)
 -- By connection: whose request it carries (0: nobody's), when that was due, and what has come of its answer.
 local whose = ffi.new("int32_t[?]", connections)

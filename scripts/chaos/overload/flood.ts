@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { quoted } from "../../../bench/native-load.ts";
+import { quoted, SOCKETS } from "../../../bench/native-load.ts";
 import type { Guard } from "../../embedded/guard.ts";
 import type { Wrk } from "../../embedded/wrk.ts";
 import { DOMAINS, domainName } from "../deployment/site-world.ts";
@@ -51,6 +51,7 @@ export function floodScript({ port, teams, forMs, connections, graceMs }: FloodO
     `local rows, domains, domainBefore, domainBehind = ${CHEAP_FROM}, ${DOMAINS}, ${quoted(`${before}`)}, ${quoted(`${behind}`)}`,
     `local first, later = ${formsFrom(0)}, ${formsFrom(ROUND)}`,
     `local teams = { ${teams.map(({ name, key, perS }) => `{ name = ${quoted(name)}, key = ${quoted(key)}, perS = ${perS ?? 0} }`).join(", ")} }`,
+    SOCKETS,
     BODY,
   ].join("\n");
 }
