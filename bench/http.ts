@@ -24,16 +24,25 @@ const OPEN_S = { full: 3, quick: 2 };
 /** Load under which calls to Redis and Postgres are counted: without a pause, as a busy service has none. */
 const STEADY_MS = 4_000;
 
-function subject({ name, port, load, usage }: Server, runMs: number): Subject {
+interface Asked extends Subject {
+  /** Of all runs, what is worth a line; null: nothing is. */
+  tellLate(): string | null;
+}
+
+function subject({ name, port, load, usage }: Server, runMs: number): Asked {
+  let allLate = 0;
   return {
+    tellLate: () => (allLate === 0 ? null : `${name}: ${allLate} answers took 2 s or longer`),
     async run() {
-      await load.load({ port, connections: CONNECTIONS, forMs: LEAD_MS });
+      const lead = await load.load({ port, connections: CONNECTIONS, forMs: LEAD_MS });
+      requireRight(name, lead.faults);
       const before = await usage();
-      const [{ answered, wrong, wallMs }, busy] = await Promise.all([
+      const [{ answered, faults, late, wallMs }, busy] = await Promise.all([
         load.load({ port, connections: CONNECTIONS, forMs: runMs }),
         busyWithin(usage, runMs),
       ]);
-      requireRight(name, wrong);
+      requireRight(name, faults);
+      allLate += late;
       return { ...sampleOf(answered, wallMs, cpuBetween(before, await usage())), busy };
     },
   };
@@ -80,7 +89,7 @@ async function countCalls(context: BenchContext, { rcpt }: HttpWorld): Promise<C
   let answered = 0;
   const touched = await countTouched(context, async () => {
     const done = await load.load({ ...how, forMs: STEADY_MS });
-    requireRight("rcpt", done.wrong);
+    requireRight("rcpt", done.faults);
     answered = done.answered;
   });
   const per = (count: number) => `${count} (${((count / answered) * 100).toFixed(2)} %)`;
@@ -188,7 +197,12 @@ async function measureCached(context: BenchContext, tools: LoadTools): Promise<S
         fastifyTarget(whole, fastify),
         tailTarget(tails, ceiling),
       ],
-      notes: [calls.text, tellTails("rcpt", tails.whole), tellTails("raw", tails.ceiling)],
+      notes: [
+        calls.text,
+        tellTails("rcpt", tails.whole),
+        tellTails("raw", tails.ceiling),
+        ...subjects.flatMap((asked) => asked.tellLate() ?? []),
+      ],
     };
   });
 }

@@ -27,8 +27,12 @@ describe("the script of the native load generator", () => {
   });
 
   it("has what it counted read from among what wrk says", () => {
-    const said = 'Running 1s test\n  12 requests in 1s\n\n{"answered":12,"wrong":1,"wallMs":1000.250}\n';
-    assert.deepEqual(readNativeRun(said), { answered: 12, wrong: 1, wallMs: 1000.25 });
+    const counts = '{"answered":12,"connect":0,"read":1,"write":0,"status":2,"late":4,"wallMs":1000.250}';
+    const run = readNativeRun(`Running 1s test\n  12 requests in 1s\n\n${counts}\n`);
+    const { answered, wrong, faults, late, wallMs } = run;
+    // What took long was right.
+    assert.deepEqual({ answered, wrong, late, wallMs }, { answered: 12, wrong: 3, late: 4, wallMs: 1000.25 });
+    assert.deepEqual(Object.values(faults), [0, 1, 0, 2]);
     assert.throws(() => readNativeRun("unable to connect"), /did not say what it counted/);
   });
 });
