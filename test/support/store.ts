@@ -29,10 +29,18 @@ export function createClosing(): Closer & { close(): Promise<void> } {
   };
 }
 
+/** What a statement may take: on a loaded machine the 5 s of the service are over before one of a few milliseconds has had its turn. */
+const PATIENCE_MS = 30_000;
+
 /** A migrated database of its own, closed and dropped at the end. */
 export async function openDatabase(t: Closer): Promise<{ sql: Database; url: string }> {
   const database = await createTestDatabase();
-  const sql = createPostgres({ url: database.url, maxConnections: 10, applicationName: "rcpt-test" });
+  const sql = createPostgres({
+    url: database.url,
+    maxConnections: 10,
+    applicationName: "rcpt-test",
+    statementTimeoutMs: PATIENCE_MS,
+  });
   t.after(async () => {
     await sql.end({ timeout: 1 });
     await database.drop();
