@@ -8,6 +8,7 @@ import { type BulkClient, completed, submitUpload, upload } from "./bulk-job.ts"
 import { followStages, STAGES, type StagedRun } from "./bulk-stages.ts";
 import { startChild } from "./child.ts";
 import { type BenchContext, bulkSettingsFor, withChildren } from "./context.ts";
+import { type CpuShares, lookAtCpu, sharesBetween } from "./cpu-shares.ts";
 import { InvalidRun, median, type Summary, sampleOf, summarise } from "./figures.ts";
 import type { MailServers } from "./processes/mail-servers.ts";
 import { type RoleProcess, startRole } from "./role.ts";
@@ -39,6 +40,12 @@ interface World {
   sql: Database;
   client: BulkClient;
   bulk: RoleProcess;
+  /** Names of the processes of roles. */
+  roles: ReadonlyMap<number, string>;
+}
+
+interface Run extends StagedRun {
+  shares: CpuShares;
 }
 
 /** @param cacheEntries so many that the rows of a list have room: what is in memory is then answered from there */
@@ -74,17 +81,19 @@ function requireAnswers(list: ThroughputList, { verdicts }: BulkJob): void {
 }
 
 /** Uploads the list, which is not measured, then has it verified. */
-async function runList({ sql, client, bulk }: World, list: ThroughputList): Promise<StagedRun> {
+async function runList({ sql, client, bulk, roles }: World, list: ThroughputList): Promise<Run> {
   const uploadId = await upload(client, `${list.kind}-${list.run}.csv`, throughputList(list));
+  const before = lookAtCpu(roles);
   const { id } = await submitUpload(client, uploadId);
   const staged = await followStages(sql, id, bulk.pid);
+  const shares = sharesBetween(before, lookAtCpu(roles));
   requireAnswers(list, await completed(client, id, () => undefined));
-  return staged;
+  return { ...staged, shares };
 }
 
 /** Each round has addresses of its own: asked about for the first time, then again, beside a list that asks nobody. */
-async function measureRounds(world: World, rows: number, rounds: number): Promise<Record<Kind, StagedRun[]>> {
-  const runs: Record<Kind, StagedRun[]> = { probed: [], cached: [], lists: [] };
+async function measureRounds(world: World, rows: number, rounds: number): Promise<Record<Kind, Run[]>> {
+  const runs: Record<Kind, Run[]> = { probed: [], cached: [], lists: [] };
   for (const kind of ["mailboxes", "mailboxes", "lists"] as const)
     await runList(world, { kind, run: FIRST_RUN, rows: WARM_UP_ROWS });
   for (let round = 1; round <= rounds; round++) {
@@ -95,6 +104,8 @@ async function measureRounds(world: World, rows: number, rounds: number): Promis
   }
   return runs;
 }
+
+const LEAST_US = 0.05;
 
 const NAMES: Record<Kind, string> = {
   probed: "probed at no delay, the sink beside it",
@@ -116,7 +127,17 @@ function stagesText(rows: number, runs: readonly StagedRun[]): string {
   }).join("; ");
 }
 
-function linesOf(rows: number, runs: Record<Kind, StagedRun[]>): Line[] {
+/** Who took the CPU, microseconds a row, medians; who took hardly any is left out. */
+function sharesText(rows: number, runs: readonly Run[]): string {
+  const names = new Set(runs.flatMap(({ shares }) => [...shares.of.keys()]));
+  const usOf = (who: string) => (median(runs.map(({ shares }) => shares.of.get(who) ?? 0)) * 1_000) / rows;
+  const shares = [...names].map((who) => ({ who, us: usOf(who) })).filter(({ us }) => us >= LEAST_US);
+  const told = shares.sort((a, b) => b.us - a.us).map(({ who, us }) => `${who} ${us.toFixed(1)}`);
+  const busy = median(runs.map(({ shares }) => shares.busy));
+  return `${told.join(", ")}; all cores busy for ${Math.round(busy * 100)} % of the time`;
+}
+
+function linesOf(rows: number, runs: Record<Kind, Run[]>): Line[] {
   return KINDS.map((kind) => ({
     name: NAMES[kind],
     figures: summaryOf(rows, runs[kind]),
@@ -124,7 +145,7 @@ function linesOf(rows: number, runs: Record<Kind, StagedRun[]>): Line[] {
   }));
 }
 
-function targetsOf(rows: number, runs: Record<Kind, StagedRun[]>): Target[] {
+function targetsOf(rows: number, runs: Record<Kind, Run[]>): Target[] {
   const peakBytes = Math.max(...KINDS.flatMap((kind) => runs[kind].map((run) => run.peakBytes)));
   return [
     ...KINDS.flatMap((kind): Target[] => {
@@ -159,7 +180,8 @@ function targetsOf(rows: number, runs: Record<Kind, StagedRun[]>): Target[] {
  * submitted until it is completed, with all that it waits for. Services, sinks and the other roles share the machine.
  */
 export async function benchBulkThroughput(context: BenchContext): Promise<Section> {
-  const { rows, rounds } = context.quick ? QUICK : FULL;
+  const { rows: usual, rounds } = context.quick ? QUICK : FULL;
+  const rows = context.rows?.[0] ?? usual;
   return withChildren(async (keep) => {
     const mail = keep(await startChild<MailServers>("mail-servers", context));
     const runs = Array.from({ length: rounds + 1 }, (_, round) => FIRST_RUN + round);
@@ -174,21 +196,22 @@ export async function benchBulkThroughput(context: BenchContext): Promise<Sectio
     // Twice, for the rows that are asked about without a probe.
     const settings = settingsOf(context, world, 2 * rows);
     const api = keep(await startRole(context, "api", settings));
-    keep(await startRole(context, "relay", settings));
+    const relay = keep(await startRole(context, "relay", settings));
     const bulk = keep(await startRole(context, "bulk", settings));
     const client = { url: `http://127.0.0.1:${api.port}`, key };
-    const measured = await measureRounds({ sql, client, bulk }, rows, rounds);
+    const roles = new Map([bulk, api, relay].map(({ pid }, i) => [pid, ["bulk", "api", "relay"][i] ?? ""]));
+    const measured = await measureRounds({ sql, client, bulk, roles }, rows, rounds);
     return {
       title: "Bulk, from object storage to result files",
       configuration: [
-        `one bulk process with ${availableParallelism()} check threads; api, relay, Postgres, Redis, object storage and mail servers beside it`,
+        `one bulk process with ${availableParallelism()} check threads; api, relay, Postgres, Redis, object storage and mail servers (${world.sinksRunOn}) beside it`,
         `${rows} rows of 4 columns a list, one in 20 with quotes, all addresses different; ${rounds} rounds, medians`,
         "cached: the addresses that were just probed, in the process' memory; lists: a third each malformed, blocked, disposable",
         "CPU of the bulk process alone, all threads",
       ],
       unit: "rows",
       lines: linesOf(rows, measured),
-      notes: [],
+      notes: KINDS.map((kind) => `CPU µs a row, ${NAMES[kind]}: ${sharesText(rows, measured[kind])}`),
       targets: targetsOf(rows, measured),
     };
   });

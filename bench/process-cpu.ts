@@ -6,7 +6,16 @@ const TICK_MS = 10;
 
 /** User and system time of a process, all threads counted, milliseconds. @throws InvalidRun where the system does not tell */
 export function cpuMsOf(pid: number): number {
-  const stat = readProc(`/proc/${pid}/stat`);
+  return cpuMsIn(`/proc/${pid}/stat`);
+}
+
+/** The same of its main thread alone. */
+export function mainThreadCpuMsOf(pid: number): number {
+  return cpuMsIn(`/proc/${pid}/task/${pid}/stat`);
+}
+
+function cpuMsIn(file: string): number {
+  const stat = readProc(file);
   // Behind the name in parentheses: state is the first, utime and stime the 12th and 13th.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;

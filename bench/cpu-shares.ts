@@ -1,0 +1,82 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { busyShare, cpuMsOf, type MachineTime, machineTime, mainThreadCpuMsOf } from "./process-cpu.ts";
+
+/** Who is who among the processes of a run that nobody here started by itself, by their command lines. */
+const SERVICES: readonly (readonly [RegExp, string])[] = [
+  [/postgres/, "Postgres"],
+  [/redis/, "Redis"],
+  [/s3\/main/, "object storage"],
+  [/mail-servers|sink/, "mail servers"],
+];
+
+/** CPU of everything that belongs to a run, at one moment. */
+export interface CpuLook {
+  /** Milliseconds by who took them. */
+  of: Map<string, number>;
+  machine: MachineTime;
+}
+
+/** Who took the CPU of some rows. */
+export interface CpuShares {
+  /** Milliseconds by who took them. */
+  of: Map<string, number>;
+  /** Of all cores, 0 to 1. */
+  busy: number;
+}
+
+function commandOf(pid: number): string {
+  return readFileSync(`/proc/${pid}/cmdline`, "latin1").replaceAll("\0", " ");
+}
+
+function parentOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+  return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
+}
+
+/** What is there now; a process may be gone by the time it is looked at. */
+function parents(): Map<number, number> {
+  const found = new Map<number, number>();
+  for (const entry of readdirSync("/proc")) {
+    if (!/^\d+$/.test(entry)) continue;
+    try {
+      found.set(Number(entry), parentOf(Number(entry)));
+    } catch {}
+  }
+  return found;
+}
+
+function isOurs(pid: number, parentsOf: Map<number, number>): boolean {
+  for (let at = pid; at > 1; at = parentsOf.get(at) ?? 0) if (at === process.pid) return true;
+  return false;
+}
+
+/**
+ * Looks at this process and all that descend from it.
+ * @param roles names by process id; of each the main thread is told apart
+ */
+export function lookAtCpu(roles: ReadonlyMap<number, string>): CpuLook {
+  const of = new Map<string, number>();
+  const add = (who: string, cpuMs: number) => of.set(who, (of.get(who) ?? 0) + cpuMs);
+  const parentsOf = parents();
+  for (const pid of parentsOf.keys()) {
+    if (!isOurs(pid, parentsOf)) continue;
+    try {
+      const role = roles.get(pid);
+      const cpuMs = cpuMsOf(pid);
+      if (role !== undefined) {
+        const mainMs = mainThreadCpuMsOf(pid);
+        add(`${role}, main thread`, mainMs);
+        add(`${role}, other threads`, cpuMs - mainMs);
+      } else {
+        const command = commandOf(pid);
+        add(SERVICES.find(([pattern]) => pattern.test(command))?.[1] ?? "the bench", cpuMs);
+      }
+    } catch {}
+  }
+  return { of, machine: machineTime() };
+}
+
+export function sharesBetween(from: CpuLook, to: CpuLook): CpuShares {
+  const of = new Map([...to.of].map(([who, cpuMs]) => [who, cpuMs - (from.of.get(who) ?? 0)]));
+  return { of, busy: busyShare(from.machine, to.machine) };
+}
