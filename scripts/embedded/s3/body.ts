@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, type Hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { crc32 } from "node:zlib";
 import { decodeChunked } from "./chunked.ts";
@@ -71,62 +71,120 @@ function declaredLength(req: IncomingMessage, chunked: boolean): number | null {
   return length;
 }
 
-/**
- * The payload of a request, decoded, piece by piece; after the last piece everything the client said of it has been
- * verified: length, signed hash, checksums in headers and trailers. A consumer must not keep what it read when the
- * iteration throws.
- *
- * @param sums gets those of the whole body when the iteration ends
- * @throws S3Error 400 on any difference.
- */
-async function* readBody(req: IncomingMessage, payloadHash: string, sums: BodySums): AsyncGenerator<Buffer> {
-  const chunked = payloadHash === STREAMING_UNSIGNED;
-  if (payloadHash.startsWith("STREAMING-") && !chunked) throw notImplemented(payloadHash);
-  const expectedBytes = declaredLength(req, chunked);
-  const digests = announced(req);
-  // Nearly every client announces it: once is enough for what was said and for what is kept.
-  const crc = digests.get("x-amz-checksum-crc32") ?? crc32Digest();
-  const computed = new Set([crc, ...digests.values()]);
-  const signed = /^[0-9a-f]{64}$/.test(payloadHash) ? createHash("sha256") : null;
-  const trailers = new Map<string, string>();
-  let bytes = 0;
-  // Left open when we stop reading: the client is still to be answered.
-  const raw = req.iterator({ destroyOnReturn: false });
-  for await (const piece of chunked ? decodeChunked(raw, trailers) : raw) {
-    bytes += piece.length;
-    if (bytes > (expectedBytes ?? OBJECT_MAX_BYTES)) throw invalid("The body is longer than announced.");
-    for (const digest of computed) digest.update(piece);
-    signed?.update(piece);
-    yield piece;
+/** Takes the pieces of a body. @returns what to wait for before the next; null: it may come at once */
+export type PieceSink = (piece: Buffer) => Promise<void> | null;
+
+/** What the client said of a body, held to what comes. */
+class Account {
+  readonly #req: IncomingMessage;
+  readonly #payloadHash: string;
+  readonly #expectedBytes: number | null;
+  readonly #digests: Map<string, Digest>;
+  readonly #crc: Digest;
+  readonly #computed: readonly Digest[];
+  readonly #signed: Hash | null;
+  #bytes = 0;
+
+  constructor(req: IncomingMessage, payloadHash: string, chunked: boolean) {
+    this.#req = req;
+    this.#payloadHash = payloadHash;
+    this.#expectedBytes = declaredLength(req, chunked);
+    this.#digests = announced(req);
+    // Nearly every client announces it: once is enough for what was said and for what is kept.
+    this.#crc = this.#digests.get("x-amz-checksum-crc32") ?? crc32Digest();
+    this.#computed = [...new Set([this.#crc, ...this.#digests.values()])];
+    this.#signed = /^[0-9a-f]{64}$/.test(payloadHash) ? createHash("sha256") : null;
   }
-  if (expectedBytes !== null && bytes !== expectedBytes)
-    throw new S3Error(400, "IncompleteBody", "The body is shorter than announced.");
-  if (signed && signed.digest("hex") !== payloadHash)
-    throw new S3Error(400, "XAmzContentSHA256Mismatch", "The body is not the one that was signed.");
-  for (const [name, digest] of digests) {
-    if (digest.base64() !== (trailers.get(name) ?? req.headers[name]))
-      throw new S3Error(400, "BadDigest", `The ${name} you specified did not match the calculated one.`);
+
+  /** @throws S3Error */
+  add(piece: Buffer): void {
+    this.#bytes += piece.length;
+    if (this.#bytes > (this.#expectedBytes ?? OBJECT_MAX_BYTES))
+      throw invalid("The body is longer than announced.");
+    for (const digest of this.#computed) digest.update(piece);
+    this.#signed?.update(piece);
   }
-  sums.crc32 = crc.base64();
+
+  /** @throws S3Error on any difference */
+  close(trailers: ReadonlyMap<string, string>): BodySums {
+    if (this.#expectedBytes !== null && this.#bytes !== this.#expectedBytes)
+      throw new S3Error(400, "IncompleteBody", "The body is shorter than announced.");
+    if (this.#signed && this.#signed.digest("hex") !== this.#payloadHash)
+      throw new S3Error(400, "XAmzContentSHA256Mismatch", "The body is not the one that was signed.");
+    for (const [name, digest] of this.#digests) {
+      if (digest.base64() !== (trailers.get(name) ?? this.#req.headers[name]))
+        throw new S3Error(400, "BadDigest", `The ${name} you specified did not match the calculated one.`);
+    }
+    return { crc32: this.#crc.base64() };
+  }
 }
 
-/** See `readBody`, which reads the pieces. */
-export function openBody(
+/** Hands over what comes, as it comes: a step of an iterator for each 64 KiB cost as much as to sum and write them. */
+function takeAll(req: IncomingMessage, take: PieceSink): Promise<void> {
+  return new Promise((resolve, reject) => {
+    function end(error?: unknown): void {
+      req.off("data", onData);
+      req.off("end", onEnd);
+      req.off("close", onClose);
+      req.off("error", end);
+      // What is left of it is for who answers.
+      req.pause();
+      if (error === undefined) resolve();
+      else reject(error);
+    }
+    function onData(piece: Buffer): void {
+      try {
+        const due = take(piece);
+        if (due === null) return;
+        req.pause();
+        due.then(() => req.resume(), end);
+      } catch (error) {
+        end(error);
+      }
+    }
+    const onEnd = () => end();
+    const onClose = () => end(new Error("the client went away"));
+    req.on("data", onData).once("end", onEnd).once("close", onClose).once("error", end);
+  });
+}
+
+/**
+ * Reads the payload of a request, decoded, piece by piece. When it resolves, everything the client said of it has been verified:
+ * length, signed hash, checksums in headers and trailers. Who took the pieces must not keep them when it rejects.
+ *
+ * @returns sums of all of it
+ * @throws S3Error 400 on any difference; what `take` does
+ */
+export async function readBody(
   req: IncomingMessage,
   payloadHash: string,
-): { pieces: AsyncGenerator<Buffer>; sums: BodySums } {
-  const sums = { crc32: "" };
-  return { pieces: readBody(req, payloadHash, sums), sums };
+  take: PieceSink,
+): Promise<BodySums> {
+  const chunked = payloadHash === STREAMING_UNSIGNED;
+  if (payloadHash.startsWith("STREAMING-") && !chunked) throw notImplemented(payloadHash);
+  const account = new Account(req, payloadHash, chunked);
+  const trailers = new Map<string, string>();
+  const takeNext: PieceSink = (piece) => {
+    account.add(piece);
+    return take(piece);
+  };
+  if (chunked) {
+    // Left open when we stop reading: the client is still to be answered.
+    const raw = req.iterator({ destroyOnReturn: false });
+    for await (const piece of decodeChunked(raw, trailers)) await takeNext(piece);
+  } else await takeAll(req, takeNext);
+  return account.close(trailers);
 }
 
 /** A whole small body, e.g. the XML of DeleteObjects. */
 export async function readText(req: IncomingMessage, payloadHash: string, maxBytes: number): Promise<string> {
   const pieces: Buffer[] = [];
   let bytes = 0;
-  for await (const piece of openBody(req, payloadHash).pieces) {
+  await readBody(req, payloadHash, (piece) => {
     bytes += piece.length;
     if (bytes > maxBytes) throw new S3Error(400, "MaxMessageLengthExceeded", "Your request was too big.");
     pieces.push(piece);
-  }
+    return null;
+  });
   return Buffer.concat(pieces).toString("utf8");
 }

@@ -3,7 +3,16 @@ import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { compareKeys } from "./keys.ts";
-import { type ObjectInfo, readBytes, readInfo, readParts, type Staged, seal } from "./object-file.ts";
+import {
+  type ObjectInfo,
+  readBytes,
+  readInfo,
+  readNow,
+  readParts,
+  readPartsNow,
+  type Staged,
+  seal,
+} from "./object-file.ts";
 
 export interface ListQuery {
   prefix: string;
@@ -57,6 +66,13 @@ export class Bucket {
     });
     // Also of a stream that nobody began to read.
     return body.once("close", () => this.leave(folder));
+  }
+
+  /** The same in one piece: for what is small. */
+  readNow(info: ObjectInfo, start: number, end: number): Buffer {
+    if (info.assembled === undefined) return readNow(this.pathOf(info.key), start, end);
+    const { folder, parts } = info.assembled;
+    return readPartsNow(join(this.assembledFolder, folder), parts, start, end);
   }
 
   private leave(folder: string): void {

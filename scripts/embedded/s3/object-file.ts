@@ -1,8 +1,18 @@
 import { createHash, randomUUID } from "node:crypto";
-import { closeSync, createReadStream, openSync, readSync, statSync, writeSync } from "node:fs";
-import { type FileHandle, open, rm } from "node:fs/promises";
+import {
+  closeSync,
+  createReadStream,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeSync,
+  writevSync,
+} from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
+import type { BodySums, PieceSink } from "./body.ts";
 
 /** What is known of an object or part. Kept behind its bytes in the same file, so that both appear at once. */
 export interface ObjectInfo {
@@ -26,7 +36,7 @@ export interface PartFile {
   size: number;
 }
 
-/** Bytes in a temporary file, not yet an object. */
+/** Bytes that are not yet an object: in a temporary file, but for the last of them. */
 export interface Staged {
   path: string;
   size: number;
@@ -34,13 +44,13 @@ export interface Staged {
   etag: string;
   /** base64 */
   crc32: string;
+  /** null: nothing is written yet, and there is no file. */
+  file: FileHandle | null;
+  rest: readonly Buffer[];
 }
 
-/** What is to be staged; its sums are those of all of it once it has been read. */
-export interface StagedSource {
-  pieces: AsyncIterable<Buffer>;
-  sums: { crc32: string };
-}
+/** Hands all pieces of what is to be staged to `take`. @returns their sums */
+export type StagedSource = (take: PieceSink) => Promise<BodySums>;
 
 const LENGTH_BYTES = 4;
 
@@ -50,38 +60,41 @@ const WRITE_PIECES = 256;
 /** Of one read: the same of the way back. */
 const READ_BYTES = 262_144;
 
-/** Writes `source` into a new file in `folder`, with back-pressure. The file is removed when the source throws. */
-async function stage(folder: string, { pieces, sums }: StagedSource): Promise<Staged> {
-  const path = join(folder, randomUUID());
-  let size = 0;
-  let held: Buffer[] = [];
-  let heldBytes = 0;
-  const file = await open(path, "wx", 0o600);
-  async function flush(): Promise<void> {
-    await writeAll(file, held);
-    held = [];
-    heldBytes = 0;
+/** Takes pieces into a new file, with back-pressure; what is less than a write is left for `seal`, which makes it one. */
+class Staging {
+  readonly path: string;
+  file: FileHandle | null = null;
+  size = 0;
+  #held: Buffer[] = [];
+  #heldBytes = 0;
+
+  constructor(folder: string) {
+    this.path = join(folder, randomUUID());
   }
-  try {
-    for await (const piece of pieces) {
-      size += piece.length;
-      held.push(piece);
-      heldBytes += piece.length;
-      if (heldBytes >= WRITE_BYTES || held.length >= WRITE_PIECES) await flush();
-    }
-    await flush();
-  } catch (error) {
-    await rm(path, { force: true });
-    throw error;
-  } finally {
-    await file.close();
+
+  readonly take: PieceSink = (piece) => {
+    this.size += piece.length;
+    this.#heldBytes += piece.length;
+    this.#held.push(piece);
+    return this.#heldBytes >= WRITE_BYTES || this.#held.length >= WRITE_PIECES ? this.#flush() : null;
+  };
+
+  async #flush(): Promise<void> {
+    const pieces = this.#held;
+    this.#held = [];
+    this.#heldBytes = 0;
+    this.file ??= await open(this.path, "wx", 0o600);
+    await writeAll(this.file, pieces);
   }
-  const etag = createHash("md5").update(`${size} ${sums.crc32}`).digest("hex");
-  return { path, size, etag, crc32: sums.crc32 };
+
+  end({ crc32 }: BodySums): Staged {
+    const { path, file, size } = this;
+    const etag = createHash("md5").update(`${size} ${crc32}`).digest("hex");
+    return { path, size, etag, crc32, file, rest: this.#held };
+  }
 }
 
 async function writeAll(file: FileHandle, pieces: readonly Buffer[]): Promise<void> {
-  if (pieces.length === 0) return;
   const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
   const { bytesWritten } = await file.writev([...pieces]);
   if (bytesWritten === bytes) return;
@@ -96,25 +109,34 @@ export async function withStaged<T>(
   source: StagedSource,
   use: (staged: Staged) => T,
 ): Promise<T> {
-  const staged = await stage(folder, source);
+  const staging = new Staging(folder);
   try {
-    return use(staged);
+    return use(staging.end(await source(staging.take)));
   } finally {
-    await rm(staged.path, { force: true });
+    await staging.file?.close();
+    rmSync(staging.path, { force: true });
   }
 }
 
-/** Appends `info` to a staged file: `bytes, JSON, length of the JSON`. */
+/** Writes what is left of staged bytes, and `info` behind them: `bytes, JSON, length of the JSON`. */
 export function seal(staged: Staged, info: ObjectInfo): void {
   const json = Buffer.from(JSON.stringify(info));
   const length = Buffer.alloc(LENGTH_BYTES);
   length.writeUInt32BE(json.length);
-  const file = openSync(staged.path, "a");
+  const file = staged.file?.fd ?? openSync(staged.path, "wx", 0o600);
   try {
-    writeSync(file, Buffer.concat([json, length]));
+    writeAllSync(file, [...staged.rest, json, length]);
   } finally {
-    closeSync(file);
+    if (staged.file === null) closeSync(file);
   }
+}
+
+function writeAllSync(file: number, pieces: readonly Buffer[]): void {
+  const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
+  const written = writevSync(file, [...pieces]);
+  if (written === bytes) return;
+  const rest = Buffer.concat(pieces).subarray(written);
+  for (let at = 0; at < rest.length; ) at += writeSync(file, rest, at);
 }
 
 export function readInfo(path: string): ObjectInfo {
@@ -140,18 +162,48 @@ export function readBytes(path: string, start: number, end: number): Readable {
   return createReadStream("", { fd: openSync(path, "r"), start, end, highWaterMark: READ_BYTES });
 }
 
-/** The same of files that follow one another, each opened when its turn comes: they must stay until then. */
+/** The same in one piece, at once: for what is small, a stream costs more than to read it. */
+export function readNow(path: string, start: number, end: number): Buffer {
+  const bytes = Buffer.allocUnsafe(Math.max(0, end - start + 1));
+  const file = openSync(path, "r");
+  try {
+    for (let at = 0; at < bytes.length; ) {
+      const read = readSync(file, bytes, at, bytes.length - at, start + at);
+      if (read === 0) throw new Error("a file is shorter than what it holds");
+      at += read;
+    }
+  } finally {
+    closeSync(file);
+  }
+  return bytes;
+}
+
+/** Where the bytes `start` to `end` of files that follow one another lie. */
+function* placesOf(folder: string, parts: readonly PartFile[], start: number, end: number) {
+  let first = 0;
+  for (const { name, size } of parts) {
+    const from = Math.max(start - first, 0);
+    const to = Math.min(end - first, size - 1);
+    first += size;
+    if (from <= to) yield { path: join(folder, name), from, to };
+  }
+}
+
+/** As `readBytes`, of such files, each opened when its turn comes: they must stay until then. */
 export async function* readParts(
   folder: string,
   parts: readonly PartFile[],
   start: number,
   end: number,
 ): AsyncGenerator<Buffer> {
-  let first = 0;
-  for (const { name, size } of parts) {
-    const from = Math.max(start - first, 0);
-    const to = Math.min(end - first, size - 1);
-    first += size;
-    if (from <= to) yield* readBytes(join(folder, name), from, to);
-  }
+  for (const { path, from, to } of placesOf(folder, parts, start, end)) yield* readBytes(path, from, to);
+}
+
+/** As `readNow`, of such files. */
+export function readPartsNow(folder: string, parts: readonly PartFile[], start: number, end: number): Buffer {
+  const pieces = [...placesOf(folder, parts, start, end)].map(({ path, from, to }) =>
+    readNow(path, from, to),
+  );
+  const [only] = pieces;
+  return only !== undefined && pieces.length === 1 ? only : Buffer.concat(pieces);
 }

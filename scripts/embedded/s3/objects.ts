@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { openBody, readText } from "./body.ts";
+import { readBody, readText } from "./body.ts";
 import type { Bucket } from "./bucket.ts";
 import { invalid, noSuchKey, notImplemented, S3Error } from "./error.ts";
 import type { Multipart } from "./multipart.ts";
-import { type ObjectInfo, withStaged } from "./object-file.ts";
+import { type ObjectInfo, type StagedSource, withStaged } from "./object-file.ts";
 import { encode } from "./sigv4.ts";
 import { document, isoTime, parseComplete, partEntry } from "./xml.ts";
 
@@ -27,6 +27,8 @@ export interface ObjectRequest {
 
 const XML_MAX_BYTES = 2 * 1024 ** 2;
 const PAGE_MAX = 1_000;
+/** Up to so much is read before it is sent; more is streamed. */
+const READ_AT_ONCE_BYTES = 1_048_576;
 const KEPT_HEADERS = ["cache-control", "content-disposition", "content-encoding", "content-language"];
 
 export function sendXml(res: ServerResponse, xml: string): void {
@@ -57,8 +59,13 @@ function checkWriteCondition(req: IncomingMessage, existing: ObjectInfo | undefi
   if (wanted.replaceAll('"', "") !== existing.etag) throw failed();
 }
 
+const bodyOf =
+  ({ req, payloadHash }: ObjectRequest): StagedSource =>
+  (take) =>
+    readBody(req, payloadHash, take);
+
 export async function putObject(r: ObjectRequest): Promise<void> {
-  const { etag, crc32 } = await withStaged(r.stagingFolder, openBody(r.req, r.payloadHash), (staged) => {
+  const { etag, crc32 } = await withStaged(r.stagingFolder, bodyOf(r), (staged) => {
     checkWriteCondition(r.req, r.bucket.get(r.key));
     const { size, etag, crc32 } = staged;
     r.bucket.commit(staged, { key: r.key, size, etag, crc32, modifiedMs: Date.now(), ...describe(r.req) });
@@ -119,6 +126,7 @@ export async function getObject({ req, res, query, bucket, key }: ObjectRequest)
     ...(!range && info.crc32 !== null ? { "x-amz-checksum-crc32": info.crc32 } : {}),
   });
   if (req.method === "HEAD") return void res.end();
+  if (end - start < READ_AT_ONCE_BYTES) return void res.end(bucket.readNow(info, start, end));
   await pipeline(bucket.read(info, start, end), res);
 }
 
@@ -141,7 +149,7 @@ function uploadId(r: ObjectRequest): string {
 
 export async function putPart(r: ObjectRequest): Promise<void> {
   const id = uploadId(r);
-  const { etag, crc32 } = await withStaged(r.stagingFolder, openBody(r.req, r.payloadHash), (staged) => {
+  const { etag, crc32 } = await withStaged(r.stagingFolder, bodyOf(r), (staged) => {
     r.uploads.addPart(id, Number(r.query.get("partNumber")), staged);
     return staged;
   });
@@ -211,14 +219,16 @@ export async function completeUpload(r: ObjectRequest): Promise<void> {
   const { parts, etag } = r.uploads.choose(id, named);
   checkWriteCondition(r.req, r.bucket.get(r.key));
   // What is not named goes with the object. The parts stay as they are: an object of any size is there at once.
-  await withStaged(r.stagingFolder, { pieces: nothing(), sums: { crc32: "" } }, (staged) => {
-    r.uploads.release(id, join(r.assembledFolder, id));
-    const size = parts.reduce((sum, part) => sum + part.size, 0);
-    const info = { key: r.key, size, etag, crc32: null, modifiedMs: Date.now() };
-    r.bucket.commit(staged, { ...info, contentType, headers, assembled: { folder: id, parts } });
-  });
+  await withStaged(
+    r.stagingFolder,
+    async () => ({ crc32: "" }),
+    (staged) => {
+      r.uploads.release(id, join(r.assembledFolder, id));
+      const size = parts.reduce((sum, part) => sum + part.size, 0);
+      const info = { key: r.key, size, etag, crc32: null, modifiedMs: Date.now() };
+      r.bucket.commit(staged, { ...info, contentType, headers, assembled: { folder: id, parts } });
+    },
+  );
   const body = { Location: `/${r.bucketName}/${r.key}`, Bucket: r.bucketName, Key: r.key, ETag: `"${etag}"` };
   sendXml(r.res, document("CompleteMultipartUploadResult", body));
 }
-
-async function* nothing(): AsyncGenerator<Buffer> {}

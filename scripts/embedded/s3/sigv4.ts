@@ -105,6 +105,20 @@ function canonicalRequest(req: IncomingMessage, path: string, query: URLSearchPa
   ].join("\n");
 }
 
+/** Of each credential the last: it is made of four hashes, and holds for a day. */
+const signingKeys = new WeakMap<Credentials, { day: string; key: Buffer }>();
+
+function signingKey(credentials: Credentials, day: string): Buffer {
+  const known = signingKeys.get(credentials);
+  if (known?.day === day) return known.key;
+  const key = [credentials.region, "s3", "aws4_request"].reduce<Buffer>(
+    (secret, part) => hmac(secret, part),
+    hmac(`AWS4${credentials.secretAccessKey}`, day),
+  );
+  signingKeys.set(credentials, { day, key });
+  return key;
+}
+
 /**
  * Verifies AWS Signature Version 4 in the Authorization header or in the query of a presigned URL.
  *
@@ -135,10 +149,7 @@ export function verifySignature(
     .update(canonicalRequest(req, path, query, s))
     .digest("hex");
   const toSign = [ALGORITHM, s.timestamp, scope, hash].join("\n");
-  const key = [credentials.region, "s3", "aws4_request"].reduce<Buffer>(
-    (secret, part) => hmac(secret, part),
-    hmac(`AWS4${credentials.secretAccessKey}`, day),
-  );
+  const key = signingKey(credentials, day);
   const given = Buffer.from(s.signature, "hex");
   const expected = hmac(key, toSign);
   if (given.length !== expected.length || !timingSafeEqual(given, expected))
