@@ -1,5 +1,5 @@
 import { LIMITS } from "../core/limits.ts";
-import { type DomainFault, parseDomain } from "./address/domain.ts";
+import { type DomainFault, type DomainName, parseDomain } from "./address/domain.ts";
 import { endOfLocalPart, type LocalPartFault, parseLocalPart } from "./address/local-part.ts";
 
 /** RFC 5321 §4.5.3.1.3: a path is at most 256 octets with its angle brackets. */
@@ -13,6 +13,8 @@ export interface ParsedAddress {
   local: string;
   /** A-labels, lower case. */
   domain: string;
+  /** The domain, with what is kept of it. */
+  name: DomainName;
   /** `local@domain`: one text for all spellings of an address that are surely one mailbox. */
   normalised: string;
   /** Key of caches and single flight. Keeps the local part's case, since only its server may fold it. */
@@ -51,15 +53,16 @@ export function parseAddress(input: string): ParseResult {
   const local = parseLocalPart(localText);
   if (!local.ok) return local;
   const domainText = text.slice(at + 1);
-  const domain = parseDomain(domainText);
-  if (!domain.ok) return domain;
+  const name = parseDomain(domainText);
+  if (!name.ok) return name;
+  const { domain } = name;
   // Nearly all are written so already: then it is no new string, which would have to be put together wherever it is a key.
-  const isNormal = local.local === localText && domain.domain === domainText;
-  const normalised = isNormal ? text : `${local.local}@${domain.domain}`;
+  const isNormal = local.local === localText && domain === domainText;
+  const normalised = isNormal ? text : `${local.local}@${domain}`;
   if ((isBare ? normalised.length : Buffer.byteLength(normalised)) > MAX_ADDRESS_OCTETS)
     return fail("too_long");
   return {
     ok: true,
-    address: { local: local.local, domain: domain.domain, normalised, cacheKey: normalised },
+    address: { local: local.local, domain, name, normalised, cacheKey: normalised },
   };
 }

@@ -111,9 +111,8 @@ export const BULK_LIMITS = {
   batchRows: 500,
   /**
    * Results of rows that are kept as templates, 2.6 KB each, 10 KB where a domain has ten long host names: 8 000 of different
-   * MX sets were 21 MB and 81 MB. And the domains of which it is known which are theirs, some 100 bytes each with their names,
-   * and 200 more where one is answered in several ways: lists have more domains than ways to be answered. Two generations,
-   * as of LIMITS.check.domainNames.
+   * MX sets were 21 MB and 81 MB. And of domains that are answered in several ways, the lists of theirs, 230 bytes each: lists
+   * have more domains than ways to be answered. Two generations, as of LIMITS.check.domainNames.
    */
   templates: { kept: 8_192, domains: 262_144, perDomain: 16 },
   /** Probes of a site that a check thread admits: as many as its connections take at once, so often. */

@@ -72,8 +72,8 @@ export const LIMITS = {
   },
   verify: {
     /**
-     * As LIMITS.bulk.templates, of single requests: 2.7 MB, 10 MB where every domain has ten long host names, and 1.7 MB of
-     * domains. Processes of the API are many, and what is asked about again is answered by the cache.
+     * As LIMITS.bulk.templates, of single requests: 2.7 MB, 10 MB where every domain has ten long host names, and 3.8 MB of
+     * domains that are answered in several ways. Processes of the API are many, and what is asked about again is answered by the cache.
      */
     templates: { kept: 1_024, domains: 16_384, perDomain: 16 },
   },

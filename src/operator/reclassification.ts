@@ -1,3 +1,4 @@
+import { DomainName } from "../check/address/domain.ts";
 import type { ParsedAddress } from "../check/address.ts";
 import type { Classification, SelfIdentity } from "../check/classify/classify.ts";
 import type { Evidence } from "../check/evidence.ts";
@@ -37,6 +38,7 @@ export interface Reclassification {
 export const SOMEBODY: ParsedAddress = {
   local: "jane.doe",
   domain: "example.com",
+  name: new DomainName("example.com"),
   normalised: "jane.doe@example.com",
   cacheKey: "jane.doe@example.com",
 };

@@ -13,7 +13,33 @@ export type DomainFault =
   | "domain_single_label"
   | "address_literal";
 
-export type DomainResult = { ok: true; domain: string } | { ok: false; reason: DomainFault };
+/**
+ * A domain as it was read, and where others keep what they know of it: a name that is remembered is one object for all its
+ * addresses, so that what else is known of its domain needs no look into a map of its own. Of 100 000 names such a look goes three
+ * or four times into far memory, 0.2 us.
+ */
+export class DomainName {
+  readonly ok = true;
+  /** A-labels, lower case. */
+  readonly domain: string;
+  /** Numbers of `keepingNumber`, of whoever keeps something of domains; 0: nothing. They are forgotten with the name. */
+  listsKept = 0;
+  templatesKept = 0;
+
+  constructor(domain: string) {
+    this.domain = domain;
+  }
+}
+
+let lastNumber = 0;
+
+/** Above 0, and none twice in a process: under another one's nobody finds anything. */
+export function keepingNumber(): number {
+  lastNumber += 1;
+  return lastNumber;
+}
+
+export type DomainResult = DomainName | { ok: false; reason: DomainFault };
 
 const LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
 /**
@@ -47,13 +73,14 @@ function toALabels(text: string): string | null {
 }
 
 /** Lists and traffic have the same domains again and again. By what was written, as a rule the very same string. */
-const known = new RecentMap<string, string>(LIMITS.check.domainNames);
+const known = new RecentMap<string, DomainName>(LIMITS.check.domainNames);
 
 /** What is kept is a copy: a piece of a string keeps all of that. */
 function remember(text: string, domain: string): DomainResult {
   const own = Buffer.from(domain, "latin1").toString("latin1");
-  known.set(text === domain ? own : Buffer.from(text, "latin1").toString("latin1"), own);
-  return { ok: true, domain: own };
+  const name = new DomainName(own);
+  known.set(text === domain ? own : Buffer.from(text, "latin1").toString("latin1"), name);
+  return name;
 }
 
 /**
@@ -63,8 +90,7 @@ function remember(text: string, domain: string): DomainResult {
  * and hyphens. `text` must be bounded by the caller.
  */
 export function parseDomain(text: string): DomainResult {
-  const domain = known.get(text);
-  return domain === undefined ? parseAnew(text) : { ok: true, domain };
+  return known.get(text) ?? parseAnew(text);
 }
 
 function parseAnew(text: string): DomainResult {
@@ -79,5 +105,5 @@ function parseAnew(text: string): DomainResult {
   if (labels.length < 2) return fail("domain_single_label");
   if (!TLD.test(labels.at(-1) ?? "")) return fail("domain_syntax");
   const isKept = text.length <= LIMITS.check.domainNameChars && LDH.test(text);
-  return isKept ? remember(text, domain) : { ok: true, domain };
+  return isKept ? remember(text, domain) : new DomainName(domain);
 }

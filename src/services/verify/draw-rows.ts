@@ -1,3 +1,4 @@
+import { DomainName, keepingNumber } from "../../check/address/domain.ts";
 import type { Evidence } from "../../check/evidence.ts";
 import { localSignals, nameSignals } from "../../check/verdict/reputation.ts";
 import { isFree } from "../../check/verdict/verdict.ts";
@@ -43,6 +44,8 @@ const TIMES = '"cache_ttl_seconds":';
 
 /** A template, and what a row must have in common with the one it was made of. */
 interface Known {
+  /** Under which names keep it. */
+  number: number;
   template: RowTemplate;
   evidence: Evidence | null;
   question: Pick<Question, "blocked" | "overridden" | "scope">;
@@ -61,15 +64,15 @@ interface Known {
 export interface RowDrawer {
   /** null: the row is one of those that the general way is for. */
   draw(question: Question, finding: Finding): DrawnRow | null;
-  /** How many are kept at present, at most as many as its limits allow. */
-  readonly size: { readonly templates: number; readonly domains: number };
+  /** How many are kept at present, at most as many as its limits allow; and the numbers under which domains find theirs. */
+  readonly size: { readonly templates: number; readonly numbers: number };
 }
 
 /** What a drawer keeps at most. */
 export interface TemplateLimits {
   /** Templates. */
   kept: number;
-  /** Domains of which it is known which templates are theirs. */
+  /** Numbers under which domains find theirs: one a template, and one for each domain that has several. */
   domains: number;
   perDomain: number;
 }
@@ -156,11 +159,10 @@ function templateOf(result: VerificationResult, charged: boolean, email: string)
 const TIMES_KEPT = 1_024;
 
 export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): RowDrawer {
-  /**
-   * By domain, the very string that parseDomain remembers; "" for what is no address. Without a list where there is one, as of
-   * nearly all.
-   */
-  let known = new RecentMap<string, Known | Known[]>(limits.domains);
+  /** By the number that the domain's name keeps: the template that is all its rows', as of nearly all domains, or a list of its own. */
+  let known = new RecentMap<number, Known | Known[]>(limits.domains);
+  /** Of what is no address. */
+  const noDomain = new DomainName("");
   /** The same by what they are made of, see `makingOf`. Emptied when full: a bound, not a policy. */
   const shared = new Map<string, Known>();
   let replaced = 0;
@@ -177,13 +179,15 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
     return text;
   }
 
-  function remember(domain: string, one: Known): void {
-    // A longer name is a piece of its chunk, and would keep all of that.
-    if (domain.length > LIMITS.check.domainNameChars) return;
-    const others = known.get(domain);
-    if (others === undefined) known.set(domain, one);
-    else if (!Array.isArray(others)) known.set(domain, [others, one]);
-    else if (others.length < limits.perDomain) others.push(one);
+  function remember(name: DomainName, one: Known): void {
+    const others = known.get(name.templatesKept);
+    if (others === undefined) {
+      known.set(one.number, one);
+      name.templatesKept = one.number;
+    } else if (!Array.isArray(others)) {
+      name.templatesKept = keepingNumber();
+      known.set(name.templatesKept, [others, one]);
+    } else if (others.length < limits.perDomain) others.push(one);
     else others[++replaced % others.length] = one;
   }
 
@@ -199,9 +203,9 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
   /** A template of the row's domain, or else of any domain that is answered alike, or else a new one. */
   function templateFor(question: Question, finding: Finding, email: string): RowTemplate | null {
     const { address } = question;
-    const domain = address?.domain ?? "";
+    const name = address?.name ?? noDomain;
     const signals = address === null ? NO_SIGNALS : localSignals(address.local);
-    const own = known.get(domain);
+    const own = known.get(name.templatesKept);
     if (Array.isArray(own)) {
       for (const one of own) if (isAlike(one, question, finding, signals)) return one.template;
     } else if (own !== undefined && isAlike(own, question, finding, signals)) return own.template;
@@ -211,7 +215,7 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
     const one = isTheirs ? others : make(question, finding, email, signals);
     if (one === null) return null;
     if (!isTheirs) keep(making, one);
-    remember(domain, one);
+    remember(name, one);
     return one.template;
   }
 
@@ -228,7 +232,8 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
     const { blocked, overridden, scope } = question;
     const evidence = finding.entry?.evidence ?? null;
     const { cached } = finding;
-    return { template, evidence, question: { blocked, overridden, scope }, cached, signals };
+    const kept = { blocked, overridden, scope };
+    return { number: keepingNumber(), template, evidence, question: kept, cached, signals };
   }
 
   function isGeneral(question: Question, { entry, failure }: Finding): boolean {
@@ -257,7 +262,7 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
       };
     },
     get size() {
-      return { templates: shared.size, domains: known.size };
+      return { templates: shared.size, numbers: known.size };
     },
   };
 }

@@ -1,7 +1,6 @@
+import { type DomainName, keepingNumber } from "../../check/address/domain.ts";
 import type { ParsedAddress } from "../../check/address.ts";
 import type { Evidence } from "../../check/evidence.ts";
-import { LIMITS } from "../../core/limits.ts";
-import { RecentMap } from "../../core/recent-map.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
 import { type UnaskedDeps, withoutAsking } from "./examine.ts";
 import type { Question } from "./question.ts";
@@ -9,38 +8,42 @@ import type { Question } from "./question.ts";
 /** Few names are roles, and all of them could be used once. */
 const ROLES_KEPT = 32;
 
-/** Evidence of rows by their role; the same object for all domains of which the lists say the same. */
-type ByRole = Map<string | null, Evidence>;
+/** What the lists say of a domain, under a number that its name keeps. */
+interface Saying {
+  number: number;
+  /** Evidence of rows by their role; the same object for all domains of which the lists say the same. */
+  byRole: Map<string | null, Evidence>;
+}
 
 /**
  * What `withoutAsking` finds, of rows of lists: those of a blocked domain come in thousands, and to look each time into the
- * lists for the domain cost 3 us a row. Lists never change, and say few things: what is kept of a domain is which of them, so that
- * there is room for all domains of a long list.
+ * lists for the domain cost 3 us a row. Lists never change, and say few things: what is kept of a domain is which of them.
  */
 export function createUnaskedRows(
   deps: UnaskedDeps,
 ): (question: Question) => ReturnType<typeof withoutAsking> {
-  /** By domain, the very string that parseDomain remembers: no copy, and found without a look at its letters. */
-  const known = new RecentMap<string, ByRole>(LIMITS.check.domainNames);
+  /** By number. */
+  const kept = new Map<number, Saying>();
   /** By what the lists say, which have few sources. */
-  const sayings = new Map<string, ByRole>();
+  const sayings = new Map<string, Saying>();
 
-  function sayingOf(domain: string, { disposable, freeProvider }: Evidence): ByRole {
-    const saying = `${disposable.listed} ${freeProvider} ${disposable.source}`;
-    const byRole = sayings.get(saying) ?? new Map<string | null, Evidence>();
-    sayings.set(saying, byRole);
-    // A longer name is a piece of its chunk, and would keep all of that.
-    if (domain.length <= LIMITS.check.domainNameChars) known.set(domain, byRole);
-    return byRole;
+  function sayingOf(name: DomainName, { disposable, freeProvider }: Evidence): Saying {
+    const text = `${disposable.listed} ${freeProvider} ${disposable.source}`;
+    const saying = sayings.get(text) ?? { number: keepingNumber(), byRole: new Map() };
+    sayings.set(text, saying);
+    kept.set(saying.number, saying);
+    name.listsKept = saying.number;
+    return saying;
   }
 
-  function evidenceOf(question: Question, { domain, local }: ParsedAddress): Evidence | null {
+  function evidenceOf(question: Question, { name, local }: ParsedAddress): Evidence | null {
     const role = deps.lists.role(local);
-    const found = known.get(domain)?.get(role);
+    const known = kept.get(name.listsKept);
+    const found = known?.byRole.get(role);
     if (found !== undefined) return found;
     const evidence = withoutAsking(deps, question).entry?.evidence ?? null;
     if (evidence === null) return null;
-    const byRole = known.get(domain) ?? sayingOf(domain, evidence);
+    const { byRole } = known ?? sayingOf(name, evidence);
     const others = byRole.get(role);
     if (others !== undefined) return others;
     if (byRole.size < ROLES_KEPT) byRole.set(role, evidence);

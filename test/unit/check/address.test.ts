@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { parseDomain } from "../../../src/check/address/domain.ts";
+import { DomainName, keepingNumber, parseDomain } from "../../../src/check/address/domain.ts";
 import { type FormatFault, parseAddress } from "../../../src/check/address.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 
@@ -223,7 +223,7 @@ describe("the memo of domains", () => {
       .array(label, { minLength: 1, maxLength: 8 })
       .map((labels) => `${labels.join(".")}.Test`);
     const check = (text: string) => {
-      const wanted = { ok: true, domain: text.toLowerCase() };
+      const wanted = new DomainName(text.toLowerCase());
       for (const time of ["first", "second"]) assert.deepEqual(parseDomain(text), wanted, time);
       assert.deepEqual(parseDomain(text.toLowerCase()), wanted);
     };
@@ -232,5 +232,20 @@ describe("the memo of domains", () => {
     const start = "Ab".repeat((most - 30) / 2);
     for (const length of [most - 1, most, most + 1])
       check(`${start}.${"X".repeat(length - start.length - 6)}.Test`);
+  });
+
+  it("has one object for all who read a name, which is where others keep what they know of it", () => {
+    const read = (text: string) => {
+      const name = parseDomain(text);
+      assert.ok(name.ok);
+      return name;
+    };
+    const name = read("kept.test");
+    name.listsKept = keepingNumber();
+    assert.equal(read("kept.test"), name);
+    assert.equal(read("other.test").listsKept, 0);
+    assert.notEqual(keepingNumber(), name.listsKept);
+    const long = `${"a.".repeat(LIMITS.check.domainNameChars / 2)}test`;
+    assert.notEqual(read(long), read(long), "would keep the text it is a piece of");
   });
 });

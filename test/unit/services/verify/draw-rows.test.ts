@@ -268,35 +268,63 @@ describe("a result that is drawn as texts", () => {
       assert.ok(drawn && parseAddress(drawn.email).ok);
       assert.equal(jsonOf(drawn), JSON.stringify(examiner.draw(question, finding).result));
       assert.ok(drawer.size.templates <= limits.kept, `${drawer.size.templates} templates`);
-      assert.ok(drawer.size.domains <= drawer.size.templates, "no domain keeps one that was dropped");
+      // One domain has a list of its own.
+      assert.ok(drawer.size.numbers <= drawer.size.templates + 1, "no domain keeps one that was dropped");
       most = Math.max(most, drawer.size.templates);
     }
     assert.equal(most, limits.kept, "as many as it may");
   });
 
-  it("keeps no more domains than it may, and is right when they are dropped", () => {
+  it("keeps no more domains that are answered in several ways than it may, and is right when they are dropped", () => {
     const limits = { kept: 50, domains: 100, perDomain: 4 };
     const drawer = createRowDrawer({ clock, examiner, limits });
     const overlay = { isBlocked: () => true, isDisposable: () => false };
     const asker = { teamId: "team_1", probing: true, overlay };
-    const draw = (domain: number) => {
-      const question = examiner.understand(`user@d${domain}.test`, false, asker);
+    const draw = (local: string, domain: number) => {
+      const question = examiner.understand(`${local}@d${domain}.test`, false, asker);
       const finding: Finding = {
         entry: { evidence: evidenceWith(), storedAt: 5, ttlS: 0 },
         cached: false,
       };
       return drawer.draw(question, finding);
     };
-    const first = draw(0);
-    assert.ok(first);
+    const [name, digits] = [draw("user", 0), draw("12345", 0)];
+    assert.ok(name && digits && name.template !== digits.template);
     let most = 0;
     for (let i = 0; i < 4 * limits.domains; i++) {
-      assert.equal(draw(i)?.template, first.template, "all are answered alike");
-      assert.ok(drawer.size.domains <= limits.domains, `${drawer.size.domains} domains`);
-      most = Math.max(most, drawer.size.domains);
+      // Each by turns, and those of a while ago once more.
+      for (const domain of [i, Math.max(0, i - 2 * limits.domains)]) {
+        assert.equal(draw("user", domain)?.template, name.template, "all are answered alike");
+        assert.equal(draw("12345", domain)?.template, digits.template, "all are answered alike");
+      }
+      assert.ok(drawer.size.numbers <= limits.domains, `${drawer.size.numbers} numbers`);
+      most = Math.max(most, drawer.size.numbers);
     }
     assert.equal(most, limits.domains, "as many as it may");
-    assert.equal(drawer.size.templates, 1);
+    assert.equal(drawer.size.templates, 2);
+  });
+
+  it("keeps nothing of a domain that is answered in one way", () => {
+    const limits = { kept: 50, domains: 100, perDomain: 4 };
+    const asker = {
+      teamId: "team_1",
+      probing: true,
+      overlay: { isBlocked: () => true, isDisposable: () => false },
+    };
+    const finding: Finding = { entry: { evidence: evidenceWith(), storedAt: 5, ttlS: 0 }, cached: false };
+    // Two that know each other's domains, and find nothing of each other's.
+    const [one, other] = [0, 1].map(() => createRowDrawer({ clock, examiner, limits }));
+    const drawAll = (drawer = one) => {
+      const templates = new Set<unknown>();
+      for (let i = 0; i < 200; i++)
+        templates.add(drawer?.draw(examiner.understand(`user@d${i}.test`, false, asker), finding)?.template);
+      assert.deepEqual(drawer?.size, { templates: 1, numbers: 1 });
+      return templates;
+    };
+    const [ofOne] = drawAll(one);
+    const [ofOther] = drawAll(other);
+    assert.ok(ofOne && ofOther && ofOne !== ofOther);
+    assert.deepEqual([...drawAll(one)], [ofOne]);
   });
 
   it("keeps no domain of a long name, which would keep its chunk", () => {
@@ -312,10 +340,10 @@ describe("a result that is drawn as texts", () => {
     const most = `${"a.".repeat((LIMITS.check.domainNameChars - 4) / 2)}test`;
     assert.equal(most.length, LIMITS.check.domainNameChars);
     assert.ok(draw(most));
-    assert.equal(drawer.size.domains, 1);
+    assert.equal(drawer.size.numbers, 1);
     const first = draw(`b${most}`);
     assert.ok(first);
     assert.equal(draw(`b${most}`)?.template, first.template, "found by what it is made of");
-    assert.equal(drawer.size.domains, 1);
+    assert.equal(drawer.size.numbers, 1);
   });
 });
