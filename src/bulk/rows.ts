@@ -173,8 +173,9 @@ function watch(
   manner: Manner,
   held: readonly HeldPlaces[],
 ): Timer {
-  const { chunkBudgetMs, rowDeadlineMs, restMs, restShare, watchEveryMs } = LIMITS.bulk;
+  const { chunkBudgetMs, rowDeadlineMs, restMs, restShare } = LIMITS.bulk;
   const isChunk = manner.kind === "chunk";
+  const everyMs = LIMITS.bulk.watchEveryMs[manner.kind];
   const startedMs = clock.monotonic();
   let dueMs = startedMs + (isChunk ? chunkBudgetMs : rowDeadlineMs);
   let isRest = false;
@@ -188,9 +189,9 @@ function watch(
       dueMs = Math.min(dueMs, nowMs + restMs);
     }
     if (nowMs >= dueMs) run.handIn();
-    timer = clock.after(watchEveryMs, look);
+    timer = clock.after(everyMs, look);
   }
-  timer = clock.after(watchEveryMs, look);
+  timer = clock.after(everyMs, look);
   return { cancel: () => timer.cancel() };
 }
 

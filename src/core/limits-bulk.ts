@@ -103,8 +103,11 @@ export const BULK_LIMITS = {
   /** When only this share of a piece is left, the others need not wait longer than this for it. */
   restShare: 0.1,
   restMs: 2_000,
-  /** Rows under way are looked at so often. */
-  watchEveryMs: 100,
+  /**
+   * Rows under way are looked at so often; those of a retry more seldom: it lasts for seconds, nobody waits behind it, and sixty of
+   * them were six hundred looks a second.
+   */
+  watchEveryMs: { chunk: 100, retry: 500 },
   /** Rows of a chunk that wait for one site are a retry of their own from so many on. */
   retryRowsPerSite: 20,
   /** Rows of one task of the check pool, those of one domain together; where not all are asked at once `LIMITS.check.batchAddresses`. */

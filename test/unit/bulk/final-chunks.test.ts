@@ -29,14 +29,19 @@ describe("the final chunks of a job under way", () => {
     ]);
   });
 
-  it("are waited for, with a look now and then", async () => {
-    const { chunksOf, clock, looks } = setUp([[], [], [CHUNK]]);
+  it("are waited for, with a look at the next one now and then, and given a page at a time once it is final", async () => {
+    const page = [CHUNK, { ...CHUNK, number: 1 }];
+    const { chunksOf, clock, looks } = setUp([[], [], [CHUNK], page]);
     const found = chunksOf("job", -1, 10);
     await clock.advanceAsync(99);
     assert.equal(looks.length, 1);
     await clock.advanceAsync(101);
-    assert.deepEqual(await found, [CHUNK]);
-    assert.deepEqual([looks.length, clock.pending], [3, 0]);
+    assert.deepEqual(await found, page);
+    assert.deepEqual(
+      looks.map(([, , limit]) => limit),
+      [10, 1, 1, 10],
+    );
+    assert.equal(clock.pending, 0);
   });
 
   it("are looked for at once by who is woken, also before he waits", async () => {
@@ -52,7 +57,7 @@ describe("the final chunks of a job under way", () => {
   });
 
   it("are waited for no longer than it takes to lose patience, each anew", async () => {
-    const { chunksOf, clock } = setUp([[], [], [CHUNK], []]);
+    const { chunksOf, clock } = setUp([[], [], [CHUNK], [CHUNK], []]);
     const first = chunksOf("job", -1, 10);
     await clock.advanceAsync(900);
     await first;

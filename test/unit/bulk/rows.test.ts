@@ -17,7 +17,8 @@ import {
 } from "../../support/row-batches.ts";
 
 const { chunkRowsAtOnce, retryRowsAtOnce, siteRowsAtOnce } = LIMITS.bulk;
-const { pieceRows, chunkBudgetMs, rowDeadlineMs, restMs, watchEveryMs } = LIMITS.bulk;
+const { pieceRows, chunkBudgetMs, rowDeadlineMs, restMs } = LIMITS.bulk;
+const watchEveryMs = LIMITS.bulk.watchEveryMs.chunk;
 
 function entryOf(smtpClass: string, retryAfterS: number | null = null): CacheEntry {
   const evidence = { mx: { hosts: ["mx.refusing.example"] }, smtp: { class: smtpClass, retryAfterS } };
@@ -157,9 +158,9 @@ describe("the time of a chunk", () => {
     const { verify, started, clock } = fixture();
     const verified = verify(["a@example.com"], retryAt(""));
     await turn();
-    await clock.advanceAsync(rowDeadlineMs - watchEveryMs);
+    await clock.advanceAsync(rowDeadlineMs - LIMITS.bulk.watchEveryMs.retry);
     assert.equal(started[0]?.handedIn, false);
-    await clock.advanceAsync(watchEveryMs);
+    await clock.advanceAsync(LIMITS.bulk.watchEveryMs.retry);
     assert.equal((await verified)[0]?.wait?.reason, "busy");
   });
 

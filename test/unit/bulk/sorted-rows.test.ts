@@ -11,7 +11,8 @@ import {
   turn,
 } from "../../support/row-batches.ts";
 
-const { retryRowsAtOnce, rowDeadlineMs, watchEveryMs } = LIMITS.bulk;
+const { retryRowsAtOnce, rowDeadlineMs } = LIMITS.bulk;
+const watchEveryMs = LIMITS.bulk.watchEveryMs.retry;
 
 describe("rows of a list that is sorted by domain", () => {
   /** Of a site, as a large chunk has them. */
