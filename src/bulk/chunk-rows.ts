@@ -37,19 +37,20 @@ async function readRepeats(
 }
 
 /**
- * The rows of a task that are to be verified, in order.
+ * The rows of a task that are to be verified, in order, and all of the chunk's bytes.
  * @throws SourceLost, MissingObject; Error when the source does not hold what was analysed
  */
 export async function readOwnRows(
   deps: ChunkRowsDeps,
   task: RowsTask,
   signal: AbortSignal,
-): Promise<OwnRow[]> {
+): Promise<{ rows: OwnRow[]; bytes: Buffer }> {
   const [bytes, repeats] = await Promise.all([
     readRowsBytes(deps, task, { firstByte: task.firstByte, bytes: task.bytes }, signal),
     readRepeats(deps, task, signal),
   ]);
-  return task.kind === "retry" ? rowsOfRetry(bytes, task, repeats) : rowsOfChunk(bytes, task, repeats);
+  const rows = task.kind === "retry" ? rowsOfRetry(bytes, task, repeats) : rowsOfChunk(bytes, task, repeats);
+  return { rows, bytes };
 }
 
 function rowsOfChunk(bytes: Buffer, task: ChunkTask, { sameAs, copies }: ChunkRepeats): OwnRow[] {

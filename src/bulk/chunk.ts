@@ -18,6 +18,7 @@ import { type Answered, gather, tally, tell, without } from "./answered.ts";
 import { type ChunkRowsDeps, type OwnRow, readOwnRows } from "./chunk-rows.ts";
 import { ask, type Control } from "./control.ts";
 import { type DeferralSettings, type Sorted, sortRows } from "./deferrals.ts";
+import type { FreshChunk } from "./fresh-chunks.ts";
 import type { KeptRows } from "./kept-rows.ts";
 import type { TaskReport } from "./report.ts";
 import type { RowsAsk, RowVerifier } from "./rows.ts";
@@ -39,6 +40,8 @@ export interface ChunkDeps extends ChunkRowsDeps {
   parking: Parking;
   /** 0 up to 1. */
   random(): number;
+  /** Is given a chunk whose shard is written, with its buffers, before the chunk is done. */
+  onShard(task: ChunkTask, chunk: FreshChunk): void;
   /** The assembly of a job is to be emitted. */
   onAssembly(): void;
   /** Told of each task that is done, once in the whole deployment. */
@@ -155,12 +158,30 @@ async function writeShard(
   return key;
 }
 
-/** The rows of a task: of a retry those that this process has kept, else from object storage. */
-async function rowsOf(deps: ChunkDeps, task: RowsTask, { control, report }: Attempt): Promise<OwnRow[]> {
+/** The rows of a task: of a retry those that this process has kept, else from object storage, with the bytes that were read. */
+async function rowsOf(
+  deps: ChunkDeps,
+  task: RowsTask,
+  { control, report }: Attempt,
+): Promise<{ rows: OwnRow[]; bytes: Buffer | null }> {
   const kept = task.kind === "retry" ? deps.kept.take(task) : null;
-  const rows = kept ?? (await report.phase("read", () => ask(() => readOwnRows(deps, task, control.signal))));
-  report.add({ rows: rows.length, bytes_read: kept === null ? task.bytes + task.repeatsBytes : 0 });
-  return rows;
+  const found =
+    kept === null
+      ? await report.phase("read", () => ask(() => readOwnRows(deps, task, control.signal)))
+      : { rows: kept, bytes: null };
+  report.add({ rows: found.rows.length, bytes_read: kept === null ? task.bytes + task.repeatsBytes : 0 });
+  return found;
+}
+
+/** What is in memory of a chunk that was written. Rows in somebody else's bucket are read anew: they may be ours to read no longer. */
+function handOver(
+  deps: ChunkDeps,
+  task: RowsTask,
+  { shardKey, shard, bytes }: { shardKey: string | null; shard: Buffer; bytes: Buffer | null },
+): void {
+  if (task.kind !== "chunk" || shardKey === null) return;
+  const range = { firstByte: task.firstByte, bytes: task.bytes };
+  deps.onShard(task, { shardKey, shard, range, rows: task.place.bucket === null ? bytes : null });
 }
 
 /** Who was parked while the site was about to let us in again, and came too late to be called. */
@@ -186,7 +207,7 @@ export async function runRows(
   const { teamId, jobId, livemode, withEvidence, probing } = task;
   if (!task.started) await ask(() => startJob(sql, jobId));
   const overlay = await ask(() => deps.overlayOf(teamId, jobId));
-  const rows = await rowsOf(deps, task, attempt);
+  const { rows, bytes } = await rowsOf(deps, task, attempt);
   const asked = { asker: { teamId, probing, overlay }, livemode, withEvidence };
   const drawn = new DrawnRows();
   const sorted = hopeless
@@ -201,6 +222,7 @@ export async function runRows(
   const outcome: RowsOutcome = { shardKey, counts: tally(rows, answered), deferrals };
   report.add({ bytes_written: shardKey === null ? 0 : shard.length });
   reportRows(report, answered, outcome);
+  handOver(deps, task, { shardKey, shard, bytes });
   const finish = () => finishRows(sql, task, outcome);
   const finishAll = () => sql.begin((tx) => finishRows(tx, task, outcome));
   const { counted, more } = await report.phase("mark done", () =>

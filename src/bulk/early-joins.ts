@@ -12,6 +12,7 @@ import type { ObjectStreams } from "../store/object-streams.ts";
 import type { Database } from "../store/postgres.ts";
 import { type Control, createControl, Interruption } from "./control.ts";
 import { createFinalChunks } from "./final-chunks.ts";
+import { createFreshChunks, type FreshChunk, type FreshChunks } from "./fresh-chunks.ts";
 import type { JoinThread } from "./join-thread.ts";
 
 export interface EarlyJoinsDeps {
@@ -33,6 +34,7 @@ export interface EarlyBounds {
   rows: number;
   atOnce: number;
   page: number;
+  freshBytes: number;
   pollMs: number;
   patienceMs: number;
   claimMs: number;
@@ -53,6 +55,8 @@ export interface EarlyBounds {
 export interface EarlyJoins {
   /** A chunk of the job is worked on here: its results may be begun, once. Returns at once, never fails. */
   offer(task: Pick<ChunkTask, "jobId" | "teamId" | "jobRows">): void;
+  /** What is in memory of a chunk of the job, which is written and not yet done. The buffers are the join's from here on. */
+  hand(jobId: string, chunk: FreshChunk): void;
   /** Rows of the job were answered here: a chunk may have become final. */
   note(jobId: string): void;
   /**
@@ -67,6 +71,7 @@ export interface EarlyJoins {
 
 interface Early {
   control: Control;
+  readonly fresh: FreshChunks;
   wake(): void;
   ended: Promise<void>;
 }
@@ -125,7 +130,7 @@ export function createEarlyJoins(deps: EarlyJoinsDeps): EarlyJoins {
     });
     early.wake = chunks.wake;
     const resultsKey = newResultsKey(teamId, jobId);
-    const sources = { chunksOf: chunks.chunksOf, granted, readRange };
+    const sources = { chunksOf: chunks.chunksOf, granted, readRange, fresh: early.fresh };
     await joinThread.write(material, resultsKey, sources, control.signal);
     await endings.endAlone(sql, teamId, jobId, { status: "completed", resultsKey });
   }
@@ -149,6 +154,7 @@ export function createEarlyJoins(deps: EarlyJoinsDeps): EarlyJoins {
       stopRenewing();
       // Whoever asks for chunks still, for a thread that is no more, stops.
       control.cancel();
+      early.fresh.close();
       await letGo(jobId, isGivenUp);
     }
   }
@@ -178,10 +184,12 @@ export function createEarlyJoins(deps: EarlyJoinsDeps): EarlyJoins {
     offer({ jobId, teamId, jobRows }) {
       if (closed || jobRows < bounds.rows || underWay.size >= bounds.atOnce) return;
       if (known.has(jobId) || underWay.has(jobId)) return;
-      const early: Early = { control: createControl(), wake: () => {}, ended: Promise.resolve() };
+      const fresh = createFreshChunks(bounds.freshBytes);
+      const early: Early = { control: createControl(), fresh, wake: () => {}, ended: Promise.resolve() };
       underWay.set(jobId, early);
       early.ended = run(jobId, teamId, early.control, early).finally(() => underWay.delete(jobId));
     },
+    hand: (jobId, chunk) => underWay.get(jobId)?.fresh.add(chunk),
     note: (jobId) => underWay.get(jobId)?.wake(),
     async settled(jobId, control) {
       const here = underWay.get(jobId);

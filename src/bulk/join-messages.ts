@@ -11,6 +11,8 @@ export interface JoinTask {
   material: JobMaterial;
   /** Of the results. */
   key: string;
+  /** The main thread may have chunks in memory: it is asked before object storage is. */
+  hasFresh: boolean;
   /** To the main thread, for as long as the join lasts. */
   port: MessagePort;
 }
@@ -23,9 +25,12 @@ export type JoinQuestion = { question: number } & (
   | { of: "chunks"; after: number; limit: number }
   | { of: "granted"; teamId: string; place: S3Place }
   | { of: "range"; ref: ObjectRef; range: ByteRange }
+  | { of: "fresh shard"; key: string }
+  | { of: "fresh rows"; range: ByteRange }
 );
 
-export type JoinAnswer = ChunkOfResults[] | boolean | Uint8Array;
+/** null: it is not in memory. */
+export type JoinAnswer = ChunkOfResults[] | boolean | Uint8Array | null;
 
 /** What the main thread says of a join. */
 export type ToJoin =

@@ -10,6 +10,7 @@ import type { SpanDeps } from "../services/bulk/spans.ts";
 import type { JobMaterial } from "../store/job-results.ts";
 import type { ObjectStreams } from "../store/object-streams.ts";
 import { ask, Interruption } from "./control.ts";
+import type { FreshChunks } from "./fresh-chunks.ts";
 import type { JoinAnswer, JoinQuestion, JoinTask, ToJoin } from "./join-messages.ts";
 import { type PackedError, packError, unpackError } from "./packed-errors.ts";
 
@@ -25,6 +26,8 @@ export interface JoinSources {
   granted: Granted;
   /** Of somebody else's bucket: the task's own reads, which know when to wait no longer. */
   readRange: ObjectStreams["readRange"];
+  /** Chunks of the job that are in memory; absent: none are. */
+  fresh?: FreshChunks;
 }
 
 /**
@@ -42,10 +45,19 @@ export interface JoinThread {
   close(): Promise<void>;
 }
 
-function answerTo(sources: JoinSources, jobId: string, asked: JoinQuestion): Promise<JoinAnswer> {
-  if (asked.of === "chunks") return sources.chunksOf(jobId, asked.after, asked.limit);
-  if (asked.of === "granted") return sources.granted(asked.teamId, asked.place);
-  return sources.readRange(asked.ref, asked.range);
+async function answerTo(sources: JoinSources, jobId: string, asked: JoinQuestion): Promise<JoinAnswer> {
+  switch (asked.of) {
+    case "chunks":
+      return sources.chunksOf(jobId, asked.after, asked.limit);
+    case "granted":
+      return sources.granted(asked.teamId, asked.place);
+    case "range":
+      return sources.readRange(asked.ref, asked.range);
+    case "fresh shard":
+      return sources.fresh?.takeShard(asked.key) ?? null;
+    case "fresh rows":
+      return sources.fresh?.takeRows(asked.range) ?? null;
+  }
 }
 
 /** Answers what the join asks, until the port is closed. What is away is told as such from here, where its errors are known. */
@@ -56,7 +68,11 @@ function answerFrom(sources: JoinSources, jobId: string, port: MessagePort): voi
       (answer): ToJoin => ({ type: "answer", question, answer }),
       (error: unknown): ToJoin => ({ type: "failed", question, error: packError(error) }),
     );
-    port.postMessage(reply);
+    // What was in memory is here no more: it goes as it is.
+    const isFresh = asked.of === "fresh shard" || asked.of === "fresh rows";
+    const given =
+      isFresh && reply.type === "answer" ? (reply.answer as Uint8Array<ArrayBuffer> | null) : null;
+    port.postMessage(reply, given === null ? [] : [given.buffer]);
   });
 }
 
@@ -149,7 +165,8 @@ export function createJoinThread(setup: JoinThreadSetup, log: Logger, file: stri
       signal.addEventListener("abort", cancel, { once: true });
       answerFrom(sources, material.jobId, port1);
       try {
-        const error = await run(pool, { material, key, port: port2 }, port1, signal);
+        const task = { material, key, hasFresh: sources.fresh !== undefined, port: port2 };
+        const error = await run(pool, task, port1, signal);
         if (error !== null) throw unpackError(error);
       } finally {
         signal.removeEventListener("abort", cancel);

@@ -25,7 +25,7 @@ import { beginReport, type ReportedEnd, type TaskReport } from "./report.ts";
 import { createTurns } from "./turns.ts";
 
 export type TaskDeps = AnalysisDeps &
-  Omit<ChunkDeps, "overlayOf" | "kept"> &
+  Omit<ChunkDeps, "overlayOf" | "kept" | "onShard"> &
   AssemblyDeps & {
     clock: Clock;
     log: Logger;
@@ -117,7 +117,9 @@ function delayMs(failures: number): number {
 export function createTaskRunner(parts: TaskDeps): TaskRunner {
   const { sql, clock, log } = parts;
   const streams = { ...parts.streams, ...watchForeign(parts.streams, clock) };
-  const deps = { ...parts, streams, overlayOf: createOverlays(parts), kept: createKeptRows(clock) };
+  const onShard: ChunkDeps["onShard"] = ({ jobId }, chunk) => parts.earlyJoins?.hand(jobId, chunk);
+  const own = { overlayOf: createOverlays(parts), kept: createKeptRows(clock), onShard };
+  const deps = { ...parts, streams, ...own };
   const turns = createTurns();
 
   function fail(task: Task, problem: JobProblem & { charges: boolean }): Promise<unknown> {

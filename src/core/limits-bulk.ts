@@ -208,6 +208,8 @@ export const BULK_LIMITS = {
     /** Chunks of which Postgres is asked at a time, and how often while the next is not final. */
     page: 64,
     pollMs: 100,
+    /** Shards and rows of chunks that were written here, for the join beside them: a second's, where it keeps up. */
+    freshBytes: 16_777_216,
     /** A chunk that does not become final for so long has rows that wait for their servers: no chunk behind it is joined. */
     patienceMs: 30_000,
     /** Who has a job's results in hand says so; a process that was killed says it no longer after this. */
