@@ -21,6 +21,7 @@ import { ask, type Control, Interruption } from "./control.ts";
 import { watchForeign } from "./foreign-sources.ts";
 import { createKeptRows } from "./kept-rows.ts";
 import { lossOf } from "./losses.ts";
+import { createRecentReads, readingThrough } from "./recent-reads.ts";
 import { beginReport, type ReportedEnd, type TaskReport } from "./report.ts";
 import { createTurns } from "./turns.ts";
 
@@ -120,6 +121,7 @@ export function createTaskRunner(parts: TaskDeps): TaskRunner {
   const onShard: ChunkDeps["onShard"] = ({ jobId }, chunk) => parts.earlyJoins?.hand(jobId, chunk);
   const own = { overlayOf: createOverlays(parts), kept: createKeptRows(clock), onShard };
   const deps = { ...parts, streams, ...own };
+  const ofRetries = readingThrough(createRecentReads(clock), deps);
   const turns = createTurns();
 
   function fail(task: Task, problem: JobProblem & { charges: boolean }): Promise<unknown> {
@@ -149,7 +151,7 @@ export function createTaskRunner(parts: TaskDeps): TaskRunner {
   async function workOnRows(task: ChunkTask | RetryTask, attempt: Attempt): Promise<void> {
     // One that may end its process is to blame alone: no join begins beside it.
     if (task.kind === "chunk" && task.deliveries === 1) deps.earlyJoins?.offer(task);
-    await runRows(deps, task, attempt, false);
+    await runRows(task.kind === "retry" ? ofRetries : deps, task, attempt, false);
     deps.earlyJoins?.note(task.jobId);
   }
 

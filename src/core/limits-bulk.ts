@@ -96,6 +96,9 @@ export const BULK_LIMITS = {
    */
   keptRowsBytes: 16_777_216,
   keptRowsMs: 3_600_000,
+  /** Chunks that were read for retries, for the others of theirs: some fifty of the largest of usual rows. */
+  recentBytes: 8_388_608,
+  recentMs: 60_000,
   /** Rows of a chunk that take their places together. */
   pieceRows: 250,
   /** From its turn on a piece of a chunk has so long; what is not answered then waits as a retry. */

@@ -37,34 +37,59 @@ const rows: RowVerifier = {
         }),
 };
 
-it("a retry is two statements and one object beside what its team says of domains, if nothing was missed", async () => {
+/** A chunk with rows of each site, and a worker whose reads of object storage are counted. */
+async function setUp() {
   const objects = createMemoryObjects();
   const perSite = LIMITS.bulk.retryRowsPerSite;
   const emails = SITES.flatMap((site) => Array.from({ length: perSite }, (_, i) => `user${i}@${site}`));
   const { id } = await queueInline(sql, objects, emails);
-  let reads = 0;
-  const { run, clock } = createRunner({
-    sql,
-    objects,
-    rows,
-    streams: {
-      readRange: (...range) => {
-        reads += 1;
-        return objects.streams.readRange(...range);
+  const reads = { count: 0 };
+  const worker = () =>
+    createRunner({
+      sql,
+      objects,
+      rows,
+      streams: {
+        readRange: (...range) => {
+          reads.count += 1;
+          return objects.streams.readRange(...range);
+        },
       },
-    },
-  });
+    });
+  return { id, objects, emails, reads, worker };
+}
+
+it("a retry is two statements and one object beside what its team says of domains, if nothing was missed", async () => {
+  const { id, objects, emails, reads, worker } = await setUp();
+  const { run, clock } = worker();
   await run(id, 0);
   // What the team says of domains is read anew then, for certain.
   await clock.advanceAsync(2 * LIMITS.bulk.overlaysFreshMs);
-  const before = { trips: counter.roundTrips, reads, objects: objects.kept.size };
+  const before = { trips: counter.roundTrips, reads: reads.count, objects: objects.kept.size };
   await run(id, 1);
   const overlay = 2;
   assert.deepEqual(
-    [counter.roundTrips - before.trips - overlay, reads - before.reads, objects.kept.size - before.objects],
+    [
+      counter.roundTrips - before.trips - overlay,
+      reads.count - before.reads,
+      objects.kept.size - before.objects,
+    ],
     [2, 0, 1],
   );
   for (const number of [2, 3, 4]) await run(id, number);
+  const [job] = await sql`select status, valid from jobs where id = ${id}`;
+  assert.deepEqual([job?.status, job?.valid], ["completed", emails.length]);
+});
+
+it("retries of rows that another worker put off read their chunk once", async () => {
+  const { id, emails, reads, worker } = await setUp();
+  await worker().run(id, 0);
+  const other = worker();
+  const before = reads.count;
+  await Promise.all([1, 2].map((number) => other.run(id, number)));
+  await other.run(id, 3);
+  assert.equal(reads.count - before, 1);
+  await other.run(id, 4);
   const [job] = await sql`select status, valid from jobs where id = ${id}`;
   assert.deepEqual([job?.status, job?.valid], ["completed", emails.length]);
 });
