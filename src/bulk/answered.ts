@@ -24,20 +24,17 @@ export function gather(drawn: DrawnRows, answered: Sorted["answered"]): Answered
 /** Without the rows of these offsets. */
 export function without({ drawn, others }: Answered, offsets: ReadonlySet<number>): Answered {
   const kept = new DrawnRows();
-  for (let at = 0; at < drawn.size; at++) {
-    const offset = drawn.offsets[at] ?? 0;
-    if (!offsets.has(offset)) kept.add(offset, drawn.rowAt(at));
-  }
+  drawn.each((offset, row) => {
+    if (!offsets.has(offset)) kept.add(offset, row);
+  });
   return { drawn: kept, others: others.filter(({ offset }) => !offsets.has(offset)) };
 }
 
-/** Each answered row counts with all that copy it, and costs once. */
-export function tally(
-  rows: readonly { offset: number; copies: number }[],
-  { drawn, others }: Answered,
-): JobCounts {
-  const copies = new Map<number, number>();
-  for (const row of rows) if (row.copies > 0) copies.set(row.offset, row.copies);
+/**
+ * Each answered row counts with all that copy it, and costs once.
+ * @param copies by a row's offset how many copy it; none, where none do
+ */
+export function tally(copies: ReadonlyMap<number, number>, { drawn, others }: Answered): JobCounts {
   const counts: JobCounts = { valid: 0, invalid: 0, risky: 0, unknown: 0, charged: 0 };
   for (const [number, { result, charged }] of drawn.templates.entries()) {
     const own = drawn.rowsOf[number] ?? 0;
@@ -45,8 +42,9 @@ export function tally(
     if (charged) counts.charged += own;
   }
   if (copies.size > 0)
-    for (let at = 0; at < drawn.size; at++)
-      counts[drawn.rowAt(at).template.result.verdict] += copies.get(drawn.offsets[at] ?? 0) ?? 0;
+    drawn.eachTemplate((offset, { result }) => {
+      counts[result.verdict] += copies.get(offset) ?? 0;
+    });
   for (const { offset, verified } of others) {
     counts[verified.result.verdict] += 1 + (copies.get(offset) ?? 0);
     if (verified.charged) counts.charged += 1;

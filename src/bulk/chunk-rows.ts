@@ -36,45 +36,71 @@ async function readRepeats(
   return decodeChunkRepeats(await objects.getRange(repeatsKey(teamId, jobId), range, signal));
 }
 
-/**
- * The rows of a task that are to be verified, in order, and all of the chunk's bytes.
- * @throws SourceLost, MissingObject; Error when the source does not hold what was analysed
- */
-export async function readOwnRows(
+/** The rows of a task that are to be verified: those of its chunk, or of its retry, that repeat no other. */
+export interface TaskRows {
+  /** Of the chunk; null: they were not read. */
+  readonly bytes: Buffer | null;
+  /** By offset, how many rows of the job copy it: of the task's rows, and maybe of others of the chunk. */
+  readonly copies: ReadonlyMap<number, number>;
+  /**
+   * Tells of each, in order; by itself, since most are answered as they are told, and need not be kept.
+   * @throws Error when the source does not hold what was analysed
+   */
+  each(told: (offset: number, email: string) => void): void;
+}
+
+/** @throws SourceLost, MissingObject */
+export async function readTaskRows(
   deps: ChunkRowsDeps,
   task: RowsTask,
   signal: AbortSignal,
-): Promise<{ rows: OwnRow[]; bytes: Buffer }> {
-  const [bytes, repeats] = await Promise.all([
+): Promise<TaskRows> {
+  const [bytes, { sameAs, copies }] = await Promise.all([
     readRowsBytes(deps, task, { firstByte: task.firstByte, bytes: task.bytes }, signal),
     readRepeats(deps, task, signal),
   ]);
-  const rows = task.kind === "retry" ? rowsOfRetry(bytes, task, repeats) : rowsOfChunk(bytes, task, repeats);
-  return { rows, bytes };
+  const each: TaskRows["each"] = (told) => {
+    const tellOwn = (offset: number, cell: string) => {
+      if (sameAs.size === 0 || !sameAs.has(offset)) told(offset, addressOf(cell));
+    };
+    if (task.kind === "chunk") readCells(bytes, task, (offset, cell) => tellOwn(offset, valueAt(cell)));
+    else eachOfRetry(bytes, task, tellOwn);
+  };
+  return { bytes, copies, each };
 }
 
-function rowsOfChunk(bytes: Buffer, task: ChunkTask, { sameAs, copies }: ChunkRepeats): OwnRow[] {
+/** Rows that are at hand. */
+export function taskRowsOf(rows: readonly OwnRow[]): TaskRows {
+  const copies = new Map<number, number>();
+  for (const row of rows) if (row.copies > 0) copies.set(row.offset, row.copies);
+  const each: TaskRows["each"] = (told) => {
+    for (const { offset, email } of rows) told(offset, email);
+  };
+  return { bytes: null, copies, each };
+}
+
+/** @param isWanted asked of each, in order */
+export function ownRowsOf(
+  { copies, each }: TaskRows,
+  isWanted: (offset: number, email: string) => boolean = () => true,
+): OwnRow[] {
   const rows: OwnRow[] = [];
-  readCells(bytes, task, (offset, cell) => {
-    if (sameAs.size > 0 && sameAs.has(offset)) return;
-    const repeated = copies.size === 0 ? 0 : (copies.get(offset) ?? 0);
-    rows.push({ offset, email: addressOf(valueAt(cell)), copies: repeated });
+  each((offset, email) => {
+    if (isWanted(offset, email)) rows.push({ offset, email, copies: copies.get(offset) ?? 0 });
   });
   return rows;
 }
 
-function rowsOfRetry(bytes: Buffer, task: RetryTask, { sameAs, copies }: ChunkRepeats): OwnRow[] {
+function eachOfRetry(bytes: Buffer, task: RetryTask, told: (offset: number, cell: string) => void): void {
   const cells: string[] = [];
   readCells(bytes, task, (_offset, cell) => {
     cells.push(valueAt(cell));
   });
-  const rows: OwnRow[] = [];
   for (const offset of rowsOfSet(task.rowSet)) {
     const cell = cells[offset];
     if (cell === undefined) throw new Error(`a chunk of ${task.rows} rows has no row ${offset}`);
-    if (!sameAs.has(offset)) rows.push({ offset, email: addressOf(cell), copies: copies.get(offset) ?? 0 });
+    told(offset, cell);
   }
-  return rows;
 }
 
 /** Tells of the address's cell of each row, as the analysis has read it: by the scanner, which looks at no other. */

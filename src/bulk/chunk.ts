@@ -15,7 +15,14 @@ import {
 import { startJob } from "../store/jobs.ts";
 import type { Database } from "../store/postgres.ts";
 import { type Answered, gather, tally, tell, without } from "./answered.ts";
-import { type ChunkRowsDeps, type OwnRow, readOwnRows } from "./chunk-rows.ts";
+import {
+  type ChunkRowsDeps,
+  type OwnRow,
+  ownRowsOf,
+  readTaskRows,
+  type TaskRows,
+  taskRowsOf,
+} from "./chunk-rows.ts";
 import { ask, type Control } from "./control.ts";
 import { type DeferralSettings, type Sorted, sortRows } from "./deferrals.ts";
 import type { FreshChunk } from "./fresh-chunks.ts";
@@ -65,22 +72,48 @@ interface Attempt {
   report: TaskReport;
 }
 
+/** Draws rows whose answers are at hand. @returns the others. A retry asks anew. */
+function drawReady(
+  deps: ChunkDeps,
+  task: RowsTask,
+  { rows, drawn }: Drawing,
+  asked: RowsAsk,
+): readonly OwnRow[] {
+  const ready = task.kind === "chunk" ? deps.rows.drawReady(asked, drawn) : null;
+  if (ready === null) return ownRowsOf(rows);
+  const others = ownRowsOf(rows, (offset, email) => !ready.take(offset, email));
+  ready.end();
+  return others;
+}
+
+/** The rows of a task, and those of them that are drawn. */
+interface Drawing {
+  rows: TaskRows;
+  drawn: DrawnRows;
+}
+
+/** What rows come to, and which were asked about. */
+interface Examined extends Sorted {
+  rows: readonly OwnRow[];
+}
+
 /**
  * What the rows come to: some are answered for good, others wait.
- * @param drawn gets those whose answers were at hand; they are not in what is returned. A retry asks anew.
+ * @param drawing gets those whose answers were at hand; they are not in what is returned
  */
 async function verify(
   deps: ChunkDeps,
   task: RowsTask,
-  { rows: all, drawn }: { rows: readonly OwnRow[]; drawn: DrawnRows },
+  drawing: Drawing,
   asked: RowsAsk,
   { control, report }: Attempt,
-): Promise<Sorted> {
+): Promise<Examined> {
   const begunMs = deps.clock.monotonic();
   const manner = task.kind === "chunk" ? { kind: task.kind } : { kind: task.kind, site: task.site };
-  const rows = task.kind === "chunk" ? deps.rows.drawReady(all, asked, drawn) : all;
+  const rows = drawReady(deps, task, drawing, asked);
   const emails = rows.map(({ email }) => email);
-  report.add({ at_hand: drawn.size });
+  const { size } = drawing.drawn;
+  report.add({ at_hand: size });
   const probes = report.span === null ? null : new ProbeSummary();
   const answers = await deps.rows.verify(emails, asked, manner, control, probes);
   probes?.tell(report);
@@ -88,7 +121,7 @@ async function verify(
     task.kind === "chunk"
       ? { deferredMs: 0, attempts: 0 }
       : { deferredMs: task.deferredMs + deps.clock.monotonic() - begunMs, attempts: task.attempts };
-  return sortRows(
+  const sorted = sortRows(
     answers.map((answer, i) => ({ offset: (rows[i] as OwnRow).offset, answer })),
     {
       ...deps.deferral,
@@ -97,17 +130,18 @@ async function verify(
       egress: deps.egress,
       parkedMs: deps.parking.waitMs,
       random: deps.random,
-      progressed: drawn.size > 0,
+      progressed: size > 0,
     },
   );
+  return { ...sorted, rows };
 }
 
-function giveUp(deps: ChunkDeps, rows: readonly OwnRow[], asked: RowsAsk): Sorted {
+function giveUp(deps: ChunkDeps, rows: readonly OwnRow[], asked: RowsAsk): Examined {
   const emails = rows.map(({ email }) => email);
   const answered = deps.rows
     .giveUp(emails, asked)
     .map((verified, i) => ({ offset: (rows[i] as OwnRow).offset, verified }));
-  return { answered, deferrals: [], parkedAt: [] };
+  return { answered, deferrals: [], parkedAt: [], rows };
 }
 
 /** Answers, and the shard that has them. */
@@ -120,7 +154,7 @@ interface Written {
 async function encode(
   deps: ChunkDeps,
   task: RowsTask,
-  rows: readonly OwnRow[],
+  rows: TaskRows,
   answered: Answered,
   asked: RowsAsk,
 ): Promise<Written> {
@@ -137,7 +171,7 @@ async function encode(
     if (!(error instanceof ResultsTooLarge)) throw error;
     const { jobId: job, number } = task;
     deps.log.error({ job, number, rows: error.offsets.size }, "results of rows are too large, and given up");
-    const large = rows.filter(({ offset }) => error.offsets.has(offset));
+    const large = ownRowsOf(rows, (offset) => error.offsets.has(offset));
     const rest = without(answered, error.offsets);
     const others = [...rest.others, ...giveUp(deps, large, asked).answered];
     const all = { drawn: rest.drawn, others };
@@ -159,18 +193,11 @@ async function writeShard(
 }
 
 /** The rows of a task: of a retry those that this process has kept, else from object storage, with the bytes that were read. */
-async function rowsOf(
-  deps: ChunkDeps,
-  task: RowsTask,
-  { control, report }: Attempt,
-): Promise<{ rows: OwnRow[]; bytes: Buffer | null }> {
+async function rowsOf(deps: ChunkDeps, task: RowsTask, { control, report }: Attempt): Promise<TaskRows> {
   const kept = task.kind === "retry" ? deps.kept.take(task) : null;
-  const found =
-    kept === null
-      ? await report.phase("read", () => ask(() => readOwnRows(deps, task, control.signal)))
-      : { rows: kept, bytes: null };
-  report.add({ rows: found.rows.length, bytes_read: kept === null ? task.bytes + task.repeatsBytes : 0 });
-  return found;
+  report.add({ bytes_read: kept === null ? task.bytes + task.repeatsBytes : 0 });
+  if (kept !== null) return taskRowsOf(kept);
+  return report.phase("read", () => ask(() => readTaskRows(deps, task, control.signal)));
 }
 
 /** What is in memory of a chunk that was written. Rows in somebody else's bucket are read anew: they may be ours to read no longer. */
@@ -207,31 +234,32 @@ export async function runRows(
   const { teamId, jobId, livemode, withEvidence, probing } = task;
   if (!task.started) await ask(() => startJob(sql, jobId));
   const overlay = await ask(() => deps.overlayOf(teamId, jobId));
-  const { rows, bytes } = await rowsOf(deps, task, attempt);
+  const rows = await rowsOf(deps, task, attempt);
   const asked = { asker: { teamId, probing, overlay }, livemode, withEvidence };
-  const drawn = new DrawnRows();
-  const sorted = hopeless
-    ? giveUp(deps, rows, asked)
+  const drawn = new DrawnRows(task.kind === "chunk" ? task.rows : 0);
+  const examined = hopeless
+    ? giveUp(deps, ownRowsOf(rows), asked)
     : await report.phase("examine", () => verify(deps, task, { rows, drawn }, asked, attempt));
+  report.add({ rows: drawn.size + examined.rows.length });
   const write = async () => {
-    const written = await encode(deps, task, rows, gather(drawn, sorted.answered), asked);
+    const written = await encode(deps, task, rows, gather(drawn, examined.answered), asked);
     return { ...written, shardKey: await writeShard(deps, task, written, control) };
   };
   const { answered, shard, shardKey } = await report.phase("write shard", write);
-  const { deferrals } = sorted;
-  const outcome: RowsOutcome = { shardKey, counts: tally(rows, answered), deferrals };
+  const { deferrals } = examined;
+  const outcome: RowsOutcome = { shardKey, counts: tally(rows.copies, answered), deferrals };
   report.add({ bytes_written: shardKey === null ? 0 : shard.length });
   reportRows(report, answered, outcome);
-  handOver(deps, task, { shardKey, shard, bytes });
+  handOver(deps, task, { shardKey, shard, bytes: rows.bytes });
   const finish = () => finishRows(sql, task, outcome);
   const finishAll = () => sql.begin((tx) => finishRows(tx, task, outcome));
   const { counted, more } = await report.phase("mark done", () =>
     ask(deferrals.length === 0 ? finish : finishAll),
   );
   if (counted) {
-    deps.kept.keep(task, rows, deferrals);
+    deps.kept.keep(task, examined.rows, deferrals);
     deps.onRows(task.kind, outcome);
-    await callParked(deps, sorted.parkedAt);
+    await callParked(deps, examined.parkedAt);
   }
   if (counted && livemode) tell(answered, deps.onVerified);
   // Two statements less for nearly each chunk of a long list, and each retry.

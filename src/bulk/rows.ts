@@ -93,15 +93,19 @@ export interface RowVerifier {
    * Draws rows whose answers are at hand: as `verify` would answer them as rows of a chunk, without places, since none of them
    * waits. A list that was verified lately has nearly nothing else; by all of `verify` a row of it costs twice as much.
    * @param drawn gets them
-   * @returns the other rows, in order
+   * @returns null: there are none among rows that are asked about so
    */
-  drawReady<T extends { offset: number; email: string }>(
-    rows: readonly T[],
-    ask: RowsAsk,
-    drawn: DrawnRows,
-  ): readonly T[];
+  drawReady(ask: RowsAsk, drawn: DrawnRows): ReadyDrawer | null;
   /** The same without asking anybody: `unknown`, `internal_error`, free. */
   giveUp(emails: readonly string[], ask: RowsAsk): Verified[];
+}
+
+/** Takes the rows of a task, one by one. */
+export interface ReadyDrawer {
+  /** Whether it is drawn; else `verify` is to answer it. */
+  take(offset: number, email: string): boolean;
+  /** No row follows. */
+  end(): void;
 }
 
 export interface RowsWatch {
@@ -316,21 +320,22 @@ export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
       if (control.cancelled()) throw new Interruption("cancelled");
       return answers;
     },
-    drawReady(rows, { asker, livemode, withEvidence }, drawn) {
+    drawReady({ asker, livemode, withEvidence }, drawn) {
       const { drawer, batches } = deps;
-      if (drawer === undefined || !livemode || withEvidence) return rows;
+      if (drawer === undefined || !livemode || withEvidence) return null;
       let fromMemory = 0;
-      const others = rows.filter(({ offset, email }) => {
-        const question = examiner.understand(email, withEvidence, asker);
-        const finding = batches.ready(question);
-        const row = finding === undefined ? null : drawer.draw(question, finding);
-        if (row === null) return true;
-        if (finding?.cached) fromMemory += 1;
-        drawn.add(offset, row);
-        return false;
-      });
-      batches.counted(fromMemory);
-      return others;
+      return {
+        take(offset, email) {
+          const question = examiner.understand(email, withEvidence, asker);
+          const finding = batches.ready(question);
+          const row = finding === undefined ? null : drawer.draw(question, finding);
+          if (row === null) return false;
+          if (finding?.cached) fromMemory += 1;
+          drawn.add(offset, row);
+          return true;
+        },
+        end: () => batches.counted(fromMemory),
+      };
     },
     giveUp: (emails, { asker, withEvidence, livemode }) =>
       emails.map((email) => {

@@ -99,7 +99,7 @@ export const answered = (email: string, verdict: "valid" | "unknown"): Verified 
 /** Every row is valid and charged. */
 export const ALL_VALID: RowVerifier = {
   verify: async (emails) => emails.map((email) => ({ verified: answered(email, "valid") })),
-  drawReady: (rows) => rows,
+  drawReady: () => null,
   giveUp: (emails) => emails.map((email) => answered(email, "unknown")),
 };
 

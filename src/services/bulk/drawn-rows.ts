@@ -1,49 +1,77 @@
 import type { DrawnRow, RowTemplate } from "../verify/draw-rows.ts";
+import { RowBytes } from "./row-bytes.ts";
+
+/** Of a drawn row in a shard, before its address: its offset (u16), template, times, latency (u32 each), bytes of the address (u16). */
+export const DRAWN_HEAD_BYTES = 2 + 4 + 4 + 4 + 2;
+
+/** Of a row, about. */
+const ROW_BYTES = 48;
 
 /**
- * Rows of a chunk that were drawn, by columns. A chunk has thousands of them and a few templates: what counts and encodes
- * them goes by numbers, where an object for each row and a look into a map at each step cost 2 us a row.
+ * Rows of a chunk that were drawn, as a shard has them (drawn-shard.ts): bytes, one row behind the other, and what they have in
+ * common. A chunk has thousands of them and a few templates: an object for each row, or its strings kept in columns, cost 2 us a
+ * row and more to collect, since all of them live as long as their chunk takes.
  */
 export class DrawnRows {
-  /** Of the rows in their chunk, in the order in which they were added; the other columns are of the same rows. */
-  readonly offsets: number[] = [];
-  readonly emails: string[] = [];
-  readonly latenciesMs: number[] = [];
-  /** Numbers of `templates` and of `times`. */
-  readonly templateOf: number[] = [];
-  readonly timesOf: number[] = [];
+  /** Each row's number of its template and of its times are places in these. */
   readonly templates: RowTemplate[] = [];
+  readonly times: string[] = [];
   /** Of each template, its rows. */
   readonly rowsOf: number[] = [];
-  readonly times: string[] = [];
+  size = 0;
+  readonly #rows: RowBytes;
   readonly #templateNumbers = new Map<RowTemplate, number>();
   readonly #timesNumbers = new Map<string, number>();
   #lastTimes = "";
   #lastTimesNumber = -1;
 
-  get size(): number {
-    return this.offsets.length;
+  /** @param rows so many are expected; there may be more */
+  constructor(rows = 16) {
+    this.#rows = new RowBytes(rows * ROW_BYTES);
   }
 
   /** @param offset each once */
   add(offset: number, { template, email, latencyMs, times }: DrawnRow): void {
-    this.offsets.push(offset);
-    this.emails.push(email);
-    this.latenciesMs.push(latencyMs);
     const number = this.#templateNumber(template);
-    this.templateOf.push(number);
     this.rowsOf[number] = (this.rowsOf[number] ?? 0) + 1;
-    this.timesOf.push(this.#timesNumber(times));
+    this.size += 1;
+    const { length } = email;
+    const to = this.#rows.reserve(DRAWN_HEAD_BYTES + length);
+    let { at } = this.#rows;
+    at = writeNumber16(to, at, offset);
+    at = writeNumber32(to, at, number);
+    at = writeNumber32(to, at, this.#timesNumber(times));
+    at = writeNumber32(to, at, latencyMs);
+    at = writeNumber16(to, at, length);
+    // To call for so few bytes takes longer than to write them.
+    for (let i = 0; i < length; i++) to[at++] = email.charCodeAt(i);
+    this.#rows.at = at;
   }
 
-  /** The row that was added as `at`-th, from 0. */
-  rowAt(at: number): DrawnRow {
-    return {
-      template: this.templates[this.templateOf[at] ?? 0] as RowTemplate,
-      email: this.emails[at] ?? "",
-      latencyMs: this.latenciesMs[at] ?? 0,
-      times: this.times[this.timesOf[at] ?? 0] ?? "",
-    };
+  /** The rows as a shard has them. */
+  get bytes(): Uint8Array {
+    return this.#rows.bytes.subarray(0, this.#rows.at);
+  }
+
+  /** Tells of each row, in the order in which they were added. */
+  eachTemplate(told: (offset: number, template: RowTemplate) => void): void {
+    const { bytes, at: end } = this.#rows;
+    for (let at = 0; at < end; at += DRAWN_HEAD_BYTES + bytes.readUInt16BE(at + 14))
+      told(bytes.readUInt16BE(at), this.templates[bytes.readUInt32BE(at + 2)] as RowTemplate);
+  }
+
+  /** The same of all that is drawn. */
+  each(told: (offset: number, row: DrawnRow) => void): void {
+    const { bytes } = this.#rows;
+    let at = 0;
+    this.eachTemplate((offset, template) => {
+      const from = at + DRAWN_HEAD_BYTES;
+      const end = from + bytes.readUInt16BE(at + 14);
+      const times = this.times[bytes.readUInt32BE(at + 6)] ?? "";
+      const email = bytes.toString("latin1", from, end);
+      told(offset, { template, email, latencyMs: bytes.readUInt32BE(at + 10), times });
+      at = end;
+    });
   }
 
   #templateNumber(template: RowTemplate): number {
@@ -67,4 +95,19 @@ export class DrawnRows {
     this.#lastTimesNumber = number;
     return number;
   }
+}
+
+/** Big-endian, as all of a shard. @returns where it ends */
+function writeNumber16(to: Uint8Array, at: number, number: number): number {
+  to[at] = number >>> 8;
+  to[at + 1] = number;
+  return at + 2;
+}
+
+function writeNumber32(to: Uint8Array, at: number, number: number): number {
+  to[at] = number >>> 24;
+  to[at + 1] = number >>> 16;
+  to[at + 2] = number >>> 8;
+  to[at + 3] = number;
+  return at + 4;
 }

@@ -1,7 +1,7 @@
 import type { Verdict } from "../../check/verdict/table.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { JSON_START, type RowTemplate } from "../verify/draw-rows.ts";
-import type { DrawnRows } from "./drawn-rows.ts";
+import { DRAWN_HEAD_BYTES, type DrawnRows } from "./drawn-rows.ts";
 import type { CellStyle } from "./layout.ts";
 import { renderCells } from "./result-cells.ts";
 import { RowBytes } from "./row-bytes.ts";
@@ -19,7 +19,6 @@ const MARK = 0xff;
 const VERSION = 1;
 const HEAD_BYTES = 2;
 const TEMPLATE_BYTES = 1 + 4 * 4;
-const ROW_BYTES = 2 + 4 + 4 + 4 + 2;
 
 /** Texts of a template, as a job's shards have them: places in the shard. */
 interface TemplateTexts {
@@ -163,18 +162,16 @@ function createTexts() {
 
 /** @param rows each offset once @param verdicts in the order of their numbers */
 export function encodeDrawn(rows: DrawnRows, style: CellStyle, verdicts: readonly Verdict[]): Buffer {
-  const { templates, times, offsets, emails } = rows;
+  const { templates, times, bytes: rowBytes } = rows;
   const texts = createTexts();
-  const timesTexts = times.map((text) => texts.numberOf(text));
+  // They come first, each once: the rows have their numbers.
+  for (const text of times) texts.numberOf(text);
   const heads = templates.map((template) => {
     const { cellsStart, cellsEnd } = cellsOf(template, style);
     const parts = [cellsStart, cellsEnd, template.afterEmail, template.afterLatency];
     return [verdicts.indexOf(template.result.verdict), ...parts.map((part) => texts.numberOf(part))];
   });
-  let emailBytes = 0;
-  for (const email of emails) emailBytes += email.length;
-  const size =
-    HEAD_BYTES + 12 + texts.bytes + heads.length * TEMPLATE_BYTES + offsets.length * ROW_BYTES + emailBytes;
+  const size = HEAD_BYTES + 12 + texts.bytes + heads.length * TEMPLATE_BYTES + rowBytes.length;
   const bytes = Buffer.allocUnsafe(size);
   bytes[0] = MARK;
   bytes[1] = VERSION;
@@ -188,26 +185,9 @@ export function encodeDrawn(rows: DrawnRows, style: CellStyle, verdicts: readonl
     at = bytes.writeUInt8(verdict, at);
     for (const part of parts) at = bytes.writeUInt32BE(part, at);
   }
-  at = bytes.writeUInt32BE(offsets.length, at);
-  return bytes.subarray(0, writeRows(rows, timesTexts, bytes, at));
-}
-
-/** @param timesTexts the texts' numbers by those of the times @returns where they end */
-function writeRows(rows: DrawnRows, timesTexts: readonly number[], bytes: Buffer, from: number): number {
-  const { offsets, emails, latenciesMs, templateOf, timesOf } = rows;
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  let at = from;
-  for (let i = 0; i < offsets.length; i++) {
-    const email = emails[i] ?? "";
-    view.setUint16(at, offsets[i] ?? 0);
-    view.setUint32(at + 2, templateOf[i] ?? 0);
-    view.setUint32(at + 6, timesTexts[timesOf[i] ?? 0] ?? 0);
-    view.setUint32(at + 10, latenciesMs[i] ?? 0);
-    view.setUint16(at + 14, email.length);
-    at += ROW_BYTES;
-    at += bytes.write(email, at, "latin1");
-  }
-  return at;
+  at = bytes.writeUInt32BE(rows.size, at);
+  bytes.set(rowBytes, at);
+  return bytes;
 }
 
 export function isDrawnPart(content: Buffer): boolean {
@@ -294,7 +274,7 @@ export function readDrawn(content: Buffer, verdicts: readonly Verdict[]): DrawnP
     const offset = reader.number(2);
     if (places[offset] !== 0) throw new Error(`a shard has a row of offset ${offset} that cannot be`);
     places[offset] = reader.at + 1;
-    reader.skip(ROW_BYTES - 4);
+    reader.skip(DRAWN_HEAD_BYTES - 4);
     reader.skip(reader.number(2));
   }
   const { at: end } = reader;

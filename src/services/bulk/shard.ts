@@ -137,7 +137,9 @@ export async function encodeShard(
 }
 
 function resultsOf(drawn: DrawnRows): OwnResult[] {
-  return drawn.offsets.map((offset, at) => ({ offset, result: resultOf(drawn.rowAt(at)) }));
+  const own: OwnResult[] = [];
+  drawn.each((offset, row) => own.push({ offset, result: resultOf(row) }));
+  return own;
 }
 
 /** The result of the frame at `at`. */
