@@ -120,7 +120,10 @@ export async function benchProbing(context: BenchContext, latencyMs: 0 | 20): Pr
     const figures = { one, deep, bareOne, bareDeep, perAddress, ...(shipped && { shipped }) };
     return {
       title: `Probing, ${latencyMs} ms a round trip`,
-      configuration: configurationOf(counts, engines[0]?.threads ?? 0, rounds),
+      configuration: [
+        ...configurationOf(counts, engines[0]?.threads ?? 0, rounds),
+        `mail servers: one process of ${world.sinksRunOn} on the same cores`,
+      ],
       unit: "addresses",
       lines: linesOf(figures),
       targets: latencyMs === 0 ? atNoDelay(figures) : atDelay(figures),
@@ -128,7 +131,7 @@ export async function benchProbing(context: BenchContext, latencyMs: 0 | 20): Pr
         ...(shipped
           ? [`with the shipped limits the engine opened ${sessions.join(", ")} connections in its runs`]
           : []),
-        "all sinks share one process on the same cores: where a client is less busy than a core, they or the delay are its bound",
+        "where a client is less busy than a core, the mail servers or the delay are its bound",
       ],
     };
   });

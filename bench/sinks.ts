@@ -1,47 +1,25 @@
-/** What a sink of either kind shows of itself. */
-interface CountingSink {
-  port: number;
-  account: { connections: number; open: number; maxOpen: number; recipients: number };
-  close(): Promise<void>;
-}
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Guard } from "../scripts/embedded/guard.ts";
+import { findWrk } from "../scripts/embedded/wrk.ts";
+import { openBareSinks } from "./bare-sink.ts";
+import { openNativeSinks, projectRoot } from "./native-sink.ts";
+import type { SinkDelays, Sinks } from "./sink-account.ts";
 
-const PORT_ATTEMPTS = 10;
+/** Of a process of the bench, which has none: the bench's ends whatever carries its mark, and the sinks end with this process. */
+const OF_THE_BENCH: Guard = {
+  pid: 0,
+  env: { RCPT_RUN: process.env.RCPT_RUN ?? "" },
+  hold: () => undefined,
+  removeAtEnd: (path) => void process.once("exit", () => rmSync(path, { recursive: true, force: true })),
+  end: async () => undefined,
+};
 
-/**
- * A sink on each address, all on one port: the setting SMTP_PORT is one.
- * @param make one that listens there; port 0: any that is free
- */
-export async function listenOnOnePort<S extends CountingSink>(
-  addresses: readonly string[],
-  make: (at: { address: string; port: number }) => Promise<S>,
-): Promise<S[]> {
-  for (let attempt = 1; ; attempt++) {
-    const open: S[] = [];
-    try {
-      for (const address of addresses) open.push(await make({ address, port: open[0]?.port ?? 0 }));
-      return open;
-    } catch (error) {
-      for (const sink of open) await sink.close();
-      if (attempt === PORT_ATTEMPTS) throw error;
-    }
-  }
-}
-
-/** Counts begin anew; what is open stays so. */
-export function resetAccounts(sinks: readonly CountingSink[]): void {
-  for (const { account } of sinks)
-    Object.assign(account, { connections: 0, maxOpen: account.open, recipients: 0 });
-}
-
-/** Since `resetAccounts`; `maxOpenPerSite`: most connections open at once at one sink. */
-export function accountOf(sinks: readonly CountingSink[]) {
-  let connections = 0;
-  let recipients = 0;
-  let maxOpenPerSite = 0;
-  for (const { account } of sinks) {
-    connections += account.connections;
-    recipients += account.recipients;
-    maxOpenPerSite = Math.max(maxOpenPerSite, account.maxOpen);
-  }
-  return { connections, recipients, maxOpenPerSite };
+/** The sinks of sink.lua, or, where there is no wrk to run it or no epoll, those of Node.js. */
+export async function openSinks(addresses: readonly string[], delays: SinkDelays): Promise<Sinks> {
+  if (process.platform !== "linux") return openBareSinks(addresses, delays);
+  const cacheDir = join(projectRoot(), ".rcpt/cache");
+  const wrk = await findWrk({ cacheDir, guard: OF_THE_BENCH }).catch(() => null);
+  if (wrk === null) return openBareSinks(addresses, delays);
+  return openNativeSinks(wrk, addresses, { delays, guard: OF_THE_BENCH });
 }

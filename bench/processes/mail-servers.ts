@@ -1,15 +1,23 @@
 import { createDnsServer, type DnsServer } from "../../test/support/mail-world/dns-server.ts";
 import type { Zone } from "../../test/support/mail-world/zone.ts";
-import { createBareSink, type BareSink as Sink } from "../bare-sink.ts";
 import { answerParent } from "../child.ts";
 import { DOMAINS, domainName, mxAddress, mxName, SITES, siteOfDomain } from "../plan.ts";
-import { accountOf, listenOnOnePort, resetAccounts } from "../sinks.ts";
+import { accountOf, type Sinks } from "../sink-account.ts";
+import { openSinks } from "../sinks.ts";
 
 const QUIET_WITHIN_MS = 30_000;
 
 let dns: DnsServer | null = null;
-/** Of each world, one a site. */
-let worlds: Sink[][] = [];
+/** Of the worlds one after the other, one a site. */
+let sinks: Sinks | null = null;
+
+function running(): Sinks {
+  if (sinks === null) throw new Error("not started");
+  return sinks;
+}
+
+const accountsIn = async (world: number) =>
+  (await running().accounts()).slice(world * SITES, (world + 1) * SITES);
 
 function zoneOf(runsOfWorlds: readonly (readonly number[])[], others: readonly string[]): Zone {
   const zone: Zone = new Map();
@@ -46,29 +54,27 @@ const verbs = {
     const addresses = runsOfWorlds.flatMap((_, world) =>
       Array.from({ length: SITES }, (__, site) => mxAddress(site, world)),
     );
-    const sinks = await listenOnOnePort(addresses, (at) => createBareSink({ ...at, latencyMs }));
-    worlds = runsOfWorlds.map((_, world) => sinks.slice(world * SITES, (world + 1) * SITES));
-    return { dnsServer: dns.address, smtpPort: sinks[0]?.port ?? 0 };
+    sinks = await openSinks(addresses, { latencyMs, recipientMs: 0 });
+    return { dnsServer: dns.address, smtpPort: sinks.port, sinksRunOn: sinks.runtime };
   },
 
   /** Resolves when no connection is open any more in that world; its counts begin anew. */
   async quiet(world = 0) {
-    const sinks = worlds[world] ?? [];
     const deadline = performance.now() + QUIET_WITHIN_MS;
-    while (sinks.some(({ account }) => account.open > 0)) {
+    while ((await accountsIn(world)).some(({ open }) => open > 0)) {
       if (performance.now() > deadline) throw new Error("connections stay open after a run");
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
-    resetAccounts(sinks);
+    await running().reset(world * SITES, SITES);
   },
 
   /** Since `quiet`. */
-  account: (world = 0) => accountOf(worlds[world] ?? []),
+  account: async (world = 0) => accountOf(await accountsIn(world)),
 };
 
 export type MailServers = typeof verbs;
 
 answerParent(verbs, async () => {
   await dns?.close();
-  await Promise.all(worlds.flat().map((sink) => sink.close()));
+  await sinks?.close();
 });

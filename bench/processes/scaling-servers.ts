@@ -1,35 +1,38 @@
 import { createDnsServer, type DnsServer } from "../../test/support/mail-world/dns-server.ts";
-import { createSink, type Sink } from "../../test/support/mail-world/sink.ts";
 import { answerParent } from "../child.ts";
 import { SITES, scalingZone, siteAddress } from "../scaling-plan.ts";
-import { accountOf, listenOnOnePort, resetAccounts } from "../sinks.ts";
+import { accountOf, type SinkDelays, type Sinks } from "../sink-account.ts";
+import { openSinks } from "../sinks.ts";
 
 let dns: DnsServer | null = null;
-let sinks: Sink[] = [];
+let sinks: Sinks | null = null;
+
+function running(): Sinks {
+  if (sinks === null) throw new Error("not started");
+  return sinks;
+}
 
 const verbs = {
   async start() {
     dns = await createDnsServer(scalingZone());
     const addresses = Array.from({ length: SITES }, (_, site) => siteAddress(site));
-    sinks = await listenOnOnePort(addresses, (at) => createSink(at));
-    return { dnsServer: dns.address, smtpPort: sinks[0]?.port ?? 0 };
+    sinks = await openSinks(addresses, { latencyMs: 0, recipientMs: 0 });
+    return { dnsServer: dns.address, smtpPort: sinks.port, sinksRunOn: sinks.runtime };
   },
 
   /** Without any until this is called. */
-  delay(delays: Sink["delays"]): void {
-    for (const sink of sinks) Object.assign(sink.delays, delays);
-  },
+  delay: (delays: SinkDelays) => running().delay(delays),
 
   /** Counts begin anew. */
-  reset: () => resetAccounts(sinks),
+  reset: () => running().reset(),
 
   /** Since `reset`. */
-  account: () => accountOf(sinks),
+  account: async () => accountOf(await running().accounts()),
 };
 
 export type ScalingServers = typeof verbs;
 
 answerParent(verbs, async () => {
   await dns?.close();
-  await Promise.all(sinks.map((sink) => sink.close()));
+  await sinks?.close();
 });
