@@ -19,6 +19,28 @@ export function busyShareOf(whole: Summary, ceiling: Summary): Pick<Target, "fig
   return reason === null ? { figure: ceiling.cpuUs / whole.cpuUs } : { figure: null, reason };
 }
 
+/** A ceiling that was busy for less is none, whatever is taken off it. */
+const NEARLY_BUSY = 0.9;
+
+/**
+ * `busyShareOf` where no bound of busyness is set, by which side the error is on. Ours that waits pays more a request: that is
+ * against us, and stays. The ceiling that waits pays more as well, which is in our favour: so it is counted as if it had done what it
+ * did in the share of its CPU for which it was busy.
+ */
+export function loweredShareOf(whole: Summary, ceiling: Summary): Pick<Target, "figure" | "reason"> {
+  const { busy, cpuUs } = ceiling;
+  if (busy < NEARLY_BUSY)
+    return { figure: null, reason: `the ceiling was busy for ${Math.round(busy * 100)} % of the time only` };
+  return { figure: (cpuUs * (busy < BUSY ? busy : 1)) / whole.cpuUs };
+}
+
+/** What is to be said of it; null: nothing. */
+export function loweredNote({ busy }: Summary): string | null {
+  if (busy >= BUSY || busy < NEARLY_BUSY) return null;
+  const share = `${Math.round(busy * 100)} %`;
+  return `the ceiling was busy for ${share} of the time, and is counted for ${share} of its CPU a request: who waits pays more`;
+}
+
 /** CPU microseconds of all threads of a process, and when it said so, milliseconds of its own clock. */
 export interface Usage extends NodeJS.CpuUsage {
   atMs: number;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Wrk } from "../scripts/embedded/wrk.ts";
 import { bootstrap } from "../src/services/teams/bootstrap.ts";
 import { setTeamLimit } from "../src/store/team-operations.ts";
-import { busyShareOf, busyWithin, cpuBetween, type Usage } from "./busy.ts";
+import { busyWithin, cpuBetween, loweredNote, loweredShareOf, type Usage } from "./busy.ts";
 import { startChild } from "./child.ts";
 import { type BenchContext, requireRight, settingsFor, withChildren } from "./context.ts";
 import { inDatabase } from "./database.ts";
@@ -194,12 +194,13 @@ export async function benchUncachedVerify(context: BenchContext): Promise<Sectio
           id: "http.uncached.cpu",
           what: "uncached GET /v1/verify without probing, CPU a request, all threads",
           unit: "× raw",
-          ...busyShareOf(whole, ceiling),
+          ...loweredShareOf(whole, ceiling),
           atLeast: SHARE_OF_RAW,
         },
       ],
       notes: [
         "a server that is not busy all the while pays more CPU a request, since it gathers less work a turn",
+        ...[loweredNote(ceiling)].filter((note) => note !== null),
       ],
     };
   });

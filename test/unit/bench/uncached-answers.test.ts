@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { busyShareOf } from "../../../bench/busy.ts";
+import { busyShareOf, loweredNote, loweredShareOf } from "../../../bench/busy.ts";
 import { InvalidRun } from "../../../bench/figures.ts";
 import { countAnswers, requireAsked } from "../../../bench/uncached-answers.ts";
 import { createMetrics } from "../../../src/core/metrics.ts";
@@ -46,9 +46,10 @@ describe("the answers of a run without probing", () => {
   });
 });
 
+const summary = (cpuUs: number, busy: number) => ({ perS: 1, cpuUs, busy, spread: 0 });
+
 describe("the share of a ceiling", () => {
   it("says nothing where either was idle for more than a twentieth of the time", () => {
-    const summary = (cpuUs: number, busy: number) => ({ perS: 1, cpuUs, busy, spread: 0 });
     assert.deepEqual(busyShareOf(summary(8, 0.95), summary(6, 1)), { figure: 0.75 });
     for (const [ours, theirs] of [
       [0.94, 1],
@@ -58,5 +59,16 @@ describe("the share of a ceiling", () => {
       assert.equal(figure, null);
       assert.match(reason ?? "", /94 %/);
     }
+  });
+
+  it("counts a ceiling that waited for no more than it was busy, and ours as it is", () => {
+    assert.deepEqual(loweredShareOf(summary(8, 0.7), summary(6, 1)), { figure: 0.75 });
+    assert.deepEqual(loweredShareOf(summary(8, 1), summary(6, 0.95)), { figure: 0.75 });
+    assert.deepEqual(loweredShareOf(summary(9, 1), summary(10, 0.9)), { figure: 1 });
+    const { figure, reason } = loweredShareOf(summary(8, 1), summary(6, 0.89));
+    assert.equal(figure, null);
+    assert.match(reason ?? "", /89 %/);
+    assert.match(loweredNote(summary(6, 0.92)) ?? "", /92 %/);
+    assert.deepEqual([loweredNote(summary(6, 1)), loweredNote(summary(6, 0.5))], [null, null]);
   });
 });
