@@ -32,10 +32,6 @@ export interface ShortRefusalDeps {
   ids: RequestIds;
 }
 
-interface Source extends FieldSource {
-  getQuery(): string;
-}
-
 interface Writer {
   writeStatus(status: string | Uint8Array): unknown;
   end(body: string | Uint8Array): unknown;
@@ -48,7 +44,7 @@ interface Writer {
  */
 export interface ShortRefusal {
   /** False: nothing was done, the general way has to answer. */
-  refuse(response: Writer, source: Source, nowMs: number): boolean;
+  refuse(response: Writer, source: FieldSource, rawQuery: string, nowMs: number): boolean;
 }
 
 /** null: the general way says what is wrong with it. */
@@ -74,8 +70,7 @@ export function createShortRefusal(deps: ShortRefusalDeps): ShortRefusal {
   let requestId: string | null = null;
 
   /** What it is refused with; takes nothing. Test keys have no quota to tell of, and are left to the general way. */
-  function judge(source: Source, nowMs: number): AppError | null {
-    const rawQuery = source.getQuery() ?? "";
+  function judge(source: FieldSource, rawQuery: string, nowMs: number): AppError | null {
     if (rawQuery.length > LIMITS.http.readyQueryChars) return null;
     refused = fields.read(source) ? credentials.known(fields.authorization, nowMs) : null;
     fields.forget();
@@ -112,11 +107,11 @@ export function createShortRefusal(deps: ShortRefusalDeps): ShortRefusal {
   }
 
   return {
-    refuse(response, source, nowMs) {
+    refuse(response, source, rawQuery, nowMs) {
       if (!entrance.mayRefuse(nowMs)) return false;
       let error: AppError | null;
       try {
-        error = judge(source, nowMs);
+        error = judge(source, rawQuery, nowMs);
       } catch (failure) {
         // The general way says it to who asked.
         if (!(failure instanceof AppError))

@@ -1,5 +1,6 @@
 import type { Clock } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
+import { type Passing, PassingSet } from "../../core/passing-set.ts";
 import { type CeilingLimits, createCeiling } from "./ceiling.ts";
 
 /**
@@ -86,11 +87,12 @@ interface Team {
 interface House {
   /** @throws AppError `overloaded` */
   admit(seat: Seat): void;
-  aged(team: Team): void;
+  left(seat: Seat): void;
 }
 
-class Seat implements Place {
+class Seat implements Place, Passing {
   readonly isGuest = false;
+  seat = 0;
   readonly team: Team;
   /** How often the ceiling had been cut when he came. */
   readonly cuts: number;
@@ -113,7 +115,7 @@ class Seat implements Place {
   leave(): void {
     if (!this.isYoung) return;
     this.isYoung = false;
-    this.#house.aged(this.team);
+    this.#house.left(this);
   }
 }
 
@@ -142,9 +144,14 @@ export function createAdmission({
   let peak = 0;
   /** Anybody, since the last look. */
   let refused = false;
-  /** Those of now, and those of the time before. */
-  let seats: Seat[] = [];
-  let elders: Seat[] = [];
+  /**
+   * Those of now, and those of the time before, that are young. In lists of all who came, each lived until the lists were dropped:
+   * the collector copied all of them, twice.
+   */
+  let seats = new PassingSet<Seat>();
+  let elders = new PassingSet<Seat>();
+  /** Somebody did, in the time of now. */
+  let came = false;
   let turnedMs = 0;
   let awake = false;
   let lookDueMs = 0;
@@ -160,7 +167,9 @@ export function createAdmission({
       if (young - himself < ceiling.limit || fits(id, teams.get(id), himself)) return;
       throw turnAway(id);
     },
-    aged(team) {
+    left(seat) {
+      const { team } = seat;
+      if (!seats.delete(seat)) elders.delete(seat);
       young -= 1;
       team.young -= 1;
       if (team.young === 0) teams.delete(team.id);
@@ -171,9 +180,10 @@ export function createAdmission({
   function ageSeats(nowMs: number): void {
     const youngMs = waitMs <= limits.targetMs ? limits.youngMs : Math.max(limits.youngMs, 4 * waitMs);
     if (nowMs - turnedMs < youngMs) return;
-    for (const seat of elders) seat.leave();
+    for (const seat of [...elders.items]) seat.leave();
     elders = seats;
-    seats = [];
+    seats = new PassingSet();
+    came = false;
     turnedMs = nowMs;
   }
 
@@ -192,7 +202,7 @@ export function createAdmission({
     peak = young;
     guests.look();
     crowders.look(nowMs);
-    awake = seats.length > 0 || young > 0;
+    awake = came || young > 0;
     if (awake) lookLater();
     else {
       ceiling.reset();
@@ -272,7 +282,8 @@ export function createAdmission({
       young += 1;
       if (young > peak) peak = young;
       const seat = new Seat(team, ceiling.cuts, house);
-      seats.push(seat);
+      seats.add(seat);
+      came = true;
       return seat;
     },
     get isCrowded() {

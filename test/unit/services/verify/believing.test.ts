@@ -20,7 +20,8 @@ describe("the cache", () => {
     const cache = {
       peek: (_: unknown, cacheKey: string) => (cacheKey === "a@one.test" ? doubted : kept),
       fetch: async (_: unknown, cacheKey: string) => (cacheKey === "a@one.test" ? doubted : kept),
-      look: ({ cacheKey, found }: EntryAsker) => found(cacheKey === "a@one.test" ? doubted : kept, cacheKey),
+      look: (asker: EntryAsker) =>
+        asker.found(asker.cacheKey === "a@one.test" ? doubted : kept, asker.cacheKey),
       fetchMany: async () => [doubted, kept, undefined],
     } as unknown as EvidenceCache;
     const seen = withoutDisbelieved(cache, {
@@ -57,7 +58,7 @@ describe("the cache", () => {
     const cache = {
       peek: () => entry,
       fetch: async () => entry,
-      look: ({ cacheKey, found }: EntryAsker) => found(entry, cacheKey),
+      look: (asker: EntryAsker) => asker.found(entry, asker.cacheKey),
       fetchMany: async () => [entry],
     } as unknown as EvidenceCache;
     const seen = withoutDisbelieved(cache, {
