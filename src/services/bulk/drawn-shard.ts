@@ -214,8 +214,9 @@ class Reader {
   /** @param size 1, 2 or 4 bytes */
   number(size: number): number {
     if (this.at + size > this.bytes.length) throw new Error("a shard ends within its templates");
-    const value = this.bytes.readUIntBE(this.at, size);
-    this.at += size;
+    let value = 0;
+    for (const end = this.at + size; this.at < end; this.at++)
+      value = value * 256 + (this.bytes[this.at] as number);
     return value;
   }
 

@@ -84,7 +84,7 @@ function writeDuplicate(to: RowBytes, duplicateOf: number | null): void {
 
 function jsonlFormat({ layout, hasColumns }: JobMaterial, room: Room): RowsFormat {
   const { emailColumn, delimiter } = layout;
-  const fields = createFieldWriter(layout);
+  const fields = createFieldWriter(delimiter);
 
   /** The record's address and, where there are any, its columns. */
   function writeValues(to: RowBytes, { lines, offset, duplicateOf }: JoinedRow): void {

@@ -153,7 +153,7 @@ export async function loadSpan(
     lines() {
       const at = chunk.firstByte - range.firstByte;
       if (bytes === null) throw new Error("the rows of a span were not read");
-      const lines = findLines(bytes.subarray(at, at + chunk.bytes), job.layout.delimiter, chunk.rows);
+      const lines = findLines(bytes.subarray(at, at + chunk.bytes), job.layout, chunk.rows);
       if (lines.count !== chunk.rows) throw new Error(`a chunk of ${chunk.rows} rows holds ${lines.count}`);
       return lines;
     },

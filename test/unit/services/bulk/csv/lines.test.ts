@@ -7,7 +7,7 @@ import { fieldsOf } from "../../../../../src/services/bulk/csv/plain.ts";
 
 /** Of more records than `rows` one more. */
 function recordsOf(content: Buffer, rows: number): string[][] {
-  const lines = findLines(content, ",", rows);
+  const lines = findLines(content, { delimiter: ",", emailColumn: 0 }, rows);
   return Array.from({ length: lines.count }, (_, number) => fieldsOf(lineAt(lines, number), ","));
 }
 
