@@ -46,14 +46,15 @@ export class DrawnResult {
   constructor(
     template: TemplateTexts,
     shard: Buffer,
-    email: { from: number; to: number },
+    from: number,
+    to: number,
     latencyMs: number,
     times: Buffer,
   ) {
     this.#template = template;
     this.#shard = shard;
-    this.#from = email.from;
-    this.#to = email.to;
+    this.#from = from;
+    this.#to = to;
     this.#latencyMs = latencyMs;
     this.#times = times;
   }
@@ -285,7 +286,7 @@ export function readDrawn(content: Buffer, verdicts: readonly Verdict[]): DrawnP
     const times = reader.oneOf(texts);
     const latencyMs = reader.number(4);
     const from = reader.at + 2;
-    return new DrawnResult(template, content, { from, to: from + reader.number(2) }, latencyMs, times);
+    return new DrawnResult(template, content, from, from + reader.number(2), latencyMs, times);
   }
   return {
     size,
