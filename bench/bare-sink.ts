@@ -167,7 +167,7 @@ async function listenOnOnePort(addresses: readonly string[], delays: SinkDelays)
   }
 }
 
-/** The mail servers of sink.lua, for a machine that has no wrk to run it: the same dialogues, dearer by a third to four fifths. */
+/** The mail servers of sink.lua, for a machine that has no wrk to run it: the same dialogues at 1.4 to 2 times the price. */
 export async function openBareSinks(addresses: readonly string[], initial: SinkDelays): Promise<Sinks> {
   const delays = { ...initial };
   const sinks = await listenOnOnePort(addresses, delays);
