@@ -40,6 +40,14 @@ export interface ChildHost {
   profileDir: string | null;
 }
 
+/** How a child is begun. */
+export interface Beginning {
+  /** The core that it and its threads are pinned to from the first; null: none. */
+  core: number | null;
+  /** Flags of Node.js. */
+  flags: readonly string[];
+}
+
 /**
  * Starts `bench/processes/NAME.ts`, compiled. What it logs on standard output is thrown away: in production that would be
  * someone else's work.
@@ -47,10 +55,13 @@ export interface ChildHost {
 export async function startChild<Verbs extends Record<keyof Verbs, Verb>>(
   name: string,
   { guard, compiledDir, profileDir }: ChildHost,
+  { core, flags }: Beginning = { core: null, flags: [] },
 ): Promise<Child<Verbs>> {
   const file = join(compiledDir, "bench/processes", `${name}.js`);
   const profile = profileDir === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${join(profileDir, name)}`];
-  const child = spawn(process.execPath, [...profile, file], {
+  const pinned = core === null ? [] : ["taskset", "-c", String(core)];
+  const [command = "", ...rest] = [...pinned, process.execPath, ...flags, ...profile, file];
+  const child = spawn(command, rest, {
     env: { PATH: process.env.PATH, ...guard.env },
     stdio: ["ignore", "ignore", "inherit", "ipc"],
     serialization: "advanced",

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { collectorFlags } from "../src/core/collector-flags.ts";
 import { bootstrap } from "../src/services/teams/bootstrap.ts";
 import type { Usage } from "./busy.ts";
 import { type Child, startChild } from "./child.ts";
@@ -155,7 +156,9 @@ export async function startHttpWorld(
   const paths = existing(RUN, ADDRESSES).map((address) => `/v1/verify?email=${encodeURIComponent(address)}`);
   const [key = ""] = keys;
   const asked = paths.map((path) => getRequest(path, key));
-  const api = keep(await startChild<ApiProcess>("api", context));
+  // As `npm start` begins it on a machine of one core.
+  const begun = { core: cores.server, flags: collectorFlags(1) };
+  const api = keep(await startChild<ApiProcess>("api", context, begun));
   const rcpt = await startPinned(api, "rcpt", await api.call("start", settings), cores);
   await fill(rcpt.port, asked);
   const request = asked[0] ?? "";

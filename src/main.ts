@@ -1,6 +1,7 @@
 import { readLifetimes } from "./compose/lifetimes.ts";
 import type { ServingRole, SingleRole } from "./compose/role.ts";
 import { systemClock } from "./core/clock.ts";
+import { collectorFlags, cpusAtHand } from "./core/collector-flags.ts";
 import { type Config, ConfigError, loadConfig, loadPreflightConfig } from "./core/config.ts";
 import { exitCodeOf } from "./core/exit-codes.ts";
 import { localUrl } from "./core/local-url.ts";
@@ -136,7 +137,7 @@ async function superviseRoles(config: Config, log: Logger): Promise<void> {
     // Without object storage there is nothing that a worker could do.
     roles: config.objects === null ? ["api", "relay"] : ["api", "bulk", "relay"],
     entry,
-    execArgv: process.execArgv,
+    execArgv: [...process.execArgv, ...collectorFlags(cpusAtHand())],
     log,
     clock: systemClock,
     graceMs: config.shutdownGraceMs,
