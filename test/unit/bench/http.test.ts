@@ -54,6 +54,12 @@ describe("the figure of cached answers", () => {
     assert.equal(outcomeOf(fastifyTarget(summary(8, 0.99), summary(24, 0.9))), "void");
   });
 
+  it("is none where a server answered nobody", () => {
+    const mute = { perS: 0, cpuUs: Number.POSITIVE_INFINITY, busy: 1, spread: Number.NaN };
+    assert.equal(outcomeOf(fastifyTarget(summary(8, 0.99), mute)), "void");
+    assert.equal(outcomeOf(cpuTarget(mute, summary(6, 0.99))), "void");
+  });
+
   it("has no tail where raw was idle, whose half rate is then not known", () => {
     const run = { answered: 9, wrong: 0, perS: 1, p50Us: 1, p99Us: 5, p999Us: 5, lagP99Us: 1, waited: 0 };
     const tails = { whole: [run], ceiling: [run] };
