@@ -91,16 +91,14 @@ export function ownRowsOf(
   return rows;
 }
 
+/** Others of the chunk are passed over as bytes: there may be fifty times as many. */
 function eachOfRetry(bytes: Buffer, task: RetryTask, told: (offset: number, cell: string) => void): void {
-  const cells: string[] = [];
-  readCells(bytes, task, (_offset, cell) => {
-    cells.push(valueAt(cell));
+  const { rowSet, rows } = task;
+  const last = rowsOfSet(rowSet).at(-1) ?? 0;
+  if (last >= rows) throw new Error(`a chunk of ${rows} rows has no row ${last}`);
+  readCells(bytes, task, (offset, cell) => {
+    if (((rowSet[offset >> 3] ?? 0) >> (offset & 7)) & 1) told(offset, valueAt(cell));
   });
-  for (const offset of rowsOfSet(task.rowSet)) {
-    const cell = cells[offset];
-    if (cell === undefined) throw new Error(`a chunk of ${task.rows} rows has no row ${offset}`);
-    told(offset, cell);
-  }
 }
 
 /** Tells of the address's cell of each row, as the analysis has read it: by the scanner, which looks at no other. */
