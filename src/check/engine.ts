@@ -3,7 +3,7 @@ import { domainOf } from "./domain-of.ts";
 import type { DomainPlan } from "./domain-plan.ts";
 import { DomainPlans, type DomainPlansDeps } from "./domain-plan.ts";
 import type { CheckMode, DomainEvidence, Scope } from "./evidence.ts";
-import { Row, type RowDeps } from "./row.ts";
+import { localOf, Row, type RowDeps } from "./row.ts";
 
 export type { CheckControl } from "./caller.ts";
 export type { House } from "./conclude.ts";
@@ -37,38 +37,41 @@ export function createEngine(deps: EngineDeps): CheckEngine {
   const plans = new DomainPlans(deps);
   function ask(address: string, scope: Scope, caller: CheckCaller, domain?: DomainEvidence): void {
     const sinceMs = deps.clock.monotonic();
-    const question = { address, scope, caller, domain, sinceMs };
     const plan = plans.of(domainOf(address), sinceMs);
-    if (!(plan instanceof Promise)) askBy(deps, plan, question);
-    else plan.then((known) => askBy(deps, known, question)).catch((error: unknown) => caller.broke(error));
+    if (!(plan instanceof Promise)) askBy(deps, plan, address, scope, caller, domain, sinceMs);
+    else
+      plan
+        .then((known) => askBy(deps, known, address, scope, caller, domain, sinceMs))
+        .catch((error: unknown) => caller.broke(error));
   }
   return { ask, check: checkBy(ask) };
 }
 
-interface Question {
-  address: string;
-  scope: Scope;
-  caller: CheckCaller;
-  domain: DomainEvidence | undefined;
-  /** `Clock.monotonic` milliseconds at which the check began. */
-  sinceMs: number;
-}
-
-function askBy(deps: EngineDeps, plan: DomainPlan, question: Question): void {
-  const { address, scope, caller, domain, sinceMs } = question;
-  const { first } = plan;
+/**
+ * Parameters where an object would be made and thrown away for each row.
+ * @param sinceMs `Clock.monotonic` milliseconds at which the check began
+ */
+function askBy(
+  deps: EngineDeps,
+  plan: DomainPlan,
+  address: string,
+  scope: Scope,
+  caller: CheckCaller,
+  domain: DomainEvidence | undefined,
+  sinceMs: number,
+): void {
   caller.trace?.planned();
-  const evidence = plan.unprobed(deps.lists.role(address.slice(0, address.lastIndexOf("@"))), domain);
-  if (scope === "unprobed" || first === undefined) {
+  const evidence = plan.unprobed(deps.lists.role(localOf(address, plan)), domain);
+  if (scope === "unprobed" || plan.first === undefined) {
     caller.checked(evidence);
     return;
   }
-  caller.onSite(first.site);
+  caller.onSite(plan.first.site);
   if (caller.cancelled()) {
     caller.checked(null);
     return;
   }
-  const row = new Row(deps, address, { plan, first, evidence }, caller, sinceMs);
+  const row = new Row(deps, address, plan, plan.first, evidence, caller, sinceMs);
   const way = plan.usualWay();
   if (!(way instanceof Promise)) row.goBy(way);
   else way.then((known) => row.goBy(known)).catch((error: unknown) => caller.broke(error));

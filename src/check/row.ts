@@ -18,13 +18,9 @@ export interface RowDeps extends ProbingDeps {
   onProbe(provider: string | null, outcome: SmtpEvidence["class"]): void;
 }
 
-/** Where a row goes: all that it shares with the others of its domain. */
-export interface Whither {
-  plan: DomainPlan;
-  /** The best exchanger, to which the usual way leads. */
-  first: Exchanger;
-  /** What is known without a probe. */
-  evidence: Evidence;
+/** @param domain the address's */
+export function localOf(address: string, { domain }: Pick<DomainPlan, "domain">): string {
+  return address.slice(0, address.length - domain.length - 1);
 }
 
 /**
@@ -52,11 +48,17 @@ export class Row implements Asker, Target {
   #begun = false;
   #cutOff = false;
 
-  /** @param sinceMs `Clock.monotonic` milliseconds at which the check began */
+  /**
+   * @param first the best exchanger, to which the usual way leads
+   * @param evidence what is known without a probe
+   * @param sinceMs `Clock.monotonic` milliseconds at which the check began
+   */
   constructor(
     deps: RowDeps,
     address: string,
-    { plan, first, evidence }: Whither,
+    plan: DomainPlan,
+    first: Exchanger,
+    evidence: Evidence,
     caller: CheckCaller,
     sinceMs: number,
   ) {
@@ -71,7 +73,7 @@ export class Row implements Asker, Target {
   }
 
   get local(): string {
-    return this.address.slice(0, this.address.length - this.#plan.domain.length - 1);
+    return localOf(this.address, this.#plan);
   }
 
   get domain(): string {

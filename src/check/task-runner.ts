@@ -142,8 +142,8 @@ export function createTaskRunner(deps: TaskRunnerDeps): TaskRunner {
     const { addresses, rows, scope, atOnce } = batch;
     if (batch.beginning || rows.length === addresses.length) return;
     batch.beginning = true;
-    const isFull = () => rows.length - (addresses.length - batch.left) >= atOnce;
-    while (rows.length < addresses.length && !isFull() && !board.isHalted(batch.slot)) {
+    while (rows.length < addresses.length && !board.isHalted(batch.slot)) {
+      if (rows.length - (addresses.length - batch.left) >= atOnce) break;
       const row = new BatchRow(batch, rows.length);
       const address = addresses[rows.length] ?? "";
       rows.push(row);

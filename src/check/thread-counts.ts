@@ -61,7 +61,7 @@ class Counts implements ThreadCounts {
   readonly strangers: StrangerTally = { hit: 0, asked: 0 };
   readonly #deps: Deps;
   /** By provider, then class: a key made of both would be a new string for each probe. */
-  readonly #probes = new Map<string | null, Map<SmtpClass, number>>();
+  readonly #probes = new Map<string | null, Map<SmtpClass, { count: number }>>();
   readonly #traffic = new Map<string, Traffic>();
   readonly #lookUps: Record<LookUpResult, number> = { hit: 0, answered: 0, absent: 0, failed: 0 };
   #sessionsOpened = 0;
@@ -80,7 +80,9 @@ class Counts implements ThreadCounts {
       classes = new Map();
       this.#probes.set(provider, classes);
     }
-    classes.set(outcome, (classes.get(outcome) ?? 0) + 1);
+    const known = classes.get(outcome);
+    if (known === undefined) classes.set(outcome, { count: 1 });
+    else known.count += 1;
     this.#schedule();
   }
 
@@ -130,10 +132,12 @@ class Counts implements ThreadCounts {
   }
 }
 
-function counted(probes: ReadonlyMap<string | null, ReadonlyMap<SmtpClass, number>>): Record<string, number> {
+function counted(
+  probes: ReadonlyMap<string | null, ReadonlyMap<SmtpClass, { count: number }>>,
+): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const [provider, classes] of probes) {
-    for (const [outcome, count] of classes) {
+    for (const [outcome, { count }] of classes) {
       const key = `${provider ?? OTHER} ${outcome}`;
       counts[key] = (counts[key] ?? 0) + count;
     }

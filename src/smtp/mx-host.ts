@@ -215,7 +215,7 @@ export class MxHost implements SessionOwner {
   #next(session: PooledSession, now: number): void {
     if (session.spent) session.quit();
     else if (!session.dispatch(now)) this.#rest(session);
-    if (this.backlog.length > 0 && this.#couldPump()) this.pumpSoon();
+    if (this.backlog.length > 0 && this.#couldPump(now)) this.pumpSoon();
   }
 
   /** Nothing to do: back with it where somebody waits for the slot, else it is kept for the next. */
@@ -235,8 +235,8 @@ export class MxHost implements SessionOwner {
   }
 
   /** Nearly always sessions are at work, no further one is to be had now, and a pump for each answer would find nothing to do. */
-  #couldPump(): boolean {
-    return this.#idle.length > 0 || this.backlog.forFresh > 0 || this.#wantsAnother();
+  #couldPump(now: number): boolean {
+    return this.#idle.length > 0 || this.backlog.forFresh > 0 || this.#wantsAnother(now);
   }
 
   #pump(): void {
@@ -247,7 +247,7 @@ export class MxHost implements SessionOwner {
       if (session?.isExhausted) session.quit();
       else if (session && !session.dispatch(now)) this.#idle.push(session);
     }
-    while (this.#wantsAnother() && this.#deps.room.take(this)) {
+    while (this.#wantsAnother(now) && this.#deps.room.take(this)) {
       this.#acquire(this.#sessions.size === 0 && this.#growth.acquiring === 0);
     }
     while (this.#mustMakeWay(true)) {
@@ -269,9 +269,9 @@ export class MxHost implements SessionOwner {
     this.#makingWay.add(session);
   }
 
-  #wantsAnother(): boolean {
+  #wantsAnother(now: number): boolean {
     if (this.#isFull() || this.backlog.length <= this.#growth.coming * this.depth.now) return false;
-    return this.#growth.allows(this.clock.monotonic(), this.#sessions.size > 0);
+    return this.#growth.allows(now, this.#sessions.size > 0);
   }
 
   #isFull(): boolean {

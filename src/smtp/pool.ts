@@ -3,7 +3,6 @@ import type { SmtpConfig } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import { mayDial } from "../core/public-address.ts";
-import { endOfCall } from "../core/turns.ts";
 import type { ConnectionTarget } from "./connection.ts";
 import type { SessionEnd } from "./handshake.ts";
 import { type Asker, failed, Job, type JobOptions } from "./job.ts";
@@ -15,6 +14,7 @@ import type { Path } from "./path.ts";
 import type { SitePolicy } from "./policy.ts";
 import { createSession, type Session } from "./session.ts";
 import type { SlotSource } from "./slots.ts";
+import { Tellings } from "./tellings.ts";
 import { Traffic } from "./traffic.ts";
 
 export interface Destination {
@@ -109,10 +109,7 @@ class HostPool implements SmtpPool {
   readonly #starved = new Set<MxHost>();
   /** Young dials, looked at with each sweep. */
   #dials: { session: Session; destination: Destination; beganAt: number }[] = [];
-  /** Outcomes that are not told yet. */
-  #settled: RcptOutcome[] = [];
-  /** Who asked, in the same order. */
-  #settledAskers: Asker[] = [];
+  readonly #tellings = new Tellings();
   #sessions = 0;
   #jobs = 0;
   #sweeper: Timer | null = null;
@@ -151,20 +148,10 @@ class HostPool implements SmtpPool {
     else job.settle(host, false, now);
   }
 
-  /** Outcomes are handed over at the end of the turn: whoever hears one may ask on, and finds no queue half changed. */
   readonly #settle = (outcome: RcptOutcome, asker: Asker): void => {
     this.#jobs--;
-    this.#settledAskers.push(asker);
-    if (this.#settled.push(outcome) === 1) endOfCall(this.#tellSettled);
+    this.#tellings.add(outcome, asker);
     if (this.#draining) this.#checkDrained();
-  };
-
-  readonly #tellSettled = (): void => {
-    const settled = this.#settled;
-    const askers = this.#settledAskers;
-    this.#settled = [];
-    this.#settledAskers = [];
-    for (let i = 0; i < settled.length; i++) askers[i]?.settled(settled[i] as RcptOutcome);
   };
 
   drain(): Promise<void> {

@@ -89,6 +89,8 @@ class SocketSession implements Session {
   #batch: Batch | null = null;
   /** A command was written since the present chunk came: whatever else is in it cannot be the answer. */
   #asked = false;
+  /** A reply of the batch came in the present chunk, and another one is awaited. */
+  #goesOn = false;
   /** When the server last had its turn: something was written, or came. */
   #heardAt = 0;
   readonly #onReply = (reply: Reply) => this.#accept(reply);
@@ -166,6 +168,7 @@ class SocketSession implements Session {
   #read(chunk: Buffer, bytes: number): void {
     if (this.#phase === "quitting" || this.#phase === "over") return;
     this.#asked = false;
+    this.#goesOn = false;
     if (this.#batch) this.#clockIn(this.#batch);
     const fault = this.#replies.push(chunk, this.#onReply, bytes);
     if (this.#isOver()) return;
@@ -176,6 +179,7 @@ class SocketSession implements Session {
       this.#finish(failure(this.stage, "protocol", "unsolicited bytes"));
     else if (this.#phase === "ready") this.#becomeReady();
     else if (this.#phase === "verified") this.#deliver();
+    else if (this.#goesOn) this.#deadline.arm(LIMITS.smtp.commandTimeoutMs, this.#heardAt);
   }
 
   /** Once a chunk: replies that come together were not late one by one, and what is still missing has its time from now. */
@@ -225,8 +229,9 @@ class SocketSession implements Session {
 
   #advance(batch: Batch, reply: Reply): void {
     const step = batch.accept(reply);
-    if (step === "await") this.#deadline.arm(LIMITS.smtp.commandTimeoutMs, this.#heardAt);
-    else if (step === "write") this.#writeNext(batch, this.#heardAt);
+    this.#goesOn = step === "await";
+    if (this.#goesOn) return;
+    if (step === "write") this.#writeNext(batch, this.#heardAt);
     else if (step === "done") this.#phase = "verified";
     else if (step === "closing") this.#finish({ kind: "reply", stage: batch.stage, reply });
     else this.#finish(failure(batch.stage, "protocol", `${reply.code} out of step`));

@@ -34,6 +34,13 @@ type Run = readonly (Sighting & { atMs: number })[] | null;
 
 const NOBODY: NonNullable<Run> = [];
 
+/** What is known of a site that answers; when the main thread was told so last. One look-up for each answer. */
+interface Seen {
+  run: Run;
+  acceptedAtMs: number;
+  refusesAtMs: number;
+}
+
 /** With one more, and without those from before `sinceMs`. Written out: spread and `filter` cost 1 us more. */
 function extended(
   run: NonNullable<Run>,
@@ -50,9 +57,7 @@ function extended(
 export function createBeliefs(clock: Clock, line: BeliefLine): Beliefs {
   const { quietRun, exploreEvery, exploreDomains, sites, acceptedEveryMs, runMs } = LIMITS.belief;
   const habits = new Map<string, { habit: Habit; checks: number; explored: Set<string> }>();
-  const runs = new LRUCache<string, { run: Run }>({ max: sites });
-  const acceptedAt = new LRUCache<string, number>({ max: sites });
-  const refusesAt = new LRUCache<string, number>({ max: sites });
+  const seen = new LRUCache<string, Seen>({ max: sites });
   const asking = new Map<number, (say: Say) => void>();
   let nextId = 0;
 
@@ -62,7 +67,8 @@ export function createBeliefs(clock: Clock, line: BeliefLine): Beliefs {
       asking.delete(news.id);
     } else if (news.habit === null) {
       habits.delete(news.site);
-      runs.delete(news.site);
+      const known = seen.get(news.site);
+      if (known !== undefined) known.run = NOBODY;
     } else habits.set(news.site, { habit: news.habit, checks: 0, explored: new Set() });
   });
 
@@ -74,12 +80,13 @@ export function createBeliefs(clock: Clock, line: BeliefLine): Beliefs {
     });
   }
 
-  /** Whether to tell the main thread of what it has surely heard a moment ago. */
-  function isDue(told: LRUCache<string, number>, site: string): boolean {
-    const nowMs = clock.monotonic();
-    if (nowMs - (told.get(site) ?? Number.NEGATIVE_INFINITY) < acceptedEveryMs) return false;
-    told.set(site, nowMs);
-    return true;
+  function seenOf(site: string): Seen {
+    let known = seen.get(site);
+    if (known === undefined) {
+      known = { run: NOBODY, acceptedAtMs: Number.NEGATIVE_INFINITY, refusesAtMs: Number.NEGATIVE_INFINITY };
+      seen.set(site, known);
+    }
+    return known;
   }
 
   return {
@@ -96,23 +103,25 @@ export function createBeliefs(clock: Clock, line: BeliefLine): Beliefs {
       return isNew || known.checks % exploreEvery === 0;
     },
     accepted(site, domain) {
-      const known = runs.get(site);
-      const doubted = habits.has(site) || known?.run === null;
+      const known = seenOf(site);
+      const doubted = known.run === null || habits.has(site);
       // Emptied rather than deleted, which would cost more than all else here where every tenth row is refused.
-      if (known !== undefined) known.run = NOBODY;
-      if (isDue(acceptedAt, site) || doubted) line.report({ type: "accepted", site, domain });
+      known.run = NOBODY;
+      const nowMs = clock.monotonic();
+      // What it has surely heard a moment ago the main thread is not told again.
+      const isDue = nowMs - known.acceptedAtMs >= acceptedEveryMs;
+      if (isDue) known.acceptedAtMs = nowMs;
+      if (isDue || doubted) line.report({ type: "accepted", site, domain });
     },
     refused(site, sighting) {
-      let known = runs.get(site);
-      if (known === undefined) {
-        known = { run: NOBODY };
-        runs.set(site, known);
-      }
+      const known = seenOf(site);
       const atMs = clock.monotonic();
       const run = extended(known.run ?? NOBODY, sighting, atMs, atMs - runMs);
       if (known.run !== null && run.length < quietRun && !habits.has(site)) {
         known.run = run;
-        if (isDue(refusesAt, site)) line.report({ type: "refuses", site });
+        const isDue = atMs - known.refusesAtMs >= acceptedEveryMs;
+        if (isDue) known.refusesAtMs = atMs;
+        if (isDue) line.report({ type: "refuses", site });
         return BELIEVED;
       }
       known.run = null;

@@ -74,12 +74,20 @@ export function commonReading(
   return fitting(byReply.get(reply), stage, context);
 }
 
-/** False when no spelling of the local part stands in `text`, which is lower case and ASCII. */
+const [QUOTE, PLUS, DEL] = [0x22, 0x2b, 0x7f];
+
+/**
+ * False when no spelling of the local part stands in `text`, which is lower case and ASCII. Asked for each answer, and most texts
+ * are shorter than he is: that is told by one look at each character.
+ */
 export function mayName(text: string, local: string): boolean {
-  if (local.startsWith('"') || !ASCII.test(local)) return true;
-  const lower = local.toLowerCase();
-  const tag = lower.indexOf("+");
-  return text.includes(tag < 0 ? lower : lower.slice(0, tag));
+  let end = local.length;
+  for (let i = 0; i < local.length; i++) {
+    const code = local.charCodeAt(i);
+    if (code > DEL || (code === QUOTE && i === 0)) return true;
+    if (code === PLUS && end === local.length) end = i;
+  }
+  return end <= text.length && text.includes(local.slice(0, end).toLowerCase());
 }
 
 /** null: it is to be read by itself. */
