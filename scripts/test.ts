@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { SETTING_NAMES } from "../src/core/config.ts";
+import { bundle } from "./build/bundle.ts";
 import { type Guard, startGuard } from "./embedded/guard.ts";
 import { SERVICES, startStack } from "./embedded/stack.ts";
 import { commandOf, markedWith, parentOf } from "./processes.mjs";
@@ -44,6 +45,18 @@ async function startServices(guard: Guard): Promise<string> {
   return logs;
 }
 
+/**
+ * Compiles the service as `npm run build` does, once for all tests that start it: a role is then up for 0.4 s of CPU instead of
+ * 2, and what runs is what a deployment runs. The folder lies in the project, where packages are found, and goes with the run.
+ */
+async function compileService(guard: Guard): Promise<void> {
+  mkdirSync(join(ROOT, ".rcpt"), { recursive: true });
+  const folder = mkdtempSync(join(ROOT, ".rcpt/test-"));
+  guard.removeAtEnd(folder);
+  await bundle(ROOT, join(folder, "dist"));
+  process.env.RCPT_TEST_SERVICE = join(folder, "dist/src/main.js");
+}
+
 /** Command lines of processes that tests started and did not end; those about to exit are waited for. */
 async function leftovers(guard: Guard, services: number[]): Promise<string[]> {
   const mark = `RCPT_RUN=${guard.env.RCPT_RUN}`;
@@ -71,7 +84,7 @@ async function main(stop: AbortSignal): Promise<number> {
   try {
     for (const name of SETTING_NAMES) delete process.env[name];
     const needsServices = files.some((file) => !file.startsWith(join(ROOT, "test/unit")));
-    const logs = needsServices ? await startServices(guard) : null;
+    const [logs] = await Promise.all(needsServices ? [startServices(guard), compileService(guard)] : [null]);
     const servicesMs = Date.now() - startedAt;
     const services = markedWith(`RCPT_RUN=${guard.env.RCPT_RUN}`);
     Object.assign(process.env, guard.env);

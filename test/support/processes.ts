@@ -5,7 +5,8 @@ import { resolve } from "node:path";
 import { parentOf, startOf } from "../../scripts/processes.mjs";
 import { openLogFile } from "./log.ts";
 
-const ENTRY = resolve(import.meta.dirname, "../../src/main.ts");
+/** What the run has compiled; a file that is run by itself takes the sources as they stand. */
+const ENTRY = process.env.RCPT_TEST_SERVICE ?? resolve(import.meta.dirname, "../../src/main.ts");
 const READY_WITHIN_MS = 180_000;
 
 export interface Exit {
@@ -19,7 +20,7 @@ interface Ready {
   metricsPort: number;
 }
 
-/** `src/main.ts` in a process of its own. */
+/** The service in a process of its own. */
 export interface MainProcess {
   pid: number;
   /** `http://127.0.0.1:PORT`. Rejects when it ends before it serves, with what it wrote to standard error. */
@@ -35,9 +36,9 @@ export interface MainProcess {
 export interface Processes {
   /**
    * Runs `main` with nothing of our own environment but what Node and the run's guard need.
-   * @param compiled the entry of what `npm run build` makes; absent: the sources as they stand
+   * @param entry of a build of one's own
    */
-  start(settings: Record<string, string>, compiled?: string): MainProcess;
+  start(settings: Record<string, string>, entry?: string): MainProcess;
   /** Kills what still runs. */
   close(): Promise<void>;
 }
@@ -52,10 +53,10 @@ function bareEnvironment(): Record<string, string> {
 export function createProcesses(): Processes {
   const running = new Set<ChildProcess>();
   return {
-    start(settings, compiled) {
+    start(settings, entry = ENTRY) {
       const log = openLogFile(`main-${process.pid}`);
-      const child = fork(compiled ?? ENTRY, [], {
-        execArgv: compiled === undefined ? ["--import", "tsx"] : [],
+      const child = fork(entry, [], {
+        execArgv: entry.endsWith(".ts") ? ["--import", "tsx"] : [],
         env: { ...bareEnvironment(), ...settings },
         stdio: ["ignore", log ?? "ignore", "pipe", "ipc"],
       });
