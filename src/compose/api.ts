@@ -22,11 +22,9 @@ import { createRateLimiter, type RateLimiter } from "../services/rate-limit/rate
 import { createReadiness } from "../services/readiness.ts";
 import { createUsageCounter, type UsageCounter } from "../services/usage/counts.ts";
 import { createUsage } from "../services/usage/usage.ts";
-import type { Admission } from "../services/verify/admission.ts";
-import { createRowDrawer, type RowDrawer } from "../services/verify/draw-rows.ts";
+import { createRowDrawer } from "../services/verify/draw-rows.ts";
 import { createEntrance, type Entrance } from "../services/verify/entrance.ts";
 import type { Examiner } from "../services/verify/examine.ts";
-import { createMissingAnswers } from "../services/verify/missing-answers.ts";
 import { createReadyAnswers } from "../services/verify/ready-answers.ts";
 import { createTestKeys } from "../services/verify/test-keys.ts";
 import {
@@ -91,12 +89,13 @@ export function composeApi(deps: Deps): ApiRole {
     invalidate: (change) => authenticator.invalidate(change),
   });
   const idempotency = createIdempotency({ sql: stores.sql, clock, log });
-  const made = composeParts(metrics, { examiner, admission, rateLimiter, promoted, quota, counter });
+  const tallies = createVerificationTallies(metrics);
+  const entrance = createEntrance({ examiner, admission, rateLimiter, clock });
   const server = createHttpServer({
     routes: createRoutes({
       ...composeResources({ ...deps, clock, publisher }),
-      enter: made.entrance.enter,
-      verify: composeVerify(deps, made),
+      enter: entrance.enter,
+      verify: composeVerify(deps, { examiner, entrance, promoted, quota, counter, tallies }),
       usage: createUsage({ store: usageStore, quota, counter, clock }),
       readiness: composeReadiness(deps, checks, () => server.isLeaving),
       publicUrl: config.http.publicUrl,
@@ -107,7 +106,7 @@ export function composeApi(deps: Deps): ApiRole {
       rateLimitHeaders: createLimitsView({ rateLimiter, quota }),
       idempotency,
     },
-    ready: composeReady(deps, { ...made, rateLimiter, authenticator }),
+    ready: composeReady(deps, { examiner, entrance, rateLimiter, quota, counter, tallies, authenticator }),
     ...{ log, metrics, clock, tracer: deps.tracer },
     isOutage: (error) => isOutage(error) || isObjectsOutage(error),
     config: { ...config.http, corsOrigins: config.corsOrigins },
@@ -171,7 +170,6 @@ function authenticateBy(authenticator: Authenticator, authorization: string): Ac
 
 interface VerifyParts {
   examiner: Examiner;
-  drawer: RowDrawer;
   entrance: Entrance;
   promoted: PromotedDisposables;
   quota: Quota;
@@ -179,28 +177,13 @@ interface VerifyParts {
   tallies: VerificationTallies;
 }
 
-type Found = Omit<VerifyParts, "drawer" | "entrance" | "tallies"> & {
-  admission: Admission;
-  rateLimiter: RateLimiter;
-};
-
-function composeParts(metrics: Metrics, { admission, rateLimiter, ...found }: Found): VerifyParts {
-  const { examiner } = found;
-  return {
-    ...found,
-    drawer: createRowDrawer({ clock, examiner, limits: LIMITS.verify.templates }),
-    entrance: createEntrance({ examiner, admission, rateLimiter, clock }),
-    tallies: createVerificationTallies(metrics),
-  };
-}
-
 function composeVerify(deps: Deps, made: VerifyParts): VerifyAddress {
   const { deadlineMs } = deps.config.verify;
-  const { examiner, drawer, entrance, promoted, quota, counter, tallies } = made;
+  const { examiner, entrance, promoted, quota, counter, tallies } = made;
   return createVerifyAddress({
     examiner,
     enter: entrance.enter,
-    drawer,
+    drawer: createRowDrawer({ clock, examiner, limits: LIMITS.verify.templates }),
     quota,
     testKeys: createTestKeys({
       clock,
@@ -218,10 +201,8 @@ type ReadyParts = Omit<VerifyParts, "promoted"> & {
 };
 
 function composeReady({ metrics }: Deps, { counter, authenticator, ...made }: ReadyParts) {
-  const { entrance } = made;
   const answers = createReadyAnswers({ ...made, usage: counter, metrics, render: jsonBytes });
-  const missing = createMissingAnswers({ ...made, usage: counter });
-  return { answers, missing, credentials: authenticator, entrance };
+  return { answers, credentials: authenticator, entrance: made.entrance };
 }
 
 function composeReadiness({ metrics, stores }: Deps, checks: Checks, isDraining: () => boolean) {

@@ -45,8 +45,6 @@ export interface RequestObserver {
   finished(request: Observed, route: string, outcome: Outcome): void;
   /** The same of a GET of `route` that was answered 200 within the call that brought it: looked up once, counted often. */
   gets(route: string): (id: () => string, startedMs: number, actor: Actor, answer: ObservedReady) => void;
-  /** The same of one that was answered later, with so many bytes: asked for its id and note where there is a line. */
-  laterGets(route: string): (request: Observed, bytes: number) => void;
   /** The same of one that was refused within the call, with so many bytes. */
   refusedGets(
     route: string,
@@ -187,21 +185,6 @@ export function createRequestObserver(deps: {
         if (!isWorthALine(200, null, ms, nowMs)) return;
         const outcome = { status: 200, bytes: body.length, code: null, headMs: null };
         write({ id: id(), method: "GET", route, ms, actor }, outcome, { verdict, reason, cached: true });
-      };
-    },
-    laterGets(route) {
-      const series = seriesOf(route);
-      const requests = requestsOf(series, route, "GET", 200);
-      return (request, bytes) => {
-        const { startedMs } = request;
-        const nowMs = clock.monotonic();
-        const ms = nowMs - startedMs;
-        requests.count += 1;
-        series.seconds.observe(ms / 1000);
-        if (!isWorthALine(200, null, ms, nowMs)) return;
-        const { id, actor, note = null } = request;
-        const outcome = { status: 200, bytes, code: null, headMs: null };
-        write({ id, method: "GET", route, ms, actor }, outcome, note === null ? {} : answerFields(note));
       };
     },
     refusedGets(route) {

@@ -316,27 +316,25 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   }
 
   /**
-   * Cached answers, what is refused and what has to be looked up: see short-ways.ts. What is traced goes the general way, which
-   * has more to tell and answers the same.
+   * Cached answers and what is refused: see short-way.ts and short-refusal.ts. What is traced goes the general way, which has
+   * more to tell and answers the same.
    */
   function serveShort(shortWays: ShortWays, response: HttpResponse, native: NativeRequest): void {
     longTurns.read();
     const sampled = intake.sample(native);
-    const rawQuery = native.getQuery() ?? "";
     if (
       sampled === null &&
       !leaving &&
       underWay.requests < limits.requestsInFlight &&
-      shortWays.answer(response, native, rawQuery)
+      shortWays.answer(response, native)
     )
       return;
-    shortWays.learn(rawQuery, serve(response, native, sampled));
+    shortWays.learn(native.getQuery() ?? "", serve(response, native, sampled));
   }
 
   function serveOn(native: TemplatedApp): void {
     if (deps.ready !== undefined && cors === null) {
-      const ours = { observer, failures, underWay, isLeaving: () => leaving };
-      const shortWays = createShortWays({ ...deps, ...ours, ready: deps.ready });
+      const shortWays = createShortWays({ ...deps, ready: deps.ready, observer });
       native.get(SHORT_PATH, (response, request) => serveShort(shortWays, response, request));
     }
     native.any("/*", (response, request) => {

@@ -32,6 +32,10 @@ export interface ShortRefusalDeps {
   ids: RequestIds;
 }
 
+interface Source extends FieldSource {
+  getQuery(): string;
+}
+
 interface Writer {
   writeStatus(status: string | Uint8Array): unknown;
   end(body: string | Uint8Array): unknown;
@@ -44,7 +48,7 @@ interface Writer {
  */
 export interface ShortRefusal {
   /** False: nothing was done, the general way has to answer. */
-  refuse(response: Writer, source: FieldSource, rawQuery: string, nowMs: number): boolean;
+  refuse(response: Writer, source: Source, nowMs: number): boolean;
 }
 
 /** null: the general way says what is wrong with it. */
@@ -70,7 +74,8 @@ export function createShortRefusal(deps: ShortRefusalDeps): ShortRefusal {
   let requestId: string | null = null;
 
   /** What it is refused with; takes nothing. Test keys have no quota to tell of, and are left to the general way. */
-  function judge(source: FieldSource, rawQuery: string, nowMs: number): AppError | null {
+  function judge(source: Source, nowMs: number): AppError | null {
+    const rawQuery = source.getQuery() ?? "";
     if (rawQuery.length > LIMITS.http.readyQueryChars) return null;
     refused = fields.read(source) ? credentials.known(fields.authorization, nowMs) : null;
     fields.forget();
@@ -107,11 +112,11 @@ export function createShortRefusal(deps: ShortRefusalDeps): ShortRefusal {
   }
 
   return {
-    refuse(response, source, rawQuery, nowMs) {
+    refuse(response, source, nowMs) {
       if (!entrance.mayRefuse(nowMs)) return false;
       let error: AppError | null;
       try {
-        error = judge(source, rawQuery, nowMs);
+        error = judge(source, nowMs);
       } catch (failure) {
         // The general way says it to who asked.
         if (!(failure instanceof AppError))

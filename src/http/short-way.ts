@@ -4,14 +4,16 @@ import type { Logger } from "../core/log.ts";
 import { RecentMap } from "../core/recent-map.ts";
 import type { Actor } from "../services/actor.ts";
 import type { CachedCredential } from "../services/authenticate/cache.ts";
+import { limitText } from "../services/limits-view.ts";
 import type { Desk, ReadyAddress, ReadyAnswer, ReadyAnswers } from "../services/verify/ready-answers.ts";
+import { type AnswerHead, createAnswerHead, type LimitNumbers } from "./answer-head.ts";
+import { readNumbers } from "./desk-numbers.ts";
 import type { FieldSource } from "./framing.ts";
 import type { RequestObserver } from "./observe.ts";
 import { createPlainFields } from "./plain-fields.ts";
 import { parseQuery } from "./query.ts";
 import { type RequestIds, saneRequestId } from "./request-id.ts";
 import { VerifyQuerySchema } from "./schemas.ts";
-import type { ShortHeads } from "./short-head.ts";
 import { validate } from "./validate.ts";
 
 export const SHORT_PATH = "/v1/verify";
@@ -25,7 +27,10 @@ export interface ShortWayDeps {
   log: Logger;
   observer: RequestObserver;
   ids: RequestIds;
-  heads: ShortHeads;
+}
+
+interface Source extends FieldSource {
+  getQuery(): string;
 }
 
 interface Writer {
@@ -40,7 +45,7 @@ interface Writer {
  */
 export interface ShortWay {
   /** False: nothing was done, the general way has to answer. */
-  answer(response: Writer, source: FieldSource, rawQuery: string, nowMs: number): boolean;
+  answer(response: Writer, source: Source, nowMs: number): boolean;
   /**
    * The general way has answered this query of `actor` with 200 within its call, null: nobody's. It may be answered here
    * from now on. Only a live key's is noted, which pays for each: others could crowd out what everybody asks for.
@@ -54,22 +59,46 @@ interface Ready {
   desk: Desk;
 }
 
+/** What stands before the id: all fields are written with the status, see answer-head.ts. */
+const STATUS_AND_ID = "200 OK\r\nX-Request-Id: ";
+/** As respond.ts writes them. */
+const fieldsBefore = (policy: string) =>
+  "\r\nX-Content-Type-Options: nosniff\r\nContent-Type: application/json\r\nCache-Control: no-store" +
+  `\r\nRateLimit-Policy: ${policy}\r\nRateLimit: `;
+
 export function createShortWay(deps: ShortWayDeps): ShortWay {
-  const { answers, credentials, heads, ids } = deps;
+  const { answers, credentials, ids } = deps;
   const queries = new RecentMap<string, ReadyAddress>(LIMITS.http.readyQueries);
+  const heads = new RecentMap<string, AnswerHead>(LIMITS.http.readyHeads);
   const finished = deps.observer.gets(SHORT_PATH);
   const fields = createPlainFields();
+  const numbers: LimitNumbers = { rate: 0, rateResetS: 0, quota: 0, quotaResetS: 0 };
+
+  function headOf(policy: string): AnswerHead {
+    let head = heads.get(policy);
+    if (head === undefined) {
+      head = createAnswerHead(STATUS_AND_ID, fieldsBefore(policy), ids);
+      heads.set(policy, head);
+    }
+    return head;
+  }
 
   function send(response: Writer, desk: Desk, answer: ReadyAnswer, nowMs: number): () => string {
+    readNumbers(desk, nowMs, numbers);
     const theirs = saneRequestId(fields.requestId);
-    heads.write(response, desk, theirs, nowMs);
+    const head =
+      theirs === null
+        ? headOf(desk.policy).fill(numbers)
+        : STATUS_AND_ID + theirs + fieldsBefore(desk.policy) + limitText(numbers);
+    response.writeStatus(head);
     response.end(answer.body);
     return theirs === null ? ids.last : () => theirs;
   }
 
   /** What is ready for the request; takes nothing. @throws AppError where the general way would, too */
-  function prepare(source: FieldSource, rawQuery: string, nowMs: number): Ready | null {
-    const address = queries.size > 0 ? queries.get(rawQuery) : undefined;
+  function prepare(source: Source, nowMs: number): Ready | null {
+    // Each call into uWebSockets.js makes a text.
+    const address = queries.size > 0 ? queries.get(source.getQuery() ?? "") : undefined;
     if (address === undefined || !fields.read(source)) return null;
     const credential = credentials.known(fields.authorization, nowMs);
     if (credential === null) return null;
@@ -78,10 +107,10 @@ export function createShortWay(deps: ShortWayDeps): ShortWay {
   }
 
   return {
-    answer(response, source, rawQuery, nowMs) {
+    answer(response, source, nowMs) {
       let ready: Ready | null;
       try {
-        ready = prepare(source, rawQuery, nowMs);
+        ready = prepare(source, nowMs);
       } catch (error) {
         // The general way says what is wrong to who asked.
         if (!(error instanceof AppError)) deps.log.error({ err: error }, "the short way failed");

@@ -1,39 +1,35 @@
-import type { FieldSource } from "./framing.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Logger } from "../core/log.ts";
+import type { RequestObserver } from "./observe.ts";
 import { createRequestIds } from "./request-id.ts";
-import { createShortHeads } from "./short-head.ts";
-import { createShortMiss, type LaterWriter, type ShortMissDeps } from "./short-miss.ts";
-import { createShortRefusal, type ShortRefusalDeps } from "./short-refusal.ts";
+import { createShortRefusal, type ShortRefusal, type ShortRefusalDeps } from "./short-refusal.ts";
 import { createShortWay, type ShortWay, type ShortWayDeps } from "./short-way.ts";
 
-/** GET /v1/verify of what is ready, will be refused or has to be looked up: see short-way.ts, short-refusal.ts, short-miss.ts. */
+type Writer = Parameters<ShortRefusal["refuse"]>[0];
+type Source = Parameters<ShortWay["answer"]>[1];
+
+/** GET /v1/verify of what is ready or will be refused: see short-way.ts and short-refusal.ts. */
 export interface ShortWays extends Pick<ShortWay, "learn"> {
   /** False: nothing was done, the general way has to answer. */
-  answer(response: LaterWriter, source: FieldSource, rawQuery: string): boolean;
+  answer(response: Writer, source: Source): boolean;
 }
 
-export interface ShortWaysDeps extends Omit<ShortMissDeps, "ids" | "heads" | keyof ReadyParts> {
-  ready: ReadyParts;
+export interface ShortWaysDeps {
+  ready: Pick<ShortWayDeps, "answers" | "credentials"> & Pick<ShortRefusalDeps, "entrance">;
+  clock: Clock;
+  log: Logger;
+  observer: RequestObserver;
 }
-
-type ReadyParts = Pick<ShortWayDeps, "answers" | "credentials"> &
-  Pick<ShortRefusalDeps, "entrance"> &
-  Pick<ShortMissDeps, "missing">;
 
 export function createShortWays({ ready, ...deps }: ShortWaysDeps): ShortWays {
   const { clock } = deps;
-  const ids = createRequestIds();
-  const made = { ...deps, ...ready, ids, heads: createShortHeads(ids) };
+  const made = { ...deps, ...ready, ids: createRequestIds() };
   const shortWay = createShortWay(made);
   const shortRefusal = createShortRefusal(made);
-  const shortMiss = createShortMiss(made);
   return {
-    answer(response, source, rawQuery) {
+    answer(response, source) {
       const nowMs = clock.monotonic();
-      return (
-        shortWay.answer(response, source, rawQuery, nowMs) ||
-        shortRefusal.refuse(response, source, rawQuery, nowMs) ||
-        shortMiss.ask(response, source, rawQuery, nowMs)
-      );
+      return shortWay.answer(response, source, nowMs) || shortRefusal.refuse(response, source, nowMs);
     },
     learn: shortWay.learn,
   };

@@ -17,8 +17,6 @@ import { createAdmission } from "../../src/services/verify/admission.ts";
 import { createRowDrawer } from "../../src/services/verify/draw-rows.ts";
 import { createEntrance } from "../../src/services/verify/entrance.ts";
 import { createExaminer } from "../../src/services/verify/examine.ts";
-import { createFlights, type FlightsDeps } from "../../src/services/verify/flights.ts";
-import { createMissingAnswers } from "../../src/services/verify/missing-answers.ts";
 import { createReadyAnswers } from "../../src/services/verify/ready-answers.ts";
 import { createTestKeys } from "../../src/services/verify/test-keys.ts";
 import { createVerificationTallies } from "../../src/services/verify/verification-tallies.ts";
@@ -61,39 +59,6 @@ function memoryLedger(dayOf: () => { day: string; msToMidnight: number }) {
     reap: async () => 0,
     usage: async () => ({ day: "", used: 0, held: 0, leases: [] }),
   };
-}
-
-/** What checks learn is not kept: each asks anew. */
-const FLIGHTS: Pick<FlightsDeps, "deadlineMs" | "keep" | "onLanded"> = {
-  deadlineMs: 5_000,
-  keep: () => ({ ttlS: 0, shared: false }),
-  onLanded() {},
-};
-
-/** What a check of an address comes to; "never": not by itself. */
-type Outcome = Evidence | Error | "never";
-
-/** An engine that knows what it will find; of whom it does not, it finds nothing. */
-function createStage() {
-  const outcomes = new Map<string, Outcome>();
-  /** Those whose check was ended, since nobody waited any more. */
-  const left: string[] = [];
-  const pool: FlightsDeps["pool"] = {
-    ask(address, _scope, asker) {
-      const outcome = outcomes.get(address);
-      setImmediate(() => {
-        if (outcome instanceof Error) asker.broke(outcome);
-        else if (outcome !== "never") asker.learnt(outcome ?? null);
-      });
-      return {
-        cancel() {
-          left.push(address);
-          asker.learnt(null);
-        },
-      };
-    },
-  };
-  return { pool, left, bring: (address: string, outcome: Outcome) => void outcomes.set(address, outcome) };
 }
 
 /** Redis that knows nothing: what is in memory is all there is. */
@@ -162,12 +127,15 @@ export async function startReadyWorld(short: boolean, options: { corsOrigins?: s
     maxEntries: 1_000,
   });
   const isPromoted = (domain: string) => promoted.has(domain);
-  const { pool, bring, left } = createStage();
   const lookups = { memory: 0, miss: 0 };
   const examiner = createExaminer({
     clock,
     cache,
-    flights: createFlights({ clock, cache, pool, log, ...FLIGHTS }),
+    flights: {
+      size: 0,
+      join: async (_question, _waiter, arrival) =>
+        arrival.landed({ entry: null, cached: false, failure: "deadline" }),
+    },
     lists: { disposable: () => ({ listed: false, source: "none" }), role: () => null, isFree: () => false },
     isPromoted,
     onLookup(result) {
@@ -204,15 +172,13 @@ export async function startReadyWorld(short: boolean, options: { corsOrigins?: s
     metrics,
     render: jsonBytes,
   });
-  const drawer = createRowDrawer({ clock, examiner, limits: LIMITS.verify.templates });
-  const missing = createMissingAnswers({ examiner, drawer, entrance, usage, tallies });
   const server = createHttpServer({
     routes: [
       createVerifyRoute(
         createVerifyAddress({
           examiner,
           enter: entrance.enter,
-          drawer,
+          drawer: createRowDrawer({ clock, examiner, limits: LIMITS.verify.templates }),
           quota,
           usage,
           tallies,
@@ -222,7 +188,7 @@ export async function startReadyWorld(short: boolean, options: { corsOrigins?: s
       ),
     ],
     gate,
-    ...(short ? { ready: { answers, missing, credentials: authenticator, entrance } } : {}),
+    ...(short ? { ready: { answers, credentials: authenticator, entrance } } : {}),
     log,
     metrics,
     clock,
@@ -241,14 +207,6 @@ export async function startReadyWorld(short: boolean, options: { corsOrigins?: s
     clock,
     general,
     promoted,
-    bring,
-    left,
-    leave: () => server.leave(),
-    /** Requests that are being worked on. */
-    async inFlight(): Promise<number> {
-      const line = /^rcpt_http_requests_in_flight (\d+)$/m.exec(await metrics.registry.metrics());
-      return Number(line?.[1]);
-    },
     /** Makes, or changes, what is stored of a credential; nobody is told. */
     set(secret: string, credential: Partial<CredentialRow>, team: Partial<TeamRow>): void {
       const teamId = team.id ?? "team_1";

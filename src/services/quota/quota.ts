@@ -55,8 +55,6 @@ export interface QuotaDesk {
   isReady(nowMs: number): boolean;
   /** Spends what `isReady` found a moment ago, at the same `nowMs`, and returns the UTC day it is charged to. */
   spend(nowMs: number): string;
-  /** The same of a unit that may be given back. */
-  take(nowMs: number): Reservation;
   /** As in a snapshot. */
   remaining(nowMs: number): number;
   resetS(nowMs: number): number;
@@ -262,12 +260,6 @@ export function createQuota(deps: QuotaDeps): Quota {
           team.spend(ready, nowMs);
           lookAhead(team, nowMs);
           return day;
-        },
-        take(nowMs) {
-          if (ready === null) throw new Error("a unit was taken that was not ready");
-          const reservation = team.takeOf(ready, nowMs);
-          lookAhead(team, nowMs);
-          return reservation;
         },
         remaining: (nowMs) => team.remaining(actor, nowMs),
         resetS: (nowMs) => secondsToMidnight(team, nowMs),

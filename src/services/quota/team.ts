@@ -64,15 +64,13 @@ export class TeamQuota {
 
   /** A unit, now, from what is leased; null when there is none. */
   take(nowMs: number): Reservation | null {
-    const lease = this.ready(nowMs);
-    return lease === null ? null : this.takeOf(lease, nowMs);
-  }
-
-  /** A unit of what is `ready`. */
-  takeOf(lease: Lease, nowMs: number): Reservation {
-    lease.take(nowMs);
-    this.#net += 1;
-    return reservationOf(lease, this.#gaveBack);
+    for (const lease of this.leases) {
+      if (!lease.canTake(nowMs)) continue;
+      lease.take(nowMs);
+      this.#net += 1;
+      return reservationOf(lease, this.#gaveBack);
+    }
+    return null;
   }
 
   /** A lease that a unit can be had of now, without taking one. */

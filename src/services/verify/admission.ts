@@ -1,6 +1,5 @@
 import type { Clock } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
-import { type Passing, PassingSet } from "../../core/passing-set.ts";
 import { type CeilingLimits, createCeiling } from "./ceiling.ts";
 
 /**
@@ -87,12 +86,11 @@ interface Team {
 interface House {
   /** @throws AppError `overloaded` */
   admit(seat: Seat): void;
-  left(seat: Seat): void;
+  aged(team: Team): void;
 }
 
-class Seat implements Place, Passing {
+class Seat implements Place {
   readonly isGuest = false;
-  seat = 0;
   readonly team: Team;
   /** How often the ceiling had been cut when he came. */
   readonly cuts: number;
@@ -115,7 +113,7 @@ class Seat implements Place, Passing {
   leave(): void {
     if (!this.isYoung) return;
     this.isYoung = false;
-    this.#house.left(this);
+    this.#house.aged(this.team);
   }
 }
 
@@ -144,14 +142,9 @@ export function createAdmission({
   let peak = 0;
   /** Anybody, since the last look. */
   let refused = false;
-  /**
-   * Those of now, and those of the time before, that are young. In lists of all who came, each lived until the lists were dropped:
-   * the collector copied all of them, twice.
-   */
-  let seats = new PassingSet<Seat>();
-  let elders = new PassingSet<Seat>();
-  /** Somebody did, in the time of now. */
-  let came = false;
+  /** Those of now, and those of the time before. */
+  let seats: Seat[] = [];
+  let elders: Seat[] = [];
   let turnedMs = 0;
   let awake = false;
   let lookDueMs = 0;
@@ -167,9 +160,7 @@ export function createAdmission({
       if (young - himself < ceiling.limit || fits(id, teams.get(id), himself)) return;
       throw turnAway(id);
     },
-    left(seat) {
-      const { team } = seat;
-      if (!seats.delete(seat)) elders.delete(seat);
+    aged(team) {
       young -= 1;
       team.young -= 1;
       if (team.young === 0) teams.delete(team.id);
@@ -180,10 +171,9 @@ export function createAdmission({
   function ageSeats(nowMs: number): void {
     const youngMs = waitMs <= limits.targetMs ? limits.youngMs : Math.max(limits.youngMs, 4 * waitMs);
     if (nowMs - turnedMs < youngMs) return;
-    for (const seat of [...elders.items]) seat.leave();
+    for (const seat of elders) seat.leave();
     elders = seats;
-    seats = new PassingSet();
-    came = false;
+    seats = [];
     turnedMs = nowMs;
   }
 
@@ -202,7 +192,7 @@ export function createAdmission({
     peak = young;
     guests.look();
     crowders.look(nowMs);
-    awake = came || young > 0;
+    awake = seats.length > 0 || young > 0;
     if (awake) lookLater();
     else {
       ceiling.reset();
@@ -282,8 +272,7 @@ export function createAdmission({
       young += 1;
       if (young > peak) peak = young;
       const seat = new Seat(team, ceiling.cuts, house);
-      seats.add(seat);
-      came = true;
+      seats.push(seat);
       return seat;
     },
     get isCrowded() {

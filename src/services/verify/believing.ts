@@ -3,7 +3,7 @@ import type { Evidence } from "../../check/evidence.ts";
 import { askedSite, type SiteDirectory } from "../../check/site.ts";
 import type { Logger } from "../../core/log.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
-import type { EntryAsker, EvidenceCache } from "../../store/evidence-cache.ts";
+import type { EvidenceCache } from "../../store/evidence-cache.ts";
 
 interface Deps {
   beliefs: { habitOf(site: string): Habit | null; readonly size: number };
@@ -13,39 +13,14 @@ interface Deps {
   log: Logger;
 }
 
-type Believed = (entry: CacheEntry | undefined, cacheKey: string) => CacheEntry | undefined;
-
-/** Who asks, told what is believed alone. A class: each request has one, and a closure takes four times the room. */
-class BelievingAsker implements EntryAsker {
-  readonly #asker: EntryAsker;
-  readonly #believed: Believed;
-
-  constructor(asker: EntryAsker, believed: Believed) {
-    this.#asker = asker;
-    this.#believed = believed;
-  }
-
-  get scope(): EntryAsker["scope"] {
-    return this.#asker.scope;
-  }
-
-  get cacheKey(): string {
-    return this.#asker.cacheKey;
-  }
-
-  found(entry: CacheEntry | undefined, redisKey: string): void {
-    this.#asker.found(this.#believed(entry, this.cacheKey), redisKey);
-  }
-}
-
-/** Of these, belief can end at any time: they are looked at each time. */
-const DOUBTABLE: ReadonlySet<string | undefined> = new Set(["mailbox_not_found", "mailbox_disabled"]);
-
 /**
  * The cache without what it has of sites that were found to refuse everybody: whoever was refused there before that was
  * known is no longer called unknown to them, as soon as this process knows. And without what condemns by a way on which we
  * were distrusted: from the last look that found us in order on, nobody knows of whom such a refusal spoke.
  */
+/** Of these, belief can end at any time: they are looked at each time. */
+const DOUBTABLE: ReadonlySet<string | undefined> = new Set(["mailbox_not_found", "mailbox_disabled"]);
+
 export function withoutDisbelieved(
   cache: EvidenceCache,
   { beliefs, sites, house, log }: Deps,
@@ -74,7 +49,13 @@ export function withoutDisbelieved(
       return DOUBTABLE.has(held?.entry.evidence.smtp?.class) ? undefined : held;
     },
     look(asker) {
-      cache.look(new BelievingAsker(asker, believed));
+      cache.look({
+        scope: asker.scope,
+        cacheKey: asker.cacheKey,
+        found(entry, redisKey) {
+          asker.found(believed(entry, asker.cacheKey), redisKey);
+        },
+      });
     },
     fetch: async (scope, cacheKey) => believed(await cache.fetch(scope, cacheKey), cacheKey),
     async fetchMany(questions) {

@@ -83,12 +83,8 @@ export interface RowDrawerDeps {
   limits: TemplateLimits;
 }
 
-/** A loop: a closure for each row cost more than the comparison. */
 function sameHosts(a: readonly string[], b: readonly string[]): boolean {
-  if (a === b) return true;
-  if (a.length !== b.length) return false;
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
-  return true;
+  return a === b || (a.length === b.length && a.every((host, i) => host === b[i]));
 }
 
 function sameMx(a: Evidence["mx"], b: Evidence["mx"]): boolean {

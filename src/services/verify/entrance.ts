@@ -26,7 +26,7 @@ export interface Entrance {
    * Who may not ask for it anyway is left to who tells him so.
    * @throws AppError `overloaded`; `rate_limited` where there is certainly no token
    */
-  enter(input: VerifyInput, actor: Actor, waiter: Pick<Waiter, "startedMs" | "question" | "place">): void;
+  enter(input: VerifyInput, actor: Actor, waiter: Waiter): void;
 }
 
 export interface EntranceDeps {

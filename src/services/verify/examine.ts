@@ -8,7 +8,7 @@ import type { CacheEntry } from "../../store/cache-entry.ts";
 import type { EvidenceCache, Held } from "../../store/evidence-cache.ts";
 import type { TeamOverlay } from "../actor.ts";
 import type { FlightTimes } from "./answer-note.ts";
-import type { Awaiting, Boarded, Boarder, Flights, Waiter } from "./flights.ts";
+import type { Flights, Waiter } from "./flights.ts";
 import type { Question } from "./question.ts";
 import { renderResult } from "./render-result.ts";
 import type { VerificationResult } from "./verification-result.ts";
@@ -57,11 +57,6 @@ export interface Examiner {
    * @throws AppError `overloaded`
    */
   find<T>(question: Question, refresh: boolean, waiter: Waiter, arrival: FindingArrival<T>): T | Promise<T>;
-  /**
-   * `find` of what is not known here, for who has an object of its own to be told.
-   * @throws AppError `overloaded`
-   */
-  lookUp(question: AskableQuestion, waiter: Boarder, awaiting: Awaiting): Boarded;
   /** Never changed by whoever gets it: answers from the cache are kept. */
   draw(question: Question, finding: Finding): Answer;
 }
@@ -101,10 +96,6 @@ export function createExaminer(deps: ExaminerDeps): Examiner {
       !mustBeAsked(question) ||
       (!refresh && deps.cache.peek(question.scope, question.address.cacheKey) !== undefined),
     find: (question, refresh, waiter, arrival) => find(deps, question, refresh, waiter, arrival),
-    lookUp(question, waiter, awaiting) {
-      deps.onLookup("miss");
-      return deps.flights.board(question, waiter, awaiting);
-    },
     draw: (question, finding) => drawFrom(deps, question, finding),
   };
 }
@@ -128,10 +119,8 @@ function find<T>(
 
 export type UnaskedDeps = Pick<ExaminerDeps, "clock" | "lists">;
 
-export type AskableQuestion = Question & { address: ParsedAddress };
-
 /** Whether cache or engine have to be asked. */
-export function mustBeAsked(question: Question): question is AskableQuestion {
+export function mustBeAsked(question: Question): question is Question & { address: ParsedAddress } {
   return question.address !== null && !question.blocked;
 }
 

@@ -17,7 +17,7 @@ export interface TimedFlight {
   readonly thread: CheckTimes | null;
 }
 
-export function spanOf({ scope, refresh = false }: { scope: Scope; refresh?: boolean }, parent: Span): Span {
+export function spanOf({ scope, refresh }: { scope: Scope; refresh: boolean }, parent: Span): Span {
   return parent.child("check", { attributes: { "rcpt.scope": scope, "rcpt.refresh": refresh } });
 }
 

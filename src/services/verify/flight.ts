@@ -16,23 +16,19 @@ export interface FlightQuestion {
   teamId: string;
   address: ParsedAddress;
   scope: Scope;
-  /** Do not be content with what Redis knows. Absent: be. */
-  refresh?: boolean;
+  /** Do not be content with what Redis knows. */
+  refresh: boolean;
 }
 
-/** Who asks, as far as his flight goes by it. */
-export interface Boarder {
+export interface Waiter {
   /** `Clock.monotonic` milliseconds when the request came: its deadline counts from there. */
-  readonly startedMs: number;
+  startedMs: number;
+  cancelled(): boolean;
+  onCancel(callback: () => void): void;
   /** Where it is traced; null, absent: nowhere. */
   readonly span?: Span | null;
   /** Asked before a check is begun, not before the cache is; null, absent: it may be. */
   place?: Place | null;
-}
-
-export interface Waiter extends Boarder {
-  cancelled(): boolean;
-  onCancel(callback: () => void): void;
   /** Understood before; null, absent: it was not. */
   question?: Question | null;
   /** Gets what it came to. */
@@ -51,44 +47,10 @@ export interface Arrival<T> {
   failed(): void;
 }
 
-/** The same for who is told, and returns nothing. */
-export interface Awaiting {
-  landed(landing: Landing): void;
-  failed(error: unknown): void;
-}
-
-/** Of who waits with a promise: it resolves with what his own arrival makes. */
-export class Promised<T> implements Awaiting {
-  readonly #arrival: Arrival<T>;
-  readonly #resolve: (value: T) => void;
-  readonly #reject: (error: unknown) => void;
-
-  constructor(arrival: Arrival<T>, resolve: (value: T) => void, reject: (error: unknown) => void) {
-    this.#arrival = arrival;
-    this.#resolve = resolve;
-    this.#reject = reject;
-  }
-
-  landed(landing: Landing): void {
-    this.#resolve(this.#arrival.landed(landing));
-  }
-
-  failed(error: unknown): void {
-    this.#arrival.failed();
-    this.#reject(error);
-  }
-}
-
 const DEADLINE: Landing = { entry: null, cached: false, failure: "deadline" };
 
-/** Of who waits for a flight. */
-export interface Boarded {
-  /** He has gone: is told at once that nothing came of it, unless he was told before. */
-  leave(): void;
-}
-
 /** Who waits for a flight. Answered once: by the landing, at the deadline, or since he has gone. */
-export class Passenger implements Deadline, Boarded {
+export class Passenger implements Deadline {
   readonly flight: Flight;
   readonly dueMs: number;
   answered = false;
@@ -96,18 +58,28 @@ export class Passenger implements Deadline, Boarded {
   behind: Deadline["behind"] = null;
   /** Monotonic; null: the flight began for him. */
   joinedMs: number | null = null;
-  readonly #awaiting: Awaiting;
+  readonly #arrival: Arrival<unknown>;
+  readonly #resolve: (value: unknown) => void;
+  readonly #reject: (error: unknown) => void;
 
-  constructor(flight: Flight, dueMs: number, awaiting: Awaiting) {
+  constructor(
+    flight: Flight,
+    dueMs: number,
+    arrival: Arrival<unknown>,
+    resolve: (value: unknown) => void,
+    reject: (error: unknown) => void,
+  ) {
     this.flight = flight;
     this.dueMs = dueMs;
-    this.#awaiting = awaiting;
+    this.#arrival = arrival;
+    this.#resolve = resolve;
+    this.#reject = reject;
   }
 
   land(landing: Landing): void {
     this.answered = true;
     try {
-      this.#awaiting.landed(landing);
+      this.#resolve(this.#arrival.landed(landing));
     } catch (error) {
       this.fail(error);
     }
@@ -115,11 +87,8 @@ export class Passenger implements Deadline, Boarded {
 
   fail(error: unknown): void {
     this.answered = true;
-    this.#awaiting.failed(error);
-  }
-
-  leave(): void {
-    this.flight.lose(this);
+    this.#arrival.failed();
+    this.#reject(error);
   }
 
   due(): void {
@@ -129,17 +98,9 @@ export class Passenger implements Deadline, Boarded {
   }
 }
 
-/** The flights of a team. */
-export interface Fleet {
-  readonly teamId: string;
-  flying: number;
-}
-
 /** One check for all who ask. It is itself who the cache and the pool answer. */
 export class Flight implements EntryAsker, CheckAsker, TimedFlight {
   readonly question: FlightQuestion;
-  /** Of the team that began it. */
-  readonly fleet: Fleet;
   /** Nearly always alone. */
   first: Passenger | null = null;
   others: Set<Passenger> | null = null;
@@ -161,18 +122,11 @@ export class Flight implements EntryAsker, CheckAsker, TimedFlight {
   askMs = 0;
   readonly #tower: Tower;
 
-  constructor(
-    tower: Tower,
-    question: FlightQuestion,
-    fleet: Fleet,
-    span: Span | null,
-    place: Flight["place"],
-  ) {
+  constructor(tower: Tower, question: FlightQuestion, span: Span | null, place: Flight["place"]) {
     this.#tower = tower;
     this.question = question;
-    this.fleet = fleet;
     this.place = place;
-    this.fresh = question.refresh === true;
+    this.fresh = question.refresh;
     this.span = span;
   }
 
@@ -205,10 +159,6 @@ export class Flight implements EntryAsker, CheckAsker, TimedFlight {
     else this.others?.delete(passenger);
   }
 
-  lose(passenger: Passenger): void {
-    this.#tower.lost(passenger);
-  }
-
   get isEmpty(): boolean {
     return this.first === null && (this.others === null || this.others.size === 0);
   }
@@ -232,7 +182,6 @@ export interface Tower {
   found(flight: Flight, entry: CacheEntry | undefined): void;
   learnt(flight: Flight, evidence: Evidence | null): void;
   broke(flight: Flight, error: unknown): void;
-  lost(passenger: Passenger): void;
 }
 
 /** All who wait for it. */

@@ -12,30 +12,17 @@ import type { EvidenceCache } from "../../store/evidence-cache.ts";
 import { sharedPlace } from "./admission.ts";
 import {
   type Arrival,
-  type Awaiting,
-  type Boarded,
-  type Boarder,
   everybodyOf,
-  type Fleet,
   Flight,
   type FlightQuestion,
   type Landing,
   Passenger,
-  Promised,
   type Tower,
   type Waiter,
 } from "./flight.ts";
 import { spanOf, tellLanding, tellLook, timesOf, toldTo } from "./flight-times.ts";
 
-export type {
-  Arrival,
-  Awaiting,
-  Boarded,
-  Boarder,
-  FlightQuestion,
-  Landing,
-  Waiter,
-} from "./flight.ts";
+export type { Arrival, FlightQuestion, Landing, Waiter } from "./flight.ts";
 
 /**
  * Checks under way, one per address and scope however many ask: the first starts it, the others join.
@@ -46,12 +33,6 @@ export type {
 export interface Flights {
   /** @returns what `arrival` makes of the landing; rejects with what it throws, and where there is no landing */
   join<T>(question: FlightQuestion, waiter: Waiter, arrival: Arrival<T>): Promise<T>;
-  /**
-   * `join` for who has an object of its own to be told, and needs no promise. Tells it nothing within the call, and does not
-   * ask whether he has gone: he says so himself.
-   * @throws AppError `overloaded`, told nobody else
-   */
-  board(question: FlightQuestion, waiter: Boarder, awaiting: Awaiting): Boarded;
   readonly size: number;
 }
 
@@ -80,8 +61,8 @@ export function createFlights(deps: FlightsDeps): Flights {
     probed: new PassingMap(),
     unprobed: new PassingMap(),
   };
-  /** Teams that have started flights which are under way. */
-  const fleets = new Map<string, Fleet>();
+  /** Flights by the team that started them. */
+  const flying = new Map<string, number>();
   const deadlines = createDeadlines(deps.clock, LIMITS.flights.deadlineLateMs);
 
   const tower: Tower = {
@@ -106,7 +87,6 @@ export function createFlights(deps: FlightsDeps): Flights {
       deps.log.error({ err: error }, "a check broke");
       land(flight, BROKEN);
     },
-    lost: leave,
   };
 
   function takeOff(flight: Flight): void {
@@ -166,9 +146,7 @@ export function createFlights(deps: FlightsDeps): Flights {
   }
 
   function end(flight: Flight): void {
-    const { fleet } = flight;
-    fleet.flying -= 1;
-    if (fleet.flying === 0) fleets.delete(fleet.teamId);
+    alight(flight.question.teamId);
     forget(flight);
   }
 
@@ -179,16 +157,18 @@ export function createFlights(deps: FlightsDeps): Flights {
   }
 
   /** @throws AppError `overloaded` when the team has its share of checks under way */
-  function joinFleet(teamId: string): Fleet {
-    let fleet = fleets.get(teamId);
-    if (fleet === undefined) {
-      fleet = { teamId, flying: 0 };
-      fleets.set(teamId, fleet);
-    }
-    if (fleet.flying >= LIMITS.check.tasksInFlight / LIMITS.flights.teamShare)
+  function board(teamId: string): void {
+    const mine = flying.get(teamId) ?? 0;
+    if (mine >= LIMITS.check.tasksInFlight / LIMITS.flights.teamShare) {
       throw new AppError("overloaded", "Too many checks of this team are under way.", { retryAfterS: 1 });
-    fleet.flying += 1;
-    return fleet;
+    }
+    flying.set(teamId, mine + 1);
+  }
+
+  function alight(teamId: string): void {
+    const mine = flying.get(teamId) ?? 0;
+    if (mine > 1) flying.set(teamId, mine - 1);
+    else flying.delete(teamId);
   }
 
   function leave(passenger: Passenger): void {
@@ -204,6 +184,12 @@ export function createFlights(deps: FlightsDeps): Flights {
     passenger.land(BROKEN);
   }
 
+  function wait(passenger: Passenger, waiter: Waiter): void {
+    passenger.flight.takeOn(passenger);
+    deadlines.add(passenger);
+    waiter.onCancel(() => leave(passenger));
+  }
+
   /** One under way whose answer is good enough. */
   function underWay({ scope, address, refresh }: FlightQuestion): Flight | null {
     const flight = flights[scope].get(address.cacheKey);
@@ -211,54 +197,36 @@ export function createFlights(deps: FlightsDeps): Flights {
   }
 
   /** @throws AppError `overloaded` */
-  function begin(question: FlightQuestion, { span, place }: Boarder): Flight {
+  function begin(question: FlightQuestion, { span, place }: Waiter): Flight {
     const ofScope = flights[question.scope];
     const { cacheKey } = question.address;
-    const fleet = joinFleet(question.teamId);
-    const flight = new Flight(tower, question, fleet, span ? spanOf(question, span) : null, place ?? null);
+    board(question.teamId);
+    const flight = new Flight(tower, question, span ? spanOf(question, span) : null, place ?? null);
     ofScope.set(cacheKey, flight);
     return flight;
   }
 
-  /** @throws AppError `overloaded` */
-  function seat(question: FlightQuestion, waiter: Boarder, awaiting: Awaiting): Passenger {
-    const under = underWay(question);
-    const flight = under ?? begin(question, waiter);
-    const passenger = new Passenger(flight, waiter.startedMs + deps.deadlineMs, awaiting);
-    flight.takeOn(passenger);
-    deadlines.add(passenger);
-    if (under === null) return passenger;
-    const nowMs = deps.clock.monotonic();
-    waiter.span?.event("joined a check under way", nowMs);
-    under.place = sharedPlace(under.place, waiter.place ?? null);
-    passenger.joinedMs = nowMs;
-    return passenger;
-  }
-
-  /** Of who did not join another's. */
-  function depart({ flight, joinedMs }: Passenger): void {
-    if (joinedMs === null) takeOff(flight);
-  }
-
   return {
     join<T>(question: FlightQuestion, waiter: Waiter, arrival: Arrival<T>) {
+      const under = underWay(question);
+      let flight: Flight;
+      try {
+        flight = under ?? begin(question, waiter);
+      } catch (error) {
+        arrival.failed();
+        return Promise.reject(error);
+      }
       return new Promise<T>((resolve, reject) => {
-        const promised = new Promised(arrival, resolve, reject);
-        let passenger: Passenger;
-        try {
-          passenger = seat(question, waiter, promised);
-        } catch (error) {
-          promised.failed(error);
-          return;
-        }
-        waiter.onCancel(() => passenger.leave());
-        depart(passenger);
+        if (under !== null) waiter.span?.event("joined a check under way", deps.clock.monotonic());
+        const dueMs = waiter.startedMs + deps.deadlineMs;
+        // It resolves with what its own arrival makes.
+        const land = resolve as (value: unknown) => void;
+        const passenger = new Passenger(flight, dueMs, arrival, land, reject);
+        wait(passenger, waiter);
+        if (under === null) return takeOff(flight);
+        under.place = sharedPlace(under.place, waiter.place ?? null);
+        passenger.joinedMs = deps.clock.monotonic();
       });
-    },
-    board(question, waiter, awaiting) {
-      const passenger = seat(question, waiter, awaiting);
-      depart(passenger);
-      return passenger;
     },
     get size() {
       return flights.probed.size + flights.unprobed.size;

@@ -1,16 +1,19 @@
+import { isFree } from "../../check/verdict/verdict.ts";
 import { AppError } from "../../core/errors.ts";
 import { RenderedJson } from "../../core/rendered-json.ts";
 import { traced } from "../../core/tracing.ts";
 import type { Actor } from "../actor.ts";
 import type { Quota, Reservation } from "../quota/quota.ts";
-import { Charge, type ChargeDeps } from "./charge.ts";
-import { jsonOf } from "./draw-rows.ts";
+import type { UsageCounter } from "../usage/counts.ts";
+import type { AnswerNote } from "./answer-note.ts";
+import { jsonOf, type RowDrawer } from "./draw-rows.ts";
 import type { Entrance } from "./entrance.ts";
 import type { Examiner, Finding, FindingArrival } from "./examine.ts";
 import type { Waiter } from "./flights.ts";
 import type { Question } from "./question.ts";
 import type { TestKeys } from "./test-keys.ts";
 import type { VerificationResult } from "./verification-result.ts";
+import type { VerificationTallies } from "./verification-tallies.ts";
 import type { VerifyInput } from "./verify-input.ts";
 
 /**
@@ -27,12 +30,15 @@ export type VerifyAddress = (
 /** A result, or JSON of one. */
 export type Answered = VerificationResult | RenderedJson;
 
-export interface VerifyDeps extends ChargeDeps {
+export interface VerifyDeps {
   examiner: Pick<Examiner, "find" | "draw">;
+  drawer: Pick<RowDrawer, "draw">;
   /** Asked before the quota, where it was not before: what is refused costs nothing. */
   enter: Entrance["enter"];
-  quota: Pick<Quota, "reserve">;
+  quota: Quota;
   testKeys: TestKeys;
+  usage: Pick<UsageCounter, "count">;
+  tallies: VerificationTallies;
 }
 
 export function createVerifyAddress(deps: VerifyDeps): VerifyAddress {
@@ -66,14 +72,14 @@ function answer(
   if (reservation instanceof Promise) {
     traced(waiter.span, "quota lease", reservation);
     return reservation.then(
-      (unit) => new Answering(deps, question, waiter, unit).find(refresh),
+      (unit) => new Charge(deps, question, waiter, unit).find(refresh),
       (error: unknown) => {
         waiter.place?.leave();
         throw error;
       },
     );
   }
-  return new Answering(deps, question, waiter, reservation).find(refresh);
+  return new Charge(deps, question, waiter, reservation).find(refresh);
 }
 
 /** Who gets no unit leaves the place that he was let in to. */
@@ -86,20 +92,75 @@ function reserve({ quota }: VerifyDeps, actor: Actor, { place }: Waiter): Reserv
   }
 }
 
-/** A charge that answers with what it came to. */
-class Answering extends Charge<VerifyDeps, Waiter> implements FindingArrival<Answered> {
+/**
+ * A question that is answered within a reservation, which is kept or given back whatever happens. It is itself the note of how it
+ * went: whether that is written down shows later, and of most it is not.
+ */
+class Charge implements FindingArrival<Answered>, AnswerNote {
+  readonly #deps: VerifyDeps;
+  readonly #question: Question;
+  readonly #waiter: Waiter;
+  readonly #reservation: Reservation;
+  #result: VerificationResult | null = null;
+  #finding: Finding | null = null;
+
+  constructor(deps: VerifyDeps, question: Question, waiter: Waiter, reservation: Reservation) {
+    this.#deps = deps;
+    this.#question = question;
+    this.#waiter = waiter;
+    this.#reservation = reservation;
+  }
+
   find(refresh: boolean): Answered | Promise<Answered> {
-    const { examiner } = this.deps;
     try {
-      return examiner.find(this.question, refresh, this.waiter, this);
+      return this.#deps.examiner.find(this.#question, refresh, this.#waiter, this);
     } catch (error) {
       this.failed();
       throw error;
     }
   }
 
+  get result(): VerificationResult {
+    if (this.#result === null) throw new Error("there is a note of what was answered alone");
+    return this.#result;
+  }
+
+  get smtp(): AnswerNote["smtp"] {
+    return this.#finding?.entry?.evidence.smtp ?? null;
+  }
+
+  get times(): AnswerNote["times"] {
+    return this.#finding?.times ?? null;
+  }
+
+  failed(): void {
+    this.#waiter.place?.leave();
+    this.#reservation.giveBack();
+  }
+
   landed(finding: Finding): Answered {
-    const drawn = this.settle(finding);
-    return drawn === null ? this.result : new RenderedJson(jsonOf(drawn));
+    const { place } = this.#waiter;
+    if (finding.cached) place?.found();
+    place?.leave();
+    const { examiner, drawer, usage, tallies } = this.#deps;
+    const question = this.#question;
+    const reservation = this.#reservation;
+    // What the cache has is rendered once for each entry; what was just learnt, mostly, was rendered for its domain before.
+    const drawn = finding.cached ? null : drawer.draw(question, finding);
+    const result = drawn === null ? examiner.draw(question, finding).result : drawn.template.result;
+    const answered = drawn === null ? result : new RenderedJson(jsonOf(drawn));
+    this.#result = result;
+    this.#finding = finding;
+    this.#waiter.note = this;
+    if (this.#waiter.cancelled()) {
+      // Nobody is told, so nothing is counted.
+      reservation.giveBack();
+      return answered;
+    }
+    if (isFree(result.reason)) reservation.giveBack();
+    else reservation.commit();
+    usage.count(question.teamId, reservation.day, result.verdict, finding.cached);
+    tallies(result, finding.cached).count += 1;
+    return answered;
   }
 }

@@ -20,8 +20,7 @@ describe("the cache", () => {
     const cache = {
       peek: (_: unknown, cacheKey: string) => (cacheKey === "a@one.test" ? doubted : kept),
       fetch: async (_: unknown, cacheKey: string) => (cacheKey === "a@one.test" ? doubted : kept),
-      look: (asker: EntryAsker) =>
-        asker.found(asker.cacheKey === "a@one.test" ? doubted : kept, asker.cacheKey),
+      look: ({ cacheKey, found }: EntryAsker) => found(cacheKey === "a@one.test" ? doubted : kept, cacheKey),
       fetchMany: async () => [doubted, kept, undefined],
     } as unknown as EvidenceCache;
     const seen = withoutDisbelieved(cache, {
@@ -58,7 +57,7 @@ describe("the cache", () => {
     const cache = {
       peek: () => entry,
       fetch: async () => entry,
-      look: (asker: EntryAsker) => asker.found(entry, asker.cacheKey),
+      look: ({ cacheKey, found }: EntryAsker) => found(entry, cacheKey),
       fetchMany: async () => [entry],
     } as unknown as EvidenceCache;
     const seen = withoutDisbelieved(cache, {
