@@ -51,24 +51,30 @@ export function createSettling(deps: {
     }
   }
 
-  async function release(lease: Lease, abandonInFlight: boolean): Promise<void> {
-    const report = lease.report();
-    if (abandonInFlight) report.inFlight = 0;
+  /** Together: of 64 busy teams some 85 leases a second are spent, and a statement for each was a burst of Postgres' work every tick. */
+  async function release(leases: readonly Lease[], abandonInFlight: boolean): Promise<void> {
+    const reports = leases.map((lease) => {
+      const report = lease.report();
+      if (abandonInFlight) report.inFlight = 0;
+      return report;
+    });
     try {
-      await ledger.release(report);
-      if (report.inFlight === 0) lease.lost = true;
-      else lease.shrunk(report, clock.monotonic());
+      await ledger.release(reports);
+      const nowMs = clock.monotonic();
+      for (const [i, lease] of leases.entries()) {
+        const report = reports[i] as LeaseReport;
+        if (report.inFlight === 0) lease.lost = true;
+        else lease.shrunk(report, nowMs);
+      }
     } finally {
-      lease.busy = false;
+      for (const lease of leases) lease.busy = false;
     }
   }
 
   async function releaseRetired(abandonInFlight: boolean): Promise<void> {
     const due = [...leasesWhere((lease) => !lease.busy && (lease.wantsRelease || abandonInFlight))];
-    for (let i = 0; i < due.length; i += LIMITS.quota.releasesAtOnce) {
-      const batch = due.slice(i, i + LIMITS.quota.releasesAtOnce);
-      await Promise.all(batch.map((lease) => release(lease, abandonInFlight)));
-    }
+    for (let i = 0; i < due.length; i += LIMITS.quota.releasesAtOnce)
+      await release(due.slice(i, i + LIMITS.quota.releasesAtOnce), abandonInFlight);
   }
 
   function dropLost(): void {
