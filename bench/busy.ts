@@ -13,9 +13,14 @@ export function idleReason(...servers: readonly Summary[]): string | null {
   return least >= BUSY ? null : `a server was busy for ${Math.round(least * 100)} % of the time only`;
 }
 
-/** The ceiling's CPU time over ours; no figure where one of the two was not busy all the while. */
+/** One that answers nobody in a whole run takes endless CPU for each: whoever is beside it would have reached anything. */
+function muteReason(...servers: readonly Summary[]): string | null {
+  return servers.every(({ perS }) => perS > 0) ? null : "a server answered nobody";
+}
+
+/** The ceiling's CPU time over ours; no figure where one of the two was not busy all the while, or answered nobody. */
 export function busyShareOf(whole: Summary, ceiling: Summary): Pick<Target, "figure" | "reason"> {
-  const reason = idleReason(whole, ceiling);
+  const reason = muteReason(whole, ceiling) ?? idleReason(whole, ceiling);
   return reason === null ? { figure: ceiling.cpuUs / whole.cpuUs } : { figure: null, reason };
 }
 
@@ -29,14 +34,16 @@ const NEARLY_BUSY = 0.9;
  */
 export function loweredShareOf(whole: Summary, ceiling: Summary): Pick<Target, "figure" | "reason"> {
   const { busy, cpuUs } = ceiling;
-  if (busy < NEARLY_BUSY)
+  const mute = muteReason(whole, ceiling);
+  if (mute !== null) return { figure: null, reason: mute };
+  if (!(busy >= NEARLY_BUSY))
     return { figure: null, reason: `the ceiling was busy for ${Math.round(busy * 100)} % of the time only` };
   return { figure: (cpuUs * (busy < BUSY ? busy : 1)) / whole.cpuUs };
 }
 
 /** What is to be said of it; null: nothing. */
 export function loweredNote({ busy }: Summary): string | null {
-  if (busy >= BUSY || busy < NEARLY_BUSY) return null;
+  if (busy >= BUSY || !(busy >= NEARLY_BUSY)) return null;
   const share = `${Math.round(busy * 100)} %`;
   return `the ceiling was busy for ${share} of the time, and is counted for ${share} of its CPU a request: who waits pays more`;
 }

@@ -124,21 +124,14 @@ const P99 = {
   unit: "× raw",
   atMost: 2,
 };
-/** One that answers nobody in a whole run takes endless CPU for each: whoever is beside it would have reached anything. */
-function shareOf(whole: Summary, other: Summary): Pick<Target, "figure" | "reason"> {
-  if ([whole, other].some(({ perS }) => perS === 0))
-    return { figure: null, reason: "a server answered nobody" };
-  return busyShareOf(whole, other);
-}
-
 /** Void where one of the two was not busy all the while, or answered nobody. */
 export function cpuTarget(whole: Summary, ceiling: Summary): Target {
-  return { ...CPU, ...shareOf(whole, ceiling) };
+  return { ...CPU, ...busyShareOf(whole, ceiling) };
 }
 
 /** fastify's CPU time over ours; void as above. */
 export function fastifyTarget(whole: Summary, fastify: Summary): Target {
-  return { ...FASTIFY, ...shareOf(whole, fastify) };
+  return { ...FASTIFY, ...busyShareOf(whole, fastify) };
 }
 
 /** Half of what raw can do: not known where raw was not busy. */

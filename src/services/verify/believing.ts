@@ -13,14 +13,14 @@ interface Deps {
   log: Logger;
 }
 
+/** Of these, belief can end at any time: they are looked at each time. */
+const DOUBTABLE: ReadonlySet<string | undefined> = new Set(["mailbox_not_found", "mailbox_disabled"]);
+
 /**
  * The cache without what it has of sites that were found to refuse everybody: whoever was refused there before that was
  * known is no longer called unknown to them, as soon as this process knows. And without what condemns by a way on which we
  * were distrusted: from the last look that found us in order on, nobody knows of whom such a refusal spoke.
  */
-/** Of these, belief can end at any time: they are looked at each time. */
-const DOUBTABLE: ReadonlySet<string | undefined> = new Set(["mailbox_not_found", "mailbox_disabled"]);
-
 export function withoutDisbelieved(
   cache: EvidenceCache,
   { beliefs, sites, house, log }: Deps,

@@ -61,6 +61,16 @@ describe("the share of a ceiling", () => {
     }
   });
 
+  it("says nothing where either answered nobody", () => {
+    const mute = { perS: 0, cpuUs: Number.POSITIVE_INFINITY, busy: 1, spread: 0 };
+    for (const shareOf of [busyShareOf, loweredShareOf])
+      for (const [ours, theirs] of [
+        [mute, summary(6, 1)],
+        [summary(8, 1), mute],
+      ] as const)
+        assert.deepEqual(shareOf(ours, theirs), { figure: null, reason: "a server answered nobody" });
+  });
+
   it("counts a ceiling that waited for no more than it was busy, and ours as it is", () => {
     assert.deepEqual(loweredShareOf(summary(8, 0.7), summary(6, 1)), { figure: 0.75 });
     assert.deepEqual(loweredShareOf(summary(8, 1), summary(6, 0.95)), { figure: 0.75 });
@@ -70,5 +80,6 @@ describe("the share of a ceiling", () => {
     assert.match(reason ?? "", /89 %/);
     assert.match(loweredNote(summary(6, 0.92)) ?? "", /92 %/);
     assert.deepEqual([loweredNote(summary(6, 1)), loweredNote(summary(6, 0.5))], [null, null]);
+    assert.equal(loweredShareOf(summary(8, 1), summary(6, Number.NaN)).figure, null);
   });
 });
