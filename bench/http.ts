@@ -3,6 +3,7 @@ import { type BenchContext, requireRight, withChildren } from "./context.ts";
 import { InvalidRun, interleave, median, type Subject, type Summary, sampleOf } from "./figures.ts";
 import { ADDRESSES, type HttpWorld, type Server, startHttpWorld, TEAMS } from "./http-world.ts";
 import { findLoadTools, type LoadTools } from "./load-tools.ts";
+import { type Asked, type LoadGenerator, lateNotes, unlessLate } from "./native-load.ts";
 import { type OpenRun, tailRatio } from "./open-loop.ts";
 import { ratio, type Section } from "./table.ts";
 import type { Target } from "./target.ts";
@@ -24,24 +25,33 @@ const OPEN_S = { full: 3, quick: 2 };
 /** Load under which calls to Redis and Postgres are counted: without a pause, as a busy service has none. */
 const STEADY_MS = 4_000;
 
-interface Asked extends Subject {
-  /** Of all runs, what is worth a line; null: nothing is. */
-  tellLate(): string | null;
+/** The same server; `late` is of all that it is asked in a closed loop. */
+export function countingLate<S extends Pick<Server, "name" | "load">>(server: S): S & Asked {
+  let late = 0;
+  const load: LoadGenerator["load"] = async (how) => {
+    const run = await server.load.load(how);
+    late += run.late;
+    return run;
+  };
+  return {
+    ...server,
+    load: { load },
+    get late() {
+      return late;
+    },
+  };
 }
 
-function subject({ name, port, load, usage }: Server, runMs: number): Asked {
-  let allLate = 0;
+function subject({ name, port, load, usage }: Server, runMs: number): Subject {
   return {
-    tellLate: () => (allLate === 0 ? null : `${name}: ${allLate} answers took 2 s or longer`),
     async run() {
       await load.load({ port, connections: CONNECTIONS, forMs: LEAD_MS });
       const before = await usage();
-      const [{ answered, faults, late, wallMs }, busy] = await Promise.all([
+      const [{ answered, faults, wallMs }, busy] = await Promise.all([
         load.load({ port, connections: CONNECTIONS, forMs: runMs }),
         busyWithin(usage, runMs),
       ]);
       requireRight(name, faults);
-      allLate += late;
       return { ...sampleOf(answered, wallMs, cpuBetween(before, await usage())), busy };
     },
   };
@@ -81,8 +91,7 @@ interface Calls {
 }
 
 /** What the API asks of Redis and Postgres while it is busy, per request. */
-async function countCalls(context: BenchContext, { rcpt }: HttpWorld): Promise<Calls> {
-  const { load, port } = rcpt;
+async function countCalls(context: BenchContext, { load, port }: Server): Promise<Calls> {
   const how = { port, connections: CONNECTIONS };
   await load.load({ ...how, forMs: LEAD_MS });
   let answered = 0;
@@ -162,10 +171,12 @@ async function measureCached(context: BenchContext, tools: LoadTools): Promise<S
   const rounds = ROUNDS[kind];
   return withChildren(async (keep) => {
     const world = await startHttpWorld(context, keep, tools);
-    const subjects = [world.rcpt, world.raw, world.fastify].map((server) => subject(server, runMs));
+    const rcpt = countingLate(world.rcpt);
+    const servers = [rcpt, countingLate(world.raw), countingLate(world.fastify)];
+    const subjects = servers.map((server) => subject(server, runMs));
     const [whole, ceiling, fastify] = await interleave(subjects, rounds);
     if (!whole || !ceiling || !fastify) throw new InvalidRun("a subject is missing");
-    const calls = await countCalls(context, world);
+    const calls = await countCalls(context, rcpt);
     const rate = Math.round(ceiling.perS / 2);
     const tails = await measureTails(world, rate, kind);
     const ratios = [
@@ -191,16 +202,16 @@ async function measureCached(context: BenchContext, tools: LoadTools): Promise<S
         },
       ],
       targets: [
-        cpuTarget(whole, ceiling),
+        unlessLate(cpuTarget(whole, ceiling), rcpt),
         { ...TOUCHED, figure: calls.percent },
-        fastifyTarget(whole, fastify),
+        unlessLate(fastifyTarget(whole, fastify), rcpt),
         tailTarget(tails, ceiling),
       ],
       notes: [
         calls.text,
         tellTails("rcpt", tails.whole),
         tellTails("raw", tails.ceiling),
-        ...subjects.flatMap((asked) => asked.tellLate() ?? []),
+        ...lateNotes(servers),
       ],
     };
   });

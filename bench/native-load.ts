@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Wrk } from "../scripts/embedded/wrk.ts";
+import type { Target } from "./target.ts";
 
 const run = promisify(execFile);
 /** Sockets for a script that does without wrk's own loop. It needs the local `port`. */
@@ -28,6 +29,25 @@ export interface NativeRun {
    */
   late: number;
   wallMs: number;
+}
+
+/** A server, and how many of its answers in all runs took 2 s or longer. */
+export interface Asked {
+  readonly name: string;
+  readonly late: number;
+}
+
+const lateText = ({ name, late }: Asked) => `${name}: ${late} answers took 2 s or longer`;
+
+/** A line for each server that has such. */
+export function lateNotes(servers: readonly Asked[]): string[] {
+  return servers.filter(({ late }) => late > 0).map(lateText);
+}
+
+/** `target`, void where `ours` was late: CPU saved by leaving clients waiting is not saved. A server beside it may be late. */
+export function unlessLate(target: Target, ours: Asked): Target {
+  if (ours.late === 0 || target.figure === null) return target;
+  return { ...target, figure: null, reason: lateText(ours) };
 }
 
 /** As a string of Lua. */

@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { busyBetween, usageNow } from "../../../bench/busy.ts";
 import type { BenchContext } from "../../../bench/context.ts";
-import { benchCachedVerify, cpuTarget, fastifyTarget, tailTarget } from "../../../bench/http.ts";
+import {
+  benchCachedVerify,
+  countingLate,
+  cpuTarget,
+  fastifyTarget,
+  tailTarget,
+} from "../../../bench/http.ts";
+import type { LoadGenerator } from "../../../bench/native-load.ts";
 import { SECTIONS } from "../../../bench/sections.ts";
 import { outcomeOf } from "../../../bench/target.ts";
 
@@ -58,6 +65,19 @@ describe("the figure of cached answers", () => {
     const mute = { perS: 0, cpuUs: Number.POSITIVE_INFINITY, busy: 1, spread: Number.NaN };
     assert.equal(outcomeOf(fastifyTarget(summary(8, 0.99), mute)), "void");
     assert.equal(outcomeOf(cpuTarget(mute, summary(6, 0.99))), "void");
+  });
+
+  it("counts the late answers of all runs of a server, and leaves the runs as they are", async () => {
+    const lates = [0, 2, 1];
+    const run = { answered: 9, wrong: 0, faults: {}, wallMs: 1 };
+    const load: LoadGenerator = { load: async () => ({ ...run, late: lates.shift() ?? 0 }) };
+    const server = countingLate({ name: "rcpt", load });
+    const how = { port: 1, connections: 1, forMs: 1 };
+    assert.equal((await server.load.load(how)).answered, 9);
+    assert.equal(server.late, 0);
+    await server.load.load(how);
+    await server.load.load(how);
+    assert.equal(server.late, 3);
   });
 
   it("has no tail where raw was idle, whose half rate is then not known", () => {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { loadScript, readNativeRun } from "../../../bench/native-load.ts";
+import { lateNotes, loadScript, readNativeRun, unlessLate } from "../../../bench/native-load.ts";
 import { coresOf } from "../../../bench/pin.ts";
+import { outcomeOf } from "../../../bench/target.ts";
 
 describe("the script of the native load generator", () => {
   it("holds each request as it goes on the wire, whatever it consists of", () => {
@@ -34,6 +35,27 @@ describe("the script of the native load generator", () => {
     assert.deepEqual({ answered, wrong, late, wallMs }, { answered: 12, wrong: 3, late: 4, wallMs: 1000.25 });
     assert.deepEqual(Object.values(faults), [0, 1, 0, 2]);
     assert.throws(() => readNativeRun("unable to connect"), /did not say what it counted/);
+  });
+});
+
+describe("answers that took 2 s or longer", () => {
+  const target = { id: "x.cpu", what: "CPU a request", unit: "× raw", figure: 0.9, atLeast: 0.8 };
+
+  it("are told of each server that has any", () => {
+    const servers = [
+      { name: "rcpt", late: 0 },
+      { name: "raw", late: 3 },
+    ];
+    assert.deepEqual(lateNotes(servers), ["raw: 3 answers took 2 s or longer"]);
+  });
+
+  it("leave a line of CPU without a figure, which keeps an earlier reason", () => {
+    assert.equal(outcomeOf(unlessLate(target, { name: "rcpt", late: 0 })), "reached");
+    const late = unlessLate(target, { name: "rcpt", late: 1 });
+    assert.equal(outcomeOf(late), "void");
+    assert.match(late.reason ?? "", /rcpt: 1 .* 2 s/);
+    const idle = { ...target, figure: null, reason: "idle" };
+    assert.equal(unlessLate(idle, { name: "rcpt", late: 1 }).reason, "idle");
   });
 });
 
