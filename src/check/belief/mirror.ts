@@ -34,10 +34,9 @@ type Run = readonly (Sighting & { atMs: number })[] | null;
 
 const NOBODY: NonNullable<Run> = [];
 
-/** What is known of a site that answers; when the main thread was told so last. One look-up for each answer. */
-interface Seen {
+/** What is known of a site that refused somebody; `Clock.monotonic` of when the main thread was told so last. */
+interface Refusing {
   run: Run;
-  acceptedAtMs: number;
   refusesAtMs: number;
 }
 
@@ -57,7 +56,9 @@ function extended(
 export function createBeliefs(clock: Clock, line: BeliefLine): Beliefs {
   const { quietRun, exploreEvery, exploreDomains, sites, acceptedEveryMs, runMs } = LIMITS.belief;
   const habits = new Map<string, { habit: Habit; checks: number; explored: Set<string> }>();
-  const seen = new LRUCache<string, Seen>({ max: sites });
+  // Only refusals fill it: were accepting sites in it too, a list of many small ones would push out each run before it is told of.
+  const refusing = new LRUCache<string, Refusing>({ max: sites });
+  const acceptedAt = new LRUCache<string, number>({ max: sites });
   const asking = new Map<number, (say: Say) => void>();
   let nextId = 0;
 
@@ -67,8 +68,7 @@ export function createBeliefs(clock: Clock, line: BeliefLine): Beliefs {
       asking.delete(news.id);
     } else if (news.habit === null) {
       habits.delete(news.site);
-      const known = seen.get(news.site);
-      if (known !== undefined) known.run = NOBODY;
+      refusing.delete(news.site);
     } else habits.set(news.site, { habit: news.habit, checks: 0, explored: new Set() });
   });
 
@@ -80,13 +80,12 @@ export function createBeliefs(clock: Clock, line: BeliefLine): Beliefs {
     });
   }
 
-  function seenOf(site: string): Seen {
-    let known = seen.get(site);
-    if (known === undefined) {
-      known = { run: NOBODY, acceptedAtMs: Number.NEGATIVE_INFINITY, refusesAtMs: Number.NEGATIVE_INFINITY };
-      seen.set(site, known);
-    }
-    return known;
+  /** What it has surely heard a moment ago the main thread is not told again. */
+  function isAcceptedDue(site: string): boolean {
+    const nowMs = clock.monotonic();
+    if (nowMs - (acceptedAt.get(site) ?? Number.NEGATIVE_INFINITY) < acceptedEveryMs) return false;
+    acceptedAt.set(site, nowMs);
+    return true;
   }
 
   return {
@@ -103,18 +102,18 @@ export function createBeliefs(clock: Clock, line: BeliefLine): Beliefs {
       return isNew || known.checks % exploreEvery === 0;
     },
     accepted(site, domain) {
-      const known = seenOf(site);
-      const doubted = known.run === null || habits.has(site);
+      const known = refusing.get(site);
+      const doubted = known?.run === null || habits.has(site);
       // Emptied rather than deleted, which would cost more than all else here where every tenth row is refused.
-      known.run = NOBODY;
-      const nowMs = clock.monotonic();
-      // What it has surely heard a moment ago the main thread is not told again.
-      const isDue = nowMs - known.acceptedAtMs >= acceptedEveryMs;
-      if (isDue) known.acceptedAtMs = nowMs;
-      if (isDue || doubted) line.report({ type: "accepted", site, domain });
+      if (known !== undefined) known.run = NOBODY;
+      if (isAcceptedDue(site) || doubted) line.report({ type: "accepted", site, domain });
     },
     refused(site, sighting) {
-      const known = seenOf(site);
+      let known = refusing.get(site);
+      if (known === undefined) {
+        known = { run: NOBODY, refusesAtMs: Number.NEGATIVE_INFINITY };
+        refusing.set(site, known);
+      }
       const atMs = clock.monotonic();
       const run = extended(known.run ?? NOBODY, sighting, atMs, atMs - runMs);
       if (known.run !== null && run.length < quietRun && !habits.has(site)) {

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import type { BeliefAuthority } from "../../../../src/check/belief/authority.ts";
-import type { ControlAnswer } from "../../../../src/check/belief/messages.ts";
+import type { BeliefReport, ControlAnswer } from "../../../../src/check/belief/messages.ts";
+import { createBeliefs } from "../../../../src/check/belief/mirror.ts";
 import { beliefNotice, suspicionNotice } from "../../../../src/check/belief/notices.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
@@ -15,6 +16,7 @@ import {
 const { addresses, domains, quietRun, controls, controlsTried, controlEveryMs, silenceRestMs } =
   LIMITS.belief;
 const { strangerDomains, exploreEvery, exploreDomains, heldMs, syncEveryMs, runMs } = LIMITS.belief;
+const { sites, acceptedEveryMs } = LIMITS.belief;
 const SITE = "hoster.test";
 
 /** What postmasters are answered with. */
@@ -343,5 +345,52 @@ describe("beliefs", () => {
 
   it("counts domains up to a bound", () => {
     assert.ok(domains <= addresses && controls <= controlsTried && controlsTried <= domains);
+  });
+});
+
+describe("a thread whose list has more sites than are counted", () => {
+  function thread() {
+    const clock = createFakeClock();
+    const reports: BeliefReport[] = [];
+    const beliefs = createBeliefs(clock, { report: (report) => reports.push(report), listen: () => {} });
+    const refuse = (site: string, i: number) =>
+      void beliefs.refused(site, { address: `a${i}@d${i}.test`, domain: `d${i}.test` });
+    /** What it told of SITE. */
+    const told = () => reports.filter((report) => report.type !== "controlled" && report.site === SITE);
+    return { clock, beliefs, refuse, told };
+  }
+
+  it("tells of a run of refusals, however many other sites accept in between", () => {
+    const { clock, beliefs, refuse, told } = thread();
+    for (let i = 0; i < quietRun; i++) {
+      assert.deepEqual(
+        told().filter(({ type }) => type === "refused"),
+        [],
+      );
+      for (let site = 0; site <= sites; site++) beliefs.accepted(`s${site}.test`, `s${site}.test`);
+      clock.advance(acceptedEveryMs);
+      refuse(SITE, i);
+    }
+    const last = told().at(-1);
+    assert.ok(last?.type === "refused");
+    assert.deepEqual(
+      last.sightings.map(({ domain }) => domain),
+      Array.from({ length: quietRun }, (_, i) => `d${i}.test`),
+    );
+  });
+
+  it("tells once a while that a site accepts or refuses, whatever others do the more often", () => {
+    const accepting = thread();
+    for (let i = 0; i < 2; i++) {
+      accepting.beliefs.accepted(SITE, "d0.test");
+      for (let site = 0; site <= sites; site++) accepting.refuse(`s${site}.test`, 0);
+    }
+    assert.equal(accepting.told().length, 1);
+    const refusing = thread();
+    for (let i = 0; i < 2; i++) {
+      refusing.refuse(SITE, i);
+      for (let site = 0; site <= sites; site++) refusing.beliefs.accepted(`s${site}.test`, "d0.test");
+    }
+    assert.equal(refusing.told().length, 1);
   });
 });
