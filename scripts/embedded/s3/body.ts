@@ -122,6 +122,8 @@ class Account {
 /** Hands over what comes, as it comes: a step of an iterator for each 64 KiB cost as much as to sum and write them. */
 function takeAll(req: IncomingMessage, take: PieceSink): Promise<void> {
   return new Promise((resolve, reject) => {
+    /** Of the last piece: the end of the body may be told while it is waited for. */
+    let pending: Promise<void> | null = null;
     function end(error?: unknown): void {
       req.off("data", onData);
       req.off("end", onEnd);
@@ -134,15 +136,19 @@ function takeAll(req: IncomingMessage, take: PieceSink): Promise<void> {
     }
     function onData(piece: Buffer): void {
       try {
-        const due = take(piece);
-        if (due === null) return;
+        pending = take(piece);
+        if (pending === null) return;
         req.pause();
-        due.then(() => req.resume(), end);
+        pending.then(() => req.resume(), end);
       } catch (error) {
         end(error);
       }
     }
-    const onEnd = () => end();
+    function onEnd(): void {
+      // All is here: who goes away now is none of ours.
+      req.off("close", onClose);
+      void (pending ?? Promise.resolve()).then(() => end(), end);
+    }
     const onClose = () => end(new Error("the client went away"));
     req.on("data", onData).once("end", onEnd).once("close", onClose).once("error", end);
   });

@@ -64,6 +64,8 @@ const READ_BYTES = 262_144;
 class Staging {
   readonly path: string;
   file: FileHandle | null = null;
+  /** The last write, perhaps under way. */
+  #flushed: Promise<void> = Promise.resolve();
   size = 0;
   #held: Buffer[] = [];
   #heldBytes = 0;
@@ -76,7 +78,9 @@ class Staging {
     this.size += piece.length;
     this.#heldBytes += piece.length;
     this.#held.push(piece);
-    return this.#heldBytes >= WRITE_BYTES || this.#held.length >= WRITE_PIECES ? this.#flush() : null;
+    if (this.#heldBytes < WRITE_BYTES && this.#held.length < WRITE_PIECES) return null;
+    this.#flushed = this.#flush();
+    return this.#flushed;
   };
 
   async #flush(): Promise<void> {
@@ -85,6 +89,12 @@ class Staging {
     this.#heldBytes = 0;
     this.file ??= await open(this.path, "wx", 0o600);
     await writeAll(this.file, pieces);
+  }
+
+  /** What is written by a source that has given up is waited for: until it is there it cannot be removed. */
+  async close(): Promise<void> {
+    await this.#flushed.catch(() => undefined);
+    await this.file?.close();
   }
 
   end({ crc32 }: BodySums): Staged {
@@ -113,7 +123,7 @@ export async function withStaged<T>(
   try {
     return use(staging.end(await source(staging.take)));
   } finally {
-    await staging.file?.close();
+    await staging.close();
     rmSync(staging.path, { force: true });
   }
 }
