@@ -60,11 +60,14 @@ export interface QuotaLedger {
   lease(id: string, teamId: string, ask: LeaseAsk): Promise<LeaseGrant>;
   /** Stores what was taken of each lease and renews it. The ids of those the ledger still has. */
   flush(reports: LeaseReport[]): Promise<Set<string>>;
+  /** Gives back what was not taken, settles the rest unless it is in flight. Unknown leases are ignored. */
+  release(report: LeaseReport): Promise<void>;
   /**
-   * Gives back what was not taken of each lease, settles the rest unless it is in flight: in one statement, but for those whose
-   * day somebody else has locked. Unknown leases are ignored.
+   * The same of many in one statement, but for those whose day somebody else has locked: waiting for one day, of a team that is
+   * deleted perhaps, would keep the others'.
+   * @returns ids of those it released
    */
-  release(reports: readonly LeaseReport[]): Promise<void>;
+  releaseTogether(reports: readonly LeaseReport[]): Promise<Set<string>>;
   /** Settles expired leases of all teams, LIMITS.quota.leasesReapedPerRound team days at most; how many there were. */
   reap(): Promise<number>;
   usage(teamId: string): Promise<LedgerUsage>;
@@ -79,28 +82,6 @@ export interface QuotaLedger {
  */
 export function createQuotaLedger(sql: Database): QuotaLedger {
   const { leaseTtlMs, trancheMax, leasesReapedPerRound } = LIMITS.quota;
-
-  /**
-   * Releases those whose days nobody has locked: waiting for one day, a team that is deleted perhaps, would keep the others'.
-   * @returns ids of those it released
-   */
-  async function releaseFree(reports: readonly LeaseReport[]): Promise<Set<string>> {
-    const rows = await sql<{ id: string }[]>`
-      with r as (
-        select * from jsonb_to_recordset(${sql.json(reports.map((report) => ({ ...report })))})
-          as r (id uuid, taken integer, "inFlight" integer, revision integer)
-      ),
-      free as materialized (
-        select r.* from r join quota_leases l on l.id = r.id join quota_days d on d.team_id = l.team_id and d.day = l.day
-        order by d.team_id, d.day for update of d skip locked
-      )
-      select id, quota_release(id, taken, "inFlight", revision) from free`;
-    return new Set(rows.map(({ id }) => id));
-  }
-
-  async function releaseOne({ id, taken, inFlight, revision }: LeaseReport): Promise<void> {
-    await sql`select quota_release(${id}, ${taken}, ${inFlight}, ${revision})`;
-  }
 
   return {
     async lease(id, teamId, { limit, want, share }) {
@@ -132,9 +113,23 @@ export function createQuotaLedger(sql: Database): QuotaLedger {
       return new Set(rows.map((row) => row.id));
     },
 
-    async release(reports) {
-      const released = await releaseFree(reports);
-      await Promise.all(reports.filter(({ id }) => !released.has(id)).map(releaseOne));
+    async release({ id, taken, inFlight, revision }) {
+      await sql`select quota_release(${id}, ${taken}, ${inFlight}, ${revision})`;
+    },
+
+    async releaseTogether(reports) {
+      const rows = await sql<{ id: string }[]>`
+        with r as (
+          select * from jsonb_to_recordset(${sql.json(reports.map((report) => ({ ...report })))})
+            as r (id uuid, taken integer, "inFlight" integer, revision integer)
+        ),
+        free as materialized (
+          select r.* from r join quota_leases l on l.id = r.id join quota_days d on d.team_id = l.team_id and d.day = l.day
+          order by d.team_id, d.day for update of d skip locked
+        )
+        -- All are locked before the first is released: what this statement has changed itself would be passed over.
+        select id, quota_release(id, taken, "inFlight", revision) from (select * from free order by id) locked`;
+      return new Set(rows.map(({ id }) => id));
     },
 
     async reap() {

@@ -53,8 +53,12 @@ function memoryLedger(dayOf: () => { day: string; msToMidnight: number }) {
       for (const { id, taken: spent } of reports) Object.assign(taken.get(id) ?? {}, { spent });
       return new Set(reports.map(({ id }) => id));
     },
-    async release(reports: readonly { id: string; taken: number }[]) {
+    async release({ id, taken: spent }: { id: string; taken: number }) {
+      Object.assign(taken.get(id) ?? {}, { spent });
+    },
+    async releaseTogether(reports: readonly { id: string; taken: number }[]) {
       for (const { id, taken: spent } of reports) Object.assign(taken.get(id) ?? {}, { spent });
+      return new Set(reports.map(({ id }) => id));
     },
     reap: async () => 0,
     usage: async () => ({ day: "", used: 0, held: 0, leases: [] }),

@@ -21,6 +21,11 @@ export interface Settling {
   report(error: unknown): void;
 }
 
+/** @throws what the first of them that failed did, when all are through */
+async function allOf(works: readonly Promise<void>[]): Promise<void> {
+  for (const result of await Promise.allSettled(works)) if (result.status === "rejected") throw result.reason;
+}
+
 export function createSettling(deps: {
   ledger: QuotaLedger;
   clock: Clock;
@@ -51,24 +56,48 @@ export function createSettling(deps: {
     }
   }
 
-  /** Together: of 64 busy teams some 85 leases a second are spent, and a statement for each was a burst of Postgres' work every tick. */
-  async function release(leases: readonly Lease[], abandonInFlight: boolean): Promise<void> {
-    const reports = leases.map((lease) => {
-      const report = lease.report();
-      if (abandonInFlight) report.inFlight = 0;
-      return report;
-    });
+  /** The ledger knows of it. */
+  function released(lease: Lease, told: LeaseReport): void {
+    lease.busy = false;
+    if (told.inFlight === 0) lease.lost = true;
+    else lease.shrunk(told, clock.monotonic());
+  }
+
+  async function releaseOne(lease: Lease, told: LeaseReport): Promise<void> {
     try {
-      await ledger.release(reports);
-      const nowMs = clock.monotonic();
-      for (const [i, lease] of leases.entries()) {
-        const report = reports[i] as LeaseReport;
-        if (report.inFlight === 0) lease.lost = true;
-        else lease.shrunk(report, nowMs);
-      }
+      await ledger.release(told);
+      released(lease, told);
     } finally {
-      for (const lease of leases) lease.busy = false;
+      lease.busy = false;
     }
+  }
+
+  /** Those it could. @returns the rest */
+  async function releaseTogether(due: ReadonlyMap<Lease, LeaseReport>): Promise<[Lease, LeaseReport][]> {
+    if (due.size < 2) return [...due];
+    try {
+      const free = await ledger.releaseTogether([...due.values()]);
+      for (const [lease, told] of due) if (free.has(lease.id)) released(lease, told);
+      return [...due].filter(([lease]) => !free.has(lease.id));
+    } catch (error) {
+      for (const lease of due.keys()) lease.busy = false;
+      throw error;
+    }
+  }
+
+  /**
+   * Together: of 64 busy teams some 85 leases a second are spent, and a statement for each was a burst of Postgres' work every tick.
+   * One by one where they cannot be, which keeps no other.
+   */
+  async function release(leases: readonly Lease[], abandonInFlight: boolean): Promise<void> {
+    const due = new Map<Lease, LeaseReport>();
+    for (const lease of leases) {
+      const told = lease.report();
+      if (abandonInFlight) told.inFlight = 0;
+      due.set(lease, told);
+    }
+    const rest = await releaseTogether(due);
+    await allOf(rest.map(([lease, told]) => releaseOne(lease, told)));
   }
 
   async function releaseRetired(abandonInFlight: boolean): Promise<void> {

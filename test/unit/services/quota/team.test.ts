@@ -112,6 +112,7 @@ describe("a snapshot", () => {
         }),
         flush: async () => new Set(),
         release: async () => {},
+        releaseTogether: async (reports) => new Set(reports.map(({ id }) => id)),
         reap: async () => 0,
         usage: async () => ({ day: "2026-01-01", used: 0, held: 0, leases: [] }),
       },
