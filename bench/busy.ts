@@ -13,9 +13,11 @@ export function idleReason(...servers: readonly Summary[]): string | null {
   return least >= BUSY ? null : `a server was busy for ${Math.round(least * 100)} % of the time only`;
 }
 
-/** One that answers nobody in a whole run takes endless CPU for each: whoever is beside it would have reached anything. */
+/** One that answers nobody in a run takes endless CPU for each: whoever is beside it would have reached anything. */
 function muteReason(...servers: readonly Summary[]): string | null {
-  return servers.every(({ perS }) => perS > 0) ? null : "a server answered nobody";
+  return servers.every(({ perS, cpuUs }) => perS > 0 && Number.isFinite(cpuUs))
+    ? null
+    : "a server answered nobody";
 }
 
 /** The ceiling's CPU time over ours; no figure where one of the two was not busy all the while, or answered nobody. */

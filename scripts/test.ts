@@ -84,7 +84,8 @@ async function main(stop: AbortSignal): Promise<number> {
   try {
     for (const name of SETTING_NAMES) delete process.env[name];
     const needsServices = files.some((file) => !file.startsWith(join(ROOT, "test/unit")));
-    const [logs] = await Promise.all(needsServices ? [startServices(guard), compileService(guard)] : [null]);
+    if (needsServices) await compileService(guard);
+    const logs = needsServices ? await startServices(guard) : null;
     const servicesMs = Date.now() - startedAt;
     const services = markedWith(`RCPT_RUN=${guard.env.RCPT_RUN}`);
     Object.assign(process.env, guard.env);

@@ -107,8 +107,8 @@ export const BULK_LIMITS = {
   restShare: 0.1,
   restMs: 2_000,
   /**
-   * Rows under way are looked at so often; those of a retry more seldom: it lasts for seconds, nobody waits behind it, and sixty of
-   * them were six hundred looks a second.
+   * Rows under way are looked at so often; those of a retry more seldom: it lasts for seconds, who waits for its places waits half
+   * a second more, and sixty of them were six hundred looks a second.
    */
   watchEveryMs: { chunk: 100, retry: 500 },
   /** Rows of a chunk that wait for one site are a retry of their own from so many on. */

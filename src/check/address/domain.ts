@@ -22,7 +22,10 @@ export class DomainName {
   readonly ok = true;
   /** A-labels, lower case. */
   readonly domain: string;
-  /** Numbers of `keepingNumber`, of whoever keeps something of domains; 0: nothing. They are forgotten with the name. */
+  /**
+   * Numbers of `keepingNumber`, each of the one keeper of its kind in a process: two would take it from each other again and again;
+   * 0: nothing is kept. They are forgotten with the name.
+   */
   listsKept = 0;
   templatesKept = 0;
 
@@ -104,6 +107,9 @@ function parseAnew(text: string): DomainResult {
     return fail("domain_syntax");
   if (labels.length < 2) return fail("domain_single_label");
   if (!TLD.test(labels.at(-1) ?? "")) return fail("domain_syntax");
-  const isKept = text.length <= LIMITS.check.domainNameChars && LDH.test(text);
-  return isKept ? remember(text, domain) : new DomainName(domain);
+  const { domainNameChars } = LIMITS.check;
+  if (text.length <= domainNameChars && LDH.test(text)) return remember(text, domain);
+  if (domain.length > domainNameChars) return new DomainName(domain);
+  // Written in Unicode it is read anew each time, and is the name that it is in A-labels.
+  return known.get(domain) ?? remember(domain, domain);
 }

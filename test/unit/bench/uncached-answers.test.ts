@@ -67,6 +67,8 @@ describe("the share of a ceiling", () => {
       for (const [ours, theirs] of [
         [mute, summary(6, 1)],
         [summary(8, 1), mute],
+        // Of two rounds one.
+        [summary(8, 1), { ...mute, perS: 500 }],
       ] as const)
         assert.deepEqual(shareOf(ours, theirs), { figure: null, reason: "a server answered nobody" });
   });
