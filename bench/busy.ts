@@ -13,7 +13,7 @@ export function idleReason(...servers: readonly Summary[]): string | null {
   return least >= BUSY ? null : `a server was busy for ${Math.round(least * 100)} % of the time only`;
 }
 
-/** One that answers nobody in a run takes endless CPU for each: whoever is beside it would have reached anything. */
+/** One that answers nobody in half of its runs takes endless CPU for each: whoever is beside it would have reached anything. */
 function muteReason(...servers: readonly Summary[]): string | null {
   return servers.every(({ perS, cpuUs }) => perS > 0 && Number.isFinite(cpuUs))
     ? null

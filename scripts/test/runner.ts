@@ -8,6 +8,9 @@ import { failures } from "./report.ts";
 /** No file may hang the run. Far above what any takes, on the slowest machine, should it wait for midnight besides. */
 const FILE_TIMEOUT_MS = 600_000;
 
+/** More files at once than cores: scenarios wait for timers and each other's processes for a third of their time. */
+const SPARE_FILES = 1;
+
 export interface Totals {
   passed: number;
   failed: number;
@@ -24,7 +27,7 @@ export async function runTestFiles(files: string[], stop: AbortSignal): Promise<
   if (files.length === 0) return totals;
   // Every file listens for the stop.
   setMaxListeners(0, stop);
-  const concurrency = Math.max(2, availableParallelism());
+  const concurrency = availableParallelism() + SPARE_FILES;
   const events = run({ files, concurrency, timeout: FILE_TIMEOUT_MS, signal: stop });
   events.on("test:pass", ({ details, skip, todo }) => {
     if (details.type !== "suite" && skip === undefined && todo === undefined) totals.passed++;

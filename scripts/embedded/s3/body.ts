@@ -145,7 +145,7 @@ function takeAll(req: IncomingMessage, take: PieceSink): Promise<void> {
       }
     }
     function onEnd(): void {
-      // All is here: who goes away now is none of ours.
+      // All is here.
       req.off("close", onClose);
       void (pending ?? Promise.resolve()).then(() => end(), end);
     }

@@ -102,8 +102,15 @@ export function createSettling(deps: {
 
   async function releaseRetired(abandonInFlight: boolean): Promise<void> {
     const due = [...leasesWhere((lease) => !lease.busy && (lease.wantsRelease || abandonInFlight))];
-    for (let i = 0; i < due.length; i += LIMITS.quota.releasesAtOnce)
-      await release(due.slice(i, i + LIMITS.quota.releasesAtOnce), abandonInFlight);
+    let failure: { reason: unknown } | null = null;
+    for (let i = 0; i < due.length; i += LIMITS.quota.releasesAtOnce) {
+      const some = due.slice(i, i + LIMITS.quota.releasesAtOnce);
+      // What keeps one of them does not keep those behind it: a process that goes has no next time.
+      await release(some, abandonInFlight).catch((reason: unknown) => {
+        failure ??= { reason };
+      });
+    }
+    if (failure !== null) throw (failure as { reason: unknown }).reason;
   }
 
   function dropLost(): void {
@@ -148,7 +155,8 @@ export function createSettling(deps: {
     settle,
     report,
     async returnAll() {
-      await (settlingNow ?? flushing)?.catch(report);
+      // What either of them has in hand is busy, and would be passed over.
+      await Promise.allSettled([settlingNow, flushing]);
       for (const team of teams.values()) team.retire(clock.monotonic(), true);
       await releaseRetired(true).catch(report);
       dropLost();
