@@ -21,8 +21,10 @@ interface Plan {
   domains: number;
   /** Two lists of these lengths for each number of domains. */
   perDomains: readonly [number, number];
-  /** How often lists are measured that are not the longest; for domains by turns. */
+  /** How often those of each number of domains are measured, by turns. */
   rounds: number;
+  /** How often the two that are not the longest are measured before that, and how often after. */
+  beside: readonly [number, number];
   /** More domains than are remembered at once, told and not judged: two lists that have each of them once and twice. */
   beyond: { domains: number; rows: readonly [number, number] } | null;
 }
@@ -33,6 +35,7 @@ const FULL: Plan = {
   domains: 1_000,
   perDomains: [100_000, 300_000],
   rounds: 3,
+  beside: [1, 1],
   beyond: { domains: 200_000, rows: [200_000, 400_000] },
 };
 /** A trend in the table, no figure: what the compiler does with code that has just begun is more than what is looked for. */
@@ -42,6 +45,7 @@ const QUICK: Plan = {
   domains: 1_000,
   perDomains: [40_000, 120_000],
   rounds: 1,
+  beside: [1, 0],
   beyond: null,
 };
 const DOMAIN_COUNTS = [1_000, 100_000] as const;
@@ -139,7 +143,7 @@ function rowOf({ rows, domains, cpuMs, wallMs }: GrowthRun, marginal: number | n
   ];
 }
 
-/** Lists of one number of domains, the shorter and the longer one: medians of their rounds. */
+/** Lists of one number of domains, the shorter and the longer one: means of their rounds. */
 type Pair = [GrowthRun, GrowthRun];
 
 interface Measured {
@@ -149,34 +153,51 @@ interface Measured {
   beyond: Pair | null;
 }
 
-/** The run in the middle, by its CPU: of an even number the cheaper one. */
-function middle(runs: readonly GrowthRun[]): GrowthRun {
-  const sorted = [...runs].sort((a, b) => a.cpuMs - b.cpuMs);
-  const found = sorted[(sorted.length - 1) >> 1];
-  if (found === undefined) throw new InvalidRun("a list is missing");
-  return found;
+/**
+ * What they took in the mean. All that are compared are spread over the same time: a core of a shared machine does a row for a
+ * seventh less now than two minutes ago, and a median of runs that lie beside each other has all of that.
+ */
+function mean(runs: readonly GrowthRun[]): GrowthRun {
+  const [first] = runs;
+  if (first === undefined) throw new InvalidRun("a list is missing");
+  const of = (field: "cpuMs" | "wallMs" | "uploadMs") =>
+    runs.reduce((sum, run) => sum + run[field], 0) / runs.length;
+  return { ...first, cpuMs: of("cpuMs"), wallMs: of("wallMs"), uploadMs: of("uploadMs") };
 }
 
-/** By turns, so that whatever else the machine does meets them alike. */
+/** By turns, every other round the other way about, so that whatever else the machine does meets them alike. */
 async function measureDomains(world: World, { perDomains, rounds, warmUpRows }: Plan): Promise<Pair[]> {
   const most = Math.max(...DOMAIN_COUNTS);
   // What is remembered of domains is as full in all rounds.
   await runList(world, { rows: Math.max(most, warmUpRows), domains: most });
-  const all = DOMAIN_COUNTS.map((domains) => ({ domains, runs: perDomains.map((): GrowthRun[] => []) }));
-  for (let round = 0; round < rounds; round++)
-    for (const { domains, runs } of all)
-      for (const [at, rows] of perDomains.entries()) runs[at]?.push(await runList(world, { rows, domains }));
-  return all.map(({ runs: [shorter = [], longer = []] }): Pair => [middle(shorter), middle(longer)]);
+  const all = DOMAIN_COUNTS.map((domains) =>
+    perDomains.map((rows) => ({ rows, domains, runs: [] as GrowthRun[] })),
+  );
+  const inTurn = all.flat();
+  for (let round = 0; round < rounds; round++) {
+    for (const { rows, domains, runs } of inTurn) runs.push(await runList(world, { rows, domains }));
+    inTurn.reverse();
+  }
+  return all.map(([shorter, longer]): Pair => [mean(shorter?.runs ?? []), mean(longer?.runs ?? [])]);
 }
 
 async function measureRows(world: World, plan: Plan, deadlineMs: number): Promise<GrowthRun[]> {
-  const { domains, rounds } = plan;
+  const { domains } = plan;
+  const [before, after] = plan.beside;
   const [first, second, wanted] = plan.rows;
-  const shortest: GrowthRun[] = [];
-  for (let round = 0; round < rounds; round++) shortest.push(await runList(world, { rows: first, domains }));
-  const pace = await runList(world, { rows: second, domains });
-  const rows = rowsInTime(wanted, pace, deadlineMs - performance.now());
-  return [middle(shortest), pace, await runList(world, { rows, domains })];
+  const shorts: GrowthRun[] = [];
+  const seconds: GrowthRun[] = [];
+  const oneOfEach = async () => {
+    shorts.push(await runList(world, { rows: first, domains }));
+    seconds.push(await runList(world, { rows: second, domains }));
+  };
+  for (let round = 0; round < before; round++) await oneOfEach();
+  const pace = mean(seconds);
+  const leftMs =
+    deadlineMs - performance.now() - (1 + first / second) * after * (pace.wallMs + pace.uploadMs);
+  const longest = await runList(world, { rows: rowsInTime(wanted, pace, leftMs), domains });
+  for (let round = 0; round < after; round++) await oneOfEach();
+  return [mean(shorts), mean(seconds), longest];
 }
 
 /** A row of so many domains takes no longer than so many times one of few. */
@@ -255,7 +276,8 @@ function sectionOf(plan: Plan, { byRows, byDomains, beyond }: Measured): Section
     configuration: [
       `one bulk process; all rows answered from the team's blocklist, row by row to the next domain, no address twice; after a list of ${thousands(plan.warmUpRows)} rows that is not counted`,
       `nobody's MX is looked up: what a row costs whose domain the DNS' cache has to know is no part of this`,
-      `by domains: medians of ${plan.rounds} rounds by turns, after a list of all domains; all lists have the same ones, so that none is seen for the first time`,
+      `by domains: means of ${plan.rounds} rounds by turns, after a list of all domains; all lists have the same ones, so that none is seen for the first time`,
+      `by rows: the longest list once, the others ${plan.beside.join(" before it and ")} after, in the mean`,
       `names of domains are remembered: ${thousands(LIMITS.check.domainNames / 2)} for certain, at most ${thousands(LIMITS.check.domainNames)}`,
       "marginal: CPU by which a list costs more than the one above it, for each row by which it is longer",
     ],
