@@ -111,7 +111,12 @@ function firstLine(error: unknown): string {
   return (text.trim().split("\n")[0] ?? "").replaceAll(/https?:\/\/\S+/g, "the package source");
 }
 
-function configuration(port: number, password: string, folder: string): string {
+/** @param throwaway whose log is gone with it in some minutes: writing it anew, shorter, took up to as much CPU as all else that Redis did */
+function configuration(
+  { folder, throwaway }: Pick<RedisOptions, "folder" | "throwaway">,
+  port: number,
+  password: string,
+): string {
   return [
     "bind 127.0.0.1",
     `port ${port}`,
@@ -121,6 +126,7 @@ function configuration(port: number, password: string, folder: string): string {
     `databases ${DATABASES}`,
     "appendonly yes",
     "appendfsync everysec",
+    ...(throwaway ? ["auto-aof-rewrite-percentage 0"] : []),
     'save ""',
     `maxmemory ${MAX_MEMORY}`,
     "maxmemory-policy volatile-lru",
@@ -163,7 +169,7 @@ export async function startRedis(options: RedisOptions): Promise<EmbeddedRedis> 
         command: binary,
         args: ["-"],
         env,
-        stdin: configuration(port, password, options.folder),
+        stdin: configuration(options, port, password),
         logFile: join(options.folder, "redis.log"),
         stopSignal: "SIGTERM",
         stopGraceMs: STOP_GRACE_MS,
