@@ -15,12 +15,13 @@ export interface StoreLoad {
   connectionsPerS: number;
 }
 
-/** As test/integration/counts/bounds.ts has them counted. */
+/** As test/integration/counts/bounds.ts has them counted, but for `entryBytes`. */
 const COUNTED = {
   transactionsPerChunk: 10.2,
   objectsPerChunk: 6,
   redisReadsPerRow: 0.009,
   redisScriptsPerRow: 0.012,
+  // Of a whole one, for a plan: those that are answered alike are short, but a reply that large providers give has an id in it.
   entryBytes: 556,
   shardBytesPerRow: 7.2,
   resultBytesPerRow: 821,

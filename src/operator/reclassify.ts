@@ -2,8 +2,7 @@ import type { SelfIdentity } from "../check/classify/classify.ts";
 import type { Evidence } from "../check/evidence.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { CacheEntry } from "../store/cache-entry.ts";
-import type { StoredText } from "../store/evidence-scan.ts";
-import { decodeEntry } from "../store/evidence-text.ts";
+import type { StoredEntry, StoredText } from "../store/evidence-scan.ts";
 import { parseCommandLine, runCommand, type Terminal, UsageError } from "./command.ts";
 import { type Reclassification, Reclassifier } from "./reclassification.ts";
 import { storedResults } from "./reclassify-file.ts";
@@ -27,7 +26,7 @@ interface Args {
 
 /** The evidence cache, as this command needs it. */
 export interface EvidenceShelf {
-  scan(): AsyncGenerator<StoredText[]>;
+  scan(): AsyncGenerator<StoredEntry[]>;
   /** @returns false: something else is there meanwhile, which is left alone */
   replace(known: StoredText, text: string, mostS: number): Promise<boolean>;
 }
@@ -98,7 +97,7 @@ async function readShelf(
     );
   for await (const batch of shelf.scan())
     for (const known of batch) {
-      const entry = decodeEntry(known.text);
+      const { entry } = known;
       if (entry === undefined) judge.skip("other_version");
       else {
         const evidence = judge.judge({ evidence: entry.evidence, address: null });

@@ -6,8 +6,9 @@ import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import { gatherTurns } from "../core/turns.ts";
 import type { CacheEntry } from "./cache-entry.ts";
-import { entryLines, KEEP, type KeyedEntry } from "./evidence-lines.ts";
-import { decodeEntry, hash128 } from "./evidence-text.ts";
+import { EntryWriter, KEEP, type KeyedEntry } from "./evidence-lines.ts";
+import { EntryReader } from "./evidence-shapes.ts";
+import { hash128 } from "./evidence-text.ts";
 import type { RedisClient } from "./redis.ts";
 
 /**
@@ -15,9 +16,9 @@ import type { RedisClient } from "./redis.ts";
  * verdicts. Entries of the two scopes never meet: what a probe taught is not to be seen from a tier that does not
  * probe, not even as `cached: true`.
  *
- * Redis keys (all with a TTL, so that `volatile-lru` may drop them): `rcpt:ev:{p|u}:<hash>` the entry as JSON;
- * `rcpt:ca:<hash>` a domain's catch-all answer. The hash is SHA-256 of the address or key, cut to 128 bits, so that
- * Redis holds no address in clear.
+ * Redis keys (all with a TTL, so that `volatile-lru` may drop them): `rcpt:ev:{p|u}:<hash>` the entry, as JSON or short;
+ * `rcpt:es:<hash>` what short ones have in common (`evidence-shapes`); `rcpt:ca:<hash>` a domain's catch-all answer. The
+ * hash is SHA-256 of the address, the text or the key, cut to 128 bits, so that Redis holds no address in clear.
  */
 /** Whose entry is meant. */
 export interface CacheQuestion {
@@ -94,7 +95,7 @@ interface Remembered extends Held {
 }
 
 type KeepingRedis = RedisClient & {
-  rcptKeepEvidence(keys: 0, lines: string): Promise<unknown>;
+  rcptKeepEvidence(keys: 0, ...entries: string[]): Promise<unknown>;
 };
 
 function withKeeping(redis: RedisClient): KeepingRedis {
@@ -110,6 +111,8 @@ export function createEvidenceCache(deps: {
 }): EvidenceCache {
   const { clock, log } = deps;
   const redis = withKeeping(deps.redis);
+  const reader = new EntryReader(redis, clock);
+  const writer = new EntryWriter();
   const memory = new LRUCache<string, Remembered>({
     max: Math.max(1, deps.maxEntries),
     dispose: (gone) => {
@@ -137,7 +140,7 @@ export function createEvidenceCache(deps: {
    */
   function newest({ scope, cacheKey }: CacheQuestion, text: string | null): CacheEntry | undefined {
     const key = memoryKey(scope, cacheKey);
-    const read = text === null ? undefined : decodeEntry(text);
+    const read = text === null ? undefined : reader.decode(text);
     const theirs = live(read) ? read : undefined;
     const ours = memory.get(key)?.entry;
     if (ours === undefined && theirs === undefined) return undefined;
@@ -160,16 +163,24 @@ export function createEvidenceCache(deps: {
   const keysOf = (questions: readonly CacheQuestion[]) =>
     questions.map(({ scope, cacheKey }) => redisKeyOf(scope, cacheKey));
 
+  /** Once they can be decoded. */
+  async function textsOf(keys: string[]): Promise<(string | null)[]> {
+    const texts: (string | null)[] = await redis.mget(keys).catch(() => []);
+    const learning = reader.learn(texts);
+    if (learning !== null) await learning;
+    return texts;
+  }
+
   async function fetchPage(questions: readonly KeyedQuestion[]): Promise<(CacheEntry | undefined)[]> {
     const keys = keysOf(questions);
     for (const [i, question] of questions.entries()) question.redisKey = keys[i] as string;
-    const texts = await redis.mget(keys).catch(() => []);
+    const texts = await textsOf(keys);
     return questions.map((question, i) => newestOrNone(question, texts[i] ?? null));
   }
 
   async function answerAll(askers: readonly EntryAsker[]): Promise<void> {
     const keys = keysOf(askers);
-    const texts: (string | null)[] = await redis.mget(keys).catch(() => []);
+    const texts = await textsOf(keys);
     for (let i = 0; i < askers.length; i++) {
       const asker = askers[i] as EntryAsker;
       const entry = newestOrNone(asker, texts[i] ?? null);
@@ -190,7 +201,7 @@ export function createEvidenceCache(deps: {
         entry,
       }),
     );
-    redis.rcptKeepEvidence(0, entryLines(keyed)).catch(ignore);
+    redis.rcptKeepEvidence(0, ...writer.argumentsOf(keyed, clock.monotonic())).catch(() => writer.forget());
   }
 
   /** @returns whether it is to be written */

@@ -1,29 +1,35 @@
+import { LIMITS } from "../core/limits.ts";
 import type { CacheEntry } from "./cache-entry.ts";
-import { type EvidenceShape, latencyText, shapeOf } from "./evidence-text.ts";
+import { SHORT_CHARS, shapeKeyOf, shapeText, shortText } from "./evidence-shapes.ts";
+import { type EvidenceShape, entryText, hash128, latencyText, shapeOf } from "./evidence-text.ts";
+
+/** Of `rcpt:ev:p:` and 128 bits. */
+const KEY_CHARS = 32;
+const PACKED_CHARS = KEY_CHARS + SHORT_CHARS;
 
 /**
- * Entries on their way to Redis, as one argument however many: a SET of its own, or an argument of its own, costs this process
- * several times as much. What evidence of a domain has in common goes once, as a line of its own: 550 bytes a row became
- * 70, and Redis puts together there what `encodeEntry` would write here.
+ * Entries on their way to Redis, in a few arguments however many: a SET of its own, or an argument of its own, costs this
+ * process several times as much.
  *
- * Lines of shapes begin with a brace: what stands before the latency, a tab, what stands behind it. Lines of entries: key, seconds
- * that Redis keeps it, number of the shape in the order of their lines, latency, and the two times of the entry. Spaces and
- * tabs part them; in JSON both are escaped or within a shape.
+ * The first argument is shapes, the second whole entries; a line of each is key, seconds that Redis keeps it, text, and JSON has
+ * no line end in it. Then, by twos, seconds and short entries which are kept so long: key and text, PACKED_CHARS of each, cut by
+ * their places, since a pattern costs Redis as much as the SET. A shape is kept no shorter than it was: other processes' entries may need it.
  */
 export const KEEP = `
-local starts, ends = {}, {}
-for line in string.gmatch(ARGV[1], '[^\\n]+') do
-  if string.byte(line) == 123 then
-    local head, tail = string.match(line, '^([^\\t]*)\\t(.*)$')
-    starts[#starts + 1] = head
-    ends[#ends + 1] = tail
-  else
-    local key, ttl, shape, latency, stored, life = string.match(line, '^(%S+) (%d+) (%d+) (%S*) (%S+) (%S+)$')
-    if key then
-      local at = tonumber(shape)
-      local entry = '{"evidence":' .. starts[at] .. latency .. ends[at] .. ',"storedAt":' .. stored .. ',"ttlS":' .. life .. '}'
-      redis.call('SET', key, entry, 'EX', ttl)
-    end
+local call, sub = redis.call, string.sub
+for key, ttl, text in string.gmatch(ARGV[1], '(%S+) (%d+) ([^\\n]*)\\n') do
+  local left = call('TTL', key)
+  if left > tonumber(ttl) then ttl = left end
+  call('SET', key, text, 'EX', ttl)
+end
+for key, ttl, text in string.gmatch(ARGV[2], '(%S+) (%d+) ([^\\n]*)\\n') do
+  call('SET', key, text, 'EX', ttl)
+end
+for at = 3, #ARGV, 2 do
+  local ttl, packed = ARGV[at], ARGV[at + 1]
+  for from = 1, #packed, ${PACKED_CHARS} do
+    local text = from + ${KEY_CHARS}
+    call('SET', sub(packed, from, text - 1), sub(packed, text, text + ${SHORT_CHARS - 1}), 'EX', ttl)
   end
 end
 `;
@@ -33,21 +39,69 @@ export interface KeyedEntry {
   entry: CacheEntry;
 }
 
-/** The argument of KEEP. */
-export function entryLines(entries: readonly KeyedEntry[]): string {
-  const numbers = new Map<EvidenceShape, number>();
-  let shapes = "";
-  let lines = "";
-  for (const { redisKey, entry } of entries) {
-    const { evidence, storedAt, ttlS } = entry;
-    const shape = shapeOf(evidence);
-    let number = numbers.get(shape);
-    if (number === undefined) {
-      number = numbers.size + 1;
-      numbers.set(shape, number);
-      shapes += `${shape.start}\t${shape.end}\n`;
-    }
-    lines += `${redisKey} ${Math.floor(ttlS)} ${number} ${latencyText(evidence, shape)} ${storedAt} ${ttlS}\n`;
+/** A shape that was met before. */
+interface MetShape {
+  /** "" until it is met again. */
+  id: string;
+  /** Monotonic: until then Redis has it, unless it was short of memory. */
+  untilMs: number;
+}
+
+/**
+ * Writes entries short where their shape was met before, else whole: a reply with an id of its own in it makes a shape that
+ * nobody else has, and by itself that would only be a second key. A shape is sent with the first entry that needs it, for
+ * so long that those of the next LIMITS.evidenceCache.shapeAgainS need it no longer than it lives; then again, so that what
+ * Redis lost or dropped is missed for no longer.
+ */
+export class EntryWriter {
+  #met = new WeakMap<EvidenceShape, MetShape>();
+
+  /** What was sent may not have arrived. */
+  forget(): void {
+    this.#met = new WeakMap();
   }
-  return shapes + lines;
+
+  /**
+   * The arguments of KEEP.
+   * @param nowMs monotonic
+   */
+  argumentsOf(entries: readonly KeyedEntry[], nowMs: number): string[] {
+    let shapes = "";
+    let whole = "";
+    const short = new Map<number, string>();
+    for (const { redisKey, entry } of entries) {
+      const lifeS = Math.floor(entry.ttlS);
+      const shape = shapeOf(entry.evidence);
+      const met = this.#meet(shape);
+      const text = met === null || redisKey.length !== KEY_CHARS ? null : shortOf(met, shape, entry);
+      if (met === null || text === null) {
+        whole += `${redisKey} ${lifeS} ${entryText(entry, shape)}\n`;
+        continue;
+      }
+      if (met.untilMs < nowMs + lifeS * 1_000) {
+        const shapeS = lifeS + LIMITS.evidenceCache.shapeAgainS;
+        met.untilMs = nowMs + shapeS * 1_000;
+        shapes += `${shapeKeyOf(met.id)} ${shapeS} ${shapeText(shape)}\n`;
+      }
+      short.set(lifeS, (short.get(lifeS) ?? "") + redisKey + text);
+    }
+    const packed: string[] = [shapes, whole];
+    for (const [lifeS, texts] of short) packed.push(String(lifeS), texts);
+    return packed;
+  }
+
+  /** null: for the first time. */
+  #meet(shape: EvidenceShape): MetShape | null {
+    const met = this.#met.get(shape);
+    if (met === undefined) {
+      this.#met.set(shape, { id: "", untilMs: Number.NEGATIVE_INFINITY });
+      return null;
+    }
+    if (met.id === "") met.id = hash128(shapeText(shape));
+    return met;
+  }
+}
+
+function shortOf({ id }: MetShape, shape: EvidenceShape, { evidence, storedAt, ttlS }: CacheEntry) {
+  return shortText(id, storedAt, ttlS, latencyText(evidence, shape));
 }

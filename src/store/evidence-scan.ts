@@ -1,4 +1,7 @@
+import { systemClock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
+import type { CacheEntry } from "./cache-entry.ts";
+import { EntryReader } from "./evidence-shapes.ts";
 import type { RedisClient } from "./redis.ts";
 
 /** An entry of the evidence cache as it lies in Redis. */
@@ -7,11 +10,17 @@ export interface StoredText {
   text: string;
 }
 
+export interface StoredEntry extends StoredText {
+  /** undefined: of another version, damaged, or what it shares with others is gone. */
+  entry: CacheEntry | undefined;
+}
+
 /**
  * All entries of probed checks, in batches that Redis serves within a few milliseconds each; what comes or goes meanwhile
  * may be in none, what Redis moves about in two. Rejects when Redis does not answer.
  */
-export async function* scanEvidence(redis: RedisClient): AsyncGenerator<StoredText[]> {
+export async function* scanEvidence(redis: RedisClient): AsyncGenerator<StoredEntry[]> {
+  const reader = new EntryReader(redis, systemClock);
   let cursor = "0";
   do {
     const [next, keys] = await redis.scan(
@@ -23,9 +32,10 @@ export async function* scanEvidence(redis: RedisClient): AsyncGenerator<StoredTe
     );
     cursor = next;
     const texts = keys.length === 0 ? [] : await redis.mget(keys);
+    await reader.learn(texts);
     yield keys.flatMap((key, i) => {
       const text = texts[i] ?? null;
-      return text === null ? [] : [{ key, text }];
+      return text === null ? [] : [{ key, text, entry: reader.decode(text) }];
     });
   } while (cursor !== "0");
 }

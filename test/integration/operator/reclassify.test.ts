@@ -158,6 +158,41 @@ describe("reclassify", () => {
     assert.equal(fetched?.evidence.smtp?.class, "greylisted");
   });
 
+  it("writes entries that share what was said, each by itself", async (t) => {
+    const { redis, cache } = await world(t);
+    const names = ["a@one.test", "b@one.test", "c@one.test"];
+    const storedAt = Date.now();
+    const deposits = names.map((cacheKey, latencyMs) => {
+      const found = { ...TOO_EARLY, smtp: smtpWith({ ...TOO_EARLY.smtp, latencyMs }) };
+      return {
+        scope: "probed" as const,
+        cacheKey,
+        entry: { evidence: found, storedAt, ttlS: TTL_S },
+        shared: true,
+      };
+    });
+    cache.storeMany(deposits);
+    const lengths = async () => {
+      const keys = await redis.keys("rcpt:ev:p:*");
+      return (await Promise.all(keys.map((key) => redis.strlen(key)))).filter((length) => length === 44)
+        .length;
+    };
+    assert.equal(await lengths(), 2);
+    const report = JSON.parse((await run(redis, "--apply", "--json")).stdout);
+    assert.deepEqual([report.read, report.written, report.unjudged.other_version], [3, 3, 0]);
+    assert.equal(await lengths(), 0);
+    const found = await Promise.all(names.map((name) => cache.fetch("probed", name)));
+    assert.deepEqual(
+      found.map((entry) => [entry?.evidence.smtp?.class, entry?.evidence.smtp?.latencyMs]),
+      [0, 1, 2].map((latencyMs) => ["greylisted", latencyMs]),
+    );
+    cache.storeMany(deposits);
+    await redis.del(await redis.keys("rcpt:es:*"));
+    const lost = JSON.parse((await run(redis, "--json")).stdout);
+    assert.equal(lost.read, 3);
+    assert.ok(lost.unjudged.other_version >= 2, "what it shared is gone");
+  });
+
   it("withdraws what is of our own address, here and where it is remembered, and tells nobody of it", async (t) => {
     const { redis, cache } = await world(t);
     const entry = { evidence: WRONG, storedAt: Date.now(), ttlS: TTL_S };

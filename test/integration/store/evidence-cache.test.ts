@@ -11,7 +11,7 @@ import {
   createEvidenceCache,
   type EvidenceCache,
 } from "../../../src/store/evidence-cache.ts";
-import { encodeEntry, hash128 } from "../../../src/store/evidence-text.ts";
+import { decodeEntry, hash128 } from "../../../src/store/evidence-text.ts";
 import type { RedisClient } from "../../../src/store/redis.ts";
 import { testRedisUrl } from "../../support/embedded.ts";
 import { evidenceWith, smtpWith } from "../../support/evidence.ts";
@@ -39,12 +39,13 @@ function countCalls(t: TestContext, redis: RedisClient) {
   const { defineCommand } = redis;
   t.mock.method(redis, "defineCommand", (...definition: Parameters<typeof defineCommand>) => {
     defineCommand.apply(redis, definition);
-    const scripted = redis as RedisClient & Record<string, (keys: number, lines: string) => Promise<unknown>>;
+    const scripted = redis as RedisClient &
+      Record<string, (keys: number, ...entries: string[]) => Promise<unknown>>;
     const run = scripted[definition[0]];
     assert.ok(run !== undefined);
-    t.mock.method(scripted, definition[0], (keys: number, lines: string) => {
-      calls.writes.push(lines.split("\n").filter((line) => line.startsWith("rcpt:ev:")).length);
-      return run.call(redis, keys, lines);
+    t.mock.method(scripted, definition[0], (keys: number, ...entries: string[]) => {
+      calls.writes.push(entries.join("").split("rcpt:ev:").length - 1);
+      return run.call(redis, keys, ...entries);
     });
   });
   return calls;
@@ -55,7 +56,7 @@ const questions = (keys: readonly string[]) =>
   keys.map((cacheKey) => ({ scope: "probed" as const, cacheKey }));
 
 describe("evidence of many addresses", () => {
-  it("is written and read in a round trip each, and is another process's too", async (t) => {
+  it("is written and read in a round trip each, and one for what it shares, and is another process's too", async (t) => {
     const url = await testRedisUrl();
     const writer = (await openRedis(t, url)).commands;
     const reader = (await openRedis(t, url)).commands;
@@ -68,7 +69,7 @@ describe("evidence of many addresses", () => {
     const found = await cacheOf(reader).fetchMany(questions([...keys, "nobody@one.test"]));
     assert.equal(found.filter((entry) => entry?.evidence.v === 2).length, keys.length);
     assert.equal(found.at(-1), undefined);
-    assert.deepEqual([wrote.writes, read.mget], [[keys.length], [keys.length + 1]]);
+    assert.deepEqual([wrote.writes, read.mget], [[keys.length], [keys.length + 1, 1]]);
   });
 
   it("that requests of one turn ask about and keep one by one is a round trip each, too", async (t) => {
@@ -160,21 +161,125 @@ describe("evidence of many addresses", () => {
     for (const name of names) assert.ok((await commands.ttl(name)) > 0);
   });
 
-  it("is in Redis as it would be written by itself, however many share a shape", async (t) => {
-    const { commands } = await openRedis(t);
+  it("is another process's as it was, however many share a shape", async (t) => {
+    const url = await testRedisUrl();
+    const { commands } = await openRedis(t, url);
     const [mx, other] = [evidenceWith().mx, { ...evidenceWith().mx, hosts: ["mx.other.test"] }];
     const entries = Array.from({ length: 60 }, (_, i) => {
-      const smtp = i % 7 === 0 ? null : smtpWith({ latencyMs: i / 3, reply: `said ${i % 3}\t"ü"` });
+      const latencyMs = i % 4 === 0 ? i / 3 : i;
+      const smtp = i % 7 === 0 ? null : smtpWith({ latencyMs, reply: `said ${i % 3}\t"ü"` });
       const evidence = evidenceWith({
         mx: i % 2 === 0 ? mx : other,
+        disposable: EVIDENCE.disposable,
         smtp,
         role: i % 5 === 0 ? "info" : null,
       });
-      return { evidence, storedAt: Date.now() + i, ttlS: 60 + (i % 4) / 7 };
+      return { evidence, storedAt: Date.now() + i, ttlS: 60 + (i % 9 === 0 ? 1 / 7 : i % 3) };
     });
+    await commands.flushdb();
+    const read = countCalls(t, commands);
     cacheOf(commands).storeMany(entries.map((entry, i) => deposit(`a${i}@shape.test`, { entry })));
-    for (const [i, entry] of entries.entries())
-      assert.equal(await commands.get(`rcpt:ev:p:${hash128(`a${i}@shape.test`)}`), encodeEntry(entry));
+    const keys = entries.map((_, i) => `rcpt:ev:p:${hash128(`a${i}@shape.test`)}`);
+    const reader = cacheOf(commands);
+    const ask = () => reader.fetchMany(questions(entries.map((_, i) => `a${i}@shape.test`)));
+    assert.deepEqual(await ask(), entries);
+    const shapes = await commands.keys("rcpt:es:*");
+    assert.ok(shapes.length > 3 && shapes.length < 30, `${shapes.length}`);
+    assert.deepEqual(read.mget, [entries.length, shapes.length]);
+    assert.deepEqual(await ask(), entries);
+    assert.deepEqual(read.mget, [entries.length, shapes.length, entries.length]);
+    const lives = await Promise.all(keys.map((key) => commands.ttl(key)));
+    assert.deepEqual(
+      lives.map((lifeS, i) => Math.floor(entries[i]?.ttlS ?? 0) - lifeS <= 1),
+      entries.map(() => true),
+    );
+    const longest = Math.max(...lives);
+    for (const shape of shapes) assert.ok((await commands.ttl(shape)) > longest);
+    const bytes = await Promise.all(keys.map((key) => commands.strlen(key)));
+    assert.ok(bytes.filter((each) => each === 44).length > 20, bytes.join(" "));
+  });
+
+  it("is whole as versions before wrote it, beside what this one writes, and neither errs by the other's", async (t) => {
+    const { commands } = await openRedis(t);
+    const names = ["whole@mixed.test", "short@mixed.test", "again@mixed.test"];
+    const entry = { evidence: EVIDENCE, storedAt: Date.now(), ttlS: 60 };
+    const keyOf = (name: string) => `rcpt:ev:p:${hash128(name)}`;
+    await commands.set(keyOf("whole@mixed.test"), JSON.stringify(entry), "EX", 60);
+    const cache = cacheOf(commands);
+    cache.storeMany(
+      ["first@mixed.test", "short@mixed.test", "again@mixed.test"].map((name) => deposit(name, { entry })),
+    );
+    await commands.ping();
+    assert.deepEqual(await cacheOf(commands).fetchMany(questions(names)), [entry, entry, entry]);
+    const text = (await commands.get(keyOf("short@mixed.test"))) ?? "";
+    assert.equal(text.length, 44);
+    assert.equal(decodeEntry(text), undefined, "a version before misses it");
+    // It asks anew then, and writes what it learnt.
+    const newer = { ...entry, storedAt: entry.storedAt + 1 };
+    await commands.set(keyOf("short@mixed.test"), JSON.stringify(newer), "EX", 60);
+    assert.deepEqual(await cacheOf(commands).fetchMany(questions(names)), [entry, newer, entry]);
+    assert.deepEqual(await cache.fetchMany(questions(names)), [entry, newer, entry], "the newest");
+  });
+
+  it("misses where Redis dropped what it shares, and has it again with what is written a minute later", async (t) => {
+    const { commands } = await openRedis(t);
+    await commands.flushdb();
+    let nowMs = 0;
+    const clock = { ...systemClock, monotonic: () => nowMs };
+    const writer = createEvidenceCache({ redis: commands, clock, log: silentLog, maxEntries: 10 });
+    const known = async (...names: string[]) =>
+      (await cacheOf(commands).fetchMany(questions(names))).map((one) => one !== undefined);
+    const store = (...names: string[]) => writer.storeMany(names.map((name) => deposit(name)));
+    store("a@drop.test", "b@drop.test");
+    assert.deepEqual(await known("a@drop.test", "b@drop.test"), [true, true]);
+    const shapes = await commands.keys("rcpt:es:*");
+    assert.equal(shapes.length, 1);
+    await commands.del(shapes);
+    store("c@drop.test");
+    assert.deepEqual(await known("a@drop.test", "b@drop.test", "c@drop.test"), [true, false, false]);
+    nowMs = LIMITS.evidenceCache.shapeAgainS * 1_000 + 1;
+    store("d@drop.test");
+    assert.deepEqual(await known("b@drop.test", "c@drop.test", "d@drop.test"), [true, true, true]);
+  });
+
+  it("keeps what it shares for as long as another process's entries need it", async (t) => {
+    const { commands } = await openRedis(t);
+    await commands.flushdb();
+    const storing = (ttlS: number) =>
+      cacheOf(commands).storeMany(
+        ["a", "b"].map((name) =>
+          deposit(`${name}${ttlS}@life.test`, { entry: { evidence: EVIDENCE, storedAt: Date.now(), ttlS } }),
+        ),
+      );
+    storing(600);
+    const [shape = ""] = await commands.keys("rcpt:es:*");
+    assert.ok((await commands.ttl(shape)) > 600);
+    storing(60);
+    assert.ok((await commands.ttl(shape)) > 600);
+    storing(6_000);
+    assert.ok((await commands.ttl(shape)) > 6_000);
+  });
+
+  it("does without what a failed write would have brought", async (t) => {
+    const url = await testRedisUrl();
+    const gate = await createTcpGate(url);
+    t.after(() => gate.close());
+    const { commands } = await openRedis(t, throughGate(url, gate));
+    const cache = cacheOf(commands);
+    const closed = once(commands, "close");
+    gate.shut();
+    await closed;
+    cache.storeMany(["a@lost.test", "b@lost.test"].map((name) => deposit(name)));
+    const back = once(commands, "ready");
+    gate.open();
+    await back;
+    cache.storeMany(["c@lost.test", "d@lost.test"].map((name) => deposit(name)));
+    const elsewhere = cacheOf((await openRedis(t, url)).commands);
+    const found = await elsewhere.fetchMany(questions(["a@lost.test", "c@lost.test", "d@lost.test"]));
+    assert.deepEqual(
+      found.map((one) => one !== undefined),
+      [false, true, true],
+    );
   });
 
   it("is what memory has while Redis is away or silent, and fails nobody", async (t) => {

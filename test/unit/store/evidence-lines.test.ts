@@ -2,10 +2,15 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import type { SmtpEvidence } from "../../../src/check/evidence.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
 import type { CacheEntry } from "../../../src/store/cache-entry.ts";
-import { entryLines } from "../../../src/store/evidence-lines.ts";
-import { encodeEntry } from "../../../src/store/evidence-text.ts";
+import { EntryWriter } from "../../../src/store/evidence-lines.ts";
+import { EntryReader } from "../../../src/store/evidence-shapes.ts";
+import { encodeEntry, hash128 } from "../../../src/store/evidence-text.ts";
+import type { RedisClient } from "../../../src/store/redis.ts";
 import { evidenceWith, smtpWith } from "../../support/evidence.ts";
+
+const NOW_MS = 1_800_000_000_000;
 
 /** Parts as an engine hands them out: the same objects again and again, and now and then one made anew. */
 const PARTS = [evidenceWith().mx, { ...evidenceWith().mx, hosts: ["mx\t1.test", "ü"] }];
@@ -24,7 +29,11 @@ const odd = fc.oneof(
 const smtp: fc.Arbitrary<SmtpEvidence | null> = fc.option(
   fc
     .record({
-      latencyMs: fc.oneof(fc.nat(3), fc.double({ noNaN: true, noDefaultInfinity: true })),
+      latencyMs: fc.oneof(
+        fc.nat(3),
+        fc.constantFrom(0, 9_999_999, 1e21),
+        fc.double({ noNaN: true, noDefaultInfinity: true }),
+      ),
       reply: odd,
       enhancedCode: fc.constantFrom(null, "5.1.1"),
       retryAfterS: fc.constantFrom(null, 7),
@@ -39,7 +48,14 @@ const smtp: fc.Arbitrary<SmtpEvidence | null> = fc.option(
 const entry: fc.Arbitrary<CacheEntry> = fc
   .record({
     ...{ mx, disposable, domain, smtp, role: fc.constantFrom(null, "info"), freeProvider: fc.boolean() },
-    ...{ storedAt: fc.nat(), ttlS: fc.oneof(fc.nat(9), fc.constant(1 / 3)) },
+    ...{
+      storedAt: fc.oneof(
+        fc.nat(),
+        fc.constant(NOW_MS),
+        fc.nat(9).map((ms) => NOW_MS + ms),
+      ),
+      ttlS: fc.oneof(fc.nat(9), fc.constantFrom(1 / 3, 604_800, 1e12)),
+    },
   })
   .map(({ storedAt, ttlS, domain: signals, ...rest }) => ({
     evidence: evidenceWith(signals === undefined ? rest : { ...rest, domain: signals }),
@@ -47,55 +63,215 @@ const entry: fc.Arbitrary<CacheEntry> = fc
     ttlS,
   }));
 
-/** What the script makes of the argument: keys, lifetimes and texts. */
-function keptOf(lines: string): [string, string, string][] {
-  const shapes: [string, string][] = [];
-  const kept: [string, string, string][] = [];
-  for (const line of lines.split("\n")) {
-    if (line.startsWith("{")) {
-      const tab = line.indexOf("\t");
-      shapes.push([line.slice(0, tab), line.slice(tab + 1)]);
-      continue;
+/** Redis, as far as the script and the reader need it: texts and how long they are kept. */
+class Shelf {
+  readonly texts = new Map<string, string>();
+  readonly lifeS = new Map<string, number>();
+  reads: string[][] = [];
+  touched: string[] = [];
+
+  /** What KEEP does. */
+  keep([shapes = "", whole = "", ...packed]: readonly string[]): void {
+    for (const [key, lifeS, text] of linesOf(shapes))
+      this.#set(key, Math.max(lifeS, this.lifeS.get(key) ?? 0), text);
+    for (const [key, lifeS, text] of linesOf(whole)) this.#set(key, lifeS, text);
+    for (let at = 0; at < packed.length; at += 2) {
+      const entries = packed[at + 1] ?? "";
+      assert.equal(entries.length % 76, 0);
+      for (let from = 0; from < entries.length; from += 76)
+        this.#set(entries.slice(from, from + 32), Number(packed[at]), entries.slice(from + 32, from + 76));
     }
-    const [, key = "", ttl = "", shape, latency = "", storedAt, life] =
-      /^(\S+) (\d+) (\d+) (\S*) (\S+) (\S+)$/.exec(line) ?? [];
-    if (key === "") continue;
-    const [start, end] = shapes[Number(shape) - 1] ?? assert.fail(line);
-    kept.push([key, ttl, `{"evidence":${start}${latency}${end},"storedAt":${storedAt},"ttlS":${life}}`]);
   }
-  return kept;
+
+  #set(key: string, lifeS: number, text: string): void {
+    this.texts.set(key, text);
+    this.lifeS.set(key, lifeS);
+  }
+
+  mget = async (keys: string[]) => {
+    this.reads.push(keys);
+    return keys.map((key) => this.texts.get(key) ?? null);
+  };
+
+  touch = async (keys: string[]) => this.touched.push(...keys);
+}
+
+function linesOf(text: string): [string, number, string][] {
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => {
+      const [, key = "", lifeS = "", rest = ""] = /^(\S+) (\d+) ([^\n]*)$/.exec(line) ?? assert.fail(line);
+      return [key, Number(lifeS), rest];
+    });
+}
+
+const keyOf = (name: unknown) => `rcpt:ev:p:${hash128(String(name))}`;
+
+function readerOf(shelf: Shelf, clock = { monotonic: () => 0 }) {
+  const reader = new EntryReader(shelf as unknown as RedisClient, clock);
+  return async (names: readonly unknown[]) => {
+    const texts = names.map((name) => shelf.texts.get(keyOf(name)) ?? null);
+    await reader.learn(texts);
+    return texts.map((text) => (text === null ? undefined : reader.decode(text)));
+  };
+}
+
+const DOMAIN = evidenceWith();
+
+/** Rows of a domain, alike but for how long its server took. */
+function alike(count: number) {
+  const { mx, disposable } = DOMAIN;
+  return Array.from({ length: count }, (_, i) => ({
+    redisKey: keyOf(i),
+    entry: {
+      evidence: evidenceWith({ mx, disposable, smtp: smtpWith({ latencyMs: i }) }),
+      storedAt: NOW_MS,
+      ttlS: 604_800,
+    },
+  }));
 }
 
 describe("entries on their way to Redis", () => {
-  it("come to what each would be by itself, whatever they share and whatever was said", () => {
-    fc.assert(
-      fc.property(fc.array(entry, { maxLength: 30 }), (entries) => {
-        const keyed = entries.map((one, i) => ({ redisKey: `rcpt:ev:p:${i}`, entry: one }));
-        const wanted = keyed.map(({ redisKey, entry: one }) => [
-          redisKey,
-          String(Math.floor(one.ttlS)),
-          encodeEntry(one),
-        ]);
-        assert.deepEqual(keptOf(entryLines(keyed)), wanted);
-        for (const one of entries)
-          assert.deepEqual(JSON.parse(encodeEntry(one)), JSON.parse(JSON.stringify(one)));
+  it("are read as what they were, whatever they share and whatever was said, by who has nothing else", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(entry, { maxLength: 12 }), { maxLength: 3 }), async (writes) => {
+        const shelf = new Shelf();
+        const writer = new EntryWriter();
+        const wanted: CacheEntry[] = [];
+        for (const entries of writes) {
+          const keyed = entries.map((one, i) => ({ redisKey: keyOf(wanted.length + i), entry: one }));
+          wanted.push(...entries);
+          shelf.keep(writer.argumentsOf(keyed, 0));
+        }
+        const found = await readerOf(shelf)([...wanted.keys()]);
+        for (const [i, one] of wanted.entries()) {
+          const text = shelf.texts.get(keyOf(i)) ?? assert.fail();
+          assert.ok(text.length === 44 || text === encodeEntry(one), text);
+          assert.equal(shelf.lifeS.get(keyOf(i)), Math.floor(one.ttlS));
+          const isReadable = one.storedAt + one.ttlS * 1_000 <= 8.64e15;
+          const json = JSON.parse(JSON.stringify(one)) as CacheEntry;
+          if (text.length === 44) assert.ok(isReadable);
+          assert.deepEqual(found[i], isReadable ? json : undefined);
+        }
       }),
       { numRuns: 300 },
     );
   });
 
-  it("say once what a domain's rows have in common", () => {
-    const shared = evidenceWith({ smtp: smtpWith({ latencyMs: 1 }) });
-    const keyed = Array.from({ length: 100 }, (_, i) => ({
-      redisKey: `rcpt:ev:p:${"k".repeat(22)}`,
+  it("are short from the second of a kind on; what they share goes once, and outlasts them", () => {
+    const shelf = new Shelf();
+    const writer = new EntryWriter();
+    const args = writer.argumentsOf(alike(100), 0);
+    assert.ok(args.join("").length < 100 * 85, `${args.join("").length}`);
+    shelf.keep(args);
+    const [id = ""] = [...shelf.texts.keys()].filter((key) => key.startsWith("rcpt:es:"));
+    assert.equal(shelf.texts.size, 101);
+    assert.equal(shelf.texts.get(keyOf(0))?.startsWith("{"), true);
+    assert.equal(shelf.texts.get(keyOf(1))?.length, 44);
+    const { shapeAgainS } = LIMITS.evidenceCache;
+    assert.equal(shelf.lifeS.get(id), 604_800 + shapeAgainS);
+    const again = (nowMs: number) => linesOf(writer.argumentsOf(alike(2), nowMs)[0] ?? "").length;
+    assert.deepEqual([again(1), again(shapeAgainS * 1_000), again(shapeAgainS * 1_000 + 1)], [0, 0, 1]);
+    writer.forget();
+    assert.deepEqual([again(shapeAgainS * 1_000 + 2)], [1]);
+  });
+
+  it("are whole where nobody else was answered so", () => {
+    const writer = new EntryWriter();
+    const entries = alike(50).map(({ redisKey, entry: one }, i) => ({
+      redisKey,
       entry: {
-        evidence: { ...shared, smtp: smtpWith({ latencyMs: i }) },
-        storedAt: 1_700_000_000_000 + i,
-        ttlS: 604_800,
+        ...one,
+        evidence: evidenceWith({ mx: one.evidence.mx, smtp: smtpWith({ reply: `OK id-${i}` }) }),
       },
     }));
-    const lines = entryLines(keyed);
-    assert.equal(lines.split("\n").filter((line) => line.startsWith("{")).length, 1);
-    assert.ok(lines.length < 100 * 75, `${lines.length}`);
+    const [shapes, whole = "", ...packed] = writer.argumentsOf(entries, 0);
+    assert.deepEqual([shapes, packed], ["", []]);
+    assert.deepEqual(
+      linesOf(whole).map(([, , text]) => text),
+      entries.map(({ entry: one }) => encodeEntry(one)),
+    );
+  });
+});
+
+describe("short entries", () => {
+  async function kept() {
+    const shelf = new Shelf();
+    shelf.keep(new EntryWriter().argumentsOf(alike(3), 0));
+    const [shapeKey = ""] = [...shelf.texts.keys()].filter((key) => key.startsWith("rcpt:es:"));
+    return { shelf, shapeKey };
+  }
+  const known = (found: readonly unknown[]) => found.map((one) => one !== undefined);
+
+  it("share their parts, and ask for what they share once", async () => {
+    const { shelf, shapeKey } = await kept();
+    const read = readerOf(shelf);
+    const [, one, two] = await read([0, 1, 2]);
+    await read([1, 2]);
+    assert.deepEqual(shelf.reads, [[shapeKey]]);
+    assert.equal(one?.evidence.mx, two?.evidence.mx);
+    assert.deepEqual([one?.evidence.smtp?.latencyMs, two?.evidence.smtp?.latencyMs], [1, 2]);
+  });
+
+  it("are misses, and nothing else, where what they share is gone, damaged, or another's", async () => {
+    for (const damage of [null, "", "{}", '{"v":2}', "x".repeat(44)]) {
+      const { shelf, shapeKey } = await kept();
+      if (damage === null) shelf.texts.delete(shapeKey);
+      else shelf.texts.set(shapeKey, damage);
+      const read = readerOf(shelf);
+      assert.deepEqual(known(await read([0, 1, 2])), [true, false, false], String(damage));
+    }
+    const { shelf, shapeKey } = await kept();
+    const other = shelf.texts.get(shapeKey)?.replace('"code":250', '"code":251') ?? "";
+    shelf.texts.set(shapeKey, other);
+    assert.deepEqual(known(await readerOf(shelf)([1])), [false]);
+    // By its own name, but no evidence of this version.
+    const odd = other.replace('"v":2', '"v":3');
+    shelf.texts.set(`rcpt:es:${hash128(odd)}`, odd);
+    shelf.texts.set(keyOf(1), hash128(odd) + (shelf.texts.get(keyOf(1)) ?? "").slice(22));
+    assert.deepEqual(known(await readerOf(shelf)([1])), [false]);
+  });
+
+  it("that are damaged are misses, wherever", async () => {
+    const { shelf } = await kept();
+    const read = readerOf(shelf);
+    const whole = shelf.texts.get(keyOf(1)) ?? "";
+    const [good] = await read([1]);
+    assert.ok(good);
+    const bad = [
+      whole.slice(1),
+      `${whole} `,
+      whole.replace(/\d+ \d+ *$/, (rest) => "x".repeat(rest.length)),
+      whole.replace(/\d+ \d+ *$/, (rest) => " ".repeat(rest.length)),
+      // Without a latency, where a server was asked.
+      whole.replace(/ \d+ *$/, (rest) => " ".repeat(rest.length)),
+      `${whole.slice(0, 22)}!!!!!!!!${whole.slice(30)}`,
+    ];
+    for (const text of bad) {
+      shelf.texts.set(keyOf(1), text);
+      const [found] = await read([1]);
+      assert.equal(found, undefined, text);
+    }
+    await fc.assert(
+      fc.asyncProperty(fc.string({ minLength: 44, maxLength: 44 }), async (text) => {
+        shelf.texts.set(keyOf(1), text);
+        assert.deepEqual(await read([1]), [undefined]);
+      }),
+    );
+  });
+
+  it("whose shape is in use keep it among the latest used", async () => {
+    const { shelf, shapeKey } = await kept();
+    let nowMs = 0;
+    const read = readerOf(shelf, { monotonic: () => nowMs });
+    await read([1]);
+    nowMs = LIMITS.evidenceCache.shapeToldMs - 1;
+    await read([1]);
+    assert.deepEqual(shelf.touched, []);
+    nowMs += 1;
+    await read([1, 2]);
+    await read([1]);
+    assert.deepEqual(shelf.touched, [shapeKey]);
   });
 });

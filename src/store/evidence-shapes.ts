@@ -1,0 +1,137 @@
+import { LRUCache } from "lru-cache";
+import type { Evidence } from "../check/evidence.ts";
+import type { Clock } from "../core/clock.ts";
+import { LIMITS } from "../core/limits.ts";
+import type { CacheEntry } from "./cache-entry.ts";
+import { areTimes, isEvidence } from "./evidence-parts.ts";
+import { decodeEntry, type EvidenceShape, hash128, withLatency } from "./evidence-text.ts";
+import type { RedisClient } from "./redis.ts";
+
+/**
+ * Short entries: of addresses that are answered alike Redis has what they have in common once, `rcpt:es:<id>`, and of each
+ * only what is its own. 44 characters instead of some 550: with its key and all that Redis keeps of one 200 bytes instead of
+ * 790, and as much less in its append-only file.
+ *
+ * A shape's id is that of its text, so nothing else can stand there; one that is gone, or damaged, makes misses of its
+ * entries. It outlasts them, see `EntryWriter`.
+ */
+
+/** The longest text that Redis keeps in one piece with its header. All are filled up to it, so that the script need not look for ends. */
+export const SHORT_CHARS = 44;
+const ID_CHARS = 22;
+/** Milliseconds in base 36: until 2059. */
+const TIME_CHARS = 8;
+const REST_AT = ID_CHARS + TIME_CHARS;
+const REST = /^(\d+) (\d*) *$/;
+
+/** Evidence as text, whole; the latency is each entry's own, and 0 here. */
+export function shapeText({ start, end }: EvidenceShape): string {
+  return end === "" ? start : `${start}0${end}`;
+}
+
+export const shapeKeyOf = (id: string): string => `rcpt:es:${id}`;
+
+/** @param latency "": it has none @returns SHORT_CHARS characters; null: it does not fit */
+export function shortText(id: string, storedAt: number, ttlS: number, latency: string): string | null {
+  const time = storedAt.toString(36);
+  const text = `${id}${time}${ttlS} ${latency}`;
+  if (time.length !== TIME_CHARS || text.length > SHORT_CHARS || !Number.isInteger(storedAt)) return null;
+  return REST.test(text.slice(REST_AT)) ? text.padEnd(SHORT_CHARS) : null;
+}
+
+interface ShortEntry {
+  id: string;
+  storedAt: number;
+  ttlS: number;
+  latencyMs: number | null;
+}
+
+function readShort(text: string): ShortEntry | null {
+  if (text.length !== SHORT_CHARS) return null;
+  const rest = REST.exec(text.slice(REST_AT));
+  if (rest === null) return null;
+  const [, ttlS, latency] = rest;
+  const storedAt = Number.parseInt(text.slice(ID_CHARS, REST_AT), 36);
+  const times = { storedAt, ttlS: Number(ttlS) };
+  if (!areTimes(times)) return null;
+  return { id: text.slice(0, ID_CHARS), ...times, latencyMs: latency === "" ? null : Number(latency) };
+}
+
+const isShort = (text: string | null): text is string =>
+  text?.length === SHORT_CHARS && !text.startsWith("{");
+
+/** A shape as this process knows it. */
+interface KnownShape {
+  evidence: Evidence;
+  /** Monotonic: when Redis last heard that it is used. */
+  toldMs: number;
+}
+
+/** Reads entries, short ones and whole ones. */
+export class EntryReader {
+  readonly #redis: RedisClient;
+  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #shapes = new LRUCache<string, KnownShape>({ max: LIMITS.evidenceCache.shapes });
+
+  constructor(redis: RedisClient, clock: Pick<Clock, "monotonic">) {
+    this.#redis = redis;
+    this.#clock = clock;
+  }
+
+  /**
+   * Fetches those shapes of entries that this process does not know; to be awaited before they are decoded. Never rejects:
+   * without Redis they stay unknown.
+   * @returns null: all are known
+   */
+  learn(texts: readonly (string | null)[]): Promise<void> | null {
+    const lacking = new Set<string>();
+    const used: string[] = [];
+    const nowMs = this.#clock.monotonic();
+    for (const text of texts) {
+      if (!isShort(text)) continue;
+      const id = text.slice(0, ID_CHARS);
+      const known = this.#shapes.get(id);
+      if (known === undefined) lacking.add(id);
+      else if (nowMs - known.toldMs >= LIMITS.evidenceCache.shapeToldMs) {
+        known.toldMs = nowMs;
+        used.push(shapeKeyOf(id));
+      }
+    }
+    // Else Redis, short of memory, would take it for one that nobody uses, since it is read so seldom.
+    if (used.length > 0) this.#redis.touch(used).catch(ignore);
+    return lacking.size === 0 ? null : this.#fetch([...lacking]);
+  }
+
+  /** undefined: nobody can read it, or its shape is not known. */
+  decode(text: string): CacheEntry | undefined {
+    if (!isShort(text)) return decodeEntry(text);
+    const short = readShort(text);
+    const shape = short === null ? undefined : this.#shapes.get(short.id);
+    if (short === null || shape === undefined) return undefined;
+    const { latencyMs, storedAt, ttlS } = short;
+    if ((latencyMs === null) !== (shape.evidence.smtp === null)) return undefined;
+    return { evidence: withLatency(shape.evidence, latencyMs), storedAt, ttlS };
+  }
+
+  async #fetch(ids: readonly string[]): Promise<void> {
+    const texts: (string | null)[] = await this.#redis.mget(ids.map(shapeKeyOf)).catch(() => []);
+    const toldMs = this.#clock.monotonic();
+    for (const [i, id] of ids.entries()) {
+      const evidence = readShape(id, texts[i] ?? null);
+      if (evidence !== null) this.#shapes.set(id, { evidence, toldMs });
+    }
+  }
+}
+
+/** null: it is none, or another's. */
+function readShape(id: string, text: string | null): Evidence | null {
+  if (text === null || hash128(text) !== id) return null;
+  try {
+    const evidence: unknown = JSON.parse(text);
+    return isEvidence(evidence) ? evidence : null;
+  } catch {
+    return null;
+  }
+}
+
+function ignore(): void {}
