@@ -3,6 +3,7 @@ import type { Logger } from "../core/log.ts";
 import type { TeamOverlay } from "../services/actor.ts";
 import { DrawnRows } from "../services/bulk/drawn-rows.ts";
 import { encodeShard, ResultsTooLarge } from "../services/bulk/shard.ts";
+import type { Question } from "../services/verify/question.ts";
 import type { VerificationResult } from "../services/verify/verification-result.ts";
 import { type JobObjects, newShardKey } from "../store/job-objects.ts";
 import {
@@ -72,18 +73,18 @@ interface Attempt {
   report: TaskReport;
 }
 
+/** Rows that are to be asked about, and their questions where they were read for that. */
+interface Others {
+  rows: readonly OwnRow[];
+  questions?: readonly Question[];
+}
+
 /** Draws rows whose answers are at hand. @returns the others. A retry asks anew. */
-function drawReady(
-  deps: ChunkDeps,
-  task: RowsTask,
-  { rows, drawn }: Drawing,
-  asked: RowsAsk,
-): readonly OwnRow[] {
+function drawReady(deps: ChunkDeps, task: RowsTask, { rows, drawn }: Drawing, asked: RowsAsk): Others {
   const ready = task.kind === "chunk" ? deps.rows.drawReady(asked, drawn) : null;
-  if (ready === null) return ownRowsOf(rows);
+  if (ready === null) return { rows: ownRowsOf(rows) };
   const others = ownRowsOf(rows, (offset, email) => !ready.take(offset, email));
-  ready.end();
-  return others;
+  return { rows: others, questions: ready.end() };
 }
 
 /** The rows of a task, and those of them that are drawn. */
@@ -110,12 +111,12 @@ async function verify(
 ): Promise<Examined> {
   const begunMs = deps.clock.monotonic();
   const manner = task.kind === "chunk" ? { kind: task.kind } : { kind: task.kind, site: task.site };
-  const rows = drawReady(deps, task, drawing, asked);
+  const { rows, questions } = drawReady(deps, task, drawing, asked);
   const emails = rows.map(({ email }) => email);
   const { size } = drawing.drawn;
   report.add({ at_hand: size });
   const probes = report.span === null ? null : new ProbeSummary();
-  const answers = await deps.rows.verify(emails, asked, manner, control, probes);
+  const answers = await deps.rows.verify(emails, asked, manner, control, probes, questions);
   probes?.tell(report);
   const waited =
     task.kind === "chunk"

@@ -88,6 +88,8 @@ export interface RowVerifier {
     control: Control,
     /** Is shown what was found of each; null, absent: nobody wants to know. */
     watch?: RowsWatch | null,
+    /** Of the addresses, where they were read before. */
+    questions?: readonly Question[] | undefined,
   ): Promise<RowAnswer[]>;
   /**
    * Draws rows whose answers are at hand: as `verify` would answer them as rows of a chunk, without places, since none of them
@@ -104,8 +106,8 @@ export interface RowVerifier {
 export interface ReadyDrawer {
   /** Whether it is drawn; else `verify` is to answer it. */
   take(offset: number, email: string): boolean;
-  /** No row follows. */
-  end(): void;
+  /** No row follows. @returns the questions of those that were not drawn, in order: to read an address twice is a tenth of its row */
+  end(): Question[];
 }
 
 export interface RowsWatch {
@@ -297,10 +299,10 @@ export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
   }
 
   return {
-    async verify(emails, ask, manner, control, watch = null) {
+    async verify(emails, ask, manner, control, watch = null, known = undefined) {
       const { asker, withEvidence } = ask;
       if (!ask.livemode) return verifyTest(emails, ask, manner, control);
-      const questions = emails.map((email) => examiner.understand(email, withEvidence, asker));
+      const questions = known ?? emails.map((email) => examiner.understand(email, withEvidence, asker));
       const answers = new Array<RowAnswer>(emails.length);
       const verifyPiece = async (piece: readonly PlacedQuestion[], turn: Turn) => {
         const asked = piece.map(({ question }) => question);
@@ -324,17 +326,24 @@ export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
       const { drawer, batches } = deps;
       if (drawer === undefined || !livemode || withEvidence) return null;
       let fromMemory = 0;
+      const others: Question[] = [];
       return {
         take(offset, email) {
           const question = examiner.understand(email, withEvidence, asker);
           const finding = batches.ready(question);
           const row = finding === undefined ? null : drawer.draw(question, finding);
-          if (row === null) return false;
+          if (row === null) {
+            others.push(question);
+            return false;
+          }
           if (finding?.cached) fromMemory += 1;
           drawn.add(offset, row);
           return true;
         },
-        end: () => batches.counted(fromMemory),
+        end() {
+          batches.counted(fromMemory);
+          return others;
+        },
       };
     },
     giveUp: (emails, { asker, withEvidence, livemode }) =>

@@ -61,7 +61,7 @@ function jsonOf(part: Part): string {
 }
 
 /** Whether two that were probed differ in nothing but the time that it took. `mx` is the same. */
-function isAlike(one: Evidence, other: Evidence): boolean {
+export function isAlike(one: Evidence, other: Evidence): boolean {
   if (one.role !== other.role || one.domain !== other.domain) return false;
   if (one.disposable !== other.disposable || one.freeProvider !== other.freeProvider) return false;
   return one.smtp !== null && other.smtp !== null && isAlikeSmtp(one.smtp, other.smtp);

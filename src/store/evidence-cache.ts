@@ -29,7 +29,7 @@ export interface CacheQuestion {
 /** One of many. */
 export interface KeyedQuestion extends CacheQuestion {
   /** Noted by `fetchMany`, so that the address need not be hashed again when its entry is stored. */
-  redisKey?: string;
+  redisKey?: string | undefined;
 }
 
 /** Who asks for an entry. */

@@ -1,7 +1,7 @@
 import { LIMITS } from "../core/limits.ts";
 import type { CacheEntry } from "./cache-entry.ts";
 import { SHORT_CHARS, shapeKeyOf, shapeText, shortText } from "./evidence-shapes.ts";
-import { type EvidenceShape, entryText, hash128, latencyText, shapeOf } from "./evidence-text.ts";
+import { type EvidenceShape, entryText, hash128, shapeOf } from "./evidence-text.ts";
 
 /** Of `rcpt:ev:p:` and 128 bits. */
 const KEY_CHARS = 32;
@@ -73,7 +73,7 @@ export class EntryWriter {
       const lifeS = Math.floor(entry.ttlS);
       const shape = shapeOf(entry.evidence);
       const met = this.#meet(shape);
-      const text = met === null || redisKey.length !== KEY_CHARS ? null : shortOf(met, shape, entry);
+      const text = met === null || redisKey.length !== KEY_CHARS ? null : shortText(met.id, entry);
       if (met === null || text === null) {
         whole += `${redisKey} ${lifeS} ${entryText(entry, shape)}\n`;
         continue;
@@ -100,8 +100,4 @@ export class EntryWriter {
     if (met.id === "") met.id = hash128(shapeText(shape));
     return met;
   }
-}
-
-function shortOf({ id }: MetShape, shape: EvidenceShape, { evidence, storedAt, ttlS }: CacheEntry) {
-  return shortText(id, storedAt, ttlS, latencyText(evidence, shape));
 }

@@ -31,12 +31,28 @@ export function shapeText({ start, end }: EvidenceShape): string {
 
 export const shapeKeyOf = (id: string): string => `rcpt:es:${id}`;
 
-/** @param latency "": it has none @returns SHORT_CHARS characters; null: it does not fit */
-export function shortText(id: string, storedAt: number, ttlS: number, latency: string): string | null {
-  const time = storedAt.toString(36);
-  const text = `${id}${time}${ttlS} ${latency}`;
-  if (time.length !== TIME_CHARS || text.length > SHORT_CHARS || !Number.isInteger(storedAt)) return null;
-  return REST.test(text.slice(REST_AT)) ? text.padEnd(SHORT_CHARS) : null;
+/** Digits and nothing else, as they are written. */
+const isPlain = (value: number) => Number.isSafeInteger(value) && value >= 0;
+
+/** Rows that were learnt together have it in common, and to write it is as much as all the rest. */
+let lastTime = { storedAt: Number.NaN, text: "" };
+
+/** "": it cannot be in a short entry. */
+function timeText(storedAt: number): string {
+  if (lastTime.storedAt !== storedAt) {
+    const text = isPlain(storedAt) ? storedAt.toString(36) : "";
+    lastTime = { storedAt, text: text.length === TIME_CHARS ? text : "" };
+  }
+  return lastTime.text;
+}
+
+/** @returns SHORT_CHARS characters; null: it does not fit */
+export function shortText(id: string, { evidence, storedAt, ttlS }: CacheEntry): string | null {
+  const latencyMs = evidence.smtp === null ? null : evidence.smtp.latencyMs;
+  const time = timeText(storedAt);
+  if (time === "" || !isPlain(ttlS) || !(latencyMs === null || isPlain(latencyMs))) return null;
+  const text = `${id}${time}${ttlS} ${latencyMs ?? ""}`;
+  return text.length <= SHORT_CHARS ? text.padEnd(SHORT_CHARS) : null;
 }
 
 interface ShortEntry {

@@ -87,6 +87,7 @@ export function createExaminer(deps: ExaminerDeps): Examiner {
         blocked: domain !== null && overlay.isBlocked(domain),
         overridden,
         scope: probing && domain !== null && !overridden ? "probed" : "unprobed",
+        missed: false,
       };
     },
     isPlain: (domain, overlay) =>

@@ -1,5 +1,6 @@
 import type { ParsedAddress } from "../../check/address.ts";
-import type { Evidence, Scope } from "../../check/evidence.ts";
+import type { Evidence, MxEvidence, Scope } from "../../check/evidence.ts";
+import { isAlike } from "../../check/evidence-codec.ts";
 import { localSignals, nameSignals } from "../../check/verdict/reputation.ts";
 import type { Reason } from "../../check/verdict/table.ts";
 import { decide, lifetimeS } from "../../check/verdict/verdict.ts";
@@ -15,6 +16,7 @@ type Kept = ReturnType<FlightsDeps["keep"]>;
 
 /** What was decided last of evidence, and of whom: all that the decision goes by besides. */
 interface Decided {
+  readonly evidence: Evidence;
   /** The last one of which `names` is known. */
   domain: string;
   readonly names: readonly string[];
@@ -37,18 +39,22 @@ function holdsFor(last: Decided, scope: Scope, signals: readonly string[], addre
  * failed for reasons of our own stays in this process, and a bound that we ran into is not kept at all.
  *
  * Addresses that nobody was asked about share their evidence, also with those of other domains that look alike, as those of
- * one provider do: it is decided once for all of them that are alike. Else it is 0.7 us each, and 0.7 KB for the collector, of
- * which a fifth lives until the heap is marked.
+ * one provider do, and most who were asked about differ in how long that took, by which nothing is decided: it is decided
+ * once for those that come one after the other. Else it is 0.7 us each, and 0.7 KB for the collector, of which a fifth
+ * lives until the heap is marked.
  */
 export function createKeeping(overridesS: Partial<Record<Reason, number>>): FlightsDeps["keep"] {
-  const decided = new WeakMap<Evidence, Decided>();
+  /** By what evidence is shared, or its exchangers. */
+  const decided = new WeakMap<Evidence | MxEvidence, Decided>();
   return (scope, address, evidence) => {
-    if (evidence.smtp !== null) return keptBy(overridesS, scope, address, evidence);
+    const by = evidence.smtp === null ? evidence : evidence.mx;
     const signals = localSignals(address.local);
-    const last = decided.get(evidence);
-    if (last !== undefined && holdsFor(last, scope, signals, address)) return last.kept;
+    const last = decided.get(by);
+    const isKnown = last !== undefined && (last.evidence === evidence || isAlike(last.evidence, evidence));
+    if (isKnown && holdsFor(last, scope, signals, address)) return last.kept;
     const kept = keptBy(overridesS, scope, address, evidence);
-    decided.set(evidence, { domain: address.domain, names: nameSignals(address), signals, scope, kept });
+    const names = nameSignals(address);
+    decided.set(by, { evidence, domain: address.domain, names, signals, scope, kept });
     return kept;
   };
 }

@@ -13,4 +13,6 @@ export interface Question {
   /** The team's overrides, or the operator's, call the domain disposable: nobody is asked. */
   overridden: boolean;
   scope: Scope;
+  /** Noted by who looked: memory had nothing of it, and need not be asked again before Redis is. */
+  missed?: boolean;
 }

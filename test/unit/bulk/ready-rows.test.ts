@@ -128,17 +128,16 @@ function shown(answer: RowAnswer): string {
   return `waits ${wait.reason} ${wait.site} ${wait.retryAfterMs} ${wait.parked} ${JSON.stringify(wait.last().result)}`;
 }
 
-/** @returns rows that are not drawn */
+/** @returns rows that are not drawn, and their questions */
 function drawReady<T extends Row & { offset: number }>(
   verifier: RowVerifier,
   rows: readonly T[],
   drawn: DrawnRows,
-): T[] {
+) {
   const ready = verifier.drawReady(ask({}), drawn);
   assert.ok(ready !== null);
   const others = rows.filter(({ offset, email }) => !ready.take(offset, email));
-  ready.end();
-  return others;
+  return { others, questions: ready.end() };
 }
 
 const copiesOf = (rows: readonly { offset: number; copies: number }[]) =>
@@ -181,10 +180,16 @@ describe("rows whose answers are at hand", () => {
 
       const short = world(rows);
       const drawn = new DrawnRows();
-      const others = drawReady(short.verifier, rows, drawn);
+      const { others, questions } = drawReady(short.verifier, rows, drawn);
       drawnRows += drawn.size;
       const otherEmails = others.map((one) => one.email);
-      const left = await short.verifier.verify(otherEmails, ask({}), { kind: "chunk" }, createControl());
+      assert.deepEqual(
+        questions.map(({ email }) => email),
+        otherEmails,
+      );
+      const left = await short.verifier.verify(
+        ...([otherEmails, ask({}), { kind: "chunk" }, createControl(), null, questions] as const),
+      );
       const came = new Map(others.map(({ offset }, i) => [offset, shown(left[i] as RowAnswer)]));
       drawn.each((offset, one) => {
         came.set(offset, `${one.template.charged} ${JSON.stringify(resultOf(one))}`);
@@ -219,7 +224,7 @@ describe("rows whose answers are at hand", () => {
     for (const over of [{ withEvidence: true }, { livemode: false }])
       assert.equal(verifier.drawReady(ask(over), drawn), null);
     assert.equal(drawn.size, 0);
-    assert.deepEqual(drawReady(verifier, rows, drawn), []);
+    assert.deepEqual(drawReady(verifier, rows, drawn), { others: [], questions: [] });
     assert.equal(drawn.size, 1);
   });
 });

@@ -98,6 +98,19 @@ describe("a batch of questions", () => {
   });
 });
 
+describe("a question that memory had no answer to", () => {
+  it("is asked of all processes' cache without a second look, which has what memory learnt meanwhile", async () => {
+    const { ready, memory, redis, examine, seen, sent } = world(allKnown);
+    const asked = question("a@one.test");
+    assert.equal(ready(asked), undefined);
+    memory.set("a@one.test", entryOf(1));
+    redis.set("a@one.test", entryOf(2));
+    const [answer] = await examine([asked]).done;
+    assert.equal(answer?.finding?.entry?.storedAt, 2);
+    assert.deepEqual([sent.length, seen.fetches], [0, [1]]);
+  });
+});
+
 describe("a throw-away domain that was checked", () => {
   const LISTED = { ...EVIDENCE, disposable: { listed: true, source: "builtin" } };
   const checked = async () => {

@@ -44,6 +44,41 @@ describe("how long it is kept that a server put us off", () => {
   });
 });
 
+describe("how long evidence is kept of addresses that are answered alike", () => {
+  it("is for each what it would be for him alone", () => {
+    const { mx, disposable } = evidenceWith();
+    const said: Partial<SmtpEvidence>[] = [
+      { class: "accepted", catchAll: "refused" },
+      { class: "accepted", catchAll: "accepted" },
+      { class: "accepted", catchAll: "not_probed" },
+      { class: "mailbox_not_found", fault: "recipient", code: 550, catchAll: "not_probed" },
+      { class: "sender_blocked", fault: "our_address", rule: "breaker_open", retryAfterS: 42 },
+      { class: "sender_blocked", fault: "our_address", rule: "breaker_open", retryAfterS: 7 },
+      { class: "timeout", fault: "our_network", stage: "connect", code: 0 },
+    ];
+    const findings = said.flatMap((one) =>
+      [1, 2].flatMap((latencyMs) => [
+        evidenceWith({ mx, disposable, smtp: smtpWith({ ...one, latencyMs }) }),
+        evidenceWith({ mx: { ...mx, ttlS: 9 }, disposable, smtp: smtpWith({ ...one, latencyMs }) }),
+        evidenceWith({ mx, disposable, role: "info", smtp: smtpWith({ ...one, latencyMs }) }),
+        evidenceWith({ mx, disposable, smtp: null }),
+      ]),
+    );
+    const addresses = ["jane@one.test", "x9k2q7w4z8p1v6@one.test", "jane@two.test"].map((email) => {
+      const parsed = parseAddress(email);
+      assert.ok(parsed.ok);
+      return parsed.address;
+    });
+    const keep = createKeeping({});
+    for (const address of [...addresses, ...addresses])
+      for (const evidence of [...findings, ...findings])
+        assert.deepEqual(
+          keep("probed", address, evidence),
+          createKeeping({})("probed", address, { ...evidence }),
+        );
+  });
+});
+
 describe("how long evidence that addresses share is kept", () => {
   it("is for each what it would be for him alone", () => {
     const shared = [
