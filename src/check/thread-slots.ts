@@ -1,6 +1,7 @@
 import type { Clock, Timer } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { SlotSource } from "../smtp/slots.ts";
+import { EvenStart } from "./even-start.ts";
 
 /** What a thread asks for, see `SlotSource.acquire`. */
 export interface SlotRequest {
@@ -51,6 +52,7 @@ interface Handover {
 export function createThreadSlots(slots: SlotSource, clock: Clock): SharedThreadSlots {
   const threads = new Set<Thread>();
   const handovers = new Map<string, Set<Handover>>();
+  const evenStart = new EvenStart(clock);
 
   slots.onWanted((site, soon) => {
     for (const thread of threads) if (thread.held.has(site)) thread.tellWanted(site, soon);
@@ -113,8 +115,17 @@ export function createThreadSlots(slots: SlotSource, clock: Clock): SharedThread
     thread.held.set(site, (thread.held.get(site) ?? 0) + 1);
   }
 
+  /** Null: it may ask at once, as whoever has no connection to his host yet always may. */
+  function turnAtStart(thread: Thread, { site, max, waitMs }: SlotRequest): Promise<void> | null {
+    if (threads.size < 2) return null;
+    const share = waitMs > 0 ? Number.POSITIVE_INFINITY : Math.ceil(max / threads.size);
+    return evenStart.turn(site, thread, richest(site) === null, share);
+  }
+
   async function acquire(thread: Thread, request: SlotRequest): Promise<boolean> {
     const { site, max, waitMs } = request;
+    const turn = turnAtStart(thread, request);
+    if (turn !== null) await turn;
     const granted = await slots.acquire(site, max, waitMs);
     if (thread.gone) {
       if (granted) slots.release(site);

@@ -66,6 +66,8 @@ export const SMTP_LIMITS = {
   slotWaitMs: 30_000,
   slotWaiters: 10_000,
   pipelineDepthMax: 10,
+  /** A session that took longer to come is used up to its last refusal, though its writes become small. */
+  slowHandshakeMs: 2_000,
   /** Deadlines, cancellations and idle sessions are looked at this often. */
   sweepMs: 100,
   /** A session in use that others wait for is given up once it is this old: time slices, not thrashing. */
@@ -130,6 +132,11 @@ export const SLOTS_LIMITS = {
   sitesPerCall: 100,
   /** A slot that passes from one thread to another has come by then: tenure, a batch, QUIT. */
   handoverMs: 3_000,
+  /**
+   * For so long no thread gets more than its share of a site where nobody had a slot: the turn in which a thread begins with a few
+   * hundred new domains takes 20 to 100 ms, and its first requests are told at its end. As long as a connection takes to open.
+   */
+  evenMs: 100,
 } as const;
 
 export const CHECK_LIMITS = {

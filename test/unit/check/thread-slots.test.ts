@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createThreadSlots, type ThreadSlots } from "../../../src/check/thread-slots.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { createFakeClock } from "../../support/fake-clock.ts";
+import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
 import { createLocalSlots } from "../../support/local-slots.ts";
 
 const SITE = "site";
@@ -45,14 +45,19 @@ function threads(obeys = true) {
   return { clock, local, rich: thread(), poor: thread(), third: thread() };
 }
 
-async function fill(thread: BusyThread): Promise<void> {
-  for (let i = 0; i < MAX; i++) assert.equal(await thread.ask(), true);
+/** Beyond what is held back at the start. */
+async function fill(thread: BusyThread, clock: FakeClock): Promise<void> {
+  for (let i = 0; i < MAX; i++) {
+    const asked = thread.ask();
+    clock.advance(LIMITS.slots.evenMs);
+    assert.equal(await asked, true);
+  }
 }
 
 describe("slots of the threads of a process", () => {
   it("passes slots from the thread that has all to one that has none, until they have as many", async () => {
-    const { local, rich, poor } = threads();
-    await fill(rich);
+    const { clock, local, rich, poor } = threads();
+    await fill(rich, clock);
     const asked = await Promise.all(Array.from({ length: MAX }, () => poor.ask()));
     assert.equal(asked.filter(Boolean).length, MAX / 2);
     assert.deepEqual([rich.held, poor.held], [MAX / 2, MAX / 2]);
@@ -60,8 +65,8 @@ describe("slots of the threads of a process", () => {
   });
 
   it("does not turn round who has as many, or one more", async () => {
-    const { rich, poor } = threads();
-    await fill(rich);
+    const { clock, rich, poor } = threads();
+    await fill(rich, clock);
     while (await poor.ask()) {}
     const told = rich.toldWanted + poor.toldWanted;
     for (let i = 0; i < 5; i++) assert.deepEqual([await rich.ask(), await poor.ask()], [false, false]);
@@ -73,8 +78,8 @@ describe("slots of the threads of a process", () => {
   });
 
   it("shares among three", async () => {
-    const { rich, poor, third } = threads();
-    await fill(rich);
+    const { clock, rich, poor, third } = threads();
+    await fill(rich, clock);
     for (let i = 0; i < MAX; i++) {
       await poor.ask();
       await third.ask();
@@ -84,8 +89,8 @@ describe("slots of the threads of a process", () => {
   });
 
   it("asks for no more than is fair while slots are on their way", async () => {
-    const { rich, poor } = threads(false);
-    await fill(rich);
+    const { clock, rich, poor } = threads(false);
+    await fill(rich, clock);
     const asking = Array.from({ length: MAX }, () => poor.ask());
     await new Promise(setImmediate);
     assert.equal(rich.toldWanted, MAX / 2);
@@ -96,7 +101,7 @@ describe("slots of the threads of a process", () => {
 
   it("says no when none came in time, and gives what comes later to whoever asks then", async () => {
     const { clock, rich, poor } = threads(false);
-    await fill(rich);
+    await fill(rich, clock);
     const asking = poor.ask();
     await new Promise(setImmediate);
     clock.advance(LIMITS.slots.handoverMs);
@@ -106,8 +111,8 @@ describe("slots of the threads of a process", () => {
   });
 
   it("frees what a thread held and was to get when it goes", async () => {
-    const { local, rich, poor, third } = threads(false);
-    await fill(rich);
+    const { clock, local, rich, poor, third } = threads(false);
+    await fill(rich, clock);
     const asking = poor.ask();
     await new Promise(setImmediate);
     poor.slots.gone();
@@ -117,5 +122,83 @@ describe("slots of the threads of a process", () => {
     rich.slots.gone();
     assert.equal(local.stats().held, 0);
     assert.equal(await third.ask(), true);
+  });
+});
+
+describe("the start at a site where nobody has a slot", () => {
+  function start(count: number) {
+    const clock = createFakeClock();
+    const local = createLocalSlots(clock);
+    const shared = createThreadSlots(local, clock);
+    const all = Array.from({ length: count }, () => new BusyThread((tell) => shared.attach(tell)));
+    const [first = assert.fail(), second = first] = all;
+    return { clock, local, first, second };
+  }
+  const askForAll = (thread: BusyThread) => Array.from({ length: MAX }, () => thread.ask());
+  const turn = () => new Promise(setImmediate);
+
+  it("gives each thread its share, though one came first and asked for all, and closes no connection for it", async () => {
+    const { clock, first, second } = start(2);
+    const asked = askForAll(first);
+    await turn();
+    asked.push(...askForAll(second));
+    await turn();
+    assert.deepEqual([first.held, second.held], [MAX / 2, MAX / 2]);
+    clock.advance(LIMITS.slots.evenMs);
+    assert.equal((await Promise.all(asked)).filter(Boolean).length, MAX);
+    assert.equal(first.toldWanted + second.toldWanted, 0);
+  });
+
+  it("gives what the others did not ask for to who was held back, when the time is over", async () => {
+    const { clock, first, second } = start(2);
+    const asked = askForAll(first);
+    assert.equal(await second.ask(), true);
+    clock.advance(LIMITS.slots.evenMs - 1);
+    await turn();
+    assert.equal(first.held, MAX / 2);
+    clock.advance(1);
+    await Promise.all(asked);
+    assert.deepEqual([first.held, second.held], [MAX - 1, 1]);
+  });
+
+  it("holds nobody back who is alone, or comes where somebody has a slot already", async () => {
+    const alone = start(1);
+    assert.ok((await Promise.all(askForAll(alone.first))).every(Boolean));
+    const { clock, first, second } = start(2);
+    assert.equal(await first.ask(), true);
+    clock.advance(LIMITS.slots.evenMs);
+    assert.equal((await Promise.all(askForAll(second))).filter(Boolean).length, MAX - 1);
+  });
+
+  it("holds nobody back who has no connection to his host yet", async () => {
+    const { first } = start(2);
+    const pressing = { site: SITE, max: MAX, waitMs: 1_000 };
+    assert.equal(await first.slots.acquire(pressing), true);
+    void askForAll(first);
+    await turn();
+    assert.equal(first.held, MAX / 2 - 1, "it counts towards the share");
+    assert.equal(await first.slots.acquire(pressing), true);
+  });
+
+  it("begins anew when all slots have come back", async () => {
+    const { clock, first, second } = start(2);
+    await fill(first, clock);
+    while (first.held > 0) first.giveBack();
+    const asked = askForAll(second);
+    await turn();
+    assert.equal(second.held, MAX / 2);
+    clock.advance(LIMITS.slots.evenMs);
+    await Promise.all(asked);
+    assert.equal(second.held, MAX);
+  });
+
+  it("gives nothing to a thread that has gone while it was held back", async () => {
+    const { clock, local, first } = start(2);
+    const asked = askForAll(first);
+    await turn();
+    first.slots.gone();
+    clock.advance(LIMITS.slots.evenMs);
+    assert.equal((await Promise.all(asked)).filter(Boolean).length, MAX / 2);
+    assert.equal(local.stats().held, 0);
   });
 });
