@@ -21,7 +21,7 @@ const COUNTED = {
   objectsPerChunk: 6,
   redisReadsPerRow: 0.009,
   redisScriptsPerRow: 0.012,
-  // Of a whole one, for a plan: those that are answered alike are short, but a reply that large providers give has an id in it.
+  // Of a whole one: how many addresses a domain's others share their evidence with is not in a plan.
   entryBytes: 556,
   shardBytesPerRow: 7.2,
   resultBytesPerRow: 821,

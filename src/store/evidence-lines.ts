@@ -11,7 +11,7 @@ const PACKED_CHARS = KEY_CHARS + SHORT_CHARS;
  * Entries on their way to Redis, in a few arguments however many: a SET of its own, or an argument of its own, costs this
  * process several times as much.
  *
- * The first argument is shapes, the second whole entries; a line of each is key, seconds that Redis keeps it, text, and JSON has
+ * The first argument is shapes, the second entries of any length; a line of each is key, seconds that Redis keeps it, text, and JSON has
  * no line end in it. Then, by twos, seconds and short entries which are kept so long: key and text, PACKED_CHARS of each, cut by
  * their places, since a pattern costs Redis as much as the SET. A shape is kept no shorter than it was: other processes' entries may need it.
  */
@@ -48,8 +48,8 @@ interface MetShape {
 }
 
 /**
- * Writes entries short where their shape was met before, else whole: a reply with an id of its own in it makes a shape that
- * nobody else has, and by itself that would only be a second key. A shape is sent with the first entry that needs it, for
+ * Writes entries short where their shape was met before, else whole: of a domain with one address nobody else has it, and by
+ * itself it would only be a second key. A shape is sent with the first entry that needs it, for
  * so long that those of the next LIMITS.evidenceCache.shapeAgainS need it no longer than it lives; then again, so that what
  * Redis lost or dropped is missed for no longer.
  */
@@ -67,15 +67,15 @@ export class EntryWriter {
    */
   argumentsOf(entries: readonly KeyedEntry[], nowMs: number): string[] {
     let shapes = "";
-    let whole = "";
+    let lines = "";
     const short = new Map<number, string>();
     for (const { redisKey, entry } of entries) {
       const lifeS = Math.floor(entry.ttlS);
       const shape = shapeOf(entry.evidence);
       const met = this.#meet(shape);
-      const text = met === null || redisKey.length !== KEY_CHARS ? null : shortText(met.id, entry);
+      const text = met === null || redisKey.length !== KEY_CHARS ? null : shortText(met.id, shape, entry);
       if (met === null || text === null) {
-        whole += `${redisKey} ${lifeS} ${entryText(entry, shape)}\n`;
+        lines += `${redisKey} ${lifeS} ${entryText(entry, shape)}\n`;
         continue;
       }
       if (met.untilMs < nowMs + lifeS * 1_000) {
@@ -83,9 +83,10 @@ export class EntryWriter {
         met.untilMs = nowMs + shapeS * 1_000;
         shapes += `${shapeKeyOf(met.id)} ${shapeS} ${shapeText(shape)}\n`;
       }
-      short.set(lifeS, (short.get(lifeS) ?? "") + redisKey + text);
+      if (text.length > SHORT_CHARS) lines += `${redisKey} ${lifeS} ${text}\n`;
+      else short.set(lifeS, (short.get(lifeS) ?? "") + redisKey + text);
     }
-    const packed: string[] = [shapes, whole];
+    const packed: string[] = [shapes, lines];
     for (const [lifeS, texts] of short) packed.push(String(lifeS), texts);
     return packed;
   }

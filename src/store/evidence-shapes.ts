@@ -4,13 +4,14 @@ import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { CacheEntry } from "./cache-entry.ts";
 import { areTimes, isEvidence } from "./evidence-parts.ts";
-import { decodeEntry, type EvidenceShape, hash128, withLatency } from "./evidence-text.ts";
+import { answeredSo, decodeEntry, type EvidenceShape, hash128, saysThat, textOf } from "./evidence-text.ts";
 import type { RedisClient } from "./redis.ts";
 
 /**
  * Short entries: of addresses that are answered alike Redis has what they have in common once, `rcpt:es:<id>`, and of each
  * only what is its own. 44 characters instead of some 550: with its key and all that Redis keeps of one 200 bytes instead of
- * 790, and as much less in its append-only file.
+ * 790, and as much less in its append-only file. Where a reply has an id of its own in it, as large providers' have, it stands
+ * behind them, as JSON.
  *
  * A shape's id is that of its text, so nothing else can stand there; one that is gone, or damaged, makes misses of its
  * entries. It outlasts them, see `EntryWriter`.
@@ -23,8 +24,9 @@ const ID_CHARS = 22;
 const TIME_CHARS = 8;
 const REST_AT = ID_CHARS + TIME_CHARS;
 const REST = /^(\d+) (\d*) *$/;
+const REPLY = /^"[^\n]*"$/;
 
-/** Evidence as text, whole; the latency is each entry's own, and 0 here. */
+/** Evidence as text, whole; the latency is each entry's own, and 0 here; so may the reply be. */
 export function shapeText({ start, end }: EvidenceShape): string {
   return end === "" ? start : `${start}0${end}`;
 }
@@ -46,13 +48,19 @@ function timeText(storedAt: number): string {
   return lastTime.text;
 }
 
-/** @returns SHORT_CHARS characters; null: it does not fit */
-export function shortText(id: string, { evidence, storedAt, ttlS }: CacheEntry): string | null {
+/** @returns SHORT_CHARS characters, and more where the reply is not the shape's; null: it does not fit */
+export function shortText(
+  id: string,
+  shape: EvidenceShape,
+  { evidence, storedAt, ttlS }: CacheEntry,
+): string | null {
   const latencyMs = evidence.smtp === null ? null : evidence.smtp.latencyMs;
   const time = timeText(storedAt);
   if (time === "" || !isPlain(ttlS) || !(latencyMs === null || isPlain(latencyMs))) return null;
   const text = `${id}${time}${ttlS} ${latencyMs ?? ""}`;
-  return text.length <= SHORT_CHARS ? text.padEnd(SHORT_CHARS) : null;
+  if (text.length > SHORT_CHARS) return null;
+  const filled = text.padEnd(SHORT_CHARS);
+  return saysThat(shape, evidence) ? filled : filled + textOf(evidence.smtp?.reply ?? null);
 }
 
 interface ShortEntry {
@@ -60,21 +68,31 @@ interface ShortEntry {
   storedAt: number;
   ttlS: number;
   latencyMs: number | null;
+  /** undefined: the shape's. */
+  reply: string | undefined;
 }
 
+/** @throws SyntaxError */
 function readShort(text: string): ShortEntry | null {
-  if (text.length !== SHORT_CHARS) return null;
-  const rest = REST.exec(text.slice(REST_AT));
-  if (rest === null) return null;
+  const rest = REST.exec(text.slice(REST_AT, SHORT_CHARS));
+  const said = text.slice(SHORT_CHARS);
+  if (rest === null || !(said === "" || REPLY.test(said))) return null;
   const [, ttlS, latency] = rest;
   const storedAt = Number.parseInt(text.slice(ID_CHARS, REST_AT), 36);
   const times = { storedAt, ttlS: Number(ttlS) };
   if (!areTimes(times)) return null;
-  return { id: text.slice(0, ID_CHARS), ...times, latencyMs: latency === "" ? null : Number(latency) };
+  return {
+    id: text.slice(0, ID_CHARS),
+    storedAt,
+    ttlS: times.ttlS,
+    latencyMs: latency === "" ? null : Number(latency),
+    reply: said === "" ? undefined : (JSON.parse(said) as string),
+  };
 }
 
-const isShort = (text: string | null): text is string =>
-  text?.length === SHORT_CHARS && !text.startsWith("{");
+function isShort(text: string | null): text is string {
+  return text !== null && text.length >= SHORT_CHARS && !text.startsWith("{");
+}
 
 /** A shape as this process knows it. */
 interface KnownShape {
@@ -121,12 +139,17 @@ export class EntryReader {
   /** undefined: nobody can read it, or its shape is not known. */
   decode(text: string): CacheEntry | undefined {
     if (!isShort(text)) return decodeEntry(text);
-    const short = readShort(text);
-    const shape = short === null ? undefined : this.#shapes.get(short.id);
-    if (short === null || shape === undefined) return undefined;
-    const { latencyMs, storedAt, ttlS } = short;
-    if ((latencyMs === null) !== (shape.evidence.smtp === null)) return undefined;
-    return { evidence: withLatency(shape.evidence, latencyMs), storedAt, ttlS };
+    try {
+      const short = readShort(text);
+      const shape = short === null ? undefined : this.#shapes.get(short.id);
+      if (short === null || shape === undefined) return undefined;
+      const { latencyMs, storedAt, ttlS, reply } = short;
+      const isAsked = shape.evidence.smtp !== null;
+      if ((latencyMs !== null) !== isAsked || (reply !== undefined && !isAsked)) return undefined;
+      return { evidence: answeredSo(shape.evidence, latencyMs, reply), storedAt, ttlS };
+    } catch {
+      return undefined;
+    }
   }
 
   async #fetch(ids: readonly string[]): Promise<void> {

@@ -26,7 +26,7 @@ function jsonOf(part: object): string {
 /** What stands for itself in JSON. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
-function textOf(value: string | null): string {
+export function textOf(value: string | null): string {
   return value !== null && PLAIN.test(value) ? `"${value}"` : JSON.stringify(value);
 }
 
@@ -57,10 +57,12 @@ function hasMembersAlone(smtp: SmtpEvidence): boolean {
 export interface EvidenceShape {
   readonly start: string;
   readonly end: string;
+  /** What the server said to the one it was made of: others may differ in that too. null: nobody was asked. */
+  readonly reply: string | null;
 }
 
 /** What JSON.stringify makes of it, cut where the latency stands; null: it has other members, and is not cut. */
-function cutSmtp(smtp: SmtpEvidence): EvidenceShape | null {
+function cutSmtp(smtp: SmtpEvidence): Omit<EvidenceShape, "reply"> | null {
   if (!hasMembersAlone(smtp)) return null;
   const { class: end, fault, stage, code, enhancedCode, reply, rule, mxHost } = smtp;
   const { path, trusted, retryAfterS, tls, catchAll } = smtp;
@@ -78,22 +80,35 @@ function makeShape({ v, mx, disposable, role, freeProvider, domain, smtp }: Evid
   const known = `"mx":${jsonOf(mx)},"disposable":${jsonOf(disposable)},"role":${JSON.stringify(role)}`;
   const start = `{"v":${v},${known},"freeProvider":${freeProvider}${signals},"smtp":`;
   const cut = smtp === null ? null : cutSmtp(smtp);
-  if (cut === null) return { start: `${start}${JSON.stringify(smtp)}}`, end: "" };
-  return { start: start + cut.start, end: `${cut.end}}` };
+  const reply = smtp === null ? null : smtp.reply;
+  if (cut === null) return { start: `${start}${JSON.stringify(smtp)}}`, end: "", reply };
+  return { start: start + cut.start, end: `${cut.end}}`, reply };
 }
 
 /** Of a domain; the oldest goes. */
 const SHAPES_KEPT = 8;
+/** What else was said, the last few times: what comes again has a shape of its own, what has an id in it never does. */
+const SAYINGS_KEPT = 4;
 
-/** Shapes by a part that a domain's evidence has in common, each with evidence that has it. */
-const shapes = new WeakMap<Evidence["mx"], { like: Evidence; shape: EvidenceShape }[]>();
+interface KnownShape {
+  /** Evidence that has it. */
+  readonly like: Evidence;
+  readonly shape: EvidenceShape;
+  readonly otherSayings: string[];
+}
 
-/** Rows of a list mostly have the shape of the row before: to compare is several times as fast as to write it anew. */
+/** Shapes by a part that a domain's evidence has in common. */
+const shapes = new WeakMap<Evidence["mx"], KnownShape[]>();
+
+/**
+ * Rows of a list mostly have the shape of the row before: to compare is several times as fast as to write it anew.
+ * @returns a shape that the evidence has but for the latency and maybe the reply
+ */
 export function shapeOf(evidence: Evidence): EvidenceShape {
   const known = shapes.get(evidence.mx);
-  const found = known?.find(({ like }) => isOneShape(like, evidence));
-  if (found !== undefined) return found.shape;
-  const made = { like: evidence, shape: makeShape(evidence) };
+  const found = known === undefined ? null : find(known, evidence);
+  if (found !== null) return found;
+  const made = { like: evidence, shape: makeShape(evidence), otherSayings: [] };
   // What was not cut has a latency in it.
   if (evidence.smtp !== null && made.shape.end === "") return made.shape;
   if (known === undefined) shapes.set(evidence.mx, [made]);
@@ -101,7 +116,27 @@ export function shapeOf(evidence: Evidence): EvidenceShape {
   return made.shape;
 }
 
-/** Whether they differ in the latency alone. */
+function find(known: readonly KnownShape[], evidence: Evidence): EvidenceShape | null {
+  let near: KnownShape | null = null;
+  for (const one of known) {
+    if (!isOneShape(one.like, evidence)) continue;
+    if (saysThat(one.shape, evidence)) return one.shape;
+    near ??= one;
+  }
+  if (near === null || evidence.smtp === null) return null;
+  const { shape, otherSayings } = near;
+  const { reply } = evidence.smtp;
+  if (otherSayings.includes(reply)) return null;
+  if (otherSayings.push(reply) > SAYINGS_KEPT) otherSayings.shift();
+  return shape;
+}
+
+/** Whether what was said is the shape's. */
+export function saysThat({ reply }: EvidenceShape, { smtp }: Evidence): boolean {
+  return smtp === null || smtp.reply === reply;
+}
+
+/** Whether they differ in the latency and the reply alone. */
 function isOneShape(a: Evidence, b: Evidence): boolean {
   if (a === b) return true;
   if (a.mx !== b.mx || a.disposable !== b.disposable || a.domain !== b.domain || a.v !== b.v) return false;
@@ -115,7 +150,6 @@ function isOneProbe(a: SmtpEvidence, b: SmtpEvidence): boolean {
   return (
     a.class === b.class &&
     a.catchAll === b.catchAll &&
-    a.reply === b.reply &&
     a.code === b.code &&
     a.enhancedCode === b.enhancedCode &&
     a.rule === b.rule &&
@@ -130,8 +164,8 @@ function isOneProbe(a: SmtpEvidence, b: SmtpEvidence): boolean {
 }
 
 /** What stands between the parts of its shape. */
-export function latencyText({ smtp }: Evidence, { end }: EvidenceShape): string {
-  return smtp === null || end === "" ? "" : String(smtp.latencyMs);
+function latencyText({ smtp }: Evidence): string {
+  return smtp === null ? "" : String(smtp.latencyMs);
 }
 
 export function encodeEntry(entry: CacheEntry): string {
@@ -140,7 +174,8 @@ export function encodeEntry(entry: CacheEntry): string {
 
 /** `encodeEntry`, by who knows the shape. */
 export function entryText({ evidence, storedAt, ttlS }: CacheEntry, shape: EvidenceShape): string {
-  const text = shape.start + latencyText(evidence, shape) + shape.end;
+  const { start, end } = saysThat(shape, evidence) ? shape : makeShape(evidence);
+  const text = start + (end === "" ? "" : latencyText(evidence)) + end;
   return `{"evidence":${text},"storedAt":${storedAt},"ttlS":${ttlS}}`;
 }
 
@@ -176,23 +211,30 @@ function cut(text: string): Cut | null {
   return { shape: `${text.slice(0, from)} ${text.slice(to, timesAt)}`, latencyMs, ...since };
 }
 
-/** The same, answered after another time. Written out: V8 gives what is spread a shape of its own each time. */
-export function withLatency(evidence: Evidence, latencyMs: number | null): Evidence {
+/**
+ * The same, answered after another time, and maybe in other words. Written out: V8 gives what is spread a shape of its own each
+ * time.
+ */
+export function answeredSo(
+  evidence: Evidence,
+  latencyMs: number | null,
+  reply = evidence.smtp?.reply ?? "",
+): Evidence {
   const { v, mx, disposable, role, freeProvider, domain, smtp } = evidence;
   if (latencyMs === null || smtp === null) return evidence;
-  const probe = hasMembersAlone(smtp) ? tookMs(smtp, latencyMs) : { ...smtp, latencyMs };
+  const probe = hasMembersAlone(smtp) ? saidSo(smtp, latencyMs, reply) : { ...smtp, latencyMs, reply };
   if (domain === undefined) return { v, mx, disposable, role, freeProvider, smtp: probe };
   return { v, mx, disposable, role, freeProvider, smtp: probe, domain };
 }
 
-function tookMs(smtp: SmtpEvidence, latencyMs: number): SmtpEvidence {
+function saidSo(smtp: SmtpEvidence, latencyMs: number, reply: string): SmtpEvidence {
   return {
     class: smtp.class,
     fault: smtp.fault,
     stage: smtp.stage,
     code: smtp.code,
     enhancedCode: smtp.enhancedCode,
-    reply: smtp.reply,
+    reply,
     rule: smtp.rule,
     mxHost: smtp.mxHost,
     path: smtp.path,
@@ -213,7 +255,7 @@ export function decodeEntry(text: string): CacheEntry | undefined {
   const known = parts === null ? undefined : read.get(parts.shape);
   if (parts !== null && known !== undefined) {
     const { latencyMs, storedAt, ttlS } = parts;
-    return { evidence: withLatency(known, latencyMs), storedAt, ttlS };
+    return { evidence: answeredSo(known, latencyMs), storedAt, ttlS };
   }
   try {
     const entry: unknown = JSON.parse(text);
