@@ -1,5 +1,6 @@
 import { IDLE_S } from "./formula.ts";
 import type { SiteClass } from "./scenario.ts";
+import { shouldRetire } from "./session.ts";
 
 /** A connection, as far as it is used up. */
 export interface SimulatedSession {
@@ -74,6 +75,12 @@ export class Cell {
   roomIn({ served, refused }: SimulatedSession): number {
     const { transactionsPerSession, rejectionsPerSession } = this.site;
     return Math.min(transactionsPerSession - served, rejectionsPerSession - refused);
+  }
+
+  /** It leaves before the next write. */
+  isOver(session: SimulatedSession): boolean {
+    if (this.roomIn(session) <= 0) return true;
+    return this.waiting >= this.depth && shouldRetire(this.site, session.refused, this.depth);
   }
 
   /** Takes what goes out in one write, strangers first; null: nothing may, or nothing waits. */

@@ -1,3 +1,5 @@
+import { LIMITS } from "../../src/core/limits.ts";
+import { isWorn } from "../../src/smtp/session-limits.ts";
 import type { SiteClass } from "./scenario.ts";
 
 /** What one session comes to, on average. */
@@ -10,16 +12,35 @@ export interface SessionShape {
 /** Less likely states are left out. */
 const LEAST = 1e-7;
 
+/** As `smtp/pooled-session` does where enough waits; what a site would teach is left out. */
+export function shouldRetire(
+  site: Pick<SiteClass, "rejectionsPerSession" | "setUpRoundTrips" | "roundTripMs">,
+  refused: number,
+  depth: number,
+): boolean {
+  if (site.setUpRoundTrips * site.roundTripMs >= LIMITS.smtp.slowHandshakeMs) return false;
+  return isWorn(refused, site.rejectionsPerSession, depth);
+}
+
+/** What decides how long a session is. */
+type SessionSite = Pick<
+  SiteClass,
+  | "depth"
+  | "transactionsPerSession"
+  | "rejectionsPerSession"
+  | "pipelining"
+  | "setUpRoundTrips"
+  | "roundTripMs"
+>;
+
 /**
  * A session as `smtp/pooled-session` fills it: a write holds no more than the depth, nor more than may follow before a limit of
- * the session is met, also if all were refused. Exact, over all courses that refusals can take.
+ * the session is met, also if all were refused; one that is worn leaves. Exact, over all courses that refusals can take, where
+ * enough waits for further ones.
  *
  * @param refusing likelihood that a transaction ends in a refusal, of any kind
  */
-export function sessionShape(
-  site: Pick<SiteClass, "depth" | "transactionsPerSession" | "rejectionsPerSession" | "pipelining">,
-  refusing: number,
-): SessionShape {
+export function sessionShape(site: SessionSite, refusing: number): SessionShape {
   const { transactionsPerSession, rejectionsPerSession } = site;
   const depth = site.pipelining ? site.depth : 1;
   let writes = 0;
@@ -33,7 +54,7 @@ export function sessionShape(
       const served = Math.floor(state / width);
       const refused = state % width;
       const room = Math.min(depth, transactionsPerSession - served, rejectionsPerSession - refused);
-      if (room <= 0 || likelihood < LEAST) continue;
+      if (room <= 0 || likelihood < LEAST || shouldRetire(site, refused, depth)) continue;
       writes += likelihood;
       transactions += likelihood * room;
       spread(next, { likelihood, refusing, room, from: (served + room) * width + refused });

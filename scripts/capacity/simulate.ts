@@ -211,7 +211,7 @@ class Simulation {
 
   /** What a session does now. @returns false when it rests, since nothing may go out */
   #next(cell: Cell, session: SimulatedSession, process: number, kind: number): boolean {
-    if (cell.roomIn(session) <= 0) {
+    if (cell.isOver(session)) {
       this.#quit(cell, process, kind);
       return true;
     }

@@ -1,4 +1,5 @@
 import type { Clock } from "../core/clock.ts";
+import { LIMITS } from "../core/limits.ts";
 import type { Passing } from "../core/passing-set.ts";
 import type { Backlog } from "./backlog.ts";
 import type { Through, TransactionEnd } from "./batch.ts";
@@ -9,7 +10,7 @@ import { failed, type Job, type SessionTimes } from "./job.ts";
 import type { SiteLessons } from "./lessons.ts";
 import type { SitePolicy } from "./policy.ts";
 import type { Session, SessionHandler } from "./session.ts";
-import { type Allowance, isRecipientLimit, limitNamed } from "./session-limits.ts";
+import { type Allowance, isRecipientLimit, isWorn, limitNamed } from "./session-limits.ts";
 import type { Traffic } from "./traffic.ts";
 
 /** The host of a session, as its sessions see it. */
@@ -191,7 +192,7 @@ export class PooledSession implements SessionHandler, SessionTimes, Passing {
     const over = ends.findIndex(isOverRecipients);
     this.#learn(ends, over, late, now);
     this.#conclude(ends, now);
-    if (over >= 0 || this.#left() <= 0) this.spent = true;
+    if (over >= 0 || this.#left() <= 0 || this.#shouldRetire()) this.spent = true;
     this.#owner.onFree(this, now);
   }
 
@@ -213,6 +214,17 @@ export class PooledSession implements SessionHandler, SessionTimes, Passing {
     const transactions = Math.max(limits.transactions, this.#tries.transactions) - this.#served;
     const rejections = Math.max(limits.rejections, this.#tries.rejections) - this.#rejections;
     return Math.min(left, transactions, rejections);
+  }
+
+  /**
+   * Another one would carry more, and there is enough for it. Not where the site's servers have taught us a limit, of which
+   * sessions try now and then whether it still holds; nor where one is long in coming.
+   */
+  #shouldRetire(): boolean {
+    const { backlog, depth, lessons, policy } = this.#owner;
+    if (lessons.limits.isKnown || !isWorn(this.#rejections, policy.rejectionsPerSession, depth.now))
+      return false;
+    return backlog.length >= depth.now && this.readyAt - this.openedAt < LIMITS.smtp.slowHandshakeMs;
   }
 
   /** How many transactions may go out now: never so many that a limit could be overrun. */

@@ -71,6 +71,43 @@ describe("a session", () => {
     );
   });
 
+  describe("of which few refusals are left, so that its writes would be small", () => {
+    const limits = { rejectionsPerSession: 8, transactionsPerSession: 1_000 };
+    const refusals = (lines: readonly string[]) =>
+      count(lines, (line) => line.startsWith("RCPT TO:<missing"));
+    async function askMany({ server, fixture }: Awaited<ReturnType<typeof start>>, addresses: number) {
+      const name = (i: number) => `${i % 10 === 9 ? "missing" : "user"}${i}@x.test`;
+      await Promise.all(Array.from({ length: addresses }, (_, i) => fixture.rcpt(name(i), limits)));
+      return server.connections.map(refusals);
+    }
+
+    it("is left for another one while enough waits for that", async () => {
+      assert.deepEqual(await askMany(await start(), 250), [6, 6, 6, 7]);
+    });
+
+    it("is used up where the next is long in coming", async () => {
+      const slow = await start((line) => {
+        if (line === "") slow.fixture.clock.advance(LIMITS.smtp.slowHandshakeMs);
+        return undefined;
+      });
+      assert.deepEqual(await askMany(slow, 250), [8, 8, 8, 1]);
+    });
+
+    it("is used up one at a time", async () => {
+      const plain = await start((line) => (line.startsWith("EHLO") ? "250 mx.test\r\n" : undefined));
+      assert.deepEqual(await askMany(plain, 250), [8, 8, 8, 1]);
+    });
+
+    it("is used up where the server has named a limit", async () => {
+      const strict = await start((line, { lines }) =>
+        isRcpt(line) && refusals(lines) >= 5 ? { close: "421 4.7.0 Error: too many errors\r\n" } : undefined,
+      );
+      const [first, ...others] = await askMany(strict, 250);
+      assert.ok(first !== undefined && first >= 5);
+      assert.deepEqual(new Set(others.slice(0, -1)), new Set([5]));
+    });
+  });
+
   it("is left after 421, which is the answer to the recipient in turn", async () => {
     const { server, fixture } = await start((line) =>
       line.includes("<busy") ? { close: "421 4.3.2 Closing\r\n" } : undefined,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { limitNamed, type Meeting, SessionLimits } from "../../../src/smtp/session-limits.ts";
+import { isWorn, limitNamed, type Meeting, SessionLimits } from "../../../src/smtp/session-limits.ts";
 
 const POLICY = {
   maxConnections: 1,
@@ -73,6 +73,23 @@ describe("the limits of sessions", () => {
       const { rejections } = limits.takeTries(now);
       limits.bore(60, Math.min(rejections, POLICY.rejectionsPerSession), POLICY, now);
     }
+  });
+});
+
+describe("a session that is worn", () => {
+  const wornAt = (most: number, depth: number) =>
+    Array.from({ length: most }, (_, refused) => refused).filter((refused) => isWorn(refused, most, depth));
+  it("has as many refusals left as a quarter of what a write may hold, or fewer", () => {
+    assert.deepEqual(wornAt(8, 10), [6, 7]);
+    assert.deepEqual(wornAt(8, 5), [7]);
+    assert.deepEqual(wornAt(20, 10), [18, 19]);
+    assert.deepEqual(wornAt(4, 10), [3]);
+  });
+  it("is none that is new, nor one where each write is of one or three", () => {
+    assert.deepEqual(wornAt(1, 10), []);
+    assert.deepEqual(wornAt(3, 10), []);
+    assert.deepEqual(wornAt(8, 1), []);
+    assert.deepEqual(wornAt(8, 3), []);
   });
 });
 
