@@ -45,11 +45,11 @@ export function existing(run: number, count: number): string[] {
 }
 
 /** The addresses of run `run`: consecutive ones go to different domains, and hence to different sites. */
-export function planRun(run: number, count: number): PlannedAddress[] {
+export function planRun(run: number, count: number, domains = DOMAINS): PlannedAddress[] {
   return Array.from({ length: count }, (_, i) => {
-    const domain = i % DOMAINS;
+    const domain = i % domains;
     // A site's domains have their missing ones by turns, so that it is not asked about many in a row.
-    const turn = Math.floor(i / DOMAINS) + Math.floor(domain / SITES);
+    const turn = Math.floor(i / domains) + Math.floor(domain / SITES);
     const exists = turn % MISSING_EVERY !== MISSING_EVERY - 1;
     const local = `${exists ? "user" : "nobody"}${i}`;
     return { address: `${local}@${domainName(run, domain)}`, site: siteOfDomain(domain), exists };

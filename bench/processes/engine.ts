@@ -94,10 +94,10 @@ const verbs = {
   },
 
   /** Probes `count` addresses of run `run`, as rows of jobs are. */
-  async probe({ run, count }: { run: number; count: number }) {
+  async probe({ run, count, domains }: { run: number; count: number; domains: number }) {
     const checks = pool;
     if (checks === null) throw new Error("not started");
-    const planned = planRun(run, count);
+    const planned = planRun(run, count, domains);
     const batches = cut(planned);
     const lines = new Array<CheckLine>(planned.length).fill(null);
     const sample = await measure(count, () => probeAll(checks, batches, lines));

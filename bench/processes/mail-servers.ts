@@ -19,12 +19,16 @@ function running(): Sinks {
 const accountsIn = async (world: number) =>
   (await running().accounts()).slice(world * SITES, (world + 1) * SITES);
 
-function zoneOf(runsOfWorlds: readonly (readonly number[])[], others: readonly string[]): Zone {
+function zoneOf(
+  runsOfWorlds: readonly (readonly number[])[],
+  domains: number,
+  others: readonly string[],
+): Zone {
   const zone: Zone = new Map();
   runsOfWorlds.forEach((runs, world) => {
     for (let site = 0; site < SITES; site++) zone.set(mxName(site, world), { a: [mxAddress(site, world)] });
     for (const run of runs) {
-      for (let domain = 0; domain < DOMAINS; domain++)
+      for (let domain = 0; domain < domains; domain++)
         zone.set(domainName(run, domain), { mx: [[10, mxName(siteOfDomain(domain), world)]] });
     }
   });
@@ -36,21 +40,24 @@ const verbs = {
   /**
    * @param runs those whose domains have their mail in world 0
    * @param further runs of further worlds, each with mail servers of its own
+   * @param domains of each run
    * @param others domains beside those of the runs, in world 0
    */
   async start({
     latencyMs,
     runs,
     further = [],
+    domains = DOMAINS,
     others = [],
   }: {
     latencyMs: number;
     runs: number[];
     further?: number[][];
+    domains?: number;
     others?: string[];
   }) {
     const runsOfWorlds = [runs, ...further];
-    dns = await createDnsServer(zoneOf(runsOfWorlds, others));
+    dns = await createDnsServer(zoneOf(runsOfWorlds, domains, others));
     const addresses = runsOfWorlds.flatMap((_, world) =>
       Array.from({ length: SITES }, (__, site) => mxAddress(site, world)),
     );

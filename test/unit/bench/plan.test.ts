@@ -64,7 +64,9 @@ describe("the plan of a probing benchmark", () => {
   });
 
   it("shares no domain between runs", () => {
-    const domains = (run: number) => planRun(run, DOMAINS).map(({ address }) => address.split("@")[1]);
+    const domains = (run: number, count?: number) =>
+      planRun(run, 2 * DOMAINS, count).map(({ address }) => address.split("@")[1]);
+    assert.equal(new Set(domains(1, 2 * DOMAINS)).size, 2 * DOMAINS);
     const first = new Set(domains(1));
     assert.equal(first.size, DOMAINS);
     assert.ok(domains(2).every((domain) => !first.has(domain)));
