@@ -111,7 +111,7 @@ function firstLine(error: unknown): string {
   return (text.trim().split("\n")[0] ?? "").replaceAll(/https?:\/\/\S+/g, "the package source");
 }
 
-/** @param throwaway whose log is gone with it in some minutes: writing it anew, shorter, took up to as much CPU as all else that Redis did */
+/** @param throwaway whose log is gone with it, mostly in minutes: writing it anew, shorter, took up to as much CPU as all else that Redis did */
 function configuration(
   { folder, throwaway }: Pick<RedisOptions, "folder" | "throwaway">,
   port: number,
@@ -126,7 +126,7 @@ function configuration(
     `databases ${DATABASES}`,
     "appendonly yes",
     "appendfsync everysec",
-    ...(throwaway ? ["auto-aof-rewrite-percentage 0"] : []),
+    ...(throwaway ? ["auto-aof-rewrite-min-size 1gb"] : []),
     'save ""',
     `maxmemory ${MAX_MEMORY}`,
     "maxmemory-policy volatile-lru",

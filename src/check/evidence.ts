@@ -20,7 +20,7 @@ export interface MxEvidence {
   hosts: string[];
   /** Provider of the site, e.g. `google`; null when unknown. */
   provider: string | null;
-  /** Seconds the answer may be kept, by the DNS; 0 when it may not. */
+  /** Of an answer that names no host: seconds it may be kept, by the DNS, and 0 when it may not. Else 0. */
   ttlS: number;
   fault: Fault | null;
 }

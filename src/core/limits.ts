@@ -69,12 +69,16 @@ export const LIMITS = {
     /** Entries are at most a few kilobytes: so many in one answer of Redis, and in one write. */
     keysPerCall: 1_000,
     entriesPerWrite: 500,
-    /** What entries in Redis have in common, known to a process: some 2 KB each. */
-    shapes: 4_096,
+    /** What entries in Redis have in common, known to a process: some 2 KB each, 5 at most. More than are looked for at once. */
+    shapes: 8_192,
     /** It is sent again after this, should Redis have lost or dropped it; and lives that much longer than who needs it. */
     shapeAgainS: 60,
-    /** A process that reads by it says so to Redis after this, so that it stays among the latest used. */
-    shapeToldMs: 300_000,
+    /**
+     * A process that reads by it says so to Redis after this, so that it stays among the latest used; and writes it back where it
+     * is gone, for so long.
+     */
+    shapeToldMs: 30_000,
+    shapeBackS: 86_400,
   },
   verify: {
     /**

@@ -26,7 +26,7 @@ export interface Reclassification {
   read: number;
   judged: number;
   changed: number;
-  unjudged: Record<Unjudged | "other_version" | "not_probed", number>;
+  unjudged: Record<Unjudged | "other_version" | "orphan" | "not_probed", number>;
   /** "old → new", by how often. */
   classes: Map<string, number>;
   verdicts: Map<string, number>;
@@ -47,7 +47,10 @@ export const SOMEBODY: ParsedAddress = {
 export class Reclassifier {
   readonly report: Reclassification = {
     ...{ read: 0, judged: 0, changed: 0 },
-    unjudged: { no_reply: 0, not_believed: 0, cut: 0, named_us: 0, other_version: 0, not_probed: 0 },
+    unjudged: {
+      ...{ no_reply: 0, not_believed: 0, cut: 0, named_us: 0 },
+      ...{ other_version: 0, orphan: 0, not_probed: 0 },
+    },
     ...{ classes: new Map(), verdicts: new Map(), rules: new Map(), examples: [] },
   };
   readonly #selfAt: (path: string) => SelfIdentity;
@@ -59,7 +62,7 @@ export class Reclassifier {
     this.#examplesMax = examplesMax;
   }
 
-  skip(why: "other_version" | "not_probed"): void {
+  skip(why: "other_version" | "orphan" | "not_probed"): void {
     this.report.read += 1;
     this.report.unjudged[why] += 1;
   }

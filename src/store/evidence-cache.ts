@@ -68,8 +68,8 @@ export interface EvidenceCache {
    */
   store(scope: Scope, cacheKey: string, entry: CacheEntry, shared: boolean, redisKey?: string): void;
   /**
-   * `fetch` of many in one round trip for each LIMITS.evidenceCache.keysPerCall of them, one after the other; in order.
-   * Never rejects.
+   * `fetch` of many in one round trip for each LIMITS.evidenceCache.keysPerCall of them, one after the other, and another
+   * one where this process does not know what they have in common; in order. Never rejects.
    */
   fetchMany(questions: readonly KeyedQuestion[]): Promise<(CacheEntry | undefined)[]>;
   /** `store` of many, in one write for each LIMITS.evidenceCache.entriesPerWrite of them. Never rejects. */
@@ -167,7 +167,7 @@ export function createEvidenceCache(deps: {
   async function textsOf(keys: string[]): Promise<(string | null)[]> {
     const texts: (string | null)[] = await redis.mget(keys).catch(() => []);
     const learning = reader.learn(texts);
-    if (learning !== null) await learning;
+    if (learning !== null) await learning.catch(ignore);
     return texts;
   }
 

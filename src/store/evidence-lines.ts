@@ -43,15 +43,16 @@ export interface KeyedEntry {
 interface MetShape {
   /** "" until it is met again. */
   id: string;
-  /** Monotonic: until then Redis has it, unless it was short of memory. */
+  /** Monotonic: until then Redis has it, unless it was short of memory; and when it was sent. */
   untilMs: number;
+  sentMs: number;
 }
 
 /**
  * Writes entries short where their shape was met before, else whole: of a domain with one address nobody else has it, and by
  * itself it would only be a second key. A shape is sent with the first entry that needs it, for
- * so long that those of the next LIMITS.evidenceCache.shapeAgainS need it no longer than it lives; then again, so that what
- * Redis lost or dropped is missed for no longer.
+ * so long that those of the next LIMITS.evidenceCache.shapeAgainS need it no longer than it lives; then again, with whatever
+ * entry, so that what Redis lost or dropped is missed for no longer.
  */
 export class EntryWriter {
   #met = new WeakMap<EvidenceShape, MetShape>();
@@ -78,8 +79,10 @@ export class EntryWriter {
         lines += `${redisKey} ${lifeS} ${entryText(entry, shape)}\n`;
         continue;
       }
-      if (met.untilMs < nowMs + lifeS * 1_000) {
-        const shapeS = lifeS + LIMITS.evidenceCache.shapeAgainS;
+      const { shapeAgainS } = LIMITS.evidenceCache;
+      if (met.untilMs < nowMs + lifeS * 1_000 || met.sentMs < nowMs - shapeAgainS * 1_000) {
+        const shapeS = lifeS + shapeAgainS;
+        met.sentMs = nowMs;
         met.untilMs = nowMs + shapeS * 1_000;
         shapes += `${shapeKeyOf(met.id)} ${shapeS} ${shapeText(shape)}\n`;
       }
@@ -95,7 +98,7 @@ export class EntryWriter {
   #meet(shape: EvidenceShape): MetShape | null {
     const met = this.#met.get(shape);
     if (met === undefined) {
-      this.#met.set(shape, { id: "", untilMs: Number.NEGATIVE_INFINITY });
+      this.#met.set(shape, { id: "", untilMs: Number.NEGATIVE_INFINITY, sentMs: Number.NEGATIVE_INFINITY });
       return null;
     }
     if (met.id === "") met.id = hash128(shapeText(shape));

@@ -11,8 +11,8 @@ export interface StoredText {
 }
 
 export interface StoredEntry extends StoredText {
-  /** undefined: of another version, damaged, or what it shares with others is gone. */
-  entry: CacheEntry | undefined;
+  /** undefined: of another version or damaged; `orphan`: what it shares with others is gone, so that it is everybody's miss. */
+  entry: CacheEntry | "orphan" | undefined;
 }
 
 /**
@@ -35,7 +35,7 @@ export async function* scanEvidence(redis: RedisClient): AsyncGenerator<StoredEn
     await reader.learn(texts);
     yield keys.flatMap((key, i) => {
       const text = texts[i] ?? null;
-      return text === null ? [] : [{ key, text, entry: reader.decode(text) }];
+      return text === null ? [] : [{ key, text, entry: reader.lacks(text) ? "orphan" : reader.decode(text) }];
     });
   } while (cursor !== "0");
 }
@@ -46,6 +46,16 @@ redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL')
 redis.call('PEXPIRE', KEYS[1], ARGV[3], 'LT')
 return 1
 `;
+
+const REMOVE = `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('DEL', KEYS[1])
+`;
+
+/** Removes it where `known` still is. @returns false: something else is there */
+export async function removeEvidence(redis: RedisClient, { key, text }: StoredText): Promise<boolean> {
+  return (await redis.eval(REMOVE, 1, key, text)) === 1;
+}
 
 /**
  * Writes `text` where `known` still is, with the lifetime that it has left, at most `mostS`.

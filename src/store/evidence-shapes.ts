@@ -4,12 +4,20 @@ import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { CacheEntry } from "./cache-entry.ts";
 import { areTimes, isEvidence } from "./evidence-parts.ts";
-import { answeredSo, decodeEntry, type EvidenceShape, hash128, saysThat, textOf } from "./evidence-text.ts";
+import {
+  answeredSo,
+  decodeEntry,
+  type EvidenceShape,
+  hash128,
+  saysThat,
+  shapeOf,
+  textOf,
+} from "./evidence-text.ts";
 import type { RedisClient } from "./redis.ts";
 
 /**
  * Short entries: of addresses that are answered alike Redis has what they have in common once, `rcpt:es:<id>`, and of each
- * only what is its own. 44 characters instead of some 550: with its key and all that Redis keeps of one 200 bytes instead of
+ * only what is its own. 44 characters instead of some 550: with its key and all that Redis keeps of one 180 to 210 bytes instead of
  * 790, and as much less in its append-only file. Where a reply has an id of its own in it, as large providers' have, it stands
  * behind them, as JSON.
  *
@@ -113,8 +121,8 @@ export class EntryReader {
   }
 
   /**
-   * Fetches those shapes of entries that this process does not know; to be awaited before they are decoded. Never rejects:
-   * without Redis they stay unknown.
+   * Fetches those shapes of entries that this process does not know; to be awaited before they are decoded. Rejects when
+   * Redis does not answer: then they stay unknown.
    * @returns null: all are known
    */
   learn(texts: readonly (string | null)[]): Promise<void> | null {
@@ -128,11 +136,10 @@ export class EntryReader {
       if (known === undefined) lacking.add(id);
       else if (nowMs - known.toldMs >= LIMITS.evidenceCache.shapeToldMs) {
         known.toldMs = nowMs;
-        used.push(shapeKeyOf(id));
+        used.push(id);
       }
     }
-    // Else Redis, short of memory, would take it for one that nobody uses, since it is read so seldom.
-    if (used.length > 0) this.#redis.touch(used).catch(ignore);
+    if (used.length > 0) this.#tell(used).catch(ignore);
     return lacking.size === 0 ? null : this.#fetch([...lacking]);
   }
 
@@ -152,8 +159,33 @@ export class EntryReader {
     }
   }
 
+  /**
+   * Else Redis, short of memory, would take them for such as nobody uses, since they are read so seldom. Who knows them puts
+   * back those that are gone: nobody who lacks them can.
+   */
+  async #tell(ids: readonly string[]): Promise<void> {
+    if ((await this.#redis.touch(ids.map(shapeKeyOf))) === ids.length) return;
+    for (const id of ids) {
+      const known = this.#shapes.get(id);
+      const text = known === undefined ? "" : shapeText(shapeOf(known.evidence));
+      // What was put together anew might differ, and be nobody's.
+      if (hash128(text) !== id) continue;
+      await this.#redis.set(shapeKeyOf(id), text, "EX", LIMITS.evidenceCache.shapeBackS, "NX");
+    }
+  }
+
+  /** Whether it is an entry, and its shape is not known. */
+  lacks(text: string): boolean {
+    if (!isShort(text) || this.#shapes.has(text.slice(0, ID_CHARS))) return false;
+    try {
+      return readShort(text) !== null;
+    } catch {
+      return false;
+    }
+  }
+
   async #fetch(ids: readonly string[]): Promise<void> {
-    const texts: (string | null)[] = await this.#redis.mget(ids.map(shapeKeyOf)).catch(() => []);
+    const texts: (string | null)[] = await this.#redis.mget(ids.map(shapeKeyOf));
     const toldMs = this.#clock.monotonic();
     for (const [i, id] of ids.entries()) {
       const evidence = readShape(id, texts[i] ?? null);

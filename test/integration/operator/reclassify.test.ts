@@ -10,7 +10,7 @@ import { SOMEBODY } from "../../../src/operator/reclassification.ts";
 import { runReclassify } from "../../../src/operator/reclassify.ts";
 import { createKeeping } from "../../../src/services/verify/keeping.ts";
 import { createEvidenceCache } from "../../../src/store/evidence-cache.ts";
-import { replaceEvidence, scanEvidence } from "../../../src/store/evidence-scan.ts";
+import { removeEvidence, replaceEvidence, scanEvidence } from "../../../src/store/evidence-scan.ts";
 import type { RedisClient } from "../../../src/store/redis.ts";
 import { testRedisUrl } from "../../support/embedded.ts";
 import { evidenceWith, smtpWith } from "../../support/evidence.ts";
@@ -78,6 +78,7 @@ async function run(redis: RedisClient | null, ...argv: string[]) {
       return work({
         scan: () => scanEvidence(redis),
         replace: (known, text, mostS) => replaceEvidence(redis, known, text, mostS),
+        remove: (known) => removeEvidence(redis, known),
       });
     },
   });
@@ -111,6 +112,7 @@ describe("reclassify", () => {
       cut: 1,
       named_us: 1,
       other_version: 2,
+      orphan: 0,
       not_probed: 1,
     });
     assert.deepEqual(report.classes, { "mailbox_not_found → sender_blocked": 1 });
@@ -121,6 +123,28 @@ describe("reclassify", () => {
     const text = await run(redis, "--examples", "0");
     assert.match(text.stdout, /1 would change\n/);
     assert.doesNotMatch(text.stdout, /examples|spamhaus/);
+  });
+
+  it("removes what nobody can read for want of what it shares, and fails where Redis does not tell", async (t) => {
+    const { redis, cache } = await world(t);
+    const entry = { evidence: WRONG, storedAt: Date.now(), ttlS: TTL_S };
+    // The first is kept whole.
+    for (const cacheKey of ["first@x.test", "second@x.test", "third@x.test"])
+      cache.storeMany([{ scope: "probed", cacheKey, entry, shared: true }]);
+    const shapes = await redis.keys("rcpt:es:*");
+    assert.equal(shapes.length, 1);
+    const mget = redis.mget.bind(redis) as (keys: string[]) => Promise<(string | null)[]>;
+    const isShape = ([key = ""]: string[]) => key.startsWith("rcpt:es:");
+    Object.assign(redis, {
+      mget: (keys: string[]) => (isShape(keys) ? Promise.reject(new Error("it is silent")) : mget(keys)),
+    });
+    await assert.rejects(run(redis, "--apply", "--json"), /it is silent/);
+    Object.assign(redis, { mget });
+    await redis.del(shapes);
+    const looked = JSON.parse((await run(redis, "--json")).stdout);
+    assert.deepEqual([looked.read, looked.changed, looked.unjudged.orphan], [3, 1, 2]);
+    await run(redis, "--apply", "--json");
+    assert.equal((await redis.keys("rcpt:ev:*")).length, 1);
   });
 
   it("writes what changes where it still is, for no longer than it had or than it is kept now", async (t) => {
@@ -190,7 +214,7 @@ describe("reclassify", () => {
     await redis.del(await redis.keys("rcpt:es:*"));
     const lost = JSON.parse((await run(redis, "--json")).stdout);
     assert.equal(lost.read, 3);
-    assert.ok(lost.unjudged.other_version >= 2, "what it shared is gone");
+    assert.ok(lost.unjudged.orphan >= 2, "what it shared is gone");
   });
 
   it("withdraws what is of our own address, here and where it is remembered, and tells nobody of it", async (t) => {

@@ -43,8 +43,12 @@ test("Redis keeps test files apart, evicts volatile keys only and asks for its p
   assert.equal(await b.get("k"), null);
   assert.deepEqual(await a.config("GET", "maxmemory-policy"), ["maxmemory-policy", "volatile-lru"]);
   assert.deepEqual(await a.config("GET", "appendonly"), ["appendonly", "yes"]);
-  const rewritten = "auto-aof-rewrite-percentage";
-  assert.deepEqual(await a.config("GET", rewritten), [rewritten, "0"], "not for some minutes of tests");
+  const rewritten = "auto-aof-rewrite-min-size";
+  assert.deepEqual(
+    await a.config("GET", rewritten),
+    [rewritten, String(2 ** 30)],
+    "not for some minutes of tests",
+  );
   a.disconnect();
   b.disconnect();
   const stranger = new Redis(one.replace(/:[^@/]*@/, ":guess@"), {

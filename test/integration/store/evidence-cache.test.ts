@@ -245,6 +245,45 @@ describe("evidence of many addresses", () => {
     assert.deepEqual(await known("b@drop.test", "c@drop.test", "d@drop.test"), [true, true, true]);
   });
 
+  it("has what it shares again within a minute, also by entries that are kept for a shorter time", async (t) => {
+    const { commands } = await openRedis(t);
+    await commands.flushdb();
+    let nowMs = 0;
+    const clock = { ...systemClock, monotonic: () => nowMs };
+    const writer = createEvidenceCache({ redis: commands, clock, log: silentLog, maxEntries: 10 });
+    const store = (name: string, ttlS: number) =>
+      writer.storeMany([deposit(name, { entry: { evidence: EVIDENCE, storedAt: Date.now(), ttlS } })]);
+    store("a@two.test", 600_000);
+    store("b@two.test", 600_000);
+    await commands.del(await commands.keys("rcpt:es:*"));
+    nowMs = LIMITS.evidenceCache.shapeAgainS * 1_000 + 1;
+    store("c@two.test", 600);
+    const read = await cacheOf(commands).fetchMany(questions(["b@two.test", "c@two.test"]));
+    assert.ok(read.every((entry) => entry !== undefined));
+  });
+
+  it("is put back what it shares by who reads by it", async (t) => {
+    const { commands } = await openRedis(t);
+    await commands.flushdb();
+    let nowMs = 0;
+    const clock = { ...systemClock, monotonic: () => nowMs };
+    const names = ["a@back.test", "b@back.test"];
+    cacheOf(commands).storeMany(names.map((name) => deposit(name)));
+    const reader = createEvidenceCache({ redis: commands, clock, log: silentLog, maxEntries: 10 });
+    await reader.fetchMany(questions(names));
+    const [shape = ""] = await commands.keys("rcpt:es:*");
+    const text = await commands.get(shape);
+    await commands.del(shape);
+    nowMs = LIMITS.evidenceCache.shapeToldMs;
+    await reader.fetchMany(questions(names));
+    // Sent behind the answer, on the same connection.
+    while ((await commands.get(shape)) === null) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(await commands.get(shape), text);
+    assert.ok((await commands.ttl(shape)) > 0);
+    const other = await cacheOf(commands).fetchMany(questions(names));
+    assert.ok(other.every((entry) => entry !== undefined));
+  });
+
   it("keeps what it shares for as long as another process's entries need it", async (t) => {
     const { commands } = await openRedis(t);
     await commands.flushdb();

@@ -93,7 +93,10 @@ class Shelf {
     return keys.map((key) => this.texts.get(key) ?? null);
   };
 
-  touch = async (keys: string[]) => this.touched.push(...keys);
+  touch = async (keys: string[]) => {
+    this.touched.push(...keys);
+    return keys.filter((key) => this.texts.has(key)).length;
+  };
 }
 
 function linesOf(text: string): [string, number, string][] {
