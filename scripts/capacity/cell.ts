@@ -80,7 +80,7 @@ export class Cell {
   /** It leaves before the next write. */
   isOver(session: SimulatedSession): boolean {
     if (this.roomIn(session) <= 0) return true;
-    return this.waiting >= this.depth && shouldRetire(this.site, session.refused, this.depth);
+    return this.waiting >= this.depth && shouldRetire(this.site, session, this.depth);
   }
 
   /** Takes what goes out in one write, strangers first; null: nothing may, or nothing waits. */

@@ -1,5 +1,4 @@
-import { LIMITS } from "../../src/core/limits.ts";
-import { isWorn } from "../../src/smtp/session-limits.ts";
+import { isDear, isWorn } from "../../src/smtp/session-limits.ts";
 import type { SiteClass } from "./scenario.ts";
 
 /** What one session comes to, on average. */
@@ -14,23 +13,18 @@ const LEAST = 1e-7;
 
 /** As `smtp/pooled-session` does where enough waits; what a site would teach is left out. */
 export function shouldRetire(
-  site: Pick<SiteClass, "rejectionsPerSession" | "setUpRoundTrips" | "roundTripMs">,
-  refused: number,
+  site: Pick<SiteClass, "rejectionsPerSession" | "setUpRoundTrips" | "pipelining">,
+  { served, refused }: { served: number; refused: number },
   depth: number,
 ): boolean {
-  if (site.setUpRoundTrips * site.roundTripMs >= LIMITS.smtp.slowHandshakeMs) return false;
+  if (!site.pipelining || isDear(site.setUpRoundTrips, 1, served, refused)) return false;
   return isWorn(refused, site.rejectionsPerSession, depth);
 }
 
 /** What decides how long a session is. */
 type SessionSite = Pick<
   SiteClass,
-  | "depth"
-  | "transactionsPerSession"
-  | "rejectionsPerSession"
-  | "pipelining"
-  | "setUpRoundTrips"
-  | "roundTripMs"
+  "depth" | "transactionsPerSession" | "rejectionsPerSession" | "pipelining" | "setUpRoundTrips"
 >;
 
 /**
@@ -54,7 +48,7 @@ export function sessionShape(site: SessionSite, refusing: number): SessionShape 
       const served = Math.floor(state / width);
       const refused = state % width;
       const room = Math.min(depth, transactionsPerSession - served, rejectionsPerSession - refused);
-      if (room <= 0 || likelihood < LEAST || shouldRetire(site, refused, depth)) continue;
+      if (room <= 0 || likelihood < LEAST || shouldRetire(site, { served, refused }, depth)) continue;
       writes += likelihood;
       transactions += likelihood * room;
       spread(next, { likelihood, refusing, room, from: (served + room) * width + refused });

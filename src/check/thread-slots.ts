@@ -125,7 +125,10 @@ export function createThreadSlots(slots: SlotSource, clock: Clock): SharedThread
   async function acquire(thread: Thread, request: SlotRequest): Promise<boolean> {
     const { site, max, waitMs } = request;
     const turn = turnAtStart(thread, request);
-    if (turn !== null) await turn;
+    if (turn !== null) {
+      await turn;
+      if (thread.gone) return false;
+    }
     const granted = await slots.acquire(site, max, waitMs);
     if (thread.gone) {
       if (granted) slots.release(site);

@@ -66,8 +66,6 @@ export const SMTP_LIMITS = {
   slotWaitMs: 30_000,
   slotWaiters: 10_000,
   pipelineDepthMax: 10,
-  /** A session that took longer to come is used up to its last refusal, though its writes become small. */
-  slowHandshakeMs: 2_000,
   /** Deadlines, cancellations and idle sessions are looked at this often. */
   sweepMs: 100,
   /** A session in use that others wait for is given up once it is this old: time slices, not thrashing. */

@@ -15,7 +15,7 @@ import { bootstrap } from "../services/teams/bootstrap.ts";
 import { createTeamOperations } from "../services/teams/operations.ts";
 import { createKeeping } from "../services/verify/keeping.ts";
 import { createPaths } from "../smtp/path.ts";
-import { removeEvidence, replaceEvidence, scanEvidence } from "../store/evidence-scan.ts";
+import { replaceEvidence, scanEvidence } from "../store/evidence-scan.ts";
 import { runBootstrap } from "./bootstrap.ts";
 import type { Terminal } from "./command.ts";
 import { withDatabase, withPublisher, withRedis } from "./connections.ts";
@@ -99,7 +99,6 @@ export const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map<s
             work({
               scan: () => scanEvidence(redis),
               replace: (known, text, mostS) => replaceEvidence(redis, known, text, mostS),
-              remove: (known) => removeEvidence(redis, known),
             }),
           ),
       }),

@@ -29,8 +29,6 @@ export interface EvidenceShelf {
   scan(): AsyncGenerator<StoredEntry[]>;
   /** @returns false: something else is there meanwhile, which is left alone */
   replace(known: StoredText, text: string, mostS: number): Promise<boolean>;
-  /** Of what nobody can read, and would be read again if what it shares were written anew. @returns as above */
-  remove(known: StoredText): Promise<boolean>;
 }
 
 export interface ReclassifyCommand extends Terminal {
@@ -101,10 +99,8 @@ async function readShelf(
     for (const known of batch) {
       const { entry } = known;
       if (entry === undefined) judge.skip("other_version");
-      else if (entry === "orphan") {
-        judge.skip("orphan");
-        if (apply) await shelf.remove(known);
-      } else {
+      else if (entry === "orphan") judge.skip("orphan");
+      else {
         const evidence = judge.judge({ evidence: entry.evidence, address: null });
         if (!apply || evidence === null) continue;
         const today = rekept(entry, evidence, keep(evidence));
@@ -147,7 +143,7 @@ const UNJUDGED: Record<keyof Reclassification["unjudged"], string> = {
   cut: "the reply was cut",
   named_us: "the reply named us by a name that is not ours now",
   other_version: "kept by another version, or damaged",
-  orphan: "what it shares with others is gone: nobody can read it, and --apply removes it",
+  orphan: "what it shares with others is not there now: ask again in some minutes, who knows it puts it back",
 };
 
 /** What servers and files said must not drive the terminal. */

@@ -39,6 +39,11 @@ export class Growth {
     return now >= this.#pausedUntil && (this.#withoutSlot || (idle && now < this.#notBefore));
   }
 
+  /** The server has refused an opening not long ago, and may refuse the next. */
+  isWary(now: number): boolean {
+    return this.#troubled || now < Math.max(this.#waryUntil, this.#notBefore, this.#pausedUntil);
+  }
+
   /** A session has left for another one, which is no growth. */
   madeWay(): void {
     this.#notBefore = 0;

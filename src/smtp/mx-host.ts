@@ -168,6 +168,10 @@ export class MxHost implements SessionOwner {
     }
   }
 
+  isWary(now: number): boolean {
+    return this.#growth.isWary(now);
+  }
+
   onReady(session: PooledSession, now: number): void {
     this.#growth.opened(now);
     this.#pipelining = session.pipelining;

@@ -1,5 +1,4 @@
 import type { Clock } from "../core/clock.ts";
-import { LIMITS } from "../core/limits.ts";
 import type { Passing } from "../core/passing-set.ts";
 import type { Backlog } from "./backlog.ts";
 import type { Through, TransactionEnd } from "./batch.ts";
@@ -10,7 +9,7 @@ import { failed, type Job, type SessionTimes } from "./job.ts";
 import type { SiteLessons } from "./lessons.ts";
 import type { SitePolicy } from "./policy.ts";
 import type { Session, SessionHandler } from "./session.ts";
-import { type Allowance, isRecipientLimit, isWorn, limitNamed } from "./session-limits.ts";
+import { type Allowance, isDear, isRecipientLimit, isWorn, limitNamed } from "./session-limits.ts";
 import type { Traffic } from "./traffic.ts";
 
 /** The host of a session, as its sessions see it. */
@@ -23,6 +22,8 @@ export interface SessionOwner {
   readonly depthMax: number;
   readonly lessons: SiteLessons;
   readonly traffic: Traffic;
+  /** An opening was refused not long ago. */
+  isWary(now: number): boolean;
   /** @param now as of `SessionHandler.onBatch` */
   onReady(session: PooledSession, now: number): void;
   /** A batch is through. */
@@ -192,7 +193,7 @@ export class PooledSession implements SessionHandler, SessionTimes, Passing {
     const over = ends.findIndex(isOverRecipients);
     this.#learn(ends, over, late, now);
     this.#conclude(ends, now);
-    if (over >= 0 || this.#left() <= 0 || this.#shouldRetire()) this.spent = true;
+    if (over >= 0 || this.#left() <= 0 || this.#shouldRetire(now)) this.spent = true;
     this.#owner.onFree(this, now);
   }
 
@@ -218,13 +219,14 @@ export class PooledSession implements SessionHandler, SessionTimes, Passing {
 
   /**
    * Another one would carry more, and there is enough for it. Not where the site's servers have taught us a limit, of which
-   * sessions try now and then whether it still holds; nor where one is long in coming.
+   * sessions try now and then whether it still holds; nor where one is long in coming, or may be refused.
    */
-  #shouldRetire(): boolean {
+  #shouldRetire(now: number): boolean {
     const { backlog, depth, lessons, policy } = this.#owner;
-    if (lessons.limits.isKnown || !isWorn(this.#rejections, policy.rejectionsPerSession, depth.now))
-      return false;
-    return backlog.length >= depth.now && this.readyAt - this.openedAt < LIMITS.smtp.slowHandshakeMs;
+    if (!isWorn(this.#rejections, policy.rejectionsPerSession, depth.now)) return false;
+    if (!this.pipelining || lessons.limits.isKnown || backlog.length < depth.now) return false;
+    const [setUpMs, roundTripMs] = [this.readyAt - this.openedAt, now - this.#writtenAt];
+    return !isDear(setUpMs, roundTripMs, this.#served, this.#rejections) && !this.#owner.isWary(now);
   }
 
   /** How many transactions may go out now: never so many that a limit could be overrun. */

@@ -11,7 +11,7 @@ export interface StoredText {
 }
 
 export interface StoredEntry extends StoredText {
-  /** undefined: of another version or damaged; `orphan`: what it shares with others is gone, so that it is everybody's miss. */
+  /** undefined: of another version or damaged; `orphan`: what it shares with others is not in Redis now. */
   entry: CacheEntry | "orphan" | undefined;
 }
 
@@ -20,7 +20,7 @@ export interface StoredEntry extends StoredText {
  * may be in none, what Redis moves about in two. Rejects when Redis does not answer.
  */
 export async function* scanEvidence(redis: RedisClient): AsyncGenerator<StoredEntry[]> {
-  const reader = new EntryReader(redis, systemClock);
+  const reader = new EntryReader(redis, systemClock, { writes: false });
   let cursor = "0";
   do {
     const [next, keys] = await redis.scan(
@@ -46,16 +46,6 @@ redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL')
 redis.call('PEXPIRE', KEYS[1], ARGV[3], 'LT')
 return 1
 `;
-
-const REMOVE = `
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-return redis.call('DEL', KEYS[1])
-`;
-
-/** Removes it where `known` still is. @returns false: something else is there */
-export async function removeEvidence(redis: RedisClient, { key, text }: StoredText): Promise<boolean> {
-  return (await redis.eval(REMOVE, 1, key, text)) === 1;
-}
 
 /**
  * Writes `text` where `known` still is, with the lifetime that it has left, at most `mostS`.

@@ -113,11 +113,16 @@ interface KnownShape {
 export class EntryReader {
   readonly #redis: RedisClient;
   readonly #clock: Pick<Clock, "monotonic">;
+  readonly #writes: boolean;
   readonly #shapes = new LRUCache<string, KnownShape>({ max: LIMITS.evidenceCache.shapes });
+  /** Of those that were looked for last, such as are not in Redis. */
+  #gone: ReadonlySet<string> = new Set();
 
-  constructor(redis: RedisClient, clock: Pick<Clock, "monotonic">) {
+  /** @param options writes: it may tell Redis what is in use, and put back what is gone */
+  constructor(redis: RedisClient, clock: Pick<Clock, "monotonic">, { writes = true } = {}) {
     this.#redis = redis;
     this.#clock = clock;
+    this.#writes = writes;
   }
 
   /**
@@ -134,12 +139,13 @@ export class EntryReader {
       const id = text.slice(0, ID_CHARS);
       const known = this.#shapes.get(id);
       if (known === undefined) lacking.add(id);
-      else if (nowMs - known.toldMs >= LIMITS.evidenceCache.shapeToldMs) {
+      else if (this.#writes && nowMs - known.toldMs >= LIMITS.evidenceCache.shapeToldMs) {
         known.toldMs = nowMs;
         used.push(id);
       }
     }
     if (used.length > 0) this.#tell(used).catch(ignore);
+    this.#gone = new Set();
     return lacking.size === 0 ? null : this.#fetch([...lacking]);
   }
 
@@ -165,28 +171,27 @@ export class EntryReader {
    */
   async #tell(ids: readonly string[]): Promise<void> {
     if ((await this.#redis.touch(ids.map(shapeKeyOf))) === ids.length) return;
-    for (const id of ids) {
-      const known = this.#shapes.get(id);
-      const text = known === undefined ? "" : shapeText(shapeOf(known.evidence));
-      // What was put together anew might differ, and be nobody's.
-      if (hash128(text) !== id) continue;
-      await this.#redis.set(shapeKeyOf(id), text, "EX", LIMITS.evidenceCache.shapeBackS, "NX");
-    }
+    const there = await Promise.all(ids.map((id) => this.#redis.exists(shapeKeyOf(id))));
+    await Promise.all(ids.filter((_, i) => there[i] === 0).map((id) => this.#putBack(id)));
   }
 
-  /** Whether it is an entry, and its shape is not known. */
+  async #putBack(id: string): Promise<void> {
+    const known = this.#shapes.get(id);
+    const text = known === undefined ? "" : shapeText(shapeOf(known.evidence));
+    // What was put together anew might differ, and be nobody's.
+    if (hash128(text) !== id) return;
+    await this.#redis.set(shapeKeyOf(id), text, "EX", LIMITS.evidenceCache.shapeBackS, "NX");
+  }
+
+  /** Whether it is an entry whose shape `learn` has not found in Redis just now. */
   lacks(text: string): boolean {
-    if (!isShort(text) || this.#shapes.has(text.slice(0, ID_CHARS))) return false;
-    try {
-      return readShort(text) !== null;
-    } catch {
-      return false;
-    }
+    return isShort(text) && this.#gone.has(text.slice(0, ID_CHARS));
   }
 
   async #fetch(ids: readonly string[]): Promise<void> {
     const texts: (string | null)[] = await this.#redis.mget(ids.map(shapeKeyOf));
     const toldMs = this.#clock.monotonic();
+    this.#gone = new Set(ids.filter((_, i) => (texts[i] ?? null) === null));
     for (const [i, id] of ids.entries()) {
       const evidence = readShape(id, texts[i] ?? null);
       if (evidence !== null) this.#shapes.set(id, { evidence, toldMs });

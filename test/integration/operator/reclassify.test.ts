@@ -10,7 +10,8 @@ import { SOMEBODY } from "../../../src/operator/reclassification.ts";
 import { runReclassify } from "../../../src/operator/reclassify.ts";
 import { createKeeping } from "../../../src/services/verify/keeping.ts";
 import { createEvidenceCache } from "../../../src/store/evidence-cache.ts";
-import { removeEvidence, replaceEvidence, scanEvidence } from "../../../src/store/evidence-scan.ts";
+import { replaceEvidence, scanEvidence } from "../../../src/store/evidence-scan.ts";
+import { hash128 } from "../../../src/store/evidence-text.ts";
 import type { RedisClient } from "../../../src/store/redis.ts";
 import { testRedisUrl } from "../../support/embedded.ts";
 import { evidenceWith, smtpWith } from "../../support/evidence.ts";
@@ -78,7 +79,6 @@ async function run(redis: RedisClient | null, ...argv: string[]) {
       return work({
         scan: () => scanEvidence(redis),
         replace: (known, text, mostS) => replaceEvidence(redis, known, text, mostS),
-        remove: (known) => removeEvidence(redis, known),
       });
     },
   });
@@ -125,7 +125,7 @@ describe("reclassify", () => {
     assert.doesNotMatch(text.stdout, /examples|spamhaus/);
   });
 
-  it("removes what nobody can read for want of what it shares, and fails where Redis does not tell", async (t) => {
+  it("leaves alone what shares what is gone or another version's, and fails where Redis does not tell", async (t) => {
     const { redis, cache } = await world(t);
     const entry = { evidence: WRONG, storedAt: Date.now(), ttlS: TTL_S };
     // The first is kept whole.
@@ -143,8 +143,16 @@ describe("reclassify", () => {
     await redis.del(shapes);
     const looked = JSON.parse((await run(redis, "--json")).stdout);
     assert.deepEqual([looked.read, looked.changed, looked.unjudged.orphan], [3, 1, 2]);
-    await run(redis, "--apply", "--json");
-    assert.equal((await redis.keys("rcpt:ev:*")).length, 1);
+    const [id = ""] = shapes.map((key) => key.slice("rcpt:es:".length));
+    const later = JSON.stringify({ ...WRONG, v: 3 });
+    for (const key of await redis.keys("rcpt:ev:*")) {
+      const text = (await redis.get(key)) ?? "";
+      if (text.startsWith(id)) await redis.set(key, text.replace(id, hash128(later)), "EX", TTL_S);
+    }
+    await redis.set(`rcpt:es:${hash128(later)}`, later, "EX", TTL_S);
+    const newer = JSON.parse((await run(redis, "--apply", "--json")).stdout);
+    assert.deepEqual([newer.read, newer.unjudged.orphan, newer.unjudged.other_version], [3, 0, 2]);
+    assert.equal((await redis.keys("rcpt:ev:*")).length, 3);
   });
 
   it("writes what changes where it still is, for no longer than it had or than it is kept now", async (t) => {

@@ -73,6 +73,17 @@ describe("the plan of a domain", () => {
     assert.equal(asked.length, 3);
   });
 
+  it("has in its evidence how long an answer holds where that names nobody, and no countdown where it names hosts", async () => {
+    const ttlOf = async (outcome: DnsOutcome<MxRecord>) => {
+      const plan = await plans(() => outcome).of("example.test");
+      return [plan.mx.status, plan.unprobed(null).mx.ttlS];
+    };
+    assert.deepEqual(await ttlOf(MX), ["ok", 0]);
+    assert.deepEqual(await ttlOf({ status: "nxdomain", ttlS: 60, proven: true }), ["domain_not_found", 60]);
+    const nobody = { status: "ok", ttlS: 70, records: [{ preference: 0, exchange: "" }] } as const;
+    assert.deepEqual(await ttlOf({ ...nobody, records: [...nobody.records] }), ["null_mx", 70]);
+  });
+
   it("is given up for others, the oldest first", async () => {
     const { of } = plans();
     for (let i = 0; i <= LIMITS.check.plans; i++) await of(`d${i}.test`);

@@ -113,4 +113,13 @@ describe("the growth of a host", () => {
     growth.pause(0, 6_000);
     assert.deepEqual([growth.allows(2_999, false), growth.allows(3_000, false)], [false, true]);
   });
+
+  it("is wary for as long as an opening was refused not long ago", () => {
+    const growth = new Growth();
+    assert.equal(growth.isWary(0), false);
+    growth.opening = 1;
+    growth.openFailed(0, 1);
+    assert.equal(growth.isWary(LIMITS.learnt.holdMs - 1), true);
+    assert.equal(growth.isWary(Math.max(LIMITS.learnt.holdMs, LIMITS.smtp.growBackoffMs)), false);
+  });
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { isWorn, limitNamed, type Meeting, SessionLimits } from "../../../src/smtp/session-limits.ts";
+import { isDear, isWorn, limitNamed, type Meeting, SessionLimits } from "../../../src/smtp/session-limits.ts";
 
 const POLICY = {
   maxConnections: 1,
@@ -90,6 +90,15 @@ describe("a session that is worn", () => {
     assert.deepEqual(wornAt(3, 10), []);
     assert.deepEqual(wornAt(8, 1), []);
     assert.deepEqual(wornAt(8, 3), []);
+  });
+});
+
+describe("a session whose beginning was dear", () => {
+  it("took longer than what another one would bring by then", () => {
+    assert.equal(isDear(300, 10, 60, 6), false);
+    assert.equal(isDear(301, 10, 60, 6), true);
+    assert.equal(isDear(61, 10, 12, 6), true, "the more are refused, the sooner");
+    assert.equal(isDear(0, 0, 6, 6), false);
   });
 });
 

@@ -46,9 +46,14 @@ describe("what a session comes to", () => {
   });
 
   it("leaves when it is worn, where one that comes next is not long in coming", () => {
-    const site = siteOf({ depth: 10, transactionsPerSession: 100, rejectionsPerSession: 8, roundTripMs: 20 });
+    const site = siteOf({
+      depth: 10,
+      transactionsPerSession: 100,
+      rejectionsPerSession: 8,
+      setUpRoundTrips: 3,
+    });
     const worn = sessionShape(site, 0.1);
-    const used = sessionShape({ ...site, roundTripMs: 10_000 }, 0.1);
+    const used = sessionShape({ ...site, setUpRoundTrips: 100 }, 0.1);
     near(Math.round(worn.transactions), 60);
     near(Math.round(worn.writes), 12);
     near(Math.round(used.transactions), 76);
@@ -56,7 +61,7 @@ describe("what a session comes to", () => {
     const single = { ...site, depth: 1 };
     near(
       sessionShape(single, 0.1).transactions,
-      sessionShape({ ...single, roundTripMs: 10_000 }, 0.1).transactions,
+      sessionShape({ ...single, setUpRoundTrips: 100 }, 0.1).transactions,
     );
   });
 

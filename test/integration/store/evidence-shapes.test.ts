@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { describe, it } from "node:test";
+import { systemClock } from "../../../src/core/clock.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
+import { createEvidenceCache } from "../../../src/store/evidence-cache.ts";
+import { decodeEntry, hash128 } from "../../../src/store/evidence-text.ts";
+import { testRedisUrl } from "../../support/embedded.ts";
+import { evidenceWith, smtpWith } from "../../support/evidence.ts";
+import { cacheOf, countCalls, deposit, EVIDENCE, questions } from "../../support/evidence-cache.ts";
+import { openRedis, silentLog } from "../../support/store.ts";
+import { createTcpGate, throughGate } from "../../support/tcp-gate.ts";
+
+describe("evidence of addresses that are answered alike", () => {
+  it("is another process's as it was, however many share a shape", async (t) => {
+    const url = await testRedisUrl();
+    const { commands } = await openRedis(t, url);
+    const [mx, other] = [evidenceWith().mx, { ...evidenceWith().mx, hosts: ["mx.other.test"] }];
+    const entries = Array.from({ length: 60 }, (_, i) => {
+      const latencyMs = i % 4 === 0 ? i / 3 : i;
+      const reply = i % 6 === 1 ? `id ${i}\r\nrcpt:ev:p:forged 60 {"\0` : `said ${i % 3}\t"ü"`;
+      const smtp = i % 7 === 0 ? null : smtpWith({ latencyMs, reply });
+      const evidence = evidenceWith({
+        mx: i % 2 === 0 ? mx : other,
+        disposable: EVIDENCE.disposable,
+        smtp,
+        role: i % 5 === 0 ? "info" : null,
+      });
+      return { evidence, storedAt: Date.now() + i, ttlS: 60 + (i % 9 === 0 ? 1 / 7 : i % 3) };
+    });
+    await commands.flushdb();
+    const read = countCalls(t, commands);
+    cacheOf(commands).storeMany(entries.map((entry, i) => deposit(`a${i}@shape.test`, { entry })));
+    const keys = entries.map((_, i) => `rcpt:ev:p:${hash128(`a${i}@shape.test`)}`);
+    const reader = cacheOf(commands);
+    const ask = () => reader.fetchMany(questions(entries.map((_, i) => `a${i}@shape.test`)));
+    assert.deepEqual(await ask(), entries);
+    const shapes = await commands.keys("rcpt:es:*");
+    assert.ok(shapes.length > 3 && shapes.length < 30, `${shapes.length}`);
+    assert.deepEqual(read.mget, [entries.length, shapes.length]);
+    assert.deepEqual(await ask(), entries);
+    assert.deepEqual(read.mget, [entries.length, shapes.length, entries.length]);
+    const lives = await Promise.all(keys.map((key) => commands.ttl(key)));
+    assert.deepEqual(
+      lives.map((lifeS, i) => Math.floor(entries[i]?.ttlS ?? 0) - lifeS <= 1),
+      entries.map(() => true),
+    );
+    const longest = Math.max(...lives);
+    for (const shape of shapes) assert.ok((await commands.ttl(shape)) > longest);
+    const bytes = await Promise.all(keys.map((key) => commands.strlen(key)));
+    assert.ok(bytes.filter((each) => each === 44).length > 12, bytes.join(" "));
+    assert.ok(bytes.filter((each) => each > 44 && each < 110).length > 3, bytes.join(" "));
+    assert.equal(await commands.exists("rcpt:ev:p:forged"), 0);
+  });
+
+  it("is whole as versions before wrote it, beside what this one writes, and neither errs by the other's", async (t) => {
+    const { commands } = await openRedis(t);
+    const names = ["whole@mixed.test", "short@mixed.test", "again@mixed.test"];
+    const entry = { evidence: EVIDENCE, storedAt: Date.now(), ttlS: 60 };
+    const keyOf = (name: string) => `rcpt:ev:p:${hash128(name)}`;
+    await commands.set(keyOf("whole@mixed.test"), JSON.stringify(entry), "EX", 60);
+    const cache = cacheOf(commands);
+    cache.storeMany(
+      ["first@mixed.test", "short@mixed.test", "again@mixed.test"].map((name) => deposit(name, { entry })),
+    );
+    await commands.ping();
+    assert.deepEqual(await cacheOf(commands).fetchMany(questions(names)), [entry, entry, entry]);
+    const text = (await commands.get(keyOf("short@mixed.test"))) ?? "";
+    assert.equal(text.length, 44);
+    assert.equal(decodeEntry(text), undefined, "a version before misses it");
+    // It asks anew then, and writes what it learnt.
+    const newer = { ...entry, storedAt: entry.storedAt + 1 };
+    await commands.set(keyOf("short@mixed.test"), JSON.stringify(newer), "EX", 60);
+    assert.deepEqual(await cacheOf(commands).fetchMany(questions(names)), [entry, newer, entry]);
+    assert.deepEqual(await cache.fetchMany(questions(names)), [entry, newer, entry], "the newest");
+  });
+
+  it("misses where Redis dropped what it shares, and has it again with what is written a minute later", async (t) => {
+    const { commands } = await openRedis(t);
+    await commands.flushdb();
+    let nowMs = 0;
+    const clock = { ...systemClock, monotonic: () => nowMs };
+    const writer = createEvidenceCache({ redis: commands, clock, log: silentLog, maxEntries: 10 });
+    const known = async (...names: string[]) =>
+      (await cacheOf(commands).fetchMany(questions(names))).map((one) => one !== undefined);
+    const store = (...names: string[]) => writer.storeMany(names.map((name) => deposit(name)));
+    store("a@drop.test", "b@drop.test");
+    assert.deepEqual(await known("a@drop.test", "b@drop.test"), [true, true]);
+    const shapes = await commands.keys("rcpt:es:*");
+    assert.equal(shapes.length, 1);
+    await commands.del(shapes);
+    store("c@drop.test");
+    assert.deepEqual(await known("a@drop.test", "b@drop.test", "c@drop.test"), [true, false, false]);
+    nowMs = LIMITS.evidenceCache.shapeAgainS * 1_000 + 1;
+    store("d@drop.test");
+    assert.deepEqual(await known("b@drop.test", "c@drop.test", "d@drop.test"), [true, true, true]);
+  });
+
+  it("has what it shares again within a minute, also by entries that are kept for a shorter time", async (t) => {
+    const { commands } = await openRedis(t);
+    await commands.flushdb();
+    let nowMs = 0;
+    const clock = { ...systemClock, monotonic: () => nowMs };
+    const writer = createEvidenceCache({ redis: commands, clock, log: silentLog, maxEntries: 10 });
+    const store = (name: string, ttlS: number) =>
+      writer.storeMany([deposit(name, { entry: { evidence: EVIDENCE, storedAt: Date.now(), ttlS } })]);
+    store("a@two.test", 600_000);
+    store("b@two.test", 600_000);
+    await commands.del(await commands.keys("rcpt:es:*"));
+    nowMs = LIMITS.evidenceCache.shapeAgainS * 1_000 + 1;
+    store("c@two.test", 600);
+    const read = await cacheOf(commands).fetchMany(questions(["b@two.test", "c@two.test"]));
+    assert.ok(read.every((entry) => entry !== undefined));
+  });
+
+  it("is put back what it shares by who reads by it", async (t) => {
+    const { commands } = await openRedis(t);
+    await commands.flushdb();
+    let nowMs = 0;
+    const clock = { ...systemClock, monotonic: () => nowMs };
+    const names = ["a@back.test", "b@back.test"];
+    cacheOf(commands).storeMany(names.map((name) => deposit(name)));
+    const reader = createEvidenceCache({ redis: commands, clock, log: silentLog, maxEntries: 10 });
+    await reader.fetchMany(questions(names));
+    const [shape = ""] = await commands.keys("rcpt:es:*");
+    const text = await commands.get(shape);
+    await commands.del(shape);
+    nowMs = LIMITS.evidenceCache.shapeToldMs;
+    await reader.fetchMany(questions(names));
+    // Sent behind the answer, on the same connection.
+    while ((await commands.get(shape)) === null) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(await commands.get(shape), text);
+    assert.ok((await commands.ttl(shape)) > 0);
+    const other = await cacheOf(commands).fetchMany(questions(names));
+    assert.ok(other.every((entry) => entry !== undefined));
+  });
+
+  it("keeps what it shares for as long as another process's entries need it", async (t) => {
+    const { commands } = await openRedis(t);
+    await commands.flushdb();
+    const storing = (ttlS: number) =>
+      cacheOf(commands).storeMany(
+        ["a", "b"].map((name) =>
+          deposit(`${name}${ttlS}@life.test`, { entry: { evidence: EVIDENCE, storedAt: Date.now(), ttlS } }),
+        ),
+      );
+    storing(600);
+    const [shape = ""] = await commands.keys("rcpt:es:*");
+    assert.ok((await commands.ttl(shape)) > 600);
+    storing(60);
+    assert.ok((await commands.ttl(shape)) > 600);
+    storing(6_000);
+    assert.ok((await commands.ttl(shape)) > 6_000);
+  });
+
+  it("does without what a failed write would have brought", async (t) => {
+    const url = await testRedisUrl();
+    const gate = await createTcpGate(url);
+    t.after(() => gate.close());
+    const { commands } = await openRedis(t, throughGate(url, gate));
+    const cache = cacheOf(commands);
+    const closed = once(commands, "close");
+    gate.shut();
+    await closed;
+    cache.storeMany(["a@lost.test", "b@lost.test"].map((name) => deposit(name)));
+    const back = once(commands, "ready");
+    gate.open();
+    await back;
+    cache.storeMany(["c@lost.test", "d@lost.test"].map((name) => deposit(name)));
+    const elsewhere = cacheOf((await openRedis(t, url)).commands);
+    const found = await elsewhere.fetchMany(questions(["a@lost.test", "c@lost.test", "d@lost.test"]));
+    assert.deepEqual(
+      found.map((one) => one !== undefined),
+      [false, true, true],
+    );
+  });
+});

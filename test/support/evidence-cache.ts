@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import { systemClock } from "../../src/core/clock.ts";
+import { type CacheDeposit, createEvidenceCache } from "../../src/store/evidence-cache.ts";
+import type { RedisClient } from "../../src/store/redis.ts";
+import { evidenceWith } from "./evidence.ts";
+import { silentLog } from "./store.ts";
+
+export const EVIDENCE = evidenceWith();
+
+export const cacheOf = (redis: RedisClient) =>
+  createEvidenceCache({ redis, clock: systemClock, log: silentLog, maxEntries: 10_000 });
+
+/** An entry of the address, kept for a minute unless `over` has another. */
+export function deposit(cacheKey: string, over: Partial<CacheDeposit> = {}): CacheDeposit {
+  const entry = { evidence: EVIDENCE, storedAt: Date.now(), ttlS: 60 };
+  return { scope: "probed", cacheKey, entry, shared: true, ...over };
+}
+
+export const questions = (keys: readonly string[]) =>
+  keys.map((cacheKey) => ({ scope: "probed" as const, cacheKey }));
+
+/** How often the client asked, and how much at once. */
+export function countCalls(t: TestContext, redis: RedisClient) {
+  const calls = { mget: [] as number[], writes: [] as number[] };
+  const { mget } = redis;
+  t.mock.method(redis, "mget", (keys: string[]) => {
+    calls.mget.push(keys.length);
+    return mget.call(redis, keys);
+  });
+  const { defineCommand } = redis;
+  t.mock.method(redis, "defineCommand", (...definition: Parameters<typeof defineCommand>) => {
+    defineCommand.apply(redis, definition);
+    const scripted = redis as RedisClient &
+      Record<string, (keys: number, ...entries: string[]) => Promise<unknown>>;
+    const run = scripted[definition[0]];
+    assert.ok(run !== undefined);
+    t.mock.method(scripted, definition[0], (keys: number, ...entries: string[]) => {
+      calls.writes.push(entries.join("").split("rcpt:ev:").length - 1);
+      return run.call(redis, keys, ...entries);
+    });
+  });
+  return calls;
+}
