@@ -36,6 +36,9 @@ async function readRepeats(
   return decodeChunkRepeats(await objects.getRange(repeatsKey(teamId, jobId), range, signal));
 }
 
+/** @returns the address in the cell; null: nobody need be told of the row */
+export type CellReader = (offset: number, cell: ValuePlace) => string | null;
+
 /** The rows of a task that are to be verified: those of its chunk, or of its retry, that repeat no other. */
 export interface TaskRows {
   /** Of the chunk; null: they were not read. */
@@ -43,10 +46,11 @@ export interface TaskRows {
   /** By offset, how many rows of the job copy it: of the task's rows, and maybe of others of the chunk. */
   readonly copies: ReadonlyMap<number, number>;
   /**
-   * Tells of each, in order; by itself, since most are answered as they are told, and need not be kept.
+   * Tells of each, in order; by itself, since most are answered as they are read, and need not be kept.
+   * @param read is shown each that stands in bytes; absent: all are read
    * @throws Error when the source does not hold what was analysed
    */
-  each(told: (offset: number, email: string) => void): void;
+  each(told: (offset: number, email: string) => void, read?: CellReader): void;
 }
 
 /** @throws SourceLost, MissingObject */
@@ -59,11 +63,12 @@ export async function readTaskRows(
     readRowsBytes(deps, task, { firstByte: task.firstByte, bytes: task.bytes }, signal),
     readRepeats(deps, task, signal),
   ]);
-  const each: TaskRows["each"] = (told) => {
-    const tellOwn = (offset: number, cell: string) => {
-      if (sameAs.size === 0 || !sameAs.has(offset)) told(offset, addressOf(cell));
+  const each: TaskRows["each"] = (told, read = (_, cell) => addressOf(valueAt(cell))) => {
+    const tellOwn = (offset: number, cell: ValuePlace) => {
+      const email = sameAs.size === 0 || !sameAs.has(offset) ? read(offset, cell) : null;
+      if (email !== null) told(offset, email);
     };
-    if (task.kind === "chunk") readCells(bytes, task, (offset, cell) => tellOwn(offset, valueAt(cell)));
+    if (task.kind === "chunk") readCells(bytes, task, tellOwn);
     else eachOfRetry(bytes, task, tellOwn);
   };
   return { bytes, copies, each };
@@ -79,25 +84,20 @@ export function taskRowsOf(rows: readonly OwnRow[]): TaskRows {
   return { bytes: null, copies, each };
 }
 
-/** @param isWanted asked of each, in order */
-export function ownRowsOf(
-  { copies, each }: TaskRows,
-  isWanted: (offset: number, email: string) => boolean = () => true,
-): OwnRow[] {
+/** Those of which is to be told, in order. */
+export function ownRowsOf({ copies, each }: TaskRows, read?: CellReader): OwnRow[] {
   const rows: OwnRow[] = [];
-  each((offset, email) => {
-    if (isWanted(offset, email)) rows.push({ offset, email, copies: copies.get(offset) ?? 0 });
-  });
+  each((offset, email) => rows.push({ offset, email, copies: copies.get(offset) ?? 0 }), read);
   return rows;
 }
 
 /** Others of the chunk are passed over as bytes: there may be fifty times as many. */
-function eachOfRetry(bytes: Buffer, task: RetryTask, told: (offset: number, cell: string) => void): void {
+function eachOfRetry(bytes: Buffer, task: RetryTask, told: (offset: number, cell: ValuePlace) => void): void {
   const { rowSet, rows } = task;
   const last = rowsOfSet(rowSet).at(-1) ?? 0;
   if (last >= rows) throw new Error(`a chunk of ${rows} rows has no row ${last}`);
   readCells(bytes, task, (offset, cell) => {
-    if (((rowSet[offset >> 3] ?? 0) >> (offset & 7)) & 1) told(offset, valueAt(cell));
+    if (((rowSet[offset >> 3] ?? 0) >> (offset & 7)) & 1) told(offset, cell);
   });
 }
 

@@ -83,7 +83,7 @@ interface Others {
 function drawReady(deps: ChunkDeps, task: RowsTask, { rows, drawn }: Drawing, asked: RowsAsk): Others {
   const ready = task.kind === "chunk" ? deps.rows.drawReady(asked, drawn) : null;
   if (ready === null) return { rows: ownRowsOf(rows) };
-  const others = ownRowsOf(rows, (offset, email) => !ready.take(offset, email));
+  const others = ownRowsOf(rows, ready.read);
   return { rows: others, questions: ready.end() };
 }
 
@@ -172,7 +172,7 @@ async function encode(
     if (!(error instanceof ResultsTooLarge)) throw error;
     const { jobId: job, number } = task;
     deps.log.error({ job, number, rows: error.offsets.size }, "results of rows are too large, and given up");
-    const large = ownRowsOf(rows, (offset) => error.offsets.has(offset));
+    const large = ownRowsOf(rows).filter(({ offset }) => error.offsets.has(offset));
     const rest = without(answered, error.offsets);
     const others = [...rest.others, ...giveUp(deps, large, asked).answered];
     const all = { drawn: rest.drawn, others };

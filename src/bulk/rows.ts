@@ -1,3 +1,4 @@
+import { DomainsByBytes } from "../check/address/domain-bytes.ts";
 import { askedSite, type SiteDirectory } from "../check/site.ts";
 import { isFree } from "../check/verdict/verdict.ts";
 import type { Clock, Timer } from "../core/clock.ts";
@@ -5,7 +6,7 @@ import { LIMITS } from "../core/limits.ts";
 import type { DrawnRows } from "../services/bulk/drawn-rows.ts";
 import { cutByDomain } from "../services/verify/batch-cut.ts";
 import { type DeferralReason, deferrable, wasPutOff } from "../services/verify/deferrable.ts";
-import { type DrawnRow, type RowDrawer, resultOf } from "../services/verify/draw-rows.ts";
+import { type DrawnRow, resultOf } from "../services/verify/draw-rows.ts";
 import type { Asker, Examiner, Finding } from "../services/verify/examine.ts";
 import type { BatchAnswer, BatchExaminer, BatchRun } from "../services/verify/examine-batch.ts";
 import type { Question } from "../services/verify/question.ts";
@@ -14,6 +15,7 @@ import type { VerificationResult } from "../services/verify/verification-result.
 import type { CacheEntry } from "../store/cache-entry.ts";
 import { type Control, Interruption } from "./control.ts";
 import { createPlaces, type HeldPlaces, type Places } from "./places.ts";
+import { ReadyRows, type ReadyRowsDeps } from "./ready-rows.ts";
 
 /** What a row came to, and whether it costs a unit. */
 export interface Verified {
@@ -97,17 +99,9 @@ export interface RowVerifier {
    * @param drawn gets them
    * @returns null: there are none among rows that are asked about so
    */
-  drawReady(ask: RowsAsk, drawn: DrawnRows): ReadyDrawer | null;
+  drawReady(ask: RowsAsk, drawn: DrawnRows): ReadyRows | null;
   /** The same without asking anybody: `unknown`, `internal_error`, free. */
   giveUp(emails: readonly string[], ask: RowsAsk): Verified[];
-}
-
-/** Takes the rows of a task, one by one. */
-export interface ReadyDrawer {
-  /** Whether it is drawn; else `verify` is to answer it. */
-  take(offset: number, email: string): boolean;
-  /** No row follows. @returns the questions of those that were not drawn, in order: to read an address twice is a tenth of its row */
-  end(): Question[];
 }
 
 export interface RowsWatch {
@@ -117,10 +111,10 @@ export interface RowsWatch {
 
 export interface RowVerifierDeps {
   clock: Clock;
-  examiner: Pick<Examiner, "understand" | "draw">;
+  examiner: Pick<Examiner, "understand" | "draw" | "standing">;
   batches: BatchExaminer;
   /** Absent: each result is made for itself. */
-  drawer?: Pick<RowDrawer, "draw">;
+  drawing?: Pick<ReadyRowsDeps, "drawer" | "mayBeRole">;
   testKeys: Pick<TestKeys, "answer">;
   sites: Pick<SiteDirectory, "siteOf">;
   /** Rows that keep a site's connections busy, at least 1: more of a retry at once would only stand in line there. */
@@ -212,6 +206,7 @@ export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
   const chunkPlaces = createPlaces(LIMITS.bulk.chunkRowsAtOnce);
   const retryPlaces = createPlaces(LIMITS.bulk.retryRowsAtOnce);
   const sitePlaces = createSitePlaces();
+  const domains = new DomainsByBytes();
 
   function drawn(question: Question, finding: Finding) {
     const { decision, result } = examiner.draw(question, finding);
@@ -226,7 +221,7 @@ export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
       return { wait: { reason: "busy", site, retryAfterMs: null, parked: false, last } };
     }
     const { finding } = answer;
-    const row = deps.drawer?.draw(question, finding);
+    const row = deps.drawing?.drawer.draw(question, finding);
     // Nobody whose result is drawn as texts was put off.
     if (row) return { verified: new DrawnVerified(row) };
     const { decision, verified } = drawn(question, finding);
@@ -323,28 +318,9 @@ export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
       return answers;
     },
     drawReady({ asker, livemode, withEvidence }, drawn) {
-      const { drawer, batches } = deps;
-      if (drawer === undefined || !livemode || withEvidence) return null;
-      let fromMemory = 0;
-      const others: Question[] = [];
-      return {
-        take(offset, email) {
-          const question = examiner.understand(email, withEvidence, asker);
-          const finding = batches.ready(question);
-          const row = finding === undefined ? null : drawer.draw(question, finding);
-          if (row === null) {
-            others.push(question);
-            return false;
-          }
-          if (finding?.cached) fromMemory += 1;
-          drawn.add(offset, row);
-          return true;
-        },
-        end() {
-          batches.counted(fromMemory);
-          return others;
-        },
-      };
+      const { drawing, batches } = deps;
+      if (drawing === undefined || !livemode || withEvidence) return null;
+      return new ReadyRows({ examiner, batches, domains, ...drawing }, asker, drawn);
     },
     giveUp: (emails, { asker, withEvidence, livemode }) =>
       emails.map((email) => {

@@ -3,9 +3,10 @@ import { createEarlyJoins, type EarlyJoins, type EarlyJoinsDeps } from "../bulk/
 import { createJoinThread, type JoinThread, type JoinThreadSetup } from "../bulk/join-thread.ts";
 import { createLane, type Lane, type LaneDeps } from "../bulk/lane.ts";
 import { createParkedRows } from "../bulk/parked-rows.ts";
-import { createRowVerifier } from "../bulk/rows.ts";
+import { createRowVerifier, type RowVerifierDeps } from "../bulk/rows.ts";
 import { createTaskRunner, type TaskRunner } from "../bulk/task.ts";
 import { createWorker } from "../bulk/worker.ts";
+import { openRoleHints } from "../check/lists/role-hints.ts";
 import { type Clock, systemClock, type Timer } from "../core/clock.ts";
 import { type Config, ConfigError } from "../core/config.ts";
 import type { Part } from "../core/lifecycle.ts";
@@ -42,8 +43,8 @@ import type { Database } from "../store/postgres.ts";
 import { readPromoted } from "../store/promoted-disposables.ts";
 import { createBlockingRedis } from "../store/redis.ts";
 import { createScratch } from "../store/scratch.ts";
-import { composeChecks } from "./checks.ts";
-import { composeExaminers } from "./examiner.ts";
+import { type Checks, composeChecks } from "./checks.ts";
+import { composeExaminers, type Examiners } from "./examiner.ts";
 import type { House } from "./house.ts";
 import { tellJobs } from "./job-spans.ts";
 import { composePipelineCounts } from "./pipeline-counts.ts";
@@ -240,6 +241,14 @@ function composeJoins(
   return { thread, early: createEarlyJoins({ ...parts, sql, joinThread: thread, claims, clock, log }) };
 }
 
+function composeDrawing(
+  { lists }: Checks,
+  examiner: Examiners["examiner"],
+): NonNullable<RowVerifierDeps["drawing"]> {
+  const drawer = createRowDrawer({ clock, examiner, limits: LIMITS.bulk.templates });
+  return { drawer, mayBeRole: openRoleHints(lists.roleHints) };
+}
+
 /**
  * The role `bulk`: takes tasks of jobs and verifies their rows, with a check pool of its own.
  * @throws ConfigError without object storage
@@ -279,7 +288,7 @@ export function composeBulk(deps: Deps & { begun?: BegunThreads }): { parts: Par
       clock,
       examiner,
       batches,
-      drawer: createRowDrawer({ clock, examiner, limits: LIMITS.bulk.templates }),
+      drawing: composeDrawing(checks, examiner),
       testKeys,
       sites: checks.sites,
       roomAt: checks.roomAt,

@@ -118,8 +118,9 @@ export function createBatchWorld(react: (sent: Sent) => void = () => {}) {
   const close = () => {
     closed = true;
   };
-  const { ready } = batches;
-  return { clock, sent, memory, redis, seen, examine, ready, controls, overload, close };
+  const { ready, readyOfDomain } = batches;
+  const asked = { examine, ready, readyOfDomain };
+  return { clock, sent, memory, redis, seen, ...asked, controls, overload, close };
 }
 
 /** `cached`, `fresh`, `none`, a failure, or why it was deferred and where. */

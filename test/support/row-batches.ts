@@ -38,6 +38,8 @@ function createBatches() {
   const started: Batch[] = [];
   const examiner: BatchExaminer = {
     ready: () => undefined,
+    readyOfDomain: () => undefined,
+    inMemory: () => undefined,
     counted() {},
     examine(questions, options, control) {
       let end = (_: BatchAnswer[]) => {};
@@ -76,7 +78,8 @@ function createBatches() {
 export function createRowFixture() {
   const clock = createFakeClock();
   const { started, examiner: batches } = createBatches();
-  const examiner: Pick<Examiner, "understand" | "draw"> = {
+  const examiner: Pick<Examiner, "understand" | "standing" | "draw"> = {
+    standing: () => ({ blocked: false, overridden: false, scope: "probed" }),
     understand(email, withEvidence) {
       const parsed = parseAddress(email);
       const address = parsed.ok ? parsed.address : null;

@@ -28,6 +28,7 @@ export class DomainName {
    */
   listsKept = 0;
   templatesKept = 0;
+  standingKept = 0;
 
   constructor(domain: string) {
     this.domain = domain;

@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import * as v from "valibot";
 import { buildTable, type SharedTable } from "./hash-table.ts";
+import { buildRoleHints } from "./role-hints.ts";
 import { OWN_ROLES } from "./roles.ts";
 import { MAILBOX_PROVIDERS, NEVER_DISPOSABLE, NOT_A_ROLE, NOT_FREE } from "./trusted.ts";
 
@@ -8,6 +9,8 @@ import { MAILBOX_PROVIDERS, NEVER_DISPOSABLE, NOT_A_ROLE, NOT_FREE } from "./tru
 export interface SharedLists {
   disposable: SharedTable;
   role: SharedTable;
+  /** See `openRoleHints`. */
+  roleHints: SharedArrayBuffer;
   free: SharedTable;
 }
 
@@ -61,7 +64,8 @@ export function compileLists(): SharedLists {
     .parse(DomainsSchema, readOnce("role-based-email-addresses"))
     .concat(OWN_ROLES)
     .filter((role) => !NOT_A_ROLE.has(role));
-  return { disposable, role: membersOf(roles), free: membersOf(free) };
+  const roleHints = buildRoleHints(roles);
+  return { disposable, role: membersOf(roles), roleHints, free: membersOf(free) };
 }
 
 function countOf(lists: readonly string[][]): number {

@@ -66,7 +66,8 @@ export function looksRandom(local: string): boolean {
   return letters.length >= 12 && vowels / letters.length < 0.1;
 }
 
-const PLAIN_LOCAL: readonly Signal[] = [];
+/** Of a local part that has nothing to say for itself, as `isOrdinaryLocal` tells it. */
+export const PLAIN_LOCAL: readonly Signal[] = [];
 const RANDOM_LOCAL: readonly Signal[] = ["random_looking_local_part"];
 const DIGITS_LOCAL: readonly Signal[] = ["digits_only_local_part"];
 const RANDOM_DIGITS_LOCAL: readonly Signal[] = [...RANDOM_LOCAL, ...DIGITS_LOCAL];

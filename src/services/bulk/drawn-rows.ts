@@ -22,6 +22,8 @@ export class DrawnRows {
   readonly #rows: RowBytes;
   readonly #templateNumbers = new Map<RowTemplate, number>();
   readonly #timesNumbers = new Map<string, number>();
+  #lastTemplate: RowTemplate | null = null;
+  #lastNumber = 0;
   #lastTimes = "";
   #lastTimesNumber = -1;
 
@@ -37,14 +39,26 @@ export class DrawnRows {
     this.size += 1;
     const { length } = email;
     const to = this.#rows.reserve(DRAWN_HEAD_BYTES + length);
-    let { at } = this.#rows;
-    at = writeNumber16(to, at, offset);
-    at = writeNumber32(to, at, number);
-    at = writeNumber32(to, at, this.#timesNumber(times));
-    at = writeNumber32(to, at, latencyMs);
-    at = writeNumber16(to, at, length);
+    let at = writeHead(to, this.#rows.at, offset, number, this.#timesNumber(times), latencyMs, length);
     // To call for so few bytes takes longer than to write them.
     for (let i = 0; i < length; i++) to[at++] = email.charCodeAt(i);
+    this.#rows.at = at;
+  }
+
+  /** The same of a row whose address is in `bytes`, from `from` to before `to`, without a text of it or an object of its own. */
+  addPlain(
+    offset: number,
+    { bytes, from, to: end }: { readonly bytes: Uint8Array; readonly from: number; readonly to: number },
+    template: RowTemplate,
+    latencyMs: number,
+    times: string,
+  ): void {
+    const number = this.#templateNumber(template);
+    this.rowsOf[number] = (this.rowsOf[number] as number) + 1;
+    this.size += 1;
+    const to = this.#rows.reserve(DRAWN_HEAD_BYTES + end - from);
+    let at = writeHead(to, this.#rows.at, offset, number, this.#timesNumber(times), latencyMs, end - from);
+    for (let i = from; i < end; i++) to[at++] = bytes[i] as number;
     this.#rows.at = at;
   }
 
@@ -75,6 +89,15 @@ export class DrawnRows {
   }
 
   #templateNumber(template: RowTemplate): number {
+    // Rows of a list are answered in few ways, by turns.
+    if (template === this.#lastTemplate) return this.#lastNumber;
+    const number = this.#numberOf(template);
+    this.#lastTemplate = template;
+    this.#lastNumber = number;
+    return number;
+  }
+
+  #numberOf(template: RowTemplate): number {
     const known = this.#templateNumbers.get(template);
     if (known !== undefined) return known;
     const number = this.templates.push(template) - 1;
@@ -95,6 +118,23 @@ export class DrawnRows {
     this.#lastTimesNumber = number;
     return number;
   }
+}
+
+/** What stands before a row's address. @returns where it ends */
+function writeHead(
+  to: Uint8Array,
+  start: number,
+  offset: number,
+  template: number,
+  times: number,
+  latencyMs: number,
+  length: number,
+): number {
+  let at = writeNumber16(to, start, offset);
+  at = writeNumber32(to, at, template);
+  at = writeNumber32(to, at, times);
+  at = writeNumber32(to, at, latencyMs);
+  return writeNumber16(to, at, length);
 }
 
 /** Big-endian, as all of a shard. @returns where it ends */

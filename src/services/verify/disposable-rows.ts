@@ -6,6 +6,7 @@ import {
   type SignalsAsked,
 } from "../../check/evidence.ts";
 import type { Lists } from "../../check/lists/lists.ts";
+import { localSignals, PLAIN_LOCAL } from "../../check/verdict/reputation.ts";
 import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { RecentMap } from "../../core/recent-map.ts";
@@ -34,6 +35,8 @@ export interface DisposableRows {
   learn(question: Pick<Question, "scope"> & { address: { domain: string } }, entry: CacheEntry): void;
   /** undefined: it has to be checked. */
   find(question: Question): Finding | undefined;
+  /** The same of an address at the domain whose local part is ordinary (`isOrdinaryLocal`), where one was found before. */
+  ofDomain(domain: string, scope: Scope): Finding | undefined;
 }
 
 /** What is known of a domain: by role, the evidence. */
@@ -41,6 +44,8 @@ interface Known {
   untilMs: number;
   storedAt: number;
   byRole: Map<string | null, Evidence>;
+  /** What was found of one whose local part says nothing. */
+  ofOrdinary: Finding | undefined;
 }
 
 /** Of domains that take no mail, which are asked for no signals. */
@@ -73,16 +78,24 @@ export function createDisposableRows({ clock, lists, keep, signals }: Disposable
         return;
       }
       const untilMs = nowMs + LIMITS.check.planKeptMs;
-      known[scope].set(domain, { untilMs, storedAt, byRole: new Map([[role, evidence]]) });
+      const byRole = new Map([[role, evidence]]);
+      known[scope].set(domain, { untilMs, storedAt, byRole, ofOrdinary: undefined });
     },
     find({ scope, address }) {
       if (address === null) return undefined;
       const found = known[scope].get(address.domain);
       if (found === undefined || clock.monotonic() >= found.untilMs) return undefined;
-      const evidence = found.byRole.get(lists.role(address.local));
+      const role = lists.role(address.local);
+      const evidence = found.byRole.get(role);
       if (evidence === undefined) return undefined;
       const { ttlS } = keep(scope, address, evidence);
-      return { entry: { evidence, storedAt: found.storedAt, ttlS }, cached: false };
+      const finding: Finding = { entry: { evidence, storedAt: found.storedAt, ttlS }, cached: false };
+      if (role === null && localSignals(address.local) === PLAIN_LOCAL) found.ofOrdinary = finding;
+      return finding;
+    },
+    ofDomain(domain, scope) {
+      const found = known[scope].get(domain);
+      return found === undefined || clock.monotonic() >= found.untilMs ? undefined : found.ofOrdinary;
     },
   };
 }

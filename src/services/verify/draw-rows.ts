@@ -1,13 +1,13 @@
 import { DomainName, keepingNumber } from "../../check/address/domain.ts";
 import type { Evidence } from "../../check/evidence.ts";
-import { localSignals, nameSignals } from "../../check/verdict/reputation.ts";
+import { localSignals, nameSignals, PLAIN_LOCAL } from "../../check/verdict/reputation.ts";
 import { isFree } from "../../check/verdict/verdict.ts";
 import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { RecentMap } from "../../core/recent-map.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
 import type { Examiner, Finding } from "./examine.ts";
-import type { Question } from "./question.ts";
+import type { Question, Standing } from "./question.ts";
 import type { VerificationResult } from "./verification-result.ts";
 
 /**
@@ -48,7 +48,7 @@ interface Known {
   number: number;
   template: RowTemplate;
   evidence: Evidence | null;
-  question: Pick<Question, "blocked" | "overridden" | "scope">;
+  question: Standing;
   cached: boolean;
   signals: readonly string[];
 }
@@ -64,6 +64,13 @@ interface Known {
 export interface RowDrawer {
   /** null: the row is one of those that the general way is for. */
   draw(question: Question, finding: Finding): DrawnRow | null;
+  /**
+   * What a row is drawn from that is plain (`kindOfCell`), its local part ordinary (`isOrdinaryLocal`); null: `draw` has to say.
+   * @param name of its domain; null: it is no address
+   */
+  templateOf(name: DomainName | null, standing: Standing, finding: Finding): RowTemplate | null;
+  /** The texts of when it was learnt. */
+  timesOf(entry: CacheEntry | null): string;
   /** How many are kept at present, at most as many as its limits allow; and the numbers under which domains find theirs. */
   readonly size: { readonly templates: number; readonly numbers: number };
 }
@@ -128,13 +135,21 @@ function mayBeAskedAgain({ smtp }: Evidence): boolean {
   return (smtp.class !== "accepted" && smtp.class !== "mailbox_not_found") || smtp.retryAfterS !== null;
 }
 
+/** Whether the result is no other's, or has what shards have no room for. */
+function isItsOwn({ overridden }: Standing, evidence: Evidence): boolean {
+  if (mayBeAskedAgain(evidence)) return true;
+  const { smtp } = evidence;
+  // An override hides what probing taught.
+  return smtp !== null && (overridden || !isUint32(smtp.latencyMs));
+}
+
 /** What the answer's times are made from. */
 interface Since {
   storedAt: number;
   ttlS: number;
 }
 
-function timesOf({ storedAt, ttlS }: Since): string {
+function timesText({ storedAt, ttlS }: Since): string {
   const expiresAt = ttlS > 0 ? `"${new Date(storedAt + ttlS * 1_000).toISOString()}"` : "null";
   const verifiedAt = new Date(storedAt).toISOString();
   return `${TIMES}${ttlS},"cache_expires_at":${expiresAt},"verified_at":"${verifiedAt}","retry_at":null,"livemode":true}`;
@@ -168,13 +183,20 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
   let replaced = 0;
   /** By `storedAt`. Emptied when full, too. */
   const knownTimes = new Map<number, { ttlS: number; text: string }>();
+  let last = { storedAt: 0, ttlS: -1, text: "" };
 
   /** Rows that were learnt together have them in common; a list has rows of many batches, by turns. */
   function times(storedAt: number, ttlS: number): string {
+    if (storedAt === last.storedAt && ttlS === last.ttlS) return last.text;
+    last = { storedAt, ttlS, text: textOf(storedAt, ttlS) };
+    return last.text;
+  }
+
+  function textOf(storedAt: number, ttlS: number): string {
     const found = knownTimes.get(storedAt);
     if (found !== undefined && found.ttlS === ttlS) return found.text;
     if (knownTimes.size >= TIMES_KEPT) knownTimes.clear();
-    const text = timesOf({ storedAt, ttlS });
+    const text = timesText({ storedAt, ttlS });
     knownTimes.set(storedAt, { ttlS, text });
     return text;
   }
@@ -200,15 +222,26 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
     shared.set(making, one);
   }
 
+  function knownTemplate(
+    { templatesKept }: DomainName,
+    standing: Standing,
+    finding: Finding,
+    signals: readonly string[],
+  ): RowTemplate | null {
+    const own = known.get(templatesKept);
+    if (own === undefined) return null;
+    if (!Array.isArray(own)) return isAlike(own, standing, finding, signals) ? own.template : null;
+    for (const one of own) if (isAlike(one, standing, finding, signals)) return one.template;
+    return null;
+  }
+
   /** A template of the row's domain, or else of any domain that is answered alike, or else a new one. */
   function templateFor(question: Question, finding: Finding, email: string): RowTemplate | null {
     const { address } = question;
     const name = address?.name ?? noDomain;
     const signals = address === null ? NO_SIGNALS : localSignals(address.local);
-    const own = known.get(name.templatesKept);
-    if (Array.isArray(own)) {
-      for (const one of own) if (isAlike(one, question, finding, signals)) return one.template;
-    } else if (own !== undefined && isAlike(own, question, finding, signals)) return own.template;
+    const own = knownTemplate(name, question, finding, signals);
+    if (own !== null) return own;
     const making = makingOf(question, finding, signals);
     const others = shared.get(making);
     const isTheirs = others !== undefined && isAlike(others, question, finding, signals);
@@ -237,16 +270,23 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
   }
 
   function isGeneral(question: Question, { entry, failure }: Finding): boolean {
-    const { address, withEvidence, email, overridden } = question;
+    const { address, withEvidence, email } = question;
     if (withEvidence || failure !== undefined) return true;
     if (address === null) return entry !== null || email.includes("@") || !isShownWhole(email);
-    if (entry === null || mayBeAskedAgain(entry.evidence)) return true;
-    const { smtp } = entry.evidence;
-    // An override hides what probing taught.
-    return smtp !== null && (overridden || !isUint32(smtp.latencyMs));
+    return entry === null || isItsOwn(question, entry.evidence);
   }
 
+  const timesOf = (entry: CacheEntry | null) =>
+    entry === null ? times(clock.now(), 0) : times(entry.storedAt, entry.ttlS);
+
   return {
+    templateOf(name, standing, finding) {
+      const { entry, failure } = finding;
+      if (failure !== undefined || (entry !== null && isItsOwn(standing, entry.evidence))) return null;
+      const signals = name === null ? NO_SIGNALS : PLAIN_LOCAL;
+      return knownTemplate(name ?? noDomain, standing, finding, signals);
+    },
+    timesOf,
     draw(question, finding) {
       const { address } = question;
       const email = address?.normalised ?? question.email;
@@ -258,7 +298,7 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
         template,
         email,
         latencyMs: entry?.evidence.smtp?.latencyMs ?? 0,
-        times: entry === null ? times(clock.now(), 0) : times(entry.storedAt, entry.ttlS),
+        times: timesOf(entry),
       };
     },
     get size() {
@@ -269,9 +309,9 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
 
 const NO_SIGNALS: readonly string[] = [];
 
-function isAlike(one: Known, question: Question, finding: Finding, signals: readonly string[]): boolean {
+function isAlike(one: Known, standing: Standing, finding: Finding, signals: readonly string[]): boolean {
   const { blocked, overridden, scope } = one.question;
-  if (scope !== question.scope || blocked !== question.blocked || overridden !== question.overridden)
+  if (scope !== standing.scope || blocked !== standing.blocked || overridden !== standing.overridden)
     return false;
   if (one.cached !== finding.cached || one.signals !== signals) return false;
   return sameEvidence(one.evidence, finding.entry?.evidence ?? null);

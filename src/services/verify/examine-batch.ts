@@ -1,4 +1,5 @@
-import type { SignalsAsked } from "../../check/evidence.ts";
+import type { DomainName } from "../../check/address/domain.ts";
+import type { Scope, SignalsAsked } from "../../check/evidence.ts";
 import type { CheckPool } from "../../check/pool.ts";
 import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
@@ -11,7 +12,7 @@ import { type AskedRow, type BatchAnswer, BatchWork } from "./batch-work.ts";
 import { createDisposableRows } from "./disposable-rows.ts";
 import { type Finding, mustBeAsked, type UnaskedDeps } from "./examine.ts";
 import type { FlightsDeps, Waiter } from "./flights.ts";
-import type { Question } from "./question.ts";
+import type { Question, Standing } from "./question.ts";
 import { createUnaskedRows } from "./unasked-rows.ts";
 
 export type { BatchAnswer } from "./batch-work.ts";
@@ -48,10 +49,17 @@ export interface BatchRun {
  */
 export interface BatchExaminer {
   /**
-   * What is found of a question at once: memory has it, or nobody need be asked, or the last check of its throw-away domain
-   * says it; undefined: it has to be examined, and `examine` asks memory no more. Whoever uses what memory had says so to `counted`.
+   * What is found of a question at once: nobody need be asked, or the last check of its throw-away domain says it, or memory has
+   * it; undefined: it has to be examined, and `examine` asks memory no more. Whoever uses what memory had says so to `counted`.
    */
   ready(question: Question): Finding | undefined;
+  /**
+   * What is found, without its text, of an address whose local part is ordinary (`isOrdinaryLocal`): what `ready` said of such a
+   * one at the domain before, as long as it holds for all of them; undefined: nothing does.
+   */
+  readyOfDomain(name: DomainName, standing: Standing): Finding | undefined;
+  /** What memory has of the address. */
+  inMemory(scope: Scope, cacheKey: string): CacheEntry | undefined;
   /** So many questions were answered by what memory had. */
   counted(fromMemory: number): void;
   examine(
@@ -84,13 +92,13 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
     let known = 0;
     for (const [at, question] of questions.entries()) {
       if (!mustBeAsked(question)) {
-        work.answer(at, { finding: unasked(question) });
+        work.answer(at, { finding: unasked.find(question) });
         continue;
       }
       const { address, scope } = question;
       const row: AskedRow = { at, address, scope, cacheKey: address.cacheKey, redisKey: undefined };
       // A look into the memory of a long list is 0.7 us: its Map is far larger than what the core has at hand.
-      const entry = question.missed ? undefined : inMemory(row, options);
+      const entry = question.missed ? undefined : remembered(row, options);
       if (entry === undefined) asked.push(row);
       else {
         known += 1;
@@ -102,7 +110,7 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
     return asked;
   }
 
-  function inMemory({ scope, cacheKey }: AskedRow, { refresh }: BatchOptions): CacheEntry | undefined {
+  function remembered({ scope, cacheKey }: AskedRow, { refresh }: BatchOptions): CacheEntry | undefined {
     const entry = deps.cache.peek(scope, cacheKey);
     return entry !== undefined && !refresh(entry) ? entry : undefined;
   }
@@ -137,12 +145,20 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
 
   return {
     ready(question) {
-      if (!mustBeAsked(question)) return unasked(question);
+      if (!mustBeAsked(question)) return unasked.find(question);
+      const found = disposables.find(question);
+      if (found !== undefined || question.missed) return found;
       const entry = deps.cache.peek(question.scope, question.address.cacheKey);
       if (entry !== undefined) return { entry, cached: true };
       question.missed = true;
-      return disposables.find(question);
+      return undefined;
     },
+    readyOfDomain(name, { blocked, scope }) {
+      if (!blocked) return disposables.ofDomain(name.domain, scope);
+      const entry = unasked.ofDomain(name);
+      return entry === null ? undefined : { entry, cached: false };
+    },
+    inMemory: (scope, cacheKey) => deps.cache.peek(scope, cacheKey),
     counted(fromMemory) {
       if (fromMemory > 0) deps.onLookup("memory", fromMemory);
     },

@@ -9,7 +9,7 @@ import type { EvidenceCache, Held } from "../../store/evidence-cache.ts";
 import type { TeamOverlay } from "../actor.ts";
 import type { FlightTimes } from "./answer-note.ts";
 import type { Flights, Waiter } from "./flights.ts";
-import type { Question } from "./question.ts";
+import type { Question, Standing } from "./question.ts";
 import { renderResult } from "./render-result.ts";
 import type { VerificationResult } from "./verification-result.ts";
 
@@ -44,6 +44,8 @@ export interface Answer {
 /** The way from an address to its result, the same for single requests and for the rows of a job. */
 export interface Examiner {
   understand(email: string, withEvidence: boolean, asker: Asker): Question;
+  /** What `understand` finds of a domain: one and the same object for all that stand alike. */
+  standing(domain: string, asker: Asker): Standing;
   /** Neither the team nor the operator has said anything about the domain. */
   isPlain(domain: string, overlay: TeamOverlay): boolean;
   /** What `find` would find in memory of an address whose domain is plain, not counted as a look; see `EvidenceCache.hold`. */
@@ -72,24 +74,34 @@ export interface ExaminerDeps {
   onLookup(result: "memory" | "miss"): void;
 }
 
+function standingOf(blocked: boolean, overridden: boolean, scope: Scope): Standing {
+  return Object.freeze({ blocked, overridden, scope });
+}
+
+/** Of what is no address; and by whether the domain is blocked those that are overridden, and the others by scope. */
+const NOWHERE = standingOf(false, false, "unprobed");
+const OVERRIDDEN = [false, true].map((blocked) => standingOf(blocked, true, "unprobed"));
+const USUAL: Record<Scope, Standing[]> = {
+  probed: [false, true].map((blocked) => standingOf(blocked, false, "probed")),
+  unprobed: [NOWHERE, standingOf(true, false, "unprobed")],
+};
+
 export function createExaminer(deps: ExaminerDeps): Examiner {
+  function standing(domain: string, { probing, overlay }: Asker): Standing {
+    const overridden = overlay.isDisposable(domain) || deps.isPromoted(domain);
+    const others = overridden ? OVERRIDDEN : USUAL[probing ? "probed" : "unprobed"];
+    return others[overlay.isBlocked(domain) ? 1 : 0] as Standing;
+  }
+
   return {
-    understand(email, withEvidence, { teamId, probing, overlay }) {
+    understand(email, withEvidence, asker) {
       const parsed = parseAddress(email);
       const address = parsed.ok ? parsed.address : null;
-      const domain = address?.domain ?? null;
-      const overridden = domain !== null && (overlay.isDisposable(domain) || deps.isPromoted(domain));
-      return {
-        teamId,
-        email,
-        withEvidence,
-        address,
-        blocked: domain !== null && overlay.isBlocked(domain),
-        overridden,
-        scope: probing && domain !== null && !overridden ? "probed" : "unprobed",
-        missed: false,
-      };
+      const { blocked, overridden, scope } = address === null ? NOWHERE : standing(address.domain, asker);
+      const { teamId } = asker;
+      return { teamId, email, withEvidence, address, blocked, overridden, scope, missed: false };
     },
+    standing,
     isPlain: (domain, overlay) =>
       !overlay.isBlocked(domain) && !overlay.isDisposable(domain) && !deps.isPromoted(domain),
     hold: ({ cacheKey }, scope) => deps.cache.hold(scope, cacheKey),

@@ -1,18 +1,22 @@
 import type { ParsedAddress } from "../../check/address.ts";
 import type { Scope } from "../../check/evidence.ts";
 
+/** What a team, or the operator, says of a domain, and in which scope it is asked about. */
+export interface Standing {
+  readonly blocked: boolean;
+  /** The team's overrides, or the operator's, call the domain disposable: nobody is asked. */
+  readonly overridden: boolean;
+  readonly scope: Scope;
+}
+
 /** One address as a team asks about it. */
-export interface Question {
+export interface Question extends Standing {
   teamId: string;
   /** As it was written. */
   email: string;
   withEvidence: boolean;
   /** null: badly formed. */
   address: ParsedAddress | null;
-  blocked: boolean;
-  /** The team's overrides, or the operator's, call the domain disposable: nobody is asked. */
-  overridden: boolean;
-  scope: Scope;
   /** Noted by who looked: memory had nothing of it, and need not be asked again before Redis is. */
   missed?: boolean;
 }

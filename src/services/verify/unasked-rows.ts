@@ -19,9 +19,13 @@ interface Saying {
  * What `withoutAsking` finds, of rows of lists: those of a blocked domain come in thousands, and to look each time into the
  * lists for the domain cost 3 us a row. Lists never change, and say few things: what is kept of a domain is which of them.
  */
-export function createUnaskedRows(
-  deps: UnaskedDeps,
-): (question: Question) => ReturnType<typeof withoutAsking> {
+export interface UnaskedRows {
+  find(question: Question): ReturnType<typeof withoutAsking>;
+  /** The same of an address at the domain whose local part is no role; null: it was not yet asked for of such a one. */
+  ofDomain(name: DomainName): CacheEntry | null;
+}
+
+export function createUnaskedRows(deps: UnaskedDeps): UnaskedRows {
   /** By number. */
   const kept = new Map<number, Saying>();
   /** By what the lists say, which have few sources. */
@@ -50,10 +54,15 @@ export function createUnaskedRows(
     return evidence;
   }
 
-  return (question) => {
-    const { address } = question;
-    const evidence = address === null ? null : evidenceOf(question, address);
-    const entry: CacheEntry | null = evidence && { evidence, storedAt: deps.clock.now(), ttlS: 0 };
-    return { entry, cached: false };
+  function entryOf(evidence: Evidence | null): CacheEntry | null {
+    return evidence && { evidence, storedAt: deps.clock.now(), ttlS: 0 };
+  }
+
+  return {
+    find(question) {
+      const { address } = question;
+      return { entry: entryOf(address === null ? null : evidenceOf(question, address)), cached: false };
+    },
+    ofDomain: ({ listsKept }) => entryOf(kept.get(listsKept)?.byRole.get(null) ?? null),
   };
 }

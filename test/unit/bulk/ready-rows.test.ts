@@ -5,9 +5,11 @@ import { gather, tally, tell } from "../../../src/bulk/answered.ts";
 import { createControl } from "../../../src/bulk/control.ts";
 import type { Sorted } from "../../../src/bulk/deferrals.ts";
 import { createRowVerifier, type RowAnswer, type RowsAsk, type RowVerifier } from "../../../src/bulk/rows.ts";
+import { buildRoleHints, openRoleHints } from "../../../src/check/lists/role-hints.ts";
 import type { CheckPool } from "../../../src/check/pool.ts";
 import { siteOf } from "../../../src/check/site.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
+import type { ValuePlace } from "../../../src/services/bulk/csv/value-place.ts";
 import { DrawnRows } from "../../../src/services/bulk/drawn-rows.ts";
 import { createRowDrawer, resultOf } from "../../../src/services/verify/draw-rows.ts";
 import { createExaminer, type ExaminerDeps } from "../../../src/services/verify/examine.ts";
@@ -25,7 +27,11 @@ const LOCALS = [
   "JANE",
   "mary.k",
   "tom",
+  "tim",
+  "t.o_m",
   "a+b",
+  "in.fo",
+  "12345",
   "info",
   "x9k2q7w4z8p1v6",
   "o'neil",
@@ -112,7 +118,10 @@ function world(rows: readonly Row[]) {
       clock,
       examiner,
       batches,
-      drawer: createRowDrawer({ clock, examiner, limits: LIMITS.bulk.templates }),
+      drawing: {
+        drawer: createRowDrawer({ clock, examiner, limits: LIMITS.bulk.templates }),
+        mayBeRole: openRoleHints(buildRoleHints(["info"])),
+      },
       sites: { siteOf },
       roomAt: () => 1,
     },
@@ -128,6 +137,12 @@ function shown(answer: RowAnswer): string {
   return `waits ${wait.reason} ${wait.site} ${wait.retryAfterMs} ${wait.parked} ${JSON.stringify(wait.last().result)}`;
 }
 
+/** As it stands in a source, with something round it. */
+function cellOf(email: string): ValuePlace {
+  const bytes = Buffer.from(`1,${email},x`);
+  return { bytes, from: 2, to: bytes.length - 2 };
+}
+
 /** @returns rows that are not drawn, and their questions */
 function drawReady<T extends Row & { offset: number }>(
   verifier: RowVerifier,
@@ -136,7 +151,7 @@ function drawReady<T extends Row & { offset: number }>(
 ) {
   const ready = verifier.drawReady(ask({}), drawn);
   assert.ok(ready !== null);
-  const others = rows.filter(({ offset, email }) => !ready.take(offset, email));
+  const others = rows.filter(({ offset, email }) => ready.read(offset, cellOf(email)) !== null);
   return { others, questions: ready.end() };
 }
 

@@ -132,10 +132,30 @@ describe("a throw-away domain that was checked", () => {
     assert.deepEqual([sent.length, seen.fetches, seen.deposits.length], [1, [1], 1]);
   });
 
-  it("is not asked before memory is", async () => {
-    const { ready, memory } = await checked();
+  it("answers before memory is asked, until it is to be checked again", async () => {
+    const { ready, memory, clock } = await checked();
+    const storedAt = clock.now();
     memory.set("b@throw.test", entryOf());
+    const found = { entry: { evidence: LISTED, storedAt, ttlS: 60 }, cached: false };
+    assert.deepEqual(ready(question("b@throw.test")), found);
+    clock.advance(LIMITS.check.planKeptMs);
     assert.deepEqual(ready(question("b@throw.test")), { entry: entryOf(), cached: true });
+  });
+
+  it("answers the ordinary ones of its rows by its name alone, once one of them was answered", async () => {
+    const { readyOfDomain, ready, clock } = await checked();
+    const { address, scope } = question("b@throw.test");
+    const name = address?.name ?? assert.fail();
+    const ofDomain = (blocked: boolean) => readyOfDomain(name, { blocked, overridden: false, scope });
+    assert.equal(ofDomain(false), undefined);
+    ready(question("1234@throw.test"));
+    assert.equal(ofDomain(false), undefined);
+    const found = ready(question("b@throw.test"));
+    assert.equal(ofDomain(false), found);
+    assert.equal(ofDomain(true), undefined);
+    assert.equal(readyOfDomain(name, { blocked: false, overridden: false, scope: "unprobed" }), undefined);
+    clock.advance(LIMITS.check.planKeptMs);
+    assert.equal(ofDomain(false), undefined);
   });
 
   it("answers no question of a team that blocks it, nor of one that calls it disposable itself", async () => {

@@ -1,0 +1,136 @@
+import { type DomainName, keepingNumber } from "../check/address/domain.ts";
+import type { DomainsByBytes } from "../check/address/domain-bytes.ts";
+import { isOrdinaryLocal } from "../check/address/ordinary-local.ts";
+import type { MayBeRole } from "../check/lists/role-hints.ts";
+import { addressOf } from "../services/bulk/csv/cell-address.ts";
+import { kindOfCell, NONE, UNSURE } from "../services/bulk/csv/plain-address.ts";
+import { type ValuePlace, valueAt } from "../services/bulk/csv/value-place.ts";
+import type { DrawnRows } from "../services/bulk/drawn-rows.ts";
+import type { RowDrawer } from "../services/verify/draw-rows.ts";
+import type { Asker, Examiner, Finding } from "../services/verify/examine.ts";
+import type { BatchExaminer } from "../services/verify/examine-batch.ts";
+import type { Question, Standing } from "../services/verify/question.ts";
+
+export interface ReadyRowsDeps {
+  examiner: Pick<Examiner, "understand" | "standing">;
+  batches: Pick<BatchExaminer, "ready" | "readyOfDomain" | "inMemory" | "counted">;
+  drawer: Pick<RowDrawer, "draw" | "templateOf" | "timesOf">;
+  mayBeRole: MayBeRole;
+  domains: DomainsByBytes;
+}
+
+const AT = 0x40;
+/** What stands where a name keeps a number of its own, so many for each task. */
+const STANDINGS = 8;
+
+/** Of what is no address. */
+const NOWHERE: Standing = { blocked: false, overridden: false, scope: "unprobed" };
+const NOT_FOUND: Finding = { entry: null, cached: false };
+
+/**
+ * Draws those rows of a task whose answers are at hand, one by one as they are read, all in one turn of the event loop. Where the
+ * bytes of a row say enough (`kindOfCell`, `isOrdinaryLocal`), and another of its kind was drawn before, neither text nor object
+ * is made of it: that was two thirds of the main thread's time for a list of such rows. The general way has all others.
+ */
+export class ReadyRows {
+  readonly #deps: ReadyRowsDeps;
+  readonly #asker: Asker;
+  readonly #drawn: DrawnRows;
+  readonly #others: Question[] = [];
+  /** What stands of a domain is asked for once in a task: its name keeps the place from this number on. */
+  readonly #standings: (Standing | undefined)[] = [];
+  readonly #firstStanding = keepingNumber() * STANDINGS;
+  #fromMemory = 0;
+
+  constructor(deps: ReadyRowsDeps, asker: Asker, drawn: DrawnRows) {
+    this.#deps = deps;
+    this.#asker = asker;
+    this.#drawn = drawn;
+  }
+
+  /** @returns null: the row is drawn; else its address, which `verify` is to answer */
+  readonly read = (offset: number, cell: ValuePlace): string | null => {
+    const kind = kindOfCell(cell);
+    if (kind === UNSURE) return this.#readText(offset, addressOf(valueAt(cell)), false);
+    return kind === NONE ? this.#readNone(offset, cell) : this.#readPlain(offset, cell);
+  };
+
+  /** No row follows. @returns the questions of those that were not drawn, in order: to read an address twice is a tenth of its row */
+  end(): Question[] {
+    this.#deps.batches.counted(this.#fromMemory);
+    return this.#others;
+  }
+
+  #readNone(offset: number, cell: ValuePlace): string | null {
+    if (this.#draw(offset, cell, null, NOWHERE, NOT_FOUND)) return null;
+    return this.#readText(offset, valueAt(cell), false);
+  }
+
+  #readPlain(offset: number, cell: ValuePlace): string | null {
+    const { batches, domains, mayBeRole } = this.#deps;
+    const at = atSignOf(cell);
+    const name = domains.find(cell.bytes, at + 1, cell.to);
+    if (name === null || !isOrdinaryLocal(cell.bytes, cell.from, at, mayBeRole))
+      return this.#readText(offset, valueAt(cell), false);
+    const standing = this.#standingOf(name);
+    const found = batches.readyOfDomain(name, standing);
+    if (found !== undefined && this.#draw(offset, cell, name, standing, found)) return null;
+    const email = valueAt(cell);
+    if (found !== undefined || standing.blocked) return this.#readText(offset, email, false);
+    const entry = batches.inMemory(standing.scope, email);
+    if (entry === undefined) return this.#readText(offset, email, true);
+    if (!this.#draw(offset, cell, name, standing, { entry, cached: true }))
+      return this.#readText(offset, email, false);
+    this.#fromMemory += 1;
+    return null;
+  }
+
+  /** False: there is no template for it yet, or it is no row of a template. */
+  #draw(
+    offset: number,
+    cell: ValuePlace,
+    name: DomainName | null,
+    standing: Standing,
+    finding: Finding,
+  ): boolean {
+    const { drawer } = this.#deps;
+    const template = drawer.templateOf(name, standing, finding);
+    if (template === null) return false;
+    const { entry } = finding;
+    this.#drawn.addPlain(offset, cell, template, entry?.evidence.smtp?.latencyMs ?? 0, drawer.timesOf(entry));
+    return true;
+  }
+
+  #standingOf(name: DomainName): Standing {
+    const place = name.standingKept - this.#firstStanding;
+    const known = place >= 0 && place < STANDINGS ? this.#standings[place] : undefined;
+    if (known !== undefined) return known;
+    const standing = this.#deps.examiner.standing(name.domain, this.#asker);
+    let at = this.#standings.indexOf(standing);
+    if (at < 0) at = this.#standings.push(standing) - 1;
+    name.standingKept = this.#firstStanding + at;
+    return standing;
+  }
+
+  /** The general way. @param missed memory was asked before */
+  #readText(offset: number, email: string, missed: boolean): string | null {
+    const { examiner, batches, drawer } = this.#deps;
+    const question = examiner.understand(email, false, this.#asker);
+    question.missed = missed;
+    const finding = batches.ready(question);
+    const row = finding === undefined ? null : drawer.draw(question, finding);
+    if (row === null) {
+      this.#others.push(question);
+      return email;
+    }
+    if (finding?.cached) this.#fromMemory += 1;
+    this.#drawn.add(offset, row);
+    return null;
+  }
+}
+
+function atSignOf({ bytes, from }: ValuePlace): number {
+  let at = from;
+  while (bytes[at] !== AT) at += 1;
+  return at;
+}
