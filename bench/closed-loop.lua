@@ -1,0 +1,64 @@
+-- Closed loop, run by the LuaJIT inside wrk: each connection asks again as soon as it is answered. Unlike wrk's own loop it never
+-- sleeps, so that the server need not wake it: a wake-up is the sender's CPU, and the slower a server, the more often its generator
+-- sleeps. At the end a line of JSON.
+--
+-- Before this stand sockets.lua, http-client.lua and: port, connections, forS, nextRequest (returns a request as it goes on the wire).
+local ROOM, TURN, LATE_US = 16384, 64, 2000000
+
+local fds = connectAll(connections)
+local askedUs = ffi.new("double[?]", connections)
+-- An answer that came whole is read where the last one was; what came in parts is gathered by connection.
+local shared = ffi.new("char[?]", ROOM)
+local parts = ffi.new("char[?]", connections * ROOM)
+local got = ffi.new("int32_t[?]", connections)
+
+-- Of the turn: a look at the clock for each answer would cost as much as counting it.
+local nowUs = now()
+local function ask(which)
+  local text = nextRequest()
+  if C.send(fds[which], text, #text, MSG_DONTWAIT + MSG_NOSIGNAL) ~= #text then fail("a request was not taken whole") end
+  askedUs[which] = nowUs
+end
+
+local answered, wrong, late = 0, 0, 0
+local function receive(which)
+  local have = got[which]
+  local own = parts + which * ROOM
+  local into = have == 0 and shared or own
+  local more = tonumber(C.recv(fds[which], into + have, ROOM - have, MSG_DONTWAIT))
+  if more <= 0 then
+    local errno = ffi.errno()
+    if more < 0 and (errno == EAGAIN or errno == EINTR) then return end
+    fail("the server hung up")
+  end
+  have = have + more
+  local whole = bytesOf(into, have)
+  if whole < 0 or (whole > 0 and have > whole) then fail("a wrong answer: " .. ffi.string(into, math.min(have, 300))) end
+  if whole == 0 or have < whole then
+    if have == ROOM then fail("an answer was too long") end
+    if got[which] == 0 then ffi.copy(own, shared, have) end
+    got[which] = have
+    return
+  end
+  got[which] = 0
+  if isRight(into) then answered = answered + 1 else wrong = wrong + 1 end
+  if nowUs - askedUs[which] >= LATE_US then late = late + 1 end
+  ask(which)
+end
+
+local events = ffi.new("epoll_event[?]", TURN)
+local startUs = now()
+local untilUs = startUs + forS * 1e6
+for which = 0, connections - 1 do ask(which) end
+while nowUs < untilUs do
+  local ready = C.epoll_wait(epoll, events, TURN, 0)
+  nowUs = now()
+  for i = 0, ready - 1 do receive(events[i].which) end
+end
+-- Who still waits may have waited for long.
+for which = 0, connections - 1 do
+  if nowUs - askedUs[which] >= LATE_US then late = late + 1 end
+end
+io.write(string.format('\n{"answered":%d,"wrong":%d,"late":%d,"wallMs":%.3f}\n', answered, wrong, late, (nowUs - startUs) / 1000))
+io.stdout:flush()
+os.exit(0)
