@@ -1,9 +1,9 @@
-import { LRUCache } from "lru-cache";
 import type { CatchAllFact, CatchAllStore } from "../check/catch-all.ts";
 import type { Scope } from "../check/evidence.ts";
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
+import { TextMap } from "../core/text-map.ts";
 import { gatherTurns } from "../core/turns.ts";
 import type { CacheEntry } from "./cache-entry.ts";
 import { EntryWriter, KEEP, type KeyedEntry } from "./evidence-lines.ts";
@@ -113,19 +113,19 @@ export function createEvidenceCache(deps: {
   const redis = withKeeping(deps.redis);
   const reader = new EntryReader(redis, clock);
   const writer = new EntryWriter();
-  const memory = new LRUCache<string, Remembered>({
-    max: Math.max(1, deps.maxEntries),
-    dispose: (gone) => {
-      gone.over = true;
-    },
-  });
+  const memory = new TextMap<Remembered>(deps.maxEntries);
 
   function live(entry: CacheEntry | undefined): entry is CacheEntry {
     return entry !== undefined && entry.storedAt + entry.ttlS * 1000 > clock.now();
   }
 
   function remember(key: string, entry: CacheEntry): void {
-    memory.set(key, { entry, seenMs: clock.monotonic(), over: false, goodUntilMs: Number.NEGATIVE_INFINITY });
+    const seenMs = clock.monotonic();
+    end(memory.set(key, { entry, seenMs, over: false, goodUntilMs: Number.NEGATIVE_INFINITY }));
+  }
+
+  function end(gone: Remembered | undefined): void {
+    if (gone !== undefined) gone.over = true;
   }
 
   function look(scope: Scope, cacheKey: string, nowMs: number): Remembered | undefined {
@@ -146,7 +146,7 @@ export function createEvidenceCache(deps: {
     if (ours === undefined && theirs === undefined) return undefined;
     const entry = live(ours) && (read === undefined || ours.storedAt > read.storedAt) ? ours : theirs;
     if (entry !== undefined) remember(key, entry);
-    else memory.delete(key);
+    else end(memory.delete(key));
     return entry;
   }
 
