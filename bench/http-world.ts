@@ -3,12 +3,13 @@ import { collectorFlags } from "../src/core/collector-flags.ts";
 import { bootstrap } from "../src/services/teams/bootstrap.ts";
 import type { Usage } from "./busy.ts";
 import { type Child, startChild } from "./child.ts";
+import { createClosedLoop } from "./closed-loop.ts";
 import { type BenchContext, settingsFor } from "./context.ts";
 import { inDatabase } from "./database.ts";
 import { InvalidRun } from "./figures.ts";
 import { askOnce, getRequest, type HttpAnswer, ownFields } from "./http-connection.ts";
 import type { LoadTools } from "./load-tools.ts";
-import { createNativeLoad, type LoadGenerator } from "./native-load.ts";
+import type { LoadGenerator } from "./native-load.ts";
 import { type OpenRun, runOpenLoop } from "./open-loop.ts";
 import { type Cores, pin } from "./pin.ts";
 import { existing } from "./plan.ts";
@@ -22,7 +23,7 @@ export const TEAMS = 64;
 export const ADDRESSES = 1_000;
 /** Of the plan; the other sections have others. */
 const RUN = 2_000;
-/** Pairs of a team and an address, in which each of both comes; see `loadScript` for why no more. */
+/** Pairs of a team and an address, in which each of both comes; see `createClosedLoop` for why no more. */
 const REQUESTS = 1_024;
 const VALID = '"verdict":"valid"';
 const MARKS = [VALID, '"cached":true'];
@@ -173,13 +174,10 @@ export async function startHttpWorld(
   );
   const core = cores.load;
   const open = { requests, file: join(context.compiledDir, "open-loop.lua"), core };
-  const load = createNativeLoad(wrk, { requests, file: join(context.compiledDir, "load.lua"), core });
-  // It looks at none of them: as many as it can take are made where all are one.
-  const rawFile = join(context.compiledDir, "raw-load.lua");
-  const rawLoad = createNativeLoad(wrk, { requests: [request], file: rawFile, core });
+  const load = createClosedLoop(wrk, { requests, file: join(context.compiledDir, "closed-loop.lua"), core });
   return {
     rcpt: { ...rcpt, load },
-    raw: { ...raw, load: rawLoad },
+    raw: { ...raw, load },
     fastify: { ...fastify, load },
     bytes: answer.head.length + 4 + answer.body.length,
     askAt: ({ port }, rate, forS) =>

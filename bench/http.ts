@@ -188,7 +188,7 @@ async function measureCached(context: BenchContext, tools: LoadTools): Promise<S
       title: TITLE,
       configuration: [
         `${TEAMS} enterprise teams, ${ADDRESSES} addresses in memory, ${world.bytes} bytes an answer; ${CONNECTIONS} keep-alive connections, closed loop, no pipelining`,
-        `server on one core, wrk on the other; raw is asked one request for all, which leaves wrk time for more; medians of ${rounds} runs of ${runMs / 1000} s by turns; busy in the middle of a run`,
+        `server on one core, the generator (LuaJIT, which never sleeps) on the other; medians of ${rounds} runs of ${runMs / 1000} s by turns; busy in the middle of a run`,
         `latencies: ${rate} requests a second at even distances for ${OPEN_S[kind]} s, counted from when each was due; medians of ${OPEN_ROUNDS[kind]} runs by turns`,
       ],
       unit: "requests",

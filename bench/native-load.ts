@@ -8,6 +8,8 @@ import type { Target } from "./target.ts";
 const run = promisify(execFile);
 /** Sockets for a script that does without wrk's own loop. It needs the local `port`. */
 export const SOCKETS = readFileSync(join(import.meta.dirname, "sockets.lua"), "utf8");
+/** Connections and answers for one that asks HTTP servers, behind SOCKETS. */
+export const HTTP_CLIENT = readFileSync(join(import.meta.dirname, "http-client.lua"), "utf8");
 const SPARE_MS = 20_000;
 
 export interface NativeLoad {
@@ -53,6 +55,10 @@ export function unlessLate(target: Target, ours: Asked): Target {
 /** As a string of Lua. */
 export const quoted = (text: string) => `"${text.replaceAll(/[\\"]/g, "\\$&").replaceAll("\r\n", "\\r\\n")}"`;
 
+/** A local table of Lua with `texts`. */
+export const luaTable = (name: string, texts: readonly string[]) =>
+  [`local ${name} = {`, ...texts.map((text) => `  ${quoted(text)},`), "}"].join("\n");
+
 /** Of a script of wrk: what it counted, as a line of JSON, which `readNativeRun` reads. */
 export const TELL_AT_THE_END = [
   "done = function(summary)",
@@ -68,44 +74,12 @@ export const TELL_AT_THE_END = [
  * 90 % of the time, with sixteen for 97 to 100 %. With 64 each turn of the server has few requests, and costs it more.
  */
 const THREADS = 16;
-/** Steps between the threads' places in the list: none asks what another has just asked. */
-const THREAD_STEP = 61;
-
 /**
- * One request for all. wrk makes it once and sends its bytes without a call into Lua: without that a server that looks at none
- * of them was busy for 94 to 96 % of the time, with it for 97 to 98 %, as wrk itself takes as long as it does.
+ * What wrk runs to send one request only: it makes it once and sends its bytes without a call into Lua. Without that a server
+ * that looks at none of them was busy for 94 to 96 % of the time, with it for 97 to 98 %, as wrk itself takes as long as it does.
  */
-function loneScript(request: string): string {
+export function loneScript(request: string): string {
   return [`wrk.format = function() return ${quoted(request)} end`, ...TELL_AT_THE_END].join("\n");
-}
-
-/**
- * What wrk runs: the requests one after the other, each as it goes on the wire, and at the end a line of JSON. No look at
- * each answer: that would cost the generator more than the server takes to make one.
- * @param requests whole ones, of printable characters and CR LF; some hundred: what leaves the generator's caches makes it
- *   too slow
- */
-export function loadScript(requests: readonly string[]): string {
-  const { length } = requests;
-  const [first] = requests;
-  if (first !== undefined && length === 1) return loneScript(first);
-  return [
-    "local requests = {",
-    ...requests.map((request) => `  ${quoted(request)},`),
-    "}",
-    "local at = 0",
-    "local threads = 0",
-    "setup = function(thread)",
-    `  thread:set("first", threads * ${THREAD_STEP} % ${length})`,
-    "  threads = threads + 1",
-    "end",
-    "init = function() at = first end",
-    "request = function()",
-    `  at = at % ${length} + 1`,
-    "  return requests[at]",
-    "end",
-    ...TELL_AT_THE_END,
-  ].join("\n");
 }
 
 /** The line of `TELL_AT_THE_END`. */
@@ -132,15 +106,15 @@ export interface LoadGenerator {
 }
 
 /**
- * Closed loop: each connection asks again as soon as it is answered.
+ * wrk's own closed loop with one request for all.
  * @param core that it is pinned to; null: to none
  * @param file the script, written here
  */
-export function createNativeLoad(
+export function createLoneLoad(
   wrk: Wrk,
-  { requests, file, core }: ScriptPlace & { requests: readonly string[] },
+  { request, file, core }: ScriptPlace & { request: string },
 ): LoadGenerator {
-  writeFileSync(file, loadScript(requests));
+  writeFileSync(file, loneScript(request));
   return { load: (how) => runWrk(wrk, how, { file, core, threads: THREADS }) };
 }
 
@@ -164,8 +138,12 @@ export async function runWrk(
   return readNativeRun(await callWrk(wrk, how, { ...place, port, forMs }));
 }
 
-/** What wrk says of a run of the script in `file`. Rejects when it fails, or takes much longer than `forMs`. */
-export async function callWrk(
+/** What a script says that ends before wrk's own threads begin. Rejects when it fails, or takes much longer than `forMs`. */
+export const callScript = (wrk: Wrk, how: ScriptPlace & Pick<NativeLoad, "port" | "forMs">) =>
+  callWrk(wrk, ["-t1", "-c1", "-d1s"], how);
+
+/** What wrk says of a run of the script in `file`. */
+async function callWrk(
   wrk: Wrk,
   how: readonly string[],
   { file, core, port, forMs }: ScriptPlace & Pick<NativeLoad, "port" | "forMs">,

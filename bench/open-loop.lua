@@ -2,26 +2,17 @@
 -- of those before; each goes over a connection of its own that is idle, and its latency counts from when it was due, also
 -- where it had to wait for a connection. It never sleeps, so that the server need not wake it. At the end a line of JSON.
 --
--- Before this stand sockets.lua and: port, rate (a second), connections, warmS, forS, requests (a table).
+-- Before this stand sockets.lua, http-client.lua and: port, rate (a second), connections, warmS, forS, requests (a table).
 local ROOM, TURN, LONGEST_US, GRACE_US = 16384, 64, 1000000, 2000000
 
-local fds = ffi.new("int[?]", connections)
+local fds = connectAll(connections)
 -- By connection: when its request was due, and what has come of its answer.
 local due = ffi.new("double[?]", connections)
 local got = ffi.new("int32_t[?]", connections)
 local buffers = ffi.new("char[?]", connections * ROOM)
 local idle = ffi.new("int32_t[?]", connections)
-local idles = 0
-for i = 0, connections - 1 do
-  local fd = C.socket(AF_INET, SOCK_STREAM, 0)
-  if fd < 0 or C.connect(fd, to, ffi.sizeof(to)) ~= 0 then fail("cannot connect") end
-  C.setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, one, 4)
-  local event = ffi.new("epoll_event")
-  event.events, event.which = EPOLLIN, i
-  if C.epoll_ctl(epoll, EPOLL_CTL_ADD, fd, event) ~= 0 then fail("cannot watch a connection") end
-  fds[i], idle[i] = fd, i
-  idles = idles + 1
-end
+for i = 0, connections - 1 do idle[i] = i end
+local idles = connections
 
 -- Microseconds, one place each: exact.
 local latencies = ffi.new("uint32_t[?]", LONGEST_US + 1)
@@ -40,24 +31,6 @@ local function percentile(from, share)
     if count > 0 and sum >= count * share then return us end
   end
   return -1
-end
-
-local LENGTH, SHORTEST, TWO, ZERO = "\r\nContent-Length: ", 15, 50, 48
--- Bytes of the answer whose beginning stands there; 0: not known yet; -1: it is not what was meant.
-local function bytesOf(start, length)
-  local head = ffi.cast("const char *", C.memmem(start, length, "\r\n\r\n", 4))
-  if head == nil then return 0 end
-  -- "HTTP/1.1 200"
-  if length < SHORTEST or start[9] ~= TWO or start[10] ~= ZERO or start[11] ~= ZERO then return -1 end
-  local field = ffi.cast("const char *", C.memmem(start, head - start, LENGTH, #LENGTH))
-  if field == nil then field = ffi.cast("const char *", C.memmem(start, head - start, "\r\ncontent-length: ", #LENGTH)) end
-  if field == nil then return -1 end
-  local at, body = field + #LENGTH, 0
-  while at[0] >= 48 and at[0] <= 57 do
-    body = body * 10 + at[0] - 48
-    at = at + 1
-  end
-  return tonumber(head - start) + 4 + body
 end
 
 local apart = 1e6 / rate
@@ -105,7 +78,7 @@ local function receive(which)
   have = have + more
   got[which] = have
   local whole = bytesOf(room, have)
-  if whole < 0 or (whole > 0 and have > whole) then fail("a wrong answer: " .. ffi.string(room, math.min(have, 300))) end
+  if whole < 0 or (whole > 0 and (have > whole or not isRight(room))) then fail("a wrong answer: " .. ffi.string(room, math.min(have, 300))) end
   if whole == 0 or have < whole then return end
   answered = answered + 1
   if due[which] >= countFrom then

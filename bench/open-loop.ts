@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Wrk } from "../scripts/embedded/wrk.ts";
 import { median } from "./figures.ts";
-import { callWrk, quoted, type ScriptPlace, SOCKETS } from "./native-load.ts";
+import { callScript, HTTP_CLIENT, luaTable, type ScriptPlace, SOCKETS } from "./native-load.ts";
 import type { Target } from "./target.ts";
 
 export interface OpenLoad {
@@ -41,14 +41,7 @@ export function openLoopScript(load: OpenLoad, requests: readonly string[]): str
   const { port, rate, connections, warmS, forS } = load;
   const settings = [port, rate, connections, warmS, forS].join(", ");
   const head = `local port, rate, connections, warmS, forS = ${settings}`;
-  return [
-    head,
-    "local requests = {",
-    ...requests.map((text) => `  ${quoted(text)},`),
-    "}",
-    SOCKETS,
-    BODY,
-  ].join("\n");
+  return [head, luaTable("requests", requests), SOCKETS, HTTP_CLIENT, BODY].join("\n");
 }
 
 /** @throws Error when it did not come to its end */
@@ -67,8 +60,7 @@ export async function runOpenLoop(
 ): Promise<OpenRun> {
   writeFileSync(place.file, openLoopScript(load, requests));
   const forMs = (load.warmS + load.forS) * 1_000;
-  // wrk itself does nothing: the script ends it before its threads begin.
-  return readOpenRun(await callWrk(wrk, ["-t1", "-c1", "-d1s"], { ...place, port: load.port, forMs }));
+  return readOpenRun(await callScript(wrk, { ...place, port: load.port, forMs }));
 }
 
 /**

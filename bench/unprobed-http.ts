@@ -11,7 +11,7 @@ import { InvalidRun, interleave, type Sample, type Subject, sampleOf } from "./f
 import { askOnce, getRequest, ownFields } from "./http-connection.ts";
 import { findLoadTools } from "./load-tools.ts";
 import {
-  createNativeLoad,
+  createLoneLoad,
   type LoadGenerator,
   lateNotes,
   type NativeRun,
@@ -138,7 +138,7 @@ async function startAll(
     },
     raw: {
       ...{ name: "raw", port: started.port, late: 0, usage: () => rawChild.call("usage") },
-      ready: createNativeLoad(wrk, { requests: [request], file: readyFile, core: cores.load }),
+      ready: createLoneLoad(wrk, { request, file: readyFile, core: cores.load }),
     },
     bytes,
   };

@@ -97,7 +97,7 @@ export function composeApi(deps: Deps): ApiRole {
       enter: entrance.enter,
       verify: composeVerify(deps, { examiner, entrance, promoted, quota, counter, tallies }),
       usage: createUsage({ store: usageStore, quota, counter, clock }),
-      readiness: composeReadiness(deps, checks, () => server.isLeaving),
+      readiness: composeReadiness(deps, checks, () => server.isLeaving()),
       publicUrl: config.http.publicUrl,
     }),
     gate: {

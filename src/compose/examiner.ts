@@ -78,7 +78,7 @@ export function composeExaminers(deps: Deps): Examiners {
     },
     limits: LIMITS.flights.admission,
   });
-  metrics.checkQueueSeconds.askOf(() => admission.waitMs / 1_000);
+  metrics.checkQueueSeconds.askOf(() => admission.waitMs() / 1_000);
   const flights = createFlights({
     ...parts,
     pool: checks.pool,

@@ -1,3 +1,6 @@
+// As a global it is a getter, called each time.
+import { performance } from "node:perf_hooks";
+
 /** Time as a dependency, so that tests move it by hand. Every module that waits or expires takes a `Clock`. */
 export interface Clock {
   /** Wall time, milliseconds since the epoch. For dates and stored expiries. */

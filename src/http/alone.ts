@@ -34,7 +34,7 @@ export interface LastAnswers {
   /** A connection was closed. */
   closed(): void;
   /** Whether what comes now comes behind one. */
-  readonly isGiven: boolean;
+  isGiven(): boolean;
 }
 
 /**
@@ -54,9 +54,7 @@ export function createLastAnswers(): LastAnswers {
       closing = setImmediate(forget);
     },
     closed: forget,
-    get isGiven() {
-      return closing !== null;
-    },
+    isGiven: () => closing !== null,
   };
 }
 

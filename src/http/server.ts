@@ -60,7 +60,7 @@ export interface HttpServer {
    * balancer to another process. All is served as ever.
    */
   leave(): void;
-  readonly isLeaving: boolean;
+  isLeaving(): boolean;
   /**
    * Leaves, stops listening and resolves when no request is in flight, and clients have taken their bodies or have gone. What
    * still comes over open connections after that is refused with 503.
@@ -130,7 +130,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   const streams = createStreams({ authenticate: gate.authenticate, clock: deps.clock, counted });
   const cors = deps.config.corsOrigins.length > 0 ? createCors(deps.config.corsOrigins) : null;
   const underWay = createUnderWay();
-  metrics.httpInFlight.askOf(() => underWay.requests);
+  metrics.httpInFlight.askOf(() => underWay.requests());
   const lastAnswers = createLastAnswers();
   /** Every answer closes its connection. */
   let leaving = false;
@@ -237,10 +237,10 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   }
 
   /** While leaving. The answer to GET has a body, and uWebSockets.js itself closes the connection behind it. */
-  const mayBeAtOnce = ({ request }: Exchange) => request.method === "GET" || lastAnswers.isGiven;
+  const mayBeAtOnce = ({ request }: Exchange) => request.method === "GET" || lastAnswers.isGiven();
 
   function start(exchange: Exchange, native: NativeRequest): MaybePromise<Reply> {
-    if (lastAnswers.isGiven) throw behindLastAnswer();
+    if (lastAnswers.isGiven()) throw behindLastAnswer();
     try {
       intake.frame(exchange.request, native);
     } catch (error) {
@@ -248,9 +248,9 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     }
     const match = intake.match(exchange.request);
     exchange.match = match;
-    if (underWay.isDrained && match.route.essential !== true)
+    if (underWay.isDrained() && match.route.essential !== true)
       throw new AppError("unavailable", "This process is shutting down.", { retryAfterS: 1 });
-    if (underWay.requests >= limits.requestsInFlight && match.route.essential !== true)
+    if (underWay.requests() >= limits.requestsInFlight && match.route.essential !== true)
       throw new AppError("overloaded", "Too many requests are being served.", { retryAfterS: 1 });
     intake.read(exchange.request, match, native, exchange.response);
     const work = () => dispatch(gate, match.route, exchange.request);
@@ -325,7 +325,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     if (
       sampled === null &&
       !leaving &&
-      underWay.requests < limits.requestsInFlight &&
+      underWay.requests() < limits.requestsInFlight &&
       shortWays.answer(response, native)
     )
       return;
@@ -370,9 +370,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     leave() {
       leaving = true;
     },
-    get isLeaving() {
-      return leaving;
-    },
+    isLeaving: () => leaving,
     async drain() {
       leaving = true;
       if (listening !== null) stopListening(listening);

@@ -5,7 +5,7 @@
  */
 export interface UnderWay {
   /** Requests being worked on. */
-  readonly requests: number;
+  requests(): number;
   begun(): void;
   /** After its answer was sent, or its body has begun. */
   ended(): void;
@@ -14,7 +14,7 @@ export interface UnderWay {
   /** Resolves once nothing is under way. */
   drain(): Promise<void>;
   /** Nothing is under way and nothing may come: what was accepted now would be cut off, after it was charged. */
-  readonly isDrained: boolean;
+  isDrained(): boolean;
 }
 
 export function createUnderWay(): UnderWay {
@@ -32,9 +32,7 @@ export function createUnderWay(): UnderWay {
     resolveIdle();
   }
   return {
-    get requests() {
-      return requests;
-    },
+    requests: () => requests,
     begun() {
       requests += 1;
     },
@@ -54,8 +52,6 @@ export function createUnderWay(): UnderWay {
       look();
       return idle;
     },
-    get isDrained() {
-      return drained;
-    },
+    isDrained: () => drained,
   };
 }

@@ -136,7 +136,7 @@ export async function startReadyWorld(short: boolean, options: { corsOrigins?: s
     clock,
     cache,
     flights: {
-      size: 0,
+      size: () => 0,
       join: async (_question, _waiter, arrival) =>
         arrival.landed({ entry: null, cached: false, failure: "deadline" }),
     },

@@ -105,7 +105,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   }
 
   function isUsable(entry: CachedCredential, nowMs: number): boolean {
-    const provenMs = Math.max(entry.loadedAtMs, feed.confirmedAtMs);
+    const provenMs = Math.max(entry.loadedAtMs, feed.confirmedAtMs());
     return nowMs - provenMs < LIMITS.keys.confirmMs && nowMs < entry.expiresAtMs;
   }
 
@@ -122,7 +122,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
 
   async function load(hash: string): Promise<Actor> {
     const beganMs = clock.monotonic();
-    const epoch = cache.epoch;
+    const epoch = cache.epoch();
     const found = await credentials.find(Buffer.from(hash, "hex"));
     const nowMs = clock.monotonic();
     if (!found) {
@@ -132,7 +132,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     }
     counters.miss.count += 1;
     const usableSinceMs = nowMs - LIMITS.keys.confirmMs;
-    const provenMs = feed.confirmedAtMs > usableSinceMs ? Number.NEGATIVE_INFINITY : usableSinceMs;
+    const provenMs = feed.confirmedAtMs() > usableSinceMs ? Number.NEGATIVE_INFINITY : usableSinceMs;
     const entry = cache.admit(hash, found, { beganMs, epoch, usableSinceMs: provenMs });
     noteUse(entry, nowMs);
     return entry.actor;

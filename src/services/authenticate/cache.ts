@@ -31,7 +31,7 @@ export interface CredentialCache {
   drop(change: AuthChange): void;
   clear(): void;
   /** Grows with each drop: a look-up under way across one may have read the state before it. */
-  readonly epoch: number;
+  epoch(): number;
 }
 
 /**
@@ -106,8 +106,6 @@ export function createCredentialCache(): CredentialCache {
       unknown.clear();
       teams.clear();
     },
-    get epoch() {
-      return epoch;
-    },
+    epoch: () => epoch,
   };
 }

@@ -21,7 +21,7 @@ export interface ChangeFeed {
   /** Reads Postgres and pings the bus once. The timer calls it; settles when both have answered. Never rejects. */
   poll(): Promise<void>;
   /** Monotonic time: everything cached before it and not dropped since was right then. */
-  readonly confirmedAtMs: number;
+  confirmedAtMs(): number;
   start(): Promise<void>;
   stop(): void;
 }
@@ -111,9 +111,7 @@ export function createChangeFeed(deps: ChangeFeedDeps): ChangeFeed {
 
   return {
     poll,
-    get confirmedAtMs() {
-      return confirmedAtMs;
-    },
+    confirmedAtMs: () => confirmedAtMs,
     async start() {
       bus.listen(deps.apply);
       await poll();

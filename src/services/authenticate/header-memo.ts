@@ -20,13 +20,13 @@ export interface HeaderMemo {
   /** Forgets them all when their time is up, also where nobody asks any more. */
   expire(nowMs: number): void;
   /** Headers held. */
-  readonly size: number;
+  size(): number;
 }
 
 export function createHeaderMemo(cache: Pick<CredentialCache, "get" | "epoch">): HeaderMemo {
   const byHeader = new Map<string, CachedCredential>();
   let untilMs = Number.NEGATIVE_INFINITY;
-  let epoch = cache.epoch;
+  let epoch = cache.epoch();
 
   function expire(nowMs: number): void {
     if (nowMs >= untilMs) byHeader.clear();
@@ -34,10 +34,10 @@ export function createHeaderMemo(cache: Pick<CredentialCache, "get" | "epoch">):
 
   return {
     find(authorization, nowMs) {
-      if (nowMs >= untilMs || epoch !== cache.epoch || byHeader.size >= LIMITS.keys.headers) {
+      if (nowMs >= untilMs || epoch !== cache.epoch() || byHeader.size >= LIMITS.keys.headers) {
         byHeader.clear();
         untilMs = nowMs + LIMITS.keys.headerMs;
-        epoch = cache.epoch;
+        epoch = cache.epoch();
       }
       const known = byHeader.get(authorization);
       if (known !== undefined) return known;
@@ -47,8 +47,6 @@ export function createHeaderMemo(cache: Pick<CredentialCache, "get" | "epoch">):
       return entry;
     },
     expire,
-    get size() {
-      return byHeader.size;
-    },
+    size: () => byHeader.size,
   };
 }

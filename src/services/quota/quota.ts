@@ -59,7 +59,7 @@ export interface QuotaDesk {
   remaining(nowMs: number): number;
   resetS(nowMs: number): number;
   /** True: it is of no more use, another one has to be asked for. */
-  readonly closed: boolean;
+  isClosed(): boolean;
 }
 
 export interface QuotaDeps {
@@ -263,9 +263,7 @@ export function createQuota(deps: QuotaDeps): Quota {
         },
         remaining: (nowMs) => team.remaining(actor, nowMs),
         resetS: (nowMs) => secondsToMidnight(team, nowMs),
-        get closed() {
-          return team.forgotten;
-        },
+        isClosed: () => team.forgotten,
       };
     },
     snapshot(actor) {

@@ -45,7 +45,7 @@ export interface RateDesk {
   remaining(nowMs: number): number;
   resetS(nowMs: number, remaining: number): number;
   /** True: it is of no more use, another one has to be asked for. */
-  readonly closed: boolean;
+  isClosed(): boolean;
 }
 
 export interface RateLimiterDeps {
@@ -278,9 +278,7 @@ export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
         take: (nowMs) => !alone && takeLeased(bucket, nowMs),
         remaining: (nowMs) => remainingOf(bucket, nowMs),
         resetS: (nowMs, remaining) => resetS(bucket, nowMs, remaining),
-        get closed() {
-          return bucket.forgotten;
-        },
+        isClosed: () => bucket.forgotten,
       };
     },
     snapshot(actor) {

@@ -20,15 +20,15 @@ export interface Admission {
    */
   enter(teamId: string): Place;
   /** Whether anybody would be refused now: for all that come, one look. */
-  readonly isCrowded: boolean;
+  isCrowded(): boolean;
   /** Whether `enter` would refuse this team now. Takes nothing. */
   refuses(teamId: string): boolean;
   /** The house has no time to find out what is asked by whom it refuses. */
-  readonly isSwamped: boolean;
+  isSwamped(): boolean;
   /** Of a team that is refused before it comes to enter: counts it. */
   turnAway(teamId: string): AppError;
   /** How long a check waited for CPU when that was looked at last, in milliseconds. */
-  readonly waitMs: number;
+  waitMs(): number;
 }
 
 /** Of who was let in. */
@@ -155,9 +155,9 @@ export function createAdmission({
   const house: House = {
     admit({ team: { id }, isYoung, cuts }) {
       // There is less room than when he came, and most that it costs is still to come. Who was counted is one of them.
-      if (cuts === ceiling.cuts && isYoung) return;
+      if (cuts === ceiling.cuts() && isYoung) return;
       const himself = isYoung ? 1 : 0;
-      if (young - himself < ceiling.limit || fits(id, teams.get(id), himself)) return;
+      if (young - himself < ceiling.limit() || fits(id, teams.get(id), himself)) return;
       throw turnAway(id);
     },
     aged(team) {
@@ -218,7 +218,7 @@ export function createAdmission({
    * each may have one check, as many teams as the house has room for in the beginning, whatever they do.
    */
   function shareOf(teamId: string, sharers: number): number {
-    const share = Math.max(ceiling.limit / sharers, Math.min(1, usualShare(sharers)));
+    const share = Math.max(ceiling.limit() / sharers, Math.min(1, usualShare(sharers)));
     return crowders.has(teamId) ? share : Math.max(share, usualShare(sharers));
   }
 
@@ -232,7 +232,7 @@ export function createAdmission({
 
   const sharersWith = (team: Team | undefined) => teams.size + (team === undefined ? 1 : 0);
   const youngOf = (team: Team | undefined) => team?.young ?? 0;
-  const hasRoom = (teamId: string) => young < ceiling.limit || fits(teamId, teams.get(teamId), 0);
+  const hasRoom = (teamId: string) => young < ceiling.limit() || fits(teamId, teams.get(teamId), 0);
 
   function refuse(): AppError {
     refused = true;
@@ -254,8 +254,8 @@ export function createAdmission({
   }
 
   /** Even a look takes time, which a house that never rests has not. */
-  const mayLook = () => guests.mayCome && !ceiling.isBusy;
-  const isCrowded = () => young >= ceiling.limit && !mayLook();
+  const mayLook = () => guests.mayCome() && !ceiling.isBusy();
+  const isCrowded = () => young >= ceiling.limit() && !mayLook();
 
   return {
     enter(teamId) {
@@ -271,27 +271,21 @@ export function createAdmission({
       team.young += 1;
       young += 1;
       if (young > peak) peak = young;
-      const seat = new Seat(team, ceiling.cuts, house);
+      const seat = new Seat(team, ceiling.cuts(), house);
       seats.push(seat);
       return seat;
     },
-    get isCrowded() {
-      return isCrowded();
-    },
+    isCrowded: () => isCrowded(),
     refuses: (teamId) => isCrowded() && !hasRoom(teamId),
-    get isSwamped() {
-      return ceiling.isBusy;
-    },
+    isSwamped: () => ceiling.isBusy(),
     turnAway,
-    get waitMs() {
-      return waitMs;
-    },
+    waitMs: () => waitMs,
   };
 }
 
 /** Those who are let in to look alone. */
 interface Guests {
-  readonly mayCome: boolean;
+  mayCome(): boolean;
   letIn(): Place;
   /** Counts anew from here. */
   look(): void;
@@ -315,9 +309,7 @@ function createGuests({ looksBeyond, looksLeast }: AdmissionLimits, refuse: () =
   };
 
   return {
-    get mayCome() {
-      return left > 0;
-    },
+    mayCome: () => left > 0,
     letIn() {
       left -= 1;
       came += 1;

@@ -38,11 +38,11 @@ export interface Look {
 
 /** How many checks may be young. */
 export interface Ceiling {
-  readonly limit: number;
+  limit(): number;
   /** The loop refuses and does not rest. */
-  readonly isBusy: boolean;
+  isBusy(): boolean;
   /** Grows with each time that the limit was lowered for those who are young. */
-  readonly cuts: number;
+  cuts(): number;
   look(nowMs: number, seen: Look): void;
   /** Nothing is under way: what was learnt of other days says little. */
   reset(): void;
@@ -91,15 +91,9 @@ export function createCeiling(limits: CeilingLimits): Ceiling {
   }
 
   return {
-    get limit() {
-      return limit;
-    },
-    get isBusy() {
-      return isBusy;
-    },
-    get cuts() {
-      return cuts;
-    },
+    limit: () => limit,
+    isBusy: () => isBusy,
+    cuts: () => cuts,
     look(nowMs, { waitMs, idle, refused, young, peak }) {
       const longWaitMs = Math.min(waitMs, lastWaitMs);
       lastWaitMs = waitMs;

@@ -49,12 +49,12 @@ export function createEntrance({ examiner, admission, rateLimiter, clock }: Entr
     rateLimiter.isRefusing(nowMs) ? rateLimiter.refusal(actor, nowMs) : null;
 
   return {
-    mayRefuse: (nowMs) => admission.isCrowded || rateLimiter.isRefusing(nowMs),
+    mayRefuse: (nowMs) => admission.isCrowded() || rateLimiter.isRefusing(nowMs),
     refusal(actor, nowMs, readInput) {
       const limited = rateLimited(actor, nowMs);
       if (limited !== null) return limited;
       if (!admission.refuses(actor.teamId)) return null;
-      if (admission.isSwamped && actor.livemode) return admission.turnAway(actor.teamId);
+      if (admission.isSwamped() && actor.livemode) return admission.turnAway(actor.teamId);
       const input = readInput();
       if (input === null || !mayAsk(actor, input)) return null;
       // What memory has is answered, however many there are who ask for what it has not.

@@ -33,7 +33,7 @@ export type { Arrival, FlightQuestion, Landing, Waiter } from "./flight.ts";
 export interface Flights {
   /** @returns what `arrival` makes of the landing; rejects with what it throws, and where there is no landing */
   join<T>(question: FlightQuestion, waiter: Waiter, arrival: Arrival<T>): Promise<T>;
-  readonly size: number;
+  size(): number;
 }
 
 export interface FlightsDeps {
@@ -228,8 +228,6 @@ export function createFlights(deps: FlightsDeps): Flights {
         passenger.joinedMs = deps.clock.monotonic();
       });
     },
-    get size() {
-      return flights.probed.size + flights.unprobed.size;
-    },
+    size: () => flights.probed.size + flights.unprobed.size,
   };
 }

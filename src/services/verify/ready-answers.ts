@@ -114,7 +114,7 @@ export function createReadyAnswers(deps: ReadyAnswersDeps): ReadyAnswers {
     },
     deskOf(actor) {
       const known = desks.get(actor);
-      if (known !== undefined && !known.rate.closed && !known.quota.closed) return known;
+      if (known !== undefined && !known.rate.isClosed() && !known.quota.isClosed()) return known;
       const desk = {
         rate: deps.rateLimiter.desk(actor),
         quota: deps.quota.desk(actor),

@@ -1,30 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { lateNotes, loadScript, readNativeRun, unlessLate } from "../../../bench/native-load.ts";
+import { lateNotes, loneScript, readNativeRun, unlessLate } from "../../../bench/native-load.ts";
 import { coresOf } from "../../../bench/pin.ts";
 import { outcomeOf } from "../../../bench/target.ts";
 
-describe("the script of the native load generator", () => {
-  it("holds each request as it goes on the wire, whatever it consists of", () => {
-    const script = loadScript(['GET /?a="\\ HTTP/1.1\r\nHost: x\r\n\r\n', "second"]);
-    assert.ok(script.includes('  "GET /?a=\\"\\\\ HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n",\n  "second",\n'));
-  });
-
-  it("has wrk itself send a request that is the only one", () => {
-    const script = loadScript(['GET /?a="1" HTTP/1.1\r\nHost: x\r\n\r\n']);
+describe("the script of wrk's own loop", () => {
+  it("has wrk itself send the one request, whatever it consists of", () => {
+    const script = loneScript('GET /?a="\\ HTTP/1.1\r\nHost: x\r\n\r\n');
     assert.ok(
       script.startsWith(
-        'wrk.format = function() return "GET /?a=\\"1\\" HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n" end\n',
+        'wrk.format = function() return "GET /?a=\\"\\\\ HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n" end\n',
       ),
     );
     // With a function of the script it would be called for each.
     assert.ok(!script.includes("request = function"));
-  });
-
-  it("has each thread begin elsewhere in the list, and go round", () => {
-    const script = loadScript(["a", "b", "c"]);
-    assert.ok(script.includes('thread:set("first", threads * 61 % 3)'));
-    assert.ok(script.includes("at = at % 3 + 1"));
   });
 
   it("has what it counted read from among what wrk says", () => {

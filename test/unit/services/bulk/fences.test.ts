@@ -11,7 +11,7 @@ describe("fences", () => {
         const fences = createFences();
         for (const [i, row] of ascending.entries()) fences.add(row, i * 2 ** 33);
         const number = ascending.findLastIndex((row) => row <= wanted);
-        assert.equal(fences.size, ascending.length);
+        assert.equal(fences.size(), ascending.length);
         assert.equal(fences.search(wanted), number);
         if (number >= 0) assert.equal(fences.position(number), number * 2 ** 33);
       }),
@@ -20,6 +20,6 @@ describe("fences", () => {
   it("take 12 bytes each, twice that at most", () => {
     const fences = createFences();
     for (let i = 0; i < 10_000; i++) fences.add(i, i);
-    assert.ok(fences.heldBytes <= 24 * 10_000);
+    assert.ok(fences.heldBytes() <= 24 * 10_000);
   });
 });

@@ -18,8 +18,8 @@ function entranceWith({ crowded = true, swamped = false, known = false, limited 
     examiner: { understand: () => ({}) as Question, isKnown: () => known },
     admission: {
       enter: () => assert.fail("entered"),
-      isCrowded: crowded,
-      isSwamped: swamped,
+      isCrowded: () => crowded,
+      isSwamped: () => swamped,
       refuses: () => crowded,
       turnAway(teamId) {
         turnedAway.push(teamId);

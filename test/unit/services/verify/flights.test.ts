@@ -110,7 +110,7 @@ describe("single flight", () => {
     started[0]?.finish(EVIDENCE);
     for (const landing of await Promise.all(asked)) assert.equal(landing.entry?.evidence, EVIDENCE);
     assert.equal(kept.size, 1);
-    assert.equal(flights.size, 0);
+    assert.equal(flights.size(), 0);
   });
 
   it("keeps addresses and scopes apart", async () => {
@@ -243,7 +243,7 @@ describe("clients that go away", () => {
       assert.equal(landing.failure, "internal_error");
     }
     await turn();
-    assert.deepEqual([started.length, flights.size], [0, 0]);
+    assert.deepEqual([started.length, flights.size()], [0, 0]);
   });
 });
 
@@ -274,7 +274,7 @@ describe("faults of our own", () => {
     started[0]?.finish(EVIDENCE);
     await assert.rejects(broken, /cannot be drawn/);
     assert.equal((await good).entry?.evidence, EVIDENCE);
-    assert.deepEqual([gaveUp, flights.size], [1, 0]);
+    assert.deepEqual([gaveUp, flights.size()], [1, 0]);
   });
 
   it("lets no team have all checks to itself", async () => {
@@ -319,7 +319,7 @@ describe("faults of our own", () => {
     assert.equal(failed.count, 0);
     for (const refresh of [false, true])
       await assert.rejects(flights.join(question("c@example.com", refresh), guest()), { code: "overloaded" });
-    assert.deepEqual([started.length, failed.count, flights.size], [1, 2, 0]);
+    assert.deepEqual([started.length, failed.count, flights.size()], [1, 2, 0]);
   });
 
   it("begins a guest's check on the seat of who joins him, and frees the seat of who joins a check that has one", async () => {
@@ -349,7 +349,7 @@ describe("faults of our own", () => {
     const { flights, overload, failed } = world();
     overload();
     await assert.rejects(flights.join(question("a@example.com"), waiter()), { code: "overloaded" });
-    assert.equal(flights.size, 0);
+    assert.equal(flights.size(), 0);
     assert.equal(failed.count, 1);
   });
 });
