@@ -1,5 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 import type { Resolver } from "../dns/resolver.ts";
+import type { SessionTimes } from "../smtp/job.ts";
 import { type Mailbox, parseMailbox } from "../smtp/mailbox.ts";
 import type { RcptOutcome } from "../smtp/outcome.ts";
 import type { Paths } from "../smtp/path.ts";
@@ -83,7 +84,7 @@ export async function ask(
       if (outcome !== begun) trace?.attempted(outcome, exchanger);
     };
     const probe = probeDeps(deps, { route, turnTo }, tour, told);
-    const outcome = await probeMailbox(probe, route, mailbox, withinTrial(control, tour), begun);
+    const outcome = await probeMailbox(probe, route, mailbox, new WithinTrial(control, tour), begun);
     tour.end(deps, local, rule);
     return { outcome, exchanger: tour.exchangerOf(outcome), ruling: rule(outcome), tour };
   } catch (error) {
@@ -105,15 +106,28 @@ export function exchangersOf(
 }
 
 /** A trial keeps all others waiting, and may take no longer than they wait for it. */
-function withinTrial(control: ProbeControl, tour: Tour): ProbeControl {
-  return {
-    cancelled: () => control.cancelled(),
-    get deadlineAt() {
-      return Math.min(control.deadlineAt, tour.trialUntil);
-    },
-    urgent: control.urgent === true,
-    onTurn: (now, session) => control.onTurn?.(now, session),
-  };
+class WithinTrial implements ProbeControl {
+  readonly urgent: boolean;
+  readonly #control: ProbeControl;
+  readonly #tour: Tour;
+
+  constructor(control: ProbeControl, tour: Tour) {
+    this.#control = control;
+    this.#tour = tour;
+    this.urgent = control.urgent === true;
+  }
+
+  cancelled(): boolean {
+    return this.#control.cancelled();
+  }
+
+  get deadlineAt(): number {
+    return Math.min(this.#control.deadlineAt, this.#tour.trialUntil);
+  }
+
+  onTurn(now: number, session?: SessionTimes): void {
+    this.#control.onTurn?.(now, session);
+  }
 }
 
 /** What `parseAddress` lets pass may stand in a command; anything else here is a fault of ours, and nothing is sent. */

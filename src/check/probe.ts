@@ -1,6 +1,6 @@
 import { LIMITS } from "../core/limits.ts";
 import type { Resolver } from "../dns/resolver.ts";
-import type { JobOptions } from "../smtp/job.ts";
+import type { JobOptions, SessionTimes } from "../smtp/job.ts";
 import type { Mailbox } from "../smtp/mailbox.ts";
 import type { FailureCause, RcptOutcome, Stage } from "../smtp/outcome.ts";
 import type { Path, Paths } from "../smtp/path.ts";
@@ -100,8 +100,8 @@ export async function probeMailbox(
       }
       const { published } = route;
       const destination = { site, cap: deps.paths.capOf(site, path), host, address, path, policy, published };
-      const until = withinReach(control, () => deps.isCutOff(path));
-      const outcome = reasonOf(await deps.pool.rcpt(destination, mailbox, until), control, until.wasCutOff());
+      const until = new WithinReach(control, () => deps.isCutOff(path));
+      const outcome = reasonOf(await deps.pool.rcpt(destination, mailbox, until), control, until.wasCutOff);
       deps.onAttempt(outcome, exchanger);
       if (!mayTryNext(outcome)) return outcome;
       furthest = further(furthest, outcome);
@@ -113,27 +113,32 @@ export async function probeMailbox(
 const CUT_OFF = "nothing leaves from here by this way";
 
 /** The same, given up also when nothing leaves by the way any more, for as long as no session has taken it up. */
-function withinReach(
-  control: ProbeControl,
-  isCutOff: () => boolean,
-): ProbeControl & { wasCutOff(): boolean } {
-  let begun = false;
-  let cutOff = false;
-  return {
-    cancelled() {
-      cutOff ||= !begun && isCutOff();
-      return control.cancelled() || cutOff;
-    },
-    wasCutOff: () => cutOff,
-    get deadlineAt() {
-      return control.deadlineAt;
-    },
-    urgent: control.urgent === true,
-    onTurn(now, session) {
-      begun = true;
-      control.onTurn?.(now, session);
-    },
-  };
+class WithinReach implements ProbeControl {
+  readonly urgent: boolean;
+  wasCutOff = false;
+  readonly #control: ProbeControl;
+  readonly #isCutOff: () => boolean;
+  #begun = false;
+
+  constructor(control: ProbeControl, isCutOff: () => boolean) {
+    this.#control = control;
+    this.#isCutOff = isCutOff;
+    this.urgent = control.urgent === true;
+  }
+
+  cancelled(): boolean {
+    if (!this.#begun && !this.wasCutOff) this.wasCutOff = this.#isCutOff();
+    return this.#control.cancelled() || this.wasCutOff;
+  }
+
+  get deadlineAt(): number {
+    return this.#control.deadlineAt;
+  }
+
+  onTurn(now: number, session?: SessionTimes): void {
+    this.#begun = true;
+    this.#control.onTurn?.(now, session);
+  }
 }
 
 /** Who was given up although somebody waits for him was cut off, unless all are given up, since we close. */

@@ -23,6 +23,29 @@ export function localOf(address: string, { domain }: Pick<DomainPlan, "domain">)
   return address.slice(0, address.length - domain.length - 1);
 }
 
+/** The check's own, without what concerns the quick attempt alone. */
+class RowControl implements ProbeControl {
+  readonly #row: Row;
+  readonly #caller: CheckCaller;
+
+  constructor(row: Row, caller: CheckCaller) {
+    this.#row = row;
+    this.#caller = caller;
+  }
+
+  cancelled(): boolean {
+    return this.#caller.cancelled();
+  }
+
+  get deadlineAt(): number {
+    return this.#row.deadlineAt;
+  }
+
+  onTurn(now: number, session?: SessionTimes): void {
+    this.#row.onTurn(now, session);
+  }
+}
+
 /**
  * One address that is to be asked about, from when its domain is known. It goes the quick way as long as all is usual: it
  * takes its turn at the best exchanger, is answered about the recipient, and nobody has to hear of it but counters: no
@@ -161,30 +184,18 @@ export class Row implements Asker, Target {
 
   #goOn(outcome: RcptOutcome): Promise<Found> {
     this.#inLine = false;
-    const probe = this.#control();
+    const probe = new RowControl(this, this.#caller);
     const begun = reasonOf(outcome, probe, this.#cutOff);
     return probeInLine(this.#deps, this, this.#manner(probe), begun);
   }
 
   async #goAtLength(): Promise<Found> {
-    return probeTarget(this.#deps, this, this.first, this.#manner(this.#control()));
+    return probeTarget(this.#deps, this, this.first, this.#manner(new RowControl(this, this.#caller)));
   }
 
   #manner(probe: ProbeControl): Manner {
     const caller = this.#caller;
     return { mode: caller.mode, onSite: (site) => caller.onSite(site), probe, trace: caller.trace ?? null };
-  }
-
-  /** The check's own, without what concerns the quick attempt alone. */
-  #control(): ProbeControl {
-    const row = this;
-    return {
-      cancelled: () => row.#caller.cancelled(),
-      get deadlineAt() {
-        return row.deadlineAt;
-      },
-      onTurn: (now, session) => row.onTurn(now, session),
-    };
   }
 
   tour(): Tour {

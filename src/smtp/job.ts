@@ -31,6 +31,31 @@ export interface Asker extends JobOptions {
   settled(outcome: RcptOutcome): void;
 }
 
+/** Who asks for one recipient and is told by a promise. A class: a literal with a getter is a dictionary in V8, slow to make and to ask. */
+export class LoneAsker implements Asker {
+  readonly urgent: boolean;
+  readonly settled: (outcome: RcptOutcome) => void;
+  readonly #options: JobOptions;
+
+  constructor(options: JobOptions, settled: (outcome: RcptOutcome) => void) {
+    this.#options = options;
+    this.urgent = options.urgent === true;
+    this.settled = settled;
+  }
+
+  cancelled(): boolean {
+    return this.#options.cancelled();
+  }
+
+  get deadlineAt(): number {
+    return this.#options.deadlineAt;
+  }
+
+  onTurn(now: number, session?: SessionTimes): void {
+    this.#options.onTurn?.(now, session);
+  }
+}
+
 export interface JobPlace {
   host: string;
   address: string;

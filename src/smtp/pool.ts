@@ -5,7 +5,7 @@ import type { Logger } from "../core/log.ts";
 import { mayDial } from "../core/public-address.ts";
 import type { ConnectionTarget } from "./connection.ts";
 import type { SessionEnd } from "./handshake.ts";
-import { type Asker, failed, Job, type JobOptions } from "./job.ts";
+import { type Asker, failed, Job, type JobOptions, LoneAsker } from "./job.ts";
 import { LessonMemory, type SiteLessons } from "./lessons.ts";
 import { type Mailbox, parseHeloName, parseReversePath } from "./mailbox.ts";
 import { MxHost } from "./mx-host.ts";
@@ -127,15 +127,7 @@ class HostPool implements SmtpPool {
 
   rcpt(destination: Destination, mailbox: Mailbox, options: JobOptions): Promise<RcptOutcome> {
     return new Promise((resolve) => {
-      this.ask(destination, mailbox, {
-        cancelled: () => options.cancelled(),
-        get deadlineAt() {
-          return options.deadlineAt;
-        },
-        urgent: options.urgent === true,
-        onTurn: (now, session) => options.onTurn?.(now, session),
-        settled: resolve,
-      });
+      this.ask(destination, mailbox, new LoneAsker(options, resolve));
     });
   }
 
