@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import fc from "fast-check";
@@ -268,7 +268,12 @@ describe("defaults", () => {
       [25, "", false, 10_000],
     );
     assert.equal(config.objects, null);
-    assert.ok(config.verify.threads >= 1);
+    assert.equal(config.verify.threads, availableParallelism());
+  });
+
+  it("leave a worker's main thread a core", () => {
+    assert.equal(load({ ROLE: "bulk" }).verify.threads, Math.max(1, availableParallelism() - 1));
+    assert.equal(load({ ROLE: "bulk", CHECK_THREADS: "3" }).verify.threads, 3);
   });
 
   it("let the public endpoint follow the endpoint", () => {
