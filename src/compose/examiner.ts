@@ -93,6 +93,12 @@ export function composeExaminers(deps: Deps): Examiners {
       flights,
       isPromoted: promoted.covers,
     }),
-    batches: createBatchExaminer({ ...parts, pool: checks.pool, signals: config.signals }),
+    batches: createBatchExaminer({
+      ...parts,
+      pool: checks.pool,
+      signals: config.signals,
+      // Each thread has a line of its own.
+      roomAt: (site) => config.verify.threads * checks.roomAt(site),
+    }),
   };
 }

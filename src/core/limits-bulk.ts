@@ -123,6 +123,8 @@ export const BULK_LIMITS = {
   templates: { kept: 8_192, domains: 262_144, perDomain: 16 },
   /** Probes of a site that a check thread admits: as many as its connections take at once, so often. */
   lineFillings: 2,
+  /** Domains of which is known at which site their rows met too many others, some 200 bytes each. */
+  fullDomains: 16_384,
   /** Nobody waits for a row as for a request: the stranger behind an accepted one may take longer to ask. */
   catchAllBudgetMs: 20_000,
   /** Above what a probe may take with look-ups before it and a slot to be waited for: what ended it is then known. */

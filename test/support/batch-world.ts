@@ -41,7 +41,10 @@ export function entryOf(storedAt = 0): CacheEntry {
 }
 
 /** An examiner whose pool does what the test says; `react` may answer a batch as it comes. */
-export function createBatchWorld(react: (sent: Sent) => void = () => {}) {
+export function createBatchWorld(
+  react: (sent: Sent) => void = () => {},
+  roomAt: (site: string) => number = () => Number.POSITIVE_INFINITY,
+) {
   const clock = createFakeClock();
   const sent: Sent[] = [];
   const memory = new Map<string, CacheEntry>();
@@ -60,6 +63,7 @@ export function createBatchWorld(react: (sent: Sent) => void = () => {}) {
     lists: { disposable: () => ({ listed: false, source: "none" }), role: () => null, isFree: () => false },
     keep: () => ({ ttlS: 60, shared: true }),
     signals: { spf: true, dmarc: true },
+    roomAt,
     onLookup: (result, count) => seen.lookups.push(...new Array<string>(count).fill(result)),
     cache: {
       peek: (_, key) => memory.get(key),

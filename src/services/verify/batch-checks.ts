@@ -8,6 +8,7 @@ import type { CacheDeposit, EvidenceCache } from "../../store/evidence-cache.ts"
 import type { AskedRow, BatchWork } from "./batch-work.ts";
 import type { DisposableRows } from "./disposable-rows.ts";
 import type { FlightsDeps } from "./flights.ts";
+import type { FullSites } from "./full-sites.ts";
 
 export interface BatchChecksDeps {
   clock: Clock;
@@ -16,6 +17,7 @@ export interface BatchChecksDeps {
   cache: Pick<EvidenceCache, "storeMany">;
   keep: FlightsDeps["keep"];
   disposables: Pick<DisposableRows, "learn">;
+  fullSites: Pick<FullSites, "learn" | "enter">;
 }
 
 /** How the rows of a batch are asked about: so many at once, in order. */
@@ -56,6 +58,7 @@ export function createBatchChecks(deps: BatchChecksDeps): BatchChecks {
     if (batch === "closed") return { died: false, overloaded: [] } satisfies Attempt;
     if (batch === "overloaded") return { died: false, overloaded: rows } satisfies Attempt;
     work.join(batch, rows.length);
+    const leave = deps.fullSites.enter(batch, rows, manner.atOnce);
     let lines: CheckLine[];
     try {
       lines = await batch.lines;
@@ -64,6 +67,7 @@ export function createBatchChecks(deps: BatchChecksDeps): BatchChecks {
       return { died: true } satisfies Attempt;
     } finally {
       work.leave(batch);
+      leave();
     }
     return { died: false, overloaded: conclude(work, rows, lines) } satisfies Attempt;
   }
@@ -78,8 +82,11 @@ export function createBatchChecks(deps: BatchChecksDeps): BatchChecks {
       const line = lines[i] ?? null;
       if (line === "overloaded") overloaded.push(row);
       else if (line === "broken") giveUp(work, row);
-      else if (isDeferred(line)) work.answer(row.at, line);
-      else if (line !== null) {
+      else if (isDeferred(line)) {
+        const { site, cause } = line.deferred;
+        if (cause === "busy" && site !== "") deps.fullSites.learn(row.address.domain, site);
+        work.answer(row.at, line);
+      } else if (line !== null) {
         const { scope, address, cacheKey, redisKey } = row;
         const { ttlS, shared } = deps.keep(scope, address, line);
         const entry = { evidence: line, storedAt, ttlS };

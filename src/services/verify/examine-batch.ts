@@ -12,6 +12,7 @@ import { type AskedRow, type BatchAnswer, BatchWork } from "./batch-work.ts";
 import { createDisposableRows } from "./disposable-rows.ts";
 import { type Finding, mustBeAsked, type UnaskedDeps } from "./examine.ts";
 import type { FlightsDeps, Waiter } from "./flights.ts";
+import { createFullSites } from "./full-sites.ts";
 import type { Question, Standing } from "./question.ts";
 import { createUnaskedRows } from "./unasked-rows.ts";
 
@@ -79,11 +80,14 @@ export interface BatchExaminerDeps extends UnaskedDeps {
   signals: SignalsAsked;
   /** Told of the looks into the cache's memory, `count` of them alike. */
   onLookup(result: "memory" | "miss", count: number): void;
+  /** Rows that the check threads take of a site at once: see `roomOf`. Absent: only they know. */
+  roomAt?(site: string): number;
 }
 
 export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
   const disposables = createDisposableRows(deps);
-  const checks = createBatchChecks({ ...deps, disposables });
+  const fullSites = createFullSites(deps.roomAt ?? (() => Number.POSITIVE_INFINITY));
+  const checks = createBatchChecks({ ...deps, disposables, fullSites });
   const unasked = createUnaskedRows(deps);
 
   /** What nobody need be asked about is answered; @returns the rest */
@@ -116,8 +120,12 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
   }
 
   /** Those that other processes know are answered; @returns the rest */
-  async function fetch(work: BatchWork, rows: AskedRow[], { refresh }: BatchOptions): Promise<AskedRow[]> {
-    if (rows.length === 0) return rows;
+  async function fetch(
+    work: BatchWork,
+    rows: readonly AskedRow[],
+    { refresh }: BatchOptions,
+  ): Promise<AskedRow[]> {
+    if (rows.length === 0) return [];
     const entries = await deps.cache.fetchMany(rows);
     return rows.filter(({ at }, i) => {
       const entry = entries[i];
@@ -127,8 +135,33 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
     });
   }
 
+  function putOff(work: BatchWork, site: string, rows: readonly AskedRow[]): void {
+    const answer: BatchAnswer = { deferred: { site, cause: "busy" } };
+    for (const { at } of rows) work.answer(at, answer);
+  }
+
+  /** Those of a chunk that nobody knows and whose sites have room for them. */
+  async function fetchImpatient(
+    work: BatchWork,
+    asked: AskedRow[],
+    options: BatchOptions,
+  ): Promise<AskedRow[]> {
+    const { first, surplus } = fullSites.cut(asked);
+    let unknown = await fetch(work, first, options);
+    for (const others of surplus) {
+      if (fullSites.isHopeless(others, unknown)) putOff(work, others.site, others.rows);
+      else unknown = unknown.concat(await fetch(work, others.rows, options));
+    }
+    const { rows, leaving } = fullSites.admit(unknown);
+    for (const others of leaving) putOff(work, others.site, others.rows);
+    return rows;
+  }
+
   async function run(work: BatchWork, questions: readonly Question[], options: BatchOptions): Promise<void> {
-    const unknown = await fetch(work, look(work, questions, options), options);
+    const asked = look(work, questions, options);
+    const unknown = options.patient
+      ? await fetch(work, asked, options)
+      : await fetchImpatient(work, asked, options);
     const { patient, atOnce = unknown.length } = options;
     const mode = patient ? "patient" : "bulk";
     if (atOnce >= unknown.length) {
