@@ -71,7 +71,7 @@ async function finderBytes(rowsMax: number): Promise<number> {
   const finder = createRepeatFinder(NO_SCRATCH, { rowsMax });
   await finder.finish();
   await finder.close();
-  return finder.heldBytes;
+  return finder.heldBytes();
 }
 
 /** Of results that are copied: blocks in memory, and 24 bytes for each block on disk, half of the rows being copied. */

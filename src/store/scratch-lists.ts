@@ -67,7 +67,7 @@ export interface ScratchLists {
   /** The same, of a list to which nothing is appended meanwhile: it is empty behind its last record. */
   take(list: number): AsyncGenerator<Uint32Array>;
   /** Memory in buffers and tables now, with those of one reader: nearly all of it from the start. */
-  readonly heldBytes: number;
+  heldBytes(): number;
 }
 
 export interface ScratchListsOptions {
@@ -182,7 +182,7 @@ export function createScratchLists(blocks: ScratchBlocks, options: ScratchListsO
       yield* read(list);
       clear(list);
     },
-    get heldBytes() {
+    heldBytes() {
       const reader = blocksAtOnce * blocks.blockBytes;
       return words.byteLength + slotOf.byteLength + next.byteLength + reader + 8 * (slots + blocksHeld);
     },

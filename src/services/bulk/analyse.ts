@@ -133,9 +133,7 @@ function createFoundCells() {
   const ends: number[] = [];
   const place: ValuePlace = { bytes: Buffer.alloc(0), from: 0, to: 0 };
   return {
-    get count() {
-      return bytes.length;
-    },
+    count: () => bytes.length,
     add(cell: ValuePlace): void {
       bytes.push(cell.bytes);
       ends.push(cell.from, cell.to);
@@ -194,9 +192,9 @@ function createRowReader({ opened, detected, bounds, sinks }: Plan) {
   }
 
   async function takeRows(): Promise<Refusal | undefined> {
-    if (rows + found.count > bounds.rows)
+    if (rows + found.count() > bounds.rows)
       return problem("bulk_too_large", `A job of the team may have ${bounds.rows} rows; the list has more.`);
-    for (let i = 0; i < found.count; i++) {
+    for (let i = 0; i < found.count(); i++) {
       const due = take(found.at(i));
       rows += 1;
       if (due !== null) await due;

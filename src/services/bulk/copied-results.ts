@@ -35,7 +35,7 @@ export interface CopiedResults {
   /** Gives the disk space back; to be called whatever happened. */
   close(): Promise<void>;
   /** Memory in buffers and tables now. */
-  readonly heldBytes: number;
+  heldBytes(): number;
 }
 
 /** Sizes: LIMITS.bulk.copies says what each is. */
@@ -142,7 +142,7 @@ export function createCopiedResults(
       const number = fences.search(row);
       if (number < 0 || file === null) return undefined;
       const start = fences.position(number);
-      const end = number + 1 < fences.size ? fences.position(number + 1) : fileEnd;
+      const end = number + 1 < fences.size() ? fences.position(number + 1) : fileEnd;
       const block = kept.get(number) ?? kept.read(file, number, start, end - start);
       return findIn(block, end - start, row);
     },
@@ -150,8 +150,8 @@ export function createCopiedResults(
       writing = true;
       await file?.close();
     },
-    get heldBytes() {
-      return filling.length + kept.heldBytes + fences.heldBytes;
+    heldBytes() {
+      return filling.length + kept.heldBytes() + fences.heldBytes();
     },
   };
 }
@@ -160,7 +160,7 @@ interface KeptBlocks {
   get(number: number): Buffer | undefined;
   /** Its buffer is that of the block that was not asked for the longest. */
   read(file: ScratchFile, number: number, position: number, bytes: number): Buffer;
-  readonly heldBytes: number;
+  heldBytes(): number;
 }
 
 function createKeptBlocks({ blockBytes, blocksKept }: CopiedSizes): KeptBlocks {
@@ -189,7 +189,7 @@ function createKeptBlocks({ blockBytes, blocksKept }: CopiedSizes): KeptBlocks {
       if (bytes <= blockBytes) blocks.set(number, block);
       return block;
     },
-    get heldBytes() {
+    heldBytes() {
       return blocks.size * blockBytes;
     },
   };

@@ -1,12 +1,12 @@
 /** The first row and the position of each block of a file whose rows ascend: 12 bytes a block, twice that while it grows. */
 export interface Fences {
-  readonly size: number;
+  size(): number;
   /** @param row larger than all before */
   add(row: number, position: number): void;
   /** @returns the number of the block that has `row` if any has; -1: none begins so early */
   search(row: number): number;
   position(number: number): number;
-  readonly heldBytes: number;
+  heldBytes(): number;
 }
 
 const FIRST_ROOM = 64;
@@ -25,7 +25,7 @@ export function createFences(): Fences {
   }
 
   return {
-    get size() {
+    size() {
       return size;
     },
     add(row, position) {
@@ -45,7 +45,7 @@ export function createFences(): Fences {
       return low - 1;
     },
     position: (number) => positions[number] ?? 0,
-    get heldBytes() {
+    heldBytes() {
       return rows.byteLength + positions.byteLength;
     },
   };

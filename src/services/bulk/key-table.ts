@@ -13,7 +13,7 @@ export interface KeyTable {
    */
   meet(key0: number, key1: number, key2: number, key3: number, row: number): number;
   /** Of the distinct keys so far. */
-  readonly size: number;
+  size(): number;
   /** The first row of each of them, ascending, and by how many rows it was repeated. */
   readonly rows: Uint32Array;
   readonly copies: Uint32Array;
@@ -64,7 +64,7 @@ export function createKeyTable(capacity: number): KeyTable {
       places[place] = size;
       return row;
     },
-    get size() {
+    size() {
       return size;
     },
     rows,

@@ -39,7 +39,7 @@ export interface RepeatFinder {
   /** Gives the disk space back, also of what was found; to be called whatever happened. */
   close(): Promise<void>;
   /** Memory in buffers and tables now. */
-  readonly heldBytes: number;
+  heldBytes(): number;
 }
 
 export interface RepeatsFound {
@@ -104,18 +104,18 @@ export function createRepeatFinder(
       finished = true;
       const outcomes = createRepeatOutcomes(blocks, rowsMax, sizes);
       const table = createKeyTable(Math.max(1, Math.min(rowsMax, sizes.keysAtOnce)));
-      heldByFinish = outcomes.heldBytes + table.heldBytes;
+      heldByFinish = outcomes.heldBytes() + table.heldBytes;
       let duplicates = 0;
       for (let partition = 0; partition < partitions; partition++) {
         duplicates += await matchList({ added, outcomes, table }, partition, [partitions, partitions + 1]);
         await turn();
       }
-      heldByFinish = outcomes.heldBytes;
+      heldByFinish = outcomes.heldBytes();
       return { duplicates, forChunks: (bounds) => outcomes.forChunks(bounds) };
     },
     close: () => blocks.close(),
-    get heldBytes() {
-      return added.heldBytes + heldByFinish;
+    heldBytes() {
+      return added.heldBytes() + heldByFinish;
     },
   };
 }
@@ -164,7 +164,7 @@ async function matchOnce({ added, outcomes, table }: Matching, list: number, lef
       if (due !== null) await due;
     }
   }
-  for (let i = 0; i < table.size; i++) {
+  for (let i = 0; i < table.size(); i++) {
     const copies = table.copies[i] ?? 0;
     const due = copies === 0 ? null : outcomes.addFirst(table.rows[i] ?? 0, copies);
     if (due !== null) await due;

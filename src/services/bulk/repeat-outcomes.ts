@@ -8,7 +8,7 @@ export interface RepeatOutcomes {
   addFirst(row: number, copies: number): Promise<void> | null;
   /** When all have been added. */
   forChunks(bounds: Iterable<ChunkBounds>): AsyncGenerator<ChunkRepeats>;
-  readonly heldBytes: number;
+  heldBytes(): number;
 }
 
 export interface ChunkBounds {
@@ -108,9 +108,9 @@ export function createRepeatOutcomes(
         yield repeats;
       }
     },
-    get heldBytes() {
+    heldBytes() {
       // With what is laid out for who reads the chunks.
-      return lists.heldBytes + rangeRows * (1 + 4);
+      return lists.heldBytes() + rangeRows * (1 + 4);
     },
   };
 }

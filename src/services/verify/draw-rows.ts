@@ -72,7 +72,7 @@ export interface RowDrawer {
   /** The texts of when it was learnt. */
   timesOf(entry: CacheEntry | null): string;
   /** How many are kept at present, at most as many as its limits allow; and the numbers under which domains find theirs. */
-  readonly size: { readonly templates: number; readonly numbers: number };
+  size(): { readonly templates: number; readonly numbers: number };
 }
 
 /** What a drawer keeps at most. */
@@ -301,7 +301,7 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
         times: timesOf(entry),
       };
     },
-    get size() {
+    size() {
       return { templates: shared.size, numbers: known.size };
     },
   };

@@ -79,7 +79,7 @@ describe("copied results", () => {
       const copied = createCopiedResults(scratch, { ...small, blockBytes: 4_096, fileBytes: 16_777_216 });
       for (let row = 0; row < rows; row++) await copied.append(row, entry(bytes));
       for (let row = 0; row < rows; row += 97) copied.find(row);
-      const { heldBytes } = copied;
+      const heldBytes = copied.heldBytes();
       await copied.close();
       return heldBytes;
     };

@@ -72,13 +72,13 @@ async function find(
     for (const [row, key] of keys.entries()) {
       const due = key === null ? null : add(finder, row, key);
       if (due !== null) await due;
-      heldBytes = Math.max(heldBytes, finder.heldBytes);
+      heldBytes = Math.max(heldBytes, finder.heldBytes());
     }
     const found = await finder.finish();
-    heldBytes = Math.max(heldBytes, finder.heldBytes);
+    heldBytes = Math.max(heldBytes, finder.heldBytes());
     const chunks: ChunkRepeats[] = [];
     for await (const chunk of found.forChunks(bounds)) chunks.push(chunk);
-    return { duplicates: found.duplicates, chunks, heldBytes: Math.max(heldBytes, finder.heldBytes) };
+    return { duplicates: found.duplicates, chunks, heldBytes: Math.max(heldBytes, finder.heldBytes()) };
   } finally {
     await finder.close();
   }
@@ -198,7 +198,7 @@ describe("a finder of repeats", () => {
     await finder.finish();
     const { blockBytes } = LIMITS.bulk.repeats;
     const fileBlocks = Math.ceil((50_000_000 * 20) / blockBytes);
-    assert.ok(finder.heldBytes + 16 * fileBlocks < 64_000_000, `${finder.heldBytes} bytes`);
+    assert.ok(finder.heldBytes() + 16 * fileBlocks < 64_000_000, `${finder.heldBytes()} bytes`);
     await finder.close();
   });
 

@@ -318,7 +318,7 @@ describe("a result that is drawn as texts", () => {
       const templates = new Set<unknown>();
       for (let i = 0; i < 200; i++)
         templates.add(drawer?.draw(examiner.understand(`user@d${i}.test`, false, asker), finding)?.template);
-      assert.deepEqual(drawer?.size, { templates: 1, numbers: 1 });
+      assert.deepEqual(drawer?.size(), { templates: 1, numbers: 1 });
       return templates;
     };
     const [ofOne] = drawAll(one);
