@@ -8,7 +8,7 @@ import { type BulkClient, completed, submitUpload, upload } from "./bulk-job.ts"
 import { followStages, STAGES, type StagedRun } from "./bulk-stages.ts";
 import { startChild } from "./child.ts";
 import { type BenchContext, bulkSettingsFor, withChildren } from "./context.ts";
-import { type CpuShares, lookAtCpu, sharesBetween } from "./cpu-shares.ts";
+import { type CpuShares, lookAtCpu, sharesBetween, sharesText } from "./cpu-shares.ts";
 import { InvalidRun, median, type Summary, sampleOf, summarise } from "./figures.ts";
 import type { MailServers } from "./processes/mail-servers.ts";
 import { type RoleProcess, startRole } from "./role.ts";
@@ -110,8 +110,6 @@ async function measureRounds(
   return runs;
 }
 
-const LEAST_US = 0.05;
-
 const NAMES: Record<Kind, string> = {
   probed: "probed at no delay, the sink beside it",
   cached: "answered from the cache",
@@ -130,16 +128,6 @@ function stagesText(rows: number, runs: readonly StagedRun[]): string {
     const cpuMs = median(runs.map(({ stages }) => stages[stage].cpuMs));
     return `${stage} ${(wallMs / 1_000).toFixed(2)} s, ${((cpuMs * 1_000) / rows).toFixed(1)} µs`;
   }).join("; ");
-}
-
-/** Who took the CPU, microseconds a row, medians; who took hardly any is left out. */
-function sharesText(rows: number, runs: readonly Run[]): string {
-  const names = new Set(runs.flatMap(({ shares }) => [...shares.of.keys()]));
-  const usOf = (who: string) => (median(runs.map(({ shares }) => shares.of.get(who) ?? 0)) * 1_000) / rows;
-  const shares = [...names].map((who) => ({ who, us: usOf(who) })).filter(({ us }) => us >= LEAST_US);
-  const told = shares.sort((a, b) => b.us - a.us).map(({ who, us }) => `${who} ${us.toFixed(1)}`);
-  const busy = median(runs.map(({ shares }) => shares.busy));
-  return `${told.join(", ")}; all cores busy for ${Math.round(busy * 100)} % of the time`;
 }
 
 function linesOf(rows: number, runs: Record<Kind, Run[]>): Line[] {

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { median } from "./figures.ts";
 import { busyShare, cpuMsOf, type MachineTime, machineTime, mainThreadCpuMsOf } from "./process-cpu.ts";
 
 /** Who is who among the processes of a run that nobody here started by itself, by their command lines. */
@@ -79,4 +80,19 @@ export function lookAtCpu(roles: ReadonlyMap<number, string>): CpuLook {
 export function sharesBetween(from: CpuLook, to: CpuLook): CpuShares {
   const of = new Map([...to.of].map(([who, cpuMs]) => [who, cpuMs - (from.of.get(who) ?? 0)]));
   return { of, busy: busyShare(from.machine, to.machine) };
+}
+
+const LEAST_US = 0.05;
+
+/**
+ * Who took the CPU, microseconds a row, medians; who took hardly any is left out.
+ * @param runs of so many rows each
+ */
+export function sharesText(rows: number, runs: readonly { shares: CpuShares }[]): string {
+  const names = new Set(runs.flatMap(({ shares }) => [...shares.of.keys()]));
+  const usOf = (who: string) => (median(runs.map(({ shares }) => shares.of.get(who) ?? 0)) * 1_000) / rows;
+  const shares = [...names].map((who) => ({ who, us: usOf(who) })).filter(({ us }) => us >= LEAST_US);
+  const told = shares.sort((a, b) => b.us - a.us).map(({ who, us }) => `${who} ${us.toFixed(1)}`);
+  const busy = median(runs.map(({ shares }) => shares.busy));
+  return `${told.join(", ")}; all cores busy for ${Math.round(busy * 100)} % of the time`;
 }

@@ -5,8 +5,9 @@ import { createPostgres, type Database } from "../src/store/postgres.ts";
 import { type BulkClient, completed, submitUpload, upload } from "./bulk-job.ts";
 import { type Child, startChild } from "./child.ts";
 import { type BenchContext, bulkSettingsFor, withChildren } from "./context.ts";
+import { type CpuShares, lookAtCpu, sharesBetween, sharesText } from "./cpu-shares.ts";
 import { InvalidRun } from "./figures.ts";
-import { busyShare, cpuMsOf, machineTime } from "./process-cpu.ts";
+import { cpuMsOf } from "./process-cpu.ts";
 import type { ScalingServers } from "./processes/scaling-servers.ts";
 import { type RoleProcess, startRole } from "./role.ts";
 import {
@@ -59,14 +60,17 @@ interface World {
   client: BulkClient;
   mail: Child<ScalingServers>;
   bulk: RoleProcess[];
+  /** Names of the roles that run, by process id. */
+  roles: Map<number, string>;
 }
 
 /** As many lists as there are processes, all at once. */
 interface ScaledRun {
   processes: number;
   rowsPerS: number;
-  /** Of all cores of the machine. */
-  busy: number;
+  rows: number;
+  /** Of the whole machine. */
+  shares: CpuShares;
   /** CPU microseconds of the bulk processes for a row. */
   cpuUs: number;
   deferrals: number;
@@ -137,28 +141,32 @@ async function runLists(world: World, run: number, processes: number, rows: numb
   for (const list of lists)
     uploads.push(await upload(client, `scaling-${run}-${list.list}.csv`, scalingFile(list)));
   await mail.call("reset");
-  const before = machineTime();
+  const before = lookAtCpu(world.roles);
   const cpuMs = () => world.bulk.reduce((sum, { pid }) => sum + cpuMsOf(pid), 0);
   const cpuBeforeMs = cpuMs();
   const jobs = await Promise.all(uploads.map((id) => submitUpload(client, id)));
   const ids = jobs.map(({ id }) => id);
   const { tookMs, deferrals } = await watchJobs(sql, ids);
-  const busy = busyShare(before, machineTime());
-  const cpuUs = ((cpuMs() - cpuBeforeMs) * 1_000) / (processes * rows);
+  const shares = sharesBetween(before, lookAtCpu(world.roles));
+  const all = processes * rows;
+  const cpuUs = ((cpuMs() - cpuBeforeMs) * 1_000) / all;
   const account = await mail.call("account");
   for (const [at, list] of lists.entries()) await requireAnswers(world, ids[at] ?? "", list);
-  return { processes, rowsPerS: (processes * rows * 1_000) / tookMs, busy, cpuUs, deferrals, account };
+  return { processes, rows: all, rowsPerS: (all * 1_000) / tookMs, shares, cpuUs, deferrals, account };
 }
 
 const whole = (value: number) => Math.round(value).toLocaleString("en");
 
-function rowOf({ processes, rowsPerS, busy, cpuUs, deferrals, account }: ScaledRun, alone: number): string[] {
+function rowOf(
+  { processes, rowsPerS, shares, cpuUs, deferrals, account }: ScaledRun,
+  alone: number,
+): string[] {
   return [
     `${processes} bulk ${processes === 1 ? "process" : "processes"}`,
     whole(rowsPerS),
     whole(rowsPerS / processes),
     `${(rowsPerS / (processes * alone)).toFixed(2)} ×`,
-    `${Math.round(busy * 100)} %`,
+    `${Math.round(shares.busy * 100)} %`,
     whole(cpuUs),
     whole(deferrals),
     whole(account.connections),
@@ -167,7 +175,8 @@ function rowOf({ processes, rowsPerS, busy, cpuUs, deferrals, account }: ScaledR
 
 /** Why the figure says nothing; null: it says something. */
 function voidReason(alone: ScaledRun, together: ScaledRun): string | null {
-  const { busy, account } = together;
+  const { account } = together;
+  const { busy } = together.shares;
   if (alone.rowsPerS < PER_PROCESS_MIN) return `${whole(alone.rowsPerS)} rows/s of one process are too few`;
   if (busy >= BUSY_MAX) {
     const cpuUs = `${whole(together.cpuUs)} µs of the bulk processes a row`;
@@ -214,16 +223,25 @@ export async function benchScaling(context: BenchContext): Promise<Section> {
     });
     keep({ end: () => sql.end({ timeout: 1 }) });
     const mail = keep(await startChild<ScalingServers>("scaling-servers", context));
-    const settings = settingsOf(context, await mail.call("start"));
+    const servers = await mail.call("start");
+    const settings = settingsOf(context, servers);
     const key = await makeTeam(sql);
     const api = keep(await startRole(context, "api", settings));
-    keep(await startRole(context, "relay", settings));
+    const relay = keep(await startRole(context, "relay", settings));
     const bulk: RoleProcess[] = [];
-    const world: World = { sql, client: { url: `http://127.0.0.1:${api.port}`, key }, mail, bulk };
+    const roles = new Map([
+      [api.pid, "api"],
+      [relay.pid, "relay"],
+    ]);
+    const world: World = { sql, client: { url: `http://127.0.0.1:${api.port}`, key }, mail, bulk, roles };
     const done: ScaledRun[] = [];
     let run = 0;
     for (const wanted of processes) {
-      while (bulk.length < wanted) bulk.push(keep(await startRole(context, "bulk", settings)));
+      while (bulk.length < wanted) {
+        const one = keep(await startRole(context, "bulk", settings));
+        bulk.push(one);
+        roles.set(one.pid, "bulk");
+      }
       await mail.call("delay", NO_DELAYS);
       for (let i = 0; i < warmUps; i++) await runLists(world, run++, wanted, warmUpRows);
       await mail.call("delay", { latencyMs: LATENCY_MS, recipientMs: RECIPIENT_MS });
@@ -234,7 +252,7 @@ export async function benchScaling(context: BenchContext): Promise<Section> {
       title: "Scaling over bulk processes",
       configuration: [
         `${SITES_PER_LIST} sites a list, ${SITES} in all, ${CONNECTIONS} connection each (SHAPING), ${LATENCY_MS} ms a round trip and ${RECIPIENT_MS} ms for each recipient, one after the other; a domain a site`,
-        `${whole(rows)} rows a list, sorted by domain, as many lists as processes; one EGRESS_ID, hence one address and one cap for all processes; one check thread each`,
+        `${whole(rows)} rows a list, sorted by domain, as many lists as processes; one EGRESS_ID, hence one address and one cap for all processes; one check thread each; mail servers: one process of ${servers.sinksRunOn}`,
         `a list's sites bear ${whole(SITES_PER_LIST * SITE_RATE)} rows/s with ${DEPTH} recipients a write, as shipped: their latency is the bound, and no bound of a process`,
         `before each run ${warmUps === 1 ? "" : `${warmUps} times `}as many lists of ${whole(warmUpRows)} rows at no delay, so that what runs is compiled`,
         "from the first chunk to the last shard; the processor's share is of the whole machine, sinks and services included",
@@ -245,7 +263,7 @@ export async function benchScaling(context: BenchContext): Promise<Section> {
         ["", "rows/s", "a process", "of linear", "busy", "CPU µs a row", "put off", "connections"],
         ...done.map((one) => rowOf(one, alone)),
       ],
-      notes: [],
+      notes: done.map((one) => `CPU µs a row, ${one.processes} at once: ${sharesText(one.rows, [one])}`),
       targets: targetsOf(done),
     };
   });
