@@ -125,6 +125,8 @@ export const BULK_LIMITS = {
   lineFillings: 2,
   /** Domains of which is known at which site their rows met too many others, some 200 bytes each. */
   fullDomains: 16_384,
+  /** How long that holds: by then a thread is asked again, which knows what has changed about the site, or that it is another one. */
+  fullDomainMs: 10_000,
   /** Nobody waits for a row as for a request: the stranger behind an accepted one may take longer to ask. */
   catchAllBudgetMs: 20_000,
   /** Above what a probe may take with look-ups before it and a slot to be waited for: what ended it is then known. */

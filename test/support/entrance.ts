@@ -8,7 +8,7 @@ export function enterBy(
 ): Entrance["enter"] {
   return createEntrance({
     examiner: examiner as EntranceDeps["examiner"],
-    admission: { enter, isCrowded: false } as unknown as Admission,
+    admission: { enter, isCrowded: () => false } as unknown as Admission,
     rateLimiter: { isRefusing: () => false, refusal: () => null },
     clock: { monotonic: () => 0 },
   }).enter;

@@ -86,7 +86,7 @@ export interface BatchExaminerDeps extends UnaskedDeps {
 
 export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
   const disposables = createDisposableRows(deps);
-  const fullSites = createFullSites(deps.roomAt ?? (() => Number.POSITIVE_INFINITY));
+  const fullSites = createFullSites(deps.roomAt ?? (() => Number.POSITIVE_INFINITY), deps.clock);
   const checks = createBatchChecks({ ...deps, disposables, fullSites });
   const unasked = createUnaskedRows(deps);
 

@@ -1,4 +1,5 @@
 import type { PendingBatch } from "../../check/pool.ts";
+import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { RecentMap } from "../../core/recent-map.ts";
 import type { AskedRow } from "./batch-work.ts";
@@ -23,8 +24,10 @@ export interface Admitted {
  * each of these, nor their way to a thread and back. In a list that is sorted by domain they are nearly all: of 400 rows of a
  * site with one connection 20 are asked, and the others become its retries.
  *
- * It knows only sites that were too busy for a row before, and by their domains. A thread knows better what its sessions take: who
- * is let through here may yet come back.
+ * It knows only sites that were too busy for a row a moment ago, and by their domains. A thread knows better what its sessions take:
+ * who is let through here may yet come back. Nor are rows put off for long for what holds no more, when their domain has turned
+ * to another host, or what is now known of the site answers them at once: what a thread said is forgotten after
+ * `LIMITS.bulk.fullDomainMs`, however often it was asked for.
  */
 export interface FullSites {
   /** A thread had no room for a row of the domain. */
@@ -42,15 +45,23 @@ export interface FullSites {
   admit(rows: AskedRow[]): Admitted;
 }
 
+interface FullDomain {
+  site: string;
+  untilMs: number;
+}
+
 interface Line {
   batch: Pick<PendingBatch, "left">;
   rows: number;
 }
 
 /** @param roomAt rows that the threads take of a site at once */
-export function createFullSites(roomAt: (site: string) => number): FullSites {
-  const { fullDomains, retryRowsPerSite } = LIMITS.bulk;
-  const sites = new RecentMap<string, string>(fullDomains);
+export function createFullSites(
+  roomAt: (site: string) => number,
+  clock: Pick<Clock, "monotonic">,
+): FullSites {
+  const { fullDomains, fullDomainMs, retryRowsPerSite } = LIMITS.bulk;
+  const domains = new RecentMap<string, FullDomain>(fullDomains);
   const lines = new Map<string, Set<Line>>();
 
   function roomLeft(site: string): number {
@@ -61,13 +72,15 @@ export function createFullSites(roomAt: (site: string) => number): FullSites {
 
   /** Those of known sites by their domains; null: there are none. */
   function byDomain(rows: readonly AskedRow[]): Map<string, AskedRow[]> | null {
-    if (sites.size === 0) return null;
+    if (domains.size === 0) return null;
+    const nowMs = clock.monotonic();
+    const isFull = (domain: string) => nowMs < (domains.get(domain)?.untilMs ?? nowMs);
     const groups = new Map<string, AskedRow[]>();
     for (const row of rows) {
       const { domain } = row.address;
       const group = groups.get(domain);
       if (group !== undefined) group.push(row);
-      else if (row.scope === "probed" && sites.get(domain) !== undefined) groups.set(domain, [row]);
+      else if (row.scope === "probed" && isFull(domain)) groups.set(domain, [row]);
     }
     return groups.size === 0 ? null : groups;
   }
@@ -77,7 +90,7 @@ export function createFullSites(roomAt: (site: string) => number): FullSites {
     return rows.filter((row) => !left.has(row));
   }
 
-  const siteOf = (domain: string) => sites.get(domain) ?? domain;
+  const siteOf = (domain: string) => domains.get(domain)?.site ?? domain;
 
   function sitesOf(rows: readonly AskedRow[]): Map<string, number> {
     const counts = new Map<string, number>();
@@ -89,7 +102,7 @@ export function createFullSites(roomAt: (site: string) => number): FullSites {
   }
 
   return {
-    learn: (domain, site) => sites.set(domain, site),
+    learn: (domain, site) => domains.set(domain, { site, untilMs: clock.monotonic() + fullDomainMs }),
     enter(batch, rows, atOnce) {
       const entered: [string, Line][] = [];
       for (const [site, count] of sitesOf(rows)) {

@@ -55,6 +55,18 @@ describe("rows of a chunk at a site that has all it takes", () => {
     assert.equal(answers.indexOf(`busy ${SITE}`), ROOM);
   });
 
+  it("are sent to a thread again once what it said has been so for a while, however often it was asked for", async () => {
+    const { clock, examine, sent } = await taughtWorld();
+    clock.advance(LIMITS.bulk.fullDomainMs - 1);
+    void examine(rowsOf("a", 100));
+    await rest();
+    assert.equal(sent[0]?.addresses.length, ROOM);
+    clock.advance(1);
+    void examine(rowsOf("b", 100));
+    await rest();
+    assert.equal(sent[1]?.addresses.length, 100);
+  });
+
   it("leave room for those that are under way, and have what these leave", async () => {
     const { examine, sent, seen } = await taughtWorld();
     void examine(rowsOf("a", 100));
