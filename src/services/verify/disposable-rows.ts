@@ -75,6 +75,8 @@ export function createDisposableRows({ clock, lists, keep, signals }: Disposable
       const found = known[scope].get(domain);
       if (found !== undefined && nowMs < found.untilMs) {
         if (found.byRole.size < ROLES_KEPT) found.byRole.set(role, evidence);
+        // Drawn from what is replaced.
+        if (role === null) found.ofOrdinary = undefined;
         return;
       }
       const untilMs = nowMs + LIMITS.check.planKeptMs;
