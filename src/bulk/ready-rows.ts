@@ -1,5 +1,5 @@
-import { type DomainName, keepingNumber } from "../check/address/domain.ts";
-import type { DomainsByBytes } from "../check/address/domain-bytes.ts";
+import type { DomainName } from "../check/address/domain.ts";
+import { type DomainsByBytes, NO_DOMAIN } from "../check/address/domain-bytes.ts";
 import { isOrdinaryLocal } from "../check/address/ordinary-local.ts";
 import type { MayBeRole } from "../check/lists/role-hints.ts";
 import { addressOf } from "../services/bulk/csv/cell-address.ts";
@@ -10,9 +10,10 @@ import type { RowDrawer } from "../services/verify/draw-rows.ts";
 import type { Asker, Examiner, Finding } from "../services/verify/examine.ts";
 import type { BatchExaminer } from "../services/verify/examine-batch.ts";
 import type { Question, Standing } from "../services/verify/question.ts";
+import type { RowOutcomes } from "./row-outcomes.ts";
 
 export interface ReadyRowsDeps {
-  examiner: Pick<Examiner, "understand" | "standing">;
+  examiner: Pick<Examiner, "understand">;
   batches: Pick<BatchExaminer, "ready" | "readyOfDomain" | "inMemory" | "counted">;
   drawer: Pick<RowDrawer, "draw" | "templateOf" | "timesOf">;
   mayBeRole: MayBeRole;
@@ -20,8 +21,6 @@ export interface ReadyRowsDeps {
 }
 
 const AT = 0x40;
-/** What stands where a name keeps a number of its own, so many for each task. */
-const STANDINGS = 8;
 
 /** Of what is no address. */
 const NOWHERE: Standing = { blocked: false, overridden: false, scope: "unprobed" };
@@ -36,16 +35,15 @@ export class ReadyRows {
   readonly #deps: ReadyRowsDeps;
   readonly #asker: Asker;
   readonly #drawn: DrawnRows;
+  readonly #outcomes: RowOutcomes;
   readonly #others: Question[] = [];
-  /** What stands of a domain is asked for once in a task: its name keeps the place from this number on. */
-  readonly #standings: (Standing | undefined)[] = [];
-  readonly #firstStanding = keepingNumber() * STANDINGS;
   #fromMemory = 0;
 
-  constructor(deps: ReadyRowsDeps, asker: Asker, drawn: DrawnRows) {
+  constructor(deps: ReadyRowsDeps, asker: Asker, drawn: DrawnRows, outcomes: RowOutcomes) {
     this.#deps = deps;
     this.#asker = asker;
     this.#drawn = drawn;
+    this.#outcomes = outcomes;
   }
 
   /** @returns null: the row is drawn; else its address, which `verify` is to answer */
@@ -67,14 +65,25 @@ export class ReadyRows {
   }
 
   #readPlain(offset: number, cell: ValuePlace): string | null {
-    const { batches, domains, mayBeRole } = this.#deps;
+    const { batches, domains, drawer, mayBeRole } = this.#deps;
+    const outcomes = this.#outcomes;
     const at = atSignOf(cell);
-    const name = domains.find(cell.bytes, at + 1, cell.to);
-    if (name === null || !isOrdinaryLocal(cell.bytes, cell.from, at, mayBeRole))
+    const seat = domains.find(cell.bytes, at + 1, cell.to);
+    if (seat === NO_DOMAIN || !isOrdinaryLocal(cell.bytes, cell.from, at, mayBeRole))
       return this.#readText(offset, valueAt(cell), false);
-    const standing = this.#standingOf(name);
+    const outcome = outcomes.at(seat);
+    if (outcome.template !== null) {
+      // Now, as `timesOf` its entry says, which is made anew for each.
+      this.#drawn.addPlain(offset, cell, outcome.template, 0, drawer.timesOf(null));
+      return null;
+    }
+    const name = domains.nameAt(seat);
+    const { standing } = outcome;
     const found = batches.readyOfDomain(name, standing);
-    if (found !== undefined && this.#draw(offset, cell, name, standing, found)) return null;
+    if (found !== undefined && this.#draw(offset, cell, name, standing, found)) {
+      if (standing.blocked) outcomes.keep(seat, standing, drawer.templateOf(name, standing, found));
+      return null;
+    }
     const email = valueAt(cell);
     if (found !== undefined || standing.blocked) return this.#readText(offset, email, false);
     const entry = batches.inMemory(standing.scope, email);
@@ -99,17 +108,6 @@ export class ReadyRows {
     const { entry } = finding;
     this.#drawn.addPlain(offset, cell, template, entry?.evidence.smtp?.latencyMs ?? 0, drawer.timesOf(entry));
     return true;
-  }
-
-  #standingOf(name: DomainName): Standing {
-    const place = name.standingKept - this.#firstStanding;
-    const known = place >= 0 && place < STANDINGS ? this.#standings[place] : undefined;
-    if (known !== undefined) return known;
-    const standing = this.#deps.examiner.standing(name.domain, this.#asker);
-    let at = this.#standings.indexOf(standing);
-    if (at < 0) at = this.#standings.push(standing) - 1;
-    name.standingKept = this.#firstStanding + at;
-    return standing;
   }
 
   /** The general way. @param missed memory was asked before */

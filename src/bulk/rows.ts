@@ -16,6 +16,7 @@ import type { CacheEntry } from "../store/cache-entry.ts";
 import { type Control, Interruption } from "./control.ts";
 import { createPlaces, type HeldPlaces, type Places } from "./places.ts";
 import { ReadyRows, type ReadyRowsDeps } from "./ready-rows.ts";
+import { createOutcomesOf } from "./row-outcomes.ts";
 
 /** What a row came to, and whether it costs a unit. */
 export interface Verified {
@@ -114,7 +115,10 @@ export interface RowVerifierDeps {
   examiner: Pick<Examiner, "understand" | "draw" | "standing">;
   batches: BatchExaminer;
   /** Absent: each result is made for itself. */
-  drawing?: Pick<ReadyRowsDeps, "drawer" | "mayBeRole">;
+  drawing?: Pick<ReadyRowsDeps, "drawer" | "mayBeRole"> & {
+    /** See `PromotedDisposables.asOf`. */
+    promotedAsOf(): number;
+  };
   testKeys: Pick<TestKeys, "answer">;
   sites: Pick<SiteDirectory, "siteOf">;
   /** Rows that keep a site's connections busy, at least 1: more of a retry at once would only stand in line there. */
@@ -201,12 +205,21 @@ interface Turn {
   atOnce: number;
 }
 
+/** null: each result is made for itself. */
+function createReadyRows({ drawing, examiner, batches }: RowVerifierDeps) {
+  if (drawing === undefined) return null;
+  const domains = new DomainsByBytes();
+  const parts = { examiner, batches, domains, ...drawing };
+  const outcomesOf = createOutcomesOf(domains, examiner, drawing.promotedAsOf);
+  return (asker: Asker, drawn: DrawnRows) => new ReadyRows(parts, asker, drawn, outcomesOf(asker));
+}
+
 export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
   const { clock, examiner } = deps;
   const chunkPlaces = createPlaces(LIMITS.bulk.chunkRowsAtOnce);
   const retryPlaces = createPlaces(LIMITS.bulk.retryRowsAtOnce);
   const sitePlaces = createSitePlaces();
-  const domains = new DomainsByBytes();
+  const readyRows = createReadyRows(deps);
 
   function drawn(question: Question, finding: Finding) {
     const { decision, result } = examiner.draw(question, finding);
@@ -318,9 +331,8 @@ export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
       return answers;
     },
     drawReady({ asker, livemode, withEvidence }, drawn) {
-      const { drawing, batches } = deps;
-      if (drawing === undefined || !livemode || withEvidence) return null;
-      return new ReadyRows({ examiner, batches, domains, ...drawing }, asker, drawn);
+      if (readyRows === null || !livemode || withEvidence) return null;
+      return readyRows(asker, drawn);
     },
     giveUp: (emails, { asker, withEvidence, livemode }) =>
       emails.map((email) => {

@@ -244,9 +244,10 @@ function composeJoins(
 function composeDrawing(
   { lists }: Checks,
   examiner: Examiners["examiner"],
+  promotedAsOf: () => number,
 ): NonNullable<RowVerifierDeps["drawing"]> {
   const drawer = createRowDrawer({ clock, examiner, limits: LIMITS.bulk.templates });
-  return { drawer, mayBeRole: openRoleHints(lists.roleHints) };
+  return { drawer, mayBeRole: openRoleHints(lists.roleHints), promotedAsOf };
 }
 
 /**
@@ -288,7 +289,7 @@ export function composeBulk(deps: Deps & { begun?: BegunThreads }): { parts: Par
       clock,
       examiner,
       batches,
-      drawing: composeDrawing(checks, examiner),
+      drawing: composeDrawing(checks, examiner, promoted.asOf),
       testKeys,
       sites: checks.sites,
       roomAt: checks.roomAt,

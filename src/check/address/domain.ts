@@ -28,7 +28,6 @@ export class DomainName {
    */
   listsKept = 0;
   templatesKept = 0;
-  standingKept = 0;
 
   constructor(domain: string) {
     this.domain = domain;

@@ -1,7 +1,8 @@
 import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
+import { RecentMap } from "../../core/recent-map.ts";
 import type { Queryable } from "../../store/postgres.ts";
-import { readTeamDomains } from "../../store/team-domains.ts";
+import { readTeamDomains, type TeamDomains } from "../../store/team-domains.ts";
 import type { TeamOverlay } from "../actor.ts";
 import { createOverlay } from "./overlay.ts";
 
@@ -13,7 +14,8 @@ export interface OverlaysDeps {
 /**
  * What teams say of domains, for who has no credential to read it with: as Postgres has it, kept for
  * LIMITS.bulk.overlaysFreshMs, since each chunk of a job asks, and a team may have ten thousand domains. Of each job by
- * itself: one that was submitted after a change knows of it from its first row on.
+ * itself: one that was submitted after a change knows of it from its first row on. What a team says as before is the same object,
+ * for which others keep what they have found by it.
  */
 export function createOverlays({
   sql,
@@ -23,12 +25,25 @@ export function createOverlays({
   /** In the order in which they were read. */
   const known = new Map<string, { readMs: number; overlay: Promise<TeamOverlay> }>();
 
+  /** By the team, what was read last, as text. */
+  const said = new RecentMap<string, { text: string; overlay: TeamOverlay }>(2 * overlaysKept);
+
+  function overlayFrom(teamId: string, domains: TeamDomains): TeamOverlay {
+    const text = JSON.stringify(domains);
+    const before = said.get(teamId);
+    if (before?.text === text) return before.overlay;
+    const overlay = createOverlay(domains);
+    said.set(teamId, { text, overlay });
+    return overlay;
+  }
+
   return (teamId, jobId) => {
     const now = clock.monotonic();
     const key = `${teamId} ${jobId}`;
     const found = known.get(key);
     if (found !== undefined && now - found.readMs < overlaysFreshMs) return found.overlay;
-    const fresh = { readMs: now, overlay: readTeamDomains(sql, teamId).then(createOverlay) };
+    const overlay = readTeamDomains(sql, teamId).then((domains) => overlayFrom(teamId, domains));
+    const fresh = { readMs: now, overlay };
     known.delete(key);
     known.set(key, fresh);
     for (const [oldest, { readMs }] of known) {

@@ -7,6 +7,8 @@ import type { Logger } from "../../core/log.ts";
 export interface PromotedDisposables {
   /** One of them is the A-label domain or a parent of it. No I/O. */
   covers(domain: string): boolean;
+  /** Another number whenever `covers` may say something else. */
+  asOf(): number;
   /** They have changed, or may have: they are read again, soon and until it works. What is known holds meanwhile. */
   reload(): void;
   /** Resolves when they were read. @throws what the read throws */
@@ -23,6 +25,7 @@ export interface PromotedDisposablesDeps {
 
 export function createPromotedDisposables(deps: PromotedDisposablesDeps): PromotedDisposables {
   let domains: ReadonlySet<string> = new Set();
+  let asOf = 0;
   let reading: Promise<void> | null = null;
   /** Something has changed since the read under way began: it may have seen the state before. */
   let again = false;
@@ -34,6 +37,7 @@ export function createPromotedDisposables(deps: PromotedDisposablesDeps): Promot
       do {
         again = false;
         domains = new Set(await deps.read());
+        asOf += 1;
       } while (again && !stopped);
     } finally {
       // Here, not in a callback of the promise: a change that came in between would be lost.
@@ -62,6 +66,7 @@ export function createPromotedDisposables(deps: PromotedDisposablesDeps): Promot
 
   return {
     covers: (domain) => isPromoted(domain, domains),
+    asOf: () => asOf,
     reload,
     start: refresh,
     stop() {

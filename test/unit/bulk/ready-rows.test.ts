@@ -121,6 +121,7 @@ function world(rows: readonly Row[]) {
       drawing: {
         drawer: createRowDrawer({ clock, examiner, limits: LIMITS.bulk.templates }),
         mayBeRole: openRoleHints(buildRoleHints(["info"])),
+        promotedAsOf: () => 1,
       },
       sites: { siteOf },
       roomAt: () => 1,

@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { parseDomain } from "../../../../src/check/address/domain.ts";
-import { DomainsByBytes } from "../../../../src/check/address/domain-bytes.ts";
+import { DomainsByBytes, NO_DOMAIN } from "../../../../src/check/address/domain-bytes.ts";
 
-function find(domains: DomainsByBytes, domain: string) {
+function seatOf(domains: DomainsByBytes, domain: string): number {
   const bytes = Buffer.from(`a@${domain}x`);
   return domains.find(bytes, 2, bytes.length - 1);
+}
+
+function find(domains: DomainsByBytes, domain: string) {
+  const seat = seatOf(domains, domain);
+  return seat === NO_DOMAIN ? null : domains.nameAt(seat);
 }
 
 describe("domains by their bytes", () => {
@@ -29,7 +34,32 @@ describe("domains by their bytes", () => {
     const domains = new DomainsByBytes();
     assert.equal(find(domains, "single"), null);
     assert.equal(find(domains, "1.2.3.4"), null);
-    assert.equal(find(domains, `${"l".repeat(28)}.org`), null);
-    assert.equal(find(domains, `${"l".repeat(27)}.org`)?.domain, `${"l".repeat(27)}.org`);
+    assert.equal(find(domains, `${"l".repeat(36)}.org`), null);
+    assert.equal(find(domains, `${"l".repeat(35)}.org`)?.domain, `${"l".repeat(35)}.org`);
+  });
+
+  it("have what is kept for them, as long as they are remembered, and nothing of another's", () => {
+    const domains = new DomainsByBytes();
+    const numbers = new Map(Array.from({ length: 300_000 }, (_, i) => [`d${i}.example.com`, 2 ** 40 + i]));
+    for (const [name, number] of numbers) {
+      const seat = seatOf(domains, name);
+      assert.equal(domains.keptAt(seat), 0);
+      domains.keepAt(seat, number);
+    }
+    let remembered = 0;
+    for (const [name, number] of numbers) {
+      const kept = domains.keptAt(seatOf(domains, name));
+      if (kept === number) remembered += 1;
+      else if (kept !== 0) assert.fail(`${name}: ${kept}`);
+    }
+    assert.ok(remembered > 200_000, `${remembered}`);
+  });
+
+  it("are remembered, nearly all, of as many as fill half of the places", () => {
+    const domains = new DomainsByBytes();
+    const names = Array.from({ length: 131_072 }, (_, i) => `d${i}.example.com`);
+    for (const name of names) domains.keepAt(seatOf(domains, name), 1);
+    const kept = names.filter((name) => domains.keptAt(seatOf(domains, name)) === 1);
+    assert.ok(kept.length > 0.99 * names.length, `${kept.length}`);
   });
 });

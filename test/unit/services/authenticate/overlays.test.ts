@@ -49,6 +49,20 @@ describe("what teams say of domains, for their jobs", () => {
     assert.equal(list.reads, 2);
   });
 
+  it("is the same object, in all jobs of a team, as long as that says the same", async () => {
+    const { clock, list, overlayOf } = setUp();
+    list.blocked.push({ domain: "one.test", includeSubdomains: false });
+    const first = await overlayOf("team", "a");
+    assert.equal(await overlayOf("team", "b"), first);
+    clock.advance(overlaysFreshMs);
+    assert.equal(await overlayOf("team", "a"), first);
+    list.blocked.push({ domain: "two.test", includeSubdomains: false });
+    clock.advance(overlaysFreshMs);
+    const second = await overlayOf("team", "a");
+    assert.notEqual(second, first);
+    assert.deepEqual([second.isBlocked("two.test"), first.isBlocked("two.test")], [true, false]);
+  });
+
   it("is kept for no more jobs than its bound, those that came last", async () => {
     const { list, overlayOf } = setUp();
     for (let job = 0; job <= overlaysKept; job++) await overlayOf("team", `${job}`);

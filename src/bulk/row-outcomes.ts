@@ -1,0 +1,78 @@
+import type { DomainsByBytes } from "../check/address/domain-bytes.ts";
+import type { Scope } from "../check/evidence.ts";
+import type { TeamOverlay } from "../services/actor.ts";
+import type { RowTemplate } from "../services/verify/draw-rows.ts";
+import type { Asker, Examiner } from "../services/verify/examine.ts";
+import type { Standing } from "../services/verify/question.ts";
+
+/** What rows of a domain come to whose local parts are ordinary. */
+export interface RowOutcome {
+  readonly standing: Standing;
+  /** Of a blocked domain, whose rows all come to the same; null: it depends. */
+  readonly template: RowTemplate | null;
+}
+
+/** Outcomes that are kept of one asker; there are a handful. */
+const KEPT = 64;
+
+/**
+ * What rows of domains come to, as long as neither the team nor the operator says anything else: by numbers that are kept beside the
+ * domains' names. To ask for a domain anew in each task, and to look at what its name keeps, was half of what drawing a row of a list
+ * of 100 000 blocked domains cost: 1.7 us instead of 1.0, and of 1 000 domains 1.1 instead of 0.7.
+ */
+export class RowOutcomes {
+  readonly #first: number;
+  readonly #domains: DomainsByBytes;
+  readonly #examiner: Pick<Examiner, "standing">;
+  readonly #asker: Asker;
+  readonly #outcomes: RowOutcome[] = [];
+
+  /** @param number none of which had another one before, from 1 */
+  constructor(number: number, domains: DomainsByBytes, examiner: Pick<Examiner, "standing">, asker: Asker) {
+    this.#first = number * KEPT;
+    this.#domains = domains;
+    this.#examiner = examiner;
+    this.#asker = asker;
+  }
+
+  /** @param seat of the domain's name */
+  at(seat: number): RowOutcome {
+    const at = this.#domains.keptAt(seat) - this.#first;
+    const known = at >= 0 && at < KEPT ? this.#outcomes[at] : undefined;
+    if (known !== undefined) return known;
+    return this.keep(seat, this.#examiner.standing(this.#domains.nameAt(seat).domain, this.#asker), null);
+  }
+
+  keep(seat: number, standing: Standing, template: RowTemplate | null): RowOutcome {
+    const outcomes = this.#outcomes;
+    let at = outcomes.findIndex((known) => known.standing === standing && known.template === template);
+    if (at < 0) {
+      const outcome = { standing, template };
+      if (outcomes.length >= KEPT) return outcome;
+      at = outcomes.push(outcome) - 1;
+    }
+    this.#domains.keepAt(seat, this.#first + at);
+    return outcomes[at] as RowOutcome;
+  }
+}
+
+/** The outcomes of each asker, by what the team says: as long as that is the same object, and the operator says the same. */
+export function createOutcomesOf(
+  domains: DomainsByBytes,
+  examiner: Pick<Examiner, "standing">,
+  promotedAsOf: () => number,
+): (asker: Asker) => RowOutcomes {
+  const mapOf = () => new WeakMap<TeamOverlay, { asOf: number; outcomes: RowOutcomes }>();
+  const known: Record<Scope, ReturnType<typeof mapOf>> = { probed: mapOf(), unprobed: mapOf() };
+  let last = 0;
+  return (asker) => {
+    const ofScope = known[asker.probing ? "probed" : "unprobed"];
+    const asOf = promotedAsOf();
+    const found = ofScope.get(asker.overlay);
+    if (found?.asOf === asOf) return found.outcomes;
+    last += 1;
+    const outcomes = new RowOutcomes(last, domains, examiner, asker);
+    ofScope.set(asker.overlay, { asOf, outcomes });
+    return outcomes;
+  };
+}
