@@ -81,9 +81,12 @@ export interface Held {
   readonly entry: CacheEntry;
   /** Memory has another one for its address now, or none. */
   readonly over: boolean;
-  /** Monotonic: when it has to be asked for again at the latest. */
+  /** Monotonic, whole: when it has to be asked for again at the latest. V8 keeps no number with a fraction in its object, but beside it. */
   readonly goodUntilMs: number;
 }
+
+/** Of `goodUntilMs`: it has not been held yet. */
+const NEVER_MS = -1;
 
 const SCOPE_LETTER: Record<Scope, string> = { probed: "p", unprobed: "u" };
 
@@ -121,7 +124,7 @@ export function createEvidenceCache(deps: {
 
   function remember(key: string, entry: CacheEntry): void {
     const seenMs = clock.monotonic();
-    end(memory.set(key, { entry, seenMs, over: false, goodUntilMs: Number.NEGATIVE_INFINITY }));
+    end(memory.set(key, { entry, seenMs, over: false, goodUntilMs: NEVER_MS }));
   }
 
   function end(gone: Remembered | undefined): void {
@@ -225,11 +228,12 @@ export function createEvidenceCache(deps: {
       const found = look(scope, cacheKey, nowMs);
       if (found === undefined) return undefined;
       const { storedAt, ttlS } = found.entry;
-      found.goodUntilMs = Math.min(
+      const goodUntilMs = Math.min(
         nowMs + storedAt + ttlS * 1000 - clock.now(),
         found.seenMs + LIMITS.evidenceCache.memoryMs,
         nowMs + LIMITS.evidenceCache.holdMs,
       );
+      found.goodUntilMs = Math.floor(goodUntilMs);
       return found;
     },
     fetch: (scope, cacheKey) => new Promise((found) => lookSoon.add({ scope, cacheKey, found })),

@@ -33,8 +33,13 @@ export interface ReadyAnswers {
   charge(answer: ReadyAnswer, desk: Desk, nowMs: number): boolean;
 }
 
-/** An address that many ask about, with what was last answered by the scope of who asked. */
+/**
+ * An address that many ask about, with what was last answered by the scope of who asked. With its domain, which each request
+ * looks at: of a thousand addresses whatever one touches comes from outside the core's own caches (0.1 us), the address' parts
+ * among it.
+ */
 export interface ReadyAddress extends Record<Scope, ReadyAnswer | null> {
+  readonly domain: string;
   readonly address: ParsedAddress;
 }
 
@@ -102,10 +107,12 @@ export function createReadyAnswers(deps: ReadyAnswersDeps): ReadyAnswers {
   return {
     understand(email) {
       const parsed = parseAddress(email);
-      return parsed.ok ? { address: parsed.address, probed: null, unprobed: null } : null;
+      if (!parsed.ok) return null;
+      const { address } = parsed;
+      return { domain: address.domain, address, probed: null, unprobed: null };
     },
     find(ready, actor, nowMs) {
-      if (!actor.livemode || !examiner.isPlain(ready.address.domain, actor.overlay)) return null;
+      if (!actor.livemode || !examiner.isPlain(ready.domain, actor.overlay)) return null;
       const scope = actor.limits.probing ? "probed" : "unprobed";
       let answer = ready[scope];
       if (answer === null || answer.held.over || nowMs >= answer.held.goodUntilMs)
