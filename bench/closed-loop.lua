@@ -25,16 +25,9 @@ local function receive(which)
   local have = got[which]
   local own = parts + which * ROOM
   local into = have == 0 and shared or own
-  local more = tonumber(C.recv(fds[which], into + have, ROOM - have, MSG_DONTWAIT))
-  if more <= 0 then
-    local errno = ffi.errno()
-    if more < 0 and (errno == EAGAIN or errno == EINTR) then return end
-    fail("the server hung up")
-  end
-  have = have + more
-  local whole = bytesOf(into, have)
-  if whole < 0 or (whole > 0 and have > whole) then fail("a wrong answer: " .. ffi.string(into, math.min(have, 300))) end
-  if whole == 0 or have < whole then
+  have = receiveMore(fds[which], into, have, ROOM)
+  if have == nil then return end
+  if not isWhole(into, have) then
     if have == ROOM then fail("an answer was too long") end
     if got[which] == 0 then ffi.copy(own, shared, have) end
     got[which] = have

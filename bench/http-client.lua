@@ -3,15 +3,7 @@
 -- Connects so many times, watched for what comes. Returns the descriptors, by number of the connection, which is their events' `which`.
 local function connectAll(connections)
   local fds = ffi.new("int[?]", connections)
-  for i = 0, connections - 1 do
-    local fd = C.socket(AF_INET, SOCK_STREAM, 0)
-    if fd < 0 or C.connect(fd, to, ffi.sizeof(to)) ~= 0 then fail("cannot connect") end
-    C.setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, one, 4)
-    local event = ffi.new("epoll_event")
-    event.events, event.which = EPOLLIN, i
-    if C.epoll_ctl(epoll, EPOLL_CTL_ADD, fd, event) ~= 0 then fail("cannot watch a connection") end
-    fds[i] = fd
-  end
+  for i = 0, connections - 1 do fds[i] = connectOne(i) end
   return fds
 end
 
@@ -35,4 +27,23 @@ local function bytesOf(start, length)
     at = at + 1
   end
   return tonumber(head - start) + 4 + body
+end
+
+-- Reads what came on the connection behind the `have` bytes of an answer that stand there already. Returns how many stand there now;
+-- nil: nothing came.
+local function receiveMore(fd, into, have, room)
+  local more = tonumber(C.recv(fd, into + have, room - have, MSG_DONTWAIT))
+  if more > 0 then return have + more end
+  local errno = ffi.errno()
+  if more < 0 and (errno == EAGAIN or errno == EINTR) then return nil end
+  fail("the server hung up")
+end
+
+local function failOf(into, have) fail("a wrong answer: " .. ffi.string(into, math.min(have, 300))) end
+
+-- Whether the answer that begins there is all there. Fails where it is none, or more than one.
+local function isWhole(into, have)
+  local whole = bytesOf(into, have)
+  if whole < 0 or (whole > 0 and have > whole) then failOf(into, have) end
+  return whole > 0 and have == whole
 end

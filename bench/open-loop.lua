@@ -68,18 +68,11 @@ end
 
 local function receive(which)
   local room = buffers + which * ROOM
-  local have = got[which]
-  local more = tonumber(C.recv(fds[which], room + have, ROOM - have, MSG_DONTWAIT))
-  if more <= 0 then
-    local errno = ffi.errno()
-    if more < 0 and (errno == EAGAIN or errno == EINTR) then return end
-    fail("the server hung up")
-  end
-  have = have + more
+  local have = receiveMore(fds[which], room, got[which], ROOM)
+  if have == nil then return end
   got[which] = have
-  local whole = bytesOf(room, have)
-  if whole < 0 or (whole > 0 and (have > whole or not isRight(room))) then fail("a wrong answer: " .. ffi.string(room, math.min(have, 300))) end
-  if whole == 0 or have < whole then return end
+  if not isWhole(room, have) then return end
+  if not isRight(room) then failOf(room, have) end
   answered = answered + 1
   if due[which] >= countFrom then
     counted = counted + 1

@@ -41,3 +41,14 @@ local to = ffi.new("address_in")
 to.family = AF_INET
 to.port = bit.bor(bit.lshift(bit.band(port, 255), 8), bit.rshift(port, 8))
 to.address = 0x0100007f
+
+-- Connects, watched for what comes: `which` is its events'. Returns the descriptor.
+local function connectOne(which)
+  local fd = C.socket(AF_INET, SOCK_STREAM, 0)
+  if fd < 0 or C.connect(fd, to, ffi.sizeof(to)) ~= 0 then fail("cannot connect: errno " .. ffi.errno()) end
+  C.setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, one, 4)
+  local event = ffi.new("epoll_event")
+  event.events, event.which = EPOLLIN, which
+  if C.epoll_ctl(epoll, EPOLL_CTL_ADD, fd, event) ~= 0 then fail("cannot watch a connection") end
+  return fd
+end

@@ -136,7 +136,7 @@ export const LIMITS = {
     leaseFirst: 4,
     /**
      * The next lease is twice as large when the last was gone sooner than this, half as large when it lasted longer than
-     * leaseLastedMs. At 500 ms 64 busy teams asked the ledger 93 times a second.
+     * leaseLastedMs. At 500 ms 64 busy teams took 93 transactions a second.
      */
     leaseGoneMs: 1_000,
     /** At most idleReturnMs: a lease that goes back idle has lasted, else those of a team that has calmed never shrink. */

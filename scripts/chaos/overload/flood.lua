@@ -17,15 +17,7 @@ local buffers = ffi.new("char[?]", connections * ROOM)
 local idle = ffi.new("int32_t[?]", connections)
 local idles = 0
 
-local function open(which)
-  local fd = C.socket(AF_INET, SOCK_STREAM, 0)
-  if fd < 0 or C.connect(fd, to, ffi.sizeof(to)) ~= 0 then fail("cannot connect: errno " .. ffi.errno()) end
-  C.setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, one, 4)
-  local event = ffi.new("epoll_event")
-  event.events, event.which = EPOLLIN, which
-  if C.epoll_ctl(epoll, EPOLL_CTL_ADD, fd, event) ~= 0 then fail("cannot watch a connection") end
-  fds[which] = fd
-end
+local function open(which) fds[which] = connectOne(which) end
 local function rest(which)
   whose[which], idle[idles] = 0, which
   idles = idles + 1
