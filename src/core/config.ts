@@ -242,11 +242,11 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
 }
 
 /**
- * One for each core; in a worker of jobs the main thread, which does as much for a row as they do, has one of them to itself. On two
- * cores a second check thread took 7 us more a row: it compiles everything once more, and each of the two has less to do in a turn.
+ * Check threads of a process that has so many cores to itself: one for each; in a worker of jobs the main thread, which does as
+ * much for a row as they do, has one of them to itself. On two cores a second check thread took 7 us more a row: it compiles
+ * everything once more, and each of the two has less to do in a turn.
  */
-function threadsOf(role: Role): number {
-  const cores = availableParallelism();
+export function threadsOf(role: Role, cores: number): number {
   return role === "bulk" ? Math.max(1, cores - 1) : cores;
 }
 
@@ -279,7 +279,7 @@ function configOf(env: NodeJS.ProcessEnv, s: Settings): Config {
     signals: { ...s.DOMAIN_SIGNALS, blocklistZones: s.DOMAIN_BLOCKLIST_ZONES ?? [] },
     verify: {
       deadlineMs: s.VERIFY_DEADLINE_MS,
-      threads: s.CHECK_THREADS ?? threadsOf(s.ROLE),
+      threads: s.CHECK_THREADS ?? threadsOf(s.ROLE, availableParallelism()),
       cacheEntries: s.CACHE_ENTRIES,
       lifetimesS: s.CACHE_LIFETIMES ?? new Map(),
     },

@@ -1,4 +1,4 @@
-import type { Config } from "../../core/config.ts";
+import { type Config, threadsOf } from "../../core/config.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { bytesText, type Finding, fail, type Group, ok, skipped, warn } from "./finding.ts";
 import { type HostFacts, lookAtHost, type ScratchFacts } from "./host-facts.ts";
@@ -102,7 +102,7 @@ function judgeThreads(
   return warn(
     check,
     `${seen}: they take it from each other.${limit}`,
-    `Set CHECK_THREADS=${Math.max(1, Math.floor(cpus))}.`,
+    `Set CHECK_THREADS=${threadsOf(role, Math.max(1, Math.floor(cpus)))}.`,
   );
 }
 

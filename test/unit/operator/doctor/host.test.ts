@@ -22,7 +22,7 @@ const GOOD: HostFacts = {
   inKubernetes: false,
 };
 
-function judge(facts: Partial<HostFacts>, settings: Record<string, string> = {}): string[] {
+function findings(facts: Partial<HostFacts>, settings: Record<string, string>) {
   const config = loadConfig({
     DATABASE_URL: "postgres://u:p@db/rcpt",
     REDIS_URL: "redis://cache",
@@ -31,7 +31,11 @@ function judge(facts: Partial<HostFacts>, settings: Record<string, string> = {})
     CHECK_THREADS: "4",
     ...settings,
   });
-  return judgeHost({ ...GOOD, ...facts }, config)
+  return judgeHost({ ...GOOD, ...facts }, config);
+}
+
+function judge(facts: Partial<HostFacts>, settings: Record<string, string> = {}): string[] {
+  return findings(facts, settings)
     .filter(({ state }) => state === "warn" || state === "fail")
     .map(({ state, check }) => `${state} ${check}`);
 }
@@ -67,6 +71,15 @@ describe("what the doctor says of a machine", () => {
   for (const [facts, settings, expected] of CASES)
     it(`with ${JSON.stringify(facts)} and ${JSON.stringify(settings)}`, () =>
       assert.deepEqual(judge(facts, settings), expected));
+
+  for (const [role, advice] of [
+    ["bulk", "Set CHECK_THREADS=1."],
+    ["api", "Set CHECK_THREADS=2."],
+  ] as const)
+    it(`advises the check threads that ${role} has by default on as many cores`, () => {
+      const found = findings({ cpuLimit: 2 }, { ROLE: role }).find(({ check }) => check === "check threads");
+      assert.equal(found?.advice, advice);
+    });
 
   it("does not wait for the names of peers, while which nothing else would be done", async (t) => {
     const { report } = process as unknown as { report: { excludeNetwork: boolean; getReport(): object } };
