@@ -36,6 +36,7 @@ export interface EarlyBounds {
   page: number;
   freshBytes: number;
   pollMs: number;
+  pollShare: number;
   patienceMs: number;
   claimMs: number;
   givenUpMs: number;

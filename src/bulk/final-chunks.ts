@@ -10,7 +10,7 @@ export interface FinalChunksDeps {
   /** Aborted: nobody wants them any more. */
   signal: AbortSignal;
   /** LIMITS.bulk.early says what each is. */
-  bounds: { pollMs: number; patienceMs: number; page: number };
+  bounds: { pollMs: number; pollShare: number; patienceMs: number; page: number };
 }
 
 /** The chunks of a job under way, as they become final. */
@@ -25,11 +25,11 @@ export interface FinalChunks {
 }
 
 export function createFinalChunks({ look, clock, signal, bounds }: FinalChunksDeps): FinalChunks {
-  const { pollMs, patienceMs, page } = bounds;
+  const { pollMs, pollShare, patienceMs, page } = bounds;
   let wake = () => {};
   let woken = false;
 
-  function pause(): Promise<void> {
+  function pause(pauseMs: number): Promise<void> {
     return new Promise((resolve) => {
       const end = () => {
         timer.cancel();
@@ -38,7 +38,7 @@ export function createFinalChunks({ look, clock, signal, bounds }: FinalChunksDe
         wake = () => {};
         resolve();
       };
-      const timer = clock.after(pollMs, end);
+      const timer = clock.after(pauseMs, end);
       signal.addEventListener("abort", end);
       wake = end;
       if (woken || signal.aborted) end();
@@ -59,12 +59,13 @@ export function createFinalChunks({ look, clock, signal, bounds }: FinalChunksDe
           asked = most;
           continue;
         }
-        if (clock.monotonic() - sinceMs >= patienceMs)
+        const waitedMs = clock.monotonic() - sinceMs;
+        if (waitedMs >= patienceMs)
           throw new Interruption(`no chunk behind ${after} became final in ${patienceMs} ms`);
         // While the next is not final it alone is looked at: of a job whose rows wait for their servers a page was read ten times a
         // second, chunks with their patches, to see that.
         asked = 1;
-        await pause();
+        await pause(Math.max(pollMs, waitedMs * pollShare));
       }
     },
     wake() {

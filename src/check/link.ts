@@ -93,6 +93,7 @@ export function createThreadLink(port: MessagePort): ThreadLink {
   let drain: () => Promise<void> = async () => {};
   const mailbag = new Mailbag<ThreadMessage>(port);
   const post = (message: ThreadMessage) => mailbag.send(message);
+  const postLater = (message: ThreadMessage) => mailbag.sendLater(message);
 
   openMailbags(port, (message: MainMessage) => {
     switch (message.type) {
@@ -173,12 +174,13 @@ export function createThreadLink(port: MessagePort): ThreadLink {
       silent: (dial) => post({ type: "silent", dial }),
       failed: (dial) => post({ type: "failed", dial }),
       candidate: (address) => post({ type: "candidate", address }),
-      reached: (dial) => post({ type: "reached", dial }),
+      reached: (dial) => postLater({ type: "reached", dial }),
     },
     house: { trusts: (path) => !house.distrusted.includes(path) },
     seenAs: (path) => house.seenAs[path] ?? null,
     beliefs: {
       report: post,
+      note: postLater,
       listen(listener) {
         learnt = listener;
       },
@@ -189,7 +191,7 @@ export function createThreadLink(port: MessagePort): ThreadLink {
         heard = listener;
       },
     },
-    counts: (report) => post({ type: "counts", report }),
+    counts: (report) => postLater({ type: "counts", report }),
     onDrain(action) {
       drain = action;
     },

@@ -1,4 +1,5 @@
 import type { MessagePort } from "node:worker_threads";
+import { LIMITS } from "../core/limits.ts";
 
 /**
  * Messages between a check thread and the main thread, those of a turn of the event loop in one: what is sent wakes the
@@ -7,16 +8,35 @@ import type { MessagePort } from "node:worker_threads";
 export class Mailbag<Out> {
   readonly #port: MessagePort;
   #messages: Out[] = [];
+  #isClosing = false;
+  #later: NodeJS.Timeout | null = null;
 
   constructor(port: MessagePort) {
     this.#port = port;
   }
 
   send(message: Out): void {
-    if (this.#messages.push(message) === 1) setImmediate(() => this.#flush());
+    this.#messages.push(message);
+    if (this.#isClosing) return;
+    this.#isClosing = true;
+    setImmediate(() => this.#flush());
+  }
+
+  /**
+   * What nobody waits for goes with the next message, LIMITS.check.gatherMs later at most, and in order: a thread that waits for fifty
+   * slow sites woke the main thread a hundred times a second to say that they answer.
+   */
+  sendLater(message: Out): void {
+    this.#messages.push(message);
+    if (this.#isClosing || this.#later !== null) return;
+    this.#later = setTimeout(() => this.#flush(), LIMITS.check.gatherMs);
+    this.#later.unref();
   }
 
   #flush(): void {
+    if (this.#later !== null) clearTimeout(this.#later);
+    this.#later = null;
+    this.#isClosing = false;
     const messages = this.#messages;
     this.#messages = [];
     this.#port.postMessage(messages);

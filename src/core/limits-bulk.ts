@@ -212,9 +212,13 @@ export const BULK_LIMITS = {
     rows: 20_000,
     /** Of a process: each has a join's memory, some 50 MB, for as long as its job's chunks take. */
     atOnce: 1,
-    /** Chunks of which Postgres is asked at a time, and how often while the next is not final. */
+    /**
+     * Chunks of which Postgres is asked at a time, and how often while the next is not final: or, where its rows wait for slow servers,
+     * after this share of how long it was waited for. What this process itself brings to its end is looked at when it does.
+     */
     page: 64,
     pollMs: 100,
+    pollShare: 0.05,
     /** Shards and rows of chunks that were written here, for the join beside them: a second's, where it keeps up. */
     freshBytes: 16_777_216,
     /** A chunk that does not become final for so long has rows that wait for their servers: no chunk behind it is joined. */

@@ -68,6 +68,8 @@ export const SMTP_LIMITS = {
   pipelineDepthMax: 10,
   /** Deadlines, cancellations and idle sessions are looked at this often. */
   sweepMs: 100,
+  /** The same of those that wait without a deadline, as patient rows of jobs do: who cancels them looks after them himself. */
+  patientLookMs: 1_000,
   /** A session in use that others wait for is given up once it is this old: time slices, not thrashing. */
   slotTenureMs: 1_000,
   /** After a further slot was refused, the next try. */
@@ -158,6 +160,8 @@ export const CHECK_LIMITS = {
   /** The stranger's share of a check's budget: the answer about the real address is there already. */
   catchAllBudgetMs: 5_000,
   countsEveryMs: 500,
+  /** What a thread tells the main thread that nobody waits for is gathered for so long, at most. */
+  gatherMs: 100,
   /** Checks of requests that go to a thread in one message: more than come in a turn of the event loop under full load. */
   singlesPerTask: 128,
   /** Parts of evidence (of domains, mostly) that the main thread keeps, so that evidence of many shares them. */

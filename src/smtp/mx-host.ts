@@ -143,7 +143,7 @@ export class MxHost implements SessionOwner {
     this.#prune(now);
     for (const session of this.#sessions.items) session.expire(now);
     while (this.#idle[0] && now - this.#idle[0].idleSince >= LIMITS.smtp.idleSessionMs) this.giveIdle();
-    if (this.backlog.length > 0) this.pumpSoon();
+    if (this.backlog.length > 0 && this.#couldPump(now)) this.pumpSoon();
     if (!this.isEmpty()) this.#emptySince = now;
     return now - this.#emptySince < LIMITS.smtp.hostMemoryMs;
   }

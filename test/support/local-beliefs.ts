@@ -54,6 +54,7 @@ export function createLocalBeliefMirror(
   let end: BeliefThread | null = null;
   const beliefs = createBeliefs(clock, {
     report: (report) => end?.receive(report),
+    note: (report) => end?.receive(report),
     listen(listener) {
       heard = listener;
     },

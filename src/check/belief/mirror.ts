@@ -24,6 +24,8 @@ export interface Beliefs {
 /** The thread's end of the line. */
 export interface BeliefLine {
   report(report: BeliefReport): void;
+  /** The same of what nobody waits for: a moment later, never behind a later report. */
+  note(report: BeliefReport): void;
   listen(heard: (news: BeliefNews) => void): void;
 }
 
@@ -106,7 +108,10 @@ export function createBeliefs(clock: Clock, line: BeliefLine): Beliefs {
       const doubted = known?.run === null || habits.has(site);
       // Emptied rather than deleted, which would cost more than all else here where every tenth row is refused.
       if (known !== undefined) known.run = NOBODY;
-      if (isAcceptedDue(site) || doubted) line.report({ type: "accepted", site, domain });
+      if (doubted) {
+        isAcceptedDue(site);
+        line.report({ type: "accepted", site, domain });
+      } else if (isAcceptedDue(site)) line.note({ type: "accepted", site, domain });
     },
     refused(site, sighting) {
       let known = refusing.get(site);
@@ -120,7 +125,7 @@ export function createBeliefs(clock: Clock, line: BeliefLine): Beliefs {
         known.run = run;
         const isDue = atMs - known.refusesAtMs >= acceptedEveryMs;
         if (isDue) known.refusesAtMs = atMs;
-        if (isDue) line.report({ type: "refuses", site });
+        if (isDue) line.note({ type: "refuses", site });
         return BELIEVED;
       }
       known.run = null;

@@ -5,10 +5,14 @@ import { createFinalChunks, type FinalChunksDeps } from "../../../src/bulk/final
 import type { ChunkOfResults } from "../../../src/store/job-tasks.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
-const bounds = { pollMs: 100, patienceMs: 1_000, page: 64 };
+const BOUNDS = { pollMs: 100, pollShare: 0.05, patienceMs: 1_000, page: 64 };
 const CHUNK = { number: 0 } as ChunkOfResults;
 
-function setUp(answers: (ChunkOfResults[] | null)[], signal = new AbortController().signal) {
+function setUp(
+  answers: (ChunkOfResults[] | null)[],
+  signal = new AbortController().signal,
+  bounds: FinalChunksDeps["bounds"] = BOUNDS,
+) {
   const clock = createFakeClock();
   const looks: [string, number, number][] = [];
   const look: FinalChunksDeps["look"] = async (...asked) => {
@@ -42,6 +46,21 @@ describe("the final chunks of a job under way", () => {
       [10, 1, 1, 10],
     );
     assert.equal(clock.pending, 0);
+  });
+
+  it("are looked for less often the longer the next one takes", async () => {
+    const { chunksOf, clock, looks } = setUp([[]], undefined, { ...BOUNDS, patienceMs: 60_000 });
+    const found = assert.rejects(chunksOf("job", -1, 10), Interruption);
+    const looksIn = async (ms: number) => {
+      const before = looks.length;
+      await clock.advanceAsync(ms);
+      return looks.length - before;
+    };
+    assert.equal(await looksIn(1_000), 10);
+    await clock.advanceAsync(19_000);
+    assert.equal(await looksIn(10_000), 8);
+    await clock.advanceAsync(40_000);
+    await found;
   });
 
   it("are looked for at once by who is woken, also before he waits", async () => {

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { describe, it } from "node:test";
 import { MessageChannel } from "node:worker_threads";
 import { Mailbag, openMailbags } from "../../../src/check/mailbag.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -24,6 +25,31 @@ describe("messages between a thread and the main one", () => {
       mailbag.send("d");
       await once(port2, "message");
       assert.deepEqual([heard, events], [["a", "b", "c", "d"], 2]);
+    } finally {
+      port1.close();
+    }
+  });
+
+  it("wait a moment for company where nobody waits for them, and keep their order", async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    const { port1, port2 } = new MessageChannel();
+    const mailbag = new Mailbag<string>(port1);
+    const heard: string[] = [];
+    openMailbags<string>(port2, (message) => heard.push(message));
+    try {
+      mailbag.sendLater("a");
+      mailbag.sendLater("b");
+      t.mock.timers.tick(LIMITS.check.gatherMs - 1);
+      await turn();
+      mailbag.send("c");
+      mailbag.sendLater("d");
+      await once(port2, "message");
+      await turn();
+      assert.deepEqual(heard, ["a", "b", "c", "d"], "they go along with one that somebody waits for");
+      mailbag.sendLater("e");
+      t.mock.timers.tick(LIMITS.check.gatherMs);
+      await once(port2, "message");
+      assert.equal(heard.at(-1), "e");
     } finally {
       port1.close();
     }

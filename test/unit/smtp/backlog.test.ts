@@ -2,11 +2,13 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { LIMITS } from "../../../src/core/limits.ts";
 import { Backlog } from "../../../src/smtp/backlog.ts";
 import { failed, Job } from "../../../src/smtp/job.ts";
 import { parseMailbox } from "../../../src/smtp/mailbox.ts";
 import type { RcptOutcome } from "../../../src/smtp/outcome.ts";
 
+const { patientLookMs, sweepMs } = LIMITS.smtp;
 const PATH = { name: "direct", localAddress: null, proxy: null, heloName: "probe.test" };
 
 function jobAt(startedAt: number, deadlineAt = 1_000, cancelled = () => false) {
@@ -84,6 +86,22 @@ describe("the backlog of a host", () => {
       ["no_slot", "cancelled", null],
     );
     assert.equal(backlog.length, 1);
+  });
+
+  it("looks now and then only at those who have no deadline, as soon as one has at all", () => {
+    const backlog = new Backlog();
+    let looks = 0;
+    const patient = jobAt(1, Number.POSITIVE_INFINITY, () => looks++ < 0);
+    backlog.add(patient.job);
+    for (let now = 0; now < patientLookMs; now += sweepMs) backlog.expire(now, "connect", "no_slot");
+    assert.equal(looks, 1);
+    backlog.expire(patientLookMs, "connect", "no_slot");
+    assert.equal(looks, 2);
+    const hurried = jobAt(2, patientLookMs + 2 * sweepMs);
+    backlog.add(hurried.job);
+    backlog.expire(patientLookMs + sweepMs, "connect", "no_slot");
+    backlog.expire(patientLookMs + 2 * sweepMs, "connect", "no_slot");
+    assert.deepEqual([looks, hurried.outcomes.length, backlog.length], [4, 1, 1]);
   });
 
   it("fails those who came no later than the evidence", () => {

@@ -352,7 +352,11 @@ describe("a thread whose list has more sites than are counted", () => {
   function thread() {
     const clock = createFakeClock();
     const reports: BeliefReport[] = [];
-    const beliefs = createBeliefs(clock, { report: (report) => reports.push(report), listen: () => {} });
+    const beliefs = createBeliefs(clock, {
+      report: (report) => reports.push(report),
+      note: (report) => reports.push(report),
+      listen: () => {},
+    });
     const refuse = (site: string, i: number) =>
       void beliefs.refused(site, { address: `a${i}@d${i}.test`, domain: `d${i}.test` });
     /** What it told of SITE. */
