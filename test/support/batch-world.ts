@@ -60,7 +60,11 @@ export function createBatchWorld(
   const batches = createBatchExaminer({
     clock,
     log: silentLog,
-    lists: { disposable: () => ({ listed: false, source: "none" }), role: () => null, isFree: () => false },
+    lists: {
+      disposable: (domain) => ({ listed: domain === "listed.test", source: "builtin" }),
+      role: () => null,
+      isFree: () => false,
+    },
     keep: () => ({ ttlS: 60, shared: true }),
     signals: { spf: true, dmarc: true },
     roomAt,

@@ -17,7 +17,7 @@ import type { Question } from "./question.ts";
 
 export interface DisposableRowsDeps {
   clock: Pick<Clock, "monotonic">;
-  lists: Pick<Lists, "role">;
+  lists: Pick<Lists, "role" | "disposable">;
   keep: FlightsDeps["keep"];
   /** Of the check threads. */
   signals: SignalsAsked;
@@ -34,10 +34,24 @@ export interface DisposableRows {
   /** What a check found of an address; of any but a throw-away domain's it is passed over. */
   learn(question: Pick<Question, "scope"> & { address: { domain: string } }, entry: CacheEntry): void;
   /** undefined: it has to be checked. */
-  find(question: Question): Finding | undefined;
+  find(question: Pick<Question, "scope" | "address">): Finding | undefined;
   /** The same of an address at the domain whose local part is ordinary (`isOrdinaryLocal`), where one was found before. */
   ofDomain(domain: string, scope: Scope): Finding | undefined;
+  /**
+   * Of rows to be checked, those of throw-away domains that come in numbers, by their domains and in order: what is found of the first
+   * may answer the others. A list of them began with all rows of its first chunks on their way to Redis and threads: eight chunks of
+   * 4 000 rows, a third of them of three such domains, were 11 000 rows at 25 us.
+   */
+  cut<T extends CheckedRow>(rows: readonly T[]): { others: readonly T[]; groups: T[][] };
 }
+
+interface CheckedRow {
+  scope: Scope;
+  address: { domain: string };
+}
+
+/** Of a domain in a batch, from so many rows on the first is checked before the others. */
+const GROUP_MIN = 16;
 
 /** What is known of a domain: by role, the evidence. */
 interface Known {
@@ -64,7 +78,26 @@ export function createDisposableRows({ clock, lists, keep, signals }: Disposable
     return domain === undefined || WITHOUT_MAIL.has(mx.status) || isComplete(domain, signals);
   }
 
+  function groupsOf<T extends CheckedRow>(rows: readonly T[]): T[][] {
+    const byDomain = new Map<string, T[]>();
+    for (const row of rows) {
+      const mates = byDomain.get(row.address.domain);
+      if (mates === undefined) byDomain.set(row.address.domain, [row]);
+      else mates.push(row);
+    }
+    const groups: T[][] = [];
+    for (const [domain, mates] of byDomain)
+      if (mates.length >= GROUP_MIN && lists.disposable(domain).listed) groups.push(mates);
+    return groups;
+  }
+
   return {
+    cut(rows) {
+      const groups = rows.length < GROUP_MIN ? [] : groupsOf(rows);
+      if (groups.length === 0) return { others: rows, groups };
+      const grouped = new Set(groups.flat());
+      return { others: rows.filter((row) => !grouped.has(row)), groups };
+    },
     learn({ scope, address }, { evidence, storedAt }) {
       const { smtp, disposable, role } = evidence;
       if (smtp !== null || !disposable.listed || !isWhole(evidence)) return;

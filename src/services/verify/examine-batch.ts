@@ -143,7 +143,7 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
   /** Those of a chunk that nobody knows and whose sites have room for them. */
   async function fetchImpatient(
     work: BatchWork,
-    asked: AskedRow[],
+    asked: readonly AskedRow[],
     options: BatchOptions,
   ): Promise<AskedRow[]> {
     const { first, surplus } = fullSites.cut(asked);
@@ -157,8 +157,7 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
     return rows;
   }
 
-  async function run(work: BatchWork, questions: readonly Question[], options: BatchOptions): Promise<void> {
-    const asked = look(work, questions, options);
+  async function check(work: BatchWork, asked: readonly AskedRow[], options: BatchOptions): Promise<void> {
     const unknown = options.patient
       ? await fetch(work, asked, options)
       : await fetchImpatient(work, asked, options);
@@ -174,6 +173,37 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
       if (work.halted.aborted) return;
       await checks.check(work, rows, { mode, atOnce });
     }
+  }
+
+  /** Rows of throw-away domains: the first of each, then those that are not answered by what was found of it. */
+  async function checkGroups(
+    work: BatchWork,
+    groups: readonly AskedRow[][],
+    options: BatchOptions,
+  ): Promise<void> {
+    await check(
+      work,
+      groups.flatMap((rows) => rows.slice(0, 1)),
+      options,
+    );
+    if (work.halted.aborted) return;
+    const left: AskedRow[] = [];
+    for (const row of groups.flatMap((rows) => rows.slice(1))) {
+      const finding = disposables.find(row);
+      if (finding === undefined) left.push(row);
+      else work.answer(row.at, { finding });
+    }
+    await check(work, left, options);
+  }
+
+  async function run(work: BatchWork, questions: readonly Question[], options: BatchOptions): Promise<void> {
+    const asked = look(work, questions, options);
+    if (options.patient) return check(work, asked, options);
+    const { others, groups } = disposables.cut(asked);
+    const checkOthers = check(work, others, options);
+    await (groups.length === 0
+      ? checkOthers
+      : Promise.all([checkOthers, checkGroups(work, groups, options)]));
   }
 
   return {

@@ -166,6 +166,55 @@ describe("a throw-away domain that was checked", () => {
   });
 });
 
+describe("many rows of a throw-away domain", () => {
+  const LISTED = { ...EVIDENCE, disposable: { listed: true, source: "builtin" } };
+  const rows = [
+    question("a@one.test"),
+    ...Array.from({ length: 20 }, (_, i) => question(`a${i}@listed.test`)),
+    ...Array.from({ length: 20 }, (_, i) => question(`a${i}@many.test`)),
+  ];
+  const sentTo = (sent: readonly Sent[], domain: string) =>
+    sent.map(({ addresses }) => addresses.filter((address) => address.endsWith(domain)).length);
+
+  it("are answered by what a check finds of the first, which nobody else waits for", async () => {
+    const { examine, seen, sent } = world();
+    const run = examine(rows);
+    await rest();
+    assert.deepEqual(sentTo(sent, "@listed.test"), [0, 1]);
+    assert.deepEqual(sentTo(sent, "@many.test"), [20, 0]);
+    for (const batch of sent) batch.answer(batch.addresses.map(() => LISTED));
+    assert.deepEqual(shown(await run.done), Array(rows.length).fill("fresh"));
+    assert.deepEqual([sent.length, seen.deposits.length], [2, 22]);
+  });
+
+  it("are each checked where the first says nothing of them", async () => {
+    const { examine, sent } = world();
+    const run = examine(rows);
+    await rest();
+    for (const batch of sent) batch.answer(batch.addresses.map(() => EVIDENCE));
+    await rest();
+    assert.deepEqual(sentTo(sent, "@listed.test"), [0, 1, 19]);
+    sent[2]?.answer(Array(19).fill(EVIDENCE));
+    assert.deepEqual(shown(await run.done), Array(rows.length).fill("fresh"));
+  });
+
+  it("have no answer when the first was handed in without one", async () => {
+    const { examine, sent } = world();
+    const run = examine(rows);
+    await rest();
+    run.handIn();
+    for (const batch of sent) batch.answer(batch.addresses.map(() => null));
+    assert.deepEqual(shown(await run.done), Array(rows.length).fill("unfinished"));
+    assert.equal(sent.length, 2);
+  });
+
+  it("are asked together where they are asked patiently", async () => {
+    const { examine, sent } = world(allKnown);
+    assert.equal((await examine(rows, { refresh: () => false, patient: true }).done).length, rows.length);
+    assert.deepEqual(sentTo(sent, "@listed.test"), [20]);
+  });
+});
+
 describe("handing a batch in", () => {
   it("hands in what is under way, and says which rows have no answer then", async () => {
     const { examine, sent } = world();
