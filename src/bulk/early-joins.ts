@@ -37,6 +37,7 @@ export interface EarlyBounds {
   freshBytes: number;
   pollMs: number;
   pollShare: number;
+  pollMaxMs: number;
   patienceMs: number;
   claimMs: number;
   givenUpMs: number;

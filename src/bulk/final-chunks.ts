@@ -10,7 +10,7 @@ export interface FinalChunksDeps {
   /** Aborted: nobody wants them any more. */
   signal: AbortSignal;
   /** LIMITS.bulk.early says what each is. */
-  bounds: { pollMs: number; pollShare: number; patienceMs: number; page: number };
+  bounds: { pollMs: number; pollShare: number; pollMaxMs: number; patienceMs: number; page: number };
 }
 
 /** The chunks of a job under way, as they become final. */
@@ -25,7 +25,7 @@ export interface FinalChunks {
 }
 
 export function createFinalChunks({ look, clock, signal, bounds }: FinalChunksDeps): FinalChunks {
-  const { pollMs, pollShare, patienceMs, page } = bounds;
+  const { pollMs, pollShare, pollMaxMs, patienceMs, page } = bounds;
   let wake = () => {};
   let woken = false;
 
@@ -65,7 +65,7 @@ export function createFinalChunks({ look, clock, signal, bounds }: FinalChunksDe
         // While the next is not final it alone is looked at: of a job whose rows wait for their servers a page was read ten times a
         // second, chunks with their patches, to see that.
         asked = 1;
-        await pause(Math.max(pollMs, waitedMs * pollShare));
+        await pause(Math.max(pollMs, Math.min(pollMaxMs, waitedMs * pollShare)));
       }
     },
     wake() {

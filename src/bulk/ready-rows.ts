@@ -85,11 +85,11 @@ export class ReadyRows {
       return null;
     }
     const email = valueAt(cell);
-    if (found !== undefined || standing.blocked) return this.#readText(offset, email, false);
+    if (found !== undefined || standing.blocked) return this.#readFirst(offset, email, seat);
     const entry = batches.inMemory(standing.scope, email);
     if (entry === undefined) return this.#readText(offset, email, true);
     if (!this.#draw(offset, cell, name, standing, { entry, cached: true }))
-      return this.#readText(offset, email, false);
+      return this.#readFirst(offset, email, seat);
     this.#fromMemory += 1;
     return null;
   }
@@ -108,6 +108,13 @@ export class ReadyRows {
     const { entry } = finding;
     this.#drawn.addPlain(offset, cell, template, entry?.evidence.smtp?.latencyMs ?? 0, drawer.timesOf(entry));
     return true;
+  }
+
+  /** The general way, which may have read the domain's name anew, and keeps there what the next row of the kind is drawn by. */
+  #readFirst(offset: number, email: string, seat: number): string | null {
+    const left = this.#readText(offset, email, false);
+    this.#deps.domains.renew(seat);
+    return left;
   }
 
   /** The general way. @param missed memory was asked before */

@@ -12,7 +12,10 @@ export interface RowOutcome {
   readonly template: RowTemplate | null;
 }
 
-/** Outcomes that are kept of one asker; there are a handful. */
+/**
+ * Outcomes that are kept of one asker at once; there are a handful. Beyond it all are forgotten, since most of so many are of
+ * templates that nobody draws by any more.
+ */
 const KEPT = 64;
 
 /**
@@ -21,15 +24,22 @@ const KEPT = 64;
  * of 100 000 blocked domains cost: 1.7 us instead of 1.0, and of 1 000 domains 1.1 instead of 0.7.
  */
 export class RowOutcomes {
-  readonly #first: number;
+  #first = 0;
+  readonly #nextNumber: () => number;
   readonly #domains: DomainsByBytes;
   readonly #examiner: Pick<Examiner, "standing">;
   readonly #asker: Asker;
-  readonly #outcomes: RowOutcome[] = [];
+  #outcomes: RowOutcome[] = [];
 
-  /** @param number none of which had another one before, from 1 */
-  constructor(number: number, domains: DomainsByBytes, examiner: Pick<Examiner, "standing">, asker: Asker) {
-    this.#first = number * KEPT;
+  /** @param nextNumber from 1, another one each time */
+  constructor(
+    nextNumber: () => number,
+    domains: DomainsByBytes,
+    examiner: Pick<Examiner, "standing">,
+    asker: Asker,
+  ) {
+    this.#nextNumber = nextNumber;
+    this.#forget();
     this.#domains = domains;
     this.#examiner = examiner;
     this.#asker = asker;
@@ -44,15 +54,19 @@ export class RowOutcomes {
   }
 
   keep(seat: number, standing: Standing, template: RowTemplate | null): RowOutcome {
-    const outcomes = this.#outcomes;
-    let at = outcomes.findIndex((known) => known.standing === standing && known.template === template);
+    let at = this.#outcomes.findIndex((known) => known.standing === standing && known.template === template);
     if (at < 0) {
-      const outcome = { standing, template };
-      if (outcomes.length >= KEPT) return outcome;
-      at = outcomes.push(outcome) - 1;
+      if (this.#outcomes.length >= KEPT) this.#forget();
+      at = this.#outcomes.push({ standing, template }) - 1;
     }
     this.#domains.keepAt(seat, this.#first + at);
-    return outcomes[at] as RowOutcome;
+    return this.#outcomes[at] as RowOutcome;
+  }
+
+  /** What domains keep is of numbers that stand for nothing any more. */
+  #forget(): void {
+    this.#first = this.#nextNumber() * KEPT;
+    this.#outcomes = [];
   }
 }
 
@@ -65,13 +79,13 @@ export function createOutcomesOf(
   const mapOf = () => new WeakMap<TeamOverlay, { asOf: number; outcomes: RowOutcomes }>();
   const known: Record<Scope, ReturnType<typeof mapOf>> = { probed: mapOf(), unprobed: mapOf() };
   let last = 0;
+  const nextNumber = () => ++last;
   return (asker) => {
     const ofScope = known[asker.probing ? "probed" : "unprobed"];
     const asOf = promotedAsOf();
     const found = ofScope.get(asker.overlay);
     if (found?.asOf === asOf) return found.outcomes;
-    last += 1;
-    const outcomes = new RowOutcomes(last, domains, examiner, asker);
+    const outcomes = new RowOutcomes(nextNumber, domains, examiner, asker);
     ofScope.set(asker.overlay, { asOf, outcomes });
     return outcomes;
   };

@@ -1,7 +1,7 @@
 import { DomainsByBytes } from "../check/address/domain-bytes.ts";
 import { askedSite, type SiteDirectory } from "../check/site.ts";
 import { isFree } from "../check/verdict/verdict.ts";
-import type { Clock, Timer } from "../core/clock.ts";
+import { type Clock, msToNextBeat, type Timer } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { DrawnRows } from "../services/bulk/drawn-rows.ts";
 import { cutByDomain } from "../services/verify/batch-cut.ts";
@@ -185,7 +185,7 @@ function watch(
   let isRest = false;
   let timer: Timer;
   // All tasks at the same moments: sixty retries, each at its own, woke the process 120 times a second.
-  const nextMs = () => everyMs - (clock.monotonic() % everyMs);
+  const nextMs = () => msToNextBeat(clock.monotonic(), everyMs);
   function look(): void {
     const { left } = run;
     const nowMs = clock.monotonic();

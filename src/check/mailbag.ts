@@ -19,6 +19,8 @@ export class Mailbag<Out> {
     this.#messages.push(message);
     if (this.#isClosing) return;
     this.#isClosing = true;
+    // Before that: it may be due in this very turn, and of two ends of a bag the second would find it empty.
+    this.#forgetLater();
     setImmediate(() => this.#flush());
   }
 
@@ -33,9 +35,13 @@ export class Mailbag<Out> {
     this.#later.unref();
   }
 
-  #flush(): void {
+  #forgetLater(): void {
     if (this.#later !== null) clearTimeout(this.#later);
     this.#later = null;
+  }
+
+  #flush(): void {
+    this.#forgetLater();
     this.#isClosing = false;
     const messages = this.#messages;
     this.#messages = [];

@@ -31,6 +31,15 @@ export function processMs(): number {
   return seconds * 1_000 + nanoseconds / 1_000_000;
 }
 
+/**
+ * Whole milliseconds from `nowMs` to a later multiple of `everyMs`: the next one that is a millisecond away or more, since a timer may
+ * come so much too soon, and is not to come again for the same one.
+ */
+export function msToNextBeat(nowMs: number, everyMs: number): number {
+  const next = (Math.floor((nowMs + 1) / everyMs) + 1) * everyMs;
+  return Math.ceil(next - nowMs);
+}
+
 /** Resolves after `delayMs` of `clock`. */
 export function sleep(clock: Clock, delayMs: number): Promise<void> {
   return new Promise((resolve) => {

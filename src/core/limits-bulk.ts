@@ -13,7 +13,10 @@ export const BULK_LIMITS = {
   /** What buckets teams may read from is asked for anew after so long; of so many teams it is kept that long. */
   grantsFreshMs: 1_000,
   grantsKept: 1_000,
-  /** What teams say of domains is read anew after so long; for so many jobs it is kept that long, and some megabytes each. */
+  /**
+   * What teams say of domains is read anew after so long; of so many jobs it is kept that long, of so many teams for good, some
+   * megabytes each.
+   */
   overlaysFreshMs: 1_000,
   overlaysKept: 16,
   /** Jobs of a team that have not ended. */
@@ -214,11 +217,13 @@ export const BULK_LIMITS = {
     atOnce: 1,
     /**
      * Chunks of which Postgres is asked at a time, and how often while the next is not final: or, where its rows wait for slow servers,
-     * after this share of how long it was waited for. What this process itself brings to its end is looked at when it does.
+     * after this share of how long it was waited for, pollMaxMs at most. What this process itself brings to its end is looked at
+     * when it does.
      */
     page: 64,
     pollMs: 100,
     pollShare: 0.05,
+    pollMaxMs: 500,
     /** Shards and rows of chunks that were written here, for the join beside them: a second's, where it keeps up. */
     freshBytes: 16_777_216,
     /** A chunk that does not become final for so long has rows that wait for their servers: no chunk behind it is joined. */

@@ -68,7 +68,10 @@ export const SMTP_LIMITS = {
   pipelineDepthMax: 10,
   /** Deadlines, cancellations and idle sessions are looked at this often. */
   sweepMs: 100,
-  /** The same of those that wait without a deadline, as patient rows of jobs do: who cancels them looks after them himself. */
+  /**
+   * The same of those that wait without a deadline, as patient rows of jobs do: one that nobody waits for any more keeps its place
+   * in the line of its site for as long.
+   */
   patientLookMs: 1_000,
   /** A session in use that others wait for is given up once it is this old: time slices, not thrashing. */
   slotTenureMs: 1_000,

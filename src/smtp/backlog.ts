@@ -129,9 +129,10 @@ export class Backlog {
    * Ends those whose time is up, for `cause`, and those nobody waits for. Where none has a deadline, hence nobody waits as for a
    * request, only once in LIMITS.smtp.patientLookMs: to look at a thousand rows of jobs ten times a second was a tenth of what a
    * thread did for rows that wait for slow servers.
+   * @param everybody also where none has a deadline
    */
-  expire(now: number, stage: Stage, cause: FailureCause): void {
-    if (!this.#hurried && now - this.#lookedAt < LIMITS.smtp.patientLookMs) return;
+  expire(now: number, stage: Stage, cause: FailureCause, everybody: boolean): void {
+    if (!everybody && !this.#hurried && now - this.#lookedAt < LIMITS.smtp.patientLookMs) return;
     this.#lookedAt = now;
     this.#hurried = false;
     this.#prune((job) => {

@@ -6,7 +6,10 @@ import type { FailureCause, RcptOutcome, Stage } from "./outcome.ts";
 import type { Path } from "./path.ts";
 
 export interface JobOptions {
-  /** True when nobody waits any more; asked before dialing, before each write and every `LIMITS.smtp.sweepMs`. */
+  /**
+   * True when nobody waits any more; asked before dialing, before each write and, while it waits, every `LIMITS.smtp.sweepMs`;
+   * without a deadline every `LIMITS.smtp.patientLookMs`.
+   */
   cancelled(): boolean;
   /** `clock.monotonic()` at which the answer is due: then it is a `timeout` where it stands. Read anew each time. */
   readonly deadlineAt: number;

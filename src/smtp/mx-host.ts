@@ -137,10 +137,11 @@ export class MxHost implements SessionOwner {
 
   /**
    * Deadlines, cancellations, idle sessions. Called every `LIMITS.smtp.sweepMs`.
+   * @param everybody all who wait are looked at: who goes does not wait for patient rows that nobody waits for
    * @returns false when nothing of this host is worth remembering any more.
    */
-  sweep(now: number): boolean {
-    this.#prune(now);
+  sweep(now: number, everybody: boolean): boolean {
+    this.#prune(now, everybody);
     for (const session of this.#sessions.items) session.expire(now);
     while (this.#idle[0] && now - this.#idle[0].idleSince >= LIMITS.smtp.idleSessionMs) this.giveIdle();
     if (this.backlog.length > 0 && this.#couldPump(now)) this.pumpSoon();
@@ -296,7 +297,8 @@ export class MxHost implements SessionOwner {
     const now = this.clock.monotonic();
     if (granted) {
       this.#growth.slotGranted();
-      this.#prune(now);
+      // Nobody is called for those whom nobody waits for.
+      this.#prune(now, true);
       if (this.#closed || this.backlog.length === 0) this.#release();
       else this.#dial();
       return;
@@ -363,7 +365,7 @@ export class MxHost implements SessionOwner {
     this.#release();
   }
 
-  #prune(now: number): void {
+  #prune(now: number, everybody: boolean): void {
     let opening: PooledSession | undefined;
     let working = false;
     for (const session of this.#sessions.items) {
@@ -371,7 +373,7 @@ export class MxHost implements SessionOwner {
       else opening = session;
     }
     // Where sessions work, who waited too long waited for our cap, not for their server.
-    if (opening === undefined || working) this.backlog.expire(now, "connect", "no_slot");
-    else this.backlog.expire(now, opening.stage, "timeout");
+    if (opening === undefined || working) this.backlog.expire(now, "connect", "no_slot", everybody);
+    else this.backlog.expire(now, opening.stage, "timeout", everybody);
   }
 }

@@ -324,7 +324,7 @@ class HostPool implements SmtpPool {
     // After the sockets were looked at: when this thread has stood still, timers come before what came in meanwhile, and our
     // own silence would be taken for the servers'.
     if (this.#dials.length > 0) setImmediate(() => this.#tellSilence(now, nowMs));
-    for (const [key, host] of this.#hosts) if (!host.sweep(now)) this.#drop(key, host);
+    for (const [key, host] of this.#hosts) if (!host.sweep(now, this.#draining)) this.#drop(key, host);
     this.#sweeper = null;
     if (this.#hosts.size > 0) this.#sweeper = clock.after(LIMITS.smtp.sweepMs, () => this.#sweep());
     if (this.#draining) this.#checkDrained();

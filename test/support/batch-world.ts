@@ -61,8 +61,8 @@ export function createBatchWorld(
     clock,
     log: silentLog,
     lists: {
-      disposable: (domain) => ({ listed: domain === "listed.test", source: "builtin" }),
-      role: () => null,
+      disposable: (domain) => ({ listed: domain.endsWith("listed.test"), source: "builtin" }),
+      role: (local) => (local === "info" ? local : null),
       isFree: () => false,
     },
     keep: () => ({ ttlS: 60, shared: true }),

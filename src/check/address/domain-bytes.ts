@@ -55,9 +55,15 @@ export class DomainsByBytes {
     return this.#read(place, (seats[place] as number) & (SEATS - 1), tag, bytes, from, to);
   }
 
-  /** The one that `parseDomain` gave: another object than it gives now, where that has forgotten it since. */
+  /** The one that `parseDomain` gave: another object than it gives now, where that has forgotten it since the last `renew`. */
   nameAt(seat: number): DomainName {
     return this.#names[seat] as DomainName;
+  }
+
+  /** The name there is the one that `parseDomain` gives now. */
+  renew(seat: number): void {
+    const found = parseDomain(this.nameAt(seat).domain);
+    if (found.ok) this.#names[seat] = found;
   }
 
   /** What was kept for the name there; 0: nothing. */

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { RecentMap } from "../../core/recent-map.ts";
@@ -14,8 +15,8 @@ export interface OverlaysDeps {
 /**
  * What teams say of domains, for who has no credential to read it with: as Postgres has it, kept for
  * LIMITS.bulk.overlaysFreshMs, since each chunk of a job asks, and a team may have ten thousand domains. Of each job by
- * itself: one that was submitted after a change knows of it from its first row on. What a team says as before is the same object,
- * for which others keep what they have found by it.
+ * itself: one that was submitted after a change knows of it from its first row on. What a team says as before is the same object, as
+ * long as no more than some teams have jobs: others keep what they have found by it.
  */
 export function createOverlays({
   sql,
@@ -25,15 +26,15 @@ export function createOverlays({
   /** In the order in which they were read. */
   const known = new Map<string, { readMs: number; overlay: Promise<TeamOverlay> }>();
 
-  /** By the team, what was read last, as text. */
-  const said = new RecentMap<string, { text: string; overlay: TeamOverlay }>(2 * overlaysKept);
+  /** By the team, what was read last, with its hash. */
+  const said = new RecentMap<string, { hash: string; overlay: TeamOverlay }>(overlaysKept);
 
   function overlayFrom(teamId: string, domains: TeamDomains): TeamOverlay {
-    const text = JSON.stringify(domains);
+    const hash = createHash("sha256").update(JSON.stringify(domains)).digest("base64");
     const before = said.get(teamId);
-    if (before?.text === text) return before.overlay;
+    if (before?.hash === hash) return before.overlay;
     const overlay = createOverlay(domains);
-    said.set(teamId, { text, overlay });
+    said.set(teamId, { hash, overlay });
     return overlay;
   }
 

@@ -38,7 +38,7 @@ export interface DisposableRows {
   /** The same of an address at the domain whose local part is ordinary (`isOrdinaryLocal`), where one was found before. */
   ofDomain(domain: string, scope: Scope): Finding | undefined;
   /**
-   * Of rows to be checked, those of throw-away domains that come in numbers, by their domains and in order: what is found of the first
+   * Of rows to be checked, those of throw-away domains that come in numbers, by their domains: what is found of the first
    * may answer the others. A list of them began with all rows of its first chunks on their way to Redis and threads: of 300 000 rows,
    * a third of three such domains, 10 700, each of which left an entry in Redis.
    */
@@ -47,7 +47,7 @@ export interface DisposableRows {
 
 interface CheckedRow {
   scope: Scope;
-  address: { domain: string };
+  address: { domain: string; local: string };
 }
 
 /** Of a domain in a batch, from so many rows on the first is checked before the others. */
@@ -87,8 +87,15 @@ export function createDisposableRows({ clock, lists, keep, signals }: Disposable
     }
     const groups: T[][] = [];
     for (const [domain, mates] of byDomain)
-      if (mates.length >= GROUP_MIN && lists.disposable(domain).listed) groups.push(mates);
+      if (mates.length >= GROUP_MIN && lists.disposable(domain).listed) groups.push(ordinaryFirst(mates));
     return groups;
+  }
+
+  /** What is found of a role is said of that role alone. */
+  function ordinaryFirst<T extends CheckedRow>(mates: T[]): T[] {
+    const at = mates.findIndex(({ address }) => lists.role(address.local) === null);
+    if (at > 0) mates.unshift(...mates.splice(at, 1));
+    return mates;
   }
 
   return {

@@ -175,25 +175,20 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
     }
   }
 
-  /** Rows of throw-away domains: the first of each, then those that are not answered by what was found of it. */
-  async function checkGroups(
+  /** Rows of a throw-away domain: the first, then those that are not answered by what was found of it. */
+  async function checkGroup(
     work: BatchWork,
-    groups: readonly AskedRow[][],
+    [first, ...others]: readonly AskedRow[],
     options: BatchOptions,
   ): Promise<void> {
-    await check(
-      work,
-      groups.flatMap((rows) => rows.slice(0, 1)),
-      options,
-    );
-    if (work.halted.aborted) return;
+    await check(work, first === undefined ? [] : [first], options);
     const left: AskedRow[] = [];
-    for (const row of groups.flatMap((rows) => rows.slice(1))) {
+    for (const row of others) {
       const finding = disposables.find(row);
       if (finding === undefined) left.push(row);
       else work.answer(row.at, { finding });
     }
-    await check(work, left, options);
+    if (!work.halted.aborted) await check(work, left, options);
   }
 
   async function run(work: BatchWork, questions: readonly Question[], options: BatchOptions): Promise<void> {
@@ -201,9 +196,8 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
     if (options.patient) return check(work, asked, options);
     const { others, groups } = disposables.cut(asked);
     const checkOthers = check(work, others, options);
-    await (groups.length === 0
-      ? checkOthers
-      : Promise.all([checkOthers, checkGroups(work, groups, options)]));
+    // Each by itself: one whose DNS is dead does not hold up the others.
+    await Promise.all([checkOthers, ...groups.map((rows) => checkGroup(work, rows, options))]);
   }
 
   return {

@@ -128,6 +128,46 @@ describe("the bounds of the pool", () => {
     await server.close();
   });
 
+  it("does not dial for patient rows that were cancelled before their slot came", async () => {
+    const server = await createScriptedServer();
+    const fixture = createPoolFixture(server.port);
+    await fixture.rcpt("a@x.test", { host: "other.test" });
+    await fixture.clock.advanceAsync(LIMITS.smtp.sweepMs);
+    await fixture.rcpt("b@x.test");
+    let cancelled = false;
+    const patient = { host: "other.test", deadlineMs: Number.POSITIVE_INFINITY, cancelled: () => cancelled };
+    const waiting = fixture.rcpt("c@x.test", patient);
+    cancelled = true;
+    assert.equal(summary(await waiting), "connect cancelled");
+    assert.equal(server.connections.length, 2);
+    await fixture.end();
+    await server.close();
+  });
+
+  it("drains: patient rows that nobody waits for do not keep it", async () => {
+    let held = false;
+    const server = await createScriptedServer((line) => {
+      if (line.includes("<hold")) held = true;
+      return line.includes("<hold") ? null : undefined;
+    });
+    const fixture = createPoolFixture(server.port);
+    let cancelled = false;
+    const patient = { deadlineMs: Number.POSITIVE_INFINITY, cancelled: () => cancelled };
+    const holding = fixture.rcpt("hold@x.test");
+    await server.until(() => held);
+    const waiting = fixture.rcpt("a@x.test", patient);
+    await fixture.clock.advanceAsync(LIMITS.smtp.sweepMs);
+    cancelled = true;
+    void fixture.pool.drain();
+    await fixture.clock.advanceAsync(LIMITS.smtp.sweepMs);
+    assert.equal(fixture.pool.stats().jobs, 1);
+    assert.equal(summary(await waiting), "connect cancelled");
+    fixture.pool.close();
+    await holding;
+    await fixture.end();
+    await server.close();
+  });
+
   it("drains: ends what is under way, refuses what is new", async () => {
     const server = await createScriptedServer();
     const fixture = createPoolFixture(server.port);

@@ -55,6 +55,29 @@ describe("messages between a thread and the main one", () => {
     }
   });
 
+  it("go once where the moment's company comes just as the moment is over", async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    const { port1, port2 } = new MessageChannel();
+    const mailbag = new Mailbag<string>(port1);
+    const bags: string[][] = [];
+    port2.on("message", (bag: string[]) => bags.push(bag));
+    try {
+      mailbag.sendLater("a");
+      mailbag.send("b");
+      t.mock.timers.tick(LIMITS.check.gatherMs);
+      mailbag.send("c");
+      await once(port2, "message");
+      mailbag.sendLater("d");
+      t.mock.timers.tick(LIMITS.check.gatherMs);
+      mailbag.send("e");
+      while (bags.flat().length < 5) await once(port2, "message");
+      for (let turns = 0; turns < 5; turns++) await turn();
+      assert.deepEqual(bags, [["a", "b", "c"], ["d"], ["e"]]);
+    } finally {
+      port1.close();
+    }
+  });
+
   it("are heard each when all is done that the one before set going in its turn", async () => {
     const { port1, port2 } = new MessageChannel();
     const mailbag = new Mailbag<number>(port1);

@@ -80,7 +80,7 @@ describe("the backlog of a host", () => {
     const gone = jobAt(2, 1_000, () => true);
     const fine = jobAt(3);
     for (const { job } of [late, gone, fine]) backlog.add(job);
-    backlog.expire(10, "connect", "no_slot");
+    backlog.expire(10, "connect", "no_slot", false);
     assert.deepEqual(
       [late, gone, fine].map(({ outcomes: [first] }) => (first?.kind === "failure" ? first.cause : null)),
       ["no_slot", "cancelled", null],
@@ -93,15 +93,17 @@ describe("the backlog of a host", () => {
     let looks = 0;
     const patient = jobAt(1, Number.POSITIVE_INFINITY, () => looks++ < 0);
     backlog.add(patient.job);
-    for (let now = 0; now < patientLookMs; now += sweepMs) backlog.expire(now, "connect", "no_slot");
+    for (let now = 0; now < patientLookMs; now += sweepMs) backlog.expire(now, "connect", "no_slot", false);
     assert.equal(looks, 1);
-    backlog.expire(patientLookMs, "connect", "no_slot");
+    backlog.expire(patientLookMs, "connect", "no_slot", false);
     assert.equal(looks, 2);
     const hurried = jobAt(2, patientLookMs + 2 * sweepMs);
     backlog.add(hurried.job);
-    backlog.expire(patientLookMs + sweepMs, "connect", "no_slot");
-    backlog.expire(patientLookMs + 2 * sweepMs, "connect", "no_slot");
+    backlog.expire(patientLookMs + sweepMs, "connect", "no_slot", false);
+    backlog.expire(patientLookMs + 2 * sweepMs, "connect", "no_slot", false);
     assert.deepEqual([looks, hurried.outcomes.length, backlog.length], [4, 1, 1]);
+    backlog.expire(patientLookMs + 3 * sweepMs, "connect", "no_slot", true);
+    assert.equal(looks, 5, "at once where all are to be looked at");
   });
 
   it("fails those who came no later than the evidence", () => {

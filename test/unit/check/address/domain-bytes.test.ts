@@ -24,6 +24,16 @@ describe("domains by their bytes", () => {
     assert.equal(find(domains, "one.test"), parseDomain("one.test"));
   });
 
+  it("are those that the parser gives now, once it was asked again", () => {
+    const domains = new DomainsByBytes();
+    const before = find(domains, "one.test");
+    for (let i = 0; i < 300_000; i++) parseDomain(`d${i}.example.org`);
+    assert.notEqual(parseDomain("one.test"), before);
+    assert.equal(find(domains, "one.test"), before);
+    domains.renew(seatOf(domains, "one.test"));
+    assert.equal(find(domains, "one.test"), parseDomain("one.test"));
+  });
+
   it("are told from others that begin or end alike", () => {
     const domains = new DomainsByBytes();
     for (const name of ["one.test", "one.tes", "xone.test", "one.test.xy", "ono.test", "one.test"])

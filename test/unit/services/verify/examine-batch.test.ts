@@ -187,6 +187,18 @@ describe("many rows of a throw-away domain", () => {
     assert.deepEqual([sent.length, seen.deposits.length], [2, 22]);
   });
 
+  it("are answered by what is found of one that is no role's", async () => {
+    const { examine, sent } = world();
+    const run = examine([question("info@listed.test"), ...rows.slice(1, 21)]);
+    await rest();
+    assert.deepEqual(sent[0]?.addresses, ["a0@listed.test"]);
+    sent[0]?.answer([LISTED]);
+    await rest();
+    assert.deepEqual(sent[1]?.addresses, ["info@listed.test"]);
+    sent[1]?.answer([LISTED]);
+    assert.deepEqual(shown(await run.done), Array(21).fill("fresh"));
+  });
+
   it("are each checked where the first says nothing of them", async () => {
     const { examine, sent } = world();
     const run = examine(rows);
@@ -196,6 +208,23 @@ describe("many rows of a throw-away domain", () => {
     assert.deepEqual(sentTo(sent, "@listed.test"), [0, 1, 19]);
     sent[2]?.answer(Array(19).fill(EVIDENCE));
     assert.deepEqual(shown(await run.done), Array(rows.length).fill("fresh"));
+  });
+
+  it("wait for nobody's first but their own, and have its answer also where the run was handed in", async () => {
+    const slow = Array.from({ length: 20 }, (_, i) => question(`a${i}@slow.listed.test`));
+    const quick = Array.from({ length: 20 }, (_, i) => question(`a${i}@quick.listed.test`));
+    const { examine, sent } = world();
+    const run = examine([...slow, ...quick]);
+    await rest();
+    const [ofSlow, ofQuick] = sent;
+    assert.deepEqual(ofQuick?.addresses, ["a0@quick.listed.test"]);
+    ofQuick?.answer([LISTED]);
+    await rest();
+    assert.equal(run.left, slow.length);
+    run.handIn();
+    ofSlow?.answer([LISTED]);
+    assert.deepEqual(shown(await run.done), Array(slow.length + quick.length).fill("fresh"));
+    assert.equal(sent.length, 2);
   });
 
   it("have no answer when the first was handed in without one", async () => {
