@@ -32,7 +32,7 @@ export function processMs(): number {
 }
 
 /**
- * Whole milliseconds from `nowMs` to a later multiple of `everyMs`: the next one that is a millisecond away or more, since a timer may
+ * Whole milliseconds from `nowMs` to a later multiple of `everyMs`: the next one that is more than a millisecond away, since a timer may
  * come so much too soon, and is not to come again for the same one.
  */
 export function msToNextBeat(nowMs: number, everyMs: number): number {

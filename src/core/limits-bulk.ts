@@ -14,8 +14,8 @@ export const BULK_LIMITS = {
   grantsFreshMs: 1_000,
   grantsKept: 1_000,
   /**
-   * What teams say of domains is read anew after so long; of so many jobs it is kept that long, of so many teams for good, some
-   * megabytes each.
+   * What teams say of domains is read anew after so long; of so many jobs it is kept that long, of up to twice as many teams
+   * for good, some megabytes each.
    */
   overlaysFreshMs: 1_000,
   overlaysKept: 16,

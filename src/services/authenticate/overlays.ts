@@ -26,10 +26,12 @@ export function createOverlays({
   /** In the order in which they were read. */
   const known = new Map<string, { readMs: number; overlay: Promise<TeamOverlay> }>();
 
-  /** By the team, what was read last, with its hash. */
-  const said = new RecentMap<string, { hash: string; overlay: TeamOverlay }>(overlaysKept);
+  /** By the team, what was read last, with its hash: for certain of as many teams as jobs are kept, at most of twice as many. */
+  const said = new RecentMap<string, { hash: string; overlay: TeamOverlay }>(2 * overlaysKept);
 
   function overlayFrom(teamId: string, domains: TeamDomains): TeamOverlay {
+    // Always the same object.
+    if (domains.blocklist.length === 0 && domains.disposable.length === 0) return createOverlay(domains);
     const hash = createHash("sha256").update(JSON.stringify(domains)).digest("base64");
     const before = said.get(teamId);
     if (before?.hash === hash) return before.overlay;
