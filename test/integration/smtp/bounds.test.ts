@@ -6,6 +6,17 @@ import { createLocalSlots } from "../../support/local-slots.ts";
 import { createPoolFixture, summary } from "./fixture.ts";
 import { createScriptedServer } from "./scripted-server.ts";
 
+/** One that never answers about `hold@…`. @param greets so many connections; absent: all */
+async function createHoldingServer(greets = Number.POSITIVE_INFINITY) {
+  let holding = false;
+  const server = await createScriptedServer((line, { connection }) => {
+    if (line === "" && connection > greets) return null;
+    if (line.includes("<hold")) holding = true;
+    return line.includes("<hold") ? null : undefined;
+  });
+  return { server, isHolding: () => holding };
+}
+
 describe("the bounds of the pool", () => {
   it("refuses private addresses before any connection, and no-host addresses always", async () => {
     const server = await createScriptedServer();
@@ -44,14 +55,10 @@ describe("the bounds of the pool", () => {
   });
 
   it("answers by the deadline, in flight, waiting for a session, and waiting for a slot", async () => {
-    let held = false;
-    const server = await createScriptedServer((line) => {
-      if (line.includes("<hold")) held = true;
-      return line.includes("<hold") ? null : undefined;
-    });
+    const { server, isHolding } = await createHoldingServer();
     const fixture = createPoolFixture(server.port);
     const inFlight = fixture.rcpt("hold@x.test", { deadlineMs: 1_000 });
-    await server.until(() => held);
+    await server.until(isHolding);
     const waiting = fixture.rcpt("a@x.test", { deadlineMs: 1_000 });
     const withoutSlot = fixture.rcpt("b@x.test", { host: "other.test", deadlineMs: 1_000 });
     await fixture.clock.advanceAsync(1_000 + LIMITS.smtp.sweepMs);
@@ -65,17 +72,12 @@ describe("the bounds of the pool", () => {
   });
 
   it("blames the server's silence only where no session works: beside one, who waited did so for our own cap", async () => {
-    let held = false;
-    const server = await createScriptedServer((line, { connection }) => {
-      if (line === "" && connection > 1) return null;
-      if (line.includes("<hold")) held = true;
-      return line.includes("<hold") ? null : undefined;
-    });
+    const { server, isHolding } = await createHoldingServer(1);
     const fixture = createPoolFixture(server.port);
     const rcpt = (address: string, host: string, deadlineMs: number) =>
       fixture.rcpt(address, { host, deadlineMs, maxConnections: 3 });
     const working = rcpt("hold@x.test", "mx.test", 3_600_000);
-    await server.until(() => held);
+    await server.until(isHolding);
     const beside = rcpt("a@x.test", "mx.test", 1_000);
     await server.until(() => server.connections.length === 2);
     const alone = rcpt("b@x.test", "silent.test", 1_000);
@@ -145,16 +147,12 @@ describe("the bounds of the pool", () => {
   });
 
   it("drains: patient rows that nobody waits for do not keep it", async () => {
-    let held = false;
-    const server = await createScriptedServer((line) => {
-      if (line.includes("<hold")) held = true;
-      return line.includes("<hold") ? null : undefined;
-    });
+    const { server, isHolding } = await createHoldingServer();
     const fixture = createPoolFixture(server.port);
     let cancelled = false;
     const patient = { deadlineMs: Number.POSITIVE_INFINITY, cancelled: () => cancelled };
     const holding = fixture.rcpt("hold@x.test");
-    await server.until(() => held);
+    await server.until(isHolding);
     const waiting = fixture.rcpt("a@x.test", patient);
     await fixture.clock.advanceAsync(LIMITS.smtp.sweepMs);
     cancelled = true;
