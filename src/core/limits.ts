@@ -139,6 +139,14 @@ export const LIMITS = {
     /** At most idleReturnMs: a lease that goes back idle has lasted, else those of a team that has calmed never shrink. */
     leaseLastedMs: 1_500,
     leaseMax: 5_000,
+    /**
+     * Leases of busy teams are asked for ahead of need at these moments, so many in one statement: 64 teams at full speed asked 70
+     * times a second, each a transaction.
+     */
+    aheadEveryMs: 100,
+    aheadAtOnce: 500,
+    /** So many of them what is left has to last. */
+    steadyBeats: 4,
     /** Spends that a lease may not yet have told the ledger of: what a killed process costs at most. */
     trancheMax: 1_000,
     /** A lease ahead of need is at most this share of what is left of the day, hence 1 near the limit. */

@@ -55,9 +55,22 @@ export interface LeaseAsk {
   share: number;
 }
 
+/** One of several that are asked for at once. */
+export interface TeamAsk extends LeaseAsk {
+  /** As of `lease`. */
+  id: string;
+  teamId: string;
+}
+
 export interface QuotaLedger {
   /** @param id a UUID of the caller's, so that it can release a lease whose answer never came. */
   lease(id: string, teamId: string, ask: LeaseAsk): Promise<LeaseGrant>;
+  /**
+   * The same for many teams in one statement, but for those that somebody else has locked, or that have no day yet: to wait for one
+   * would keep the others. No team twice.
+   * @returns grants by id, of those that were asked about
+   */
+  leaseTogether(asks: readonly TeamAsk[]): Promise<Map<string, LeaseGrant>>;
   /** Stores what was taken of each lease and renews it. The ids of those the ledger still has. */
   flush(reports: LeaseReport[]): Promise<Set<string>>;
   /** Gives back what was not taken, settles the rest unless it is in flight. Unknown leases are ignored. */
@@ -73,6 +86,12 @@ export interface QuotaLedger {
   usage(teamId: string): Promise<LedgerUsage>;
 }
 
+type GrantRow = Omit<LeaseGrant, "msToMidnight"> & { ms_to_midnight: number };
+
+function grantOf({ ms_to_midnight: msToMidnight, ...grant }: GrantRow): LeaseGrant {
+  return { ...grant, msToMidnight };
+}
+
 /**
  * SQL of `quota_days` and `quota_leases`; see the migration for what holds at all times.
  *
@@ -82,19 +101,39 @@ export interface QuotaLedger {
  */
 export function createQuotaLedger(sql: Database): QuotaLedger {
   const { leaseTtlMs, trancheMax, leasesReapedPerRound } = LIMITS.quota;
+  const ttl = `${leaseTtlMs} milliseconds`;
+  /** The day before the midnight that `lease` has found, though a moment has passed: the nearest to then. */
+  const today = sql`lateral (
+    select (clock_timestamp() at time zone 'utc' + lease.ms_to_midnight * interval '1 millisecond'
+            + interval '12 hours')::date - 1 as day) today`;
+  const granted = sql`lease.granted, lease.tranche, lease.ms_to_midnight, lease.used as committed, today.day::text`;
 
   return {
     async lease(id, teamId, { limit, want, share }) {
-      const [row] = await sql<[Omit<LeaseGrant, "msToMidnight"> & { ms_to_midnight: number }]>`
-        select lease.granted, lease.tranche, lease.ms_to_midnight, lease.used as committed, today.day::text,
-          quota_told(${teamId}, today.day) as leases
+      const [row] = await sql<[GrantRow]>`
+        select ${granted}, quota_told(${teamId}, today.day) as leases
         from quota_lease(${id}, (select t.id from teams t where t.id = ${teamId} for key share), ${limit}, ${want},
-               ${share}, ${trancheMax}, ${`${leaseTtlMs} milliseconds`}::interval) lease,
-          -- The midnight that this is before, though a moment has passed: the nearest to then.
-          lateral (select (clock_timestamp() at time zone 'utc' + lease.ms_to_midnight * interval '1 millisecond'
-                           + interval '12 hours')::date - 1 as day) today`;
-      const { ms_to_midnight: msToMidnight, ...grant } = row;
-      return { ...grant, msToMidnight };
+               ${share}, ${trancheMax}, ${ttl}::interval) lease, ${today}`;
+      return grantOf(row);
+    },
+
+    async leaseTogether(asks) {
+      const rows = await sql<(GrantRow & { id: string })[]>`
+        with asked as (
+          select * from jsonb_to_recordset(${sql.json(asks.map((ask) => ({ ...ask })))})
+            as asked (id uuid, "teamId" text, "limit" bigint, want integer, share integer)
+        ),
+        free as materialized (
+          select asked.* from asked join teams t on t.id = asked."teamId"
+            join quota_days d on d.team_id = t.id and d.day = (clock_timestamp() at time zone 'utc')::date
+          order by t.id for key share of t skip locked for update of d skip locked
+        )
+        select locked.id, ${granted}, quota_told(locked."teamId", today.day) as leases
+        -- All are locked before the first is granted.
+        from (select * from free order by id) locked,
+          lateral quota_lease(locked.id, locked."teamId", locked."limit", locked.want, locked.share, ${trancheMax},
+                              ${ttl}::interval) lease, ${today}`;
+      return new Map(rows.map(({ id, ...row }) => [id, grantOf(row)]));
     },
 
     async flush(reports) {
@@ -106,7 +145,7 @@ export function createQuotaLedger(sql: Database): QuotaLedger {
         mine as (select id from quota_leases where id in (select id from r) for update skip locked)
         update quota_leases l
         set spent = r.taken, revision = r.revision,
-            expires_at = clock_timestamp() + ${`${leaseTtlMs} milliseconds`}::interval
+            expires_at = clock_timestamp() + ${ttl}::interval
         from mine join r using (id)
         where l.id = mine.id and l.revision < r.revision and l.expires_at > clock_timestamp()
         returning l.id`;

@@ -28,6 +28,7 @@ import type { LeaseGrant } from "../../src/store/quota-ledger.ts";
 import type { RedisClient } from "../../src/store/redis.ts";
 import type { UsageRow } from "../../src/store/usage.ts";
 import { createFakeClock } from "./fake-clock.ts";
+import { leaseTogetherBy } from "./lease-together.ts";
 
 export type ReadyWorld = Awaited<ReturnType<typeof startReadyWorld>>;
 
@@ -41,14 +42,16 @@ const SEATS = 8;
 /** A ledger in memory: one number a team and day. */
 function memoryLedger(dayOf: () => { day: string; msToMidnight: number }) {
   const taken = new Map<string, { day: string; teamId: string; spent: number }>();
+  async function lease(id: string, teamId: string, { want }: { want: number }): Promise<LeaseGrant> {
+    const { day, msToMidnight } = dayOf();
+    taken.set(id, { day, teamId, spent: 0 });
+    return { granted: want, tranche: want, day, msToMidnight, committed: 0, leases: [] };
+  }
   return {
     /** Units by team and day, of all that it was told. */
     taken,
-    async lease(id: string, teamId: string, { want }: { want: number }): Promise<LeaseGrant> {
-      const { day, msToMidnight } = dayOf();
-      taken.set(id, { day, teamId, spent: 0 });
-      return { granted: want, tranche: want, day, msToMidnight, committed: 0, leases: [] };
-    },
+    lease,
+    leaseTogether: leaseTogetherBy(lease),
     async flush(reports: { id: string; taken: number }[]) {
       for (const { id, taken: spent } of reports) Object.assign(taken.get(id) ?? {}, { spent });
       return new Set(reports.map(({ id }) => id));

@@ -1,12 +1,12 @@
-import { randomUUID } from "node:crypto";
-import { type Clock, DAY_MS, secondsToUtcMidnight, type Timer } from "../../core/clock.ts";
+import { type Clock, DAY_MS, msToNextBeat, secondsToUtcMidnight, type Timer } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Logger } from "../../core/log.ts";
 import type { Metrics } from "../../core/metrics.ts";
 import type { QuotaLedger } from "../../store/quota-ledger.ts";
 import type { Actor } from "../actor.ts";
-import { Lease, type Reservation, untoldOf } from "./lease.ts";
+import { createFetching } from "./fetching.ts";
+import { type Lease, type Reservation, untoldOf } from "./lease.ts";
 import { createSettling } from "./settling.ts";
 import { quotaExceeded, TeamQuota, type Waiter } from "./team.ts";
 
@@ -77,13 +77,10 @@ export function createQuota(deps: QuotaDeps): Quota {
   const { ledger, clock, log } = deps;
   const teams = new Map<string, TeamQuota>();
   const settling = createSettling({ ledger, clock, log, teams });
-  /** Leases asked for and not answered, also those nobody waits for any more. */
-  const fetching = new Set<Promise<void>>();
-  const leasesBy = {
-    granted: deps.metrics.quotaLeases.labels("granted"),
-    refused: deps.metrics.quotaLeases.labels("refused"),
-    failed: deps.metrics.quotaLeases.labels("failed"),
-  };
+  const fetching = createFetching({ ...deps, settling });
+  /** Busy teams that want units for which nobody waits yet, until the next beat. */
+  const ahead = new Set<TeamQuota>();
+  let beat: Timer | undefined;
   let timer: Timer | undefined;
   let draining = false;
 
@@ -110,43 +107,6 @@ export function createQuota(deps: QuotaDeps): Quota {
     team.refusedUntilMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** `work`, or a rejection after LIMITS.quota.ledgerTimeoutMs; the work goes on. */
-  function bounded<T>(work: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const expiry = clock.after(LIMITS.quota.ledgerTimeoutMs, () =>
-        reject(new Error("the quota ledger is silent")),
-      );
-      work.then(resolve, reject).finally(() => expiry.cancel());
-    });
-  }
-
-  async function fetchLease(team: TeamQuota): Promise<void> {
-    const sentAtMs = clock.monotonic();
-    const id = randomUUID();
-    const ask = team.nextAsk(sentAtMs);
-    const held = [...team.leases];
-    let abandoned = false;
-    const answer: Promise<void> = ledger.lease(id, team.id, ask).then((grant) => {
-      const lease = grant.granted > 0 ? new Lease(id, grant, sentAtMs) : null;
-      // Too late for those who waited, or granted by a limit that is no longer in force: back with it.
-      if (lease && (abandoned || draining || ask.limit > team.limit)) lease.retired = true;
-      leasesBy[lease ? "granted" : "refused"].inc();
-      team.granted(lease, grant, { sentAtMs, held, limit: ask.limit }, clock.monotonic());
-    });
-    fetching.add(answer);
-    const answered = () => void fetching.delete(answer);
-    answer.then(answered, answered);
-    try {
-      await bounded(answer);
-    } catch (error) {
-      abandoned = true;
-      leasesBy.failed.inc();
-      // It may have been granted without our hearing of it.
-      answer.catch(() => team.leases.push(settling.orphan(id, sentAtMs)));
-      throw error;
-    }
-  }
-
   function handOut(team: TeamQuota): void {
     const nowMs = clock.monotonic();
     while (team.waiters.length > 0) {
@@ -160,7 +120,7 @@ export function createQuota(deps: QuotaDeps): Quota {
   async function heedRefusal(team: TeamQuota): Promise<void> {
     if (!team.isReturning) return refuseAll(team);
     team.refusedUntilMs = Number.NEGATIVE_INFINITY;
-    await bounded(settling.settle());
+    await fetching.bounded(settling.settle());
   }
 
   /** Gets units for those who wait, and for those to come, one statement at a time for a team. */
@@ -168,18 +128,48 @@ export function createQuota(deps: QuotaDeps): Quota {
     team.serving = true;
     try {
       do {
-        if (team.isHeldUp(clock.monotonic())) await bounded(settling.flush());
-        else await fetchLease(team);
+        if (team.isHeldUp(clock.monotonic())) await fetching.bounded(settling.flush());
+        else await fetching.fetch(team);
         handOut(team);
         if (clock.monotonic() < team.refusedUntilMs) await heedRefusal(team);
       } while (team.waiters.length > 0);
     } catch (error) {
       log.warn({ err: error, team: team.id }, "cannot lease quota");
-      team.failedUntilMs = clock.monotonic() + LIMITS.quota.failureMs;
-      team.rejectAll(() => unavailable(error));
+      fail(team, error);
     } finally {
       team.serving = false;
     }
+  }
+
+  function fail(team: TeamQuota, error: unknown): void {
+    team.failedUntilMs = clock.monotonic() + LIMITS.quota.failureMs;
+    team.rejectAll(() => unavailable(error));
+  }
+
+  /** Units for the teams of `ahead`, in one statement for all of them but those it passes over. */
+  async function serveAhead(): Promise<void> {
+    beat = undefined;
+    const nowMs = clock.monotonic();
+    const asked = [...ahead].filter((team) => wantsAhead(team, nowMs)).slice(0, LIMITS.quota.aheadAtOnce);
+    ahead.clear();
+    if (asked.length === 0) return;
+    for (const team of asked) team.serving = true;
+    let passedOver = new Set<TeamQuota>();
+    try {
+      passedOver = new Set(await fetching.fetchTogether(asked));
+    } catch (error) {
+      log.warn({ err: error, teams: asked.length }, "cannot lease quota");
+      for (const team of asked) fail(team, error);
+    }
+    for (const team of asked) {
+      team.serving = false;
+      handOut(team);
+      if (passedOver.has(team) || team.waiters.length > 0) void serve(team);
+    }
+  }
+
+  function wantsAhead(team: TeamQuota, nowMs: number): boolean {
+    return !draining && !team.serving && team.wantsPrefetch(nowMs) && nowMs >= team.failedUntilMs;
   }
 
   function msToMidnight(team: TeamQuota, nowMs = clock.monotonic()): number {
@@ -201,7 +191,10 @@ export function createQuota(deps: QuotaDeps): Quota {
   /** Asks ahead, so that the next request need not wait. */
   function lookAhead(team: TeamQuota, nowMs: number): void {
     if (team.leaseToFlush()) settling.flush().catch(settling.report);
-    if (!team.serving && team.wantsPrefetch(nowMs) && nowMs >= team.failedUntilMs) void serve(team);
+    if (!wantsAhead(team, nowMs)) return;
+    if (!team.isSteady(nowMs)) return void serve(team);
+    ahead.add(team);
+    beat ??= clock.after(msToNextBeat(nowMs, LIMITS.quota.aheadEveryMs), () => void serveAhead());
   }
 
   function wait(team: TeamQuota): Promise<Reservation> {
@@ -283,8 +276,9 @@ export function createQuota(deps: QuotaDeps): Quota {
     async drain() {
       draining = true;
       timer?.cancel();
+      beat?.cancel();
       for (const team of teams.values()) team.rejectAll(() => unavailable());
-      await Promise.allSettled(fetching);
+      await fetching.settled();
       await settling.returnAll();
     },
   };

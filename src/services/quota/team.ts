@@ -112,6 +112,14 @@ export class TeamQuota {
     return granted > LIMITS.quota.leaseFirst && left * 2 < granted;
   }
 
+  /** The half that is left will last for several beats, since that which is used did: it can be asked for with other teams'. */
+  isSteady(nowMs: number): boolean {
+    return (
+      this.#askedAtMs !== null &&
+      nowMs - this.#askedAtMs >= LIMITS.quota.steadyBeats * LIMITS.quota.aheadEveryMs
+    );
+  }
+
   /**
    * How many units to ask for: doubled when the last were gone in no time, halved when they lasted, and enough for all
    * who wait. Units ahead of need are a share of what is left, lest they lie idle here while another process has none.

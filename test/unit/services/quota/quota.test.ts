@@ -6,8 +6,9 @@ import { LIMITS } from "../../../../src/core/limits.ts";
 import { createMetrics } from "../../../../src/core/metrics.ts";
 import type { Actor } from "../../../../src/services/actor.ts";
 import { createQuota } from "../../../../src/services/quota/quota.ts";
-import type { LeaseAsk, LeaseGrant } from "../../../../src/store/quota-ledger.ts";
+import type { LeaseAsk, LeaseGrant, QuotaLedger } from "../../../../src/store/quota-ledger.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
+import { leaseTogetherBy } from "../../../support/lease-together.ts";
 import { actorFor, silentLog } from "../../../support/store.ts";
 
 const NOTHING = { granted: 0, tranche: 0 };
@@ -15,13 +16,15 @@ const NOTHING = { granted: 0, tranche: 0 };
 /** A quota whose ledger answers each lease by `answer`, `statementMs` later. */
 function setUp(statementMs: number, answer: (ask: LeaseAsk) => Pick<LeaseGrant, "granted" | "tranche">) {
   const clock = createFakeClock();
+  const lease: QuotaLedger["lease"] = (_id, _teamId, ask) =>
+    new Promise((resolve) => {
+      const grant = { ...answer(ask), day: "2026-01-01", msToMidnight: DAY_MS, committed: 0, leases: [] };
+      clock.after(statementMs, () => resolve(grant));
+    });
   const quota = createQuota({
     ledger: {
-      lease: (_id, _teamId, ask) =>
-        new Promise((resolve) => {
-          const grant = { ...answer(ask), day: "2026-01-01", msToMidnight: DAY_MS, committed: 0, leases: [] };
-          clock.after(statementMs, () => resolve(grant));
-        }),
+      lease,
+      leaseTogether: leaseTogetherBy(lease),
       flush: async (reports) => new Set(reports.map((report) => report.id)),
       release: async () => {},
       releaseTogether: async (reports) => new Set(reports.map(({ id }) => id)),

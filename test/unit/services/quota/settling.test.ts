@@ -6,6 +6,7 @@ import { createMetrics } from "../../../../src/core/metrics.ts";
 import { createQuota } from "../../../../src/services/quota/quota.ts";
 import type { QuotaLedger } from "../../../../src/store/quota-ledger.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
+import { leaseTogetherBy } from "../../../support/lease-together.ts";
 import { actorFor, silentLog } from "../../../support/store.ts";
 
 const { idleReturnMs, flushEveryMs, releasesAtOnce } = LIMITS.quota;
@@ -21,6 +22,7 @@ async function setUp(teams: number) {
       leases.set(id, teamId);
       return { granted: 4, tranche: 4, day: "2026-01-01", msToMidnight: DAY_MS, committed: 0, leases: [] };
     },
+    leaseTogether: leaseTogetherBy((id, teamId, ask) => ledger.lease(id, teamId, ask)),
     flush: async (reports) => new Set(reports.map(({ id }) => id)),
     async release({ id }) {
       if (locked.has(leases.get(id) ?? "")) throw new Error("canceled on statement timeout");

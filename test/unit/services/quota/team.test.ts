@@ -110,6 +110,7 @@ describe("a snapshot", () => {
           committed: 0,
           leases: [],
         }),
+        leaseTogether: async () => new Map(),
         flush: async () => new Set(),
         release: async () => {},
         releaseTogether: async (reports) => new Set(reports.map(({ id }) => id)),

@@ -1,0 +1,123 @@
+import { randomUUID } from "node:crypto";
+import type { Clock } from "../../core/clock.ts";
+import { LIMITS } from "../../core/limits.ts";
+import type { Metrics } from "../../core/metrics.ts";
+import type { LeaseAsk, LeaseGrant, QuotaLedger } from "../../store/quota-ledger.ts";
+import { Lease } from "./lease.ts";
+import type { Settling } from "./settling.ts";
+import type { TeamQuota } from "./team.ts";
+
+/** The way of units from the ledger into the hands of teams. One question at a time for a team. */
+export interface Fetching {
+  /** A lease for the team, or its refusal. Rejects when the ledger fails or is silent. */
+  fetch(team: TeamQuota): Promise<void>;
+  /**
+   * The same for several in one statement; rejects for all of them.
+   * @returns those that the ledger passed over
+   */
+  fetchTogether(teams: readonly TeamQuota[]): Promise<TeamQuota[]>;
+  /** `work`, or a rejection after LIMITS.quota.ledgerTimeoutMs; the work goes on. */
+  bounded<T>(work: Promise<T>): Promise<T>;
+  /** All that is asked from now on is given back at once. Resolves when nothing is unanswered, also what nobody waits for any more. */
+  settled(): Promise<void>;
+}
+
+export interface FetchingDeps {
+  ledger: Pick<QuotaLedger, "lease" | "leaseTogether">;
+  clock: Clock;
+  metrics: Pick<Metrics, "quotaLeases">;
+  settling: Pick<Settling, "orphan">;
+}
+
+/** One question, and what it rests on. */
+interface Asking {
+  team: TeamQuota;
+  id: string;
+  ask: LeaseAsk;
+  sentAtMs: number;
+  held: readonly Lease[];
+}
+
+export function createFetching({ ledger, clock, metrics, settling }: FetchingDeps): Fetching {
+  const unanswered = new Set<Promise<unknown>>();
+  const leasesBy = {
+    granted: metrics.quotaLeases.labels("granted"),
+    refused: metrics.quotaLeases.labels("refused"),
+    failed: metrics.quotaLeases.labels("failed"),
+  };
+  let ending = false;
+
+  function bounded<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const expiry = clock.after(LIMITS.quota.ledgerTimeoutMs, () =>
+        reject(new Error("the quota ledger is silent")),
+      );
+      work.then(resolve, reject).finally(() => expiry.cancel());
+    });
+  }
+
+  function begin(team: TeamQuota): Asking {
+    const sentAtMs = clock.monotonic();
+    return { team, id: randomUUID(), ask: team.nextAsk(sentAtMs), sentAtMs, held: [...team.leases] };
+  }
+
+  function take({ team, id, ask, sentAtMs, held }: Asking, grant: LeaseGrant, isLate: boolean): void {
+    const lease = grant.granted > 0 ? new Lease(id, grant, sentAtMs) : null;
+    // Too late for those who waited, or granted by a limit that is no longer in force: back with it.
+    if (lease && (isLate || ending || ask.limit > team.limit)) lease.retired = true;
+    leasesBy[lease ? "granted" : "refused"].inc();
+    team.granted(lease, grant, { sentAtMs, held, limit: ask.limit }, clock.monotonic());
+  }
+
+  /** @param answered hears each grant, and whether it came after its time */
+  async function answer(
+    askings: readonly Asking[],
+    asked: Promise<ReadonlyMap<string, LeaseGrant>>,
+  ): Promise<TeamQuota[]> {
+    let isLate = false;
+    const all = asked.then((grants) => {
+      const passedOver: TeamQuota[] = [];
+      for (const asking of askings) {
+        const grant = grants.get(asking.id);
+        if (grant === undefined) passedOver.push(asking.team);
+        else take(asking, grant, isLate);
+      }
+      return passedOver;
+    });
+    unanswered.add(all);
+    const heard = () => void unanswered.delete(all);
+    all.then(heard, heard);
+    try {
+      return await bounded(all);
+    } catch (error) {
+      isLate = true;
+      leasesBy.failed.inc(askings.length);
+      // They may have been granted without our hearing of it.
+      all.catch(() => {
+        for (const { team, id, sentAtMs } of askings) team.leases.push(settling.orphan(id, sentAtMs));
+      });
+      throw error;
+    }
+  }
+
+  return {
+    bounded,
+    async fetch(team) {
+      const asking = begin(team);
+      const { id, ask } = asking;
+      await answer(
+        [asking],
+        ledger.lease(id, team.id, ask).then((grant) => new Map([[id, grant]])),
+      );
+    },
+    fetchTogether(teams) {
+      const askings = teams.map(begin);
+      const asks = askings.map(({ id, team, ask }) => ({ id, teamId: team.id, ...ask }));
+      return answer(askings, ledger.leaseTogether(asks));
+    },
+    async settled() {
+      ending = true;
+      await Promise.allSettled(unanswered);
+    },
+  };
+}

@@ -1,0 +1,199 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { DAY_MS } from "../../../../src/core/clock.ts";
+import { LIMITS } from "../../../../src/core/limits.ts";
+import { createMetrics } from "../../../../src/core/metrics.ts";
+import type { Actor } from "../../../../src/services/actor.ts";
+import { createQuota } from "../../../../src/services/quota/quota.ts";
+import type { LeaseGrant, QuotaLedger } from "../../../../src/store/quota-ledger.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+import { actorFor, silentLog } from "../../../support/store.ts";
+
+const { aheadEveryMs, steadyBeats, ledgerTimeoutMs, failureMs } = LIMITS.quota;
+/** A team that needs so long for half of its lease is asked for with the others. */
+const CALM_MS = aheadEveryMs * steadyBeats;
+/** So many units of a lease of eight, and it is time to ask for another. */
+const HALF = 4;
+
+interface Statement {
+  kind: "alone" | "together";
+  teams: string[];
+}
+
+/** A ledger whose answers are the test's: `statements` are what it was asked, `leases` what it has not heard the end of. */
+function setUp() {
+  const clock = createFakeClock();
+  const statements: Statement[] = [];
+  const leases = new Map<string, string>();
+  const locked = new Set<string>();
+  /** Null: it answers at once. */
+  let held: (() => void)[] | null = null;
+  let failing = false;
+  const grantTo = (id: string, teamId: string, want: number): LeaseGrant => {
+    leases.set(id, teamId);
+    return {
+      granted: want,
+      tranche: want,
+      day: "2026-01-01",
+      msToMidnight: DAY_MS,
+      committed: 0,
+      leases: [],
+    };
+  };
+  async function ask(statement: Statement): Promise<void> {
+    statements.push(statement);
+    if (failing) throw new Error("Postgres is away");
+    if (held !== null) await new Promise<void>((resolve) => held?.push(resolve));
+  }
+  const ledger: QuotaLedger = {
+    async lease(id, teamId, { want }) {
+      await ask({ kind: "alone", teams: [teamId] });
+      return grantTo(id, teamId, want);
+    },
+    async leaseTogether(asks) {
+      await ask({ kind: "together", teams: asks.map(({ teamId }) => teamId) });
+      const free = asks.filter(({ teamId }) => !locked.has(teamId));
+      return new Map(free.map(({ id, teamId, want }) => [id, grantTo(id, teamId, want)]));
+    },
+    flush: async (reports) => new Set(reports.map(({ id }) => id)),
+    release: async ({ id }) => void leases.delete(id),
+    async releaseTogether(reports) {
+      for (const { id } of reports) leases.delete(id);
+      return new Set(reports.map(({ id }) => id));
+    },
+    reap: async () => 0,
+    usage: async () => ({ day: "2026-01-01", used: 0, held: 0, leases: [] }),
+  };
+  const quota = createQuota({ ledger, clock, log: silentLog, metrics: createMetrics() });
+  const actors = [0, 1, 2].map((at) => actorFor(`team_${at}`, { dailyQuota: 1_000_000 }));
+  async function spend(actor: Actor, count: number): Promise<void> {
+    for (let i = 0; i < count; i++) (await quota.reserve(actor)).commit();
+  }
+  /** All teams have seven units of a lease of eight, had just now: the first lease is four, the next, asked for in no time, twice as many. */
+  async function busyTeams(): Promise<void> {
+    for (const actor of actors) await spend(actor, 5);
+    assert.ok(statements.every(({ kind }) => kind === "alone"));
+    statements.length = 0;
+  }
+  return {
+    ...{ clock, quota, actors, statements, leases, locked, spend, busyTeams },
+    hold() {
+      held = [];
+    },
+    async answer() {
+      const waiting = held ?? [];
+      held = null;
+      for (const go of waiting) go();
+      await clock.advanceAsync(0);
+    },
+    fail(is: boolean) {
+      failing = is;
+    },
+  };
+}
+
+describe("units that are asked for ahead of need", () => {
+  it("are those of all teams in one statement, at the next beat, where what is left will last so long", async () => {
+    const { clock, actors, statements, spend, busyTeams } = setUp();
+    await busyTeams();
+    await clock.advanceAsync(CALM_MS);
+    for (const actor of actors) await spend(actor, HALF);
+    assert.deepEqual(statements, []);
+    await clock.advanceAsync(aheadEveryMs);
+    assert.deepEqual(statements, [{ kind: "together", teams: ["team_0", "team_1", "team_2"] }]);
+    // What was granted is at hand: nobody asks for it.
+    for (const actor of actors) await spend(actor, 6);
+    assert.equal(statements.length, 1);
+  });
+
+  it("are asked for at once where the half that is used was gone sooner", async () => {
+    const { clock, actors, statements, spend, busyTeams } = setUp();
+    await busyTeams();
+    await clock.advanceAsync(CALM_MS - 1);
+    for (const actor of actors) await spend(actor, HALF);
+    assert.deepEqual(
+      statements.map(({ kind }) => kind),
+      ["alone", "alone", "alone"],
+    );
+  });
+
+  it("are asked for at once when somebody waits for them, and not again at the beat", async () => {
+    const { clock, actors, statements, spend, busyTeams } = setUp();
+    await busyTeams();
+    await clock.advanceAsync(CALM_MS);
+    const [actor] = actors as [Actor];
+    await spend(actor, 8);
+    assert.deepEqual(statements, [{ kind: "alone", teams: ["team_0"] }]);
+    await clock.advanceAsync(2 * aheadEveryMs);
+    assert.equal(statements.length, 1);
+  });
+
+  it("serve those too who have come to wait while the statement was under way", async () => {
+    const { clock, quota, actors, statements, spend, busyTeams, hold, answer } = setUp();
+    await busyTeams();
+    await clock.advanceAsync(CALM_MS);
+    const [actor] = actors as [Actor];
+    await spend(actor, HALF);
+    hold();
+    await clock.advanceAsync(aheadEveryMs);
+    await spend(actor, 3);
+    const waiting = Promise.all(Array.from({ length: 3 }, async () => quota.reserve(actor)));
+    await answer();
+    assert.equal((await waiting).length, 3);
+    assert.deepEqual(
+      statements.map(({ kind }) => kind),
+      ["together"],
+    );
+  });
+
+  it("are asked for again, one by one, for teams that the statement passed over", async () => {
+    const { clock, actors, statements, spend, busyTeams, locked } = setUp();
+    await busyTeams();
+    await clock.advanceAsync(CALM_MS);
+    for (const actor of actors) await spend(actor, HALF);
+    locked.add("team_1");
+    await clock.advanceAsync(aheadEveryMs);
+    assert.deepEqual(statements, [
+      { kind: "together", teams: ["team_0", "team_1", "team_2"] },
+      { kind: "alone", teams: ["team_1"] },
+    ]);
+  });
+
+  it("are not asked for again in the moment after the ledger failed, and what may have been granted goes back", async () => {
+    const { clock, quota, actors, statements, leases, spend, busyTeams, fail, hold, answer } = setUp();
+    await busyTeams();
+    await clock.advanceAsync(CALM_MS);
+    const [actor, other] = actors as [Actor, Actor];
+    await spend(actor, HALF);
+    fail(true);
+    await clock.advanceAsync(aheadEveryMs);
+    assert.equal(statements.splice(0).length, 1);
+    fail(false);
+    await spend(actor, 1);
+    await clock.advanceAsync(failureMs - 1);
+    await spend(actor, 1);
+    await clock.advanceAsync(1);
+    assert.deepEqual(statements, []);
+    // Of a ledger that is silent nobody knows what it has granted, until it says so.
+    await spend(other, HALF);
+    hold();
+    await clock.advanceAsync(aheadEveryMs);
+    assert.equal(statements.splice(0).length, 1);
+    await clock.advanceAsync(ledgerTimeoutMs);
+    await answer();
+    await quota.drain();
+    assert.equal(leases.size, 0);
+  });
+
+  it("are no longer asked for by a process that goes", async () => {
+    const { clock, quota, actors, statements, leases, spend, busyTeams } = setUp();
+    await busyTeams();
+    await clock.advanceAsync(CALM_MS);
+    for (const actor of actors) await spend(actor, HALF);
+    await quota.drain();
+    await clock.advanceAsync(aheadEveryMs);
+    assert.deepEqual(statements, []);
+    assert.equal(leases.size, 0);
+    assert.equal(clock.pending, 0);
+  });
+});
