@@ -194,10 +194,21 @@ export const LIMITS = {
      */
     gatherMs: 8,
     bucketsPerCall: 200,
+    /**
+     * Busy teams' tokens, of which what is left will last for so many of these beats, are asked for at beats: a call costs 100 us of
+     * this process, and with a lease of 250 ms 64 teams at full speed asked for a thousand buckets a second.
+     */
+    aheadEveryMs: 50,
+    steadyBeats: 4,
     leaseMax: 500,
-    leaseTtlMs: 250,
+    leaseTtlMs: 1_000,
     /** A lease is at most what the sustained rate makes in this time. */
     leaseSpanMs: 100,
+    /** The next lease is twice as large when half of the last was gone sooner than this, half as large when that lasted longer. */
+    leaseGoneMs: 200,
+    leaseLastedMs: 600,
+    /** What was heard of a bucket is taken for its present state so long, once nothing was left in it. */
+    newsMs: 250,
     refusalMaxMs: 1_000,
     waitersPerBucket: 1_000,
     buckets: 20_000,

@@ -1,3 +1,5 @@
+import { performance } from "node:perf_hooks";
+import { msToNextBeat } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import { gatherTurns } from "../core/turns.ts";
 import type { RedisClient } from "./redis.ts";
@@ -23,12 +25,14 @@ export interface BucketRequest {
   back: number;
   /** Leased tokens that were used since this process last said so. */
   used: number;
+  /** The answer is not needed before the next beat but one. */
+  mayWait: boolean;
 }
 
 export interface RateBuckets {
   /**
    * Requests of a turn of the event loop are one call of Redis; those for which nobody waits are gathered for
-   * LIMITS.rate.gatherMs.
+   * LIMITS.rate.gatherMs, and those that may wait until the next beat, see LIMITS.rate.aheadEveryMs.
    * @param key names the bucket, e.g. `team_…:live`. Rejects when Redis does not answer.
    */
   take(key: string, request: BucketRequest): Promise<BucketGrant>;
@@ -117,22 +121,32 @@ export function createRateBuckets(client: RedisClient): RateBuckets {
     }
   }
 
-  const { bucketsPerCall, gatherMs } = LIMITS.rate;
+  const { aheadEveryMs, bucketsPerCall, gatherMs } = LIMITS.rate;
   const askAtOnce = gatherTurns<Asked>(bucketsPerCall, (asked) => void ask(asked));
   // At full speed there are ten of them in this time, and each call costs 30 us of this process.
-  const askSoon = gatherTurns<Asked>(
+  const together = (asked: readonly Asked[]) => {
+    for (const one of asked) askAtOnce.add(one);
+  };
+  const askSoon = gatherTurns<Asked>(bucketsPerCall, together, (send) => void setTimeout(send, gatherMs));
+  const askAtBeat = gatherTurns<Asked>(
     bucketsPerCall,
-    (asked) => {
-      for (const one of asked) askAtOnce.add(one);
-    },
-    (send) => void setTimeout(send, gatherMs),
+    together,
+    (send) => void setTimeout(send, msToNextBeat(performance.now(), aheadEveryMs)),
   );
+
+  function gatheringOf({ waiting, mayWait }: BucketRequest) {
+    if (waiting > 0) return askAtOnce;
+    return mayWait ? askAtBeat : askSoon;
+  }
 
   return {
     take: (key, request) =>
       new Promise((resolve, reject) => {
-        (request.waiting > 0 ? askAtOnce : askSoon).add({ key, request, resolve, reject });
+        gatheringOf(request).add({ key, request, resolve, reject });
       }),
-    hurry: askSoon.send,
+    hurry() {
+      askSoon.send();
+      askAtBeat.send();
+    },
   };
 }

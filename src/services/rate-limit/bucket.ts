@@ -104,12 +104,14 @@ export class SharedBucket {
     const { leaseMax, leaseSpanMs } = LIMITS.rate;
     const most = Math.max(1, Math.min(leaseMax, Math.floor((this.ratePerS * leaseSpanMs) / 1000)));
     const waiting = this.waiters.length;
+    // What is left lasts as long as that which is used did.
+    const isSteady = nowMs - this.#askedAtMs >= LIMITS.rate.steadyBeats * LIMITS.rate.aheadEveryMs;
     this.#want = Math.min(
       most,
       waiting === 0 && this.#isRenewal(nowMs) ? this.#lasting() : this.#moving(nowMs),
     );
     this.#askedAtMs = nowMs;
-    return this.#request(Math.max(this.#want, waiting), waiting, 0);
+    return this.#request(Math.max(this.#want, waiting), waiting, 0, isSteady);
   }
 
   /** Asked because the last lease is old, not because it is used up. */
@@ -122,10 +124,11 @@ export class SharedBucket {
     return this.#used * 4 < this.#want ? Math.max(1, this.#want >> 1) : this.#want;
   }
 
-  /** Twice as many where the last were gone in no time, else half as many. */
+  /** Twice as many where half of the last were gone in no time, half as many where they lasted. */
   #moving(nowMs: number): number {
-    const isBrief = nowMs - this.#askedAtMs < LIMITS.rate.leaseSpanMs;
-    return isBrief ? this.#want * 2 : Math.max(1, this.#want >> 1);
+    const sinceMs = nowMs - this.#askedAtMs;
+    if (sinceMs < LIMITS.rate.leaseGoneMs) return this.#want * 2;
+    return sinceMs > LIMITS.rate.leaseLastedMs ? Math.max(1, this.#want >> 1) : this.#want;
   }
 
   /**
@@ -143,15 +146,15 @@ export class SharedBucket {
     }
     this.#leases = this.#leases.filter((lease) => lease.left > 0 && nowMs < lease.endsAtMs);
     this.countAhead(nowMs);
-    if (back > 0) return this.#request(0, 0, back);
+    if (back > 0) return this.#request(0, 0, back, !all);
     if (nowMs - this.#takenAtMs >= TELL_WITHIN_MS) this.#used = 0;
     return null;
   }
 
-  #request(want: number, waiting: number, back: number): BucketRequest {
+  #request(want: number, waiting: number, back: number, mayWait: boolean): BucketRequest {
     const used = this.#used;
     this.#used = 0;
-    return { ratePerS: this.ratePerS, burst: this.burst, want, waiting, back, used };
+    return { ratePerS: this.ratePerS, burst: this.burst, want, waiting, back, used, mayWait };
   }
 
   /**
@@ -159,7 +162,7 @@ export class SharedBucket {
    * another process brings back is not counted on.
    */
   isDry(nowMs: number): boolean {
-    const isNews = nowMs - this.#seenAtMs < LIMITS.rate.leaseTtlMs;
+    const isNews = nowMs - this.#seenAtMs < LIMITS.rate.newsMs;
     return this.#wasShort && isNews && this.waiters.length > 0 && this.remaining(nowMs) === 0;
   }
 

@@ -147,7 +147,7 @@ export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
     if (asking || clock.monotonic() < askAgainAtMs) return;
     asking = true;
     const { ratePerS, burst } = bucket;
-    ask(bucket, { ratePerS, burst, want: 0, waiting: 0, back: 0, used: 0 })
+    ask(bucket, { ratePerS, burst, want: 0, waiting: 0, back: 0, used: 0, mayWait: false })
       .then(() => {
         alone = null;
         log.info("rates are shared again: Redis answers");

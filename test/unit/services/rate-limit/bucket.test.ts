@@ -119,7 +119,25 @@ describe("a shared bucket, as a process sees it", () => {
       missedAtMs.filter((ms) => ms > 500),
       [],
     );
-    assert.ok(questions < 60, `${questions} questions in three seconds`);
+    assert.ok(questions < 25, `${questions} questions in three seconds`);
+  });
+
+  it("lets a question wait for the beat where what is left lasts as long as what is used did", () => {
+    const steadyMs = LIMITS.rate.steadyBeats * LIMITS.rate.aheadEveryMs;
+    const bucket = new SharedBucket("key", 5_000, 10_000);
+    const asked = (nowMs: number) => {
+      const request = bucket.nextRequest(nowMs);
+      bucket.answered(request, { granted: request.want, left: 9_000, nextMs: 0 }, nowMs, nowMs);
+      return request.mayWait;
+    };
+    asked(0);
+    assert.equal(asked(steadyMs - 1), false);
+    assert.equal(asked(2 * steadyMs - 1), true);
+    assert.equal(
+      bucket.returnRequest(2 * steadyMs, true)?.mayWait,
+      false,
+      "a process that goes waits for nothing",
+    );
   });
 
   it("renews an old lease with as many, with half of them where hardly any was used", () => {
