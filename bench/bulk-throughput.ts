@@ -10,6 +10,7 @@ import { startChild } from "./child.ts";
 import { type BenchContext, bulkSettingsFor, withChildren } from "./context.ts";
 import { type CpuShares, lookAtCpu, sharesBetween, sharesText } from "./cpu-shares.ts";
 import { InvalidRun, median, type Summary, sampleOf, summarise } from "./figures.ts";
+import { type MeasuredObjects, openMeasuredObjects } from "./measured-objects.ts";
 import type { MailServers } from "./processes/mail-servers.ts";
 import { type RoleProcess, startRole } from "./role.ts";
 import type { Line, Section } from "./table.ts";
@@ -42,6 +43,8 @@ interface World {
   sql: Database;
   client: BulkClient;
   bulk: RoleProcess;
+  teamId: string;
+  objects: MeasuredObjects;
   /** Names of the processes of roles. */
   roles: ReadonlyMap<number, string>;
 }
@@ -59,8 +62,8 @@ function settingsOf(
   return bulkSettingsFor(context, mail, { CACHE_ENTRIES: String(cacheEntries) });
 }
 
-/** The key of a team that probes and may have lists of any length. */
-async function makeTeam(sql: Database): Promise<string> {
+/** A team that probes and may have lists of any length. */
+async function makeTeam(sql: Database): Promise<{ teamId: string; liveKey: string }> {
   await migrate(sql, createLog("silent"));
   const made = await bootstrap(sql, {
     email: "throughput@example.com",
@@ -69,7 +72,7 @@ async function makeTeam(sql: Database): Promise<string> {
   });
   await sql`update teams set limits = ${sql.json(TEAM_LIMITS)} where id = ${made.teamId}`;
   await sql`insert into blocklist (team_id, domain, include_subdomains) values (${made.teamId}, ${BLOCKED_DOMAIN}, false)`;
-  return made.liveKey;
+  return made;
 }
 
 /** @throws InvalidRun when the job has not answered what it must */
@@ -83,13 +86,15 @@ function requireAnswers(list: ThroughputList, { verdicts }: BulkJob): void {
 }
 
 /** Uploads the list, which is not measured, then has it verified. */
-async function runList({ sql, client, bulk, roles }: World, list: ThroughputList): Promise<Run> {
+async function runList(world: World, list: ThroughputList): Promise<Run> {
+  const { sql, client, bulk, roles } = world;
   const uploadId = await upload(client, `${list.kind}-${list.run}.csv`, throughputList(list));
   const before = lookAtCpu(roles);
   const { id } = await submitUpload(client, uploadId);
   const staged = await followStages(sql, id, bulk.pid);
   const shares = sharesBetween(before, lookAtCpu(roles));
   requireAnswers(list, await completed(client, id, () => undefined));
+  await world.objects.removeAll(world.teamId);
   return { ...staged, shares };
 }
 
@@ -186,16 +191,17 @@ export async function benchBulkThroughput(context: BenchContext): Promise<Sectio
       applicationName: "rcpt-bench",
     });
     keep({ end: () => sql.end({ timeout: 1 }) });
-    const key = await makeTeam(sql);
+    const { teamId, liveKey } = await makeTeam(sql);
     // Twice, for the rows that are asked about without a probe.
     const settings = settingsOf(context, world, 2 * rows);
     const api = keep(await startRole(context, "api", settings));
     const relay = keep(await startRole(context, "relay", settings));
     const bulk = keep(await startRole(context, "bulk", settings));
-    const client = { url: `http://127.0.0.1:${api.port}`, key };
+    const objects = keep(openMeasuredObjects(settings));
+    const client = { url: `http://127.0.0.1:${api.port}`, key: liveKey };
     const roles = new Map([bulk, api, relay].map(({ pid }, i) => [pid, ["bulk", "api", "relay"][i] ?? ""]));
     const { threads } = loadConfig({ ...settings, ROLE: "bulk" }).verify;
-    const measured = await measureRounds({ sql, client, bulk, roles }, { ...usual, rows });
+    const measured = await measureRounds({ sql, client, bulk, teamId, objects, roles }, { ...usual, rows });
     return {
       title: "Bulk, from object storage to result files",
       configuration: [

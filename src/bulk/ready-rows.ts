@@ -84,12 +84,15 @@ export class ReadyRows {
       if (standing.blocked) outcomes.keep(seat, standing, drawer.templateOf(name, standing, found));
       return null;
     }
-    const email = valueAt(cell);
-    if (found !== undefined || standing.blocked) return this.#readFirst(offset, email, seat);
-    const entry = batches.inMemory(standing.scope, email);
-    if (entry === undefined) return this.#readText(offset, email, true);
-    if (!this.#draw(offset, cell, name, standing, { entry, cached: true }))
-      return this.#readFirst(offset, email, seat);
+    if (found !== undefined || standing.blocked) return this.#readFirst(offset, valueAt(cell), seat);
+    const glimpse = batches.inMemory(standing.scope, cell, name.domain);
+    if (glimpse === undefined) return this.#readText(offset, valueAt(cell), true);
+    const { latencyMs } = glimpse;
+    if (
+      latencyMs >>> 0 !== latencyMs ||
+      !this.#draw(offset, cell, name, standing, { entry: glimpse, cached: true }, latencyMs)
+    )
+      return this.#readFirst(offset, valueAt(cell), seat);
     this.#fromMemory += 1;
     return null;
   }
@@ -101,12 +104,12 @@ export class ReadyRows {
     name: DomainName | null,
     standing: Standing,
     finding: Finding,
+    latencyMs = finding.entry?.evidence.smtp?.latencyMs ?? 0,
   ): boolean {
     const { drawer } = this.#deps;
     const template = drawer.templateOf(name, standing, finding);
     if (template === null) return false;
-    const { entry } = finding;
-    this.#drawn.addPlain(offset, cell, template, entry?.evidence.smtp?.latencyMs ?? 0, drawer.timesOf(entry));
+    this.#drawn.addPlain(offset, cell, template, latencyMs, drawer.timesOf(finding.entry));
     return true;
   }
 

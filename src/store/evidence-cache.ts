@@ -3,13 +3,16 @@ import type { Scope } from "../check/evidence.ts";
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
-import { TextMap } from "../core/text-map.ts";
+import type { TextPlace } from "../core/text-map.ts";
 import { gatherTurns } from "../core/turns.ts";
 import type { CacheEntry } from "./cache-entry.ts";
 import { EntryWriter, KEEP, type KeyedEntry } from "./evidence-lines.ts";
+import { EvidenceMemory, type Glimpse, type Held } from "./evidence-memory.ts";
 import { EntryReader } from "./evidence-shapes.ts";
 import { hash128 } from "./evidence-text.ts";
 import type { RedisClient } from "./redis.ts";
+
+export type { Glimpse, Held } from "./evidence-memory.ts";
 
 /**
  * What was learnt about addresses, in process and, behind that, in Redis for all processes. Evidence, never
@@ -48,6 +51,8 @@ export interface CacheDeposit extends CacheQuestion {
 export interface EvidenceCache {
   /** From this process's memory: no I/O. */
   peek(scope: Scope, cacheKey: string): CacheEntry | undefined;
+  /** The same by the bytes of the key, the part behind whose `@` is `domain`. One and the same object each time. */
+  glimpse(scope: Scope, cacheKey: TextPlace, domain: string): Glimpse | undefined;
   /**
    * What `peek` finds, for who asks for it again and again: until `goodUntilMs`, and while it is not `over`, `peek` would
    * find the same, and need not be asked.
@@ -76,26 +81,7 @@ export interface EvidenceCache {
   storeMany(deposits: readonly CacheDeposit[]): void;
 }
 
-/** An entry in memory. */
-export interface Held {
-  readonly entry: CacheEntry;
-  /** Memory has another one for its address now, or none. */
-  readonly over: boolean;
-  /** Monotonic, whole: when it has to be asked for again at the latest. V8 keeps no number with a fraction in its object, but beside it. */
-  readonly goodUntilMs: number;
-}
-
-/** Of `goodUntilMs`: it has not been held yet. */
-const NEVER_MS = -1;
-
 const SCOPE_LETTER: Record<Scope, string> = { probed: "p", unprobed: "u" };
-
-/** An entry in memory, and when it was last known to be the newest: another process may refresh it in Redis. */
-interface Remembered extends Held {
-  seenMs: number;
-  over: boolean;
-  goodUntilMs: number;
-}
 
 type KeepingRedis = RedisClient & {
   rcptKeepEvidence(keys: 0, ...entries: string[]): Promise<unknown>;
@@ -116,25 +102,10 @@ export function createEvidenceCache(deps: {
   const redis = withKeeping(deps.redis);
   const reader = new EntryReader(redis, clock);
   const writer = new EntryWriter();
-  const memory = new TextMap<Remembered>(deps.maxEntries);
+  const memory = new EvidenceMemory(deps.maxEntries, clock);
 
   function live(entry: CacheEntry | undefined): entry is CacheEntry {
     return entry !== undefined && entry.storedAt + entry.ttlS * 1000 > clock.now();
-  }
-
-  function remember(key: string, entry: CacheEntry): void {
-    const seenMs = clock.monotonic();
-    end(memory.set(key, { entry, seenMs, over: false, goodUntilMs: NEVER_MS }));
-  }
-
-  function end(gone: Remembered | undefined): void {
-    if (gone !== undefined) gone.over = true;
-  }
-
-  function look(scope: Scope, cacheKey: string, nowMs: number): Remembered | undefined {
-    const found = memory.get(memoryKey(scope, cacheKey));
-    if (found === undefined || !live(found.entry)) return undefined;
-    return nowMs - found.seenMs < LIMITS.evidenceCache.memoryMs ? found : undefined;
   }
 
   /**
@@ -145,11 +116,11 @@ export function createEvidenceCache(deps: {
     const key = memoryKey(scope, cacheKey);
     const read = text === null ? undefined : reader.decode(text);
     const theirs = live(read) ? read : undefined;
-    const ours = memory.get(key)?.entry;
+    const ours = memory.get(key);
     if (ours === undefined && theirs === undefined) return undefined;
     const entry = live(ours) && (read === undefined || ours.storedAt > read.storedAt) ? ours : theirs;
-    if (entry !== undefined) remember(key, entry);
-    else end(memory.delete(key));
+    if (entry !== undefined) memory.keep(key, entry);
+    else memory.drop(key);
     return entry;
   }
 
@@ -210,7 +181,7 @@ export function createEvidenceCache(deps: {
   /** @returns whether it is to be written */
   function keep({ scope, cacheKey, entry, shared }: CacheDeposit): boolean {
     if (entry.ttlS <= 0) return false;
-    remember(memoryKey(scope, cacheKey), entry);
+    memory.keep(memoryKey(scope, cacheKey), entry);
     // Redis counts whole seconds, and takes no lifetime of none.
     return shared && entry.ttlS >= 1;
   }
@@ -222,20 +193,9 @@ export function createEvidenceCache(deps: {
   );
 
   return {
-    peek: (scope, cacheKey) => look(scope, cacheKey, clock.monotonic())?.entry,
-    hold(scope, cacheKey) {
-      const nowMs = clock.monotonic();
-      const found = look(scope, cacheKey, nowMs);
-      if (found === undefined) return undefined;
-      const { storedAt, ttlS } = found.entry;
-      const goodUntilMs = Math.min(
-        nowMs + storedAt + ttlS * 1000 - clock.now(),
-        found.seenMs + LIMITS.evidenceCache.memoryMs,
-        nowMs + LIMITS.evidenceCache.holdMs,
-      );
-      found.goodUntilMs = Math.floor(goodUntilMs);
-      return found;
-    },
+    peek: (scope, cacheKey) => memory.peek(memoryKey(scope, cacheKey)),
+    glimpse: (scope, cacheKey) => memory.glimpse(LEAD[scope], cacheKey),
+    hold: (scope, cacheKey) => memory.hold(memoryKey(scope, cacheKey)),
     fetch: (scope, cacheKey) => new Promise((found) => lookSoon.add({ scope, cacheKey, found })),
     look: (asker) => lookSoon.add(asker),
     async fetchMany(questions) {
@@ -276,11 +236,13 @@ export function createCatchAllStore(redis: RedisClient, clock: Clock): CatchAllS
 }
 
 /**
- * No address begins with a space. That of the probed is the address itself: a string that is put together would have to be
- * hashed anew at each look.
+ * What stands before an address in memory: none begins with a space. That of the probed is the address itself: a string that
+ * is put together would have to be hashed anew at each look.
  */
+const LEAD: Record<Scope, string> = { probed: "", unprobed: " " };
+
 function memoryKey(scope: Scope, cacheKey: string): string {
-  return scope === "probed" ? cacheKey : ` ${cacheKey}`;
+  return scope === "probed" ? cacheKey : LEAD.unprobed + cacheKey;
 }
 
 function redisKeyOf(scope: Scope, cacheKey: string): string {

@@ -93,7 +93,8 @@ const SAYINGS_KEPT = 4;
 interface KnownShape {
   /** Evidence that has it. */
   readonly like: Evidence;
-  readonly shape: EvidenceShape;
+  /** null: nobody has asked for its text. */
+  shape: EvidenceShape | null;
   readonly otherSayings: string[];
 }
 
@@ -105,30 +106,46 @@ const shapes = new WeakMap<Evidence["mx"], KnownShape[]>();
  * @returns a shape that the evidence has but for the latency and maybe the reply
  */
 export function shapeOf(evidence: Evidence): EvidenceShape {
+  const known = knownShapeOf(evidence);
+  known.shape ??= makeShape(known.like);
+  return known.shape;
+}
+
+/** Evidence that differs from this in the latency at most: one and the same for many, where there are any. */
+export function likeOf(evidence: Evidence): Evidence {
+  const { like } = knownShapeOf(evidence);
+  return saysSame(like, evidence) ? like : evidence;
+}
+
+function knownShapeOf(evidence: Evidence): KnownShape {
   const known = shapes.get(evidence.mx);
   const found = known === undefined ? null : find(known, evidence);
   if (found !== null) return found;
-  const made = { like: evidence, shape: makeShape(evidence), otherSayings: [] };
-  // What was not cut has a latency in it.
-  if (evidence.smtp !== null && made.shape.end === "") return made.shape;
+  const made = { like: evidence, shape: null, otherSayings: [] };
+  // What is not cut has a latency in it.
+  if (evidence.smtp !== null && !hasMembersAlone(evidence.smtp)) return made;
   if (known === undefined) shapes.set(evidence.mx, [made]);
   else if (known.push(made) > SHAPES_KEPT) known.shift();
-  return made.shape;
+  return made;
 }
 
-function find(known: readonly KnownShape[], evidence: Evidence): EvidenceShape | null {
+function find(known: readonly KnownShape[], evidence: Evidence): KnownShape | null {
   let near: KnownShape | null = null;
   for (const one of known) {
     if (!isOneShape(one.like, evidence)) continue;
-    if (saysThat(one.shape, evidence)) return one.shape;
+    if (saysSame(one.like, evidence)) return one;
     near ??= one;
   }
   if (near === null || evidence.smtp === null) return null;
-  const { shape, otherSayings } = near;
+  const { otherSayings } = near;
   const { reply } = evidence.smtp;
   if (otherSayings.includes(reply)) return null;
   if (otherSayings.push(reply) > SAYINGS_KEPT) otherSayings.shift();
-  return shape;
+  return near;
+}
+
+function saysSame({ smtp: one }: Evidence, { smtp: other }: Evidence): boolean {
+  return one === null || other === null || one.reply === other.reply;
 }
 
 /** Whether what was said is the shape's. */

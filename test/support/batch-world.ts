@@ -71,6 +71,7 @@ export function createBatchWorld(
     onLookup: (result, count) => seen.lookups.push(...new Array<string>(count).fill(result)),
     cache: {
       peek: (_, key) => memory.get(key),
+      glimpse: () => undefined,
       async fetchMany(keys) {
         seen.fetches.push(keys.length);
         return keys.map(({ cacheKey }) => redis.get(cacheKey));

@@ -25,17 +25,18 @@ export function withoutDisbelieved(
   cache: EvidenceCache,
   { beliefs, sites, house, log }: Deps,
 ): EvidenceCache {
-  function isBelieved({ evidence, storedAt }: CacheEntry, cacheKey: string): boolean {
+  /** @param address or its domain */
+  function isBelieved({ evidence, storedAt }: CacheEntry, address: string): boolean {
     if (house.doubts(evidence, storedAt)) return false;
     if (evidence.smtp?.class !== "mailbox_not_found" || beliefs.size === 0) return true;
-    const domain = cacheKey.slice(cacheKey.lastIndexOf("@") + 1);
+    const domain = address.slice(address.lastIndexOf("@") + 1);
     return beliefs.habitOf(askedSite(sites, evidence, domain)) !== "refuses_all";
   }
   /** Never throws: of what cannot be judged nothing is believed, and its address is asked about anew. */
-  function believed(entry: CacheEntry | undefined, cacheKey: string): CacheEntry | undefined {
+  function believed<E extends CacheEntry>(entry: E | undefined, address: string): E | undefined {
     if (entry === undefined) return undefined;
     try {
-      return isBelieved(entry, cacheKey) ? entry : undefined;
+      return isBelieved(entry, address) ? entry : undefined;
     } catch (error) {
       log.error({ err: error }, "an entry of the evidence cache could not be judged");
       return undefined;
@@ -44,6 +45,7 @@ export function withoutDisbelieved(
   return {
     ...cache,
     peek: (scope, cacheKey) => believed(cache.peek(scope, cacheKey), cacheKey),
+    glimpse: (scope, cacheKey, domain) => believed(cache.glimpse(scope, cacheKey, domain), domain),
     hold(scope, cacheKey) {
       const held = cache.hold(scope, cacheKey);
       return DOUBTABLE.has(held?.entry.evidence.smtp?.class) ? undefined : held;

@@ -4,8 +4,9 @@ import type { CheckPool } from "../../check/pool.ts";
 import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Logger } from "../../core/log.ts";
+import type { TextPlace } from "../../core/text-map.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
-import type { EvidenceCache } from "../../store/evidence-cache.ts";
+import type { EvidenceCache, Glimpse } from "../../store/evidence-cache.ts";
 import { createBatchChecks } from "./batch-checks.ts";
 import { cutByDomain } from "./batch-cut.ts";
 import { type AskedRow, type BatchAnswer, BatchWork } from "./batch-work.ts";
@@ -59,8 +60,8 @@ export interface BatchExaminer {
    * one at the domain before, as long as it holds for all of them; undefined: nothing does.
    */
   readyOfDomain(name: DomainName, standing: Standing): Finding | undefined;
-  /** What memory has of the address. */
-  inMemory(scope: Scope, cacheKey: string): CacheEntry | undefined;
+  /** What memory has of an address, by its bytes, at the domain; see `EvidenceCache.glimpse`. */
+  inMemory(scope: Scope, cacheKey: TextPlace, domain: string): Glimpse | undefined;
   /** So many questions were answered by what memory had. */
   counted(fromMemory: number): void;
   examine(
@@ -73,7 +74,7 @@ export interface BatchExaminer {
 export interface BatchExaminerDeps extends UnaskedDeps {
   clock: Clock;
   log: Logger;
-  cache: Pick<EvidenceCache, "peek" | "fetchMany" | "storeMany">;
+  cache: Pick<EvidenceCache, "peek" | "glimpse" | "fetchMany" | "storeMany">;
   pool: Pick<CheckPool, "checkBatch">;
   keep: FlightsDeps["keep"];
   /** That the check threads ask for. */
@@ -215,7 +216,7 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
       const entry = unasked.ofDomain(name);
       return entry === null ? undefined : { entry, cached: false };
     },
-    inMemory: (scope, cacheKey) => deps.cache.peek(scope, cacheKey),
+    inMemory: (scope, cacheKey, domain) => deps.cache.glimpse(scope, cacheKey, domain),
     counted(fromMemory) {
       if (fromMemory > 0) deps.onLookup("memory", fromMemory);
     },

@@ -15,6 +15,7 @@ import { createRowDrawer, resultOf } from "../../../src/services/verify/draw-row
 import { createExaminer, type ExaminerDeps } from "../../../src/services/verify/examine.ts";
 import { createBatchExaminer } from "../../../src/services/verify/examine-batch.ts";
 import type { CacheEntry } from "../../../src/store/cache-entry.ts";
+import { EvidenceMemory } from "../../../src/store/evidence-memory.ts";
 import { evidenceWith, smtpWith } from "../../support/evidence.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/store.ts";
@@ -47,10 +48,18 @@ const email = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom("nobody", "no body", "a@", "=1+1", "ä", "x".repeat(400), "") },
 );
 
+/** As of one domain: evidence of its addresses has its exchangers in common. */
+const { mx } = evidenceWith();
+const evidenceOfMx = (smtp: Parameters<typeof smtpWith>[0]) => evidenceWith({ mx, smtp: smtpWith(smtp) });
+
 /** What memory has of the row's address: nothing, evidence as drawn rows have it, or of a kind that is not drawn. */
 const known = fc.constantFrom(
   null,
   null,
+  ...[0, 1, 7, 31].map((latencyMs) => evidenceOfMx({ latencyMs })),
+  evidenceOfMx({ latencyMs: 5, reply: "250 2.1.5 Ok a4f1" }),
+  evidenceOfMx({ latencyMs: 5, class: "mailbox_not_found", code: 550, fault: "recipient" }),
+  evidenceOfMx({ latencyMs: -1 }),
   ...[
     evidenceWith(),
     evidenceWith({ smtp: smtpWith({ latencyMs: 7 }) }),
@@ -82,12 +91,20 @@ const lists = {
   isFree: (domain: string) => domain === "gmail.com",
 };
 
-/** A verifier whose memory knows the rows, and whose pool answers all others. */
-function world(rows: readonly Row[]) {
+/**
+ * A verifier whose memory knows the rows, and whose pool answers all others.
+ * @param ownMemory it is the service's own, else a Map
+ */
+function world(rows: readonly Row[], ownMemory: boolean) {
   const clock = createFakeClock();
-  const memory = new Map<string, CacheEntry>();
-  for (const [at, { email: key, known: evidence }] of rows.entries())
-    if (evidence !== null) memory.set(key, { evidence, storedAt: clock.now() - at, ttlS: 60 + (at % 2) });
+  const entries = new Map<string, CacheEntry>();
+  const memory = new EvidenceMemory(1_000, clock);
+  for (const [at, { email: key, known: evidence }] of rows.entries()) {
+    if (evidence === null) continue;
+    const entry = { evidence, storedAt: clock.now() - at, ttlS: 60 + (at % 2) };
+    if (ownMemory) memory.keep(key, entry);
+    else entries.set(key, entry);
+  }
   const looks = { memory: 0, miss: 0 };
   const asked: string[] = [];
   const examiner = createExaminer({ clock, lists, isPromoted: () => false } as unknown as ExaminerDeps);
@@ -96,7 +113,8 @@ function world(rows: readonly Row[]) {
     log: silentLog,
     lists,
     cache: {
-      peek: (_, key) => memory.get(key),
+      peek: (_, key) => memory.peek(key) ?? entries.get(key),
+      glimpse: (_, place) => memory.glimpse("", place),
       fetchMany: async (questions) => questions.map(() => undefined),
       storeMany() {},
     },
@@ -191,10 +209,10 @@ describe("rows whose answers are at hand", () => {
         offset: 3 * i,
       }));
       const emails = rows.map((one) => one.email);
-      const general = world(rows);
+      const general = world(rows, false);
       const wanted = await general.verifier.verify(emails, ask({}), { kind: "chunk" }, createControl());
 
-      const short = world(rows);
+      const short = world(rows, true);
       const drawn = new DrawnRows();
       const { others, questions } = drawReady(short.verifier, rows, drawn);
       drawnRows += drawn.size;
@@ -235,7 +253,7 @@ describe("rows whose answers are at hand", () => {
 
   it("are none with evidence or of a test key: all rows go the general way", () => {
     const rows: (Row & { offset: number })[] = [{ email: "nobody", known: null, copies: 0, offset: 0 }];
-    const { verifier } = world(rows);
+    const { verifier } = world(rows, true);
     const drawn = new DrawnRows();
     for (const over of [{ withEvidence: true }, { livemode: false }])
       assert.equal(verifier.drawReady(ask(over), drawn), null);

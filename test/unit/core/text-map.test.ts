@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { TextMap } from "../../../src/core/text-map.ts";
+import { NOWHERE, TextMap } from "../../../src/core/text-map.ts";
 
 const keys = fc.oneof(
   fc.nat(60).map((n) => `user${n}@example.com`),
@@ -9,9 +9,33 @@ const keys = fc.oneof(
 );
 const step = fc.record({ deed: fc.constantFrom("get", "set", "set", "delete"), key: keys });
 
+const get = <V>(map: TextMap<V>, key: string) => {
+  const seat = map.find(key);
+  return seat === NOWHERE ? undefined : map.at(seat);
+};
+
+/** @returns the key's value before, or somebody else's who had to go */
+function set<V>(map: TextMap<V>, key: string, value: V): V | undefined {
+  const seat = map.seatOf(key);
+  const before = map.at(seat);
+  map.put(seat, value);
+  return before;
+}
+
+/** Of a text whose characters are a byte each. */
+const isOfBytes = (key: string) => !/[^\0-\xff]/.test(key);
+
+/** The same by its bytes, with others round them; what it begins with may stand apart from them. */
+function getBytes<V>(map: TextMap<V>, key: string, cut: number): V | undefined {
+  const at = Math.min(cut, key.length);
+  const bytes = Buffer.from(`x${key.slice(at)}y`, "latin1");
+  const seat = map.findBytes(key.slice(0, at), { bytes, from: 1, to: bytes.length - 1 });
+  return seat === NOWHERE ? undefined : map.at(seat);
+}
+
 function filled(max: number, count: number): TextMap<number> {
   const map = new TextMap<number>(max);
-  for (let n = 0; n < count; n++) map.set(`user${n}@example.com`, n);
+  for (let n = 0; n < count; n++) set(map, `user${n}@example.com`, n);
   return map;
 }
 
@@ -23,14 +47,15 @@ describe("a map of texts", () => {
         const model = new Map<string, number>();
         for (const [at, { deed, key }] of steps.entries()) {
           const before = model.get(key);
-          if (deed === "get") assert.equal(map.get(key), before);
-          else if (deed === "set") assert.equal(map.set(key, at), before);
+          if (deed === "get") assert.equal(get(map, key), before);
+          else if (deed === "set") assert.equal(set(map, key, at), before);
           else assert.equal(map.delete(key), before);
           if (deed === "set") model.set(key, at);
           if (deed === "delete") model.delete(key);
           assert.equal(map.size, model.size);
+          if (isOfBytes(key)) assert.equal(getBytes(map, key, at % 3), model.get(key));
         }
-        for (const [key, value] of model) assert.equal(map.get(key), value);
+        for (const [key, value] of model) assert.equal(get(map, key), value);
       }),
     );
   });
@@ -41,17 +66,17 @@ describe("a map of texts", () => {
         const map = new TextMap<string>(max);
         const there = new Set<string>();
         for (const { deed, key } of steps) {
-          if (deed === "get") assert.equal(map.get(key), there.has(key) ? key : undefined);
+          if (deed === "get") assert.equal(get(map, key), there.has(key) ? key : undefined);
           else if (deed === "delete") assert.equal(map.delete(key), there.delete(key) ? key : undefined);
           else {
-            const gone = map.set(key, key);
+            const gone = set(map, key, key);
             assert.equal(gone !== undefined, there.has(key) || there.size === max);
             if (gone !== undefined) there.delete(gone);
             there.add(key);
           }
           assert.equal(map.size, there.size);
         }
-        for (const key of there) assert.equal(map.get(key), key);
+        for (const key of there) assert.equal(get(map, key), key);
       }),
     );
   });
@@ -60,24 +85,40 @@ describe("a map of texts", () => {
     const map = filled(100_000, 50_000);
     for (let n = 0; n < 50_000; n++) if (n % 7 !== 0) assert.equal(map.delete(`user${n}@example.com`), n);
     for (let n = 0; n < 50_000; n++)
-      assert.equal(map.get(`user${n}@example.com`), n % 7 === 0 ? n : undefined);
+      assert.equal(get(map, `user${n}@example.com`), n % 7 === 0 ? n : undefined);
     assert.equal(map.size, Math.ceil(50_000 / 7));
   });
 
   it("keeps who was asked for before who was not", () => {
     const map = filled(1_000, 1_000);
-    for (let n = 0; n < 1_000; n += 2) map.get(`user${n}@example.com`);
-    for (let n = 1_000; n < 1_500; n++) map.set(`user${n}@example.com`, n);
+    for (let n = 0; n < 1_000; n += 2) get(map, `user${n}@example.com`);
+    for (let n = 1_000; n < 1_500; n++) set(map, `user${n}@example.com`, n);
     for (let n = 0; n < 1_500; n++) {
       const stays = n >= 1_000 || n % 2 === 0;
-      assert.equal(map.get(`user${n}@example.com`), stays ? n : undefined, `user${n}`);
+      assert.equal(get(map, `user${n}@example.com`), stays ? n : undefined, `user${n}`);
     }
   });
 
   it("lets the first go when all were asked for", () => {
     const map = filled(3, 3);
-    for (const n of [0, 1, 2]) map.get(`user${n}@example.com`);
-    assert.equal(map.set("new@example.com", 9), 0);
+    for (const n of [0, 1, 2]) get(map, `user${n}@example.com`);
+    assert.equal(set(map, "new@example.com", 9), 0);
     assert.equal(map.size, 3);
+  });
+
+  it("keeps each text's seat, and knows who was asked for again", () => {
+    const map = filled(100, 100);
+    const seats = Array.from({ length: 100 }, (_, n) => map.find(`user${n}@example.com`));
+    assert.deepEqual(
+      [...seats].sort((a, b) => a - b),
+      seats.map((_, n) => n),
+    );
+    for (const [n, seat] of seats.entries()) {
+      assert.equal(map.isAskedAgain(seat), false);
+      assert.equal(map.find(`user${n}@example.com`), seat);
+      assert.equal(map.seatOf(`user${n}@example.com`), seat);
+      assert.equal(map.isAskedAgain(seat), true);
+    }
+    assert.equal(map.isAskedAgain(map.seatOf("new@example.com")), false);
   });
 });

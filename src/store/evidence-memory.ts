@@ -1,0 +1,179 @@
+import type { Evidence } from "../check/evidence.ts";
+import type { Clock } from "../core/clock.ts";
+import { LIMITS } from "../core/limits.ts";
+import { NOWHERE, TextMap, type TextPlace } from "../core/text-map.ts";
+import type { CacheEntry } from "./cache-entry.ts";
+import { answeredSo, likeOf } from "./evidence-text.ts";
+
+/** An entry in memory, for who asks for it again and again. */
+export interface Held {
+  readonly entry: CacheEntry;
+  /** Memory has another one for its address now, or none. */
+  readonly over: boolean;
+  /** Monotonic, whole: when it has to be asked for again at the latest. V8 keeps no number with a fraction in its object, but beside it. */
+  readonly goodUntilMs: number;
+}
+
+/** Of `goodUntilMs`: it has not been held yet. */
+const NEVER_MS = -1;
+
+class Kept implements Held {
+  readonly entry: CacheEntry;
+  over = false;
+  goodUntilMs = NEVER_MS;
+
+  constructor(entry: CacheEntry) {
+    this.entry = entry;
+  }
+}
+
+/** An entry without an object of its own: `evidence` is that of an address which is alike, but for the latency. */
+export interface Glimpse extends CacheEntry {
+  /** 0: nobody was asked. */
+  latencyMs: number;
+}
+
+/** Numbers of a seat, side by side: half of what a core reads at once. */
+const STORED_AT = 0;
+const TTL_S = 1;
+/** When it was last known to be the newest: another process may refresh it in Redis. */
+const SEEN_MS = 2;
+const LATENCY_MS = 3;
+const STRIDE = 4;
+const FIRST_SEATS = 512;
+
+/**
+ * The memory of evidence: of an address its text, four numbers, and evidence that it shares with all that are alike. As objects
+ * an entry was six, 550 bytes, through all of which V8 goes whenever it marks its heap, and a look touched four of them. One that is
+ * asked for again is made an object, the same for all who ask, since answers that were drawn from it are kept by it.
+ *
+ * Memory: 100 to 160 bytes an entry, and its evidence where no other is like it; some 350 more where it is an object.
+ */
+export class EvidenceMemory {
+  /** Of each address evidence like its own, or its entry as an object. */
+  readonly #seats: TextMap<Evidence | Kept>;
+  #numbers = new Float64Array(STRIDE * FIRST_SEATS);
+  readonly #clock: Clock;
+  #glimpse: Glimpse | null = null;
+
+  /** @param maxEntries at least 1 */
+  constructor(maxEntries: number, clock: Clock) {
+    this.#seats = new TextMap(maxEntries);
+    this.#clock = clock;
+  }
+
+  /** What there is, alive or not. */
+  get(key: string): CacheEntry | undefined {
+    const seat = this.#seats.find(key);
+    return seat === NOWHERE ? undefined : this.#entryAt(seat);
+  }
+
+  /** What is alive and was seen to be the newest lately. */
+  peek(key: string): CacheEntry | undefined {
+    const seat = this.#seats.find(key);
+    if (seat === NOWHERE || !this.#isGood(seat)) return undefined;
+    return this.#seats.isAskedAgain(seat) ? this.#keptAt(seat).entry : this.#entryAt(seat);
+  }
+
+  /**
+   * `peek` of the key that is `lead` and bytes, for who looks at many and needs none of them.
+   * @returns one and the same object each time
+   */
+  glimpse(lead: string, place: TextPlace): Glimpse | undefined {
+    const seat = this.#seats.findBytes(lead, place);
+    if (seat === NOWHERE || !this.#isGood(seat)) return undefined;
+    const found = this.#seats.at(seat) as Evidence | Kept;
+    const evidence = found instanceof Kept ? found.entry.evidence : found;
+    const numbers = this.#numbers;
+    const at = seat * STRIDE;
+    const storedAt = numbers[at + STORED_AT] as number;
+    const ttlS = numbers[at + TTL_S] as number;
+    const latencyMs = numbers[at + LATENCY_MS] as number;
+    const glimpse = this.#glimpse;
+    if (glimpse === null) {
+      this.#glimpse = { evidence, storedAt, ttlS, latencyMs };
+      return this.#glimpse;
+    }
+    glimpse.evidence = evidence;
+    glimpse.storedAt = storedAt;
+    glimpse.ttlS = ttlS;
+    glimpse.latencyMs = latencyMs;
+    return glimpse;
+  }
+
+  /** `peek`, and until when that need not be asked again. */
+  hold(key: string): Held | undefined {
+    const seat = this.#seats.find(key);
+    if (seat === NOWHERE || !this.#isGood(seat)) return undefined;
+    const kept = this.#keptAt(seat);
+    const { storedAt, ttlS } = kept.entry;
+    const nowMs = this.#clock.monotonic();
+    const goodUntilMs = Math.min(
+      nowMs + storedAt + ttlS * 1000 - this.#clock.now(),
+      (this.#numbers[seat * STRIDE + SEEN_MS] as number) + LIMITS.evidenceCache.memoryMs,
+      nowMs + LIMITS.evidenceCache.holdMs,
+    );
+    kept.goodUntilMs = Math.floor(goodUntilMs);
+    return kept;
+  }
+
+  /** It is the newest of the address now. */
+  keep(key: string, entry: CacheEntry): void {
+    const seat = this.#seats.seatOf(key);
+    const before = this.#seats.at(seat);
+    // What is seen again stays what it is.
+    if (!(before instanceof Kept) || before.entry !== entry) {
+      end(before);
+      this.#seats.put(seat, likeOf(entry.evidence));
+    }
+    const at = seat * STRIDE;
+    if (at >= this.#numbers.length) this.#grow();
+    const numbers = this.#numbers;
+    numbers[at + STORED_AT] = entry.storedAt;
+    numbers[at + TTL_S] = entry.ttlS;
+    numbers[at + SEEN_MS] = this.#clock.monotonic();
+    numbers[at + LATENCY_MS] = entry.evidence.smtp?.latencyMs ?? 0;
+  }
+
+  drop(key: string): void {
+    end(this.#seats.delete(key));
+  }
+
+  #isGood(seat: number): boolean {
+    const numbers = this.#numbers;
+    const at = seat * STRIDE;
+    const overAt = (numbers[at + STORED_AT] as number) + (numbers[at + TTL_S] as number) * 1000;
+    if (overAt <= this.#clock.now()) return false;
+    return this.#clock.monotonic() - (numbers[at + SEEN_MS] as number) < LIMITS.evidenceCache.memoryMs;
+  }
+
+  #entryAt(seat: number): CacheEntry {
+    const found = this.#seats.at(seat) as Evidence | Kept;
+    if (found instanceof Kept) return found.entry;
+    const at = seat * STRIDE;
+    const latencyMs = this.#numbers[at + LATENCY_MS] as number;
+    return {
+      evidence: found.smtp === null ? found : answeredSo(found, latencyMs),
+      storedAt: this.#numbers[at + STORED_AT] as number,
+      ttlS: this.#numbers[at + TTL_S] as number,
+    };
+  }
+
+  #keptAt(seat: number): Kept {
+    const found = this.#seats.at(seat);
+    if (found instanceof Kept) return found;
+    const kept = new Kept(this.#entryAt(seat));
+    this.#seats.put(seat, kept);
+    return kept;
+  }
+
+  #grow(): void {
+    const numbers = new Float64Array(2 * this.#numbers.length);
+    numbers.set(this.#numbers);
+    this.#numbers = numbers;
+  }
+}
+
+function end(gone: Evidence | Kept | undefined): void {
+  if (gone instanceof Kept) gone.over = true;
+}
