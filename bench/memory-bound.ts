@@ -100,7 +100,7 @@ function rememberedTerms(threads: number): MemoryTerm[] {
  */
 export async function bulkMemoryTerms(basis: MemoryBasis): Promise<MemoryTerm[]> {
   const { readyBytes, threads, cacheEntries, rows, rowsMax } = basis;
-  const { tasksAtOnce, chunkBytes, rowsPerChunk, rowsPerLargeChunk } = LIMITS.bulk;
+  const { tasksAtOnce, staysAtOnce, chunkBytes, rowsPerChunk, rowsPerLargeChunk } = LIMITS.bulk;
   const { partBytes, operations, reads } = LIMITS.objects;
   const sockets = operations.atOnce + reads.atOnce;
   const chunks = Math.ceil(rows / rowsPerChunk);
@@ -118,7 +118,10 @@ export async function bulkMemoryTerms(basis: MemoryBasis): Promise<MemoryTerm[]>
       bytes: HEAP_FACTOR * cacheEntries * EVIDENCE_BYTES,
     },
     ...rememberedTerms(threads),
-    { what: `${tasksAtOnce} tasks of ${rowsPerLargeChunk} rows`, bytes: HEAP_FACTOR * tasksAtOnce * task },
+    {
+      what: `${tasksAtOnce} tasks of ${rowsPerLargeChunk} rows, and ${staysAtOnce} that stay`,
+      bytes: HEAP_FACTOR * (tasksAtOnce + staysAtOnce) * task,
+    },
     { what: "finder of repeats", bytes: await finderBytes(rowsMax) },
     { what: `${chunks} chunks in tables`, bytes: HEAP_FACTOR * chunks * CHUNK_ENTRY_BYTES },
     { what: `${spansAhead + 1} spans of ${joinedRows} rows that are joined`, bytes: spans },

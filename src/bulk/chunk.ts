@@ -1,4 +1,5 @@
 import type { Clock } from "../core/clock.ts";
+import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import type { TeamOverlay } from "../services/actor.ts";
 import { DrawnRows } from "../services/bulk/drawn-rows.ts";
@@ -29,8 +30,9 @@ import { type DeferralSettings, type Sorted, sortRows } from "./deferrals.ts";
 import type { FreshChunk } from "./fresh-chunks.ts";
 import type { KeptRows } from "./kept-rows.ts";
 import type { TaskReport } from "./report.ts";
-import type { RowsAsk, RowVerifier } from "./rows.ts";
+import type { Manner, RowAnswer, RowsAsk, RowVerifier } from "./rows.ts";
 import { ProbeSummary, reportRows } from "./rows-report.ts";
+import { type Stays, sitesToStayAt } from "./stays.ts";
 
 export interface ChunkDeps extends ChunkRowsDeps {
   sql: Database;
@@ -41,6 +43,7 @@ export interface ChunkDeps extends ChunkRowsDeps {
   /** What the team says of domains: what it changed before the job was submitted, or more than a second ago, is known. */
   overlayOf(teamId: string, jobId: string): Promise<TeamOverlay>;
   deferral: DeferralSettings;
+  stays: Stays;
   kept: KeptRows;
   /** By whom mail servers are asked here: who was put off is to be asked again by the same. */
   egress: string;
@@ -98,6 +101,43 @@ interface Examined extends Sorted {
   rows: readonly OwnRow[];
 }
 
+/** Rows that were asked about, and what they came to. */
+interface Asked extends Others {
+  answers: RowAnswer[];
+}
+
+/** Asks those at busy sites again, in line there, where the chunk may stay for them: what they come to takes the place of their answers. */
+async function stay(
+  deps: ChunkDeps,
+  task: RowsTask,
+  { rows, questions, answers }: Asked,
+  askRows: (
+    emails: readonly string[],
+    manner: Manner,
+    questions?: readonly Question[],
+  ) => Promise<RowAnswer[]>,
+  { control, report }: Attempt,
+): Promise<void> {
+  // Beside one that may be alone to blame nobody else works.
+  const mayStay = task.kind === "chunk" && task.deliveries < LIMITS.bulk.aloneFrom;
+  const sites = mayStay ? sitesToStayAt(answers, task.rows) : null;
+  const begun = sites === null ? null : deps.stays.begin([...sites.keys()]);
+  if (sites === null || begun === null) return;
+  control.leavePlace();
+  const stayAt = async ([site, places]: [string, number[]]) => {
+    const emails = places.map((at) => (rows[at] as OwnRow).email);
+    const known = questions === undefined ? undefined : places.map((at) => questions[at] as Question);
+    const again = await askRows(emails, { kind: "retry", site, stay: begun }, known);
+    for (const [i, at] of places.entries()) answers[at] = again[i] as RowAnswer;
+    report.add({ stayed: places.length });
+  };
+  try {
+    await Promise.all([...sites].map(stayAt));
+  } finally {
+    begun.end();
+  }
+}
+
 /**
  * What the rows come to: some are answered for good, others wait.
  * @param drawing gets those whose answers were at hand; they are not in what is returned
@@ -107,16 +147,21 @@ async function verify(
   task: RowsTask,
   drawing: Drawing,
   asked: RowsAsk,
-  { control, report }: Attempt,
+  attempt: Attempt,
 ): Promise<Examined> {
+  const { control, report } = attempt;
   const begunMs = deps.clock.monotonic();
   const manner = task.kind === "chunk" ? { kind: task.kind } : { kind: task.kind, site: task.site };
-  const { rows, questions } = drawReady(deps, task, drawing, asked);
+  const others = drawReady(deps, task, drawing, asked);
+  const { rows, questions } = others;
   const emails = rows.map(({ email }) => email);
   const { size } = drawing.drawn;
   report.add({ at_hand: size });
   const probes = report.span === null ? null : new ProbeSummary();
-  const answers = await deps.rows.verify(emails, asked, manner, control, probes, questions);
+  const askRows = (some: readonly string[], how: Manner, known?: readonly Question[]) =>
+    deps.rows.verify(some, asked, how, control, probes, known);
+  const answers = await askRows(emails, manner, questions);
+  await stay(deps, task, { ...others, answers }, askRows, attempt);
   probes?.tell(report);
   const waited =
     task.kind === "chunk"

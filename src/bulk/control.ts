@@ -9,14 +9,26 @@ export interface Control extends Pick<Waiter, "cancelled" | "onCancel"> {
   readonly signal: AbortSignal;
   /** Nobody wants it any more, or not from here. Idempotent. */
   cancel(): void;
+  /** It takes one of its worker's places. */
+  hasPlace(): boolean;
+  /** From here on it only waits for mail servers: another may have its place. Idempotent. */
+  leavePlace(): void;
 }
 
-export function createControl(): Control {
+/** @param onLeave told when the place is left */
+export function createControl(onLeave: () => void = () => {}): Control {
   const controller = new AbortController();
   const { signal } = controller;
   const callbacks = new Set<() => void>();
+  let hasPlace = true;
   return {
     signal,
+    hasPlace: () => hasPlace,
+    leavePlace() {
+      if (!hasPlace) return;
+      hasPlace = false;
+      onLeave();
+    },
     cancelled: () => signal.aborted,
     onCancel(callback) {
       if (signal.aborted) callback();

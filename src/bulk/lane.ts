@@ -25,7 +25,7 @@ export interface LaneDeps {
   streams: readonly [JobStream, ...JobStream[]];
   /** Its own connection, blocked while there is nothing to do. */
   reader: RedisClient;
-  /** Tasks at once. */
+  /** Tasks at once, beside those that have left theirs (`Control.leavePlace`). */
   places: number;
   tasks: TaskRunner;
   /** A task is done: the windows of emission have room. */
@@ -58,6 +58,7 @@ export function createLane(deps: LaneDeps): Lane {
   const held = new Map<string, HeldEntry>();
   let stopping = false;
   let reading: Promise<void> = Promise.resolve();
+  let onPlace = () => {};
   let lookedAtMs = Number.NEGATIVE_INFINITY;
   /** What was given up here is for others to take over, if there are any. */
   let restUntilMs = Number.NEGATIVE_INFINITY;
@@ -86,7 +87,7 @@ export function createLane(deps: LaneDeps): Lane {
       if (known.stream === stream && !known.ids.includes(id)) known.ids.push(id);
       return;
     }
-    const control = createControl();
+    const control = createControl(() => onPlace());
     const entry: HeldEntry = { jobId: pointer.jobId, stream, ids: [id], control, ended: Promise.resolve() };
     held.set(key, entry);
     entry.ended = deps.tasks
@@ -96,7 +97,16 @@ export function createLane(deps: LaneDeps): Lane {
         // A job that has ended cancels its tasks, and they go; who stops cancels them too, and hands them back.
         return finish(entry, pointer, done || (control.cancelled() && !stopping));
       })
-      .finally(() => held.delete(key));
+      .finally(() => {
+        held.delete(key);
+        onPlace();
+      });
+  }
+
+  function placesLeft(): number {
+    let left = deps.places;
+    for (const { control } of held.values()) if (control.hasPlace()) left -= 1;
+    return left;
   }
 
   /** True when there may be more of it. */
@@ -121,9 +131,11 @@ export function createLane(deps: LaneDeps): Lane {
   async function readOnce(): Promise<void> {
     const opened = deps.tasks.opened();
     if (opened !== null) return opened;
-    const room = deps.places - held.size;
+    const room = placesLeft();
     if (room <= 0) {
-      await Promise.race([...held.values()].map(({ ended }) => ended));
+      await new Promise<void>((resolve) => {
+        onPlace = resolve;
+      });
       return;
     }
     try {
@@ -179,6 +191,7 @@ export function createLane(deps: LaneDeps): Lane {
     },
     async drain() {
       stopping = true;
+      deps.tasks.leave();
       reader.disconnect();
       // Who waits for a place reads on, once, when a task ends.
       await reading;

@@ -73,7 +73,14 @@ export interface RowsAsk {
  * How long rows are waited for. Those of a chunk leave a busy site at once and wait in a retry, where nobody waits behind
  * them; those of a retry are patient, ask anew who put them off, and have `site` in common ('': none).
  */
-export type Manner = { kind: "chunk" } | { kind: "retry"; site: string };
+export type Manner =
+  | { kind: "chunk" }
+  | {
+      kind: "retry";
+      site: string;
+      /** They are a chunk's that stays (`Stay`): for no longer than it may, which may change. */
+      stay?: { readonly untilMs: number };
+    };
 
 /**
  * Verifies rows as single requests are, from the same cache and by the same checks, without the rate limit: bounded
@@ -194,7 +201,7 @@ function watch(
       isRest = true;
       dueMs = Math.min(dueMs, nowMs + restMs);
     }
-    if (nowMs >= dueMs) run.handIn();
+    if (nowMs >= dueMs || (manner.kind === "retry" && nowMs >= (manner.stay?.untilMs ?? dueMs))) run.handIn();
     timer = clock.after(nextMs(), look);
   }
   timer = clock.after(nextMs(), look);

@@ -61,6 +61,8 @@ export interface TaskRunner {
   run(pointer: TaskPointer, control: Control): Promise<boolean>;
   /** null: tasks may come. Else one is alone, or waits to be, and what came now would wait behind it: until this resolves. */
   opened(): Promise<void> | null;
+  /** Chunks that stay for rows at busy sites leave these to retries, soon, and none stays any more. */
+  leave(): void;
 }
 
 /** How it went with a task in this worker. */
@@ -268,5 +270,6 @@ export function createTaskRunner(parts: TaskDeps): TaskRunner {
       return false;
     },
     opened: turns.opened,
+    leave: () => deps.stays.close(),
   };
 }

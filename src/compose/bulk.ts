@@ -4,6 +4,7 @@ import { createJoinThread, type JoinThread, type JoinThreadSetup } from "../bulk
 import { createLane, type Lane, type LaneDeps } from "../bulk/lane.ts";
 import { createParkedRows } from "../bulk/parked-rows.ts";
 import { createRowVerifier, type RowVerifierDeps } from "../bulk/rows.ts";
+import { createStays } from "../bulk/stays.ts";
 import { createTaskRunner, type TaskRunner } from "../bulk/task.ts";
 import { createWorker } from "../bulk/worker.ts";
 import { openRoleHints } from "../check/lists/role-hints.ts";
@@ -294,6 +295,7 @@ export function composeBulk(deps: Deps & { begun?: BegunThreads }): { parts: Par
       sites: checks.sites,
       roomAt: checks.roomAt,
     }),
+    stays: createStays(clock),
     deferral: config.deferral,
     egress: config.smtp.egressId,
     parking: { waitMs: (site) => checks.breakers.waitMs(site), call: parked.call },

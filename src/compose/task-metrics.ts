@@ -48,6 +48,10 @@ export function watchLanes(
 ): void {
   observeLanes(
     metrics,
-    lanes.map(({ lane, places, of }) => ({ lane, places, held: () => of.held().length })),
+    lanes.map(({ lane, places, of }) => ({
+      lane,
+      places,
+      held: () => of.held().filter(({ control }) => control.hasPlace()).length,
+    })),
   );
 }

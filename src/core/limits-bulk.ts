@@ -35,6 +35,8 @@ export const BULK_LIMITS = {
   rowsPerChunk: 1_000,
   smallChunks: 32,
   rowsPerLargeChunk: 4_000,
+  /** Further rows of a small one, where a domain ends with them. */
+  chunkSlackRows: 250,
   /** Of a chunk's part of its source, about: it ends with the record that gets there. */
   chunkBytes: 1_048_576,
   /** One record of a source, its end included; and its columns. */
@@ -116,6 +118,16 @@ export const BULK_LIMITS = {
   watchEveryMs: { chunk: 100, retry: 500 },
   /** Rows of a chunk that wait for one site are a retry of their own from so many on. */
   retryRowsPerSite: 20,
+  /**
+   * Chunks of a process that stay for rows at busy sites, beside those of `tasksAtOnce`: of its part of a job's window two are left, so
+   * that others of the job still come. Of a chunk so large a part of the rows, at so many sites; so long at most, below
+   * `early.patienceMs`; and so many of the chunks for one site.
+   */
+  staysAtOnce: 14,
+  stayShare: 0.5,
+  staySites: 16,
+  stayMs: 20_000,
+  staysPerSite: 2,
   /** Rows of one task of the check pool, those of one domain together; where not all are asked at once `LIMITS.check.batchAddresses`. */
   batchRows: 500,
   /**

@@ -31,6 +31,9 @@ async function silences(): Promise<number[]> {
   const keys = (await client.keys("rcpt:{bulk}:*")).filter((key) => /:(?:tasks|whole|retry:.*)$/.test(key));
   const idle: number[] = [];
   for (const key of keys.filter((name) => !name.includes(":alive:"))) {
+    // Where nobody reads any more, retries may have come since: a stream that nobody has taken anything from.
+    const groups = await client.xinfo("GROUPS", key);
+    if ((groups as unknown[]).length === 0) continue;
     const pending = (await client.xpending(key, "workers", "-", "+", 1_000)) as [string, string, number][];
     idle.push(...pending.map(([, , ms]) => Number(ms)));
   }
@@ -74,30 +77,35 @@ async function handBack(tag: string, isMeant: (request: ObjectRequest) => boolea
 /** Tasks of the job that nobody has done, none of which counts a delivery. */
 async function assertHandedBack(id: string): Promise<void> {
   const left = await scenario.deployment.sql<{ deliveries: number }[]>`
-    select deliveries from job_tasks where job_id = ${id} and state = 'emitted'`;
+    select deliveries from job_tasks where job_id = ${id} and state <> 'done'`;
   assert.ok(left.length > 0);
   assert.deepEqual(new Set(left.map(({ deliveries }) => deliveries)), new Set([0]));
 }
 
-/** Sites of one connection each, their rows one site after the other: nearly all come in retries of more rows than are asked at once. */
+/** Sites of one connection each, their rows one site after the other: nearly all have to wait. */
 const SITES = 3;
 const DEPTH = 10;
 const ROWS_PER_SITE = 120;
-/** All that a chunk asks about, strangers too, and as much again of each retry. */
+const ADDRESSES = SITES * ROWS_PER_SITE;
+/** All that a chunk asks about, strangers too, and as much again of those that had to wait. */
 const ASKED_OF_SITE = 60;
 
-function sortedList() {
+function rowOf(input: string, verdict: ExpectedRow["verdict"]): ExpectedRow {
+  return { input, duplicateOf: null, verdict, columns: ["", "", input, ""] };
+}
+
+/** @param others rows of the chunk that nobody is asked about */
+function sortedList(tag: string, others: number) {
   const rows: ExpectedRow[] = [];
   for (let site = 0; site < SITES; site++)
-    for (let i = 0; i < ROWS_PER_SITE; i++) {
-      const input = `exists-sorted${i}@customers.sorted${site}.test`;
-      rows.push({ input, duplicateOf: null, verdict: "valid", columns: [`${i}`, "", input, ""] });
-    }
+    for (let i = 0; i < ROWS_PER_SITE; i++)
+      rows.push(rowOf(`exists-${tag}${i}@customers.sorted${site}.test`, "valid"));
+  for (let i = 0; i < others; i++) rows.push(rowOf(`no address ${i}`, "invalid"));
   return listOf(rows);
 }
 
-/** The mail server falls silent in the middle of the sites' retries. */
-async function handBackHalf(): Promise<void> {
+/** The mail server falls silent in the middle of the rows that had to wait. */
+async function handBackHalf(tag: string, others: number): Promise<void> {
   const { world } = scenario.deployment;
   const host = world.host("mx.plain.test");
   for (let site = 0; site < SITES; site++) {
@@ -107,7 +115,7 @@ async function handBackHalf(): Promise<void> {
   const asked = new Map<string, number>();
   let recipients = 0;
   host.setBehaviour("rcpt", (_dialogue, { local, domain }) => {
-    if (local.startsWith("exists-sorted")) {
+    if (local.startsWith(`exists-${tag}`)) {
       const address = `${local}@${domain}`;
       asked.set(address, (asked.get(address) ?? 0) + 1);
     }
@@ -120,18 +128,18 @@ async function handBackHalf(): Promise<void> {
       SHUTDOWN_GRACE_MS: String(GRACE_MS),
     };
     const used = await usedOf(scenario);
-    const list = sortedList();
+    const list = sortedList(tag, others);
     const leaving = await scenario.startWorker(settings);
     const id = await submitList(scenario, list);
-    await until("its retries stand still", () => host.account.held > 0, 120_000);
+    await until("its rows stand still", () => host.account.held > 0, 120_000);
     await retired(leaving);
     await assertHandedBack(id);
-    assert.ok(asked.size < list.rows.length);
+    assert.ok(asked.size < ADDRESSES);
     host.release();
     const heir = await scenario.startWorker(settings);
     await assertWhole(scenario, id, list, used);
     await retired(heir);
-    assert.equal(asked.size, list.rows.length);
+    assert.equal(asked.size, ADDRESSES);
     const twice = [...asked.values()].filter((times) => times > 1).length;
     assert.ok(twice <= SITES * DEPTH, `${twice} rows were asked about again, that had been answered`);
   } finally {
@@ -154,7 +162,10 @@ describe("a worker that is told to stop hands back, and ends with code 0", () =>
     );
   });
 
-  it("retries of which a part is answered: the rest comes, and nothing twice", handBackHalf);
+  it("a chunk that stays, of which a part is answered: the rest comes, and nothing twice", () =>
+    handBackHalf("stays", 0));
+
+  it("retries of which a part is answered: the same", () => handBackHalf("sorted", ADDRESSES));
 
   it("an assembly", () => handBack("assembly", ({ path }) => path.includes("/results-")));
 });

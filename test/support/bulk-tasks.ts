@@ -5,6 +5,7 @@ import type { DeferralSettings } from "../../src/bulk/deferrals.ts";
 import type { EarlyJoins } from "../../src/bulk/early-joins.ts";
 import type { JoinThread } from "../../src/bulk/join-thread.ts";
 import type { RowVerifier, Verified } from "../../src/bulk/rows.ts";
+import type { Stays } from "../../src/bulk/stays.ts";
 import { createTaskRunner } from "../../src/bulk/task.ts";
 import { newId } from "../../src/core/ids.ts";
 import { createEndings } from "../../src/services/bulk/ending.ts";
@@ -124,6 +125,8 @@ export interface RunnerParts {
   granted?: Granted;
   /** Absent: no site blocks us. */
   parking?: Parking;
+  /** Absent: no chunk stays for rows at busy sites. */
+  stays?: Stays;
 }
 
 export const EGRESS = "egress-1";
@@ -149,6 +152,7 @@ export function createRunner(parts: RunnerParts) {
     deferral: parts.deferral ?? { firstMs: 1_000, maxMs: 60_000, queueMaxMs: 60_000 },
     egress: EGRESS,
     parking: parts.parking ?? { waitMs: () => null, call: async () => {} },
+    stays: parts.stays ?? { begin: () => null, close() {} },
     random: () => 0,
     onAssembly: () => undefined,
     onEnd: (kind, end) => void ends.push(`${kind} ${end}`),

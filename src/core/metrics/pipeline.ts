@@ -106,7 +106,7 @@ export function observeLanes(metrics: PipelineSeries, lanes: readonly LaneLoad[]
   for (const { lane, places } of lanes) metrics.bulkPlaces.set({ lane }, places);
   new Gauge({
     name: "rcpt_bulk_places_in_use",
-    help: "Tasks in a worker's hands, by lane.",
+    help: "Tasks in a worker's hands that take a place, by lane.",
     labelNames: ["lane"],
     registers: [metrics.registry],
     collect() {

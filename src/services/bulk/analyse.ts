@@ -164,7 +164,7 @@ function createRowReader({ opened, detected, bounds, sinks }: Plan) {
   const scanner = createRecordScanner(
     { delimiter, emailColumn, recordBytes, columns, firstByte, bytesOf: bytesOf(opened.form) },
     (start, end, fields, address) => {
-      cutter.add(start, end);
+      cutter.add(start, end, address);
       if (fields > width) width = fields;
       found.add(address);
     },

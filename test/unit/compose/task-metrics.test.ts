@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { createControl } from "../../../src/bulk/control.ts";
 import type { Lane } from "../../../src/bulk/lane.ts";
 import { composeTaskMetrics, countHandBacks, watchLanes } from "../../../src/compose/task-metrics.ts";
 import { createMetrics } from "../../../src/core/metrics.ts";
@@ -62,10 +63,14 @@ describe("what is told of tasks", () => {
   });
 
   it("is how full each lane is, whenever it is asked", async () => {
-    const lane = (held: number) => ({ held: () => new Array(held).fill(null) }) as unknown as Lane;
+    const lane = (held: number, left = 0) => {
+      const controls = Array.from({ length: held + left }, () => createControl());
+      for (const control of controls.slice(held)) control.leavePlace();
+      return { held: () => controls.map((control) => ({ control })) } as unknown as Lane;
+    };
     const value = await told((metrics) =>
       watchLanes(metrics, [
-        { lane: "tasks", places: 8, of: lane(3) },
+        { lane: "tasks", places: 8, of: lane(3, 2) },
         { lane: "retry", places: 4, of: lane(0) },
       ]),
     );

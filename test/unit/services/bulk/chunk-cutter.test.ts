@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { createChunkCutter } from "../../../../src/services/bulk/chunk-cutter.ts";
 
-const { rowsPerChunk, chunkBytes, recordBytes } = LIMITS.bulk;
+const { rowsPerChunk, chunkSlackRows, chunkBytes, recordBytes } = LIMITS.bulk;
 
 /** Rows as they may lie in a source: how much is between one and the next, and how long each is. */
 const rowsOf = (maxLength: number) =>
@@ -27,6 +27,57 @@ function cut(rows: readonly { gap: number; bytes: number }[], from = 0) {
   }
   return { chunks: cutter.end(), ranges };
 }
+
+/** One of ten bytes for each domain, one behind the other. */
+function cutDomains(domains: readonly string[]) {
+  const cutter = createChunkCutter();
+  // One place for all, as the scanner has it.
+  const bytes = Buffer.alloc(64);
+  for (const [row, domain] of domains.entries()) {
+    const to = bytes.write(`a@b"@${domain}`, 0, "latin1");
+    cutter.add(10 * row, 10 * row + 10, { bytes, from: 0, to });
+  }
+  return cutter.end();
+}
+
+const times = (count: number, domain: string) => Array.from({ length: count }, () => domain);
+const rowsIn = (chunks: readonly { rows: number }[]) => chunks.map(({ rows }) => rows);
+
+describe("chunks of rows that are sorted by domain", () => {
+  it("have the last rows of a domain too, where these are few", () => {
+    const before = times(rowsPerChunk - 1, "a.example");
+    const domains = [...before, ...times(1 + chunkSlackRows - 1, "b.example"), ...times(30, "c.example")];
+    assert.deepEqual(rowsIn(cutDomains(domains)), [rowsPerChunk + chunkSlackRows - 1, 30]);
+    assert.deepEqual(rowsIn(cutDomains([...before, "b.example", "c.example"])), [rowsPerChunk, 1]);
+  });
+
+  it("are cut as others where a domain has more, or ends with the list", () => {
+    const before = times(rowsPerChunk - 1, "a.example");
+    const more = [...before, ...times(1 + chunkSlackRows, "b.example"), "c.example"];
+    assert.deepEqual(rowsIn(cutDomains(more)), [rowsPerChunk, chunkSlackRows + 1]);
+    assert.deepEqual(rowsIn(cutDomains([...before, ...times(3, "b.example")])), [rowsPerChunk, 2]);
+    assert.deepEqual(
+      rowsIn(cutDomains(times(3 * rowsPerChunk, "a.example"))),
+      times(3, "").map(() => rowsPerChunk),
+    );
+  });
+
+  it("hold every row once, in order", () => {
+    const runs = fc.array(fc.tuple(fc.integer({ min: 1, max: 700 }), fc.nat(3)), { maxLength: 20 });
+    fc.assert(
+      fc.property(runs, (lengths) => {
+        const domains = lengths.flatMap(([length, domain]) => times(length, `${domain}.example`));
+        let row = 0;
+        for (const chunk of cutDomains(domains)) {
+          assert.deepEqual([chunk.firstRow, chunk.firstByte, chunk.bytes], [row, 10 * row, 10 * chunk.rows]);
+          assert.ok(chunk.rows > 0 && chunk.rows <= rowsPerChunk + chunkSlackRows);
+          row += chunk.rows;
+        }
+        assert.equal(row, domains.length);
+      }),
+    );
+  });
+});
 
 describe("chunks", () => {
   it("hold every row once, in order, from its first byte to its last, within their bounds", () => {
