@@ -100,7 +100,8 @@ export function createTaskRunner(deps: TaskRunnerDeps): TaskRunner {
   function watch(): void {
     if (watching) return;
     watching = true;
-    clock.after(LIMITS.check.haltLookMs, () => {
+    const isPatient = batches.items.every(({ mode }) => mode === "patient");
+    clock.after(isPatient ? LIMITS.check.patientHaltLookMs : LIMITS.check.haltLookMs, () => {
       watching = false;
       for (const batch of [...batches.items]) if (board.isHalted(batch.slot)) end(batch);
       if (batches.size > 0) watch();

@@ -133,6 +133,8 @@ export const SLOTS_LIMITS = {
   /** What fails after so long was a timeout, which may be our own standstill; Redis that is away is heard of at once. */
   missedMs: 250,
   sitesPerCall: 100,
+  /** Names of sites in Redis that a process remembers. */
+  keysKept: 4_096,
   /** A slot that passes from one thread to another has come by then: tenure, a batch, QUIT. */
   handoverMs: 3_000,
   /**
@@ -151,6 +153,8 @@ export const CHECK_LIMITS = {
   batchAddresses: 4_000,
   /** A thread that runs batches looks this often whether one was handed in or cancelled. */
   haltLookMs: 50,
+  /** The same where it runs none but those that wait for slow servers: nobody waits for their end as for that of a chunk. */
+  patientHaltLookMs: 250,
   /**
    * What a thread keeps of the domains that it is asked about, and for how long: less than any TTL is believed. With what
    * their servers said, 10 KB each at most (`HeardReplies`), that is 50 MB at worst.

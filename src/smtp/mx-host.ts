@@ -141,8 +141,10 @@ export class MxHost implements SessionOwner {
    * @returns false when nothing of this host is worth remembering any more.
    */
   sweep(now: number, everybody: boolean): boolean {
+    // Most hosts: a thread knows those of the last minutes, and nothing is under way at them.
+    if (this.isEmpty()) return now - this.#emptySince < LIMITS.smtp.hostMemoryMs;
     this.#prune(now, everybody);
-    for (const session of this.#sessions.items) session.expire(now);
+    for (const session of this.#sessions.items) session.expire(now, everybody);
     while (this.#idle[0] && now - this.#idle[0].idleSince >= LIMITS.smtp.idleSessionMs) this.giveIdle();
     if (this.backlog.length > 0 && this.#couldPump(now)) this.pumpSoon();
     if (!this.isEmpty()) this.#emptySince = now;

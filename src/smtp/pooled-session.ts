@@ -1,4 +1,5 @@
 import type { Clock } from "../core/clock.ts";
+import { LIMITS } from "../core/limits.ts";
 import type { Passing } from "../core/passing-set.ts";
 import type { Backlog } from "./backlog.ts";
 import type { Through, TransactionEnd } from "./batch.ts";
@@ -74,6 +75,8 @@ export class PooledSession implements SessionHandler, SessionTimes, Passing {
   #tries: Allowance = { transactions: 0, rejections: 0 };
   #jobs = NO_JOBS;
   /** Of the batch under way. */
+  #hurried = false;
+  #lookedAt = 0;
   #writtenAt = 0;
   #pipelined = false;
 
@@ -125,7 +128,12 @@ export class PooledSession implements SessionHandler, SessionTimes, Passing {
       this.idleSince = now;
       return false;
     }
-    for (const job of jobs) job.begin(now, this);
+    this.#hurried = false;
+    for (const job of jobs) {
+      if (job.deadlineAt !== Number.POSITIVE_INFINITY) this.#hurried = true;
+      job.begin(now, this);
+    }
+    this.#lookedAt = now;
     const careful = special?.careful === true;
     this.#jobs = jobs;
     this.#writtenAt = now;
@@ -163,8 +171,14 @@ export class PooledSession implements SessionHandler, SessionTimes, Passing {
     return jobs;
   }
 
-  /** Ends those whose time is up or for whom nobody waits; what the server says of them later is not waited for. */
-  expire(now: number): void {
+  /**
+   * Ends those whose time is up or for whom nobody waits; what the server says of them later is not waited for. Where none had a deadline
+   * before his turn, as rows of jobs, only once in LIMITS.smtp.patientLookMs.
+   * @param everybody also then
+   */
+  expire(now: number, everybody: boolean): void {
+    if (!everybody && !this.#hurried && now - this.#lookedAt < LIMITS.smtp.patientLookMs) return;
+    this.#lookedAt = now;
     for (const job of this.#jobs) {
       if (job.cancelled()) job.settle(failed(this.stage, "cancelled", "cancelled"), this.secure, now);
       else if (job.deadlineAt <= now) job.settle(failed(this.stage, "timeout", "deadline"), this.secure, now);

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import type { SlotAnswer, SlotLeases, SlotListener, SlotStatement } from "../check/slot-leases.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
+import { RecentMap } from "../core/recent-map.ts";
 import type { RedisClients } from "./redis.ts";
 
 /**
@@ -120,12 +121,22 @@ export function createSlotLeases(redis: RedisClients, egressId: string, log: Log
     rcptStateSlots(keys: number, ...args: (string | number)[]): Promise<[number, number][]>;
   };
 
+  /** A site is stated twice in a second while a process uses it. */
+  const keys = new RecentMap<string, string>(LIMITS.slots.keysKept);
+  function keyOf(site: string): string {
+    const known = keys.get(site);
+    if (known !== undefined) return known;
+    const key = slotsKey(egressId, site);
+    keys.set(site, key);
+    return key;
+  }
+
   async function state(statements: readonly SlotStatement[]): Promise<SlotAnswer[]> {
     const { leaseTtlMs, lineTtlMs } = LIMITS.slots;
     const answers = await rcptStateSlots.call(
       commands,
       statements.length,
-      ...statements.map(({ site }) => slotsKey(egressId, site)),
+      ...statements.map(({ site }) => keyOf(site)),
       ...[self, leaseTtlMs, lineTtlMs, channel],
       ...statements.flatMap(({ site, held, want, max, waiting, announce }) => [
         ...[site, held, want, max],

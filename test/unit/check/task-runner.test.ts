@@ -190,7 +190,7 @@ describe("a batch of which some are asked about at once", () => {
     asked[2]?.end(evidenceOf("c"));
     await rest();
     assert.equal(asked.length, 3);
-    await clock.advanceAsync(LIMITS.check.haltLookMs);
+    await clock.advanceAsync(LIMITS.check.patientHaltLookMs);
     const unfinished = (site: string) => ({ deferred: { site, cause: "unfinished" } });
     assert.deepEqual(await lines, [
       evidenceOf("a"),
@@ -207,7 +207,7 @@ describe("a batch of which some are asked about at once", () => {
     asked[0]?.end(evidenceOf("a"));
     await rest();
     board.cancel(SLOT);
-    await clock.advanceAsync(LIMITS.check.haltLookMs);
+    await clock.advanceAsync(LIMITS.check.patientHaltLookMs);
     assert.deepEqual(await lines, [evidenceOf("a"), null, null, null, null]);
     asked[1]?.end(evidenceOf("b"));
     await rest();
