@@ -23,10 +23,11 @@ import type { Target } from "./target.ts";
 
 /**
  * Rows of a list, and how many processes there are by turns: as many lists as processes. Those that warm up are as long, so that
- * their results are put together by the same code; and there are two for each process, since V8 goes on optimising: at no delay a row
- * of the first list of a process took 176 µs of CPU, of the second 112, of the fourth 99.
+ * their results are put together by the same code; and there are three for each process, since V8 goes on optimising: at no delay a row
+ * of the first list of each of eight processes took 235 µs of CPU, of the second 143, of the third 110; of ten lists of two processes the third to
+ * the tenth took 110 to 130.
  */
-const FULL = { rows: 20_000, processes: [1, PROCESSES], warmUpRows: 20_000, warmUps: 2 };
+const FULL = { rows: 20_000, processes: [1, PROCESSES], warmUpRows: 20_000, warmUps: 3 };
 const QUICK = { rows: 5_000, processes: [1, 4], warmUpRows: 2_000, warmUps: 1 };
 const LATENCY_MS = 20;
 /**
