@@ -51,6 +51,12 @@ export interface TextPlace {
 /** No seat. */
 export const NOWHERE = -1;
 
+/** Of a seat: its key's length, and the key. */
+const SEAT_BYTES = 40;
+const KEY_MAX = SEAT_BYTES - 1;
+/** In place of a length: the key is a longer one, or no byte each character. */
+const ELSEWHERE = 0xff;
+
 /** How often a key was asked for. */
 const NOT_ASKED = 0;
 const ONCE = 1;
@@ -67,8 +73,10 @@ const AGAIN = 2;
 export class TextMap<V> {
   readonly #max: number;
   readonly #factors = crypto.getRandomValues(new Int32Array(FACTORS));
-  /** Key and value of each seat, side by side. */
-  readonly #cells: (string | V | undefined)[] = [];
+  readonly #values: (V | undefined)[] = [];
+  /** By seat, and what has no room there. A text each was 40 bytes, one more place to wait for, and a million of them to mark. */
+  #keys = new Uint8Array(SEAT_BYTES * (FIRST_PLACES >> 1));
+  readonly #others = new Map<number, string>();
   readonly #free: number[] = [];
   /** By seat: the key's hash, and how often it was asked for since the round came by. */
   #hashes = new Uint32Array(FIRST_PLACES >> 1);
@@ -106,11 +114,11 @@ export class TextMap<V> {
   }
 
   at(seat: number): V | undefined {
-    return this.#cells[2 * seat + 1] as V | undefined;
+    return this.#values[seat];
   }
 
   put(seat: number, value: V): void {
-    this.#cells[2 * seat + 1] = value;
+    this.#values[seat] = value;
   }
 
   /**
@@ -130,9 +138,9 @@ export class TextMap<V> {
     const seat = (this.#table[at + 1] as number) - 1;
     this.#unlink(at);
     this.#free.push(seat);
-    const gone = this.at(seat);
-    this.#cells[2 * seat] = undefined;
-    this.#cells[2 * seat + 1] = undefined;
+    this.#forgetKey(seat);
+    const gone = this.#values[seat];
+    this.#values[seat] = undefined;
     this.#size--;
     return gone;
   }
@@ -152,7 +160,7 @@ export class TextMap<V> {
     for (let at = (hash >>> this.#shift) << 1; ; at = (at + 2) & last) {
       const seat = table[at + 1] as number;
       if (seat === 0) return -1;
-      if (table[at] === hash && this.#cells[2 * seat - 2] === key) return at;
+      if (table[at] === hash && this.#isKey(seat - 1, key)) return at;
     }
   }
 
@@ -162,21 +170,63 @@ export class TextMap<V> {
     for (let at = (hash >>> this.#shift) << 1; ; at = (at + 2) & last) {
       const seat = table[at + 1] as number;
       if (seat === 0) return -1;
-      if (table[at] === hash && isText(this.#cells[2 * seat - 2] as string, lead, place)) return at;
+      if (table[at] === hash && this.#isKeyOfBytes(seat - 1, lead, place)) return at;
     }
+  }
+
+  #isKey(seat: number, key: string): boolean {
+    const keys = this.#keys;
+    let at = seat * SEAT_BYTES;
+    const length = keys[at] as number;
+    if (length === ELSEWHERE) return this.#others.get(seat) === key;
+    if (length !== key.length) return false;
+    for (let i = 0; i < length; i++) if (keys[++at] !== key.charCodeAt(i)) return false;
+    return true;
+  }
+
+  #isKeyOfBytes(seat: number, lead: string, place: TextPlace): boolean {
+    const keys = this.#keys;
+    let at = seat * SEAT_BYTES;
+    const length = keys[at] as number;
+    if (length === ELSEWHERE) return isText(this.#others.get(seat) as string, lead, place);
+    const { bytes, from, to } = place;
+    if (length !== lead.length + to - from) return false;
+    for (let i = 0; i < lead.length; i++) if (keys[++at] !== lead.charCodeAt(i)) return false;
+    for (let i = from; i < to; i++) if (keys[++at] !== bytes[i]) return false;
+    return true;
+  }
+
+  #writeKey(seat: number, key: string): void {
+    const { length } = key;
+    const keys = this.#keys;
+    const start = seat * SEAT_BYTES;
+    let all = length > KEY_MAX ? ELSEWHERE + 1 : 0;
+    for (let i = 0; i < length && all <= ELSEWHERE; i++) {
+      const code = key.charCodeAt(i);
+      all |= code;
+      keys[start + 1 + i] = code;
+    }
+    keys[start] = all > ELSEWHERE ? ELSEWHERE : length;
+    if (all > ELSEWHERE) this.#others.set(seat, key);
+  }
+
+  #forgetKey(seat: number): void {
+    if (this.#keys[seat * SEAT_BYTES] === ELSEWHERE) this.#others.delete(seat);
   }
 
   #insert(key: string, hash: number): number {
     const isFull = this.#size >= this.#max;
-    const seat = isFull ? this.#nextToGo() : (this.#free.pop() ?? this.#cells.length >> 1);
-    if (isFull) this.#unlink(this.#placeOf(seat));
-    else {
+    const seat = isFull ? this.#nextToGo() : (this.#free.pop() ?? this.#values.length);
+    if (isFull) {
+      this.#unlink(this.#placeOf(seat));
+      this.#forgetKey(seat);
+    } else {
       this.#size++;
       if (4 * this.#size > this.#table.length) this.#grow();
-      // Side by side, so that the array has no holes.
-      if (2 * seat === this.#cells.length) this.#cells.push(key, undefined);
+      // An array with holes is a slower one.
+      if (seat === this.#values.length) this.#values.push(undefined);
     }
-    this.#cells[2 * seat] = key;
+    this.#writeKey(seat, key);
     this.#hashes[seat] = hash;
     this.#asked[seat] = NOT_ASKED;
     this.#place(hash, seat);
@@ -184,7 +234,7 @@ export class TextMap<V> {
   }
 
   #nextToGo(): number {
-    const seats = this.#cells.length >> 1;
+    const seats = this.#values.length;
     for (;;) {
       const seat = this.#hand;
       this.#hand = seat + 1 === seats ? 0 : seat + 1;
@@ -230,10 +280,13 @@ export class TextMap<V> {
     const old = this.#table;
     const hashes = new Uint32Array(2 * this.#hashes.length);
     const asked = new Uint8Array(2 * this.#asked.length);
+    const keys = new Uint8Array(2 * this.#keys.length);
     hashes.set(this.#hashes);
     asked.set(this.#asked);
+    keys.set(this.#keys);
     this.#hashes = hashes;
     this.#asked = asked;
+    this.#keys = keys;
     this.#table = new Uint32Array(2 * old.length);
     this.#shift--;
     for (let at = 0; at < old.length; at += 2) {

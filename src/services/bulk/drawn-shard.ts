@@ -269,31 +269,49 @@ export function readDrawn(content: Buffer, verdicts: readonly Verdict[]): DrawnP
       afterLatency: reader.oneOf(texts),
     };
   });
-  /** Where each row is, behind its offset, and 1; 0: there is none of it. */
+  /** Where each row is, and 1; 0: there is none of it. */
   const places = new Uint32Array(LIMITS.bulk.rowsPerLargeChunk);
   const size = reader.number(4);
+  let at = reader.at;
   for (let i = 0; i < size; i++) {
-    const offset = reader.number(2);
+    const end = at + DRAWN_HEAD_BYTES;
+    if (end > content.length) throw new Error("a shard ends within a row");
+    const offset = number16(content, at);
     if (places[offset] !== 0) throw new Error(`a shard has a row of offset ${offset} that cannot be`);
-    places[offset] = reader.at + 1;
-    reader.skip(DRAWN_HEAD_BYTES - 4);
-    reader.skip(reader.number(2));
+    places[offset] = at + 1;
+    at = end + number16(content, end - 2);
   }
-  const { at: end } = reader;
-  function resultAt(place: number): DrawnResult {
-    reader.at = place;
-    const template = reader.oneOf(templates);
-    const times = reader.oneOf(texts);
-    const latencyMs = reader.number(4);
-    const from = reader.at + 2;
-    return new DrawnResult(template, content, from, from + reader.number(2), latencyMs, times);
-  }
+  if (at > content.length) throw new Error("a shard ends within a row");
   return {
     size,
-    end,
+    end: at,
     get(offset) {
       const place = places[offset] ?? 0;
-      return place === 0 ? undefined : resultAt(place - 1);
+      return place === 0 ? undefined : drawnAt(content, place - 1, templates, texts);
     },
   };
+}
+
+/** The row at `at`, all of which is there. */
+function drawnAt(
+  content: Buffer,
+  at: number,
+  templates: readonly TemplateTexts[],
+  texts: readonly Buffer[],
+): DrawnResult {
+  const template = templates[number32(content, at + 2)];
+  const times = texts[number32(content, at + 6)];
+  if (template === undefined || times === undefined) throw new Error("a shard names what it does not have");
+  const from = at + DRAWN_HEAD_BYTES;
+  const to = from + number16(content, from - 2);
+  return new DrawnResult(template, content, from, to, number32(content, at + 10), times);
+}
+
+/** Big-endian. Buffer's own ways to read one look at what they are given, which costs as much again. */
+function number16(bytes: Buffer, at: number): number {
+  return ((bytes[at] as number) << 8) | (bytes[at + 1] as number);
+}
+
+function number32(bytes: Buffer, at: number): number {
+  return ((number16(bytes, at) << 16) | number16(bytes, at + 2)) >>> 0;
 }

@@ -6,6 +6,16 @@ import { NOWHERE, TextMap } from "../../../src/core/text-map.ts";
 const keys = fc.oneof(
   fc.nat(60).map((n) => `user${n}@example.com`),
   fc.constantFrom("", "\0", "\0\0", "ü@example.com", "ab", "ba", "x".repeat(600), `${"x".repeat(599)}y`),
+  // As long as has room in a seat, and longer; and such as are no byte each character.
+  fc.constantFrom(
+    "k".repeat(38),
+    "k".repeat(39),
+    "k".repeat(40),
+    "l".repeat(40),
+    "łukasz@example.com",
+    "\u0161",
+    "a",
+  ),
 );
 const step = fc.record({ deed: fc.constantFrom("get", "set", "set", "delete"), key: keys });
 
