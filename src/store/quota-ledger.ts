@@ -71,7 +71,10 @@ export interface QuotaLedger {
    * @returns grants by id, of those that were asked about
    */
   leaseTogether(asks: readonly TeamAsk[]): Promise<Map<string, LeaseGrant>>;
-  /** Stores what was taken of each lease and renews it. The ids of those the ledger still has. */
+  /**
+   * Stores what was taken of each lease and renews it: it has LIMITS.quota.leaseTtlMs again, or up to renewEveryMs less. The ids of
+   * those the ledger still has.
+   */
   flush(reports: LeaseReport[]): Promise<Set<string>>;
   /** Gives back what was not taken, settles the rest unless it is in flight. Unknown leases are ignored. */
   release(report: LeaseReport): Promise<void>;
@@ -100,39 +103,27 @@ function grantOf({ ms_to_midnight: msToMidnight, ...grant }: GrantRow): LeaseGra
  * locked: they are being settled or deleted, and are lost either way.
  */
 export function createQuotaLedger(sql: Database): QuotaLedger {
-  const { leaseTtlMs, trancheMax, leasesReapedPerRound } = LIMITS.quota;
+  const { leaseTtlMs, renewEveryMs, trancheMax, leasesReapedPerRound } = LIMITS.quota;
   const ttl = `${leaseTtlMs} milliseconds`;
-  /** The day before the midnight that `lease` has found, though a moment has passed: the nearest to then. */
-  const today = sql`lateral (
-    select (clock_timestamp() at time zone 'utc' + lease.ms_to_midnight * interval '1 millisecond'
-            + interval '12 hours')::date - 1 as day) today`;
-  const granted = sql`lease.granted, lease.tranche, lease.ms_to_midnight, lease.used as committed, today.day::text`;
+  const unhurried = `${leaseTtlMs - renewEveryMs} milliseconds`;
 
   return {
     async lease(id, teamId, { limit, want, share }) {
       const [row] = await sql<[GrantRow]>`
-        select ${granted}, quota_told(${teamId}, today.day) as leases
+        select lease.granted, lease.tranche, lease.ms_to_midnight, lease.used as committed, today.day::text,
+          quota_told(${teamId}, today.day) as leases
         from quota_lease(${id}, (select t.id from teams t where t.id = ${teamId} for key share), ${limit}, ${want},
-               ${share}, ${trancheMax}, ${ttl}::interval) lease, ${today}`;
+               ${share}, ${trancheMax}, ${ttl}::interval) lease,
+          -- The midnight that this is before, though a moment has passed: the nearest to then.
+          lateral (select (clock_timestamp() at time zone 'utc' + lease.ms_to_midnight * interval '1 millisecond'
+                           + interval '12 hours')::date - 1 as day) today`;
       return grantOf(row);
     },
 
     async leaseTogether(asks) {
       const rows = await sql<(GrantRow & { id: string })[]>`
-        with asked as (
-          select * from jsonb_to_recordset(${sql.json(asks.map((ask) => ({ ...ask })))})
-            as asked (id uuid, "teamId" text, "limit" bigint, want integer, share integer)
-        ),
-        free as materialized (
-          select asked.* from asked join teams t on t.id = asked."teamId"
-            join quota_days d on d.team_id = t.id and d.day = (clock_timestamp() at time zone 'utc')::date
-          order by t.id for key share of t skip locked for update of d skip locked
-        )
-        select locked.id, ${granted}, quota_told(locked."teamId", today.day) as leases
-        -- All are locked before the first is granted.
-        from (select * from free order by id) locked,
-          lateral quota_lease(locked.id, locked."teamId", locked."limit", locked.want, locked.share, ${trancheMax},
-                              ${ttl}::interval) lease, ${today}`;
+        select id, granted, tranche, ms_to_midnight, committed, day::text, leases
+        from quota_lease_together(${sql.json(asks.map((ask) => ({ ...ask })))}, ${trancheMax}, ${ttl}::interval)`;
       return new Map(rows.map(({ id, ...row }) => [id, grantOf(row)]));
     },
 
@@ -145,7 +136,9 @@ export function createQuotaLedger(sql: Database): QuotaLedger {
         mine as (select id from quota_leases where id in (select id from r) for update skip locked)
         update quota_leases l
         set spent = r.taken, revision = r.revision,
-            expires_at = clock_timestamp() + ${ttl}::interval
+            -- Left as it is for a while: a row of which no index hears is written at half the cost.
+            expires_at = case when l.expires_at > clock_timestamp() + ${unhurried}::interval then l.expires_at
+                              else clock_timestamp() + ${ttl}::interval end
         from mine join r using (id)
         where l.id = mine.id and l.revision < r.revision and l.expires_at > clock_timestamp()
         returning l.id`;
@@ -158,16 +151,7 @@ export function createQuotaLedger(sql: Database): QuotaLedger {
 
     async releaseTogether(reports) {
       const rows = await sql<{ id: string }[]>`
-        with r as (
-          select * from jsonb_to_recordset(${sql.json(reports.map((report) => ({ ...report })))})
-            as r (id uuid, taken integer, "inFlight" integer, revision integer)
-        ),
-        free as materialized (
-          select r.* from r join quota_leases l on l.id = r.id join quota_days d on d.team_id = l.team_id and d.day = l.day
-          order by d.team_id, d.day for update of d skip locked
-        )
-        -- All are locked before the first is released: what this statement has changed itself would be passed over.
-        select id, quota_release(id, taken, "inFlight", revision) from (select * from free order by id) locked`;
+        select id from quota_release_together(${sql.json(reports.map((report) => ({ ...report })))})`;
       return new Set(rows.map(({ id }) => id));
     },
 

@@ -10,6 +10,7 @@ import { webhooks } from "./0009-webhooks.ts";
 import { billing } from "./0010-billing.ts";
 import { idempotency } from "./0011-idempotency.ts";
 import { bulk } from "./0012-bulk.ts";
+import { quotaTogether } from "./0013-quota-together.ts";
 
 /** One step of the schema. Modules, not `.sql` files, so that `tsc` alone carries them into the build. */
 export interface Migration {
@@ -32,4 +33,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 10, name: "billing", sql: billing },
   { id: 11, name: "idempotency", sql: idempotency },
   { id: 12, name: "bulk", sql: bulk },
+  { id: 13, name: "quota-together", sql: quotaTogether },
 ];

@@ -87,7 +87,7 @@ describe("leases of many teams in one statement", () => {
       assert.ok(msToMidnight > 0 && msToMidnight <= DAY_MS);
       assert.ok(tranche > 0);
       assert.equal(committed, 0);
-      assert.equal(leases.length, 2);
+      assert.equal(leases.length, 1);
     }
   });
 
