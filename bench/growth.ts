@@ -3,8 +3,9 @@ import { bootstrap } from "../src/services/teams/bootstrap.ts";
 import { type BulkClient, completed, submitUpload, upload } from "./bulk-job.ts";
 import { type BenchContext, bulkSettingsFor, withChildren } from "./context.ts";
 import { inDatabase } from "./database.ts";
-import { InvalidRun } from "./figures.ts";
+import { InvalidRun, median } from "./figures.ts";
 import { BLOCKED_ABOVE, type GrowthList, growthFile } from "./growth-list.ts";
+import { type MeasuredObjects, openMeasuredObjects } from "./measured-objects.ts";
 import { cpuMsOf } from "./process-cpu.ts";
 import { type RoleProcess, startRole } from "./role.ts";
 import type { Section } from "./table.ts";
@@ -21,9 +22,9 @@ interface Plan {
   domains: number;
   /** Two lists of these lengths for each number of domains. */
   perDomains: readonly [number, number];
-  /** How often those of each number of domains are measured, by turns. */
-  rounds: number;
-  /** How often the two that are not the longest are measured before that, and how often after. */
+  /** How often those of each number of domains are measured, by turns: at least, and at most where there is time. */
+  rounds: readonly [number, number];
+  /** How often the two that are not the longest are measured before that, and how often after; twice that where there is time. */
   beside: readonly [number, number];
   /** More domains than are remembered at once, told and not judged: two lists that have each of them once and twice. */
   beyond: { domains: number; rows: readonly [number, number] } | null;
@@ -34,7 +35,7 @@ const FULL: Plan = {
   rows: [100_000, 1_000_000, 10_000_000],
   domains: 1_000,
   perDomains: [100_000, 300_000],
-  rounds: 3,
+  rounds: [3, 7],
   beside: [1, 1],
   beyond: { domains: 200_000, rows: [200_000, 400_000] },
 };
@@ -44,12 +45,13 @@ const QUICK: Plan = {
   rows: [20_000, 100_000, 200_000],
   domains: 1_000,
   perDomains: [40_000, 120_000],
-  rounds: 1,
+  rounds: [1, 1],
   beside: [1, 0],
   beyond: null,
 };
 const DOMAIN_COUNTS = [1_000, 100_000] as const;
-/** Of the allowance, until which the longest list must be done by the pace of the one before, and all that is measured. */
+/** Of the allowance, until which rounds by domains go on; until which the longest list must be done by the pace of the one before, and all. */
+const DOMAINS_SHARE = 0.3;
 const LONGEST_SHARE = 0.95;
 const ALL_SHARE = 0.98;
 
@@ -64,6 +66,8 @@ interface GrowthRun extends GrowthList {
 interface World {
   client: BulkClient;
   bulk: RoleProcess;
+  teamId: string;
+  objects: MeasuredObjects;
   /** Lists that were made. */
   runs: number;
 }
@@ -73,12 +77,12 @@ function settingsOf(context: BenchContext): Record<string, string> {
   return bulkSettingsFor(context, { dnsServer: "127.0.0.1:9", smtpPort: 25 });
 }
 
-async function makeTeam(context: BenchContext): Promise<string> {
+async function makeTeam(context: BenchContext): Promise<{ teamId: string; liveKey: string }> {
   return inDatabase(context, async (sql) => {
     const made = await bootstrap(sql, { email: "growth@example.com", team: "growth", tier: "starter" });
     await sql`update teams set limits = ${sql.json(TEAM_LIMITS)} where id = ${made.teamId}`;
     await sql`insert into blocklist (team_id, domain, include_subdomains) values (${made.teamId}, ${BLOCKED_ABOVE}, true)`;
-    return made.liveKey;
+    return made;
   });
 }
 
@@ -101,6 +105,7 @@ async function runList(world: World, length: Omit<GrowthList, "run">): Promise<G
   for (const [verdict, count] of Object.entries(wanted))
     if (job.verdicts[verdict as keyof typeof wanted] !== count)
       throw new InvalidRun(`${list.rows} rows: ${JSON.stringify(job.verdicts)}`);
+  await world.objects.removeAll(world.teamId);
   return run;
 }
 
@@ -119,16 +124,19 @@ function rowsInTime(wanted: number, { rows, wallMs, uploadMs }: GrowthRun, leftM
 }
 
 const thousands = (count: number) => count.toLocaleString("en");
-const spreadOf = (costs: readonly number[]) => Math.max(...costs) / Math.min(...costs);
 
-/** A cost that is not above zero says that the lists were too short to be told from noise. */
-function growthTarget(id: string, what: string, costs: readonly number[], shortfall: string | null): Target {
-  const reason = Math.min(...costs) <= 0 ? "the lists are too short to be told from noise" : shortfall;
+/**
+ * A cost that is not above zero says that the lists were too short to be told from noise.
+ * @param ratio of one cost to another, whichever is larger
+ */
+function growthTarget(id: string, what: string, ratio: number, shortfall: string | null): Target {
+  const isRatio = ratio > 0 && Number.isFinite(ratio);
+  const reason = isRatio ? shortfall : "the lists are too short to be told from noise";
   return {
     id,
     what,
     unit: "×",
-    figure: reason === null ? spreadOf(costs) : null,
+    figure: reason === null ? Math.max(ratio, 1 / ratio) : null,
     ...(reason === null ? {} : { reason }),
     atMost: GROWTH_MAX,
   };
@@ -143,61 +151,110 @@ function rowOf({ rows, domains, cpuMs, wallMs }: GrowthRun, marginal: number | n
   ];
 }
 
-/** Lists of one number of domains, the shorter and the longer one: means of their rounds. */
+/** The shorter and the longer one of two lists that were measured one behind the other. */
 type Pair = [GrowthRun, GrowthRun];
 
+/** What is told of lists that were measured several times: medians. */
+function typical(runs: readonly GrowthRun[]): GrowthRun {
+  const [first] = runs;
+  if (first === undefined) throw new InvalidRun("a list is missing");
+  const of = (field: "cpuMs" | "wallMs" | "uploadMs") => median(runs.map((run) => run[field]));
+  return { ...first, cpuMs: of("cpuMs"), wallMs: of("wallMs"), uploadMs: of("uploadMs") };
+}
+
+/** Of pairs of the same lists: both as they typically were, and the median of what each pair says a row costs. */
+interface Pairs {
+  shorter: GrowthRun;
+  longer: GrowthRun;
+  marginalUs: number;
+}
+
+function pairsOf(pairs: readonly Pair[]): Pairs {
+  return {
+    shorter: typical(pairs.map(([shorter]) => shorter)),
+    longer: typical(pairs.map(([, longer]) => longer)),
+    marginalUs: median(pairs.map(([shorter, longer]) => marginalUs(shorter, longer))),
+  };
+}
+
+interface ByDomains {
+  /** By number of domains, ascending. */
+  pairs: Pairs[];
+  /** Of each round, what a row of the most domains costs beside one of the fewest: those four lists lie side by side. */
+  ratios: number[];
+}
+
+interface ByRows {
+  short: Pairs;
+  longest: GrowthRun;
+  /** Of a row by which the longest list is longer than the second. */
+  longestUs: number;
+  /** How often the other two were measured. */
+  pairs: number;
+}
+
 interface Measured {
-  byRows: GrowthRun[];
-  byDomains: Pair[];
+  byRows: ByRows;
+  byDomains: ByDomains;
   /** null: not asked for, or there was no time. */
   beyond: Pair | null;
 }
 
+async function measurePair(world: World, [shorter, longer]: readonly [number, number], domains: number) {
+  const first = await runList(world, { rows: shorter, domains });
+  return [first, await runList(world, { rows: longer, domains })] satisfies Pair;
+}
+
 /**
- * What they took in the mean. All that are compared are spread over the same time: a core of a shared machine does a row for a
- * seventh less now than two minutes ago, and a median of runs that lie beside each other has all of that.
+ * By turns, every other round the other way about. What is compared is of one round: a core of a shared machine does a row for a
+ * seventh less now than a minute ago, and a median over rounds knows nothing of that.
  */
-function mean(runs: readonly GrowthRun[]): GrowthRun {
-  const [first] = runs;
-  if (first === undefined) throw new InvalidRun("a list is missing");
-  const of = (field: "cpuMs" | "wallMs" | "uploadMs") =>
-    runs.reduce((sum, run) => sum + run[field], 0) / runs.length;
-  return { ...first, cpuMs: of("cpuMs"), wallMs: of("wallMs"), uploadMs: of("uploadMs") };
-}
-
-/** By turns, every other round the other way about, so that whatever else the machine does meets them alike. */
-async function measureDomains(world: World, { perDomains, rounds, warmUpRows }: Plan): Promise<Pair[]> {
-  const most = Math.max(...DOMAIN_COUNTS);
+async function measureDomains(
+  world: World,
+  { perDomains, rounds: [least, most], warmUpRows }: Plan,
+  deadlineMs: number,
+): Promise<ByDomains> {
+  const domainsMost = Math.max(...DOMAIN_COUNTS);
   // What is remembered of domains is as full in all rounds.
-  await runList(world, { rows: Math.max(most, warmUpRows), domains: most });
-  const all = DOMAIN_COUNTS.map((domains) =>
-    perDomains.map((rows) => ({ rows, domains, runs: [] as GrowthRun[] })),
-  );
-  const inTurn = all.flat();
-  for (let round = 0; round < rounds; round++) {
-    for (const { rows, domains, runs } of inTurn) runs.push(await runList(world, { rows, domains }));
+  await runList(world, { rows: Math.max(domainsMost, warmUpRows), domains: domainsMost });
+  const all = DOMAIN_COUNTS.map((domains) => ({ domains, pairs: [] as Pair[] }));
+  const inTurn = [...all];
+  let roundMs = 0;
+  for (let round = 0; round < most; round++) {
+    const nowMs = performance.now();
+    if (round >= least && nowMs + roundMs > deadlineMs) break;
+    for (const { domains, pairs } of inTurn) pairs.push(await measurePair(world, perDomains, domains));
     inTurn.reverse();
+    roundMs = performance.now() - nowMs;
   }
-  return all.map(([shorter, longer]): Pair => [mean(shorter?.runs ?? []), mean(longer?.runs ?? [])]);
+  const marginals = all.map(({ pairs }) => pairs.map(([shorter, longer]) => marginalUs(shorter, longer)));
+  const [few = [], many = []] = marginals;
+  return {
+    pairs: all.map(({ pairs }) => pairsOf(pairs)),
+    ratios: many.map((us, round) => us / (few[round] ?? Number.NaN)),
+  };
 }
 
-async function measureRows(world: World, plan: Plan, deadlineMs: number): Promise<GrowthRun[]> {
+async function measureRows(world: World, plan: Plan, deadlineMs: number): Promise<ByRows> {
   const { domains } = plan;
   const [before, after] = plan.beside;
   const [first, second, wanted] = plan.rows;
-  const shorts: GrowthRun[] = [];
-  const seconds: GrowthRun[] = [];
-  const oneOfEach = async () => {
-    shorts.push(await runList(world, { rows: first, domains }));
-    seconds.push(await runList(world, { rows: second, domains }));
+  const pairs: Pair[] = [];
+  const somePairs = async (count: number) => {
+    for (let i = 0; i < count; i++) pairs.push(await measurePair(world, [first, second], domains));
   };
-  for (let round = 0; round < before; round++) await oneOfEach();
-  const pace = mean(seconds);
-  const leftMs =
-    deadlineMs - performance.now() - (1 + first / second) * after * (pace.wallMs + pace.uploadMs);
-  const longest = await runList(world, { rows: rowsInTime(wanted, pace, leftMs), domains });
-  for (let round = 0; round < after; round++) await oneOfEach();
-  return [mean(shorts), mean(seconds), longest];
+  await somePairs(before);
+  const paceOf = () => typical(pairs.map(([, longer]) => longer));
+  const msOf = ({ wallMs, uploadMs }: GrowthRun) => wallMs + uploadMs;
+  const pairMs = (1 + first / second) * msOf(paceOf());
+  const allMs = (wanted / second) * msOf(paceOf()) + (before + 2 * after) * pairMs;
+  const times = performance.now() + allMs <= deadlineMs ? 2 : 1;
+  await somePairs((times - 1) * before);
+  const leftMs = deadlineMs - performance.now() - times * after * pairMs;
+  const longest = await runList(world, { rows: rowsInTime(wanted, paceOf(), leftMs), domains });
+  await somePairs(times * after);
+  const short = pairsOf(pairs);
+  return { short, longest, longestUs: marginalUs(short.longer, longest), pairs: pairs.length };
 }
 
 /** A row of so many domains takes no longer than so many times one of few. */
@@ -207,17 +264,17 @@ const BEYOND_SLOWER = 2;
 async function measureBeyond(
   world: World,
   { beyond }: Plan,
-  pace: GrowthRun | undefined,
+  pace: GrowthRun,
   leftMs: number,
 ): Promise<Pair | null> {
-  if (beyond === null || pace === undefined) return null;
+  if (beyond === null) return null;
   const { domains } = beyond;
   const [shorter, longer] = beyond.rows;
   const msPerRow = (BEYOND_SLOWER * (pace.wallMs + pace.uploadMs)) / pace.rows;
   if ((domains + shorter + longer) * msPerRow > leftMs) return null;
   // So that a domain's first sight is part of none.
   await runList(world, { rows: domains, domains });
-  return [await runList(world, { rows: shorter, domains }), await runList(world, { rows: longer, domains })];
+  return measurePair(world, [shorter, longer], domains);
 }
 
 async function measureAll(
@@ -227,10 +284,10 @@ async function measureAll(
   allowanceMs: number,
 ): Promise<Measured> {
   await runList(world, { rows: plan.warmUpRows, domains: plan.domains });
-  const byDomains = await measureDomains(world, plan);
+  const byDomains = await measureDomains(world, plan, startedMs + DOMAINS_SHARE * allowanceMs);
   const byRows = await measureRows(world, plan, startedMs + LONGEST_SHARE * allowanceMs);
   const leftMs = startedMs + ALL_SHARE * allowanceMs - performance.now();
-  return { byDomains, byRows, beyond: await measureBeyond(world, plan, byRows.at(-1), leftMs) };
+  return { byDomains, byRows, beyond: await measureBeyond(world, plan, byRows.longest, leftMs) };
 }
 
 /** Whether a row costs more the more there are, or the more domains they are of: CPU of the bulk process, all threads. */
@@ -239,17 +296,19 @@ export async function benchGrowth(context: BenchContext): Promise<Section> {
   const startedMs = performance.now();
   return withChildren(async (keep) => {
     const settings = settingsOf(context);
-    const key = await makeTeam(context);
+    const { teamId, liveKey: key } = await makeTeam(context);
     const api = keep(await startRole(context, "api", settings));
     keep(await startRole(context, "relay", settings));
     const bulk = keep(await startRole(context, "bulk", settings));
-    const world: World = { client: { url: `http://127.0.0.1:${api.port}`, key }, bulk, runs: 0 };
+    const objects = keep(openMeasuredObjects(settings));
+    const client = { url: `http://127.0.0.1:${api.port}`, key };
+    const world: World = { client, bulk, teamId, objects, runs: 0 };
     return sectionOf(plan, await measureAll(world, plan, startedMs, context.allowanceMs));
   });
 }
 
-function pairRows([shorter, longer]: Pair): string[][] {
-  return [rowOf(shorter, null), rowOf(longer, marginalUs(shorter, longer))];
+function pairRows({ shorter, longer, marginalUs }: Pairs): string[][] {
+  return [rowOf(shorter, null), rowOf(longer, marginalUs)];
 }
 
 /** What the figures are silent about: how many domains are remembered, and what more of them cost. */
@@ -262,9 +321,8 @@ function beyondNotes({ beyond: wanted }: Plan, beyond: Pair | null): string[] {
 }
 
 function sectionOf(plan: Plan, { byRows, byDomains, beyond }: Measured): Section {
-  const marginalByRows = byRows.slice(1).map((run, at) => marginalUs(byRows[at] ?? run, run));
-  const marginalByDomains = byDomains.map(([shorter, longer]) => marginalUs(shorter, longer));
-  const longest = byRows.at(-1)?.rows ?? 0;
+  const { short, longestUs } = byRows;
+  const longest = byRows.longest.rows;
   const wanted = plan.rows[2];
   const tooQuick = plan === QUICK ? "lists of a quick run are too short to be told from noise" : null;
   const tooShort =
@@ -276,8 +334,8 @@ function sectionOf(plan: Plan, { byRows, byDomains, beyond }: Measured): Section
     configuration: [
       `one bulk process; all rows answered from the team's blocklist, row by row to the next domain, no address twice; after a list of ${thousands(plan.warmUpRows)} rows that is not counted`,
       `nobody's MX is looked up: what a row costs whose domain the DNS' cache has to know is no part of this`,
-      `by domains: means of ${plan.rounds} rounds by turns, after a list of all domains; all lists have the same ones, so that none is seen for the first time`,
-      `by rows: the longest list once, the others ${plan.beside.join(" before it and ")} after, in the mean`,
+      `by domains: ${byDomains.ratios.length} rounds by turns, after a list of all domains; all lists have the same ones, so that none is seen for the first time; judged is the median of what each round says by itself`,
+      `by rows: the longest list once, the others ${byRows.pairs} times, as often before it as after, medians`,
       `names of domains are remembered: ${thousands(LIMITS.check.domainNames / 2)} for certain, at most ${thousands(LIMITS.check.domainNames)}`,
       "marginal: CPU by which a list costs more than the one above it, for each row by which it is longer",
     ],
@@ -285,21 +343,24 @@ function sectionOf(plan: Plan, { byRows, byDomains, beyond }: Measured): Section
     lines: [],
     table: [
       ["", "rows/s", "CPU µs a row", "marginal"],
-      ...[...byDomains, ...(beyond === null ? [] : [beyond])].flatMap(pairRows),
-      ...byRows.map((run, at) => rowOf(run, at === 0 ? null : (marginalByRows[at - 1] ?? null))),
+      ...[...byDomains.pairs, ...(beyond === null ? [] : [pairsOf([beyond])]), short].flatMap(pairRows),
+      rowOf(byRows.longest, longestUs),
     ],
-    notes: beyondNotes(plan, beyond),
+    notes: [
+      `by domains, round by round: ${byDomains.ratios.map((ratio) => ratio.toFixed(2)).join(", ")} ×`,
+      ...beyondNotes(plan, beyond),
+    ],
     targets: [
       growthTarget(
         "growth.rows",
         `marginal CPU a row, ${thousands(plan.rows[0])} to ${thousands(longest)} rows, largest over smallest`,
-        marginalByRows,
+        longestUs / short.marginalUs,
         tooQuick ?? tooShort,
       ),
       growthTarget(
         "growth.domains",
         `marginal CPU a row, ${DOMAIN_COUNTS.map(thousands).join(" and ")} domains, larger over smaller`,
-        marginalByDomains,
+        median(byDomains.ratios),
         tooQuick,
       ),
     ],
