@@ -121,7 +121,7 @@ async function stay(
   // Beside one that may be alone to blame nobody else works.
   const mayStay = task.kind === "chunk" && task.deliveries < LIMITS.bulk.aloneFrom;
   const sites = mayStay ? sitesToStayAt(answers, task.rows) : null;
-  const begun = sites === null ? null : deps.stays.begin([...sites.keys()]);
+  const begun = sites === null ? null : deps.stays.begin(task.jobId, [...sites.keys()]);
   if (sites === null || begun === null) return;
   control.leavePlace();
   const stayAt = async ([site, places]: [string, number[]]) => {

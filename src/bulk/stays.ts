@@ -22,15 +22,15 @@ export interface Stay {
  * that, and at a site where some stay already the others' rows become retries, which the window of the site paces for all jobs.
  */
 export interface Stays {
-  /** @returns null: there are enough, of all or at one of the sites */
-  begin(sites: readonly string[]): Stay | null;
+  /** @returns null: there are enough, of all, of the job or at one of the sites */
+  begin(jobId: string, sites: readonly string[]): Stay | null;
   /** Those that stay leave at their next look, and nobody stays any more. */
   close(): void;
 }
 
 export function createStays(clock: Pick<Clock, "monotonic">): Stays {
-  const { staysAtOnce, staysPerSite, stayMs } = LIMITS.bulk;
-  const under = new Set<{ untilMs: number }>();
+  const { staysAtOnce, staysPerJob, staysPerSite, stayMs } = LIMITS.bulk;
+  const under = new Set<{ untilMs: number; jobId: string }>();
   const at = new Map<string, number>();
   let closed = false;
 
@@ -42,11 +42,18 @@ export function createStays(clock: Pick<Clock, "monotonic">): Stays {
     }
   }
 
+  function ofJob(jobId: string): number {
+    let staying = 0;
+    for (const stay of under) if (stay.jobId === jobId) staying += 1;
+    return staying;
+  }
+
   return {
-    begin(sites) {
-      if (closed || under.size >= staysAtOnce) return null;
+    begin(jobId, sites) {
+      if (closed || under.size >= staysAtOnce || ofJob(jobId) >= staysPerJob) return null;
       if (sites.some((site) => (at.get(site) ?? 0) >= staysPerSite)) return null;
       const stay = {
+        jobId,
         untilMs: clock.monotonic() + stayMs,
         end() {
           under.delete(stay);

@@ -119,11 +119,12 @@ export const BULK_LIMITS = {
   /** Rows of a chunk that wait for one site are a retry of their own from so many on. */
   retryRowsPerSite: 20,
   /**
-   * Chunks of a process that stay for rows at busy sites, beside those of `tasksAtOnce`: of its part of a job's window two are left, so
-   * that others of the job still come. Of a chunk so large a part of the rows, at so many sites; so long at most, below
+   * Chunks of a process that stay for rows at busy sites, beside those of `tasksAtOnce`; of a job so many that two are left of its part of
+   * the job's window, so that others of it still come. Of a chunk so large a part of the rows, at so many sites; so long at most, below
    * `early.patienceMs`; and so many of the chunks for one site.
    */
-  staysAtOnce: 14,
+  staysAtOnce: 28,
+  staysPerJob: 14,
   stayShare: 0.5,
   staySites: 16,
   stayMs: 20_000,

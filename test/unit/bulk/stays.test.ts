@@ -5,7 +5,7 @@ import { createStays, sitesToStayAt } from "../../../src/bulk/stays.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
-const { retryRowsPerSite, staysAtOnce, staySites, staysPerSite, stayMs } = LIMITS.bulk;
+const { retryRowsPerSite, staysAtOnce, staySites, staysPerJob, staysPerSite, stayMs } = LIMITS.bulk;
 const ANSWER: RowAnswer = { verified: {} as Verified };
 const waiting = (site: string, reason: WaitReason = "busy"): RowAnswer => ({
   wait: { reason, site, retryAfterMs: null, parked: false, last: () => ({}) as Verified },
@@ -36,26 +36,30 @@ describe("rows that a chunk may stay for", () => {
 });
 
 describe("chunks that stay", () => {
-  it("are bounded, in all and at a site; who ends makes room", () => {
+  it("are bounded, in all, of a job and at a site; who ends makes room", () => {
     const stays = createStays(createFakeClock());
-    const atSite = Array.from({ length: staysPerSite }, () => stays.begin(["a", "b"]));
+    const atSite = Array.from({ length: staysPerSite }, () => stays.begin("a", ["a", "b"]));
     assert.ok(atSite.every((stay) => stay !== null));
-    assert.equal(stays.begin(["c", "b"]), null);
+    assert.equal(stays.begin("b", ["c", "b"]), null);
     atSite[0]?.end();
-    const others = Array.from({ length: staysAtOnce - staysPerSite }, (_, i) => stays.begin([`other${i}`]));
-    assert.notEqual(stays.begin(["c", "b"]), null);
-    assert.equal(stays.begin(["d"]), null);
-    others[0]?.end();
-    assert.notEqual(stays.begin(["d"]), null);
+    const begin = (job: string, count: number) =>
+      Array.from({ length: count }, (_, i) => stays.begin(job, [`${job}${i}`]));
+    const ofJob = begin("a", staysPerJob - staysPerSite + 1);
+    assert.ok(ofJob.every((stay) => stay !== null));
+    assert.equal(stays.begin("a", ["d"]), null);
+    assert.ok(begin("b", staysAtOnce - staysPerJob).every((stay) => stay !== null));
+    assert.equal(stays.begin("c", ["d"]), null);
+    ofJob[0]?.end();
+    assert.notEqual(stays.begin("c", ["d"]), null);
   });
 
   it("have their time, and none when the worker leaves", () => {
     const clock = createFakeClock();
     const stays = createStays(clock);
-    const stay = stays.begin(["a"]);
+    const stay = stays.begin("a", ["a"]);
     assert.equal(stay?.untilMs, clock.monotonic() + stayMs);
     stays.close();
     assert.ok((stay?.untilMs ?? 0) < clock.monotonic());
-    assert.equal(stays.begin(["b"]), null);
+    assert.equal(stays.begin("a", ["b"]), null);
   });
 });
