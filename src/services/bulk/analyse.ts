@@ -8,7 +8,7 @@ import { type DetectedLayout, type Detection, detectLayout, shown } from "./csv/
 import { toText } from "./csv/field.ts";
 import { kindOfCell, PLAIN, UNSURE } from "./csv/plain-address.ts";
 import { CsvProblemError, problem } from "./csv/problems.ts";
-import { createRecordScanner } from "./csv/scan.ts";
+import { createRecordScanner, type RecordScanner } from "./csv/scan.ts";
 import { bytesOf, whenRead } from "./csv/text-form.ts";
 import { type ValuePlace, valueAt } from "./csv/value-place.ts";
 import type { JobProblem, SourceLayout, SourceOptions } from "./layout.ts";
@@ -93,7 +93,7 @@ export async function analyseSource(
 
 async function scan(plan: Plan, cancelled: AbortSignal): Promise<ScannedSource | Refusal> {
   const { opened, detected, bounds } = plan;
-  const reader = createRowReader(plan);
+  const reader = new RowReader(plan);
   const rewriting = opened.rangeReadable ? null : plan.sinks.rewrite();
   let at = 0;
   for await (const whole of opened.text) {
@@ -128,95 +128,124 @@ function noAddress({ header, emailColumn }: DetectedLayout, rows: number): Refus
 }
 
 /** The address cells of rows that were found and not looked at, as places: of each piece that is read, its rows'. */
-function createFoundCells() {
-  const bytes: Buffer[] = [];
-  const ends: number[] = [];
-  const place: ValuePlace = { bytes: Buffer.alloc(0), from: 0, to: 0 };
-  return {
-    count: () => bytes.length,
-    add(cell: ValuePlace): void {
-      bytes.push(cell.bytes);
-      ends.push(cell.from, cell.to);
-    },
-    /** One and the same object each time. */
-    at(number: number): ValuePlace {
-      place.bytes = bytes[number] as Buffer;
-      place.from = ends[2 * number] as number;
-      place.to = ends[2 * number + 1] as number;
-      return place;
-    },
-    clear(): void {
-      bytes.length = 0;
-      ends.length = 0;
-    },
-  };
+class FoundCells {
+  readonly #bytes: Buffer[] = [];
+  readonly #ends: number[] = [];
+  readonly #place: ValuePlace = { bytes: Buffer.alloc(0), from: 0, to: 0 };
+
+  count(): number {
+    return this.#bytes.length;
+  }
+
+  add(cell: ValuePlace): void {
+    this.#bytes.push(cell.bytes);
+    this.#ends.push(cell.from, cell.to);
+  }
+
+  /** One and the same object each time. */
+  at(number: number): ValuePlace {
+    const place = this.#place;
+    place.bytes = this.#bytes[number] as Buffer;
+    place.from = this.#ends[2 * number] as number;
+    place.to = this.#ends[2 * number + 1] as number;
+    return place;
+  }
+
+  clear(): void {
+    this.#bytes.length = 0;
+    this.#ends.length = 0;
+  }
 }
 
-function createRowReader({ opened, detected, bounds, sinks }: Plan) {
-  const { layout, firstByte } = detected;
-  const { delimiter, emailColumn } = layout;
-  const { recordBytes, columns } = LIMITS.bulk;
-  const cutter = createChunkCutter();
-  let width = layout.header?.length ?? 0;
-  let rows = 0;
-  let malformed = 0;
-  const found = createFoundCells();
-  const scanner = createRecordScanner(
-    { delimiter, emailColumn, recordBytes, columns, firstByte, bytesOf: bytesOf(opened.form) },
-    (start, end, fields, address) => {
-      cutter.add(start, end, address);
-      if (fields > width) width = fields;
-      found.add(address);
-    },
-  );
+/**
+ * A class, as all that a list's rows go through should be: what V8 compiles of a closure it drops with the last one, and of a list
+ * whose closures are its own compiles all of them anew.
+ */
+class RowReader {
+  readonly #opened: OpenedText;
+  readonly #layout: DetectedLayout;
+  readonly #rowsMax: number;
+  readonly #sinks: AnalysisSinks;
+  readonly #cutter = createChunkCutter();
+  readonly #found = new FoundCells();
+  readonly #scanner: RecordScanner;
+  #width: number;
+  #rows = 0;
+  #malformed = 0;
+
+  constructor({ opened, detected, bounds, sinks }: Plan) {
+    const { layout, firstByte } = detected;
+    const { delimiter, emailColumn } = layout;
+    const { recordBytes, columns } = LIMITS.bulk;
+    this.#opened = opened;
+    this.#layout = layout;
+    this.#rowsMax = bounds.rows;
+    this.#sinks = sinks;
+    this.#width = layout.header?.length ?? 0;
+    this.#scanner = createRecordScanner(
+      { delimiter, emailColumn, recordBytes, columns, firstByte, bytesOf: bytesOf(opened.form) },
+      (start, end, fields, address) => this.#note(start, end, fields, address),
+    );
+  }
+
+  #note(start: number, end: number, fields: number, address: ValuePlace): void {
+    this.#cutter.add(start, end, address);
+    if (fields > this.#width) this.#width = fields;
+    this.#found.add(address);
+  }
 
   /** Of a cell that has to be read as text. @returns as RepeatFinder.add */
-  function takeText(cell: string): Promise<void> | null {
+  #takeText(cell: string): Promise<void> | null {
     const text = addressOf(cell);
-    sinks.inspect?.(text);
+    this.#sinks.inspect?.(text);
     const parsed = parseAddress(text);
     if (!parsed.ok) {
-      malformed += 1;
+      this.#malformed += 1;
       return null;
     }
     const key = Buffer.from(parsed.address.cacheKey);
-    return sinks.repeats.add(rows, key, 0, key.length);
+    return this.#sinks.repeats.add(this.#rows, key, 0, key.length);
   }
 
-  function take(cell: ValuePlace): Promise<void> | null {
-    const kind = sinks.inspect === undefined ? kindOfCell(cell) : UNSURE;
-    if (kind === PLAIN) return sinks.repeats.add(rows, cell.bytes, cell.from, cell.to);
-    if (kind === UNSURE) return takeText(valueAt(cell));
-    malformed += 1;
+  #take(cell: ValuePlace): Promise<void> | null {
+    const { repeats, inspect } = this.#sinks;
+    const kind = inspect === undefined ? kindOfCell(cell) : UNSURE;
+    if (kind === PLAIN) return repeats.add(this.#rows, cell.bytes, cell.from, cell.to);
+    if (kind === UNSURE) return this.#takeText(valueAt(cell));
+    this.#malformed += 1;
     return null;
   }
 
-  async function takeRows(): Promise<Refusal | undefined> {
-    if (rows + found.count() > bounds.rows)
-      return problem("bulk_too_large", `A job of the team may have ${bounds.rows} rows; the list has more.`);
+  async #takeRows(): Promise<Refusal | undefined> {
+    const found = this.#found;
+    const rowsMax = this.#rowsMax;
+    if (this.#rows + found.count() > rowsMax)
+      return problem("bulk_too_large", `A job of the team may have ${rowsMax} rows; the list has more.`);
     for (let i = 0; i < found.count(); i++) {
-      const due = take(found.at(i));
-      rows += 1;
+      const due = this.#take(found.at(i));
+      this.#rows += 1;
       if (due !== null) await due;
     }
     found.clear();
     return undefined;
   }
 
-  return {
-    async read(piece: Buffer): Promise<Refusal | undefined> {
-      const broken = scanner.push(piece);
-      return broken === undefined ? takeRows() : { ok: false, ...broken };
-    },
-    async end(): Promise<ScannedSource | Refusal> {
-      const broken = scanner.end();
-      if (broken !== undefined) return { ok: false, ...broken };
-      const refused = await takeRows();
-      if (refused !== undefined) return refused;
-      if (rows === 0) return problem("empty_source", "The file has a header and no rows.");
-      if (malformed === rows && rows >= ROWS_TO_JUDGE) return noAddress(layout, rows);
-      const found = { layout: { ...layout, columns: width }, chunks: cutter.end(), rows, malformed };
-      return { ok: true, ...found, rewritten: !opened.rangeReadable };
-    },
-  };
+  async read(piece: Buffer): Promise<Refusal | undefined> {
+    const broken = this.#scanner.push(piece);
+    return broken === undefined ? this.#takeRows() : { ok: false, ...broken };
+  }
+
+  async end(): Promise<ScannedSource | Refusal> {
+    const broken = this.#scanner.end();
+    if (broken !== undefined) return { ok: false, ...broken };
+    const refused = await this.#takeRows();
+    if (refused !== undefined) return refused;
+    const rows = this.#rows;
+    const malformed = this.#malformed;
+    if (rows === 0) return problem("empty_source", "The file has a header and no rows.");
+    if (malformed === rows && rows >= ROWS_TO_JUDGE) return noAddress(this.#layout, rows);
+    const layout = { ...this.#layout, columns: this.#width };
+    const found = { layout, chunks: this.#cutter.end(), rows, malformed };
+    return { ok: true, ...found, rewritten: !this.#opened.rangeReadable };
+  }
 }
