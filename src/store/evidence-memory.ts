@@ -119,12 +119,14 @@ export class EvidenceMemory {
 
   /** It is the newest of the address now. */
   keep(key: string, entry: CacheEntry): void {
+    // First: evidence that is none throws before there is a seat that nothing sits in.
+    const like = likeOf(entry.evidence);
     const seat = this.#seats.seatOf(key);
     const before = this.#seats.at(seat);
     // What is seen again stays what it is.
     if (!(before instanceof Kept) || before.entry !== entry) {
       end(before);
-      this.#seats.put(seat, likeOf(entry.evidence));
+      this.#seats.put(seat, like);
     }
     const at = seat * STRIDE;
     if (at >= this.#numbers.length) this.#grow();

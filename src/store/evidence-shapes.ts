@@ -9,8 +9,8 @@ import {
   decodeEntry,
   type EvidenceShape,
   hash128,
+  makeShape,
   saysThat,
-  shapeOf,
   textOf,
 } from "./evidence-text.ts";
 import type { RedisClient } from "./redis.ts";
@@ -177,7 +177,7 @@ export class EntryReader {
 
   async #putBack(id: string): Promise<void> {
     const known = this.#shapes.get(id);
-    const text = known === undefined ? "" : shapeText(shapeOf(known.evidence));
+    const text = known === undefined ? "" : shapeText(makeShape(known.evidence));
     // What was put together anew might differ, and be nobody's.
     if (hash128(text) !== id) return;
     await this.#redis.set(shapeKeyOf(id), text, "EX", LIMITS.evidenceCache.shapeBackS, "NX");

@@ -75,7 +75,8 @@ function cutSmtp(smtp: SmtpEvidence): Omit<EvidenceShape, "reply"> | null {
   };
 }
 
-function makeShape({ v, mx, disposable, role, freeProvider, domain, smtp }: Evidence): EvidenceShape {
+/** Of this evidence alone; `shapeOf` may have one that others made, with a reply of theirs. */
+export function makeShape({ v, mx, disposable, role, freeProvider, domain, smtp }: Evidence): EvidenceShape {
   const signals = domain === undefined ? "" : `,"domain":${jsonOf(domain)}`;
   const known = `"mx":${jsonOf(mx)},"disposable":${jsonOf(disposable)},"role":${JSON.stringify(role)}`;
   const start = `{"v":${v},${known},"freeProvider":${freeProvider}${signals},"smtp":`;
@@ -111,19 +112,13 @@ export function shapeOf(evidence: Evidence): EvidenceShape {
   return known.shape;
 }
 
-/** Evidence that differs from this in the latency at most: one and the same for many, where there are any. */
-export function likeOf(evidence: Evidence): Evidence {
-  const { like } = knownShapeOf(evidence);
-  return saysSame(like, evidence) ? like : evidence;
-}
-
 function knownShapeOf(evidence: Evidence): KnownShape {
   const known = shapes.get(evidence.mx);
   const found = known === undefined ? null : find(known, evidence);
   if (found !== null) return found;
   const made = { like: evidence, shape: null, otherSayings: [] };
   // What is not cut has a latency in it.
-  if (evidence.smtp !== null && !hasMembersAlone(evidence.smtp)) return made;
+  if (!isCut(evidence)) return made;
   if (known === undefined) shapes.set(evidence.mx, [made]);
   else if (known.push(made) > SHAPES_KEPT) known.shift();
   return made;
@@ -142,6 +137,40 @@ function find(known: readonly KnownShape[], evidence: Evidence): KnownShape | nu
   if (otherSayings.includes(reply)) return null;
   if (otherSayings.push(reply) > SAYINGS_KEPT) otherSayings.shift();
   return near;
+}
+
+function isCut({ smtp }: Evidence): boolean {
+  return smtp === null || hasMembersAlone(smtp);
+}
+
+/** Of a part as above; the oldest goes. */
+const LIKES_KEPT = 8;
+/** A domain with one address has one, without a list round it: of very many domains V8's collector would go through all lists. */
+const likes = new WeakMap<Evidence["mx"], Evidence | Evidence[]>();
+
+/**
+ * Evidence that differs from this in the latency at most: one and the same for many, where there are any. It asks no shape:
+ * those learn by what they are asked how entries are written.
+ */
+export function likeOf(evidence: Evidence): Evidence {
+  const { mx } = evidence;
+  const known = likes.get(mx);
+  if (known === undefined) {
+    if (isCut(evidence)) likes.set(mx, evidence);
+    return evidence;
+  }
+  if (!Array.isArray(known)) {
+    if (isLike(known, evidence)) return known;
+    if (isCut(evidence)) likes.set(mx, [known, evidence]);
+    return evidence;
+  }
+  for (const one of known) if (isLike(one, evidence)) return one;
+  if (isCut(evidence) && known.push(evidence) > LIKES_KEPT) known.shift();
+  return evidence;
+}
+
+function isLike(a: Evidence, b: Evidence): boolean {
+  return isOneShape(a, b) && saysSame(a, b);
 }
 
 function saysSame({ smtp: one }: Evidence, { smtp: other }: Evidence): boolean {
