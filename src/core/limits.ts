@@ -124,7 +124,7 @@ export const LIMITS = {
   breaker: BREAKER_LIMITS,
   shaping: SHAPING_LIMITS,
   quota: {
-    /** A lease that its process has not renewed for this long is settled by whoever finds it. */
+    /** A lease that its process has not renewed for this long, or up to renewEveryMs less, is settled by whoever finds it. */
     leaseTtlMs: 10_000,
     /** A lease gives units out for this long, then the rest goes back: what is left is shared anew. */
     leaseUseMs: 5_000,
@@ -140,11 +140,14 @@ export const LIMITS = {
     leaseLastedMs: 1_500,
     leaseMax: 5_000,
     /**
-     * Leases of busy teams are asked for ahead of need at these moments, so many in one statement: 64 teams at full speed asked 70
-     * times a second, each a transaction.
+     * Leases of busy teams are asked for ahead of need at these moments, so many at a time, and so many of them in one statement,
+     * which locks their days: 64 teams at full speed asked 70 times a second, each a transaction.
      */
     aheadEveryMs: 100,
     aheadAtOnce: 500,
+    aheadPerStatement: 100,
+    /** A team for which that failed, or which was passed over, asks by itself for so long. */
+    aloneMs: 5_000,
     /** So many of them what is left has to last. */
     steadyBeats: 4,
     /** Spends that a lease may not yet have told the ledger of: what a killed process costs at most. */
@@ -204,6 +207,8 @@ export const LIMITS = {
     leaseTtlMs: 1_000,
     /** A lease is at most what the sustained rate makes in this time. */
     leaseSpanMs: 100,
+    /** And at most this share of the burst, which it takes room of: eight processes hold half of it, all told. */
+    leaseShare: 16,
     /** The next lease is twice as large when half of the last was gone sooner than this, half as large when that lasted longer. */
     leaseGoneMs: 200,
     leaseLastedMs: 600,

@@ -36,8 +36,11 @@ export interface RateBuckets {
    * @param key names the bucket, e.g. `team_…:live`. Rejects when Redis does not answer.
    */
   take(key: string, request: BucketRequest): Promise<BucketGrant>;
-  /** Somebody waits by now for what may be among the gathered: they go with this turn's call. */
-  hurry(): void;
+  /**
+   * Somebody waits by now for what may be among the gathered: where this bucket's is, they go with this turn's call.
+   * @param key absent: for any of them
+   */
+  hurry(key?: string): void;
 }
 
 /**
@@ -124,13 +127,29 @@ export function createRateBuckets(client: RedisClient): RateBuckets {
   const { aheadEveryMs, bucketsPerCall, gatherMs } = LIMITS.rate;
   const askAtOnce = gatherTurns<Asked>(bucketsPerCall, (asked) => void ask(asked));
   // At full speed there are ten of them in this time, and each call costs 30 us of this process.
-  const together = (asked: readonly Asked[]) => {
-    for (const one of asked) askAtOnce.add(one);
-  };
-  const askSoon = gatherTurns<Asked>(bucketsPerCall, together, (send) => void setTimeout(send, gatherMs));
-  const askAtBeat = gatherTurns<Asked>(
-    bucketsPerCall,
-    together,
+  function gatherUntil(afterTurn: (send: () => void) => void) {
+    const keys = new Set<string>();
+    const gathering = gatherTurns<Asked>(
+      bucketsPerCall,
+      (asked) => {
+        keys.clear();
+        for (const one of asked) askAtOnce.add(one);
+      },
+      afterTurn,
+    );
+    return {
+      add(one: Asked) {
+        keys.add(one.key);
+        gathering.add(one);
+      },
+      /** @param key absent: whoever is gathered */
+      hurry(key?: string) {
+        if (key === undefined || keys.has(key)) gathering.send();
+      },
+    };
+  }
+  const askSoon = gatherUntil((send) => void setTimeout(send, gatherMs));
+  const askAtBeat = gatherUntil(
     (send) => void setTimeout(send, msToNextBeat(performance.now(), aheadEveryMs)),
   );
 
@@ -144,9 +163,9 @@ export function createRateBuckets(client: RedisClient): RateBuckets {
       new Promise((resolve, reject) => {
         gatheringOf(request).add({ key, request, resolve, reject });
       }),
-    hurry() {
-      askSoon.send();
-      askAtBeat.send();
+    hurry(key) {
+      askSoon.hurry(key);
+      askAtBeat.hurry(key);
     },
   };
 }

@@ -7,7 +7,7 @@ import { Lease } from "./lease.ts";
 import type { Settling } from "./settling.ts";
 import type { TeamQuota } from "./team.ts";
 
-/** The way of units from the ledger into the hands of teams. One question at a time for a team. */
+/** The way of units from the ledger into the hands of teams. Of a team one question by itself and one with others' at a time. */
 export interface Fetching {
   /** A lease for the team, or its refusal. Rejects when the ledger fails or is silent. */
   fetch(team: TeamQuota): Promise<void>;
@@ -69,7 +69,7 @@ export function createFetching({ ledger, clock, metrics, settling }: FetchingDep
     team.granted(lease, grant, { sentAtMs, held, limit: ask.limit }, clock.monotonic());
   }
 
-  /** @param answered hears each grant, and whether it came after its time */
+  /** Hands over what `asked` brings. @returns teams of those it says nothing of */
   async function answer(
     askings: readonly Asking[],
     asked: Promise<ReadonlyMap<string, LeaseGrant>>,
@@ -79,8 +79,12 @@ export function createFetching({ ledger, clock, metrics, settling }: FetchingDep
       const passedOver: TeamQuota[] = [];
       for (const asking of askings) {
         const grant = grants.get(asking.id);
-        if (grant === undefined) passedOver.push(asking.team);
-        else take(asking, grant, isLate);
+        if (grant !== undefined) {
+          take(asking, grant, isLate);
+          continue;
+        }
+        asking.team.unasked();
+        passedOver.push(asking.team);
       }
       return passedOver;
     });
@@ -117,7 +121,7 @@ export function createFetching({ ledger, clock, metrics, settling }: FetchingDep
     },
     async settled() {
       ending = true;
-      await Promise.allSettled(unanswered);
+      while (unanswered.size > 0) await Promise.allSettled(unanswered);
     },
   };
 }

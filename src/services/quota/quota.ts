@@ -135,41 +135,45 @@ export function createQuota(deps: QuotaDeps): Quota {
       } while (team.waiters.length > 0);
     } catch (error) {
       log.warn({ err: error, team: team.id }, "cannot lease quota");
-      fail(team, error);
+      team.failedUntilMs = clock.monotonic() + LIMITS.quota.failureMs;
+      team.rejectAll(() => unavailable(error));
     } finally {
       team.serving = false;
     }
   }
 
-  function fail(team: TeamQuota, error: unknown): void {
-    team.failedUntilMs = clock.monotonic() + LIMITS.quota.failureMs;
-    team.rejectAll(() => unavailable(error));
-  }
-
-  /** Units for the teams of `ahead`, in one statement for all of them but those it passes over. */
-  async function serveAhead(): Promise<void> {
+  /** Units for the teams of `ahead`. Whoever comes to wait meanwhile asks by himself: what keeps others keeps nobody who waits. */
+  function serveAhead(): void {
     beat = undefined;
     const nowMs = clock.monotonic();
     const asked = [...ahead].filter((team) => wantsAhead(team, nowMs)).slice(0, LIMITS.quota.aheadAtOnce);
     ahead.clear();
-    if (asked.length === 0) return;
-    for (const team of asked) team.serving = true;
-    let passedOver = new Set<TeamQuota>();
+    for (let i = 0; i < asked.length; i += LIMITS.quota.aheadPerStatement)
+      void askTogether(asked.slice(i, i + LIMITS.quota.aheadPerStatement));
+  }
+
+  async function askTogether(asked: readonly TeamQuota[]): Promise<void> {
+    for (const team of asked) team.isAskedAhead = true;
+    let alone: readonly TeamQuota[] = [];
     try {
-      passedOver = new Set(await fetching.fetchTogether(asked));
+      alone = await fetching.fetchTogether(asked);
     } catch (error) {
-      log.warn({ err: error, teams: asked.length }, "cannot lease quota");
-      for (const team of asked) fail(team, error);
+      log.warn({ err: error, teams: asked.length }, "cannot lease quota for several teams at once");
+      alone = asked;
     }
+    const nowMs = clock.monotonic();
+    for (const team of alone) team.aloneUntilMs = nowMs + LIMITS.quota.aloneMs;
     for (const team of asked) {
-      team.serving = false;
+      team.isAskedAhead = false;
+      // As in `heedRefusal`.
+      if (nowMs < team.refusedUntilMs && team.isReturning) team.refusedUntilMs = Number.NEGATIVE_INFINITY;
       handOut(team);
-      if (passedOver.has(team) || team.waiters.length > 0) void serve(team);
     }
   }
 
   function wantsAhead(team: TeamQuota, nowMs: number): boolean {
-    return !draining && !team.serving && team.wantsPrefetch(nowMs) && nowMs >= team.failedUntilMs;
+    if (draining || team.serving || team.isAskedAhead) return false;
+    return team.wantsPrefetch(nowMs) && nowMs >= team.failedUntilMs;
   }
 
   function msToMidnight(team: TeamQuota, nowMs = clock.monotonic()): number {
@@ -194,7 +198,7 @@ export function createQuota(deps: QuotaDeps): Quota {
     if (!wantsAhead(team, nowMs)) return;
     if (!team.isSteady(nowMs)) return void serve(team);
     ahead.add(team);
-    beat ??= clock.after(msToNextBeat(nowMs, LIMITS.quota.aheadEveryMs), () => void serveAhead());
+    beat ??= clock.after(msToNextBeat(nowMs, LIMITS.quota.aheadEveryMs), serveAhead);
   }
 
   function wait(team: TeamQuota): Promise<Reservation> {

@@ -29,6 +29,10 @@ export class TeamQuota {
   waiters: Waiter[] = [];
   /** A lease is being fetched, or a flush waited for. */
   serving = false;
+  /** Units are asked for together with other teams': nobody waits for that answer. */
+  isAskedAhead = false;
+  /** Until then, monotonic, the team is not asked for with others: it was passed over, or that failed. */
+  aloneUntilMs = Number.NEGATIVE_INFINITY;
   /** The process has forgotten it: the team's next request gets another. */
   forgotten = false;
   /** Until then, monotonic, the ledger's refusal or failure is believed without asking again. */
@@ -38,6 +42,10 @@ export class TeamQuota {
   midnightMs: number | null = null;
   #want = 0;
   #askedAtMs: number | null = null;
+  /** Both as they were before the last question. */
+  #before: { want: number; askedAtMs: number | null } = { want: 0, askedAtMs: null };
+  /** When the question was sent whose answer was believed last. */
+  #heardOfMs = Number.NEGATIVE_INFINITY;
   /** Units taken here less units given back. */
   #net = 0;
   /** What was committed by the ledger's last answer, with what it could not know then, and `#net` at that time. */
@@ -114,6 +122,7 @@ export class TeamQuota {
 
   /** The half that is left will last for several beats, since that which is used did: it can be asked for with other teams'. */
   isSteady(nowMs: number): boolean {
+    if (nowMs < this.aloneUntilMs) return false;
     return (
       this.#askedAtMs !== null &&
       nowMs - this.#askedAtMs >= LIMITS.quota.steadyBeats * LIMITS.quota.aheadEveryMs
@@ -126,6 +135,7 @@ export class TeamQuota {
    * Units that are waited for are not: near the limit it would take a statement for each.
    */
   nextAsk(nowMs: number): LeaseAsk {
+    this.#before = { want: this.#want, askedAtMs: this.#askedAtMs };
     const sinceMs = this.#askedAtMs === null ? null : nowMs - this.#askedAtMs;
     if (sinceMs === null) this.#want = LIMITS.quota.leaseFirst;
     else if (sinceMs < LIMITS.quota.leaseGoneMs) this.#want = Math.min(this.#want * 2, LIMITS.quota.leaseMax);
@@ -139,17 +149,27 @@ export class TeamQuota {
     };
   }
 
+  /** The last question was passed over: it is no sign of how long units last. */
+  unasked(): void {
+    this.#want = this.#before.want;
+    this.#askedAtMs = this.#before.askedAtMs;
+  }
+
   /** @param asked when, what was held then, and by which limit: a refusal says nothing about a higher one. */
   granted(lease: Lease | null, grant: LeaseGrant, asked: LeaseAsked, nowMs: number): void {
     const { sentAtMs, held, limit } = asked;
-    this.midnightMs = sentAtMs + grant.msToMidnight;
-    this.#committedSeen = grant.committed + untoldOf(grant.leases, [...held, ...this.leases]);
-    this.#netSeen = this.#net;
+    // Of two that were under way together the later one knows more.
+    if (sentAtMs >= this.#heardOfMs) {
+      this.#heardOfMs = sentAtMs;
+      this.midnightMs = sentAtMs + grant.msToMidnight;
+      this.#committedSeen = grant.committed + untoldOf(grant.leases, [...held, ...this.leases]);
+      this.#netSeen = this.#net;
+    }
     if (lease) {
       this.leases.push(lease);
       this.#want = Math.min(this.#want, Math.max(lease.granted * 2, LIMITS.quota.leaseFirst));
     } else if (limit >= this.limit) {
-      this.refusedUntilMs = Math.min(nowMs + LIMITS.quota.refusalMs, this.midnightMs);
+      this.refusedUntilMs = Math.min(nowMs + LIMITS.quota.refusalMs, this.midnightMs ?? nowMs);
     }
   }
 

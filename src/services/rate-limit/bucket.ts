@@ -101,8 +101,9 @@ export class SharedBucket {
 
   /** A request for tokens: for those who wait, and in advance as many as go in a moment at the present rate. */
   nextRequest(nowMs: number): BucketRequest {
-    const { leaseMax, leaseSpanMs } = LIMITS.rate;
-    const most = Math.max(1, Math.min(leaseMax, Math.floor((this.ratePerS * leaseSpanMs) / 1000)));
+    const { leaseMax, leaseSpanMs, leaseShare } = LIMITS.rate;
+    const ofRate = Math.floor((this.ratePerS * leaseSpanMs) / 1000);
+    const most = Math.max(1, Math.min(leaseMax, ofRate, Math.floor(this.burst / leaseShare)));
     const waiting = this.waiters.length;
     // What is left lasts as long as that which is used did.
     const isSteady = nowMs - this.#askedAtMs >= LIMITS.rate.steadyBeats * LIMITS.rate.aheadEveryMs;

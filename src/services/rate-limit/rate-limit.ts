@@ -90,6 +90,8 @@ export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
   /** Of the bucket that refuses for longest. */
   let refusingUntilMs = Number.NEGATIVE_INFINITY;
   let asking = false;
+  const unanswered = new Set<Promise<unknown>>();
+  let draining = false;
   let timer: Timer | undefined;
 
   function knownBucket(actor: Actor): SharedBucket | undefined {
@@ -130,8 +132,13 @@ export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
 
   async function ask(bucket: SharedBucket, request: BucketRequest): Promise<void> {
     const sentAtMs = clock.monotonic();
-    const grant = await deps.buckets.take(bucket.key, request);
-    bucket.answered(request, grant, sentAtMs, clock.monotonic());
+    const asked = deps.buckets.take(bucket.key, request);
+    unanswered.add(asked);
+    try {
+      bucket.answered(request, await asked, sentAtMs, clock.monotonic());
+    } finally {
+      unanswered.delete(asked);
+    }
     refusingUntilMs = Math.max(refusingUntilMs, bucket.refusedUntilMs);
   }
 
@@ -215,9 +222,9 @@ export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
     if (bucket.waiters.length >= LIMITS.rate.waitersPerBucket) throw TOO_MANY_WAIT;
     return new Promise((resolve, reject) => {
       bucket.waiters.push({ resolve, reject });
+      // Asked for ahead, or brought back, when nobody waited: what is gathered yet would keep this one waiting as well.
+      deps.buckets.hurry(bucket.key);
       if (!bucket.serving) void serve(bucket);
-      // Asked for ahead, when nobody waited: what is gathered yet would keep this one waiting as well.
-      else deps.buckets.hurry();
     });
   }
 
@@ -241,7 +248,7 @@ export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
 
   function takeLeased(bucket: SharedBucket, nowMs: number): boolean {
     if (!bucket.take(nowMs)) return false;
-    if (!bucket.serving && bucket.wantsPrefetch(nowMs)) void serve(bucket);
+    if (!bucket.serving && !draining && bucket.wantsPrefetch(nowMs)) void serve(bucket);
     return true;
   }
 
@@ -290,9 +297,15 @@ export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
     },
     start: schedule,
     async drain() {
+      draining = true;
       timer?.cancel();
       timer = undefined;
-      await returnLeftovers(true);
+      // What is on its way here is brought back, too.
+      deps.buckets.hurry();
+      await Promise.allSettled(unanswered);
+      const returned = returnLeftovers(true);
+      deps.buckets.hurry();
+      await returned;
     },
   };
 }

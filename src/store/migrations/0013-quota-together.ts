@@ -38,7 +38,8 @@ begin
 
   return query
   with asked as (
-    select a.* from jsonb_to_recordset(p_asks)
+    -- What is granted is counted once: a team that came twice would have it twice.
+    select distinct on (a."teamId") a.* from jsonb_to_recordset(p_asks)
       as a (id uuid, "teamId" text, "limit" bigint, want integer, share integer)
     where a."teamId" = any (v_teams)
   ),

@@ -113,6 +113,16 @@ describe("leases of many teams in one statement", () => {
     );
   });
 
+  it("are one of a team that comes twice: what is left is counted once a statement", async () => {
+    const ledger = createQuotaLedger(sql);
+    const teamId = await teamWithDay(ledger);
+    const grants = await ledger.leaseTogether([1, 2, 3].map(() => askFor(teamId, 10, 20)));
+    assert.deepEqual(
+      [...grants.values()].map(({ granted }) => granted),
+      [10],
+    );
+  });
+
   it("never exceed the limit, whoever asks at the same time and in whatever order", async () => {
     const ledger = createQuotaLedger(sql);
     const teams = await Promise.all(Array.from({ length: 4 }, () => teamWithDay(ledger)));

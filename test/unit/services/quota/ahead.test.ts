@@ -9,7 +9,7 @@ import type { LeaseGrant, QuotaLedger } from "../../../../src/store/quota-ledger
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { actorFor, silentLog } from "../../../support/store.ts";
 
-const { aheadEveryMs, steadyBeats, ledgerTimeoutMs, failureMs } = LIMITS.quota;
+const { aheadEveryMs, steadyBeats, ledgerTimeoutMs } = LIMITS.quota;
 /** A team that needs so long for half of its lease is asked for with the others. */
 const CALM_MS = aheadEveryMs * steadyBeats;
 /** So many units of a lease of eight, and it is time to ask for another. */
@@ -18,6 +18,7 @@ const HALF = 4;
 interface Statement {
   kind: "alone" | "together";
   teams: string[];
+  wants: number[];
 }
 
 /** A ledger whose answers are the test's: `statements` are what it was asked, `leases` what it has not heard the end of. */
@@ -26,8 +27,9 @@ function setUp() {
   const statements: Statement[] = [];
   const leases = new Map<string, string>();
   const locked = new Set<string>();
-  /** Null: it answers at once. */
-  let held: (() => void)[] | null = null;
+  /** Of the next statement alone. */
+  let holding = false;
+  let letGo = () => {};
   let failing = false;
   const grantTo = (id: string, teamId: string, want: number): LeaseGrant => {
     leases.set(id, teamId);
@@ -43,15 +45,23 @@ function setUp() {
   async function ask(statement: Statement): Promise<void> {
     statements.push(statement);
     if (failing) throw new Error("Postgres is away");
-    if (held !== null) await new Promise<void>((resolve) => held?.push(resolve));
+    if (!holding) return;
+    holding = false;
+    await new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
   }
   const ledger: QuotaLedger = {
     async lease(id, teamId, { want }) {
-      await ask({ kind: "alone", teams: [teamId] });
+      await ask({ kind: "alone", teams: [teamId], wants: [want] });
       return grantTo(id, teamId, want);
     },
     async leaseTogether(asks) {
-      await ask({ kind: "together", teams: asks.map(({ teamId }) => teamId) });
+      await ask({
+        kind: "together",
+        teams: asks.map(({ teamId }) => teamId),
+        wants: asks.map(({ want }) => want),
+      });
       const free = asks.filter(({ teamId }) => !locked.has(teamId));
       return new Map(free.map(({ id, teamId, want }) => [id, grantTo(id, teamId, want)]));
     },
@@ -77,13 +87,11 @@ function setUp() {
   }
   return {
     ...{ clock, quota, actors, statements, leases, locked, spend, busyTeams },
-    hold() {
-      held = [];
+    holdNext() {
+      holding = true;
     },
     async answer() {
-      const waiting = held ?? [];
-      held = null;
-      for (const go of waiting) go();
+      letGo();
       await clock.advanceAsync(0);
     },
     fail(is: boolean) {
@@ -100,7 +108,9 @@ describe("units that are asked for ahead of need", () => {
     for (const actor of actors) await spend(actor, HALF);
     assert.deepEqual(statements, []);
     await clock.advanceAsync(aheadEveryMs);
-    assert.deepEqual(statements, [{ kind: "together", teams: ["team_0", "team_1", "team_2"] }]);
+    assert.deepEqual(statements, [
+      { kind: "together", teams: ["team_0", "team_1", "team_2"], wants: [8, 8, 8] },
+    ]);
     // What was granted is at hand: nobody asks for it.
     for (const actor of actors) await spend(actor, 6);
     assert.equal(statements.length, 1);
@@ -123,66 +133,91 @@ describe("units that are asked for ahead of need", () => {
     await clock.advanceAsync(CALM_MS);
     const [actor] = actors as [Actor];
     await spend(actor, 8);
-    assert.deepEqual(statements, [{ kind: "alone", teams: ["team_0"] }]);
+    assert.deepEqual(
+      statements.map(({ kind, teams }) => [kind, teams]),
+      [["alone", ["team_0"]]],
+    );
     await clock.advanceAsync(2 * aheadEveryMs);
     assert.equal(statements.length, 1);
   });
 
-  it("serve those too who have come to wait while the statement was under way", async () => {
-    const { clock, quota, actors, statements, spend, busyTeams, hold, answer } = setUp();
+  it("keep nobody waiting who needs one while the statement is under way: he asks by himself", async () => {
+    const { clock, quota, actors, statements, spend, busyTeams, holdNext, answer } = setUp();
     await busyTeams();
     await clock.advanceAsync(CALM_MS);
     const [actor] = actors as [Actor];
     await spend(actor, HALF);
-    hold();
+    holdNext();
     await clock.advanceAsync(aheadEveryMs);
-    await spend(actor, 3);
-    const waiting = Promise.all(Array.from({ length: 3 }, async () => quota.reserve(actor)));
-    await answer();
-    assert.equal((await waiting).length, 3);
+    await clock.advanceAsync(1);
+    // Three are left.
+    await spend(actor, 4);
     assert.deepEqual(
       statements.map(({ kind }) => kind),
-      ["together"],
+      ["together", "alone"],
     );
+    const { remaining } = quota.snapshot(actor);
+    await answer();
+    assert.equal(quota.snapshot(actor).remaining, remaining, "an older answer says nothing new");
   });
 
-  it("are asked for again, one by one, for teams that the statement passed over", async () => {
+  it("are asked for by the next request of a team that the statement passed over, no more than before", async () => {
     const { clock, actors, statements, spend, busyTeams, locked } = setUp();
     await busyTeams();
     await clock.advanceAsync(CALM_MS);
     for (const actor of actors) await spend(actor, HALF);
     locked.add("team_1");
     await clock.advanceAsync(aheadEveryMs);
-    assert.deepEqual(statements, [
-      { kind: "together", teams: ["team_0", "team_1", "team_2"] },
-      { kind: "alone", teams: ["team_1"] },
-    ]);
+    const [together] = statements.splice(0);
+    assert.deepEqual(together?.teams, ["team_0", "team_1", "team_2"]);
+    for (const actor of actors) await spend(actor, 1);
+    assert.deepEqual(statements, [{ kind: "alone", teams: ["team_1"], wants: together?.wants.slice(1, 2) }]);
   });
 
-  it("are not asked for again in the moment after the ledger failed, and what may have been granted goes back", async () => {
-    const { clock, quota, actors, statements, leases, spend, busyTeams, fail, hold, answer } = setUp();
+  it("are asked for one by one for a while after that failed, which refuses nobody", async () => {
+    const { clock, quota, actors, statements, leases, spend, busyTeams, fail, holdNext, answer } = setUp();
     await busyTeams();
     await clock.advanceAsync(CALM_MS);
     const [actor, other] = actors as [Actor, Actor];
     await spend(actor, HALF);
     fail(true);
     await clock.advanceAsync(aheadEveryMs);
-    assert.equal(statements.splice(0).length, 1);
+    assert.deepEqual(
+      statements.splice(0).map(({ kind }) => kind),
+      ["together"],
+    );
     fail(false);
-    await spend(actor, 1);
-    await clock.advanceAsync(failureMs - 1);
-    await spend(actor, 1);
-    await clock.advanceAsync(1);
-    assert.deepEqual(statements, []);
+    await spend(actor, 4);
+    assert.deepEqual(
+      statements.splice(0).map(({ kind }) => kind),
+      ["alone"],
+    );
     // Of a ledger that is silent nobody knows what it has granted, until it says so.
     await spend(other, HALF);
-    hold();
+    holdNext();
     await clock.advanceAsync(aheadEveryMs);
     assert.equal(statements.splice(0).length, 1);
     await clock.advanceAsync(ledgerTimeoutMs);
+    await spend(other, 4);
     await answer();
     await quota.drain();
     assert.equal(leases.size, 0);
+  });
+
+  it("leave nothing behind of a process that goes while it is asking for them, whoever is passed over", async () => {
+    const { clock, quota, actors, leases, spend, busyTeams, locked, holdNext, answer } = setUp();
+    await busyTeams();
+    await clock.advanceAsync(CALM_MS);
+    for (const actor of actors) await spend(actor, HALF);
+    locked.add("team_1");
+    holdNext();
+    await clock.advanceAsync(aheadEveryMs);
+    const drained = quota.drain();
+    await answer();
+    await drained;
+    await clock.advanceAsync(ledgerTimeoutMs);
+    assert.equal(leases.size, 0);
+    assert.equal(clock.pending, 0);
   });
 
   it("are no longer asked for by a process that goes", async () => {

@@ -83,6 +83,8 @@ describe("a shared bucket, as a process sees it", () => {
     const wants = Array.from({ length: 10 }, (_, i) => bucket.nextRequest(i).want);
     assert.equal(wants[0], 1);
     assert.equal(Math.max(...wants), (250 * LIMITS.rate.leaseSpanMs) / 1_000);
+    const small = new SharedBucket("key", 250, 4 * LIMITS.rate.leaseShare);
+    assert.equal(Math.max(...Array.from({ length: 10 }, (_, i) => small.nextRequest(i).want)), 4);
     const slow = new SharedBucket("key", 2, 10);
     assert.deepEqual(
       Array.from({ length: 5 }, (_, i) => slow.nextRequest(i).want),

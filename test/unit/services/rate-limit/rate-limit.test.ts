@@ -79,10 +79,41 @@ describe("questions for tokens ahead", () => {
     assert.equal(await callsAfter(aheadEveryMs + 1), 2);
     await Promise.all(later);
     const hurried = take("d", true);
-    buckets.hurry();
+    buckets.hurry("e");
+    await endOfTurn();
+    assert.equal(redis.calls, 2);
+    buckets.hurry("d");
     await endOfTurn();
     assert.equal(redis.calls, 3);
     await hurried;
+  });
+});
+
+describe("a limiter that goes", () => {
+  it("waits for tokens that are on their way here, and brings all back that nobody took", async () => {
+    const clock = createFakeClock();
+    let out = 0;
+    const gathered: (() => void)[] = [];
+    const limiter = createRateLimiter({
+      clock,
+      log: silentLog,
+      buckets: {
+        async take(_key, { want, waiting, back, used }) {
+          if (waiting === 0) await new Promise<void>((resolve) => gathered.push(resolve));
+          out += want - waiting - back - used;
+          return { granted: want, left: 1_000, nextMs: 0 };
+        },
+        hurry() {
+          for (const send of gathered.splice(0)) send();
+        },
+      },
+    });
+    const actor = actorFor("team_1", { ratePerS: 1_000, rateBurst: 10_000 });
+    // Until half of a lease is used, and the next one is asked for.
+    for (let i = 0; gathered.length === 0 && i < 1_000; i++) await limiter.take(actor);
+    assert.equal(gathered.length, 1);
+    await limiter.drain();
+    assert.deepEqual([out, gathered], [0, []]);
   });
 });
 
