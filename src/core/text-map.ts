@@ -1,5 +1,8 @@
-/** Places of the table in the beginning, a power of two. */
-const FIRST_PLACES = 1_024;
+/**
+ * So many have room from the start, of a map that may have as many; for more it doubles. To copy all and place them anew held the
+ * event loop for 13 ms at 65,536 and up to 150 at 524,288, where room that nobody has written to takes no memory.
+ */
+const SEATS_AT_ONCE = 1_048_576;
 /** Secret factors, one for each character; of a text that is longer they come again. A power of two. */
 const FACTORS = 512;
 
@@ -57,6 +60,11 @@ const KEY_MAX = SEAT_BYTES - 1;
 /** In place of a length: the key is a longer one, or no byte each character. */
 const ELSEWHERE = 0xff;
 
+/** At least half of the places are free, so that one finds his after one or two. */
+function placeBits(seats: number): number {
+  return Math.ceil(Math.log2(2 * seats));
+}
+
 /** How often a key was asked for. */
 const NOT_ASKED = 0;
 const ONCE = 1;
@@ -72,30 +80,47 @@ const AGAIN = 2;
  */
 export class TextMap<V> {
   readonly #max: number;
+  #room: number;
   readonly #factors = crypto.getRandomValues(new Int32Array(FACTORS));
   readonly #values: (V | undefined)[] = [];
   /** By seat, and what has no room there. A text each was 40 bytes, one more place to wait for, and a million of them to mark. */
-  #keys = new Uint8Array(SEAT_BYTES * (FIRST_PLACES >> 1));
+  #keys: Uint8Array;
   readonly #others = new Map<number, string>();
   readonly #free: number[] = [];
   /** By seat: the key's hash, and how often it was asked for since the round came by. */
-  #hashes = new Uint32Array(FIRST_PLACES >> 1);
-  #asked = new Uint8Array(FIRST_PLACES >> 1);
+  #hashes: Uint32Array;
+  #asked: Uint8Array;
   /** By place, two numbers: a hash, and the seat that has it, counted from 1; 0: nobody stands there. */
-  #table = new Uint32Array(FIRST_PLACES << 1);
+  #table: Uint32Array;
   /** The highest bits of a hash say where it would stand, if nobody stood there before; else it is behind. */
-  #shift = 32 - Math.log2(FIRST_PLACES);
+  #shift: number;
   #size = 0;
   /** The seat that the round comes to next. */
   #hand = 0;
 
-  /** @param max entries, at least 1 */
-  constructor(max: number) {
+  /**
+   * @param max entries, at least 1
+   * @param seatsAtOnce room in the beginning, at most
+   */
+  constructor(max: number, seatsAtOnce = SEATS_AT_ONCE) {
     this.#max = Math.max(1, max);
+    const room = Math.min(this.#max, seatsAtOnce);
+    this.#room = room;
+    this.#keys = new Uint8Array(SEAT_BYTES * room);
+    this.#hashes = new Uint32Array(room);
+    this.#asked = new Uint8Array(room);
+    const bits = placeBits(room);
+    this.#table = new Uint32Array(2 * 2 ** bits);
+    this.#shift = 32 - bits;
   }
 
   get size(): number {
     return this.#size;
+  }
+
+  /** Seats that there is room for: more are made when it is full, and `max` lets more in. */
+  get room(): number {
+    return this.#room;
   }
 
   /** The seat of the key, its own until it goes; NOWHERE: it is not there. Seats are numbered from 0, without gaps. */
@@ -221,8 +246,7 @@ export class TextMap<V> {
       this.#unlink(this.#placeOf(seat));
       this.#forgetKey(seat);
     } else {
-      this.#size++;
-      if (4 * this.#size > this.#table.length) this.#grow();
+      if (seat >= this.#room) this.#grow();
       // An array with holes is a slower one.
       if (seat === this.#values.length) this.#values.push(undefined);
     }
@@ -230,6 +254,7 @@ export class TextMap<V> {
     this.#hashes[seat] = hash;
     this.#asked[seat] = NOT_ASKED;
     this.#place(hash, seat);
+    if (!isFull) this.#size++;
     return seat;
   }
 
@@ -275,19 +300,21 @@ export class TextMap<V> {
     table[gap + 1] = 0;
   }
 
-  /** At least half of the places are free, so that one finds his after one or two. */
   #grow(): void {
     const old = this.#table;
-    const hashes = new Uint32Array(2 * this.#hashes.length);
-    const asked = new Uint8Array(2 * this.#asked.length);
-    const keys = new Uint8Array(2 * this.#keys.length);
+    const room = 2 * this.#room;
+    const hashes = new Uint32Array(room);
+    const asked = new Uint8Array(room);
+    const keys = new Uint8Array(SEAT_BYTES * room);
+    const table = new Uint32Array(2 * old.length);
     hashes.set(this.#hashes);
     asked.set(this.#asked);
     keys.set(this.#keys);
+    this.#room = room;
     this.#hashes = hashes;
     this.#asked = asked;
     this.#keys = keys;
-    this.#table = new Uint32Array(2 * old.length);
+    this.#table = table;
     this.#shift--;
     for (let at = 0; at < old.length; at += 2) {
       const seat = old[at + 1] as number;

@@ -40,7 +40,6 @@ const TTL_S = 1;
 const SEEN_MS = 2;
 const LATENCY_MS = 3;
 const STRIDE = 4;
-const FIRST_SEATS = 512;
 
 /**
  * The memory of evidence: of an address its text, four numbers, and evidence that it shares with all that are alike. As objects
@@ -52,13 +51,17 @@ const FIRST_SEATS = 512;
 export class EvidenceMemory {
   /** Of each address evidence like its own, or its entry as an object. */
   readonly #seats: TextMap<Evidence | Kept>;
-  #numbers = new Float64Array(STRIDE * FIRST_SEATS);
+  #numbers: Float64Array;
   readonly #clock: Clock;
   #glimpse: Glimpse | null = null;
 
-  /** @param maxEntries at least 1 */
-  constructor(maxEntries: number, clock: Clock) {
-    this.#seats = new TextMap(maxEntries);
+  /**
+   * @param maxEntries at least 1
+   * @param seatsAtOnce see `TextMap`
+   */
+  constructor(maxEntries: number, clock: Clock, seatsAtOnce?: number) {
+    this.#seats = new TextMap(maxEntries, seatsAtOnce);
+    this.#numbers = new Float64Array(STRIDE * this.#seats.room);
     this.#clock = clock;
   }
 
@@ -170,7 +173,7 @@ export class EvidenceMemory {
   }
 
   #grow(): void {
-    const numbers = new Float64Array(2 * this.#numbers.length);
+    const numbers = new Float64Array(STRIDE * this.#seats.room);
     numbers.set(this.#numbers);
     this.#numbers = numbers;
   }

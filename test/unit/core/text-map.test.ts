@@ -19,6 +19,8 @@ const keys = fc.oneof(
 );
 const step = fc.record({ deed: fc.constantFrom("get", "set", "set", "delete"), key: keys });
 
+const few = fc.integer({ min: 1, max: 20 });
+
 const get = <V>(map: TextMap<V>, key: string) => {
   const seat = map.find(key);
   return seat === NOWHERE ? undefined : map.at(seat);
@@ -43,8 +45,8 @@ function getBytes<V>(map: TextMap<V>, key: string, cut: number): V | undefined {
   return seat === NOWHERE ? undefined : map.at(seat);
 }
 
-function filled(max: number, count: number): TextMap<number> {
-  const map = new TextMap<number>(max);
+function filled(max: number, count: number, room?: number): TextMap<number> {
+  const map = new TextMap<number>(max, room);
   for (let n = 0; n < count; n++) set(map, `user${n}@example.com`, n);
   return map;
 }
@@ -52,8 +54,8 @@ function filled(max: number, count: number): TextMap<number> {
 describe("a map of texts", () => {
   it("is a Map as long as it has room", () => {
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 400 }), (steps) => {
-        const map = new TextMap<number>(1_000);
+      fc.property(fc.array(step, { maxLength: 400 }), fc.integer({ min: 1, max: 100 }), (steps, room) => {
+        const map = new TextMap<number>(1_000, room);
         const model = new Map<string, number>();
         for (const [at, { deed, key }] of steps.entries()) {
           const before = model.get(key);
@@ -72,8 +74,8 @@ describe("a map of texts", () => {
 
   it("full, lets one go for each that comes, and says which", () => {
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 400 }), fc.integer({ min: 1, max: 20 }), (steps, max) => {
-        const map = new TextMap<string>(max);
+      fc.property(fc.array(step, { maxLength: 400 }), few, few, (steps, max, room) => {
+        const map = new TextMap<string>(max, room);
         const there = new Set<string>();
         for (const { deed, key } of steps) {
           if (deed === "get") assert.equal(get(map, key), there.has(key) ? key : undefined);
@@ -92,7 +94,7 @@ describe("a map of texts", () => {
   });
 
   it("finds all of many, also when the table has grown and most were deleted", () => {
-    const map = filled(100_000, 50_000);
+    const map = filled(100_000, 50_000, 500);
     for (let n = 0; n < 50_000; n++) if (n % 7 !== 0) assert.equal(map.delete(`user${n}@example.com`), n);
     for (let n = 0; n < 50_000; n++)
       assert.equal(get(map, `user${n}@example.com`), n % 7 === 0 ? n : undefined);
@@ -130,5 +132,14 @@ describe("a map of texts", () => {
       assert.equal(map.isAskedAgain(seat), true);
     }
     assert.equal(map.isAskedAgain(map.seatOf("new@example.com")), false);
+  });
+
+  it("has room for all from the start, since to make it while it is used holds all else up; of very many, for some", () => {
+    const map = filled(100_000, 1_000);
+    const before = process.memoryUsage().arrayBuffers;
+    for (let n = 0; n < 50_000; n++) set(map, `user${n}@example.com`, n);
+    assert.ok(process.memoryUsage().arrayBuffers - before < 100_000);
+    assert.equal(map.room, 100_000);
+    assert.equal(new TextMap(50_000_000).room, 1_048_576);
   });
 });

@@ -47,7 +47,8 @@ describe("the memory of evidence", () => {
   it("has of each address what was kept last, as entries would", () => {
     const check = (steps: readonly (typeof step extends fc.Arbitrary<infer T> ? T : never)[]) => {
       const clock = createFakeClock();
-      const memory = new EvidenceMemory(100, clock);
+      // It grows twice.
+      const memory = new EvidenceMemory(100, clock, 2);
       const model = new Map<number, { entry: CacheEntry; seenMs: number }>();
       const seen = () => {
         for (let n = 0; n <= 6; n++) {
@@ -144,5 +145,24 @@ describe("the memory of evidence", () => {
     for (let n = 0; n < 5; n++) memory.keep(keyOf(n), entryAt(clock.now(), n));
     const glimpses = Array.from({ length: 5 }, (_, n) => memory.glimpse(...placeOf(n))?.evidence);
     assert.equal(new Set(glimpses).size, 1);
+  });
+
+  it("has room for all entries from the start, since to make it while it is used holds all else up", () => {
+    const clock = createFakeClock();
+    const memory = new EvidenceMemory(20_000, clock);
+    const entry = entryAt(clock.now());
+    const before = process.memoryUsage().arrayBuffers;
+    for (let n = 0; n < 20_000; n++) memory.keep(keyOf(n), entry);
+    assert.ok(process.memoryUsage().arrayBuffers - before < 100_000);
+  });
+
+  it("gives no seat to evidence that is none", () => {
+    const clock = createFakeClock();
+    const memory = new EvidenceMemory(2, clock);
+    const odd = { ...entryAt(clock.now()), evidence: evidenceWith({ mx: null as never }) };
+    for (const key of ["a", "b", "c"]) assert.throws(() => memory.keep(key, odd), TypeError);
+    assert.equal(memory.get("c"), undefined);
+    memory.keep("d", entryAt(clock.now()));
+    assert.equal(memory.get("d")?.ttlS, 60);
   });
 });
