@@ -1,4 +1,4 @@
-import type { Clock } from "../core/clock.ts";
+import type { Clock, Timer } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import { type Passing, PassingSet } from "../core/passing-set.ts";
@@ -94,18 +94,20 @@ export function createTaskRunner(deps: TaskRunnerDeps): TaskRunner {
   const { engine, board, clock } = deps;
   const runSingles = createSinglesRunner(deps);
   const batches = new PassingSet<Batch>();
-  let watching = false;
+  let watching: { timer: Timer; patient: boolean } | null = null;
 
-  /** One timer for all batches; none while there is none. */
+  /** One timer for all batches; none while there is none. The first that is not patient beside those that are has a sooner one. */
   function watch(): void {
-    if (watching) return;
-    watching = true;
-    const isPatient = batches.items.every(({ mode }) => mode === "patient");
-    clock.after(isPatient ? LIMITS.check.patientHaltLookMs : LIMITS.check.haltLookMs, () => {
-      watching = false;
+    if (watching !== null && !watching.patient) return;
+    const patient = batches.items.every(({ mode }) => mode === "patient");
+    if (watching !== null && patient) return;
+    watching?.timer.cancel();
+    const timer = clock.after(patient ? LIMITS.check.patientHaltLookMs : LIMITS.check.haltLookMs, () => {
+      watching = null;
       for (const batch of [...batches.items]) if (board.isHalted(batch.slot)) end(batch);
       if (batches.size > 0) watch();
     });
+    watching = { timer, patient };
   }
 
   function end(batch: Batch): void {

@@ -223,6 +223,24 @@ describe("a thread that is asked whether it is there", () => {
   });
 });
 
+describe("a batch beside patient ones", () => {
+  it("is looked at as often as ever", async () => {
+    const { clock, board, run, batch } = thread();
+    board.begin(2, 1);
+    const task = { addresses: "a@one.test", scope: "probed", mode: "patient", atOnce: 1, slot: 2 } as const;
+    const patient = run(task);
+    await clock.advanceAsync(1);
+    const lines = batch(["b@two.test"]);
+    board.handIn(SLOT);
+    await clock.advanceAsync(LIMITS.check.haltLookMs);
+    assert.deepEqual(await lines, [{ deferred: { site: "", cause: "unfinished" } }]);
+    board.handIn(2);
+    await clock.advanceAsync(LIMITS.check.patientHaltLookMs);
+    await patient;
+    assert.equal(clock.pending, 0);
+  });
+});
+
 describe("a batch whose engine knows at once", () => {
   it("is as long as may be, one after the other", async () => {
     const board = createBoard(4, 1);
