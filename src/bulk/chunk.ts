@@ -32,7 +32,7 @@ import type { KeptRows } from "./kept-rows.ts";
 import type { TaskReport } from "./report.ts";
 import type { Manner, RowAnswer, RowsAsk, RowVerifier } from "./rows.ts";
 import { ProbeSummary, reportRows } from "./rows-report.ts";
-import { type Stays, sitesToStayAt } from "./stays.ts";
+import { type Stay, type Stays, sitesToStayAt } from "./stays.ts";
 
 export interface ChunkDeps extends ChunkRowsDeps {
   sql: Database;
@@ -76,6 +76,11 @@ interface Attempt {
   report: TaskReport;
 }
 
+/** One that may stay for rows. */
+interface StayingAttempt extends Attempt {
+  stay: Stay | null;
+}
+
 /** Rows that are to be asked about, and their questions where they were read for that. */
 interface Others {
   rows: readonly OwnRow[];
@@ -106,7 +111,10 @@ interface Asked extends Others {
   answers: RowAnswer[];
 }
 
-/** Asks those at busy sites again, in line there, where the chunk may stay for them: what they come to takes the place of their answers. */
+/**
+ * Asks those at busy sites again, in line there, where the chunk may stay for them: what they come to takes the place of their answers. The
+ * stay ends with the attempt: till then it has the chunk's rows in hand, beside those of who has its place.
+ */
 async function stay(
   deps: ChunkDeps,
   task: RowsTask,
@@ -116,13 +124,15 @@ async function stay(
     manner: Manner,
     questions?: readonly Question[],
   ) => Promise<RowAnswer[]>,
-  { control, report }: Attempt,
+  attempt: StayingAttempt,
 ): Promise<void> {
+  const { control, report } = attempt;
   // Beside one that may be alone to blame nobody else works.
   const mayStay = task.kind === "chunk" && task.deliveries < LIMITS.bulk.aloneFrom;
   const sites = mayStay ? sitesToStayAt(answers, task.rows) : null;
-  const begun = sites === null ? null : deps.stays.begin(task.jobId, [...sites.keys()]);
+  const begun = sites === null ? null : deps.stays.begin(task.jobId, [...sites.keys()], task.rows);
   if (sites === null || begun === null) return;
+  attempt.stay = begun;
   control.leavePlace();
   const stayAt = async ([site, places]: [string, number[]]) => {
     const emails = places.map((at) => (rows[at] as OwnRow).email);
@@ -131,11 +141,7 @@ async function stay(
     for (const [i, at] of places.entries()) answers[at] = again[i] as RowAnswer;
     report.add({ stayed: places.length });
   };
-  try {
-    await Promise.all([...sites].map(stayAt));
-  } finally {
-    begun.end();
-  }
+  await Promise.all([...sites].map(stayAt));
 }
 
 /**
@@ -147,7 +153,7 @@ async function verify(
   task: RowsTask,
   drawing: Drawing,
   asked: RowsAsk,
-  attempt: Attempt,
+  attempt: StayingAttempt,
 ): Promise<Examined> {
   const { control, report } = attempt;
   const begunMs = deps.clock.monotonic();
@@ -272,7 +278,21 @@ async function callParked({ parking }: ChunkDeps, parkedAt: readonly string[]): 
 export async function runRows(
   deps: ChunkDeps,
   task: RowsTask,
-  attempt: Attempt,
+  { control, report }: Attempt,
+  hopeless: boolean,
+): Promise<void> {
+  const attempt: StayingAttempt = { control, report, stay: null };
+  try {
+    await runAttempt(deps, task, attempt, hopeless);
+  } finally {
+    attempt.stay?.end();
+  }
+}
+
+async function runAttempt(
+  deps: ChunkDeps,
+  task: RowsTask,
+  attempt: StayingAttempt,
   hopeless: boolean,
 ): Promise<void> {
   const { sql } = deps;

@@ -114,8 +114,8 @@ function waitOn(
   const { deferredMs, attempts } = context;
   if (isBusy(wait)) {
     if (deferredMs >= context.queueMaxMs) return null;
-    // Where nothing moves, asking again at once would only turn in a circle. Rows of a chunk, which never stood in line, come into
-    // it: their site is busy with others, and would have nothing to do while they waited.
+    // Where nothing moves, asking again at once would only turn in a circle. Rows of a chunk, which stood in line for a moment at most
+    // (`Stay`), come into it: their site is busy with others, and would have nothing to do while they waited.
     const dueInMs = progressed || deferredMs === 0 ? 0 : LIMITS.bulk.retryMaxMs;
     return { offset, reason, site, parked, deferredMs, attempts, dueInMs };
   }

@@ -8,6 +8,8 @@ export interface HeldPlaces {
 export interface Places {
   /** Resolves when they are free; who asks for more than there are gets all. They are to be given back by `keep(0)`. */
   take(count: number): Promise<HeldPlaces>;
+  /** The same of who waits for nobody; null: they are not free, or others wait for theirs. */
+  tryTake(count: number): HeldPlaces | null;
 }
 
 export function createPlaces(places: number): Places {
@@ -41,6 +43,12 @@ export function createPlaces(places: number): Places {
         waiting.push({ count, begin: () => resolve(hold(count)) });
         admit();
       });
+    },
+    tryTake(wanted) {
+      const count = Math.min(wanted, places);
+      if (waiting.length > 0 || count > free) return null;
+      free -= count;
+      return hold(count);
     },
   };
 }

@@ -78,9 +78,17 @@ export type Manner =
   | {
       kind: "retry";
       site: string;
-      /** They are a chunk's that stays (`Stay`): for no longer than it may, which may change. */
-      stay?: { readonly untilMs: number };
+      /** They are a chunk's that stays: for no longer than it may, and only in places that are free when they are asked about. */
+      stay?: StayTime;
     };
+
+/** How long a chunk stays. */
+export interface StayTime {
+  /** Monotonic: then it leaves. May change. */
+  readonly untilMs: number;
+  /** Some of its rows were answered. */
+  heard(): void;
+}
 
 /**
  * Verifies rows as single requests are, from the same cache and by the same checks, without the rate limit: bounded
@@ -135,19 +143,20 @@ export interface RowVerifierDeps {
 const BROKEN: Finding = { entry: null, cached: false, failure: "internal_error" };
 const LATE: Finding = { entry: null, cached: false, failure: "deadline" };
 
+/** What a chunk's rows come to that stays and finds no places: as before. */
+const NO_PLACES: BatchAnswer = { deferred: { site: "", cause: "busy" } };
+
 /** Sites' places for retries: one slow site must not have all of them. Forgotten when nobody is there. */
 function createSitePlaces() {
   const sites = new Map<string, { places: Places; users: number }>();
   return {
-    async within<T>(site: string, count: number, work: (held: HeldPlaces) => Promise<T>): Promise<T> {
+    async within<T>(site: string, work: (places: Places) => Promise<T>): Promise<T> {
       const entry = sites.get(site) ?? { places: createPlaces(LIMITS.bulk.siteRowsAtOnce), users: 0 };
       sites.set(site, entry);
       entry.users += 1;
-      const held = await entry.places.take(count);
       try {
-        return await work(held);
+        return await work(entry.places);
       } finally {
-        held.keep(0);
         entry.users -= 1;
         if (entry.users === 0) sites.delete(site);
       }
@@ -173,6 +182,10 @@ function piecesOf(questions: readonly Question[], manner: Manner): PlacedQuestio
   return manner.kind === "retry" ? [placed] : cutByDomain(placed, LIMITS.bulk.pieceRows);
 }
 
+function stayOf(manner: Manner): StayTime | null {
+  return manner.kind === "retry" ? (manner.stay ?? null) : null;
+}
+
 /**
  * Watches rows under way: places of those that are answered are given back, and what is left is handed in when its time is
  * over; that of the small rest of a chunk's piece is short, since the rows of whole chunks wait behind it.
@@ -186,6 +199,7 @@ function watch(
 ): Timer {
   const { chunkBudgetMs, rowDeadlineMs, restMs, restShare } = LIMITS.bulk;
   const isChunk = manner.kind === "chunk";
+  const stay = stayOf(manner);
   const everyMs = LIMITS.bulk.watchEveryMs[manner.kind];
   const startedMs = clock.monotonic();
   let dueMs = startedMs + (isChunk ? chunkBudgetMs : rowDeadlineMs);
@@ -201,7 +215,8 @@ function watch(
       isRest = true;
       dueMs = Math.min(dueMs, nowMs + restMs);
     }
-    if (nowMs >= dueMs || (manner.kind === "retry" && nowMs >= (manner.stay?.untilMs ?? dueMs))) run.handIn();
+    if (left < rows) stay?.heard();
+    if (nowMs >= dueMs || (stay !== null && nowMs >= stay.untilMs)) run.handIn();
     timer = clock.after(nextMs(), look);
   }
   timer = clock.after(nextMs(), look);
@@ -212,6 +227,29 @@ function watch(
 interface Turn {
   held: readonly HeldPlaces[];
   atOnce: number;
+}
+
+/**
+ * @param waits for places that are not free
+ * @param work with so many of each; it may give them back one by one
+ * @returns null: it does not wait, and some are not free
+ */
+async function inPlaces<T>(
+  all: readonly Places[],
+  { atOnce, waits }: { atOnce: number; waits: boolean },
+  work: (turn: Turn) => Promise<T>,
+): Promise<T | null> {
+  const held: HeldPlaces[] = [];
+  try {
+    for (const places of all) {
+      const taken = waits ? await places.take(atOnce) : places.tryTake(atOnce);
+      if (taken === null) return null;
+      held.push(taken);
+    }
+    return await work({ held, atOnce });
+  } finally {
+    for (const places of held) places.keep(0);
+  }
 }
 
 /** null: each result is made for itself. */
@@ -227,6 +265,7 @@ export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
   const { clock, examiner } = deps;
   const chunkPlaces = createPlaces(LIMITS.bulk.chunkRowsAtOnce);
   const retryPlaces = createPlaces(LIMITS.bulk.retryRowsAtOnce);
+  const stayPlaces = createPlaces(LIMITS.bulk.stayRowsAtOnce);
   const sitePlaces = createSitePlaces();
   const readyRows = createReadyRows(deps);
 
@@ -273,7 +312,9 @@ export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
     const run = deps.batches.examine(questions, options, control);
     const watching = watch(clock, run, questions.length, manner, held);
     try {
-      return await run.done;
+      const answers = await run.done;
+      if (answers.some(({ deferred }) => deferred === undefined)) stayOf(manner)?.heard();
+      return answers;
     } finally {
       watching.cancel();
     }
@@ -288,19 +329,25 @@ export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
     return manner.kind === "chunk" || manner.site === "" ? rows : Math.min(rows, deps.roomAt(manner.site));
   }
 
-  /** @param work with places for those of `rows` that may be under way at once; it may give them back one by one */
-  async function inTurn<T>(manner: Manner, rows: number, work: (turn: Turn) => Promise<T>): Promise<T> {
+  /**
+   * @param work with places for those of `rows` that may be under way at once; it may give them back one by one
+   * @returns null: they are a chunk's that stays, and its time is over or there are no places: what waited for them would have the chunk's
+   *   rows and its stay meanwhile, and others' retries behind it
+   */
+  async function inTurn<T>(
+    manner: Manner,
+    rows: number,
+    work: (turn: Turn) => Promise<T>,
+  ): Promise<T | null> {
     const atOnce = atOnceOf(manner, rows);
-    const inPlaces = async (places: Places, outer: readonly HeldPlaces[]) => {
-      const held = await places.take(atOnce);
-      try {
-        return await work({ held: [...outer, held], atOnce });
-      } finally {
-        held.keep(0);
-      }
-    };
-    if (manner.kind === "chunk") return inPlaces(chunkPlaces, []);
-    return sitePlaces.within(manner.site, atOnce, (held) => inPlaces(retryPlaces, [held]));
+    if (manner.kind === "chunk") return inPlaces([chunkPlaces], { atOnce, waits: true }, work);
+    const { site, stay } = manner;
+    if (stay === undefined)
+      return sitePlaces.within(site, (at) => inPlaces([at, retryPlaces], { atOnce, waits: true }, work));
+    if (clock.monotonic() >= stay.untilMs) return null;
+    return sitePlaces.within(site, (at) =>
+      inPlaces([at, stayPlaces, retryPlaces], { atOnce, waits: false }, work),
+    );
   }
 
   async function verifyTest(
@@ -311,6 +358,7 @@ export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
   ): Promise<RowAnswer[]> {
     const answer = async (email: string) => deps.testKeys.answer(email, ask.withEvidence, ask.asker);
     const results = await inTurn(manner, emails.length, () => Promise.all(emails.map(answer)));
+    if (results === null) throw new Error("rows of a test key find no site busy, hence do not stay");
     if (control.cancelled()) throw new Interruption("cancelled");
     return results.map((result) => ({ verified: { result, charged: false } }));
   }
@@ -321,21 +369,18 @@ export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
       if (!ask.livemode) return verifyTest(emails, ask, manner, control);
       const questions = known ?? emails.map((email) => examiner.understand(email, withEvidence, asker));
       const answers = new Array<RowAnswer>(emails.length);
-      const verifyPiece = async (piece: readonly PlacedQuestion[], turn: Turn) => {
+      const verifyPiece = async (piece: readonly PlacedQuestion[]) => {
         const asked = piece.map(({ question }) => question);
-        const found = await examine(asked, manner, control, turn);
+        const found = await inTurn(manner, piece.length, (turn) => examine(asked, manner, control, turn));
         // What was answered in the moment of the cancellation may say that nobody waited.
         if (control.cancelled()) throw new Interruption("cancelled");
         for (const [i, { question, at }] of piece.entries()) {
-          const answer = found[i] as BatchAnswer;
+          const answer = found === null ? NO_PLACES : (found[i] as BatchAnswer);
           watch?.saw(answer, question.address?.domain ?? "");
           answers[at] = answerOf(question, answer, manner);
         }
       };
-      const pieces = piecesOf(questions, manner);
-      await Promise.all(
-        pieces.map((piece) => inTurn(manner, piece.length, (turn) => verifyPiece(piece, turn))),
-      );
+      await Promise.all(piecesOf(questions, manner).map(verifyPiece));
       if (control.cancelled()) throw new Interruption("cancelled");
       return answers;
     },

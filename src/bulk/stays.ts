@@ -1,12 +1,10 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
-import type { RowAnswer } from "./rows.ts";
+import type { RowAnswer, StayTime } from "./rows.ts";
 
-/** A chunk that stays. */
-export interface Stay {
-  /** Monotonic: then it leaves. */
-  readonly untilMs: number;
-  /** Follows its begin once. */
+/** A chunk that stays: for a moment, and for its whole time where rows are answered meanwhile. */
+export interface Stay extends StayTime {
+  /** Its rows are written, or in hand no more. Follows its begin once. */
   end(): void;
 }
 
@@ -19,19 +17,33 @@ export interface Stay {
  * by turns: 363 µs of the machine a row, 224 with stays and with chunks that end where a domain does.)
  *
  * It stays in nobody's way: another has its place in the lane meanwhile, stays are bounded so that a job's window has chunks left for
- * that, and at a site where some stay already the others' rows become retries, which the window of the site paces for all jobs.
+ * that, and at a site where some stay already the others' rows become retries, which the window of the site paces for all jobs. So do
+ * those for which there are no places at once. Where nothing at all is answered it leaves sooner: sites that are dead are retries' to wait for.
  */
 export interface Stays {
-  /** @returns null: there are enough, of all, of the job or at one of the sites */
-  begin(jobId: string, sites: readonly string[]): Stay | null;
-  /** Those that stay leave at their next look, and nobody stays any more. */
+  /**
+   * @param rows of the chunk
+   * @returns null: there are enough, of all, of the job or at one of the sites, or of rows
+   */
+  begin(jobId: string, sites: readonly string[], rows: number): Stay | null;
+  /** Those that stay leave at their next look. */
+  leave(): void;
+  /** The same, and nobody stays any more. */
   close(): void;
 }
 
-export function createStays(clock: Pick<Clock, "monotonic">): Stays {
-  const { staysAtOnce, staysPerJob, staysPerSite, stayMs } = LIMITS.bulk;
-  const under = new Set<{ untilMs: number; jobId: string }>();
+interface Staying extends Stay {
+  untilMs: number;
+  jobId: string;
+  rows: number;
+}
+
+/** @param queueMaxMs how long rows at busy sites may wait at all */
+export function createStays(clock: Pick<Clock, "monotonic">, queueMaxMs: number): Stays {
+  const { staysAtOnce, staysPerJob, staysPerSite, stayingRows, stayMs, stayQuietMs } = LIMITS.bulk;
+  const under = new Set<Staying>();
   const at = new Map<string, number>();
+  let rowsHeld = 0;
   let closed = false;
 
   function count(sites: readonly string[], change: 1 | -1): void {
@@ -48,25 +60,38 @@ export function createStays(clock: Pick<Clock, "monotonic">): Stays {
     return staying;
   }
 
+  function leave(): void {
+    for (const stay of under) stay.untilMs = Number.NEGATIVE_INFINITY;
+  }
+
   return {
-    begin(jobId, sites) {
+    begin(jobId, sites, rows) {
       if (closed || under.size >= staysAtOnce || ofJob(jobId) >= staysPerJob) return null;
+      if (rowsHeld + rows > stayingRows) return null;
       if (sites.some((site) => (at.get(site) ?? 0) >= staysPerSite)) return null;
-      const stay = {
+      const begunMs = clock.monotonic();
+      const stay: Staying = {
         jobId,
-        untilMs: clock.monotonic() + stayMs,
+        rows,
+        untilMs: begunMs + Math.min(stayQuietMs, queueMaxMs),
+        heard() {
+          if (stay.untilMs > Number.NEGATIVE_INFINITY) stay.untilMs = begunMs + Math.min(stayMs, queueMaxMs);
+        },
         end() {
           under.delete(stay);
+          rowsHeld -= rows;
           count(sites, -1);
         },
       };
       under.add(stay);
+      rowsHeld += rows;
       count(sites, 1);
       return stay;
     },
+    leave,
     close() {
       closed = true;
-      for (const stay of under) stay.untilMs = Number.NEGATIVE_INFINITY;
+      leave();
     },
   };
 }

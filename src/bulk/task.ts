@@ -23,6 +23,7 @@ import { createKeptRows } from "./kept-rows.ts";
 import { lossOf } from "./losses.ts";
 import { createRecentReads, readingThrough } from "./recent-reads.ts";
 import { beginReport, type ReportedEnd, type TaskReport } from "./report.ts";
+import type { Stays } from "./stays.ts";
 import { createTurns } from "./turns.ts";
 
 export type TaskDeps = AnalysisDeps &
@@ -56,7 +57,7 @@ type TaskEnd = "done" | "failed" | "dead";
 export interface TaskRunner {
   /**
    * True: there is nothing left to do, its entries may go. False: it was cancelled, or interrupted so often in a row that
-   * another worker may fare better, and is somebody else's to do. Never rejects.
+   * another worker may fare better, or once it gave its place away, and is somebody else's to do. Never rejects.
    */
   run(pointer: TaskPointer, control: Control): Promise<boolean>;
   /** null: tasks may come. Else one is alone, or waits to be, and what came now would wait behind it: until this resolves. */
@@ -121,7 +122,13 @@ export function createTaskRunner(parts: TaskDeps): TaskRunner {
   const { sql, clock, log } = parts;
   const streams = { ...parts.streams, ...watchForeign(parts.streams, clock) };
   const onShard: ChunkDeps["onShard"] = ({ jobId }, chunk) => parts.earlyJoins?.hand(jobId, chunk);
-  const own = { overlayOf: createOverlays(parts), kept: createKeptRows(clock), onShard };
+  /** Tasks that are alone, or wait to be. */
+  let alone = 0;
+  const stays: Stays = {
+    ...parts.stays,
+    begin: (...asked) => (alone > 0 ? null : parts.stays.begin(...asked)),
+  };
+  const own = { stays, overlayOf: createOverlays(parts), kept: createKeptRows(clock), onShard };
   const deps = { ...parts, streams, ...own };
   const ofRetries = readingThrough(createRecentReads(clock), deps);
   const turns = createTurns();
@@ -237,11 +244,18 @@ export function createTaskRunner(parts: TaskDeps): TaskRunner {
     given: { control: Control; alone: boolean; below: number | null },
     history: History,
   ): Promise<Outcome | null> {
-    const endTurn = await turns.take(given.alone);
+    const taken = turns.take(given.alone);
+    if (given.alone) {
+      // It begins when all others have ended: those that stay need not wait for their rows first.
+      alone += 1;
+      stays.leave();
+    }
+    const endTurn = await taken;
     try {
       return given.control.cancelled() ? "interrupted" : await attemptInTurn(pointer, given, history);
     } finally {
       endTurn();
+      if (given.alone) alone -= 1;
     }
   }
 
@@ -262,6 +276,8 @@ export function createTaskRunner(parts: TaskDeps): TaskRunner {
       while (!control.cancelled()) {
         const outcome = await attempt(pointer, control, history);
         if (outcome === "done") return true;
+        // Another has its place: what began anew without one would be one more each time that a store hangs.
+        if (!control.hasPlace()) return false;
         history.failures = outcome === "failed" ? history.failures + 1 : 0;
         history.interruptions = outcome === "interrupted" ? history.interruptions + 1 : 0;
         if (history.interruptions >= LIMITS.bulk.interruptions) return false;

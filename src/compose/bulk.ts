@@ -295,7 +295,7 @@ export function composeBulk(deps: Deps & { begun?: BegunThreads }): { parts: Par
       sites: checks.sites,
       roomAt: checks.roomAt,
     }),
-    stays: createStays(clock),
+    stays: createStays(clock, config.deferral.queueMaxMs),
     deferral: config.deferral,
     egress: config.smtp.egressId,
     parking: { waitMs: (site) => checks.breakers.waitMs(site), call: parked.call },

@@ -121,13 +121,17 @@ export const BULK_LIMITS = {
   /**
    * Chunks of a process that stay for rows at busy sites, beside those of `tasksAtOnce`; of a job so many that two are left of its part of
    * the job's window, so that others of it still come. Of a chunk so large a part of the rows, at so many sites; so long at most, below
-   * `early.patienceMs`; and so many of the chunks for one site.
+   * `early.patienceMs`, and so long where nothing is answered; and so many of the chunks for one site. Together they have so many rows,
+   * `staysAtOnce` small chunks with their further rows; and of the places of `retryRowsAtOnce` no more than leave half to retries.
    */
   staysAtOnce: 28,
   staysPerJob: 14,
+  stayingRows: 35_000,
+  stayRowsAtOnce: 2_048,
   stayShare: 0.5,
   staySites: 16,
   stayMs: 20_000,
+  stayQuietMs: 5_000,
   staysPerSite: 2,
   /** Rows of one task of the check pool, those of one domain together; where not all are asked at once `LIMITS.check.batchAddresses`. */
   batchRows: 500,

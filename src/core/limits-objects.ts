@@ -10,7 +10,8 @@ export const OBJECT_LIMITS = {
   operationMs: 45_000,
   /**
    * Requests under way at once, each with a socket; those that wait for their turn, and how long. Of short operations; of
-   * reads that last as long as whoever reads, more than a process ever has (LIMITS.results.downloads, LIMITS.bulk.tasksAtOnce);
+   * reads that last as long as whoever reads, more than a process ever has (LIMITS.results.downloads, LIMITS.bulk.tasksAtOnce; a chunk
+   * that stays has read its rows before);
    * and of looks whether an object is there, which anybody can ask for: they never have all turns of the operations.
    */
   operations: { atOnce: 64, waiting: 1_024, waitMs: 10_000 },

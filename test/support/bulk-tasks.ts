@@ -152,7 +152,7 @@ export function createRunner(parts: RunnerParts) {
     deferral: parts.deferral ?? { firstMs: 1_000, maxMs: 60_000, queueMaxMs: 60_000 },
     egress: EGRESS,
     parking: parts.parking ?? { waitMs: () => null, call: async () => {} },
-    stays: parts.stays ?? { begin: () => null, close() {} },
+    stays: parts.stays ?? { begin: () => null, leave() {}, close() {} },
     random: () => 0,
     onAssembly: () => undefined,
     onEnd: (kind, end) => void ends.push(`${kind} ${end}`),

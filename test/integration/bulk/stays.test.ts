@@ -41,10 +41,16 @@ async function setUp(inLine: (email: string) => RowAnswer) {
       return some.map(manner.kind === "chunk" ? busy : inLine);
     },
   };
-  const stays = createStays(createFakeClock());
+  const stays = createStays(createFakeClock(), 60_000);
   const { run } = createRunner({ sql, objects, rows, stays });
+  /** How many more of the job may stay. */
+  const left = () => {
+    const begun = Array.from({ length: LIMITS.bulk.staysPerJob }, (_, i) => stays.begin(id, [`${i}`], 1));
+    for (const stay of begun) stay?.end();
+    return begun.filter((stay) => stay !== null).length;
+  };
   const tasks = () => sql`select kind, state, row_count from job_tasks where job_id = ${id} order by number`;
-  return { id, run, stays, asked, tasks };
+  return { id, run, stays, asked, tasks, objects, left };
 }
 
 const valid = (email: string): RowAnswer => ({ verified: answered(email, "valid") });
@@ -88,6 +94,61 @@ describe("a chunk that stays for its rows", () => {
     );
     const [job] = await sql`select valid, deferred from jobs where id = ${id}`;
     assert.deepEqual([job?.valid, job?.deferred], [PER_SITE, PER_SITE]);
+  });
+
+  it("counts until its shard is written, and where it is not goes on without a place no more", async () => {
+    const { id, run, asked, objects, left, tasks } = await setUp(valid);
+    const { staysPerJob } = LIMITS.bulk;
+    const { put } = objects;
+    const seen: number[] = [];
+    objects.put = async () => {
+      seen.push(left());
+      throw Object.assign(new Error("slow down"), { name: "TimeoutError" });
+    };
+    assert.equal(await run(id, 0), false);
+    assert.deepEqual([seen, left(), asked.length], [[staysPerJob - 1], staysPerJob, 3]);
+    objects.put = put;
+    assert.equal(await run(id, 0), true);
+    assert.equal(left(), staysPerJob);
+    assert.deepEqual(
+      (await tasks()).map(({ kind }) => kind),
+      ["chunk", "assembly"],
+    );
+  });
+
+  it("leaves for a task that has to be alone, and none stays till that is over", async () => {
+    const stay = { asked: () => {}, leave: () => {} };
+    const asked = new Promise<void>((resolve) => {
+      stay.asked = resolve;
+    });
+    const left = new Promise<void>((resolve) => {
+      stay.leave = resolve;
+    });
+    const objects = createMemoryObjects();
+    const { id } = await queueInline(sql, objects, emails);
+    const { id: poison } = await queueInline(sql, objects, emails);
+    await sql`update job_tasks set deliveries = ${LIMITS.bulk.aloneFrom - 1} where job_id = ${poison}`;
+    const order: string[] = [];
+    const rows: RowVerifier = {
+      ...ALL_VALID,
+      verify: async (some, _ask, manner) => {
+        order.push(manner.kind);
+        if (manner.kind === "chunk") return some.map(order.length === 1 ? busy : valid);
+        stay.asked();
+        await left;
+        return some.map(busy);
+      },
+    };
+    const stays = createStays(createFakeClock(), 60_000);
+    const leave = () => {
+      stays.leave();
+      stay.leave();
+    };
+    const { run } = createRunner({ sql, objects, rows, stays: { ...stays, leave } });
+    const first = run(id, 0);
+    await asked;
+    assert.deepEqual(await Promise.all([first, run(poison, 0)]), [true, true]);
+    assert.deepEqual(order, ["chunk", "retry", "retry", "chunk"]);
   });
 
   it("keeps its place and makes retries at once where none may stay any more", async () => {

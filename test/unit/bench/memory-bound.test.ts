@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
 import { bulkMemoryTerms, totalOf } from "../../../bench/memory-bound.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
+
+const MANIFEST = new URL("../../../k8s/base/bulk.yaml", import.meta.url);
 
 const BASIS = { readyBytes: 100_000_000, threads: 2, cacheEntries: 100_000, rowsMax: 50_000_000 };
 
@@ -16,6 +19,12 @@ describe("the bound of the memory of a worker", () => {
     const usual = totalOf(await bulkMemoryTerms({ ...BASIS, rows: 1_000_000 }));
     for (const more of [{ threads: 3 }, { cacheEntries: 200_000 }, { readyBytes: 200_000_000 }])
       assert.ok(totalOf(await bulkMemoryTerms({ ...BASIS, rows: 1_000_000, ...more })) > usual);
+  });
+
+  it("is within what a pod has", async () => {
+    const [, gib] = /limits: \{ memory: (\d+)Gi/.exec(await readFile(MANIFEST, "utf8")) ?? [];
+    const total = totalOf(await bulkMemoryTerms({ ...BASIS, readyBytes: 200_000_000, rows: 10_000_000 }));
+    assert.ok(total < 0.85 * Number(gib) * 2 ** 30, `${total} bytes of ${gib} GiB`);
   });
 
   it("counts all that is remembered of domains", async () => {

@@ -50,6 +50,18 @@ describe("places", () => {
     assert.equal(await now(), "abc");
   });
 
+  it("are given at once or not to who waits for nobody, and never before who waits", async () => {
+    const places = createPlaces(10);
+    const held = places.tryTake(6);
+    assert.equal(places.tryTake(5), null);
+    const first = places.take(8);
+    assert.equal(places.tryTake(1), null);
+    held?.keep(0);
+    (await first).keep(0);
+    assert.notEqual(places.tryTake(1_000), null);
+    assert.equal(places.tryTake(1), null);
+  });
+
   it("are all given to who asks for more than there are", async () => {
     const { ask, keep, now } = fixture(3);
     ask("a", 1_000);

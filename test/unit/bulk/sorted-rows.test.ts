@@ -61,7 +61,7 @@ describe("rows of a list that is sorted by domain", () => {
 
   it("of a chunk that stays wait no longer than it may", async () => {
     const { verify, started, clock } = fixture();
-    const stay = { untilMs: clock.monotonic() + rowDeadlineMs / 2 };
+    const stay = { untilMs: clock.monotonic() + rowDeadlineMs / 2, heard() {} };
     const at = (site: string) => verify(emailsAt(site), { kind: "retry", site, stay });
     const all = [at("small1.example"), at("small2.example")];
     await turn();

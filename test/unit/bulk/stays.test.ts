@@ -5,7 +5,8 @@ import { createStays, sitesToStayAt } from "../../../src/bulk/stays.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
-const { retryRowsPerSite, staysAtOnce, staySites, staysPerJob, staysPerSite, stayMs } = LIMITS.bulk;
+const { retryRowsPerSite, staysAtOnce, staySites, staysPerJob, staysPerSite } = LIMITS.bulk;
+const { stayMs, stayQuietMs, stayingRows, rowsPerChunk, chunkSlackRows, rowsPerLargeChunk } = LIMITS.bulk;
 const ANSWER: RowAnswer = { verified: {} as Verified };
 const waiting = (site: string, reason: WaitReason = "busy"): RowAnswer => ({
   wait: { reason, site, retryAfterMs: null, parked: false, last: () => ({}) as Verified },
@@ -37,29 +38,66 @@ describe("rows that a chunk may stay for", () => {
 
 describe("chunks that stay", () => {
   it("are bounded, in all, of a job and at a site; who ends makes room", () => {
-    const stays = createStays(createFakeClock());
-    const atSite = Array.from({ length: staysPerSite }, () => stays.begin("a", ["a", "b"]));
+    const stays = createStays(createFakeClock(), 60_000);
+    const atSite = Array.from({ length: staysPerSite }, () => stays.begin("a", ["a", "b"], 1));
     assert.ok(atSite.every((stay) => stay !== null));
-    assert.equal(stays.begin("b", ["c", "b"]), null);
+    assert.equal(stays.begin("b", ["c", "b"], 1), null);
     atSite[0]?.end();
     const begin = (job: string, count: number) =>
-      Array.from({ length: count }, (_, i) => stays.begin(job, [`${job}${i}`]));
+      Array.from({ length: count }, (_, i) => stays.begin(job, [`${job}${i}`], 1));
     const ofJob = begin("a", staysPerJob - staysPerSite + 1);
     assert.ok(ofJob.every((stay) => stay !== null));
-    assert.equal(stays.begin("a", ["d"]), null);
+    assert.equal(stays.begin("a", ["d"], 1), null);
     assert.ok(begin("b", staysAtOnce - staysPerJob).every((stay) => stay !== null));
-    assert.equal(stays.begin("c", ["d"]), null);
+    assert.equal(stays.begin("c", ["d"], 1), null);
     ofJob[0]?.end();
-    assert.notEqual(stays.begin("c", ["d"]), null);
+    assert.notEqual(stays.begin("c", ["d"], 1), null);
   });
 
-  it("have their time, and none when the worker leaves", () => {
+  it("are bounded by their rows: fewer where chunks are large", () => {
+    const stays = createStays(createFakeClock(), 60_000);
+    const begin = (rows: number, count: number) =>
+      Array.from({ length: count }, (_, i) => stays.begin(`job${i % 3}`, [`${rows}.${i}`], rows));
+    const small = begin(rowsPerChunk + chunkSlackRows, staysAtOnce);
+    assert.ok(small.every((stay) => stay !== null));
+    for (const stay of small) stay?.end();
+    const most = Math.floor(stayingRows / rowsPerLargeChunk);
+    const large = begin(rowsPerLargeChunk, most + 1);
+    assert.equal(large.filter((stay) => stay !== null).length, most);
+    large[0]?.end();
+    assert.notEqual(stays.begin("job", ["a"], rowsPerLargeChunk), null);
+  });
+
+  it("have a moment, their time where rows are answered meanwhile, and none when the worker leaves", () => {
     const clock = createFakeClock();
-    const stays = createStays(clock);
-    const stay = stays.begin("a", ["a"]);
-    assert.equal(stay?.untilMs, clock.monotonic() + stayMs);
+    const stays = createStays(clock, 60_000);
+    const nowMs = clock.monotonic();
+    const stay = stays.begin("a", ["a"], 1);
+    assert.equal(stay?.untilMs, nowMs + stayQuietMs);
+    clock.advance(stayQuietMs / 2);
+    stay?.heard();
+    assert.equal(stay?.untilMs, nowMs + stayMs);
     stays.close();
+    stay?.heard();
     assert.ok((stay?.untilMs ?? 0) < clock.monotonic());
-    assert.equal(stays.begin("a", ["b"]), null);
+    assert.equal(stays.begin("a", ["b"], 1), null);
+  });
+
+  it("stay no longer than rows may wait at all", () => {
+    const clock = createFakeClock();
+    const stay = createStays(clock, 1_000).begin("a", ["a"], 1);
+    const untilMs = clock.monotonic() + 1_000;
+    assert.equal(stay?.untilMs, untilMs);
+    stay?.heard();
+    assert.equal(stay?.untilMs, untilMs);
+  });
+
+  it("leave when somebody has to be alone, and may stay again", () => {
+    const clock = createFakeClock();
+    const stays = createStays(clock, 60_000);
+    const stay = stays.begin("a", ["a"], 1);
+    stays.leave();
+    assert.ok((stay?.untilMs ?? 0) < clock.monotonic());
+    assert.notEqual(stays.begin("a", ["b"], 1), null);
   });
 });
