@@ -2,16 +2,23 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Evidence } from "../../../../src/check/evidence.ts";
 import { siteOf } from "../../../../src/check/site.ts";
+import type { TextPlace } from "../../../../src/core/text-map.ts";
 import { withoutDisbelieved } from "../../../../src/services/verify/believing.ts";
 import type { CacheEntry } from "../../../../src/store/cache-entry.ts";
 import type { EntryAsker, EvidenceCache } from "../../../../src/store/evidence-cache.ts";
 import { testLog } from "../../../support/log.ts";
 
-const entryOf = (smtpClass: string, storedAt: number): CacheEntry => ({
-  evidence: { mx: { hosts: ["mx.one.test"] }, smtp: { class: smtpClass } } as unknown as Evidence,
+const entryOf = (smtpClass: string, storedAt: number, hosts = ["mx.one.test"]): CacheEntry => ({
+  evidence: { mx: { hosts }, smtp: { class: smtpClass } } as unknown as Evidence,
   storedAt,
   ttlS: 60,
 });
+
+/** The address as a list has it. */
+function placeOf(address: string): TextPlace {
+  const bytes = Buffer.from(`"${address}"`);
+  return { bytes, from: 1, to: bytes.length - 1 };
+}
 
 describe("the cache", () => {
   it("has nothing that our own house doubts, however it is asked", async () => {
@@ -19,6 +26,7 @@ describe("the cache", () => {
     const [doubted, kept] = entries as [CacheEntry, CacheEntry];
     const cache = {
       peek: (_: unknown, cacheKey: string) => (cacheKey === "a@one.test" ? doubted : kept),
+      glimpse: (_: unknown, { bytes, from }: TextPlace) => (bytes[from] === 0x61 ? doubted : kept),
       fetch: async (_: unknown, cacheKey: string) => (cacheKey === "a@one.test" ? doubted : kept),
       look: ({ cacheKey, found }: EntryAsker) => found(cacheKey === "a@one.test" ? doubted : kept, cacheKey),
       fetchMany: async () => [doubted, kept, undefined],
@@ -33,6 +41,10 @@ describe("the cache", () => {
       [seen.peek("probed", "a@one.test"), seen.peek("probed", "b@one.test")],
       [undefined, kept],
     );
+    const glimpses = ["a@one.test", "b@one.test"].map((key) =>
+      seen.glimpse("probed", placeOf(key), "one.test"),
+    );
+    assert.deepEqual(glimpses, [undefined, kept]);
     assert.deepEqual(
       [await seen.fetch("probed", "a@one.test"), await seen.fetch("probed", "b@one.test")],
       [undefined, kept],
@@ -56,6 +68,7 @@ describe("the cache", () => {
     const entry = odd as unknown as CacheEntry;
     const cache = {
       peek: () => entry,
+      glimpse: () => entry,
       fetch: async () => entry,
       look: ({ cacheKey, found }: EntryAsker) => found(entry, cacheKey),
       fetchMany: async () => [entry],
@@ -68,10 +81,32 @@ describe("the cache", () => {
     });
     const [scope, cacheKey] = ["probed", "a@one.test"] as const;
     assert.equal(seen.peek(scope, cacheKey), undefined);
+    assert.equal(seen.glimpse(scope, placeOf(cacheKey), "one.test"), undefined);
     assert.equal(await seen.fetch(scope, cacheKey), undefined);
     assert.deepEqual(await seen.fetchMany([{ scope, cacheKey }]), [undefined]);
     const looked: unknown[] = [];
     seen.look({ scope, cacheKey, found: (...told) => looked.push(told) });
     assert.deepEqual(looked, [[undefined, "a@one.test"]]);
+  });
+
+  it("has nobody who is unknown to a site that refuses everybody, also where an address is looked up by its bytes", () => {
+    // No host of its own: the site is the domain's.
+    const entry = entryOf("mailbox_not_found", 1, []);
+    const asked: string[] = [];
+    const seen = withoutDisbelieved({ peek: () => entry, glimpse: () => entry } as unknown as EvidenceCache, {
+      beliefs: {
+        habitOf(site) {
+          asked.push(site);
+          return "refuses_all";
+        },
+        size: 1,
+      },
+      sites: { siteOf },
+      log: testLog,
+      house: { doubts: () => false },
+    });
+    assert.equal(seen.peek("probed", "a@one.test"), undefined);
+    assert.equal(seen.glimpse("probed", placeOf("a@one.test"), "one.test"), undefined);
+    assert.deepEqual(asked, ["one.test", "one.test"]);
   });
 });
