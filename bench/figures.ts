@@ -34,6 +34,12 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
 }
 
+/** The median of what firsts are to their seconds. NaN where any is not above zero: noise, of which a median would tell nothing. */
+export function medianRatio(pairs: readonly (readonly [number, number])[]): number {
+  if (pairs.length === 0 || !pairs.every(([first, second]) => first > 0 && second > 0)) return Number.NaN;
+  return median(pairs.map(([first, second]) => first / second));
+}
+
 /** @param cpuUs user and system time of the process during the run, microseconds */
 export function sampleOf(units: number, wallMs: number, cpuUs: number): Sample {
   return { perS: (units * 1_000) / wallMs, cpuUs: cpuUs / units, busy: cpuUs / (wallMs * 1_000) };

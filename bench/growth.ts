@@ -3,7 +3,7 @@ import { bootstrap } from "../src/services/teams/bootstrap.ts";
 import { type BulkClient, completed, submitUpload, upload } from "./bulk-job.ts";
 import { type BenchContext, bulkSettingsFor, withChildren } from "./context.ts";
 import { inDatabase } from "./database.ts";
-import { InvalidRun, median } from "./figures.ts";
+import { InvalidRun, median, medianRatio } from "./figures.ts";
 import { BLOCKED_ABOVE, type GrowthList, growthFile } from "./growth-list.ts";
 import { type MeasuredObjects, openMeasuredObjects } from "./measured-objects.ts";
 import { cpuMsOf } from "./process-cpu.ts";
@@ -126,12 +126,10 @@ function rowsInTime(wanted: number, { rows, wallMs, uploadMs }: GrowthRun, leftM
 const thousands = (count: number) => count.toLocaleString("en");
 
 /**
- * A cost that is not above zero says that the lists were too short to be told from noise.
- * @param ratio of one cost to another, whichever is larger
+ * @param ratio of one cost to another, whichever is larger; NaN: a cost that is not above zero, so the lists were too short to be told from noise
  */
 function growthTarget(id: string, what: string, ratio: number, shortfall: string | null): Target {
-  const isRatio = ratio > 0 && Number.isFinite(ratio);
-  const reason = isRatio ? shortfall : "the lists are too short to be told from noise";
+  const reason = ratio > 0 ? shortfall : "the lists are too short to be told from noise";
   return {
     id,
     what,
@@ -162,26 +160,26 @@ function typical(runs: readonly GrowthRun[]): GrowthRun {
   return { ...first, cpuMs: of("cpuMs"), wallMs: of("wallMs"), uploadMs: of("uploadMs") };
 }
 
-/** Of pairs of the same lists: both as they typically were, and the median of what each pair says a row costs. */
+/** Of pairs of the same lists: both as they typically were, and what each pair says a row costs. */
 interface Pairs {
   shorter: GrowthRun;
   longer: GrowthRun;
-  marginalUs: number;
+  marginalsUs: number[];
 }
 
 function pairsOf(pairs: readonly Pair[]): Pairs {
   return {
     shorter: typical(pairs.map(([shorter]) => shorter)),
     longer: typical(pairs.map(([, longer]) => longer)),
-    marginalUs: median(pairs.map(([shorter, longer]) => marginalUs(shorter, longer))),
+    marginalsUs: pairs.map(([shorter, longer]) => marginalUs(shorter, longer)),
   };
 }
 
 interface ByDomains {
   /** By number of domains, ascending. */
   pairs: Pairs[];
-  /** Of each round, what a row of the most domains costs beside one of the fewest: those four lists lie side by side. */
-  ratios: number[];
+  /** Of each round, what a row costs of the most domains, and one of the fewest: those four lists lie side by side. */
+  rounds: [number, number][];
 }
 
 interface ByRows {
@@ -189,8 +187,6 @@ interface ByRows {
   longest: GrowthRun;
   /** Of a row by which the longest list is longer than the second. */
   longestUs: number;
-  /** How often the other two were measured. */
-  pairs: number;
 }
 
 interface Measured {
@@ -227,12 +223,9 @@ async function measureDomains(
     inTurn.reverse();
     roundMs = performance.now() - nowMs;
   }
-  const marginals = all.map(({ pairs }) => pairs.map(([shorter, longer]) => marginalUs(shorter, longer)));
-  const [few = [], many = []] = marginals;
-  return {
-    pairs: all.map(({ pairs }) => pairsOf(pairs)),
-    ratios: many.map((us, round) => us / (few[round] ?? Number.NaN)),
-  };
+  const pairs = all.map((one) => pairsOf(one.pairs));
+  const [few = [], many = []] = pairs.map(({ marginalsUs }) => marginalsUs);
+  return { pairs, rounds: many.map((us, round) => [us, few[round] ?? Number.NaN]) };
 }
 
 async function measureRows(world: World, plan: Plan, deadlineMs: number): Promise<ByRows> {
@@ -254,7 +247,7 @@ async function measureRows(world: World, plan: Plan, deadlineMs: number): Promis
   const longest = await runList(world, { rows: rowsInTime(wanted, paceOf(), leftMs), domains });
   await somePairs(times * after);
   const short = pairsOf(pairs);
-  return { short, longest, longestUs: marginalUs(short.longer, longest), pairs: pairs.length };
+  return { short, longest, longestUs: marginalUs(short.longer, longest) };
 }
 
 /** A row of so many domains takes no longer than so many times one of few. */
@@ -307,8 +300,8 @@ export async function benchGrowth(context: BenchContext): Promise<Section> {
   });
 }
 
-function pairRows({ shorter, longer, marginalUs }: Pairs): string[][] {
-  return [rowOf(shorter, null), rowOf(longer, marginalUs)];
+function pairRows({ shorter, longer, marginalsUs }: Pairs): string[][] {
+  return [rowOf(shorter, null), rowOf(longer, median(marginalsUs))];
 }
 
 /** What the figures are silent about: how many domains are remembered, and what more of them cost. */
@@ -334,8 +327,8 @@ function sectionOf(plan: Plan, { byRows, byDomains, beyond }: Measured): Section
     configuration: [
       `one bulk process; all rows answered from the team's blocklist, row by row to the next domain, no address twice; after a list of ${thousands(plan.warmUpRows)} rows that is not counted`,
       `nobody's MX is looked up: what a row costs whose domain the DNS' cache has to know is no part of this`,
-      `by domains: ${byDomains.ratios.length} rounds by turns, after a list of all domains; all lists have the same ones, so that none is seen for the first time; judged is the median of what each round says by itself`,
-      `by rows: the longest list once, the others ${byRows.pairs} times, as often before it as after, medians`,
+      `by domains: ${byDomains.rounds.length} rounds by turns, after a list of all domains; all lists have the same ones, so that none is seen for the first time; judged is the median of what each round says by itself`,
+      `by rows: the longest list once, the others ${short.marginalsUs.length} times, ${plan.beside[1] === 0 ? "before it" : "as often before it as after"}, medians`,
       `names of domains are remembered: ${thousands(LIMITS.check.domainNames / 2)} for certain, at most ${thousands(LIMITS.check.domainNames)}`,
       "marginal: CPU by which a list costs more than the one above it, for each row by which it is longer",
     ],
@@ -347,20 +340,20 @@ function sectionOf(plan: Plan, { byRows, byDomains, beyond }: Measured): Section
       rowOf(byRows.longest, longestUs),
     ],
     notes: [
-      `by domains, round by round: ${byDomains.ratios.map((ratio) => ratio.toFixed(2)).join(", ")} ×`,
+      `by domains, round by round: ${byDomains.rounds.map((round) => medianRatio([round]).toFixed(2)).join(", ")} ×`,
       ...beyondNotes(plan, beyond),
     ],
     targets: [
       growthTarget(
         "growth.rows",
         `marginal CPU a row, ${thousands(plan.rows[0])} to ${thousands(longest)} rows, largest over smallest`,
-        longestUs / short.marginalUs,
+        medianRatio(short.marginalsUs.map((us) => [longestUs, us])),
         tooQuick ?? tooShort,
       ),
       growthTarget(
         "growth.domains",
         `marginal CPU a row, ${DOMAIN_COUNTS.map(thousands).join(" and ")} domains, larger over smaller`,
-        median(byDomains.ratios),
+        medianRatio(byDomains.rounds),
         tooQuick,
       ),
     ],

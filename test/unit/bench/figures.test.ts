@@ -1,12 +1,39 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { InvalidRun, interleave, median, rotated, sampleOf, summarise } from "../../../bench/figures.ts";
+import {
+  InvalidRun,
+  interleave,
+  median,
+  medianRatio,
+  rotated,
+  sampleOf,
+  summarise,
+} from "../../../bench/figures.ts";
 
 describe("figures of a benchmark", () => {
   it("takes the middle, or the mean of the two in the middle, and nothing of nothing", () => {
     assert.equal(median([9, 1, 2]), 2);
     assert.equal(median([4, 1, 3, 2]), 2.5);
     assert.throws(() => median([]), RangeError);
+  });
+
+  it("knows no ratio where a cost is not above zero, however many others are", () => {
+    const sound = [
+      [2, 1],
+      [1, 1],
+      [3, 2],
+    ] as const;
+    assert.equal(medianRatio(sound), 1.5);
+    for (const odd of [
+      [-2, 1],
+      [2, -1],
+      [-2, -1],
+      [0, 1],
+      [1, 0],
+      [Number.NaN, 1],
+    ] as const)
+      assert.equal(medianRatio([...sound, odd]), Number.NaN);
+    assert.equal(medianRatio([]), Number.NaN);
   });
 
   it("turns counts and times into rates", () => {
