@@ -79,6 +79,8 @@ export function createStays(clock: Pick<Clock, "monotonic">, queueMaxMs: number)
         },
         end() {
           under.delete(stay);
+          // What is still asked for it, where one of its sites threw, ends too.
+          stay.untilMs = Number.NEGATIVE_INFINITY;
           rowsHeld -= rows;
           count(sites, -1);
         },

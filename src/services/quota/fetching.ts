@@ -89,7 +89,11 @@ export function createFetching({ ledger, clock, metrics, settling }: FetchingDep
       return passedOver;
     });
     unanswered.add(all);
-    const heard = () => void unanswered.delete(all);
+    for (const { team } of askings) team.unanswered += 1;
+    const heard = () => {
+      unanswered.delete(all);
+      for (const { team } of askings) team.unanswered -= 1;
+    };
     all.then(heard, heard);
     try {
       return await bounded(all);

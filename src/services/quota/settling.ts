@@ -168,7 +168,8 @@ export function createSettling(deps: {
     },
     forgetIdle() {
       for (const [id, team] of teams) {
-        if (team.leases.length > 0 || team.waiters.length > 0 || team.serving) continue;
+        const isAwaited = team.waiters.length > 0 || team.serving || team.unanswered > 0;
+        if (team.leases.length > 0 || isAwaited) continue;
         teams.delete(id);
         team.forgotten = true;
       }

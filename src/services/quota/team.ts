@@ -31,6 +31,8 @@ export class TeamQuota {
   serving = false;
   /** Units are asked for together with other teams': nobody waits for that answer. */
   isAskedAhead = false;
+  /** Questions to the ledger under way, those too for whose answers nobody waits any more: each may bring units. */
+  unanswered = 0;
   /** Until then, monotonic, the team is not asked for with others: it was passed over, or that failed. */
   aloneUntilMs = Number.NEGATIVE_INFINITY;
   /** The process has forgotten it: the team's next request gets another. */
@@ -159,7 +161,8 @@ export class TeamQuota {
   granted(lease: Lease | null, grant: LeaseGrant, asked: LeaseAsked, nowMs: number): void {
     const { sentAtMs, held, limit } = asked;
     // Of two that were under way together the later one knows more.
-    if (sentAtMs >= this.#heardOfMs) {
+    const isNews = sentAtMs >= this.#heardOfMs;
+    if (isNews) {
       this.#heardOfMs = sentAtMs;
       this.midnightMs = sentAtMs + grant.msToMidnight;
       this.#committedSeen = grant.committed + untoldOf(grant.leases, [...held, ...this.leases]);
@@ -168,7 +171,7 @@ export class TeamQuota {
     if (lease) {
       this.leases.push(lease);
       this.#want = Math.min(this.#want, Math.max(lease.granted * 2, LIMITS.quota.leaseFirst));
-    } else if (limit >= this.limit) {
+    } else if (isNews && limit >= this.limit) {
       this.refusedUntilMs = Math.min(nowMs + LIMITS.quota.refusalMs, this.midnightMs ?? nowMs);
     }
   }

@@ -43,6 +43,8 @@ describe("chunks that stay", () => {
     assert.ok(atSite.every((stay) => stay !== null));
     assert.equal(stays.begin("b", ["c", "b"], 1), null);
     atSite[0]?.end();
+    // What one of its sites left under way when another threw is over as well.
+    assert.equal(atSite[0]?.untilMs, Number.NEGATIVE_INFINITY);
     const begin = (job: string, count: number) =>
       Array.from({ length: count }, (_, i) => stays.begin(job, [`${job}${i}`], 1));
     const ofJob = begin("a", staysPerJob - staysPerSite + 1);

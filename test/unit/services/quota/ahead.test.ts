@@ -5,6 +5,8 @@ import { LIMITS } from "../../../../src/core/limits.ts";
 import { createMetrics } from "../../../../src/core/metrics.ts";
 import type { Actor } from "../../../../src/services/actor.ts";
 import { createQuota } from "../../../../src/services/quota/quota.ts";
+import { createSettling } from "../../../../src/services/quota/settling.ts";
+import { TeamQuota } from "../../../../src/services/quota/team.ts";
 import type { LeaseGrant, QuotaLedger } from "../../../../src/store/quota-ledger.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { actorFor, silentLog } from "../../../support/store.ts";
@@ -99,6 +101,21 @@ function setUp() {
     },
   };
 }
+
+describe("a team of which nothing is held", () => {
+  it("is not forgotten while an answer may bring units, however late", () => {
+    const team = new TeamQuota(actorFor("team_1", { dailyQuota: 10 }));
+    const teams = new Map([[team.id, team]]);
+    const ledger = {} as QuotaLedger;
+    const settling = createSettling({ ledger, clock: createFakeClock(), log: silentLog, teams });
+    team.unanswered = 1;
+    settling.forgetIdle();
+    assert.equal(teams.size, 1);
+    team.unanswered = 0;
+    settling.forgetIdle();
+    assert.deepEqual([teams.size, team.forgotten], [0, true]);
+  });
+});
 
 describe("units that are asked for ahead of need", () => {
   it("are those of all teams in one statement, at the next beat, where what is left will last so long", async () => {

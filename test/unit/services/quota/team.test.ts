@@ -88,6 +88,14 @@ describe("a refusal", () => {
     assert.equal(team.refusedUntilMs, MIDNIGHT_MS);
   });
 
+  it("that is older than what was heard since says nothing", () => {
+    const team = new TeamQuota(asked());
+    team.granted(null, refusal(MIDNIGHT_MS), { ...by(LIMIT), sentAtMs: 5 }, 10);
+    const { refusedUntilMs } = team;
+    team.granted(null, refusal(MIDNIGHT_MS), { ...by(LIMIT), sentAtMs: 4 }, 20);
+    assert.equal(team.refusedUntilMs, refusedUntilMs);
+  });
+
   it("by a limit that was raised meanwhile says nothing, by one that was lowered it does", () => {
     const team = new TeamQuota(asked());
     team.granted(null, refusal(MIDNIGHT_MS), by(LIMIT - 1), 10);
