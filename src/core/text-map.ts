@@ -1,3 +1,5 @@
+import { codeAt } from "./code-at.ts";
+
 /**
  * So many have room from the start, of a map that may have as many; for more it doubles. To copy all and place them anew held the
  * event loop for 13 ms at 65,536 and up to 150 at 524,288, where room that nobody has written to takes no memory.
@@ -15,7 +17,7 @@ function hashOf(text: string, factors: Int32Array): number {
   // Once: texts are of so many kinds to V8 that it looks up how long they are.
   const { length } = text;
   for (let i = 0; i < length; i++)
-    sum = (sum + Math.imul(text.charCodeAt(i) + 1, factors[i & (FACTORS - 1)] as number)) | 0;
+    sum = (sum + Math.imul(codeAt(text, i) + 1, factors[i & (FACTORS - 1)] as number)) | 0;
   return mixed(sum);
 }
 
@@ -39,7 +41,7 @@ function mixed(sum: number): number {
 function isText(text: string, lead: string, { bytes, from, to }: TextPlace): boolean {
   const shift = lead.length - from;
   if (text.length !== to + shift || !text.startsWith(lead)) return false;
-  for (let i = from; i < to; i++) if (text.charCodeAt(i + shift) !== bytes[i]) return false;
+  for (let i = from; i < to; i++) if (codeAt(text, i + shift) !== bytes[i]) return false;
   return true;
 }
 
@@ -205,7 +207,7 @@ export class TextMap<V> {
     const length = keys[at] as number;
     if (length === ELSEWHERE) return this.#others.get(seat) === key;
     if (length !== key.length) return false;
-    for (let i = 0; i < length; i++) if (keys[++at] !== key.charCodeAt(i)) return false;
+    for (let i = 0; i < length; i++) if (keys[++at] !== codeAt(key, i)) return false;
     return true;
   }
 
@@ -227,7 +229,7 @@ export class TextMap<V> {
     const start = seat * SEAT_BYTES;
     let all = length > KEY_MAX ? ELSEWHERE + 1 : 0;
     for (let i = 0; i < length && all <= ELSEWHERE; i++) {
-      const code = key.charCodeAt(i);
+      const code = codeAt(key, i);
       all |= code;
       keys[start + 1 + i] = code;
     }

@@ -1,3 +1,5 @@
+import { codeAt } from "../../core/code-at.ts";
+
 /**
  * A set of strings in shared memory, each with a small label: open addressing on 64-bit hashes, linear probing, at
  * most three quarters full. The strings themselves are not kept: with 65 000 entries a name that is on no list meets a hash
@@ -15,15 +17,16 @@ export interface SharedTable {
 function hashInto(text: string, out: Uint32Array): void {
   let low = 0x9e3779b1;
   let high = 0x85ebca77;
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
+  const { length } = text;
+  for (let i = 0; i < length; i++) {
+    const unit = codeAt(text, i);
     low = Math.imul(low ^ unit, 0x9e3779b1);
     low ^= low >>> 15;
     high = Math.imul(high ^ unit, 0x5f356495);
     high ^= high >>> 13;
   }
-  low = finalise(low ^ text.length);
-  high = finalise(high ^ Math.imul(text.length, 0xc2b2ae35));
+  low = finalise(low ^ length);
+  high = finalise(high ^ Math.imul(length, 0xc2b2ae35));
   // 0,0 marks an empty slot.
   out[0] = low === 0 && high === 0 ? 1 : low;
   out[1] = high;

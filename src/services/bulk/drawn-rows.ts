@@ -1,3 +1,4 @@
+import { codeAt } from "../../core/code-at.ts";
 import type { DrawnRow, RowTemplate } from "../verify/draw-rows.ts";
 import { RowBytes } from "./row-bytes.ts";
 
@@ -41,7 +42,7 @@ export class DrawnRows {
     const to = this.#rows.reserve(DRAWN_HEAD_BYTES + length);
     let at = writeHead(to, this.#rows.at, offset, number, this.#timesNumber(times), latencyMs, length);
     // To call for so few bytes takes longer than to write them.
-    for (let i = 0; i < length; i++) to[at++] = email.charCodeAt(i);
+    for (let i = 0; i < length; i++) to[at++] = codeAt(email, i);
     this.#rows.at = at;
   }
 
