@@ -1,6 +1,8 @@
-import { copyFileSync, readdirSync } from "node:fs";
+import { copyFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
+import { BUILT_LISTS, packLists } from "../../src/check/lists/built.ts";
+import { compileLists } from "../../src/check/lists/lists.ts";
 
 /** Where parts lie that several entries share: as deep as `src/core`, whose modules look for files beside the tree. */
 const CHUNKS = "src/chunks";
@@ -8,12 +10,8 @@ const CHUNKS = "src/chunks";
 const ASSETS = ["src/check/shaping.json"];
 /** Machine code, and what starts threads from files of its own: left out of the bundle. */
 const EXTERNAL = ["uWebSockets.js", "@node-rs/argon2", "piscina", "pino"];
-/** Read by name when they are needed, so that esbuild does not see them: a page's files, the proxies' client, the lists. */
-const READ_LATE = [
-  ...["swagger-ui-dist", "socks"],
-  ...["fakefilter", "disposable-email-domains-js", "mailchecker", "email-providers"],
-  "role-based-email-addresses",
-];
+/** Read by name when they are needed, so that esbuild does not see them: a page's files, the proxies' client. */
+const READ_LATE = ["swagger-ui-dist", "socks"];
 /** The packages that what is built reads from node_modules as they are, each with what it depends on itself. */
 export const FROM_NODE_MODULES: readonly string[] = [...EXTERNAL, ...READ_LATE];
 /** CommonJS within ES modules asks for Node's own modules by `require`. */
@@ -26,6 +24,7 @@ const REQUIRE = [
  * Compiles `src/main.ts` and the threads of `workers/` into `folder`, as `src/main.js` and `workers/*.js`, each with the
  * packages that it uses, in some dozens of files instead of two thousand: finding and reading those is more than half of a
  * start (the modules of the API: 0.60 s of CPU from a file each, 0.25 s so). Names stay as they are: stacks are for people.
+ * The lists of domains and roles lie beside them as tables (`BUILT_LISTS`): those of the packages at the time of the build.
  *
  * `folder` must lie within the project, or beside a package.json of `"type": "module"` and a node_modules that has
  * `FROM_NODE_MODULES`: nothing else is read from there.
@@ -54,5 +53,6 @@ export async function bundle(root: string, folder: string): Promise<number> {
   });
   for (const asset of ASSETS)
     copyFileSync(join(root, asset), join(folder, CHUNKS, asset.slice(asset.lastIndexOf("/") + 1)));
-  return Object.keys(metafile.outputs).length + ASSETS.length;
+  writeFileSync(join(folder, CHUNKS, BUILT_LISTS), packLists(compileLists()));
+  return Object.keys(metafile.outputs).length + ASSETS.length + 1;
 }

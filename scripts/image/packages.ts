@@ -18,11 +18,6 @@ const READ_OF: Readonly<Record<string, (target: Target) => string[]>> = {
     ...["swagger-ui-bundle.js", "swagger-ui.css", "favicon-32x32.png"],
     ...["LICENSE", "NOTICE", "swagger-ui-bundle.js.LICENSE.txt"],
   ],
-  fakefilter: () => ["json/data.json", "LICENSE.md"],
-  "disposable-email-domains-js": () => ["dist/dict/disposable_email_blocklist.json", "LICENSE"],
-  mailchecker: () => ["platform/node/index.js", "LICENSE"],
-  "email-providers": () => ["all.json", "license.md"],
-  "role-based-email-addresses": () => ["src", "LICENSE"],
 };
 
 /** What package-lock.json says of one place in node_modules. */

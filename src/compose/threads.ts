@@ -1,6 +1,6 @@
 import { type Board, createBoard } from "../check/board.ts";
 import { type CheckThreads, startCheckThreads } from "../check/check-threads.ts";
-import { compileLists, type SharedLists } from "../check/lists/lists.ts";
+import { loadLists, type SharedLists } from "../check/lists/lists.ts";
 import { loadShaping, type OwnShaping, type Shaping } from "../check/shaping.ts";
 import type { Config } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
@@ -27,7 +27,7 @@ export function beginThreads(config: Config, log: Logger): BegunThreads {
   const shaping = loadShaping(own);
   const paths = createPaths(config.smtp, shaping.ways);
   const board = createBoard(LIMITS.check.tasksInFlight, paths.all.length);
-  const lists = compileLists();
+  const lists = loadLists();
   const setup = {
     smtp: config.smtp,
     shaping: own,

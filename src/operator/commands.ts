@@ -1,7 +1,7 @@
 import type { SelfIdentity } from "../check/classify/classify.ts";
 import type { Evidence } from "../check/evidence.ts";
 import { createIdentities } from "../check/identity.ts";
-import { compileLists, openLists } from "../check/lists/lists.ts";
+import { loadLists, openLists } from "../check/lists/lists.ts";
 import { loadShaping } from "../check/shaping.ts";
 import { readLifetimes } from "../compose/lifetimes.ts";
 import { composePreflight } from "../compose/preflight.ts";
@@ -84,7 +84,7 @@ export const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map<s
       runOverrides({
         ...command,
         withPromotion: (work) =>
-          withDatabase(config, (sql) => work(createPromotion({ sql, lists: openLists(compileLists()) }))),
+          withDatabase(config, (sql) => work(createPromotion({ sql, lists: openLists(loadLists()) }))),
       }),
   ],
   [

@@ -1,3 +1,4 @@
+import { lazy } from "../../core/lazy.ts";
 import { ACQUITTING } from "./lexicon/acquitting.ts";
 import { compilePhrases } from "./phrases.ts";
 import { spokenOf, UNSPACED } from "./spoken.ts";
@@ -10,14 +11,16 @@ export function phraseOf(name: string): string {
   return stem ? spoken.trimEnd() : spoken;
 }
 
-const BOOK = compilePhrases([
-  ...new Set(
-    Object.values(ACQUITTING)
-      .flatMap(({ passing, proof, asker, alternative }) => [passing, proof, asker, alternative])
-      .flatMap((terms) => terms.split(","))
-      .map((term) => phraseOf(term.trim())),
-  ),
-]);
+const book = lazy(() =>
+  compilePhrases([
+    ...new Set(
+      Object.values(ACQUITTING)
+        .flatMap(({ passing, proof, asker, alternative }) => [passing, proof, asker, alternative])
+        .flatMap((terms) => terms.split(","))
+        .map((term) => phraseOf(term.trim())),
+    ),
+  ]),
+);
 
 /**
  * Whether a reply has a word that acquits the recipient in any language: it passes, somebody has to log in, strangers
@@ -26,7 +29,7 @@ const BOOK = compilePhrases([
  */
 export function isDoubtful(spoken: string): boolean {
   let found = false;
-  BOOK.scan(spoken, () => {
+  book().scan(spoken, () => {
     found = true;
   });
   return found;

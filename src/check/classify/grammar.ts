@@ -1,3 +1,4 @@
+import { lazy } from "../../core/lazy.ts";
 import { isDoubtful } from "./doubt.ts";
 import { OTHER_NOUNS, RECIPIENT_NOUNS, SENDER_NOUNS } from "./lexicon/nouns.ts";
 import {
@@ -91,20 +92,23 @@ function reachOf(side: Side): number {
   return side === "before" ? REACH_BEFORE : REACH_EITHER;
 }
 
-const TERMS = termsOf();
-const BOOK = compilePhrases([...TERMS.keys()]);
-const PHRASES = [...TERMS].map(([phrase, term]) => ({
-  term,
-  length: phrase.length,
-  lead: phrase.startsWith(" ") ? 1 : 0,
-  tail: phrase.endsWith(" ") ? 1 : 0,
-}));
+const terms = lazy(() => {
+  const all = [...termsOf()];
+  const phrases = all.map(([phrase, term]) => ({
+    term,
+    length: phrase.length,
+    lead: phrase.startsWith(" ") ? 1 : 0,
+    tail: phrase.endsWith(" ") ? 1 : 0,
+  }));
+  return { book: compilePhrases(all.map(([phrase]) => phrase)), phrases };
+});
 
 /** Terms in the order of the text; of those that overlap, the longest that begins first. */
 function hitsIn(spoken: string): Hit[] {
   const hits: Hit[] = [];
-  BOOK.scan(spoken, (index, behind) => {
-    const phrase = PHRASES[index];
+  const { book, phrases } = terms();
+  book.scan(spoken, (index, behind) => {
+    const phrase = phrases[index];
     if (phrase === undefined) return;
     const hit = { term: phrase.term, start: behind - phrase.length + phrase.lead, end: behind - phrase.tail };
     for (let last = hits.at(-1); last !== undefined && last.start >= hit.start; last = hits.at(-1))

@@ -4,6 +4,7 @@ import { openTable } from "./hash-table.ts";
 import { roleOf } from "./roles.ts";
 import { NEVER_DISPOSABLE } from "./trusted.ts";
 
+export { loadLists } from "./built.ts";
 export { compileLists, type SharedLists } from "./compile.ts";
 
 /** What is known of a domain or a local part without asking anybody. Domains in A-labels, lower case. */

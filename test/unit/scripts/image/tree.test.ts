@@ -71,11 +71,6 @@ const READ = Object.fromEntries(
     ...["uWebSockets.js/LICENSE", "swagger-ui-dist/swagger-ui-bundle.js", "swagger-ui-dist/swagger-ui.css"],
     ...["swagger-ui-dist/favicon-32x32.png", "swagger-ui-dist/LICENSE", "swagger-ui-dist/NOTICE"],
     ...["swagger-ui-dist/swagger-ui-bundle.js.LICENSE.txt", "swagger-ui-dist/swagger-ui.js"],
-    ...["fakefilter/json/data.json", "fakefilter/LICENSE.md", "mailchecker/platform/node/index.js"],
-    ...["mailchecker/LICENSE", "email-providers/all.json", "email-providers/license.md"],
-    ...["disposable-email-domains-js/dist/dict/disposable_email_blocklist.json"],
-    ...["disposable-email-domains-js/LICENSE", "role-based-email-addresses/src/index.js"],
-    "role-based-email-addresses/LICENSE",
   ].map((path) => [`node_modules/${path}`, "x"]),
 );
 const OWN = Object.fromEntries(

@@ -1,0 +1,8 @@
+/** What `make` returns, made at the first call. */
+export function lazy<T extends object>(make: () => T): () => T {
+  let made: T | null = null;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
