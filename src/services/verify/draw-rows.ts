@@ -239,7 +239,8 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
   function templateFor(question: Question, finding: Finding, email: string): RowTemplate | null {
     const { address } = question;
     const name = address?.name ?? noDomain;
-    const signals = address === null ? NO_SIGNALS : localSignals(address.local);
+    const signals =
+      address === null ? NO_SIGNALS : question.ordinary ? PLAIN_LOCAL : localSignals(address.local);
     const own = knownTemplate(name, question, finding, signals);
     if (own !== null) return own;
     const making = makingOf(question, finding, signals);
@@ -290,7 +291,7 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
     draw(question, finding) {
       const { address } = question;
       const email = address?.normalised ?? question.email;
-      if (isGeneral(question, finding) || !BARE.test(email)) return null;
+      if (isGeneral(question, finding) || !(question.ordinary || BARE.test(email))) return null;
       const template = templateFor(question, finding, email);
       if (template === null) return null;
       const entry: CacheEntry | null = finding.entry;

@@ -99,7 +99,17 @@ export function createExaminer(deps: ExaminerDeps): Examiner {
       const address = parsed.ok ? parsed.address : null;
       const { blocked, overridden, scope } = address === null ? NOWHERE : standing(address.domain, asker);
       const { teamId } = asker;
-      return { teamId, email, withEvidence, address, blocked, overridden, scope, missed: false };
+      return {
+        teamId,
+        email,
+        withEvidence,
+        address,
+        blocked,
+        overridden,
+        scope,
+        missed: false,
+        ordinary: false,
+      };
     },
     standing,
     isPlain: (domain, overlay) =>

@@ -14,7 +14,7 @@ const NOT_KEPT = { ttlS: 0, shared: false };
 
 type Kept = ReturnType<FlightsDeps["keep"]>;
 
-/** What was decided last of evidence, and of whom: all that the decision goes by besides. */
+/** What was decided of evidence, and of whom: all that the decision goes by besides. */
 interface Decided {
   readonly evidence: Evidence;
   /** The last one of which `names` is known. */
@@ -23,6 +23,8 @@ interface Decided {
   readonly signals: readonly string[];
   readonly scope: Scope;
   readonly kept: Kept;
+  /** What was decided before that, of other evidence by the same part: a domain accepts some and refuses others, by turns. */
+  before: Decided | null;
 }
 
 /** Whether it is true of another address with the same evidence; notes his domain where it is. */
@@ -40,7 +42,7 @@ function holdsFor(last: Decided, scope: Scope, signals: readonly string[], addre
  *
  * Addresses that nobody was asked about share their evidence, also with those of other domains that look alike, as those of
  * one provider do, and most who were asked about differ in how long that took, by which nothing is decided: it is decided
- * once for those that come one after the other. Else it is 0.7 us each, and 0.7 KB for the collector, of which a fifth
+ * once for those that come one after the other, or by turns with one other. Else it is 0.7 us each, and 0.7 KB for the collector, of which a fifth
  * lives until the heap is marked.
  */
 export function createKeeping(overridesS: Partial<Record<Reason, number>>): FlightsDeps["keep"] {
@@ -49,12 +51,15 @@ export function createKeeping(overridesS: Partial<Record<Reason, number>>): Flig
   return (scope, address, evidence) => {
     const by = evidence.smtp === null ? evidence : evidence.mx;
     const signals = localSignals(address.local);
-    const last = decided.get(by);
-    const isKnown = last !== undefined && (last.evidence === evidence || isAlike(last.evidence, evidence));
-    if (isKnown && holdsFor(last, scope, signals, address)) return last.kept;
+    const last = decided.get(by) ?? null;
+    for (let one = last; one !== null; one = one.before) {
+      const isKnown = one.evidence === evidence || isAlike(one.evidence, evidence);
+      if (isKnown && holdsFor(one, scope, signals, address)) return one.kept;
+    }
     const kept = keptBy(overridesS, scope, address, evidence);
     const names = nameSignals(address);
-    decided.set(by, { evidence, domain: address.domain, names, signals, scope, kept });
+    if (last !== null) last.before = null;
+    decided.set(by, { evidence, domain: address.domain, names, signals, scope, kept, before: last });
     return kept;
   };
 }

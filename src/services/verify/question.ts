@@ -19,4 +19,6 @@ export interface Question extends Standing {
   address: ParsedAddress | null;
   /** Noted by who looked: memory had nothing of it, and need not be asked again before Redis is. */
   missed?: boolean;
+  /** Its bytes said enough: a plain cell (`kindOfCell`), the local part ordinary (`isOrdinaryLocal`). */
+  ordinary?: boolean;
 }

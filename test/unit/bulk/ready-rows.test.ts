@@ -14,6 +14,7 @@ import { DrawnRows } from "../../../src/services/bulk/drawn-rows.ts";
 import { createRowDrawer, resultOf } from "../../../src/services/verify/draw-rows.ts";
 import { createExaminer, type ExaminerDeps } from "../../../src/services/verify/examine.ts";
 import { createBatchExaminer } from "../../../src/services/verify/examine-batch.ts";
+import type { Question } from "../../../src/services/verify/question.ts";
 import type { CacheEntry } from "../../../src/store/cache-entry.ts";
 import { EvidenceMemory } from "../../../src/store/evidence-memory.ts";
 import { evidenceWith, smtpWith } from "../../support/evidence.ts";
@@ -107,7 +108,15 @@ function world(rows: readonly Row[], ownMemory: boolean) {
   }
   const looks = { memory: 0, miss: 0 };
   const asked: string[] = [];
-  const examiner = createExaminer({ clock, lists, isPromoted: () => false } as unknown as ExaminerDeps);
+  const understanding = createExaminer({ clock, lists, isPromoted: () => false } as unknown as ExaminerDeps);
+  const understood: string[] = [];
+  const examiner: typeof understanding = {
+    ...understanding,
+    understand(email, withEvidence, asker) {
+      understood.push(email);
+      return understanding.understand(email, withEvidence, asker);
+    },
+  };
   const batches = createBatchExaminer({
     clock,
     log: silentLog,
@@ -146,7 +155,7 @@ function world(rows: readonly Row[], ownMemory: boolean) {
     },
     testKeys: { answer: async () => assert.fail("no row of a test key") },
   });
-  return { verifier, looks, asked };
+  return { verifier, looks, asked, understood, understanding };
 }
 
 /** As JSON, with what it costs, or what it waits for. */
@@ -249,6 +258,32 @@ describe("rows whose answers are at hand", () => {
       numRuns: 200,
     });
     assert.ok(drawnRows > 200, `${drawnRows} rows were drawn`);
+  });
+
+  it("are looked for by bytes: of a plain address that nobody knows no text is read, and its question is the same", () => {
+    const emails = [
+      ...DOMAINS.flatMap((domain) => LOCALS.map((local) => `${local}@${domain}`)),
+      ...["nobody", "", "jane@ONE.test", "jane@one..test", " jane@one.test"],
+    ];
+    const rows = emails.map((one, offset): Row & { offset: number } => ({
+      ...{ email: one, known: null, copies: 0, offset },
+    }));
+    const { verifier, understood, understanding } = world(rows, true);
+    const { questions } = drawReady(verifier, rows, new DrawnRows());
+    const bare = ({ missed, ordinary, ...rest }: Question) => rest;
+    const { asker } = ask({});
+    for (const question of questions)
+      assert.deepEqual(bare(question), bare(understanding.understand(question.email, false, asker)));
+    const ordinary = questions.filter((question) => question.ordinary).map((question) => question.email);
+    assert.deepEqual(ordinary.slice(0, 4), [
+      "jane@one.test",
+      "JANE@one.test",
+      "mary.k@one.test",
+      "tom@one.test",
+    ]);
+    for (const one of ordinary) assert.ok(!understood.includes(one), one);
+    for (const one of ["info@one.test", "o'neil@one.test", "12345@one.test", "jane@ONE.test"])
+      assert.ok(understood.includes(one), one);
   });
 
   it("are none with evidence or of a test key: all rows go the general way", () => {

@@ -79,6 +79,25 @@ describe("how long evidence is kept of addresses that are answered alike", () =>
   });
 });
 
+describe("what a domain accepts and refuses by turns", () => {
+  it("is decided once for each", () => {
+    const { mx, disposable } = evidenceWith();
+    const accepted = (latencyMs: number) => evidenceWith({ mx, disposable, smtp: smtpWith({ latencyMs }) });
+    const said = { class: "mailbox_not_found", fault: "recipient", code: 550 } as const;
+    const refused = (latencyMs: number) =>
+      evidenceWith({ mx, disposable, smtp: smtpWith({ ...said, latencyMs }) });
+    const parsed = parseAddress("jane@one.test");
+    assert.ok(parsed.ok);
+    const keep = createKeeping({});
+    const keepOf = (evidence: ReturnType<typeof accepted>) => keep("probed", parsed.address, evidence);
+    const [first, second] = [keepOf(accepted(1)), keepOf(refused(2))];
+    for (let i = 3; i < 9; i++) {
+      assert.equal(keepOf(accepted(i)), first);
+      assert.equal(keepOf(refused(i)), second);
+    }
+  });
+});
+
 describe("how long evidence that addresses share is kept", () => {
   it("is for each what it would be for him alone", () => {
     const shared = [
