@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
+import { familyOf } from "./family.ts";
 import { median } from "./figures.ts";
 import { busyShare, cpuMsOf, type MachineTime, machineTime, mainThreadCpuMsOf } from "./process-cpu.ts";
 
@@ -29,28 +30,6 @@ function commandOf(pid: number): string {
   return readFileSync(`/proc/${pid}/cmdline`, "latin1").replaceAll("\0", " ");
 }
 
-function parentOf(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-  return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
-}
-
-/** What is there now; a process may be gone by the time it is looked at. */
-function parents(): Map<number, number> {
-  const found = new Map<number, number>();
-  for (const entry of readdirSync("/proc")) {
-    if (!/^\d+$/.test(entry)) continue;
-    try {
-      found.set(Number(entry), parentOf(Number(entry)));
-    } catch {}
-  }
-  return found;
-}
-
-function isOurs(pid: number, parentsOf: Map<number, number>): boolean {
-  for (let at = pid; at > 1; at = parentsOf.get(at) ?? 0) if (at === process.pid) return true;
-  return false;
-}
-
 /**
  * Looks at this process and all that descend from it.
  * @param roles names by process id; of each the main thread is told apart
@@ -58,9 +37,7 @@ function isOurs(pid: number, parentsOf: Map<number, number>): boolean {
 export function lookAtCpu(roles: ReadonlyMap<number, string>): CpuLook {
   const of = new Map<string, number>();
   const add = (who: string, cpuMs: number) => of.set(who, (of.get(who) ?? 0) + cpuMs);
-  const parentsOf = parents();
-  for (const pid of parentsOf.keys()) {
-    if (!isOurs(pid, parentsOf)) continue;
+  for (const pid of familyOf(process.pid)) {
     try {
       const role = roles.get(pid);
       const cpuMs = cpuMsOf(pid);

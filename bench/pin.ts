@@ -1,8 +1,12 @@
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { promisify } from "node:util";
+import { familyOf } from "./family.ts";
 
-/** Where server and generator run, so that neither takes the other's core. null: this machine cannot, and why. */
+const run = promisify(execFile);
+
+/** Where server and generator run, so that neither takes the other's core. */
 export interface Cores {
   server: number;
   load: number;
@@ -12,7 +16,7 @@ export interface Cores {
 export async function chooseCores(): Promise<Cores> {
   if (process.platform !== "linux") throw new Error("processes are pinned on Linux alone");
   if (availableParallelism() < 2) throw new Error("server and generator need a core each");
-  const { stdout } = await promisify(execFile)("taskset", ["-cp", String(process.pid)]).catch(() => {
+  const { stdout } = await run("taskset", ["-cp", String(process.pid)]).catch(() => {
     throw new Error("there is no taskset: sudo apt-get install util-linux");
   });
   const [server, load] = coresOf(stdout.slice(stdout.lastIndexOf(":") + 1).trim());
@@ -30,5 +34,21 @@ export function coresOf(list: string): number[] {
 
 /** Pins a process with all its threads; those it makes later are its main thread's children, hence pinned as well. */
 export async function pin(pid: number, core: number): Promise<void> {
-  await promisify(execFile)("taskset", ["-a", "-cp", String(core), String(pid)]);
+  await run("taskset", ["-a", "-cp", String(core), String(pid)]);
+}
+
+/**
+ * Pins processes and their children, and those that they make later, to a core that they have while nobody else wants it
+ * (SCHED_IDLE). There is no way back: only root may give a process its turn again.
+ * @throws Error where one is there and cannot be placed
+ */
+export async function pinBehind(pids: readonly number[], core: number): Promise<void> {
+  for (const pid of pids.flatMap(familyOf)) {
+    try {
+      await pin(pid, core);
+      await run("chrt", ["-a", "--idle", "-p", "0", String(pid)]);
+    } catch (error) {
+      if (existsSync(`/proc/${pid}`)) throw error;
+    }
+  }
 }

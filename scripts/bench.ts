@@ -4,8 +4,7 @@
 // not be run; 2 something was measured that must not be counted (wrong verdicts, answers missing). --quick says less and
 // takes minutes less; --write writes bench/RESULTS.md, results.svg and results.json; --rows is for the sections that take
 // lists of any length. With --profile each measured process leaves a CPU profile in DIR, at the price of true figures.
-import { chmodSync, mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { compileProject } from "../bench/compile.ts";
@@ -14,13 +13,12 @@ import { exitCodeOf, type Measured, renderTargets } from "../bench/report.ts";
 import { renderResults } from "../bench/results.ts";
 import { runSections } from "../bench/run.ts";
 import { chosenSections } from "../bench/sections.ts";
-import { createCleanState, type Services } from "../bench/state.ts";
+import { startServices } from "../bench/services.ts";
+import { createCleanState } from "../bench/state.ts";
 import { renderSection } from "../bench/table.ts";
 import { totalTarget } from "../bench/total.ts";
 import type { Guard } from "./embedded/guard.ts";
 import { runGuarded } from "./embedded/guarded.ts";
-import { startStack } from "./embedded/stack.ts";
-import { stackSettings } from "./start/settings.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
 
@@ -37,28 +35,6 @@ function lengthsOf(text: string): number[] {
   const isAscending = lengths.every((rows, i) => Number.isInteger(rows) && rows > (lengths[i - 1] ?? 0));
   if (!isAscending) throw new Error("--rows takes numbers of rows, ascending, e.g. 1000000,10000000");
   return lengths;
-}
-
-/** Services of this run alone, in a folder that goes with it. */
-async function startServices(
-  guard: Guard,
-  needsObjects: boolean,
-): Promise<Services & { objectSettings: Record<string, string> }> {
-  const dir = mkdtempSync(join(tmpdir(), "rcpt-bench-"));
-  guard.removeAtEnd(dir);
-  chmodSync(dir, 0o711);
-  const stack = await startStack({
-    dir,
-    cacheDir: join(ROOT, ".rcpt/cache"),
-    wanted: needsObjects ? ["postgres", "redis", "objects"] : ["postgres", "redis"],
-    throwaway: true,
-    guard,
-    say: (line) => console.error(line),
-  });
-  const { postgres, redis } = stack;
-  if (!postgres || !redis) throw new Error("the services did not start");
-  const objectSettings = stackSettings({ ...stack, postgres: null, redis: null });
-  return { databaseUrl: postgres.url, redisUrl: redis.url, objectSettings };
 }
 
 /** What a bench found, and what it took, as soon as it is known. */
