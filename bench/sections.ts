@@ -31,7 +31,7 @@ export interface SectionEntry {
 export const SECTIONS: Record<string, SectionEntry> = {
   http: {
     benches: [benchCachedVerify],
-    allowanceS: { full: 150, quick: 25 },
+    allowanceS: { full: 130, quick: 25 },
     promises: ["http.cached.cpu", "http.cached.touched", "http.cached.fastify", "http.cached.p99"],
     needsObjects: false,
     onDemand: false,
@@ -59,21 +59,21 @@ export const SECTIONS: Record<string, SectionEntry> = {
   },
   bulk: {
     benches: [benchBulkThroughput],
-    allowanceS: { full: 180, quick: 25 },
+    allowanceS: { full: 140, quick: 25 },
     promises: ["bulk.cached", "bulk.lists", "bulk.probed"],
     needsObjects: true,
     onDemand: false,
   },
   scaling: {
     benches: [benchScaling],
-    allowanceS: { full: 150, quick: 25 },
+    allowanceS: { full: 135, quick: 25 },
     promises: ["bulk.scaling"],
     needsObjects: true,
     onDemand: false,
   },
   growth: {
     benches: [benchGrowth],
-    allowanceS: { full: 330, quick: 25 },
+    allowanceS: { full: 400, quick: 25 },
     promises: ["growth.rows", "growth.domains"],
     needsObjects: true,
     onDemand: false,
