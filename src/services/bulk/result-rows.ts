@@ -2,10 +2,10 @@ import type { JobMaterial } from "../../store/job-results.ts";
 import { toText } from "./csv/field.ts";
 import { lineAt } from "./csv/lines.ts";
 import { fieldsOf } from "./csv/plain.ts";
-import { writeRecord } from "./csv/write.ts";
+import { type RecordStyle, writeRecord } from "./csv/write.ts";
 import { DrawnResult } from "./drawn-shard.ts";
 import type { JoinedRow } from "./join.ts";
-import { createFieldWriter, createRecordCopier } from "./record-bytes.ts";
+import { FieldWriter, RecordCopier } from "./record-bytes.ts";
 import { EVIDENCE_COLUMNS, RESULT_COLUMNS } from "./result-cells.ts";
 import { ownRoom, type Room, type RowBytes } from "./row-bytes.ts";
 
@@ -24,40 +24,48 @@ export interface RowsFormat {
 /** Of rows, a row, about: a buffer that is too small grows. */
 const ROW_BYTES = 1_536;
 
-/** Writes each row: what comes before its result, the part of its result, and an end. */
-function weave(
-  room: Room,
-  rows: readonly JoinedRow[],
-  write: (to: RowBytes, row: JoinedRow) => void,
-): Buffer {
-  const to = room(rows.length * ROW_BYTES);
-  for (const row of rows) write(to, row);
-  return to.take();
-}
-
 const BOM = "\xef\xbb\xbf";
 
 const CSV_END = Buffer.from("\r\n");
 
-/**
- * The columns of the source, as it names them, then ours. A source without a header gets one, `column_1` and so on, since
- * our columns need their names.
- */
-function csvFormat({ layout, escapeFormulas, withEvidence }: JobMaterial, room: Room): RowsFormat {
-  const { delimiter, columns, header, bom } = layout;
-  const style = { delimiter, columns, escapeFormulas };
-  const names = header ?? Array.from({ length: columns }, (_, i) => `column_${i + 1}`);
-  const padded = [...names, ...Array<string>(Math.max(0, columns - names.length)).fill("")];
-  const all = [...padded, ...RESULT_COLUMNS, ...(withEvidence ? EVIDENCE_COLUMNS : [])];
-  const start = `${bom ? BOM : ""}${writeRecord(all, { ...style, columns: all.length })}\r\n`;
-  const copy = createRecordCopier(style);
-  const write = (to: RowBytes, { lines, offset, result }: JoinedRow) => {
-    if (!copy(to, lines, offset)) to.text(writeRecord(fieldsOf(lineAt(lines, offset), delimiter), style));
+/** A class, as `JsonlRows`: see `RecordCopier`. */
+class CsvRows implements RowsFormat {
+  readonly start: Buffer;
+  readonly #room: Room;
+  readonly #style: RecordStyle;
+  readonly #copier: RecordCopier;
+
+  /**
+   * The columns of the source, as it names them, then ours. A source without a header gets one, `column_1` and so on, since
+   * our columns need their names.
+   */
+  constructor({ layout, escapeFormulas, withEvidence }: JobMaterial, room: Room) {
+    const { delimiter, columns, header, bom } = layout;
+    const style = { delimiter, columns, escapeFormulas };
+    const names = header ?? Array.from({ length: columns }, (_, i) => `column_${i + 1}`);
+    const padded = [...names, ...Array<string>(Math.max(0, columns - names.length)).fill("")];
+    const all = [...padded, ...RESULT_COLUMNS, ...(withEvidence ? EVIDENCE_COLUMNS : [])];
+    const start = `${bom ? BOM : ""}${writeRecord(all, { ...style, columns: all.length })}\r\n`;
+    this.start = Buffer.from(start, "latin1");
+    this.#room = room;
+    this.#style = style;
+    this.#copier = new RecordCopier(style);
+  }
+
+  rows(rows: readonly JoinedRow[]): Buffer {
+    const to = this.#room(rows.length * ROW_BYTES);
+    for (const row of rows) this.#write(to, row);
+    return to.take();
+  }
+
+  #write(to: RowBytes, { lines, offset, result }: JoinedRow): void {
+    const style = this.#style;
+    if (!this.#copier.copy(to, lines, offset))
+      to.text(writeRecord(fieldsOf(lineAt(lines, offset), style.delimiter), style));
     if (result instanceof DrawnResult) result.writeCells(to);
     else to.part(result.bytes, result.csvAt, result.jsonAt);
     to.all(CSV_END);
-  };
-  return { start: Buffer.from(start, "latin1"), rows: (rows) => weave(room, rows, write) };
+  }
 }
 
 /** JSON as its bytes of UTF-8, a character a byte. */
@@ -82,38 +90,57 @@ function writeDuplicate(to: RowBytes, duplicateOf: number | null): void {
   }
 }
 
-function jsonlFormat({ layout, hasColumns }: JobMaterial, room: Room): RowsFormat {
-  const { emailColumn, delimiter } = layout;
-  const fields = createFieldWriter(delimiter);
+class JsonlRows implements RowsFormat {
+  readonly start = Buffer.alloc(0);
+  readonly #room: Room;
+  readonly #emailColumn: number;
+  readonly #delimiter: string;
+  readonly #hasColumns: boolean;
+  readonly #fields: FieldWriter;
 
-  /** The record's address and, where there are any, its columns. */
-  function writeValues(to: RowBytes, { lines, offset, duplicateOf }: JoinedRow): void {
-    if (fields.areSelf(lines, offset)) {
-      fields.writeAddress(to, lines, offset);
-      writeDuplicate(to, duplicateOf);
-      if (hasColumns) fields.writeAll(to, lines, offset);
-      return;
-    }
-    const record = fieldsOf(lineAt(lines, offset), delimiter);
-    const columns = hasColumns ? `"columns":${jsonBytes(record.map(toText))},` : "";
-    to.text(jsonBytes(toText(record[emailColumn] ?? "")));
-    writeDuplicate(to, duplicateOf);
-    to.text(columns);
+  constructor({ layout, hasColumns }: JobMaterial, room: Room) {
+    this.#room = room;
+    this.#emailColumn = layout.emailColumn;
+    this.#delimiter = layout.delimiter;
+    this.#hasColumns = hasColumns;
+    this.#fields = new FieldWriter(layout.delimiter);
   }
 
-  function write(to: RowBytes, row: JoinedRow): void {
+  rows(rows: readonly JoinedRow[]): Buffer {
+    const to = this.#room(rows.length * ROW_BYTES);
+    for (const row of rows) this.#write(to, row);
+    return to.take();
+  }
+
+  /** What comes before the row's result, the part of its result, and an end. */
+  #write(to: RowBytes, row: JoinedRow): void {
     const { result } = row;
     to.all(ROW);
     to.number(row.row + 1);
     to.all(INPUT);
-    writeValues(to, row);
+    this.#writeValues(to, row);
     if (result instanceof DrawnResult) result.writeMembers(to);
     // Without the brace that opens it.
     else to.part(result.bytes, result.jsonAt + 1, result.end);
     to.all(JSONL_END);
   }
 
-  return { start: Buffer.alloc(0), rows: (rows) => weave(room, rows, write) };
+  /** The record's address and, where there are any, its columns. */
+  #writeValues(to: RowBytes, { lines, offset, duplicateOf }: JoinedRow): void {
+    const fields = this.#fields;
+    const hasColumns = this.#hasColumns;
+    if (fields.areSelf(lines, offset)) {
+      fields.writeAddress(to, lines, offset);
+      writeDuplicate(to, duplicateOf);
+      if (hasColumns) fields.writeAll(to, lines, offset);
+      return;
+    }
+    const record = fieldsOf(lineAt(lines, offset), this.#delimiter);
+    const columns = hasColumns ? `"columns":${jsonBytes(record.map(toText))},` : "";
+    to.text(jsonBytes(toText(record[this.#emailColumn] ?? "")));
+    writeDuplicate(to, duplicateOf);
+    to.text(columns);
+  }
 }
 
 /**
@@ -121,5 +148,5 @@ function jsonlFormat({ layout, hasColumns }: JobMaterial, room: Room): RowsForma
  * result with `row` (from 1), `input`, `duplicate_of`, and `columns` where the source has any.
  */
 export function formatOf(format: Format, job: JobMaterial, room: Room = ownRoom): RowsFormat {
-  return format === "csv" ? csvFormat(job, room) : jsonlFormat(job, room);
+  return format === "csv" ? new CsvRows(job, room) : new JsonlRows(job, room);
 }

@@ -5,7 +5,7 @@ import { toText } from "../../../../src/services/bulk/csv/field.ts";
 import { findLines, lineAt } from "../../../../src/services/bulk/csv/lines.ts";
 import { fieldsOf } from "../../../../src/services/bulk/csv/plain.ts";
 import { writeRecord } from "../../../../src/services/bulk/csv/write.ts";
-import { createFieldWriter, createRecordCopier } from "../../../../src/services/bulk/record-bytes.ts";
+import { FieldWriter, RecordCopier } from "../../../../src/services/bulk/record-bytes.ts";
 import { createRoom, RowBytes } from "../../../../src/services/bulk/row-bytes.ts";
 
 const delimiter = fc.constantFrom(",", ";", "\t", "|", " ", "\\", "a");
@@ -35,10 +35,10 @@ describe("a record that is copied", () => {
         const lines = linesOf(text, delimiter);
         if (lines === null) return;
         const style = { delimiter, columns, escapeFormulas };
-        const copy = createRecordCopier(style);
+        const copier = new RecordCopier(style);
         for (let number = 0; number < lines.count; number++) {
           const to = new RowBytes(1);
-          if (!copy(to, lines, number)) assert.equal(to.at, 0);
+          if (!copier.copy(to, lines, number)) assert.equal(to.at, 0);
           else {
             copied += 1;
             const wanted = writeRecord(fieldsOf(lineAt(lines, number), delimiter), style);
@@ -59,7 +59,7 @@ describe("fields that stand for themselves", () => {
       fc.property(content, delimiter, fc.nat(3), (text, delimiter, emailColumn) => {
         const lines = linesOf(text, delimiter, emailColumn);
         if (lines === null) return;
-        const fields = createFieldWriter(delimiter);
+        const fields = new FieldWriter(delimiter);
         for (let number = 0; number < lines.count; number++) {
           if (!fields.areSelf(lines, number)) continue;
           written += 1;
