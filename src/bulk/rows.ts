@@ -179,7 +179,9 @@ function piecesOf(questions: readonly Question[], manner: Manner): PlacedQuestio
     const { address, scope } = question;
     return { question, at, scope, address: { domain: address?.domain ?? "" } };
   });
-  return manner.kind === "retry" ? [placed] : cutByDomain(placed, LIMITS.bulk.pieceRows);
+  if (manner.kind === "retry") return [placed];
+  const { pieceRows, largePieceRows, chunkRowsAtOnce } = LIMITS.bulk;
+  return cutByDomain(placed, placed.length > chunkRowsAtOnce ? largePieceRows : pieceRows);
 }
 
 function stayOf(manner: Manner): StayTime | null {

@@ -17,7 +17,7 @@ import {
 } from "../../support/row-batches.ts";
 
 const { chunkRowsAtOnce, retryRowsAtOnce, siteRowsAtOnce } = LIMITS.bulk;
-const { pieceRows, chunkBudgetMs, rowDeadlineMs, restMs } = LIMITS.bulk;
+const { pieceRows, largePieceRows, chunkBudgetMs, rowDeadlineMs, restMs } = LIMITS.bulk;
 const watchEveryMs = LIMITS.bulk.watchEveryMs.chunk;
 
 function entryOf(smtpClass: string, retryAfterS: number | null = null): CacheEntry {
@@ -196,6 +196,29 @@ describe("places", () => {
     assert.equal((await first).length, chunkRowsAtOnce);
     const answers = await second;
     assert.equal(answers.filter(({ verified }) => verified !== undefined).length, pieceRows);
+  });
+
+  it("are larger pieces of a large chunk, as many at once as there is room for: each costs the same calls and messages", async () => {
+    for (const rows of [chunkRowsAtOnce, LIMITS.bulk.rowsPerLargeChunk]) {
+      const { verify, started } = fixture();
+      const control = createControl();
+      const cancelled = assert.rejects(
+        verify(
+          Array.from({ length: rows }, (_, i) => `a@d${i}.example`),
+          CHUNK,
+          control,
+        ),
+        Interruption,
+      );
+      await turn();
+      const size = rows > chunkRowsAtOnce ? largePieceRows : pieceRows;
+      const whole = Math.floor(chunkRowsAtOnce / size);
+      const sizes = started.map(({ emails }) => emails.length);
+      assert.deepEqual(sizes.slice(0, whole), Array(whole).fill(size));
+      assert.ok(sizes.length <= whole + 1, `${sizes}`);
+      control.cancel();
+      await cancelled;
+    }
   });
 
   it("of pieces keep the rows of a domain together, and each answer goes to its row", async () => {
