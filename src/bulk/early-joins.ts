@@ -13,6 +13,7 @@ import type { Database } from "../store/postgres.ts";
 import { type Control, createControl, Interruption } from "./control.ts";
 import { createFinalChunks } from "./final-chunks.ts";
 import { createFreshChunks, type FreshChunk, type FreshChunks } from "./fresh-chunks.ts";
+import { createJoinPace, type JoinPace } from "./join-pace.ts";
 import type { JoinThread } from "./join-thread.ts";
 
 export interface EarlyJoinsDeps {
@@ -35,6 +36,8 @@ export interface EarlyBounds {
   atOnce: number;
   page: number;
   freshBytes: number;
+  behindBytes: number;
+  behindMs: number;
   pollMs: number;
   pollShare: number;
   pollMaxMs: number;
@@ -57,6 +60,8 @@ export interface EarlyBounds {
 export interface EarlyJoins {
   /** A chunk of the job is worked on here: its results may be begun, once. Returns at once, never fails. */
   offer(task: Pick<ChunkTask, "jobId" | "teamId" | "jobRows">): void;
+  /** When the next chunk of the job may begin, for the sake of the join that goes on here; null: at once. Never rejects. */
+  turn(jobId: string): Promise<void> | null;
   /** What is in memory of a chunk of the job, which is written and not yet done. The buffers are the join's from here on. */
   hand(jobId: string, chunk: FreshChunk): void;
   /** Rows of the job were answered here: a chunk may have become final. */
@@ -74,6 +79,7 @@ export interface EarlyJoins {
 interface Early {
   control: Control;
   readonly fresh: FreshChunks;
+  readonly pace: JoinPace;
   wake(): void;
   ended: Promise<void>;
 }
@@ -129,6 +135,7 @@ export function createEarlyJoins(deps: EarlyJoinsDeps): EarlyJoins {
       clock,
       signal: control.signal,
       bounds,
+      onWait: early.pace.waits,
     });
     early.wake = chunks.wake;
     const resultsKey = newResultsKey(teamId, jobId);
@@ -186,11 +193,22 @@ export function createEarlyJoins(deps: EarlyJoinsDeps): EarlyJoins {
     offer({ jobId, teamId, jobRows }) {
       if (closed || jobRows < bounds.rows || underWay.size >= bounds.atOnce) return;
       if (known.has(jobId) || underWay.has(jobId)) return;
-      const fresh = createFreshChunks(bounds.freshBytes);
-      const early: Early = { control: createControl(), fresh, wake: () => {}, ended: Promise.resolve() };
+      const fresh: FreshChunks = createFreshChunks(bounds.freshBytes, () => pace.taken());
+      const pace = createJoinPace({ heldBytes: () => fresh.heldBytes, clock, bounds });
+      const early: Early = {
+        control: createControl(),
+        fresh,
+        pace,
+        wake: () => {},
+        ended: Promise.resolve(),
+      };
       underWay.set(jobId, early);
-      early.ended = run(jobId, teamId, early.control, early).finally(() => underWay.delete(jobId));
+      early.ended = run(jobId, teamId, early.control, early).finally(() => {
+        pace.close();
+        underWay.delete(jobId);
+      });
     },
+    turn: (jobId) => underWay.get(jobId)?.pace.turn() ?? null,
     hand: (jobId, chunk) => underWay.get(jobId)?.fresh.add(chunk),
     note: (jobId) => underWay.get(jobId)?.wake(),
     async settled(jobId, control) {

@@ -11,6 +11,8 @@ export interface FinalChunksDeps {
   signal: AbortSignal;
   /** LIMITS.bulk.early says what each is. */
   bounds: { pollMs: number; pollShare: number; pollMaxMs: number; patienceMs: number; page: number };
+  /** Told when who asks for chunks begins to wait for one, and when it has waited. */
+  onWait?(waits: boolean): void;
 }
 
 /** The chunks of a job under way, as they become final. */
@@ -24,7 +26,7 @@ export interface FinalChunks {
   wake(): void;
 }
 
-export function createFinalChunks({ look, clock, signal, bounds }: FinalChunksDeps): FinalChunks {
+export function createFinalChunks({ look, clock, signal, bounds, onWait }: FinalChunksDeps): FinalChunks {
   const { pollMs, pollShare, pollMaxMs, patienceMs, page } = bounds;
   let wake = () => {};
   let woken = false;
@@ -53,6 +55,7 @@ export function createFinalChunks({ look, clock, signal, bounds }: FinalChunksDe
       for (;;) {
         signal.throwIfAborted();
         const found = await look(jobId, after, asked);
+        if (found !== null && found.length > 0) onWait?.(false);
         if (found === null) throw new Interruption("the job is not under way any more");
         if (found.length > 0 && asked === most) return found;
         if (found.length > 0) {
@@ -65,6 +68,7 @@ export function createFinalChunks({ look, clock, signal, bounds }: FinalChunksDe
         // While the next is not final it alone is looked at: of a job whose rows wait for their servers a page was read ten times a
         // second, chunks with their patches, to see that.
         asked = 1;
+        onWait?.(true);
         await pause(Math.max(pollMs, Math.min(pollMaxMs, waitedMs * pollShare)));
       }
     },

@@ -37,7 +37,8 @@ function ownOf(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
     : new Uint8Array(bytes);
 }
 
-export function createFreshChunks(maxBytes: number): FreshChunks {
+/** @param onTaken called when less is held */
+export function createFreshChunks(maxBytes: number, onTaken: () => void = () => {}): FreshChunks {
   const shards = new Map<string, Uint8Array>();
   /** By where they begin; and the keys of the shards that they belong to. */
   const places = new Map<number, { key: string; end: number; rows: Uint8Array | null }>();
@@ -83,6 +84,7 @@ export function createFreshChunks(maxBytes: number): FreshChunks {
     },
     takeShard(key) {
       const shard = dropShard(key);
+      onTaken();
       return shard === null ? null : ownOf(shard);
     },
     takeRows({ firstByte, bytes }) {
@@ -91,6 +93,7 @@ export function createFreshChunks(maxBytes: number): FreshChunks {
       if (found === null) return null;
       for (const rows of found) heldBytes -= rows.length;
       for (const [at, place] of places) if (at < firstByte + bytes) place.rows = null;
+      onTaken();
       const [only] = found;
       return ownOf(found.length === 1 && only !== undefined ? only : Buffer.concat(found));
     },

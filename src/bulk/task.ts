@@ -160,6 +160,7 @@ export function createTaskRunner(parts: TaskDeps): TaskRunner {
   async function workOnRows(task: ChunkTask | RetryTask, attempt: Attempt): Promise<void> {
     // One that may end its process is to blame alone: no join begins beside it.
     if (task.kind === "chunk" && task.deliveries === 1) deps.earlyJoins?.offer(task);
+    if (task.kind === "chunk") await deps.earlyJoins?.turn(task.jobId);
     await runRows(task.kind === "retry" ? ofRetries : deps, task, attempt, false);
     deps.earlyJoins?.note(task.jobId);
   }

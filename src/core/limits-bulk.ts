@@ -247,6 +247,9 @@ export const BULK_LIMITS = {
     pollMaxMs: 500,
     /** Shards and rows of chunks that were written here, for the join beside them: a second's, where it keeps up. */
     freshBytes: 16_777_216,
+    /** From so many of those on the job's next chunks wait for the join, 80 000 rows behind; each so long at most. */
+    behindBytes: 8_388_608,
+    behindMs: 250,
     /** A chunk that does not become final for so long has rows that wait for their servers: no chunk behind it is joined. */
     patienceMs: 30_000,
     /** Who has a job's results in hand says so; a process that was killed says it no longer after this. */

@@ -19,28 +19,33 @@ function setUp(
     looks.push(asked);
     return answers.length > 1 ? (answers.shift() ?? null) : (answers[0] ?? null);
   };
-  return { clock, looks, ...createFinalChunks({ look, clock, signal, bounds }) };
+  const waits: boolean[] = [];
+  const onWait = (isWaiting: boolean) => waits.push(isWaiting);
+  return { clock, looks, waits, ...createFinalChunks({ look, clock, signal, bounds, onWait }) };
 }
 
 describe("the final chunks of a job under way", () => {
   it("are given at once where there are some, a page at a time", async () => {
-    const { chunksOf, looks } = setUp([[CHUNK]]);
+    const { chunksOf, looks, waits } = setUp([[CHUNK]]);
     assert.deepEqual(await chunksOf("job", -1, 1_000), [CHUNK]);
     assert.deepEqual(await chunksOf("job", 0, 10), [CHUNK]);
     assert.deepEqual(looks, [
       ["job", -1, 64],
       ["job", 0, 10],
     ]);
+    assert.ok(!waits.includes(true));
   });
 
   it("are waited for, with a look at the next one now and then, and given a page at a time once it is final", async () => {
     const page = [CHUNK, { ...CHUNK, number: 1 }];
-    const { chunksOf, clock, looks } = setUp([[], [], [CHUNK], page]);
+    const { chunksOf, clock, looks, waits } = setUp([[], [], [CHUNK], page]);
     const found = chunksOf("job", -1, 10);
     await clock.advanceAsync(99);
     assert.equal(looks.length, 1);
+    assert.deepEqual(waits, [true]);
     await clock.advanceAsync(101);
     assert.deepEqual(await found, page);
+    assert.equal(waits.at(-1), false);
     assert.deepEqual(
       looks.map(([, , limit]) => limit),
       [10, 1, 1, 10],

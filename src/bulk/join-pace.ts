@@ -1,0 +1,61 @@
+import type { Clock } from "../core/clock.ts";
+
+export interface JoinPaceDeps {
+  /** Bytes of chunks in memory that the join has not come to. */
+  heldBytes(): number;
+  clock: Clock;
+  /** LIMITS.bulk.early says what each is. */
+  bounds: { behindBytes: number; behindMs: number };
+}
+
+/**
+ * Has a job's chunks wait for the join beside them, where that is what is behind: on cores that are all busy each chunk takes
+ * its time, and what the join no longer finds in memory it reads and unzips, on one core, when all chunks are done. Who waits
+ * for chunks himself is waited for by nobody, and nobody waits for longer than `behindMs`.
+ */
+export interface JoinPace {
+  /** Resolves when the next chunk may begin; null: at once. Never rejects. */
+  turn(): Promise<void> | null;
+  /** Whether the join waits for a chunk to become final. */
+  waits(forChunk: boolean): void;
+  /** Some of what is held was taken. */
+  taken(): void;
+  /** The join is over. */
+  close(): void;
+}
+
+export function createJoinPace({ heldBytes, clock, bounds }: JoinPaceDeps): JoinPace {
+  const waiting = new Set<() => void>();
+  let isWaiting = false;
+  let closed = false;
+
+  const isBehind = () => !closed && !isWaiting && heldBytes() >= bounds.behindBytes;
+
+  function admit(): void {
+    if (waiting.size > 0 && !isBehind()) for (const begin of waiting) begin();
+  }
+
+  return {
+    turn() {
+      if (!isBehind()) return null;
+      return new Promise((resolve) => {
+        const begin = () => {
+          waiting.delete(begin);
+          timer.cancel();
+          resolve();
+        };
+        const timer = clock.after(bounds.behindMs, begin);
+        waiting.add(begin);
+      });
+    },
+    waits(forChunk) {
+      isWaiting = forChunk;
+      admit();
+    },
+    taken: admit,
+    close() {
+      closed = true;
+      admit();
+    },
+  };
+}
