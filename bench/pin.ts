@@ -19,6 +19,9 @@ export async function chooseCores(): Promise<Cores> {
   const { stdout } = await run("taskset", ["-cp", String(process.pid)]).catch(() => {
     throw new Error("there is no taskset: sudo apt-get install util-linux");
   });
+  await run("chrt", ["--version"]).catch(() => {
+    throw new Error("there is no chrt: sudo apt-get install util-linux");
+  });
   const [server, load] = coresOf(stdout.slice(stdout.lastIndexOf(":") + 1).trim());
   if (server === undefined || load === undefined) throw new Error("server and generator need a core each");
   return { server, load };
@@ -37,18 +40,27 @@ export async function pin(pid: number, core: number): Promise<void> {
   await run("taskset", ["-a", "-cp", String(core), String(pid)]);
 }
 
+async function placeBehind(pid: number, core: number): Promise<void> {
+  try {
+    await pin(pid, core);
+    await run("chrt", ["-a", "--idle", "-p", "0", String(pid)]);
+  } catch (error) {
+    if (existsSync(`/proc/${pid}`)) throw error;
+  }
+}
+
 /**
  * Pins processes and their children, and those that they make later, to a core that they have while nobody else wants it
  * (SCHED_IDLE). There is no way back: only root may give a process its turn again.
  * @throws Error where one is there and cannot be placed
  */
 export async function pinBehind(pids: readonly number[], core: number): Promise<void> {
-  for (const pid of pids.flatMap(familyOf)) {
-    try {
-      await pin(pid, core);
-      await run("chrt", ["-a", "--idle", "-p", "0", String(pid)]);
-    } catch (error) {
-      if (existsSync(`/proc/${pid}`)) throw error;
+  const placed = new Set<number>();
+  const others = () => pids.flatMap(familyOf).filter((pid) => !placed.has(pid));
+  // One that was made while its parent was not placed yet is found by the next look.
+  for (let found = others(); found.length > 0; found = others())
+    for (const pid of found) {
+      placed.add(pid);
+      await placeBehind(pid, core);
     }
-  }
 }

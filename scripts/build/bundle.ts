@@ -6,6 +6,8 @@ import { compileLists } from "../../src/check/lists/lists.ts";
 
 /** Where parts lie that several entries share: as deep as `src/core`, whose modules look for files beside the tree. */
 const CHUNKS = "src/chunks";
+/** Made by the build; the packages that it is made from are not beside what is built. */
+export const LISTS_FILE = `${CHUNKS}/${BUILT_LISTS}`;
 /** What modules read from beside themselves at run time. */
 const ASSETS = ["src/check/shaping.json"];
 /** Machine code, and what starts threads from files of its own: left out of the bundle. */
@@ -53,6 +55,6 @@ export async function bundle(root: string, folder: string): Promise<number> {
   });
   for (const asset of ASSETS)
     copyFileSync(join(root, asset), join(folder, CHUNKS, asset.slice(asset.lastIndexOf("/") + 1)));
-  writeFileSync(join(folder, CHUNKS, BUILT_LISTS), packLists(compileLists()));
+  writeFileSync(join(folder, LISTS_FILE), packLists(compileLists()));
   return Object.keys(metafile.outputs).length + ASSETS.length + 1;
 }

@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { LISTS_FILE } from "../build/bundle.ts";
 import { renderLicenses } from "./licenses.ts";
 import { choosePackages, readLock, type Target } from "./packages.ts";
 
@@ -17,6 +18,8 @@ export const ADDED_BYTES_MAX = 60_000_000;
 const FOLDER_MODE = 0o755;
 const FILE_MODE = 0o644;
 /** Of the project, as they stand. */
+/** Without these nothing runs. */
+const BUILT = ["src/main.js", LISTS_FILE];
 const PAPERS = ["LICENSE", "THIRD_PARTY_NOTICES.md"];
 const HEALTH = "scripts/image/health.mjs";
 
@@ -82,7 +85,8 @@ function openToAll(path: string): void {
  */
 export function assembleTree(options: TreeOptions): void {
   const { root, dist, out } = options;
-  if (!existsSync(join(dist, "src/main.js"))) throw new Error(`there is no code in ${dist}: npm run build`);
+  for (const file of BUILT)
+    if (!existsSync(join(dist, file))) throw new Error(`there is no ${file} in ${dist}: npm run build`);
   mkdirSync(dirname(out), { recursive: true });
   cpSync(dist, join(out, "dist"), { recursive: true });
   copyPackages(options);

@@ -37,7 +37,7 @@ function ownOf(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
     : new Uint8Array(bytes);
 }
 
-/** @param onTaken called when less is held */
+/** @param onTaken called when something was asked for: less may be held */
 export function createFreshChunks(maxBytes: number, onTaken: () => void = () => {}): FreshChunks {
   const shards = new Map<string, Uint8Array>();
   /** By where they begin; and the keys of the shards that they belong to. */
@@ -90,7 +90,10 @@ export function createFreshChunks(maxBytes: number, onTaken: () => void = () => 
     takeRows({ firstByte, bytes }) {
       for (const [at, { end }] of places) if (end <= firstByte) drop(at);
       const found = rowsBetween(firstByte, firstByte + bytes);
-      if (found === null) return null;
+      if (found === null) {
+        onTaken();
+        return null;
+      }
       for (const rows of found) heldBytes -= rows.length;
       for (const [at, place] of places) if (at < firstByte + bytes) place.rows = null;
       onTaken();

@@ -10,8 +10,8 @@ export interface JoinPaceDeps {
 
 /**
  * Has a job's chunks wait for the join beside them, where that is what is behind: on cores that are all busy each chunk takes
- * its time, and what the join no longer finds in memory it reads and unzips, on one core, when all chunks are done. Who waits
- * for chunks himself is waited for by nobody, and nobody waits for longer than `behindMs`.
+ * its time, and what the join no longer finds in memory it reads and unzips, on one core, when all chunks are done. Nobody waits
+ * for a join that waits for chunks itself, has not begun, or took nothing for `behindMs`; and nobody for longer than that.
  */
 export interface JoinPace {
   /** Resolves when the next chunk may begin; null: at once. Never rejects. */
@@ -26,10 +26,13 @@ export interface JoinPace {
 
 export function createJoinPace({ heldBytes, clock, bounds }: JoinPaceDeps): JoinPace {
   const waiting = new Set<() => void>();
-  let isWaiting = false;
+  /** Until it has been given a chunk it has not begun. */
+  let isWaiting = true;
+  let isStuck = false;
+  let takes = 0;
   let closed = false;
 
-  const isBehind = () => !closed && !isWaiting && heldBytes() >= bounds.behindBytes;
+  const isBehind = () => !closed && !isWaiting && !isStuck && heldBytes() >= bounds.behindBytes;
 
   function admit(): void {
     if (waiting.size > 0 && !isBehind()) for (const begin of waiting) begin();
@@ -44,7 +47,12 @@ export function createJoinPace({ heldBytes, clock, bounds }: JoinPaceDeps): Join
           timer.cancel();
           resolve();
         };
-        const timer = clock.after(bounds.behindMs, begin);
+        const takesBefore = takes;
+        const timer = clock.after(bounds.behindMs, () => {
+          isStuck = takes === takesBefore;
+          begin();
+          admit();
+        });
         waiting.add(begin);
       });
     },
@@ -52,7 +60,11 @@ export function createJoinPace({ heldBytes, clock, bounds }: JoinPaceDeps): Join
       isWaiting = forChunk;
       admit();
     },
-    taken: admit,
+    taken() {
+      takes += 1;
+      isStuck = false;
+      admit();
+    },
     close() {
       closed = true;
       admit();

@@ -132,6 +132,8 @@ export function createTaskRunner(parts: TaskDeps): TaskRunner {
   const deps = { ...parts, streams, ...own };
   const ofRetries = readingThrough(createRecentReads(clock), deps);
   const turns = createTurns();
+  /** Tasks that are worked on, by job. */
+  const inHand = new Map<string, number>();
 
   function fail(task: Task, problem: JobProblem & { charges: boolean }): Promise<unknown> {
     const { code, detail, charges } = problem;
@@ -157,15 +159,22 @@ export function createTaskRunner(parts: TaskDeps): TaskRunner {
     }
   }
 
+  /** A chunk waits for its job's join only where no other job has a task here: that one's next would wait behind it. */
+  async function waitForJoin({ jobId }: ChunkTask, { report }: Attempt): Promise<void> {
+    if (inHand.size > 1) return;
+    const turn = deps.earlyJoins?.turn(jobId) ?? null;
+    if (turn !== null) await report.phase("wait for join", () => turn);
+  }
+
   async function workOnRows(task: ChunkTask | RetryTask, attempt: Attempt): Promise<void> {
     // One that may end its process is to blame alone: no join begins beside it.
     if (task.kind === "chunk" && task.deliveries === 1) deps.earlyJoins?.offer(task);
-    if (task.kind === "chunk") await deps.earlyJoins?.turn(task.jobId);
+    if (task.kind === "chunk") await waitForJoin(task, attempt);
     await runRows(task.kind === "retry" ? ofRetries : deps, task, attempt, false);
     deps.earlyJoins?.note(task.jobId);
   }
 
-  function work(task: Task, attempt: Attempt): Promise<void> {
+  function workBy(task: Task, attempt: Attempt): Promise<void> {
     switch (task.kind) {
       case "analysis":
         return runAnalysis(deps, task, attempt);
@@ -173,6 +182,18 @@ export function createTaskRunner(parts: TaskDeps): TaskRunner {
         return runAssembly(deps, task, attempt);
       default:
         return workOnRows(task, attempt);
+    }
+  }
+
+  async function work(task: Task, attempt: Attempt): Promise<void> {
+    const { jobId } = task;
+    inHand.set(jobId, (inHand.get(jobId) ?? 0) + 1);
+    try {
+      await workBy(task, attempt);
+    } finally {
+      const left = (inHand.get(jobId) ?? 1) - 1;
+      if (left > 0) inHand.set(jobId, left);
+      else inHand.delete(jobId);
     }
   }
 

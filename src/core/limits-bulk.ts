@@ -105,7 +105,7 @@ export const BULK_LIMITS = {
   recentBytes: 8_388_608,
   recentMs: 60_000,
   /**
-   * Rows of a chunk that take their places together; and of one that has more than `chunkRowsAtOnce`: each piece is a look into Redis, a
+   * Rows of a chunk that take their places together; and of one that has more than `chunkRowsAtOnce` of which nothing is known: each piece is a look into Redis, a
    * message to a thread and a write, and half as many of a long list's took 1 to 2 us of 17 from the main thread for a row.
    */
   pieceRows: 250,
@@ -247,7 +247,7 @@ export const BULK_LIMITS = {
     pollMaxMs: 500,
     /** Shards and rows of chunks that were written here, for the join beside them: a second's, where it keeps up. */
     freshBytes: 16_777_216,
-    /** From so many of those on the job's next chunks wait for the join, 80 000 rows behind; each so long at most. */
+    /** From so many of those on the job's next chunks wait for the join, 80 000 short rows behind; each so long at most. */
     behindBytes: 8_388_608,
     behindMs: 250,
     /** A chunk that does not become final for so long has rows that wait for their servers: no chunk behind it is joined. */

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { deserialize, serialize } from "node:v8";
@@ -17,18 +18,22 @@ const table = v.pipe(
 );
 const PackedSchema = v.object({ disposable: table, role: table, free: table, roleHints: bytes });
 
-/** The bytes of BUILT_LISTS; for machines of the same byte order, which is that of all that Node.js is built for. */
+const DIGEST_BYTES = 32;
+const digestOf = (content: Uint8Array) => createHash("sha256").update(content).digest();
+
+/** The bytes of BUILT_LISTS: a digest, since a table has no other sign of damage. For machines of the same byte order. */
 export function packLists({ disposable, role, free, roleHints }: SharedLists): Buffer {
   const packed = ({ words, labels }: SharedLists["role"]) => ({
     words: new Uint8Array(words),
     labels: new Uint8Array(labels),
   });
-  return serialize({
+  const content = serialize({
     disposable: packed(disposable),
     role: packed(role),
     free: packed(free),
     roleHints: new Uint8Array(roleHints),
   });
+  return Buffer.concat([digestOf(content), content]);
 }
 
 function shared(from: Uint8Array): SharedArrayBuffer {
@@ -39,7 +44,9 @@ function shared(from: Uint8Array): SharedArrayBuffer {
 
 /** @throws Error or ValiError when it is not what `packLists` wrote */
 export function unpackLists(file: Buffer): SharedLists {
-  const { disposable, role, free, roleHints } = v.parse(PackedSchema, deserialize(file));
+  const content = file.subarray(DIGEST_BYTES);
+  if (!digestOf(content).equals(file.subarray(0, DIGEST_BYTES))) throw new Error("its digest is another");
+  const { disposable, role, free, roleHints } = v.parse(PackedSchema, deserialize(content));
   const opened = ({ words, labels }: typeof role) => ({ words: shared(words), labels: shared(labels) });
   return {
     disposable: opened(disposable),

@@ -58,21 +58,24 @@ interface Write {
   ended: Promise<void>;
 }
 
-/** As the thread does it, and what it was asked to write. */
-function createLocalThread({
-  objects,
-  streams,
-}: {
+interface LocalParts {
   objects: MemoryObjects;
   streams: MemoryObjects["streams"];
-}) {
+  /** Whatever it is given it takes no sooner than this. */
+  gate: Promise<void>;
+}
+
+/** As the thread does it, and what it was asked to write. */
+function createLocalThread({ objects, streams, gate }: LocalParts) {
   const writes: Write[] = [];
   const thread: JoinThread = {
     write(material, key, sources, signal) {
       const asked: number[] = [];
-      const chunksOf: typeof sources.chunksOf = (jobId, behind, limit) => {
+      const chunksOf: typeof sources.chunksOf = async (jobId, behind, limit) => {
         asked.push(behind);
-        return sources.chunksOf(jobId, behind, limit);
+        const found = await sources.chunksOf(jobId, behind, limit);
+        await gate;
+        return found;
       };
       const deps = { objects, streams, scratch: createScratch(tmpdir()), ...sources, chunksOf };
       const ended = writeResults(deps, material, key, signal);
@@ -88,8 +91,8 @@ async function setUp(t: TestContext, rows: RowVerifier = ALL_VALID, bounds: Part
   const objects = createMemoryObjects();
   const job = await queueInline(sql, objects, EMAILS);
   /** A process of the role: its early joins and its tasks. */
-  function startProcess(claims: JoinClaims = createJoinClaims(redis.commands)) {
-    const { thread, writes } = createLocalThread({ objects, streams: objects.streams });
+  function startProcess(claims: JoinClaims = createJoinClaims(redis.commands), gate = Promise.resolve()) {
+    const { thread, writes } = createLocalThread({ objects, streams: objects.streams, gate });
     const early = createEarlyJoins({
       ...{
         sql,
@@ -105,7 +108,8 @@ async function setUp(t: TestContext, rows: RowVerifier = ALL_VALID, bounds: Part
     });
     t.after(() => early.close());
     const runner = createRunner({ sql, objects, rows, joinThread: thread, earlyJoins: early });
-    return { early, thread, writes, claims, run: (number: number) => runner.run(job.id, number) };
+    const run = (number: number, id = job.id) => runner.run(id, number);
+    return { early, thread, writes, claims, run };
   }
   const results = () => [...objects.kept.keys()].filter((key) => key.includes("/results-")).sort();
   const stateOf = () => findJob(sql, job.teamId, job.id);
@@ -139,6 +143,14 @@ async function requireWhole({ id, objects, stateOf }: SetUp, thread: JoinThread)
   }
 }
 
+/** Lets whatever could go on do so: turns of the event loop, and of Postgres. */
+async function quiet(): Promise<void> {
+  for (let i = 0; i < 5; i++) {
+    await sql`select 1`;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
 describe("the results of a long job", () => {
   it("are put together as its chunks end, and complete it without its assembly", async (t) => {
     const job = await setUp(t);
@@ -155,6 +167,46 @@ describe("the results of a long job", () => {
     const { valid, charged } = (await job.stateOf()) ?? {};
     assert.deepEqual([valid, charged], [ROWS, new Set(EMAILS).size]);
     assert.deepEqual([writes.length, job.results().length], [1, 2]);
+    await requireWhole(job, thread);
+  });
+
+  it("have the next chunks of their process wait where they are behind, unless another job has a task there", async (t) => {
+    const open = { join: () => {}, other: () => {} };
+    const joinGate = new Promise<void>((resolve) => {
+      open.join = resolve;
+    });
+    const otherGate = new Promise<void>((resolve) => {
+      open.other = resolve;
+    });
+    t.after(() => open.other());
+    let begun = 0;
+    const rows: RowVerifier = {
+      ...ALL_VALID,
+      async verify(...asked) {
+        begun += 1;
+        if (asked[0].includes("other@example.com")) await otherGate;
+        return ALL_VALID.verify(...asked);
+      },
+    };
+    const job = await setUp(t, rows, { behindBytes: 1, behindMs: 600_000 });
+    const other = await queueInline(sql, job.objects, ["other@example.com"]);
+    const { run, early, writes, thread } = job.startProcess(undefined, joinGate);
+    await run(0);
+    await until("the join has its first chunk", () => early.turn(job.id) !== null);
+    const second = run(1);
+    await quiet();
+    assert.equal(begun, 1, "the second waits");
+    const others = run(0, other.id);
+    await until("another job has a task", () => begun === 2);
+    await run(2);
+    assert.equal(begun, 3, "the third does not");
+    open.join();
+    await second;
+    assert.equal(begun, 4);
+    await job.completed();
+    open.other();
+    await others;
+    assert.equal(writes.length, 1);
     await requireWhole(job, thread);
   });
 

@@ -11,6 +11,8 @@ function make(heldBytes = 100) {
   const clock = createFakeClock();
   const held = { bytes: heldBytes };
   const pace = createJoinPace({ heldBytes: () => held.bytes, clock, bounds });
+  // It has begun.
+  pace.waits(false);
   return { clock, held, pace };
 }
 
@@ -57,6 +59,27 @@ describe("the pace of a join", () => {
     assert.equal(pace.turn(), null);
     pace.waits(false);
     assert.notEqual(pace.turn(), null);
+  });
+
+  it("holds nobody up before it was given a chunk", () => {
+    assert.equal(createJoinPace({ heldBytes: () => 100, clock: createFakeClock(), bounds }).turn(), null);
+  });
+
+  it("holds nobody up any more once it took nothing for so long, until it does", async () => {
+    const { pace, clock } = make();
+    const first = pace.turn();
+    await clock.advanceAsync(200);
+    const second = pace.turn();
+    await clock.advanceAsync(50);
+    assert.deepEqual(await Promise.all([first, second].map(hasCome)), [true, true]);
+    assert.equal(pace.turn(), null);
+    pace.taken();
+    const third = pace.turn();
+    await clock.advanceAsync(100);
+    pace.taken();
+    await clock.advanceAsync(150);
+    assert.equal(await hasCome(third), true);
+    assert.notEqual(pace.turn(), null, "it is slow, and goes on");
   });
 
   it("holds nobody up when the join is over", async () => {

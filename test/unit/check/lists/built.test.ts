@@ -42,7 +42,9 @@ describe("lists of a build", () => {
       ...compiled,
       role: { words: compiled.role.words, labels: compiled.free.labels },
     });
-    for (const bad of [Buffer.alloc(0), Buffer.from("lists"), cut, torn])
+    const flipped = Buffer.from(whole);
+    flipped.writeUInt8(flipped.readUInt8(100_000) ^ 1, 100_000);
+    for (const bad of [Buffer.alloc(0), Buffer.from("lists"), cut, torn, flipped])
       assert.throws(() => loadLists(fileOf(bad)), /lists\.bin is not what npm run build wrote: build anew/);
     assert.throws(
       () => unpackLists(packLists({ ...compiled, roleHints: new SharedArrayBuffer(0) })),

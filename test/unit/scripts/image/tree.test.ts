@@ -50,6 +50,7 @@ function project(files: Record<string, string> = {}): { root: string; lock: Lock
     }),
     "package-lock.json": JSON.stringify({ packages: places }),
     "dist/src/main.js": "",
+    "dist/src/chunks/lists.bin": "",
     "node_modules/pino/LICENSE": "Permission is granted by pino.",
     ...files,
   };
@@ -136,6 +137,15 @@ describe("the image's tree", () => {
       assert.equal(modeOf(pathOf(entry)), isOpen ? 0o755 : 0o644, pathOf(entry));
     }
     assert.equal(modeOf(out), 0o755);
+  });
+
+  it("is refused where the build is not whole", () => {
+    for (const missing of ["src/main.js", "src/chunks/lists.bin"]) {
+      const { root } = project({ ...READ, ...OWN });
+      rmSync(join(root, "dist", missing));
+      const options = { root, dist: join(root, "dist"), out: join(root, "image"), target: TARGET };
+      assert.throws(() => assembleTree(options), new RegExp(`there is no ${missing} in .*: npm run build`));
+    }
   });
 
   it("is refused for a Node.js that there is no binary for", () => {
