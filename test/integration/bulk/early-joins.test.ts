@@ -17,6 +17,7 @@ import type { Database } from "../../../src/store/postgres.ts";
 import type { RedisClients } from "../../../src/store/redis.ts";
 import { createScratch } from "../../../src/store/scratch.ts";
 import { ALL_VALID, answered, createRunner, queueInline } from "../../support/bulk-tasks.ts";
+import { createGate, quiet } from "../../support/gate.ts";
 import { createMemoryObjects, type MemoryObjects } from "../../support/memory-objects.ts";
 import { createClosing, openDatabase, openRedis, silentLog } from "../../support/store.ts";
 import { until } from "../../support/until.ts";
@@ -143,14 +144,6 @@ async function requireWhole({ id, objects, stateOf }: SetUp, thread: JoinThread)
   }
 }
 
-/** Lets whatever could go on do so: turns of the event loop, and of Postgres. */
-async function quiet(): Promise<void> {
-  for (let i = 0; i < 5; i++) {
-    await sql`select 1`;
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
-
 describe("the results of a long job", () => {
   it("are put together as its chunks end, and complete it without its assembly", async (t) => {
     const job = await setUp(t);
@@ -171,40 +164,34 @@ describe("the results of a long job", () => {
   });
 
   it("have the next chunks of their process wait where they are behind, unless another job has a task there", async (t) => {
-    const open = { join: () => {}, other: () => {} };
-    const joinGate = new Promise<void>((resolve) => {
-      open.join = resolve;
-    });
-    const otherGate = new Promise<void>((resolve) => {
-      open.other = resolve;
-    });
-    t.after(() => open.other());
+    const [joinGate, otherGate] = [createGate(), createGate()];
+    t.after(() => otherGate.open());
     let begun = 0;
     const rows: RowVerifier = {
       ...ALL_VALID,
       async verify(...asked) {
         begun += 1;
-        if (asked[0].includes("other@example.com")) await otherGate;
+        if (asked[0].includes("other@example.com")) await otherGate.opened;
         return ALL_VALID.verify(...asked);
       },
     };
     const job = await setUp(t, rows, { behindBytes: 1, behindMs: 600_000 });
     const other = await queueInline(sql, job.objects, ["other@example.com"]);
-    const { run, early, writes, thread } = job.startProcess(undefined, joinGate);
+    const { run, early, writes, thread } = job.startProcess(undefined, joinGate.opened);
     await run(0);
     await until("the join has its first chunk", () => early.turn(job.id) !== null);
     const second = run(1);
-    await quiet();
+    await quiet(sql);
     assert.equal(begun, 1, "the second waits");
     const others = run(0, other.id);
     await until("another job has a task", () => begun === 2);
     await run(2);
     assert.equal(begun, 3, "the third does not");
-    open.join();
+    joinGate.open();
     await second;
     assert.equal(begun, 4);
     await job.completed();
-    open.other();
+    otherGate.open();
     await others;
     assert.equal(writes.length, 1);
     await requireWhole(job, thread);
