@@ -46,14 +46,16 @@ export interface HttpWorld {
   raw: Server;
   /** fastify on the service's own parts. */
   fastify: Server;
+  /** Ends it: it has services of its own, which go on beside the server on its core. */
+  endFastify(): Promise<void>;
   /** Of an answer, header included. */
   bytes: number;
   /** Asks `server` so many times a second, for what is asked of the API in a closed loop. */
   askAt(server: Server, rate: number, forS: number): Promise<OpenRun>;
 }
 
-/** Before answers of an open loop are counted. */
-const OPEN_WARM_S = 0.5;
+/** Before answers of an open loop are counted: leases of quota and rate went back in the pause before it, and grow for up to 1.3 s. */
+const OPEN_WARM_S = 1.5;
 /**
  * Connections of an open loop: at half of raw's rate as many as fall due in 6 ms. With 256 a server that others keep from its core
  * for one turn of the scheduler (4 ms) kept requests waiting, and that was taken for the generator's fault; with 1 024 each answer
@@ -130,7 +132,7 @@ async function startFastify(
   keep: Keep,
   cores: Cores,
   { settings, requests, sample }: { settings: Record<string, string>; requests: string[]; sample: Sample },
-): Promise<Started> {
+): Promise<Started & { end(): Promise<void> }> {
   const child = keep(await startChild<FastifyServer>("fastify-server", context));
   const fastify = await startPinned(child, "fastify", await child.call("start", settings), cores);
   await fill(fastify.port, requests);
@@ -141,7 +143,7 @@ async function startFastify(
   );
   if (!isSame || copy.body !== sample.answer.body)
     throw new InvalidRun(`fastify does not answer the same:\n${copy.head}\n${copy.body}`);
-  return fastify;
+  return { ...fastify, end: child.end };
 }
 
 /** The whole of it: sinks to learn the addresses from, the API with its cache full, the others with its answers. */
@@ -179,6 +181,7 @@ export async function startHttpWorld(
     rcpt: { ...rcpt, load },
     raw: { ...raw, load },
     fastify: { ...fastify, load },
+    endFastify: fastify.end,
     bytes: answer.head.length + 4 + answer.body.length,
     askAt: ({ port }, rate, forS) =>
       runOpenLoop(wrk, { port, rate, connections: OPEN_CONNECTIONS, warmS: OPEN_WARM_S, forS }, open),

@@ -22,7 +22,7 @@ const CONNECTIONS = 256;
 const RUN_MS = { full: 2_000, quick: 1_000 };
 /** Load before each run that is not counted: leases of quota and rate grow with the traffic, and shrink in a pause. */
 const LEAD_MS = 1_000;
-const OPEN_ROUNDS = { full: 5, quick: 1 };
+const OPEN_ROUNDS = { full: 7, quick: 1 };
 /** Each run of an open loop, seconds. */
 const OPEN_S = { full: 3, quick: 2 };
 /** Load under which calls to Redis and Postgres are counted: without a pause, as a busy service has none. */
@@ -188,6 +188,7 @@ async function measureCached(context: BenchContext, tools: LoadTools): Promise<S
     if (!whole || !ceiling || !fastify) throw new InvalidRun("a subject is missing");
     const calls = await countCalls(own, rcpt);
     const rate = Math.round(ceiling.perS / 2);
+    await world.endFastify();
     await pinBehind(stores.pids, tools.cores.server);
     const tails = await measureTails(world, rate, kind);
     const ratios = [
