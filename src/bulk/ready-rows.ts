@@ -10,7 +10,7 @@ import type { DrawnRows } from "../services/bulk/drawn-rows.ts";
 import type { RowDrawer } from "../services/verify/draw-rows.ts";
 import type { Asker, Examiner, Finding } from "../services/verify/examine.ts";
 import type { BatchExaminer } from "../services/verify/examine-batch.ts";
-import type { Question, Standing } from "../services/verify/question.ts";
+import { NOT_SOUGHT, type Question, type Standing } from "../services/verify/question.ts";
 import type { RowOutcomes } from "./row-outcomes.ts";
 
 export interface ReadyRowsDeps {
@@ -141,6 +141,7 @@ export class ReadyRows {
       overridden,
       scope,
       missed: true,
+      soughtMs: NOT_SOUGHT,
       ordinary: true,
     });
   }

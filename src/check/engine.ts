@@ -2,8 +2,10 @@ import type { CheckCaller, CheckControl, Checked } from "./caller.ts";
 import { domainOf } from "./domain-of.ts";
 import type { DomainPlan } from "./domain-plan.ts";
 import { DomainPlans, type DomainPlansDeps } from "./domain-plan.ts";
-import type { CheckMode, DomainEvidence, Scope } from "./evidence.ts";
-import { localOf, Row, type RowDeps } from "./row.ts";
+import type { CheckMode, DomainEvidence, Evidence, Scope } from "./evidence.ts";
+import type { Exchanger } from "./probe.ts";
+import { isTurnedAway, isUsual, localOf, Row, type RowDeps } from "./row.ts";
+import type { UsualWay } from "./usual-way.ts";
 
 export type { CheckControl } from "./caller.ts";
 export type { House } from "./conclude.ts";
@@ -35,16 +37,75 @@ export interface EngineDeps extends RowDeps, DomainPlansDeps {}
 
 export function createEngine(deps: EngineDeps): CheckEngine {
   const plans = new DomainPlans(deps);
+  const unplanned: Unplanned = new Queues(({ address, scope, caller, domain, sinceMs }, plan) =>
+    askBy(deps, wayless, plan, address, scope, caller, domain, sinceMs),
+  );
+  const wayless: Wayless = new Queues(({ address, caller, domain, sinceMs, plan, first }, way) =>
+    probeBy(deps, plan, first, way, address, caller, domain, sinceMs),
+  );
   function ask(address: string, scope: Scope, caller: CheckCaller, domain?: DomainEvidence): void {
     const sinceMs = deps.clock.monotonic();
     const plan = plans.of(domainOf(address), sinceMs);
-    if (!(plan instanceof Promise)) askBy(deps, plan, address, scope, caller, domain, sinceMs);
-    else
-      plan
-        .then((known) => askBy(deps, known, address, scope, caller, domain, sinceMs))
-        .catch((error: unknown) => caller.broke(error));
+    if (plan instanceof Promise) unplanned.join(plan, { address, scope, caller, domain, sinceMs });
+    else askBy(deps, wayless, plan, address, scope, caller, domain, sinceMs);
   }
   return { ask, check: checkBy(ask) };
+}
+
+interface WaitingRow {
+  address: string;
+  caller: CheckCaller;
+  domain: DomainEvidence | undefined;
+  sinceMs: number;
+}
+
+/** Rows whose domain's plan is being made. */
+type Unplanned = Queues<WaitingRow & { scope: Scope }, DomainPlan>;
+/** Rows of a plan whose usual way is being found. */
+type Wayless = Queues<WaitingRow & { plan: DomainPlan; first: Exchanger }, UsualWay | null>;
+
+/**
+ * Rows that wait for the same: they go on one after the other when it is there. A chunk of a list that is sorted by domain has hundreds
+ * of rows of a domain nobody knows yet, and each with promises of its own was more work than all else that is done for one which is
+ * then turned away.
+ */
+class Queues<R extends { caller: CheckCaller }, T> {
+  readonly #goOn: (row: R, found: T) => void;
+  readonly #queues = new WeakMap<Promise<T>, R[]>();
+
+  /** @param goOn what it throws breaks that row alone */
+  constructor(goOn: (row: R, found: T) => void) {
+    this.#goOn = goOn;
+  }
+
+  join(awaited: Promise<T>, row: R): void {
+    const queue = this.#queues.get(awaited);
+    if (queue !== undefined) queue.push(row);
+    else this.#open(awaited, row);
+  }
+
+  #open(awaited: Promise<T>, first: R): void {
+    const queue = [first];
+    this.#queues.set(awaited, queue);
+    awaited.then(
+      (found) => {
+        this.#queues.delete(awaited);
+        for (const row of queue) this.#pass(row, found);
+      },
+      (error: unknown) => {
+        this.#queues.delete(awaited);
+        for (const { caller } of queue) caller.broke(error);
+      },
+    );
+  }
+
+  #pass(row: R, found: T): void {
+    try {
+      this.#goOn(row, found);
+    } catch (error) {
+      row.caller.broke(error);
+    }
+  }
 }
 
 /**
@@ -53,6 +114,7 @@ export function createEngine(deps: EngineDeps): CheckEngine {
  */
 function askBy(
   deps: EngineDeps,
+  wayless: Wayless,
   plan: DomainPlan,
   address: string,
   scope: Scope,
@@ -61,20 +123,50 @@ function askBy(
   sinceMs: number,
 ): void {
   caller.trace?.planned();
-  const evidence = plan.unprobed(deps.lists.role(localOf(address, plan)), domain);
-  if (scope === "unprobed" || plan.first === undefined) {
-    caller.checked(evidence);
+  const { first } = plan;
+  if (scope === "unprobed" || first === undefined) {
+    caller.checked(unprobed(deps, plan, address, domain));
     return;
   }
-  caller.onSite(plan.first.site);
+  caller.onSite(first.site);
   if (caller.cancelled()) {
     caller.checked(null);
     return;
   }
-  const row = new Row(deps, address, plan, plan.first, evidence, caller, sinceMs);
   const way = plan.usualWay();
-  if (!(way instanceof Promise)) row.goBy(way);
-  else way.then((known) => row.goBy(known)).catch((error: unknown) => caller.broke(error));
+  if (way instanceof Promise) wayless.join(way, { address, caller, domain, sinceMs, plan, first });
+  else probeBy(deps, plan, first, way, address, caller, domain, sinceMs);
+}
+
+function unprobed(
+  { lists }: Pick<EngineDeps, "lists">,
+  plan: DomainPlan,
+  address: string,
+  domain: DomainEvidence | undefined,
+): Evidence {
+  return plan.unprobed(lists.role(localOf(address, plan)), domain);
+}
+
+/** By the usual way where all is usual, else in the general one. */
+function probeBy(
+  deps: EngineDeps,
+  plan: DomainPlan,
+  first: Exchanger,
+  way: UsualWay | null,
+  address: string,
+  caller: CheckCaller,
+  domain: DomainEvidence | undefined,
+  sinceMs: number,
+): void {
+  caller.trace?.planned();
+  const usual = way !== null && isUsual(deps, plan, first.site, way) ? way : null;
+  if (usual !== null && isTurnedAway(deps, first, caller)) {
+    caller.checked("busy");
+    return;
+  }
+  const row = new Row(deps, address, plan, first, unprobed(deps, plan, address, domain), caller, sinceMs);
+  if (usual === null) row.goAtLength();
+  else row.enter(usual);
 }
 
 /** What an engine can do that tells whom it is asked by. @returns its `check`: at once what is known at once */

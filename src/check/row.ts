@@ -115,29 +115,24 @@ export class Row implements Asker, Target {
     return false;
   }
 
-  /** In the quick way where all is usual, else in the general one. */
-  goBy(way: UsualWay | null): void {
-    this.#caller.trace?.planned();
-    if (way === null || !isUsual(this.#deps, this.#plan, this.first.site, way)) {
-      this.#tellLater(this.#goAtLength());
-      return;
-    }
-    const { site, policy } = this.first;
+  /** In the quick way. */
+  enter(way: UsualWay): void {
     const { lines, pool } = this.#deps;
-    this.#caller.onSite(site);
-    if (this.#caller.mode === "bulk" && lines.isLong(site, policy)) {
-      this.#caller.checked("busy");
-      return;
-    }
     this.#way = way;
     try {
       const mailbox = mailboxOf(this.address);
-      lines.enter(site);
+      lines.enter(this.first.site);
       this.#inLine = true;
       pool.ask(way.destination, mailbox, this);
     } catch (error) {
       this.#fail(error);
     }
+  }
+
+  /** In the general one. */
+  goAtLength(): void {
+    const manner = this.#manner(new RowControl(this, this.#caller));
+    this.#tellLater(probeTarget(this.#deps, this, this.first, manner));
   }
 
   /** Given up also when nothing leaves by the way any more, for as long as no session has taken it up. */
@@ -189,10 +184,6 @@ export class Row implements Asker, Target {
     return probeInLine(this.#deps, this, this.#manner(probe), begun);
   }
 
-  async #goAtLength(): Promise<Found> {
-    return probeTarget(this.#deps, this, this.first, this.#manner(new RowControl(this, this.#caller)));
-  }
-
   #manner(probe: ProbeControl): Manner {
     const caller = this.#caller;
     return { mode: caller.mode, onSite: (site) => caller.onSite(site), probe, trace: caller.trace ?? null };
@@ -235,10 +226,27 @@ export class Row implements Asker, Target {
 }
 
 /**
+ * Who can go the quick way, as free as `isUsual` wants it, and would only stand in line there, leaves before anything is made for it:
+ * of a list that is sorted by domain nearly all rows do.
+ */
+export function isTurnedAway(
+  deps: Pick<RowDeps, "lines">,
+  { site, policy }: Pick<Exchanger, "site" | "policy">,
+  { mode }: Pick<CheckCaller, "mode">,
+): boolean {
+  return mode === "bulk" && deps.lines.isLong(site, policy);
+}
+
+/**
  * Whether the way is free of all that makes a probe unusual: doubts about the site, a breaker, a network that is down.
  * Breakers are asked again when the reply is there.
  */
-function isUsual(deps: RowDeps, { domain }: DomainPlan, site: string, way: UsualWay): boolean {
+export function isUsual(
+  deps: RowDeps,
+  { domain }: Pick<DomainPlan, "domain">,
+  site: string,
+  way: UsualWay,
+): boolean {
   const path = way.destination.path.name;
   if (deps.network.isDown() || deps.network.isCutOff(path)) return false;
   return deps.beliefs.habitOf(site) === null && deps.breaker.isCalm(site, path, domain);

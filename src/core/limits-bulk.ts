@@ -137,6 +137,8 @@ export const BULK_LIMITS = {
   stayMs: 20_000,
   stayQuietMs: 5_000,
   staysPerSite: 2,
+  /** What Redis has nothing of is not looked for again for so long: less than a row that was put off may stand in its site's line anyhow. */
+  soughtMs: 5_000,
   /** Rows of one task of the check pool, those of one domain together; where not all are asked at once `LIMITS.check.batchAddresses`. */
   batchRows: 500,
   /**

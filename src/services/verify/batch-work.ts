@@ -4,6 +4,7 @@ import type { PendingBatch } from "../../check/pool.ts";
 import type { Deferred } from "../../check/thread.ts";
 import type { KeyedQuestion } from "../../store/evidence-cache.ts";
 import type { Finding } from "./examine.ts";
+import type { Question } from "./question.ts";
 
 /** What became of a question: why it has no answer yet and at which site, "" while that was not known. */
 export type BatchAnswer =
@@ -15,6 +16,7 @@ export interface AskedRow extends KeyedQuestion {
   /** Its place among the questions. */
   at: number;
   address: ParsedAddress;
+  question: Question;
 }
 
 const UNFINISHED: BatchAnswer = { deferred: { site: "", cause: "unfinished" } };

@@ -14,7 +14,7 @@ import { createDisposableRows } from "./disposable-rows.ts";
 import { type Finding, mustBeAsked, type UnaskedDeps } from "./examine.ts";
 import type { FlightsDeps, Waiter } from "./flights.ts";
 import { createFullSites } from "./full-sites.ts";
-import type { Question, Standing } from "./question.ts";
+import { NOT_SOUGHT, type Question, type Standing } from "./question.ts";
 import { createUnaskedRows } from "./unasked-rows.ts";
 
 export type { BatchAnswer } from "./batch-work.ts";
@@ -85,6 +85,11 @@ export interface BatchExaminerDeps extends UnaskedDeps {
   roomAt?(site: string): number;
 }
 
+/** @param nowMs whole monotonic milliseconds */
+function wasSought({ soughtMs = NOT_SOUGHT }: Question, nowMs: number): boolean {
+  return soughtMs !== NOT_SOUGHT && nowMs - soughtMs < LIMITS.bulk.soughtMs;
+}
+
 export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
   const disposables = createDisposableRows(deps);
   const fullSites = createFullSites(deps.roomAt ?? (() => Number.POSITIVE_INFINITY), deps.clock);
@@ -101,7 +106,7 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
         continue;
       }
       const { address, scope } = question;
-      const row: AskedRow = { at, address, scope, cacheKey: address.cacheKey, redisKey: undefined };
+      const row: AskedRow = { at, address, scope, cacheKey: address.cacheKey, redisKey: undefined, question };
       // A look into the memory of a long list is 0.7 us: its Map is far larger than what the core has at hand.
       const entry = question.missed ? undefined : remembered(row, options);
       if (entry === undefined) asked.push(row);
@@ -120,20 +125,28 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
     return entry !== undefined && !refresh(entry) ? entry : undefined;
   }
 
-  /** Those that other processes know are answered; @returns the rest */
+  /**
+   * Those that other processes know are answered; @returns the rest. A chunk that stays for its rows asks for them twice within a
+   * second: what Redis had nothing of then is not looked for again.
+   */
   async function fetch(
     work: BatchWork,
     rows: readonly AskedRow[],
     { refresh }: BatchOptions,
   ): Promise<AskedRow[]> {
-    if (rows.length === 0) return [];
-    const entries = await deps.cache.fetchMany(rows);
-    return rows.filter(({ at }, i) => {
+    const nowMs = Math.floor(deps.clock.monotonic());
+    const sought = rows.filter(({ question }) => !wasSought(question, nowMs));
+    const entries = sought.length === 0 ? [] : await deps.cache.fetchMany(sought);
+    const found = new Set<AskedRow>();
+    for (const [i, row] of sought.entries()) {
       const entry = entries[i];
-      if (entry === undefined || refresh(entry)) return true;
-      work.answer(at, { finding: { entry, cached: true } });
-      return false;
-    });
+      if (entry === undefined) row.question.soughtMs = nowMs;
+      else if (!refresh(entry)) {
+        work.answer(row.at, { finding: { entry, cached: true } });
+        found.add(row);
+      }
+    }
+    return found.size === 0 ? [...rows] : rows.filter((row) => !found.has(row));
   }
 
   function putOff(work: BatchWork, site: string, rows: readonly AskedRow[]): void {

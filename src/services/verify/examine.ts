@@ -9,7 +9,7 @@ import type { EvidenceCache, Held } from "../../store/evidence-cache.ts";
 import type { TeamOverlay } from "../actor.ts";
 import type { FlightTimes } from "./answer-note.ts";
 import type { Flights, Waiter } from "./flights.ts";
-import type { Question, Standing } from "./question.ts";
+import { NOT_SOUGHT, type Question, type Standing } from "./question.ts";
 import { renderResult } from "./render-result.ts";
 import type { VerificationResult } from "./verification-result.ts";
 
@@ -108,6 +108,7 @@ export function createExaminer(deps: ExaminerDeps): Examiner {
         overridden,
         scope,
         missed: false,
+        soughtMs: NOT_SOUGHT,
         ordinary: false,
       };
     },

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { LIMITS } from "../../../../src/core/limits.ts";
+import {
+  EVIDENCE,
+  entryOf,
+  question,
+  type Sent,
+  shown,
+  createBatchWorld as world,
+} from "../../../support/batch-world.ts";
+
+const PATIENT = { refresh: () => false, patient: true };
+/** A thread that has no room for rows of a chunk, and answers those that stay. */
+const busyAtFirst = (batch: Sent) =>
+  batch.answer(
+    batch.addresses.map(() =>
+      batch.mode === "bulk" ? { deferred: { site: "slow.test", cause: "busy" } } : EVIDENCE,
+    ),
+  );
+
+describe("rows that are asked about again", () => {
+  it("are not looked for in Redis a second time, nor longer than what it said then may be believed", async () => {
+    const { examine, clock, seen } = world(busyAtFirst);
+    const rows = [question("a@slow.test"), question("b@slow.test")];
+    assert.deepEqual(shown(await examine(rows).done), ["busy slow.test", "busy slow.test"]);
+    clock.advance(LIMITS.bulk.soughtMs - 1);
+    assert.deepEqual(shown(await examine(rows, PATIENT).done), ["fresh", "fresh"]);
+    assert.deepEqual(seen.fetches, [2]);
+    clock.advance(1);
+    assert.deepEqual(shown(await examine(rows, PATIENT).done), ["fresh", "fresh"]);
+    assert.deepEqual(seen.fetches, [2, 2]);
+  });
+
+  it("are looked for where others are alone in having been: each for itself, in their order", async () => {
+    const { examine, redis, seen, sent } = world(busyAtFirst);
+    const [first, second, third] = ["a", "b", "c"].map((local) => question(`${local}@slow.test`));
+    assert(first && second && third);
+    await examine([second]).done;
+    redis.set("c@slow.test", entryOf(1));
+    assert.deepEqual(shown(await examine([first, second, third], PATIENT).done), [
+      "fresh",
+      "fresh",
+      "cached",
+    ]);
+    assert.deepEqual(seen.fetches, [1, 2]);
+    assert.deepEqual(sent[1]?.addresses, ["a@slow.test", "b@slow.test"]);
+  });
+
+  it("are looked for again where Redis had what would not do", async () => {
+    const { examine, redis, seen } = world(busyAtFirst);
+    const one = question("a@slow.test");
+    redis.set("a@slow.test", entryOf(1));
+    const options = { refresh: () => true, patient: false };
+    await examine([one], options).done;
+    await examine([one], { ...options, patient: true }).done;
+    assert.deepEqual(seen.fetches, [1, 1]);
+  });
+});
