@@ -55,7 +55,7 @@ export interface HttpWorld {
 }
 
 /** Before answers of an open loop are counted: leases of quota and rate went back in the pause before it, and grow for up to 1.3 s. */
-const OPEN_WARM_S = 1.5;
+export const OPEN_WARM_S = 1.5;
 /**
  * Connections of an open loop: at half of raw's rate as many as fall due in 6 ms. With 256 a server that others keep from its core
  * for one turn of the scheduler (4 ms) kept requests waiting, and that was taken for the generator's fault; with 1 024 each answer

@@ -1,7 +1,7 @@
 import { busyShareOf, busyWithin, cpuBetween, idleReason } from "./busy.ts";
 import { type BenchContext, requireRight, withChildren } from "./context.ts";
 import { InvalidRun, interleave, median, type Subject, type Summary, sampleOf } from "./figures.ts";
-import { ADDRESSES, type HttpWorld, type Server, startHttpWorld, TEAMS } from "./http-world.ts";
+import { ADDRESSES, type HttpWorld, OPEN_WARM_S, type Server, startHttpWorld, TEAMS } from "./http-world.ts";
 import { findLoadTools, type LoadTools } from "./load-tools.ts";
 import { type Asked, type LoadGenerator, lateNotes, unlessLate } from "./native-load.ts";
 import { type OpenRun, tailRatio } from "./open-loop.ts";
@@ -201,7 +201,7 @@ async function measureCached(context: BenchContext, tools: LoadTools): Promise<S
       configuration: [
         `${TEAMS} enterprise teams, ${ADDRESSES} addresses in memory, ${world.bytes} bytes an answer; ${CONNECTIONS} keep-alive connections, closed loop, no pipelining`,
         `server on one core, the generator (LuaJIT, which never sleeps) on the other; medians of ${rounds} runs of ${runMs / 1000} s by turns; busy in the middle of a run`,
-        `latencies: ${rate} requests a second at even distances for ${OPEN_S[kind]} s, counted from when each was due; medians of ${OPEN_ROUNDS[kind]} runs by turns; Postgres and Redis have the server's core while it sleeps`,
+        `latencies: ${rate} requests a second at even distances for ${OPEN_S[kind]} s behind ${OPEN_WARM_S} s that do not count, in which leases of quota and rate grow; from when each was due; medians of ${OPEN_ROUNDS[kind]} runs by turns; Postgres and Redis have the server's core while it sleeps`,
       ],
       unit: "requests",
       lines: [

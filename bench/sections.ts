@@ -31,7 +31,7 @@ export interface SectionEntry {
 export const SECTIONS: Record<string, SectionEntry> = {
   http: {
     benches: [benchCachedVerify],
-    allowanceS: { full: 150, quick: 25 },
+    allowanceS: { full: 150, quick: 28 },
     promises: ["http.cached.cpu", "http.cached.touched", "http.cached.fastify", "http.cached.p99"],
     needsObjects: false,
     onDemand: false,

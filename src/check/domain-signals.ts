@@ -215,13 +215,11 @@ class Joining implements CheckCaller {
     this.#asker.onSite(site);
   }
 
+  /** What says nothing of the domain waits for nothing. */
   checked(known: Checked): void {
     const asker = this.#asker;
-    void this.#domain.then((domain) =>
-      asker.checked(
-        known === null || known === "busy" ? known : evidenceOf(known, known.role, known.smtp, domain),
-      ),
-    );
+    if (known === null || known === "busy") asker.checked(known);
+    else void this.#domain.then((domain) => asker.checked(evidenceOf(known, known.role, known.smtp, domain)));
   }
 
   broke(error: unknown): void {

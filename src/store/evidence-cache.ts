@@ -33,6 +33,8 @@ export interface CacheQuestion {
 export interface KeyedQuestion extends CacheQuestion {
   /** Noted by `fetchMany`, so that the address need not be hashed again when its entry is stored. */
   redisKey?: string | undefined;
+  /** Noted by `fetchMany`: Redis was reached, and has nothing of it. */
+  absent?: boolean;
 }
 
 /** Who asks for an entry. */
@@ -149,7 +151,10 @@ export function createEvidenceCache(deps: {
     const keys = keysOf(questions);
     for (const [i, question] of questions.entries()) question.redisKey = keys[i] as string;
     const texts = await textsOf(keys);
-    return questions.map((question, i) => newestOrNone(question, texts[i] ?? null));
+    return questions.map((question, i) => {
+      question.absent = texts[i] === null;
+      return newestOrNone(question, texts[i] ?? null);
+    });
   }
 
   async function answerAll(askers: readonly EntryAsker[]): Promise<void> {

@@ -55,6 +55,7 @@ export function createBatchWorld(
     writes: 0,
     lookups: [] as string[],
   };
+  const outage = { is: false };
   let overloads = 0;
   let closed = false;
   const batches = createBatchExaminer({
@@ -74,6 +75,8 @@ export function createBatchWorld(
       glimpse: () => undefined,
       async fetchMany(keys) {
         seen.fetches.push(keys.length);
+        if (outage.is) return keys.map(() => undefined);
+        for (const key of keys) key.absent = !redis.has(key.cacheKey);
         return keys.map(({ cacheKey }) => redis.get(cacheKey));
       },
       storeMany(deposits) {
@@ -129,7 +132,7 @@ export function createBatchWorld(
   };
   const { ready, readyOfDomain } = batches;
   const asked = { examine, ready, readyOfDomain };
-  return { clock, sent, memory, redis, seen, ...asked, controls, overload, close };
+  return { clock, sent, memory, redis, seen, outage, ...asked, controls, overload, close };
 }
 
 /** `cached`, `fresh`, `none`, a failure, or why it was deferred and where. */

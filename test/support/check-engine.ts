@@ -3,6 +3,7 @@ import { createBoard } from "../../src/check/board.ts";
 import { type CatchAllFact, createCatchAllFacts } from "../../src/check/catch-all.ts";
 import { createEngine } from "../../src/check/engine.ts";
 import type { CheckMode, Evidence } from "../../src/check/evidence.ts";
+import type { Lists } from "../../src/check/lists/lists.ts";
 import type { ReportedDial } from "../../src/check/network-health.ts";
 import { createNetworkView } from "../../src/check/network-view.ts";
 import { loadShaping } from "../../src/check/shaping.ts";
@@ -60,7 +61,12 @@ const { hosts: NO_HOSTS, nowhere: NOWHERE }: Zone = { hosts: {}, nowhere: [] };
 export function engine(
   reply: Reply,
   onAsked: (options: JobOptions) => void = () => {},
-  { hosts = NO_HOSTS, nowhere = NOWHERE, general = false }: Partial<Zone> & { general?: boolean } = {},
+  {
+    hosts = NO_HOSTS,
+    nowhere = NOWHERE,
+    general = false,
+    role = () => null,
+  }: Partial<Zone> & { general?: boolean; role?: Lists["role"] } = {},
 ) {
   const clock = createFakeClock();
   const board = createBoard(1, 1);
@@ -124,7 +130,7 @@ export function engine(
     paths,
     house: { trusts: () => true },
     lines: createSiteLines(() => 10),
-    lists: { disposable: () => ({ listed: false, source: "none" }), role: () => null, isFree: () => false },
+    lists: { disposable: () => ({ listed: false, source: "none" }), role, isFree: () => false },
     shaping: loadShaping(),
     sites: createSiteDirectory(),
     facts: createCatchAllFacts(clock, {

@@ -99,6 +99,7 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
   /** What nobody need be asked about is answered; @returns the rest */
   function look(work: BatchWork, questions: readonly Question[], options: BatchOptions): AskedRow[] {
     const asked: AskedRow[] = [];
+    const nowMs = Math.floor(deps.clock.monotonic());
     let known = 0;
     for (const [at, question] of questions.entries()) {
       if (!mustBeAsked(question)) {
@@ -106,9 +107,11 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
         continue;
       }
       const { address, scope } = question;
-      const row: AskedRow = { at, address, scope, cacheKey: address.cacheKey, redisKey: undefined, question };
+      const { cacheKey } = address;
+      const row: AskedRow = { at, address, scope, cacheKey, redisKey: undefined, absent: false, question };
       // A look into the memory of a long list is 0.7 us: its Map is far larger than what the core has at hand.
-      const entry = question.missed ? undefined : remembered(row, options);
+      const isToPeek = !question.missed || wasSought(question, nowMs);
+      const entry = isToPeek ? remembered(row, options) : undefined;
       if (entry === undefined) asked.push(row);
       else {
         known += 1;
@@ -127,7 +130,7 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
 
   /**
    * Those that other processes know are answered; @returns the rest. A chunk that stays for its rows asks for them twice within a
-   * second: what Redis had nothing of then is not looked for again.
+   * second: what Redis had nothing of then is not looked for there again, and `look` has asked memory.
    */
   async function fetch(
     work: BatchWork,
@@ -140,11 +143,10 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
     const found = new Set<AskedRow>();
     for (const [i, row] of sought.entries()) {
       const entry = entries[i];
-      if (entry === undefined) row.question.soughtMs = nowMs;
-      else if (!refresh(entry)) {
+      if (entry !== undefined && !refresh(entry)) {
         work.answer(row.at, { finding: { entry, cached: true } });
         found.add(row);
-      }
+      } else if (row.absent) row.question.soughtMs = nowMs;
     }
     return found.size === 0 ? [...rows] : rows.filter((row) => !found.has(row));
   }

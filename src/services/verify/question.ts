@@ -19,11 +19,14 @@ export interface Question extends Standing {
   address: ParsedAddress | null;
   /** Noted by who looked: memory had nothing of it, and need not be asked again before Redis is. */
   missed?: boolean;
-  /** Whole monotonic milliseconds at which Redis had nothing of it either; absent or negative: it was not asked. */
+  /** Whole monotonic milliseconds at which Redis was asked, and had nothing of it either; absent or negative: nothing is known of that. */
   soughtMs?: number;
   /** Its bytes said enough: a plain cell (`kindOfCell`), the local part ordinary (`isOrdinaryLocal`). */
   ordinary?: boolean;
 }
 
-/** `Question.soughtMs` of one that Redis was not asked for. A small integer, as what takes its place is: another number would be an object for each row. */
+/**
+ * `Question.soughtMs` of one that Redis was not asked for. A small integer, as is what takes its place in the first 24 days of a process:
+ * another number is an object for each row.
+ */
 export const NOT_SOUGHT = -1;

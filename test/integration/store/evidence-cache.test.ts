@@ -6,7 +6,11 @@ import { systemClock } from "../../../src/core/clock.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createLog } from "../../../src/core/log.ts";
 import { withoutDisbelieved } from "../../../src/services/verify/believing.ts";
-import { createEvidenceCache, type EvidenceCache } from "../../../src/store/evidence-cache.ts";
+import {
+  createEvidenceCache,
+  type EvidenceCache,
+  type KeyedQuestion,
+} from "../../../src/store/evidence-cache.ts";
 import { hash128 } from "../../../src/store/evidence-text.ts";
 import { testRedisUrl } from "../../support/embedded.ts";
 import { evidenceWith, smtpWith } from "../../support/evidence.ts";
@@ -27,7 +31,12 @@ describe("evidence of many addresses", () => {
     cacheOf(writer).storeMany(keys.map((key) => deposit(key)));
     // Behind the write on the same connection.
     await writer.ping();
-    const found = await cacheOf(reader).fetchMany(questions([...keys, "nobody@one.test"]));
+    const asked: KeyedQuestion[] = questions([...keys, "nobody@one.test"]);
+    const found = await cacheOf(reader).fetchMany(asked);
+    assert.deepEqual(
+      asked.map(({ absent }) => absent),
+      [...keys.map(() => false), true],
+    );
     assert.equal(found.filter((entry) => entry?.evidence.v === 2).length, keys.length);
     assert.equal(found.at(-1), undefined);
     assert.deepEqual([wrote.writes, read.mget], [[keys.length], [keys.length + 1, 1]]);

@@ -229,6 +229,17 @@ describe("an engine with signals", () => {
     assert.equal(EVIDENCE.domain, undefined);
   });
 
+  it("keeps nobody waiting for them whose check brings nothing", async () => {
+    const silent = { of: () => new Promise<DomainEvidence>(() => {}) };
+    for (const nothing of [null, "busy"] as const) {
+      const engine = withDomainSignals(
+        engineBy(async () => nothing),
+        silent,
+      );
+      assert.equal(await engine.check("jane@example.com", "probed", control), nothing);
+    }
+  });
+
   it("looks the domain up behind the last @", async () => {
     const { signals, asked } = signalsIn({});
     await withDomainSignals(

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Evidence } from "../../../src/check/evidence.ts";
 import { loadShaping } from "../../../src/check/shaping.ts";
-import { AppError } from "../../../src/core/errors.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import type { JobOptions } from "../../../src/smtp/job.ts";
 import type { RcptOutcome } from "../../../src/smtp/outcome.ts";
@@ -186,40 +185,6 @@ describe("a busy site, as the engine meets it", () => {
     await new Promise((resolve) => setImmediate(resolve));
     answers.at(-1)?.(UNKNOWN);
     assert.notEqual(await next, "busy", "who has left the line is not counted");
-  });
-
-  it("is entered by the first rows of a domain that nobody knew, in their order, and left by the others", async () => {
-    const { ask, answers, asked } = silent();
-    const locals = Array.from({ length: LINE + 10 }, (_, i) => `row${i}`);
-    const all = locals.map((local) => ask(local, "bulk"));
-    assert.deepEqual(await Promise.all(all.slice(LINE)), Array(10).fill("busy"));
-    const entered = locals.slice(0, LINE);
-    assert.deepEqual(
-      asked,
-      entered.map((local) => `${local}@example.test mx1.example.test`),
-    );
-    for (const answer of answers) answer(UNKNOWN);
-    assert.ok((await Promise.all(all)).slice(0, LINE).every((known) => known !== "busy"));
-  });
-
-  it("whose domain cannot be looked up breaks each row that waits for it, and the next asks anew", async () => {
-    let looks = 0;
-    const hosts = {
-      get "full.test"(): string[] {
-        looks += 1;
-        throw new AppError("overloaded", "The resolver has too much to do.");
-      },
-    };
-    const { askAbout } = engine(
-      () => OK,
-      () => {},
-      { hosts },
-    );
-    const all = ["a", "b", "c"].map((local) => askAbout(`${local}@full.test`, "bulk"));
-    for (const one of all) await assert.rejects(one, { code: "overloaded" });
-    assert.equal(looks, 1);
-    await assert.rejects(askAbout("d@full.test", "bulk"), { code: "overloaded" });
-    assert.equal(looks, 2);
   });
 
   it("that gave us no slot is no evidence for a row, as it is for a request", async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { createEvidenceCache } from "../../../src/store/evidence-cache.ts";
+import { createEvidenceCache, type KeyedQuestion } from "../../../src/store/evidence-cache.ts";
 import type { RedisClient } from "../../../src/store/redis.ts";
 import { evidenceWith, smtpWith } from "../../support/evidence.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
@@ -93,5 +93,19 @@ describe("evidence of a domain whose replies carry an id each", () => {
     await reader.fetchMany(asked);
     await turn();
     assert.deepEqual([data.get(shape), typeof text], [text, "string"]);
+  });
+});
+
+describe("what Redis has nothing of", () => {
+  it("is told from what it could not be asked for", async () => {
+    const data = new Map<string, string>();
+    const redis = fakeRedis(data);
+    const cache = createEvidenceCache({ redis, clock: createFakeClock(), log: silentLog, maxEntries: 10 });
+    const asked: KeyedQuestion[] = [{ scope: "probed", cacheKey: "a@one.test" }];
+    await cache.fetchMany(asked);
+    assert.equal(asked[0]?.absent, true);
+    redis.mget = () => Promise.reject(new Error("the connection is closed"));
+    assert.deepEqual(await cache.fetchMany(asked), [undefined]);
+    assert.equal(asked[0]?.absent, false);
   });
 });

@@ -47,6 +47,26 @@ describe("rows that are asked about again", () => {
     assert.deepEqual(sent[1]?.addresses, ["a@slow.test", "b@slow.test"]);
   });
 
+  it("are looked for again where Redis could not be reached", async () => {
+    const { examine, redis, seen, outage } = world(busyAtFirst);
+    const one = question("a@slow.test");
+    outage.is = true;
+    assert.deepEqual(shown(await examine([one]).done), ["busy slow.test"]);
+    outage.is = false;
+    redis.set("a@slow.test", entryOf(1));
+    assert.deepEqual(shown(await examine([one], PATIENT).done), ["cached"]);
+    assert.deepEqual(seen.fetches, [1, 1]);
+  });
+
+  it("are answered by what memory learnt meanwhile, also where it had been asked before", async () => {
+    const { examine, memory, seen, sent } = world(busyAtFirst);
+    const one = question("a@slow.test", { missed: true });
+    await examine([one]).done;
+    memory.set("a@slow.test", entryOf(1));
+    assert.deepEqual(shown(await examine([one], PATIENT).done), ["cached"]);
+    assert.deepEqual([seen.fetches, sent.length], [[1], 1]);
+  });
+
   it("are looked for again where Redis had what would not do", async () => {
     const { examine, redis, seen } = world(busyAtFirst);
     const one = question("a@slow.test");
