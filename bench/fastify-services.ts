@@ -2,9 +2,9 @@ import { parseAddress } from "../src/check/address.ts";
 import { type Clock, systemClock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config.ts";
 import { AppError } from "../src/core/errors.ts";
+import { LIMITS } from "../src/core/limits.ts";
 import type { Logger } from "../src/core/log.ts";
 import { createMetrics } from "../src/core/metrics.ts";
-import { jsonBytes } from "../src/http/json-bytes.ts";
 import type { Actor } from "../src/services/actor.ts";
 import { createAuthenticator } from "../src/services/authenticate/authenticate.ts";
 import { createPromotedDisposables } from "../src/services/overrides/promoted-disposables.ts";
@@ -77,7 +77,8 @@ export async function startCachedServices(config: Config, log: Logger) {
     usage,
     tallies,
     metrics,
-    render: jsonBytes,
+    render: JSON.stringify,
+    limits: LIMITS.http,
   });
   await Promise.all([authenticator.start(), promoted.start()]);
   for (const part of [quota, usage, rateLimiter]) part.start();

@@ -35,6 +35,11 @@ const CONNECTIONS = 256;
 const RUN_S = { full: 3, quick: 1 };
 /** Load before each run that is not counted: leases of quota and rate grow with the traffic, and shrink in a pause. */
 const LEAD_S = 1;
+/**
+ * A process that has compiled nothing yet takes five times as long for a check, and refuses those that would wait for too long (503
+ * `overloaded`), as it should. So it is asked, without counting, until it refuses nobody: so often at most.
+ */
+const WARM_UPS = 5;
 const MARKS = [`"reason":"${REASON}"`, '"cached":false'];
 const ROUNDS = { full: 5, quick: 2 };
 /** What a request may cost: five times what uWebSockets.js itself takes to send the same bytes. */
@@ -83,6 +88,8 @@ interface Server {
   port: number;
   /** As of `Asked`. */
   late: number;
+  /** Answers without success before anything was counted. */
+  refusedCold: number;
   /** Requires that since it was asked last so many requests were answered as they should; absent: it has one answer. */
   requireAnswered?(count: number): Promise<void>;
   /** One request for all: wrk cannot make them as fast as a server that looks at none of them answers. Absent: each is about another address. */
@@ -96,6 +103,8 @@ interface World {
   /** Where wrk reads what it runs. */
   file: string;
   loadCore: number;
+  /** Of the API. */
+  metricsPort: number;
   rcpt: Server;
   raw: Server;
   bytes: number;
@@ -132,12 +141,12 @@ async function startAll(
     wrk,
     file: join(context.compiledDir, "uncached.lua"),
     loadCore: cores.load,
+    metricsPort,
     rcpt: {
-      ...{ name: "rcpt", port, late: 0, usage: () => api.call("usage") },
-      requireAnswered: await watchAnswers(metricsPort),
+      ...{ name: "rcpt", port, late: 0, refusedCold: 0, usage: () => api.call("usage") },
     },
     raw: {
-      ...{ name: "raw", port: started.port, late: 0, usage: () => rawChild.call("usage") },
+      ...{ name: "raw", port: started.port, late: 0, refusedCold: 0, usage: () => rawChild.call("usage") },
       ready: createLoneLoad(wrk, { request, file: readyFile, core: cores.load }),
     },
     bytes,
@@ -156,6 +165,15 @@ async function loadFor(
   const run = await (ready === undefined ? runWrk(wrk, how, { file, core: loadCore }) : ready.load(how));
   server.late += run.late;
   return run;
+}
+
+/** Until the server answers everybody with success. What it does then is measured, whatever comes of it. */
+async function warmUp(world: World, server: Server): Promise<void> {
+  for (let i = 0; i < WARM_UPS; i++) {
+    const { wrong } = await loadFor(world, server, `${server.name}warm${i}`, LEAD_S);
+    server.refusedCold += wrong;
+    if (wrong === 0) return;
+  }
 }
 
 async function measureServer(world: World, server: Server, round: number, seconds: number): Promise<Sample> {
@@ -179,6 +197,8 @@ export async function benchUncachedVerify(context: BenchContext): Promise<Sectio
     const world = await startAll(context, keep);
     const seconds = context.quick ? RUN_S.quick : RUN_S.full;
     const rounds = context.quick ? ROUNDS.quick : ROUNDS.full;
+    await warmUp(world, world.rcpt);
+    world.rcpt.requireAnswered = await watchAnswers(world.metricsPort);
     const servers = [world.rcpt, world.raw];
     const subjects = servers.map(
       (server): Subject => ({ run: (round) => measureServer(world, server, round, seconds) }),
@@ -207,6 +227,9 @@ export async function benchUncachedVerify(context: BenchContext): Promise<Sectio
       notes: [
         "a server that is not busy all the while pays more CPU a request, since it gathers less work a turn",
         ...[loweredNote(ceiling)].filter((note) => note !== null),
+        ...(world.rcpt.refusedCold > 0
+          ? [`${world.rcpt.refusedCold} were refused (503) before it was warm; none that counts was`]
+          : []),
         ...lateNotes(servers),
       ],
     };

@@ -5,7 +5,6 @@ import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import type { Tracer } from "../core/tracing.ts";
-import { jsonBytes } from "../http/json-bytes.ts";
 import { createRoutes } from "../http/routes.ts";
 import { createHttpServer } from "../http/server.ts";
 import type { Actor } from "../services/actor.ts";
@@ -201,7 +200,8 @@ type ReadyParts = Omit<VerifyParts, "promoted"> & {
 };
 
 function composeReady({ metrics }: Deps, { counter, authenticator, ...made }: ReadyParts) {
-  const answers = createReadyAnswers({ ...made, usage: counter, metrics, render: jsonBytes });
+  const drawing = { render: JSON.stringify, limits: LIMITS.http };
+  const answers = createReadyAnswers({ ...made, ...drawing, usage: counter, metrics });
   return { answers, credentials: authenticator, entrance: made.entrance };
 }
 

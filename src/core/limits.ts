@@ -30,11 +30,13 @@ export const LIMITS = {
     jsonDepth: 32,
     queryParameters: 32,
     /**
-     * Queries of cached answers that are remembered as they were written, with the address in them and the bodies drawn for
-     * it: some 3 KB each, body and evidence included, hence 50 MB where all are in use. Longer ones are not remembered.
+     * Queries of cached answers that are remembered as they were written, with the address in them: some 2 KB each, evidence
+     * included, hence 32 MB where all are in use. Longer ones are not remembered.
      */
     readyQueries: 16_384,
     readyQueryChars: 512,
+    /** Of the bodies drawn for them, all together: 1 KB each. */
+    readyBodyBytes: 25_165_824,
     /** Header fields of such answers that are kept as bytes, one for each policy of limits: half a kilobyte each. */
     readyHeads: 1_000,
     validationIssues: 20,

@@ -25,23 +25,54 @@ const INT_END = 2 ** 31;
 const NUMBER_CHARS = 16;
 const NUMBERS = 4;
 
-/** @returns where the number ends */
-function writeNumber(into: Uint8Array, at: number, value: number): number {
-  let end = at + 1;
-  for (let least = 10; value >= least; least *= 10) end++;
-  let rest = value;
-  for (let place = end - 1; place >= at; place--) {
-    const tenth = rest < INT_END ? (rest / 10) | 0 : Math.floor(rest / 10);
-    into[place] = DIGIT_0 + (rest - tenth * 10);
-    rest = tenth;
+/**
+ * A number among the bytes of a form. Its digits are written where it, or its place, is another than the last time: the seconds to
+ * the end of the day are the same for all, and each digit costs a division.
+ */
+class NumberSpot {
+  #at = -1;
+  #value = -1;
+  #end = -1;
+
+  /** @returns where the number ends */
+  write(into: Uint8Array, at: number, value: number): number {
+    if (at === this.#at && value === this.#value) return this.#end;
+    let end = at + 1;
+    for (let least = 10; value >= least; least *= 10) end++;
+    let rest = value;
+    for (let place = end - 1; place >= at; place--) {
+      const tenth = rest < INT_END ? (rest / 10) | 0 : Math.floor(rest / 10);
+      into[place] = DIGIT_0 + (rest - tenth * 10);
+      rest = tenth;
+    }
+    this.#at = at;
+    this.#value = value;
+    this.#end = end;
+    return end;
   }
-  return end;
 }
 
-/** @returns where the bytes end; of short ones, for which a loop is quicker than `set` */
-function writeBytes(into: Uint8Array, at: number, bytes: Uint8Array): number {
-  for (let i = 0; i < bytes.length; i++) into[at + i] = bytes[i] ?? 0;
-  return at + bytes.length;
+/** The same of a text that never changes: it is written where a number before it has become longer or shorter. */
+class TextSpot {
+  readonly #text: Uint8Array;
+  #at = -1;
+
+  constructor(text: string) {
+    this.#text = Buffer.from(text, "latin1");
+  }
+
+  get length(): number {
+    return this.#text.length;
+  }
+
+  /** @returns where the text ends */
+  write(into: Uint8Array, at: number): number {
+    if (at !== this.#at) {
+      into.set(this.#text, at);
+      this.#at = at;
+    }
+    return at + this.#text.length;
+  }
 }
 
 /**
@@ -51,31 +82,27 @@ function writeBytes(into: Uint8Array, at: number, bytes: Uint8Array): number {
  * @param end what stands behind the value of `RateLimit`, ASCII
  */
 export function createAnswerHead(start: string, fields: string, ids: RequestIds, end = ""): AnswerHead {
-  const [rateStart, resetStart, quotaStart] = ['"rate";r=', ";t=", ', "quota";r='].map((text) =>
-    Buffer.from(text),
-  ) as [Buffer, Buffer, Buffer];
   const idAt = start.length;
-  const first = Buffer.concat([
-    Buffer.from(start, "latin1"),
-    Buffer.alloc(ids.length),
-    Buffer.from(fields, "latin1"),
-    rateStart,
-  ]);
-  const last = Buffer.from(end, "latin1");
-  const room = last.length + 2 * resetStart.length + quotaStart.length + NUMBERS * NUMBER_CHARS;
-  const form = new Uint8Array(first.length + room);
+  const first = Buffer.from(`${start}${" ".repeat(ids.length)}${fields}"rate";r=`, "latin1");
+  const [rate, rateResetS] = [new NumberSpot(), new NumberSpot()];
+  const [quota, quotaResetS] = [new NumberSpot(), new NumberSpot()];
+  const [rateReset, quotaReset] = [new TextSpot(";t="), new TextSpot(";t=")];
+  const quotaStart = new TextSpot(', "quota";r=');
+  const last = new TextSpot(end);
+  const texts = rateReset.length + quotaStart.length + quotaReset.length + last.length;
+  const form = new Uint8Array(first.length + texts + NUMBERS * NUMBER_CHARS);
   form.set(first);
   /** By length: a view costs more to make than to look up, and there are a few dozen. */
   const views: Uint8Array[] = [];
 
   return {
-    fill({ rate, rateResetS, quota, quotaResetS }) {
+    fill(numbers) {
       ids.write(form, idAt);
-      let at = writeNumber(form, first.length, rate);
-      at = writeNumber(form, writeBytes(form, at, resetStart), rateResetS);
-      at = writeNumber(form, writeBytes(form, at, quotaStart), quota);
-      at = writeNumber(form, writeBytes(form, at, resetStart), quotaResetS);
-      at = writeBytes(form, at, last);
+      let at = rate.write(form, first.length, numbers.rate);
+      at = rateResetS.write(form, rateReset.write(form, at), numbers.rateResetS);
+      at = quota.write(form, quotaStart.write(form, at), numbers.quota);
+      at = quotaResetS.write(form, quotaReset.write(form, at), numbers.quotaResetS);
+      at = last.write(form, at);
       const known = views[at];
       if (known !== undefined) return known;
       const view = form.subarray(0, at);

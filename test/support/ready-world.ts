@@ -4,7 +4,6 @@ import { LIMITS } from "../../src/core/limits.ts";
 import { createLog } from "../../src/core/log.ts";
 import { createMetrics } from "../../src/core/metrics.ts";
 import type { Gate } from "../../src/http/dispatch.ts";
-import { jsonBytes } from "../../src/http/json-bytes.ts";
 import { createVerifyRoute } from "../../src/http/routes/verify.ts";
 import { createHttpServer } from "../../src/http/server.ts";
 import { hashSecret } from "../../src/services/api-key.ts";
@@ -75,7 +74,10 @@ const NO_REDIS = { defineCommand() {}, mget: async () => [], rcptKeepEvidence: a
  * The service between a socket and the stores, everything but the stores and the engine real, on a clock that stands still.
  * @param short with the short way
  */
-export async function startReadyWorld(short: boolean, options: { corsOrigins?: string[] } = {}) {
+export async function startReadyWorld(
+  short: boolean,
+  options: { corsOrigins?: string[]; readyBodyBytes?: number } = {},
+) {
   const clock = createFakeClock(BEFORE_MIDNIGHT_MS);
   const log = createLog("silent");
   const metrics = createMetrics();
@@ -177,7 +179,8 @@ export async function startReadyWorld(short: boolean, options: { corsOrigins?: s
     usage,
     tallies,
     metrics,
-    render: jsonBytes,
+    render: JSON.stringify,
+    limits: { readyBodyBytes: options.readyBodyBytes ?? LIMITS.http.readyBodyBytes },
   });
   const server = createHttpServer({
     routes: [

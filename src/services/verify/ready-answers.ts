@@ -2,6 +2,7 @@ import { type ParsedAddress, parseAddress } from "../../check/address.ts";
 import type { Scope } from "../../check/evidence.ts";
 import type { Reason, Verdict } from "../../check/verdict/table.ts";
 import { isFree } from "../../check/verdict/verdict.ts";
+import { ByteRing, type RingPlace } from "../../core/byte-ring.ts";
 import type { Metrics } from "../../core/metrics.ts";
 import type { Tally } from "../../core/tally.ts";
 import type { Held } from "../../store/evidence-cache.ts";
@@ -43,9 +44,10 @@ export interface ReadyAddress extends Record<Scope, ReadyAnswer | null> {
   readonly address: ParsedAddress;
 }
 
-export interface ReadyAnswer {
+export interface ReadyAnswer extends RingPlace {
   /** What it was drawn from: another entry is another answer. */
   held: Held;
+  /** Good for the turn in which it was found: what is drawn later may take its place. */
   readonly body: Uint8Array;
   readonly verdict: Verdict;
   readonly reason: Reason;
@@ -70,13 +72,19 @@ export interface ReadyAnswersDeps {
   usage: Pick<UsageCounter, "tab">;
   tallies: VerificationTallies;
   metrics: Metrics;
-  render(result: VerificationResult): Uint8Array;
+  /** As JSON. */
+  render(result: VerificationResult): string;
+  limits: {
+    /** Of all bodies together: what was drawn longest ago is drawn anew. */
+    readyBodyBytes: number;
+  };
 }
 
 export function createReadyAnswers(deps: ReadyAnswersDeps): ReadyAnswers {
   const { examiner } = deps;
   /** By the actor, which lives as long as its credential's cached entry. */
   const desks = new WeakMap<Actor, Desk>();
+  const bodies = new ByteRing(deps.limits.readyBodyBytes);
   const lookups = deps.metrics.cacheLookups.tally({ result: "memory" });
 
   function draw({ address }: ReadyAddress, held: Held, actor: Actor): ReadyAnswer {
@@ -84,9 +92,12 @@ export function createReadyAnswers(deps: ReadyAnswersDeps): ReadyAnswers {
     const asker = { teamId, probing: limits.probing, overlay };
     const question = examiner.understand(address.normalised, false, asker);
     const { decision, result } = examiner.draw(question, { entry: held.entry, cached: true });
+    const { bytes: body, lap, from } = bodies.keep(deps.render(result));
     return {
       held,
-      body: deps.render(result),
+      body,
+      lap,
+      from,
       verdict: decision.verdict,
       reason: decision.reason,
       isFree: isFree(decision.reason),
@@ -99,10 +110,14 @@ export function createReadyAnswers(deps: ReadyAnswersDeps): ReadyAnswers {
     const held = examiner.hold(ready.address, scope);
     const before = ready[scope];
     if (held === undefined) ready[scope] = null;
-    else if (before !== null && before.held.entry === held.entry) before.held = held;
+    else if (before !== null && before.held.entry === held.entry && bodies.holds(before)) before.held = held;
     else ready[scope] = draw(ready, held, actor);
     return ready[scope];
   }
+
+  /** As far as can be told without asking memory. */
+  const isGood = (answer: ReadyAnswer, nowMs: number) =>
+    !answer.held.over && nowMs < answer.held.goodUntilMs && bodies.holds(answer);
 
   return {
     understand(email) {
@@ -115,8 +130,7 @@ export function createReadyAnswers(deps: ReadyAnswersDeps): ReadyAnswers {
       if (!actor.livemode || !examiner.isPlain(ready.domain, actor.overlay)) return null;
       const scope = actor.limits.probing ? "probed" : "unprobed";
       let answer = ready[scope];
-      if (answer === null || answer.held.over || nowMs >= answer.held.goodUntilMs)
-        answer = renew(ready, actor, scope);
+      if (answer === null || !isGood(answer, nowMs)) answer = renew(ready, actor, scope);
       return answer === null || answer.isFree ? null : answer;
     },
     deskOf(actor) {

@@ -250,6 +250,26 @@ describe("the short way", () => {
     assert.equal(await generally(asked(KEY)), 0);
   });
 
+  it("draws anew what others have taken the place of, and says what is true of whom it was asked about", async (t) => {
+    // Room for two bodies at most.
+    const world = await startReadyWorld(true, { readyBodyBytes: 4_096 });
+    t.after(() => world.close());
+    setUp(world);
+    for (let i = 0; i < MANY; i++) await ask(world, get("email=a%40known.test", bearer(KEY)));
+    const people = ["a", "b", "a+tag", "Mixed.Case"].map((who) => `${who}@known.test`);
+    const askAll = async () => {
+      for (const email of people) {
+        const reply = await ask(world, get(`email=${encodeURIComponent(email)}`, bearer(KEY)));
+        assert.ok(reply !== "closed" && reply.status === 200);
+        assert.equal(JSON.parse(reply.body).email, email);
+      }
+    };
+    await askAll();
+    const before = world.general.count;
+    for (let i = 0; i < 3; i++) await askAll();
+    assert.equal(world.general.count, before);
+  });
+
   it("is not taken while pages of other origins may call", async () => {
     const world = await startReadyWorld(true, { corsOrigins: ["https://app.test"] });
     setUp(world);
