@@ -82,6 +82,9 @@ export function loneScript(request: string): string {
   return [`wrk.format = function() return ${quoted(request)} end`, ...TELL_AT_THE_END].join("\n");
 }
 
+/** Among `faults`: answers of other statuses than 2xx and 3xx. */
+export const UNSUCCESSFUL = "answers without success";
+
 /** The line of `TELL_AT_THE_END`. */
 type Told = Pick<NativeRun, "answered" | "late" | "wallMs"> &
   Record<"connect" | "read" | "write" | "status", number>;
@@ -95,7 +98,7 @@ export function readNativeRun(output: string): NativeRun {
     "failed connects": told.connect,
     "broken reads": told.read,
     "broken writes": told.write,
-    "answers without success": told.status,
+    [UNSUCCESSFUL]: told.status,
   };
   const wrong = told.connect + told.read + told.write + told.status;
   return { answered, wrong, faults, late, wallMs };

@@ -17,6 +17,7 @@ import {
   type NativeRun,
   runWrk,
   TELL_AT_THE_END,
+  UNSUCCESSFUL,
   unlessLate,
 } from "./native-load.ts";
 import { pin } from "./pin.ts";
@@ -88,9 +89,7 @@ interface Server {
   port: number;
   /** As of `Asked`. */
   late: number;
-  /** Answers without success before anything was counted. */
-  refusedCold: number;
-  /** Requires that since it was asked last so many requests were answered as they should; absent: it has one answer. */
+  /** Requires that since it was asked last so many requests were answered as they should, and none otherwise; absent: it has one answer. */
   requireAnswered?(count: number): Promise<void>;
   /** One request for all: wrk cannot make them as fast as a server that looks at none of them answers. Absent: each is about another address. */
   ready?: LoadGenerator;
@@ -103,8 +102,6 @@ interface World {
   /** Where wrk reads what it runs. */
   file: string;
   loadCore: number;
-  /** Of the API. */
-  metricsPort: number;
   rcpt: Server;
   raw: Server;
   bytes: number;
@@ -141,12 +138,12 @@ async function startAll(
     wrk,
     file: join(context.compiledDir, "uncached.lua"),
     loadCore: cores.load,
-    metricsPort,
     rcpt: {
-      ...{ name: "rcpt", port, late: 0, refusedCold: 0, usage: () => api.call("usage") },
+      ...{ name: "rcpt", port, late: 0, usage: () => api.call("usage") },
+      requireAnswered: await watchAnswers(metricsPort),
     },
     raw: {
-      ...{ name: "raw", port: started.port, late: 0, refusedCold: 0, usage: () => rawChild.call("usage") },
+      ...{ name: "raw", port: started.port, late: 0, usage: () => rawChild.call("usage") },
       ready: createLoneLoad(wrk, { request, file: readyFile, core: cores.load }),
     },
     bytes,
@@ -162,29 +159,35 @@ async function loadFor(
   const { port, ready } = server;
   const how = { port, connections: CONNECTIONS, forMs: seconds * 1_000 };
   if (ready === undefined) writeFileSync(file, scriptOf(prefix, keys));
-  const run = await (ready === undefined ? runWrk(wrk, how, { file, core: loadCore }) : ready.load(how));
-  server.late += run.late;
-  return run;
+  return ready === undefined ? runWrk(wrk, how, { file, core: loadCore }) : ready.load(how);
 }
 
-/** Until the server answers everybody with success. What it does then is measured, whatever comes of it. */
-async function warmUp(world: World, server: Server): Promise<void> {
+/**
+ * Until the server answers everybody with success; what it does then is measured, whatever comes of it. @returns answers without
+ * success. @throws InvalidRun when anything else went wrong, or was answered
+ */
+async function warmUp(world: World, server: Server): Promise<number> {
+  let refused = 0;
   for (let i = 0; i < WARM_UPS; i++) {
-    const { wrong } = await loadFor(world, server, `${server.name}warm${i}`, LEAD_S);
-    server.refusedCold += wrong;
-    if (wrong === 0) return;
+    const { answered, wrong, faults } = await loadFor(world, server, `${server.name}warm${i}`, LEAD_S);
+    requireRight(server.name, { ...faults, [UNSUCCESSFUL]: 0 });
+    await server.requireAnswered?.(answered - wrong);
+    refused += wrong;
+    if (wrong === 0) break;
   }
+  return refused;
 }
 
 async function measureServer(world: World, server: Server, round: number, seconds: number): Promise<Sample> {
   const { name, usage, requireAnswered } = server;
   const lead = await loadFor(world, server, `${name}${round}lead`, LEAD_S);
   const before = await usage();
-  const [{ answered, faults, wallMs }, busy] = await Promise.all([
+  const [{ answered, faults, late, wallMs }, busy] = await Promise.all([
     loadFor(world, server, `${name}${round}`, seconds),
     busyWithin(usage, seconds * 1_000),
   ]);
   const after = await usage();
+  server.late += lead.late + late;
   requireRight(name, lead.faults);
   requireRight(name, faults);
   await requireAnswered?.(lead.answered + answered);
@@ -197,8 +200,7 @@ export async function benchUncachedVerify(context: BenchContext): Promise<Sectio
     const world = await startAll(context, keep);
     const seconds = context.quick ? RUN_S.quick : RUN_S.full;
     const rounds = context.quick ? ROUNDS.quick : ROUNDS.full;
-    await warmUp(world, world.rcpt);
-    world.rcpt.requireAnswered = await watchAnswers(world.metricsPort);
+    const refusedCold = await warmUp(world, world.rcpt);
     const servers = [world.rcpt, world.raw];
     const subjects = servers.map(
       (server): Subject => ({ run: (round) => measureServer(world, server, round, seconds) }),
@@ -209,6 +211,7 @@ export async function benchUncachedVerify(context: BenchContext): Promise<Sectio
       title: "Uncached GET /v1/verify without probing",
       configuration: [
         `${TEAMS} teams, every address new, ${DOMAINS} domains whose MX is cached, ${world.bytes} bytes an answer; ${CONNECTIONS} keep-alive connections, closed loop, no pipelining`,
+        `before anything counts rcpt is asked for ${LEAD_S} s, and again while it refuses anybody, ${WARM_UPS} times at most: ${refusedCold} answers were without success then`,
         `looked up in Redis, checked by a thread; what nobody was asked for is not kept; server with all its threads on one core, wrk on another; raw is asked one request for all; medians of ${rounds} runs of ${seconds} s by turns`,
       ],
       unit: "requests",
@@ -227,9 +230,6 @@ export async function benchUncachedVerify(context: BenchContext): Promise<Sectio
       notes: [
         "a server that is not busy all the while pays more CPU a request, since it gathers less work a turn",
         ...[loweredNote(ceiling)].filter((note) => note !== null),
-        ...(world.rcpt.refusedCold > 0
-          ? [`${world.rcpt.refusedCold} were refused (503) before it was warm; none that counts was`]
-          : []),
         ...lateNotes(servers),
       ],
     };

@@ -84,6 +84,7 @@ function createApp(
     return answer !== null && answers.charge(answer, answers.deskOf(actor), nowMs) ? answer : null;
   }
 
+  /** The body is sent after the turn in which it was found; a lap of the ring, thousands of other answers, cannot come in between. */
   function send(reply: FastifyReply, answer: ReadyAnswer, { rate, quota, policy }: Desk): FastifyReply {
     const nowMs = clock.monotonic();
     const left = rate.remaining(nowMs);

@@ -1,4 +1,4 @@
-/** Where a text was kept. Small numbers, which V8 keeps in the object: one more place to wait for else. */
+/** Where a text was kept: two small integers, which V8 keeps within whatever has them. A large number would lie beside it. */
 export interface RingPlace {
   /** How often the ring had been gone round before. */
   readonly lap: number;

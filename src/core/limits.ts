@@ -35,7 +35,7 @@ export const LIMITS = {
      */
     readyQueries: 16_384,
     readyQueryChars: 512,
-    /** Of the bodies drawn for them, all together: 1 KB each. */
+    /** Of the bodies drawn for them, all together: 1 KB each, one for each scope that asks. Beyond it the oldest are drawn anew. */
     readyBodyBytes: 25_165_824,
     /** Header fields of such answers that are kept as bytes, one for each policy of limits: half a kilobyte each. */
     readyHeads: 1_000,

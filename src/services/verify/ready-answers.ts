@@ -92,7 +92,9 @@ export function createReadyAnswers(deps: ReadyAnswersDeps): ReadyAnswers {
     const asker = { teamId, probing: limits.probing, overlay };
     const question = examiner.understand(address.normalised, false, asker);
     const { decision, result } = examiner.draw(question, { entry: held.entry, cached: true });
-    const { bytes: body, lap, from } = bodies.keep(deps.render(result));
+    const free = isFree(decision.reason);
+    // What is free is never sent from here.
+    const { bytes: body, lap, from } = bodies.keep(free ? "" : deps.render(result));
     return {
       held,
       body,
@@ -100,7 +102,7 @@ export function createReadyAnswers(deps: ReadyAnswersDeps): ReadyAnswers {
       from,
       verdict: decision.verdict,
       reason: decision.reason,
-      isFree: isFree(decision.reason),
+      isFree: free,
       tally: deps.tallies(decision, true),
     };
   }

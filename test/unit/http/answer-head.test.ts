@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import fc from "fast-check";
 import { createAnswerHead } from "../../../src/http/answer-head.ts";
 import { createRequestIds } from "../../../src/http/request-id.ts";
 import { limitText } from "../../../src/services/limits-view.ts";
@@ -24,5 +25,24 @@ describe("the head of a ready answer", () => {
       }
     }
     assert.equal(seen.size, NUMBERS.length ** 2);
+  });
+
+  it("has nothing left of what it said before, wherever numbers stand still, move, grow or shrink", () => {
+    const number = fc.constantFrom(1, 9, 10, 99, 100, 10_000);
+    const numbers = fc.record({ rate: number, rateResetS: number, quota: number, quotaResetS: number });
+    fc.assert(
+      fc.property(
+        fc.constantFrom("", "\r\nX: y"),
+        fc.array(numbers, { minLength: 2, maxLength: 30 }),
+        (end, all) => {
+          const ids = createRequestIds();
+          const head = createAnswerHead(START, "\r\nRateLimit: ", ids, end);
+          for (const one of all) {
+            const text = Buffer.from(head.fill(one)).toString("latin1");
+            assert.equal(text, `${START}${ids.last()}\r\nRateLimit: ${limitText(one)}${end}`);
+          }
+        },
+      ),
+    );
   });
 });
