@@ -186,7 +186,7 @@ export function withDomainSignals(engine: CheckEngine, signals: DomainSignals): 
     if (found instanceof Promise) engine.ask(address, scope, new Joining(asker, found));
     else engine.ask(address, scope, asker, found);
   };
-  return { ask, check: checkBy(ask) };
+  return { ask, check: checkBy(ask), lineOf: (domain) => engine.lineOf(domain) };
 }
 
 /** Waits for the domain's signals too. */

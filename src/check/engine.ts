@@ -31,6 +31,12 @@ export interface CheckEngine {
   ): Checked | Promise<Checked>;
   /** The same without a promise: `caller` is told, also before this returns. */
   ask(address: string, scope: Scope, caller: CheckCaller, domain?: DomainEvidence): void;
+  /**
+   * The site whose line is all that a row of the domain has to wait for, and which is left at once where it is long; null: nobody is
+   * asked about its rows, or something is unusual, so that they are to be asked about to know.
+   * @throws AppError `overloaded`, as `ask`
+   */
+  lineOf(domain: string): Promise<string | null>;
 }
 
 export interface EngineDeps extends RowDeps, DomainPlansDeps {}
@@ -49,7 +55,15 @@ export function createEngine(deps: EngineDeps): CheckEngine {
     if (plan instanceof Promise) unplanned.join(plan, { address, scope, caller, domain, sinceMs });
     else askBy(deps, wayless, plan, address, scope, caller, domain, sinceMs);
   }
-  return { ask, check: checkBy(ask) };
+  return { ask, check: checkBy(ask), lineOf: (domain) => lineOf(deps, plans, domain) };
+}
+
+async function lineOf(deps: EngineDeps, plans: DomainPlans, domain: string): Promise<string | null> {
+  const plan = await plans.of(domain, deps.clock.monotonic());
+  const { first } = plan;
+  const way = first === undefined ? null : await plan.usualWay();
+  if (first === undefined || way === null) return null;
+  return isUsual(deps, plan, first.site, way) ? first.site : null;
 }
 
 interface WaitingRow {

@@ -19,6 +19,7 @@ import type {
   CheckLine,
   CheckTask,
   HelloTask,
+  LineTask,
 } from "./thread.ts";
 import { createCheckWaits } from "./waits.ts";
 
@@ -52,6 +53,11 @@ export interface CheckPool {
    * @throws AppError `overloaded` when there is no room for those, `unavailable` once the pool was closed
    */
   checkBatch(addresses: readonly string[], scope: Scope, mode: BatchMode, atOnce?: number): PendingBatch;
+  /**
+   * The site in whose line rows of the domain wait, where a thread sees nothing unusual: further ones than it has room for leave it.
+   * null: none, or nobody can say. Never rejects. Lasts as long as looking for the domain's servers.
+   */
+  lineOf(domain: string): Promise<string | null>;
   /** Addresses that are asked about and have no answer. */
   readonly inFlight: number;
   /** See `CheckWaits.take`: for one who asks from time to time. */
@@ -166,6 +172,11 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
       };
       batches.add(batch);
       return batch;
+    },
+    async lineOf(domain) {
+      const task: LineTask = { mode: "line", domain };
+      // Of a thread that dies its rows are told.
+      return closing ? null : run<string>(task).catch(() => null);
     },
     get inFlight() {
       return inFlight();

@@ -59,7 +59,13 @@ export function slotOf(ticket: number): number {
   return ticket % LIMITS.check.tasksInFlight;
 }
 
-export type CheckTask = HelloTask | BatchTask | SinglesTask;
+/** Where rows of a domain stand in line, see `CheckEngine.lineOf`. */
+export interface LineTask {
+  mode: "line";
+  domain: string;
+}
+
+export type CheckTask = HelloTask | BatchTask | SinglesTask | LineTask;
 
 export const SCOPE_LETTERS: Record<Scope, string> = { probed: "p", unprobed: "u" };
 /** Of a check whose thread is to tell how it went. */
@@ -86,6 +92,6 @@ export interface AnswersMessage {
 
 /**
  * How a task ends. A batch: with a line for each address, in order. Singles: when all of them are answered, with answers that
- * no message has brought yet, also those of other tasks.
+ * no message has brought yet, also those of other tasks. A question for a line: with the site, or null.
  */
-export type CheckTaskResult = PackedLines | Answers | null;
+export type CheckTaskResult = PackedLines | Answers | string | null;

@@ -44,6 +44,7 @@ export function entryOf(storedAt = 0): CacheEntry {
 export function createBatchWorld(
   react: (sent: Sent) => void = () => {},
   roomAt: (site: string) => number = () => Number.POSITIVE_INFINITY,
+  lineOf: (domain: string) => string | null | Promise<string | null> = () => null,
 ) {
   const clock = createFakeClock();
   const sent: Sent[] = [];
@@ -54,6 +55,7 @@ export function createBatchWorld(
     deposits: [] as CacheDeposit[],
     writes: 0,
     lookups: [] as string[],
+    meetings: [] as string[],
   };
   const outage = { is: false };
   let overloads = 0;
@@ -85,6 +87,10 @@ export function createBatchWorld(
       },
     },
     pool: {
+      async lineOf(domain) {
+        seen.meetings.push(domain);
+        return lineOf(domain);
+      },
       checkBatch(addresses, _scope, mode, atOnce) {
         if (closed) throw new AppError("unavailable", "closed");
         if (overloads > 0) {

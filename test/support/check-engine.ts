@@ -161,7 +161,7 @@ export function engine(
     return known as Evidence | null;
   }
   return {
-    ...{ check, ask, askAbout, asked, destinations, probes },
+    ...{ check, ask, askAbout, lineOf: made.lineOf, asked, destinations, probes },
     ...{ strangers, beliefs, breakers, board, clock, stored, seen, sites },
   };
 }

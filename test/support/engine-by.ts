@@ -4,6 +4,7 @@ import type { CheckEngine } from "../../src/check/engine.ts";
 export function engineBy(check: CheckEngine["check"]): CheckEngine {
   return {
     check,
+    lineOf: async () => null,
     ask(address, scope, asker, domain) {
       try {
         const known = check(address, scope, asker, domain);

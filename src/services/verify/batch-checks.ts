@@ -107,7 +107,7 @@ export function createBatchChecks(deps: BatchChecksDeps): BatchChecks {
   async function findCulprit(work: BatchWork, rows: readonly AskedRow[], manner: BatchManner) {
     const mine = search.then(() => narrow(work, rows, manner));
     search = mine.catch(() => {});
-    await Promise.race([mine, aborted(work.halted)]);
+    await Promise.race([mine, work.untilHalted()]);
   }
 
   async function narrow(work: BatchWork, rows: readonly AskedRow[], manner: BatchManner) {
@@ -144,15 +144,13 @@ function giveUp(work: BatchWork, row: AskedRow): void {
   work.answer(row.at, { finding: { entry: null, cached: false, failure: "internal_error" } });
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-}
-
-/** Ends after `ms`, or when `halted` is aborted. */
-function pause(clock: Clock, ms: number, halted: AbortSignal): Promise<void> {
+/** Ends after `ms`, or when `halted` is aborted, or `sooner` is settled. */
+export function pause(
+  clock: Pick<Clock, "after">,
+  ms: number,
+  halted: AbortSignal,
+  sooner?: Promise<unknown>,
+): Promise<void> {
   return new Promise((resolve) => {
     if (halted.aborted) return resolve();
     const end = () => {
@@ -162,5 +160,6 @@ function pause(clock: Clock, ms: number, halted: AbortSignal): Promise<void> {
     };
     const timer = clock.after(ms, end);
     halted.addEventListener("abort", end);
+    sooner?.then(end, end);
   });
 }

@@ -7,13 +7,14 @@ import type { Logger } from "../../core/log.ts";
 import type { TextPlace } from "../../core/text-map.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
 import type { EvidenceCache, Glimpse } from "../../store/evidence-cache.ts";
-import { createBatchChecks } from "./batch-checks.ts";
+import { createBatchChecks, pause } from "./batch-checks.ts";
 import { cutByDomain } from "./batch-cut.ts";
 import { type AskedRow, type BatchAnswer, BatchWork } from "./batch-work.ts";
 import { createDisposableRows } from "./disposable-rows.ts";
 import { type Finding, mustBeAsked, type UnaskedDeps } from "./examine.ts";
 import type { FlightsDeps, Waiter } from "./flights.ts";
 import { createFullSites } from "./full-sites.ts";
+import { createNewDomains } from "./new-domains.ts";
 import { NOT_SOUGHT, type Question, type Standing } from "./question.ts";
 import { createUnaskedRows } from "./unasked-rows.ts";
 
@@ -24,7 +25,10 @@ export interface BatchOptions {
   refresh(entry: CacheEntry): boolean;
   /** Stand in line at a busy site, until handed in, instead of leaving it at once. */
   patient: boolean;
-  /** Questions that are put to the check pool at once, at least 1; absent: all. The others follow in order, by the same thread's sessions. */
+  /**
+   * Questions that are put to the check pool at once, at least 1; absent: all. The others follow in order, by the same thread's sessions; of
+   * a long line that is yet to be looked up its rear may join before the front is through, so many of each at once.
+   */
   atOnce?: number;
 }
 
@@ -75,7 +79,7 @@ export interface BatchExaminerDeps extends UnaskedDeps {
   clock: Clock;
   log: Logger;
   cache: Pick<EvidenceCache, "peek" | "glimpse" | "fetchMany" | "storeMany">;
-  pool: Pick<CheckPool, "checkBatch">;
+  pool: Pick<CheckPool, "checkBatch" | "lineOf">;
   keep: FlightsDeps["keep"];
   /** That the check threads ask for. */
   signals: SignalsAsked;
@@ -93,6 +97,7 @@ function wasSought({ soughtMs = NOT_SOUGHT }: Question, nowMs: number): boolean 
 export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
   const disposables = createDisposableRows(deps);
   const fullSites = createFullSites(deps.roomAt ?? (() => Number.POSITIVE_INFINITY), deps.clock);
+  const newDomains = createNewDomains(deps.pool, fullSites);
   const checks = createBatchChecks({ ...deps, disposables, fullSites });
   const unasked = createUnaskedRows(deps);
 
@@ -173,7 +178,24 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
     return rows;
   }
 
+  /**
+   * Rows that stand in line for long are looked up when their turn comes nearer, those in front at once: where a list that is sorted by
+   * domain begins, sites that nobody is asked at yet wait for what this takes of the processors.
+   */
   async function check(work: BatchWork, asked: readonly AskedRow[], options: BatchOptions): Promise<void> {
+    const ahead = options.patient
+      ? (options.atOnce ?? asked.length) * LIMITS.bulk.aheadFillings
+      : asked.length;
+    const nowMs = Math.floor(deps.clock.monotonic());
+    const isToSeek = ({ question }: AskedRow) => !wasSought(question, nowMs);
+    if (asked.length <= ahead || !asked.some(isToSeek)) return checkAll(work, asked, options);
+    const front = checkAll(work, asked.slice(0, ahead), options);
+    await pause(deps.clock, LIMITS.bulk.aheadMs, work.halted, front);
+    const rear = work.halted.aborted ? null : checkAll(work, asked.slice(ahead), options);
+    await Promise.all([front, rear]);
+  }
+
+  async function checkAll(work: BatchWork, asked: readonly AskedRow[], options: BatchOptions): Promise<void> {
     const unknown = options.patient
       ? await fetch(work, asked, options)
       : await fetchImpatient(work, asked, options);
@@ -207,13 +229,23 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
     if (!work.halted.aborted) await check(work, left, options);
   }
 
+  /** Rows of a domain that nothing is known of. */
+  async function checkNew(work: BatchWork, rows: readonly AskedRow[], options: BatchOptions): Promise<void> {
+    await Promise.race([newDomains.meet(rows[0]?.address.domain ?? ""), work.untilHalted()]);
+    if (!work.halted.aborted) await check(work, rows, options);
+  }
+
   async function run(work: BatchWork, questions: readonly Question[], options: BatchOptions): Promise<void> {
     const asked = look(work, questions, options);
     if (options.patient) return check(work, asked, options);
     const { others, groups } = disposables.cut(asked);
-    const checkOthers = check(work, others, options);
+    const { met, groups: ofNew } = newDomains.cut(others);
     // Each by itself: one whose DNS is dead does not hold up the others.
-    await Promise.all([checkOthers, ...groups.map((rows) => checkGroup(work, rows, options))]);
+    await Promise.all([
+      check(work, met, options),
+      ...ofNew.map((rows) => checkNew(work, rows, options)),
+      ...groups.map((rows) => checkGroup(work, rows, options)),
+    ]);
   }
 
   return {

@@ -24,14 +24,17 @@ export interface Admitted {
  * each of these, nor their way to a thread and back. In a list that is sorted by domain they are nearly all: of 400 rows of a
  * site with one connection 20 are asked, and the others become its retries.
  *
- * It knows only sites that were too busy for a row a moment ago, and by their domains. A thread knows better what its sessions take:
+ * It knows sites by their domains alone: that one was too busy for a row a moment ago, or, of many rows of a domain that nothing is
+ * known of, where a thread says that they wait (`new-domains`). A thread knows better what its sessions take:
  * who is let through here may yet come back. Nor are rows put off for long for what holds no more, when their domain has turned
  * to another host, or what is now known of the site answers them at once: what a thread said is forgotten after
  * `LIMITS.bulk.fullDomainMs`, however often it was asked for.
  */
 export interface FullSites {
-  /** A thread had no room for a row of the domain. */
-  learn(domain: string, site: string): void;
+  /** A thread had no room for a row of the domain, or says that this is the line where its rows wait; null: they wait in none. */
+  learn(domain: string, site: string | null): void;
+  /** Whether nothing is known of the domain, and so many rows of it may be more than its site has room for. */
+  isNew(domain: string, rows: number): boolean;
   /** Rows are with a thread, `atOnce` of them under way. @returns to be called when they no longer are */
   enter(batch: Pick<PendingBatch, "left">, rows: readonly AskedRow[], atOnce: number): () => void;
   /** Before rows are looked up. */
@@ -45,8 +48,8 @@ export interface FullSites {
   admit(rows: AskedRow[]): Admitted;
 }
 
-interface FullDomain {
-  site: string;
+interface KnownDomain {
+  site: string | null;
   untilMs: number;
 }
 
@@ -61,7 +64,7 @@ export function createFullSites(
   clock: Pick<Clock, "monotonic">,
 ): FullSites {
   const { fullDomains, fullDomainMs, retryRowsPerSite } = LIMITS.bulk;
-  const domains = new RecentMap<string, FullDomain>(fullDomains);
+  const domains = new RecentMap<string, KnownDomain>(fullDomains);
   const lines = new Map<string, Set<Line>>();
 
   function roomLeft(site: string): number {
@@ -70,17 +73,22 @@ export function createFullSites(
     return Math.max(0, left);
   }
 
+  function knownAt(domain: string, nowMs: number): KnownDomain | undefined {
+    const known = domains.get(domain);
+    return known !== undefined && nowMs < known.untilMs ? known : undefined;
+  }
+
   /** Those of known sites by their domains; null: there are none. */
   function byDomain(rows: readonly AskedRow[]): Map<string, AskedRow[]> | null {
     if (domains.size === 0) return null;
     const nowMs = clock.monotonic();
-    const isFull = (domain: string) => nowMs < (domains.get(domain)?.untilMs ?? nowMs);
+    const hasSite = (domain: string) => (knownAt(domain, nowMs)?.site ?? null) !== null;
     const groups = new Map<string, AskedRow[]>();
     for (const row of rows) {
       const { domain } = row.address;
       const group = groups.get(domain);
       if (group !== undefined) group.push(row);
-      else if (row.scope === "probed" && isFull(domain)) groups.set(domain, [row]);
+      else if (row.scope === "probed" && hasSite(domain)) groups.set(domain, [row]);
     }
     return groups.size === 0 ? null : groups;
   }
@@ -103,6 +111,11 @@ export function createFullSites(
 
   return {
     learn: (domain, site) => domains.set(domain, { site, untilMs: clock.monotonic() + fullDomainMs }),
+    isNew(domain, rows) {
+      if (rows <= retryRowsPerSite || knownAt(domain, clock.monotonic()) !== undefined) return false;
+      // Most sites are treated alike, whatever their names.
+      return rows > roomAt(domain);
+    },
     enter(batch, rows, atOnce) {
       const entered: [string, Line][] = [];
       for (const [site, count] of sitesOf(rows)) {

@@ -128,12 +128,13 @@ function world(rows: readonly Row[], ownMemory: boolean) {
       storeMany() {},
     },
     pool: {
+      lineOf: async () => null,
       checkBatch(addresses: readonly string[]) {
         asked.push(...addresses);
         const lines = addresses.map(({ length }) => evidenceWith({ smtp: smtpWith({ latencyMs: length }) }));
         return { lines: Promise.resolve(lines), left: 0, handIn() {}, cancel() {} };
       },
-    } as Pick<CheckPool, "checkBatch">,
+    } as Pick<CheckPool, "checkBatch" | "lineOf">,
     keep: () => ({ ttlS: 60, shared: true }),
     signals: { spf: true, dmarc: true },
     onLookup(result, count) {

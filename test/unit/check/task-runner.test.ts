@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Board, createBoard } from "../../../src/check/board.ts";
-import type { CheckControl } from "../../../src/check/engine.ts";
+import type { CheckControl, CheckEngine } from "../../../src/check/engine.ts";
 import type { Evidence } from "../../../src/check/evidence.ts";
 import { createLineReader, type PackedLines } from "../../../src/check/evidence-codec.ts";
 import { createTaskRunner } from "../../../src/check/task-runner.ts";
@@ -220,6 +220,28 @@ describe("a thread that is asked whether it is there", () => {
     const { run, asked } = thread();
     assert.equal(run({ mode: "hello" }), null);
     assert.equal(asked.length, 0);
+  });
+});
+
+describe("a thread that is asked where rows of a domain wait", () => {
+  const ask = (lineOf: CheckEngine["lineOf"]) =>
+    createTaskRunner({
+      board: createBoard(4, 1),
+      clock: createFakeClock(),
+      log: silentLog,
+      post: () => assert.fail("no single check was begun"),
+      afterTurn: () => assert.fail("no single check was begun"),
+      now: () => 0,
+      engine: { ...engineBy(() => assert.fail("nobody is to be asked")), lineOf },
+    })({ mode: "line", domain: "one.test" });
+
+  it("says at which site, or that it cannot say", async () => {
+    assert.equal(await ask(async (domain) => `mx.${domain}`), "mx.one.test");
+    assert.equal(await ask(async () => null), null);
+    const full = async () => {
+      throw new AppError("overloaded", "The resolver has too much to do.");
+    };
+    assert.equal(await ask(full), null);
   });
 });
 
