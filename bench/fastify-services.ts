@@ -12,7 +12,11 @@ import { createQuota } from "../src/services/quota/quota.ts";
 import { createRateLimiter } from "../src/services/rate-limit/rate-limit.ts";
 import { createUsageCounter } from "../src/services/usage/counts.ts";
 import { createExaminer } from "../src/services/verify/examine.ts";
-import { createReadyAnswers, type ReadyAnswers } from "../src/services/verify/ready-answers.ts";
+import {
+  createReadyAnswers,
+  type DeskHolder,
+  type ReadyAnswers,
+} from "../src/services/verify/ready-answers.ts";
 import { createVerificationTallies } from "../src/services/verify/verification-tallies.ts";
 import { createAuthBus } from "../src/store/auth-bus.ts";
 import { createAuthChanges } from "../src/store/auth-changes.ts";
@@ -26,6 +30,18 @@ import { createRedis } from "../src/store/redis.ts";
 import { createUsageStore } from "../src/store/usage.ts";
 
 const clock = systemClock;
+
+const holders = new WeakMap<Actor, DeskHolder>();
+
+/** Where an actor's desk is kept: fastify's handlers have the actor of a request, no more. */
+export function holderOf(actor: Actor): DeskHolder {
+  let holder = holders.get(actor);
+  if (holder === undefined) {
+    holder = { actor, desk: null };
+    holders.set(actor, holder);
+  }
+  return holder;
+}
 
 /** What answers a cached verification, without a front: the service's own parts, for another framework to stand before. */
 export type CachedServices = Awaited<ReturnType<typeof startCachedServices>>;
@@ -119,7 +135,7 @@ async function takeOne({ rateLimiter, quota, answers, cache }: Takes, email: str
     return checkNothing();
   }
   unit.commit();
-  answer.tally.count += 1;
-  answers.deskOf(actor).usage.count(unit.day, answer.verdict, true);
+  answer.kind.tally.count += 1;
+  answers.deskOf(holderOf(actor)).usage.count(unit.day, answer.kind.verdict, true);
   return answer;
 }

@@ -12,7 +12,7 @@ import { limitText } from "../../src/services/limits-view.ts";
 import type { Desk, ReadyAddress, ReadyAnswer } from "../../src/services/verify/ready-answers.ts";
 import { usageNow } from "../busy.ts";
 import { answerParent } from "../child.ts";
-import { type CachedServices, startCachedServices } from "../fastify-services.ts";
+import { type CachedServices, holderOf, startCachedServices } from "../fastify-services.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -81,7 +81,7 @@ function createApp(
   function readyFor(email: string, actor: Actor, nowMs: number): ReadyAnswer | null {
     const address = addressOf(email);
     const answer = address === null ? null : answers.find(address, actor, nowMs);
-    return answer !== null && answers.charge(answer, answers.deskOf(actor), nowMs) ? answer : null;
+    return answer !== null && answers.charge(answer, answers.deskOf(holderOf(actor)), nowMs) ? answer : null;
   }
 
   /** The body is sent after the turn in which it was found; a lap of the ring, thousands of other answers, cannot come in between. */
@@ -145,8 +145,8 @@ function createApp(
       if (refresh || evidence) throw new AppError("unavailable", "This server knows cached answers alone.");
       if (actor === null) throw new AppError("unauthorized", "Send a key.");
       const answer = readyFor(email, actor, request.startedMs);
-      if (answer !== null) return send(reply, answer, answers.deskOf(actor));
-      return take(email, actor).then((learnt) => send(reply, learnt, answers.deskOf(actor)));
+      if (answer !== null) return send(reply, answer, answers.deskOf(holderOf(actor)));
+      return take(email, actor).then((learnt) => send(reply, learnt, answers.deskOf(holderOf(actor))));
     },
   );
   return app;

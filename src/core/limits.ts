@@ -35,8 +35,8 @@ export const LIMITS = {
      */
     readyQueries: 16_384,
     readyQueryChars: 512,
-    /** Of the bodies drawn for them, all together: 1 KB each, one for each scope that asks. Beyond it the oldest are drawn anew. */
-    readyBodyBytes: 25_165_824,
+    /** Of the bodies drawn for them, a power of two: 1 KB each, one for each scope that asks. The oldest are drawn anew. */
+    readyBodyBytes: 33_554_432,
     /** Header fields of such answers that are kept as bytes, one for each policy of limits: half a kilobyte each. */
     readyHeads: 1_000,
     validationIssues: 20,
@@ -224,8 +224,8 @@ export const LIMITS = {
   },
   keys: {
     cacheEntries: 100_000,
-    /** Headers whose key is not hashed again, and for how long. */
-    headers: 10_000,
+    /** Seats for headers whose key is not hashed again, a power of two, and for how long. */
+    headerSeats: 16_384,
     headerMs: 1_000,
     confirmMs: 1_000,
     pollMs: 400,

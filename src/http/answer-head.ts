@@ -92,12 +92,13 @@ export function createAnswerHead(start: string, fields: string, ids: RequestIds,
   const texts = rateReset.length + quotaStart.length + quotaReset.length + last.length;
   const form = new Uint8Array(first.length + texts + NUMBERS * NUMBER_CHARS);
   form.set(first);
+  let idsSeen = 0;
   /** By length: a view costs more to make than to look up, and there are a few dozen. */
   const views: Uint8Array[] = [];
 
   return {
     fill(numbers) {
-      ids.write(form, idAt);
+      idsSeen = ids.write(form, idAt, idsSeen);
       let at = rate.write(form, first.length, numbers.rate);
       at = rateResetS.write(form, rateReset.write(form, at), numbers.rateResetS);
       at = quota.write(form, quotaStart.write(form, at), numbers.quota);

@@ -38,7 +38,7 @@ export type Observed = Pick<HttpRequest, "id" | "method" | "startedMs" | "actor"
   Partial<Pick<HttpRequest, "note" | "sampled" | "span">>;
 
 /** What was answered on the short way. */
-export type ObservedReady = Pick<ReadyAnswer, "body" | "verdict" | "reason">;
+export type ObservedReady = Pick<ReadyAnswer, "body" | "kind">;
 
 export interface RequestObserver {
   /** Counts a request that has ended and, if it is worth a line, logs it. `route` is its pattern. */
@@ -177,14 +177,18 @@ export function createRequestObserver(deps: {
     gets(route) {
       const series = seriesOf(route);
       const requests = requestsOf(series, route, "GET", 200);
-      return (id, startedMs, actor, { body, verdict, reason }) => {
+      return (id, startedMs, actor, { body, kind }) => {
         const nowMs = clock.monotonic();
         const ms = nowMs - startedMs;
         requests.count += 1;
         series.seconds.observe(ms / 1000);
         if (!isWorthALine(200, null, ms, nowMs)) return;
         const outcome = { status: 200, bytes: body.length, code: null, headMs: null };
-        write({ id: id(), method: "GET", route, ms, actor }, outcome, { verdict, reason, cached: true });
+        write({ id: id(), method: "GET", route, ms, actor }, outcome, {
+          verdict: kind.verdict,
+          reason: kind.reason,
+          cached: true,
+        });
       };
     },
     refusedGets(route) {

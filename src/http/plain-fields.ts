@@ -11,6 +11,8 @@ export interface PlainFields {
   forget(): void;
 }
 
+const SHORTEST = "x-request-id".length;
+
 /**
  * Reads them in one call into uWebSockets.js, also those that do not matter: each by its name would be a call for each, and
  * tell no doubles.
@@ -21,6 +23,8 @@ export function createPlainFields(): PlainFields {
   let lengths = 0;
 
   function readField(name: string, value: string): void {
+    // Host and most others are shorter than any of these, and to compare texts is a call for each.
+    if (name.length < SHORTEST) return;
     if (name === "authorization") {
       fields.authorization = value;
       authorizations += 1;

@@ -20,8 +20,11 @@ export interface RequestIds {
   /** Characters of each. */
   readonly length: number;
   next(): string;
-  /** Makes the next one and writes its characters to `into`, from `at` on. */
-  write(into: Uint8Array, at: number): void;
+  /**
+   * Makes the next one and writes its characters to `into`, from `at` on.
+   * @param since what the last call for that place returned: what cannot differ since is left as it stands there. Absent: nothing stands there
+   */
+  write(into: Uint8Array, at: number, since?: number): number;
   /** The same of the one made last. */
   writeLast(into: Uint8Array, at: number): void;
   /** The one made last. */
@@ -32,6 +35,8 @@ export function createRequestIds(): RequestIds {
   let base = newId("req").slice(0, -COUNTER_CHARS);
   let baseBytes = new Uint8Array(Buffer.from(base));
   let count = -1;
+  /** How many bases there have been. */
+  let bases = 1;
 
   function step(): void {
     count += 1;
@@ -39,6 +44,7 @@ export function createRequestIds(): RequestIds {
     base = newId("req").slice(0, -COUNTER_CHARS);
     baseBytes = new Uint8Array(Buffer.from(base));
     count = 0;
+    bases += 1;
   }
 
   function last(): string {
@@ -47,11 +53,15 @@ export function createRequestIds(): RequestIds {
     return base + String.fromCharCode(digit(5), digit(4), digit(3), digit(2), digit(1), digit(0));
   }
 
-  function writeLast(into: Uint8Array, at: number): void {
+  function writeCounter(into: Uint8Array, at: number): void {
     let place = at;
-    for (let i = 0; i < baseBytes.length; i++) into[place++] = baseBytes[i] ?? 0;
     for (let shift = 5 * (COUNTER_CHARS - 1); shift >= 0; shift -= 5)
       into[place++] = DIGIT_BYTES[(count >>> shift) & 31] ?? 0;
+  }
+
+  function writeLast(into: Uint8Array, at: number): void {
+    into.set(baseBytes, at);
+    writeCounter(into, at + baseBytes.length);
   }
 
   return {
@@ -62,9 +72,11 @@ export function createRequestIds(): RequestIds {
       step();
       return last();
     },
-    write(into, at) {
+    write(into, at, since = 0) {
       step();
-      writeLast(into, at);
+      if (since === bases) writeCounter(into, at + baseBytes.length);
+      else writeLast(into, at);
+      return bases;
     },
   };
 }

@@ -82,7 +82,7 @@ export function createShortRefusal(deps: ShortRefusalDeps): ShortRefusal {
     if (refused === null || !refused.actor.livemode) return null;
     requestId = saneRequestId(fields.requestId);
     const error = entrance.refusal(refused.actor, nowMs, () => readInput(rawQuery));
-    if (error !== null) desk = answers.deskOf(refused.actor);
+    if (error !== null) desk = answers.deskOf(refused);
     return error;
   }
 

@@ -74,12 +74,19 @@ export function createShortWay(deps: ShortWayDeps): ShortWay {
   const fields = createPlainFields();
   const numbers: LimitNumbers = { rate: 0, rateResetS: 0, quota: 0, quotaResetS: 0 };
 
+  /** Most who ask one after the other have the limits of their tier. */
+  let lastPolicy = "";
+  let lastHead = createAnswerHead(STATUS_AND_ID, fieldsBefore(lastPolicy), ids);
+
   function headOf(policy: string): AnswerHead {
+    if (policy === lastPolicy) return lastHead;
     let head = heads.get(policy);
     if (head === undefined) {
       head = createAnswerHead(STATUS_AND_ID, fieldsBefore(policy), ids);
       heads.set(policy, head);
     }
+    lastPolicy = policy;
+    lastHead = head;
     return head;
   }
 
@@ -103,7 +110,7 @@ export function createShortWay(deps: ShortWayDeps): ShortWay {
     const credential = credentials.known(fields.authorization, nowMs);
     if (credential === null) return null;
     const answer = answers.find(address, credential.actor, nowMs);
-    return answer === null ? null : { credential, answer, desk: answers.deskOf(credential.actor) };
+    return answer === null ? null : { credential, answer, desk: answers.deskOf(credential) };
   }
 
   return {

@@ -60,6 +60,8 @@ export interface EvidenceCache {
    * find the same, and need not be asked.
    */
   hold(scope: Scope, cacheKey: string): Held | undefined;
+  /** While it says the same, nothing that was held has come to be over: `over` of each need not be looked at. */
+  endings(): number;
   /**
    * The newest of Redis and memory. Those of one turn of the event loop ask Redis together. Never rejects: without Redis it
    * is what memory has.
@@ -201,6 +203,7 @@ export function createEvidenceCache(deps: {
     peek: (scope, cacheKey) => memory.peek(memoryKey(scope, cacheKey)),
     glimpse: (scope, cacheKey) => memory.glimpse(LEAD[scope], cacheKey),
     hold: (scope, cacheKey) => memory.hold(memoryKey(scope, cacheKey)),
+    endings: () => memory.endings,
     fetch: (scope, cacheKey) => new Promise((found) => lookSoon.add({ scope, cacheKey, found })),
     look: (asker) => lookSoon.add(asker),
     async fetchMany(questions) {

@@ -54,6 +54,7 @@ export class EvidenceMemory {
   #numbers: Float64Array;
   readonly #clock: Clock;
   #glimpse: Glimpse | null = null;
+  #endings = 0;
 
   /**
    * @param maxEntries at least 1
@@ -120,6 +121,11 @@ export class EvidenceMemory {
     return kept;
   }
 
+  /** How often something that was held has come to be over: while it is the same, nothing has. */
+  get endings(): number {
+    return this.#endings;
+  }
+
   /** It is the newest of the address now. */
   keep(key: string, entry: CacheEntry): void {
     // First: evidence that is none throws before there is a seat that nothing sits in.
@@ -128,7 +134,7 @@ export class EvidenceMemory {
     const before = this.#seats.at(seat);
     // What is seen again stays what it is.
     if (!(before instanceof Kept) || before.entry !== entry) {
-      end(before);
+      this.#end(before);
       this.#seats.put(seat, like);
     }
     const at = seat * STRIDE;
@@ -141,7 +147,7 @@ export class EvidenceMemory {
   }
 
   drop(key: string): void {
-    end(this.#seats.delete(key));
+    this.#end(this.#seats.delete(key));
   }
 
   #isGood(seat: number): boolean {
@@ -172,13 +178,15 @@ export class EvidenceMemory {
     return kept;
   }
 
+  #end(gone: Evidence | Kept | undefined): void {
+    if (!(gone instanceof Kept)) return;
+    gone.over = true;
+    this.#endings += 1;
+  }
+
   #grow(): void {
     const numbers = new Float64Array(STRIDE * this.#seats.room);
     numbers.set(this.#numbers);
     this.#numbers = numbers;
   }
-}
-
-function end(gone: Evidence | Kept | undefined): void {
-  if (gone instanceof Kept) gone.over = true;
 }

@@ -105,8 +105,11 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   }
 
   function isUsable(entry: CachedCredential, nowMs: number): boolean {
-    const provenMs = Math.max(entry.loadedAtMs, feed.confirmedAtMs());
-    return nowMs - provenMs < LIMITS.keys.confirmMs && nowMs < entry.expiresAtMs;
+    // What is true of all entries first: their own numbers lie beside them, and are to be waited for.
+    const isProven =
+      nowMs - feed.confirmedAtMs() < LIMITS.keys.confirmMs ||
+      nowMs - entry.loadedAtMs < LIMITS.keys.confirmMs;
+    return isProven && (entry.expiresAtMs === null || nowMs < entry.expiresAtMs);
   }
 
   function noteUse(entry: CachedCredential, nowMs: number): void {

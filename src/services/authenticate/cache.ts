@@ -2,16 +2,15 @@ import { LRUCache } from "lru-cache";
 import { LIMITS } from "../../core/limits.ts";
 import type { AuthChange } from "../../store/auth-changes.ts";
 import type { CredentialRow, TeamRow } from "../../store/credentials.ts";
-import type { Actor } from "../actor.ts";
+import type { DeskHolder } from "../verify/ready-answers.ts";
 import { actorOf, type TeamContext, teamContext } from "./lookup.ts";
 
-export interface CachedCredential {
-  readonly actor: Actor;
+export interface CachedCredential extends DeskHolder {
   readonly team: TeamContext;
   /** When the look-up began that this rests on, monotonic. */
   readonly loadedAtMs: number;
-  /** Of a session, monotonic; Infinity for keys. */
-  readonly expiresAtMs: number;
+  /** Monotonic; null: it does not expire, as keys do not. */
+  readonly expiresAtMs: number | null;
   readonly isKey: boolean;
   /** When its use was last noted, monotonic. */
   notedAtMs: number;
@@ -67,9 +66,10 @@ export function createCredentialCache(): CredentialCache {
     const { credential } = found;
     return {
       actor: actorOf(credential, found.team, team),
+      desk: null,
       team,
       loadedAtMs: Math.min(beganMs, team.loadedAtMs),
-      expiresAtMs: credential.expiresInMs === null ? Infinity : beganMs + credential.expiresInMs,
+      expiresAtMs: credential.expiresInMs === null ? null : beganMs + credential.expiresInMs,
       isKey: credential.kind !== "session",
       notedAtMs: Number.NEGATIVE_INFINITY,
     };

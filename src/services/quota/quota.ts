@@ -62,6 +62,51 @@ export interface QuotaDesk {
   isClosed(): boolean;
 }
 
+/** What desks ask of the quota that made them. */
+interface Teller {
+  ready(team: TeamQuota, nowMs: number): Lease | null;
+  spend(team: TeamQuota, lease: Lease, nowMs: number): void;
+  secondsToMidnight(team: TeamQuota, nowMs: number): number;
+}
+
+/** A class: see `BucketDesk`. */
+class TeamDesk implements QuotaDesk {
+  readonly #teller: Teller;
+  readonly #team: TeamQuota;
+  readonly #actor: Actor;
+  #ready: Lease | null = null;
+
+  constructor(teller: Teller, team: TeamQuota, actor: Actor) {
+    this.#teller = teller;
+    this.#team = team;
+    this.#actor = actor;
+  }
+
+  isReady(nowMs: number): boolean {
+    this.#ready = this.#teller.ready(this.#team, nowMs);
+    return this.#ready !== null;
+  }
+
+  spend(nowMs: number): string {
+    const lease = this.#ready;
+    if (lease === null) throw new Error("a unit was spent that was not ready");
+    this.#teller.spend(this.#team, lease, nowMs);
+    return lease.day;
+  }
+
+  remaining(nowMs: number): number {
+    return this.#team.remaining(this.#actor, nowMs);
+  }
+
+  resetS(nowMs: number): number {
+    return this.#teller.secondsToMidnight(this.#team, nowMs);
+  }
+
+  isClosed(): boolean {
+    return this.#team.forgotten;
+  }
+}
+
 export interface QuotaDeps {
   ledger: QuotaLedger;
   clock: Clock;
@@ -224,6 +269,15 @@ export function createQuota(deps: QuotaDeps): Quota {
     });
   }
 
+  const teller: Teller = {
+    ready: (team, nowMs) => (draining ? null : team.ready(nowMs)),
+    spend(team, lease, nowMs) {
+      team.spend(lease, nowMs);
+      lookAhead(team, nowMs);
+    },
+    secondsToMidnight,
+  };
+
   async function tick(): Promise<void> {
     timer = clock.after(LIMITS.quota.flushEveryMs, () => void tick());
     await settling.settle().catch(settling.report);
@@ -243,26 +297,7 @@ export function createQuota(deps: QuotaDeps): Quota {
       if (nowMs < team.failedUntilMs) throw unavailable();
       return wait(team);
     },
-    desk(actor) {
-      const team = teamOf(actor);
-      let ready: Lease | null = null;
-      return {
-        isReady(nowMs) {
-          ready = draining ? null : team.ready(nowMs);
-          return ready !== null;
-        },
-        spend(nowMs) {
-          if (ready === null) throw new Error("a unit was spent that was not ready");
-          const { day } = ready;
-          team.spend(ready, nowMs);
-          lookAhead(team, nowMs);
-          return day;
-        },
-        remaining: (nowMs) => team.remaining(actor, nowMs),
-        resetS: (nowMs) => secondsToMidnight(team, nowMs),
-        isClosed: () => team.forgotten,
-      };
-    },
+    desk: (actor) => new TeamDesk(teller, teamOf(actor), actor),
     snapshot(actor) {
       const team = teams.get(actor.teamId);
       const remaining = team?.remaining(actor, clock.monotonic()) ?? actor.limits.dailyQuota;

@@ -48,6 +48,43 @@ export interface RateDesk {
   isClosed(): boolean;
 }
 
+/** What desks ask of the limiter that made them. */
+interface Counter {
+  takeLeased(bucket: SharedBucket, nowMs: number): boolean;
+  remainingOf(bucket: SharedBucket, nowMs: number): number;
+  resetS(bucket: SharedBucket, nowMs: number, remaining: number): number;
+}
+
+/**
+ * A class, as the other places of a credential are: its functions are the same for all. Closures are objects of their own, of each
+ * credential others, and a request waited for ten of them (0.1 us for 64 teams).
+ */
+class BucketDesk implements RateDesk {
+  readonly #counter: Counter;
+  readonly #bucket: SharedBucket;
+
+  constructor(counter: Counter, bucket: SharedBucket) {
+    this.#counter = counter;
+    this.#bucket = bucket;
+  }
+
+  take(nowMs: number): boolean {
+    return this.#counter.takeLeased(this.#bucket, nowMs);
+  }
+
+  remaining(nowMs: number): number {
+    return this.#counter.remainingOf(this.#bucket, nowMs);
+  }
+
+  resetS(nowMs: number, remaining: number): number {
+    return this.#counter.resetS(this.#bucket, nowMs, remaining);
+  }
+
+  isClosed(): boolean {
+    return this.#bucket.forgotten;
+  }
+}
+
 export interface RateLimiterDeps {
   buckets: RateBuckets;
   clock: Clock;
@@ -263,6 +300,12 @@ export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
     return Math.max(1, Math.ceil(Math.max(refusedMs, 1000 / ratePerS) / 1000));
   }
 
+  const counter: Counter = {
+    takeLeased: (bucket, nowMs) => alone === null && takeLeased(bucket, nowMs),
+    remainingOf,
+    resetS,
+  };
+
   return {
     take(actor) {
       const bucket = bucketOf(actor);
@@ -279,15 +322,7 @@ export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
       const bucket = bucketOf(actor);
       return bucket.leased(nowMs) > 0 ? null : refusalOf(bucket, nowMs);
     },
-    desk(actor) {
-      const bucket = bucketOf(actor);
-      return {
-        take: (nowMs) => !alone && takeLeased(bucket, nowMs),
-        remaining: (nowMs) => remainingOf(bucket, nowMs),
-        resetS: (nowMs, remaining) => resetS(bucket, nowMs, remaining),
-        isClosed: () => bucket.forgotten,
-      };
-    },
+    desk: (actor) => new BucketDesk(counter, bucketOf(actor)),
     snapshot(actor) {
       const bucket = knownBucket(actor);
       if (!bucket) return untouched(actor);

@@ -31,6 +31,45 @@ export interface UsageTab {
   count(day: string, verdict: Verdict, cached: boolean): void;
 }
 
+/** What tabs ask of the counter that made them. */
+interface Ledger {
+  /** Grows whenever what was looked up before counts no more. */
+  seals(): number;
+  /** undefined: there are too many. */
+  countsOf(teamId: string, day: string): UsageCounts | undefined;
+}
+
+/** A class: see `BucketDesk` of the rate limiter. */
+class TeamTab implements UsageTab {
+  readonly #ledger: Ledger;
+  readonly #teamId: string;
+  #counts: UsageCounts | undefined = undefined;
+  #day = "";
+  #seal = -1;
+
+  constructor(ledger: Ledger, teamId: string) {
+    this.#ledger = ledger;
+    this.#teamId = teamId;
+  }
+
+  count(day: string, verdict: Verdict, cached: boolean): void {
+    const seal = this.#ledger.seals();
+    if (this.#counts === undefined || this.#seal !== seal || this.#day !== day) {
+      this.#counts = this.#ledger.countsOf(this.#teamId, day);
+      this.#seal = seal;
+      this.#day = day;
+    }
+    add(this.#counts, verdict, cached);
+  }
+}
+
+function add(counts: UsageCounts | undefined, verdict: Verdict, cached: boolean): void {
+  if (counts === undefined) return;
+  counts.single += 1;
+  counts[verdict] += 1;
+  if (cached) counts.cached += 1;
+}
+
 export interface UsageCounterDeps {
   store: Pick<UsageStore, "record">;
   clock: Clock;
@@ -74,13 +113,6 @@ export function createUsageCounter({ store, clock, log }: UsageCounterDeps): Usa
   /** undefined: there are too many. */
   function countsOf(teamId: string, day: string): UsageCounts | undefined {
     return counted.get(day)?.get(teamId) ?? open(teamId, day);
-  }
-
-  function add(counts: UsageCounts | undefined, verdict: Verdict, cached: boolean): void {
-    if (counts === undefined) return;
-    counts.single += 1;
-    counts[verdict] += 1;
-    if (cached) counts.cached += 1;
   }
 
   /** Puts what was counted into flushes, in pieces. */
@@ -150,25 +182,13 @@ export function createUsageCounter({ store, clock, log }: UsageCounterDeps): Usa
     });
   }
 
+  const ledger: Ledger = { seals: () => seals, countsOf };
+
   return {
     count(teamId, day, verdict, cached) {
       add(countsOf(teamId, day), verdict, cached);
     },
-    tab(teamId) {
-      let counts: UsageCounts | undefined;
-      let ofDay = "";
-      let ofSeal = seals;
-      return {
-        count(day, verdict, cached) {
-          if (counts === undefined || ofSeal !== seals || ofDay !== day) {
-            counts = countsOf(teamId, day);
-            ofSeal = seals;
-            ofDay = day;
-          }
-          add(counts, verdict, cached);
-        },
-      };
-    },
+    tab: (teamId) => new TeamTab(ledger, teamId),
     flush,
     start: schedule,
     async drain() {

@@ -50,6 +50,8 @@ export interface Examiner {
   isPlain(domain: string, overlay: TeamOverlay): boolean;
   /** What `find` would find in memory of an address whose domain is plain, not counted as a look; see `EvidenceCache.hold`. */
   hold(address: ParsedAddress, scope: Scope): Held | undefined;
+  /** See `EvidenceCache.endings`. */
+  endings(): number;
   /** Whether `find` would answer at once. Not counted as a look. */
   isKnown(question: Question, refresh: boolean): boolean;
   /**
@@ -116,6 +118,7 @@ export function createExaminer(deps: ExaminerDeps): Examiner {
     isPlain: (domain, overlay) =>
       !overlay.isBlocked(domain) && !overlay.isDisposable(domain) && !deps.isPromoted(domain),
     hold: ({ cacheKey }, scope) => deps.cache.hold(scope, cacheKey),
+    endings: () => deps.cache.endings(),
     isKnown: (question, refresh) =>
       !mustBeAsked(question) ||
       (!refresh && deps.cache.peek(question.scope, question.address.cacheKey) !== undefined),

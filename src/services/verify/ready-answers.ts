@@ -1,11 +1,11 @@
 import { type ParsedAddress, parseAddress } from "../../check/address.ts";
 import type { Scope } from "../../check/evidence.ts";
 import type { Reason, Verdict } from "../../check/verdict/table.ts";
-import { isFree } from "../../check/verdict/verdict.ts";
-import { ByteRing, type RingPlace } from "../../core/byte-ring.ts";
+import { type Decision, isFree } from "../../check/verdict/verdict.ts";
 import type { Metrics } from "../../core/metrics.ts";
+import { NO_PLACE, RecordRing } from "../../core/record-ring.ts";
 import type { Tally } from "../../core/tally.ts";
-import type { Held } from "../../store/evidence-cache.ts";
+import type { CacheEntry } from "../../store/cache-entry.ts";
 import type { Actor } from "../actor.ts";
 import { policyText } from "../limits-view.ts";
 import type { Quota, QuotaDesk } from "../quota/quota.ts";
@@ -29,31 +29,33 @@ export interface ReadyAnswers {
   /** What is ready for this asker; null: nothing. Takes nothing. */
   find(address: ReadyAddress, actor: Actor, nowMs: number): ReadyAnswer | null;
   /** @throws AppError `overloaded` when too many teams are served */
-  deskOf(actor: Actor): Desk;
+  deskOf(holder: DeskHolder): Desk;
   /** Takes a token and a unit for the answer and counts it. False: nothing was taken. */
   charge(answer: ReadyAnswer, desk: Desk, nowMs: number): boolean;
 }
 
 /**
- * An address that many ask about, with what was last answered by the scope of who asked. With its domain, which each request
- * looks at: of a thousand addresses whatever one touches comes from outside the core's own caches (0.1 us), the address' parts
- * among it.
+ * An address that many ask about. With its domain, which each request looks at, and where what was last answered is kept, by the scope
+ * of who asked: of a thousand addresses whatever one touches comes from outside the core's own caches (20 to 100 ns for each place).
  */
-export interface ReadyAddress extends Record<Scope, ReadyAnswer | null> {
+export interface ReadyAddress extends Record<Scope, number> {
   readonly domain: string;
   readonly address: ParsedAddress;
+  /** What these were drawn from: another entry is another answer. */
+  readonly drawnFrom: Record<Scope, CacheEntry | null>;
 }
 
-export interface ReadyAnswer extends RingPlace {
-  /** What it was drawn from: another entry is another answer. */
-  held: Held;
-  /** Good for the turn in which it was found: what is drawn later may take its place. */
-  readonly body: Uint8Array;
+/** What answers with the same verdict and reason share. */
+export interface AnswerKind {
   readonly verdict: Verdict;
   readonly reason: Reason;
-  /** Ended `unknown` by a failure: the general way gives the unit back. */
-  readonly isFree: boolean;
   readonly tally: Tally;
+}
+
+export interface ReadyAnswer {
+  readonly kind: AnswerKind;
+  /** Good for the turn in which it was found: what is drawn later may take its place. */
+  readonly body: Uint8Array;
 }
 
 /** A credential's places. */
@@ -65,8 +67,15 @@ export interface Desk {
   readonly policy: string;
 }
 
+/** A cached credential: it keeps its desk, so that a request need not look for it. */
+export interface DeskHolder {
+  readonly actor: Actor;
+  /** Of `ReadyAnswers.deskOf` alone; null: nothing was asked for yet. */
+  desk: Desk | null;
+}
+
 export interface ReadyAnswersDeps {
-  examiner: Pick<Examiner, "isPlain" | "hold" | "understand" | "draw">;
+  examiner: Pick<Examiner, "isPlain" | "hold" | "endings" | "understand" | "draw">;
   rateLimiter: Pick<RateLimiter, "desk">;
   quota: Pick<Quota, "desk">;
   usage: Pick<UsageCounter, "tab">;
@@ -75,83 +84,82 @@ export interface ReadyAnswersDeps {
   /** As JSON. */
   render(result: VerificationResult): string;
   limits: {
-    /** Of all bodies together: what was drawn longest ago is drawn anew. */
+    /** Of all bodies together, a power of two: what was drawn longest ago is drawn anew. */
     readyBodyBytes: number;
   };
 }
 
 export function createReadyAnswers(deps: ReadyAnswersDeps): ReadyAnswers {
   const { examiner } = deps;
-  /** By the actor, which lives as long as its credential's cached entry. */
-  const desks = new WeakMap<Actor, Desk>();
-  const bodies = new ByteRing(deps.limits.readyBodyBytes);
+  const answers = new RecordRing(deps.limits.readyBodyBytes);
+  const kinds: AnswerKind[] = [];
   const lookups = deps.metrics.cacheLookups.tally({ result: "memory" });
 
-  function draw({ address }: ReadyAddress, held: Held, actor: Actor): ReadyAnswer {
+  /** There are as many as there are rows of the table of verdicts. */
+  function kindOf({ verdict, reason }: Decision): number {
+    const known = kinds.findIndex((kind) => kind.verdict === verdict && kind.reason === reason);
+    if (known !== -1) return known;
+    return kinds.push({ verdict, reason, tally: deps.tallies({ verdict, reason }, true) }) - 1;
+  }
+
+  /** Where the answer is kept; NO_PLACE: what ends `unknown` by a failure is free, for which the general way gives the unit back. */
+  function draw({ address }: ReadyAddress, entry: CacheEntry, actor: Actor): number {
     const { teamId, limits, overlay } = actor;
     const asker = { teamId, probing: limits.probing, overlay };
     const question = examiner.understand(address.normalised, false, asker);
-    const { decision, result } = examiner.draw(question, { entry: held.entry, cached: true });
-    const free = isFree(decision.reason);
-    // What is free is never sent from here.
-    const { bytes: body, lap, from } = bodies.keep(free ? "" : deps.render(result));
-    return {
-      held,
-      body,
-      lap,
-      from,
-      verdict: decision.verdict,
-      reason: decision.reason,
-      isFree: free,
-      tally: deps.tallies(decision, true),
-    };
+    const { decision, result } = examiner.draw(question, { entry, cached: true });
+    return isFree(decision.reason) ? NO_PLACE : answers.keep(deps.render(result), kindOf(decision));
   }
 
   /** Asks memory, which says how long that need not be done again. */
-  function renew(ready: ReadyAddress, actor: Actor, scope: Scope): ReadyAnswer | null {
+  function renew(ready: ReadyAddress, actor: Actor, scope: Scope): number {
     const held = examiner.hold(ready.address, scope);
+    const entry = held?.entry ?? null;
     const before = ready[scope];
-    if (held === undefined) ready[scope] = null;
-    else if (before !== null && before.held.entry === held.entry && bodies.holds(before)) before.held = held;
-    else ready[scope] = draw(ready, held, actor);
-    return ready[scope];
+    const isDrawn = ready.drawnFrom[scope] === entry && (before === NO_PLACE || answers.holds(before));
+    const place = isDrawn ? before : entry === null ? NO_PLACE : draw(ready, entry, actor);
+    ready[scope] = place;
+    ready.drawnFrom[scope] = entry;
+    if (held !== undefined && place !== NO_PLACE) answers.stamp(place, held.goodUntilMs, examiner.endings());
+    return place;
   }
-
-  /** As far as can be told without asking memory. */
-  const isGood = (answer: ReadyAnswer, nowMs: number) =>
-    !answer.held.over && nowMs < answer.held.goodUntilMs && bodies.holds(answer);
 
   return {
     understand(email) {
       const parsed = parseAddress(email);
       if (!parsed.ok) return null;
       const { address } = parsed;
-      return { domain: address.domain, address, probed: null, unprobed: null };
+      const drawnFrom = { probed: null, unprobed: null };
+      return { probed: NO_PLACE, unprobed: NO_PLACE, domain: address.domain, address, drawnFrom };
     },
     find(ready, actor, nowMs) {
       if (!actor.livemode || !examiner.isPlain(ready.domain, actor.overlay)) return null;
       const scope = actor.limits.probing ? "probed" : "unprobed";
-      let answer = ready[scope];
-      if (answer === null || !isGood(answer, nowMs)) answer = renew(ready, actor, scope);
-      return answer === null || answer.isFree ? null : answer;
+      let place = ready[scope];
+      if (!answers.holds(place) || !answers.isGood(place, nowMs, examiner.endings())) {
+        place = renew(ready, actor, scope);
+        if (place === NO_PLACE) return null;
+      }
+      return { kind: kinds[answers.kind(place)] as AnswerKind, body: answers.bytes(place) };
     },
-    deskOf(actor) {
-      const known = desks.get(actor);
-      if (known !== undefined && !known.rate.isClosed() && !known.quota.isClosed()) return known;
+    deskOf(holder) {
+      const known = holder.desk;
+      if (known !== null && !known.rate.isClosed() && !known.quota.isClosed()) return known;
+      const { actor } = holder;
       const desk = {
         rate: deps.rateLimiter.desk(actor),
         quota: deps.quota.desk(actor),
         usage: deps.usage.tab(actor.teamId),
         policy: policyText(actor.limits),
       };
-      desks.set(actor, desk);
+      holder.desk = desk;
       return desk;
     },
-    charge(answer, { rate, quota, usage }, nowMs) {
+    charge({ kind }, { rate, quota, usage }, nowMs) {
       if (!quota.isReady(nowMs) || !rate.take(nowMs)) return false;
-      usage.count(quota.spend(nowMs), answer.verdict, true);
+      usage.count(quota.spend(nowMs), kind.verdict, true);
       lookups.count += 1;
-      answer.tally.count += 1;
+      kind.tally.count += 1;
       return true;
     },
   };

@@ -24,6 +24,20 @@ describe("request ids", () => {
     assert.deepEqual([...ids].sort(), ids);
   });
 
+  it("leave what cannot differ where it was written before", () => {
+    const made = createRequestIds();
+    const [one, other] = [Buffer.alloc(made.length, "-"), Buffer.alloc(made.length, "-")];
+    const since = made.write(one, 0);
+    made.write(other, 0);
+    assert.equal(made.write(one, 0, since), since);
+    assert.equal(one.toString(), made.last());
+    assert.notEqual(other.toString(), made.last());
+    // Somebody else's bytes, or none: all of it is written.
+    one.fill("-");
+    made.write(one, 0, since + 1);
+    assert.equal(one.toString(), made.last());
+  });
+
   it("differ between processes", () => {
     assert.notEqual(createRequestIds().next(), createRequestIds().next());
   });

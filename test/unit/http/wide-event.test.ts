@@ -104,7 +104,8 @@ describe("the line of a request", () => {
 
   it("is as wide on the short way", () => {
     const { observer, lines } = setUp();
-    const answer = { body: new Uint8Array(12), verdict: "valid", reason: "accepted_mailbox" } as const;
+    const kind = { verdict: "valid", reason: "accepted_mailbox", tally: { count: 0 } } as const;
+    const answer = { body: new Uint8Array(12), kind };
     observer.gets("/v1/verify")(() => "req_2", 0, ACTOR, answer);
     const { time, level, msg, ...line } = lines[0] ?? {};
     const { request_id, ms, ...rest } = WHAT;

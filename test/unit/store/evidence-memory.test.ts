@@ -110,6 +110,22 @@ describe("the memory of evidence", () => {
     assert.deepEqual([held?.over, memory.peek("a")?.evidence.smtp?.latencyMs], [true, 2]);
   });
 
+  it("counts what was held and is over, and nothing else", () => {
+    const clock = createFakeClock();
+    const memory = new EvidenceMemory(10, clock);
+    for (const key of ["a", "b"]) memory.keep(key, entryAt(clock.now()));
+    memory.hold("a");
+    memory.keep("b", entryAt(clock.now(), 2));
+    memory.drop("b");
+    assert.equal(memory.endings, 0);
+    memory.keep("a", entryAt(clock.now(), 2));
+    assert.equal(memory.endings, 1);
+    memory.hold("a");
+    memory.drop("a");
+    memory.drop("a");
+    assert.equal(memory.endings, 2);
+  });
+
   it("tells who holds an entry that it is over when it goes", () => {
     const clock = createFakeClock();
     const memory = new EvidenceMemory(2, clock);

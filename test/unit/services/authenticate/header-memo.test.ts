@@ -51,4 +51,18 @@ describe("entries by their header", () => {
       assert.equal(memo.find(header, 0), undefined);
     assert.equal(memo.size(), 0);
   });
+
+  it("share a seat by turns, each answered for what it is", () => {
+    const { cache, entries, memo } = setUp();
+    // The same as far as the seat goes by it.
+    const twin = `${SECRET.slice(0, 13)}${[...SECRET.slice(13)].reverse().join("")}`;
+    const other = { isKey: true } as CachedCredential;
+    entries.set(hashSecret(twin), other);
+    for (let i = 0; i < 3; i++) {
+      assert.equal(memo.find(HEADER, 0), ENTRY);
+      assert.equal(memo.find(`Bearer ${twin}`, 0), other);
+    }
+    assert.equal(memo.size(), 1);
+    assert.equal(cache.reads, 6);
+  });
 });
