@@ -139,6 +139,8 @@ export const BULK_LIMITS = {
   staysPerSite: 2,
   /** What Redis has nothing of is not looked for again for so long: less than a row that was put off may stand in its site's line anyhow. */
   soughtMs: 5_000,
+  /** Rows of a domain that nothing is known of wait so long for a thread to say where they wait, then go without. */
+  meetMs: 1_000,
   /**
    * Of rows that stand in line so many times those under way are looked up at once, the others after so long, or when these have their
    * answers: before a line of a slow site comes to them.

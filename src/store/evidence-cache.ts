@@ -56,11 +56,11 @@ export interface EvidenceCache {
   /** The same by the bytes of the key, the part behind whose `@` is `domain`. One and the same object each time. */
   glimpse(scope: Scope, cacheKey: TextPlace, domain: string): Glimpse | undefined;
   /**
-   * What `peek` finds, for who asks for it again and again: until `goodUntilMs`, and while it is not `over`, `peek` would
+   * What `peek` finds, for who asks for it again and again: until `goodUntilMs`, and while `endings` says the same, `peek` would
    * find the same, and need not be asked.
    */
   hold(scope: Scope, cacheKey: string): Held | undefined;
-  /** While it says the same, nothing that was held has come to be over: `over` of each need not be looked at. */
+  /** How often something that was held has come to be over, whatever it was. */
   endings(): number;
   /**
    * The newest of Redis and memory. Those of one turn of the event loop ask Redis together. Never rejects: without Redis it

@@ -5,11 +5,9 @@ import { NOWHERE, TextMap, type TextPlace } from "../core/text-map.ts";
 import type { CacheEntry } from "./cache-entry.ts";
 import { answeredSo, likeOf } from "./evidence-text.ts";
 
-/** An entry in memory, for who asks for it again and again. */
+/** An entry in memory, for who asks for it again and again. It may be over, as memory has another one or none, once `endings` has grown. */
 export interface Held {
   readonly entry: CacheEntry;
-  /** Memory has another one for its address now, or none. */
-  readonly over: boolean;
   /** Monotonic, whole: when it has to be asked for again at the latest. V8 keeps no number with a fraction in its object, but beside it. */
   readonly goodUntilMs: number;
 }
@@ -19,7 +17,6 @@ const NEVER_MS = -1;
 
 class Kept implements Held {
   readonly entry: CacheEntry;
-  over = false;
   goodUntilMs = NEVER_MS;
 
   constructor(entry: CacheEntry) {
@@ -179,9 +176,7 @@ export class EvidenceMemory {
   }
 
   #end(gone: Evidence | Kept | undefined): void {
-    if (!(gone instanceof Kept)) return;
-    gone.over = true;
-    this.#endings += 1;
+    if (gone instanceof Kept) this.#endings += 1;
   }
 
   #grow(): void {

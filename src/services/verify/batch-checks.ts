@@ -107,7 +107,7 @@ export function createBatchChecks(deps: BatchChecksDeps): BatchChecks {
   async function findCulprit(work: BatchWork, rows: readonly AskedRow[], manner: BatchManner) {
     const mine = search.then(() => narrow(work, rows, manner));
     search = mine.catch(() => {});
-    await Promise.race([mine, work.untilHalted()]);
+    await Promise.race([mine, aborted(work.halted)]);
   }
 
   async function narrow(work: BatchWork, rows: readonly AskedRow[], manner: BatchManner) {
@@ -142,6 +142,13 @@ export function createBatchChecks(deps: BatchChecksDeps): BatchChecks {
 
 function giveUp(work: BatchWork, row: AskedRow): void {
   work.answer(row.at, { finding: { entry: null, cached: false, failure: "internal_error" } });
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
 }
 
 /** Ends after `ms`, or when `halted` is aborted, or `sooner` is settled. */

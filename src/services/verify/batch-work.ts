@@ -42,15 +42,6 @@ export class BatchWork {
     return this.#halt.signal;
   }
 
-  /** Resolves when the run is halted. */
-  untilHalted(): Promise<void> {
-    const { signal } = this.#halt;
-    return new Promise((resolve) => {
-      if (signal.aborted) resolve();
-      else signal.addEventListener("abort", () => resolve(), { once: true });
-    });
-  }
-
   get left(): number {
     let left = this.#unanswered;
     for (const [batch, rows] of this.#running) left -= rows - batch.left;

@@ -25,10 +25,7 @@ export interface BatchOptions {
   refresh(entry: CacheEntry): boolean;
   /** Stand in line at a busy site, until handed in, instead of leaving it at once. */
   patient: boolean;
-  /**
-   * Questions that are put to the check pool at once, at least 1; absent: all. The others follow in order, by the same thread's sessions; of
-   * a long line that is yet to be looked up its rear may join before the front is through, so many of each at once.
-   */
+  /** Questions that are put to the check pool at once, at least 1; absent: all. The others follow in order, by the same thread's sessions. */
   atOnce?: number;
 }
 
@@ -191,14 +188,21 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
     if (asked.length <= ahead || !asked.some(isToSeek)) return checkAll(work, asked, options);
     const front = checkAll(work, asked.slice(0, ahead), options);
     await pause(deps.clock, LIMITS.bulk.aheadMs, work.halted, front);
-    const rear = work.halted.aborted ? null : checkAll(work, asked.slice(ahead), options);
-    await Promise.all([front, rear]);
+    const rear = work.halted.aborted ? [] : await fetch(work, asked.slice(ahead), options);
+    // Not beside it: places count `atOnce` rows, and the same thread has the site's sessions.
+    await front;
+    if (!work.halted.aborted) await send(work, rear, options);
   }
 
   async function checkAll(work: BatchWork, asked: readonly AskedRow[], options: BatchOptions): Promise<void> {
     const unknown = options.patient
       ? await fetch(work, asked, options)
       : await fetchImpatient(work, asked, options);
+    await send(work, unknown, options);
+  }
+
+  /** Those that nobody knows go to check threads. */
+  async function send(work: BatchWork, unknown: readonly AskedRow[], options: BatchOptions): Promise<void> {
     const { patient, atOnce = unknown.length } = options;
     const mode = patient ? "patient" : "bulk";
     if (atOnce >= unknown.length) {
@@ -229,9 +233,10 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
     if (!work.halted.aborted) await check(work, left, options);
   }
 
-  /** Rows of a domain that nothing is known of. */
+  /** Rows of a domain that nothing is known of. One whose DNS is slow is not waited for twice. */
   async function checkNew(work: BatchWork, rows: readonly AskedRow[], options: BatchOptions): Promise<void> {
-    await Promise.race([newDomains.meet(rows[0]?.address.domain ?? ""), work.untilHalted()]);
+    const met = newDomains.meet(rows[0]?.address.domain ?? "");
+    await pause(deps.clock, LIMITS.bulk.meetMs, work.halted, met);
     if (!work.halted.aborted) await check(work, rows, options);
   }
 

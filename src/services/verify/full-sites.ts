@@ -110,7 +110,12 @@ export function createFullSites(
   }
 
   return {
-    learn: (domain, site) => domains.set(domain, { site, untilMs: clock.monotonic() + fullDomainMs }),
+    learn(domain, site) {
+      const nowMs = clock.monotonic();
+      // Who could not say knows no better than who had no room a moment ago.
+      if (site === null && knownAt(domain, nowMs) !== undefined) return;
+      domains.set(domain, { site, untilMs: nowMs + fullDomainMs });
+    },
     isNew(domain, rows) {
       if (rows <= retryRowsPerSite || knownAt(domain, clock.monotonic()) !== undefined) return false;
       // Most sites are treated alike, whatever their names.

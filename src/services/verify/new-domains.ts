@@ -6,7 +6,9 @@ import type { FullSites } from "./full-sites.ts";
  * Rows of domains that nothing is known of, each with more rows than its site is likely to have room for. Of those of a list that is
  * sorted by domain nearly all would go to Redis and to a thread, to hear that their site is full: at its start, all its rows.
  * So a thread is asked first where they wait, one question for all of a domain, and what the site has no room for leaves by
- * itself (`FullSites`). The thread looks for the domain's servers then, as for the first row of it.
+ * itself (`FullSites`). The thread looks for the domain's servers then, as for the first row of it. A site has room for what
+ * fills its connections twice in each thread, as shipped 200 rows: with several threads and pieces of 500 rows only those count
+ * that are shaped smaller.
  */
 export interface NewDomains {
   /** @returns rows that need not wait, and others by their domain, which is to be met first */

@@ -55,7 +55,7 @@ describe("entries by their header", () => {
   it("share a seat by turns, each answered for what it is", () => {
     const { cache, entries, memo } = setUp();
     // The same as far as the seat goes by it.
-    const twin = `${SECRET.slice(0, 13)}${[...SECRET.slice(13)].reverse().join("")}`;
+    const twin = `${SECRET.slice(0, 18)}${[...SECRET.slice(18)].reverse().join("")}`;
     const other = { isKey: true } as CachedCredential;
     entries.set(hashSecret(twin), other);
     for (let i = 0; i < 3; i++) {
@@ -64,5 +64,17 @@ describe("entries by their header", () => {
     }
     assert.equal(memo.size(), 1);
     assert.equal(cache.reads, 6);
+  });
+
+  it("of a thousand nearly all have a seat of their own", () => {
+    const entries = new Map<string, CachedCredential>();
+    const memo = createHeaderMemo({ epoch: () => 0, get: (hash) => entries.get(hash) });
+    for (let i = 0; i < 1_000; i++) {
+      const secret = newSecret(i % 2 === 0 ? "live" : "test");
+      entries.set(hashSecret(secret), ENTRY);
+      memo.find(`Bearer ${secret}`, 0);
+    }
+    // By chance 970.
+    assert.ok(memo.size() > 920, `${memo.size()}`);
   });
 });

@@ -68,6 +68,37 @@ describe("many rows of a domain that nothing is known of", () => {
     assert.equal(seen.meetings.length, 1);
   });
 
+  it("go without an answer that is long in coming", async () => {
+    const { examine, sent, told, clock } = waitingWorld();
+    void examine(rowsOf("a", 100));
+    await rest();
+    await clock.advanceAsync(LIMITS.bulk.meetMs - 1);
+    assert.equal(sent.length, 0);
+    await clock.advanceAsync(1);
+    assert.equal(sent[0]?.addresses.length, 100);
+    assert.equal(clock.pending, 0);
+    // Whoever comes later has it.
+    told[0]?.(SITE);
+    await rest();
+    sent[0]?.answer(sent[0].addresses.map(() => EVIDENCE));
+    await rest();
+    void examine(rowsOf("b", 100));
+    await rest();
+    assert.equal(sent[1]?.addresses.length, ROOM);
+  });
+
+  it("go by who was turned away meanwhile, where nobody can say", async () => {
+    const { examine, sent, told } = waitingWorld();
+    void examine(rowsOf("x", 1));
+    void examine(rowsOf("a", 100));
+    await rest();
+    sent[0]?.answer([{ deferred: { site: SITE, cause: "busy" } }]);
+    await rest();
+    told[0]?.(null);
+    await rest();
+    assert.equal(sent[1]?.addresses.length, ROOM);
+  });
+
   it("are answered where others know them", async () => {
     const { examine, redis, sent } = world(undefined, roomAt, () => SITE);
     for (let i = 0; i < 100; i++) redis.set(`a${i}@new.test`, entryOf());

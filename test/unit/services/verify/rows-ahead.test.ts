@@ -11,7 +11,7 @@ const rest = () => new Promise((resolve) => setImmediate(resolve));
 const rows = () => Array.from({ length: 400 }, (_, i) => question(`a${i}@slow.test`));
 
 describe("rows that stand in a long line", () => {
-  it("are looked up and sent when their turn comes nearer, those in front at once, all in order", async () => {
+  it("are looked up before their turn comes, those in front at once, and sent behind these, all in order", async () => {
     const { examine, sent, seen, clock } = world();
     const run = examine(rows(), OPTIONS);
     await rest();
@@ -20,11 +20,16 @@ describe("rows that stand in a long line", () => {
     assert.deepEqual([sent.length, run.left], [1, 400]);
     await clock.advanceAsync(1);
     assert.deepEqual(seen.fetches, [AHEAD, 400 - AHEAD]);
+    // Places count `atOnce` rows of the run: both beside each other would be twice as many.
+    await rest();
+    assert.equal(sent.length, 1);
+    sent[0]?.answer(sent[0].addresses.map(() => EVIDENCE));
+    await rest();
     assert.deepEqual(
       sent.flatMap(({ addresses }) => addresses),
       rows().map(({ email }) => email),
     );
-    for (const batch of sent) batch.answer(batch.addresses.map(() => EVIDENCE));
+    sent[1]?.answer(sent[1].addresses.map(() => EVIDENCE));
     assert.deepEqual(new Set(shown(await run.done)), new Set(["fresh"]));
     assert.equal(clock.pending, 0);
   });
