@@ -14,7 +14,7 @@ export const NO_PLACE = -1;
 /**
  * The newest of many texts, each with some numbers before it, in one memory: what is kept takes the place of the oldest. Who has a
  * place asks before each use whether it is still held. A thousand answers as objects, each with a view of bytes of its own, were six
- * places to wait for instead of two each time one was sent, 0.3 us.
+ * places to wait for instead of two each time one was sent: for the view alone 0.1 us, where a new one takes 40 ns.
  *
  * A place is where a record would begin if the memory had no end, in units: it only grows. Beyond 2 ** 31 (16 GiB kept) V8 keeps it
  * beside the object that has it.
