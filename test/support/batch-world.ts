@@ -17,6 +17,8 @@ import { silentLog } from "./store.ts";
 export const EVIDENCE = evidenceWith({
   mx: { status: "no_mx", hosts: [], provider: null, ttlS: 60, fault: "recipient" },
 });
+/** Lets all that has become due come about. */
+export const rest = () => new Promise((resolve) => setImmediate(resolve));
 const CONTENT: BatchOptions = { refresh: () => false, patient: false };
 
 export function question(email: string, over: Partial<Question> = {}): Question {

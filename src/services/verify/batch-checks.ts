@@ -9,6 +9,7 @@ import type { AskedRow, BatchWork } from "./batch-work.ts";
 import type { DisposableRows } from "./disposable-rows.ts";
 import type { FlightsDeps } from "./flights.ts";
 import type { FullSites } from "./full-sites.ts";
+import { pause } from "./pause.ts";
 
 export interface BatchChecksDeps {
   clock: Clock;
@@ -148,25 +149,5 @@ function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-}
-
-/** Ends after `ms`, or when `halted` is aborted, or `sooner` is settled. */
-export function pause(
-  clock: Pick<Clock, "after">,
-  ms: number,
-  halted: AbortSignal,
-  sooner?: Promise<unknown>,
-): Promise<void> {
-  return new Promise((resolve) => {
-    if (halted.aborted) return resolve();
-    const end = () => {
-      timer.cancel();
-      halted.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = clock.after(ms, end);
-    halted.addEventListener("abort", end);
-    sooner?.then(end, end);
   });
 }

@@ -7,7 +7,7 @@ import type { Logger } from "../../core/log.ts";
 import type { TextPlace } from "../../core/text-map.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
 import type { EvidenceCache, Glimpse } from "../../store/evidence-cache.ts";
-import { createBatchChecks, pause } from "./batch-checks.ts";
+import { createBatchChecks } from "./batch-checks.ts";
 import { cutByDomain } from "./batch-cut.ts";
 import { type AskedRow, type BatchAnswer, BatchWork } from "./batch-work.ts";
 import { createDisposableRows } from "./disposable-rows.ts";
@@ -15,6 +15,7 @@ import { type Finding, mustBeAsked, type UnaskedDeps } from "./examine.ts";
 import type { FlightsDeps, Waiter } from "./flights.ts";
 import { createFullSites } from "./full-sites.ts";
 import { createNewDomains } from "./new-domains.ts";
+import { pause } from "./pause.ts";
 import { NOT_SOUGHT, type Question, type Standing } from "./question.ts";
 import { createUnaskedRows } from "./unasked-rows.ts";
 

@@ -117,7 +117,8 @@ export function createReadyAnswers(deps: ReadyAnswersDeps): ReadyAnswers {
     const entry = held?.entry ?? null;
     const before = ready[scope];
     const isDrawn = ready.drawnFrom[scope] === entry && (before === NO_PLACE || answers.holds(before));
-    const place = isDrawn ? before : entry === null ? NO_PLACE : draw(ready, entry, actor);
+    let place = isDrawn ? before : NO_PLACE;
+    if (!isDrawn && entry !== null) place = draw(ready, entry, actor);
     ready[scope] = place;
     ready.drawnFrom[scope] = entry;
     if (held !== undefined && place !== NO_PLACE) answers.stamp(place, held.goodUntilMs, examiner.endings());

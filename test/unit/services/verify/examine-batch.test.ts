@@ -6,12 +6,11 @@ import {
   EVIDENCE,
   entryOf,
   question,
+  rest,
   type Sent,
   shown,
   createBatchWorld as world,
 } from "../../../support/batch-world.ts";
-
-const rest = () => new Promise((resolve) => setImmediate(resolve));
 
 const allKnown = (batch: Sent) => batch.answer(batch.addresses.map(() => EVIDENCE));
 

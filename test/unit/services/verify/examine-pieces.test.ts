@@ -3,9 +3,7 @@ import { describe, it } from "node:test";
 import type { CheckLine } from "../../../../src/check/thread.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import type { BatchOptions } from "../../../../src/services/verify/examine-batch.ts";
-import { EVIDENCE, question, shown, createBatchWorld as world } from "../../../support/batch-world.ts";
-
-const rest = () => new Promise((resolve) => setImmediate(resolve));
+import { EVIDENCE, question, rest, shown, createBatchWorld as world } from "../../../support/batch-world.ts";
 
 describe("many questions of which some are asked at once", () => {
   const { batchAddresses } = LIMITS.check;

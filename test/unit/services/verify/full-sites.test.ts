@@ -6,6 +6,7 @@ import {
   EVIDENCE,
   entryOf,
   question,
+  rest,
   shown,
   createBatchWorld as world,
 } from "../../../support/batch-world.ts";
@@ -14,7 +15,6 @@ const ROOM = 30;
 const SITE = "slow.test";
 const roomAt = (site: string) => (site === SITE ? ROOM : 1_000);
 const BUSY: CheckLine = { deferred: { site: SITE, cause: "busy" } };
-const rest = () => new Promise((resolve) => setImmediate(resolve));
 const rowsOf = (name: string, count: number) =>
   Array.from({ length: count }, (_, i) => question(`${name}${i}@${SITE}`));
 const counts = (answers: readonly string[]) =>

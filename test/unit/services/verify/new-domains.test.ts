@@ -5,6 +5,7 @@ import {
   EVIDENCE,
   entryOf,
   question,
+  rest,
   shown,
   createBatchWorld as world,
 } from "../../../support/batch-world.ts";
@@ -12,7 +13,6 @@ import {
 const ROOM = 30;
 const SITE = "mx.test";
 const roomAt = () => ROOM;
-const rest = () => new Promise((resolve) => setImmediate(resolve));
 const rowsOf = (name: string, count: number, domain = "new.test") =>
   Array.from({ length: count }, (_, i) => question(`${name}${i}@${domain}`));
 const count = (answers: readonly string[], wanted: string) => answers.filter((one) => one === wanted).length;

@@ -2,12 +2,11 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { CheckLine } from "../../../../src/check/thread.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
-import { EVIDENCE, question, shown, createBatchWorld as world } from "../../../support/batch-world.ts";
+import { EVIDENCE, question, rest, shown, createBatchWorld as world } from "../../../support/batch-world.ts";
 
 const AT_ONCE = 20;
 const AHEAD = AT_ONCE * LIMITS.bulk.aheadFillings;
 const OPTIONS = { refresh: () => false, patient: true, atOnce: AT_ONCE };
-const rest = () => new Promise((resolve) => setImmediate(resolve));
 const rows = () => Array.from({ length: 400 }, (_, i) => question(`a${i}@slow.test`));
 
 describe("rows that stand in a long line", () => {
