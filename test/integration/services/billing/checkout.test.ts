@@ -9,7 +9,7 @@ import { createChangePublisher } from "../../../../src/services/authenticate/pub
 import { type Checkouts, createCheckouts } from "../../../../src/services/billing/checkout.ts";
 import { createBillingProvider } from "../../../../src/services/billing/provider.ts";
 import { takeClaim } from "../../../../src/store/billing-claims.ts";
-import type { Database } from "../../../../src/store/postgres.ts";
+import { createPostgres, type Database } from "../../../../src/store/postgres.ts";
 import { createFakeClock, type FakeClock } from "../../../support/fake-clock.ts";
 import { createClosing, newTeam, openDatabase } from "../../../support/store.ts";
 import { PRICES } from "../../../support/stripe-events.ts";
@@ -19,14 +19,15 @@ import { until } from "../../../support/until.ts";
 /** A checkout is made by one at a time, and whoever asks is answered, however slow Stripe is. */
 const closing = createClosing();
 let sql: Database;
+let databaseUrl: string;
 let stripe: StripeMock;
 let clock: FakeClock;
 const lines: string[] = [];
 
 const offer = { tier: "pro", interval: "month", priceId: PRICES.STRIPE_PRICE_PRO_MONTH } as const;
 
-/** As another process would have it. */
-function newProcess(): Checkouts {
+/** As another process would have it; `database` is for one whose end matters. */
+function newProcess(database: Database = sql): Checkouts {
   const config = loadConfig({
     DATABASE_URL: "postgres://unused",
     REDIS_URL: "redis://unused",
@@ -36,13 +37,13 @@ function newProcess(): Checkouts {
   assert.ok(config);
   const log = createLog("debug", {}, { write: (line) => void lines.push(line) });
   const bus = { announce: async () => undefined };
-  const publisher = createChangePublisher({ sql, bus, log, invalidate: () => undefined });
+  const publisher = createChangePublisher({ sql: database, bus, log, invalidate: () => undefined });
   const provider = createBillingProvider({ config, log });
-  return createCheckouts({ sql, publisher, provider, plans: config.prices, clock, log });
+  return createCheckouts({ sql: database, publisher, provider, plans: config.prices, clock, log });
 }
 
 before(async () => {
-  ({ sql } = await openDatabase(closing));
+  ({ sql, url: databaseUrl } = await openDatabase(closing));
   stripe = await startStripeMock();
   closing.after(() => stripe.close());
   clock = createFakeClock();
@@ -89,10 +90,20 @@ describe("a checkout", () => {
     const { teamId } = await newTeam(sql);
     await takeClaim(sql, teamId, randomUUID());
     const calls = stripe.calls.length;
-    const refused = assert.rejects(newProcess().open(teamId, offer), failsWith("billing_provider_error"));
+    const database = createPostgres({
+      url: databaseUrl,
+      maxConnections: 1,
+      applicationName: "rcpt-test-waiting",
+    });
+    const refused = assert.rejects(
+      newProcess(database).open(teamId, offer),
+      failsWith("billing_provider_error"),
+    );
     await clock.advanceAsync(LIMITS.billing.answerMs + 1);
     await refused;
     assert.equal(stripe.calls.length, calls);
+    // It may be asking for the claim still, and must not get it below: then the other waits by a clock that stands.
+    await database.end();
     await sql`update billing_claims set leased_until = now() - interval '1 ms' where team_id = ${teamId}`;
     assert.match(await newProcess().open(teamId, offer), /^https:\/\/checkout\./);
     assert.equal(await isClaimed(teamId), false);
