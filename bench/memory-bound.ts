@@ -23,7 +23,7 @@ export interface MemoryBasis {
 const MIB = 1_048_576;
 /** V8's young generation of one isolate: three semi-spaces of 16 MiB, which fill before they are collected. */
 const YOUNG_BYTES = 3 * 16 * MIB;
-/** V8 lets the old generation grow to about twice what lives in it before it collects. */
+/** The old generation grows to twice what lives in it before it is collected, where that is more than its room (core/heap-room). */
 export const HEAP_FACTOR = 2;
 /** Of an entry of the evidence cache: key, entry, evidence with its hosts. */
 export const EVIDENCE_BYTES = 1_500;
@@ -120,6 +120,8 @@ export async function bulkMemoryTerms(basis: MemoryBasis): Promise<MemoryTerm[]>
   const terms = [
     { what: "process when it is ready", bytes: readyBytes },
     { what: `young generations of ${threads + 2} isolates`, bytes: (threads + 2) * YOUNG_BYTES },
+    // The main thread's is in HEAP_FACTOR: more lives in it, and it gets as much as that.
+    { what: `room of ${threads + 1} heaps`, bytes: (threads + 1) * LIMITS.bulk.heapRoomBytes },
     { what: "thread that puts results together", bytes: JOIN_THREAD_BYTES },
     {
       what: `${cacheEntries} entries of the evidence cache`,

@@ -10,6 +10,7 @@ import { createWorker } from "../bulk/worker.ts";
 import { openRoleHints } from "../check/lists/role-hints.ts";
 import { type Clock, systemClock, type Timer } from "../core/clock.ts";
 import { type Config, ConfigError } from "../core/config.ts";
+import { createHeapRoom } from "../core/heap-room.ts";
 import type { Part } from "../core/lifecycle.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
@@ -309,6 +310,7 @@ export function composeBulk(deps: Deps & { begun?: BegunThreads }): { parts: Par
   const lanes = composeLanes(deps, emissions, tasks);
   const worker = createWorker({ sql, lanes, clock, log, graceMs: config.shutdownGraceMs });
   const parts = [
+    createHeapRoom({ roomBytes: LIMITS.bulk.heapRoomBytes }),
     { name: "connection slots", start: () => checks.slots.start(), stop: () => checks.slots.close() },
     { name: "breakers", start: () => checks.breakers.start(), stop: () => checks.breakers.close() },
     { name: "beliefs", start: () => checks.beliefs.start(), stop: () => checks.beliefs.stop() },
