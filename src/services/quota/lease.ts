@@ -81,6 +81,15 @@ export class Lease {
     return this.untold * 2 > this.#tranche;
   }
 
+  /** So many units can be taken before it has none left or wants a flush. */
+  get calmUnits(): number {
+    return Math.min(this.left, (this.#tranche >> 1) - this.untold);
+  }
+
+  get usableUntilMs(): number {
+    return this.#usableUntilMs;
+  }
+
   take(nowMs: number): void {
     this.taken += 1;
     this.inFlight += 1;

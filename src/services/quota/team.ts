@@ -19,9 +19,19 @@ interface LeaseAsked {
   limit: number;
 }
 
-/** What the process knows of a team's quota: leases, who waits for a unit, how much to ask for. No I/O. */
+/**
+ * What the process knows of a team's quota: leases, who waits for a unit, how much to ask for. No I/O.
+ *
+ * As in the bucket of its rate, the next units are mostly *calm*: of one lease, and nothing ends, is to be asked for or told before
+ * they are spent.
+ */
 export class TeamQuota {
   readonly id: string;
+  /** So many units of that lease are calm. */
+  #calmLeft = 0;
+  #calmLease: Lease | null = null;
+  /** Until then the day goes on, nothing is refused, and no lease ends. */
+  #calmUntilMs = Number.NEGATIVE_INFINITY;
   limit: number;
   /** When `limit` was read, monotonic. */
   limitAsOfMs: number;
@@ -54,6 +64,8 @@ export class TeamQuota {
   #committedSeen = 0;
   #netSeen = 0;
   readonly #gaveBack = (lease: Lease): void => {
+    // It may be the first to be taken from again.
+    if (lease !== this.#calmLease) this.#disturb();
     // A unit of an earlier day is none of what is left of this one.
     if (this.#isOfDay(lease)) this.#net -= 1;
   };
@@ -78,6 +90,7 @@ export class TeamQuota {
       if (!lease.canTake(nowMs)) continue;
       lease.take(nowMs);
       this.#net += 1;
+      if (this.#calmLeft > 0) this.#calmLeft -= 1;
       return reservationOf(lease, this.#gaveBack);
     }
     return null;
@@ -93,6 +106,52 @@ export class TeamQuota {
   spend(lease: Lease, nowMs: number): void {
     lease.spend(nowMs);
     this.#net += 1;
+    if (this.#calmLeft > 0) this.#calmLeft -= 1;
+  }
+
+  /**
+   * `ready`, where nothing need be looked at after a unit of it was spent; null: `ready` may find one. Should another lease be lost
+   * meanwhile, units are asked for so much later.
+   */
+  calm(nowMs: number): Lease | null {
+    const lease = this.#calmLease;
+    if (lease === null || this.#calmLeft === 0 || nowMs >= this.#calmUntilMs) return this.#becalm(nowMs);
+    // Others say that of it.
+    return lease.retired || lease.lost ? this.#becalm(nowMs) : lease;
+  }
+
+  #becalm(nowMs: number): Lease | null {
+    this.#disturb();
+    if (nowMs < this.refusedUntilMs || this.midnightMs === null) return null;
+    const lease = this.ready(nowMs);
+    if (lease === null || this.leaseToFlush() !== undefined || this.wantsPrefetch(nowMs)) return null;
+    const { left, granted, untilMs } = this.#ahead(nowMs);
+    const spare = granted > LIMITS.quota.leaseFirst ? left - Math.ceil(granted / 2) : left;
+    const units = Math.min(lease.calmUnits, spare);
+    if (units <= 0) return null;
+    this.#calmLeft = units;
+    this.#calmLease = lease;
+    this.#calmUntilMs = Math.min(untilMs, this.midnightMs);
+    return lease;
+  }
+
+  #disturb(): void {
+    this.#calmLeft = 0;
+    this.#calmUntilMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Of what gives units out: those left, the most that one had, and when the first of them ends. */
+  #ahead(nowMs: number): { left: number; granted: number; untilMs: number } {
+    let left = 0;
+    let granted = 0;
+    let untilMs = Number.POSITIVE_INFINITY;
+    for (const lease of this.leases) {
+      if (!lease.isActive(nowMs)) continue;
+      left += lease.left;
+      granted = Math.max(granted, lease.granted);
+      untilMs = Math.min(untilMs, lease.usableUntilMs);
+    }
+    return { left, granted, untilMs };
   }
 
   leaseToFlush(): Lease | undefined {
@@ -112,13 +171,7 @@ export class TeamQuota {
   /** Half of the last units are used and no more are coming. Not near the limit, where leases are tiny. */
   wantsPrefetch(nowMs: number): boolean {
     if (nowMs < this.refusedUntilMs) return false;
-    let left = 0;
-    let granted = 0;
-    for (const lease of this.leases) {
-      if (!lease.isActive(nowMs)) continue;
-      left += lease.left;
-      granted = Math.max(granted, lease.granted);
-    }
+    const { left, granted } = this.#ahead(nowMs);
     return granted > LIMITS.quota.leaseFirst && left * 2 < granted;
   }
 
@@ -159,6 +212,7 @@ export class TeamQuota {
 
   /** @param asked when, what was held then, and by which limit: a refusal says nothing about a higher one. */
   granted(lease: Lease | null, grant: LeaseGrant, asked: LeaseAsked, nowMs: number): void {
+    this.#disturb();
     const { sentAtMs, held, limit } = asked;
     // Of two that were under way together the later one knows more.
     const isNews = sentAtMs >= this.#heardOfMs;
@@ -178,6 +232,7 @@ export class TeamQuota {
 
   /** Stops giving out what is past its time, or all of it, so that it is returned. */
   retire(nowMs: number, all: boolean): void {
+    this.#disturb();
     for (const lease of this.leases) {
       // Units in flight may be given back, and are then the first to be taken again.
       const spent = lease.left === 0 && lease.inFlight === 0;
@@ -193,9 +248,14 @@ export class TeamQuota {
    */
   remaining(actor: Pick<Actor, "limits" | "limitsAsOfMs">, nowMs: number): number {
     const limit = this.limitFor(actor);
+    if (nowMs < this.#calmUntilMs) return this.#left(limit);
     if (this.midnightMs === null || nowMs >= this.midnightMs) return limit;
-    const left = Math.max(0, limit - this.#committedSeen - (this.#net - this.#netSeen));
+    const left = this.#left(limit);
     return nowMs < this.refusedUntilMs ? Math.min(left, this.#leased(nowMs)) : left;
+  }
+
+  #left(limit: number): number {
+    return Math.max(0, limit - this.#committedSeen - (this.#net - this.#netSeen));
   }
 
   /** The lease is of the day that the ledger last answered for. Midnights of one day differ by what answers took. */

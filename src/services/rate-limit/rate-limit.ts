@@ -284,6 +284,7 @@ export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
   }
 
   function takeLeased(bucket: SharedBucket, nowMs: number): boolean {
+    if (bucket.takeCalmly(nowMs)) return true;
     if (!bucket.take(nowMs)) return false;
     if (!bucket.serving && !draining && bucket.wantsPrefetch(nowMs)) void serve(bucket);
     return true;
@@ -296,6 +297,7 @@ export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
   }
 
   function resetS({ ratePerS, refusedUntilMs }: SharedBucket, nowMs: number, remaining: number): number {
+    if (remaining > 0 && ratePerS >= 1) return 1;
     const refusedMs = remaining === 0 ? refusedUntilMs - nowMs : 0;
     return Math.max(1, Math.ceil(Math.max(refusedMs, 1000 / ratePerS) / 1000));
   }
