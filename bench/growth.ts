@@ -235,7 +235,7 @@ async function measureRows(world: World, plan: Plan, deadlineMs: number): Promis
   const endedMs = performance.now();
   if (2 * endedMs - startedMs > deadlineMs) return [first];
   const second = await measureRowsOnce(world, plan, deadlineMs);
-  // It was to be as long: had it been cut, it would say something else.
+  // It was to be as long. One that there was less time for says something else.
   return second.longest.rows < first.longest.rows ? [first] : [first, second];
 }
 
@@ -262,10 +262,14 @@ function longestUs({ pairs, longest }: RowsRound): number {
   return marginalUs(pairsOf(pairs).longer, longest);
 }
 
-/** That, over what a row costs by which the second is longer than the first; each pair of those says it by itself. */
+/**
+ * That, over what a row costs by which the second is longer than the first, or the other way about: whichever is larger. Each pair of those
+ * says it by itself.
+ */
 function rowsRatio(round: RowsRound): number {
   const us = longestUs(round);
-  return medianRatio(pairsOf(round.pairs).marginalsUs.map((shortUs) => [us, shortUs]));
+  const ratio = medianRatio(pairsOf(round.pairs).marginalsUs.map((shortUs) => [us, shortUs]));
+  return Math.max(ratio, 1 / ratio);
 }
 
 /** A row of so many domains takes no longer than so many times one of few. */
@@ -348,7 +352,7 @@ function sectionOf(plan: Plan, { byRows, byDomains, beyond }: Measured): Section
       `one bulk process; all rows answered from the team's blocklist, row by row to the next domain, no address twice; after a list of ${thousands(plan.warmUpRows)} rows that is not counted`,
       `nobody's MX is looked up: what a row costs whose domain the DNS' cache has to know is no part of this`,
       `by domains: ${byDomains.rounds.length} rounds by turns, after a list of all domains; all lists have the same ones, so that none is seen for the first time; judged is the median of what each round says by itself`,
-      `by rows: ${byRows.length === 1 ? "once" : "twice"} the longest list, the others ${plan.beside[0]} times before it and ${plan.beside[1]} after; judged is the median of what each of both says by itself`,
+      `by rows: ${byRows.length === 1 ? "once" : "twice"} the longest list, the others ${plan.beside[0]} times before it and ${plan.beside[1]} after${byRows.length === 1 ? "" : "; judged is the mean of what each says by itself"}`,
       `names of domains are remembered: ${thousands(LIMITS.check.domainNames / 2)} for certain, at most ${thousands(LIMITS.check.domainNames)}`,
       "marginal: CPU by which a list costs more than the one above it, for each row by which it is longer",
     ],

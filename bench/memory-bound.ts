@@ -120,8 +120,8 @@ export async function bulkMemoryTerms(basis: MemoryBasis): Promise<MemoryTerm[]>
   const terms = [
     { what: "process when it is ready", bytes: readyBytes },
     { what: `young generations of ${threads + 2} isolates`, bytes: (threads + 2) * YOUNG_BYTES },
-    // The main thread's is in HEAP_FACTOR: more lives in it, and it gets as much as that.
-    { what: `room of ${threads + 1} heaps`, bytes: (threads + 1) * LIMITS.bulk.heapRoomBytes },
+    // More lives in the main thread's, which HEAP_FACTOR counts; but it gets its room once more as it grows.
+    { what: `room of ${threads + 2} heaps`, bytes: (threads + 2) * LIMITS.bulk.heapRoomBytes },
     { what: "thread that puts results together", bytes: JOIN_THREAD_BYTES },
     {
       what: `${cacheEntries} entries of the evidence cache`,

@@ -11,8 +11,8 @@ import type { Part } from "./lifecycle.ts";
 const GROWTH_FLAG = "--heap-growing-percent";
 /** A flag is only set anew for a difference that matters. */
 const STEP_PERCENT = 10;
-/** As much as V8 itself would allow a heap at most. */
-const MOST_PERCENT = 300;
+/** However little lives in it. */
+const MOST_PERCENT = 200;
 
 /**
  * @param liveBytes what lives in the heap
@@ -38,11 +38,12 @@ export interface HeapRoomDeps {
 
 /**
  * Lets V8 wait until `roomBytes` have come together before it marks the heap of this thread, and until those of the others have grown by
- * the same share: they are smaller.
+ * the same share. It holds for the time behind the next collection: a heap that has grown meanwhile gets as much more once as its size before
+ * would have had. Whatever else V8 would go by, as how near its bound a heap is, it does not ask then; the bound itself holds.
  *
  * V8 sizes a heap by what lives in it, and has what lies outside, in buffers, count against that: of lists that are answered at hand it
  * marked heaps of 15 to 30 MB 30 times for each million rows, mostly by its four helper threads, and that was a sixth of all CPU: 7.5 us
- * a row, 6.5 with room (medians of fifteen, by turns), where it marks 6 times.
+ * a row, 6.5 with room (medians of fifteen, by turns), where it marks 8 times.
  */
 export function createHeapRoom({
   roomBytes,

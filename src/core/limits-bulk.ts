@@ -279,7 +279,7 @@ export const BULK_LIMITS = {
     remembered: 1_000,
   },
   /** A worker's heaps are let grow by so much before they are collected, by each isolate's share; bench/memory-bound.ts counts it. */
-  heapRoomBytes: 50_331_648,
+  heapRoomBytes: 46_137_344,
   /** Share of the grace that is left to tasks in hand before they are handed back. */
   drainShare: 0.5,
 } as const;

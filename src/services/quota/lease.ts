@@ -81,9 +81,12 @@ export class Lease {
     return this.untold * 2 > this.#tranche;
   }
 
-  /** So many units can be taken before it has none left or wants a flush. */
+  /**
+   * So many units can be taken before it has none left or wants a flush, whatever is told or given back meanwhile: what the ledger knows
+   * of may sink to what is taken now.
+   */
   get calmUnits(): number {
-    return Math.min(this.left, (this.#tranche >> 1) - this.untold);
+    return Math.min(this.left, (this.#tranche >> 1) - Math.max(0, this.untold));
   }
 
   get usableUntilMs(): number {

@@ -110,8 +110,8 @@ export class TeamQuota {
   }
 
   /**
-   * `ready`, where nothing need be looked at after a unit of it was spent; null: `ready` may find one. Should another lease be lost
-   * meanwhile, units are asked for so much later.
+   * `ready`, where nothing need be looked at after a unit of it was spent; null: `ready` may find one. What others learn of other
+   * leases meanwhile is looked at when it is over.
    */
   calm(nowMs: number): Lease | null {
     const lease = this.#calmLease;
@@ -124,7 +124,9 @@ export class TeamQuota {
     this.#disturb();
     if (nowMs < this.refusedUntilMs || this.midnightMs === null) return null;
     const lease = this.ready(nowMs);
-    if (lease === null || this.leaseToFlush() !== undefined || this.wantsPrefetch(nowMs)) return null;
+    // What is told of the others may make one of them the first to be taken from.
+    if (lease === null || this.leases.some(({ busy }) => busy)) return null;
+    if (this.leaseToFlush() !== undefined || this.wantsPrefetch(nowMs)) return null;
     const { left, granted, untilMs } = this.#ahead(nowMs);
     const spare = granted > LIMITS.quota.leaseFirst ? left - Math.ceil(granted / 2) : left;
     const units = Math.min(lease.calmUnits, spare);

@@ -95,15 +95,18 @@ describe("a checkout", () => {
       maxConnections: 1,
       applicationName: "rcpt-test-waiting",
     });
-    const refused = assert.rejects(
-      newProcess(database).open(teamId, offer),
-      failsWith("billing_provider_error"),
-    );
-    await clock.advanceAsync(LIMITS.billing.answerMs + 1);
-    await refused;
-    assert.equal(stripe.calls.length, calls);
-    // It may be asking for the claim still, and must not get it below: then the other waits by a clock that stands.
-    await database.end();
+    try {
+      const refused = assert.rejects(
+        newProcess(database).open(teamId, offer),
+        failsWith("billing_provider_error"),
+      );
+      await clock.advanceAsync(LIMITS.billing.answerMs + 1);
+      await refused;
+      assert.equal(stripe.calls.length, calls);
+    } finally {
+      // It may be asking for the claim still, and must not get it below: then the other waits by a clock that stands.
+      await database.end();
+    }
     await sql`update billing_claims set leased_until = now() - interval '1 ms' where team_id = ${teamId}`;
     assert.match(await newProcess().open(teamId, offer), /^https:\/\/checkout\./);
     assert.equal(await isClaimed(teamId), false);
