@@ -1,4 +1,4 @@
-import type { Clock } from "../core/clock.ts";
+import { type Clock, pause } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import type { Tracer } from "../core/tracing.ts";
@@ -96,20 +96,6 @@ const LINES: Record<ReportedEnd, { level: "debug" | "info" | "warn" | "error"; m
 function endOf(error: unknown, control: Control): "failed" | "waits" | "cancelled" {
   if (!(error instanceof Interruption)) return "failed";
   return control.cancelled() ? "cancelled" : "waits";
-}
-
-/** Resolves after `delayMs`, or when the task is cancelled. */
-function pause(clock: Clock, delayMs: number, { signal }: Control): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      timer.cancel();
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = clock.after(delayMs, end);
-    signal.addEventListener("abort", end);
-    if (signal.aborted) end();
-  });
 }
 
 /** @param failures of the task itself, in a row: none when it waits for a dependency */
@@ -303,7 +289,7 @@ export function createTaskRunner(parts: TaskDeps): TaskRunner {
         history.failures = outcome === "failed" ? history.failures + 1 : 0;
         history.interruptions = outcome === "interrupted" ? history.interruptions + 1 : 0;
         if (history.interruptions >= LIMITS.bulk.interruptions) return false;
-        await pause(clock, delayMs(history.failures), control);
+        await pause(clock, delayMs(history.failures), control.signal);
       }
       return false;
     },

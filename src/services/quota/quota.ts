@@ -64,7 +64,6 @@ export interface QuotaDesk {
 
 /** What desks ask of the quota that made them. */
 interface Teller {
-  calm(team: TeamQuota, nowMs: number): Lease | null;
   ready(team: TeamQuota, nowMs: number): Lease | null;
   spend(team: TeamQuota, lease: Lease, nowMs: number): void;
   secondsToMidnight(team: TeamQuota, nowMs: number): number;
@@ -76,7 +75,6 @@ class TeamDesk implements QuotaDesk {
   readonly #team: TeamQuota;
   readonly #actor: Actor;
   #ready: Lease | null = null;
-  #isCalm = false;
 
   constructor(teller: Teller, team: TeamQuota, actor: Actor) {
     this.#teller = teller;
@@ -85,17 +83,14 @@ class TeamDesk implements QuotaDesk {
   }
 
   isReady(nowMs: number): boolean {
-    const calm = this.#teller.calm(this.#team, nowMs);
-    this.#isCalm = calm !== null;
-    this.#ready = calm ?? this.#teller.ready(this.#team, nowMs);
+    this.#ready = this.#teller.ready(this.#team, nowMs);
     return this.#ready !== null;
   }
 
   spend(nowMs: number): string {
     const lease = this.#ready;
     if (lease === null) throw new Error("a unit was spent that was not ready");
-    if (this.#isCalm) this.#team.spend(lease, nowMs);
-    else this.#teller.spend(this.#team, lease, nowMs);
+    this.#teller.spend(this.#team, lease, nowMs);
     return lease.day;
   }
 
@@ -235,8 +230,8 @@ export function createQuota(deps: QuotaDeps): Quota {
     if (team.midnightMs === null) return secondsToUtcMidnight(clock.now());
     const untilMs = msToMidnight(team, nowMs);
     if (untilMs > 0) return Math.ceil(untilMs / 1000);
-    const daysPast = Math.max(0, Math.floor(-untilMs / DAY_MS) + 1);
-    return Math.max(1, Math.ceil((untilMs + daysPast * DAY_MS) / 1000));
+    const daysPast = Math.floor(-untilMs / DAY_MS) + 1;
+    return Math.ceil((untilMs + daysPast * DAY_MS) / 1000);
   }
 
   function refuseAll(team: TeamQuota): void {
@@ -276,11 +271,9 @@ export function createQuota(deps: QuotaDeps): Quota {
   }
 
   const teller: Teller = {
-    calm: (team, nowMs) => (draining ? null : team.calm(nowMs)),
-    ready: (team, nowMs) => (draining ? null : team.ready(nowMs)),
+    ready: (team, nowMs) => (draining ? null : (team.calm(nowMs) ?? team.ready(nowMs))),
     spend(team, lease, nowMs) {
-      team.spend(lease, nowMs);
-      lookAhead(team, nowMs);
+      if (!team.spend(lease, nowMs)) lookAhead(team, nowMs);
     },
     secondsToMidnight,
   };

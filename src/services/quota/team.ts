@@ -102,11 +102,13 @@ export class TeamQuota {
     return null;
   }
 
-  /** Takes a unit of what is `ready`, never to be given back. */
-  spend(lease: Lease, nowMs: number): void {
+  /** Takes a unit of what is `calm` or `ready`, never to be given back. @returns whether it was calm: there is nothing to look at */
+  spend(lease: Lease, nowMs: number): boolean {
     lease.spend(nowMs);
     this.#net += 1;
-    if (this.#calmLeft > 0) this.#calmLeft -= 1;
+    const isCalm = this.#calmLeft > 0;
+    if (isCalm) this.#calmLeft -= 1;
+    return isCalm;
   }
 
   /**

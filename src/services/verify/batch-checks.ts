@@ -1,6 +1,6 @@
 import type { CheckPool, PendingBatch } from "../../check/pool.ts";
 import { type BatchMode, type CheckLine, isDeferred } from "../../check/thread.ts";
-import type { Clock } from "../../core/clock.ts";
+import { type Clock, pause } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Logger } from "../../core/log.ts";
@@ -9,7 +9,6 @@ import type { AskedRow, BatchWork } from "./batch-work.ts";
 import type { DisposableRows } from "./disposable-rows.ts";
 import type { FlightsDeps } from "./flights.ts";
 import type { FullSites } from "./full-sites.ts";
-import { pause } from "./pause.ts";
 
 export interface BatchChecksDeps {
   clock: Clock;

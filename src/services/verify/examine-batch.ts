@@ -1,7 +1,7 @@
 import type { DomainName } from "../../check/address/domain.ts";
 import type { Scope, SignalsAsked } from "../../check/evidence.ts";
 import type { CheckPool } from "../../check/pool.ts";
-import type { Clock } from "../../core/clock.ts";
+import { type Clock, pause } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Logger } from "../../core/log.ts";
 import type { TextPlace } from "../../core/text-map.ts";
@@ -15,7 +15,6 @@ import { type Finding, mustBeAsked, type UnaskedDeps } from "./examine.ts";
 import type { FlightsDeps, Waiter } from "./flights.ts";
 import { createFullSites } from "./full-sites.ts";
 import { createNewDomains } from "./new-domains.ts";
-import { pause } from "./pause.ts";
 import { NOT_SOUGHT, type Question, type Standing } from "./question.ts";
 import { createUnaskedRows } from "./unasked-rows.ts";
 

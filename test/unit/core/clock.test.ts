@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { msToNextBeat } from "../../../src/core/clock.ts";
+import { msToNextBeat, pause } from "../../../src/core/clock.ts";
+import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
+
+interface Ends {
+  clock: FakeClock;
+  halter: AbortController;
+  come: () => void;
+}
 
 describe("the time to the next beat", () => {
   it("is whole milliseconds, to the same moment for all who begin before it", () => {
@@ -18,5 +25,32 @@ describe("the time to the next beat", () => {
     assert.equal(msToNextBeat(99, 100), 101);
     assert.equal(msToNextBeat(99.7, 100), 101);
     assert.equal(msToNextBeat(100, 100), 100);
+  });
+});
+
+describe("a pause", () => {
+  for (const [by, end] of [
+    ["its time", ({ clock }) => clock.advance(100)],
+    ["who halts it", ({ halter }) => halter.abort()],
+    ["what comes sooner", ({ come }) => come()],
+  ] satisfies [string, (ends: Ends) => void][])
+    it(`is ended by ${by}, and leaves no timer`, async () => {
+      const clock = createFakeClock();
+      const halter = new AbortController();
+      let come = () => {};
+      const sooner = new Promise<void>((resolve) => {
+        come = resolve;
+      });
+      const paused = pause(clock, 100, halter.signal, sooner);
+      assert.equal(clock.pending, 1);
+      end({ clock, halter, come });
+      await paused;
+      assert.equal(clock.pending, 0);
+    });
+
+  it("is none where it is halted already", async () => {
+    const clock = createFakeClock();
+    await pause(clock, 100, AbortSignal.abort());
+    assert.equal(clock.pending, 0);
   });
 });

@@ -71,8 +71,9 @@ class Side {
     const calm = this.#isCalm ? this.team.calm(nowMs) : null;
     const lease = calm ?? this.team.ready(nowMs);
     if (lease === null) return { id: null, isCalm: false };
-    this.team.spend(lease, nowMs);
-    return { id: lease.id, isCalm: calm !== null };
+    const isCalm = this.team.spend(lease, nowMs);
+    assert.equal(isCalm, calm !== null);
+    return { id: lease.id, isCalm };
   }
 
   do(step: Exclude<Step, { kind: "spend" | "pass" }>, at: number, nowMs: number): void {
