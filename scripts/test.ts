@@ -1,4 +1,4 @@
-// npm test [-- PATH...]: runs the test files under the paths (default: all) against one set of embedded services.
+// npm test [-- [--seed N|random] PATH...]: runs the test files under the paths (default: all) against one set of embedded services.
 import { chmodSync, mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -9,6 +9,7 @@ import { type Guard, startGuard } from "./embedded/guard.ts";
 import { SERVICES, startStack } from "./embedded/stack.ts";
 import { commandOf, markedWith, parentOf } from "./processes.mjs";
 import { collectTestFiles } from "./test/files.ts";
+import { parseTestOptions } from "./test/options.ts";
 import { runTestFiles } from "./test/runner.ts";
 import { judgeLogs } from "./test/secrets.ts";
 
@@ -78,7 +79,7 @@ function reportLogs(folder: string, linesMin: number): boolean {
 /** Runs everything. Resolves to the exit code. */
 async function main(stop: AbortSignal): Promise<number> {
   const startedAt = Date.now();
-  const filters = process.argv.slice(2);
+  const { filters, seed } = parseTestOptions(process.argv.slice(2));
   const files = collectTestFiles(ROOT, filters);
   const guard = startGuard();
   try {
@@ -88,14 +89,14 @@ async function main(stop: AbortSignal): Promise<number> {
     const logs = needsServices ? await startServices(guard) : null;
     const servicesMs = Date.now() - startedAt;
     const services = markedWith(`RCPT_RUN=${guard.env.RCPT_RUN}`);
-    Object.assign(process.env, guard.env);
+    Object.assign(process.env, guard.env, { RCPT_TEST_SEED: String(seed) });
     const { passed, failed } = await runTestFiles(files, stop);
     const left = await leftovers(guard, services);
     for (const line of left) console.log(`left behind: ${line}`);
     const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
     const upAfter = needsServices ? `, services were up after ${(servicesMs / 1000).toFixed(1)} s` : "";
     console.log(`\n${files.length} files in ${seconds} s${upAfter}`);
-    console.log(`${passed} passed, ${failed} failed`);
+    console.log(`${passed} passed, ${failed} failed; properties drew by --seed ${seed}`);
     const logsAreGood = logs === null || reportLogs(logs, filters.length === 0 ? LOG_LINES_MIN : 0);
     if (passed + failed === 0) console.log("no test ran");
     if (stop.aborted) console.log("stopped before the end");

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import * as v from "valibot";
 import { type Problem, useBilling } from "../support/billing.ts";
 import { ContractProblem } from "../support/contract.ts";
+import fc from "../support/properties.ts";
 import type { Response } from "../support/service.ts";
 import { eventObject, PRICES, subscriptionObject } from "../support/stripe-events.ts";
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import * as v from "valibot";
 import { type Problem, useBilling } from "../support/billing.ts";
 import { ContractProblem } from "../support/contract.ts";
+import fc from "../support/properties.ts";
 import type { Response, SendOptions } from "../support/service.ts";
 import { eventObject, MONTH_S, PRICES, signedHeaders, subscriptionObject } from "../support/stripe-events.ts";
 import { afterASecond } from "../support/until.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import * as v from "valibot";
 import { LIMITS } from "../../src/core/limits.ts";
 import { ContractProblem } from "../support/contract.ts";
+import fc from "../support/properties.ts";
 import type { Response, TestApi } from "../support/service.ts";
 import { useTwoApis } from "../support/two-apis.ts";
 import { until } from "../support/until.ts";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import fc from "fast-check";
 import * as v from "valibot";
 import { newId } from "../../src/core/ids.ts";
 import type { Route } from "../../src/http/route.ts";
 import { ContractProblem } from "../support/contract.ts";
 import { hostileBodies, pointedBodies } from "../support/hostile-json.ts";
+import fc from "../support/properties.ts";
 import { routes } from "../support/route-table.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../support/service.ts";
 import { createClosing } from "../support/store.ts";

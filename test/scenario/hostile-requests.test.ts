@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
-import fc from "fast-check";
 import * as v from "valibot";
 import { ContractProblem, ContractResult } from "../support/contract.ts";
+import fc from "../support/properties.ts";
 import { connect, exchange, type RawReply } from "../support/raw-http.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../support/service.ts";
 

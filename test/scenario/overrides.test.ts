@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
-import fc from "fast-check";
 import * as v from "valibot";
 import { LIMITS } from "../../src/core/limits.ts";
 import type { Override, Submission } from "../../src/services/overrides/overrides.ts";
 import { ContractProblem } from "../support/contract.ts";
+import fc from "../support/properties.ts";
 import {
   type Answer,
   createDeployment,

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import * as v from "valibot";
 import { newSecret } from "../../src/services/api-key.ts";
 import { ContractProblem } from "../support/contract.ts";
 import { newClient, newEmail, PASSWORD, register, usePortal } from "../support/portal.ts";
+import fc from "../support/properties.ts";
 import { until } from "../support/until.ts";
 
 /** Whatever a stranger or a member sends to the routes of accounts, the answer is clear and none of our fault. */
@@ -66,8 +66,9 @@ describe("hostile bodies", () => {
             ...(key === undefined ? {} : { key }),
           });
           assert.ok(status < 500, `${status} ${JSON.stringify(answer)}`);
-          if (status >= 400) v.assert(ContractProblem, answer);
-          // What was sent is repeated to nobody.
+          if (status < 400) return;
+          v.assert(ContractProblem, answer);
+          // What was refused is not repeated; what was taken may be: a team may bear any name.
           assert.doesNotMatch(JSON.stringify(answer), /drop table|Bcc/);
         }),
         { numRuns: 60 },

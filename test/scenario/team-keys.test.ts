@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import fc from "fast-check";
 import { newId } from "../../src/core/ids.ts";
 import { LIMITS } from "../../src/core/limits.ts";
 import { hashSecret } from "../../src/services/api-key.ts";
 import type { ApiKey, CreatedKey } from "../../src/services/teams/keys.ts";
 import { startLoad, tally } from "../support/load.ts";
 import { addKey, addKeyWithoutUser, addMember } from "../support/members.ts";
+import fc from "../support/properties.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../support/service.ts";
 import { createClosing } from "../support/store.ts";
 import { afterASecond, until } from "../support/until.ts";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import fc from "fast-check";
 import { newId } from "../../src/core/ids.ts";
 import type { Role } from "../../src/services/actor.ts";
 import type { Member } from "../../src/services/teams/members.ts";
 import type { TeamView } from "../../src/services/teams/team.ts";
 import { addKey, addMember, type TestMember } from "../support/members.ts";
+import fc from "../support/properties.ts";
 import { createDeployment, type Response, type TestApi, type TestDeployment } from "../support/service.ts";
 import { createClosing } from "../support/store.ts";
 import { afterASecond } from "../support/until.ts";

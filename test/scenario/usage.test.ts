@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import * as v from "valibot";
 import { LIMITS } from "../../src/core/limits.ts";
 import { ContractProblem } from "../support/contract.ts";
+import fc from "../support/properties.ts";
 import type { Answer, TestApi } from "../support/service.ts";
 import { createTcpGate, throughGate } from "../support/tcp-gate.ts";
 import { newAddress, outcomes, useTwoApis, withStatus } from "../support/two-apis.ts";

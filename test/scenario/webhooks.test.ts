@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import fc from "fast-check";
 import { EVENT_TYPES } from "../../src/core/events.ts";
 import { newId } from "../../src/core/ids.ts";
 import { LIMITS } from "../../src/core/limits.ts";
 import type { Webhook } from "../../src/services/webhooks/webhooks.ts";
 import { tally } from "../support/load.ts";
 import { addKey, addMember } from "../support/members.ts";
+import fc from "../support/properties.ts";
 import { createDeployment, type TestApi, type TestDeployment } from "../support/service.ts";
 import { createClosing } from "../support/store.ts";
 

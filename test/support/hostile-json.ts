@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import fc from "./properties.ts";
 
 /** Bytes that claim to be JSON, and values that are: what a body schema, and all behind it, must take without a fault. */
 

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { describe, it, type TestContext } from "node:test";
-import * as fc from "fast-check";
 import { createEgressSlots, type EgressSlots } from "../../../src/check/egress-slots.ts";
 import { createSiteCaps } from "../../../src/check/site-caps.ts";
 import type { SlotStatement } from "../../../src/check/slot-leases.ts";
@@ -10,6 +9,7 @@ import type { RedisClients } from "../../../src/store/redis.ts";
 import { createSlotLeases } from "../../../src/store/slot-leases.ts";
 import { testRedisUrl } from "../../support/embedded.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
+import fc from "../../support/properties.ts";
 import { slotsKey } from "../../support/slot-keys.ts";
 import { openRedis, silentLog } from "../../support/store.ts";
 import { createTcpGate, type TcpGate, throughGate } from "../../support/tcp-gate.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import fc from "fast-check";
 import { LIMITS } from "../../../src/core/limits.ts";
+import fc from "../../support/properties.ts";
 import {
   AUTHORIZATION,
   connect,

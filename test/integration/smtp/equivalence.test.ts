@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { classify } from "../../../src/check/classify/classify.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import type { RcptOutcome } from "../../../src/smtp/outcome.ts";
+import fc from "../../support/properties.ts";
 import { createPoolFixture } from "./fixture.ts";
 import { type Answer, createScriptedServer, EHLO_PIPELINING } from "./scripted-server.ts";
 

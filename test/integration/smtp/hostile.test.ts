@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
+import fc from "../../support/properties.ts";
 import { createPoolFixture } from "./fixture.ts";
 import { type Answer, createScriptedServer } from "./scripted-server.ts";
 

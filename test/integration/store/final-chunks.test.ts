@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import fc from "fast-check";
 import { newId } from "../../../src/core/ids.ts";
 import {
   beginTask,
@@ -14,6 +13,7 @@ import {
 import { endJob, hideJob } from "../../../src/store/jobs.ts";
 import type { Database } from "../../../src/store/postgres.ts";
 import { inlineJob, queueChunks } from "../../support/bulk-tasks.ts";
+import fc from "../../support/properties.ts";
 import { createClosing, newTeam, openDatabase } from "../../support/store.ts";
 
 /** Chunks whose rows' results can be put together while others are under way. */

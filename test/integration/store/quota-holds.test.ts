@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, it } from "node:test";
-import fc from "fast-check";
 import { newId } from "../../../src/core/ids.ts";
 import { insertJob } from "../../../src/store/jobs.ts";
 import type { Database } from "../../../src/store/postgres.ts";
 import { holdQuota, settleHold } from "../../../src/store/quota-holds.ts";
 import { createQuotaLedger } from "../../../src/store/quota-ledger.ts";
 import { inlineJob } from "../../support/bulk-tasks.ts";
+import fc from "../../support/properties.ts";
 import { createClosing, newTeam, openDatabase } from "../../support/store.ts";
 
 /** Leases and holds on one ledger. */

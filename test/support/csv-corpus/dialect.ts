@@ -1,5 +1,5 @@
 import { gzipSync } from "node:zlib";
-import fc from "fast-check";
+import fc from "../properties.ts";
 
 /** One of the ways in which a table can be written as a list. Its own writer: it must not share the service's faults. */
 export interface Dialect {

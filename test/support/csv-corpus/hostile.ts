@@ -1,5 +1,5 @@
 import { CsvError, parse } from "csv-parse/sync";
-import fc from "fast-check";
+import fc from "../properties.ts";
 
 /** Bytes that mean something to a reader of CSV, far more often than chance has them. */
 export function hostileBytes(delimiter: string): fc.Arbitrary<Buffer> {

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { gather, tally, tell } from "../../../src/bulk/answered.ts";
 import { createControl } from "../../../src/bulk/control.ts";
 import type { Sorted } from "../../../src/bulk/deferrals.ts";
@@ -19,6 +18,7 @@ import type { CacheEntry } from "../../../src/store/cache-entry.ts";
 import { EvidenceMemory } from "../../../src/store/evidence-memory.ts";
 import { evidenceWith, smtpWith } from "../../support/evidence.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
+import fc from "../../support/properties.ts";
 import { silentLog } from "../../support/store.ts";
 
 /** Rows whose answers are at hand, held to the general way: of the same rows, with the same memory, at the same moment. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { keepsBidiRule } from "../../../src/check/address/bidi.ts";
 import { parseAddress } from "../../../src/check/address.ts";
+import fc from "../../support/properties.ts";
 
 function domainOf(domain: string): string | null {
   const result = parseAddress(`user@${domain}`);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { DomainName, keepingNumber, parseDomain } from "../../../src/check/address/domain.ts";
 import { type FormatFault, parseAddress } from "../../../src/check/address.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
+import fc from "../../support/properties.ts";
 
 function accepted(input: string) {
   const result = parseAddress(input);

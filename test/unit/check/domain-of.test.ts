@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { domainOf } from "../../../src/check/domain-of.ts";
+import fc from "../../support/properties.ts";
 
 const domain = fc.constantFrom("a.test", "b.a.test", "test", "xa.test", "");
 const local = fc.constantFrom("a", "a.test", '"a@b.a.test"', "", "@");

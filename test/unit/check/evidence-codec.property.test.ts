@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { deserialize, serialize } from "node:v8";
-import fc from "fast-check";
 import type { Evidence, SmtpEvidence } from "../../../src/check/evidence.ts";
 import { createLineReader, LinePacker, type PackedLines } from "../../../src/check/evidence-codec.ts";
 import type { CheckLine } from "../../../src/check/line.ts";
 import { evidenceWith, smtpWith } from "../../support/evidence.ts";
+import fc from "../../support/properties.ts";
 
 /** Repeats and strangers: names, empty texts, line breaks, what looks like JSON. */
 const text = fc.oneof(fc.constantFrom("", "a", "mx.one.test", "\n", '{"v":2}', "null"), fc.string());

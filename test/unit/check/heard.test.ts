@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { classify, redactReply, type SelfIdentity } from "../../../src/check/classify/classify.ts";
 import { delayOf } from "../../../src/check/classify/delay.ts";
 import { HeardReplies, saidOf } from "../../../src/check/heard.ts";
 import type { RcptOutcome } from "../../../src/smtp/outcome.ts";
 import { createReplyParser, type Reply } from "../../../src/smtp/reply.ts";
+import fc from "../../support/properties.ts";
 
 type Outcome = Extract<RcptOutcome, { kind: "reply" }>;
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import type { CheckMode } from "../../../src/check/evidence.ts";
 import type { RcptOutcome } from "../../../src/smtp/outcome.ts";
 import { engine, failed, OK, replied, UNKNOWN } from "../../support/check-engine.ts";
+import fc from "../../support/properties.ts";
 
 const BLOCKED = replied(554, "5.7.1", "Client host [192.0.2.9] blocked using zen.spamhaus.org");
 

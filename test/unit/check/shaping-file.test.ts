@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { loadShaping, type OwnShaping } from "../../../src/check/shaping.ts";
 import { parseOwnShaping } from "../../../src/check/shaping-file.ts";
 import { createSiteDirectory } from "../../../src/check/site.ts";
 import { ConfigError } from "../../../src/core/config.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
+import fc from "../../support/properties.ts";
 
 const WAYS = new Set(["203.0.113.5", "203.0.113.6", "proxy:10.0.0.1:1080", "direct"]);
 const SETTING = "SHAPING_FILE: /etc/rcpt/shaping.json";

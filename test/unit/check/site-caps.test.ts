@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { createSiteCaps } from "../../../src/check/site-caps.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
+import fc from "../../support/properties.ts";
 
 const { crowdedEveryMs, raiseEveryMs, memoryMs, sites } = LIMITS.learnt;
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { parseAddress } from "../../../src/check/address.ts";
 import { suggestAddress, suggestDomain, suggestForMalformed } from "../../../src/check/suggest.ts";
+import fc from "../../support/properties.ts";
 
 describe("did you mean", () => {
   const slips: [string, string][] = [

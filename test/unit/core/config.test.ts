@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import fc from "fast-check";
 import { ConfigError, loadConfig, loadPreflightConfig, SETTING_NAMES } from "../../../src/core/config.ts";
 import { parseHeloName, parseReversePath } from "../../../src/smtp/mailbox.ts";
+import fc from "../../support/properties.ts";
 
 const NEEDED = { DATABASE_URL: "postgres://u:p@db/rcpt", REDIS_URL: "redis://cache" };
 const load = (settings: Record<string, string>) => loadConfig({ ...NEEDED, ...settings });

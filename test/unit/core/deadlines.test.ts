@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { createDeadlines } from "../../../src/core/deadlines.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
+import fc from "../../support/properties.ts";
 
 const LATE_MS = 50;
 

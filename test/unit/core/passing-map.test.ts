@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { PassingMap } from "../../../src/core/passing-map.ts";
+import fc from "../../support/properties.ts";
 
 const key = fc.constantFrom("a", "b", "c", "d");
 const steps = fc.array(

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { PassingSet } from "../../../src/core/passing-set.ts";
+import fc from "../../support/properties.ts";
 
 const steps = fc.array(fc.record({ comes: fc.boolean(), who: fc.nat(5) }), { maxLength: 60 });
 

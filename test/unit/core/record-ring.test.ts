@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { NO_PLACE, RecordRing } from "../../../src/core/record-ring.ts";
+import fc from "../../support/properties.ts";
 
 const textAt = (ring: RecordRing, place: number) => new TextDecoder().decode(ring.bytes(place));
 

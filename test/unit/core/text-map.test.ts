@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { NOWHERE, TextMap } from "../../../src/core/text-map.ts";
+import fc from "../../support/properties.ts";
 
 const keys = fc.oneof(
   fc.nat(60).map((n) => `user${n}@example.com`),

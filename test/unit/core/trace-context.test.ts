@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { ROOT_CONTEXT } from "@opentelemetry/api";
 import { SamplingDecision, TraceIdRatioBasedSampler } from "@opentelemetry/sdk-trace-base";
-import fc from "fast-check";
 import { newId } from "../../../src/core/ids.ts";
 import { isInRatio, jobPlace, parseTraceparent } from "../../../src/core/trace-context.ts";
+import fc from "../../support/properties.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SPAN = "00f067aa0ba902b7";

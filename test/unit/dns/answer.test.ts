@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Answer, decode, encode } from "dns-packet";
-import fc from "fast-check";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { readAnswer } from "../../../src/dns/answer.ts";
 import {
@@ -12,6 +11,7 @@ import {
   responseId,
 } from "../../../src/dns/message.ts";
 import { addressRecords, mxRecords } from "../../../src/dns/records.ts";
+import fc from "../../support/properties.ts";
 
 const QUESTION: Question = { name: "x.test", type: "MX" };
 const RCODE = { ok: 0, servfail: 2, nxdomain: 3, refused: 5 };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { randomCase, randomId } from "../../../src/dns/random.ts";
+import fc from "../../support/properties.ts";
 
 describe("what an attacker off the path has to guess", () => {
   it("is an id that no other question has", () => {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { createAnswerHead } from "../../../src/http/answer-head.ts";
 import { createRequestIds } from "../../../src/http/request-id.ts";
 import { limitText } from "../../../src/services/limits-view.ts";
+import fc from "../../support/properties.ts";
 
 const NUMBERS = [0, 1, 9, 10, 99, 100, 9_999, 10_000, 49_999_999, 2 ** 31 - 1, 2 ** 31, 2 ** 31 + 9];
 NUMBERS.push(9_999_999_999, Number.MAX_SAFE_INTEGER);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { AppError } from "../../../src/core/errors.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { parseQuery } from "../../../src/http/query.ts";
+import fc from "../../support/properties.ts";
 
 describe("parseQuery", () => {
   it("takes + as a plus in email and as a space elsewhere", () => {

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import {
   CREDENTIAL_KINDS,
   hashSecret,
@@ -9,6 +8,7 @@ import {
   newSecret,
   secretHint,
 } from "../../../src/services/api-key.ts";
+import fc from "../../support/properties.ts";
 
 describe("a secret", () => {
   it("has its kind, letters and digits only, and at least 160 random bits", () => {

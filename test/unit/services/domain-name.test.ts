@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { readDomainName } from "../../../src/services/domain-name.ts";
+import fc from "../../support/properties.ts";
 
 describe("a domain written by hand", () => {
   const SAME: [string, string][] = [

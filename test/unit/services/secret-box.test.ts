@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { createSecretBox, SecretBoxError } from "../../../src/services/secret-box.ts";
+import fc from "../../support/properties.ts";
 
 const CONTEXT = "webhooks.secret:wh_1";
 const key = Buffer.alloc(32, 1);

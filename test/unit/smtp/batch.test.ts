@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { Batch, type TransactionEnd } from "../../../src/smtp/batch.ts";
 import type { SessionEnd } from "../../../src/smtp/handshake.ts";
 import { parseMailbox, parseReversePath } from "../../../src/smtp/mailbox.ts";
 import type { Reply } from "../../../src/smtp/reply.ts";
+import fc from "../../support/properties.ts";
 
 const FROM = parseReversePath("") ?? assert.fail();
 const CLOSED: SessionEnd = { kind: "failure", stage: "rcpt", cause: "closed", detail: "gone" };

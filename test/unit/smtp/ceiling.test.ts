@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { Ceiling } from "../../../src/smtp/ceiling.ts";
+import fc from "../../support/properties.ts";
 
 const { holdMs, holdMaxMs, stepMs } = LIMITS.learnt;
 

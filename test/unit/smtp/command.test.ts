@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { ehlo, helo, mailFrom, rcptTo } from "../../../src/smtp/command.ts";
 import { parseHeloName, parseMailbox, parseReversePath } from "../../../src/smtp/mailbox.ts";
+import fc from "../../support/properties.ts";
 
 /** Exactly one command line: one CRLF, at its end, and no other control character. */
 function assertOneLine(command: string): void {

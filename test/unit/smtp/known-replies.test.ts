@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { KnownReplies } from "../../../src/smtp/known-replies.ts";
 import { createReplyParser, type Reply } from "../../../src/smtp/reply.ts";
+import fc from "../../support/properties.ts";
 
 /** All replies of the chunks, and what the parser made of the rest. */
 function read(chunks: readonly Buffer[]) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { createPaths, type WayChoice, wayNames } from "../../../src/smtp/path.ts";
+import fc from "../../support/properties.ts";
 
 const heloName = "probe.example.com";
 const sourcesOf = (addresses: string[]) => addresses.map((address) => ({ address, heloName }));

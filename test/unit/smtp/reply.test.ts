@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createReplyParser, type Reply } from "../../../src/smtp/reply.ts";
+import fc from "../../support/properties.ts";
 
 function parse(...chunks: (string | Buffer)[]) {
   const parser = createReplyParser();

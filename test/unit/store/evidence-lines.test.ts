@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import type { SmtpEvidence } from "../../../src/check/evidence.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import type { CacheEntry } from "../../../src/store/cache-entry.ts";
@@ -9,6 +8,7 @@ import { EntryReader } from "../../../src/store/evidence-shapes.ts";
 import { encodeEntry, hash128 } from "../../../src/store/evidence-text.ts";
 import type { RedisClient } from "../../../src/store/redis.ts";
 import { evidenceWith, smtpWith } from "../../support/evidence.ts";
+import fc from "../../support/properties.ts";
 
 const NOW_MS = 1_800_000_000_000;
 

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import type { Evidence } from "../../../src/check/evidence.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import type { CacheEntry } from "../../../src/store/cache-entry.ts";
 import { EvidenceMemory } from "../../../src/store/evidence-memory.ts";
 import { evidenceWith, smtpWith } from "../../support/evidence.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
+import fc from "../../support/properties.ts";
 
 const { memoryMs, holdMs } = LIMITS.evidenceCache;
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import type { Evidence } from "../../../src/check/evidence.ts";
 import { decodeEntry, encodeEntry, hash128 } from "../../../src/store/evidence-text.ts";
 import { evidenceWith, smtpWith } from "../../support/evidence.ts";
+import fc from "../../support/properties.ts";
 
 const odd = fc.oneof(
   fc.string(),

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
-import fc from "fast-check";
 import { createCopiedResults } from "../../../../src/services/bulk/copied-results.ts";
 import { ScratchFull } from "../../../../src/store/scratch.ts";
+import fc from "../../../support/properties.ts";
 import { createTestScratch } from "../../../support/scratch.ts";
 
 const scratch = createTestScratch();

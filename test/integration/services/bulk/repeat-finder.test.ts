@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
-import fc from "fast-check";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import {
   createRepeatFinder,
@@ -10,6 +9,7 @@ import {
 import type { ChunkBounds } from "../../../../src/services/bulk/repeat-outcomes.ts";
 import type { ChunkRepeats } from "../../../../src/services/bulk/repeats.ts";
 import { ScratchFull } from "../../../../src/store/scratch.ts";
+import fc from "../../../support/properties.ts";
 import { createTestScratch } from "../../../support/scratch.ts";
 
 const scratch = createTestScratch();

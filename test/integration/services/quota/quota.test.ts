@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import fc from "fast-check";
 import { AppError } from "../../../../src/core/errors.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import type { Reservation } from "../../../../src/services/quota/quota.ts";
 import { createPostgres, type Database } from "../../../../src/store/postgres.ts";
 import { createQuotaLedger } from "../../../../src/store/quota-ledger.ts";
+import fc from "../../../support/properties.ts";
 import { actorFor, createClosing, newTeam, openDatabase } from "../../../support/store.ts";
 import { createTcpGate, throughGate } from "../../../support/tcp-gate.ts";
 import { granted, type Process, reserve, startQuotaProcess } from "./quota-process.ts";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { isOrdinaryLocal } from "../../../../src/check/address/ordinary-local.ts";
 import { compileLists, openLists } from "../../../../src/check/lists/lists.ts";
 import { openRoleHints } from "../../../../src/check/lists/role-hints.ts";
 import { OWN_ROLES } from "../../../../src/check/lists/roles.ts";
 import { localSignals, PLAIN_LOCAL } from "../../../../src/check/verdict/reputation.ts";
+import fc from "../../../support/properties.ts";
 
 const compiled = compileLists();
 const lists = openLists(compiled);

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import type { BeliefAuthority } from "../../../../src/check/belief/authority.ts";
 import type { BeliefReport, ControlAnswer } from "../../../../src/check/belief/messages.ts";
 import { createBeliefs } from "../../../../src/check/belief/mirror.ts";
@@ -12,6 +11,7 @@ import {
   createLocalBeliefs,
   memoryBeliefStore,
 } from "../../../support/local-beliefs.ts";
+import fc from "../../../support/properties.ts";
 
 const { addresses, domains, quietRun, controls, controlsTried, controlEveryMs, silenceRestMs } =
   LIMITS.belief;

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import * as fc from "fast-check";
 import type { ProbeEnd } from "../../../../src/check/breaker/messages.ts";
 import type { Visit } from "../../../../src/check/breaker/mirror.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { createLocalBreakers, createLocalMirror } from "../../../support/local-breakers.ts";
 import { createMemoryBreakers } from "../../../support/memory-breaker-store.ts";
+import fc from "../../../support/properties.ts";
 
 /** Whatever comes between, in whichever order: one trial at a time, and a server that relents is asked again. */
 const { maxMs, jitter, trialMs, trialTtlMs } = LIMITS.breaker;

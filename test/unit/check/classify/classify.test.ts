@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { type Classification, classify, redactReply } from "../../../../src/check/classify/classify.ts";
 import { FAULT_OF } from "../../../../src/check/classify/rule.ts";
 import { RULES } from "../../../../src/check/classify/rules/rules.ts";
@@ -10,6 +9,7 @@ import { PROVIDER_MX_SUFFIXES } from "../../../../src/check/providers.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import type { FailureCause, RcptOutcome, Stage } from "../../../../src/smtp/outcome.ts";
 import { OPENED, parsedReply as parsed, readCorpus, SELF } from "../../../corpus/labelled.ts";
+import fc from "../../../support/properties.ts";
 
 const CORPUS = readCorpus("development") ?? [];
 const AT = { host: "mx.example.com", address: "198.51.100.25", path: "direct", tls: true, latencyMs: 1 };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { delayNamed, delayOf } from "../../../../src/check/classify/delay.ts";
+import fc from "../../../support/properties.ts";
 
 describe("the delay a reply names", () => {
   const cases: [reply: string, seconds: number | null][] = [

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { type Statement, saidIn } from "../../../../src/check/classify/grammar.ts";
+import fc from "../../../support/properties.ts";
 
 const said = (prose: string): Statement[] => [...saidIn(prose).statements].sort();
 

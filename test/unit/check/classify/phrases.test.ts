@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { compilePhrases } from "../../../../src/check/classify/phrases.ts";
+import fc from "../../../support/properties.ts";
 
 function found(phrases: readonly string[], text: string): string[] {
   const hits: string[] = [];

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { classify, redactReply, type SelfIdentity } from "../../../../src/check/classify/classify.ts";
 import { classifyAbout, keptReply } from "../../../../src/check/classify/reading.ts";
 import { RULES } from "../../../../src/check/classify/rules/rules.ts";
 import type { RcptOutcome } from "../../../../src/smtp/outcome.ts";
 import { createReplyParser, type Reply } from "../../../../src/smtp/reply.ts";
+import fc from "../../../support/properties.ts";
 
 const SELVES: SelfIdentity[] = [
   { heloName: "probe.our.test", addresses: ["192.0.2.9"] },

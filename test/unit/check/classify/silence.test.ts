@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { saysNoReason } from "../../../../src/check/classify/silence.ts";
+import fc from "../../../support/properties.ts";
 
 describe("a refusal that gives no reason", () => {
   const silent = [

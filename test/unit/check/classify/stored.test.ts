@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { classify, redactReply, restoredReply } from "../../../../src/check/classify/classify.ts";
 import type { ReplyStage } from "../../../../src/check/classify/subject.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import type { RcptOutcome } from "../../../../src/smtp/outcome.ts";
 import type { Reply } from "../../../../src/smtp/reply.ts";
 import { parsedReply, readCorpus, SELF } from "../../../corpus/labelled.ts";
+import fc from "../../../support/properties.ts";
 
 /** What evidence keeps of a reply is enough to judge it again. */
 const AT = { host: "mx.one.test", address: "192.0.2.9", path: "direct", tls: false, latencyMs: 1 };

@@ -3,11 +3,11 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { describe, it } from "node:test";
 import { Worker } from "node:worker_threads";
-import fc from "fast-check";
 import { buildTable, openTable } from "../../../../src/check/lists/hash-table.ts";
 import { compileLists, openLists } from "../../../../src/check/lists/lists.ts";
 import { MAIL_COM_DOMAINS } from "../../../../src/check/lists/mail-com.ts";
 import { MAILBOX_PROVIDERS, NEVER_DISPOSABLE } from "../../../../src/check/lists/trusted.ts";
+import fc from "../../../support/properties.ts";
 
 const compiled = compileLists();
 const lists = openLists(compiled);

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { nearestIn } from "../../../../src/check/lists/domain-set.ts";
 import { compileLists, openLists } from "../../../../src/check/lists/lists.ts";
 import { COMPANY_DOMAINS } from "../../../../src/check/lists/owned.ts";
 import { isPromoted, promotionRefusal } from "../../../../src/check/lists/promoted.ts";
 import { MAILBOX_PROVIDERS, NEVER_DISPOSABLE } from "../../../../src/check/lists/trusted.ts";
 import { PROVIDER_MX_SUFFIXES } from "../../../../src/check/providers.ts";
+import fc from "../../../support/properties.ts";
 
 const lists = openLists(compileLists());
 const refusal = (domain: string) => promotionRefusal(domain, lists);

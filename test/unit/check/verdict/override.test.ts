@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { parseAddress } from "../../../../src/check/address.ts";
 import type { Evidence, MxStatus } from "../../../../src/check/evidence.ts";
 import { withOverride } from "../../../../src/check/verdict/override.ts";
 import { type DecideInput, decide } from "../../../../src/check/verdict/verdict.ts";
 import { smtpWith } from "../../../support/evidence.ts";
+import fc from "../../../support/properties.ts";
 
 const parsed = parseAddress("jane.doe@example.com");
 assert.ok(parsed.ok);

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { type ParsedAddress, parseAddress } from "../../../../src/check/address.ts";
 import type { CatchAll, Evidence, SmtpClass, SmtpEvidence } from "../../../../src/check/evidence.ts";
 import { SIGNAL_PENALTY } from "../../../../src/check/verdict/reputation.ts";
 import { type Reason, ROWS, type Row, type RowId } from "../../../../src/check/verdict/table.ts";
 import { type DecideInput, decide, isFree, lifetimeS } from "../../../../src/check/verdict/verdict.ts";
 import { evidenceWith, smtpWith } from "../../../support/evidence.ts";
+import fc from "../../../support/properties.ts";
 
 function address(text: string): ParsedAddress {
   const result = parseAddress(text);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { fleetFormula } from "../../../../scripts/capacity/formula.ts";
 import type { SiteClass } from "../../../../scripts/capacity/scenario.ts";
 import { type Outcome, simulate } from "../../../../scripts/capacity/simulate.ts";
+import fc from "../../../support/properties.ts";
 import { scenarioOf, siteOf } from "./classes.ts";
 
 const ENDS = { forS: 1e7 };

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { AppError } from "../../../../src/core/errors.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { createPasswords, passwordFault } from "../../../../src/services/accounts/password.ts";
+import fc from "../../../support/properties.ts";
 
 const PASSWORD = "correct horse battery";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { createOverlay } from "../../../../src/services/authenticate/overlay.ts";
+import fc from "../../../support/properties.ts";
 
 const label = fc.stringMatching(/^[a-c]{1,2}$/);
 const domain = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => labels.join("."));

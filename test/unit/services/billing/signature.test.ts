@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { AppError } from "../../../../src/core/errors.ts";
 import { verifySignature } from "../../../../src/services/billing/signature.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
+import fc from "../../../support/properties.ts";
 import { signedHeaders, WEBHOOK_SECRET } from "../../../support/stripe-events.ts";
 
 const clock = createFakeClock();

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import type { Tier } from "../../../../src/core/tiers.ts";
 import {
   isOurs,
@@ -13,6 +12,7 @@ import {
   surplusOf,
 } from "../../../../src/services/billing/state.ts";
 import type { SubscriptionRow } from "../../../../src/store/billing.ts";
+import fc from "../../../support/properties.ts";
 
 const plans: Plans = new Map([
   ["price_s", { tier: "starter", interval: "year" }],

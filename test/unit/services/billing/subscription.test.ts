@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { ValiError } from "valibot";
 import {
   readCheckout,
   readCustomer,
   readSubscription,
 } from "../../../../src/services/billing/subscription.ts";
+import fc from "../../../support/properties.ts";
 import { MONTH_S, subscriptionObject } from "../../../support/stripe-events.ts";
 
 const isForSale = (priceId: string) => priceId === "price_pro_month";

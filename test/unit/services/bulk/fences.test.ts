@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { createFences } from "../../../../src/services/bulk/fences.ts";
+import fc from "../../../support/properties.ts";
 
 describe("fences", () => {
   it("tell the block that may have a row", () =>

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { tmpdir } from "node:os";
 import { describe, it } from "node:test";
 import { parse } from "csv-parse/sync";
-import fc from "fast-check";
 import type { Verdict } from "../../../../src/check/verdict/table.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { lineAt } from "../../../../src/services/bulk/csv/lines.ts";
@@ -20,6 +19,7 @@ import { repeatsKey } from "../../../../src/store/job-objects.ts";
 import type { JobMaterial } from "../../../../src/store/job-results.ts";
 import type { ChunkOfResults } from "../../../../src/store/job-tasks.ts";
 import { createScratch } from "../../../../src/store/scratch.ts";
+import fc from "../../../support/properties.ts";
 
 /** One row of a list, and what has become of it. */
 interface ModelRow {

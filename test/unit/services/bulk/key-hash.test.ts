@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { createKeyHash, type KeyHash } from "../../../../src/services/bulk/key-hash.ts";
+import fc from "../../../support/properties.ts";
 
 const PRIME = 2n ** 30n - 35n;
 

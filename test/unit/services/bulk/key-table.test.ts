@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { createKeyTable, NO_ROOM } from "../../../../src/services/bulk/key-table.ts";
+import fc from "../../../support/properties.ts";
 
 const word = fc.oneof(fc.nat(3), fc.constant(0xffff_ffff));
 const key = fc.tuple(word, word, word, word);

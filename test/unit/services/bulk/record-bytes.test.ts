@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { toText } from "../../../../src/services/bulk/csv/field.ts";
 import { findLines, lineAt } from "../../../../src/services/bulk/csv/lines.ts";
 import { fieldsOf } from "../../../../src/services/bulk/csv/plain.ts";
 import { writeRecord } from "../../../../src/services/bulk/csv/write.ts";
 import { FieldWriter, RecordCopier } from "../../../../src/services/bulk/record-bytes.ts";
 import { createRoom, RowBytes } from "../../../../src/services/bulk/row-bytes.ts";
+import fc from "../../../support/properties.ts";
 
 const delimiter = fc.constantFrom(",", ";", "\t", "|", " ", "\\", "a");
 const content = fc.string({

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import {
   CHUNK_ROWS_MAX,
   type ChunkRepeats,
   decodeChunkRepeats,
   encodeChunkRepeats,
 } from "../../../../src/services/bulk/repeats.ts";
+import fc from "../../../support/properties.ts";
 
 const offset = fc.nat(CHUNK_ROWS_MAX - 1);
 const value = fc.oneof(fc.integer({ min: 0, max: 0xffff_ffff }), fc.nat(300), fc.constant(0xffff_ffff));

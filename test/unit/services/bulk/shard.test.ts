@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { gunzipSync, gzipSync } from "node:zlib";
-import fc from "fast-check";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { UnknownShardForm } from "../../../../src/services/bulk/drawn-shard.ts";
 import {
@@ -13,6 +12,7 @@ import {
 import { createTestKeys } from "../../../../src/services/verify/test-keys.ts";
 import type { VerificationResult } from "../../../../src/services/verify/verification-result.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
+import fc from "../../../support/properties.ts";
 
 const keys = createTestKeys({ clock: createFakeClock(), slowMs: 0, isPromoted: () => false });
 const overlay = { isBlocked: () => false, isDisposable: () => false };

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { parseAddress } from "../../../../src/check/address.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { toText } from "../../../../src/services/bulk/csv/field.ts";
 import { parseRecords } from "../../../../src/services/bulk/csv/parse.ts";
 import { decodeChunkRepeats } from "../../../../src/services/bulk/repeats.ts";
 import { analyseInline, inlineBytes } from "../../../../src/services/bulk/source.ts";
+import fc from "../../../support/properties.ts";
 
 /** Few addresses in many spellings, and whatever else comes in lists. */
 const email = fc.oneof(

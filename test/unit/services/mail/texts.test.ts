@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { mailRetryDelayMs } from "../../../../src/services/mail/deliver.ts";
 import { invitationMail, mailableName, portalLink } from "../../../../src/services/mail/texts.ts";
+import fc from "../../../support/properties.ts";
 
 describe("a link", () => {
   it("leads to a page below the base, its token behind #", () => {

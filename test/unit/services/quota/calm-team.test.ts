@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { effectiveLimits } from "../../../../src/core/tiers.ts";
 import { Lease, type Reservation } from "../../../../src/services/quota/lease.ts";
 import { TeamQuota } from "../../../../src/services/quota/team.ts";
+import fc from "../../../support/properties.ts";
 
 type Step =
   | { kind: "spend"; times: number }

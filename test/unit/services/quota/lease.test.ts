@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { Lease, type Reservation, reservationOf } from "../../../../src/services/quota/lease.ts";
+import fc from "../../../support/properties.ts";
 
 const HOUR_MS = 3_600_000;
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { LocalBucket, SharedBucket } from "../../../../src/services/rate-limit/bucket.ts";
+import fc from "../../../support/properties.ts";
 
 describe("the bucket of a process alone", () => {
   it("lets no more through in any time than burst and rate allow", () => {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { SharedBucket } from "../../../../src/services/rate-limit/bucket.ts";
+import fc from "../../../support/properties.ts";
 
 type Step =
   | { kind: "take" | "handOut"; times: number }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import fc from "fast-check";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { partsOf } from "../../../../src/services/uploads/parts.ts";
+import fc from "../../../support/properties.ts";
 
 const { singleBytes, parts: most } = LIMITS.uploads;
 const S3_PART_MIN_BYTES = 5_242_880;

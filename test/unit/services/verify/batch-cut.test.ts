@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import type { Scope } from "../../../../src/check/evidence.ts";
 import { cutByDomain } from "../../../../src/services/verify/batch-cut.ts";
+import fc from "../../../support/properties.ts";
 
 interface Row {
   id: number;

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { parseAddress } from "../../../../src/check/address.ts";
 import type { Evidence, SmtpEvidence } from "../../../../src/check/evidence.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
@@ -17,6 +16,7 @@ import { createExaminer, type ExaminerDeps, type Finding } from "../../../../src
 import type { JobMaterial } from "../../../../src/store/job-results.ts";
 import { evidenceWith, smtpWith } from "../../../support/evidence.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
+import fc from "../../../support/properties.ts";
 
 /** Results drawn as texts, held to the general way: a row after the other, so that later ones meet templates of earlier. */
 

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { parseAddress } from "../../../../src/check/address.ts";
 import type { Evidence, SmtpEvidence } from "../../../../src/check/evidence.ts";
 import { AppError } from "../../../../src/core/errors.ts";
@@ -12,6 +11,7 @@ import { retryAfter } from "../../../../src/services/verify/retry-after.ts";
 import type { CacheEntry } from "../../../../src/store/cache-entry.ts";
 import { evidenceWith, smtpWith } from "../../../support/evidence.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
+import fc from "../../../support/properties.ts";
 
 const { usualS, minS, maxS, slackS, attempts, atOnce, perSite, busyMs, pending, teamShare, loadShare } =
   LIMITS.rechecks;

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { compileLists, openLists } from "../../../../src/check/lists/lists.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { createExaminer, type ExaminerDeps, withoutAsking } from "../../../../src/services/verify/examine.ts";
 import { createUnaskedRows } from "../../../../src/services/verify/unasked-rows.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
+import fc from "../../../support/properties.ts";
 
 const clock = createFakeClock();
 const lists = openLists(compileLists());

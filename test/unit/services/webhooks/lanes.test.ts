@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { type Busy, shareOut } from "../../../../src/services/webhooks/lanes.ts";
 import { createTurns } from "../../../../src/services/webhooks/turns.ts";
 import type { Lane } from "../../../../src/store/webhook-queue.ts";
+import fc from "../../../support/properties.ts";
 
 const { inFlight, inFlightFailing, inFlightPerTeam, inFlightPerWebhook, inFlightPerFailing } =
   LIMITS.webhooks;

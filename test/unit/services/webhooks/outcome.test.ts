@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { type Attempt, judgeAttempt, retryAfterMs } from "../../../../src/services/webhooks/outcome.ts";
+import fc from "../../../support/properties.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const answered = (status: number, retryAfter: string | null = null): Attempt => ({

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { Webhook } from "standardwebhooks";
 import {
   messageBody,
   newSigningSecret,
   signatureHeaders,
 } from "../../../../src/services/webhooks/signature.ts";
+import fc from "../../../support/properties.ts";
 
 const now = () => Math.floor(Date.now() / 1_000);
 const message = (body: string) => ({ id: "evt_1", timestampS: now(), body });

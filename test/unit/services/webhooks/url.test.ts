@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import ipaddr from "ipaddr.js";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { mayDial } from "../../../../src/core/public-address.ts";
 import { hostOf, readWebhookUrl } from "../../../../src/services/webhooks/url.ts";
+import fc from "../../../support/properties.ts";
 
 const read = (text: string, privateAddresses = false) => readWebhookUrl(text, privateAddresses);
 const refused = (text: string, privateAddresses = false) => "problem" in read(text, privateAddresses);

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import zlib, { gzipSync } from "node:zlib";
-import fc from "fast-check";
 import { openText } from "../../../../../src/services/bulk/csv/decode.ts";
 import { CsvProblemError } from "../../../../../src/services/bulk/csv/problems.ts";
 import { cut } from "../../../../support/csv-corpus/hostile.ts";
 import { readText, repeated, sourceOf } from "../../../../support/csv-corpus/sources.ts";
+import fc from "../../../../support/properties.ts";
 
 const LIMITS = { decompressedBytes: 1_000_000, sampleBytes: 10_000 };
 const LIST = "name,email\r\nJörg 😀,jo@example.com\r\nАнна,anna@example.com\r\n";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { findLines, lineAt } from "../../../../../src/services/bulk/csv/lines.ts";
 import { parseRecords } from "../../../../../src/services/bulk/csv/parse.ts";
 import { fieldsOf } from "../../../../../src/services/bulk/csv/plain.ts";
+import fc from "../../../../support/properties.ts";
 
 /** Of more records than `rows` one more. */
 function recordsOf(content: Buffer, rows: number): string[][] {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { parseRecords } from "../../../../../src/services/bulk/csv/parse.ts";
 import { hostileBytes, oracle } from "../../../../support/csv-corpus/hostile.ts";
+import fc from "../../../../support/properties.ts";
 
 describe("parsed records", () => {
   it("are those of csv-parse, in their order, whatever their widths", () => {

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { parseAddress } from "../../../../../src/check/address.ts";
 import { addressOf } from "../../../../../src/services/bulk/csv/cell-address.ts";
 import {
@@ -10,6 +9,7 @@ import {
   PLAIN,
   UNSURE,
 } from "../../../../../src/services/bulk/csv/plain-address.ts";
+import fc from "../../../../support/properties.ts";
 
 function kindOf(cell: string): CellKind {
   const bytes = Buffer.from(`,${cell},`, "latin1");

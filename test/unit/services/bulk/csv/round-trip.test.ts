@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { writeRecord } from "../../../../../src/services/bulk/csv/write.ts";
 import type { SourceOptions } from "../../../../../src/services/bulk/layout.ts";
 import { type Dialect, dialects, objectOf, writeList } from "../../../../support/csv-corpus/dialect.ts";
 import { cut, latin1, oracle } from "../../../../support/csv-corpus/hostile.ts";
 import { type ReadList, readList } from "../../../../support/csv-corpus/read-list.ts";
 import { sourceOf } from "../../../../support/csv-corpus/sources.ts";
+import fc from "../../../../support/properties.ts";
 
 type Table = string[][];
 

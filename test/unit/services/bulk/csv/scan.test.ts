@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { parseRecords } from "../../../../../src/services/bulk/csv/parse.ts";
 import { createRecordScanner, type ScanOptions } from "../../../../../src/services/bulk/csv/scan.ts";
 import { valueAt } from "../../../../../src/services/bulk/csv/value-place.ts";
 import { cut, hostileBytes, oracle } from "../../../../support/csv-corpus/hostile.ts";
+import fc from "../../../../support/properties.ts";
 
 interface Scanned {
   start: number;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import fc from "fast-check";
 import { writeRecord } from "../../../../../src/services/bulk/csv/write.ts";
 import { latin1, oracle } from "../../../../support/csv-corpus/hostile.ts";
+import fc from "../../../../support/properties.ts";
 
 const STYLE = { delimiter: ",", columns: 0, escapeFormulas: false };
 
