@@ -31,9 +31,11 @@ export const LIMITS = {
     queryParameters: 32,
     /**
      * Queries of cached answers that are remembered as they were written, with the address in them: some 2 KB each, evidence
-     * included, hence 32 MB where all are in use. Longer ones are not remembered.
+     * included, hence 32 MB where all are in use, and as much for those that have a seat only (a power of two). Longer ones are not
+     * remembered.
      */
     readyQueries: 16_384,
+    readySeats: 16_384,
     readyQueryChars: 512,
     /** Of the bodies drawn for them, a power of two: 1 KB each, one for each scope that asks. The oldest are drawn anew. */
     readyBodyBytes: 33_554_432,
@@ -48,8 +50,11 @@ export const LIMITS = {
     incoming: INCOMING_LIMITS,
     /** Of the successes, and of the refusals, one in so many is logged; failures and slow requests always are. */
     logSampleEvery: 100,
-    /** Of the successes, none is logged so soon after the last: 50 lines a second at most. */
-    successQuietMs: 20,
+    /**
+     * Of the successes, none is logged so soon after the last: 10 lines a second at most. So seldom done, it is done slowly: a line takes
+     * 0.2 ms and a write by another thread, 1.4 % of a busy core where there were 50.
+     */
+    successQuietMs: 100,
     /** A refusal after none was logged for this long is logged too. */
     refusalQuietMs: 1_000,
     slowRequestMs: 1_000,

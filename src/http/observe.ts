@@ -81,8 +81,8 @@ interface RouteSeries {
 /**
  * One wide event per request: never the path's parameters, the query or an address. Failures and slow ones always; what
  * is refused with 503 `overloaded` is no failure here. Of
- * the successes one in `logSampleEvery`, and none within `successQuietMs` of the last: a line costs as much as five cached
- * answers, and 50 a second tell as much as 1 000; of the refusals one in as many, which strangers can have as many of as they like, and besides the first after a quiet time.
+ * the successes one in `logSampleEvery`, and none within `successQuietMs` of the last: a line costs as much as twenty
+ * cached answers, and 10 a second tell as much as 1 000; of the refusals one in as many, which strangers can have as many of as they like, and besides the first after a quiet time.
  */
 export function createRequestObserver(deps: {
   log: Logger;

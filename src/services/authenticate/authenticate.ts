@@ -114,7 +114,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
 
   function noteUse(entry: CachedCredential, nowMs: number): void {
     if (!entry.isKey || nowMs - entry.notedAtMs < LIMITS.keys.lastUsedEveryMs) return;
-    entry.notedAtMs = nowMs;
+    entry.notedAtMs = Math.floor(nowMs);
     lastUsed.note(entry.actor.keyId);
   }
 

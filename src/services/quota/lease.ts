@@ -21,18 +21,20 @@ export interface Reservation {
  * that was ever taken of it, whatever the clocks did.
  */
 export class Lease {
-  readonly id: string;
+  // What each unit looks at first, side by side: see `SharedBucket`.
+  taken = 0;
   /** The UTC day that its units belong to. */
   readonly day: string;
-  granted: number;
-  taken = 0;
-  inFlight = 0;
   retired = false;
   /** The ledger has settled it without us: nothing of it is ours any more. */
   lost = false;
+  /** Whole. */
+  lastTakenAtMs: number;
+  granted: number;
+  inFlight = 0;
+  readonly id: string;
   /** A flush or release of it is under way. */
   busy = false;
-  lastTakenAtMs: number;
   /** End of that day, monotonic. */
   readonly midnightMs: number;
   readonly #tranche: number;
@@ -50,7 +52,7 @@ export class Lease {
     this.#tranche = grant.tranche;
     this.midnightMs = sentAtMs + grant.msToMidnight;
     this.#usableUntilMs = Math.min(sentAtMs + LIMITS.quota.leaseUseMs, this.midnightMs);
-    this.lastTakenAtMs = sentAtMs;
+    this.lastTakenAtMs = Math.floor(sentAtMs);
     this.#toldAtMs = sentAtMs;
   }
 
@@ -96,13 +98,13 @@ export class Lease {
   take(nowMs: number): void {
     this.taken += 1;
     this.inFlight += 1;
-    this.lastTakenAtMs = nowMs;
+    this.lastTakenAtMs = Math.floor(nowMs);
   }
 
   /** A unit that is spent as it is taken. */
   spend(nowMs: number): void {
     this.taken += 1;
-    this.lastTakenAtMs = nowMs;
+    this.lastTakenAtMs = Math.floor(nowMs);
   }
 
   /** There is something to tell that its release will not. */

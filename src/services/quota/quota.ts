@@ -73,13 +73,12 @@ interface Teller {
 class TeamDesk implements QuotaDesk {
   readonly #teller: Teller;
   readonly #team: TeamQuota;
-  readonly #actor: Actor;
   #ready: Lease | null = null;
 
-  constructor(teller: Teller, team: TeamQuota, actor: Actor) {
+  /** @param team that has heard of the actor's limit: its own is the one in force since */
+  constructor(teller: Teller, team: TeamQuota) {
     this.#teller = teller;
     this.#team = team;
-    this.#actor = actor;
   }
 
   isReady(nowMs: number): boolean {
@@ -95,7 +94,7 @@ class TeamDesk implements QuotaDesk {
   }
 
   remaining(nowMs: number): number {
-    return this.#team.remaining(this.#actor, nowMs);
+    return this.#team.remaining(nowMs);
   }
 
   resetS(nowMs: number): number {
@@ -297,10 +296,10 @@ export function createQuota(deps: QuotaDeps): Quota {
       if (nowMs < team.failedUntilMs) throw unavailable();
       return wait(team);
     },
-    desk: (actor) => new TeamDesk(teller, teamOf(actor), actor),
+    desk: (actor) => new TeamDesk(teller, teamOf(actor)),
     snapshot(actor) {
       const team = teams.get(actor.teamId);
-      const remaining = team?.remaining(actor, clock.monotonic()) ?? actor.limits.dailyQuota;
+      const remaining = team?.remaining(clock.monotonic(), team.limitFor(actor)) ?? actor.limits.dailyQuota;
       return { remaining, resetS: team ? secondsToMidnight(team) : secondsToUtcMidnight(clock.now()) };
     },
     async view(teamId) {

@@ -23,16 +23,25 @@ interface LeaseAsked {
  * What the process knows of a team's quota: leases, who waits for a unit, how much to ask for. No I/O.
  *
  * As in the bucket of its rate, the next units are mostly *calm*: of one lease, and nothing ends, is to be asked for or told before
- * they are spent.
+ * they are spent. What a calm request looks at stands first, and its times are whole, for the same reason.
  */
 export class TeamQuota {
-  readonly id: string;
   /** So many units of that lease are calm. */
   #calmLeft = 0;
+  /** Until then the day goes on, nothing is refused, and no lease ends. Whole. */
+  #calmUntilMs = 0;
   #calmLease: Lease | null = null;
-  /** Until then the day goes on, nothing is refused, and no lease ends. */
-  #calmUntilMs = Number.NEGATIVE_INFINITY;
+  /** Units taken here less units given back. */
+  #net = 0;
+  /** What was committed by the ledger's last answer, with what it could not know then, and `#net` at that time. */
+  #committedSeen = 0;
+  #netSeen = 0;
   limit: number;
+  /** End of the day of the last answer, monotonic, whole; null before one. */
+  midnightMs: number | null = null;
+  /** The process has forgotten it: the team's next request gets another. */
+  forgotten = false;
+  readonly id: string;
   /** When `limit` was read, monotonic. */
   limitAsOfMs: number;
   leases: Lease[] = [];
@@ -45,24 +54,15 @@ export class TeamQuota {
   unanswered = 0;
   /** Until then, monotonic, the team is not asked for with others: it was passed over, or that failed. */
   aloneUntilMs = Number.NEGATIVE_INFINITY;
-  /** The process has forgotten it: the team's next request gets another. */
-  forgotten = false;
   /** Until then, monotonic, the ledger's refusal or failure is believed without asking again. */
   refusedUntilMs = Number.NEGATIVE_INFINITY;
   failedUntilMs = Number.NEGATIVE_INFINITY;
-  /** End of the day of the last answer, monotonic; null before one. */
-  midnightMs: number | null = null;
   #want = 0;
   #askedAtMs: number | null = null;
   /** Both as they were before the last question. */
   #before: { want: number; askedAtMs: number | null } = { want: 0, askedAtMs: null };
   /** When the question was sent whose answer was believed last. */
   #heardOfMs = Number.NEGATIVE_INFINITY;
-  /** Units taken here less units given back. */
-  #net = 0;
-  /** What was committed by the ledger's last answer, with what it could not know then, and `#net` at that time. */
-  #committedSeen = 0;
-  #netSeen = 0;
   readonly #gaveBack = (lease: Lease): void => {
     // It may be the first to be taken from again.
     if (lease !== this.#calmLease) this.#disturb();
@@ -135,13 +135,13 @@ export class TeamQuota {
     if (units <= 0) return null;
     this.#calmLeft = units;
     this.#calmLease = lease;
-    this.#calmUntilMs = Math.min(untilMs, this.midnightMs);
+    this.#calmUntilMs = Math.floor(Math.min(untilMs, this.midnightMs));
     return lease;
   }
 
   #disturb(): void {
     this.#calmLeft = 0;
-    this.#calmUntilMs = Number.NEGATIVE_INFINITY;
+    this.#calmUntilMs = 0;
   }
 
   /** Of what gives units out: those left, the most that one had, and when the first of them ends. */
@@ -222,7 +222,7 @@ export class TeamQuota {
     const isNews = sentAtMs >= this.#heardOfMs;
     if (isNews) {
       this.#heardOfMs = sentAtMs;
-      this.midnightMs = sentAtMs + grant.msToMidnight;
+      this.midnightMs = Math.floor(sentAtMs + grant.msToMidnight);
       this.#committedSeen = grant.committed + untoldOf(grant.leases, [...held, ...this.leases]);
       this.#netSeen = this.#net;
     }
@@ -249,9 +249,10 @@ export class TeamQuota {
    * Units left of the day as far as this process can tell: exact when no other one serves the team. While the ledger
    * refuses, only what is leased here: the rest is in other hands, and nobody is told of units that he cannot have.
    * Of a day that the ledger has not answered for yet, all of them.
+   *
+   * @param limit the one in force
    */
-  remaining(actor: Pick<Actor, "limits" | "limitsAsOfMs">, nowMs: number): number {
-    const limit = this.limitFor(actor);
+  remaining(nowMs: number, limit = this.limit): number {
     if (nowMs < this.#calmUntilMs) return this.#left(limit);
     if (this.midnightMs === null || nowMs >= this.midnightMs) return limit;
     const left = this.#left(limit);

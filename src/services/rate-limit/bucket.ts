@@ -29,41 +29,45 @@ const TELL_WITHIN_MS = LIMITS.rate.leaseTtlMs / 2;
  * What this process knows of one team's bucket: tokens leased, who waits, what was refused. No I/O.
  *
  * Mostly the next tokens are of one lease, and neither it nor what was heard of the bucket ends before they are taken: as long as it is
- * *calm*, to take one and to say what is left looks at nothing else. Each number with a fraction that a request looks at is an
- * object of its own to V8, of each team another.
+ * *calm*, to take one and to say what is left looks at nothing else. What a calm request looks at stands first, side by side, and its
+ * times are whole: each number with a fraction is an object of its own to V8, of each team another, and so is the lease, whose calm
+ * tokens are therefore kept here. Of 64 teams whatever one touches may have to come from outside the core's own caches.
  */
 export class SharedBucket {
-  readonly key: string;
-  /** So many tokens of that lease are calm. */
+  /** So many tokens are calm. Their lease has them no more, until `#disturb` brings them back. */
   #calmLeft = 0;
-  #calmLease: TokenLease | null = null;
-  /** Until then nothing is refused, nobody got less than he asked for, and no lease ends; none is to be renewed either. */
-  #calmUntilMs = Number.NEGATIVE_INFINITY;
+  /** Until then nothing is refused, nobody got less than he asked for, and no lease ends; none is to be renewed either. Whole. */
+  #calmUntilMs = 0;
+  /** Tokens left of the leases, the calm ones included. Asked for several times a request. */
+  #ahead = 0;
+  /** Leased tokens that were used and Redis has not been told of. */
+  #used = 0;
+  /** Whole. */
+  #takenAtMs = 0;
+  #leftSeen: number;
+  /** Whole, and so earlier by less than it took to hear of it. */
+  #seenAtMs = 0;
   ratePerS: number;
   burst: number;
+  /** The process has forgotten it: the team's next request gets another. */
+  forgotten = false;
+  #calmLease: TokenLease | null = null;
+  /** When the first of the leases ends: `#ahead` is counted anew then. */
+  #aheadUntilMs = Number.NEGATIVE_INFINITY;
+  readonly key: string;
   /** When rate and burst were read, monotonic. */
   limitsAsOfMs = Number.NEGATIVE_INFINITY;
   waiters: TokenWaiter[] = [];
   serving = false;
   refusedUntilMs = Number.NEGATIVE_INFINITY;
   #leases: TokenLease[] = [];
-  /** Tokens left of the leases, and when the first of them ends: counted anew then. Asked for several times a request. */
-  #ahead = 0;
-  #aheadUntilMs = Number.NEGATIVE_INFINITY;
-  /** Leased tokens that were used and Redis has not been told of. */
-  #used = 0;
-  #takenAtMs = Number.NEGATIVE_INFINITY;
   #want = 1;
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #lastAdvance = 0;
   /** When the newest lease is to be renewed; Infinity: there is none. */
   #renewAtMs = Number.POSITIVE_INFINITY;
-  #leftSeen: number;
-  #seenAtMs = 0;
   /** The last who asked got less. */
   #wasShort = false;
-  /** The process has forgotten it: the team's next request gets another. */
-  forgotten = false;
 
   constructor(key: string, ratePerS: number, burst: number) {
     this.key = key;
@@ -73,10 +77,11 @@ export class SharedBucket {
   }
 
   take(nowMs: number): boolean {
+    this.#disturb();
     const lease = this.#usable(nowMs);
     if (lease === undefined) return false;
-    this.#calmLeft = 0;
-    this.#takeOf(lease, nowMs);
+    lease.left -= 1;
+    this.#taken(nowMs);
     return true;
   }
 
@@ -84,15 +89,14 @@ export class SharedBucket {
   takeCalmly(nowMs: number): boolean {
     if ((this.#calmLeft === 0 || nowMs >= this.#calmUntilMs) && !this.#calm(nowMs)) return false;
     this.#calmLeft -= 1;
-    this.#takeOf(this.#calmLease as TokenLease, nowMs);
+    this.#taken(nowMs);
     return true;
   }
 
-  #takeOf(lease: TokenLease, nowMs: number): void {
-    lease.left -= 1;
+  #taken(nowMs: number): void {
     this.#ahead -= 1;
     this.#used += 1;
-    this.#takenAtMs = nowMs;
+    this.#takenAtMs = Math.floor(nowMs);
   }
 
   #usable(nowMs: number): TokenLease | undefined {
@@ -109,19 +113,25 @@ export class SharedBucket {
     const asksAhead = this.#lastAdvance > 1;
     const spare = asksAhead ? this.leased(nowMs) - Math.ceil(this.#lastAdvance / 2) : lease.left;
     if (spare <= 0) return false;
-    this.#calmLeft = Math.min(lease.left, spare);
-    this.#calmLease = lease;
-    this.#calmUntilMs = Math.min(
+    const untilMs = Math.min(
       lease.endsAtMs,
       this.#aheadUntilMs,
       asksAhead ? this.#renewAtMs : lease.endsAtMs,
     );
+    this.#calmUntilMs = Math.floor(untilMs);
+    if (nowMs >= this.#calmUntilMs) return false;
+    this.#calmLeft = Math.min(lease.left, spare);
+    this.#calmLease = lease;
+    lease.left -= this.#calmLeft;
     return true;
   }
 
   #disturb(): void {
+    this.#calmUntilMs = 0;
+    if (this.#calmLease === null) return;
+    this.#calmLease.left += this.#calmLeft;
+    this.#calmLease = null;
     this.#calmLeft = 0;
-    this.#calmUntilMs = Number.NEGATIVE_INFINITY;
   }
 
   get isIdle(): boolean {
@@ -141,6 +151,7 @@ export class SharedBucket {
   }
 
   private countAhead(nowMs: number): void {
+    this.#disturb();
     this.#ahead = 0;
     this.#aheadUntilMs = Number.POSITIVE_INFINITY;
     for (const { left, endsAtMs } of this.#leases) {
@@ -222,7 +233,7 @@ export class SharedBucket {
   answered(request: BucketRequest, grant: BucketGrant, sentAtMs: number, nowMs: number): void {
     this.#disturb();
     this.#leftSeen = grant.left;
-    this.#seenAtMs = nowMs;
+    this.#seenAtMs = Math.floor(nowMs);
     if (request.want === 0) return;
     const advance = Math.max(0, grant.granted - request.waiting);
     this.#lastAdvance = advance;

@@ -34,19 +34,19 @@ function lend(team: TeamQuota, nowMs: number, committed: number, toMidnightMs: n
 describe("what is left of a team's day", () => {
   it("is the limit before the ledger has answered, and what it said less what was taken since", () => {
     const team = new TeamQuota(asked());
-    assert.equal(team.remaining(asked(), 0), LIMIT);
+    assert.equal(team.remaining(0), LIMIT);
     lend(team, 0, 30, MIDNIGHT_MS);
     team.take(1)?.commit();
     team.take(1);
-    assert.equal(team.remaining(asked(), 2), 68);
+    assert.equal(team.remaining(2), 68);
   });
 
   it("is all of the new day from its first moment", () => {
     const team = new TeamQuota(asked());
     lend(team, 0, 90, MIDNIGHT_MS);
     team.take(1);
-    assert.equal(team.remaining(asked(), MIDNIGHT_MS - 1), 9);
-    assert.equal(team.remaining(asked(), MIDNIGHT_MS), LIMIT);
+    assert.equal(team.remaining(MIDNIGHT_MS - 1), 9);
+    assert.equal(team.remaining(MIDNIGHT_MS), LIMIT);
   });
 
   it("is not touched by what yesterday's requests give back or have not told", () => {
@@ -54,17 +54,17 @@ describe("what is left of a team's day", () => {
     lend(team, 0, 90, MIDNIGHT_MS);
     const late = [team.take(1), team.take(1)];
     lend(team, MIDNIGHT_MS + 1, 0, DAY_MS - 1);
-    assert.equal(team.remaining(asked(), MIDNIGHT_MS + 2), LIMIT);
+    assert.equal(team.remaining(MIDNIGHT_MS + 2), LIMIT);
     for (const reservation of late) reservation?.giveBack();
-    assert.equal(team.remaining(asked(), MIDNIGHT_MS + 2), LIMIT);
+    assert.equal(team.remaining(MIDNIGHT_MS + 2), LIMIT);
     team.take(MIDNIGHT_MS + 2);
-    assert.equal(team.remaining(asked(), MIDNIGHT_MS + 3), LIMIT - 1);
+    assert.equal(team.remaining(MIDNIGHT_MS + 3), LIMIT - 1);
   });
 
   it("goes by the limit that was read last, whoever asks", () => {
     const team = new TeamQuota(asked(2, 10));
-    assert.equal(team.remaining(asked(1, 40), 0), 10);
-    assert.equal(team.remaining(asked(3, 50), 0), 50);
+    assert.equal(team.remaining(0, team.limitFor(asked(1, 40))), 10);
+    assert.equal(team.remaining(0, team.limitFor(asked(3, 50))), 50);
     assert.equal(team.limit, 10, "looking changes nothing");
   });
 });
