@@ -31,11 +31,9 @@ export const LIMITS = {
     queryParameters: 32,
     /**
      * Queries of cached answers that are remembered as they were written, with the address in them: some 2 KB each, evidence
-     * included, hence 32 MB where all are in use, and as much for those that have a seat only (a power of two). Longer ones are not
-     * remembered.
+     * included, hence 32 MB where all are in use. Longer ones are not remembered.
      */
     readyQueries: 16_384,
-    readySeats: 16_384,
     readyQueryChars: 512,
     /** Of the bodies drawn for them, a power of two: 1 KB each, one for each scope that asks. The oldest are drawn anew. */
     readyBodyBytes: 33_554_432,

@@ -2,7 +2,6 @@ import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import { RecentMap } from "../core/recent-map.ts";
-import { RecentTexts } from "../core/recent-texts.ts";
 import type { Actor } from "../services/actor.ts";
 import type { CachedCredential } from "../services/authenticate/cache.ts";
 import { limitText } from "../services/limits-view.ts";
@@ -69,7 +68,7 @@ const fieldsBefore = (policy: string) =>
 
 export function createShortWay(deps: ShortWayDeps): ShortWay {
   const { answers, credentials, ids } = deps;
-  const queries = new RecentTexts<ReadyAddress>(LIMITS.http.readyQueries, LIMITS.http.readySeats);
+  const queries = new RecentMap<string, ReadyAddress>(LIMITS.http.readyQueries);
   const heads = new RecentMap<string, AnswerHead>(LIMITS.http.readyHeads);
   const finished = deps.observer.gets(SHORT_PATH);
   const fields = createPlainFields();
