@@ -5,6 +5,9 @@ const KIND = 4;
 const LENGTH = 5;
 /** Records begin at multiples of it, since numbers are read from there. */
 const UNIT_BYTES = 8;
+/** What a processor fetches at a time, and so many of them of a record: most answers are some 700 bytes long. */
+const LINE_BYTES = 64;
+const LINES = 12;
 /** The most bytes of a UTF-16 unit. */
 const CHAR_BYTES = 3;
 
@@ -31,6 +34,8 @@ export class RecordRing {
   #head: number;
   /** Up to where it may be written to: what lies a lap behind that is held no more. */
   #reached = 0;
+  /** Means nothing: what `expect` reads has to go somewhere, or V8 would not read it. */
+  seen = 0;
 
   /**
    * @param capacity bytes, a power of two; the system gives them as they are written to
@@ -69,6 +74,19 @@ export class RecordRing {
     this.#ints[at / 4 + LENGTH] = written;
     this.#head = place + Math.ceil((HEAD_BYTES + written) / UNIT_BYTES);
     return place;
+  }
+
+  /**
+   * What is there, if anything, will be sent soon: has the processor fetch it, all at once and beside what is done meanwhile. That it
+   * waited for it line after line when it was copied was 0.2 us of a cached answer.
+   */
+  expect(place: number): void {
+    const bytes = this.#bytes;
+    const last = bytes.length - 1;
+    const from = this.#at(place) * UNIT_BYTES;
+    let seen = 0;
+    for (let line = 0; line < LINES; line++) seen ^= bytes[(from + line * LINE_BYTES) & last] as number;
+    this.seen = seen;
   }
 
   holds(place: number): boolean {

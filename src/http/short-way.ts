@@ -106,7 +106,9 @@ export function createShortWay(deps: ShortWayDeps): ShortWay {
   function prepare(source: Source, nowMs: number): Ready | null {
     // Each call into uWebSockets.js makes a text.
     const address = queries.size > 0 ? queries.get(source.getQuery() ?? "") : undefined;
-    if (address === undefined || !fields.read(source)) return null;
+    if (address === undefined) return null;
+    answers.expect(address);
+    if (!fields.read(source)) return null;
     const credential = credentials.known(fields.authorization, nowMs);
     if (credential === null) return null;
     const answer = answers.find(address, credential.actor, nowMs);

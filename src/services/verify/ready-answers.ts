@@ -26,6 +26,8 @@ import type { VerificationTallies } from "./verification-tallies.ts";
 export interface ReadyAnswers {
   /** What can be kept of an address as it was written; null where the general way has to say what it is. */
   understand(email: string): ReadyAddress | null;
+  /** It is asked for, by whom is not known yet. */
+  expect(address: ReadyAddress): void;
   /** What is ready for this asker; null: nothing. Takes nothing. */
   find(address: ReadyAddress, actor: Actor, nowMs: number): ReadyAnswer | null;
   /** @throws AppError `overloaded` when too many teams are served */
@@ -132,6 +134,9 @@ export function createReadyAnswers(deps: ReadyAnswersDeps): ReadyAnswers {
       const { address } = parsed;
       const drawnFrom = { probed: null, unprobed: null };
       return { probed: NO_PLACE, unprobed: NO_PLACE, domain: address.domain, address, drawnFrom };
+    },
+    expect({ probed, unprobed }) {
+      answers.expect(probed === NO_PLACE ? unprobed : probed);
     },
     find(ready, actor, nowMs) {
       if (!actor.livemode || !examiner.isPlain(ready.domain, actor.overlay)) return null;
