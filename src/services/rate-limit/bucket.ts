@@ -58,7 +58,7 @@ export class SharedBucket {
   /** When rate and burst were read, monotonic. */
   limitsAsOfMs = Number.NEGATIVE_INFINITY;
   waiters: TokenWaiter[] = [];
-  serving = false;
+  #serving = false;
   refusedUntilMs = Number.NEGATIVE_INFINITY;
   #leases: TokenLease[] = [];
   #want = 1;
@@ -85,7 +85,7 @@ export class SharedBucket {
     return true;
   }
 
-  /** The same, and no token is wanted in advance after it. False: nothing was taken, `take` may find one. */
+  /** The same, and after it no token is wanted in advance that is not asked for already. False: nothing was taken, `take` may find one. */
   takeCalmly(nowMs: number): boolean {
     if ((this.#calmLeft === 0 || nowMs >= this.#calmUntilMs) && !this.#calm(nowMs)) return false;
     this.#calmLeft -= 1;
@@ -109,8 +109,9 @@ export class SharedBucket {
     this.#disturb();
     const lease = this.#usable(nowMs);
     if (lease === undefined || nowMs < this.refusedUntilMs || this.#wasShort) return false;
-    if (this.wantsPrefetch(nowMs)) return false;
-    const asksAhead = this.#lastAdvance > 1;
+    // Who is asked already is not asked in advance.
+    const asksAhead = this.#lastAdvance > 1 && !this.#serving;
+    if (asksAhead && this.wantsPrefetch(nowMs)) return false;
     const spare = asksAhead ? this.leased(nowMs) - Math.ceil(this.#lastAdvance / 2) : lease.left;
     if (spare <= 0) return false;
     const untilMs = Math.min(
@@ -134,8 +135,18 @@ export class SharedBucket {
     this.#calmLeft = 0;
   }
 
+  /** Redis is being asked for tokens. */
+  get serving(): boolean {
+    return this.#serving;
+  }
+
+  set serving(isServing: boolean) {
+    this.#disturb();
+    this.#serving = isServing;
+  }
+
   get isIdle(): boolean {
-    return this.#leases.length === 0 && this.#used === 0 && this.waiters.length === 0 && !this.serving;
+    return this.#leases.length === 0 && this.#used === 0 && this.waiters.length === 0 && !this.#serving;
   }
 
   /** Half of the last lease is used, or it is old. */
@@ -231,7 +242,6 @@ export class SharedBucket {
   }
 
   answered(request: BucketRequest, grant: BucketGrant, sentAtMs: number, nowMs: number): void {
-    this.#disturb();
     this.#leftSeen = grant.left;
     this.#seenAtMs = Math.floor(nowMs);
     if (request.want === 0) return;
