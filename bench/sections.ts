@@ -31,14 +31,14 @@ export interface SectionEntry {
 export const SECTIONS: Record<string, SectionEntry> = {
   http: {
     benches: [benchCachedVerify],
-    allowanceS: { full: 150, quick: 28 },
+    allowanceS: { full: 200, quick: 28 },
     promises: ["http.cached.cpu", "http.cached.touched", "http.cached.fastify", "http.cached.p99"],
     needsObjects: false,
     onDemand: false,
   },
   unprobed: {
     benches: [benchUncachedVerify, benchUnprobedRows],
-    allowanceS: { full: 90, quick: 20 },
+    allowanceS: { full: 120, quick: 20 },
     promises: ["http.uncached.cpu"],
     needsObjects: false,
     onDemand: false,
@@ -47,7 +47,7 @@ export const SECTIONS: Record<string, SectionEntry> = {
     benches: ([0, 20] as const).map(
       (latencyMs) => (context: BenchContext) => benchProbing(context, latencyMs),
     ),
-    allowanceS: { full: 150, quick: 25 },
+    allowanceS: { full: 135, quick: 25 },
     promises: [
       "probing.depth1.nodelay",
       "probing.depth10.nodelay",
@@ -59,14 +59,14 @@ export const SECTIONS: Record<string, SectionEntry> = {
   },
   bulk: {
     benches: [benchBulkThroughput],
-    allowanceS: { full: 140, quick: 25 },
+    allowanceS: { full: 110, quick: 25 },
     promises: ["bulk.cached", "bulk.lists", "bulk.probed"],
     needsObjects: true,
     onDemand: false,
   },
   scaling: {
     benches: [benchScaling],
-    allowanceS: { full: 135, quick: 25 },
+    allowanceS: { full: 120, quick: 25 },
     promises: ["bulk.scaling"],
     needsObjects: true,
     onDemand: false,
@@ -80,7 +80,7 @@ export const SECTIONS: Record<string, SectionEntry> = {
   },
   startup: {
     benches: [benchStartup, benchMemory],
-    allowanceS: { full: 120, quick: 20 },
+    allowanceS: { full: 100, quick: 20 },
     promises: ["startup.api", "memory.idle", "memory.cached"],
     needsObjects: true,
     onDemand: false,
