@@ -48,10 +48,7 @@ export const LIMITS = {
     incoming: INCOMING_LIMITS,
     /** Of the successes, and of the refusals, one in so many is logged; failures and slow requests always are. */
     logSampleEvery: 100,
-    /**
-     * Of the successes, none is logged so soon after the last: 10 lines a second at most. So seldom done, it is done slowly: a line takes
-     * 0.2 ms and a write by another thread, 1.4 % of a busy core where there were 50.
-     */
+    /** Of the successes, none is logged so soon after the last: a line takes 0.2 ms, of which 50 a second were 1 % of a busy core. */
     successQuietMs: 100,
     /** A refusal after none was logged for this long is logged too. */
     refusalQuietMs: 1_000,
