@@ -82,6 +82,7 @@ async function main(stop: AbortSignal): Promise<number> {
   const { filters, seed } = parseTestOptions(process.argv.slice(2));
   const files = collectTestFiles(ROOT, filters);
   const guard = startGuard();
+  console.log(`properties draw by --seed ${seed}`);
   try {
     for (const name of SETTING_NAMES) delete process.env[name];
     const needsServices = files.some((file) => !file.startsWith(join(ROOT, "test/unit")));
@@ -96,7 +97,7 @@ async function main(stop: AbortSignal): Promise<number> {
     const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
     const upAfter = needsServices ? `, services were up after ${(servicesMs / 1000).toFixed(1)} s` : "";
     console.log(`\n${files.length} files in ${seconds} s${upAfter}`);
-    console.log(`${passed} passed, ${failed} failed; properties drew by --seed ${seed}`);
+    console.log(`${passed} passed, ${failed} failed`);
     const logsAreGood = logs === null || reportLogs(logs, filters.length === 0 ? LOG_LINES_MIN : 0);
     if (passed + failed === 0) console.log("no test ran");
     if (stop.aborted) console.log("stopped before the end");

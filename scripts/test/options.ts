@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 
-/** What properties draw from unless told otherwise: one verdict for the same code, wherever it is tested. */
+/** What properties draw from unless told otherwise: the same wherever the code is tested. */
 const SEED = 20_261_127;
 /** fast-check takes a whole number of 32 bits. */
 const SEED_MAX = 2 ** 31 - 1;

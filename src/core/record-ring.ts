@@ -78,7 +78,7 @@ export class RecordRing {
 
   /**
    * What is there, if anything, will be sent soon: has the processor fetch it, all at once and beside what is done meanwhile. That it
-   * waited for it line after line when it was copied was 0.2 us of a cached answer.
+   * was waited for when it was copied took 0.3 us of a cached answer, of which 0.1 is won.
    */
   expect(place: number): void {
     const bytes = this.#bytes;

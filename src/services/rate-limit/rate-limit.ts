@@ -296,9 +296,10 @@ export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
     return alone.get(bucket.key)?.remaining(nowMs, ratePerS, burst) ?? bucket.remaining(nowMs);
   }
 
-  function resetS({ ratePerS, refusedUntilMs }: SharedBucket, nowMs: number, remaining: number): number {
+  function resetS(bucket: SharedBucket, nowMs: number, remaining: number): number {
+    const { ratePerS } = bucket;
     if (remaining > 0 && ratePerS >= 1) return 1;
-    const refusedMs = remaining === 0 ? refusedUntilMs - nowMs : 0;
+    const refusedMs = remaining === 0 ? bucket.refusedUntilMs - nowMs : 0;
     return Math.max(1, Math.ceil(Math.max(refusedMs, 1000 / ratePerS) / 1000));
   }
 

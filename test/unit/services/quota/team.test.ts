@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { DAY_MS } from "../../../../src/core/clock.ts";
+import { type Clock, DAY_MS } from "../../../../src/core/clock.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { createMetrics } from "../../../../src/core/metrics.ts";
 import { effectiveLimits } from "../../../../src/core/tiers.ts";
@@ -105,30 +105,45 @@ describe("a refusal", () => {
   });
 });
 
+function createQuotaOf(clock: Clock) {
+  const grant = { granted: 1, tranche: 1, day: "2026-01-01", msToMidnight: 9_500, committed: 0, leases: [] };
+  return createQuota({
+    ledger: {
+      lease: async () => grant,
+      leaseTogether: async () => new Map(),
+      flush: async () => new Set(),
+      release: async () => {},
+      releaseTogether: async (reports) => new Set(reports.map(({ id }) => id)),
+      reap: async () => 0,
+      usage: async () => ({ day: "2026-01-01", used: 0, held: 0, leases: [] }),
+    },
+    clock,
+    log: silentLog,
+    metrics: createMetrics(),
+  });
+}
+
+describe("the desks of a team's credentials", () => {
+  it("all say what is left of the limit that was read last, whenever they were made", () => {
+    const clock = createFakeClock(Date.UTC(2026, 0, 1, 12));
+    const quota = createQuotaOf(clock);
+    const deskOf = (dailyQuota: number, limitsAsOfMs: number) =>
+      quota.desk(actorFor("team_1", { dailyQuota }, { limitsAsOfMs }));
+    const desks = [deskOf(10, 2)];
+    const left = () => desks.map((desk) => desk.remaining(clock.monotonic()));
+    desks.push(deskOf(40, 1));
+    assert.deepEqual(left(), [10, 10]);
+    desks.push(deskOf(50, 3));
+    assert.deepEqual(left(), [50, 50, 50]);
+    desks.push(deskOf(20, 4));
+    assert.deepEqual(left(), [20, 20, 20, 20]);
+  });
+});
+
 describe("a snapshot", () => {
   it("counts the seconds to the end of the present day, also when the last answer was about an earlier one", async () => {
     const clock = createFakeClock(Date.UTC(2026, 0, 1, 23, 59, 50));
-    const quota = createQuota({
-      ledger: {
-        lease: async () => ({
-          granted: 1,
-          tranche: 1,
-          day: "2026-01-01",
-          msToMidnight: 9_500,
-          committed: 0,
-          leases: [],
-        }),
-        leaseTogether: async () => new Map(),
-        flush: async () => new Set(),
-        release: async () => {},
-        releaseTogether: async (reports) => new Set(reports.map(({ id }) => id)),
-        reap: async () => 0,
-        usage: async () => ({ day: "2026-01-01", used: 0, held: 0, leases: [] }),
-      },
-      clock,
-      log: silentLog,
-      metrics: createMetrics(),
-    });
+    const quota = createQuotaOf(clock);
     const actor = actorFor("team_1", { dailyQuota: 5 });
     assert.deepEqual(quota.snapshot(actor), { remaining: 5, resetS: 10 }, "by our clock");
     (await quota.reserve(actor)).commit();

@@ -9,6 +9,7 @@ type Step =
   | { kind: "pass"; ms: number }
   | { kind: "ask"; granted: number; left: number; nextMs: number; tookMs: number }
   | { kind: "return"; all: boolean }
+  | { kind: "tell"; left: number }
   | { kind: "wait" | "look" }
   | { kind: "serve"; isServing: boolean };
 
@@ -45,6 +46,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   fc.record({ kind: fc.constant("return"), all: fc.boolean() }),
+  fc.record({ kind: fc.constant("tell"), left: fc.integer({ min: 0, max: 500 }) }),
   fc.record({ kind: fc.constant("wait") }),
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("look") }) },
   fc.record({ kind: fc.constant("serve"), isServing: fc.boolean() }),
@@ -86,6 +88,20 @@ describe("a bucket that is taken from calmly", () => {
           if (one.kind === "wait") for (const bucket of [calm, plain]) bucket.waiters.push(nobody);
           if (one.kind === "return")
             assert.deepEqual(calm.returnRequest(nowMs, one.all), plain.returnRequest(nowMs, one.all));
+          if (one.kind === "tell") {
+            // The answer to a return, which asks for nothing.
+            const request = {
+              ratePerS: 200,
+              burst: 500,
+              want: 0,
+              waiting: 0,
+              back: 1,
+              used: 0,
+              mayWait: true,
+            };
+            const grant = { granted: 0, left: one.left, nextMs: 0 };
+            for (const bucket of [calm, plain]) bucket.answered(request, grant, nowMs, nowMs);
+          }
           if (one.kind === "ask") {
             const sentAtMs = nowMs;
             const request = plain.nextRequest(nowMs);
