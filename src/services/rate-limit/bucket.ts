@@ -30,13 +30,17 @@ const TELL_WITHIN_MS = LIMITS.rate.leaseTtlMs / 2;
  *
  * Mostly the next tokens are of one lease, and neither it nor what was heard of the bucket ends before they are taken: as long as it is
  * *calm*, to take one and to say what is left looks at nothing else. What a calm request looks at stands first, side by side, and its
- * times are whole: each number with a fraction is an object of its own to V8, of each team another, and so is the lease, whose calm
- * tokens are therefore kept here (whole times are small to V8 for the first 24 days of a process). Of 64 teams whatever one touches may have to come from outside the core's own caches.
+ * times are whole: each number with a fraction is an object of its own to V8, of each team another (and so are whole ones once a process
+ * is 24 days old), and so is the lease, whose calm tokens are therefore kept here. Of 64 teams whatever one touches may have to come
+ * from outside the core's own caches.
  */
 export class SharedBucket {
   /** So many tokens are calm. Their lease has them no more, until `#disturb` brings them back. */
   #calmLeft = 0;
-  /** Until then nothing is refused, nobody got less than he asked for, and no lease ends; none is to be renewed, unless that is asked for. Whole. */
+  /**
+   * Until then nothing is refused, nobody got less than he asked for, and no lease ends; none is to be renewed, unless that is asked
+   * for. Whole.
+   */
   #calmUntilMs = 0;
   /** Tokens left of the leases, the calm ones included. Asked for several times a request. */
   #ahead = 0;

@@ -9,6 +9,7 @@ import { createSettling } from "../../../../src/services/quota/settling.ts";
 import { TeamQuota } from "../../../../src/services/quota/team.ts";
 import type { LeaseGrant, QuotaLedger } from "../../../../src/store/quota-ledger.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
+import { quotaLedger } from "../../../support/quota-ledger.ts";
 import { actorFor, silentLog } from "../../../support/store.ts";
 
 const { aheadEveryMs, steadyBeats, ledgerTimeoutMs } = LIMITS.quota;
@@ -53,7 +54,7 @@ function setUp() {
       letGo = resolve;
     });
   }
-  const ledger: QuotaLedger = {
+  const ledger = quotaLedger({
     async lease(id, teamId, { want }) {
       await ask({ kind: "alone", teams: [teamId], wants: [want] });
       return grantTo(id, teamId, want);
@@ -67,15 +68,12 @@ function setUp() {
       const free = asks.filter(({ teamId }) => !locked.has(teamId));
       return new Map(free.map(({ id, teamId, want }) => [id, grantTo(id, teamId, want)]));
     },
-    flush: async (reports) => new Set(reports.map(({ id }) => id)),
     release: async ({ id }) => void leases.delete(id),
     async releaseTogether(reports) {
       for (const { id } of reports) leases.delete(id);
       return new Set(reports.map(({ id }) => id));
     },
-    reap: async () => 0,
-    usage: async () => ({ day: "2026-01-01", used: 0, held: 0, leases: [] }),
-  };
+  });
   const quota = createQuota({ ledger, clock, log: silentLog, metrics: createMetrics() });
   const actors = [0, 1, 2].map((at) => actorFor(`team_${at}`, { dailyQuota: 1_000_000 }));
   async function spend(actor: Actor, count: number): Promise<void> {

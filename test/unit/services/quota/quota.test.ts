@@ -8,7 +8,7 @@ import type { Actor } from "../../../../src/services/actor.ts";
 import { createQuota } from "../../../../src/services/quota/quota.ts";
 import type { LeaseAsk, LeaseGrant, QuotaLedger } from "../../../../src/store/quota-ledger.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
-import { leaseTogetherBy } from "../../../support/lease-together.ts";
+import { quotaLedger } from "../../../support/quota-ledger.ts";
 import { actorFor, silentLog } from "../../../support/store.ts";
 
 const NOTHING = { granted: 0, tranche: 0 };
@@ -22,15 +22,7 @@ function setUp(statementMs: number, answer: (ask: LeaseAsk) => Pick<LeaseGrant, 
       clock.after(statementMs, () => resolve(grant));
     });
   const quota = createQuota({
-    ledger: {
-      lease,
-      leaseTogether: leaseTogetherBy(lease),
-      flush: async (reports) => new Set(reports.map((report) => report.id)),
-      release: async () => {},
-      releaseTogether: async (reports) => new Set(reports.map(({ id }) => id)),
-      reap: async () => 0,
-      usage: async () => ({ day: "2026-01-01", used: 0, held: 0, leases: [] }),
-    },
+    ledger: quotaLedger({ lease }),
     clock,
     log: silentLog,
     metrics: createMetrics(),

@@ -4,9 +4,8 @@ import { DAY_MS } from "../../../../src/core/clock.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { createMetrics } from "../../../../src/core/metrics.ts";
 import { createQuota } from "../../../../src/services/quota/quota.ts";
-import type { QuotaLedger } from "../../../../src/store/quota-ledger.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
-import { leaseTogetherBy } from "../../../support/lease-together.ts";
+import { quotaLedger } from "../../../support/quota-ledger.ts";
 import { actorFor, silentLog } from "../../../support/store.ts";
 
 const { idleReturnMs, flushEveryMs, releasesAtOnce } = LIMITS.quota;
@@ -17,13 +16,11 @@ async function setUp(teams: number) {
   const leases = new Map<string, string>();
   const locked = new Set<string>();
   let failing = false;
-  const ledger: QuotaLedger = {
+  const ledger = quotaLedger({
     async lease(id, teamId) {
       leases.set(id, teamId);
       return { granted: 4, tranche: 4, day: "2026-01-01", msToMidnight: DAY_MS, committed: 0, leases: [] };
     },
-    leaseTogether: leaseTogetherBy((id, teamId, ask) => ledger.lease(id, teamId, ask)),
-    flush: async (reports) => new Set(reports.map(({ id }) => id)),
     async release({ id }) {
       if (locked.has(leases.get(id) ?? "")) throw new Error("canceled on statement timeout");
       leases.delete(id);
@@ -34,9 +31,7 @@ async function setUp(teams: number) {
       for (const { id } of free) leases.delete(id);
       return new Set(free.map(({ id }) => id));
     },
-    reap: async () => 0,
-    usage: async () => ({ day: "2026-01-01", used: 0, held: 0, leases: [] }),
-  };
+  });
   const quota = createQuota({ ledger, clock, log: silentLog, metrics: createMetrics() });
   const actors = Array.from({ length: teams }, (_, at) => actorFor(`team_${at}`, { dailyQuota: 100 }));
   for (const actor of actors) (await quota.reserve(actor)).commit();

@@ -8,6 +8,7 @@ import { Lease } from "../../../../src/services/quota/lease.ts";
 import { createQuota } from "../../../../src/services/quota/quota.ts";
 import { TeamQuota } from "../../../../src/services/quota/team.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
+import { quotaLedger } from "../../../support/quota-ledger.ts";
 import { actorFor, silentLog } from "../../../support/store.ts";
 
 const LIMIT = 100;
@@ -108,15 +109,7 @@ describe("a refusal", () => {
 function createQuotaOf(clock: Clock) {
   const grant = { granted: 1, tranche: 1, day: "2026-01-01", msToMidnight: 9_500, committed: 0, leases: [] };
   return createQuota({
-    ledger: {
-      lease: async () => grant,
-      leaseTogether: async () => new Map(),
-      flush: async () => new Set(),
-      release: async () => {},
-      releaseTogether: async (reports) => new Set(reports.map(({ id }) => id)),
-      reap: async () => 0,
-      usage: async () => ({ day: "2026-01-01", used: 0, held: 0, leases: [] }),
-    },
+    ledger: quotaLedger({ lease: async () => grant }),
     clock,
     log: silentLog,
     metrics: createMetrics(),
