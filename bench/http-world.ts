@@ -16,7 +16,7 @@ import { existing } from "./plan.ts";
 import type { ApiProcess } from "./processes/api.ts";
 import type { FastifyServer } from "./processes/fastify-server.ts";
 import type { MailServers } from "./processes/mail-servers.ts";
-import type { RawServer } from "./processes/raw-server.ts";
+import type { RawAnswer, RawForm, RawServer } from "./processes/raw-server.ts";
 
 export const TEAMS = 64;
 /** None of them missing. */
@@ -44,6 +44,8 @@ export interface Server extends Started {
 export interface HttpWorld {
   rcpt: Server;
   raw: Server;
+  /** The same in other forms, which show what the API's distance from raw is made of; none in a quick run. */
+  otherRaws: Server[];
   /** fastify on the service's own parts. */
   fastify: Server;
   /** Ends it: it has services of its own, which go on beside the server on its core. */
@@ -111,12 +113,28 @@ async function fill(port: number, requests: readonly string[]): Promise<void> {
   }
 }
 
-/** uWebSockets.js with the bytes of `sample`. @throws InvalidRun where it sends others */
-async function startRaw(context: BenchContext, keep: Keep, cores: Cores, sample: Sample): Promise<Started> {
+const rawAnswer = (answer: HttpAnswer): RawAnswer => ({ fields: ownFields(answer), body: answer.body });
+
+/** What a raw server sends: of these, `sample` first. */
+interface RawPlan {
+  name: string;
+  sample: Sample;
+  /** By turns, behind the sample. */
+  others: readonly RawAnswer[];
+  form: RawForm;
+}
+
+/** uWebSockets.js with the bytes of a sample, and others if need be. @throws InvalidRun where it sends others */
+async function startRaw(
+  context: BenchContext,
+  keep: Keep,
+  cores: Cores,
+  { name, sample, others, form }: RawPlan,
+): Promise<Started> {
   const child = keep(await startChild<RawServer>("raw-server", context));
   const { answer, request } = sample;
-  const started = await child.call("start", { fields: ownFields(answer), body: answer.body });
-  const raw = await startPinned(child, "raw", started, cores);
+  const answers = [rawAnswer(answer), ...others];
+  const raw = await startPinned(child, name, await child.call("start", { answers, form }), cores);
   const copy = await askOnce(raw.port, request);
   if (copy.head.length !== answer.head.length || copy.body !== answer.body)
     throw new InvalidRun(`the raw server does not send the same bytes:\n${answer.head}\n---\n${copy.head}`);
@@ -146,6 +164,21 @@ async function startFastify(
   return { ...fastify, end: child.end };
 }
 
+/** What the API answers to each of `asked`, but for the first. @throws InvalidRun where one is not from the cache */
+async function answersBehind(port: number, asked: readonly string[]): Promise<RawAnswer[]> {
+  const answers: RawAnswer[] = [];
+  for (const request of asked.slice(1)) {
+    const answer = await askOnce(port, request);
+    requireCached(answer);
+    answers.push(rawAnswer(answer));
+  }
+  return answers;
+}
+
+function requireCached({ body }: HttpAnswer): void {
+  if (!MARKS.every((mark) => body.includes(mark))) throw new InvalidRun(`not from the cache: ${body}`);
+}
+
 /** The whole of it: sinks to learn the addresses from, the API with its cache full, the others with its answers. */
 export async function startHttpWorld(
   context: BenchContext,
@@ -166,10 +199,19 @@ export async function startHttpWorld(
   await fill(rcpt.port, asked);
   const request = asked[0] ?? "";
   const answer = await askOnce(rcpt.port, request);
-  if (!MARKS.every((mark) => answer.body.includes(mark)))
-    throw new InvalidRun(`not from the cache: ${answer.body}`);
+  requireCached(answer);
   const sample = { request, answer };
-  const raw = await startRaw(context, keep, cores, sample);
+  const one = { name: "raw", sample, others: [], form: "bytes" } as const;
+  const raw = await startRaw(context, keep, cores, one);
+  const otherRaws: Started[] = [];
+  if (!context.quick) {
+    const others = await answersBehind(rcpt.port, asked);
+    for (const plan of [
+      { ...one, name: "raw, all answers by turns", others },
+      { ...one, name: "raw, as strings", form: "strings" },
+    ] as const)
+      otherRaws.push(await startRaw(context, keep, cores, plan));
+  }
   const fastify = await startFastify(context, keep, cores, { settings, requests: asked, sample });
   const requests = Array.from({ length: REQUESTS }, (_, i) =>
     getRequest(paths[i % paths.length] ?? "", keys[i % keys.length] ?? ""),
@@ -180,6 +222,7 @@ export async function startHttpWorld(
   return {
     rcpt: { ...rcpt, load },
     raw: { ...raw, load },
+    otherRaws: otherRaws.map((other) => ({ ...other, load })),
     fastify: { ...fastify, load },
     endFastify: fastify.end,
     bytes: answer.head.length + 4 + answer.body.length,

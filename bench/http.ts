@@ -186,9 +186,9 @@ async function measureCached(context: BenchContext, tools: LoadTools): Promise<S
   return withChildren(async (keep) => {
     const world = await startHttpWorld(own, keep, tools);
     const rcpt = countingLate(world.rcpt);
-    const servers = [rcpt, countingLate(world.raw), countingLate(world.fastify)];
+    const servers = [rcpt, ...[world.raw, world.fastify, ...world.otherRaws].map(countingLate)];
     const subjects = servers.map((server) => subject(server, runMs));
-    const [whole, ceiling, fastify] = await interleave(subjects, rounds);
+    const [whole, ceiling, fastify, ...others] = await interleave(subjects, rounds);
     if (!whole || !ceiling || !fastify) throw new InvalidRun("a subject is missing");
     const calls = await countCalls(own, rcpt);
     const rate = Math.round(ceiling.perS / 2);
@@ -210,7 +210,16 @@ async function measureCached(context: BenchContext, tools: LoadTools): Promise<S
       unit: "requests",
       lines: [
         { name: "rcpt", figures: whole, ratios },
-        { name: "raw uWebSockets.js", figures: ceiling, ratios: ["ceiling: the same bytes"] },
+        {
+          name: "raw uWebSockets.js",
+          figures: ceiling,
+          ratios: ["ceiling: the same bytes, always of one answer"],
+        },
+        ...others.map((figures, i) => ({
+          name: world.otherRaws[i]?.name ?? "",
+          figures,
+          ratios: [`rcpt: ${ratio(figures.cpuUs, whole.cpuUs, "this")} in CPU`],
+        })),
         {
           name: "fastify",
           figures: fastify,

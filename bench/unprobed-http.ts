@@ -126,7 +126,10 @@ async function startAll(
   const sample = await askOnce(port, request);
   if (!MARKS.every((mark) => sample.body.includes(mark))) throw new InvalidRun(sample.head + sample.body);
   const rawChild = keep(await startChild<RawServer>("raw-server", context));
-  const started = await rawChild.call("start", { fields: ownFields(sample), body: sample.body });
+  const started = await rawChild.call("start", {
+    answers: [{ fields: ownFields(sample), body: sample.body }],
+    form: "bytes",
+  });
   await pin(started.pid, cores.server);
   const copy = await askOnce(started.port, request);
   const bytes = sample.head.length + 4 + sample.body.length;

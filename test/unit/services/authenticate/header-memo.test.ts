@@ -52,21 +52,34 @@ describe("entries by their header", () => {
     assert.equal(memo.size(), 0);
   });
 
-  it("share a seat by turns, each answered for what it is", () => {
+  /** The same as far as its seats go by it. @param shift of what is behind */
+  const twinOf = (shift: number) => {
+    const rest = SECRET.slice(18);
+    return `${SECRET.slice(0, 18)}${rest.slice(shift)}${rest.slice(0, shift)}`;
+  };
+
+  it("have two seats for those who meet in one, and share these by turns, each answered for what it is", () => {
     const { cache, entries, memo } = setUp();
-    // The same as far as the seat goes by it.
-    const twin = `${SECRET.slice(0, 18)}${[...SECRET.slice(18)].reverse().join("")}`;
-    const other = { isKey: true } as CachedCredential;
-    entries.set(hashSecret(twin), other);
+    const others = [1, 2].map((shift) => {
+      const entry = { isKey: true } as CachedCredential;
+      entries.set(hashSecret(twinOf(shift)), entry);
+      return { header: `Bearer ${twinOf(shift)}`, entry };
+    });
+    const [one, two] = others as [(typeof others)[0], (typeof others)[0]];
     for (let i = 0; i < 3; i++) {
       assert.equal(memo.find(HEADER, 0), ENTRY);
-      assert.equal(memo.find(`Bearer ${twin}`, 0), other);
+      assert.equal(memo.find(one.header, 0), one.entry);
+      assert.deepEqual([memo.size(), cache.reads], [2, 2]);
     }
-    assert.equal(memo.size(), 1);
-    assert.equal(cache.reads, 6);
+    for (let i = 1; i <= 3; i++) {
+      assert.equal(memo.find(two.header, 0), two.entry);
+      assert.equal(memo.find(HEADER, 0), ENTRY);
+      assert.equal(memo.find(one.header, 0), one.entry);
+      assert.deepEqual([memo.size(), cache.reads], [2, 2 + 3 * i]);
+    }
   });
 
-  it("of a thousand nearly all have a seat of their own", () => {
+  it("of a thousand keep their seats", () => {
     const entries = new Map<string, CachedCredential>();
     const memo = createHeaderMemo({ epoch: () => 0, get: (hash) => entries.get(hash) });
     for (let i = 0; i < 1_000; i++) {
@@ -74,7 +87,7 @@ describe("entries by their header", () => {
       entries.set(hashSecret(secret), ENTRY);
       memo.find(`Bearer ${secret}`, 0);
     }
-    // By chance 970.
-    assert.ok(memo.size() > 920, `${memo.size()}`);
+    // By chance all but two or three: where a third came to the same two.
+    assert.ok(memo.size() > 980, `${memo.size()}`);
   });
 });
