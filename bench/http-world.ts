@@ -138,6 +138,10 @@ async function startRaw(
   const copy = await askOnce(raw.port, request);
   if (copy.head.length !== answer.head.length || copy.body !== answer.body)
     throw new InvalidRun(`the raw server does not send the same bytes:\n${answer.head}\n---\n${copy.head}`);
+  const [second] = others;
+  const behind = second === undefined ? null : await askOnce(raw.port, request);
+  if (behind !== null && behind.body !== second?.body)
+    throw new InvalidRun(`the raw server does not send the second answer: ${behind.body}`);
   return raw;
 }
 

@@ -8,7 +8,7 @@ import { type OpenRun, tailRatio } from "./open-loop.ts";
 import { pinBehind } from "./pin.ts";
 import { startServices } from "./services.ts";
 import { createCleanState } from "./state.ts";
-import { ratio, type Section } from "./table.ts";
+import { type Line, ratio, type Section } from "./table.ts";
 import type { Target } from "./target.ts";
 import { countTouched } from "./touched.ts";
 
@@ -26,6 +26,8 @@ const CONNECTIONS = 256;
 const RUN_MS = { full: 2_000, quick: 1_000 };
 /** Load before each run that is not counted: leases of quota and rate grow with the traffic, and shrink in a pause. */
 const LEAD_MS = 1_000;
+/** Of the other raw servers, full runs alone: what is not judged is not to take long. */
+const OTHER_ROUNDS = 5;
 const OPEN_ROUNDS = { full: 7, quick: 1 };
 /** Each run of an open loop, seconds. */
 const OPEN_S = { full: 3, quick: 2 };
@@ -88,6 +90,18 @@ async function measureTails(world: HttpWorld, rate: number, kind: "full" | "quic
 function tellTails(name: string, runs: readonly OpenRun[]): string {
   const of = (field: "p50Us" | "p99Us" | "p999Us" | "lagP99Us") => median(runs.map((run) => run[field]));
   return `${name}: p50 ${of("p50Us")} µs, p99 ${of("p99Us")} µs, p99.9 ${of("p999Us")} µs; the generator's own lateness at p99 ${of("lagP99Us")} µs`;
+}
+
+/** What other raw servers take, by turns with the API. Nothing is judged by it, and a quick run has none. */
+async function showOthers({ rcpt, otherRaws }: HttpWorld, runMs: number): Promise<Line[]> {
+  const subjects = [rcpt, ...otherRaws].map((server) => subject(server, runMs));
+  const [whole, ...others] = otherRaws.length === 0 ? [] : await interleave(subjects, OTHER_ROUNDS);
+  if (whole === undefined) return [];
+  return others.map((figures, i) => {
+    const idle = idleReason(figures) ?? idleReason(whole);
+    const ratios = [idle ?? `rcpt beside it: ${ratio(figures.cpuUs, whole.cpuUs, "this")} in CPU`];
+    return { name: otherRaws[i]?.name ?? "", figures, ratios };
+  });
 }
 
 interface Calls {
@@ -186,10 +200,11 @@ async function measureCached(context: BenchContext, tools: LoadTools): Promise<S
   return withChildren(async (keep) => {
     const world = await startHttpWorld(own, keep, tools);
     const rcpt = countingLate(world.rcpt);
-    const servers = [rcpt, ...[world.raw, world.fastify, ...world.otherRaws].map(countingLate)];
+    const servers = [rcpt, countingLate(world.raw), countingLate(world.fastify)];
     const subjects = servers.map((server) => subject(server, runMs));
-    const [whole, ceiling, fastify, ...others] = await interleave(subjects, rounds);
+    const [whole, ceiling, fastify] = await interleave(subjects, rounds);
     if (!whole || !ceiling || !fastify) throw new InvalidRun("a subject is missing");
+    const others = await showOthers(world, runMs);
     const calls = await countCalls(own, rcpt);
     const rate = Math.round(ceiling.perS / 2);
     await world.endFastify();
@@ -215,11 +230,7 @@ async function measureCached(context: BenchContext, tools: LoadTools): Promise<S
           figures: ceiling,
           ratios: ["ceiling: the same bytes, always of one answer"],
         },
-        ...others.map((figures, i) => ({
-          name: world.otherRaws[i]?.name ?? "",
-          figures,
-          ratios: [`rcpt: ${ratio(figures.cpuUs, whole.cpuUs, "this")} in CPU`],
-        })),
+        ...others,
         {
           name: "fastify",
           figures: fastify,

@@ -31,14 +31,14 @@ export interface SectionEntry {
 export const SECTIONS: Record<string, SectionEntry> = {
   http: {
     benches: [benchCachedVerify],
-    allowanceS: { full: 280, quick: 28 },
+    allowanceS: { full: 265, quick: 28 },
     promises: ["http.cached.cpu", "http.cached.touched", "http.cached.fastify", "http.cached.p99"],
     needsObjects: false,
     onDemand: false,
   },
   unprobed: {
     benches: [benchUncachedVerify, benchUnprobedRows],
-    allowanceS: { full: 110, quick: 20 },
+    allowanceS: { full: 120, quick: 20 },
     promises: ["http.uncached.cpu"],
     needsObjects: false,
     onDemand: false,
@@ -59,7 +59,7 @@ export const SECTIONS: Record<string, SectionEntry> = {
   },
   bulk: {
     benches: [benchBulkThroughput],
-    allowanceS: { full: 105, quick: 25 },
+    allowanceS: { full: 90, quick: 25 },
     promises: ["bulk.cached", "bulk.lists", "bulk.probed"],
     needsObjects: true,
     onDemand: false,
@@ -73,7 +73,7 @@ export const SECTIONS: Record<string, SectionEntry> = {
   },
   growth: {
     benches: [benchGrowth],
-    allowanceS: { full: 375, quick: 25 },
+    allowanceS: { full: 395, quick: 25 },
     promises: ["growth.rows", "growth.domains"],
     needsObjects: true,
     onDemand: false,

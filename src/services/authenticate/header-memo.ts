@@ -32,8 +32,8 @@ interface Seated {
  * The headers are secrets: none is held for longer than that and LIMITS.keys.pollMs.
  *
  * A header has two seats, by eight random characters of its secret: whoever comes takes the first, and who sat there moves to the
- * second. A Map hashes all fifty (0.1 us more). With one seat each, two of 64 keys met in one of nine processes, and each of their
- * requests was hashed: 1.5 % of all that such a process does; of a thousand keys 60 did.
+ * second. A Map hashes all fifty (0.1 us more). With one seat each, in one of nine processes two of 64 keys met in it, and where they
+ * came by turns each of their requests was hashed, 3 in a hundred; of a thousand keys 60 met another.
  * Texts are compared, which takes the longer the more of them is alike, only where these eight are the same: how long it took tells
  * nothing to who has not guessed 47 random bits at once.
  */
