@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { collectorFlags } from "../src/core/collector-flags.ts";
 import { bootstrap } from "../src/services/teams/bootstrap.ts";
-import type { Usage } from "./busy.ts";
-import { type Child, startChild } from "./child.ts";
+import { startChild } from "./child.ts";
 import { createClosedLoop } from "./closed-loop.ts";
 import { type BenchContext, settingsFor } from "./context.ts";
 import { inDatabase } from "./database.ts";
@@ -11,12 +10,14 @@ import { askOnce, getRequest, type HttpAnswer, ownFields } from "./http-connecti
 import type { LoadTools } from "./load-tools.ts";
 import type { LoadGenerator } from "./native-load.ts";
 import { type OpenRun, runOpenLoop } from "./open-loop.ts";
-import { type Cores, pin } from "./pin.ts";
+import type { Cores } from "./pin.ts";
+import { type Keep, type Started, startPinned } from "./pinned-server.ts";
 import { existing } from "./plan.ts";
 import type { ApiProcess } from "./processes/api.ts";
 import type { FastifyServer } from "./processes/fastify-server.ts";
 import type { MailServers } from "./processes/mail-servers.ts";
-import type { RawAnswer, RawForm, RawServer } from "./processes/raw-server.ts";
+import type { RawAnswer } from "./processes/raw-server.ts";
+import { type HttpSample, rawAnswer, startRaw } from "./raw.ts";
 
 export const TEAMS = 64;
 /** None of them missing. */
@@ -27,13 +28,6 @@ const RUN = 2_000;
 const REQUESTS = 1_024;
 const VALID = '"verdict":"valid"';
 const MARKS = [VALID, '"cached":true'];
-
-/** A server of its own process, on the core of servers. */
-interface Started {
-  name: string;
-  port: number;
-  usage(): Promise<Usage>;
-}
 
 /** A server under measurement. */
 export interface Server extends Started {
@@ -77,29 +71,8 @@ async function makeTeams(context: BenchContext): Promise<string[]> {
   });
 }
 
-/** A request, and what the API answers to it. */
-interface Sample {
-  request: string;
-  answer: HttpAnswer;
-}
-
 /** Fields whose values are others each time. */
 const COUNTING: ReadonlySet<string> = new Set(["X-Request-Id", "RateLimit"]);
-
-type Keep = <C extends { end(): Promise<void> }>(child: C) => C;
-
-/** Those processes' common verb. */
-type Measured = { usage(): Usage };
-
-async function startPinned(
-  child: Child<Measured>,
-  name: string,
-  { port, pid }: { port: number; pid: number },
-  { server }: Cores,
-): Promise<Started> {
-  await pin(pid, server);
-  return { name, port, usage: () => child.call("usage") };
-}
 
 const FILL_ATTEMPTS = 5;
 
@@ -113,38 +86,6 @@ async function fill(port: number, requests: readonly string[]): Promise<void> {
   }
 }
 
-const rawAnswer = (answer: HttpAnswer): RawAnswer => ({ fields: ownFields(answer), body: answer.body });
-
-/** What a raw server sends: of these, `sample` first. */
-interface RawPlan {
-  name: string;
-  sample: Sample;
-  /** By turns, behind the sample. */
-  others: readonly RawAnswer[];
-  form: RawForm;
-}
-
-/** uWebSockets.js with the bytes of a sample, and others if need be. @throws InvalidRun where it sends others */
-async function startRaw(
-  context: BenchContext,
-  keep: Keep,
-  cores: Cores,
-  { name, sample, others, form }: RawPlan,
-): Promise<Started> {
-  const child = keep(await startChild<RawServer>("raw-server", context));
-  const { answer, request } = sample;
-  const answers = [rawAnswer(answer), ...others];
-  const raw = await startPinned(child, name, await child.call("start", { answers, form }), cores);
-  const copy = await askOnce(raw.port, request);
-  if (copy.head.length !== answer.head.length || copy.body !== answer.body)
-    throw new InvalidRun(`the raw server does not send the same bytes:\n${answer.head}\n---\n${copy.head}`);
-  const [second] = others;
-  const behind = second === undefined ? null : await askOnce(raw.port, request);
-  if (behind !== null && behind.body !== second?.body)
-    throw new InvalidRun(`the raw server does not send the second answer: ${behind.body}`);
-  return raw;
-}
-
 /**
  * fastify, once it knows what the API knows. @throws InvalidRun where it answers otherwise: fields that neither framework
  * writes by itself have the same names and values, those aside that count
@@ -153,10 +94,14 @@ async function startFastify(
   context: BenchContext,
   keep: Keep,
   cores: Cores,
-  { settings, requests, sample }: { settings: Record<string, string>; requests: string[]; sample: Sample },
+  {
+    settings,
+    requests,
+    sample,
+  }: { settings: Record<string, string>; requests: string[]; sample: HttpSample },
 ): Promise<Started & { end(): Promise<void> }> {
   const child = keep(await startChild<FastifyServer>("fastify-server", context));
-  const fastify = await startPinned(child, "fastify", await child.call("start", settings), cores);
+  const fastify = await startPinned(child, "fastify", await child.call("start", settings), cores.server);
   await fill(fastify.port, requests);
   const copy = await askOnce(fastify.port, sample.request);
   const theirs = new Map(ownFields(copy).map(([name, value]) => [name.toLowerCase(), value]));
@@ -199,14 +144,14 @@ export async function startHttpWorld(
   // As `npm start` begins it on a machine of one core.
   const begun = { core: cores.server, flags: collectorFlags(1) };
   const api = keep(await startChild<ApiProcess>("api", context, begun));
-  const rcpt = await startPinned(api, "rcpt", await api.call("start", settings), cores);
+  const rcpt = await startPinned(api, "rcpt", await api.call("start", settings), cores.server);
   await fill(rcpt.port, asked);
   const request = asked[0] ?? "";
   const answer = await askOnce(rcpt.port, request);
   requireCached(answer);
   const sample = { request, answer };
   const one = { name: "raw", sample, others: [], form: "bytes" } as const;
-  const raw = await startRaw(context, keep, cores, one);
+  const raw = await startRaw(context, keep, cores.server, one);
   const otherRaws: Started[] = [];
   if (!context.quick) {
     const others = await answersBehind(rcpt.port, asked);
@@ -214,7 +159,7 @@ export async function startHttpWorld(
       { ...one, name: "raw, all answers by turns", others },
       { ...one, name: "raw, as strings", form: "strings" },
     ] as const)
-      otherRaws.push(await startRaw(context, keep, cores, plan));
+      otherRaws.push(await startRaw(context, keep, cores.server, plan));
   }
   const fastify = await startFastify(context, keep, cores, { settings, requests: asked, sample });
   const requests = Array.from({ length: REQUESTS }, (_, i) =>

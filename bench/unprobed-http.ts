@@ -8,7 +8,7 @@ import { startChild } from "./child.ts";
 import { type BenchContext, requireRight, settingsFor, withChildren } from "./context.ts";
 import { inDatabase } from "./database.ts";
 import { InvalidRun, interleave, type Sample, type Subject, sampleOf } from "./figures.ts";
-import { askOnce, getRequest, ownFields } from "./http-connection.ts";
+import { askOnce, getRequest } from "./http-connection.ts";
 import { findLoadTools } from "./load-tools.ts";
 import {
   createLoneLoad,
@@ -21,10 +21,11 @@ import {
   unlessLate,
 } from "./native-load.ts";
 import { pin } from "./pin.ts";
+import type { Keep } from "./pinned-server.ts";
 import { DOMAINS, domainName } from "./plan.ts";
 import type { ApiProcess } from "./processes/api.ts";
 import type { MailServers } from "./processes/mail-servers.ts";
-import type { RawServer } from "./processes/raw-server.ts";
+import { startRaw } from "./raw.ts";
 import { ratio, type Section } from "./table.ts";
 import { REASON, watchAnswers } from "./uncached-answers.ts";
 
@@ -108,10 +109,7 @@ interface World {
 }
 
 /** The API with the MX of all domains in its cache, and the raw server with the bytes of an answer. */
-async function startAll(
-  context: BenchContext,
-  keep: <C extends { end(): Promise<void> }>(child: C) => C,
-): Promise<World> {
+async function startAll(context: BenchContext, keep: Keep): Promise<World> {
   const { cores, wrk } = await findLoadTools(context);
   const keys = await makeTeams(context);
   const [key = ""] = keys;
@@ -125,16 +123,8 @@ async function startAll(
   const request = getRequest(pathOf(`sample.100@${domainName(RUN, 0)}`), key);
   const sample = await askOnce(port, request);
   if (!MARKS.every((mark) => sample.body.includes(mark))) throw new InvalidRun(sample.head + sample.body);
-  const rawChild = keep(await startChild<RawServer>("raw-server", context));
-  const started = await rawChild.call("start", {
-    answers: [{ fields: ownFields(sample), body: sample.body }],
-    form: "bytes",
-  });
-  await pin(started.pid, cores.server);
-  const copy = await askOnce(started.port, request);
-  const bytes = sample.head.length + 4 + sample.body.length;
-  if (copy.head.length + 4 + copy.body.length !== bytes)
-    throw new InvalidRun(`the raw server does not send the same bytes:\n${sample.head}\n---\n${copy.head}`);
+  const plan = { name: "raw", sample: { request, answer: sample }, others: [], form: "bytes" } as const;
+  const raw = await startRaw(context, keep, cores.server, plan);
   const readyFile = join(context.compiledDir, "uncached-raw.lua");
   return {
     keys,
@@ -146,10 +136,11 @@ async function startAll(
       requireAnswered: await watchAnswers(metricsPort),
     },
     raw: {
-      ...{ name: "raw", port: started.port, late: 0, usage: () => rawChild.call("usage") },
+      ...raw,
+      late: 0,
       ready: createLoneLoad(wrk, { request, file: readyFile, core: cores.load }),
     },
-    bytes,
+    bytes: sample.head.length + 4 + sample.body.length,
   };
 }
 

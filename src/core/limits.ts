@@ -1,5 +1,5 @@
 import { BULK_LIMITS } from "./limits-bulk.ts";
-import { KEY_LIMITS, QUOTA_LIMITS, RATE_LIMITS, USAGE_LIMITS } from "./limits-counting.ts";
+import { QUOTA_LIMITS, RATE_LIMITS, USAGE_LIMITS } from "./limits-counting.ts";
 import {
   BREAKER_LIMITS,
   CHECK_LIMITS,
@@ -11,6 +11,7 @@ import {
   SMTP_LIMITS,
 } from "./limits-engine.ts";
 import { HOUSE_LIMITS } from "./limits-house.ts";
+import { KEY_LIMITS } from "./limits-keys.ts";
 import { BELIEF_LIMITS, RECHECK_LIMITS, RECLASSIFY_LIMITS } from "./limits-learning.ts";
 import { OBJECT_LIMITS } from "./limits-objects.ts";
 import { MAIL_LIMITS, PORTAL_LIMITS } from "./limits-portal.ts";

@@ -1,0 +1,23 @@
+/** Credentials, as processes know them. */
+export const KEY_LIMITS = {
+  cacheEntries: 100_000,
+  /** Seats for headers whose key is not hashed again, a power of two, two for each; and for how long. */
+  headerSeats: 16_384,
+  headerMs: 1_000,
+  confirmMs: 1_000,
+  pollMs: 400,
+  negativeEntries: 10_000,
+  negativeMs: 1_000,
+  /** How long the Redis bus alone may vouch for cached keys while Postgres does not answer. */
+  busOnlyMs: 60_000,
+  lookupsInFlight: 1_000,
+  /** Below confirmMs: who joins a look-up under way must not be told an older state than a cache may. */
+  lookupTimeoutMs: 900,
+  /** Changes read in one poll; when there are more, the whole cache is dropped instead. */
+  changesPerPoll: 1_000,
+  changesKeptMs: 3_600_000,
+  lastUsedEveryMs: 60_000,
+  lastUsedBatch: 5_000,
+  blocklistEntriesPerTeam: 10_000,
+  sessionTtlMs: 30 * 86_400_000,
+} as const;
