@@ -4,6 +4,8 @@ export const INCOMING_LIMITS = {
   heldBytes: 65_536,
   /** What still comes of a body whose request was refused is taken in, and dropped, for so long. */
   lingerMs: 2_000,
+  /** Of a multipart form: what stands around its one file, and what its other parts and their headers may have. */
+  form: { overheadBytes: 1_048_576, parts: 100, fieldBytes: 65_536, headerPairs: 100, headerBytes: 16_384 },
 } as const;
 
 /** Files that teams upload for bulk jobs. */

@@ -41,7 +41,7 @@ export function createBodyBudget(maxBytes: number): BodyBudget {
 const FIRST_ALLOCATION_BYTES = 4_096;
 
 /** Grows by doubling, so that a body sent byte by byte costs no object per chunk and never over twice its size. */
-function createGrowingBuffer(limitBytes: number, budget: BodyBudget) {
+export function createGrowingBuffer(limitBytes: number, budget: BodyBudget) {
   let buffer = Buffer.alloc(0);
   let length = 0;
 
@@ -74,8 +74,12 @@ function createGrowingBuffer(limitBytes: number, budget: BodyBudget) {
   };
 }
 
-function tooLarge(limitBytes: number): AppError {
+export function tooLarge(limitBytes: number): AppError {
   return new AppError("body_too_large", `The request body is over the limit of ${limitBytes} bytes.`);
+}
+
+export function overBudget(): AppError {
+  return new AppError("overloaded", "Too many request bodies at once.", { retryAfterS: 1 });
 }
 
 /**
@@ -107,8 +111,7 @@ export function collectBody(
   source.onData((chunk, isLast) => {
     if (!collecting) return;
     if (buffer.length + chunk.byteLength > limitBytes) return fail(tooLarge(limitBytes));
-    if (chunk.byteLength > 0 && !buffer.append(new Uint8Array(chunk)))
-      return fail(new AppError("overloaded", "Too many request bodies at once.", { retryAfterS: 1 }));
+    if (chunk.byteLength > 0 && !buffer.append(new Uint8Array(chunk))) return fail(overBudget());
     if (isLast) {
       collecting = false;
       resolve(buffer.content());

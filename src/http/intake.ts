@@ -3,6 +3,7 @@ import { AppError } from "../core/errors.ts";
 import type { SampledRequest, Tracer } from "../core/tracing.ts";
 import { collectBody, createBodyBudget } from "./body.ts";
 import { createClientAddresses } from "./client-address.ts";
+import { decodedBody } from "./content-coding.ts";
 import { declaredBytes, type FieldSource } from "./framing.ts";
 import { type PausingSource, receiveBody } from "./incoming-body.ts";
 import { HttpRequest, KEPT_HEADERS, type KeptHeader } from "./request.ts";
@@ -117,11 +118,11 @@ export function createIntake(deps: {
         request.incoming = receiveBody(connection, request.declaredBytes);
         return;
       }
-      request.body = collectBody(connection, {
-        limitBytes: route.bodyBytes ?? limits.bodyBytes,
-        declaredBytes: request.declaredBytes,
-        budget,
-      });
+      const limitBytes = route.bodyBytes ?? limits.bodyBytes;
+      const body = collectBody(connection, { limitBytes, declaredBytes: request.declaredBytes, budget });
+      // A signature is over the bytes as they came.
+      const coding = route.signedBody === undefined ? request.headers["content-encoding"] : undefined;
+      request.body = decodedBody(body, coding, { limitBytes, budget });
     },
   };
 }

@@ -13,11 +13,16 @@ import { parseQuery } from "./query.ts";
  */
 export const KEPT_HEADERS = [
   "authorization",
+  "content-digest",
+  "content-encoding",
+  "content-md5",
+  "content-range",
   "content-type",
   "idempotency-key",
   "if-range",
   "last-event-id",
   "range",
+  "repr-digest",
   "stripe-signature",
 ] as const;
 export type KeptHeader = (typeof KEPT_HEADERS)[number];

@@ -4,6 +4,7 @@ import type { Route } from "../route.ts";
 
 const INPUT_ERRORS = ["bad_request", "validation_failed", "uri_too_long"] as const;
 const BODY_ERRORS = [
+  "bad_request",
   "validation_failed",
   "malformed_json",
   "body_too_large",
@@ -36,7 +37,7 @@ export function errorsOf(route: Route): ErrorCode[] {
   if (route.query !== "ignored" || route.params !== undefined) add(INPUT_ERRORS);
   if (route.body !== undefined) add(BODY_ERRORS);
   if (route.signedBody !== undefined) add(SIGNED_BODY_ERRORS);
-  if (route.incoming === true) codes.add("bad_request");
+  if (route.incoming === true) add(["bad_request", "unsupported_media_type"]);
   codes.add("internal_error");
   if (route.essential !== true) add(LOAD_ERRORS);
   return [...codes];

@@ -1,5 +1,6 @@
 import { LIMITS } from "../../core/limits.ts";
 import type { Uploads } from "../../services/uploads/uploads.ts";
+import { fileBodyOf } from "../file-body.ts";
 import { PageQuerySchema, pageAsk, pageSchema } from "../paging.ts";
 import { incomingRoute, type Route, teamRoute } from "../route.ts";
 import {
@@ -89,9 +90,12 @@ function receiveRoute(uploads: Uploads): Route {
     operationId: "putUpload",
     summary: "Upload a file",
     description:
-      "Takes the file as the body, e.g. `curl -T list.csv`, of any content type, and hands it on to object storage as it " +
-      "comes. It is there when the answer comes, whole, or not at all. The path ends with the file's name. A team may " +
-      `send ${streamedPerTeam} files at once to one process.`,
+      "Takes the file as the body, e.g. `curl -T list.csv`, and hands it on to object storage as it comes. It is there " +
+      "when the answer comes, whole, or not at all. The path ends with the file's name. Of `multipart/form-data` the one " +
+      "file in it is taken; other `multipart` types and `application/x-www-form-urlencoded` are refused (415). " +
+      "`Content-MD5`, `Content-Digest` and `Repr-Digest` are checked: a wrong one is refused (400) and nothing is kept. " +
+      "`Content-Range` is refused. With `Content-Encoding: gzip` the bytes are stored as they come, and read as gzip. " +
+      `A team may send ${streamedPerTeam} files at once to one process.`,
     errors: ["unavailable_in_tier", "bulk_too_large", "limit_reached", "feature_unconfigured"],
     params: FileParamsSchema,
     bodyExample: "email,name\nsomeone@example.com,Someone\n",
@@ -99,7 +103,7 @@ function receiveRoute(uploads: Uploads): Route {
     handler({ params, body }, actor, context) {
       const gone = new AbortController();
       context.onCancel(() => gone.abort(new Error("the client has gone")));
-      return uploads.receive(actor, params.upload, body, gone.signal);
+      return uploads.receive(actor, params.upload, fileBodyOf(context.headers, body), gone.signal);
     },
   });
 }

@@ -1,0 +1,80 @@
+import { pipeline, Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+import { AppError } from "../core/errors.ts";
+import { type BodyBudget, createGrowingBuffer, overBudget, type RequestBody, tooLarge } from "./body.ts";
+
+const GZIP = /^[ \t]*(?:x-)?gzip[ \t]*$/i;
+const IDENTITY = /^[ \t]*(?:identity[ \t]*)?$/i;
+/** Of what is inflated at once. */
+const PIECE_BYTES = 65_536;
+
+/** RFC 9110 §15.5.16: says which codings would do. */
+export function unsupportedCoding(): AppError {
+  return new AppError(
+    "unsupported_media_type",
+    "The body's Content-Encoding is not supported: send it as it is, or with gzip.",
+    { headers: { "Accept-Encoding": "gzip, identity" } },
+  );
+}
+
+/**
+ * A collected body without its content coding. gzip is inflated when the body is asked for, in libuv's threads, and held to
+ * the limit and the budget of plain bodies as it grows.
+ * @param coding `Content-Encoding`; undefined: there is none
+ */
+export function decodedBody(
+  body: RequestBody,
+  coding: string | undefined,
+  { limitBytes, budget }: { limitBytes: number; budget: BodyBudget },
+): RequestBody {
+  if (coding === undefined || IDENTITY.test(coding)) return body;
+  const buffer = createGrowingBuffer(limitBytes, budget);
+  let abandoned = false;
+  let bytes: Promise<Buffer> | null = null;
+  const free = () => {
+    body.abandon();
+    buffer.free();
+  };
+  const checkWanted = () => {
+    if (abandoned) throw new AppError("bad_request", "The request ended before its body.");
+  };
+  const decode = async (): Promise<Buffer> => {
+    if (!GZIP.test(coding)) throw unsupportedCoding();
+    for await (const piece of inflated(await body.bytes)) {
+      checkWanted();
+      if (buffer.length + piece.length > limitBytes) throw tooLarge(limitBytes);
+      if (!buffer.append(piece)) throw overBudget();
+    }
+    checkWanted();
+    return buffer.content();
+  };
+  return {
+    get bytes() {
+      bytes ??= decode();
+      bytes.catch(free);
+      return bytes;
+    },
+    abandon() {
+      abandoned = true;
+      free();
+    },
+  };
+}
+
+/** @throws AppError `bad_request` when it is not whole gzip data and nothing else */
+async function* inflated(compressed: Buffer): AsyncGenerator<Buffer> {
+  const unzip = createGunzip({ chunkSize: PIECE_BYTES });
+  pipeline(Readable.from([compressed], { objectMode: false }), unzip, () => {});
+  try {
+    for await (const piece of unzip as AsyncIterable<Buffer>) yield piece;
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && /^Z_/.test(String(error.code)))) throw error;
+    throw damaged();
+  }
+  // zlib takes a zero behind a member for padding and does not look at the rest.
+  if (unzip.bytesWritten < compressed.length) throw damaged();
+}
+
+function damaged(): AppError {
+  return new AppError("bad_request", "The body's Content-Encoding is gzip, but it is no whole gzip data.");
+}
