@@ -136,6 +136,7 @@ export class ReadyRows {
       teamId,
       email,
       withEvidence: false,
+      declined: false,
       address,
       blocked,
       overridden,

@@ -118,9 +118,10 @@ class Plan implements DomainPlan {
 
 function mxEvidence(mx: MxAnswer, provider: string | null): MxEvidence {
   const hosts = mx.hosts.slice(0, LIMITS.check.mxHostsReported);
+  const preferences = mx.preferences.slice(0, LIMITS.check.mxHostsReported);
   // It counts down, and would make what is learnt of one domain another's every few seconds: where there are hosts, who asks them tells how long.
   const ttlS = hosts.length === 0 ? mx.ttlS : 0;
-  return { status: mx.status, hosts, provider, ttlS, fault: mx.fault };
+  return { status: mx.status, hosts, preferences, provider, ttlS, fault: mx.fault };
 }
 
 /**

@@ -18,6 +18,8 @@ export interface MxEvidence {
   status: MxStatus;
   /** Mail exchangers in order of preference; for `implicit` the domain itself. At most LIMITS.check.mxHostsReported. */
   hosts: string[];
+  /** The preference of each of `hosts`. Absent in entries that an earlier build kept. */
+  preferences?: number[];
   /** Provider of the site, e.g. `google`; null when unknown. */
   provider: string | null;
   /** Of an answer that names no host: seconds it may be kept, by the DNS, and 0 when it may not. Else 0. */

@@ -8,6 +8,8 @@ export interface MxAnswer {
   status: Exclude<MxStatus, "skipped">;
   /** Lower-case host names, best first, without repeats; the domain itself when implicit. */
   hosts: string[];
+  /** The preference of each of `hosts`; 0 of an implicit one (RFC 5321 §5.1). */
+  preferences: number[];
   ttlS: number;
   fault: Fault | null;
 }
@@ -37,10 +39,16 @@ export async function lookUpMx(resolver: Resolver, domain: string): Promise<MxAn
   }
 }
 
-const CUT_OFF: MxAnswer = { status: "dns_error", hosts: [], ttlS: 0, fault: "our_network" };
+const CUT_OFF: MxAnswer = {
+  status: "dns_error",
+  hosts: [],
+  preferences: [],
+  ttlS: 0,
+  fault: "our_network",
+};
 
 function nobodyThere(status: "domain_not_found" | "no_mx" | "null_mx", ttlS: number): MxAnswer {
-  return { status, hosts: [], ttlS, fault: "recipient" };
+  return { status, hosts: [], preferences: [], ttlS, fault: "recipient" };
 }
 
 /**
@@ -60,8 +68,13 @@ function fromRecords(records: MxRecord[], ttlS: number): MxAnswer {
   if (real.length === 0) return nobodyThere("null_mx", ttlS);
   // Equal preferences go by name, not by chance: the same host again means a session that is open already.
   real.sort((a, b) => a.preference - b.preference || (a.exchange < b.exchange ? -1 : 1));
-  const hosts = [...new Set(real.map((record) => record.exchange))].slice(0, LIMITS.check.mxHosts);
-  return { status: "ok", hosts, ttlS, fault: null };
+  // A host that is named twice counts with its lowest preference.
+  const preferenceOf = new Map<string, number>();
+  for (const { exchange, preference } of real)
+    if (!preferenceOf.has(exchange)) preferenceOf.set(exchange, preference);
+  const hosts = [...preferenceOf.keys()].slice(0, LIMITS.check.mxHosts);
+  const preferences = [...preferenceOf.values()].slice(0, LIMITS.check.mxHosts);
+  return { status: "ok", hosts, preferences, ttlS, fault: null };
 }
 
 /** No MX record: the domain's own address is its mail exchanger, if it has one. */
@@ -69,7 +82,8 @@ async function implicitMx(resolver: Resolver, domain: string, noMxTtlS: number):
   const found = await Promise.all([resolver.a(domain), resolver.aaaa(domain)]);
   for (const answer of found) {
     if (answer.status !== "ok") continue;
-    return { status: "implicit", hosts: [domain], ttlS: Math.min(noMxTtlS, answer.ttlS), fault: null };
+    const ttlS = Math.min(noMxTtlS, answer.ttlS);
+    return { status: "implicit", hosts: [domain], preferences: [0], ttlS, fault: null };
   }
   for (const answer of found) {
     if (answer.status === "server_failure" || answer.status === "no_answer") return dnsError(answer);
@@ -81,7 +95,7 @@ async function implicitMx(resolver: Resolver, domain: string, noMxTtlS: number):
 function dnsError(answer: Unanswered): MxAnswer {
   refuseWhenOverloaded(answer);
   const fault = answer.status === "server_failure" ? "their_server" : "our_network";
-  return { status: "dns_error", hosts: [], ttlS: 0, fault };
+  return { status: "dns_error", hosts: [], preferences: [], ttlS: 0, fault };
 }
 
 function refuseWhenOverloaded(answer: DnsOutcome<unknown>): void {

@@ -33,6 +33,21 @@ const ChecksSchema = v.object({
     v.object({
       ok: flag("The domain takes mail."),
       hosts: v.pipe(v.array(v.string()), v.description("Mail exchangers, most preferred first.")),
+      records: v.pipe(
+        v.array(
+          v.object({
+            host: text("The mail exchanger."),
+            preference: v.nullable(
+              whole(
+                "Its preference: lower is tried first; 0 of an implicit one; null where an older entry of the cache does not have it.",
+                0,
+                65_535,
+              ),
+            ),
+          }),
+        ),
+        v.description("The same hosts, each with its preference."),
+      ),
       provider: v.nullable(text("The operator of the mail exchangers, where known, e.g. `google`.")),
       status: oneOf(MX_STATUSES, "What the DNS said; `implicit`: no MX record, but an address of its own."),
     }),
@@ -44,6 +59,13 @@ const ChecksSchema = v.object({
       source: text(
         "The list that names the domain; `shared-mx` where all its mail exchangers are a throw-away service's, `override` where the team or the operator names it, `none` where nobody does.",
       ),
+      status: lookedUp,
+    }),
+  ),
+  free_provider: part(
+    "Whether anybody can open a mailbox there.",
+    v.object({
+      is_free_provider: flag("The domain is a mailbox provider's that is open to everybody."),
       status: lookedUp,
     }),
   ),
@@ -147,6 +169,13 @@ export const VerifyQuerySchema = v.strictObject({
     "false",
   ),
   evidence: v.optional(booleanText("Add what the verdict rests on."), "false"),
+  probe: v.optional(
+    booleanText(
+      "`false`: ask the DNS and the lists, and no mail server, in any tier. Costs 1 as any other; an address with nothing " +
+        "against it is `unknown`, `smtp_not_requested`.",
+    ),
+    "true",
+  ),
 });
 
 export const HealthSchema = v.object({ status: part("The event loop turns.", v.literal("ok")) });

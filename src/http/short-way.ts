@@ -137,8 +137,8 @@ export function createShortWay(deps: ShortWayDeps): ShortWay {
     learn(rawQuery, actor) {
       if (actor === null || actor.isSession || !actor.livemode) return;
       if (rawQuery.length > LIMITS.http.readyQueryChars || queries.get(rawQuery) !== undefined) return;
-      const { email, refresh, evidence } = validate(VerifyQuerySchema, parseQuery(rawQuery), "query");
-      if (refresh || evidence) return;
+      const { email, refresh, evidence, probe } = validate(VerifyQuerySchema, parseQuery(rawQuery), "query");
+      if (refresh || evidence || !probe) return;
       const address = answers.understand(email);
       if (address !== null) queries.set(rawQuery, address);
     },

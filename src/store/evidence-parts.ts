@@ -37,9 +37,17 @@ const isFlagOrNull = (value: unknown) => value === null || isFlag(value);
 const isOneOf = (names: object, value: unknown) => typeof value === "string" && Object.hasOwn(names, value);
 const isFault = (value: unknown) => value === null || isOneOf(FAULTS, value);
 
+/** One for each host; none of what an earlier build kept. */
+function arePreferences(preferences: unknown, hosts: number): boolean {
+  if (preferences === undefined) return true;
+  return Array.isArray(preferences) && preferences.length === hosts && preferences.every(Number.isInteger);
+}
+
 function isMx(mx: unknown): boolean {
   if (!isObject(mx) || !isOneOf(MX_STATUSES, mx.status) || !isFault(mx.fault)) return false;
-  return Array.isArray(mx.hosts) && mx.hosts.every(isText) && isTextOrNull(mx.provider) && isNumber(mx.ttlS);
+  const { hosts, preferences } = mx;
+  if (!Array.isArray(hosts) || !hosts.every(isText)) return false;
+  return arePreferences(preferences, hosts.length) && isTextOrNull(mx.provider) && isNumber(mx.ttlS);
 }
 
 function isDomain(domain: unknown): boolean {

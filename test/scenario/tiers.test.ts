@@ -87,6 +87,45 @@ describe("tiers with probing", () => {
   }
 });
 
+async function usedBy(key: string): Promise<number> {
+  return (await api.send<{ used: number }>("GET", "/v1/usage", { key })).body.used;
+}
+
+describe("probe=false", () => {
+  it("asks no mail server in any tier, costs 1, and neither shows nor changes what a probe learnt", async () => {
+    const address = "exists-unasked@plain.test";
+    const { liveKey } = await deployment.team("pro_plus");
+    const before = await api.verify(liveKey, address);
+    assert.equal(before.body.verdict, "valid");
+    deployment.world.resetCounters();
+    const used = await usedBy(liveKey);
+    for (const refresh of ["", "&refresh=true"]) {
+      const { status, body } = await api.verify(liveKey, address, `&probe=false${refresh}`);
+      v.assert(ContractResult, body);
+      assert.deepEqual(
+        [status, body.verdict, body.reason, body.cached, body.checks.smtp.status, body.checks.smtp.code],
+        [200, "unknown", "smtp_not_requested", false, "skipped", 0],
+      );
+    }
+    assert.equal(await usedBy(liveKey), used + 2);
+    assert.equal(connections(), 0);
+    const after = await api.verify(liveKey, address);
+    assert.deepEqual([after.body.verdict, after.body.cached], ["valid", true]);
+    for (const tier of UNPROBED) {
+      const { body } = await api.verify((await deployment.team(tier)).liveKey, address, "&probe=false");
+      assert.equal(body.reason, "smtp_not_requested", tier);
+    }
+  });
+
+  it("still says what needs no mail server, and is cached apart", async () => {
+    const { liveKey } = await deployment.team("pro_plus");
+    for (const cached of [false, true]) {
+      const { body } = await api.verify(liveKey, "declined@nowhere.test", "&probe=false");
+      assert.deepEqual([body.verdict, body.reason, body.cached], ["invalid", "domain_not_found", cached]);
+    }
+  });
+});
+
 describe("refresh", () => {
   it("is refused with 402 below Pro, on live and test keys alike", async () => {
     for (const tier of TIERS) {

@@ -36,7 +36,11 @@ export const AdditiveResult = v.looseObject({
   cache_expires_at: v.nullable(v.pipe(v.string(), v.isoTimestamp())),
   livemode: v.boolean(),
   checks: v.looseObject({
-    mx: v.looseObject({ provider: v.nullable(v.string()) }),
+    mx: v.looseObject({
+      provider: v.nullable(v.string()),
+      records: v.array(v.object({ host: v.string(), preference: v.pipe(v.number(), v.integer()) })),
+    }),
+    free_provider: v.looseObject({ is_free_provider: v.boolean() }),
     smtp: v.looseObject({
       status: v.string(),
       catch_all: v.picklist(["accepted", "refused", "inconclusive", "not_probed"]),

@@ -4,7 +4,7 @@ import type { Evidence, SmtpEvidence } from "../../src/check/evidence.ts";
 export function evidenceWith(change: Partial<Evidence> = {}): Evidence {
   return {
     v: 2,
-    mx: { status: "ok", hosts: ["mx.one.test"], provider: null, ttlS: 60, fault: null },
+    mx: { status: "ok", hosts: ["mx.one.test"], preferences: [10], provider: null, ttlS: 60, fault: null },
     disposable: { listed: false, source: "none" },
     role: null,
     freeProvider: false,

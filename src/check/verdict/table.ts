@@ -38,6 +38,7 @@ export const ROWS = {
   disposable_domain: row("risky", "disposable_domain", "recipient", DAY_S, 75),
   unprobed_role: row("risky", "role_address", null, 0, 50),
   unprobed_low_reputation: row("risky", "low_reputation", null, 0, 60),
+  smtp_not_requested: row("unknown", "smtp_not_requested", null, 0, 35),
   smtp_not_in_tier: row("unknown", "smtp_not_in_tier", null, 0, 35),
   mailbox_not_found: row("invalid", "mailbox_not_found", "recipient", DAY_S, 97),
   mailbox_disabled: row("invalid", "mailbox_disabled", "recipient", DAY_S, 93),

@@ -11,6 +11,8 @@ export interface DecideInput {
   failure: "deadline" | "internal_error" | null;
   /** The tier probes mailboxes. Where not, SMTP evidence is not looked at, whoever paid for it. */
   probing: boolean;
+  /** The caller asked for no probe (`probe=false`): why there is none, whatever the tier. */
+  declined?: boolean;
   /** The domain is on the team's blocklist. */
   blocked: boolean;
 }
@@ -63,14 +65,15 @@ function chooseRow(input: DecideInput, reputation: Reputation): RowId {
   const { status } = evidence.mx;
   if (status !== "ok" && status !== "implicit") return status;
   if (evidence.disposable.listed) return "disposable_domain";
-  if (!probing) return unprobedRow(evidence, reputation);
+  if (!probing) return unprobedRow(evidence, reputation, input.declined === true);
   if (evidence.smtp === null) return input.failure ?? "internal_error";
   return smtpRow(evidence, evidence.smtp, reputation);
 }
 
-function unprobedRow(evidence: Evidence, reputation: Reputation): RowId {
+function unprobedRow(evidence: Evidence, reputation: Reputation, declined: boolean): RowId {
   if (evidence.role !== null) return "unprobed_role";
-  return reputation.risk === "high" ? "unprobed_low_reputation" : "smtp_not_in_tier";
+  if (reputation.risk === "high") return "unprobed_low_reputation";
+  return declined ? "smtp_not_requested" : "smtp_not_in_tier";
 }
 
 function smtpRow(evidence: Evidence, smtp: SmtpEvidence, reputation: Reputation): RowId {

@@ -8,10 +8,11 @@ import { VerificationResultSchema, VerifyQuerySchema } from "../schemas.ts";
 
 type Query = v.InferOutput<typeof VerifyQuerySchema>;
 
-export const inputOf = ({ email, refresh, evidence }: Query): VerifyInput => ({
+export const inputOf = ({ email, refresh, evidence, probe }: Query): VerifyInput => ({
   email,
   refresh,
   withEvidence: evidence,
+  probe,
 });
 
 export const verificationExample: VerificationResult = {
@@ -22,8 +23,18 @@ export const verificationExample: VerificationResult = {
   did_you_mean: null,
   checks: {
     format: { ok: true },
-    mx: { ok: true, hosts: ["mx1.example.com", "mx2.example.com"], provider: null, status: "ok" },
+    mx: {
+      ok: true,
+      hosts: ["mx1.example.com", "mx2.example.com"],
+      records: [
+        { host: "mx1.example.com", preference: 10 },
+        { host: "mx2.example.com", preference: 20 },
+      ],
+      provider: null,
+      status: "ok",
+    },
     disposable: { is_disposable: false, source: "none", status: "checked" },
+    free_provider: { is_free_provider: false, status: "checked" },
     role: { is_role: false, role: null, status: "checked" },
     smtp: {
       ok: true,

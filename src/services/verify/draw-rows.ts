@@ -90,14 +90,17 @@ export interface RowDrawerDeps {
   limits: TemplateLimits;
 }
 
-function sameHosts(a: readonly string[], b: readonly string[]): boolean {
-  return a === b || (a.length === b.length && a.every((host, i) => host === b[i]));
+type Listed = readonly (string | number)[] | undefined;
+
+function sameList(a: Listed, b: Listed): boolean {
+  if (a === b || a === undefined || b === undefined) return a === b;
+  return a.length === b.length && a.every((item, i) => item === b[i]);
 }
 
 function sameMx(a: Evidence["mx"], b: Evidence["mx"]): boolean {
   if (a === b) return true;
   const isSame = a.status === b.status && a.provider === b.provider && a.fault === b.fault;
-  return isSame && sameHosts(a.hosts, b.hosts);
+  return isSame && sameList(a.hosts, b.hosts) && sameList(a.preferences, b.preferences);
 }
 
 function sameDomain(a: Evidence["domain"], b: Evidence["domain"]): boolean {
@@ -271,8 +274,9 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
   }
 
   function isGeneral(question: Question, { entry, failure }: Finding): boolean {
-    const { address, withEvidence, email } = question;
-    if (withEvidence || failure !== undefined) return true;
+    const { address, withEvidence, declined, email } = question;
+    // No row of a list declines a probe.
+    if (withEvidence || declined || failure !== undefined) return true;
     if (address === null) return entry !== null || email.includes("@") || !isShownWhole(email);
     return entry === null || isItsOwn(question, entry.evidence);
   }
@@ -336,6 +340,7 @@ function makingOf(
   return JSON.stringify([
     ...[names, blocked, overridden, scope, cached, signals, role, freeProvider],
     ...[disposable?.listed, disposable?.source, mx?.status, mx?.provider, mx?.fault, mx?.hosts],
+    mx?.preferences,
     ...[domain?.spf, domain?.dmarc, domain?.listedBy, domain?.parkedAddress, ofServer],
   ]);
 }

@@ -3,7 +3,7 @@ import type { AppError } from "../../core/errors.ts";
 import type { Actor } from "../actor.ts";
 import type { RateLimiter } from "../rate-limit/rate-limit.ts";
 import type { Admission } from "./admission.ts";
-import type { Examiner } from "./examine.ts";
+import { askerOf, type Examiner } from "./examine.ts";
 import type { Waiter } from "./flights.ts";
 import type { Question } from "./question.ts";
 import type { VerifyInput } from "./verify-input.ts";
@@ -41,8 +41,8 @@ const mayAsk = ({ livemode, limits }: Actor, { refresh }: VerifyInput) =>
   livemode && (!refresh || limits.refresh);
 
 export function createEntrance({ examiner, admission, rateLimiter, clock }: EntranceDeps): Entrance {
-  function understand({ teamId, limits, overlay }: Actor, { email, withEvidence }: VerifyInput): Question {
-    return examiner.understand(email, withEvidence, { teamId, probing: limits.probing, overlay });
+  function understand(actor: Actor, { email, withEvidence, probe }: VerifyInput): Question {
+    return examiner.understand(email, withEvidence, askerOf(actor, probe));
   }
 
   const rateLimited = (actor: Actor, nowMs: number) =>

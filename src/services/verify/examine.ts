@@ -6,7 +6,7 @@ import { type Decision, decide } from "../../check/verdict/verdict.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
 import type { EvidenceCache, Held } from "../../store/evidence-cache.ts";
-import type { TeamOverlay } from "../actor.ts";
+import type { Actor, TeamOverlay } from "../actor.ts";
 import type { FlightTimes } from "./answer-note.ts";
 import type { Flights, Waiter } from "./flights.ts";
 import { NOT_SOUGHT, type Question, type Standing } from "./question.ts";
@@ -16,9 +16,16 @@ import type { VerificationResult } from "./verification-result.ts";
 /** Who asks, as far as it changes the answer. */
 export interface Asker {
   teamId: string;
-  /** The tier probes mailboxes. */
+  /** The tier probes mailboxes, and the caller has not declined that. */
   probing: boolean;
+  /** The caller asked for no probe. Absent: no. */
+  declined?: boolean;
   overlay: TeamOverlay;
+}
+
+/** @param probe false: the caller wants no mail server asked */
+export function askerOf({ teamId, limits, overlay }: Actor, probe: boolean): Asker {
+  return { teamId, probing: limits.probing && probe, declined: !probe, overlay };
 }
 
 /** What was found, and where. `failure`: why there is no evidence. */
@@ -100,11 +107,12 @@ export function createExaminer(deps: ExaminerDeps): Examiner {
       const parsed = parseAddress(email);
       const address = parsed.ok ? parsed.address : null;
       const { blocked, overridden, scope } = address === null ? NOWHERE : standing(address.domain, asker);
-      const { teamId } = asker;
+      const { teamId, declined = false } = asker;
       return {
         teamId,
         email,
         withEvidence,
+        declined,
         address,
         blocked,
         overridden,
@@ -160,7 +168,7 @@ export function withoutAsking(deps: UnaskedDeps, { address }: Question): Finding
 function unasked(deps: UnaskedDeps, address: ParsedAddress): CacheEntry {
   const evidence: Evidence = {
     v: 2,
-    mx: { status: "skipped", hosts: [], provider: null, ttlS: 0, fault: null },
+    mx: { status: "skipped", hosts: [], preferences: [], provider: null, ttlS: 0, fault: null },
     disposable: deps.lists.disposable(address.domain),
     role: deps.lists.role(address.local),
     freeProvider: deps.lists.isFree(address.domain),
@@ -178,7 +186,8 @@ const drawn = new WeakMap<CacheEntry, Answer>();
 const drawnOverridden = new WeakMap<CacheEntry, Answer>();
 
 function drawFrom(deps: ExaminerDeps, question: Question, finding: Finding): Answer {
-  if (!finding.cached || question.withEvidence) return draw(deps, question, finding);
+  // The reason of one that declined a probe is its own.
+  if (!finding.cached || question.withEvidence || question.declined) return draw(deps, question, finding);
   const answers = question.overridden ? drawnOverridden : drawn;
   const known = answers.get(finding.entry);
   if (known !== undefined) return known;
@@ -195,6 +204,7 @@ function draw(deps: ExaminerDeps, question: Question, finding: Finding): Answer 
     evidence: entry?.evidence ?? null,
     failure: finding.failure ?? null,
     probing: question.scope === "probed",
+    declined: question.declined === true,
     blocked: question.blocked,
   });
   const result = renderResult({

@@ -15,6 +15,8 @@ export interface Question extends Standing {
   /** As it was written. */
   email: string;
   withEvidence: boolean;
+  /** The caller asked for no probe. */
+  declined?: boolean;
   /** null: badly formed. */
   address: ParsedAddress | null;
   /** Noted by who looked: memory had nothing of it, and need not be asked again before Redis is. */

@@ -80,16 +80,21 @@ function renderChecks(
       role: evidence?.role ?? null,
       status: evidence === null ? "skipped" : "checked",
     },
+    free_provider: {
+      is_free_provider: evidence?.freeProvider ?? false,
+      status: evidence === null ? "skipped" : "checked",
+    },
     smtp: renderSmtp(evidence, decision),
     reputation: { ...decision.reputation, status: formatOk ? "checked" : "skipped" },
   };
 }
 
 function renderMx(evidence: Evidence | null): VerificationResult["checks"]["mx"] {
-  if (evidence === null) return { ok: false, hosts: [], provider: null, status: "skipped" };
-  const { status, hosts, provider } = evidence.mx;
+  if (evidence === null) return { ok: false, hosts: [], records: [], provider: null, status: "skipped" };
+  const { status, hosts, preferences, provider } = evidence.mx;
   const ok = status === "ok" || status === "implicit";
-  return { ok, hosts, provider, status };
+  const records = hosts.map((host, i) => ({ host, preference: preferences?.[i] ?? null }));
+  return { ok, hosts, records, provider, status };
 }
 
 function renderSmtp(evidence: Evidence | null, decision: Decision): VerificationResult["checks"]["smtp"] {

@@ -21,7 +21,7 @@ export interface TestKeys {
   ): VerificationResult | Promise<VerificationResult>;
 }
 
-type TestAsker = Pick<Asker, "probing" | "overlay">;
+type TestAsker = Pick<Asker, "probing" | "declined" | "overlay">;
 type PretendedReply = Pick<SmtpEvidence, "class" | "code" | "enhancedCode" | "fault" | "catchAll">;
 
 const ACCEPTED = { class: "accepted", code: 250, enhancedCode: "2.1.5", fault: null } as const;
@@ -73,7 +73,8 @@ export function createTestKeys(deps: TestKeysDeps): TestKeys {
     const address = parsed.ok ? parsed.address : null;
     const evidence = address === null || failure ? null : evidenceFor(address, asker);
     const blocked = address !== null && asker.overlay.isBlocked(address.domain);
-    const decision = decide({ address, evidence, failure, probing: asker.probing, blocked });
+    const { probing, declined = false } = asker;
+    const decision = decide({ address, evidence, failure, probing, declined, blocked });
     const now = clock.now();
     return renderResult({
       email: address?.normalised ?? email,
@@ -132,6 +133,7 @@ function pretend(address: ParsedAddress, probing: boolean): Evidence {
     mx: {
       status: noMx ? "no_mx" : "ok",
       hosts: noMx ? [] : [mxHost],
+      preferences: noMx ? [] : [10],
       provider: null,
       ttlS: 0,
       fault: noMx ? "recipient" : null,

@@ -43,6 +43,12 @@ function namesOf<T extends string>(names: Record<T, true>): readonly T[] {
   return Object.keys(names) as T[];
 }
 
+interface MxRecordView {
+  host: string;
+  /** null: kept by a build that did not note it. */
+  preference: number | null;
+}
+
 export interface VerificationResult {
   email: string;
   verdict: Verdict;
@@ -51,8 +57,9 @@ export interface VerificationResult {
   did_you_mean: string | null;
   checks: {
     format: { ok: boolean };
-    mx: { ok: boolean; hosts: string[]; provider: string | null; status: MxStatus };
+    mx: { ok: boolean; hosts: string[]; records: MxRecordView[]; provider: string | null; status: MxStatus };
     disposable: { is_disposable: boolean; source: string; status: LookupStatus };
+    free_provider: { is_free_provider: boolean; status: LookupStatus };
     role: { is_role: boolean; role: string | null; status: LookupStatus };
     smtp: {
       ok: boolean;

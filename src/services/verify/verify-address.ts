@@ -8,7 +8,7 @@ import type { UsageCounter } from "../usage/counts.ts";
 import type { AnswerNote } from "./answer-note.ts";
 import { jsonOf, type RowDrawer } from "./draw-rows.ts";
 import type { Entrance } from "./entrance.ts";
-import type { Examiner, Finding, FindingArrival } from "./examine.ts";
+import { askerOf, type Examiner, type Finding, type FindingArrival } from "./examine.ts";
 import type { Waiter } from "./flights.ts";
 import type { Question } from "./question.ts";
 import type { TestKeys } from "./test-keys.ts";
@@ -43,16 +43,14 @@ export interface VerifyDeps {
 
 export function createVerifyAddress(deps: VerifyDeps): VerifyAddress {
   return (input, actor, waiter) => {
-    const { refresh, email, withEvidence } = input;
+    const { refresh, email, withEvidence, probe } = input;
     if (refresh && !actor.limits.refresh) {
       throw new AppError(
         "unavailable_in_tier",
         `refresh needs the tier pro or above, the team has ${actor.tier}`,
       );
     }
-    const { teamId, limits, overlay } = actor;
-    const asker = { teamId, probing: limits.probing, overlay };
-    if (!actor.livemode) return deps.testKeys.answer(email, withEvidence, asker);
+    if (!actor.livemode) return deps.testKeys.answer(email, withEvidence, askerOf(actor, probe));
     if (!waiter.question) deps.enter(input, actor, waiter);
     const { question } = waiter;
     if (!question) throw new Error("nobody was let in who may ask");

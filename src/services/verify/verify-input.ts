@@ -4,4 +4,6 @@ export interface VerifyInput {
   /** Ask again although the cache knows. */
   refresh: boolean;
   withEvidence: boolean;
+  /** false: no mail server is asked, whatever the tier. */
+  probe: boolean;
 }

@@ -49,8 +49,9 @@ export function resultFor(email: string): VerificationResult {
     did_you_mean: null,
     checks: {
       format: { ok: true },
-      mx: { ok: false, hosts: [], provider: null, status: "skipped" },
+      mx: { ok: false, hosts: [], records: [], provider: null, status: "skipped" },
       disposable: { is_disposable: false, source: "none", status: "checked" },
+      free_provider: { is_free_provider: false, status: "checked" },
       role: { is_role: false, role: null, status: "checked" },
       smtp: {
         ok: false,

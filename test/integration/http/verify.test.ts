@@ -26,11 +26,11 @@ describe("GET /v1/verify", () => {
 
   it("passes the address decoded, with a literal + as a plus, and the flags", async () => {
     server.verified.length = 0;
-    await get(server.port, "/v1/verify?email=a+b%2Bc%40example.com&refresh=1&evidence=true");
+    await get(server.port, "/v1/verify?email=a+b%2Bc%40example.com&refresh=1&evidence=true&probe=0");
     await get(server.port, "/v1/verify?refresh=false&email=%C3%BC@example.com");
     assert.deepEqual(server.verified, [
-      { email: "a+b+c@example.com", refresh: true, withEvidence: true },
-      { email: "ü@example.com", refresh: false, withEvidence: false },
+      { email: "a+b+c@example.com", refresh: true, withEvidence: true, probe: false },
+      { email: "ü@example.com", refresh: false, withEvidence: false, probe: true },
     ]);
   });
 
@@ -48,6 +48,7 @@ describe("GET /v1/verify", () => {
     ["two addresses", "/v1/verify?email=a@b.c&email=a@b.c", "email"],
     ["two addresses, one encoded", "/v1/verify?email=a@b.c&e%6dail=a@b.c", "email"],
     ["a refresh that is no boolean", "/v1/verify?email=a@b.c&refresh=yes", "refresh"],
+    ["a probe that is no boolean", "/v1/verify?email=a@b.c&probe=no", "probe"],
     ["an unknown parameter", "/v1/verify?email=a@b.c&refesh=true", "refesh"],
     ["a parameter named like a prototype's", "/v1/verify?email=a@b.c&__proto__=1", "__proto__"],
   ];

@@ -38,6 +38,7 @@ describe("MX look-up", () => {
     assert.deepEqual(await look({ mx: { status: "ok", records, ttlS: 300 } }), {
       status: "ok",
       hosts: ["a.test", "b.test", "c.test"],
+      preferences: [10, 10, 20],
       ttlS: 300,
       fault: null,
     });
@@ -62,7 +63,8 @@ describe("MX look-up", () => {
     for (const family of ["a", "aaaa"]) {
       const found = { status: "ok", records: ["192.0.2.1"], ttlS: 20 } as const;
       const answer = await look({ mx: NO_DATA, [family]: found });
-      assert.deepEqual(answer, { status: "implicit", hosts: ["example.test"], ttlS: 20, fault: null });
+      const hosts = ["example.test"];
+      assert.deepEqual(answer, { status: "implicit", hosts, preferences: [0], ttlS: 20, fault: null });
     }
   });
 

@@ -87,6 +87,7 @@ describe("the OpenAPI document", () => {
         ["email", "query", true],
         ["refresh", "query", false],
         ["evidence", "query", false],
+        ["probe", "query", false],
       ],
     );
     for (const status of ["200", "400", "401", "402", "429"]) assert.ok(verify?.responses[status], status);

@@ -13,7 +13,7 @@ import fc from "../../support/properties.ts";
 const NOW_MS = 1_800_000_000_000;
 
 /** Parts as an engine hands them out: the same objects again and again, and now and then one made anew. */
-const PARTS = [evidenceWith().mx, { ...evidenceWith().mx, hosts: ["mx\t1.test", "ü"] }];
+const PARTS = [evidenceWith().mx, { ...evidenceWith().mx, hosts: ["mx\t1.test", "ü"], preferences: [0, 7] }];
 const mx = fc.oneof(
   fc.constantFrom(...PARTS),
   fc.constantFrom(...PARTS).map((part) => ({ ...part })),

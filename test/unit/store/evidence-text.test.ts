@@ -12,8 +12,8 @@ const odd = fc.oneof(
 );
 const mx: fc.Arbitrary<Evidence["mx"]> = fc.constantFrom(
   evidenceWith().mx,
-  { ...evidenceWith().mx, hosts: ["a.test", "b.test"], provider: "google" },
-  { ...evidenceWith().mx, status: "dns_error", hosts: [], fault: "our_network" },
+  { ...evidenceWith().mx, hosts: ["a.test", "b.test"], preferences: [5, 10], provider: "google" },
+  { ...evidenceWith().mx, status: "dns_error", hosts: [], preferences: [], fault: "our_network" },
 );
 const smtp = fc.record({
   latencyMs: fc.oneof(fc.nat(5), fc.double({ noNaN: true, noDefaultInfinity: true })),
@@ -42,6 +42,9 @@ const entry = fc
     storedAt,
     ttlS,
   }));
+
+/** What entries of earlier builds do not have. */
+const OPTIONAL: ReadonlySet<string> = new Set(["evidence.domain", "evidence.mx.preferences"]);
 
 describe("entries of the cache as text", () => {
   it("are JSON of all they have, and are read as JSON would be, whatever was read before", () => {
@@ -103,11 +106,15 @@ describe("entries of the cache as text", () => {
         const tree: Tree = JSON.parse(whole);
         const owner = path.slice(0, -1).reduce((part, name) => part[name] as Tree, tree);
         owner[path.at(-1) ?? ""] = value;
-        const isOptional = value === undefined && path.join(".") === "evidence.domain";
+        const isAbsent = value === undefined && OPTIONAL.has(path.join("."));
+        const isOptional = isAbsent || (path.at(-1) === "preferences" && Array.isArray(value));
         const found = decodeEntry(JSON.stringify(tree));
         assert.equal(found !== undefined, isOptional, `${path.join(".")}: ${JSON.stringify(value)}`);
       }
     for (const [part, other] of [
+      ['"preferences":[10]', '"preferences":[10,20]'],
+      ['"preferences":[10]', '"preferences":["10"]'],
+      ['"preferences":[10]', '"preferences":[1.5]'],
       ['"class":"accepted"', '"class":"toString"'],
       ['"status":"ok"', '"status":"fine"'],
       ['"latencyMs":1', '"latencyMs":'],

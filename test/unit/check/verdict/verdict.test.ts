@@ -63,6 +63,7 @@ const CASES: Record<RowId, DecideInput> = {
   disposable_domain: input({ evidence: evidenceWith({ disposable }) }),
   unprobed_role: input({ probing: false, evidence: evidenceWith({ role: "info" }) }),
   unprobed_low_reputation: input({ probing: false, address: DUBIOUS }),
+  smtp_not_requested: input({ probing: false, declined: true }),
   smtp_not_in_tier: input({ probing: false }),
   mailbox_not_found: probed("mailbox_not_found"),
   mailbox_disabled: probed("mailbox_disabled"),
@@ -290,6 +291,7 @@ describe("whatever the evidence", () => {
     ),
     failure: fc.constantFrom(null, "deadline", "internal_error"),
     probing: fc.boolean(),
+    declined: fc.boolean(),
     blocked: fc.constantFrom(false, false, false, true),
   }) as fc.Arbitrary<DecideInput>;
 

@@ -30,7 +30,7 @@ async function noteOf(finding: Finding): Promise<AnswerNote> {
   } as unknown as VerifyDeps);
   const waiter = { startedMs: 0, cancelled: () => false, onCancel() {}, note: null as AnswerNote | null };
   const actor = { teamId: "team_1", livemode: true, limits: {} } as Actor;
-  await verify({ email: "a@plain.test", refresh: false, withEvidence: false }, actor, waiter);
+  await verify({ email: "a@plain.test", refresh: false, withEvidence: false, probe: true }, actor, waiter);
   return waiter.note ?? assert.fail("nothing was noted");
 }
 

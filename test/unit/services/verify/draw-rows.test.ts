@@ -77,6 +77,8 @@ const evidence: fc.Arbitrary<Evidence> = fc
     mx: fc.constantFrom(
       ...[
         { status: "ok", hosts: ["mx.one.test"], provider: null, ttlS: 60, fault: null },
+        { status: "ok", hosts: ["mx.one.test"], preferences: [10], provider: null, ttlS: 60, fault: null },
+        { status: "ok", hosts: ["mx.one.test"], preferences: [20], provider: null, ttlS: 60, fault: null },
         { status: "ok", hosts: ["mx.two.test", "mx.one.test"], provider: "google", ttlS: 60, fault: null },
         { status: "ok", hosts: ["mx.one.test"], provider: 'm"ü,x', ttlS: 5, fault: null },
         { status: "implicit", hosts: ["one.test"], provider: null, ttlS: 60, fault: null },

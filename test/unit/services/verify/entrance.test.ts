@@ -10,7 +10,7 @@ const RATE = new AppError("rate_limited", "The rate is exceeded.");
 const LIMITS = { probing: true, refresh: false };
 const actorOf = (more: Partial<Actor> = {}) =>
   ({ teamId: "team", livemode: true, limits: LIMITS, overlay: {}, ...more }) as Actor;
-const INPUT = { email: "a@one.test", refresh: false, withEvidence: false };
+const INPUT = { email: "a@one.test", refresh: false, withEvidence: false, probe: true };
 
 function entranceWith({ crowded = true, swamped = false, known = false, limited = false } = {}) {
   const turnedAway: string[] = [];

@@ -61,6 +61,19 @@ describe("test keys", () => {
     });
   }
 
+  it("answers without a probe where the request declines it, in any tier", async () => {
+    const keys = createTestKeys(deps());
+    for (const tier of ["enterprise", "pro_plus", "free"] as const) {
+      const declining = { ...asker(tier), probing: false, declined: true };
+      const { verdict, reason, checks } = await keys.answer("valid@example.com", false, declining);
+      assert.deepEqual(
+        [verdict, reason, checks.smtp.status, checks.mx.records],
+        ["unknown", "smtp_not_requested", "skipped", [{ host: "mx.example.com", preference: 10 }]],
+        tier,
+      );
+    }
+  });
+
   it("refuses as asked", async () => {
     await assert.rejects(ask("rate-limited"), { code: "rate_limited", status: 429 });
     await assert.rejects(ask("quota-exceeded"), { code: "quota_exceeded", status: 429 });

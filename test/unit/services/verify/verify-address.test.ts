@@ -97,7 +97,7 @@ async function outcomesOf(isDrawn: boolean) {
     const limits = { probing: one.finding.entry?.evidence.smtp !== null, refresh: false };
     const actor = { teamId: "team_1", livemode: true, limits, overlay } as unknown as Actor;
     const answer = await verify(
-      { email: one.email, refresh: false, withEvidence: one.withEvidence === true },
+      { email: one.email, refresh: false, withEvidence: one.withEvidence === true, probe: true },
       actor,
       { startedMs: 0, cancelled: () => one.cancelled === true, onCancel() {} },
     );
@@ -164,7 +164,7 @@ describe("a question for which there is no room", () => {
     const actor = { teamId: "t", livemode: true, limits: { refresh: true }, overlay } as unknown as Actor;
     const waiter = () => ({ startedMs: 0, cancelled: () => false, onCancel() {} });
     const ask = (email: string, refresh = false) =>
-      verify({ email, refresh, withEvidence: false }, actor, waiter());
+      verify({ email, refresh, withEvidence: false, probe: true }, actor, waiter());
     return { ask, asked };
   }
 
@@ -217,7 +217,7 @@ describe("a question without an answer", () => {
     const actor = { livemode: true, limits: {} } as unknown as Actor;
     for (const email of Object.keys(failures)) {
       await assert.rejects(async () =>
-        verify({ email, refresh: false, withEvidence: false }, actor, {
+        verify({ email, refresh: false, withEvidence: false, probe: true }, actor, {
           startedMs: 0,
           cancelled: () => false,
           onCancel() {},
@@ -249,7 +249,8 @@ describe("a question without an answer", () => {
       const actor = { livemode: true, limits: {} } as unknown as Actor;
       const waiter = { startedMs: 0, cancelled: () => false, onCancel() {} };
       await assert.rejects(
-        async () => verify({ email: "a@one.test", refresh: false, withEvidence: false }, actor, waiter),
+        async () =>
+          verify({ email: "a@one.test", refresh: false, withEvidence: false, probe: true }, actor, waiter),
         refused,
       );
       assert.equal(left, 1);
