@@ -42,34 +42,92 @@ function figureLines(title: string, figures: Figures): string[] {
   ];
 }
 
+/** Rows that do not stand word for word among those by which rules were or might have been written. */
+function freshOf(rows: readonly Labelled[], seen: readonly Labelled[]): Labelled[] {
+  const known = new Set(seen.map((row) => normalised(row.lines)));
+  return rows.filter((row) => !known.has(normalised(row.lines)));
+}
+
+function titleOf(name: string, rows: readonly Labelled[]): string {
+  const servers = new Set(rows.map(({ server }) => server.toLowerCase()).filter((server) => server !== ""));
+  return `${name}: ${rows.length} replies of ${servers.size} providers and MTAs`;
+}
+
+/** Figures of both knowledges of the provider, and of the rows that are fresh. */
+function allFigures(
+  rows: readonly Labelled[],
+  judged: readonly Judged[],
+  fresh: readonly Labelled[],
+): string[] {
+  return [
+    ...figureLines("provider known", figuresOf(judged)),
+    ...figureLines("provider unknown", figuresOf(judge(rows, false))),
+    ...(fresh.length === rows.length
+      ? []
+      : [
+          `  ${rows.length - fresh.length} of its rows stand word for word in what rules were written by`,
+          ...figureLines("without those, provider known", figuresOf(judge(fresh, true))),
+          ...figureLines("without those, provider unknown", figuresOf(judge(fresh, false))),
+        ]),
+  ];
+}
+
+export interface Report {
+  lines: string[];
+  figures: Figures;
+  judged: Judged[];
+}
+
 /**
  * What one corpus shows, for a reader; names no reply. Also its figures with providers known.
  * @param seen rows by which rules were or might have been written: figures are also given without them
  */
-export function reportOf(
-  name: string,
-  rows: readonly Labelled[],
-  seen: readonly Labelled[],
-): { lines: string[]; figures: Figures; judged: Judged[] } {
+export function reportOf(name: string, rows: readonly Labelled[], seen: readonly Labelled[]): Report {
   const judged = judge(rows, true);
-  const figures = figuresOf(judged);
-  const servers = new Set(rows.map(({ server }) => server.toLowerCase()).filter((server) => server !== ""));
   const lines = [
-    `${name}: ${rows.length} replies of ${servers.size} providers and MTAs`,
+    titleOf(name, rows),
     ...matrixLines(judged),
-    ...figureLines("provider known", figures),
-    ...figureLines("provider unknown", figuresOf(judge(rows, false))),
+    ...allFigures(rows, judged, freshOf(rows, seen)),
   ];
-  if (seen.length > 0) {
-    const known = new Set(seen.map((row) => normalised(row.lines)));
-    const fresh = rows.filter((row) => !known.has(normalised(row.lines)));
-    lines.push(
-      `  ${rows.length - fresh.length} of its rows stand word for word in what rules were written by`,
-      ...figureLines("without those, provider known", figuresOf(judge(fresh, true))),
-      ...figureLines("without those, provider unknown", figuresOf(judge(fresh, false))),
-    );
-  }
-  return { lines, figures, judged };
+  return { lines, figures: figuresOf(judged), judged };
+}
+
+/** How many of each class were given that class. */
+function recallLines(judged: readonly Judged[]): string[] {
+  return CLASSES.flatMap((label) => {
+    const of = judged.filter(({ row }) => row.label === label);
+    const hits = of.filter(({ given }) => given === label).length;
+    return of.length === 0 ? [] : [`    ${label.padEnd(31)}${percent({ hits, of: of.length })}`];
+  });
+}
+
+/** By source, how many of its rows are known already, as `source known/rows`; several to a line. */
+function sourceLines(rows: readonly Labelled[], fresh: readonly Labelled[]): string[] {
+  const sources = [...new Set(rows.map(({ source }) => source))].sort();
+  const count = (some: readonly Labelled[], source: string) =>
+    some.filter((row) => row.source === source).length;
+  const cells = sources.map((source) => {
+    const all = count(rows, source);
+    return `${source} ${all - count(fresh, source)}/${all}`;
+  });
+  const lines: string[] = [];
+  for (let i = 0; i < cells.length; i += 5) lines.push(`    ${cells.slice(i, i + 5).join(", ")}`);
+  return lines;
+}
+
+/** What a blind corpus may show before it is opened: sums only, nothing that points at a reply or at what it was taken for. */
+export function blindReportOf(name: string, rows: readonly Labelled[], seen: readonly Labelled[]): Report {
+  const judged = judge(rows, true);
+  const fresh = freshOf(rows, seen);
+  const lines = [
+    titleOf(name, rows),
+    "  recall by class, provider known",
+    ...recallLines(judged),
+    ...allFigures(rows, judged, fresh),
+    "  by source, rows that stand word for word in the development half or an opened corpus",
+    ...sourceLines(rows, fresh),
+  ];
+  return { lines, figures: figuresOf(judged), judged };
 }
 
 /** Each row that was not given its label; only for who may see the replies. */

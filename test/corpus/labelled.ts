@@ -12,7 +12,9 @@ export const SELF = { heloName: "probe.rcpt.example", addresses: ["192.0.2.1", "
 export const OPENED = ["opened-a", "opened-b", "opened-c"] as const;
 /** Never looked at by whoever writes rules. */
 export const BLIND = ["blind-d"] as const;
-export const CORPUS_NAMES = ["development", ...OPENED, ...BLIND] as const;
+/** As blind; two halves of one collection, parted by source, and each smaller than the corpora before. */
+export const BLIND_HALVES = ["blind-e", "blind-f"] as const;
+export const CORPUS_NAMES = ["development", ...OPENED, ...BLIND, ...BLIND_HALVES] as const;
 export type CorpusName = (typeof CORPUS_NAMES)[number];
 
 /** One reply and what it means, by whoever labelled it. */
