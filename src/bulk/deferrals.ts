@@ -66,6 +66,7 @@ interface WaitingRow extends Waited {
   reason: Wait["reason"];
   site: string;
   parked: boolean;
+  patienceMs: number | undefined;
   dueInMs: number;
 }
 
@@ -77,9 +78,10 @@ function isBusy({ reason }: Pick<Wait, "reason">): boolean {
 }
 
 /** How long a row that was refused waits; null: no longer. The last time is the bound itself. */
-function refusedDelayMs({ retryAfterMs }: Wait, context: DeferralContext): number | null {
+function refusedDelayMs(wait: Wait, context: DeferralContext): number | null {
   const { attempts, firstMs } = context;
-  const leftMs = leftForRefused(context);
+  const { retryAfterMs } = wait;
+  const leftMs = leftForRefused(wait, context);
   if (leftMs <= 0) return null;
   const grownMs = firstMs * 2 ** attempts;
   // A server that names a second each time is not asked every second for hours.
@@ -87,8 +89,13 @@ function refusedDelayMs({ retryAfterMs }: Wait, context: DeferralContext): numbe
   return Math.min(retryAfterMs === null ? grownMs : Math.max(retryAfterMs, leastMs), leftMs);
 }
 
-function leftForRefused({ attempts, maxMs, deferredMs }: DeferralContext): number {
-  return attempts === 0 ? maxMs : maxMs - deferredMs;
+function leftForRefused(
+  { patienceMs }: { patienceMs?: number | undefined },
+  context: DeferralContext,
+): number {
+  const { attempts, maxMs, deferredMs } = context;
+  const boundMs = Math.min(maxMs, patienceMs ?? maxMs);
+  return attempts === 0 ? boundMs : boundMs - deferredMs;
 }
 
 /** Not sooner than after a moment, so that nothing turns in a circle, and not after the bound. */
@@ -110,30 +117,23 @@ function waitOn(
   progressed: boolean,
   context: DeferralContext,
 ): WaitingRow | null {
-  const { reason, site, parked } = wait;
+  const { reason, site, parked, patienceMs } = wait;
   const { deferredMs, attempts } = context;
+  const waiting = { offset, reason, site, parked, patienceMs };
   if (isBusy(wait)) {
     if (deferredMs >= context.queueMaxMs) return null;
     // Where nothing moves, asking again at once would only turn in a circle. Rows of a chunk, which stood in line for a moment at most
     // (`Stay`), come into it: their site is busy with others, and would have nothing to do while they waited.
     const dueInMs = progressed || deferredMs === 0 ? 0 : LIMITS.bulk.retryMaxMs;
-    return { offset, reason, site, parked, deferredMs, attempts, dueInMs };
+    return { ...waiting, deferredMs, attempts, dueInMs };
   }
   if (parked) {
-    if (deferredMs >= Math.min(context.queueMaxMs, wait.patienceMs ?? context.queueMaxMs)) return null;
-    return { offset, reason, site, parked, deferredMs, attempts, dueInMs: parkedDelayMs(wait, context) };
+    if (deferredMs >= Math.min(context.queueMaxMs, patienceMs ?? context.queueMaxMs)) return null;
+    return { ...waiting, deferredMs, attempts, dueInMs: parkedDelayMs(wait, context) };
   }
   const dueInMs = refusedDelayMs(wait, context);
   if (dueInMs === null) return null;
-  return {
-    offset,
-    reason,
-    site,
-    parked,
-    deferredMs: attempts === 0 ? 0 : deferredMs,
-    attempts: attempts + 1,
-    dueInMs,
-  };
+  return { ...waiting, deferredMs: attempts === 0 ? 0 : deferredMs, attempts: attempts + 1, dueInMs };
 }
 
 /** Times within a fifth of each other are one, so that servers that count down make no task a row. */
@@ -159,7 +159,7 @@ function deferralOf(rows: readonly WaitingRow[], site: string, context: Deferral
   for (const { offset } of rows) rowSet[offset >> 3] = (rowSet[offset >> 3] ?? 0) | (1 << (offset & 7));
   const longestMs = Math.max(...rows.map((row) => row.dueInMs));
   const spreadMs = longestMs * (1 + JITTER * context.random());
-  const leftMs = first.parked ? context.queueMaxMs - context.deferredMs : leftForRefused(context);
+  const leftMs = first.parked ? context.queueMaxMs - context.deferredMs : leftForRefused(first, context);
   const dueInMs = isBusy(first) ? longestMs : Math.min(spreadMs, leftMs);
   const { reason, deferredMs, attempts } = first;
   return { rowSet, rowCount: rows.length, site, egress, reason, dueInMs, deferredMs, attempts };

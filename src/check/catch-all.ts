@@ -14,7 +14,7 @@ import type { CatchAll, SmtpClass } from "./evidence.ts";
  */
 export type CatchAllAnswer = Exclude<CatchAll, "not_probed">;
 /** What is worth keeping beyond the process. */
-export type CatchAllFact = Exclude<CatchAllAnswer, "inconclusive">;
+export type CatchAllFact = Exclude<CatchAllAnswer, "inconclusive" | "put_off">;
 
 export interface CatchAllFacts {
   /** The settled answer, where it is known without asking anybody; undefined: `claim` will tell. */
@@ -24,7 +24,7 @@ export interface CatchAllFacts {
    * `settle` or `abandon`, whatever happens.
    */
   claim(key: string): Promise<CatchAll | "ask">;
-  /** @param retryAfterS of an inconclusive one: the server told us when to come again */
+  /** @param retryAfterS of one that was put off: the server told us when to come again */
   settle(key: string, answer: CatchAllAnswer, retryAfterS: number | null): void;
   /** We could not ask, for reasons of our own. Those who wait are told `not_probed`; nothing is remembered. */
   abandon(key: string): void;
@@ -38,7 +38,20 @@ export interface CatchAllStore {
 }
 
 /** Seconds an answer is believed. */
-const TTL_S: Record<CatchAllAnswer, number> = { accepted: 12 * 3600, refused: 24 * 3600, inconclusive: 300 };
+const TTL_S: Record<CatchAllAnswer, number> = {
+  accepted: 12 * 3600,
+  refused: 24 * 3600,
+  inconclusive: 300,
+  // Asked again with the next address: once in so long, however many addresses of the domain wait for it.
+  put_off: 5,
+};
+/** Longest that a named delay is respected. */
+const PUT_OFF_MAX_S = 300;
+
+/** True of what is worth keeping beyond the process. */
+export function isCatchAllFact(answer: CatchAll): answer is CatchAllFact {
+  return answer === "accepted" || answer === "refused";
+}
 
 const WEEK_MS = 7 * 86_400_000;
 
@@ -64,8 +77,11 @@ export function strangerAt(domain: string, epochMs: number, salt: string): strin
   return `q${BigInt(`0x${digest.slice(0, 20)}`).toString(36)}`;
 }
 
-/** What the reply to the stranger says. Only a refusal that is about the recipient counts as one. */
-export function catchAllAnswer(reply: SmtpClass): CatchAllAnswer {
+/**
+ * What the reply to the catch-all probe says. Only a refusal that is about the recipient counts as one.
+ * @param temporary the server wants to be asked again
+ */
+export function catchAllAnswer(reply: SmtpClass, temporary: boolean): CatchAllAnswer {
   switch (reply) {
     case "accepted":
     case "mailbox_full":
@@ -74,7 +90,7 @@ export function catchAllAnswer(reply: SmtpClass): CatchAllAnswer {
     case "mailbox_disabled":
       return "refused";
     default:
-      return "inconclusive";
+      return temporary ? "put_off" : "inconclusive";
   }
 }
 
@@ -115,10 +131,9 @@ export function createCatchAllFacts(clock: Clock, store: CatchAllStore): CatchAl
     },
     settle(key, answer, retryAfterS) {
       // Whoever comes again when the server said meets no older answer.
-      const heldS =
-        answer === "inconclusive" ? Math.min(TTL_S[answer], retryAfterS ?? TTL_S[answer]) : TTL_S[answer];
-      remember(key, answer, heldS);
-      if (answer !== "inconclusive") store.put(key, answer, TTL_S[answer]);
+      const isNamed = answer === "put_off" && retryAfterS !== null;
+      remember(key, answer, isNamed ? Math.min(PUT_OFF_MAX_S, retryAfterS) : TTL_S[answer]);
+      if (isCatchAllFact(answer)) store.put(key, answer, TTL_S[answer]);
       wake(key, answer);
     },
     abandon: (key) => wake(key, "not_probed"),

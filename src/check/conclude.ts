@@ -1,7 +1,7 @@
 import type { AskDeps, Asked, Target } from "./asking.ts";
 import type { Habit } from "./belief/messages.ts";
 import type { Beliefs } from "./belief/mirror.ts";
-import { type CatchAllAnswer, catchAllKey } from "./catch-all.ts";
+import { type CatchAllAnswer, catchAllKey, isCatchAllFact } from "./catch-all.ts";
 import { believable, questionBudgetMs } from "./control.ts";
 import type { CatchAll, CheckMode, SmtpEvidence } from "./evidence.ts";
 import { type Said, saidOf } from "./heard.ts";
@@ -71,7 +71,7 @@ function knownOfStrangers(deps: ConcludeDeps, { domain }: Target, asked: Asked):
   if (way === undefined) return deps.facts.known(catchAllKey(domain, exchanger.site, exchanger.host));
   if (way.strangers !== undefined) return way.strangers;
   const fact = deps.facts.known(way.catchAllKey);
-  if (fact !== "inconclusive") way.strangers = fact;
+  if (fact !== undefined && isCatchAllFact(fact)) way.strangers = fact;
   return fact;
 }
 

@@ -43,7 +43,8 @@ export type SmtpClass =
   | "our_network"
   | "provider_unverifiable";
 
-export type CatchAll = "accepted" | "refused" | "inconclusive" | "not_probed";
+/** `put_off`: the catch-all probe got a temporary reply, of which the API says `inconclusive`. */
+export type CatchAll = "accepted" | "refused" | "inconclusive" | "put_off" | "not_probed";
 
 export interface SmtpEvidence {
   class: SmtpClass;

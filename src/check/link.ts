@@ -7,7 +7,7 @@ import type { BeliefNews, BeliefReport } from "./belief/messages.ts";
 import type { BeliefLine } from "./belief/mirror.ts";
 import type { BreakerNews, BreakerReport } from "./breaker/messages.ts";
 import type { BreakerLine } from "./breaker/mirror.ts";
-import type { CatchAllAnswer, CatchAllFact, CatchAllFacts } from "./catch-all.ts";
+import { type CatchAllAnswer, type CatchAllFact, type CatchAllFacts, isCatchAllFact } from "./catch-all.ts";
 import type { House } from "./engine.ts";
 import type { CatchAll } from "./evidence.ts";
 import type { HouseNews } from "./house/report.ts";
@@ -126,7 +126,7 @@ export function createThreadLink(port: MessagePort): ThreadLink {
   function wake(key: string, answer: CatchAll): void {
     const others = waiting.get(key) ?? [];
     waiting.delete(key);
-    if (answer === "accepted" || answer === "refused") recent.set(key, answer);
+    if (isCatchAllFact(answer)) recent.set(key, answer);
     for (const resolve of others) resolve(answer);
   }
 

@@ -1,11 +1,10 @@
 import type { Clock } from "../core/clock.ts";
-import { LIMITS } from "../core/limits.ts";
-import type { Reply } from "../smtp/reply.ts";
 import { type AskDeps, ask, isUnput, type Target } from "./asking.ts";
 import { type CatchAllFacts, catchAllAnswer, catchAllKey, strangerAt } from "./catch-all.ts";
-import { delayOf } from "./classify/delay.ts";
-import type { CatchAll, SmtpClass } from "./evidence.ts";
+import type { CatchAll } from "./evidence.ts";
+import { saidOf } from "./heard.ts";
 import type { Exchanger } from "./probe.ts";
+import { temporaryOf } from "./temporary.ts";
 import type { StrangerTally } from "./thread-counts.ts";
 
 /** What is known of strangers at a host. */
@@ -68,17 +67,21 @@ async function askStranger(
       deps.facts.abandon(key);
       return { catchAll: "not_probed", retryAfterS: null };
     }
-    const answer = catchAllAnswer(ruling.class);
-    const retryAfterS = outcome.kind === "reply" ? putOffFor(outcome.reply, ruling.class) : null;
+    const said = saidOf(
+      outcome,
+      ruling,
+      {
+        provider: exchanger.provider,
+        self: deps.self.at(outcome.path),
+      },
+      `${local}@${target.domain}`,
+    );
+    const answer = catchAllAnswer(ruling.class, temporaryOf(said) !== null);
+    const { retryAfterS } = said;
     deps.facts.settle(key, answer, retryAfterS);
     return { catchAll: answer, retryAfterS };
   } catch (error) {
     deps.facts.abandon(key);
     throw error;
   }
-}
-
-/** Seconds that a stranger has to wait who was put off: greylisting means it also where it names none. */
-function putOffFor(reply: Reply, ruling: SmtpClass): number | null {
-  return delayOf(reply, ruling) ?? (ruling === "greylisted" ? LIMITS.rechecks.usualS : null);
 }

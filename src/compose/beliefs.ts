@@ -1,6 +1,6 @@
 import { type BeliefAuthority, createBeliefAuthority } from "../check/belief/authority.ts";
 import { beliefNotice, suspicionNotice } from "../check/belief/notices.ts";
-import { type CatchAllFacts, siteAndDomainOf } from "../check/catch-all.ts";
+import { type CatchAllFacts, isCatchAllFact, siteAndDomainOf } from "../check/catch-all.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import type { Logger } from "../core/log.ts";
@@ -47,7 +47,7 @@ export function teachingFacts(facts: CatchAllFacts, beliefs: BeliefAuthority): C
     settle(key, answer, retryAfterS) {
       facts.settle(key, answer, retryAfterS);
       const { site, domain } = siteAndDomainOf(key);
-      if (answer !== "inconclusive") beliefs.stranger(site, domain, answer === "accepted");
+      if (isCatchAllFact(answer)) beliefs.stranger(site, domain, answer === "accepted");
     },
   };
 }

@@ -168,6 +168,12 @@ export const BULK_LIMITS = {
   /** After the check pool or a dependency turned work away; a task that fails by itself waits longer each time. */
   retryMs: 1_000,
   retryMaxMs: 10_000,
+  /**
+   * Rows that got a temporary reply without a time wait so long in all, where that is less than the setting: a trouble of the
+   * server is over by then or lasts for days, and a full mailbox, or a catch-all probe that is never let in, seldom changes.
+   */
+  temporaryMs: 3_600_000,
+  seldomMs: 900_000,
   /** Rows that our own network let nobody ask wait so long, or as long as they have waited already, up to the longer one. */
   networkRetryMs: 30_000,
   /** Rows wait so long for a network by which nobody was ever reached: port 25 may be closed for good. */

@@ -20,7 +20,7 @@ const STAGES = {
   ...{ dns: true, connect: true, greeting: true, ehlo: true, starttls: true, mail: true, rcpt: true },
 } satisfies Record<SmtpEvidence["stage"], true>;
 const CATCH_ALLS = {
-  ...{ accepted: true, refused: true, inconclusive: true, not_probed: true },
+  ...{ accepted: true, refused: true, inconclusive: true, put_off: true, not_probed: true },
 } satisfies Record<CatchAll, true>;
 const FAULTS = {
   ...{ recipient: true, their_server: true, our_address: true, our_network: true },

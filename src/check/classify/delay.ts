@@ -94,9 +94,17 @@ export function delayNamed(reply: string): number | null {
   return Math.min(LONGEST_S, Number(chinese[1]) * (CHINESE_SECONDS[chinese[2] ?? ""] ?? 1));
 }
 
-/** Seconds after which whoever was put off may come again, as the whole of the reply names them; null: nobody is, or it does not. */
+/** Classes of replies whose delay means nothing: an answer, or a refusal of us, which the breaker times. */
+const TIMELESS: ReadonlySet<SmtpClass> = new Set([
+  "accepted",
+  "mailbox_not_found",
+  "mailbox_disabled",
+  "sender_blocked",
+  "provider_unverifiable",
+]);
+
+/** Seconds after which a temporary reply wants to be asked again, as the whole of the reply names them; null: it names none. */
 export function delayOf(reply: Reply, ruling: SmtpClass): number | null {
-  const isPutOff = ruling === "greylisted" || ruling === "rate_limited_by_server";
-  const isOther = ruling === "smtp_protocol_error" && Math.floor(reply.code / 100) === 4;
-  return isPutOff || isOther ? delayNamed(textOf({ ...reply, lines: reply.lines.map(decoded) })) : null;
+  if (reply.code < 400 || TIMELESS.has(ruling)) return null;
+  return delayNamed(textOf({ ...reply, lines: reply.lines.map(decoded) }));
 }

@@ -179,7 +179,7 @@ function unasked(deps: UnaskedDeps, address: ParsedAddress): CacheEntry {
 
 /**
  * Answers drawn from cached evidence, kept with it: the same entry, asked again, is the same answer, and its JSON
- * need not be written again. An entry belongs to one scope, hence to one kind of tier; a blocked domain never gets here;
+ * need not be written again; but for `retry_at`, which moves on when it is past. An entry belongs to one scope, hence to one kind of tier; a blocked domain never gets here;
  * what an override makes of an entry is kept apart from what all others see.
  */
 const drawn = new WeakMap<CacheEntry, Answer>();
@@ -192,7 +192,7 @@ function drawFrom(deps: ExaminerDeps, question: Question, finding: Finding): Ans
   const known = answers.get(finding.entry);
   if (known !== undefined) return known;
   const fresh = draw(deps, question, finding);
-  answers.set(finding.entry, fresh);
+  if (fresh.result.retry_at === null) answers.set(finding.entry, fresh);
   return fresh;
 }
 

@@ -104,13 +104,17 @@ export function createReadyAnswers(deps: ReadyAnswersDeps): ReadyAnswers {
     return kinds.push({ verdict, reason, tally: deps.tallies({ verdict, reason }, true) }) - 1;
   }
 
-  /** Where the answer is kept; NO_PLACE: what ends `unknown` by a failure is free, for which the general way gives the unit back. */
+  /**
+   * Where the answer is kept; NO_PLACE: what ends `unknown` by a failure is free, for which the general way gives the unit back,
+   * and `retry_at` is drawn anew each time.
+   */
   function draw({ address }: ReadyAddress, entry: CacheEntry, actor: Actor): number {
     const { teamId, limits, overlay } = actor;
     const asker = { teamId, probing: limits.probing, overlay };
     const question = examiner.understand(address.normalised, false, asker);
     const { decision, result } = examiner.draw(question, { entry, cached: true });
-    return isFree(decision.reason) ? NO_PLACE : answers.keep(deps.render(result), kindOf(decision));
+    const isConstant = !isFree(decision.reason) && result.retry_at === null;
+    return isConstant ? answers.keep(deps.render(result), kindOf(decision)) : NO_PLACE;
   }
 
   /** Asks memory, which says how long that need not be done again. */

@@ -47,19 +47,23 @@ export function renderResult(source: ResultSource): VerificationResult {
     cache_ttl_seconds: ttlS,
     cache_expires_at: ttlS > 0 ? new Date(verifiedAt + ttlS * 1000).toISOString() : null,
     verified_at: new Date(verifiedAt).toISOString(),
-    retry_at: retryAt(entry),
+    retry_at: retryAt(entry, source.now),
     livemode: source.livemode,
   };
   if (source.withEvidence) result.evidence = renderEvidence(entry?.evidence ?? null);
   return result;
 }
 
-/** From when the evidence was stored: the body of a cached answer is constant. */
-function retryAt(entry: CacheEntry | null): string | null {
+/**
+ * Counted from when the evidence was stored. Once that is past, asking makes sense when the cache has forgotten it: until then
+ * the same is answered, unless our own recheck brings an answer. Never past.
+ */
+function retryAt(entry: CacheEntry | null, now: number): string | null {
   const retry = entry === null ? null : retryAfter(entry.evidence.smtp);
-  return entry === null || retry === null
-    ? null
-    : new Date(entry.storedAt + retry.seconds * 1_000).toISOString();
+  if (entry === null || retry === null) return null;
+  const { storedAt, ttlS } = entry;
+  const atMs = [storedAt + retry.seconds * 1_000, storedAt + ttlS * 1_000].find((ms) => ms > now);
+  return atMs === undefined ? null : new Date(atMs).toISOString();
 }
 
 function renderChecks(
@@ -117,7 +121,7 @@ function renderSmtp(evidence: Evidence | null, decision: Decision): Verification
     code: smtp.code,
     latency_ms: smtp.latencyMs,
     status: smtp.class,
-    catch_all: smtp.catchAll,
+    catch_all: smtp.catchAll === "put_off" ? "inconclusive" : smtp.catchAll,
     enhanced_code: smtp.enhancedCode,
     fault,
   };

@@ -1,4 +1,5 @@
 import type { SmtpEvidence } from "../../check/evidence.ts";
+import { isCatchAllPutOff, temporaryOf } from "../../check/temporary.ts";
 import { LIMITS } from "../../core/limits.ts";
 
 /** When asking again may bring an answer, and whether we do that ourselves. */
@@ -9,19 +10,17 @@ export interface RetryAfter {
 }
 
 /**
- * Of evidence that is no answer because the server put us off: the address itself, or the stranger whose answer is
- * missing to it. Greylisting without a delay is given the usual one; other limits of servers without one say nothing. A
- * site whose breaker is open is asked by its trials, not by us. Null where asking again soon would bring the same.
+ * Of evidence that may change by itself: a temporary reply to the address, or to the catch-all probe behind it. A server that
+ * names no delay is given the usual one of greylisting. A site whose breaker is open is asked by its trials, not by us. Null
+ * where asking again soon would bring the same.
  */
 export function retryAfter(smtp: SmtpEvidence | null): RetryAfter | null {
   if (smtp === null) return null;
-  const { class: end, retryAfterS, catchAll } = smtp;
-  if (end === "sender_blocked")
+  const { retryAfterS } = smtp;
+  if (smtp.class === "sender_blocked")
     return retryAfterS === null ? null : { seconds: retryAfterS, rechecked: false };
+  if (temporaryOf(smtp) === null && !isCatchAllPutOff(smtp)) return null;
   const { usualS, minS, maxS, slackS } = LIMITS.rechecks;
-  const namedS = end === "greylisted" ? (retryAfterS ?? usualS) : retryAfterS;
-  const isPutOff = end === "greylisted" || end === "rate_limited_by_server";
-  const isStrangerPutOff = end === "accepted" && catchAll === "inconclusive";
-  if (namedS === null || !(isPutOff || isStrangerPutOff)) return null;
-  return { seconds: Math.min(maxS, Math.max(minS, namedS)) + slackS, rechecked: true };
+  const seconds = Math.min(maxS, Math.max(minS, retryAfterS ?? usualS)) + slackS;
+  return { seconds, rechecked: true };
 }

@@ -66,7 +66,7 @@ export interface VerificationResult {
       code: number;
       latency_ms: number;
       status: SmtpStatus;
-      catch_all: CatchAll;
+      catch_all: Exclude<CatchAll, "put_off">;
       enhanced_code: string | null;
       fault: VerdictFault | null;
     };

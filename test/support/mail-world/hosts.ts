@@ -53,6 +53,9 @@ export const HOSTS: HostProfile[] = [
   /** As plain; apart, so that a client that draws conclusions about a whole site does so here. */
   { name: "mx.blocked.test" },
   { name: "mx.limited.test" },
+  { name: "mx.later.test" },
+  /** Apart, so that its 421 is the end of a session that has done nothing else: else another session asks again. */
+  { name: "mx.closing.test" },
   { name: "mx.rude.test" },
   { name: "mx.catchall.test", on: { rcpt: acceptAll } },
   {

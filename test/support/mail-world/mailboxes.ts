@@ -11,6 +11,32 @@ export const ACCEPTED = say("250 2.1.5 Ok");
 export const GREYLISTED = "450 4.2.0 Recipient address rejected: Greylisted, please try again in 300 seconds";
 const MEGABYTE = 1_048_576;
 
+/** Replies of servers that let in who comes again: each to the first attempt at an address, 250 to the next. */
+export const LATER: Readonly<Record<string, { reply: string; closes?: true }>> = {
+  "later-try-again": { reply: "421 4.7.0 Try again later", closes: true },
+  "later-callout": {
+    reply: "450 4.1.1 Recipient address rejected: unverified address: Address verification in progress",
+  },
+  "later-local-problem": { reply: "451 Temporary local problem" },
+  "later-system": { reply: "451 4.3.0 Mail server temporarily rejected message" },
+  "later-not-accepting": { reply: "451 4.3.2 System not accepting network messages" },
+  "later-no-answer": { reply: "451 4.4.1 No answer from host" },
+  "later-resources": { reply: "450 4.7.0 Resources restricted" },
+  "later-unavailable": { reply: "450 Requested mail action not taken: mailbox unavailable" },
+  "later-closing": { reply: "421 Service not available, closing transmission channel", closes: true },
+  "later-full": { reply: "452 4.2.2 Mailbox full, try later" },
+  "later-full-wordless": { reply: "452 4.2.2 The recipient's mailbox is over quota" },
+  "later-for-good": { reply: "554 5.7.1 Greylisted, please try again in 3 seconds" },
+  "later-permanent": { reply: "550 Service unavailable, please try again later" },
+};
+
+const atFirst =
+  ({ reply, closes }: { reply: string; closes?: true }): Mailbox =>
+  (d, r) => {
+    if (d.greylist.admits(`${r.local}@${r.domain}`, "first_only")) return ACCEPTED;
+    return closes === true ? sayAndClose(reply) : say(reply);
+  };
+
 export function unknownUser(_: Dialogue, { local, domain }: Recipient): Action {
   return say(
     `550 5.1.1 <${local}@${domain}>: Recipient address rejected: User unknown in virtual mailbox table`,
@@ -39,6 +65,7 @@ export const MAILBOXES: Record<string, Mailbox> = {
     d.greylist.admits(`${r.local}@${r.domain}`, "first_only")
       ? ACCEPTED
       : say("450 4.2.0 Recipient address rejected: Greylisted, please try again in 5 seconds"),
+  ...Object.fromEntries(Object.entries(LATER).map(([name, first]) => [name, atFirst(first)])),
   ratelimited: always(say("451 4.7.1 Too many recipients from your host, please try again later")),
   "ratelimited-421": always(sayAndClose("421 4.7.0 Too many messages received from your address, slow down")),
   tempfail: always(say("451 4.3.0 Temporary lookup failure")),

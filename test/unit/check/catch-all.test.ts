@@ -92,8 +92,8 @@ describe("strangers", () => {
 
 describe("what the stranger's reply says", () => {
   it("only a refusal for the recipient's sake is one", () => {
-    assert.equal(catchAllAnswer("accepted"), "accepted");
-    assert.equal(catchAllAnswer("mailbox_not_found"), "refused");
+    assert.equal(catchAllAnswer("accepted", false), "accepted");
+    assert.equal(catchAllAnswer("mailbox_not_found", false), "refused");
     for (const reply of [
       "greylisted",
       "refused_by_policy",
@@ -101,6 +101,8 @@ describe("what the stranger's reply says", () => {
       "timeout",
       "no_connect",
     ] as const)
-      assert.equal(catchAllAnswer(reply), "inconclusive");
+      assert.equal(catchAllAnswer(reply, false), "inconclusive");
+    for (const reply of ["greylisted", "smtp_protocol_error"] as const)
+      assert.equal(catchAllAnswer(reply, true), "put_off");
   });
 });

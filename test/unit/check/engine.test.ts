@@ -33,7 +33,7 @@ describe("catch-all, as the engine asks it", () => {
       return address.startsWith("alice@") ? OK : UNKNOWN;
     });
     assert.equal((await check("alice"))?.smtp?.class, "greylisted");
-    assert.equal((await check("alice"))?.smtp?.catchAll, "inconclusive");
+    assert.equal((await check("alice"))?.smtp?.catchAll, "put_off");
     clock.advance(600_000);
     assert.equal((await check("alice"))?.smtp?.catchAll, "refused");
   });
@@ -51,11 +51,11 @@ describe("catch-all, as the engine asks it", () => {
     }
   });
 
-  it("keeps an inconclusive answer to this process", async () => {
+  it("keeps an answer that was put off to this process", async () => {
     const { check, stored } = engine((address) =>
       address.startsWith("alice@") ? OK : replied(451, "4.3.0", "later"),
     );
-    assert.equal((await check("alice"))?.smtp?.catchAll, "inconclusive");
+    assert.equal((await check("alice"))?.smtp?.catchAll, "put_off");
     assert.equal(stored.size, 0);
   });
 

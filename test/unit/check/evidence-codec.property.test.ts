@@ -27,7 +27,7 @@ const smtp: fc.Arbitrary<SmtpEvidence> = fc.record({
   retryAfterS: orNull(seconds),
   latencyMs: seconds,
   tls: fc.boolean(),
-  catchAll: fc.constantFrom("accepted", "refused", "inconclusive", "not_probed"),
+  catchAll: fc.constantFrom("accepted", "refused", "inconclusive", "put_off", "not_probed"),
 });
 
 const known = {

@@ -17,8 +17,9 @@ const REFUSED = ["4", "5"] as const;
 /** About us, whatever the stage: greylisting and rate limits first, since they too quote our address. */
 export const SENDER_RULES: readonly Rule[] = [
   {
+    // Some filters say it with a permanent code: `554 5.7.1 Greylisted, try again in 300 seconds`.
     id: "greylist.text",
-    codes: ["4"],
+    codes: REFUSED,
     text: ["greylist", "graylist", "grey list", "gray list", "grey-list", "gray-list"],
     class: "greylisted",
     example:

@@ -60,7 +60,7 @@ describe("the delay a reply names", () => {
     );
   });
 
-  it("counts for whoever is put off, in whatever line of the reply it stands", () => {
+  it("counts for every reply but an answer and a refusal of us, in whatever line of the reply it stands", () => {
     const lines = ["4.2.0 greylisted, sorry", `see ${"x".repeat(1_500)}`, "try again in 5 minutes"];
     const at = (code: number, ruling: Parameters<typeof delayOf>[1]) =>
       delayOf({ code, enhanced: null, lines }, ruling);
@@ -68,8 +68,9 @@ describe("the delay a reply names", () => {
     assert.equal(at(550, "greylisted"), 300);
     assert.equal(at(421, "rate_limited_by_server"), 300);
     assert.equal(at(451, "smtp_protocol_error"), 300);
-    assert.equal(at(554, "smtp_protocol_error"), null);
-    assert.equal(at(452, "mailbox_full"), null);
+    assert.equal(at(554, "smtp_protocol_error"), 300);
+    assert.equal(at(452, "mailbox_full"), 300);
+    assert.equal(at(554, "sender_blocked"), null);
     assert.equal(at(550, "mailbox_not_found"), null);
     assert.equal(delayOf({ code: 450, enhanced: null, lines: ["later"] }, "greylisted"), null);
   });

@@ -256,7 +256,7 @@ describe("whatever the evidence", () => {
     class: fc.oneof(fc.constant<SmtpClass>("accepted"), fc.constantFrom(...classes)),
     fault: fc.constantFrom("recipient", "recipient", "their_server", "our_address", "our_network", null),
     stage: fc.constantFrom("connect", "greeting", "mail", "rcpt", "rcpt", "rcpt"),
-    catchAll: fc.constantFrom<CatchAll>("accepted", "refused", "inconclusive", "not_probed"),
+    catchAll: fc.constantFrom<CatchAll>("accepted", "refused", "inconclusive", "put_off", "not_probed"),
   });
   const anyInput = fc.record({
     address: fc.constantFrom(null, PLAIN, DUBIOUS, address("info@example.tk"), address("12345@qq.com")),

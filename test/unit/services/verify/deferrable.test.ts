@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { parseAddress } from "../../../../src/check/address.ts";
 import type { Evidence, SmtpEvidence } from "../../../../src/check/evidence.ts";
-import { ROWS } from "../../../../src/check/verdict/table.ts";
+import { type Reason, ROWS } from "../../../../src/check/verdict/table.ts";
 import { decide, isFree } from "../../../../src/check/verdict/verdict.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { deferrable } from "../../../../src/services/verify/deferrable.ts";
@@ -27,10 +27,45 @@ describe("what may be asked about again later", () => {
   it("is who was put off, or stands at a site that blocks us, or was cut off from it; nothing else", () => {
     const reasons = [...new Set(Object.values(ROWS).map(({ reason }) => reason))];
     const found = reasons.filter((reason) => {
-      const evidence = ending({ class: reason as SmtpEvidence["class"] });
+      const evidence = ending({ class: reason as SmtpEvidence["class"], code: 0 });
       return deferrable({ reason }, evidence) !== null;
     });
     assert.deepEqual(found.sort(), ["greylisted", "our_network", "rate_limited_by_server", "sender_blocked"]);
+  });
+
+  it("is every 4xx, and a 5xx whose words say later; a shorter wait where waiting seldom helps", () => {
+    const { temporaryMs, seldomMs } = LIMITS.bulk;
+    const cases: [Partial<SmtpEvidence>, patienceMs: number | undefined | null][] = [
+      [{ class: "smtp_protocol_error", code: 421, reply: "421 4.7.0 Try again later" }, temporaryMs],
+      [{ class: "smtp_protocol_error", code: 451, reply: "451", stage: "mail" }, temporaryMs],
+      [{ class: "smtp_protocol_error", code: 451, reply: "451 in 60 seconds", retryAfterS: 60 }, undefined],
+      [{ class: "smtp_protocol_error", code: 550, reply: "550 oops", rule: "text.passing" }, temporaryMs],
+      [{ class: "refused_by_policy", code: 554, reply: "554 Not now, come back later" }, temporaryMs],
+      [{ class: "mailbox_full", code: 452, reply: "452 4.2.2 Mailbox full" }, seldomMs],
+      [{ class: "mailbox_full", code: 452, reply: "452 4.2.2 Full, try later" }, temporaryMs],
+      [{ class: "mailbox_full", code: 552, reply: "552 5.2.2 Full, try again later" }, temporaryMs],
+      [{ class: "mailbox_full", code: 552, reply: "552 5.2.2 Mailbox full" }, null],
+      [{ class: "refused_by_policy", code: 550, reply: "550 5.7.1 Not allowed" }, null],
+      [{ class: "mailbox_not_found", code: 550, reply: "550 No such user, try later" }, null],
+      [{ class: "smtp_protocol_error", code: 0, reply: "the server hung up" }, null],
+      [{ class: "timeout", code: 0, reply: "no answer" }, null],
+    ];
+    for (const [smtp, patienceMs] of cases) {
+      const found = deferrable({ reason: smtp.class as Reason }, ending(smtp));
+      assert.equal(found === null ? null : found.patienceMs, patienceMs, smtp.reply);
+    }
+  });
+
+  it("is an accepted address whose catch-all probe was put off, not one whose probe got no reply", () => {
+    const accepted = { class: "accepted", code: 250 } as const;
+    const reason = "catch_all_unconfirmed";
+    assert.deepEqual(deferrable({ reason }, ending({ ...accepted, catchAll: "put_off" })), {
+      reason,
+      retryAfterS: null,
+      parked: false,
+      patienceMs: LIMITS.bulk.seldomMs,
+    });
+    assert.equal(deferrable({ reason }, ending({ ...accepted, catchAll: "inconclusive" })), null);
   });
 
   it("says how long the server wants us to wait, where it does", () => {

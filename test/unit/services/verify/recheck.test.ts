@@ -80,21 +80,31 @@ function world() {
 const afterS = (seconds: number) => (seconds + slackS) * 1_000;
 
 describe("when asking again makes sense", () => {
-  it("is when the server said, within bounds; of greylisting without a word also, of other limits not", () => {
+  it("is when the server said, within bounds, else after the usual delay of greylisting", () => {
     const seconds = (...args: Parameters<typeof evidence>) => retryAfter(evidence(...args).smtp)?.seconds;
     assert.equal(seconds("greylisted"), usualS + slackS);
     assert.equal(seconds("greylisted", { retryAfterS: 60 }), 60 + slackS);
     assert.equal(seconds("greylisted", { retryAfterS: 1 }), minS + slackS);
     assert.equal(seconds("greylisted", { retryAfterS: 86_400 }), maxS + slackS);
     assert.equal(seconds("rate_limited_by_server", { retryAfterS: 60 }), 60 + slackS);
-    assert.equal(seconds("rate_limited_by_server"), undefined);
-    assert.equal(seconds("accepted", { catchAll: "inconclusive", retryAfterS: 60 }), 60 + slackS);
+    assert.equal(seconds("rate_limited_by_server"), usualS + slackS);
+    assert.equal(seconds("smtp_protocol_error", { code: 451, retryAfterS: 60 }), 60 + slackS);
+    assert.equal(seconds("smtp_protocol_error", { code: 451 }), usualS + slackS);
+    assert.equal(seconds("smtp_protocol_error", { code: 501 }), undefined);
+    assert.equal(seconds("smtp_protocol_error", { code: 0 }), undefined);
+    assert.equal(seconds("accepted", { catchAll: "put_off", retryAfterS: 60 }), 60 + slackS);
+    assert.equal(seconds("accepted", { catchAll: "put_off" }), usualS + slackS);
     assert.equal(seconds("accepted", { catchAll: "inconclusive" }), undefined);
     assert.equal(seconds("accepted", { catchAll: "refused" }), undefined);
     assert.equal(seconds("mailbox_not_found"), undefined);
     assert.deepEqual(retryAfter(evidence("sender_blocked", { retryAfterS: 42 }).smtp), {
       seconds: 42,
       rechecked: false,
+    });
+    assert.equal(retryAfter(evidence("mailbox_full", { code: 552 }).smtp), null);
+    assert.deepEqual(retryAfter(evidence("mailbox_full", { code: 452 }).smtp), {
+      seconds: usualS + slackS,
+      rechecked: true,
     });
     assert.equal(retryAfter(null), null);
   });
@@ -228,7 +238,7 @@ describe("rechecks", () => {
 
   it("leave an answer where they fail, and come again", async () => {
     const { clock, kept, ends, state, rechecks, landed } = world();
-    const known = evidence("accepted", { catchAll: "inconclusive", retryAfterS: 60 });
+    const known = evidence("accepted", { catchAll: "put_off", retryAfterS: 60 });
     landed("a@one.test", known);
     state.answer = evidence("timeout");
     await clock.advanceAsync(afterS(60));

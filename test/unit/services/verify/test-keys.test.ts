@@ -54,7 +54,7 @@ describe("test keys", () => {
         assert.equal(`${result.verdict} ${result.reason}`, expected, tier);
         v.assert(ContractResult, result);
         v.assert(AdditiveResult, result);
-        const isPutOff = result.reason === "greylisted";
+        const isPutOff = ["greylisted", "mailbox_full"].includes(result.reason);
         assert.equal(result.retry_at !== null, isPutOff, `${result.retry_at}`);
         assert.deepEqual([result.livemode, result.cached, result.cache_ttl_seconds], [false, false, 0]);
       }
