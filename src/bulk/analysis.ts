@@ -14,6 +14,7 @@ import type { JobProblem, SourceOptions } from "../services/bulk/layout.ts";
 import { createRepeatFinder, type RepeatFinder } from "../services/bulk/repeat-finder.ts";
 import { writeRepeatsIndex } from "../services/bulk/repeats-index.ts";
 import { settleAnalysis } from "../services/bulk/settle-analysis.ts";
+import { randomBytesOf } from "../services/bulk/workbook/random-bytes.ts";
 import { refuseTestAddress } from "../services/verify/test-keys.ts";
 import { newRowsKey, repeatsKey } from "../store/job-objects.ts";
 import type { AnalysisTask } from "../store/job-tasks.ts";
@@ -78,6 +79,7 @@ function optionsOf(asked: JobOptions): SourceOptions {
     ...(asked.email_column === undefined ? {} : { emailColumn: asked.email_column }),
     ...(asked.has_header === undefined ? {} : { hasHeader: asked.has_header }),
     ...(asked.delimiter === undefined ? {} : { delimiter: asked.delimiter }),
+    ...(asked.sheet === undefined ? {} : { sheet: asked.sheet }),
   };
 }
 
@@ -134,8 +136,11 @@ async function readSource(attempt: Attempt, finder: RepeatFinder): Promise<ReadS
     ...(task.livemode ? {} : { inspect: (address: string) => refuseTestAddress(address, deps.clock) }),
   };
   try {
-    const source = deps.streams.openRead(refOf(job.place), {}, control.signal);
-    const read = await analyseSource(source, optionsOf(job.options), bounds, sinks, control.signal);
+    const ref = refOf(job.place);
+    const source = deps.streams.openRead(ref, {}, control.signal);
+    const at = () => randomBytesOf(deps.streams, ref, control.signal);
+    const options = { ...optionsOf(job.options), workbook: { at, scratch: deps.scratch } };
+    const read = await analyseSource(source, options, bounds, sinks, control.signal);
     if (!read.ok) throw new Refused({ code: read.code, detail: read.detail });
     return { ...read, place: await rewriting.end() };
   } catch (error) {
@@ -182,7 +187,7 @@ async function analyseInScratch(attempt: Attempt): Promise<void> {
  * beginning. Of attempts at the same time one makes its findings the job's.
  *
  * Memory: LIMITS.objects.partsInFlight parts while something is written, one RepeatFinder, a piece and a record of the
- * source, and some 200 bytes a chunk.
+ * source, of a workbook what openWorkbook says, and some 200 bytes a chunk.
  *
  * @throws Interruption; Error for any other failure
  */

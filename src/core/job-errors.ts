@@ -5,7 +5,7 @@
 export const JOB_ERRORS = {
   empty_source: "The list has no rows.",
   no_email_column: "No column of the list has addresses, or the one that was named is not there.",
-  not_csv: "The file is none of text: an archive, a spreadsheet, or the like.",
+  not_csv: "The file is no list that is read: an archive, an old or binary spreadsheet, or the like.",
   not_readable: "The file is damaged, or in an encoding or a compression that is not read.",
   quote_not_closed: "A quoted field has no end.",
   record_too_large: "A row is longer than one may be.",

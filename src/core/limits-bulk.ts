@@ -1,3 +1,5 @@
+import { WORKBOOK_LIMITS } from "./limits-workbook.ts";
+
 /** Bounds of bulk jobs and of the workers that verify them. */
 export const BULK_LIMITS = {
   inlineRows: 10_000,
@@ -45,6 +47,7 @@ export const BULK_LIMITS = {
   /** The start of a source, by which its layout is known. */
   sampleBytes: 262_144,
   sampleRows: 1_000,
+  workbook: WORKBOOK_LIMITS,
   /** Of a source that is read between two turns of the event loop. */
   analysisTurnBytes: 65_536,
   /** Of a job, whatever the team's quota is. */

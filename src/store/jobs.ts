@@ -27,6 +27,8 @@ export interface JobOptions {
   email_column?: string | number;
   has_header?: boolean;
   delimiter?: string;
+  /** Of a workbook: a sheet's name, or its index from 0. */
+  sheet?: string | number;
   /** Of the results as CSV; absent: no. */
   escape_formulas?: boolean;
 }

@@ -250,7 +250,7 @@ describe("a list that turns out to be no job", () => {
     for (const [content, code] of [
       ["a,b\n1,2\n", "no_email_column"],
       ["email\n", "empty_source"],
-      ["PK\x03\x04", "not_csv"],
+      ["PK\x03\x04", "not_readable"],
     ] as const) {
       const upload_id = await uploaded(api, team.liveKey, content);
       const { body } = await submitAs(api, team.liveKey, { upload_id });

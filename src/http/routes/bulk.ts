@@ -89,6 +89,7 @@ function submitRoute(jobs: BulkJobs): Route {
           ...(body.email_column === undefined ? {} : { emailColumn: body.email_column }),
           ...(body.has_header === undefined ? {} : { hasHeader: body.has_header }),
           ...(body.delimiter === undefined ? {} : { delimiter: body.delimiter }),
+          ...(body.sheet === undefined ? {} : { sheet: body.sheet }),
           escapeFormulas: body.escape_formulas,
         },
         withEvidence: body.evidence,

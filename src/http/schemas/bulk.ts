@@ -82,6 +82,17 @@ const emailColumn = v.union([
   ),
 ]);
 
+const sheet = v.union([
+  v.pipe(v.string(), v.minLength(1), v.maxLength(255), storable, v.description("Its name.")),
+  v.pipe(
+    v.number(),
+    v.integer(),
+    v.minValue(0),
+    v.maxValue(LIMITS.bulk.workbook.sheets - 1),
+    v.description("Its index, from 0, hidden ones counted."),
+  ),
+]);
+
 const isDelimiter = /^[\t !#-~]$/;
 
 const s3Place = v.strictObject({
@@ -118,6 +129,9 @@ const submission = v.strictObject({
       v.regex(isDelimiter, "must be one printable ASCII character or a tab, and no quote"),
       described("What parts the columns of a file; found out when absent."),
     ),
+  ),
+  sheet: v.optional(
+    v.pipe(sheet, v.description("The sheet of a workbook; the first that is not hidden when absent.")),
   ),
   escape_formulas: v.optional(
     v.pipe(
@@ -156,7 +170,7 @@ const submission = v.strictObject({
 type Submission = v.InferOutput<typeof submission>;
 
 /** What is said of a file; a list in the request has one column and nothing else. */
-function ofFiles<Name extends "email_column" | "has_header" | "delimiter">(name: Name) {
+function ofFiles<Name extends "email_column" | "has_header" | "delimiter" | "sheet">(name: Name) {
   return v.forward(
     v.check<Submission, string>(
       (body) => body.emails === undefined || body[name] === undefined,
@@ -191,6 +205,7 @@ export const SubmitBulkSchema = v.pipe(
   ofFiles("email_column"),
   ofFiles("has_header"),
   ofFiles("delimiter"),
+  ofFiles("sheet"),
 );
 
 const JOB_ERROR_WORDS = `Stable. ${JOB_ERROR_CODES.map((code) => `\`${code}\`: ${JOB_ERRORS[code]}`).join(" ")}`;

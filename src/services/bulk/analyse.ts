@@ -3,7 +3,7 @@ import { parseAddress } from "../../check/address.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { type CutChunk, createChunkCutter } from "./chunk-cutter.ts";
 import { addressOf } from "./csv/cell-address.ts";
-import { type OpenedText, openText } from "./csv/decode.ts";
+import { type OpenedText, type OpenOptions, openText } from "./csv/decode.ts";
 import { type DetectedLayout, type Detection, detectLayout, shown } from "./csv/detect.ts";
 import { toText } from "./csv/field.ts";
 import { kindOfCell, PLAIN, UNSURE } from "./csv/plain-address.ts";
@@ -64,18 +64,17 @@ interface Plan {
  */
 export async function analyseSource(
   source: AsyncIterable<Uint8Array>,
-  options: SourceOptions,
+  options: SourceOptions & Pick<OpenOptions, "workbook">,
   bounds: AnalysisBounds,
   sinks: AnalysisSinks,
   cancelled: AbortSignal,
 ): Promise<ScannedSource | Refusal> {
-  const opened = await openText(source, {
-    decompressedBytes: bounds.bytes,
-    sampleBytes: LIMITS.bulk.sampleBytes,
-  });
+  const limits = { decompressedBytes: bounds.bytes, sampleBytes: LIMITS.bulk.sampleBytes };
+  const opened = await openText(source, limits, options);
   if (!opened.ok) return opened;
   const detected = detectLayout(opened.head, {
     ...options,
+    ...(opened.sheet === null ? {} : { delimiter: opened.sheet.delimiter }),
     whole: opened.whole,
     bytesOf: bytesOf(opened.form),
   });

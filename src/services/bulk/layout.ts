@@ -23,6 +23,8 @@ export interface SourceOptions {
   emailColumn?: string | number;
   hasHeader?: boolean;
   delimiter?: string;
+  /** Of a workbook: the name of a sheet, or its index from 0. */
+  sheet?: string | number;
 }
 
 /** How the cells of the results are written. */

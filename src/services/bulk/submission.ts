@@ -33,7 +33,7 @@ export interface NewSource {
 }
 
 export function newJob(actor: Actor, terms: SubmissionTerms, from: NewSource, id = newId("job")): NewJob {
-  const { emailColumn, hasHeader, delimiter, escapeFormulas } = terms.options;
+  const { emailColumn, hasHeader, delimiter, sheet, escapeFormulas } = terms.options;
   return {
     id,
     teamId: actor.teamId,
@@ -46,6 +46,7 @@ export function newJob(actor: Actor, terms: SubmissionTerms, from: NewSource, id
       ...(emailColumn === undefined ? {} : { email_column: emailColumn }),
       ...(hasHeader === undefined ? {} : { has_header: hasHeader }),
       ...(delimiter === undefined ? {} : { delimiter }),
+      ...(sheet === undefined ? {} : { sheet }),
       ...(escapeFormulas ? { escape_formulas: true } : {}),
     },
     dailyQuota: actor.limits.dailyQuota,

@@ -185,7 +185,8 @@ describe("a list that makes no job", () => {
     ["a header", "name,email\n", "empty_source"],
     ["no addresses", "a,b\n1,2\n", "no_email_column"],
     ["no such column", LIST, "no_email_column", { options: { email_column: "mail" } }],
-    ["a workbook", "PK\x03\x04 xl/", "not_csv"],
+    ["a PDF", "%PDF-1.7\n", "not_csv"],
+    ["half of a workbook", "PK\x03\x04 xl/", "not_readable"],
     ["half of a gzip file", gzipSync(LIST.repeat(50)).subarray(0, 60), "not_readable"],
     ["an open quote", 'email\na@example.com\n"b', "quote_not_closed"],
     [

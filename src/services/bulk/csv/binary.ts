@@ -2,7 +2,7 @@ const bytes = (text: string): Buffer => Buffer.from(text, "latin1");
 
 /** What files begin with, and what to say of them. In order: the first that fits counts. */
 const SIGNATURES: readonly { start: Buffer; holds?: string; is: string }[] = [
-  { start: bytes("PK\x03\x04"), holds: "xl/", is: "an Excel workbook (.xlsx)" },
+  { start: bytes("PK\x03\x04"), holds: "xl/", is: "a compressed Excel workbook (.xlsx)" },
   { start: bytes("PK\x03\x04"), holds: "[Content_Types].xml", is: "an Office document" },
   { start: bytes("PK\x03\x04"), holds: "opendocument", is: "an OpenDocument file" },
   { start: bytes("PK\x03\x04"), holds: "Index/", is: "a Numbers or Pages document" },
@@ -10,7 +10,7 @@ const SIGNATURES: readonly { start: Buffer; holds?: string; is: string }[] = [
   { start: bytes("PK\x05\x06"), is: "an empty ZIP archive" },
   {
     start: bytes("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
-    is: "an old Excel workbook (.xls) or another Office file",
+    is: "an old Excel workbook (.xls), a workbook with a password, or another Office file",
   },
   { start: bytes("\x1f\x8b"), is: "compressed twice with gzip" },
   { start: bytes("%PDF-"), is: "a PDF document" },

@@ -1,3 +1,7 @@
+import type { Scratch } from "../../../store/scratch.ts";
+import type { SourceOptions } from "../layout.ts";
+import type { RandomBytes } from "../workbook/random-bytes.ts";
+import { type ChosenSheet, isZip, type OpenedWorkbook, openWorkbook } from "../workbook/workbook.ts";
 import { gunzip, isGzip, transcoded, utf16Of } from "./encoding.ts";
 import { type CsvProblem, CsvProblemError } from "./problems.ts";
 import { type Started, takeStart } from "./start.ts";
@@ -13,12 +17,25 @@ export interface TextLimits {
   sampleBytes: number;
 }
 
+/** What is said of a source, and how it is read where that is no stream. */
+export interface OpenOptions extends Pick<SourceOptions, "sheet" | "delimiter"> {
+  /** How a workbook is read; absent: it is refused. */
+  workbook?: {
+    /** The same object, anywhere. */
+    at(): Promise<RandomBytes>;
+    /** See WorkbookOptions. */
+    scratch: Scratch | null;
+  };
+}
+
 /** The text of an object: its own bytes, or UTF-8 made of UTF-16. A byte order mark is left at its beginning, in UTF-8. */
 export interface OpenedText {
   ok: true;
   form: TextForm;
   /** The object's bytes are the text as they are: parts of it can be read by ranges of the object. */
   rangeReadable: boolean;
+  /** Of a workbook: what is read of it, and how its text is written; null: it is none. */
+  sheet: (ChosenSheet & { delimiter: string }) | null;
   /** The first bytes of the text. */
   head: Buffer;
   /** There is no more text than the head. */
@@ -34,11 +51,12 @@ export interface OpenedText {
 
 /**
  * Opens an object as text: gzip (also of several members) is decompressed, UTF-16 with or without a byte order mark is
- * transcoded. Memory: the head and a few pieces as the source cuts them. Throws what the source throws.
+ * transcoded, of a workbook the sheet that the options name is written as CSV. Memory: the head and a few pieces as the source cuts them. Throws what the source throws.
  */
 export async function openText(
   source: AsyncIterable<Uint8Array>,
   limits: TextLimits,
+  { workbook, ...options }: OpenOptions = {},
 ): Promise<OpenedText | ({ ok: false } & CsvProblem)> {
   const input = source[Symbol.asyncIterator]();
   let read: Started | undefined;
@@ -48,6 +66,11 @@ export async function openText(
   };
   try {
     read = await takeStart(input, SNIFF_BYTES);
+    if (workbook !== undefined && isZip(read.start)) {
+      await close();
+      const asked = { ...options, scratch: workbook.scratch, stringsBytes: limits.decompressedBytes };
+      return await textOf(await openWorkbook(await workbook.at(), asked), limits);
+    }
     const gzip = isGzip(read.start);
     if (gzip) read = await takeStart(gunzip(read.all(), limits.decompressedBytes), SNIFF_BYTES);
     const encoding = utf16Of(read.start);
@@ -56,10 +79,33 @@ export async function openText(
     const { start: head, whole, all } = read;
     const form = { gzip, utf16: encoding !== undefined };
     const rangeReadable = !form.gzip && !form.utf16;
-    return { ok: true, form, rangeReadable, head, whole, text: closing(all(), close), close };
+    return { ok: true, form, rangeReadable, sheet: null, head, whole, text: closing(all(), close), close };
   } catch (error) {
     await close();
     if (error instanceof CsvProblemError) return { ok: false, ...error.problem };
+    throw error;
+  }
+}
+
+async function textOf(
+  { sheet, delimiter, text, isCut, close }: OpenedWorkbook,
+  { sampleBytes }: TextLimits,
+): Promise<OpenedText> {
+  try {
+    const { start: head, whole, all, close: end } = await takeStart(text, sampleBytes);
+    const closeAll = () => end().finally(close);
+    return {
+      ok: true,
+      form: { gzip: false, utf16: false, workbook: true },
+      rangeReadable: false,
+      sheet: { ...sheet, delimiter },
+      head,
+      whole: whole && !isCut(),
+      text: closing(all(), closeAll),
+      close: closeAll,
+    };
+  } catch (error) {
+    await close();
     throw error;
   }
 }

@@ -72,10 +72,11 @@ export function detectLayout(head: Buffer, options: DetectOptions): Detection {
 }
 
 function adviceFor(kind: string): string {
+  if (/\.xlsx/.test(kind)) return "Upload the workbook itself: it is compressed already.";
   if (/JSON|XML/.test(kind)) return "Save the list as CSV, or as text with an address on each line.";
   return /gzip|bzip2|UTF-32|archive|Zstandard/.test(kind)
     ? "Upload the CSV file itself, or the CSV file compressed once with gzip."
-    : "Open it in the program it comes from and save it as CSV.";
+    : "Open it in the program it comes from and save it as CSV, or as .xlsx without a password.";
 }
 
 function noRecord({ problem: found, openQuote }: Sample, text: SampleText): Detection {

@@ -29,7 +29,7 @@ describe("what is no list is refused by its kind", () => {
     [
       "an Excel workbook",
       latin1(`PK\x03\x04\x14\x00\x06\x00${"\0".repeat(20)}[Content_Types].xml...xl/workbook.xml`),
-      /Excel workbook.*save it as CSV/,
+      /Excel workbook.*Upload the workbook itself/,
     ],
     [
       "a Word document",

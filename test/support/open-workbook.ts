@@ -1,0 +1,37 @@
+import { tmpdir } from "node:os";
+import { CsvProblemError } from "../../src/services/bulk/csv/problems.ts";
+import type { RandomBytes } from "../../src/services/bulk/workbook/random-bytes.ts";
+import { openWorkbook, type WorkbookOptions } from "../../src/services/bulk/workbook/workbook.ts";
+import { createScratch } from "../../src/store/scratch.ts";
+
+/** Bytes in memory as object storage would give them, in pieces. */
+export function randomBytes(bytes: Buffer, pieceBytes = 16_384): RandomBytes {
+  return {
+    length: bytes.length,
+    read: async (firstByte, length) => bytes.subarray(firstByte, firstByte + length),
+    async *open(firstByte, length) {
+      for (let at = firstByte; at < firstByte + length; at += pieceBytes)
+        yield bytes.subarray(at, Math.min(at + pieceBytes, firstByte + length));
+    },
+  };
+}
+
+export const scratch = createScratch(tmpdir());
+
+/** The sheet as CSV and which it is; or the code and the sentence of the refusal. */
+export async function readWorkbook(bytes: Buffer | RandomBytes, options: Partial<WorkbookOptions> = {}) {
+  const source = Buffer.isBuffer(bytes) ? randomBytes(bytes) : bytes;
+  try {
+    const opened = await openWorkbook(source, { scratch, stringsBytes: 1e8, ...options });
+    const pieces: Buffer[] = [];
+    try {
+      for await (const piece of opened.text) pieces.push(piece);
+    } finally {
+      await opened.close();
+    }
+    return { text: Buffer.concat(pieces).toString(), sheet: opened.sheet, isCut: opened.isCut() };
+  } catch (error) {
+    if (error instanceof CsvProblemError) return `${error.problem.code}: ${error.problem.detail}`;
+    throw error;
+  }
+}
