@@ -8,6 +8,7 @@ import {
   analyseSource,
   type ScannedSource,
 } from "../services/bulk/analyse.ts";
+import { recheckColumn, repeatWarnings } from "../services/bulk/columns/recheck.ts";
 import type { Endings } from "../services/bulk/ending.ts";
 import { isGranted } from "../services/bulk/granted.ts";
 import type { JobProblem, SourceOptions } from "../services/bulk/layout.ts";
@@ -18,7 +19,13 @@ import { randomBytesOf } from "../services/bulk/workbook/random-bytes.ts";
 import { refuseTestAddress } from "../services/verify/test-keys.ts";
 import { newRowsKey, repeatsKey } from "../store/job-objects.ts";
 import type { AnalysisTask } from "../store/job-tasks.ts";
-import { type AnalysisJob, type JobOptions, type ObjectPlace, startAnalysis } from "../store/jobs.ts";
+import {
+  type AnalysisJob,
+  type JobOptions,
+  type ObjectPlace,
+  type SourceFindings,
+  startAnalysis,
+} from "../store/jobs.ts";
 import {
   ChangedObject,
   ForbiddenObject,
@@ -141,7 +148,7 @@ async function readSource(attempt: Attempt, finder: RepeatFinder): Promise<ReadS
     const at = () => randomBytesOf(deps.streams, ref, control.signal);
     const options = { ...optionsOf(job.options), workbook: { at, scratch: deps.scratch } };
     const read = await analyseSource(source, options, bounds, sinks, control.signal);
-    if (!read.ok) throw new Refused({ code: read.code, detail: read.detail });
+    if (!read.ok) throw new Refused(read);
     return { ...read, place: await rewriting.end() };
   } catch (error) {
     await rewriting.abort();
@@ -151,18 +158,36 @@ async function readSource(attempt: Attempt, finder: RepeatFinder): Promise<ReadS
   }
 }
 
+/** How the source was read, for the log. */
+function columnsLine({ columns, warnings }: SourceFindings) {
+  const { email, delimiter, has_header, encoding, skipped_lines } = columns;
+  return {
+    email_column: email.index,
+    chosen_by: email.chosen_by,
+    delimiter,
+    has_header,
+    encoding,
+    skipped_lines: skipped_lines.length,
+    warnings: warnings.map(({ code }) => code).join(" "),
+  };
+}
+
 async function analyse(attempt: Attempt, finder: RepeatFinder): Promise<void> {
   const { deps, task, control, report } = attempt;
   const read = await report.phase("read", () => readSource(attempt, finder));
   const { layout, place, rows, malformed, chunks: cut } = read;
   const found = await report.phase("find repeats", () => finder.finish());
   control.signal.throwIfAborted();
+  const { duplicates } = found;
+  const counts = { addresses: rows - malformed, distinct: rows - malformed - duplicates };
+  const doubt = recheckColumn(read, counts);
+  if (doubt !== null) throw new Refused(doubt);
+  const findings = { columns: read.columns, warnings: [...read.warnings, ...repeatWarnings(read, counts)] };
   const index = repeatsKey(task.teamId, task.jobId);
   const open = () => deps.streams.openWrite(index, "application/octet-stream", control.signal);
   const chunks = await report.phase("write index", () => writeRepeatsIndex(cut, found, open));
-  const { duplicates } = found;
-  report.add({ rows, duplicates, malformed, chunks: chunks.length });
-  const analysis = { place, layout, rows, duplicates, malformed };
+  report.add({ rows, duplicates, malformed, chunks: chunks.length, ...columnsLine(findings) });
+  const analysis = { place, layout, findings, rows, duplicates, malformed };
   const settle = () => settleAnalysis(deps, { task, found: analysis, chunks }, control.signal);
   const short = await report.phase("mark done", settle);
   if (short !== null) throw new Refused({ code: "quota_exceeded", detail: short.detail });
@@ -208,7 +233,9 @@ export async function runAnalysis(
     const problem = problemOf(error);
     if (problem === undefined) throw error;
     report.add({ code: problem.code });
-    const ending = { status: "failed", ...problem, charges: false } as const;
+    const { code, detail, candidates } = problem;
+    const why = { code, detail, ...(candidates === undefined ? {} : { candidates }) };
+    const ending = { status: "failed", ...why, charges: false } as const;
     await ask(() => endings.endAlone(sql, teamId, jobId, ending));
   }
 }

@@ -5,6 +5,8 @@
 export const JOB_ERRORS = {
   empty_source: "The list has no rows.",
   no_email_column: "No column of the list has addresses, or the one that was named is not there.",
+  email_column_ambiguous:
+    "Several columns may be the one of the addresses: `candidates` names them, and `email_column` says which it is.",
   not_csv: "The file is no list that is read: an archive, an old or binary spreadsheet, or the like.",
   not_readable: "The file is damaged, or in an encoding or a compression that is not read.",
   quote_not_closed: "A quoted field has no end.",

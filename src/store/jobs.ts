@@ -21,6 +21,23 @@ export type JobSource =
   | { type: "upload"; upload_id: string; filename: string }
   | { type: "s3"; bucket: string; key: string };
 
+/** A column that may be the one of the addresses: services/bulk/layout says what its members are. */
+export type JobCandidate = { index: number; name: string | null; addresses: number; distinct: number };
+
+/** How the list was read, as its team sees it: services/bulk/layout says what it means. */
+export type SourceFindings = {
+  columns: {
+    email: { index: number; name: string | null; chosen_by: "option" | "header" | "content" | "only" };
+    others: JobCandidate[];
+    delimiter: string;
+    has_header: boolean;
+    encoding: string;
+    escape: '"' | "\\";
+    skipped_lines: { line: number; text: string; reason: "comment" | "title" | "footer" }[];
+  };
+  warnings: { code: string; detail: string }[];
+};
+
 /** What was asked for, as it is kept with a job; what is absent is found out. */
 export interface JobOptions {
   /** A name in the header, or an index from 0. */
@@ -65,7 +82,8 @@ export interface JobRow extends JobCounts {
   team_id: string;
   livemode: boolean;
   status: JobStatus;
-  source: JobSource;
+  /** What was found of it is absent until it was read. */
+  source: JobSource & Partial<SourceFindings>;
   metadata: Record<string, string>;
   webhook_url: string | null;
   rows_total: number;
@@ -78,6 +96,8 @@ export interface JobRow extends JobCounts {
   results_key: string | null;
   error_code: JobErrorCode | null;
   error_detail: string | null;
+  /** Of `email_column_ambiguous`. */
+  error_candidates: JobCandidate[] | null;
   created_at: Date;
   started_at: Date | null;
   completed_at: Date | null;
@@ -109,6 +129,7 @@ export interface Analysis {
   /** Where the bytes of the chunks lie. */
   place: ObjectPlace;
   layout: JobLayout;
+  findings: SourceFindings;
   rows: number;
   duplicates: number;
   malformed: number;
@@ -118,7 +139,7 @@ export interface Analysis {
 export type Ending =
   | { status: "completed"; resultsKey: string }
   /** `charges`: what was answered costs as if the job had been cancelled; else it costs nothing. */
-  | { status: "failed"; code: JobErrorCode; detail: string; charges?: boolean }
+  | { status: "failed"; code: JobErrorCode; detail: string; candidates?: JobCandidate[]; charges?: boolean }
   | { status: "cancelled" };
 
 /** Only retries are due at a time: the last of them is one look into an index, however many there are. */
@@ -128,7 +149,7 @@ const columns = (sql: Queryable) => sql`
   case when j.deferred > 0 then (
     select max(due_at) from job_tasks t where t.job_id = j.id and t.state <> 'done'
   ) end as deferred_until,
-  j.day::text, j.results_key, j.error_code, j.error_detail, j.created_at, j.started_at, j.completed_at`;
+  j.day::text, j.results_key, j.error_code, j.error_detail, j.error_candidates, j.created_at, j.started_at, j.completed_at`;
 
 const visible = (sql: Queryable) => sql`j.removed_at is null and j.status <> 'submitting'`;
 
@@ -191,7 +212,7 @@ export async function noteAnalysis(tx: Transaction, id: string, found: Analysis)
   const { bucket, key, etag } = found.place;
   await tx`
     update jobs set rows_bucket = ${bucket}, rows_key = ${key}, rows_etag = ${etag},
-      layout = ${tx.json({ ...found.layout })}, rows_total = ${found.rows}, duplicates = ${found.duplicates},
+      layout = ${tx.json({ ...found.layout })}, source = source || ${tx.json({ ...found.findings })}, rows_total = ${found.rows}, duplicates = ${found.duplicates},
       malformed = ${found.malformed}
     where id = ${id}`;
 }
@@ -291,7 +312,8 @@ export async function endJob(tx: Transaction, id: string, ending: Ending): Promi
   await tx`
     update jobs set status = ${ending.status}, completed_at = now(), tasks_left = ${!isClear},
       results_key = ${ending.status === "completed" ? ending.resultsKey : null},
-      error_code = ${failure?.code ?? null}, error_detail = ${failure?.detail ?? null}, deferred = 0,
+      error_code = ${failure?.code ?? null}, error_detail = ${failure?.detail ?? null},
+      error_candidates = ${failure?.candidates === undefined ? null : tx.json([...failure.candidates])}, deferred = 0,
       charged = ${failure === null || failure.charges === true ? tx`charged` : 0}
     where id = ${id}`;
   const [row] = await tx<[JobRow]>`select ${columns(tx)} from jobs j where j.id = ${id}`;

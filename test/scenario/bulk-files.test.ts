@@ -59,10 +59,20 @@ describe("a list", () => {
     const { status, headers, body } = await submitAs(api, team.liveKey, { upload_id });
     assert.equal(status, 202, JSON.stringify(body));
     assert.equal(headers.get("location"), `/v1/bulk-jobs/${body.id}`);
-    assert.deepEqual(body.source, { type: "upload", upload_id, filename: "my list.csv" });
+    const source = { type: "upload", upload_id, filename: "my list.csv", columns: null, warnings: [] };
+    assert.deepEqual(body.source, source);
     assert.deepEqual([body.status, body.rows.total, body.started_at], ["queued", 0, null]);
     await assertAnswered(body.id);
-    assert.deepEqual((await jobOf(api, team.liveKey, body.id)).source, body.source);
+    const { columns } = (await jobOf(api, team.liveKey, body.id)).source;
+    assert.deepEqual(columns, {
+      email: { index: 1, name: "email", chosen_by: "header" },
+      others: [],
+      delimiter: ";",
+      has_header: true,
+      encoding: "utf-8",
+      escape: '"',
+      skipped_lines: [],
+    });
   });
 
   it("that lies in a granted bucket is read where it lies, compressed or not", async () => {
@@ -73,7 +83,7 @@ describe("a list", () => {
       const source = { bucket: own.bucket, key };
       const { status, body } = await submitAs(api, team.liveKey, { s3: source });
       assert.equal(status, 202, JSON.stringify(body));
-      assert.deepEqual(body.source, { type: "s3", ...source });
+      assert.deepEqual(body.source, { type: "s3", ...source, columns: null, warnings: [] });
       await assertAnswered(body.id);
     }
   });

@@ -10,7 +10,7 @@ import { createTaskRunner } from "../../src/bulk/task.ts";
 import { newId } from "../../src/core/ids.ts";
 import { createEndings } from "../../src/services/bulk/ending.ts";
 import { createGranted, type Granted } from "../../src/services/bulk/granted.ts";
-import { analyseInline } from "../../src/services/bulk/source.ts";
+import { analyseInline, INLINE_COLUMNS } from "../../src/services/bulk/source.ts";
 import type { VerificationResult } from "../../src/services/verify/verification-result.ts";
 import { type JobObjects, repeatsKey, sourceKey } from "../../src/store/job-objects.ts";
 import { type ChunkRange, insertAnalysis, insertChunks } from "../../src/store/job-tasks.ts";
@@ -53,7 +53,8 @@ export async function queueChunks(
   await sql.begin(async (tx) => {
     await insertJob(tx, job, "submitting");
     await queueJob(tx, job.id);
-    await noteAnalysis(tx, job.id, { ...found, place: job.place, layout });
+    const findings = { columns: INLINE_COLUMNS, warnings: [] };
+    await noteAnalysis(tx, job.id, { ...found, place: job.place, layout, findings });
     await insertChunks(tx, job.id, chunks);
   });
 }

@@ -4,6 +4,7 @@ import { LIMITS } from "../../core/limits.ts";
 import { FORMATS } from "../../services/bulk/result-rows.ts";
 import { VERDICTS } from "../../services/bulk/shard.ts";
 import type { BulkJob } from "../../services/bulk/view.ts";
+import { CandidateSchema, inlineColumnsExample, JobSourceSchema } from "./source-columns.ts";
 
 const { inlineRows, columns, keyBytes, metadataPairs, metadataKeyChars, metadataValueChars, metadataBytes } =
   LIMITS.bulk;
@@ -228,22 +229,7 @@ export const BulkJobSchema = v.object({
         "are ends.",
     ),
   ),
-  source: v.pipe(
-    v.variant("type", [
-      v.object({ type: v.pipe(v.literal("inline"), v.description("The list was in the request.")) }),
-      v.object({
-        type: v.pipe(v.literal("upload"), v.description("The list was uploaded.")),
-        upload_id: text("The upload's id."),
-        filename: text("Its name."),
-      }),
-      v.object({
-        type: v.pipe(v.literal("s3"), v.description("The list is in a bucket of yours.")),
-        bucket: text("The bucket."),
-        key: text("The object's key."),
-      }),
-    ]),
-    v.description("Where the list came from."),
-  ),
+  source: JobSourceSchema,
   created_at: instant("When it was submitted."),
   started_at: v.nullable(instant("When its file, or its first rows, were begun.")),
   completed_at: v.nullable(instant("When it ended, whichever way.")),
@@ -301,6 +287,12 @@ export const BulkJobSchema = v.object({
       v.object({
         code: v.pipe(v.picklist(JOB_ERROR_CODES), v.description(JOB_ERROR_WORDS)),
         detail: text("What went wrong with this list, in words."),
+        candidates: v.optional(
+          v.pipe(
+            v.array(CandidateSchema),
+            v.description("Of `email_column_ambiguous`: the columns to choose from, the likeliest first."),
+          ),
+        ),
       }),
     ),
     v.description("Why the job failed; null of one that has not."),
@@ -317,7 +309,7 @@ export const JobParamsSchema = v.strictObject({ id: text("The job's id, `job_…
 export const queuedJob: BulkJob = {
   id: "job_01h455vb4pex5vsknk084sn02q",
   status: "queued",
-  source: { type: "inline" },
+  source: { type: "inline", columns: inlineColumnsExample, warnings: [] },
   created_at: "2026-01-01T00:00:00.000Z",
   started_at: null,
   completed_at: null,
@@ -352,13 +344,26 @@ export const failedJob: BulkJob = {
   ...queuedJob,
   id: "job_01h455vb4pex5vsknk084sn02r",
   status: "failed",
-  source: { type: "upload", upload_id: "upl_01h455vb4pex5vsknk084sn02q", filename: "list.csv" },
+  source: {
+    type: "upload",
+    upload_id: "upl_01h455vb4pex5vsknk084sn02q",
+    filename: "list.csv",
+    columns: null,
+    warnings: [],
+  },
   started_at: "2026-01-01T00:00:00.500Z",
   completed_at: "2026-01-01T00:00:00.700Z",
   rows: { total: 0, processed: 0, deferred: 0, duplicates: 0, malformed: 0 },
   error: {
-    code: "no_email_column",
-    detail: "No column holds addresses. The columns are: name, city.",
+    code: "email_column_ambiguous",
+    detail:
+      'Several columns may be the one of the contacts\' addresses. "Home Email" (column 1) has 290 addresses in the first rows, ' +
+      '290 of them different; "Work Email" (column 2) has 281 addresses in the first rows, 279 of them different. Columns count ' +
+      "from 0. Say which one by email_column.",
+    candidates: [
+      { index: 1, name: "Home Email", addresses: 290, distinct: 290 },
+      { index: 2, name: "Work Email", addresses: 281, distinct: 279 },
+    ],
   },
   metadata: {},
 };

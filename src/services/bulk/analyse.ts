@@ -2,16 +2,18 @@ import { setImmediate as turn } from "node:timers/promises";
 import { parseAddress } from "../../check/address.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { type CutChunk, createChunkCutter } from "./chunk-cutter.ts";
+import type { Candidate } from "./columns/choose-column.ts";
+import { shown } from "./columns/pick-column.ts";
 import { addressOf } from "./csv/cell-address.ts";
 import { type OpenedText, type OpenOptions, openText } from "./csv/decode.ts";
-import { type DetectedLayout, type Detection, detectLayout, shown } from "./csv/detect.ts";
+import { type DetectedLayout, type DetectedTable, detectLayout } from "./csv/detect.ts";
 import { toText } from "./csv/field.ts";
 import { kindOfCell, PLAIN, UNSURE } from "./csv/plain-address.ts";
 import { CsvProblemError, problem } from "./csv/problems.ts";
 import { createRecordScanner, type RecordScanner } from "./csv/scan.ts";
 import { bytesOf, whenRead } from "./csv/text-form.ts";
 import { type ValuePlace, valueAt } from "./csv/value-place.ts";
-import type { JobProblem, SourceLayout, SourceOptions } from "./layout.ts";
+import type { JobProblem, SourceColumns, SourceLayout, SourceOptions, SourceWarning } from "./layout.ts";
 import type { RepeatFinder } from "./repeat-finder.ts";
 
 /** What a job may have. */
@@ -40,6 +42,10 @@ export interface ScannedSource {
   rows: number;
   malformed: number;
   rewritten: boolean;
+  columns: SourceColumns;
+  /** By the first rows. */
+  candidates: Candidate[];
+  warnings: SourceWarning[];
 }
 
 /** A list of so many rows without one address is a mistake in the list or its column; fewer may be meant so. */
@@ -49,7 +55,7 @@ type Refusal = { ok: false } & JobProblem;
 
 interface Plan {
   opened: OpenedText;
-  detected: Detection & { ok: true };
+  detected: DetectedTable;
   bounds: AnalysisBounds;
   sinks: AnalysisSinks;
 }
@@ -77,6 +83,7 @@ export async function analyseSource(
     ...(opened.sheet === null ? {} : { delimiter: opened.sheet.delimiter }),
     whole: opened.whole,
     bytesOf: bytesOf(opened.form),
+    ...(opened.form.utf16 === null ? {} : { encoding: opened.form.utf16 }),
   });
   if (!detected.ok) {
     await opened.close();
@@ -162,7 +169,7 @@ class FoundCells {
  */
 class RowReader {
   readonly #opened: OpenedText;
-  readonly #layout: DetectedLayout;
+  readonly #detected: DetectedTable;
   readonly #rowsMax: number;
   readonly #sinks: AnalysisSinks;
   readonly #cutter = createChunkCutter();
@@ -177,7 +184,7 @@ class RowReader {
     const { delimiter, emailColumn } = layout;
     const { recordBytes, columns } = LIMITS.bulk;
     this.#opened = opened;
-    this.#layout = layout;
+    this.#detected = detected;
     this.#rowsMax = bounds.rows;
     this.#sinks = sinks;
     this.#width = layout.header?.length ?? 0;
@@ -242,9 +249,10 @@ class RowReader {
     const rows = this.#rows;
     const malformed = this.#malformed;
     if (rows === 0) return problem("empty_source", "The file has a header and no rows.");
-    if (malformed === rows && rows >= ROWS_TO_JUDGE) return noAddress(this.#layout, rows);
-    const layout = { ...this.#layout, columns: this.#width };
-    const found = { layout, chunks: this.#cutter.end(), rows, malformed };
+    if (malformed === rows && rows >= ROWS_TO_JUDGE) return noAddress(this.#detected.layout, rows);
+    const { columns, candidates, warnings } = this.#detected;
+    const layout = { ...this.#detected.layout, columns: this.#width };
+    const found = { layout, chunks: this.#cutter.end(), rows, malformed, columns, candidates, warnings };
     return { ok: true, ...found, rewritten: !this.#opened.rangeReadable };
   }
 }

@@ -27,6 +27,46 @@ export interface SourceOptions {
   sheet?: string | number;
 }
 
+/** A column that may be the one of the addresses. */
+export interface CandidateColumn {
+  /** From 0. */
+  index: number;
+  /** null: the source has no header. */
+  name: string | null;
+  /** Cells of the first rows that hold an address, and how many different ones. */
+  addresses: number;
+  distinct: number;
+}
+
+/** A line of a source that is no row of its table. */
+export interface SkippedLine {
+  /** From 1. */
+  line: number;
+  /** The beginning of it. */
+  text: string;
+  reason: "comment" | "title" | "footer";
+}
+
+/** What the source is read as although it is not clean, or what its owner should look at. */
+export interface SourceWarning {
+  code: string;
+  /** A sentence. */
+  detail: string;
+}
+
+/** How a source was read, as its team sees it (`source.columns` of a job). */
+export interface SourceColumns {
+  email: { index: number; name: string | null; chosen_by: "option" | "header" | "content" | "only" };
+  /** Further columns that hold addresses. */
+  others: CandidateColumn[];
+  delimiter: string;
+  has_header: boolean;
+  encoding: string;
+  /** What makes a quote in a quoted field part of it: a quote before it, or a backslash. */
+  escape: '"' | "\\";
+  skipped_lines: SkippedLine[];
+}
+
 /** How the cells of the results are written. */
 export interface CellStyle {
   delimiter: string;
@@ -38,4 +78,6 @@ export interface CellStyle {
 export interface JobProblem {
   code: JobErrorCode;
   detail: string;
+  /** Of `email_column_ambiguous`: the columns to choose from. */
+  candidates?: CandidateColumn[];
 }

@@ -4,7 +4,7 @@ import { LIMITS } from "../../core/limits.ts";
 import type { ChunkRange } from "../../store/job-tasks.ts";
 import { type CutChunk, createChunkCutter } from "./chunk-cutter.ts";
 import { addressIn } from "./csv/cell-address.ts";
-import type { SourceLayout } from "./layout.ts";
+import type { SourceColumns, SourceLayout } from "./layout.ts";
 import { type ChunkRepeats, encodeChunkRepeats } from "./repeats.ts";
 
 /** What is known of a list before any of its addresses is verified. */
@@ -29,6 +29,17 @@ const INLINE_LAYOUT: SourceLayout = {
   columns: 1,
   header: ["email"],
   bom: false,
+};
+
+/** What is said of it: there was nothing to choose. */
+export const INLINE_COLUMNS: SourceColumns = {
+  email: { index: 0, name: "email", chosen_by: "only" },
+  others: [],
+  delimiter: ",",
+  has_header: false,
+  encoding: "utf-8",
+  escape: '"',
+  skipped_lines: [],
 };
 
 /** Who has which address, rows counted from 0. */

@@ -21,7 +21,7 @@ import type { Actor } from "../actor.ts";
 import { refuseTestAddress } from "../verify/test-keys.ts";
 import { addressIn } from "./csv/cell-address.ts";
 import { reserve, reserveInTime } from "./reserve.ts";
-import { type AnalysedSource, analyseInline, inlineBytes } from "./source.ts";
+import { type AnalysedSource, analyseInline, INLINE_COLUMNS, inlineBytes } from "./source.ts";
 import { checkActiveJobs, checkBytes, newJob, type Submit } from "./submission.ts";
 
 /** What can be said of the list at a glance. */
@@ -90,7 +90,8 @@ export function createSubmitInline(deps: SubmitInlineDeps): Submit<readonly stri
         await objects.put(repeatsKey(teamId, id), source.repeats, "application/octet-stream");
       const queued = await sql.begin(async (tx) => {
         if (!(await queueJob(tx, job.id))) return null;
-        await noteAnalysis(tx, job.id, { ...source, place });
+        const findings = { columns: INLINE_COLUMNS, warnings: [] };
+        await noteAnalysis(tx, job.id, { ...source, place, findings });
         await insertChunks(tx, job.id, source.chunks);
         return findJob(tx, job.teamId, job.id);
       });

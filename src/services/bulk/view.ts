@@ -1,12 +1,13 @@
 import { DAY_MS } from "../../core/clock.ts";
 import type { JobErrorCode } from "../../core/job-errors.ts";
-import type { JobRow, JobSource, JobStatus } from "../../store/jobs.ts";
+import type { JobCandidate, JobRow, JobSource, JobStatus, SourceFindings } from "../../store/jobs.ts";
 
 /** A bulk job as its team sees it. */
 export interface BulkJob {
   id: string;
   status: Exclude<JobStatus, "submitting">;
-  source: JobSource;
+  /** `columns` null: it has not been read. */
+  source: JobSource & { columns: SourceFindings["columns"] | null; warnings: SourceFindings["warnings"] };
   created_at: string;
   started_at: string | null;
   completed_at: string | null;
@@ -22,7 +23,7 @@ export interface BulkJob {
   rows_per_second: number | null;
   verdicts: { valid: number; invalid: number; risky: number; unknown: number };
   results: { csv_url: string; jsonl_url: string; expires_at: string } | null;
-  error: { code: JobErrorCode; detail: string } | null;
+  error: { code: JobErrorCode; detail: string; candidates?: JobCandidate[] | undefined } | null;
   metadata: Record<string, string>;
   livemode: boolean;
 }
@@ -66,6 +67,11 @@ function etaOf(row: JobRow, processed: number, pace: number | null, nowMs: numbe
   return Math.ceil(Math.max(1, workingS, waitingS));
 }
 
+function errorOf({ error_code: code, error_detail: detail, error_candidates: candidates }: JobRow) {
+  if (code === null) return null;
+  return { code, detail: detail ?? "", ...(candidates === null ? {} : { candidates }) };
+}
+
 /** @param nowMs epoch milliseconds, for the pace of a job under way */
 export function renderJob(row: JobRow, settings: ViewSettings, nowMs: number): BulkJob {
   const { valid, invalid, risky, unknown } = row;
@@ -77,7 +83,7 @@ export function renderJob(row: JobRow, settings: ViewSettings, nowMs: number): B
     id: row.id,
     // One that is being submitted is not shown to anybody.
     status: row.status === "submitting" ? "queued" : row.status,
-    source: row.source,
+    source: { ...row.source, columns: row.source.columns ?? null, warnings: row.source.warnings ?? [] },
     created_at: row.created_at.toISOString(),
     started_at: row.started_at?.toISOString() ?? null,
     completed_at: row.completed_at?.toISOString() ?? null,
@@ -93,7 +99,7 @@ export function renderJob(row: JobRow, settings: ViewSettings, nowMs: number): B
     rows_per_second: pace === null ? null : Number(pace.toFixed(2)),
     verdicts: { valid, invalid, risky, unknown },
     results: resultsOf(row, processed, settings),
-    error: row.error_code === null ? null : { code: row.error_code, detail: row.error_detail ?? "" },
+    error: errorOf(row),
     metadata: row.metadata,
     livemode: row.livemode,
   };

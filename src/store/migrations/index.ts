@@ -11,6 +11,7 @@ import { billing } from "./0010-billing.ts";
 import { idempotency } from "./0011-idempotency.ts";
 import { bulk } from "./0012-bulk.ts";
 import { quotaTogether } from "./0013-quota-together.ts";
+import { sourceColumns } from "./0014-source-columns.ts";
 
 /** One step of the schema. Modules, not `.sql` files, so that `tsc` alone carries them into the build. */
 export interface Migration {
@@ -34,4 +35,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 11, name: "idempotency", sql: idempotency },
   { id: 12, name: "bulk", sql: bulk },
   { id: 13, name: "quota-together", sql: quotaTogether },
+  { id: 14, name: "source-columns", sql: sourceColumns },
 ];

@@ -7,6 +7,7 @@ import { LIMITS } from "../../../src/core/limits.ts";
 import { toText } from "../../../src/services/bulk/csv/field.ts";
 import { parseRecords } from "../../../src/services/bulk/csv/parse.ts";
 import { settleAnalysis } from "../../../src/services/bulk/settle-analysis.ts";
+import { INLINE_COLUMNS } from "../../../src/services/bulk/source.ts";
 import { materialOf } from "../../../src/store/job-results.ts";
 import { startAnalysis } from "../../../src/store/jobs.ts";
 import { type AnalysisBench, type FileJob, openAnalyses } from "../../support/bulk-analysis.ts";
@@ -158,7 +159,8 @@ describe("the analysis of a list", () => {
       repeatsBytes: 0,
     }));
     const layout = { delimiter: ",", emailColumn: 0, columns: 1, header: null, bom: false };
-    const found = { place: job.place, layout, rows: LIMITS.bulk.rows, duplicates: 0, malformed: 0 };
+    const findings = { columns: INLINE_COLUMNS, warnings: [] };
+    const found = { place: job.place, layout, findings, rows: LIMITS.bulk.rows, duplicates: 0, malformed: 0 };
     const task = { jobId: job.id, number: -1, teamId: job.teamId, livemode: false };
     const cancelled = new AbortController().signal;
     const short = await settleAnalysis(

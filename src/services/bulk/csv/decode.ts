@@ -77,8 +77,8 @@ export async function openText(
     const text = encoding === undefined ? read.all() : transcoded(read.all(), encoding);
     read = await takeStart(text, limits.sampleBytes);
     const { start: head, whole, all } = read;
-    const form = { gzip, utf16: encoding !== undefined };
-    const rangeReadable = !form.gzip && !form.utf16;
+    const form = { gzip, utf16: encoding ?? null };
+    const rangeReadable = !form.gzip && form.utf16 === null;
     return { ok: true, form, rangeReadable, sheet: null, head, whole, text: closing(all(), close), close };
   } catch (error) {
     await close();
@@ -96,7 +96,7 @@ async function textOf(
     const closeAll = () => end().finally(close);
     return {
       ok: true,
-      form: { gzip: false, utf16: false, workbook: true },
+      form: { gzip: false, utf16: null, workbook: true },
       rangeReadable: false,
       sheet: { ...sheet, delimiter },
       head,

@@ -1,5 +1,6 @@
 import { LIMITS } from "../../../core/limits.ts";
-import { addressWeight, namesAddresses } from "./address-column.ts";
+import { addressWeight } from "../columns/column-evidence.ts";
+import { namesAddresses } from "../columns/header-meaning.ts";
 import { parseRecords } from "./parse.ts";
 import type { CsvProblem } from "./problems.ts";
 import { createRecordScanner } from "./scan.ts";
@@ -11,8 +12,11 @@ export interface Sample {
   delimiter: string;
   /** No more than LIMITS.bulk.sampleRows. */
   records: string[][];
-  /** Where in the text the second record begins, or the first ends. */
-  afterFirst: number;
+  /** Where in the text each of them begins, and where it ends. */
+  starts: number[];
+  ends: number[];
+  /** The records are all that there are. */
+  complete: boolean;
   /** What ends the list within the sample. */
   problem: CsvProblem | undefined;
   /** Where in the text the quote stands within which the sample ends. */
@@ -35,20 +39,24 @@ export interface SampleText {
 export function takeSample(text: SampleText, delimiter: string): Sample {
   const { bytes, whole, ...place } = text;
   const { recordBytes, columns, sampleRows } = LIMITS.bulk;
-  let rows = 0;
-  let afterFirst = 0;
-  let end = place.firstByte;
+  const starts: number[] = [];
+  const ends: number[] = [];
+  let isCut = !whole;
   const scanner = createRecordScanner(
     { delimiter, emailColumn: -1, recordBytes, columns, ...place },
-    (_start, recordEnd) => {
-      rows += 1;
-      if (rows === 1) afterFirst = recordEnd;
-      if (rows <= sampleRows) end = recordEnd;
+    (start, end) => {
+      if (starts.length === sampleRows) {
+        isCut = true;
+        return;
+      }
+      starts.push(start);
+      ends.push(end);
     },
   );
   const problem = scanner.push(bytes) ?? (whole ? scanner.end() : undefined);
+  const end = ends.at(-1) ?? place.firstByte;
   const records = parseRecords(bytes.subarray(0, end - place.firstByte), delimiter);
-  return { delimiter, records, afterFirst, problem, openQuote: scanner.openQuote() };
+  return { delimiter, records, starts, ends, complete: !isCut, problem, openQuote: scanner.openQuote() };
 }
 
 /**
@@ -67,21 +75,31 @@ export function detectDelimiter(text: SampleText): Sample {
       bestScore = own;
     }
   }
-  if (best.records[0]?.some(namesAddresses) || addressShare(best.records) > 0) return best;
+  if (isNamed(best) || addressShare(best.records) > 0) return best;
   return samples.find(isTooWide) ?? best;
+}
+
+/** A header stands in one of so many records, of so many cells together. */
+const HEADER_RECORDS = 5;
+const HEADER_CELLS = 500;
+
+/** One of the first records names a column of addresses. */
+function isNamed({ records }: Sample): boolean {
+  return records.slice(0, HEADER_RECORDS).flat().slice(0, HEADER_CELLS).some(namesAddresses);
 }
 
 function isTooWide({ records, problem }: Sample): boolean {
   return records.length === 0 && problem?.code === "too_many_columns";
 }
 
-function score({ records }: Sample): { sum: number; width: number } {
+function score(sample: Sample): { sum: number; width: number } {
+  const { records } = sample;
   if (records.length === 0) return { sum: -1, width: 0 };
   const widths = new Map<number, number>();
   for (const { length } of records) widths.set(length, (widths.get(length) ?? 0) + 1);
   const [width, count] = [...widths].reduce((most, next) => (next[1] > most[1] ? next : most));
   const consistency = width > 1 ? count / records.length : 0.5;
-  const named = records[0]?.some(namesAddresses) ? 0.5 : 0;
+  const named = isNamed(sample) ? 0.5 : 0;
   return { sum: consistency + 2 * addressShare(records) + named, width };
 }
 

@@ -1,10 +1,15 @@
-import type { SourceLayout, SourceOptions } from "../layout.ts";
-import { findAddressColumn, looksLikeAddress, namesAddresses, normaliseName } from "./address-column.ts";
+import { isUtf8 } from "node:buffer";
+import type { Candidate } from "../columns/choose-column.ts";
+import { candidateColumns, columnName } from "../columns/describe.ts";
+import { hasColumnNamed, pickColumn } from "../columns/pick-column.ts";
+import type { SourceColumns, SourceLayout, SourceOptions, SourceWarning } from "../layout.ts";
 import { hasManyNuls, knownBinary } from "./binary.ts";
 import { detectDelimiter, type Sample, type SampleText, takeSample } from "./delimiter.ts";
-import { isDelimiter, toText } from "./field.ts";
+import { isDelimiter } from "./field.ts";
+import { findTableStart, LINES_ABOVE, type TableStart } from "./header-row.ts";
 import { type CsvProblem, problem } from "./problems.ts";
 import { quoteHint } from "./scan.ts";
+import { linesAbove } from "./skipped-lines.ts";
 
 /** All of a layout but what only the whole source can tell. */
 export type DetectedLayout = Omit<SourceLayout, "columns">;
@@ -14,20 +19,26 @@ export interface DetectOptions extends SourceOptions {
   whole: boolean;
   /** What its bytes are counted of, behind their number (text-form.ts); "" unless told. */
   bytesOf?: string;
+  /** What the text was decoded from; absent: its bytes are as they were. */
+  encoding?: string;
 }
 
-export type Detection =
-  | {
-      ok: true;
-      layout: DetectedLayout;
-      /** Where in the text the first row begins: after byte order mark, `sep=` line and header. */
-      firstByte: number;
-    }
-  | ({ ok: false } & CsvProblem);
+/** How a head is to be read, and why so. */
+export interface DetectedTable {
+  ok: true;
+  layout: DetectedLayout;
+  /** Where in the text the first row begins: after byte order mark, `sep=` line, titles and header. */
+  firstByte: number;
+  /** As its team sees it. */
+  columns: SourceColumns;
+  /** Columns that may be the one of the addresses, the likeliest first. */
+  candidates: Candidate[];
+  warnings: SourceWarning[];
+  /** Rows of the head, latin1. */
+  rows: string[][];
+}
 
-/** Names of columns in a detail: so many, and so much of each. */
-const NAMES_SHOWN = 20;
-const NAME_CHARS = 40;
+export type Detection = DetectedTable | ({ ok: false } & CsvProblem);
 
 /** A first line that spreadsheets write for one another: it names the delimiter and is no record. */
 const SEP_LINE = /^"?sep=([\t -~])"?(?:\r\n|\r|\n|$)/i;
@@ -36,7 +47,8 @@ const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /**
  * How a list is to be read, from its head (decode.ts: the first bytes of its text) and from what its owner says of it.
- * Problems: `empty_source`, `not_csv`, `no_email_column`, `too_many_columns`, `record_too_large`, `quote_not_closed`.
+ * Problems: `empty_source`, `not_csv`, `no_email_column`, `email_column_ambiguous`, `too_many_columns`, `record_too_large`,
+ * `quote_not_closed`.
  */
 export function detectLayout(head: Buffer, options: DetectOptions): Detection {
   const kind = knownBinary(head);
@@ -56,19 +68,48 @@ export function detectLayout(head: Buffer, options: DetectOptions): Detection {
   };
   const delimiter = options.delimiter ?? (isDelimiter(sep?.[1] ?? "") ? sep?.[1] : undefined);
   const sample = delimiter === undefined ? detectDelimiter(text) : takeSample(text, delimiter);
-  const first = sample.records[0];
-  if (first === undefined) return noRecord(sample, text);
-  const header = headerOf(sample, options) ? first : null;
-  const rows = header === null ? sample.records : sample.records.slice(1);
-  if (header?.some((name) => name.includes("\0"))) {
+  if (sample.records.length === 0) return noRecord(sample, text);
+  const table = tableStart(sample, options);
+  return detectColumns(head, sample, table, { ...options, bom });
+}
+
+function detectColumns(
+  head: Buffer,
+  sample: Sample,
+  { header: headerAt, firstRow }: TableStart,
+  options: DetectOptions & { bom: boolean },
+): Detection {
+  const { delimiter, records, starts, ends } = sample;
+  const header = headerAt === null ? null : (records[headerAt] ?? []);
+  const rows = records.slice(firstRow);
+  if (header?.some((name) => name.includes("\0")))
     return problem("not_csv", "The header holds binary data, not text: save the list as CSV.");
-  }
-  const column = addressColumn(header, rows, options.emailColumn);
-  if (typeof column === "string") {
-    return problem("no_email_column", `${column} ${columnsSeen(first, header !== null)}`);
-  }
-  const layout = { delimiter: sample.delimiter, emailColumn: column, header, bom };
-  return { ok: true, layout, firstByte: header === null ? textStart : sample.afterFirst };
+  const first = header ?? rows[0] ?? [];
+  const picked = pickColumn({ header, rows, whole: sample.complete }, first, options.emailColumn);
+  if (!picked.ok) return picked;
+  const { index, chosenBy, candidates } = picked;
+  const columns: SourceColumns = {
+    email: { index, name: columnName(header, index), chosen_by: chosenBy },
+    others: candidateColumns(
+      header,
+      candidates.filter((one) => one.index !== index && one.addresses > 0),
+    ),
+    delimiter,
+    has_header: header !== null,
+    encoding: options.encoding ?? encodingOf(head),
+    escape: '"',
+    skipped_lines: linesAbove(head, sample, headerAt ?? firstRow),
+  };
+  const layout = { delimiter, emailColumn: index, header, bom: options.bom };
+  const firstByte = (firstRow === 0 ? starts[0] : ends[firstRow - 1]) ?? 0;
+  return { ok: true, layout, firstByte, columns, candidates, warnings: [], rows };
+}
+
+/** Of bytes that are their own text: values that are no UTF-8 are read as windows-1252 (field.ts). */
+function encodingOf(head: Buffer): string {
+  // The head may end within a character.
+  const cut = [0, 1, 2, 3].some((bytes) => isUtf8(head.subarray(0, head.length - bytes)));
+  return cut ? "utf-8" : "windows-1252";
 }
 
 function adviceFor(kind: string): string {
@@ -93,56 +134,16 @@ function firstRowOf({ hasHeader, emailColumn }: DetectOptions): string {
   return hasHeader === true || typeof emailColumn === "string" ? "the header" : "the header or first row";
 }
 
-/** The first record names the columns: as the owner says, or since it holds names and no address. */
-function headerOf({ records }: Sample, { hasHeader, emailColumn }: DetectOptions): boolean {
-  if (hasHeader !== undefined) return hasHeader;
-  if (typeof emailColumn === "string") return true;
-  const [first = [], ...rows] = records;
-  if (first.some(looksLikeAddress)) return false;
-  if (first.some(namesAddresses)) return true;
-  const column = typeof emailColumn === "number" ? emailColumn : findAddressColumn(null, rows);
-  const name = first[column ?? 0] ?? "";
-  return column !== undefined && isLabel(name) && rows.some((row) => looksLikeAddress(row[column] ?? ""));
-}
-
-/** Could name a column: has a letter, and is no broken address. */
-function isLabel(value: string): boolean {
-  return /[A-Za-z\x80-\xff]/.test(value) && !value.includes("@");
-}
-
-/** Its index, or the sentence that says why there is none. */
-function addressColumn(
-  header: readonly string[] | null,
-  rows: readonly string[][],
-  wanted: string | number | undefined,
-): number | string {
-  if (typeof wanted === "string") return namedColumn(header, wanted);
-  if (wanted === undefined) return findAddressColumn(header, rows) ?? "No column holds email addresses.";
-  const width = rows.reduce((most, { length }) => Math.max(most, length), header?.length ?? 0);
-  if (Number.isInteger(wanted) && wanted >= 0 && wanted < width) return wanted;
-  return `Column ${wanted}, counted from 0, is not there: the first rows have ${width} columns.`;
-}
-
-function namedColumn(header: readonly string[] | null, wanted: string): number | string {
-  if (header === null) return `In a file without a header no column is named ${shown(wanted)}.`;
-  const names = header.map(toText);
-  const exact = names.indexOf(wanted);
-  if (exact >= 0) return exact;
-  const sought = normaliseName(wanted);
-  const loose = sought === "" ? -1 : names.findIndex((name) => normaliseName(name) === sought);
-  return loose >= 0 ? loose : `No column is named ${shown(wanted)}.`;
-}
-
-function columnsSeen(first: readonly string[], isHeader: boolean): string {
-  const cells = first.slice(0, NAMES_SHOWN).map((cell) => shown(toText(cell)));
-  const more = first.length > NAMES_SHOWN ? ` and ${first.length - NAMES_SHOWN} more` : "";
-  return `The file's ${isHeader ? "columns are" : "first row is"} ${cells.join(", ")}${more}.`;
-}
-
-/** A column's name for a detail. */
-export function shown(name: string): string {
-  const characters = [...name.replace(/\p{C}/gu, " ")];
-  const cut =
-    characters.length > NAME_CHARS ? `${characters.slice(0, NAME_CHARS).join("")}…` : characters.join("");
-  return `"${cut}"`;
+/** Where the table begins: as its owner says, or as its records look. */
+function tableStart({ records }: Sample, { hasHeader, emailColumn }: DetectOptions): TableStart {
+  if (hasHeader === false) return { header: null, firstRow: 0 };
+  if (typeof emailColumn === "string") {
+    const named = records.slice(0, LINES_ABOVE).findIndex((record) => hasColumnNamed(record, emailColumn));
+    const at = named >= 0 ? named : (findTableStart(records, undefined).header ?? 0);
+    return { header: at, firstRow: at + 1 };
+  }
+  const found = findTableStart(records, emailColumn);
+  return hasHeader === true && found.header === null
+    ? { header: found.firstRow, firstRow: found.firstRow + 1 }
+    : found;
 }

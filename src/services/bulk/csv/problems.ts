@@ -4,6 +4,7 @@ import type { JobProblem } from "../layout.ts";
 export type CsvProblemCode = Extract<
   JobErrorCode,
   | "bulk_too_large"
+  | "email_column_ambiguous"
   | "empty_source"
   | "no_email_column"
   | "not_csv"

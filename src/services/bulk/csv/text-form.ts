@@ -1,7 +1,9 @@
+import type { Utf16 } from "./encoding.ts";
+
 /** What is done to an object's bytes to get its text. Neither: they are the text. */
 export interface TextForm {
   gzip: boolean;
-  utf16: boolean;
+  utf16: Utf16 | null;
   /** A sheet of a workbook, written as CSV. */
   workbook?: boolean;
 }
@@ -9,13 +11,13 @@ export interface TextForm {
 /** What the bytes are counted of that a detail speaks of: goes behind their number; "" of the object itself. */
 export function bytesOf({ gzip, utf16, workbook = false }: TextForm): string {
   if (workbook) return " of the sheet when it is written as CSV";
-  if (gzip) return ` of the decompressed text${utf16 ? " when it is read as UTF-8" : ""}`;
-  return utf16 ? " of the text when it is read as UTF-8" : "";
+  if (gzip) return ` of the decompressed text${utf16 !== null ? " when it is read as UTF-8" : ""}`;
+  return utf16 !== null ? " of the text when it is read as UTF-8" : "";
 }
 
 /** When a list has as many bytes as a detail says; "" of the object itself. */
 export function whenRead({ gzip, utf16, workbook = false }: TextForm): string {
   if (workbook) return " when its sheet is written as CSV";
-  if (gzip) return ` when it is decompressed${utf16 ? " and read as UTF-8" : ""}`;
-  return utf16 ? " when it is read as UTF-8" : "";
+  if (gzip) return ` when it is decompressed${utf16 !== null ? " and read as UTF-8" : ""}`;
+  return utf16 !== null ? " when it is read as UTF-8" : "";
 }

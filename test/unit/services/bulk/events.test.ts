@@ -28,6 +28,7 @@ function rowOf(id: string, change: Partial<JobRow> = {}): JobRow {
     results_key: null,
     error_code: null,
     error_detail: null,
+    error_candidates: null,
     created_at: new Date(0),
     started_at: new Date(0),
     completed_at: null,

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as v from "valibot";
 import { BulkJobSchema } from "../../../../src/http/schemas/bulk.ts";
+import { INLINE_COLUMNS } from "../../../../src/services/bulk/source.ts";
 import { type BulkJob, renderJob } from "../../../../src/services/bulk/view.ts";
 import type { JobRow } from "../../../../src/store/jobs.ts";
 
@@ -30,6 +31,7 @@ const row: JobRow = {
   results_key: null,
   error_code: null,
   error_detail: null,
+  error_candidates: null,
   created_at: new Date("2026-01-01T00:00:00Z"),
   started_at: new Date("2026-01-01T00:00:01Z"),
   completed_at: null,
@@ -105,10 +107,22 @@ describe("a job as its team sees it", () => {
       { type: "upload" as const, upload_id: "upl_1", filename: "list.csv" },
       { type: "s3" as const, bucket: "acme", key: "in/list.csv" },
     ]) {
-      const job = renderJob({ ...row, source }, settings, nowMs);
-      v.assert(BulkJobSchema, job);
-      assert.deepEqual(job.source, source);
+      const queued = renderJob({ ...row, source }, settings, nowMs);
+      v.assert(BulkJobSchema, queued);
+      assert.deepEqual(queued.source, { ...source, columns: null, warnings: [] });
+      const findings = { columns: INLINE_COLUMNS, warnings: [{ code: "nul_bytes", detail: "One." }] };
+      const read = renderJob({ ...row, source: { ...source, ...findings } }, settings, nowMs);
+      v.assert(BulkJobSchema, read);
+      assert.deepEqual(read.source, { ...source, ...findings });
     }
+  });
+
+  it("says between which columns it could not choose", () => {
+    const candidates = [{ index: 1, name: null, addresses: 5, distinct: 4 }];
+    const error = { error_code: "email_column_ambiguous", error_detail: "Which?" } as const;
+    const job = renderJob({ ...row, ...error, error_candidates: candidates }, settings, nowMs);
+    v.assert(BulkJobSchema, job);
+    assert.deepEqual(job.error, { code: "email_column_ambiguous", detail: "Which?", candidates });
   });
 
   it("names its results for as long as they are kept", () => {

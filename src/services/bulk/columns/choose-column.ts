@@ -1,0 +1,202 @@
+import { areFew, type ColumnEvidence, columnEvidence, isCopy } from "./column-evidence.ts";
+import { type HeaderMeaning, headerMeaning } from "./header-meaning.ts";
+
+/** Points of each kind of evidence. They add up to a column's score. */
+export interface ScoreParts {
+  /** What the name says. */
+  header: number;
+  /** The share of the filled cells that are addresses. */
+  addresses: number;
+  /** How many of the addresses are different: below 0 the more they repeat. */
+  distinct: number;
+  /** How many of the rows have one. */
+  filled: number;
+  /** What stands further left is likelier, all else being equal. */
+  position: number;
+}
+
+export interface Candidate {
+  /** From 0. */
+  index: number;
+  meaning: HeaderMeaning;
+  /** Cells of the sampled rows that hold an address, and how many different ones. */
+  addresses: number;
+  distinct: number;
+  score: number;
+  parts: ScoreParts;
+}
+
+export type ChosenBy = "option" | "header" | "content" | "only";
+
+export type ColumnChoice =
+  | { kind: "chosen"; index: number; chosenBy: Exclude<ChosenBy, "option">; candidates: Candidate[] }
+  | { kind: "ambiguous"; why: string; candidates: Candidate[] }
+  /** No column holds addresses, or is called so. */
+  | { kind: "none"; candidates: Candidate[] };
+
+/** A table as it was sampled. */
+export interface SampledTable {
+  /** Names, latin1; null: none are known. */
+  header: readonly string[] | null;
+  rows: readonly string[][];
+  /** There are no further rows. */
+  whole: boolean;
+}
+
+/** Points by name. A gap of MARGIN decides: "Email" over "Billing Email", but not over "Customer Email". */
+const HEADER_POINTS: Readonly<Record<HeaderMeaning, number>> = {
+  primary: 55,
+  email: 43,
+  contact: 35,
+  qualified: 28,
+  secondary: 12,
+  none: 0,
+  attribute: -25,
+  owner: -40,
+};
+const ADDRESSES_POINTS = 40;
+const DISTINCT_POINTS = 30;
+const FILLED_POINTS = 6;
+const POSITION_POINTS = 1;
+
+/** A column is chosen when the next one has so many points less. */
+const MARGIN = 10;
+
+/** Fewer addresses than this tell little about how much they repeat. */
+const REPEATS_FROM = 5;
+
+/** Of the filled cells of a column whose name does not say e-mail, at least this share are addresses. */
+const CONTENT_SHARE = 0.25;
+
+/** A further column of the contact's that is filled so seldom beside the first does not make the list ambiguous. */
+const SPARSE_SHARE = 0.2;
+
+/** Names of a column of the contacts' addresses. */
+const NAMED: ReadonlySet<HeaderMeaning> = new Set(["primary", "email", "contact", "qualified", "secondary"]);
+
+interface Judged extends Candidate {
+  name: string;
+  evidence: ColumnEvidence;
+}
+
+function meaningOf(header: readonly string[] | null, index: number): HeaderMeaning {
+  return header === null ? "none" : headerMeaning(header[index] ?? "");
+}
+
+/** Its addresses count half where something stands around them: the column with the bare ones is the one that is meant. */
+function shareOf({ addresses, wrapped, filled }: ColumnEvidence): number {
+  return filled === 0 ? 0 : (addresses - wrapped / 2) / filled;
+}
+
+function distinctPoints({ addresses, distinct }: ColumnEvidence): number {
+  if (addresses === 0) return 0;
+  return DISTINCT_POINTS * (distinct / addresses - 1) * Math.min(1, addresses / REPEATS_FROM);
+}
+
+function isCandidate(meaning: HeaderMeaning, { filled, addresses }: ColumnEvidence): boolean {
+  if (addresses > 0) return NAMED.has(meaning) || addresses / filled >= CONTENT_SHARE;
+  return NAMED.has(meaning) && filled === 0;
+}
+
+const round = (points: number): number => Math.round(points * 10) / 10;
+
+function judge(table: SampledTable, all: readonly ColumnEvidence[]): Judged[] {
+  const { header, rows, whole } = table;
+  const possible = all
+    .map((evidence) => ({ evidence, meaning: meaningOf(header, evidence.index) }))
+    .filter(({ evidence, meaning }) => isCandidate(meaning, evidence));
+  const isNamed = possible.some(({ evidence, meaning }) => evidence.addresses > 0 && NAMED.has(meaning));
+  // An empty column says nothing beside one that is called so and has addresses.
+  const found = whole && isNamed ? possible.filter(({ evidence }) => evidence.addresses > 0) : possible;
+  return found.map(({ evidence, meaning }, rank) => {
+    const parts: ScoreParts = {
+      header: HEADER_POINTS[meaning],
+      addresses: round(ADDRESSES_POINTS * shareOf(evidence)),
+      distinct: round(distinctPoints(evidence)),
+      filled: rows.length === 0 ? 0 : round((FILLED_POINTS * evidence.addresses) / rows.length),
+      position: round(POSITION_POINTS * (1 - rank / found.length)),
+    };
+    const score = round(parts.header + parts.addresses + parts.distinct + parts.filled + parts.position);
+    const { index, addresses, distinct } = evidence;
+    return { index, meaning, addresses, distinct, score, parts, name: header?.[index] ?? "", evidence };
+  });
+}
+
+/** The two are so close that which of them is meant cannot be told. */
+function areClose(best: Judged, other: Judged, whole: boolean): boolean {
+  if (best.score - other.score >= MARGIN) return false;
+  // Of columns that are empty to the end the first will do.
+  if (other.addresses === 0 && best.addresses === 0 && whole) return false;
+  if (other.addresses > 0 && isCopy(other.evidence, best.evidence)) return false;
+  const isSparse = best.addresses >= REPEATS_FROM && other.addresses <= best.addresses * SPARSE_SHARE;
+  const isKnown = NAMED.has(best.meaning) && NAMED.has(other.meaning) && best.name !== other.name;
+  return !(isSparse && isKnown && other.addresses > 0);
+}
+
+/** The best by its name has the addresses of a few, and another one those of many: name and content contradict each other. */
+export function isContradicted(
+  best: Pick<Candidate, "addresses" | "distinct">,
+  other: Pick<Candidate, "meaning" | "addresses" | "distinct">,
+): boolean {
+  if (other.meaning === "attribute" || !areFew(best.distinct, best.addresses)) return false;
+  return other.distinct >= 3 * best.distinct && !areFew(other.distinct, other.addresses);
+}
+
+/**
+ * The sampled rows say that the column has the addresses of a few, its name does not say that they are the contacts', and
+ * the table has other columns: most likely they are their owners'.
+ */
+export function isSuspect(
+  meaning: HeaderMeaning,
+  columns: number,
+  counts: { distinct: number; addresses: number },
+) {
+  return columns > 1 && !NAMED.has(meaning) && areFew(counts.distinct, counts.addresses);
+}
+
+function published({ index, meaning, addresses, distinct, score, parts }: Judged): Candidate {
+  return { index, meaning, addresses, distinct, score, parts };
+}
+
+/** Without any address: the first column that is called so, filled with whatever. */
+function namedColumn({ header }: SampledTable, all: readonly ColumnEvidence[]): number | undefined {
+  const points = (index: number) => HEADER_POINTS[meaningOf(header, index)];
+  const named = all.map(({ index }) => index).filter((index) => NAMED.has(meaningOf(header, index)));
+  return named.sort((a, b) => points(b) - points(a))[0];
+}
+
+/** A column of which most cells nearly are addresses. */
+function nearlyColumn(all: readonly ColumnEvidence[]): number | undefined {
+  return all.find(({ nearly, addresses, filled }) => filled > 0 && (nearly + addresses) / filled >= 0.5)
+    ?.index;
+}
+
+/**
+ * The column of the contacts' addresses, by what the columns are called and what the sampled rows hold. Candidates are
+ * columns that hold addresses, and empty ones whose name says e-mail; each gets points for its name, for the share of
+ * addresses among its cells, for how different they are, how many rows have one, and its place. Close ones are not
+ * guessed between: then the choice is `ambiguous`.
+ */
+export function chooseColumn(table: SampledTable): ColumnChoice {
+  const all = columnEvidence(table.rows, table.header?.length ?? 0);
+  const judged = judge(table, all).sort((a, b) => b.score - a.score || a.index - b.index);
+  const candidates = judged.map(published);
+  const [best, ...others] = judged;
+  if (best === undefined) {
+    const named = namedColumn(table, all);
+    const index = named ?? nearlyColumn(all);
+    const chosenBy = named === undefined ? "content" : "header";
+    return index === undefined
+      ? { kind: "none", candidates }
+      : { kind: "chosen", index, chosenBy, candidates };
+  }
+  const ambiguous = (why: string): ColumnChoice => ({ kind: "ambiguous", why, candidates });
+  if (others.some((other) => areClose(best, other, table.whole)))
+    return ambiguous("Several columns may be the one of the contacts' addresses.");
+  if (others.some((other) => isContradicted(best, other)))
+    return ambiguous("The column that is called so has few different addresses, another one has many.");
+  if (isSuspect(best.meaning, all.length, best))
+    return ambiguous("The column has the same few addresses again and again, as owners of contacts have.");
+  const chosenBy = NAMED.has(best.meaning) ? "header" : others.length === 0 ? "only" : "content";
+  return { kind: "chosen", index: best.index, chosenBy, candidates };
+}
