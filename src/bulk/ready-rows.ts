@@ -22,6 +22,8 @@ export interface ReadyRowsDeps {
 }
 
 const AT = 0x40;
+const DOT = 0x2e;
+const UNDERSCORE = 0x5f;
 
 /** Of what is no address. */
 const NOWHERE: Standing = { blocked: false, overridden: false, scope: "unprobed" };
@@ -79,10 +81,13 @@ export class ReadyRows {
       return null;
     }
     const name = domains.nameAt(seat);
+    if (name.mailboxes !== null && isRewritten(cell, at, name)) return this.#readText(offset, valueAt(cell));
     const { standing } = outcome;
     const found = batches.readyOfDomain(name, standing);
     if (found !== undefined && this.#draw(offset, cell, name, standing, found)) {
-      if (standing.blocked) outcomes.keep(seat, standing, drawer.templateOf(name, standing, found));
+      // Of others each row is looked at: its provider may ignore something in it.
+      if (standing.blocked && name.mailboxes === null)
+        outcomes.keep(seat, standing, drawer.templateOf(name, standing, found));
       return null;
     }
     if (found !== undefined || standing.blocked) return this.#readFirst(offset, valueAt(cell), seat);
@@ -164,6 +169,19 @@ export class ReadyRows {
     this.#drawn.add(offset, row);
     return null;
   }
+}
+
+/** Whether an ordinary local part may be written otherwise in `normalized_email`. */
+function isRewritten({ bytes, from }: ValuePlace, at: number, { domain, mailboxes }: DomainName): boolean {
+  if (mailboxes === null) return false;
+  const { canonicalDomain, ignored } = mailboxes;
+  if (canonicalDomain !== null && canonicalDomain !== domain) return true;
+  if (ignored === "") return false;
+  for (let i = from; i < at; i++) {
+    const byte = bytes[i];
+    if (byte === DOT || byte === UNDERSCORE) return true;
+  }
+  return false;
 }
 
 function atSignOf({ bytes, from }: ValuePlace): number {

@@ -1,3 +1,4 @@
+import { foldAddress } from "../core/address-case.ts";
 import { LIMITS } from "../core/limits.ts";
 import { type DomainFault, type DomainName, parseDomain } from "./address/domain.ts";
 import { endOfLocalPart, type LocalPartFault, parseLocalPart } from "./address/local-part.ts";
@@ -9,7 +10,7 @@ const MAX_ADDRESS_OCTETS = 254;
 const VISIBLE_ASCII = /^[!-~]+$/;
 
 export interface ParsedAddress {
-  /** As it goes on the wire: case kept, NFC, quoted only where it must be. */
+  /** As it goes on the wire: NFC, quoted only where it must be, lower case only where the provider is known to ignore case. */
   local: string;
   /** A-labels, lower case. */
   domain: string;
@@ -17,7 +18,7 @@ export interface ParsedAddress {
   name: DomainName;
   /** `local@domain`: one text for all spellings of an address that are surely one mailbox. */
   normalised: string;
-  /** Key of caches and single flight. Keeps the local part's case, since only its server may fold it. */
+  /** Key of caches, of single flight and of repeats in a list. Elsewhere it keeps the local part's case, since only its server may fold it. */
   cacheKey: string;
 }
 
@@ -55,19 +56,20 @@ export function parseAddress(input: string): ParseResult {
   const at = endOfLocalPart(text);
   if (at < 0) return fail(text.includes("@") ? "local_part_syntax" : "no_at_sign");
   const localText = text.slice(0, at);
-  const local = parseLocalPart(localText);
-  if (!local.ok) return local;
+  const found = parseLocalPart(localText);
+  if (!found.ok) return found;
   const domainText = text.slice(at + 1);
   const name = parseDomain(domainText);
   if (!name.ok) return name;
   const { domain } = name;
+  const local = name.mailboxes === null ? found.local : foldAddress(found.local);
   // Nearly all are written so already: then it is no new string, which would have to be put together wherever it is a key.
-  const isNormal = local.local === localText && domain === domainText;
-  const normalised = isNormal ? text : `${local.local}@${domain}`;
+  const isNormal = local === localText && domain === domainText;
+  const normalised = isNormal ? text : `${local}@${domain}`;
   if ((isBare ? normalised.length : Buffer.byteLength(normalised)) > MAX_ADDRESS_OCTETS)
     return fail("too_long");
   return {
     ok: true,
-    address: { local: local.local, domain, name, normalised, cacheKey: normalised },
+    address: { local, domain, name, normalised, cacheKey: normalised },
   };
 }

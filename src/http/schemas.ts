@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { ERRORS, type ErrorCode } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import {
+  ALIAS_KINDS,
   LOOKUP_STATUSES,
   MX_STATUSES,
   REASONS,
@@ -62,6 +63,20 @@ const ChecksSchema = v.object({
       status: lookedUp,
     }),
   ),
+  alias: part(
+    "Whether the address is one of several of a mailbox.",
+    v.object({
+      is_alias: flag("It has a tag, or an alias service hands it out."),
+      kind: v.nullable(
+        oneOf(
+          ALIAS_KINDS,
+          "`plus_tag` (`jane+news@`), `hyphen_tag` (Yahoo), `subdomain` (Fastmail), or `alias_service`.",
+        ),
+      ),
+      service: v.nullable(text("The alias service, e.g. `simplelogin`; null where it is none.")),
+      status: lookedUp,
+    }),
+  ),
   free_provider: part(
     "Whether anybody can open a mailbox there.",
     v.object({
@@ -115,6 +130,12 @@ const EvidenceSchema = v.object({
 /** The contract's verification result with the additive fields: the service's type, as the compiler sees in a test. */
 export const VerificationResultSchema = v.object({
   email: text("The address as checked: domain in lower case, as A-labels."),
+  normalized_email: v.nullable(
+    text(
+      "One text for the spellings of an address that lead to one mailbox: lower case, and what its provider ignores (tags, dots, " +
+        "further domains) left out. For finding a person twice, not for sending to. Null where it is no address.",
+    ),
+  ),
   verdict: oneOf(
     ["valid", "invalid", "risky", "unknown"],
     "`valid` only from Pro+ upwards; `unknown` is a failure to find out, never a finding.",

@@ -31,6 +31,7 @@ export const ContractResult = v.looseObject({
 /** What `API.md` adds to it. */
 export const AdditiveResult = v.looseObject({
   email: v.string(),
+  normalized_email: v.nullable(v.string()),
   reason: v.string(),
   did_you_mean: v.nullable(v.string()),
   cache_expires_at: v.nullable(v.pipe(v.string(), v.isoTimestamp())),
@@ -39,6 +40,11 @@ export const AdditiveResult = v.looseObject({
     mx: v.looseObject({
       provider: v.nullable(v.string()),
       records: v.array(v.object({ host: v.string(), preference: v.pipe(v.number(), v.integer()) })),
+    }),
+    alias: v.looseObject({
+      is_alias: v.boolean(),
+      kind: v.nullable(v.string()),
+      service: v.nullable(v.string()),
     }),
     free_provider: v.looseObject({ is_free_provider: v.boolean() }),
     smtp: v.looseObject({

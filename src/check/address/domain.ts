@@ -1,6 +1,7 @@
 import { domainToASCII, domainToUnicode } from "node:url";
 import { LIMITS } from "../../core/limits.ts";
 import { RecentMap } from "../../core/recent-map.ts";
+import { type MailboxRules, mailboxRulesOf } from "../mailbox/rules.ts";
 import { keepsBidiRule } from "./bidi.ts";
 
 const MAX_DOMAIN_OCTETS = 253;
@@ -28,9 +29,12 @@ export class DomainName {
    */
   listsKept = 0;
   templatesKept = 0;
+  /** How its provider reads local parts, case never; null: nothing is known of that. */
+  readonly mailboxes: MailboxRules | null;
 
   constructor(domain: string) {
     this.domain = domain;
+    this.mailboxes = mailboxRulesOf(domain);
   }
 }
 

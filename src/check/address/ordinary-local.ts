@@ -7,7 +7,6 @@ const NINE = 0x39;
 const UPPER_A = 0x41;
 const UPPER_Z = 0x5a;
 const UNDERSCORE = 0x5f;
-const TO_LOWER = 0x20;
 
 const VOWELS: ReadonlySet<number> = new Set(Buffer.from("aeiouy"));
 const vowels = new Uint8Array(128);
@@ -17,8 +16,8 @@ for (const byte of VOWELS) vowels[byte] = 1;
 const JOINED_MIN = 6;
 
 /**
- * Whether a local part is surely nobody's role (`roleOf`) and has nothing to say for itself (`localSignals`), by its bytes
- * alone: so are nearly all, and to see it so is a twentieth of reading them as text. False is not sure. A test holds it to
+ * Whether a local part is surely nobody's role (`roleOf`), has nothing to say for itself (`localSignals`), has no tag (`tagOf`) and is
+ * in lower case, by its bytes alone: so are nearly all, and to see it so is a twentieth of reading them as text. False is not sure. A test holds it to
  * both. @param bytes from `from` to before `to`: letters, digits, `-`, `_`, `+` and single dots, the first a letter or digit
  */
 export function isOrdinaryLocal(bytes: Uint8Array, from: number, to: number, mayBeRole: MayBeRole): boolean {
@@ -36,11 +35,9 @@ export function isOrdinaryLocal(bytes: Uint8Array, from: number, to: number, may
   let changes = 0;
   let wasDigit = false;
   for (let i = from; i < to; i++) {
-    let byte = bytes[i] as number;
-    if (byte === PLUS) break;
-    // `owner-list`, `list-request`
-    if (byte === HYPHEN) return false;
-    if (byte >= UPPER_A && byte <= UPPER_Z) byte += TO_LOWER;
+    const byte = bytes[i] as number;
+    // A tag; `owner-list`, `list-request`; what `normalized_email` has in lower case.
+    if (byte === PLUS || byte === HYPHEN || (byte >= UPPER_A && byte <= UPPER_Z)) return false;
     length += 1;
     last = byte;
     if (length === 1) first = byte;

@@ -1,3 +1,4 @@
+import { ALIAS_DOMAINS } from "./alias-services.ts";
 import { MAIL_COM_DOMAINS } from "./mail-com.ts";
 
 /**
@@ -87,24 +88,8 @@ export const NOT_FREE: ReadonlySet<string> = new Set([
   ],
 ]);
 
-/** Aliases of one person's mailbox, for as long as that person wants; mailchecker lists most of them. */
-const PRIVACY_RELAYS: readonly string[] = [
-  ...["privaterelay.appleid.com", "duck.com", "mozmail.com", "relay.firefox.com"],
-  ...["passmail.net", "passmail.com", "passinbox.com", "passfwd.com"],
-  ...["simplelogin.com", "simplelogin.co", "simplelogin.fr", "simplelogin.io", "aleeas.com", "slmail.me"],
-  ...["8alias.com", "8shield.net", "dralias.com", "silomails.com"],
-  ...["addy.io", "anonaddy.com", "anonaddy.me", "addymail.com"],
-  ...["forwardemail.net", "improvmx.com"],
-  ...[
-    "33mail.com",
-    "erine.email",
-    "opayq.com",
-    "e4ward.com",
-    "sneakemail.com",
-    "snkmail.com",
-    "burnermail.io",
-  ],
-];
+/** Who forwards mail for domains of people's own. */
+const FORWARDERS: readonly string[] = ["forwardemail.net", "improvmx.com"];
 
 /** Universities, schools' mail, companies and forwarding hosts that mailchecker alone lists. */
 const INSTITUTIONS: readonly string[] = [
@@ -113,7 +98,8 @@ const INSTITUTIONS: readonly string[] = [
 
 export const NEVER_DISPOSABLE: ReadonlySet<string> = new Set([
   ...MAILBOX_PROVIDERS,
-  ...PRIVACY_RELAYS,
+  ...ALIAS_DOMAINS,
+  ...FORWARDERS,
   ...INSTITUTIONS,
 ]);
 

@@ -17,6 +17,7 @@ export const inputOf = ({ email, refresh, evidence, probe }: Query): VerifyInput
 
 export const verificationExample: VerificationResult = {
   email: "someone@example.com",
+  normalized_email: "someone@example.com",
   verdict: "valid",
   reason: "accepted_mailbox",
   risk_score: 3,
@@ -34,6 +35,7 @@ export const verificationExample: VerificationResult = {
       status: "ok",
     },
     disposable: { is_disposable: false, source: "none", status: "checked" },
+    alias: { is_alias: false, kind: null, service: null, status: "checked" },
     free_provider: { is_free_provider: false, status: "checked" },
     role: { is_role: false, role: null, status: "checked" },
     smtp: {

@@ -2,8 +2,11 @@ import { codeAt } from "../../core/code-at.ts";
 import type { DrawnRow, RowTemplate } from "../verify/draw-rows.ts";
 import { RowBytes } from "./row-bytes.ts";
 
-/** Of a drawn row in a shard, before its address: its offset (u16), template, times, latency (u32 each), bytes of the address (u16). */
-export const DRAWN_HEAD_BYTES = 2 + 4 + 4 + 4 + 2;
+/**
+ * Of a drawn row in a shard, before its address: its offset (u16), template, times, latency (u32 each), bytes of the address and of
+ * the normal form behind it (u16 each; 0: that is the address).
+ */
+export const DRAWN_HEAD_BYTES = 2 + 4 + 4 + 4 + 2 + 2;
 
 /** Of a row, about. */
 const ROW_BYTES = 48;
@@ -34,19 +37,21 @@ export class DrawnRows {
   }
 
   /** @param offset each once */
-  add(offset: number, { template, email, latencyMs, times }: DrawnRow): void {
+  add(offset: number, { template, email, normalized, latencyMs, times }: DrawnRow): void {
     const number = this.#templateNumber(template);
     this.rowsOf[number] = (this.rowsOf[number] ?? 0) + 1;
     this.size += 1;
     const { length } = email;
-    const to = this.#rows.reserve(DRAWN_HEAD_BYTES + length);
-    let at = writeHead(to, this.#rows.at, offset, number, this.#timesNumber(times), latencyMs, length);
+    const more = normalized.length;
+    const to = this.#rows.reserve(DRAWN_HEAD_BYTES + length + more);
+    let at = writeHead(to, this.#rows.at, offset, number, this.#timesNumber(times), latencyMs, length, more);
     // To call for so few bytes takes longer than to write them.
     for (let i = 0; i < length; i++) to[at++] = codeAt(email, i);
+    for (let i = 0; i < more; i++) to[at++] = codeAt(normalized, i);
     this.#rows.at = at;
   }
 
-  /** The same of a row whose address is in `bytes`, from `from` to before `to`, without a text of it or an object of its own. */
+  /** The same of a row whose address, its own normal form, is in `bytes`, from `from` to before `to`, without a text of it or an object of its own. */
   addPlain(
     offset: number,
     { bytes, from, to: end }: { readonly bytes: Uint8Array; readonly from: number; readonly to: number },
@@ -58,7 +63,7 @@ export class DrawnRows {
     this.rowsOf[number] = (this.rowsOf[number] as number) + 1;
     this.size += 1;
     const to = this.#rows.reserve(DRAWN_HEAD_BYTES + end - from);
-    let at = writeHead(to, this.#rows.at, offset, number, this.#timesNumber(times), latencyMs, end - from);
+    let at = writeHead(to, this.#rows.at, offset, number, this.#timesNumber(times), latencyMs, end - from, 0);
     for (let i = from; i < end; i++) to[at++] = bytes[i] as number;
     this.#rows.at = at;
   }
@@ -71,7 +76,11 @@ export class DrawnRows {
   /** Tells of each row, in the order in which they were added. */
   eachTemplate(told: (offset: number, template: RowTemplate) => void): void {
     const { bytes, at: end } = this.#rows;
-    for (let at = 0; at < end; at += DRAWN_HEAD_BYTES + bytes.readUInt16BE(at + 14))
+    for (
+      let at = 0;
+      at < end;
+      at += DRAWN_HEAD_BYTES + bytes.readUInt16BE(at + 14) + bytes.readUInt16BE(at + 16)
+    )
       told(bytes.readUInt16BE(at), this.templates[bytes.readUInt32BE(at + 2)] as RowTemplate);
   }
 
@@ -81,10 +90,12 @@ export class DrawnRows {
     let at = 0;
     this.eachTemplate((offset, template) => {
       const from = at + DRAWN_HEAD_BYTES;
-      const end = from + bytes.readUInt16BE(at + 14);
+      const to = from + bytes.readUInt16BE(at + 14);
+      const end = to + bytes.readUInt16BE(at + 16);
       const times = this.times[bytes.readUInt32BE(at + 6)] ?? "";
-      const email = bytes.toString("latin1", from, end);
-      told(offset, { template, email, latencyMs: bytes.readUInt32BE(at + 10), times });
+      const email = bytes.toString("latin1", from, to);
+      const normalized = bytes.toString("latin1", to, end);
+      told(offset, { template, email, normalized, latencyMs: bytes.readUInt32BE(at + 10), times });
       at = end;
     });
   }
@@ -130,12 +141,14 @@ function writeHead(
   times: number,
   latencyMs: number,
   length: number,
+  normalizedLength: number,
 ): number {
   let at = writeNumber16(to, start, offset);
   at = writeNumber32(to, at, template);
   at = writeNumber32(to, at, times);
   at = writeNumber32(to, at, latencyMs);
-  return writeNumber16(to, at, length);
+  at = writeNumber16(to, at, length);
+  return writeNumber16(to, at, normalizedLength);
 }
 
 /** Big-endian, as all of a shard. @returns where it ends */

@@ -10,15 +10,21 @@ import { RowBytes } from "./row-bytes.ts";
  * The part of a shard that has rows which were drawn from templates. Numbers are big-endian.
  *
  * MARK, VERSION; the number of texts (u32), each with its bytes before it (u32); the number of templates (u32), each its
- * verdict (u8) and four texts (u32 each); the number of rows (u32), each its offset (u16), template (u32), times, a text
- * (u32), latency (u32), and its address with its bytes (u16) before it. All is latin1, and ASCII but for cells.
+ * verdict (u8) and five texts (u32 each); the number of rows (u32), each its offset (u16), template (u32), times, a text
+ * (u32), latency (u32), the bytes of its address and of its normal form (u16 each), and these two. All is latin1, and ASCII
+ * but for cells.
+ *
+ * Version 1, which workers of an earlier build write, has no normal forms: four texts a template, and a row's address alone.
  */
 
 /** No frame of shard.ts begins with it, whose first two bytes are an offset, and no gzip file. */
 const MARK = 0xff;
-const VERSION = 1;
+const VERSION = 2;
+const WITHOUT_NORMALIZED = 1;
+/** Of a row of that version, before its address. */
+const OLD_HEAD_BYTES = DRAWN_HEAD_BYTES - 2;
 const HEAD_BYTES = 2;
-const TEMPLATE_BYTES = 1 + 4 * 4;
+const TEMPLATE_BYTES = 1 + 5 * 4;
 
 /** Texts of a template, as a job's shards have them: places in the shard. */
 interface TemplateTexts {
@@ -26,9 +32,14 @@ interface TemplateTexts {
   cellsStart: Buffer;
   cellsEnd: Buffer;
   afterEmail: Buffer;
+  /** None: the results have no normal form. */
+  afterNormalized: Buffer;
   afterLatency: Buffer;
 }
 
+/** Where a row has the bytes of its address. */
+const LENGTHS_AT = 14;
+const NO_TEXT = Buffer.alloc(0);
 const BRACE = Buffer.from("{");
 /** Behind the brace. */
 const MEMBERS_START = Buffer.from(JSON_START.slice(1));
@@ -40,6 +51,8 @@ export class DrawnResult {
   /** Of the address in the shard. */
   readonly #from: number;
   readonly #to: number;
+  /** Of the normal form behind it; as `#to`: that is the address. */
+  readonly #end: number;
   readonly #latencyMs: number;
   readonly #times: Buffer;
 
@@ -48,6 +61,7 @@ export class DrawnResult {
     shard: Buffer,
     from: number,
     to: number,
+    end: number,
     latencyMs: number,
     times: Buffer,
   ) {
@@ -55,6 +69,7 @@ export class DrawnResult {
     this.#shard = shard;
     this.#from = from;
     this.#to = to;
+    this.#end = end;
     this.#latencyMs = latencyMs;
     this.#times = times;
   }
@@ -72,10 +87,15 @@ export class DrawnResult {
 
   /** The result's JSON without the brace that opens it. */
   writeMembers(to: RowBytes): void {
-    const { afterEmail, afterLatency } = this.#template;
+    const { afterEmail, afterNormalized, afterLatency } = this.#template;
     to.all(MEMBERS_START);
     to.part(this.#shard, this.#from, this.#to);
     to.all(afterEmail);
+    if (afterNormalized.length > 0) {
+      if (this.#end > this.#to) to.part(this.#shard, this.#to, this.#end);
+      else to.part(this.#shard, this.#from, this.#to);
+      to.all(afterNormalized);
+    }
     to.number(this.#latencyMs);
     to.all(afterLatency);
     to.all(this.#times);
@@ -169,7 +189,8 @@ export function encodeDrawn(rows: DrawnRows, style: CellStyle, verdicts: readonl
   for (const text of times) texts.numberOf(text);
   const heads = templates.map((template) => {
     const { cellsStart, cellsEnd } = cellsOf(template, style);
-    const parts = [cellsStart, cellsEnd, template.afterEmail, template.afterLatency];
+    const { afterEmail, afterNormalized, afterLatency } = template;
+    const parts = [cellsStart, cellsEnd, afterEmail, afterNormalized, afterLatency];
     return [verdicts.indexOf(template.result.verdict), ...parts.map((part) => texts.numberOf(part))];
   });
   const size = HEAD_BYTES + 12 + texts.bytes + heads.length * TEMPLATE_BYTES + rowBytes.length;
@@ -203,13 +224,16 @@ export class UnknownShardForm extends Error {
 /** Reads what `encodeDrawn` wrote. @throws UnknownShardForm; Error when it did not */
 class Reader {
   readonly bytes: Buffer;
+  readonly version: number;
   at = HEAD_BYTES;
 
   constructor(bytes: Buffer) {
     this.bytes = bytes;
     const version = bytes[1] ?? 0;
+    this.version = version;
     if (version > VERSION) throw new UnknownShardForm(`a shard of version ${version} cannot be read`);
-    if (version < VERSION) throw new Error("a shard ends within its head, or has a version that never was");
+    if (version < WITHOUT_NORMALIZED)
+      throw new Error("a shard ends within its head, or has a version that never was");
   }
 
   /** @param size 1, 2 or 4 bytes */
@@ -257,6 +281,8 @@ export interface DrawnPart {
 /** @throws UnknownShardForm; Error when it is not what `encodeDrawn` wrote */
 export function readDrawn(content: Buffer, verdicts: readonly Verdict[]): DrawnPart {
   const reader = new Reader(content);
+  const isOld = reader.version === WITHOUT_NORMALIZED;
+  const headBytes = isOld ? OLD_HEAD_BYTES : DRAWN_HEAD_BYTES;
   const texts = reader.many(() => reader.text(reader.number(4)));
   const templates = reader.many((): TemplateTexts => {
     const verdict = reader.oneOf(verdicts, 1);
@@ -266,6 +292,7 @@ export function readDrawn(content: Buffer, verdicts: readonly Verdict[]): DrawnP
       cellsStart,
       cellsEnd,
       afterEmail: reader.oneOf(texts),
+      afterNormalized: isOld ? NO_TEXT : reader.oneOf(texts),
       afterLatency: reader.oneOf(texts),
     };
   });
@@ -274,12 +301,12 @@ export function readDrawn(content: Buffer, verdicts: readonly Verdict[]): DrawnP
   const size = reader.number(4);
   let at = reader.at;
   for (let i = 0; i < size; i++) {
-    const end = at + DRAWN_HEAD_BYTES;
+    const end = at + headBytes;
     if (end > content.length) throw new Error("a shard ends within a row");
     const offset = number16(content, at);
     if (places[offset] !== 0) throw new Error(`a shard has a row of offset ${offset} that cannot be`);
     places[offset] = at + 1;
-    at = end + number16(content, end - 2);
+    at = end + number16(content, at + LENGTHS_AT) + (isOld ? 0 : number16(content, end - 2));
   }
   if (at > content.length) throw new Error("a shard ends within a row");
   return {
@@ -287,7 +314,7 @@ export function readDrawn(content: Buffer, verdicts: readonly Verdict[]): DrawnP
     end: at,
     get(offset) {
       const place = places[offset] ?? 0;
-      return place === 0 ? undefined : drawnAt(content, place - 1, templates, texts);
+      return place === 0 ? undefined : drawnAt(content, place - 1, headBytes, templates, texts);
     },
   };
 }
@@ -296,15 +323,17 @@ export function readDrawn(content: Buffer, verdicts: readonly Verdict[]): DrawnP
 function drawnAt(
   content: Buffer,
   at: number,
+  headBytes: number,
   templates: readonly TemplateTexts[],
   texts: readonly Buffer[],
 ): DrawnResult {
   const template = templates[number32(content, at + 2)];
   const times = texts[number32(content, at + 6)];
   if (template === undefined || times === undefined) throw new Error("a shard names what it does not have");
-  const from = at + DRAWN_HEAD_BYTES;
-  const to = from + number16(content, from - 2);
-  return new DrawnResult(template, content, from, to, number32(content, at + 10), times);
+  const from = at + headBytes;
+  const to = from + number16(content, at + LENGTHS_AT);
+  const end = headBytes === OLD_HEAD_BYTES ? to : to + number16(content, from - 2);
+  return new DrawnResult(template, content, from, to, end, number32(content, at + 10), times);
 }
 
 /** Big-endian. Buffer's own ways to read one look at what they are given, which costs as much again. */

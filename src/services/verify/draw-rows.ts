@@ -1,5 +1,7 @@
 import { DomainName, keepingNumber } from "../../check/address/domain.ts";
 import type { Evidence } from "../../check/evidence.ts";
+import { domainAlias } from "../../check/mailbox/alias.ts";
+import { type AliasKind, normalizedEmail, tagOf } from "../../check/mailbox/normal-form.ts";
 import { localSignals, nameSignals, PLAIN_LOCAL } from "../../check/verdict/reputation.ts";
 import { isFree } from "../../check/verdict/verdict.ts";
 import type { Clock } from "../../core/clock.ts";
@@ -18,8 +20,11 @@ export interface RowTemplate {
   /** Of the row that the template was made of. */
   readonly result: VerificationResult;
   readonly charged: boolean;
-  /** JSON between the address and the latency, and between the latency and what CacheTimes says. */
+  /** JSON behind the address, up to its normal form or, of what is no address, which has none, up to the latency. */
   readonly afterEmail: string;
+  /** From the normal form to the latency; "" of what has none. */
+  readonly afterNormalized: string;
+  /** Between the latency and what CacheTimes says. */
   readonly afterLatency: string;
 }
 
@@ -28,6 +33,8 @@ export interface DrawnRow {
   readonly template: RowTemplate;
   /** A bare ASCII address: it stands for itself in JSON, in cells, and before spreadsheets. */
   readonly email: string;
+  /** `normalized_email`, as bare; "": that is the address itself, or there is none. */
+  readonly normalized: string;
   readonly latencyMs: number;
   /** The members from `cache_ttl_seconds` on, and the brace that closes the result. */
   readonly times: string;
@@ -39,6 +46,7 @@ export const JSON_START = '{"email":"';
 /** Nothing to escape or to quote anywhere, and no formula. */
 const BARE = /^[A-Za-z0-9][A-Za-z0-9._+@-]*$/;
 const ASCII = /^[\x20-\x7e]*$/;
+const NORMALIZED = '","normalized_email":"';
 const LATENCY = '"latency_ms":';
 const TIMES = '"cache_ttl_seconds":';
 
@@ -51,6 +59,7 @@ interface Known {
   question: Standing;
   cached: boolean;
   signals: readonly string[];
+  tag: AliasKind | null;
 }
 
 /**
@@ -146,13 +155,7 @@ function isItsOwn({ overridden }: Standing, evidence: Evidence): boolean {
   return smtp !== null && (overridden || !isUint32(smtp.latencyMs));
 }
 
-/** What the answer's times are made from. */
-interface Since {
-  storedAt: number;
-  ttlS: number;
-}
-
-function timesText({ storedAt, ttlS }: Since): string {
+function timesText(storedAt: number, ttlS: number): string {
   const expiresAt = ttlS > 0 ? `"${new Date(storedAt + ttlS * 1_000).toISOString()}"` : "null";
   const verifiedAt = new Date(storedAt).toISOString();
   return `${TIMES}${ttlS},"cache_expires_at":${expiresAt},"verified_at":"${verifiedAt}","retry_at":null,"livemode":true}`;
@@ -166,10 +169,14 @@ function templateOf(result: VerificationResult, charged: boolean, email: string)
   // A quote within a string is escaped: these can only be the members' names.
   const latencyAt = json.indexOf(LATENCY) + LATENCY.length;
   const restAt = latencyAt + String(result.checks.smtp.latency_ms).length;
-  const afterEmail = json.slice(JSON_START.length + email.length, latencyAt);
+  const emailEnd = JSON_START.length + email.length;
+  const normalized = result.normalized_email;
+  const normalizedAt = normalized === null ? latencyAt : emailEnd + NORMALIZED.length;
+  const afterEmail = json.slice(emailEnd, normalizedAt);
+  const afterNormalized = normalized === null ? "" : json.slice(normalizedAt + normalized.length, latencyAt);
   const afterLatency = json.slice(restAt, json.indexOf(TIMES));
-  return ASCII.test(afterEmail) && ASCII.test(afterLatency)
-    ? { result, charged, afterEmail, afterLatency }
+  return ASCII.test(afterEmail) && ASCII.test(afterNormalized) && ASCII.test(afterLatency)
+    ? { result, charged, afterEmail, afterNormalized, afterLatency }
     : null;
 }
 
@@ -199,7 +206,7 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
     const found = knownTimes.get(storedAt);
     if (found !== undefined && found.ttlS === ttlS) return found.text;
     if (knownTimes.size >= TIMES_KEPT) knownTimes.clear();
-    const text = timesText({ storedAt, ttlS });
+    const text = timesText(storedAt, ttlS);
     knownTimes.set(storedAt, { ttlS, text });
     return text;
   }
@@ -229,12 +236,12 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
     { templatesKept }: DomainName,
     standing: Standing,
     finding: Finding,
-    signals: readonly string[],
+    said: OfLocal,
   ): RowTemplate | null {
     const own = known.get(templatesKept);
     if (own === undefined) return null;
-    if (!Array.isArray(own)) return isAlike(own, standing, finding, signals) ? own.template : null;
-    for (const one of own) if (isAlike(one, standing, finding, signals)) return one.template;
+    if (!Array.isArray(own)) return isAlike(own, standing, finding, said) ? own.template : null;
+    for (const one of own) if (isAlike(one, standing, finding, said)) return one.template;
     return null;
   }
 
@@ -242,26 +249,20 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
   function templateFor(question: Question, finding: Finding, email: string): RowTemplate | null {
     const { address } = question;
     const name = address?.name ?? noDomain;
-    const signals =
-      address === null ? NO_SIGNALS : question.ordinary ? PLAIN_LOCAL : localSignals(address.local);
-    const own = knownTemplate(name, question, finding, signals);
+    const said = ofLocal(question);
+    const own = knownTemplate(name, question, finding, said);
     if (own !== null) return own;
-    const making = makingOf(question, finding, signals);
+    const making = makingOf(question, finding, said);
     const others = shared.get(making);
-    const isTheirs = others !== undefined && isAlike(others, question, finding, signals);
-    const one = isTheirs ? others : make(question, finding, email, signals);
+    const isTheirs = others !== undefined && isAlike(others, question, finding, said);
+    const one = isTheirs ? others : make(question, finding, email, said);
     if (one === null) return null;
     if (!isTheirs) keep(making, one);
     remember(name, one);
     return one.template;
   }
 
-  function make(
-    question: Question,
-    finding: Finding,
-    email: string,
-    signals: readonly string[],
-  ): Known | null {
+  function make(question: Question, finding: Finding, email: string, said: OfLocal): Known | null {
     const { decision, result } = examiner.draw(question, finding);
     const charged = question.address !== null && !isFree(decision.reason);
     const template = templateOf(result, charged, email);
@@ -270,7 +271,7 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
     const evidence = finding.entry?.evidence ?? null;
     const { cached } = finding;
     const kept = { blocked, overridden, scope };
-    return { number: keepingNumber(), template, evidence, question: kept, cached, signals };
+    return { number: keepingNumber(), template, evidence, question: kept, cached, ...said };
   }
 
   function isGeneral(question: Question, { entry, failure }: Finding): boolean {
@@ -288,8 +289,7 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
     templateOf(name, standing, finding) {
       const { entry, failure } = finding;
       if (failure !== undefined || (entry !== null && isItsOwn(standing, entry.evidence))) return null;
-      const signals = name === null ? NO_SIGNALS : PLAIN_LOCAL;
-      return knownTemplate(name ?? noDomain, standing, finding, signals);
+      return knownTemplate(name ?? noDomain, standing, finding, name === null ? NO_LOCAL : ORDINARY);
     },
     timesOf,
     draw(question, finding) {
@@ -302,6 +302,7 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
       return {
         template,
         email,
+        normalized: normalizedFor(question, entry, email),
         latencyMs: entry?.evidence.smtp?.latencyMs ?? 0,
         times: timesOf(entry),
       };
@@ -312,13 +313,29 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
   };
 }
 
-const NO_SIGNALS: readonly string[] = [];
+/** What a local part says of itself. */
+type OfLocal = Pick<Known, "signals" | "tag">;
+/** Of what is no address. */
+const NO_LOCAL: OfLocal = { signals: [], tag: null };
+/** As `isOrdinaryLocal` tells it. */
+const ORDINARY: OfLocal = { signals: PLAIN_LOCAL, tag: null };
 
-function isAlike(one: Known, standing: Standing, finding: Finding, signals: readonly string[]): boolean {
+function ofLocal({ address, ordinary }: Question): OfLocal {
+  if (address === null) return NO_LOCAL;
+  return ordinary ? ORDINARY : { signals: localSignals(address.local), tag: tagOf(address) };
+}
+
+function normalizedFor({ address, ordinary }: Question, entry: CacheEntry | null, email: string): string {
+  if (address === null || (ordinary && address.name.mailboxes === null)) return "";
+  const normalized = normalizedEmail(address, entry?.evidence.mx.provider ?? null);
+  return normalized === email ? "" : normalized;
+}
+
+function isAlike(one: Known, standing: Standing, finding: Finding, { signals, tag }: OfLocal): boolean {
   const { blocked, overridden, scope } = one.question;
   if (scope !== standing.scope || blocked !== standing.blocked || overridden !== standing.overridden)
     return false;
-  if (one.cached !== finding.cached || one.signals !== signals) return false;
+  if (one.cached !== finding.cached || one.signals !== signals || one.tag !== tag) return false;
   return sameEvidence(one.evidence, finding.entry?.evidence ?? null);
 }
 
@@ -329,16 +346,17 @@ function isAlike(one: Known, standing: Standing, finding: Finding, signals: read
 function makingOf(
   { address, blocked, overridden, scope }: Question,
   { entry, cached }: Finding,
-  signals: readonly string[],
+  { signals, tag }: OfLocal,
 ): string {
   const names = address === null ? null : nameSignals(address);
   const evidence = entry?.evidence ?? null;
+  const alias = address === null ? null : domainAlias(address.domain, evidence?.mx.hosts ?? []);
   const { smtp, mx, domain, role, freeProvider, disposable } = evidence ?? {};
   const ofServer = smtp && [
     ...[smtp.class, smtp.code, smtp.enhancedCode, smtp.stage, smtp.fault, smtp.trusted, smtp.catchAll],
   ];
   return JSON.stringify([
-    ...[names, blocked, overridden, scope, cached, signals, role, freeProvider],
+    ...[names, blocked, overridden, scope, cached, signals, tag, alias, role, freeProvider],
     ...[disposable?.listed, disposable?.source, mx?.status, mx?.provider, mx?.fault, mx?.hosts],
     mx?.preferences,
     ...[domain?.spf, domain?.dmarc, domain?.listedBy, domain?.parkedAddress, ofServer],
@@ -356,18 +374,21 @@ function isShownWhole(email: string): boolean {
 }
 
 /** The result as JSON: what JSON.stringify makes of the general way's. */
-export function jsonOf({ template, email, latencyMs, times }: DrawnRow): string {
-  return `${JSON_START}${email}${template.afterEmail}${latencyMs}${template.afterLatency}${times}`;
+export function jsonOf({ template, email, normalized, latencyMs, times }: DrawnRow): string {
+  const { afterEmail, afterNormalized, afterLatency } = template;
+  const form = afterNormalized === "" ? "" : (normalized || email) + afterNormalized;
+  return `${JSON_START}${email}${afterEmail}${form}${latencyMs}${afterLatency}${times}`;
 }
 
 /** The result itself, for who needs it as an object. */
-export function resultOf({ template, email, latencyMs, times }: DrawnRow): VerificationResult {
+export function resultOf({ template, email, normalized, latencyMs, times }: DrawnRow): VerificationResult {
   const { result } = template;
   const { smtp } = result.checks;
   const since = JSON.parse(`{${times}`) as Partial<VerificationResult>;
   return {
     ...result,
     email,
+    normalized_email: result.normalized_email === null ? null : normalized || email,
     checks: { ...result.checks, smtp: { ...smtp, latency_ms: latencyMs } },
     ...since,
   };

@@ -1,11 +1,15 @@
 import type { ParsedAddress } from "../../check/address.ts";
 import type { Evidence } from "../../check/evidence.ts";
+import { aliasOf } from "../../check/mailbox/alias.ts";
+import { normalizedEmail } from "../../check/mailbox/normal-form.ts";
 import { suggestAddress, suggestForMalformed } from "../../check/suggest.ts";
 import type { Decision } from "../../check/verdict/verdict.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
 import { retryAfter } from "./retry-after.ts";
 import type { VerificationResult } from "./verification-result.ts";
+
+const NO_HOSTS: readonly string[] = [];
 
 /** What a result is written from. `entry` null: nothing was found out (bad format, deadline, our own fault). */
 export interface ResultSource {
@@ -38,11 +42,12 @@ export function renderResult(source: ResultSource): VerificationResult {
   const ttlS = entry?.ttlS ?? 0;
   const result: VerificationResult = {
     email: shownEmail(source),
+    normalized_email: address === null ? null : normalizedEmail(address, entry?.evidence.mx.provider ?? null),
     verdict: decision.verdict,
     reason: decision.reason,
     risk_score: decision.riskScore,
     did_you_mean: address === null ? suggestForMalformed(source.email) : suggestAddress(address),
-    checks: renderChecks(address !== null, entry?.evidence ?? null, decision),
+    checks: renderChecks(address, entry?.evidence ?? null, decision),
     cached: source.cached,
     cache_ttl_seconds: ttlS,
     cache_expires_at: ttlS > 0 ? new Date(verifiedAt + ttlS * 1000).toISOString() : null,
@@ -67,10 +72,11 @@ function retryAt(entry: CacheEntry | null, now: number): string | null {
 }
 
 function renderChecks(
-  formatOk: boolean,
+  address: ParsedAddress | null,
   evidence: Evidence | null,
   decision: Decision,
 ): VerificationResult["checks"] {
+  const formatOk = address !== null;
   return {
     format: { ok: formatOk },
     mx: renderMx(evidence),
@@ -84,6 +90,7 @@ function renderChecks(
       role: evidence?.role ?? null,
       status: evidence === null ? "skipped" : "checked",
     },
+    alias: renderAlias(address, evidence),
     free_provider: {
       is_free_provider: evidence?.freeProvider ?? false,
       status: evidence === null ? "skipped" : "checked",
@@ -91,6 +98,15 @@ function renderChecks(
     smtp: renderSmtp(evidence, decision),
     reputation: { ...decision.reputation, status: formatOk ? "checked" : "skipped" },
   };
+}
+
+function renderAlias(
+  address: ParsedAddress | null,
+  evidence: Evidence | null,
+): VerificationResult["checks"]["alias"] {
+  if (address === null) return { is_alias: false, kind: null, service: null, status: "skipped" };
+  const { kind, service } = aliasOf(address, evidence?.mx.hosts ?? NO_HOSTS);
+  return { is_alias: kind !== null, kind, service, status: "checked" };
 }
 
 function renderMx(evidence: Evidence | null): VerificationResult["checks"]["mx"] {

@@ -1,4 +1,5 @@
 import type { CatchAll, MxStatus, SmtpClass } from "../../check/evidence.ts";
+import type { AliasKind } from "../../check/mailbox/normal-form.ts";
 import { SIGNAL_PENALTY, type Signal } from "../../check/verdict/reputation.ts";
 import { type Reason, ROWS, type Verdict, type VerdictFault } from "../../check/verdict/table.ts";
 
@@ -38,6 +39,13 @@ export const MX_STATUSES = namesOf<MxStatus>({
 export const LOOKUP_STATUSES = ["checked", "skipped"] as const;
 type LookupStatus = (typeof LOOKUP_STATUSES)[number];
 
+export const ALIAS_KINDS = namesOf<AliasKind>({
+  plus_tag: true,
+  hyphen_tag: true,
+  subdomain: true,
+  alias_service: true,
+});
+
 /** Every name of a union, as the compiler sees to. */
 function namesOf<T extends string>(names: Record<T, true>): readonly T[] {
   return Object.keys(names) as T[];
@@ -51,6 +59,8 @@ interface MxRecordView {
 
 export interface VerificationResult {
   email: string;
+  /** One text for the spellings that lead to one mailbox; null: it is no address. */
+  normalized_email: string | null;
   verdict: Verdict;
   reason: Reason;
   risk_score: number;
@@ -59,6 +69,12 @@ export interface VerificationResult {
     format: { ok: boolean };
     mx: { ok: boolean; hosts: string[]; records: MxRecordView[]; provider: string | null; status: MxStatus };
     disposable: { is_disposable: boolean; source: string; status: LookupStatus };
+    alias: {
+      is_alias: boolean;
+      kind: AliasKind | null;
+      service: string | null;
+      status: LookupStatus;
+    };
     free_provider: { is_free_provider: boolean; status: LookupStatus };
     role: { is_role: boolean; role: string | null; status: LookupStatus };
     smtp: {

@@ -95,7 +95,7 @@ describe("the assembly of a job", () => {
     const { id, objects, run, keys, ended } = await setUp();
     const [key = ""] = keys("/shards/");
     const ours = objects.kept.get(key) ?? Buffer.alloc(0);
-    for (const newer of [Buffer.from([0xff, 2, 0, 0]), Buffer.from([0xfe, 1])]) {
+    for (const newer of [Buffer.from([0xff, 3, 0, 0]), Buffer.from([0xfe, 1])]) {
       objects.kept.set(key, newer);
       for (let taken = 0; taken <= LIMITS.bulk.deliveries; taken++) assert.equal(await run(id, 1), false);
     }

@@ -43,6 +43,7 @@ export const actor: Actor = {
 export function resultFor(email: string): VerificationResult {
   return {
     email,
+    normalized_email: email,
     verdict: "unknown",
     reason: "deadline",
     risk_score: 50,
@@ -51,6 +52,7 @@ export function resultFor(email: string): VerificationResult {
       format: { ok: true },
       mx: { ok: false, hosts: [], records: [], provider: null, status: "skipped" },
       disposable: { is_disposable: false, source: "none", status: "checked" },
+      alias: { is_alias: false, kind: null, service: null, status: "checked" },
       free_provider: { is_free_provider: false, status: "checked" },
       role: { is_role: false, role: null, status: "checked" },
       smtp: {

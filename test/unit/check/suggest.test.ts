@@ -142,7 +142,7 @@ describe("did you mean", () => {
 
 describe("did you mean, of what is no address", () => {
   const slips: [string, string | null][] = [
-    ["Jane@gmailcom", "Jane@gmail.com"],
+    ["Jane@gmailcom", "jane@gmail.com"],
     ["jane@gmail", "jane@gmail.com"],
     ["jane@yahoocouk", "jane@yahoo.co.uk"],
     ["jane@gmail..com", "jane@gmail.com"],

@@ -1,3 +1,4 @@
+import { mailboxRulesOf } from "../../../check/mailbox/rules.ts";
 import type { ValuePlace } from "./value-place.ts";
 
 /**
@@ -42,14 +43,23 @@ export function kindOfCell({ bytes, from, to }: ValuePlace): CellKind {
   if (to - from < 2 || to - from > ADDRESS_MAX) return UNSURE;
   if (((kinds[bytes[from] as number] as number) & ALPHANUMERIC) === 0) return UNSURE;
   let isAfterDot = false;
+  let seen = 0;
   for (let i = from; i < to; i++) {
     const byte = bytes[i] as number;
-    if (((kinds[byte] as number) & IN_LOCAL) !== 0) isAfterDot = false;
+    const kind = kinds[byte] as number;
+    seen |= kind;
+    if ((kind & IN_LOCAL) !== 0) isAfterDot = false;
     else if (byte === DOT && !isAfterDot) isAfterDot = true;
     else if (byte !== AT || isAfterDot || i - from > LOCAL_MAX) return UNSURE;
-    else return isPlainDomain(bytes, i + 1, to) ? PLAIN : UNSURE;
+    else if (!isPlainDomain(bytes, i + 1, to)) return UNSURE;
+    else return (seen & UPPER) !== 0 && ignoresCase(bytes, i + 1, to) ? UNSURE : PLAIN;
   }
   return ((kinds[bytes[to - 1] as number] as number) & ALPHANUMERIC) === 0 ? UNSURE : NONE;
+}
+
+/** Then the key is in lower case. Few rows are asked for it. */
+function ignoresCase(bytes: Buffer, from: number, to: number): boolean {
+  return mailboxRulesOf(bytes.toString("latin1", from, to)) !== null;
 }
 
 /** Two labels or more, in lower case, none with two hyphens side by side, as A-labels have them; the last begins with a letter. */

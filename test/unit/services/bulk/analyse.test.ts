@@ -139,6 +139,24 @@ describe("the analysis of a source", () => {
   });
 });
 
+describe("spellings of one mailbox", () => {
+  const spellings = (domain: string) =>
+    `Email\nexists1@${domain}\nExists1@${domain}\nEXISTS1@${domain.toUpperCase()}\nexists1@${domain.toUpperCase()}\nexists1+x@${domain}\n "exists1@${domain}"\n`;
+
+  for (const [domain, keys] of [
+    // A server that nobody knows may tell mailboxes apart by case.
+    ["ok.test", ["exists1", "Exists1", "EXISTS1", "exists1", "exists1+x", "exists1"]],
+    ["gmail.com", ["exists1", "exists1", "exists1", "exists1", "exists1+x", "exists1"]],
+  ] as const)
+    it(`are one check each at ${domain} where that is sure`, async () => {
+      const found = await analysed(Buffer.from(spellings(domain)));
+      assert.deepEqual(
+        found.keys,
+        keys.map((local, row) => [row, `${local}@${domain}`]),
+      );
+    });
+});
+
 describe("an address in a wrapping, or in windows-1252", () => {
   it("is that of its row: for repeats, for what is malformed, and for who inspects", async () => {
     const inspected: string[] = [];

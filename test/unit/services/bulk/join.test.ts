@@ -93,8 +93,8 @@ function drawnOf(result: VerificationResult): DrawnRow {
   const [head = "", tail = ""] = JSON.stringify(result).split(/(?<="latency_ms":)\d+/);
   const [afterLatency = "", times = ""] = tail.split(/(?="livemode")/);
   const afterEmail = head.slice(JSON_START.length + result.email.length);
-  const template = { result, charged: true, afterEmail, afterLatency };
-  return { template, email: result.email, latencyMs: result.checks.smtp.latency_ms, times };
+  const template = { result, charged: true, afterEmail, afterNormalized: "", afterLatency };
+  return { template, email: result.email, normalized: "", latencyMs: result.checks.smtp.latency_ms, times };
 }
 
 /** What the results are, said as plainly as can be: of each answered row its number, and the first it copies. */

@@ -111,8 +111,8 @@ describe("a shard", () => {
 
   it("of a form that only a newer build knows is told from one that is broken", async () => {
     const newer = [
-      Buffer.from([0xff, 2, 0, 0]),
-      gzipSync(Buffer.from([0xff, 2, 0, 0])),
+      Buffer.from([0xff, 3, 0, 0]),
+      gzipSync(Buffer.from([0xff, 3, 0, 0])),
       Buffer.from([0xfe, 1, 0, 0]),
       gzipSync(Buffer.from([0xfe, 1, 0, 0])),
       Buffer.from([0xf0]),
@@ -122,6 +122,7 @@ describe("a shard", () => {
       Buffer.from([0xff]),
       Buffer.from([0xff, 0, 0, 0]),
       Buffer.from([0xff, 1, 0]),
+      Buffer.from([0xff, 2, 0]),
       gzipSync(Buffer.from([0, 1])),
       Buffer.from([0xef, 1]),
       Buffer.from("no gzip"),
@@ -129,6 +130,29 @@ describe("a shard", () => {
     ];
     for (const bytes of broken)
       await assert.rejects(decodeShard(bytes), (error) => !(error instanceof UnknownShardForm));
+  });
+
+  it("that an earlier build drew, without normal forms, is read as it was written", async () => {
+    const u32 = (value: number) => Buffer.from([0, 0, 0, value]);
+    const texts = ['"retry_at":null}', ",risky,", ",x", '","verdict":"risky","latency_ms":', ","];
+    const lines = texts.flatMap((text) => [u32(text.length), Buffer.from(text)]);
+    const template = [Buffer.from([2]), u32(1), u32(2), u32(3), u32(4)];
+    const row = (offset: number, email: string, latencyMs: number) => [
+      ...[Buffer.from([0, offset]), u32(0), u32(0), u32(latencyMs)],
+      ...[Buffer.from([0, email.length]), Buffer.from(email)],
+    ];
+    const rows = [u32(2), ...row(3, "a@one.test", 7), ...row(1, "bob@two.test", 12)];
+    const parts = [Buffer.from([0xff, 1]), u32(texts.length), ...lines, u32(1), ...template, ...rows];
+    const shard = await decodeShard(Buffer.concat(parts));
+    assert.equal(shard.size, 2);
+    assert.equal(String(shard.get(3)?.csv), ",risky,a@one.test,x");
+    assert.deepEqual(
+      [3, 1].map((offset) => JSON.parse(String(shard.get(offset)?.json))),
+      [
+        { email: "a@one.test", verdict: "risky", latency_ms: 7, retry_at: null },
+        { email: "bob@two.test", verdict: "risky", latency_ms: 12, retry_at: null },
+      ],
+    );
   });
 
   it("of a chunk's most rows, each as large as one can be, is within its bound", async () => {

@@ -14,6 +14,8 @@ const email = fc.oneof(
     "a@example.com",
     "A@example.com",
     "a@EXAMPLE.com",
+    "J@gmail.com",
+    "j@GMAIL.com",
     " a@example.com ",
     "b@example.com",
     '"b"@example.com',

@@ -23,7 +23,18 @@ import fc from "../../../support/properties.ts";
 const clock = createFakeClock();
 const examiner = createExaminer({ clock, isPromoted: () => false } as unknown as ExaminerDeps);
 
-const DOMAINS = ["one.test", "gmail.com", "gmial.com", "free.tk", "müller.example", "co.uk.example"];
+const DOMAINS = [
+  "one.test",
+  "gmail.com",
+  "googlemail.com",
+  "yahoo.com",
+  "shop.fastmail.com",
+  "duck.com",
+  "gmial.com",
+  "free.tk",
+  "müller.example",
+  "co.uk.example",
+];
 // Too long to be remembered.
 DOMAINS.push(`${"long.".repeat(LIMITS.check.domainNameChars / 5)}test`);
 const LOCALS = [
@@ -37,6 +48,9 @@ const LOCALS = [
     "o'neil",
     "=cmd",
     "a+b",
+    "j.doe",
+    "j.doe+x",
+    "jane-x",
     "-x",
   ],
   ...["jürgen", '"a b"', '"a\\"b"', "a{b}"],
@@ -80,6 +94,7 @@ const evidence: fc.Arbitrary<Evidence> = fc
         { status: "ok", hosts: ["mx.one.test"], preferences: [10], provider: null, ttlS: 60, fault: null },
         { status: "ok", hosts: ["mx.one.test"], preferences: [20], provider: null, ttlS: 60, fault: null },
         { status: "ok", hosts: ["mx.two.test", "mx.one.test"], provider: "google", ttlS: 60, fault: null },
+        { status: "ok", hosts: ["mx1.simplelogin.co"], provider: null, ttlS: 60, fault: null },
         { status: "ok", hosts: ["mx.one.test"], provider: 'm"ü,x', ttlS: 5, fault: null },
         { status: "implicit", hosts: ["one.test"], provider: null, ttlS: 60, fault: null },
         { status: "domain_not_found", hosts: [], provider: null, ttlS: 60, fault: null },
