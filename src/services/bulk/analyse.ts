@@ -11,6 +11,8 @@ import { toText } from "./csv/field.ts";
 import { kindOfCell, PLAIN, UNSURE } from "./csv/plain-address.ts";
 import { CsvProblemError, problem } from "./csv/problems.ts";
 import { createRecordScanner, type RecordScanner } from "./csv/scan.ts";
+import { SourceText } from "./csv/source-text.ts";
+import { TableEnd, tableWidth } from "./csv/table-end.ts";
 import { bytesOf, whenRead } from "./csv/text-form.ts";
 import { type ValuePlace, valueAt } from "./csv/value-place.ts";
 import type { JobProblem, SourceColumns, SourceLayout, SourceOptions, SourceWarning } from "./layout.ts";
@@ -111,7 +113,7 @@ async function scan(plan: Plan, cancelled: AbortSignal): Promise<ScannedSource |
           "bulk_too_large",
           `A list of the team may have ${bounds.bytes} bytes${whenRead(opened.form)}; this one has more.`,
         );
-      const refused = await reader.read(piece.subarray(skipped));
+      const refused = await reader.read(piece, skipped);
       if (refused !== undefined) return refused;
       if (rewriting !== null) await rewriting.write(piece);
       await turn();
@@ -174,6 +176,8 @@ class RowReader {
   readonly #sinks: AnalysisSinks;
   readonly #cutter = createChunkCutter();
   readonly #found = new FoundCells();
+  readonly #text = new SourceText();
+  readonly #tableEnd: TableEnd;
   readonly #scanner: RecordScanner;
   #width: number;
   #rows = 0;
@@ -188,9 +192,15 @@ class RowReader {
     this.#rowsMax = bounds.rows;
     this.#sinks = sinks;
     this.#width = layout.header?.length ?? 0;
+    this.#tableEnd = new TableEnd(
+      tableWidth(layout.header, detected.rows),
+      firstByte,
+      this.#text,
+      (start, end, fields, address) => this.#note(start, end, fields, address),
+    );
     this.#scanner = createRecordScanner(
       { delimiter, emailColumn, recordBytes, columns, firstByte, bytesOf: bytesOf(opened.form) },
-      (start, end, fields, address) => this.#note(start, end, fields, address),
+      (start, end, fields, address) => this.#tableEnd.take(start, end, fields, address),
     );
   }
 
@@ -236,8 +246,10 @@ class RowReader {
     return undefined;
   }
 
-  async read(piece: Buffer): Promise<Refusal | undefined> {
-    const broken = this.#scanner.push(piece);
+  /** @param skipped so many bytes of the piece stand above the first row */
+  async read(piece: Buffer, skipped: number): Promise<Refusal | undefined> {
+    this.#text.push(piece);
+    const broken = this.#scanner.push(piece.subarray(skipped));
     return broken === undefined ? this.#takeRows() : { ok: false, ...broken };
   }
 
@@ -250,7 +262,9 @@ class RowReader {
     const malformed = this.#malformed;
     if (rows === 0) return problem("empty_source", "The file has a header and no rows.");
     if (malformed === rows && rows >= ROWS_TO_JUDGE) return noAddress(this.#detected.layout, rows);
-    const { columns, candidates, warnings } = this.#detected;
+    const { candidates, warnings } = this.#detected;
+    const above = this.#detected.columns.skipped_lines;
+    const columns = { ...this.#detected.columns, skipped_lines: [...above, ...this.#tableEnd.end()] };
     const layout = { ...this.#detected.layout, columns: this.#width };
     const found = { layout, chunks: this.#cutter.end(), rows, malformed, columns, candidates, warnings };
     return { ok: true, ...found, rewritten: !this.#opened.rangeReadable };

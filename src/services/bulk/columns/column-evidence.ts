@@ -8,6 +8,9 @@ const CELL_CHARS = 400;
 /** An `@` between what may be parts of an address: a broken one, or several, or one among other text. */
 const HOLDS_ADDRESS = /[^\x00-\x20@<>(),;:"]@[^\x00-\x20@<>(),;:".]+\.[^\x00-\x20@<>(),;:"]/;
 
+/** Part the columns of tables whose delimiter nobody has named: such a cell is a whole row. */
+const ODD_DELIMITER = /[\^~\x01\x1f]/;
+
 /** What the sampled rows hold in a column. */
 export interface ColumnEvidence {
   /** From 0. */
@@ -58,7 +61,8 @@ function evidenceOf(index: number, rows: readonly string[][]): ColumnEvidence {
     filled += 1;
     const read = readCell(value);
     if (read === null) {
-      if (HOLDS_ADDRESS.test(value.slice(0, CELL_CHARS))) nearly += 1;
+      const text = value.slice(0, CELL_CHARS);
+      if (HOLDS_ADDRESS.test(text) && !ODD_DELIMITER.test(text)) nearly += 1;
       continue;
     }
     keys.set(row, read.key);

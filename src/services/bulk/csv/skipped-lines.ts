@@ -2,22 +2,10 @@ import type { SkippedLine } from "../layout.ts";
 import type { Sample } from "./delimiter.ts";
 import { toText } from "./field.ts";
 import { isComment } from "./header-row.ts";
+import { countLineEnds } from "./source-text.ts";
 
 /** Of a line that is named. */
 const TEXT_CHARS = 200;
-
-const CR = 0x0d;
-const LF = 0x0a;
-
-/** Ends of lines in the bytes: LF, CR LF, CR. A CR at their very end is one. */
-export function countLineEnds(bytes: Buffer): number {
-  let count = 0;
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at];
-    if (byte === LF || (byte === CR && bytes[at + 1] !== LF)) count += 1;
-  }
-  return count;
-}
 
 /** The beginning of a line, for people. */
 export function lineText(record: Buffer): string {
