@@ -18,6 +18,10 @@ export const WORKBOOK_LIMITS = {
   sheets: 1_000,
   /** Spreadsheets allow 65 490. */
   styles: 100_000,
+  /** Of strings, and of a sheet, inflated, that are read without scratch: for a preview. */
+  previewBytes: 8 * MIB,
+  /** Empty rows between two others that become blank lines; more become none. */
+  blankRows: 1_000,
   xmlDepth: 64,
   /** Of a text, a comment or a tag. */
   tokenBytes: MIB,

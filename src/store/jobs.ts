@@ -34,6 +34,7 @@ export type SourceFindings = {
     encoding: string;
     escape: '"' | "\\";
     skipped_lines: { line: number; text: string; reason: "comment" | "title" | "footer" }[];
+    sheet: { index: number; name: string; others: string[] } | null;
   };
   warnings: { code: string; detail: string }[];
 };

@@ -72,6 +72,7 @@ describe("a list", () => {
       encoding: "utf-8",
       escape: '"',
       skipped_lines: [],
+      sheet: null,
     });
   });
 

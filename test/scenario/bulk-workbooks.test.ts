@@ -48,6 +48,7 @@ describe("a workbook", () => {
   it("is verified by its first sheet that is not hidden; the results are CSV", async () => {
     const job = await jobOfWorkbook(WORKBOOK);
     assert.equal(job.status, "completed", JSON.stringify(job.error));
+    assert.deepEqual(job.source.columns?.sheet, { index: 1, name: "Contacts", others: ["Lookups", "Old"] });
     const lines = await resultLines(api, team.liveKey, job.id);
     assert.deepEqual(
       lines.map(({ input, verdict }) => [input, verdict]),

@@ -59,6 +59,16 @@ export const SourceColumnsSchema = v.object({
     ),
     v.description("Lines that are no rows of the table: they are neither verified nor in the results."),
   ),
+  sheet: v.pipe(
+    v.nullable(
+      v.object({
+        index,
+        name: text("Its name."),
+        others: v.pipe(v.array(v.string()), v.description("Names of the other sheets, 20 at most.")),
+      }),
+    ),
+    v.description("Of a workbook: the sheet that was read; null of any other list."),
+  ),
 });
 
 export const SourceWarningSchema = v.object({
@@ -108,6 +118,7 @@ export const columnsExample: SourceColumns = {
   encoding: "utf-8",
   escape: '"',
   skipped_lines: [],
+  sheet: null,
 };
 
 /** Of a list in a request. */

@@ -82,7 +82,7 @@ export async function analyseSource(
   if (!opened.ok) return opened;
   const detected = detectLayout(opened.head, {
     ...options,
-    ...(opened.sheet === null ? {} : { delimiter: opened.sheet.delimiter }),
+    ...opened.sheet,
     whole: opened.whole,
     bytesOf: bytesOf(opened.form),
     ...(opened.form.utf16 === null ? {} : { encoding: opened.form.utf16 }),

@@ -65,6 +65,8 @@ export interface SourceColumns {
   /** What makes a quote in a quoted field part of it: a quote before it, or a backslash. */
   escape: '"' | "\\";
   skipped_lines: SkippedLine[];
+  /** Of a workbook: the sheet that was read, its index from 0 and the names of the others; null of any other list. */
+  sheet: { index: number; name: string; others: string[] } | null;
 }
 
 /** How the cells of the results are written. */

@@ -40,6 +40,7 @@ export const INLINE_COLUMNS: SourceColumns = {
   encoding: "utf-8",
   escape: '"',
   skipped_lines: [],
+  sheet: null,
 };
 
 /** Who has which address, rows counted from 0. */

@@ -34,8 +34,8 @@ export interface OpenedText {
   form: TextForm;
   /** The object's bytes are the text as they are: parts of it can be read by ranges of the object. */
   rangeReadable: boolean;
-  /** Of a workbook: what is read of it, and how its text is written; null: it is none. */
-  sheet: (ChosenSheet & { delimiter: string }) | null;
+  /** Of a workbook: what `detectLayout` is to know; null: it is none. */
+  sheet: { sheetRead: ChosenSheet; delimiter: string } | null;
   /** The first bytes of the text. */
   head: Buffer;
   /** There is no more text than the head. */
@@ -98,7 +98,7 @@ async function textOf(
       ok: true,
       form: { gzip: false, utf16: null, workbook: true },
       rangeReadable: false,
-      sheet: { ...sheet, delimiter },
+      sheet: { sheetRead: sheet, delimiter },
       head,
       whole: whole && !isCut(),
       text: closing(all(), closeAll),

@@ -21,6 +21,8 @@ export interface DetectOptions extends SourceOptions {
   bytesOf?: string;
   /** What the text was decoded from; absent: its bytes are as they were. */
   encoding?: string;
+  /** Of a workbook: the sheet that is read. */
+  sheetRead?: SourceColumns["sheet"];
 }
 
 /** How a head is to be read, and why so. */
@@ -99,6 +101,7 @@ function detectColumns(
     encoding: options.encoding ?? encodingOf(head),
     escape: '"',
     skipped_lines: linesAbove(head, sample, headerAt ?? firstRow),
+    sheet: options.sheetRead ?? null,
   };
   const layout = { delimiter, emailColumn: index, header, bom: options.bom };
   const firstByte = (firstRow === 0 ? starts[0] : ends[firstRow - 1]) ?? 0;

@@ -38,14 +38,14 @@ export class RichText {
 
 /**
  * Reads a workbook's shared strings into the table.
- * @param mayEnd a table that is full ends the reading; else it is a problem
+ * @param bytesMax so many of the part, inflated, are read; a table that is cut says so (`isComplete`)
  * @throws CsvProblemError
  */
 export async function readSharedStrings(
   archive: Archive,
   part: string,
   table: StringTable,
-  mayEnd: boolean,
+  bytesMax: number,
 ): Promise<void> {
   const rich = new RichText();
   const reader = new XmlReader(part, {
@@ -53,14 +53,16 @@ export async function readSharedStrings(
     text: (text) => rich.add(text),
     close: (name) => (name === "si" ? table.add(rich.text) : rich.close(name)),
   });
+  let bytes = 0;
   for await (const piece of archive.part(part)) {
     reader.push(piece);
     await table.settle();
     await turn();
-    if (!table.isFull) continue;
-    if (!mayEnd) throw tooLarge(`its texts have more than ${table.bytes} bytes`);
-    return table.end();
+    bytes += piece.length;
+    if (table.isFull) throw tooLarge(`its texts have more than ${table.bytes} bytes`);
+    if (bytes > bytesMax) return table.end();
   }
   reader.end();
   await table.end();
+  table.isComplete = true;
 }

@@ -7,6 +7,7 @@ import type { StringTable } from "./string-table.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
 
 const { columns: COLUMNS_MAX, recordBytes } = LIMITS.bulk;
+const { blankRows: BLANK_ROWS_MAX } = LIMITS.bulk.workbook;
 
 /** What the cells of a sheet refer to. */
 export interface SheetContext {
@@ -17,16 +18,16 @@ export interface SheetContext {
   delimiter: string;
 }
 
-/** A cell names a string that the table does not have. */
-export class MissingString extends Error {
-  override name = "MissingString";
+/** A cell names a string beyond those that were read. */
+export class StringsCut extends Error {
+  override name = "StringsCut";
 }
 
 /** Formulas that show a text and lead elsewhere: `HYPERLINK("mailto:a@x","Write to us")`. */
 const LINK_TO_ADDRESS = /^\s*HYPERLINK\s*\(.*(?:mailto:|@)/is;
 
 /**
- * Makes CSV of a sheet's XML: a record for each row that has a value, fields by the cells' references. Told of cells in any
+ * Makes CSV of a sheet's XML: a record for each row that has a value, a blank line for others, fields by the cells' references. Told of cells in any
  * order; memory: one row. Hidden rows and columns are there as others are; of merged cells the first has the value.
  */
 export class SheetRows implements XmlHandler {
@@ -36,6 +37,7 @@ export class SheetRows implements XmlHandler {
   #cells: string[] = [];
   #rowChars = 0;
   #row = 0;
+  #lastRow = 0;
   #column = -1;
   #type = "n";
   #style = 0;
@@ -136,9 +138,11 @@ export class SheetRows implements XmlHandler {
 
   #sharedText(index: string): string {
     if (index.trim() === "") return "";
-    const text = this.#context.strings.get(Number(index));
-    if (text === undefined) throw new MissingString(`row ${this.#row} names string ${index}`);
-    return text;
+    const { strings } = this.#context;
+    const text = strings.get(Number(index));
+    if (text !== undefined) return text;
+    if (!strings.isComplete) throw new StringsCut();
+    throw unreadable(`row ${this.#row} names string ${index}, which is not there`);
   }
 
   #put(text: string): void {
@@ -157,7 +161,15 @@ export class SheetRows implements XmlHandler {
 
   #closeRow(): void {
     // Holes become empty fields; a row without a value is no row.
-    if (this.#cells.length > 0) this.#records.push(`${this.#cells.join(this.#context.delimiter)}\n`);
+    if (this.#cells.length > 0)
+      this.#records.push(`${this.#blankLines()}${this.#cells.join(this.#context.delimiter)}\n`);
     this.#cells = [];
+  }
+
+  /** For empty rows above this one: so lines are counted as the sheet's rows are. */
+  #blankLines(): string {
+    const blank = this.#row - this.#lastRow - 1;
+    this.#lastRow = this.#row;
+    return blank > 0 && blank <= BLANK_ROWS_MAX ? "\n".repeat(blank) : "";
   }
 }

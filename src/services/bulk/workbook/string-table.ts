@@ -24,6 +24,8 @@ export class StringTable {
   #bytes = 0;
   #spilled = 0;
   readonly #unwritten: Buffer[] = [];
+  /** All strings of the workbook are here; else there are more. */
+  isComplete = false;
   readonly #decoded = new LRUCache<number, string[]>({
     maxSize: decodedChars,
     sizeCalculation: (strings) => strings.reduce((sum, { length }) => sum + length, strings.length),

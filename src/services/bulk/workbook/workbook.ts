@@ -1,11 +1,12 @@
 import { setImmediate as turn } from "node:timers/promises";
+import { LIMITS } from "../../../core/limits.ts";
 import type { Scratch } from "../../../store/scratch.ts";
 import { Archive } from "./archive.ts";
 import { readDateStyles, readParts, type Sheet } from "./parts.ts";
 import type { RandomBytes } from "./random-bytes.ts";
 import { unreadable } from "./refusals.ts";
 import { readSharedStrings } from "./shared-strings.ts";
-import { MissingString, type SheetContext, SheetRows } from "./sheet.ts";
+import { SheetRows, StringsCut } from "./sheet.ts";
 import { StringTable } from "./string-table.ts";
 import { XmlReader } from "./xml.ts";
 
@@ -33,7 +34,7 @@ export interface ChosenSheet {
   name: string;
   /** From 0. */
   index: number;
-  /** Names of the others, in order. */
+  /** Names of the others, in order, 20 at most. */
   others: string[];
 }
 
@@ -48,6 +49,8 @@ export interface OpenedWorkbook {
   close(): Promise<void>;
 }
 
+const { previewBytes } = LIMITS.bulk.workbook;
+
 /** Begins with a local file header, or the end of an empty archive's directory (APPNOTE.TXT 4.3). */
 export function isZip(start: Buffer): boolean {
   return (
@@ -56,9 +59,12 @@ export function isZip(start: Buffer): boolean {
 }
 
 const NAMES_SHOWN = 20;
+/** Spreadsheets allow 31; names are kept with the job, where NUL is no text. */
+const NAME_CHARS = 255;
+const shown = (name: string) => [...name].slice(0, NAME_CHARS).join("").replaceAll("\0", "");
 
 function listed(sheets: readonly Sheet[]): string {
-  const names = sheets.slice(0, NAMES_SHOWN).map(({ name }, i) => `${i} ${JSON.stringify(name)}`);
+  const names = sheets.slice(0, NAMES_SHOWN).map(({ name }, i) => `${i} ${JSON.stringify(shown(name))}`);
   const more = sheets.length > NAMES_SHOWN ? ` and ${sheets.length - NAMES_SHOWN} more` : "";
   return `Its sheets are: ${names.join(", ")}${more}`;
 }
@@ -83,17 +89,23 @@ function choose(
   const index = indexOf(sheets, asked);
   const chosen = sheets[index];
   if (chosen === undefined) throw unreadable(`it has no sheet ${JSON.stringify(asked)}. ${listed(sheets)}`);
-  const others = sheets.filter((_, i) => i !== index).map(({ name }) => name);
-  return { name: chosen.name, index, others, part: chosen.part };
+  const others = sheets.filter((_, i) => i !== index).slice(0, NAMES_SHOWN);
+  return {
+    index,
+    name: shown(chosen.name),
+    others: others.map(({ name }) => shown(name)),
+    part: chosen.part,
+  };
 }
 
 /**
  * Opens a workbook by its directory; reads its shared strings whole, its sheet as fast as the text is taken. Memory: what
- * StringTable says, one row, some pieces, and the directory.
+ * StringTable says, one row, some pieces, and the directory. Without scratch LIMITS.bulk.workbook.previewBytes of each at most.
  * @throws CsvProblemError; what the source and the scratch throw
  */
 export async function openWorkbook(source: RandomBytes, options: WorkbookOptions): Promise<OpenedWorkbook> {
   const { scratch, stringsBytes, delimiter = "," } = options;
+  const partBytes = scratch === null ? previewBytes : Number.POSITIVE_INFINITY;
   const archive = await Archive.open(source);
   const parts = await readParts(archive);
   const { part, ...sheet } = choose(parts.sheets, options.sheet);
@@ -101,33 +113,31 @@ export async function openWorkbook(source: RandomBytes, options: WorkbookOptions
   const strings = new StringTable(scratch, stringsBytes);
   const close = () => strings.close();
   try {
-    if (parts.sharedStrings !== null)
-      await readSharedStrings(archive, parts.sharedStrings, strings, scratch === null);
+    if (parts.sharedStrings === null) strings.isComplete = true;
+    else await readSharedStrings(archive, parts.sharedStrings, strings, partBytes);
   } catch (error) {
     await close();
     throw error;
   }
   const state = { isCut: false };
-  const context: SheetContext = { strings, isDate, is1904: parts.is1904, delimiter };
-  const text = readSheet(archive, part, context, () => {
-    if (scratch !== null || !strings.isFull) return false;
-    state.isCut = true;
-    return true;
-  });
+  const rows = new SheetRows({ strings, isDate, is1904: parts.is1904, delimiter });
+  const text = readSheet(archive.part(part), new XmlReader(part, rows), rows, partBytes, state);
   return { sheet, delimiter, text, isCut: () => state.isCut, close };
 }
 
-/** @param mayEnd whether the text may end where a string is missing */
 async function* readSheet(
-  archive: Archive,
-  part: string,
-  context: SheetContext,
-  mayEnd: () => boolean,
+  pieces: AsyncIterable<Buffer>,
+  reader: XmlReader,
+  rows: SheetRows,
+  bytesMax: number,
+  state: { isCut: boolean },
 ): AsyncGenerator<Buffer> {
-  const rows = new SheetRows(context);
-  const reader = new XmlReader(part, rows);
+  let bytes = 0;
   try {
-    for await (const piece of archive.part(part)) {
+    for await (const piece of pieces) {
+      bytes += piece.length;
+      state.isCut = bytes > bytesMax;
+      if (state.isCut) return;
       reader.push(piece);
       const text = rows.take();
       if (text.length > 0) yield text;
@@ -135,8 +145,8 @@ async function* readSheet(
     }
     reader.end();
   } catch (error) {
-    if (!(error instanceof MissingString)) throw error;
-    if (!mayEnd()) throw unreadable(`${error.message}, which is not there`);
+    if (!(error instanceof StringsCut)) throw error;
+    state.isCut = true;
   }
   const rest = rows.take();
   if (rest.length > 0) yield rest;
