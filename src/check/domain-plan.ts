@@ -5,10 +5,11 @@ import type { Paths } from "../smtp/path.ts";
 import { exchangersOf } from "./asking.ts";
 import { catchAllKey } from "./catch-all.ts";
 import { type DomainEvidence, type Evidence, evidenceOf, type MxEvidence } from "./evidence.ts";
+import { lookUpExchangers } from "./exchanger-proof.ts";
 import { HeardReplies } from "./heard.ts";
 import type { Lists } from "./lists/lists.ts";
 import { disposableBy } from "./lists/mx-hosts.ts";
-import { hostAddresses, lookUpMx, type MxAnswer } from "./mx.ts";
+import { hostAddresses, type MxAnswer } from "./mx.ts";
 import type { Exchanger, ProbeRoute } from "./probe.ts";
 import type { Shaping } from "./shaping.ts";
 import type { SiteDirectory } from "./site.ts";
@@ -120,7 +121,7 @@ function mxEvidence(mx: MxAnswer, provider: string | null): MxEvidence {
   const hosts = mx.hosts.slice(0, LIMITS.check.mxHostsReported);
   const preferences = mx.preferences.slice(0, LIMITS.check.mxHostsReported);
   // It counts down, and would make what is learnt of one domain another's every few seconds: where there are hosts, who asks them tells how long.
-  const ttlS = hosts.length === 0 ? mx.ttlS : 0;
+  const ttlS = hosts.length === 0 || mx.status === "mx_unresolvable" ? mx.ttlS : 0;
   return { status: mx.status, hosts, preferences, provider, ttlS, fault: mx.fault };
 }
 
@@ -155,7 +156,7 @@ export class DomainPlans {
   async #make(domain: string): Promise<Plan> {
     try {
       const { clock, resolver } = this.#deps;
-      const mx = await lookUpMx(resolver, domain);
+      const mx = await lookUpExchangers(resolver, domain);
       const plan = new Plan(this.#deps, domain, mx);
       this.#plans.delete(domain);
       this.#forgetExpired(clock.monotonic());

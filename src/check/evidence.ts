@@ -12,7 +12,16 @@ export type Scope = "probed" | "unprobed";
  */
 export type CheckMode = "single" | "bulk" | "patient";
 
-export type MxStatus = "ok" | "implicit" | "no_mx" | "null_mx" | "domain_not_found" | "dns_error" | "skipped";
+export type MxStatus =
+  | "ok"
+  | "implicit"
+  | "no_mx"
+  | "null_mx"
+  /** There are exchangers, and it is proven of all of them that they cannot exist. */
+  | "mx_unresolvable"
+  | "domain_not_found"
+  | "dns_error"
+  | "skipped";
 
 export interface MxEvidence {
   status: MxStatus;
@@ -22,7 +31,7 @@ export interface MxEvidence {
   preferences?: number[];
   /** Provider of the site, e.g. `google`; null when unknown. */
   provider: string | null;
-  /** Of an answer that names no host: seconds it may be kept, by the DNS, and 0 when it may not. Else 0. */
+  /** Of an answer that leads to no host: seconds it may be kept, by the DNS, and 0 when it may not. Else 0. */
   ttlS: number;
   fault: Fault | null;
 }

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { DnsOutcome, MxRecord, Resolver } from "../dns/resolver.ts";
@@ -32,7 +33,7 @@ export async function lookUpMx(resolver: Resolver, domain: string): Promise<MxAn
       if (await isBelievable(resolver, answer)) return implicitMx(resolver, domain, answer.ttlS);
       return CUT_OFF;
     case "nxdomain":
-      if (await isBelievable(resolver, answer)) return nobodyThere("domain_not_found", answer.ttlS);
+      if (await isBelievable(resolver, answer)) return unlessAddressed(resolver, domain, answer.ttlS);
       return CUT_OFF;
     default:
       return dnsError(answer);
@@ -55,7 +56,7 @@ function nobodyThere(status: "domain_not_found" | "no_mx" | "null_mx", ttlS: num
  * A resolver that is cut off, or filters, says to every name that it is not there or has no such record, and would have
  * us condemn every address. So one that shows no proof is asked about names that certainly have mail exchangers.
  */
-async function isBelievable(resolver: Resolver, answer: { proven: boolean }): Promise<boolean> {
+export async function isBelievable(resolver: Resolver, answer: { proven: boolean }): Promise<boolean> {
   if (answer.proven) return true;
   for (const name of CERTAIN) {
     if ((await resolver.mx(name)).status === "ok") return true;
@@ -75,6 +76,15 @@ function fromRecords(records: MxRecord[], ttlS: number): MxAnswer {
   const hosts = [...preferenceOf.keys()].slice(0, LIMITS.check.mxHosts);
   const preferences = [...preferenceOf.values()].slice(0, LIMITS.check.mxHosts);
   return { status: "ok", hosts, preferences, ttlS, fault: null };
+}
+
+/**
+ * Some name servers say to the question for MX that the domain is not there, although it has an address: that is what mail
+ * goes to. Where the look-up of the address fails, the first answer stands.
+ */
+async function unlessAddressed(resolver: Resolver, domain: string, ttlS: number): Promise<MxAnswer> {
+  const implicit = await implicitMx(resolver, domain, ttlS);
+  return implicit.status === "implicit" ? implicit : nobodyThere("domain_not_found", ttlS);
 }
 
 /** No MX record: the domain's own address is its mail exchanger, if it has one. */
@@ -104,14 +114,24 @@ function refuseWhenOverloaded(answer: DnsOutcome<unknown>): void {
 }
 
 /**
- * The first addresses of a mail exchanger, IPv4 before IPv6: few senders have a reverse name for IPv6.
+ * The addresses of a mail exchanger of one family, at most `LIMITS.smtp.addressesTriedPerHost`; itself where it is an address
+ * written as a name, as Postfix and Exim take it.
  * @throws AppError `overloaded`
  */
+export async function familyAddresses(
+  resolver: Resolver,
+  host: string,
+  family: "a" | "aaaa",
+): Promise<string[]> {
+  const literal = isIP(host);
+  if (literal !== 0) return literal === (family === "a" ? 4 : 6) ? [host] : [];
+  const answer = await resolver[family](host);
+  refuseWhenOverloaded(answer);
+  return answer.status === "ok" ? answer.records.slice(0, LIMITS.smtp.addressesTriedPerHost) : [];
+}
+
+/** Those of the first family that has any: IPv4 before IPv6, since few senders have a reverse name for IPv6. */
 export async function hostAddresses(resolver: Resolver, host: string): Promise<string[]> {
-  for (const family of ["a", "aaaa"] as const) {
-    const answer = await resolver[family](host);
-    refuseWhenOverloaded(answer);
-    if (answer.status === "ok") return answer.records.slice(0, LIMITS.smtp.addressesTriedPerHost);
-  }
-  return [];
+  const addresses = await familyAddresses(resolver, host, "a");
+  return addresses.length > 0 ? addresses : familyAddresses(resolver, host, "aaaa");
 }

@@ -189,6 +189,8 @@ export const CHECK_LIMITS = {
   replyTextChars: 1_000,
   mxHosts: 100,
   mxHostsReported: 10,
+  /** Of a domain with more exchangers none is looked up for proof that it cannot exist. */
+  mxHostsProven: 20,
   /** From the MX answer on, an answer waits no longer than this for SPF, DMARC and blocklists. */
   domainSignalsMs: 500,
   /** What was found of a domain is shared by those who ask soon after; then the DNS' cache is asked again. */

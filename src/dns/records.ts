@@ -9,11 +9,17 @@ export function mxRecords(answers: readonly Answer[]): MxRecord[] {
   const records: MxRecord[] = [];
   for (const answer of answers) {
     if (answer.type !== "MX") continue;
-    const exchange = normalizeName(answer.data.exchange);
+    const exchange = normalizeName(answer.data.exchange) ?? ipv6Text(answer.data.exchange);
     if (exchange !== null) records.push({ preference: answer.data.preference ?? 0, exchange });
   }
   if (records.length > LIMITS.dns.answerRecords) records.sort((a, b) => a.preference - b.preference);
   return records.slice(0, LIMITS.dns.answerRecords);
+}
+
+/** An IPv6 address that stands where a host name should; no host name holds a colon. */
+function ipv6Text(text: string): string | null {
+  const address = text.endsWith(".") ? text.slice(0, -1) : text;
+  return isIP(address) === 6 ? address.toLowerCase() : null;
 }
 
 /** Addresses as text, at most `LIMITS.dns.answerRecords`. */

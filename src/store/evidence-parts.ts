@@ -7,7 +7,7 @@ import type { CacheEntry } from "./cache-entry.ts";
  */
 
 const MX_STATUSES = {
-  ...{ ok: true, implicit: true, no_mx: true, null_mx: true },
+  ...{ ok: true, implicit: true, no_mx: true, null_mx: true, mx_unresolvable: true },
   ...{ domain_not_found: true, dns_error: true, skipped: true },
 } satisfies Record<MxStatus, true>;
 const CLASSES = {

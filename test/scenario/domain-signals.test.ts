@@ -25,7 +25,7 @@ const CASES: [address: string, signals: string[]][] = [
   ["exists@unsigned.test", ["no_spf", "no_dmarc"]],
   ["exists@texts-servfail.test", []],
   ["exists@listed.test", ["listed_domain"]],
-  ["exists@parked.test", ["parked_domain"]],
+  ["exists@parked.test", ["domain_cannot_receive"]],
   ["exists@implicit.test", ["implicit_mx"]],
   ["exists@nowhere.test", ["domain_cannot_receive"]],
 ];

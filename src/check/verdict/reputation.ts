@@ -109,7 +109,7 @@ function addressSignals(address: ParsedAddress): Signal[] {
   return signals;
 }
 
-const CANNOT_RECEIVE = new Set<string>(["domain_not_found", "no_mx", "null_mx"]);
+const CANNOT_RECEIVE = new Set<string>(["domain_not_found", "no_mx", "null_mx", "mx_unresolvable"]);
 
 function evidenceSignals(evidence: Evidence): Signal[] {
   const signals: Signal[] = [];

@@ -63,16 +63,23 @@ function chooseRow(input: DecideInput, reputation: Reputation): RowId {
   if (blocked) return "blocklisted_domain";
   if (evidence === null || evidence.mx.status === "skipped") return input.failure ?? "internal_error";
   const { status } = evidence.mx;
-  if (status !== "ok" && status !== "implicit") return status;
+  if (status !== "ok" && status !== "implicit" && status !== "dns_error") return status;
   if (evidence.disposable.listed) return "disposable_domain";
+  if (status === "dns_error") return knownWithoutDns(evidence, reputation) ?? status;
   if (!probing) return unprobedRow(evidence, reputation, input.declined === true);
   if (evidence.smtp === null) return input.failure ?? "internal_error";
   return smtpRow(evidence, evidence.smtp, reputation);
 }
 
+/** What is certain although no name server answers: the lists, and the address itself, need none. */
+function knownWithoutDns({ role }: Evidence, { risk }: Reputation): RowId | null {
+  if (role !== null) return "unprobed_role";
+  return risk === "high" ? "unprobed_low_reputation" : null;
+}
+
 function unprobedRow(evidence: Evidence, reputation: Reputation, declined: boolean): RowId {
-  if (evidence.role !== null) return "unprobed_role";
-  if (reputation.risk === "high") return "unprobed_low_reputation";
+  const known = knownWithoutDns(evidence, reputation);
+  if (known !== null) return known;
   return declined ? "smtp_not_requested" : "smtp_not_in_tier";
 }
 
@@ -88,6 +95,8 @@ function smtpRow(evidence: Evidence, smtp: SmtpEvidence, reputation: Reputation)
 
 function acceptedRow(evidence: Evidence, smtp: SmtpEvidence, reputation: Reputation): RowId {
   if (smtp.catchAll === "accepted") return "catch_all";
+  // `252 Cannot VRFY user, but will accept message` (RFC 5321, 3.5.3): the server does not know.
+  if (smtp.code === 252) return "catch_all_unconfirmed";
   // Not asked is not the same as refused: without the second answer the first one proves nothing.
   if (smtp.catchAll !== "refused") return "catch_all_unconfirmed";
   if (evidence.role !== null) return "role_address";

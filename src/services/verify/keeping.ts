@@ -82,11 +82,14 @@ function keptBy(
   // Accepted, but the stranger was never asked: a bound of ours, or a thread that went. The next one asks.
   if (evidence.smtp?.class === "accepted" && evidence.smtp.catchAll === "not_probed") return NOT_KEPT;
   const { rule, retryAfterS } = evidence.smtp ?? {};
-  const lifeS = lifetimeS(decision, evidence.mx.ttlS, overridesS);
+  const wantedS = lifetimeS(decision, evidence.mx.ttlS, overridesS);
+  // What is said of the domain besides is asked again as soon as if nothing had been certain.
+  const isDnsError = evidence.mx.status === "dns_error";
+  const lifeS = isDnsError ? Math.min(wantedS, lifetimeS({ row: "dns_error" }, 0, overridesS)) : wantedS;
   // Nobody was asked: true until somebody may be again.
   if (rule === "breaker_open") return { ttlS: Math.min(lifeS, retryAfterS ?? 0), shared: false };
   // Learnt by this process, and unlearnt sooner than it is forgotten.
   if (rule?.startsWith("belief.")) return { ttlS: Math.min(lifeS, LIMITS.belief.answerKeptS), shared: false };
-  const shared = !OURS_ALONE.has(reason) && fault !== "our_network";
+  const shared = !OURS_ALONE.has(reason) && fault !== "our_network" && evidence.mx.fault !== "our_network";
   return { ttlS: lifeS, shared };
 }

@@ -29,6 +29,7 @@ export const MX_STATUSES = namesOf<MxStatus>({
   ok: true,
   implicit: true,
   no_mx: true,
+  mx_unresolvable: true,
   null_mx: true,
   domain_not_found: true,
   dns_error: true,

@@ -10,10 +10,17 @@ const WANTED: Record<string, string> = {
   "exists@nodata.test": "invalid no_mx recipient",
   "exists@nowhere.test": "invalid domain_not_found recipient",
   "exists@cname-nowhere.test": "invalid domain_not_found recipient",
-  "exists@mx-self-noaddress.test": "unknown no_connect their_server",
-  "exists@mx-noaddress.test": "unknown no_connect their_server",
-  "exists@mx-nxdomain.test": "unknown no_connect their_server",
-  "exists@mx-literal.test": "unknown no_connect their_server",
+  "exists@mx-self-noaddress.test": "invalid mx_unresolvable recipient",
+  "exists@mx-noaddress.test": "invalid mx_unresolvable recipient",
+  "exists@mx-nxdomain.test": "invalid mx_unresolvable recipient",
+  "exists@mx-cname-loop.test": "invalid mx_unresolvable recipient",
+  "exists@mx-localhost.test": "invalid mx_unresolvable recipient",
+  "exists@mx-all-absent.test": "invalid mx_unresolvable recipient",
+  "exists@mx-half-absent.test": "unknown no_connect their_server",
+  "exists@mx-unproven.test": "unknown no_connect their_server",
+  // Lists need no DNS, and this world has none for that name.
+  "someone@mailinator.com": "risky disposable_domain recipient",
+  "info@servfail.test": "risky role_address",
 };
 
 describe("kinds of MX", () => {
@@ -27,6 +34,8 @@ describe("kinds of MX", () => {
     const { told } = await scenario.job([
       ...mixed(12, "i", "implicit.test"),
       ...mixed(6, "s", "mx-self.test"),
+      ...mixed(6, "n", "implicit-nxdomain.test"),
+      ...mixed(6, "l", "mx-literal.test"),
     ]);
     assert.deepEqual(wrongly(told), []);
   });

@@ -45,6 +45,7 @@ const policy = row("unknown", "refused_by_policy");
 const blocked = row("unknown", "sender_blocked");
 const timeout = row("unknown", "timeout");
 const noConnect = row("unknown", "no_connect");
+const unresolvable = row("invalid", "mx_unresolvable");
 const dnsError = row("unknown", "dns_error");
 const HOLDS: Rest = { holds: true };
 
@@ -60,6 +61,7 @@ const MAILBOX_ROWS: Expectation[] = [
   greylisted("greylisted@plain.test", "450 4.2.0 until the world relents"),
   greylisted("greylisted-once@plain.test", "450 4.2.0 to the first attempt, 250 to the next"),
   greylisted("greylisted-briefly@plain.test", "the same, and says that it is a matter of 5 seconds"),
+  unconfirmed("unverified@plain.test", "252: accepted, but not verified"),
   broken("later-try-again@later.test", "421 4.7.0 to the first attempt, 250 to the next"),
   broken("later-callout@later.test", "the same with 450 4.1.1, while the address is being verified"),
   broken("later-local-problem@later.test", "the same with 451 and no enhanced code"),
@@ -191,12 +193,21 @@ const DNS_ROWS: Expectation[] = [
   dnsError("exists@cname-loop.test", "CNAMEs in a circle"),
   valid("exists@mx-cname.test", "the MX host is a CNAME"),
   valid("exists@mx-self.test", "the MX is the domain itself, which has an address"),
-  noConnect("exists@mx-self-noaddress.test", "the MX is the domain itself, without an address"),
-  noConnect("exists@mx-noaddress.test", "the MX host has no address"),
-  noConnect("exists@mx-nxdomain.test", "the MX host is not in the DNS"),
-  noConnect("exists@mx-literal.test", "the MX host is an IP address written as a name"),
+  unresolvable("exists@mx-self-noaddress.test", "the MX is the domain itself, without an address"),
+  unresolvable("exists@mx-noaddress.test", "the MX host has no address"),
+  unresolvable("exists@mx-nxdomain.test", "the MX host is not in the DNS"),
+  unresolvable("exists@mx-cname-loop.test", "the MX host is a CNAME in a circle"),
+  unresolvable("exists@mx-localhost.test", "the MX is the sender's own machine"),
+  unresolvable("exists@mx-zero-literal.test", "the MX is 0.0.0.0, written as a name"),
+  unresolvable("exists@mx-all-absent.test", "four MX hosts, none of which can exist, each in its own way"),
+  unresolvable("exists@implicit-zero.test", "no MX, and its own address is 0.0.0.0"),
+  noConnect("exists@mx-half-absent.test", "one MX host is not in the DNS, the other's name server fails"),
+  noConnect("exists@mx-unproven.test", "NXDOMAIN for the MX host, without the SOA that would prove it"),
+  valid("exists@mx-literal.test", "the MX host is an IP address written as a name"),
+  valid("exists@implicit-nxdomain.test", "NXDOMAIN for MX, with its SOA, and an A record all the same"),
+  role("info@servfail.test", "a role address, whatever the name servers say"),
   noConnect("exists@mx-private.test", "the MX is at 10.0.0.1", { needs: "private_addresses_refused" }),
-  noConnect("exists@mx-zero.test", "the MX is at 0.0.0.0", { needs: "private_addresses_refused" }),
+  unresolvable("exists@mx-zero.test", "the MX is at 0.0.0.0"),
   noConnect("exists@mx-loopback.test", "the MX is at 127.0.0.1", { needs: "private_addresses_refused" }),
   noConnect("exists@mx-hundred.test", "a hundred MX hosts, all dead"),
   valid("exists@huge.test", "1001 MX records; the first is well"),

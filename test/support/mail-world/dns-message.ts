@@ -74,6 +74,10 @@ export function faultyMessages(
       return forgeries(query);
     case "garbage":
       return [GARBAGE];
+    case "nxdomain": {
+      const authorities = [soa(query.questions?.[0]?.name ?? "", NEGATIVE_TTL_S)];
+      return [wholeAnswer(query, { rcode: RCODE.nxdomain, answers: [], authorities })];
+    }
     case "nxdomain_unproven":
       return [wholeAnswer(query, { rcode: RCODE.nxdomain, answers: [], authorities: [] })];
     case "nxdomain_of_another": {

@@ -53,6 +53,7 @@ export const MAILBOXES: Record<string, Mailbox> = {
   postmaster: always(ACCEPTED),
   info: always(ACCEPTED),
   jürgen: always(ACCEPTED),
+  unverified: always(say("252 2.1.5 Cannot VRFY user, but will accept message")),
   missing: unknownUser,
   disabled: always(say("550 5.2.1 The email account that you tried to reach is disabled")),
   full: always(say("452 4.2.2 The recipient's mailbox is over quota")),

@@ -19,6 +19,8 @@ export type DnsFault =
   | "forged"
   /** Bytes that are no DNS message. */
   | "garbage"
+  /** NXDOMAIN with the SOA of its zone, although the name has other records. */
+  | "nxdomain"
   /** NXDOMAIN without any SOA, as of a resolver that is cut off or filters. */
   | "nxdomain_unproven"
   /** NXDOMAIN with the SOA of a zone that does not hold the name. */

@@ -79,7 +79,13 @@ describe("the plan of a domain", () => {
       return [plan.mx.status, plan.unprobed(null).mx.ttlS];
     };
     assert.deepEqual(await ttlOf(MX), ["ok", 0]);
-    assert.deepEqual(await ttlOf({ status: "nxdomain", ttlS: 60, proven: true }), ["domain_not_found", 60]);
+    const gone = { status: "nxdomain", ttlS: 60, proven: true } as const;
+    const plan = await plans(
+      () => gone,
+      () => gone,
+    ).of("example.test");
+    assert.deepEqual([plan.mx.status, plan.unprobed(null).mx.ttlS], ["domain_not_found", 60]);
+    assert.deepEqual(await ttlOf(gone), ["implicit", 0], "it has an address all the same");
     const nobody = { status: "ok", ttlS: 70, records: [{ preference: 0, exchange: "" }] } as const;
     assert.deepEqual(await ttlOf({ ...nobody, records: [...nobody.records] }), ["null_mx", 70]);
   });
@@ -117,8 +123,10 @@ describe("the plan of a domain", () => {
   it("knows the usual way but where the recipient chooses it, or there is none", async () => {
     const way = await (await plans().of("example.test")).usualWay();
     assert.deepEqual([way?.destination.host, way?.destination.address], ["mx.example.test", "192.0.2.1"]);
-    const none = { status: "no_data", ttlS: 60, proven: true } as const;
-    assert.equal(await (await plans(undefined, () => none).of("example.test")).usualWay(), null);
+    const none = { status: "no_data", ttlS: 50, proven: true } as const;
+    const absent = await plans(undefined, () => none).of("example.test");
+    assert.deepEqual([absent.mx.status, absent.unprobed(null).mx.ttlS], ["mx_unresolvable", 50]);
+    assert.equal(await absent.usualWay(), null);
     const two: DnsOutcome<MxRecord> = {
       ...MX,
       records: [{ preference: 1, exchange: "mx.two-ways.test" }],

@@ -56,12 +56,13 @@ describe("an override", () => {
     );
   });
 
-  it("decides where the domain takes mail, in every tier alike, and nowhere before its row", () => {
+  it("decides unless the domain certainly takes no mail, in every tier alike, and nowhere before its row", () => {
     fc.assert(
       fc.property(anyEvidence, fc.boolean(), (evidence, probing) => {
         const { row, reputation } = decide(input(withOverride(evidence), { probing }));
         const { status } = evidence.mx;
-        assert.equal(row, status === "ok" || status === "implicit" ? "disposable_domain" : status);
+        const takesMail = status === "ok" || status === "implicit" || status === "dns_error";
+        assert.equal(row, takesMail ? "disposable_domain" : status);
         assert.ok(reputation.signals.includes("disposable_domain"));
         const blocked = decide(input(withOverride(evidence), { probing, blocked: true }));
         assert.deepEqual([blocked.row, blocked.riskScore], ["blocklisted_domain", 79]);

@@ -59,6 +59,7 @@ const CASES: Record<RowId, DecideInput> = {
   domain_not_found: input({ evidence: mx("domain_not_found", "recipient") }),
   no_mx: input({ evidence: mx("no_mx", "recipient") }),
   null_mx: input({ evidence: mx("null_mx", "recipient") }),
+  mx_unresolvable: input({ evidence: mx("mx_unresolvable", "recipient") }),
   dns_error: input({ evidence: mx("dns_error", "their_server") }),
   disposable_domain: input({ evidence: evidenceWith({ disposable }) }),
   unprobed_role: input({ probing: false, evidence: evidenceWith({ role: "info" }) }),
@@ -97,6 +98,31 @@ describe("every row of the verdict table", () => {
       assert.equal(decision.fault, expected.fault);
     });
   }
+});
+
+describe("what needs nobody's answer", () => {
+  const failing = { ...mx("dns_error", "our_network"), disposable: { listed: false, source: "none" } };
+  const reasonOf = (given: DecideInput) => decide(given).reason;
+
+  for (const probing of [true, false])
+    it(`is said where the name servers fail, ${probing ? "with" : "without"} probing`, () => {
+      const asked = (evidence: Evidence, who = PLAIN) => reasonOf(input({ probing, evidence, address: who }));
+      assert.equal(asked({ ...failing, disposable }), "disposable_domain");
+      assert.equal(asked({ ...failing, role: "info" }), "role_address");
+      assert.equal(asked(failing, DUBIOUS), "low_reputation");
+      assert.equal(asked(failing), "dns_error");
+      for (const status of ["domain_not_found", "no_mx", "null_mx", "mx_unresolvable"] as const)
+        assert.equal(asked({ ...mx(status, "recipient"), disposable, role: "info" }), status);
+    });
+
+  it("is not that a 252 proves a mailbox, whatever the catch-all probe was told", () => {
+    for (const catchAll of ["refused", "inconclusive", "not_probed"] as const) {
+      const evidence = evidenceWith({ smtp: { ...accepted, code: 252, catchAll } });
+      assert.equal(reasonOf(input({ evidence })), "catch_all_unconfirmed");
+    }
+    const evidence = evidenceWith({ smtp: { ...accepted, code: 252, catchAll: "accepted" } });
+    assert.equal(reasonOf(input({ evidence })), "catch_all");
+  });
 });
 
 describe("the page that readers see", () => {
@@ -270,6 +296,7 @@ describe("whatever the evidence", () => {
             "implicit",
             "no_mx",
             "null_mx",
+            "mx_unresolvable",
             "domain_not_found",
             "dns_error",
             "skipped",

@@ -1,0 +1,58 @@
+import { isIP } from "node:net";
+import ipaddr from "ipaddr.js";
+import { LIMITS } from "../core/limits.ts";
+import type { DnsOutcome, Resolver } from "../dns/resolver.ts";
+import { isBelievable, lookUpMx, type MxAnswer } from "./mx.ts";
+
+/** Seconds for which it is proven that an exchanger, or its addresses of one family, cannot exist; null: it may. */
+type AbsentS = number | null;
+
+/**
+ * `lookUpMx`, and `mx_unresolvable` where it is proven of every exchanger that it cannot exist: no such name, no address,
+ * the sender's own machine by its name (RFC 6761, 6.3), the unspecified address, or CNAMEs in a circle. A look-up that fails
+ * proves nothing: the probe then says what it meets.
+ * @throws AppError `overloaded`, as `lookUpMx`
+ */
+export async function lookUpExchangers(resolver: Resolver, domain: string): Promise<MxAnswer> {
+  const mx = await lookUpMx(resolver, domain);
+  if (mx.status !== "ok" && mx.status !== "implicit") return mx;
+  if (mx.hosts.length > LIMITS.check.mxHostsProven) return mx;
+  let { ttlS } = mx;
+  for (const host of mx.hosts) {
+    const absentS = await absenceOf(resolver, host);
+    if (absentS === null) return mx;
+    ttlS = Math.min(ttlS, absentS);
+  }
+  return { ...mx, status: "mx_unresolvable", ttlS, fault: "recipient" };
+}
+
+function isOwnMachine(host: string): boolean {
+  return host === "localhost" || host.endsWith(".localhost") || host === "localhost.localdomain";
+}
+
+/** `0.0.0.0`, `::`, and one in the other: no host has them. */
+function isUnspecified(address: string): boolean {
+  const plain = ipaddr.process(address).toString();
+  return plain === "0.0.0.0" || plain === "::";
+}
+
+async function absenceOf(resolver: Resolver, host: string): Promise<AbsentS> {
+  if (isIP(host) !== 0) return isUnspecified(host) ? LIMITS.dns.negativeTtlMaxS : null;
+  if (isOwnMachine(host)) return LIMITS.dns.negativeTtlMaxS;
+  const ipv4S = await absenceIn(resolver, await resolver.a(host));
+  if (ipv4S === null) return null;
+  const ipv6S = await absenceIn(resolver, await resolver.aaaa(host));
+  return ipv6S === null ? null : Math.min(ipv4S, ipv6S);
+}
+
+async function absenceIn(resolver: Resolver, answer: DnsOutcome<string>): Promise<AbsentS> {
+  switch (answer.status) {
+    case "ok":
+      return answer.records.every(isUnspecified) ? answer.ttlS : null;
+    case "no_data":
+    case "nxdomain":
+      return (await isBelievable(resolver, answer)) ? answer.ttlS : null;
+    default:
+      return answer.code === "CNAME_LOOP" ? LIMITS.dns.negativeTtlDefaultS : null;
+  }
+}
