@@ -1,3 +1,4 @@
+import type { Reading } from "../check/address/addresses-in.ts";
 import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import { isJobErrorCode } from "../core/job-errors.ts";
@@ -140,7 +141,7 @@ async function readSource(attempt: Attempt, finder: RepeatFinder): Promise<ReadS
   const sinks: AnalysisSinks = {
     repeats: finder,
     rewrite: rewriting.open,
-    ...(task.livemode ? {} : { inspect: (address: string) => refuseTestAddress(address, deps.clock) }),
+    ...(task.livemode ? {} : { inspect: (reading: Reading) => refuseTestAddress(reading, deps.clock) }),
   };
   try {
     const ref = refOf(job.place);

@@ -1,5 +1,5 @@
 import { LIMITS } from "../core/limits.ts";
-import { addressOf } from "../services/bulk/csv/cell-address.ts";
+import { toText } from "../services/bulk/csv/field.ts";
 import { createRecordScanner } from "../services/bulk/csv/scan.ts";
 import { type ValuePlace, valueAt } from "../services/bulk/csv/value-place.ts";
 import { type ChunkRepeats, decodeChunkRepeats } from "../services/bulk/repeats.ts";
@@ -12,7 +12,7 @@ import { rowsOfSet } from "./deferrals.ts";
 export interface OwnRow {
   /** In the chunk, from 0. */
   offset: number;
-  /** As it was given, without what stands round it (csv/cell-address.ts). */
+  /** The text of its cell, out of which the address is read. */
   email: string;
   /** Rows of the job that copy what it comes to. */
   copies: number;
@@ -36,7 +36,7 @@ async function readRepeats(
   return decodeChunkRepeats(await objects.getRange(repeatsKey(teamId, jobId), range, signal));
 }
 
-/** @returns the address in the cell; null: nobody need be told of the row */
+/** @returns the text of the cell; null: nobody need be told of the row */
 export type CellReader = (offset: number, cell: ValuePlace) => string | null;
 
 /** The rows of a task that are to be verified: those of its chunk, or of its retry, that repeat no other. */
@@ -63,7 +63,7 @@ export async function readTaskRows(
     readRowsBytes(deps, task, { firstByte: task.firstByte, bytes: task.bytes }, signal),
     readRepeats(deps, task, signal),
   ]);
-  const each: TaskRows["each"] = (told, read = (_, cell) => addressOf(valueAt(cell))) => {
+  const each: TaskRows["each"] = (told, read = (_, cell) => toText(valueAt(cell))) => {
     const tellOwn = (offset: number, cell: ValuePlace) => {
       const email = sameAs.size === 0 || !sameAs.has(offset) ? read(offset, cell) : null;
       if (email !== null) told(offset, email);

@@ -3,7 +3,7 @@ import { type DomainsByBytes, NO_DOMAIN } from "../check/address/domain-bytes.ts
 import { isOrdinaryLocal } from "../check/address/ordinary-local.ts";
 import { plainAddress } from "../check/address.ts";
 import type { MayBeRole } from "../check/lists/role-hints.ts";
-import { addressOf } from "../services/bulk/csv/cell-address.ts";
+import { toText } from "../services/bulk/csv/field.ts";
 import { kindOfCell, NONE, UNSURE } from "../services/bulk/csv/plain-address.ts";
 import { type ValuePlace, valueAt } from "../services/bulk/csv/value-place.ts";
 import type { DrawnRows } from "../services/bulk/drawn-rows.ts";
@@ -49,10 +49,10 @@ export class ReadyRows {
     this.#outcomes = outcomes;
   }
 
-  /** @returns null: the row is drawn; else its address, which `verify` is to answer */
+  /** @returns null: the row is drawn; else the text of its cell, which `verify` is to answer */
   readonly read = (offset: number, cell: ValuePlace): string | null => {
     const kind = kindOfCell(cell);
-    if (kind === UNSURE) return this.#readText(offset, addressOf(valueAt(cell)));
+    if (kind === UNSURE) return this.#readText(offset, toText(valueAt(cell)));
     return kind === NONE ? this.#readNone(offset, cell) : this.#readPlain(offset, cell);
   };
 
@@ -143,6 +143,8 @@ export class ReadyRows {
       withEvidence: false,
       declined: false,
       address,
+      unwrapped: false,
+      malformed: null,
       blocked,
       overridden,
       scope,

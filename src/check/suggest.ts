@@ -1,4 +1,5 @@
 import { parse } from "tldts";
+import { plainText } from "./address/plain-text.ts";
 import { type ParsedAddress, parseAddress } from "./address.ts";
 import { endingSlipCost, lettersOf, mayBeSlip, nameCost } from "./suggest-slip.ts";
 import { COINED, INTERNAL_ENDINGS, KNOWN_SLIPS, REAL_NEIGHBOURS, WORDS } from "./suggest-targets.ts";
@@ -169,21 +170,34 @@ function mendedDots(domain: string): string | null {
   return UNDOTTED.get(mended) ?? (same?.coined ? `${mended}.${same.endings[0]}` : mended);
 }
 
+/** Longer than any address with something stuck to it. */
+const MALFORMED_CHARS = 320;
+
+/** Without what cannot begin or end an address, and without spaces round its `@`. */
+function undecorated(text: string): string {
+  return (plainText(text) ?? text)
+    .replace(/^[^\p{L}\p{N}"]+|[^\p{L}\p{N}]+$/gu, "")
+    .replace(/[^\S\r\n]*@[^\S\r\n]*/, "@");
+}
+
 /**
- * `did_you_mean` for what is no address: a dot left out, doubled or typed as a comma, an ending of one letter. Only where
- * what comes out is a mailbox provider's domain; null for all else.
+ * `did_you_mean` for what is no address: the address without what sticks to it; or with a dot that was left out, doubled or
+ * typed as a comma, or an ending of one letter, where what comes out is a mailbox provider's domain. Null for all else.
  */
 export function suggestForMalformed(text: string): string | null {
-  const trimmed = text.trim();
-  const at = trimmed.lastIndexOf("@");
-  if (at < 1 || trimmed.length > 320) return null;
-  const mended = mendedDots(trimmed.slice(at + 1));
+  if (text.length > MALFORMED_CHARS) return null;
+  const bare = undecorated(text);
+  const parsed = parseAddress(bare);
+  if (parsed.ok) return suggestAddress(parsed.address) ?? parsed.address.normalised;
+  const at = bare.lastIndexOf("@");
+  if (at < 1) return null;
+  const mended = mendedDots(bare.slice(at + 1));
   if (mended === null) return null;
   const dot = mended.indexOf(".");
   const domain = EXACT.has(mended)
     ? mended
     : providerMeant(mended.slice(0, dot), mended.slice(dot + 1), false);
   if (domain === null || dot < 1) return null;
-  const result = parseAddress(`${trimmed.slice(0, at)}@${domain}`);
+  const result = parseAddress(`${bare.slice(0, at)}@${domain}`);
   return result.ok ? result.address.normalised : null;
 }

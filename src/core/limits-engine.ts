@@ -183,6 +183,8 @@ export const CHECK_LIMITS = {
   domainNameChars: 64,
   /** Before normalisation: room for escapes and U-labels around the 254 octets of a path. */
   addressChars: 1_024,
+  /** A text that addresses are read out of: some hundred of them, or a paragraph. */
+  cellChars: 16_384,
   /** What classification reads of a reply; real ones end long before. */
   replyMatchedChars: 4_096,
   /** What evidence keeps of a reply: more than real ones say, so that it can be classified again. */

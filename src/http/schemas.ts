@@ -130,6 +130,11 @@ const EvidenceSchema = v.object({
 /** The contract's verification result with the additive fields: the service's type, as the compiler sees in a test. */
 export const VerificationResultSchema = v.object({
   email: text("The address as checked: domain in lower case, as A-labels."),
+  input: v.exactOptional(
+    text(
+      "What was given, where more stood there than the address: a name, brackets, quotes, invisible characters.",
+    ),
+  ),
   normalized_email: v.nullable(
     text(
       "One text for the spellings of an address that lead to one mailbox: lower case, and what its provider ignores (tags, dots, " +
@@ -155,6 +160,9 @@ export const VerificationResultSchema = v.object({
     ),
   ),
   livemode: flag("False for test keys, which check nothing."),
+  addresses: v.exactOptional(
+    whole("With `several_addresses`: how many there are.", 1, LIMITS.check.cellChars),
+  ),
   evidence: v.exactOptional(
     part(
       "What the verdict rests on, when asked for; null where no server was asked.",
@@ -182,7 +190,8 @@ export const VerifyQuerySchema = v.strictObject({
       `must be at most ${LIMITS.http.emailBytes} bytes`,
     ),
     v.description(
-      "The address to verify. A literal `+` is a plus. A badly formed address is a 200 with `invalid`.",
+      "The address to verify, or a text with one address in it, such as `Jane <jane@example.com>`. A literal `+` is a plus. " +
+        "A badly formed address is a 200 with `invalid`.",
     ),
   ),
   refresh: v.optional(

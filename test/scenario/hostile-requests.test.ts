@@ -59,23 +59,25 @@ const encoded = (bytes: Uint8Array) =>
 
 describe("an email parameter", () => {
   const INVALID = [200, "invalid_format"] as const;
+  /** An address is read out of it: what stands around it goes nowhere. */
+  const READ = [200, "accepted_mailbox"] as const;
   const REFUSED = [400, "validation_failed"] as const;
   const BROKEN = [400, "bad_request"] as const;
   const cases: [what: string, query: string, answer: readonly [status: number, reasonOrCode: string]][] = [
     [
       "with an SMTP command behind CR LF",
       "?email=exists@plain.test%0D%0ARCPT%20TO:%3Cexists@plain.test%3E",
-      INVALID,
+      READ,
     ],
     ["with CR LF in the local part", "?email=a%0D%0AQUIT%0D%0A@plain.test", INVALID],
     ["with CR LF within quotes", "?email=%22a%0D%0Ab%22@plain.test", INVALID],
-    ["that ends with a line feed", "?email=exists@plain.test%0A", INVALID],
-    ["that begins with a carriage return", "?email=%0Dexists@plain.test", INVALID],
+    ["that ends with a line feed", "?email=exists@plain.test%0A", READ],
+    ["that begins with a carriage return", "?email=%0Dexists@plain.test", READ],
     ["with NUL", "?email=exists%00@plain.test", INVALID],
-    ["with NUL at its end", "?email=exists@plain.test%00", INVALID],
+    ["with NUL at its end", "?email=exists@plain.test%00", READ],
     ["with NEL, a C1 control", "?email=a%C2%85b@utf8.test", INVALID],
-    ["with a line separator of Unicode", "?email=a%E2%80%A8b@utf8.test", INVALID],
-    ["with angle brackets", "?email=exists@plain.test%3E%20NOTIFY=NEVER", INVALID],
+    ["with a line separator of Unicode", "?email=a%E2%80%A8exists@plain.test", READ],
+    ["with angle brackets", "?email=exists@plain.test%3E%20NOTIFY=NEVER", READ],
     ["that is a source route", "?email=@trap.test:exists@plain.test", INVALID],
     ["encoded twice", "?email=exists%2540plain.test", INVALID],
     ["of 320 bytes", `?email=${"a".repeat(320)}`, INVALID],
@@ -179,6 +181,7 @@ const partlyEncoded = (parts: Buffer[], mixed: readonly boolean[]) =>
 const pattern = fc.array(fc.boolean(), { minLength: 1, maxLength: 7 });
 
 const RUNS = 400;
+const NO_ADDRESS: ReadonlySet<string> = new Set(["invalid_format", "several_addresses", "empty"]);
 
 describe("any email parameter at all", () => {
   it("that is text, however encoded: 400 for its length alone, else a result; controls never pass", async () => {
@@ -193,7 +196,8 @@ describe("any email parameter at all", () => {
         // The front tells bytes that are no UTF-8 by this character, so one sent as it stands is refused with them.
         if (reply.status === 400 && email.includes("\ufffd")) return;
         assert.equal(reply.status, bytes.length === 0 || bytes.length > 320 ? 400 : 200);
-        if (reply.status === 200 && /\p{Cc}/u.test(email)) assert.equal(body.reason, "invalid_format");
+        if (reply.status === 200 && !NO_ADDRESS.has(String(body.reason)))
+          assert.doesNotMatch(String(body.email), /\p{Cc}/u);
         if (recipientsNamed().length > 0) asked++;
         deployment.world.resetCounters();
       }),

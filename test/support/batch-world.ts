@@ -25,7 +25,7 @@ export function question(email: string, over: Partial<Question> = {}): Question 
   const parsed = parseAddress(email);
   const address = parsed.ok ? parsed.address : null;
   const rest = { withEvidence: false, blocked: false, overridden: false, scope: "probed" } as const;
-  return { teamId: "team_1", email, address, ...rest, ...over };
+  return { teamId: "team_1", email, address, unwrapped: false, malformed: null, ...rest, ...over };
 }
 
 export interface Sent extends PendingBatch {

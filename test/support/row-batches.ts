@@ -84,7 +84,7 @@ export function createRowFixture() {
       const parsed = parseAddress(email);
       const address = parsed.ok ? parsed.address : null;
       const rest = { teamId: "team_1", blocked: false, overridden: false, scope: "probed" } as const;
-      return { email, withEvidence, address, ...rest };
+      return { email, withEvidence, address, unwrapped: false, malformed: null, ...rest };
     },
     draw({ email, address }: Question, { failure, entry }: Finding) {
       const smtpClass = entry?.evidence.smtp?.class ?? "accepted_mailbox";

@@ -54,6 +54,8 @@ const LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
  * typed wrong (`example.c0m`) passes: the DNS refuses it, and a suggestion can be made.
  */
 const TLD = /^[a-z][a-z0-9-]*[a-z0-9]$/;
+/** A TLD in Unicode has what IDNA2008 (RFC 5892) allows: no quotes, signs or emoji, which UTS #46 lets pass. */
+const U_LABEL = /^(?:[\p{Ll}\p{Lo}\p{Lm}\p{Mn}\p{Mc}\p{Nd}\u00b7\u30fb-]|\u200c|\u200d)+$/u;
 const LDH = /^[A-Za-z0-9.-]+$/;
 /** ASCII that no host name holds. Checked before IDNA: a URL parser would cut at `/`, decode `%`, drop tabs. */
 const NOT_LDH_ASCII = /[^A-Za-z0-9.\-\u0080-\u{10ffff}]/u;
@@ -79,6 +81,10 @@ function toALabels(text: string): string | null {
   return ascii !== "" && !UNDECODED.test(unicode) && keepsBidiRule(unicode) ? ascii : null;
 }
 
+function isTld(label: string): boolean {
+  return TLD.test(label) && (!label.startsWith("xn--") || U_LABEL.test(domainToUnicode(label)));
+}
+
 /** Lists and traffic have the same domains again and again. By what was written, as a rule the very same string. */
 const known = new RecentMap<string, DomainName>(LIMITS.check.domainNames);
 
@@ -92,7 +98,7 @@ function remember(text: string, domain: string): DomainResult {
 
 /**
  * Brings a mail domain to A-labels (RFC 5890), lower case. UTS #46 says what is a name and the DNS has the last word on
- * whether it is registered, so emoji names and labels of mixed scripts pass. Refuses names that break the bidi rule,
+ * whether it is registered, so emoji names and labels of mixed scripts pass; a TLD is held to IDNA2008. Refuses names that break the bidi rule,
  * single labels, IP addresses in any notation, address literals, a trailing dot, and everything outside letters, digits
  * and hyphens. `text` must be bounded by the caller.
  */
@@ -110,7 +116,7 @@ function parseAnew(text: string): DomainResult {
   if (labels.some((label) => label.length > MAX_LABEL_OCTETS || !LABEL.test(label)))
     return fail("domain_syntax");
   if (labels.length < 2) return fail("domain_single_label");
-  if (!TLD.test(labels.at(-1) ?? "")) return fail("domain_syntax");
+  if (!isTld(labels.at(-1) ?? "")) return fail("domain_syntax");
   const { domainNameChars } = LIMITS.check;
   if (text.length <= domainNameChars && LDH.test(text)) return remember(text, domain);
   if (domain.length > domainNameChars) return new DomainName(domain);

@@ -29,6 +29,8 @@ const DAY_S = 24 * HOUR_S;
  * the same table to readers; a test holds the two together.
  */
 export const ROWS = {
+  empty: row("unknown", "empty", null, 0, 50),
+  several_addresses: row("invalid", "several_addresses", "recipient", 0, 100),
   invalid_format: row("invalid", "invalid_format", "recipient", 0, 100),
   blocklisted_domain: row("risky", "blocklisted_domain", null, 0, 79),
   domain_not_found: { ...row("invalid", "domain_not_found", "recipient", HOUR_S, 100), dnsTtlBound: true },

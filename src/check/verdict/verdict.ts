@@ -3,9 +3,14 @@ import type { Evidence, SmtpEvidence } from "../evidence.ts";
 import { type Reputation, reputationOf } from "./reputation.ts";
 import { type Reason, ROWS, type Row, type RowId, type Verdict, type VerdictFault } from "./table.ts";
 
+/** Why a text is no address that can be verified. */
+export type MalformedReason = "empty" | "several_addresses" | "invalid_format";
+
 export interface DecideInput {
   /** null: the address is badly formed. */
   address: ParsedAddress | null;
+  /** Of what is badly formed; absent: `invalid_format`. */
+  malformed?: MalformedReason | null;
   /** null: the check did not end, `failure` says why; or there was nothing to check (bad format, blocklist). */
   evidence: Evidence | null;
   failure: "deadline" | "internal_error" | null;
@@ -59,7 +64,7 @@ export function decide(input: DecideInput): Decision {
 
 function chooseRow(input: DecideInput, reputation: Reputation): RowId {
   const { address, evidence, probing, blocked } = input;
-  if (address === null) return "invalid_format";
+  if (address === null) return input.malformed ?? "invalid_format";
   if (blocked) return "blocklisted_domain";
   if (evidence === null || evidence.mx.status === "skipped") return input.failure ?? "internal_error";
   const { status } = evidence.mx;

@@ -1,10 +1,9 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { parseAddress } from "../../check/address.ts";
+import { addressesIn, type Reading } from "../../check/address/addresses-in.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { type CutChunk, createChunkCutter } from "./chunk-cutter.ts";
 import type { Candidate } from "./columns/choose-column.ts";
 import { shown } from "./columns/pick-column.ts";
-import { addressOf } from "./csv/cell-address.ts";
 import { type OpenedText, type OpenOptions, openText } from "./csv/decode.ts";
 import { type DetectedLayout, type DetectedTable, detectLayout } from "./csv/detect.ts";
 import { toText } from "./csv/field.ts";
@@ -31,8 +30,8 @@ export interface AnalysisSinks {
   repeats: Pick<RepeatFinder, "add">;
   /** Takes the text, piece by piece, of a source whose bytes are not the text as they are; asked for once. */
   rewrite(): { write(piece: Buffer): Promise<void> };
-  /** Each address as it is to be verified (csv/cell-address.ts). What it throws ends the analysis. */
-  inspect?(address: string): void;
+  /** What is read out of each row. What it throws ends the analysis. */
+  inspect?(reading: Reading): void;
 }
 
 /** What a source is made of. Repeats are known to who has counted them. */
@@ -212,14 +211,14 @@ class RowReader {
 
   /** Of a cell that has to be read as text. @returns as RepeatFinder.add */
   #takeText(cell: string): Promise<void> | null {
-    const text = addressOf(cell);
-    this.#sinks.inspect?.(text);
-    const parsed = parseAddress(text);
-    if (!parsed.ok) {
+    const reading = addressesIn(toText(cell));
+    this.#sinks.inspect?.(reading);
+    if (reading.kind !== "one") {
       this.#malformed += 1;
       return null;
     }
-    const key = Buffer.from(parsed.address.cacheKey);
+    const { address } = reading;
+    const key = Buffer.from(address.cacheKey);
     return this.#sinks.repeats.add(this.#rows, key, 0, key.length);
   }
 

@@ -1,9 +1,8 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { parseAddress } from "../../check/address.ts";
+import { addressesIn } from "../../check/address/addresses-in.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { ChunkRange } from "../../store/job-tasks.ts";
 import { type CutChunk, createChunkCutter } from "./chunk-cutter.ts";
-import { addressIn } from "./csv/cell-address.ts";
 import type { SourceColumns, SourceLayout } from "./layout.ts";
 import { type ChunkRepeats, encodeChunkRepeats } from "./repeats.ts";
 
@@ -55,14 +54,14 @@ async function findRepeats(emails: readonly string[]): Promise<Repeats> {
   const found: Repeats = { sameAs: new Map(), copies: new Map(), malformed: 0 };
   for (const [row, email] of emails.entries()) {
     if (row % LIMITS.bulk.rowsPerTurn === 0) await turn();
-    const parsed = parseAddress(addressIn(email));
-    if (!parsed.ok) {
+    const reading = addressesIn(email);
+    if (reading.kind !== "one") {
       found.malformed += 1;
       continue;
     }
-    const first = firsts.get(parsed.address.cacheKey);
+    const first = firsts.get(reading.address.cacheKey);
     if (first === undefined) {
-      firsts.set(parsed.address.cacheKey, row);
+      firsts.set(reading.address.cacheKey, row);
       continue;
     }
     found.sameAs.set(row, first);

@@ -1,3 +1,4 @@
+import { addressesIn } from "../../check/address/addresses-in.ts";
 import type { Clock } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import { newId } from "../../core/ids.ts";
@@ -19,7 +20,6 @@ import type { Database } from "../../store/postgres.ts";
 import { settleHold } from "../../store/quota-holds.ts";
 import type { Actor } from "../actor.ts";
 import { refuseTestAddress } from "../verify/test-keys.ts";
-import { addressIn } from "./csv/cell-address.ts";
 import { reserve, reserveInTime } from "./reserve.ts";
 import { type AnalysedSource, analyseInline, INLINE_COLUMNS, inlineBytes } from "./source.ts";
 import { checkActiveJobs, checkBytes, newJob, type Submit } from "./submission.ts";
@@ -109,7 +109,7 @@ export function createSubmitInline(deps: SubmitInlineDeps): Submit<readonly stri
 
   return async (actor, emails, terms) => {
     checkSize(actor, emails);
-    if (!actor.livemode) for (const email of emails) refuseTestAddress(addressIn(email), clock);
+    if (!actor.livemode) for (const email of emails) refuseTestAddress(addressesIn(email), clock);
     const analysed = await analyseInline(emails);
     const id = newId("job");
     const place = { bucket: null, key: sourceKey(actor.teamId, id), etag: null };

@@ -1,4 +1,5 @@
-import { type ParsedAddress, parseAddress } from "../../check/address.ts";
+import { addressesIn } from "../../check/address/addresses-in.ts";
+import type { ParsedAddress } from "../../check/address.ts";
 import type { Evidence, Scope } from "../../check/evidence.ts";
 import type { Lists } from "../../check/lists/lists.ts";
 import { withOverride } from "../../check/verdict/override.ts";
@@ -9,7 +10,7 @@ import type { EvidenceCache, Held } from "../../store/evidence-cache.ts";
 import type { Actor, TeamOverlay } from "../actor.ts";
 import type { FlightTimes } from "./answer-note.ts";
 import type { Flights, Waiter } from "./flights.ts";
-import { NOT_SOUGHT, type Question, type Standing } from "./question.ts";
+import { malformedTextOf, NOT_SOUGHT, type Question, type Standing } from "./question.ts";
 import { renderResult } from "./render-result.ts";
 import type { VerificationResult } from "./verification-result.ts";
 
@@ -50,6 +51,7 @@ export interface Answer {
 
 /** The way from an address to its result, the same for single requests and for the rows of a job. */
 export interface Examiner {
+  /** @param email an address, or a text that it is read out of (`addressesIn`) */
   understand(email: string, withEvidence: boolean, asker: Asker): Question;
   /** What `understand` finds of a domain: one and the same object for all that stand alike. */
   standing(domain: string, asker: Asker): Standing;
@@ -104,8 +106,8 @@ export function createExaminer(deps: ExaminerDeps): Examiner {
 
   return {
     understand(email, withEvidence, asker) {
-      const parsed = parseAddress(email);
-      const address = parsed.ok ? parsed.address : null;
+      const reading = addressesIn(email);
+      const address = reading.kind === "one" ? reading.address : null;
       const { blocked, overridden, scope } = address === null ? NOWHERE : standing(address.domain, asker);
       const { teamId, declined = false } = asker;
       return {
@@ -114,6 +116,8 @@ export function createExaminer(deps: ExaminerDeps): Examiner {
         withEvidence,
         declined,
         address,
+        unwrapped: reading.kind === "one" && reading.unwrapped,
+        malformed: malformedTextOf(reading),
         blocked,
         overridden,
         scope,
@@ -197,10 +201,11 @@ function drawFrom(deps: ExaminerDeps, question: Question, finding: Finding): Ans
 }
 
 function draw(deps: ExaminerDeps, question: Question, finding: Finding): Answer {
-  const { email, address } = question;
+  const { email, address, malformed } = question;
   const entry = question.overridden ? overriddenEntry(finding.entry) : finding.entry;
   const decision = decide({
     address,
+    malformed: malformed?.reason ?? null,
     evidence: entry?.evidence ?? null,
     failure: finding.failure ?? null,
     probing: question.scope === "probed",
@@ -210,6 +215,7 @@ function draw(deps: ExaminerDeps, question: Question, finding: Finding): Answer 
   const result = renderResult({
     email: address?.normalised ?? email,
     address,
+    addresses: malformed?.addresses ?? 0,
     decision,
     entry,
     now: deps.clock.now(),

@@ -1,5 +1,7 @@
+import type { Reading } from "../../check/address/addresses-in.ts";
 import type { ParsedAddress } from "../../check/address.ts";
 import type { Scope } from "../../check/evidence.ts";
+import type { MalformedReason } from "../../check/verdict/verdict.ts";
 
 /** What a team, or the operator, says of a domain, and in which scope it is asked about. */
 export interface Standing {
@@ -12,19 +14,39 @@ export interface Standing {
 /** One address as a team asks about it. */
 export interface Question extends Standing {
   teamId: string;
-  /** As it was written. */
+  /** As it was written, with what stands around the address. */
   email: string;
   withEvidence: boolean;
   /** The caller asked for no probe. */
   declined?: boolean;
   /** null: badly formed. */
   address: ParsedAddress | null;
+  /** `email` has more in it than the address. */
+  unwrapped: boolean;
+  /** Why there is no address, and how many there are where these are several. */
+  malformed: MalformedText | null;
   /** Noted by who looked: memory had nothing of it, and need not be asked again before Redis is. */
   missed?: boolean;
   /** Whole monotonic milliseconds at which Redis was asked, and had nothing of it either; absent or negative: nothing is known of that. */
   soughtMs?: number;
   /** Its bytes said enough: a plain cell (`kindOfCell`), the local part ordinary (`isOrdinaryLocal`). */
   ordinary?: boolean;
+}
+
+export interface MalformedText {
+  readonly reason: MalformedReason;
+  /** 0, but for `several_addresses`. */
+  readonly addresses: number;
+}
+
+const EMPTY: MalformedText = { reason: "empty", addresses: 0 };
+const NO_ADDRESS: MalformedText = { reason: "invalid_format", addresses: 0 };
+
+/** null: there is one address. */
+export function malformedTextOf(reading: Reading): MalformedText | null {
+  if (reading.kind === "one") return null;
+  if (reading.kind === "several") return { reason: "several_addresses", addresses: reading.texts.length };
+  return reading.kind === "empty" ? EMPTY : NO_ADDRESS;
 }
 
 /**

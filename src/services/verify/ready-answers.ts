@@ -1,4 +1,5 @@
-import { type ParsedAddress, parseAddress } from "../../check/address.ts";
+import { addressesIn } from "../../check/address/addresses-in.ts";
+import type { ParsedAddress } from "../../check/address.ts";
 import type { Scope } from "../../check/evidence.ts";
 import type { Reason, Verdict } from "../../check/verdict/table.ts";
 import { type Decision, isFree } from "../../check/verdict/verdict.ts";
@@ -133,9 +134,10 @@ export function createReadyAnswers(deps: ReadyAnswersDeps): ReadyAnswers {
 
   return {
     understand(email) {
-      const parsed = parseAddress(email);
-      if (!parsed.ok) return null;
-      const { address } = parsed;
+      const reading = addressesIn(email);
+      // The answer to a text with more in it says what that was, hence is no other's.
+      if (reading.kind !== "one" || reading.unwrapped) return null;
+      const { address } = reading;
       const drawnFrom = { probed: null, unprobed: null };
       return { probed: NO_PLACE, unprobed: NO_PLACE, domain: address.domain, address, drawnFrom };
     },

@@ -15,6 +15,8 @@ const NO_HOSTS: readonly string[] = [];
 export interface ResultSource {
   email: string;
   address: ParsedAddress | null;
+  /** How many addresses the text holds, where it is malformed since there are several; else 0. */
+  addresses: number;
   decision: Decision;
   entry: CacheEntry | null;
   /** Epoch milliseconds; the time of a result that was not kept. */
@@ -55,6 +57,7 @@ export function renderResult(source: ResultSource): VerificationResult {
     retry_at: retryAt(entry, source.now),
     livemode: source.livemode,
   };
+  if (source.addresses > 0) result.addresses = source.addresses;
   if (source.withEvidence) result.evidence = renderEvidence(entry?.evidence ?? null);
   return result;
 }

@@ -1,10 +1,12 @@
-import { type ParsedAddress, parseAddress } from "../../check/address.ts";
+import { addressesIn, type Reading } from "../../check/address/addresses-in.ts";
+import type { ParsedAddress } from "../../check/address.ts";
 import type { Evidence, SmtpClass, SmtpEvidence } from "../../check/evidence.ts";
 import { withOverride } from "../../check/verdict/override.ts";
 import { decide } from "../../check/verdict/verdict.ts";
 import { type Clock, secondsToUtcMidnight, sleep } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Asker } from "./examine.ts";
+import { malformedTextOf } from "./question.ts";
 import { renderResult } from "./render-result.ts";
 import type { VerificationResult } from "./verification-result.ts";
 
@@ -65,20 +67,23 @@ export function createTestKeys(deps: TestKeysDeps): TestKeys {
 
   function settled(
     email: string,
+    reading: Reading,
     withEvidence: boolean,
     asker: TestAsker,
     failure: "deadline" | null,
   ): VerificationResult {
-    const parsed = parseAddress(email);
-    const address = parsed.ok ? parsed.address : null;
+    const address = reading.kind === "one" ? reading.address : null;
+    const malformed = malformedTextOf(reading);
     const evidence = address === null || failure ? null : evidenceFor(address, asker);
     const blocked = address !== null && asker.overlay.isBlocked(address.domain);
     const { probing, declined = false } = asker;
-    const decision = decide({ address, evidence, failure, probing, declined, blocked });
+    const reason = malformed?.reason ?? null;
+    const decision = decide({ address, malformed: reason, evidence, failure, probing, declined, blocked });
     const now = clock.now();
-    return renderResult({
+    const result = renderResult({
       email: address?.normalised ?? email,
       address,
+      addresses: malformed?.addresses ?? 0,
       decision,
       entry: evidence === null ? null : { evidence, storedAt: now, ttlS: 0 },
       now,
@@ -86,23 +91,26 @@ export function createTestKeys(deps: TestKeysDeps): TestKeys {
       livemode: false,
       withEvidence,
     });
+    return reading.kind === "one" && reading.unwrapped ? { ...result, input: email } : result;
   }
 
   return {
     answer(email, withEvidence, asker) {
-      refuseTestAddress(email, clock);
-      if (outcomeOf(email) !== "slow") return settled(email, withEvidence, asker, null);
-      return sleep(clock, slowMs).then(() => settled(email, withEvidence, asker, "deadline"));
+      const reading = addressesIn(email);
+      refuseTestAddress(reading, clock);
+      const isSlow = outcomeOf(reading) === "slow";
+      const answer = () => settled(email, reading, withEvidence, asker, isSlow ? "deadline" : null);
+      return isSlow ? sleep(clock, slowMs).then(answer) : answer();
     },
   };
 }
 
 /**
- * Nothing, unless the outcome of the address is an error: then throws it.
+ * Nothing, unless the outcome of an address that was read is an error: then throws it.
  * @throws AppError for `rate-limited`, `quota-exceeded` and `unavailable-in-tier`
  */
-export function refuseTestAddress(email: string, clock: Clock): void {
-  const outcome = outcomeOf(email);
+export function refuseTestAddress(reading: Reading, clock: Clock): void {
+  const outcome = outcomeOf(reading);
   if (outcome === "rate-limited")
     throw new AppError("rate_limited", "as the test address asked", { retryAfterS: 1 });
   if (outcome === "quota-exceeded") {
@@ -113,9 +121,12 @@ export function refuseTestAddress(email: string, clock: Clock): void {
     throw new AppError("unavailable_in_tier", "as the test address asked");
 }
 
-function outcomeOf(email: string): string {
-  const at = email.lastIndexOf("@");
-  return (at < 0 ? "" : email.slice(0, at)).toLowerCase().replace(/\+.*$/s, "");
+function outcomeOf(reading: Reading): string {
+  return reading.kind === "one" ? outcomeOfLocal(reading.address.local) : "";
+}
+
+function outcomeOfLocal(local: string): string {
+  return local.toLowerCase().replace(/\+.*$/s, "");
 }
 
 /**
@@ -123,7 +134,7 @@ function outcomeOf(email: string): string {
  * `risky` come from what that tier can see: no mail exchanger, a role address.
  */
 function pretend(address: ParsedAddress, probing: boolean): Evidence {
-  const outcome = outcomeOf(address.normalised);
+  const outcome = outcomeOfLocal(address.local);
   const disposable = outcome === "disposable";
   const noMx = outcome === "invalid" && !probing;
   const role = outcome === "role" || (outcome === "risky" && !probing);

@@ -60,6 +60,8 @@ interface MxRecordView {
 
 export interface VerificationResult {
   email: string;
+  /** As it was given, where more stood there than the address. */
+  input?: string;
   /** One text for the spellings that lead to one mailbox; null: it is no address. */
   normalized_email: string | null;
   verdict: Verdict;
@@ -97,6 +99,8 @@ export interface VerificationResult {
   /** When asking again makes sense, where the answer is that the server put us off; else null. */
   retry_at: string | null;
   livemode: boolean;
+  /** Only with `several_addresses`: how many. */
+  addresses?: number;
   /** Only on `evidence=true`. */
   evidence?: {
     stage: string;

@@ -6,7 +6,7 @@ import type { Actor } from "../actor.ts";
 import type { Quota, Reservation } from "../quota/quota.ts";
 import type { UsageCounter } from "../usage/counts.ts";
 import type { AnswerNote } from "./answer-note.ts";
-import { jsonOf, type RowDrawer } from "./draw-rows.ts";
+import { type DrawnRow, jsonOf, type RowDrawer, resultOf } from "./draw-rows.ts";
 import type { Entrance } from "./entrance.ts";
 import { askerOf, type Examiner, type Finding, type FindingArrival } from "./examine.ts";
 import type { Waiter } from "./flights.ts";
@@ -90,6 +90,16 @@ function reserve({ quota }: VerifyDeps, actor: Actor, { place }: Waiter): Reserv
   }
 }
 
+/** A text that an address was read out of is said beside it; `result` is others' too. */
+function answerOf(
+  { email, unwrapped }: Question,
+  result: VerificationResult,
+  drawn: DrawnRow | null,
+): Answered {
+  if (unwrapped) return { ...(drawn === null ? result : resultOf(drawn)), input: email };
+  return drawn === null ? result : new RenderedJson(jsonOf(drawn));
+}
+
 /**
  * A question that is answered within a reservation, which is kept or given back whatever happens. It is itself the note of how it
  * went: whether that is written down shows later, and of most it is not.
@@ -146,7 +156,7 @@ class Charge implements FindingArrival<Answered>, AnswerNote {
     // What the cache has is rendered once for each entry; what was just learnt, mostly, was rendered for its domain before.
     const drawn = finding.cached ? null : drawer.draw(question, finding);
     const result = drawn === null ? examiner.draw(question, finding).result : drawn.template.result;
-    const answered = drawn === null ? result : new RenderedJson(jsonOf(drawn));
+    const answered = answerOf(question, result, drawn);
     this.#result = result;
     this.#finding = finding;
     this.#waiter.note = this;

@@ -1,9 +1,11 @@
-import { parseAddress } from "../../../check/address.ts";
-import { addressIn } from "../csv/cell-address.ts";
+import { addressesIn } from "../../../check/address/addresses-in.ts";
 import { toText } from "../csv/field.ts";
 
 /** Longer than any address (RFC 5321 §4.5.3.1.3) with what may stand around it. */
 const CELL_CHARS = 400;
+
+/** Also in full width, in UTF-8. */
+const AT = /@|\xef\xbc\xa0/;
 
 /** An `@` between what may be parts of an address: a broken one, or several, or one among other text. */
 const HOLDS_ADDRESS = /[^\x00-\x20@<>(),;:"]@[^\x00-\x20@<>(),;:".]+\.[^\x00-\x20@<>(),;:"]/;
@@ -31,12 +33,11 @@ export interface ColumnEvidence {
 
 /** The address of a cell (latin1) for comparison; null: it holds none. */
 function readCell(value: string): { key: string; isWrapped: boolean } | null {
-  if (value.length > CELL_CHARS || !value.includes("@")) return null;
+  if (value.length > CELL_CHARS || !AT.test(value)) return null;
   const text = toText(value);
-  const address = addressIn(text);
-  const parsed = parseAddress(address);
-  if (!parsed.ok) return null;
-  return { key: parsed.address.normalised.toLowerCase(), isWrapped: address !== text };
+  const reading = addressesIn(text);
+  if (reading.kind !== "one") return null;
+  return { key: reading.address.normalised.toLowerCase(), isWrapped: reading.text !== text.trim() };
 }
 
 /** How surely a cell (latin1) is an address: one with something around it counts half. */

@@ -3,8 +3,8 @@ import type { ValuePlace } from "./value-place.ts";
 
 /**
  * What a cell surely is, by its bytes alone: `PLAIN`, an address that is verified as it stands, and is its own cache key;
- * `NONE`, text without an `@` that nothing stands round; `UNSURE`, what has to be read by `addressOf` and `parseAddress`, whose
- * word counts: a test holds this to them. Nearly all of a list is one of the first two, and reading it so takes a tenth of
+ * `NONE`, text without an `@` that nothing stands round; `UNSURE`, what has to be read by `addressesIn`, whose word
+ * counts: a test holds this to them. Nearly all of a list is one of the first two, and reading it so takes a tenth of
  * the time.
  */
 export const UNSURE = 0;

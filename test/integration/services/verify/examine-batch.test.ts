@@ -76,7 +76,7 @@ function question(email: string): Question {
   const parsed = parseAddress(email);
   const address = parsed.ok ? parsed.address : null;
   const rest = { withEvidence: false, blocked: false, overridden: false, scope: "probed" } as const;
-  return { teamId: "team_1", email, address, ...rest };
+  return { teamId: "team_1", email, address, unwrapped: false, malformed: null, ...rest };
 }
 
 /** As a caller would be: nobody goes unless told. */

@@ -54,6 +54,8 @@ const disposable = { listed: true, source: "mailchecker" };
 
 /** One case for each row of the table, in its order. */
 const CASES: Record<RowId, DecideInput> = {
+  empty: input({ address: null, malformed: "empty", evidence: null }),
+  several_addresses: input({ address: null, malformed: "several_addresses", evidence: null }),
   invalid_format: input({ address: null, evidence: null }),
   blocklisted_domain: input({ blocked: true }),
   domain_not_found: input({ evidence: mx("domain_not_found", "recipient") }),
@@ -285,6 +287,7 @@ describe("whatever the evidence", () => {
     catchAll: fc.constantFrom<CatchAll>("accepted", "refused", "inconclusive", "put_off", "not_probed"),
   });
   const anyInput = fc.record({
+    malformed: fc.constantFrom("empty", "several_addresses", "invalid_format", null),
     address: fc.constantFrom(null, PLAIN, DUBIOUS, address("info@example.tk"), address("12345@qq.com")),
     evidence: fc.option(
       fc.record({

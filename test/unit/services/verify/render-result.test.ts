@@ -43,7 +43,7 @@ describe("the time to ask again", () => {
     const decision = decide({ address, evidence, failure: null, probing: true, blocked: false });
     const entry = { evidence, storedAt: STORED_MS, ttlS };
     const now = STORED_MS + ageS * 1_000;
-    const rest = { cached: ageS > 0, livemode: true, withEvidence: false };
+    const rest = { addresses: 0, cached: ageS > 0, livemode: true, withEvidence: false };
     return renderResult({ email: address.normalised, address, decision, entry, now, ...rest }).retry_at;
   }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { parseAddress } from "../../../../../src/check/address.ts";
-import { addressOf } from "../../../../../src/services/bulk/csv/cell-address.ts";
+import { addressesIn } from "../../../../../src/check/address/addresses-in.ts";
+import { toText } from "../../../../../src/services/bulk/csv/field.ts";
 import {
   type CellKind,
   kindOfCell,
@@ -19,9 +19,10 @@ function kindOf(cell: string): CellKind {
 /** Whatever is sure is what the general way says. */
 function agree(cell: string): CellKind {
   const kind = kindOf(cell);
-  const parsed = parseAddress(addressOf(cell));
-  if (kind === PLAIN) assert.ok(parsed.ok && parsed.address.cacheKey === cell, cell);
-  if (kind === NONE) assert.ok(!parsed.ok, cell);
+  const reading = addressesIn(toText(cell));
+  if (kind === PLAIN)
+    assert.ok(reading.kind === "one" && reading.address.cacheKey === cell && !reading.unwrapped, cell);
+  if (kind === NONE) assert.equal(reading.kind, "none", cell);
   return kind;
 }
 

@@ -1,0 +1,187 @@
+/** Where a text has an `@`: what stands around it as far as it may be an address. */
+export interface Mention {
+  text: string;
+  /** Its neighbours show where it begins and ends. */
+  isClean: boolean;
+}
+
+/** Non-ASCII that local parts and domains may both have. */
+const LETTER = "(?![\\p{Z}\\p{Cc}])[^\\0-\\x7f]";
+const LOCAL = `(?:[A-Za-z0-9!#$%&'*+/=?^_\`{|}~.-]|${LETTER})`;
+/** Quotes, brackets, full-width punctuation: in no domain name. */
+const NOT_IN_DOMAIN =
+  "\\p{Ps}\\p{Pe}\\p{Pi}\\p{Pf}\\p{Pd}\\u2026\\u3001\\uff01\\uff02\\uff07\\uff0c\\uff0f\\uff1a\\uff1b\\uff1c\\uff1e\\uff1f\\uff20\\uff5c";
+const DOMAIN = `(?:[A-Za-z0-9.-]|(?![${NOT_IN_DOMAIN}])${LETTER})`;
+/** Twice RFC 5321's 64 octets, for the backslashes. */
+const QUOTED = `"(?:[^"\\\\]|\\\\.){1,128}"(?=@)`;
+
+/** Cuts a text into quoted local parts, runs of characters of local parts, `@` with the domain behind it, and single others. */
+const TOKENS = new RegExp(`${QUOTED}|${LOCAL}+|@${DOMAIN}*|[^]`, "gu");
+
+/** Quotes and brackets that are no ASCII: behind a domain, the last of these before it is its partner. */
+// biome-ignore format: a table.
+const OPENERS: Readonly<Record<string, string>> = {
+  "”": "“„", "“": "„", "’": "‘‚", "‘": "‚", "»": "«", "«": "»", "›": "‹", "‹": "›",
+  "」": "「", "』": "『", "】": "【", "》": "《", "〉": "〈", "〕": "〔",
+  "）": "（", "］": "［", "｝": "｛", "＞": "＜", "＂": "＂", "＇": "＇",
+};
+/** ASCII that may begin a local part: a wrapping only where it stands on both sides. */
+// biome-ignore format: a table.
+const PAIRED: Readonly<Record<string, string>> = {
+  "'": "'", "`": "`", "*": "*", _: "_", "~": "~", "|": "|", "}": "{",
+};
+
+const PUNCTUATION = ".,;:!?'…。．｡、，；：！？";
+/** What parts addresses without a space; the last three could also stand in a local part. */
+const SEPARATORS = `${PUNCTUATION}/|&`;
+const EDGE = `[\\s\\p{Z}()<>[\\]"]`;
+
+const ENDS_ADDRESS = new RegExp(`^[${PUNCTUATION}]*(?:$|${EDGE})`, "u");
+const SEPARATES = new RegExp(`^[${SEPARATORS}]+$`, "u");
+const BEGINS_ADDRESS = new RegExp(`(?:^|${EDGE})$|^[${PUNCTUATION}]+$`, "u");
+/** `Email:jane@…`. Another word with a colon may be a name of a user or a protocol. */
+const LABEL = /(?:^|[^A-Za-z0-9])(?:mailto|smtp|e-?mail|mail|to|cc|bcc|from):$/i;
+const LABEL_CHARS = 16;
+const FULL_WIDTH_COLON = "：";
+/** Between a name that is an address too, and the address: `jane@old.test <jane@new.test>`. */
+const NAME_BEFORE_ANGLE = /^["'\s]*<$/;
+
+/** A mention as it is found; `from` and `to` are its place without what is wrapped round it. */
+interface Found {
+  from: number;
+  to: number;
+  local: string;
+  domain: string;
+  /** Something wrapped round it, or a label before it, shows where it begins. */
+  isClosed: boolean;
+}
+
+/** All that a text says with an `@`, in order. */
+export function mentionsIn(text: string): Mention[] {
+  const found = find(text);
+  const mentions: Mention[] = [];
+  for (const [i, one] of found.entries()) {
+    const before = text.slice(found[i - 1]?.to ?? 0, one.from);
+    const next = found[i + 1];
+    const behind = text.slice(one.to, next?.from ?? text.length);
+    // The name of the one in angle brackets.
+    if (next !== undefined && NAME_BEFORE_ANGLE.test(behind) && text[next.to] === ">") continue;
+    const isClean =
+      one.local !== "" &&
+      one.domain !== "" &&
+      (one.isClosed || begins(before, i > 0)) &&
+      ends(behind, next !== undefined);
+    mentions.push({ text: `${one.local}@${one.domain}`, isClean });
+  }
+  return mentions;
+}
+
+function begins(before: string, isFollowing: boolean): boolean {
+  if (isFollowing && before === "") return false;
+  if (isFollowing && SEPARATES.test(before)) return true;
+  return BEGINS_ADDRESS.test(before) || LABEL.test(before.slice(-LABEL_CHARS));
+}
+
+function ends(behind: string, isFollowed: boolean): boolean {
+  if (isFollowed && behind === "") return false;
+  return ENDS_ADDRESS.test(behind) || (isFollowed && SEPARATES.test(behind));
+}
+
+function find(text: string): Found[] {
+  const found: Found[] = [];
+  let local = "";
+  let endedAt = 0;
+  for (const { 0: token, index } of text.matchAll(TOKENS)) {
+    if (!token.startsWith("@")) {
+      // What stands before a quoted local part without a space belongs to it, until it is unwrapped.
+      if (/^"./.test(token)) local += token;
+      else local = isRun(token) ? token : "";
+      continue;
+    }
+    const one = unwrap(text, endedAt, index - local.length, local, token.slice(1));
+    found.push(one);
+    endedAt = one.to;
+    local = "";
+  }
+  return found;
+}
+
+const RUN = new RegExp(`^${LOCAL}`, "u");
+const isRun = (token: string) => RUN.test(token);
+
+/** Takes away what stands around the address without a space. @param endedAt where the mention before it ends */
+function unwrap(text: string, endedAt: number, start: number, run: string, domainRun: string): Found {
+  const domain = domainRun.replace(/(?<![.。．｡])[.。．｡]+$/, "");
+  const one = {
+    from: start,
+    to: start + run.length + 1 + domain.length,
+    local: run,
+    domain,
+    isClosed: false,
+  };
+  if (start === endedAt && start > 0) drop(one, (/^[/|&、，；：]+/.exec(run)?.[0] ?? "").length);
+  while (close(one, text, one.to, text.slice(endedAt, one.from))) one.to += 1;
+  for (let at = behindMarks(text, one.to); closeBracket(one, text, at, text.slice(endedAt, one.from)); ) {
+    one.to = at + 1;
+    at = behindMarks(text, one.to);
+  }
+  dropOpened(one, text);
+  const label = unquoted(one.local).lastIndexOf(FULL_WIDTH_COLON) + 1;
+  if (label > 0) one.isClosed = true;
+  drop(one, label);
+  one.local = one.local.replace(/^'+/, "");
+  return one;
+}
+
+const MARKS = new RegExp(`[\\s\\p{Z}${PUNCTUATION}]*`, "uy");
+
+/** Behind spaces and punctuation. */
+function behindMarks(text: string, at: number): number {
+  MARKS.lastIndex = at;
+  MARKS.test(text);
+  return MARKS.lastIndex;
+}
+
+/** Whether what is at `at` ends a wrapping; what opens it is dropped from the local part. @param before what stands before that */
+function close(one: Found, text: string, at: number, before: string): boolean {
+  const paired = PAIRED[text[at] ?? ""];
+  if (paired === undefined) return closeBracket(one, text, at, before);
+  if (!one.local.startsWith(paired)) return false;
+  drop(one, 1);
+  one.isClosed = true;
+  return true;
+}
+
+function closeBracket(one: Found, text: string, at: number, before: string): boolean {
+  const openers = OPENERS[text[at] ?? ""];
+  if (openers === undefined) return false;
+  const head = unquoted(one.local);
+  const opened = Math.max(...[...openers].map((opener) => head.lastIndexOf(opener)));
+  if (opened < 0) return [...openers].some((opener) => before.includes(opener));
+  drop(one, opened + 1);
+  one.isClosed = true;
+  return true;
+}
+
+/** Drops quotes and brackets in front that are closed further behind: `“jane@example.com (Jane)”`. */
+function dropOpened(one: Found, text: string): void {
+  const isClosedLater = (opener: string) =>
+    Object.entries(OPENERS).some(([closer, its]) => its.includes(opener) && text.includes(closer, one.to));
+  for (;;) {
+    const opened = /^'*[\p{Ps}\p{Pi}]/u.exec(one.local)?.[0];
+    if (opened === undefined || !isClosedLater(opened.slice(-1))) return;
+    drop(one, opened.length);
+    one.isClosed = true;
+  }
+}
+
+/** What of it stands before a quote. */
+function unquoted(local: string): string {
+  const quote = local.indexOf('"');
+  return quote < 0 ? local : local.slice(0, quote);
+}
+
+function drop(one: Found, chars: number): void {
+  one.local = one.local.slice(chars);
+  one.from += chars;
+}
