@@ -178,7 +178,7 @@ function isRewritten({ bytes, from }: ValuePlace, at: number, { domain, mailboxe
   if (mailboxes === null) return false;
   const { canonicalDomain, ignored } = mailboxes;
   if (canonicalDomain !== null && canonicalDomain !== domain) return true;
-  if (ignored === "") return false;
+  if (ignored === null) return false;
   for (let i = from; i < at; i++) {
     const byte = bytes[i];
     if (byte === DOT || byte === UNDERSCORE) return true;

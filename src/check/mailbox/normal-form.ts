@@ -5,10 +5,12 @@ type Address = Pick<ParsedAddress, "local" | "domain" | "normalised"> & {
   name: { mailboxes: MailboxRules | null };
 };
 
+const BEYOND_ASCII = /[^\0-\x7f]/;
+
 /** As the provider reads it; null: it is no name. */
 function readName(text: string, { ignored, same }: MailboxRules): string | null {
   const typed = same === null ? text : text.replaceAll(same[0], same[1]);
-  const name = ignored === "" ? typed : [...typed].filter((letter) => !ignored.includes(letter)).join("");
+  const name = ignored === null ? typed : typed.replace(ignored, "");
   return name === "" || name.startsWith(".") || name.endsWith(".") || name.includes("..") ? null : name;
 }
 
@@ -29,7 +31,7 @@ export function normalizedEmail(address: Address, provider: string | null): stri
   const { local, domain, normalised } = address;
   // What needs quotes is no provider's name.
   if (local.startsWith('"')) return normalised;
-  const lower = local.toLowerCase().normalize("NFC");
+  const lower = BEYOND_ASCII.test(local) ? local.toLowerCase().normalize("NFC") : local.toLowerCase();
   const base = subdomainBase(domain);
   if (base !== null) {
     const owner = domain.slice(0, domain.length - base.length - 1);

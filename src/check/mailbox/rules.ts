@@ -6,8 +6,8 @@
 export interface MailboxRules {
   /** The domain that stands for all that lead to the same mailbox; null: each domain has mailboxes of its own. */
   readonly canonicalDomain: string | null;
-  /** Characters that do not count: `.` where `j.doe` and `jdoe` are one mailbox. */
-  readonly ignored: string;
+  /** Finds what does not count: dots where `j.doe` and `jdoe` are one mailbox. */
+  readonly ignored: RegExp | null;
   /** A character that counts as another: `-` as `.`. */
   readonly same: readonly [typed: string, meant: string] | null;
   /** What begins a tag behind the mailbox's name. */
@@ -19,7 +19,7 @@ export interface MailboxRules {
 /** Nothing but case is ignored. */
 const PLAIN: MailboxRules = {
   canonicalDomain: null,
-  ignored: "",
+  ignored: null,
   same: null,
   tag: null,
   subdomains: false,
@@ -31,7 +31,7 @@ const below = (name: string, endings: string) => endings.split(" ").map((ending)
 /** With the page that says so, or the name of it. */
 const TABLE: readonly (readonly [rules: MailboxRules, domains: readonly string[]])[] = [
   // support.google.com/mail/answer/7436150 (dots), 22370 (plus), 10313 (googlemail.com).
-  [{ ...PLUS, canonicalDomain: "gmail.com", ignored: "." }, ["gmail.com", "googlemail.com"]],
+  [{ ...PLUS, canonicalDomain: "gmail.com", ignored: /\./g }, ["gmail.com", "googlemail.com"]],
   // support.microsoft.com, "Add or remove an email alias in Outlook.com": a dot counts.
   [
     PLUS,
@@ -77,7 +77,7 @@ const TABLE: readonly (readonly [rules: MailboxRules, domains: readonly string[]
   [{ ...PLUS, canonicalDomain: "icloud.com" }, ["icloud.com", "me.com", "mac.com"]],
   // proton.me/support, "Addresses and aliases": all of its domains; dots, hyphens and underscores do not count.
   [
-    { ...PLUS, canonicalDomain: "proton.me", ignored: "._-" },
+    { ...PLUS, canonicalDomain: "proton.me", ignored: /[._-]/g },
     ["proton.me", "protonmail.com", "protonmail.ch", "pm.me"],
   ],
   // fastmail.help, "Plus addressing and subdomain addressing".
