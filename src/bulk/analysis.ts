@@ -88,6 +88,7 @@ function optionsOf(asked: JobOptions): SourceOptions {
     ...(asked.has_header === undefined ? {} : { hasHeader: asked.has_header }),
     ...(asked.delimiter === undefined ? {} : { delimiter: asked.delimiter }),
     ...(asked.sheet === undefined ? {} : { sheet: asked.sheet }),
+    ...(asked.escape === undefined ? {} : { escape: asked.escape }),
   };
 }
 

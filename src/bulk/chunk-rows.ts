@@ -103,11 +103,10 @@ function eachOfRetry(bytes: Buffer, task: RetryTask, told: (offset: number, cell
 
 /** Tells of the address's cell of each row, as the analysis has read it: by the scanner, which looks at no other. */
 function readCells(bytes: Buffer, task: RowsTask, told: (offset: number, cell: ValuePlace) => void): void {
-  const { delimiter, emailColumn } = task.layout;
   const { recordBytes, columns } = LIMITS.bulk;
   let rows = 0;
   const scanner = createRecordScanner(
-    { delimiter, emailColumn, recordBytes, columns },
+    { ...task.layout, recordBytes, columns },
     (_start, _end, _columns, cell) => told(rows++, cell),
   );
   const broken = scanner.push(bytes) ?? scanner.end();

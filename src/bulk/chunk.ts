@@ -2,6 +2,7 @@ import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import type { TeamOverlay } from "../services/actor.ts";
+import { dialectOfResults } from "../services/bulk/csv/dialect.ts";
 import { DrawnRows } from "../services/bulk/drawn-rows.ts";
 import { encodeShard, ResultsTooLarge } from "../services/bulk/shard.ts";
 import type { Question } from "../services/verify/question.ts";
@@ -210,7 +211,7 @@ async function encode(
   answered: Answered,
   asked: RowsAsk,
 ): Promise<Written> {
-  const style = { delimiter: task.layout.delimiter, escapeFormulas: task.escapeFormulas };
+  const style = { ...dialectOfResults(task.layout), escapeFormulas: task.escapeFormulas };
   const shardOf = ({ drawn, others }: Answered) =>
     encodeShard(
       others.map(({ offset, verified }) => ({ offset, result: verified.result })),

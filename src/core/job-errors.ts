@@ -10,6 +10,7 @@ export const JOB_ERRORS = {
   not_csv: "The file is no list that is read: an archive, an old or binary spreadsheet, or the like.",
   not_readable: "The file is damaged, or in an encoding or a compression that is not read.",
   quote_not_closed: "A quoted field has no end.",
+  suspicious_quote: "A quoted field holds what look like rows of the list: a quote is missing or stray.",
   record_too_large: "A row is longer than one may be.",
   too_many_columns: "A row has more columns than one may have.",
   bulk_too_large: "The list has more rows or bytes than the team's tier allows.",

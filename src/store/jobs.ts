@@ -47,6 +47,7 @@ export interface JobOptions {
   delimiter?: string;
   /** Of a workbook: a sheet's name, or its index from 0. */
   sheet?: string | number;
+  escape?: '"' | "\\";
   /** Of the results as CSV; absent: no. */
   escape_formulas?: boolean;
 }
@@ -54,6 +55,9 @@ export interface JobOptions {
 /** How the records of a source are to be read: services/bulk/layout says how. */
 export interface JobLayout {
   delimiter: string;
+  escapedBy?: "\\";
+  quotes?: "text" | "after_space";
+  encoding?: string;
   emailColumn: number;
   columns: number;
   header: string[] | null;

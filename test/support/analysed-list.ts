@@ -39,9 +39,9 @@ export async function analysedList(
 ): Promise<AnalysedList> {
   const { found, text } = await analyseList(list, options, pieceBytes);
   assert.ok(found.ok, JSON.stringify(found));
-  const { delimiter, emailColumn } = found.layout;
+  const { emailColumn } = found.layout;
   const cells = found.chunks.flatMap(({ firstByte, bytes, rows }) => {
-    const records = parseRecords(text.subarray(firstByte, firstByte + bytes), delimiter);
+    const records = parseRecords(text.subarray(firstByte, firstByte + bytes), found.layout);
     assert.equal(records.length, rows);
     return records.map((record) => record.map(toText));
   });

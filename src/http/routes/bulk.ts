@@ -90,6 +90,7 @@ function submitRoute(jobs: BulkJobs): Route {
           ...(body.has_header === undefined ? {} : { hasHeader: body.has_header }),
           ...(body.delimiter === undefined ? {} : { delimiter: body.delimiter }),
           ...(body.sheet === undefined ? {} : { sheet: body.sheet }),
+          ...(body.escape === undefined ? {} : { escape: body.escape }),
           escapeFormulas: body.escape_formulas,
         },
         withEvidence: body.evidence,

@@ -134,6 +134,15 @@ const submission = v.strictObject({
   sheet: v.optional(
     v.pipe(sheet, v.description("The sheet of a workbook; the first that is not hidden when absent.")),
   ),
+  escape: v.optional(
+    v.pipe(
+      v.picklist(['"', "\\"], 'must be " or \\'),
+      v.description(
+        'How a quote stands within the quotes of a file: doubled (`"`), or behind a backslash (`\\`), which then also takes ' +
+          "the meaning from a delimiter or line end; found out when absent.",
+      ),
+    ),
+  ),
   escape_formulas: v.optional(
     v.pipe(
       v.boolean(),
@@ -171,7 +180,7 @@ const submission = v.strictObject({
 type Submission = v.InferOutput<typeof submission>;
 
 /** What is said of a file; a list in the request has one column and nothing else. */
-function ofFiles<Name extends "email_column" | "has_header" | "delimiter" | "sheet">(name: Name) {
+function ofFiles<Name extends "email_column" | "has_header" | "delimiter" | "sheet" | "escape">(name: Name) {
   return v.forward(
     v.check<Submission, string>(
       (body) => body.emails === undefined || body[name] === undefined,
@@ -207,6 +216,14 @@ export const SubmitBulkSchema = v.pipe(
   ofFiles("has_header"),
   ofFiles("delimiter"),
   ofFiles("sheet"),
+  ofFiles("escape"),
+  v.forward(
+    v.check<Submission, string>(
+      (body) => body.delimiter !== "\\" || body.escape !== "\\",
+      "must not be the delimiter",
+    ),
+    ["escape"],
+  ),
 );
 
 const JOB_ERROR_WORDS = `Stable. ${JOB_ERROR_CODES.map((code) => `\`${code}\`: ${JOB_ERRORS[code]}`).join(" ")}`;

@@ -9,8 +9,10 @@ import { type DetectedLayout, type DetectedTable, detectLayout } from "./csv/det
 import { toText } from "./csv/field.ts";
 import { kindOfCell, PLAIN, UNSURE } from "./csv/plain-address.ts";
 import { CsvProblemError, problem } from "./csv/problems.ts";
-import { createRecordScanner, type RecordScanner } from "./csv/scan.ts";
+import { createRecordScanner } from "./csv/scan.ts";
+import type { RecordScanner } from "./csv/scan-types.ts";
 import { SourceText } from "./csv/source-text.ts";
+import { quoteJudge } from "./csv/suspicion.ts";
 import { TableEnd, tableWidth } from "./csv/table-end.ts";
 import { bytesOf, whenRead } from "./csv/text-form.ts";
 import { type ValuePlace, valueAt } from "./csv/value-place.ts";
@@ -183,9 +185,9 @@ class RowReader {
   #malformed = 0;
 
   constructor({ opened, detected, bounds, sinks }: Plan) {
-    const { layout, firstByte } = detected;
-    const { delimiter, emailColumn } = layout;
+    const { layout, firstByte, shape } = detected;
     const { recordBytes, columns } = LIMITS.bulk;
+    const place = { firstByte, bytesOf: bytesOf(opened.form) };
     this.#opened = opened;
     this.#detected = detected;
     this.#rowsMax = bounds.rows;
@@ -198,7 +200,7 @@ class RowReader {
       (start, end, fields, address) => this.#note(start, end, fields, address),
     );
     this.#scanner = createRecordScanner(
-      { delimiter, emailColumn, recordBytes, columns, firstByte, bytesOf: bytesOf(opened.form) },
+      { ...layout, recordBytes, columns, ...place, judge: quoteJudge(layout, shape) },
       (start, end, fields, address) => this.#tableEnd.take(start, end, fields, address),
     );
   }

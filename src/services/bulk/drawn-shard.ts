@@ -138,7 +138,8 @@ interface TemplateCells {
 
 /** The cells before the address, and behind it: it stands for itself. */
 function cellsOf(template: RowTemplate, style: CellStyle): TemplateCells {
-  const key = `${style.delimiter}${style.escapeFormulas}`;
+  const { delimiter, escapedBy, quotes, encoding, escapeFormulas } = style;
+  const key = [delimiter, escapedBy, quotes, encoding, escapeFormulas].join(" ");
   let ofStyles = cells.get(template);
   if (ofStyles === undefined) {
     ofStyles = new Map();

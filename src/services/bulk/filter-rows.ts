@@ -2,6 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { Verdict } from "../../check/verdict/table.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { JobMaterial } from "../../store/job-results.ts";
+import { dialectOfResults } from "./csv/dialect.ts";
 import { createRecordScanner } from "./csv/scan.ts";
 import { valueAt } from "./csv/value-place.ts";
 import type { Format } from "./result-rows.ts";
@@ -11,12 +12,12 @@ type RowScanner = { push(bytes: Buffer): void; end(): void };
 type OnRow = (end: number, isWanted: boolean) => void;
 
 function csvScanner({ layout }: JobMaterial, verdict: Verdict, onRow: OnRow): RowScanner {
-  const { delimiter, columns, bom } = layout;
+  const { columns, bom } = layout;
   let isHeader = true;
   let skipped = bom ? BOM_BYTES : 0;
   const bounds = { recordBytes: LIMITS.results.resultRowBytes, columns: LIMITS.bulk.columns + 100 };
   // The first of our columns, behind those of the source.
-  const options = { delimiter, emailColumn: columns, firstByte: skipped, ...bounds };
+  const options = { ...dialectOfResults(layout), emailColumn: columns, firstByte: skipped, ...bounds };
   const scanner = createRecordScanner(options, (_start, end, _columns, value) => {
     onRow(end, isHeader || valueAt(value) === verdict);
     isHeader = false;

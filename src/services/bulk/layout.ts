@@ -1,12 +1,11 @@
 import type { JobErrorCode } from "../../core/job-errors.ts";
+import type { Dialect } from "./csv/dialect.ts";
 
 /**
  * How the records of a source are to be read. Records are bytes, read as latin1 strings: a character a byte, so that
  * values stay what they are in whatever encoding. Only addresses, and what goes into JSON, are decoded (csv/field.ts).
  */
-export interface SourceLayout {
-  /** One ASCII character. */
-  delimiter: string;
+export interface SourceLayout extends Dialect {
   /** Counted from 0. */
   emailColumn: number;
   /** Of the widest record: shorter ones are padded in the results. */
@@ -25,6 +24,7 @@ export interface SourceOptions {
   delimiter?: string;
   /** Of a workbook: the name of a sheet, or its index from 0. */
   sheet?: string | number;
+  escape?: Escape;
 }
 
 /** A column that may be the one of the addresses. */
@@ -69,9 +69,11 @@ export interface SourceColumns {
   sheet: { index: number; name: string; others: string[] } | null;
 }
 
+/** How a quote stands within quotes: doubled, or behind a backslash. */
+export type Escape = '"' | "\\";
+
 /** How the cells of the results are written. */
-export interface CellStyle {
-  delimiter: string;
+export interface CellStyle extends Dialect {
   /** Guards against cells that spreadsheets take for formulas. */
   escapeFormulas: boolean;
 }

@@ -1,3 +1,4 @@
+import { BACKSLASH, SECOND_BYTE_MIN } from "./csv/dialect.ts";
 import { HAS_EDGE_SPACE, HAS_ESCAPED, HAS_QUOTE, type Lines } from "./csv/lines.ts";
 import type { RecordStyle } from "./csv/write.ts";
 import type { RowBytes } from "./row-bytes.ts";
@@ -11,10 +12,13 @@ const QUOTE = 0x22;
  */
 export class RecordCopier {
   readonly #mayCopy: boolean;
+  /** Results have the escapes of their source: what stands there reads the same here. */
+  readonly #isEscaped: boolean;
   readonly #columns: number;
 
-  constructor({ delimiter, columns, escapeFormulas }: RecordStyle) {
+  constructor({ delimiter, escapedBy, columns, escapeFormulas }: RecordStyle) {
     this.#mayCopy = !escapeFormulas && delimiter !== " ";
+    this.#isEscaped = escapedBy !== undefined && delimiter.charCodeAt(0) < SECOND_BYTE_MIN;
     this.#columns = columns;
   }
 
@@ -22,7 +26,9 @@ export class RecordCopier {
   copy(to: RowBytes, { bytes, from, to: ends, marks, fields }: Lines, number: number): boolean {
     if (!this.#mayCopy) return false;
     // A field that has a space at an end is written in quotes.
-    if (((marks[number] as number) & (HAS_QUOTE | HAS_EDGE_SPACE)) !== 0) return false;
+    const isPlain = ((marks[number] as number) & (HAS_QUOTE | HAS_EDGE_SPACE)) === 0;
+    // A backslash at the end of the last record would escape the delimiter that comes behind it.
+    if (!isPlain && (!this.#isEscaped || bytes[(ends[number] as number) - 1] === BACKSLASH)) return false;
     if ((fields[number] as number) < this.#columns) return false;
     to.part(bytes, from[number] as number, ends[number] as number);
     return true;

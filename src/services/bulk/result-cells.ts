@@ -55,11 +55,11 @@ function toBytes(text: string): string {
 }
 
 /** The cells of a result, each with its delimiter before it; a character a byte. */
-export function renderCells(result: VerificationResult, { delimiter, escapeFormulas }: CellStyle): string {
+export function renderCells(result: VerificationResult, style: CellStyle): string {
   let text = "";
   for (const cell of resultCells(result)) {
     const value = toBytes(cell);
-    text += delimiter + writeValue(escapeFormulas ? guardFormula(value) : value, delimiter);
+    text += style.delimiter + writeValue(style.escapeFormulas ? guardFormula(value) : value, style);
   }
   return text;
 }

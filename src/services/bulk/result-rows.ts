@@ -1,7 +1,7 @@
 import type { JobMaterial } from "../../store/job-results.ts";
-import { toText } from "./csv/field.ts";
+import { type Dialect, dialectOfResults } from "./csv/dialect.ts";
+import { fieldsOf, toText } from "./csv/field.ts";
 import { lineAt } from "./csv/lines.ts";
-import { fieldsOf } from "./csv/plain.ts";
 import { type RecordStyle, writeRecord } from "./csv/write.ts";
 import { DrawnResult } from "./drawn-shard.ts";
 import type { JoinedRow } from "./join.ts";
@@ -32,6 +32,7 @@ const CSV_END = Buffer.from("\r\n");
 class CsvRows implements RowsFormat {
   readonly start: Buffer;
   readonly #room: Room;
+  readonly #source: Dialect;
   readonly #style: RecordStyle;
   readonly #copier: RecordCopier;
 
@@ -40,14 +41,15 @@ class CsvRows implements RowsFormat {
    * our columns need their names.
    */
   constructor({ layout, escapeFormulas, withEvidence }: JobMaterial, room: Room) {
-    const { delimiter, columns, header, bom } = layout;
-    const style = { delimiter, columns, escapeFormulas };
+    const { columns, header, bom } = layout;
+    const style = { ...dialectOfResults(layout), columns, escapeFormulas };
     const names = header ?? Array.from({ length: columns }, (_, i) => `column_${i + 1}`);
     const padded = [...names, ...Array<string>(Math.max(0, columns - names.length)).fill("")];
     const all = [...padded, ...RESULT_COLUMNS, ...(withEvidence ? EVIDENCE_COLUMNS : [])];
     const start = `${bom ? BOM : ""}${writeRecord(all, { ...style, columns: all.length })}\r\n`;
     this.start = Buffer.from(start, "latin1");
     this.#room = room;
+    this.#source = layout;
     this.#style = style;
     this.#copier = new RecordCopier(style);
   }
@@ -59,9 +61,8 @@ class CsvRows implements RowsFormat {
   }
 
   #write(to: RowBytes, { lines, offset, result }: JoinedRow): void {
-    const style = this.#style;
     if (!this.#copier.copy(to, lines, offset))
-      to.text(writeRecord(fieldsOf(lineAt(lines, offset), style.delimiter), style));
+      to.text(writeRecord(fieldsOf(lineAt(lines, offset), this.#source), this.#style));
     if (result instanceof DrawnResult) result.writeCells(to);
     else to.part(result.bytes, result.csvAt, result.jsonAt);
     to.all(CSV_END);
@@ -94,14 +95,14 @@ class JsonlRows implements RowsFormat {
   readonly start = Buffer.alloc(0);
   readonly #room: Room;
   readonly #emailColumn: number;
-  readonly #delimiter: string;
+  readonly #source: Dialect;
   readonly #hasColumns: boolean;
   readonly #fields: FieldWriter;
 
   constructor({ layout, hasColumns }: JobMaterial, room: Room) {
     this.#room = room;
     this.#emailColumn = layout.emailColumn;
-    this.#delimiter = layout.delimiter;
+    this.#source = layout;
     this.#hasColumns = hasColumns;
     this.#fields = new FieldWriter(layout.delimiter);
   }
@@ -135,7 +136,7 @@ class JsonlRows implements RowsFormat {
       if (hasColumns) fields.writeAll(to, lines, offset);
       return;
     }
-    const record = fieldsOf(lineAt(lines, offset), this.#delimiter);
+    const record = fieldsOf(lineAt(lines, offset), this.#source);
     const columns = hasColumns ? `"columns":${jsonBytes(record.map(toText))},` : "";
     to.text(jsonBytes(toText(record[this.#emailColumn] ?? "")));
     writeDuplicate(to, duplicateOf);

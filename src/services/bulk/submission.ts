@@ -33,7 +33,7 @@ export interface NewSource {
 }
 
 export function newJob(actor: Actor, terms: SubmissionTerms, from: NewSource, id = newId("job")): NewJob {
-  const { emailColumn, hasHeader, delimiter, sheet, escapeFormulas } = terms.options;
+  const { emailColumn, hasHeader, delimiter, sheet, escape: quoteEscape, escapeFormulas } = terms.options;
   return {
     id,
     teamId: actor.teamId,
@@ -47,6 +47,7 @@ export function newJob(actor: Actor, terms: SubmissionTerms, from: NewSource, id
       ...(hasHeader === undefined ? {} : { has_header: hasHeader }),
       ...(delimiter === undefined ? {} : { delimiter }),
       ...(sheet === undefined ? {} : { sheet }),
+      ...(quoteEscape === undefined ? {} : { escape: quoteEscape }),
       ...(escapeFormulas ? { escape_formulas: true } : {}),
     },
     dailyQuota: actor.limits.dailyQuota,

@@ -34,7 +34,7 @@ async function rowsOf(job: FileJob) {
   const copies = new Map<number, number>();
   for (const chunk of await bench.chunksOf(job)) {
     assert.equal(chunk.firstRow, emails.length);
-    const records = parseRecords(chunk.content, delimiter);
+    const records = parseRecords(chunk.content, { delimiter });
     assert.equal(records.length, chunk.rows);
     emails.push(...records.map((record) => toText(record[emailColumn] ?? "")));
     for (const [offset, first] of chunk.sameAs) sameAs.set(chunk.firstRow + offset, first);

@@ -126,7 +126,7 @@ export const DIALECTS: readonly CorpusList[] = [
     rows: [
       ["a@example.com", "", '"'],
       ['"b@example.com" ', '5" disk', '"half" open'],
-      ["c@example.com", ' "no"', 'a"b'],
+      ["c@example.com", "no", 'a"b'],
       ["d@example.com", '""x', '""'],
     ],
   },
@@ -188,8 +188,8 @@ export const DIALECTS: readonly CorpusList[] = [
     emailColumn: 1,
     header: null,
     rows: [
-      ["Al", ' "al@example.com"'],
-      ["Bo", ' "bo@example.com"'],
+      ["Al", "al@example.com"],
+      ["Bo", "bo@example.com"],
     ],
   },
   {

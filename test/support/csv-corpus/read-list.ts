@@ -4,6 +4,7 @@ import { type DetectedLayout, detectLayout } from "../../../src/services/bulk/cs
 import { parseRecords } from "../../../src/services/bulk/csv/parse.ts";
 import { type CsvProblem, CsvProblemError } from "../../../src/services/bulk/csv/problems.ts";
 import { createRecordScanner } from "../../../src/services/bulk/csv/scan.ts";
+import { quoteJudge } from "../../../src/services/bulk/csv/suspicion.ts";
 import { bytesOf } from "../../../src/services/bulk/csv/text-form.ts";
 import { valueAt } from "../../../src/services/bulk/csv/value-place.ts";
 import type { SourceOptions } from "../../../src/services/bulk/layout.ts";
@@ -11,7 +12,7 @@ import type { SourceOptions } from "../../../src/services/bulk/layout.ts";
 export interface ReadList {
   layout: DetectedLayout;
   rangeReadable: boolean;
-  /** As csv-parse reads the ranges that the scanner found, each by itself. */
+  /** As the ranges that the scanner found are parsed, each by itself. */
   rows: string[][];
   /** As the scanner found them. */
   addresses: string[];
@@ -36,12 +37,18 @@ export async function readList(
     await opened.close();
     return { code: detected.code, detail: detected.detail };
   }
-  const { layout, firstByte } = detected;
-  const { delimiter, emailColumn } = layout;
+  const { layout, firstByte, shape } = detected;
   const ranges: [number, number][] = [];
   const list: ReadList = { layout, rangeReadable: opened.rangeReadable, rows: [], addresses: [], widths: [] };
   const scanner = createRecordScanner(
-    { delimiter, emailColumn, recordBytes, columns, firstByte, bytesOf: bytesOf(opened.form) },
+    {
+      ...layout,
+      recordBytes,
+      columns,
+      firstByte,
+      bytesOf: bytesOf(opened.form),
+      judge: quoteJudge(layout, shape),
+    },
     (start, end, width, address) => {
       ranges.push([start, end]);
       list.addresses.push(valueAt(address));
@@ -64,6 +71,6 @@ export async function readList(
   const problem = scanner.end();
   if (problem !== undefined) return problem;
   const text = Buffer.concat(pieces);
-  list.rows = ranges.flatMap(([start, end]) => parseRecords(text.subarray(start, end), delimiter));
+  list.rows = ranges.flatMap(([start, end]) => parseRecords(text.subarray(start, end), layout));
   return list;
 }

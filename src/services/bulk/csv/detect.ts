@@ -4,12 +4,14 @@ import { candidateColumns, columnName } from "../columns/describe.ts";
 import { hasColumnNamed, pickColumn } from "../columns/pick-column.ts";
 import type { SourceColumns, SourceLayout, SourceOptions, SourceWarning } from "../layout.ts";
 import { hasManyNuls, knownBinary } from "./binary.ts";
-import { detectDelimiter, type Sample, type SampleText, takeSample } from "./delimiter.ts";
-import { isDelimiter } from "./field.ts";
+import { findSuspicion, type Sample, type SampleText } from "./delimiter.ts";
+import { isDelimiter } from "./dialect.ts";
 import { findTableStart, LINES_ABOVE, type TableStart } from "./header-row.ts";
 import { type CsvProblem, problem } from "./problems.ts";
-import { quoteHint } from "./scan.ts";
+import { readSample } from "./quoting.ts";
+import { quoteHint } from "./scan-problems.ts";
 import { linesAbove } from "./skipped-lines.ts";
+import type { TableShape } from "./suspicion.ts";
 
 /** All of a layout but what only the whole source can tell. */
 export type DetectedLayout = Omit<SourceLayout, "columns">;
@@ -38,6 +40,7 @@ export interface DetectedTable {
   warnings: SourceWarning[];
   /** Rows of the head, latin1. */
   rows: string[][];
+  shape: TableShape;
 }
 
 export type Detection = DetectedTable | ({ ok: false } & CsvProblem);
@@ -69,9 +72,15 @@ export function detectLayout(head: Buffer, options: DetectOptions): Detection {
     bytesOf: options.bytesOf ?? "",
   };
   const delimiter = options.delimiter ?? (isDelimiter(sep?.[1] ?? "") ? sep?.[1] : undefined);
-  const sample = delimiter === undefined ? detectDelimiter(text) : takeSample(text, delimiter);
+  const wanted = {
+    ...(delimiter === undefined ? {} : { delimiter }),
+    ...(options.escape === undefined ? {} : { escape: options.escape }),
+  };
+  const sample = readSample(text, wanted, {});
   if (sample.records.length === 0) return noRecord(sample, text);
   const table = tableStart(sample, options);
+  const suspicion = sample.suspicion && suspicionOf(sample, text, table);
+  if (suspicion !== undefined) return { ok: false, ...suspicion };
   return detectColumns(head, sample, table, { ...options, bom });
 }
 
@@ -81,7 +90,7 @@ function detectColumns(
   { header: headerAt, firstRow }: TableStart,
   options: DetectOptions & { bom: boolean },
 ): Detection {
-  const { delimiter, records, starts, ends } = sample;
+  const { dialect, records, starts, ends } = sample;
   const header = headerAt === null ? null : (records[headerAt] ?? []);
   const rows = records.slice(firstRow);
   if (header?.some((name) => name.includes("\0")))
@@ -96,16 +105,16 @@ function detectColumns(
       header,
       candidates.filter((one) => one.index !== index && one.addresses > 0),
     ),
-    delimiter,
+    delimiter: dialect.delimiter,
     has_header: header !== null,
     encoding: options.encoding ?? encodingOf(head),
-    escape: '"',
+    escape: dialect.escapedBy ?? '"',
     skipped_lines: linesAbove(head, sample, headerAt ?? firstRow),
     sheet: options.sheetRead ?? null,
   };
-  const layout = { delimiter, emailColumn: index, header, bom: options.bom };
+  const layout = { ...dialect, emailColumn: index, header, bom: options.bom };
   const firstByte = (firstRow === 0 ? starts[0] : ends[firstRow - 1]) ?? 0;
-  return { ok: true, layout, firstByte, columns, candidates, warnings: [], rows };
+  return { ok: true, layout, firstByte, columns, candidates, warnings: [], rows, shape: sample.shape };
 }
 
 /** Of bytes that are their own text: values that are no UTF-8 are read as windows-1252 (field.ts). */
@@ -121,6 +130,15 @@ function adviceFor(kind: string): string {
   return /gzip|bzip2|UTF-32|archive|Zstandard/.test(kind)
     ? "Upload the CSV file itself, or the CSV file compressed once with gzip."
     : "Open it in the program it comes from and save it as CSV, or as .xlsx without a password.";
+}
+
+/** It names the row as rows are counted: behind what is above them. */
+function suspicionOf(sample: Sample, text: SampleText, { firstRow }: TableStart): CsvProblem | undefined {
+  const firstByte = sample.starts[firstRow];
+  if (firstByte === undefined) return sample.suspicion;
+  const bytes = text.bytes.subarray(firstByte - text.firstByte);
+  const rows = { ...text, bytes, firstByte, firstRow: "row 1" };
+  return findSuspicion(rows, sample.dialect, sample.shape) ?? sample.suspicion;
 }
 
 function noRecord({ problem: found, openQuote }: Sample, text: SampleText): Detection {

@@ -1,34 +1,60 @@
 import { isUtf8 } from "node:buffer";
+import { type Dialect, endOfField, firstBytesOf, isSimple, lengthAt, quotedPart } from "./dialect.ts";
 
 const QUOTE = '"';
+const BACKSLASH = "\\";
 
-/** `delimiter` can part the fields of a list: one ASCII character that can be seen, a space or a tab; no quote. */
-export function isDelimiter(delimiter: string): boolean {
-  return /^[\t -~]$/.test(delimiter) && delimiter !== QUOTE;
-}
+/** What a field is in files of MySQL and PostgreSQL that has no value (NULL). */
+export const NULL_FIELD = "\\N";
 
 /**
- * The value of a field as it stands between its delimiters, as csv-parse reads it with `relax_quotes`. A quote opens
- * only at the start of a field and `""` inside is a quote. When more follows the closing quote, the quotes stay part of
- * the value; but not when what follows is a NUL, which closes a quoted field and is itself kept.
+ * The value of a field as it stands between its delimiters. `""` within quotes is a quote. When more follows the closing quote,
+ * the quotes stay part of the value, as csv-parse has it with `relax_quotes`; but not when what follows is a NUL, which closes a
+ * quoted field and is itself kept.
  */
-export function fieldValue(raw: string): string {
-  if (!raw.startsWith(QUOTE)) return raw;
-  let value = "";
-  let from = 1;
-  for (;;) {
-    const quote = raw.indexOf(QUOTE, from);
-    if (quote < 0) throw new Error("a field ends within its quotes");
-    value += raw.slice(from, quote);
-    if (raw[quote + 1] !== QUOTE) {
-      const rest = raw.slice(quote + 1);
-      return rest === "" || rest.startsWith("\0") ? value + rest : `"${value}"${rest}`;
-    }
-    value += QUOTE;
-    from = quote + 2;
-  }
+export function fieldValue(raw: string, dialect: Dialect): string {
+  const quoted = quotedPart(raw, 0, dialect);
+  if (quoted === undefined) return unescaped(raw, dialect, false);
+  const { open, close } = quoted;
+  if (close === raw.length) throw new Error("a field ends within its quotes");
+  const value = unescaped(raw.slice(open + 1, close), dialect, true);
+  const rest = unescaped(raw.slice(close + 1), dialect, false);
+  return rest === "" || rest.startsWith("\0") ? value + rest : `${raw.slice(0, open)}"${value}"${rest}`;
 }
 
+/** What means nothing is not escaped: `\N` and `C:\temp` are what they are. */
+function unescaped(text: string, dialect: Dialect, isQuoted: boolean): string {
+  if (dialect.escapedBy === undefined)
+    return isQuoted && text.includes(QUOTE) ? text.replaceAll('""', QUOTE) : text;
+  const firstBytes = firstBytesOf(dialect);
+  let value = "";
+  for (let at = 0; at < text.length; ) {
+    const length = lengthAt(text, at, dialect, firstBytes);
+    const piece = text.slice(at, at + length);
+    at += length;
+    if (isQuoted && piece === QUOTE && text[at] === QUOTE) at += 1;
+    const isEscape = length > 1 && piece.startsWith(BACKSLASH);
+    value += isEscape && hasMeaning(piece.charAt(1), dialect) ? piece.slice(1) : piece;
+  }
+  return value;
+}
+
+function hasMeaning(character: string, { delimiter }: Dialect): boolean {
+  return character === delimiter || /["\\\r\n]/.test(character);
+}
+
+/** The fields of a record without its line end, latin1: the values that the scanner (scan.ts) finds. */
+export function fieldsOf(line: string, dialect: Dialect): string[] {
+  const hasQuotes = dialect.quotes !== "text" && line.includes(QUOTE);
+  if (!hasQuotes && isSimple(dialect)) return line.split(dialect.delimiter);
+  const fields: string[] = [];
+  for (let from = 0; ; ) {
+    const end = endOfField(line, from, dialect);
+    fields.push(fieldValue(line.slice(from, end), dialect));
+    if (end === line.length) return fields;
+    from = end + 1;
+  }
+}
 /** What windows-1252 has where Latin-1 has the controls 80 to 9F, by the WHATWG's Encoding Standard. */
 const WINDOWS_1252 =
   "\u20ac\x81\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\x8d\u017d\x8f\x90\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\x9d\u017e\u0178";

@@ -1,12 +1,9 @@
-const QUOTE = 0x22;
-const CR = 0x0d;
-const LF = 0x0a;
-const SPACE = 0x20;
-const BACKSLASH = 0x5c;
+import { BACKSLASH, CR, type Dialect, firstBytesOf, LF, QUOTE, SECOND_BYTE_MIN, SPACE } from "./dialect.ts";
+
 const FIRST_VISIBLE = 0x21;
 const LAST_VISIBLE = 0x7e;
 
-/** Of a record, what stands in it: a quote; a field that begins or ends with a space; a byte that JSON has otherwise, or may have. */
+/** Of a record, what stands in it: a quote or an escape; a field that begins or ends with a space; a byte that JSON has otherwise, or may have. */
 export const HAS_QUOTE = 1;
 export const HAS_EDGE_SPACE = 2;
 export const HAS_ESCAPED = 4;
@@ -36,15 +33,21 @@ const END = 2;
 const QUOTED = 3;
 const BLANK = 4;
 const ESCAPED = 5;
+/** A backslash that escapes, or the first byte of a character: the next one may go with it. */
+const PAIRED = 6;
 
-function kindsBy(delimiter: number): Uint8Array {
+function kindsBy(dialect: Dialect): Uint8Array {
   const kinds = new Uint8Array(256).fill(ESCAPED);
   for (let byte = FIRST_VISIBLE; byte <= LAST_VISIBLE; byte++) if (byte !== BACKSLASH) kinds[byte] = PLAIN;
   kinds[SPACE] = BLANK;
   kinds[QUOTE] = QUOTED;
   kinds[LF] = END;
   kinds[CR] = END;
-  kinds[delimiter] = DELIMITER;
+  const firstBytes = firstBytesOf(dialect);
+  if (firstBytes !== undefined)
+    for (let byte = 0; byte < 256; byte++) if (firstBytes[byte] === 1) kinds[byte] = PAIRED;
+  if (dialect.escapedBy !== undefined) kinds[BACKSLASH] = PAIRED;
+  kinds[dialect.delimiter.charCodeAt(0)] = DELIMITER;
   return kinds;
 }
 
@@ -54,13 +57,8 @@ function kindsBy(delimiter: number): Uint8Array {
  * @param rows records that are expected: of more the first `rows` + 1 are found
  * @throws Error when a quote is not closed, which the analysis has refused before
  */
-export function findLines(
-  bytes: Buffer,
-  { delimiter, emailColumn }: { delimiter: string; emailColumn: number },
-  rows: number,
-): Lines {
-  const delimiterByte = delimiter.charCodeAt(0);
-  const finder = new LineFinder(bytes, kindsBy(delimiterByte), emailColumn, rows);
+export function findLines(bytes: Buffer, layout: Dialect & { emailColumn: number }, rows: number): Lines {
+  const finder = new LineFinder(bytes, layout, rows);
   const { length } = bytes;
   let start = 0;
   while (start < length && finder.count <= rows) {
@@ -81,11 +79,17 @@ class LineFinder implements Lines {
   readonly addressTo: Uint32Array;
   readonly #kinds: Uint8Array;
   readonly #emailColumn: number;
+  readonly #hasPairs: boolean;
+  readonly #opensQuotes: boolean;
+  readonly #passesSpaces: boolean;
 
-  constructor(bytes: Buffer, kinds: Uint8Array, emailColumn: number, rows: number) {
+  constructor(bytes: Buffer, layout: Dialect & { emailColumn: number }, rows: number) {
     this.bytes = bytes;
-    this.#kinds = kinds;
-    this.#emailColumn = emailColumn;
+    this.#kinds = kindsBy(layout);
+    this.#emailColumn = layout.emailColumn;
+    this.#hasPairs = this.#kinds.includes(PAIRED);
+    this.#opensQuotes = layout.quotes !== "text";
+    this.#passesSpaces = layout.quotes === "after_space";
     this.from = new Uint32Array(rows + 1);
     this.to = new Uint32Array(rows + 1);
     this.marks = new Uint8Array(rows + 1);
@@ -103,6 +107,8 @@ class LineFinder implements Lines {
     let marks = 0;
     let column = 0;
     let fieldAt = start;
+    /** A quote opens only there. */
+    let opensAt = start;
     let at = start;
     for (; at < length; at++) {
       const kind = kinds[bytes[at] as number];
@@ -113,14 +119,18 @@ class LineFinder implements Lines {
         if (at > fieldAt && bytes[at - 1] === SPACE) marks |= HAS_EDGE_SPACE;
         column += 1;
         fieldAt = at + 1;
+        opensAt = fieldAt;
       } else if (kind === BLANK) {
         if (at === fieldAt) marks |= HAS_EDGE_SPACE;
+        if (at === opensAt && this.#passesSpaces) opensAt += 1;
       } else if (kind === ESCAPED) marks |= HAS_ESCAPED;
       else if (kind === END) break;
-      else {
+      else if (kind === PAIRED) {
         marks |= HAS_QUOTE;
-        // A quote opens only at the start of a field.
-        if (at === fieldAt) at = endOfQuoted(bytes, at) - 1;
+        at += this.#pairLength(at) - 1;
+      } else {
+        marks |= HAS_QUOTE;
+        if (at === opensAt && this.#opensQuotes) at = this.#endOfQuoted(at) - 1;
       }
     }
     if (at === start) return at;
@@ -139,20 +149,38 @@ class LineFinder implements Lines {
     this.addressFrom[this.count] = from;
     this.addressTo[this.count] = to;
   }
-}
 
-/** Behind the quote that closes the one at `open`; two stand for one. */
-function endOfQuoted(bytes: Buffer, open: number): number {
-  let at = open + 1;
-  for (;;) {
-    const quote = bytes.indexOf(QUOTE, at);
-    if (quote < 0) throw new Error("a quote of a chunk's rows is not closed");
-    if (bytes[quote + 1] !== QUOTE) return quote + 1;
-    at = quote + 2;
+  /** Behind the quote that closes the one at `open`; two stand for one. */
+  #endOfQuoted(open: number): number {
+    let quote = this.#nextQuote(open + 1);
+    while (this.bytes[quote + 1] === QUOTE) quote = this.#nextQuote(quote + 2);
+    return quote + 1;
+  }
+
+  #nextQuote(from: number): number {
+    const { bytes } = this;
+    let at = from;
+    if (this.#hasPairs)
+      while (at < bytes.length && bytes[at] !== QUOTE)
+        at += this.#kinds[bytes[at] as number] === PAIRED ? this.#pairLength(at) : 1;
+    else at = bytes.indexOf(QUOTE, from);
+    if (at < 0 || at >= bytes.length) throw new Error("a quote of a chunk's rows is not closed");
+    return at;
+  }
+
+  /** How many bytes go together from one that is PAIRED on. */
+  #pairLength(at: number): number {
+    const { bytes } = this;
+    const next = bytes[at + 1];
+    if (next === undefined) return 1;
+    // As in `lengthAt`.
+    if (bytes[at] !== BACKSLASH) return next >= SECOND_BYTE_MIN ? 2 : 1;
+    if (next !== BACKSLASH && this.#kinds[next] === PAIRED) return 1;
+    return next === CR && bytes[at + 2] === LF ? 3 : 2;
   }
 }
 
-/** The record of this number as text, latin1: plain.ts tells its fields. */
+/** The record of this number as text, latin1: `fieldsOf` tells its fields. */
 export function lineAt({ bytes, from, to }: Pick<Lines, "bytes" | "from" | "to">, number: number): string {
   return bytes.toString("latin1", from[number], to[number]);
 }

@@ -11,6 +11,7 @@ export type CsvProblemCode = Extract<
   | "not_readable"
   | "quote_not_closed"
   | "record_too_large"
+  | "suspicious_quote"
   | "too_many_columns"
 >;
 

@@ -1,44 +1,28 @@
-import { fieldValue, isDelimiter } from "./field.ts";
+import {
+  BACKSLASH,
+  CR,
+  type Dialect,
+  firstBytesOf,
+  isDelimiter,
+  isSimple,
+  LF,
+  QUOTE,
+  SECOND_BYTE_MIN,
+  SPACE,
+} from "./dialect.ts";
+import { fieldValue, NULL_FIELD } from "./field.ts";
 import type { CsvProblem } from "./problems.ts";
+import {
+  quoteNotClosed,
+  type RecordPlace,
+  recordTooLarge,
+  suspiciousQuote,
+  tooManyColumns,
+} from "./scan-problems.ts";
+import type { QuoteJudge, RecordScanner, RecordSink, ScanOptions } from "./scan-types.ts";
 import { type ValuePlace, valueAt } from "./value-place.ts";
 
-export interface ScanOptions {
-  /** One ASCII character. */
-  delimiter: string;
-  /** Counted from 0. */
-  emailColumn: number;
-  /** Of the longest record, its end included. */
-  recordBytes: number;
-  /** Of the widest record. */
-  columns: number;
-  /** Where in the source the first byte that is pushed stands; 0 unless told. */
-  firstByte?: number;
-  /** What details call the first record, in a sentence; "row 1" unless told. */
-  firstRow?: string;
-  /** What the bytes are counted of, behind their number (text-form.ts); "" unless told. */
-  bytesOf?: string;
-}
-
-/**
- * Told of each record, in order: from its first byte to after its end, in bytes of the source; how many fields it has;
- * and where the value of the address field stands, which is empty when the record is too short to have one. That is one object
- * for all records; the bytes are those that were pushed last, or a copy.
- */
-export type RecordSink = (start: number, end: number, columns: number, address: ValuePlace) => void;
-
-export interface RecordScanner {
-  /** Takes the next bytes, however the source is cut. After a problem nothing more is read, and it is told again. */
-  push(bytes: Buffer): CsvProblem | undefined;
-  /** No more bytes follow: the last record may have no end. */
-  end(): CsvProblem | undefined;
-  /** Where the quote stands within which the bytes have come to their end so far; undefined: none is open. */
-  openQuote(): number | undefined;
-}
-
 const NO_BYTES = Buffer.alloc(0);
-const QUOTE = 0x22;
-const CR = 0x0d;
-const LF = 0x0a;
 
 const FIELD_START = 0;
 const UNQUOTED = 1;
@@ -46,13 +30,33 @@ const QUOTED = 2;
 /** After a quote in a quoted field: the closing one, or the first of two that stand for one. */
 const QUOTE_SEEN = 3;
 
+/** What ends an unquoted field, and what stands within quotes; 0 in either: a byte that means nothing. */
+const STOP = 1;
+/** A backslash, or the first byte of a character: it has the next byte beside it. */
+const PAIRED = 2;
+const LINE_END = 3;
+
+/** What the byte that comes next is, by the one before it. */
+const NOT_PAIRED = 0;
+const ESCAPED = 1;
+/** A CR was escaped: a LF is, too. */
+const ESCAPED_LF = 2;
+const SECOND_BYTE = 3;
+
+/** Of a record: a quoted field; a line end within a field; something behind a closing quote. */
+const HAS_QUOTE = 1;
+const HAS_LINE_END = 2;
+const HAS_REST = 4;
+/** Its first bytes are those of an earlier push. */
+const IS_KEPT = 8;
+
 /**
  * Finds the records of a list in its bytes, in memory bounded by one record.
  *
  * Fields are parted by the delimiter, records by CR LF, LF or CR, mixed as they come. A quote opens only at the start of
  * a field; within quotes delimiters and ends of lines are part of the value, `""` is a quote. After the closing quote the
  * field goes on unquoted to its delimiter (fieldValue says what it is then). A line of no bytes is no record; `""` is
- * one. The last record needs no end. csv-parse, which reads the fields (parse.ts), reads every input the same way.
+ * one. The last record needs no end. csv-parse reads every input the same way. What differs by dialect: dialect.ts.
  */
 export function createRecordScanner(options: ScanOptions, sink: RecordSink): RecordScanner {
   return new Scanner(options, sink);
@@ -62,15 +66,28 @@ class Scanner implements RecordScanner {
   readonly #sink: RecordSink;
   readonly #options: ScanOptions;
   readonly #delimiter: number;
-  /** By byte: 1 for what ends an unquoted field. */
+  readonly #passesSpaces: boolean;
+  /** By byte: 1 for what a field may begin with that is not its value's first. */
+  readonly #starts = new Uint8Array(256);
+  readonly #hasPairs: boolean;
+  readonly #judge: QuoteJudge | undefined;
+  /** By byte: what it means outside quotes, and within them. */
   readonly #stops = new Uint8Array(256);
+  readonly #quotedStops = new Uint8Array(256);
   #state = FIELD_START;
+  #pairing = NOT_PAIRED;
+  /** HAS_… of the record. */
+  #flags = 0;
+  /** What earlier pushes held of the record, for the judge. */
+  #pieces: Buffer[] = [];
   /** In bytes of the source: the next byte to be pushed, where the record began, where a quote opened last. */
   #position: number;
   #recordStart: number;
   #quoteAt = 0;
   /** Where that quote's closing one stands, if it has come. */
   #closedAt = 0;
+  /** Two quotes within those stand for one. */
+  #isDoubled = false;
   #records = 0;
   /** Fields of the record that have ended. */
   #columns = 0;
@@ -86,9 +103,27 @@ class Scanner implements RecordScanner {
     this.#options = options;
     this.#sink = sink;
     this.#delimiter = options.delimiter.charCodeAt(0);
-    for (const byte of [this.#delimiter, CR, LF]) this.#stops[byte] = 1;
+    this.#passesSpaces = options.quotes === "after_space";
+    if (options.quotes !== "text") this.#starts[QUOTE] = 1;
+    if (this.#passesSpaces) this.#starts[SPACE] = 1;
+    this.#hasPairs = !isSimple(options);
+    this.#judge = options.judge;
+    this.#setStops(options);
     this.#position = options.firstByte ?? 0;
     this.#recordStart = this.#position;
+  }
+
+  #setStops(dialect: Dialect): void {
+    const firstBytes = firstBytesOf(dialect);
+    for (const stops of [this.#stops, this.#quotedStops]) {
+      if (firstBytes !== undefined)
+        for (let byte = 0; byte < 256; byte++) stops[byte] = 2 * (firstBytes[byte] ?? 0);
+      if (dialect.escapedBy !== undefined) stops[BACKSLASH] = PAIRED;
+    }
+    for (const byte of [this.#delimiter, CR, LF]) this.#stops[byte] = STOP;
+    this.#quotedStops[QUOTE] = STOP;
+    this.#quotedStops[CR] = LINE_END;
+    this.#quotedStops[LF] = LINE_END;
   }
 
   push(bytes: Buffer): CsvProblem | undefined {
@@ -96,9 +131,10 @@ class Scanner implements RecordScanner {
     let from = 0;
     if (this.#afterCr) {
       from = bytes[0] === LF ? 1 : 0;
-      this.#endRecord(this.#position + from);
+      this.#endRecord(bytes, this.#position + from);
     }
     if (this.#problem === undefined) this.#scan(bytes, from);
+    if (this.#judge !== undefined) this.#keep(bytes);
     this.#position += bytes.length;
     if (this.#problem === undefined && !this.#afterCr) this.#checkLength(this.#position);
     return this.#problem;
@@ -106,13 +142,12 @@ class Scanner implements RecordScanner {
 
   end(): CsvProblem | undefined {
     if (this.#problem !== undefined) return this.#problem;
-    if (this.#afterCr) this.#endRecord(this.#position);
+    if (this.#afterCr) this.#endRecord(NO_BYTES, this.#position);
     else if (this.#state === QUOTED) {
-      const detail = `The quote at ${this.#byte(this.#quoteAt)}, in ${this.#rowAtHand()}, is never closed.`;
-      this.#problem = { code: "quote_not_closed", detail };
+      this.#problem = quoteNotClosed(this.#place(), this.#quoteAt, this.#options);
     } else if (this.#position > this.#recordStart) {
       this.#endField(NO_BYTES, 0, 0, this.#position);
-      this.#endRecord(this.#position);
+      this.#endRecord(NO_BYTES, this.#position);
     }
     return this.#problem;
   }
@@ -145,42 +180,103 @@ class Scanner implements RecordScanner {
     const stops = this.#stops;
     const { length } = bytes;
     let i = from;
-    if (this.#state !== UNQUOTED) {
-      i = this.#quotedEnd(bytes, from);
+    if (this.#state === FIELD_START && this.#starts[bytes[i] as number] === 0) this.#state = UNQUOTED;
+    else {
+      if (this.#pairing !== NOT_PAIRED) i = this.#passPair(bytes, i);
+      if (this.#state !== UNQUOTED) i = this.#quotedEnd(bytes, i);
       if (i === length) return i;
     }
     while (i < length && stops[bytes[i] as number] === 0) i += 1;
+    return this.#hasPairs ? this.#passPairs(bytes, i) : i;
+  }
+
+  #passPairs(bytes: Buffer, from: number): number {
+    const stops = this.#stops;
+    const { length } = bytes;
+    let i = from;
+    while (i < length && stops[bytes[i] as number] !== STOP)
+      i = stops[bytes[i] as number] === PAIRED ? this.#passPair(bytes, i) : i + 1;
     return i;
+  }
+
+  /** Passes a byte that has the next one beside it, and that; or what is left of them. Returns the index of what follows. */
+  #passPair(bytes: Buffer, from: number): number {
+    let i = from;
+    if (this.#pairing === NOT_PAIRED) {
+      this.#pairing = bytes[i] === BACKSLASH && this.#options.escapedBy !== undefined ? ESCAPED : SECOND_BYTE;
+      i += 1;
+    }
+    if (i < bytes.length && this.#pairing === ESCAPED) {
+      const byte = bytes[i] as number;
+      if (byte !== BACKSLASH && this.#stops[byte] === PAIRED) {
+        // The first of a character of two bytes is none that could be escaped.
+        this.#pairing = NOT_PAIRED;
+        return i;
+      }
+      if (byte === CR || byte === LF) this.#flags |= HAS_LINE_END;
+      this.#pairing = byte === CR ? ESCAPED_LF : NOT_PAIRED;
+      i += 1;
+    }
+    if (i === bytes.length || this.#pairing === NOT_PAIRED) return i;
+    const byte = bytes[i] as number;
+    const isPair = this.#pairing === ESCAPED_LF ? byte === LF : byte >= SECOND_BYTE_MIN;
+    this.#pairing = NOT_PAIRED;
+    return isPair ? i + 1 : i;
   }
 
   /** Reads the quoted part of a field, if it has one: the index of what follows it, or the end of the bytes. */
   #quotedEnd(bytes: Buffer, from: number): number {
+    const stops = this.#quotedStops;
     const { length } = bytes;
     let i = from;
     if (this.#state === FIELD_START) {
+      i = this.#passSpaces(bytes, from);
+      if (i === length) return i;
       if (bytes[i] !== QUOTE) {
         this.#state = UNQUOTED;
         return i;
       }
       this.#quoteAt = this.#position + i;
       this.#closedAt = Number.POSITIVE_INFINITY;
+      this.#isDoubled = false;
       this.#state = QUOTED;
+      this.#flags |= HAS_QUOTE;
       i += 1;
     }
     while (i < length) {
       if (this.#state === QUOTED) {
-        while (i < length && bytes[i] !== QUOTE) i += 1;
+        while (i < length && stops[bytes[i] as number] === 0) i += 1;
         if (i === length) break;
+        if (bytes[i] !== QUOTE) {
+          i = this.#passQuoted(bytes, i);
+          continue;
+        }
         this.#state = QUOTE_SEEN;
-      } else if (bytes[i] === QUOTE) this.#state = QUOTED;
-      else {
+      } else if (bytes[i] === QUOTE) {
+        this.#state = QUOTED;
+        this.#isDoubled = true;
+      } else {
         this.#closedAt = this.#position + i - 1;
         this.#state = UNQUOTED;
+        if (this.#stops[bytes[i] as number] !== STOP) this.#flags |= HAS_REST;
         break;
       }
       i += 1;
     }
     return i;
+  }
+
+  #passSpaces(bytes: Buffer, from: number): number {
+    let i = from;
+    if (this.#passesSpaces) while (i < bytes.length && bytes[i] === SPACE) i += 1;
+    return i;
+  }
+
+  /** A line end within quotes, or a pair. */
+  #passQuoted(bytes: Buffer, i: number): number {
+    if (this.#quotedStops[bytes[i] as number] === PAIRED) return this.#passPair(bytes, i);
+    this.#flags |= HAS_LINE_END;
+    return i + 1;
   }
 
   /** At the end of a line: of a record, or of one without a byte, which is skipped. Returns where the next begins. */
@@ -194,7 +290,7 @@ class Scanner implements RecordScanner {
     if (this.#problem !== undefined) return i;
     if (bytes[i] === LF || i + 1 < bytes.length) {
       const next = bytes[i] === CR && bytes[i + 1] === LF ? i + 2 : i + 1;
-      this.#endRecord(this.#position + next);
+      this.#endRecord(bytes, this.#position + next);
       return next;
     }
     this.#afterCr = true;
@@ -209,32 +305,36 @@ class Scanner implements RecordScanner {
     this.#columns += 1;
     if (this.#columns <= this.#options.columns) return;
     this.#checkLength(end);
-    this.#problem ??= {
-      code: "too_many_columns",
-      detail: `${this.#beginning()} has more than ${this.#options.columns} columns.`,
-    };
+    this.#problem ??= tooManyColumns(this.#place(), this.#options);
   }
 
   #placeAddress(bytes: Buffer, from: number, to: number): void {
-    if (this.#carry === "" && (from === to || bytes[from] !== QUOTE)) {
-      this.#address.bytes = bytes;
-      this.#address.from = from;
-      this.#address.to = to;
-      return;
+    if (this.#carry === "" && this.#options.escapedBy === undefined) {
+      if (from === to || this.#starts[bytes[from] as number] === 0)
+        return void this.#setPlace(bytes, from, to);
+      const isWhole = bytes[from] === QUOTE && this.#closedAt === this.#position + to - 1;
+      if (isWhole && !this.#isDoubled) return void this.#setPlace(bytes, from + 1, to - 1);
     }
-    this.#setAddress(fieldValue(this.#carry + bytes.toString("latin1", from, to)));
+    const raw = this.#carry + bytes.toString("latin1", from, to);
+    const isNull = raw === NULL_FIELD && this.#options.escapedBy !== undefined;
+    this.#setAddress(isNull ? "" : fieldValue(raw, this.#options));
     this.#carry = "";
   }
 
-  #setAddress(value: string): void {
-    this.#address.bytes = Buffer.from(value, "latin1");
-    this.#address.from = 0;
-    this.#address.to = value.length;
+  #setPlace(bytes: Buffer, from: number, to: number): void {
+    this.#address.bytes = bytes;
+    this.#address.from = from;
+    this.#address.to = to;
   }
 
-  #endRecord(end: number): void {
+  #setAddress(value: string): void {
+    this.#setPlace(Buffer.from(value, "latin1"), 0, value.length);
+  }
+
+  #endRecord(bytes: Buffer, end: number): void {
     this.#checkLength(end);
     if (this.#problem !== undefined) return;
+    if (this.#flags !== 0 && !this.#isRight(bytes, end)) return;
     this.#records += 1;
     this.#sink(this.#recordStart, end, this.#columns, this.#address);
     this.#recordStart = end;
@@ -244,6 +344,36 @@ class Scanner implements RecordScanner {
     this.#afterCr = false;
   }
 
+  /** The record's quotes are to be believed. What is kept of it is given up. */
+  #isRight(bytes: Buffer, end: number): boolean {
+    const flags = this.#flags & ~IS_KEPT;
+    const pieces = this.#pieces;
+    this.#flags = 0;
+    if (pieces.length > 0) this.#pieces = [];
+    const judge = this.#judge;
+    if (flags === 0 || judge === undefined) return true;
+    if (flags === HAS_QUOTE && this.#columns === judge.width) return true;
+    const rest = bytes.subarray(Math.max(0, this.#recordStart - this.#position), end - this.#position);
+    const found = judge.judge(pieces.length === 0 ? rest : Buffer.concat([...pieces, rest]));
+    if (found !== undefined) this.#problem = suspiciousQuote(this.#place(), found, this.#options);
+    return found === undefined;
+  }
+
+  /** The record goes on in the next bytes, when these may be others. */
+  #keep(bytes: Buffer): void {
+    const from = Math.max(0, this.#recordStart - this.#position);
+    if (from >= bytes.length) return;
+    this.#pieces.push(Buffer.from(bytes.subarray(from)));
+    this.#flags |= IS_KEPT;
+  }
+
+  judgeOpen(): CsvProblem | undefined {
+    if (this.#problem !== undefined || this.#judge === undefined || this.#state !== QUOTED)
+      return this.#problem;
+    const found = this.#judge.judge(Buffer.concat(this.#pieces));
+    return found === undefined ? undefined : suspiciousQuote(this.#place(), found, this.#options);
+  }
+
   /** `end`: as far as the record is known to go. */
   #checkLength(end: number): void {
     const { recordBytes } = this.#options;
@@ -251,29 +381,11 @@ class Scanner implements RecordScanner {
     const limit = this.#recordStart + recordBytes;
     // Of where the bound is, not of how far the bytes at hand go: they may be cut anywhere.
     const isQuoted = this.#quoteAt >= this.#recordStart && this.#quoteAt < limit && this.#closedAt >= limit;
-    const cause = isQuoted ? ` ${quoteHint(this.#byte(this.#quoteAt))}` : "";
-    this.#problem ??= {
-      code: "record_too_large",
-      detail: `${this.#beginning()} is longer than ${recordBytes} bytes.${cause}`,
-    };
+    const openQuote = isQuoted ? this.#quoteAt : undefined;
+    this.#problem ??= recordTooLarge(this.#place(), openQuote, this.#options);
   }
 
-  #rowAtHand(): string {
-    const { firstRow } = this.#options;
-    return this.#records === 0 && firstRow !== undefined ? firstRow : `row ${this.#records + 1}`;
+  #place(): RecordPlace {
+    return { records: this.#records, start: this.#recordStart };
   }
-
-  #beginning(): string {
-    const row = this.#rowAtHand();
-    return `${row[0]?.toUpperCase()}${row.slice(1)}, which begins at ${this.#byte(this.#recordStart)},`;
-  }
-
-  #byte(position: number): string {
-    return `byte ${position}${this.#options.bytesOf ?? ""}`;
-  }
-}
-
-/** `where`: the byte of a quote that is open where it should not be any more. */
-export function quoteHint(where: string): string {
-  return `The quote at ${where} is still open there: one that is not closed makes one row of all that follows.`;
 }

@@ -73,7 +73,7 @@ function readText(cell: string): string {
 /** The addresses of the chunks, as a worker reads them. */
 function addressesOf({ text, chunks, layout }: Awaited<ReturnType<typeof analysed>>): string[] {
   return chunks.flatMap(({ firstByte, bytes, rows }) => {
-    const records = parseRecords(text.subarray(firstByte, firstByte + bytes), layout.delimiter);
+    const records = parseRecords(text.subarray(firstByte, firstByte + bytes), layout);
     assert.equal(records.length, rows);
     return records.map((record) => readText(toText(record[layout.emailColumn] ?? "")));
   });

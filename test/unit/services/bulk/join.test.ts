@@ -4,8 +4,8 @@ import { describe, it } from "node:test";
 import { parse } from "csv-parse/sync";
 import type { Verdict } from "../../../../src/check/verdict/table.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
+import { fieldsOf as fieldsOfLine } from "../../../../src/services/bulk/csv/field.ts";
 import { lineAt } from "../../../../src/services/bulk/csv/lines.ts";
-import { fieldsOf as fieldsOfLine } from "../../../../src/services/bulk/csv/plain.ts";
 import { writeRecord } from "../../../../src/services/bulk/csv/write.ts";
 import { DrawnRows } from "../../../../src/services/bulk/drawn-rows.ts";
 import { filterRows } from "../../../../src/services/bulk/filter-rows.ts";
@@ -228,7 +228,7 @@ describe("joining a job's results", () => {
           got.map(({ row, duplicateOf, result, lines, offset }) => ({
             row,
             duplicateOf,
-            record: fieldsOfLine(lineAt(lines, offset), model.delimiter),
+            record: fieldsOfLine(lineAt(lines, offset), model),
             verdict: result.verdict,
             first: JSON.parse(String(result.json)).risk_score,
           })),

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { toText } from "../../../../src/services/bulk/csv/field.ts";
+import { fieldsOf, toText } from "../../../../src/services/bulk/csv/field.ts";
 import { findLines, lineAt } from "../../../../src/services/bulk/csv/lines.ts";
-import { fieldsOf } from "../../../../src/services/bulk/csv/plain.ts";
 import { writeRecord } from "../../../../src/services/bulk/csv/write.ts";
 import { FieldWriter, RecordCopier } from "../../../../src/services/bulk/record-bytes.ts";
 import { createRoom, RowBytes } from "../../../../src/services/bulk/row-bytes.ts";
@@ -41,7 +40,7 @@ describe("a record that is copied", () => {
           if (!copier.copy(to, lines, number)) assert.equal(to.at, 0);
           else {
             copied += 1;
-            const wanted = writeRecord(fieldsOf(lineAt(lines, number), delimiter), style);
+            const wanted = writeRecord(fieldsOf(lineAt(lines, number), { delimiter }), style);
             assert.equal(to.take().toString("latin1"), wanted);
           }
         }
@@ -63,7 +62,7 @@ describe("fields that stand for themselves", () => {
         for (let number = 0; number < lines.count; number++) {
           if (!fields.areSelf(lines, number)) continue;
           written += 1;
-          const record: string[] = fieldsOf(lineAt(lines, number), delimiter).map(toText);
+          const record: string[] = fieldsOf(lineAt(lines, number), { delimiter }).map(toText);
           const to = new RowBytes(1);
           fields.writeAddress(to, lines, number);
           assert.equal(String(to.take()), JSON.stringify(record[emailColumn] ?? ""));

@@ -35,7 +35,7 @@ function readBack(source: Awaited<ReturnType<typeof analyseInline>>) {
   return source.chunks.map((chunk) => {
     const bytes = source.content.subarray(chunk.firstByte, chunk.firstByte + chunk.bytes);
     const index = source.repeats.subarray(chunk.repeatsByte, chunk.repeatsByte + chunk.repeatsBytes);
-    const rows = parseRecords(bytes, delimiter).map((record) => toText(record[emailColumn] ?? ""));
+    const rows = parseRecords(bytes, { delimiter }).map((record) => toText(record[emailColumn] ?? ""));
     assert.equal(rows.length, chunk.rows);
     return { ...chunk, emails: rows, ...decodeChunkRepeats(index) };
   });

@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { fieldsOf } from "../../../../../src/services/bulk/csv/field.ts";
 import { findLines, lineAt } from "../../../../../src/services/bulk/csv/lines.ts";
 import { parseRecords } from "../../../../../src/services/bulk/csv/parse.ts";
-import { fieldsOf } from "../../../../../src/services/bulk/csv/plain.ts";
 import fc from "../../../../support/properties.ts";
 
 /** Of more records than `rows` one more. */
 function recordsOf(content: Buffer, rows: number): string[][] {
   const lines = findLines(content, { delimiter: ",", emailColumn: 0 }, rows);
-  return Array.from({ length: lines.count }, (_, number) => fieldsOf(lineAt(lines, number), ","));
+  return Array.from({ length: lines.count }, (_, number) =>
+    fieldsOf(lineAt(lines, number), { delimiter: "," }),
+  );
 }
 
 describe("records that are split", () => {
@@ -22,7 +24,7 @@ describe("records that are split", () => {
         const content = Buffer.from(text, "latin1");
         let oracle: string[][] | null;
         try {
-          oracle = parseRecords(content, ",");
+          oracle = parseRecords(content, { delimiter: "," });
         } catch {
           oracle = null;
         }

@@ -10,21 +10,11 @@ describe("parsed records", () => {
       fc.property(hostileBytes(","), fc.array(hostileBytes(","), { maxLength: 4 }), (bytes, more) => {
         const text = Buffer.concat([bytes, ...more]);
         const expected = oracle(text, ",");
-        if (expected === "quote_not_closed") assert.throws(() => parseRecords(text, ","), /Quote Not Closed/);
-        else assert.deepEqual(parseRecords(text, ","), expected);
+        if (expected === "quote_not_closed")
+          assert.throws(() => parseRecords(text, { delimiter: "," }), /is never closed/);
+        else assert.deepEqual(parseRecords(text, { delimiter: "," }), expected);
       }),
       { numRuns: 1_000 },
     );
-  });
-
-  it("of many widths cost no error each", (test) => {
-    const rows = Array.from({ length: 1_000 }, (_, i) => ["a", ...Array<string>(i % 7).fill("b")]);
-    const bytes = Buffer.from(rows.map((row) => row.join(",")).join("\r"));
-    const errors = test.mock.method(Error, "captureStackTrace");
-    oracle(bytes, ",");
-    assert.ok(errors.mock.callCount() > 800, "csv-parse makes none any more: read all records at once");
-    errors.mock.resetCalls();
-    assert.deepEqual(parseRecords(bytes, ","), rows);
-    assert.equal(errors.mock.callCount(), 0);
   });
 });

@@ -207,7 +207,7 @@ describe("what goes beyond its bounds is refused in bounded memory", () => {
   });
 
   it("is told of by what its first record is, and by the bytes that are counted", async () => {
-    const open = '"email\na@example.com\n';
+    const open = '"email\nnobody\nno one\na@example.com\n';
     const never = "is never closed\\.$";
     for (const [options, row] of [
       [{ hasHeader: true }, "the header"],
@@ -234,7 +234,7 @@ describe("what goes beyond its bounds is refused in bounded memory", () => {
         "quote_not_closed",
         new RegExp(`^The quote at ${counted}, in the header or first row, ${never}`),
       );
-    const later = 'email,b\na@example.com,"\n';
+    const later = 'email,b\na@example.com,"\nx\n';
     await refused(Buffer.from(later), "quote_not_closed", /^The quote at byte 22, in row 1, is never closed/);
     await refused(
       gzipSync(`email\n${"x".repeat(MIB + 1)}`),
@@ -245,10 +245,10 @@ describe("what goes beyond its bounds is refused in bounded memory", () => {
   });
 
   it("a quote that is never closed", async () => {
-    const list = Buffer.from('email,note\na@example.com,fine\nb@example.com,"never\nc@example.com,x\n');
+    const list = Buffer.from('email,note\na@example.com,fine\nb@example.com,"never\nc@example.com,x,y\n');
     await refused(list, "quote_not_closed", /^The quote at byte 44, in row 2, is never closed/);
     await refused(
-      Buffer.from('"a@example.com\nb@example.com\n'),
+      Buffer.from('"a@example.com\nb@example.com\nnobody\nno one\n'),
       "quote_not_closed",
       /byte 0, in the header or first row,/,
     );

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { parseRecords } from "../../../../../src/services/bulk/csv/parse.ts";
-import { createRecordScanner, type ScanOptions } from "../../../../../src/services/bulk/csv/scan.ts";
+import { createRecordScanner } from "../../../../../src/services/bulk/csv/scan.ts";
+import type { ScanOptions } from "../../../../../src/services/bulk/csv/scan-types.ts";
 import { valueAt } from "../../../../../src/services/bulk/csv/value-place.ts";
 import { cut, hostileBytes, oracle } from "../../../../support/csv-corpus/hostile.ts";
 import fc from "../../../../support/properties.ts";
@@ -54,11 +55,11 @@ function agree(bytes: Buffer, delimiter: string, emailColumn: number, sizes: rea
     expected.map((fields) => ({ columns: fields.length, address: fields[emailColumn] ?? "" })),
   );
   for (const [i, { start, end }] of records.entries()) {
-    assert.deepEqual(parseRecords(bytes.subarray(start, end), delimiter), [expected[i]]);
+    assert.deepEqual(parseRecords(bytes.subarray(start, end), { delimiter }), [expected[i]]);
     assert.ok(start >= (records[i - 1]?.end ?? 0));
   }
   const [first, last] = [records[0]?.start ?? 0, records.at(-1)?.end ?? 0];
-  assert.deepEqual(parseRecords(bytes.subarray(first, last), delimiter), expected);
+  assert.deepEqual(parseRecords(bytes.subarray(first, last), { delimiter }), expected);
 }
 
 describe("a record beyond the scanner's bounds", () => {

@@ -1,0 +1,90 @@
+import { detectDelimiter, isAddressTable, type Sample, type SampleText, takeSample } from "./delimiter.ts";
+import type { Dialect } from "./dialect.ts";
+import { restsOf } from "./suspicion.ts";
+
+/** All of a dialect but its delimiter. */
+export type Quoting = Omit<Dialect, "delimiter">;
+
+/** What its owner says of a list. */
+export interface Wanted {
+  delimiter?: string;
+  escape?: '"' | "\\";
+}
+
+/** A sample by one way of quoting, and how well that fits. */
+interface Reading extends Sample {
+  /** Its quotes make no sense, or one is never closed. */
+  isBroken: boolean;
+  /** Fields that go on behind their closing quote. */
+  rests: number;
+  /** The same, and records that have not the table's width. */
+  irregular: number;
+}
+
+/** A backslash that may escape something; a field of nothing but `\N`. */
+const HAS_ESCAPE = /\\["\\\r\n,;\t|]|(?:^|[,;\t|\r\n])\\N(?:$|[,;\t|\r\n])/;
+const HAS_NULL_FIELD = /(?:^|[,;\t|\r\n])\\N(?:$|[,;\t|\r\n])/;
+const HAS_SPACED_QUOTE = /[,;\t|] +"/;
+
+/**
+ * The sample as its quotes are meant. That is by the usual rules, unless these make no sense of it and others do: a backslash escapes,
+ * a quote opens a field behind spaces, or quotes are plain text, where that alone makes a whole table of it.
+ */
+export function readSample(text: SampleText, wanted: Wanted, encoding: Pick<Dialect, "encoding">): Sample {
+  const read = (quoting: Quoting) => {
+    const { delimiter } = wanted;
+    const how = { ...encoding, ...quoting };
+    return readingOf(
+      delimiter === undefined ? detectDelimiter(text, how) : takeSample(text, { delimiter, ...how }),
+      text,
+    );
+  };
+  const content = text.bytes.toString("latin1");
+  const mayEscape = wanted.escape === undefined && HAS_ESCAPE.test(content);
+  const asked: Quoting = wanted.escape === "\\" ? { escapedBy: "\\" } : {};
+  let best = read(asked);
+  if (HAS_SPACED_QUOTE.test(content))
+    best = better(best, read({ ...asked, quotes: "after_space" }), hasSpacedQuotes);
+  if (mayEscape) {
+    const isNull = HAS_NULL_FIELD.test(content) ? isAsGood : isMoreRegular;
+    best = better(best, read({ escapedBy: "\\" }), isNull);
+  }
+  if (best.isBroken) best = better(best, read({ ...asked, quotes: "text" }), isWhole);
+  if (best.isBroken && mayEscape) best = better(best, read({ escapedBy: "\\", quotes: "text" }), isWhole);
+  return best;
+}
+
+function better(best: Reading, other: Reading, fits: (other: Reading, best: Reading) => boolean): Reading {
+  return !other.isBroken && fits(other, best) ? other : best;
+}
+
+/** Quotes behind spaces are there, and close at the end of their fields. */
+function hasSpacedQuotes(other: Reading, best: Reading): boolean {
+  return isAsGood(other, best) && JSON.stringify(other.records) !== JSON.stringify(best.records);
+}
+
+function isAsGood(other: Reading, best: Reading): boolean {
+  return best.isBroken || (other.irregular <= best.irregular && other.rests <= best.rests);
+}
+
+/** Of a sample whose quotes are all right, only a whole table shows that a backslash escapes something. */
+function isMoreRegular(other: Reading, best: Reading): boolean {
+  if (best.isBroken) return true;
+  if (other.rests > 0 || other.irregular >= best.irregular) return false;
+  return best.rests > 0 || other.irregular === 0;
+}
+
+function isWhole(other: Reading): boolean {
+  return other.irregular === 0 && isAddressTable(other);
+}
+
+function readingOf(sample: Sample, text: SampleText): Reading {
+  const { records, shape, dialect, problem } = sample;
+  const isOpen = problem?.code === "quote_not_closed" || problem?.code === "record_too_large";
+  const rests =
+    dialect.quotes === "text"
+      ? 0
+      : restsOf(text.bytes.subarray(0, (sample.ends.at(-1) ?? text.firstByte) - text.firstByte), dialect);
+  const ragged = records.reduce((count, { length }) => (length === shape.width ? count : count + 1), 0);
+  return { ...sample, isBroken: isOpen || sample.suspicion !== undefined, rests, irregular: ragged + rests };
+}
