@@ -9,6 +9,7 @@ import type { Breaker } from "./breaker/mirror.ts";
 import type { CheckTrace } from "./check-times.ts";
 import type { Classification } from "./classify/classify.ts";
 import { classifyAbout } from "./classify/reading.ts";
+import type { SmtpClass } from "./evidence.ts";
 import type { Said } from "./heard.ts";
 import type { Identities } from "./identity.ts";
 import type { MxAnswer } from "./mx.ts";
@@ -65,6 +66,13 @@ export interface Asked {
   said?: Said | null;
 }
 
+const ABOUT_RECIPIENT: ReadonlySet<SmtpClass> = new Set([
+  "accepted",
+  "mailbox_not_found",
+  "mailbox_disabled",
+  "mailbox_full",
+]);
+
 /** One probe, with what its end tells the breakers: also when it throws, since it may be a trial. */
 export async function ask(
   deps: AskDeps,
@@ -83,7 +91,8 @@ export async function ask(
     const told = (outcome: RcptOutcome, exchanger: Exchanger) => {
       if (outcome !== begun) trace?.attempted(outcome, exchanger);
     };
-    const probe = probeDeps(deps, { route, turnTo }, tour, told);
+    const isAboutRecipient = (outcome: RcptOutcome) => ABOUT_RECIPIENT.has(rule(outcome).class);
+    const probe = probeDeps(deps, { route, turnTo, isAboutRecipient }, tour, told);
     const outcome = await probeMailbox(probe, route, mailbox, new WithinTrial(control, tour), begun);
     tour.end(deps, local, rule);
     return { outcome, exchanger: tour.exchangerOf(outcome), ruling: rule(outcome), tour };
@@ -108,6 +117,7 @@ export function exchangersOf(
 /** A trial keeps all others waiting, and may take no longer than they wait for it. */
 class WithinTrial implements ProbeControl {
   readonly urgent: boolean;
+  readonly hurried: boolean;
   readonly #control: ProbeControl;
   readonly #tour: Tour;
 
@@ -115,6 +125,7 @@ class WithinTrial implements ProbeControl {
     this.#control = control;
     this.#tour = tour;
     this.urgent = control.urgent === true;
+    this.hurried = control.hurried === true;
   }
 
   cancelled(): boolean {
@@ -139,7 +150,7 @@ export function mailboxOf(address: string): Mailbox {
 
 function probeDeps(
   deps: AskDeps,
-  { route: { published }, turnTo }: Pick<ProbeDeps, "turnTo"> & Pick<Asking, "route">,
+  { route: { published }, ...rest }: Pick<ProbeDeps, "turnTo" | "isAboutRecipient"> & Pick<Asking, "route">,
   tour: Tour,
   told: ProbeDeps["onAttempt"],
 ): ProbeDeps {
@@ -147,7 +158,7 @@ function probeDeps(
     resolver: deps.resolver,
     pool: deps.pool,
     paths: deps.paths,
-    turnTo,
+    ...rest,
     mayGo: (exchanger, path) => tour.at(exchanger).mayGo(path.name),
     monotonic: () => deps.clock.monotonic(),
     isCutOff: (path) => deps.network.isCutOff(path.name),

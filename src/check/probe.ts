@@ -6,7 +6,7 @@ import type { FailureCause, RcptOutcome, Stage } from "../smtp/outcome.ts";
 import type { Path, Paths } from "../smtp/path.ts";
 import type { SitePolicy } from "../smtp/policy.ts";
 import type { SmtpPool } from "../smtp/pool.ts";
-import { hostAddresses } from "./mx.ts";
+import { familyAddresses } from "./mx.ts";
 import type { Site } from "./site.ts";
 
 /**
@@ -39,6 +39,8 @@ export interface ProbeDeps {
   /** Nothing leaves by this way now: the outcome is `cut_off`, also of what already waits in a dial. */
   isCutOff(path: Path): boolean;
   monotonic(): number;
+  /** Whether the reply is about the recipient: accepted, or refused for the mailbox's sake. */
+  isAboutRecipient(outcome: RcptOutcome): boolean;
   /** Told of every attempt, also of those after which the next host is tried. */
   onAttempt(outcome: RcptOutcome, exchanger: Exchanger): void;
 }
@@ -54,9 +56,10 @@ const STAGE_ORDER: Record<Stage, number> = {
 };
 
 /**
- * Asks about one mailbox at the best MX that will talk, by preference (RFC 5321 §5.1): the next host is tried only
- * when a host could not be reached or turned us away before the recipient was named. Bounded by
- * `LIMITS.smtp.hostsTried` hosts × `addressesTriedPerHost`. When none will talk, the end that got furthest counts.
+ * Asks about one mailbox as a mail server delivers, by preference (RFC 5321 §5.1): the next address, then the next exchanger,
+ * is tried where one could not be reached, broke the dialogue off, or gave a temporary reply at whatever stage. Bounded by
+ * `LIMITS.smtp.hostsTried` hosts, `addressesTriedPerHost`, and `attemptsPerProbe` in all. When none answers, the end that got
+ * furthest counts, the first of equals: greylisting is met again where it was met.
  * @param begun how its first attempt ended, at the best host, if somebody else has made it
  */
 export async function probeMailbox(
@@ -66,48 +69,139 @@ export async function probeMailbox(
   control: ProbeControl,
   begun: RcptOutcome | null = null,
 ): Promise<RcptOutcome> {
-  const [best] = route.exchangers;
-  if (begun !== null && best !== undefined) deps.onAttempt(begun, best);
-  if (begun !== null && !mayTryNext(begun)) return begun;
-  let furthest = begun;
-  let held: RcptOutcome | null = null;
-  for (const exchanger of route.exchangers.slice(0, LIMITS.smtp.hostsTried)) {
-    const { host, site, policy } = exchanger;
-    if (deps.monotonic() >= control.deadlineAt) break;
-    const addresses = await hostAddresses(deps.resolver, host);
-    if (addresses.length === 0)
-      furthest = further(furthest, unreached(host, "no_address", "no address of the host is known"));
-    else if (!deps.turnTo(exchanger)) return unreached(host, "no_slot", "too many wait for this site");
-    for (const address of addresses) {
-      if (exchanger === best && address === begun?.address) continue;
-      if (control.cancelled()) return unreached(host, "cancelled", "nobody waits for the answer");
-      if (deps.monotonic() >= control.deadlineAt) break;
-      const path = deps.paths.to(site, address, mailbox.address);
-      if (path === undefined) {
-        furthest = further(furthest, unreached(host, "unreachable", "no source address of this family"));
-        continue;
-      }
-      if (deps.isCutOff(path)) {
-        const cutOff = unreached(host, "cut_off", CUT_OFF, path, address);
-        held ??= cutOff;
-        deps.onAttempt(cutOff, exchanger);
-        continue;
-      }
-      const mayGo = deps.mayGo(exchanger, path);
-      if (mayGo !== true && !(await mayGo)) {
-        held ??= unreached(host, "held_back", "this site blocks us", path);
-        continue;
-      }
-      const { published } = route;
-      const destination = { site, cap: deps.paths.capOf(site, path), host, address, path, policy, published };
-      const until = new WithinReach(control, () => deps.isCutOff(path));
-      const outcome = reasonOf(await deps.pool.rcpt(destination, mailbox, until), control, until.wasCutOff);
-      deps.onAttempt(outcome, exchanger);
-      if (!mayTryNext(outcome)) return outcome;
-      furthest = further(furthest, outcome);
-    }
+  return new ProbeRun(deps, route, mailbox, control, begun).run();
+}
+
+/** `skip`: the host was not asked, or another one may know better. */
+type Step = RcptOutcome | "skip";
+
+class ProbeRun {
+  readonly #deps: ProbeDeps;
+  readonly #route: ProbeRoute;
+  readonly #mailbox: Mailbox;
+  readonly #control: ProbeControl;
+  readonly #begun: RcptOutcome | null;
+  #furthest: RcptOutcome | null = null;
+  /** Why the first of those was not asked that may not be now. */
+  #held: RcptOutcome | null = null;
+  #attempts = 0;
+
+  constructor(
+    deps: ProbeDeps,
+    route: ProbeRoute,
+    mailbox: Mailbox,
+    control: ProbeControl,
+    begun: RcptOutcome | null,
+  ) {
+    this.#deps = deps;
+    this.#route = route;
+    this.#mailbox = mailbox;
+    this.#control = control;
+    this.#begun = begun;
   }
-  return held ?? furthest ?? unreached("", "timeout", "no mail exchanger could be tried in time");
+
+  async run(): Promise<RcptOutcome> {
+    const [best] = this.#route.exchangers;
+    if (this.#begun !== null && best !== undefined) {
+      this.#deps.onAttempt(this.#begun, best);
+      const end = this.#ended(this.#begun);
+      if (end !== "skip") return end;
+    }
+    for (const exchanger of this.#route.exchangers.slice(0, LIMITS.smtp.hostsTried)) {
+      if (!this.#hasTime()) break;
+      if (this.#isOneService(exchanger)) continue;
+      const end = await this.#askHost(exchanger);
+      if (end !== "skip") return end;
+    }
+    // A server that was heard says more than one that we did not ask.
+    if (this.#furthest !== null && wasHeard(this.#furthest)) return this.#furthest;
+    const none = unreached("", "timeout", "no mail exchanger could be tried in time");
+    return this.#held ?? this.#furthest ?? none;
+  }
+
+  #hasTime(): boolean {
+    const { attemptsPerProbe } = LIMITS.smtp;
+    return this.#attempts < attemptsPerProbe && this.#deps.monotonic() < this.#control.deadlineAt;
+  }
+
+  /** The exchangers of a named provider are one service: what it put off at one, it puts off at all. */
+  #isOneService({ provider }: Exchanger): boolean {
+    const heard = this.#furthest;
+    if (provider === null || heard === null || !wasHeard(heard)) return false;
+    return this.#route.exchangers.some((one) => one.host === heard.host && one.provider === provider);
+  }
+
+  async #askHost(exchanger: Exchanger): Promise<Step> {
+    const { host } = exchanger;
+    let known = false;
+    for (const family of ["a", "aaaa"] as const) {
+      const addresses = await familyAddresses(this.#deps.resolver, host, family);
+      if (addresses.length > 0 && !known) {
+        known = true;
+        if (!this.#deps.turnTo(exchanger)) return this.#turnedAway(host);
+      }
+      for (const address of addresses) {
+        if (!this.#hasTime() || this.#isOneService(exchanger)) return "skip";
+        const end = await this.#askAddress(exchanger, address);
+        if (end !== "skip") return end;
+      }
+    }
+    if (!known) this.#note(unreached(host, "no_address", "no address of the host is known"));
+    return "skip";
+  }
+
+  /** What was heard elsewhere is kept: it is asked again later anyway. */
+  #turnedAway(host: string): Step {
+    if (this.#furthest !== null && wasHeard(this.#furthest)) return "skip";
+    return unreached(host, "no_slot", "too many wait for this site");
+  }
+
+  async #askAddress(exchanger: Exchanger, address: string): Promise<Step> {
+    const { host, site, policy } = exchanger;
+    const deps = this.#deps;
+    const [best] = this.#route.exchangers;
+    if (exchanger === best && address === this.#begun?.address) return "skip";
+    if (this.#control.cancelled()) return unreached(host, "cancelled", "nobody waits for the answer");
+    const path = deps.paths.to(site, address, this.#mailbox.address);
+    if (path === undefined) {
+      this.#note(unreached(host, "unreachable", "no source address of this family"));
+      return "skip";
+    }
+    if (deps.isCutOff(path)) {
+      const cutOff = unreached(host, "cut_off", CUT_OFF, path, address);
+      this.#held ??= cutOff;
+      deps.onAttempt(cutOff, exchanger);
+      return "skip";
+    }
+    const mayGo = deps.mayGo(exchanger, path);
+    if (mayGo !== true && !(await mayGo)) {
+      this.#held ??= unreached(host, "held_back", "this site blocks us", path);
+      return "skip";
+    }
+    const { published } = this.#route;
+    const destination = { site, cap: deps.paths.capOf(site, path), host, address, path, policy, published };
+    const until = new WithinReach(this.#control, () => deps.isCutOff(path));
+    this.#attempts += 1;
+    const ended = await deps.pool.rcpt(destination, this.#mailbox, until);
+    const outcome = reasonOf(ended, this.#control, until.wasCutOff);
+    deps.onAttempt(outcome, exchanger);
+    return this.#ended(outcome);
+  }
+
+  /** A refusal that is not about the recipient does not take the place of a temporary reply, which may still become an answer. */
+  #ended(outcome: RcptOutcome): Step {
+    if (mayTryNext(outcome)) {
+      this.#note(outcome);
+      return "skip";
+    }
+    const heard = this.#furthest;
+    if (heard === null || !wasHeard(heard) || outcome.kind === "failure") return outcome;
+    return this.#deps.isAboutRecipient(outcome) ? outcome : "skip";
+  }
+
+  #note(outcome: RcptOutcome): void {
+    this.#furthest = further(this.#furthest, outcome);
+  }
 }
 
 const CUT_OFF = "nothing leaves from here by this way";
@@ -115,6 +209,7 @@ const CUT_OFF = "nothing leaves from here by this way";
 /** The same, given up also when nothing leaves by the way any more, for as long as no session has taken it up. */
 class WithinReach implements ProbeControl {
   readonly urgent: boolean;
+  readonly hurried: boolean;
   wasCutOff = false;
   readonly #control: ProbeControl;
   readonly #isCutOff: () => boolean;
@@ -124,6 +219,7 @@ class WithinReach implements ProbeControl {
     this.#control = control;
     this.#isCutOff = isCutOff;
     this.urgent = control.urgent === true;
+    this.hurried = control.hurried === true;
   }
 
   cancelled(): boolean {
@@ -148,19 +244,29 @@ export function reasonOf(outcome: RcptOutcome, control: ProbeControl, wasCutOff:
   return { ...outcome, stage: "connect", cause: "cut_off", detail: CUT_OFF };
 }
 
+/** The server's end of the dialogue, whatever had been said. */
+const BROKEN: ReadonlySet<FailureCause> = new Set(["closed", "timeout", "protocol", "reply_too_long"]);
+
 /** Not the server's doing, and the same at the next one. */
 const OURS: ReadonlySet<FailureCause> = new Set(["cancelled", "no_slot", "proxy", "cut_off"]);
 
-/** True when another mail exchanger may know better: this one never came to hear the recipient. */
+/**
+ * True when another mail exchanger may still give an answer: this one never came to hear the recipient, broke off, or gave a
+ * temporary reply.
+ */
 export function mayTryNext(outcome: RcptOutcome): boolean {
   if (outcome.kind === "failure" && OURS.has(outcome.cause)) return false;
-  return STAGE_ORDER[outcome.stage] < STAGE_ORDER.mail;
+  if (STAGE_ORDER[outcome.stage] < STAGE_ORDER.mail) return true;
+  if (outcome.kind === "failure") return BROKEN.has(outcome.cause);
+  return outcome.reply.code >= 400 && outcome.reply.code < 500;
 }
 
-/** The furthest of two ends; the first of two that got equally far. */
+/** The furthest of two ends; of two that got equally far a reply before a failure, else the first. */
 export function further(known: RcptOutcome | null, next: RcptOutcome): RcptOutcome {
   if (known === null) return next;
-  return STAGE_ORDER[next.stage] > STAGE_ORDER[known.stage] ? next : known;
+  if (STAGE_ORDER[next.stage] > STAGE_ORDER[known.stage]) return next;
+  const isReplyFirst = next.stage === known.stage && next.kind === "reply" && known.kind === "failure";
+  return isReplyFirst ? next : known;
 }
 
 /** True once a mail server has taken our connection. */

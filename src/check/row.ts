@@ -41,6 +41,10 @@ class RowControl implements ProbeControl {
     return this.#row.deadlineAt;
   }
 
+  get hurried(): boolean {
+    return this.#caller.mode === "single";
+  }
+
   onTurn(now: number, session?: SessionTimes): void {
     this.#row.onTurn(now, session);
   }
@@ -113,6 +117,10 @@ export class Row implements Asker, Target {
 
   get urgent(): boolean {
     return false;
+  }
+
+  get hurried(): boolean {
+    return this.#caller.mode === "single";
   }
 
   /** In the quick way. */

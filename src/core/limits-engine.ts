@@ -57,8 +57,10 @@ export const SMTP_LIMITS = {
   idleSessionMs: 5_000,
   sessionsPerThread: 2_000,
   waitersPerHost: 10_000,
-  hostsTried: 3,
-  addressesTriedPerHost: 2,
+  /** Of a domain, as Postfix and Exim do; addresses of each in both families, and attempts of one probe in all. */
+  hostsTried: 5,
+  addressesTriedPerHost: 8,
+  attemptsPerProbe: 12,
   sessionRetries: 1,
   /** How often a transaction goes back to the queue because a session broke before its turn. */
   requeues: 5,

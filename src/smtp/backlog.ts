@@ -143,6 +143,14 @@ export class Backlog {
     });
   }
 
+  /** Ends with `end` those for which somebody waits. */
+  failHurried(end: SessionEnd, tls: boolean, now: number): void {
+    this.#prune((job) => {
+      if (job.hurried) job.settle(end, tls, now);
+      return job.settled;
+    });
+  }
+
   /** Ends all with `end`, or those that came no later than `since`. */
   fail(end: SessionEnd, tls: boolean, now: number, since = Number.POSITIVE_INFINITY): void {
     this.#prune((job) => {

@@ -15,6 +15,8 @@ export interface JobOptions {
   readonly deadlineAt: number;
   /** Goes before all that wait at its host. */
   readonly urgent?: boolean;
+  /** Somebody waits for the answer: where the server has too many connections, that is the answer, at once. */
+  readonly hurried?: boolean;
   /** Told each time that a session takes the job out of the line. @param now `clock.monotonic()` @param session which */
   onTurn?(now: number, session?: SessionTimes): void;
 }
@@ -37,12 +39,14 @@ export interface Asker extends JobOptions {
 /** Who asks for one recipient and is told by a promise. A class: a literal with a getter is a dictionary in V8, slow to make and to ask. */
 export class LoneAsker implements Asker {
   readonly urgent: boolean;
+  readonly hurried: boolean;
   readonly settled: (outcome: RcptOutcome) => void;
   readonly #options: JobOptions;
 
   constructor(options: JobOptions, settled: (outcome: RcptOutcome) => void) {
     this.#options = options;
     this.urgent = options.urgent === true;
+    this.hurried = options.hurried === true;
     this.settled = settled;
   }
 
@@ -96,6 +100,10 @@ export class Job implements Transaction {
 
   get urgent(): boolean {
     return this.#asker.urgent === true;
+  }
+
+  get hurried(): boolean {
+    return this.#asker.hurried === true;
   }
 
   /** A session takes it. */

@@ -62,6 +62,8 @@ export class MxHost implements SessionOwner {
   #pipelining: boolean | null = null;
   /** Since when openings have been refused for too many connections while none worked here; null: they are not. */
   #crowdedSince: number | null = null;
+  /** With what, while the next opening is not yet tried. */
+  #crowdedBy: SessionEnd | null = null;
   /** Sessions that leave so that a new one can come. */
   readonly #makingWay = new Set<PooledSession>();
   /** Sessions to give up for others that wait for a slot. */
@@ -103,6 +105,13 @@ export class MxHost implements SessionOwner {
   }
 
   enqueue(job: Job): void {
+    if (job.hurried && this.#crowdedBy !== null && this.#sessions.size === 0) {
+      const now = this.clock.monotonic();
+      if (!this.#growth.allows(now, false)) {
+        job.settle(this.#crowdedBy, false, now);
+        return;
+      }
+    }
     if (job.urgent) this.backlog.putBack([job]);
     else this.backlog.add(job);
     this.pumpSoon();
@@ -179,6 +188,7 @@ export class MxHost implements SessionOwner {
     this.#growth.opened(now);
     this.#pipelining = session.pipelining;
     this.#crowdedSince = null;
+    this.#crowdedBy = null;
     this.#deps.onOpened();
     this.#next(session, now);
   }
@@ -352,8 +362,11 @@ export class MxHost implements SessionOwner {
     // The connections that are too many may be ours: to other hosts of the site, of other threads or processes.
     if (saysCrowded(end)) this.#crowdedSince ??= now;
     const crowdedMs = now - (this.#crowdedSince ?? now);
-    if (saysCrowded(end) && crowdedMs < LIMITS.learnt.crowdedPatienceMs) this.#growth.pause(now, crowdedMs);
-    else this.backlog.fail(end, secure, now);
+    if (saysCrowded(end) && crowdedMs < LIMITS.learnt.crowdedPatienceMs) {
+      this.#growth.pause(now, crowdedMs);
+      this.#crowdedBy = end;
+      this.backlog.failHurried(end, secure, now);
+    } else this.backlog.fail(end, secure, now);
   }
 
   #letGo(session: PooledSession, end: SessionEnd): void {

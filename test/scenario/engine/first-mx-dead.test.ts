@@ -18,6 +18,13 @@ describe("a first MX that does not serve", () => {
     ["failover.test", "refuses connections"],
     ["failover-address.test", "refuses on its first address"],
     ["failover-busy.test", "greets with 421"],
+    ["failover-too-many.test", "greets with 421, too many connections"],
+    ["failover-ehlo.test", "answers EHLO with 421"],
+    ["failover-mail.test", "answers MAIL with 451"],
+    ["failover-mail-drop.test", "hangs up at MAIL"],
+    ["failover-rcpt.test", "answers RCPT with 450"],
+    ["failover-rcpt-drop.test", "hangs up at RCPT"],
+    ["failover-fifth.test", "is dead, as three others are"],
     ["failover-drop.test", "hangs up without a greeting"],
     ["failover-noaddress.test", "has no address"],
   ] as const)
@@ -25,6 +32,17 @@ describe("a first MX that does not serve", () => {
       const addresses = [`exists@${domain}`, `missing@${domain}`];
       assert.deepEqual(await scenario.askAll(addresses), [VALID, NOT_FOUND]);
     });
+
+  it("has too many connections, and there is no other: that is the answer at once, with a time to come again", async () => {
+    for (const name of ["exists", "missing"]) {
+      const startedMs = performance.now();
+      const { verdict, reason, retry_at } = await scenario.send(`${name}@too-many.test`);
+      assert.deepEqual([verdict, reason], ["unknown", "rate_limited_by_server"]);
+      assert.ok(retry_at !== null && Date.parse(retry_at) > Date.now());
+      // The deadline of this file is a minute, the patience of jobs ten seconds.
+      assert.ok(performance.now() - startedMs < 8_000);
+    }
+  });
 
   it("never greets: the next one is asked once the first has hung up", async () => {
     const silent = scenario.host("mx.tarpit-connect.test");

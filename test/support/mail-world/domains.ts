@@ -41,6 +41,33 @@ function domainEntries(plain: string): Record<string, ZoneEntry> {
         [20, PLAIN],
       ],
     },
+    ...Object.fromEntries(
+      [
+        ["failover-too-many.test", "mx.too-many.test"],
+        ["failover-ehlo.test", "mx.later-ehlo.test"],
+        ["failover-mail.test", "mx.rate-mail.test"],
+        ["failover-mail-drop.test", "mx.drop-mail.test"],
+        ["failover-rcpt.test", "mx.greylist.test"],
+        ["failover-rcpt-drop.test", "mx.drop-rcpt.test"],
+      ].map(([domain = "", first = ""]) => [
+        domain,
+        {
+          mx: [
+            [10, first],
+            [20, PLAIN],
+          ],
+        } as ZoneEntry,
+      ]),
+    ),
+    "failover-fifth.test": {
+      mx: [
+        [10, "dead-1.hosts.test"],
+        [20, "nowhere.hosts.test"],
+        [30, "dead-2.hosts.test"],
+        [40, "mx.drop-connect.test"],
+        [50, PLAIN],
+      ],
+    },
     "failover-drop.test": {
       mx: [
         [10, "mx.drop-connect.test"],

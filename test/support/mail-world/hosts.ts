@@ -115,6 +115,13 @@ export const HOSTS: HostProfile[] = [
     on: { greeting: () => sayAndClose("421 4.3.2 Service not available, closing transmission channel") },
   },
   {
+    name: "mx.too-many.test",
+    on: { greeting: () => sayAndClose("421 4.7.0 Too many connections from your host, try again later") },
+  },
+  { name: "mx.later-ehlo.test", on: { ehlo: () => sayAndClose("421 4.3.2 Try again later") } },
+  { name: "mx.drop-mail.test", on: { mail: () => DROP } },
+  { name: "mx.drop-rcpt.test", on: { rcpt: () => DROP } },
+  {
     name: "mx.busy.test",
     on: {
       mail: (d) =>

@@ -25,9 +25,9 @@ describe("catch-all, as the engine asks it", () => {
 
   it("is asked with the same stranger again, whom greylisting then lets in", async () => {
     const met = new Set<string>();
-    const { check, clock } = engine((address) => {
-      if (!met.has(address)) {
-        met.add(address);
+    const { check, clock } = engine((address, host) => {
+      if (!met.has(`${host} ${address}`)) {
+        met.add(`${host} ${address}`);
         return replied(450, "4.2.0", "Greylisted, try again later");
       }
       return address.startsWith("alice@") ? OK : UNKNOWN;

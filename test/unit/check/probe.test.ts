@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { probeMailbox } from "../../../src/check/probe.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
 import type { DnsOutcome, Resolver } from "../../../src/dns/resolver.ts";
 import { parseMailbox } from "../../../src/smtp/mailbox.ts";
 import type { FailureCause, RcptOutcome, Stage } from "../../../src/smtp/outcome.ts";
@@ -48,10 +49,13 @@ function world(outcomes: Record<string, RcptOutcome>, addresses: Record<string, 
   const resolver: Resolver = {
     mx: async () => NO_DATA as never,
     a: async (host) => {
-      const records = addresses[host] ?? ["192.0.2.1"];
+      const records = (addresses[host] ?? ["192.0.2.1"]).filter((address) => !address.includes(":"));
       return records.length === 0 ? NO_DATA : { status: "ok", records, ttlS: 60 };
     },
-    aaaa: async () => NO_DATA,
+    aaaa: async (host) => {
+      const records = (addresses[host] ?? []).filter((address) => address.includes(":"));
+      return records.length === 0 ? NO_DATA : { status: "ok", records, ttlS: 60 };
+    },
     close: async () => {},
   };
   const pool: Pick<SmtpPool, "rcpt"> = {
@@ -60,7 +64,11 @@ function world(outcomes: Record<string, RcptOutcome>, addresses: Record<string, 
       return { ...(outcomes[destination.host] ?? failure("connect", "refused")), host: destination.host };
     },
   };
-  const probe = (hosts: string[], control = { cancelled: () => false, deadlineAt: 1 }) =>
+  const probe = (
+    hosts: string[],
+    control = { cancelled: () => false, deadlineAt: 1 },
+    provider: string | null = null,
+  ) =>
     probeMailbox(
       {
         resolver,
@@ -72,13 +80,14 @@ function world(outcomes: Record<string, RcptOutcome>, addresses: Record<string, 
         },
         mayGo: ({ site }) => !shut.has(site),
         isCutOff: () => cutOff.now,
+        isAboutRecipient: (outcome) => outcome.kind === "reply" && outcome.reply.code !== 554,
         monotonic: () => 0,
         onAttempt: (outcome, { site }) => {
           attempts.push(outcome.host);
           assert.equal(site, `site of ${outcome.host}`);
         },
       },
-      { exchangers: hosts.map(exchanger), published: true },
+      { exchangers: hosts.map((host) => ({ ...exchanger(host), provider })), published: true },
       MAILBOX,
       control,
     );
@@ -165,12 +174,70 @@ describe("MX fail-over", () => {
     }
   });
 
-  it("does not shop for a better answer once MAIL or RCPT was answered", async () => {
-    for (const first of [reply("mail", 550), reply("rcpt", 450), failure("rcpt", "closed")]) {
+  it("does not shop for a better answer once MAIL or RCPT was answered for good", async () => {
+    for (const first of [reply("mail", 550), reply("rcpt", 550), failure("rcpt", "smtputf8_missing")]) {
       const { probe, asked } = world({ one: first, two: reply("rcpt", 250) });
       assert.equal((await probe(["one", "two"])).host, "one");
       assert.equal(asked().length, 1);
     }
+  });
+
+  it("takes a definite answer of the next host after a temporary reply or a broken dialogue", async () => {
+    for (const first of [
+      reply("mail", 451),
+      reply("rcpt", 450),
+      reply("rcpt", 421),
+      failure("mail", "closed"),
+      failure("rcpt", "closed"),
+      failure("rcpt", "timeout"),
+    ])
+      for (const code of [250, 550]) {
+        const { probe, asked } = world({ one: first, two: reply("rcpt", code) });
+        const outcome = await probe(["one", "two"]);
+        assert.deepEqual([outcome.host, outcome.kind === "reply" && outcome.reply.code], ["two", code]);
+        assert.equal(asked().length, 2);
+      }
+  });
+
+  it("remembers the first temporary reply where the others have no answer about the recipient", async () => {
+    for (const second of [
+      reply("rcpt", 451),
+      reply("rcpt", 554),
+      reply("greeting", 554),
+      failure("connect", "refused"),
+    ]) {
+      const { probe } = world({ one: reply("rcpt", 450), two: second });
+      const outcome = await probe(["one", "two"]);
+      assert.deepEqual([outcome.host, outcome.kind === "reply" && outcome.reply.code], ["one", 450]);
+    }
+    const { probe, full, shut } = world({ one: reply("rcpt", 450), two: reply("rcpt", 250) });
+    full.add("site of two");
+    assert.equal((await probe(["one", "two"])).host, "one", "a long line elsewhere");
+    full.clear();
+    shut.add("site of two");
+    assert.equal((await probe(["one", "two"])).host, "one", "a site that blocks us");
+  });
+
+  it("prefers a reply to a dialogue that broke off at the same stage", async () => {
+    const { probe } = world({ one: failure("rcpt", "closed"), two: reply("rcpt", 450) });
+    assert.equal((await probe(["one", "two"])).host, "two");
+  });
+
+  it("asks one host of a named provider, whose hosts are one service, unless it was not reached", async () => {
+    const { probe, asked } = world({ one: reply("rcpt", 450), two: reply("rcpt", 250) });
+    assert.equal((await probe(["one", "two"], undefined, "google")).host, "one");
+    assert.equal(asked().length, 1);
+    const dead = world({ two: reply("rcpt", 250) });
+    assert.equal((await dead.probe(["one", "two"], undefined, "google")).host, "two");
+  });
+
+  it("tries all addresses of a host, in both families", async () => {
+    const { probe, asked } = world(
+      { one: reply("rcpt", 450) },
+      { one: ["192.0.2.1", "192.0.2.2", "2001:db8::1"] },
+    );
+    await probe(["one"]);
+    assert.deepEqual(asked(), ["one 192.0.2.1", "one 192.0.2.2", "one 2001:db8::1"]);
   });
 
   it("reports the end that got furthest when none will talk", async () => {
@@ -194,7 +261,10 @@ describe("MX fail-over", () => {
     const many = Object.fromEntries(hosts.map((host) => [host, ["192.0.2.1", "192.0.2.2", "192.0.2.3"]]));
     const { probe, asked } = world({}, many);
     await probe(hosts);
-    assert.equal(asked().length, 6);
+    assert.equal(asked().length, LIMITS.smtp.attemptsPerProbe);
+    const one = world({});
+    await one.probe(hosts);
+    assert.equal(one.asked().length, LIMITS.smtp.hostsTried);
   });
 
   it("says so when no host has an address", async () => {
