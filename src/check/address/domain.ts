@@ -54,8 +54,12 @@ const LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
  * typed wrong (`example.c0m`) passes: the DNS refuses it, and a suggestion can be made.
  */
 const TLD = /^[a-z][a-z0-9-]*[a-z0-9]$/;
-/** A TLD in Unicode has what IDNA2008 (RFC 5892) allows: no quotes, signs or emoji, which UTS #46 lets pass. */
-const U_LABEL = /^(?:[\p{Ll}\p{Lo}\p{Lm}\p{Mn}\p{Mc}\p{Nd}\u00b7\u30fb-]|\u200c|\u200d)+$/u;
+/**
+ * A TLD in Unicode has what IDNA2008 (RFC 5892) allows: no quotes, signs or emoji, which UTS #46 lets pass; a middle dot between
+ * two `l` (appendix A.3), a katakana one beside kana or Han (A.7).
+ */
+const U_LABEL =
+  /^(?:(?!.*\u30fb)|(?=.*[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}]))(?:[\p{Ll}\p{Lo}\p{Lm}\p{Mn}\p{Mc}\p{Nd}\u30fb-]|(?<=l)\u00b7(?=l)|\u200c|\u200d)+$/u;
 const LDH = /^[A-Za-z0-9.-]+$/;
 /** ASCII that no host name holds. Checked before IDNA: a URL parser would cut at `/`, decode `%`, drop tabs. */
 const NOT_LDH_ASCII = /[^A-Za-z0-9.\-\u0080-\u{10ffff}]/u;

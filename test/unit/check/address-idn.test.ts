@@ -12,6 +12,8 @@ function domainOf(domain: string): string | null {
 describe("domains beyond ASCII", () => {
   const accepted: [string, string][] = [
     ["BÜCHER.example", "xn--bcher-kva.example"],
+    ["例.l·l", "xn--fsq.xn--ll-0ea"],
+    ["例.コ・ム", "xn--fsq.xn--tckweod"],
     ["bu\u0308cher.example", "xn--bcher-kva.example"],
     ["ｅｘａｍｐｌｅ.com", "example.com"],
     ["example。com", "example.com"],

@@ -137,6 +137,8 @@ describe("an address in a text", () => {
     "jane @gmail.com",
     "jane@ gmail.com",
     "jane@gmail.com”",
+    "jane@gmail.com·",
+    "jane@gmail.com・",
     "jane@gmail.com/",
     "jane@gmail.com/about",
     "jane,doe@gmail.com",
