@@ -177,19 +177,20 @@ function columnsLine({ columns, warnings }: SourceFindings) {
 async function analyse(attempt: Attempt, finder: RepeatFinder): Promise<void> {
   const { deps, task, control, report } = attempt;
   const read = await report.phase("read", () => readSource(attempt, finder));
-  const { layout, place, rows, malformed, chunks: cut } = read;
+  const { layout, place, rows, malformed, empty, chunks: cut } = read;
   const found = await report.phase("find repeats", () => finder.finish());
   control.signal.throwIfAborted();
   const { duplicates } = found;
-  const counts = { addresses: rows - malformed, distinct: rows - malformed - duplicates };
+  const addresses = rows - malformed - empty;
+  const counts = { addresses, distinct: addresses - duplicates };
   const doubt = recheckColumn(read, counts);
   if (doubt !== null) throw new Refused(doubt);
   const findings = { columns: read.columns, warnings: [...read.warnings, ...repeatWarnings(read, counts)] };
   const index = repeatsKey(task.teamId, task.jobId);
   const open = () => deps.streams.openWrite(index, "application/octet-stream", control.signal);
   const chunks = await report.phase("write index", () => writeRepeatsIndex(cut, found, open));
-  report.add({ rows, duplicates, malformed, chunks: chunks.length, ...columnsLine(findings) });
-  const analysis = { place, layout, findings, rows, duplicates, malformed };
+  report.add({ rows, duplicates, malformed, empty, chunks: chunks.length, ...columnsLine(findings) });
+  const analysis = { place, layout, findings, rows, duplicates, malformed, empty };
   const settle = () => settleAnalysis(deps, { task, found: analysis, chunks }, control.signal);
   const short = await report.phase("mark done", settle);
   if (short !== null) throw new Refused({ code: "quota_exceeded", detail: short.detail });

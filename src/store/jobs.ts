@@ -94,6 +94,7 @@ export interface JobRow extends JobCounts {
   rows_total: number;
   duplicates: number;
   malformed: number;
+  empty: number;
   /** Rows that wait for their mail server, and when the last of them is tried again. */
   deferred: number;
   deferred_until: Date | null;
@@ -138,6 +139,7 @@ export interface Analysis {
   rows: number;
   duplicates: number;
   malformed: number;
+  empty: number;
 }
 
 /** How a job ends. */
@@ -149,7 +151,7 @@ export type Ending =
 
 /** Only retries are due at a time: the last of them is one look into an index, however many there are. */
 const columns = (sql: Queryable) => sql`
-  j.id, j.team_id, j.livemode, j.status, j.source, j.metadata, j.webhook_url, j.rows_total, j.duplicates, j.malformed,
+  j.id, j.team_id, j.livemode, j.status, j.source, j.metadata, j.webhook_url, j.rows_total, j.duplicates, j.malformed, j.empty,
   j.valid, j.invalid, j.risky, j.unknown, j.charged, j.deferred,
   case when j.deferred > 0 then (
     select max(due_at) from job_tasks t where t.job_id = j.id and t.state <> 'done'
@@ -218,7 +220,7 @@ export async function noteAnalysis(tx: Transaction, id: string, found: Analysis)
   await tx`
     update jobs set rows_bucket = ${bucket}, rows_key = ${key}, rows_etag = ${etag},
       layout = ${tx.json({ ...found.layout })}, source = source || ${tx.json({ ...found.findings })}, rows_total = ${found.rows}, duplicates = ${found.duplicates},
-      malformed = ${found.malformed}
+      malformed = ${found.malformed}, empty = ${found.empty}
     where id = ${id}`;
 }
 

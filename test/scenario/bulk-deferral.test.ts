@@ -96,6 +96,7 @@ describe("rows that have to wait", () => {
       deferred: 0,
       duplicates: 3,
       malformed: 0,
+      empty: 0,
     });
     const lines = await resultLines(api, team.liveKey, job.id);
     const key = (email: string) => email.replace("PLAIN", "plain");

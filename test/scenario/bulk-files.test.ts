@@ -38,7 +38,7 @@ const LIST = [
 async function assertAnswered(id: string): Promise<void> {
   const done = await ended(api, team.liveKey, id);
   assert.equal(done.status, "completed", JSON.stringify(done.error));
-  assert.deepEqual(done.rows, { total: 4, processed: 4, deferred: 0, duplicates: 1, malformed: 1 });
+  assert.deepEqual(done.rows, { total: 4, processed: 4, deferred: 0, duplicates: 1, malformed: 1, empty: 0 });
   const lines = await resultLines(api, team.liveKey, id);
   assert.deepEqual(
     lines.map(({ row, input, duplicate_of, verdict }) => [row, input, duplicate_of, verdict]),

@@ -111,6 +111,7 @@ describe("an inline list", () => {
       deferred: 0,
       duplicates: ASKED.length,
       malformed: ASKED.length,
+      empty: 0,
     });
     const csv = await resultsText(api, team.liveKey, job.id);
     assert.equal(csv.split("\r\n").length, emails.length + 2);

@@ -126,7 +126,14 @@ describe("quota", () => {
     ];
     const job = await submitted(one, team.liveKey, emails);
     const done = await ended(one, team.liveKey, job.id);
-    assert.deepEqual(done.rows, { total: 6, processed: 6, deferred: 0, duplicates: 1, malformed: 1 });
+    assert.deepEqual(done.rows, {
+      total: 6,
+      processed: 6,
+      deferred: 0,
+      duplicates: 1,
+      malformed: 1,
+      empty: 0,
+    });
     assert.deepEqual(done.verdicts, { valid: 2, invalid: 2, risky: 0, unknown: 2 });
     assert.deepEqual(await ledgerState(deployment, team.id), { used: 2, held: 0, leased: 0 });
     const { body } = await one.send<Record<string, unknown>>("GET", "/v1/usage", { key: team.liveKey });

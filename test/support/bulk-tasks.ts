@@ -54,7 +54,7 @@ export async function queueChunks(
     await insertJob(tx, job, "submitting");
     await queueJob(tx, job.id);
     const findings = { columns: INLINE_COLUMNS, warnings: [] };
-    await noteAnalysis(tx, job.id, { ...found, place: job.place, layout, findings });
+    await noteAnalysis(tx, job.id, { ...found, empty: 0, place: job.place, layout, findings });
     await insertChunks(tx, job.id, chunks);
   });
 }

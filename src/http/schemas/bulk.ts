@@ -258,7 +258,8 @@ export const BulkJobSchema = v.object({
       duplicates: count(
         "Rows whose normalised address repeats an earlier one's: they copy its result and cost nothing.",
       ),
-      malformed: count("Rows that are no address: `invalid`, `invalid_format`; they cost nothing."),
+      malformed: count("Rows with something else than one address: `invalid`; they cost nothing."),
+      empty: count("Rows with nothing where the address should be: `unknown`; they cost nothing."),
     }),
     v.description("Rows by what has become of them."),
   ),
@@ -330,7 +331,7 @@ export const queuedJob: BulkJob = {
   created_at: "2026-01-01T00:00:00.000Z",
   started_at: null,
   completed_at: null,
-  rows: { total: 4, processed: 0, deferred: 0, duplicates: 1, malformed: 1 },
+  rows: { total: 4, processed: 0, deferred: 0, duplicates: 1, malformed: 1, empty: 0 },
   progress: 0,
   eta_seconds: null,
   rows_per_second: null,
@@ -370,7 +371,7 @@ export const failedJob: BulkJob = {
   },
   started_at: "2026-01-01T00:00:00.500Z",
   completed_at: "2026-01-01T00:00:00.700Z",
-  rows: { total: 0, processed: 0, deferred: 0, duplicates: 0, malformed: 0 },
+  rows: { total: 0, processed: 0, deferred: 0, duplicates: 0, malformed: 0, empty: 0 },
   error: {
     code: "email_column_ambiguous",
     detail:

@@ -43,7 +43,10 @@ export interface ScannedSource {
   /** Of the text: the source, or what it was rewritten to. */
   chunks: CutChunk[];
   rows: number;
+  /** Rows with something in the cell of the address that is not one address. */
   malformed: number;
+  /** Rows with nothing there. */
+  empty: number;
   rewritten: boolean;
   columns: SourceColumns;
   /** By the first rows. */
@@ -183,6 +186,9 @@ class RowReader {
   #width: number;
   #rows = 0;
   #malformed = 0;
+  #empty = 0;
+  /** Of the malformed ones. */
+  #several = 0;
 
   constructor({ opened, detected, bounds, sinks }: Plan) {
     const { layout, firstByte, shape } = detected;
@@ -216,7 +222,9 @@ class RowReader {
     const reading = addressesIn(toText(cell));
     this.#sinks.inspect?.(reading);
     if (reading.kind !== "one") {
-      this.#malformed += 1;
+      if (reading.kind === "empty") this.#empty += 1;
+      else this.#malformed += 1;
+      if (reading.kind === "several") this.#several += 1;
       return null;
     }
     const { address } = reading;
@@ -261,13 +269,24 @@ class RowReader {
     if (refused !== undefined) return refused;
     const rows = this.#rows;
     const malformed = this.#malformed;
+    const empty = this.#empty;
     if (rows === 0) return problem("empty_source", "The file has a header and no rows.");
-    if (malformed === rows && rows >= ROWS_TO_JUDGE) return noAddress(this.#detected.layout, rows);
+    if (malformed === rows - empty && this.#several === 0 && malformed >= ROWS_TO_JUDGE)
+      return noAddress(this.#detected.layout, rows);
     const { candidates, warnings } = this.#detected;
     const above = this.#detected.columns.skipped_lines;
     const columns = { ...this.#detected.columns, skipped_lines: [...above, ...this.#tableEnd.end()] };
     const layout = { ...this.#detected.layout, columns: this.#width };
-    const found = { layout, chunks: this.#cutter.end(), rows, malformed, columns, candidates, warnings };
+    const found = {
+      layout,
+      chunks: this.#cutter.end(),
+      rows,
+      malformed,
+      empty,
+      columns,
+      candidates,
+      warnings,
+    };
     return { ok: true, ...found, rewritten: !this.#opened.rangeReadable };
   }
 }

@@ -26,7 +26,7 @@ export async function settleAnalysis(
 ): Promise<{ detail: string } | null> {
   const { sql, clock } = deps;
   const { jobId, teamId, livemode } = task;
-  const units = found.rows - found.duplicates - found.malformed;
+  const units = found.rows - found.duplicates - found.malformed - found.empty;
   const settle = () =>
     sql.begin(async (tx) => {
       if (!(await keepTeam(tx, teamId))) return;

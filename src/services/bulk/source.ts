@@ -17,6 +17,7 @@ export interface AnalysedSource {
   rows: number;
   duplicates: number;
   malformed: number;
+  empty: number;
   /** Units of quota that the job may cost: each well-formed address once. */
   billable: number;
 }
@@ -47,16 +48,18 @@ interface Repeats {
   sameAs: Map<number, number>;
   copies: Map<number, number>;
   malformed: number;
+  empty: number;
 }
 
 async function findRepeats(emails: readonly string[]): Promise<Repeats> {
   const firsts = new Map<string, number>();
-  const found: Repeats = { sameAs: new Map(), copies: new Map(), malformed: 0 };
+  const found: Repeats = { sameAs: new Map(), copies: new Map(), malformed: 0, empty: 0 };
   for (const [row, email] of emails.entries()) {
     if (row % LIMITS.bulk.rowsPerTurn === 0) await turn();
     const reading = addressesIn(email);
     if (reading.kind !== "one") {
-      found.malformed += 1;
+      if (reading.kind === "empty") found.empty += 1;
+      else found.malformed += 1;
       continue;
     }
     const first = firsts.get(reading.address.cacheKey);
@@ -120,7 +123,8 @@ export async function analyseInline(emails: readonly string[]): Promise<Analysed
     rows: emails.length,
     duplicates: found.sameAs.size,
     malformed: found.malformed,
-    billable: emails.length - found.sameAs.size - found.malformed,
+    empty: found.empty,
+    billable: emails.length - found.sameAs.size - found.malformed - found.empty,
   };
 }
 

@@ -11,7 +11,14 @@ export interface BulkJob {
   created_at: string;
   started_at: string | null;
   completed_at: string | null;
-  rows: { total: number; processed: number; deferred: number; duplicates: number; malformed: number };
+  rows: {
+    total: number;
+    processed: number;
+    deferred: number;
+    duplicates: number;
+    malformed: number;
+    empty: number;
+  };
   /** Share of the rows that are answered, 0 to 1. */
   progress: number;
   /**
@@ -93,6 +100,7 @@ export function renderJob(row: JobRow, settings: ViewSettings, nowMs: number): B
       deferred: row.deferred,
       duplicates: row.duplicates,
       malformed: row.malformed,
+      empty: row.empty,
     },
     progress: progressOf(processed, row.rows_total),
     eta_seconds: etaOf(row, processed, elapsedS < FORETOLD_FROM_S ? null : pace, nowMs),

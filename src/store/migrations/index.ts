@@ -12,6 +12,7 @@ import { idempotency } from "./0011-idempotency.ts";
 import { bulk } from "./0012-bulk.ts";
 import { quotaTogether } from "./0013-quota-together.ts";
 import { sourceColumns } from "./0014-source-columns.ts";
+import { emptyRows } from "./0015-empty-rows.ts";
 
 /** One step of the schema. Modules, not `.sql` files, so that `tsc` alone carries them into the build. */
 export interface Migration {
@@ -36,4 +37,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 12, name: "bulk", sql: bulk },
   { id: 13, name: "quota-together", sql: quotaTogether },
   { id: 14, name: "source-columns", sql: sourceColumns },
+  { id: 15, name: "empty-rows", sql: emptyRows },
 ];

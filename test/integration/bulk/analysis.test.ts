@@ -67,8 +67,8 @@ describe("the analysis of a list", () => {
     const job = await bench.queue(LIST);
     assert.equal((await bench.jobOf(job)).started_at, null);
     assert.equal(await bench.analyse(job), true);
-    const { status, rows_total, duplicates, malformed, started_at, day } = await bench.jobOf(job);
-    assert.deepEqual([status, rows_total, duplicates, malformed], ["processing", 4, 1, 1]);
+    const { status, rows_total, duplicates, malformed, empty, started_at, day } = await bench.jobOf(job);
+    assert.deepEqual([status, rows_total, duplicates, malformed, empty], ["processing", 4, 1, 0, 1]);
     assert.ok(started_at !== null && day !== null);
     assert.equal(await bench.heldBy(job), 2);
     const rows = await rowsOf(job);
@@ -160,7 +160,15 @@ describe("the analysis of a list", () => {
     }));
     const layout = { delimiter: ",", emailColumn: 0, columns: 1, header: null, bom: false };
     const findings = { columns: INLINE_COLUMNS, warnings: [] };
-    const found = { place: job.place, layout, findings, rows: LIMITS.bulk.rows, duplicates: 0, malformed: 0 };
+    const found = {
+      place: job.place,
+      layout,
+      findings,
+      rows: LIMITS.bulk.rows,
+      duplicates: 0,
+      malformed: 0,
+      empty: 0,
+    };
     const task = { jobId: job.id, number: -1, teamId: job.teamId, livemode: false };
     const cancelled = new AbortController().signal;
     const short = await settleAnalysis(

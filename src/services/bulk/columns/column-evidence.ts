@@ -19,7 +19,7 @@ export interface ColumnEvidence {
   index: number;
   /** Cells that are not empty. */
   filled: number;
-  /** Cells that hold one address. */
+  /** Cells that hold one address, or several. */
   addresses: number;
   /** Of those, cells with something around the address: `Jane <jane@example.com>`. */
   wrapped: number;
@@ -31,11 +31,12 @@ export interface ColumnEvidence {
   keys: ReadonlyMap<number, string>;
 }
 
-/** The address of a cell (latin1) for comparison; null: it holds none. */
+/** What is in a cell (latin1), for comparison; null: it holds none. */
 function readCell(value: string): { key: string; isWrapped: boolean } | null {
   if (value.length > CELL_CHARS || !AT.test(value)) return null;
   const text = toText(value);
   const reading = addressesIn(text);
+  if (reading.kind === "several") return { key: reading.texts.join(" ").toLowerCase(), isWrapped: true };
   if (reading.kind !== "one") return null;
   return { key: reading.address.normalised.toLowerCase(), isWrapped: reading.text !== text.trim() };
 }

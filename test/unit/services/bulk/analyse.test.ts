@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 import { addressesIn, type Reading } from "../../../../src/check/address/addresses-in.ts";
@@ -93,7 +94,7 @@ describe("the analysis of a source", () => {
         header: ["name", "email", "note"],
         bom: false,
       });
-      assert.deepEqual([found.rows, found.malformed, found.rewritten], [4, 2, false]);
+      assert.deepEqual([found.rows, found.malformed, found.empty, found.rewritten], [4, 1, 1, false]);
       assert.deepEqual(addressesOf(found), ["ann@example.com", "bo@exämple.com", "", "no address"]);
       assert.deepEqual(found.keys, [
         [0, "ann@example.com"],
@@ -306,4 +307,32 @@ describe("an analysis ends early", () => {
     };
     await assert.rejects(analyse(Buffer.from(LIST), { inspect }), /as it asked/);
   });
+});
+
+describe("cells with something around the address", () => {
+  const fixture = (name: string) =>
+    readFileSync(new URL(`../../../fixtures/lists/${name}.csv`, import.meta.url));
+  const exists = (...numbers: number[]) => numbers.map((number) => `exists${number}@ok.test`);
+  const cases: [name: string, addresses: string[], malformed: number, empty: number][] = [
+    ["nbsp-zwsp", exists(1, 2, 3, 4, 5, 6, 7, 8), 0, 0],
+    ["tabs-in-csv", exists(1, 2), 0, 0],
+    ["newline-in-cell", exists(1, 2, 3), 0, 0],
+    ["latin1-nbsp", exists(1, 2), 0, 0],
+    ["vt-ff", exists(1, 2), 0, 0],
+    ["wrapped", exists(1, 2, 3, 4, 5, 6, 7, 8), 0, 0],
+    ["trailing-punct", exists(1, 2, 3, 4), 0, 0],
+    ["formula-hyperlink", exists(1, 2, 3, 4), 0, 0],
+    ["multi-in-cell", [], 5, 0],
+    ["header-and-empty-emails", [], 0, 6],
+  ];
+  for (const [name, addresses, malformed, empty] of cases)
+    it(name, async () => {
+      const { outcome, keys } = await analyse(fixture(name));
+      assert.ok(outcome.ok, JSON.stringify(outcome));
+      assert.deepEqual(
+        keys.map(([, key]) => key),
+        addresses,
+      );
+      assert.deepEqual([outcome.malformed, outcome.empty], [malformed, empty]);
+    });
 });

@@ -22,6 +22,7 @@ function rowOf(id: string, change: Partial<JobRow> = {}): JobRow {
     rows_total: 10,
     duplicates: 0,
     malformed: 0,
+    empty: 0,
     deferred: 0,
     deferred_until: null,
     day: null,

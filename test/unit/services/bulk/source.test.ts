@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { parseAddress } from "../../../../src/check/address.ts";
+import { addressesIn } from "../../../../src/check/address/addresses-in.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { toText } from "../../../../src/services/bulk/csv/field.ts";
 import { parseRecords } from "../../../../src/services/bulk/csv/parse.ts";
@@ -61,25 +61,27 @@ describe("an inline list", () => {
         const firsts = new Map<string, number>();
         const copies = new Map<number, number>();
         let malformed = 0;
+        let empty = 0;
         for (const [i, text] of emails.entries()) {
-          const parsed = parseAddress(text);
-          const first = parsed.ok ? firsts.get(parsed.address.cacheKey) : undefined;
-          if (!parsed.ok) malformed += 1;
-          else if (first === undefined) firsts.set(parsed.address.cacheKey, i);
+          const reading = addressesIn(text);
+          const first = reading.kind === "one" ? firsts.get(reading.address.cacheKey) : undefined;
+          if (reading.kind === "empty") empty += 1;
+          else if (reading.kind !== "one") malformed += 1;
+          else if (first === undefined) firsts.set(reading.address.cacheKey, i);
           else copies.set(first, (copies.get(first) ?? 0) + 1);
         }
         for (const chunk of readBack(source))
           for (const [offset, text] of chunk.emails.entries()) {
             const row = chunk.firstRow + offset;
-            const parsed = parseAddress(text);
-            const first = parsed.ok ? firsts.get(parsed.address.cacheKey) : undefined;
+            const reading = addressesIn(text);
+            const first = reading.kind === "one" ? firsts.get(reading.address.cacheKey) : undefined;
             assert.equal(text, emails[row]);
             assert.equal(chunk.sameAs.get(offset), first === row ? undefined : first);
             assert.equal(chunk.copies.get(offset), copies.get(row));
           }
         assert.deepEqual(
-          [source.rows, source.malformed, source.billable, source.duplicates],
-          [emails.length, malformed, firsts.size, emails.length - malformed - firsts.size],
+          [source.rows, source.malformed, source.empty, source.billable, source.duplicates],
+          [emails.length, malformed, empty, firsts.size, emails.length - malformed - empty - firsts.size],
         );
       }),
       { numRuns: 50 },

@@ -20,6 +20,7 @@ const row: JobRow = {
   rows_total: 400,
   duplicates: 1,
   malformed: 2,
+  empty: 1,
   deferred: 0,
   deferred_until: null,
   day: "2026-01-01",
