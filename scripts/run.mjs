@@ -17,7 +17,7 @@ const LONE_VERBS = ["preflight"];
 /** Those that tell themselves what is missing. */
 const TELLING_VERBS = ["doctor"];
 const VERBS = [
-  ...["start", "test", "demo", "mta", "bench", "load", "accuracy", "suggestions"],
+  ...["start", "test", "demo", "mta", "bench", "load", "accuracy", "suggestions", "lists"],
   ...["image", "manifests", "monitoring", "rolling", "chaos", "capacity"],
   ...OPERATOR_VERBS,
 ];

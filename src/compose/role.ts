@@ -7,6 +7,7 @@ import type { Tracer } from "../core/tracing.ts";
 import { createMetricsServer, type ProcessState } from "../http/metrics-server.ts";
 import { createRedis, type RedisClients } from "../store/redis.ts";
 import type { House } from "./house.ts";
+import { describeLists } from "./list-ages.ts";
 import { composeStores, type Stores } from "./stores.ts";
 import type { BegunThreads } from "./threads.ts";
 import { composeTracing } from "./tracing.ts";
@@ -88,6 +89,7 @@ export async function composeRole(
 ): Promise<ServingRole> {
   const metrics = createMetrics();
   describeBuild(metrics, config.role);
+  describeLists(metrics);
   const redis = createRedis({ url: config.redis.url, name: `rcpt-${config.role}`, log });
   const tracing = await composeTracing(config, { log, metrics });
   const { parts, port, house, stores } = await COMPOSE[config.role]({

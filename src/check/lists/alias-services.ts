@@ -19,7 +19,8 @@ const DOMAINS: Readonly<Record<string, readonly string[]>> = {
   ironvest: ["opayq.com"],
   e4ward: ["e4ward.com"],
   sneakemail: ["sneakemail.com", "snkmail.com"],
-  burner_mail: ["burnermail.io"],
+  burner_mail: ["burnermail.io", "nicoric.com"],
+  cloaked: ["cloaked.id", "mycloaked.id", "myclkd.email"],
 };
 
 /** Exchangers of domains of one's own, all of whose addresses are the service's aliases. */

@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import * as v from "valibot";
 import { buildTable, type SharedTable } from "./hash-table.ts";
+import { NAMED_SO } from "./named-so.ts";
 import { buildRoleHints } from "./role-hints.ts";
 import { OWN_ROLES } from "./roles.ts";
 import { MAILBOX_PROVIDERS, NEVER_DISPOSABLE, NOT_A_ROLE, NOT_FREE } from "./trusted.ts";
@@ -15,7 +16,7 @@ export interface SharedLists {
 }
 
 /** Names that `source` shows, by label less one; the first list that has a domain names it. */
-export const DISPOSABLE_SOURCES = ["fakefilter", "disposable-email-domains", "mailchecker"] as const;
+export const DISPOSABLE_SOURCES = ["fakefilter", "disposable-email-domains", "mailchecker", "rcpt"] as const;
 
 const FEWEST = 100;
 
@@ -46,22 +47,46 @@ function readOnce(name: string): unknown {
   return content;
 }
 
+/** The npm data packages that lists are made of: which of their modules has the names, and how. */
+const PACKAGES = {
+  fakefilter: (load: Load) =>
+    Object.keys(v.parse(FakefilterSchema, load("fakefilter/json/data.json")).domains),
+  "disposable-email-domains-js": (load: Load) =>
+    v.parse(DomainsSchema, load("disposable-email-domains-js/dist/dict/disposable_email_blocklist.json")),
+  mailchecker: (load: Load) =>
+    v.parse(DomainsSchema, [...v.parse(MailcheckerSchema, load("mailchecker")).blacklist()]),
+  "email-providers": (load: Load) => v.parse(DomainsSchema, load("email-providers/all.json")),
+  "role-based-email-addresses": (load: Load) => v.parse(DomainsSchema, load("role-based-email-addresses")),
+};
+
+export type ListPackage = keyof typeof PACKAGES;
+/** Loads a module of a package by its name. */
+type Load = (module: string) => unknown;
+
+/**
+ * The names that a package has.
+ * @throws ValiError when an update changed its shape; what `load` throws
+ */
+export function readNames(name: ListPackage, load: Load): string[] {
+  return PACKAGES[name](load);
+}
+
 /**
  * Reads the npm data packages and compiles them; takes some 100 ms.
  * @throws ValiError when an update of a package changed its shape
  */
 export function compileLists(): SharedLists {
   const lists = [
-    Object.keys(v.parse(FakefilterSchema, readOnce("fakefilter/json/data.json")).domains),
-    v.parse(DomainsSchema, readOnce("disposable-email-domains-js/dist/dict/disposable_email_blocklist.json")),
-    v.parse(DomainsSchema, [...v.parse(MailcheckerSchema, readOnce("mailchecker")).blacklist()]),
+    readNames("fakefilter", readOnce),
+    readNames("disposable-email-domains-js", readOnce),
+    readNames("mailchecker", readOnce),
+    [...NAMED_SO],
   ];
   const disposable = buildTable(labelled(lists), countOf(lists));
-  const providers = new Set(v.parse(DomainsSchema, readOnce("email-providers/all.json")));
+  const providers = new Set(readNames("email-providers", readOnce));
   for (const list of [...lists, NOT_FREE]) for (const domain of list) providers.delete(domain);
   const free = [...providers, ...MAILBOX_PROVIDERS];
-  const roles = v
-    .parse(DomainsSchema, readOnce("role-based-email-addresses"))
+  const roles = readNames("role-based-email-addresses", readOnce)
     .concat(OWN_ROLES)
     .filter((role) => !NOT_A_ROLE.has(role));
   const roleHints = buildRoleHints(roles);

@@ -1,5 +1,6 @@
 import type { ParsedAddress } from "../address.ts";
 import type { Evidence } from "../evidence.ts";
+import { aliasServiceOf } from "../lists/alias-services.ts";
 import { readExchangers } from "../lists/mx-hosts.ts";
 import { suggestAddress } from "../suggest.ts";
 
@@ -35,6 +36,8 @@ export const SIGNAL_PENALTY = {
   no_spf: 3,
   no_dmarc: 2,
   free_provider: 0,
+  /** One person's mailbox stands behind it, for as long as that person wants: never disposable. */
+  alias_service: 0,
 } as const;
 
 export type Signal = keyof typeof SIGNAL_PENALTY;
@@ -86,6 +89,8 @@ const PLAIN_NAME: readonly Signal[] = [];
 const TYPO_NAME: readonly Signal[] = ["typo_domain"];
 const ABUSED_NAME: readonly Signal[] = ["abused_tld"];
 const TYPO_ABUSED_NAME: readonly Signal[] = [...TYPO_NAME, ...ABUSED_NAME];
+const ALIAS_NAME: readonly Signal[] = ["alias_service"];
+const NO_HOSTS: readonly string[] = [];
 
 /**
  * All that the domain's name itself has to say: what else is said of addresses of two domains with the same evidence is the
@@ -93,6 +98,8 @@ const TYPO_ABUSED_NAME: readonly Signal[] = [...TYPO_NAME, ...ABUSED_NAME];
  */
 export function nameSignals(address: Pick<ParsedAddress, "local" | "domain">): readonly Signal[] {
   const { domain } = address;
+  // None of these is a near miss, nor below such a top-level domain.
+  if (aliasServiceOf(domain, NO_HOSTS) !== null) return ALIAS_NAME;
   const abused = ABUSED_TLDS.has(domain.slice(domain.lastIndexOf(".") + 1));
   if (suggestAddress(address) !== null) return abused ? TYPO_ABUSED_NAME : TYPO_NAME;
   return abused ? ABUSED_NAME : PLAIN_NAME;
@@ -106,6 +113,7 @@ function addressSignals(address: ParsedAddress): Signal[] {
   if (ofLocal.includes("random_looking_local_part")) signals.push("random_looking_local_part");
   if (ofName.includes("abused_tld")) signals.push("abused_tld");
   if (ofLocal.includes("digits_only_local_part")) signals.push("digits_only_local_part");
+  if (ofName.includes("alias_service")) signals.push("alias_service");
   return signals;
 }
 
@@ -131,13 +139,15 @@ function domainSignals({ mx, domain }: Evidence): Signal[] {
   if (domain && domain.listedBy !== null) signals.push("listed_domain");
   if (domain?.spf === false) signals.push("no_spf");
   if (domain?.dmarc === false) signals.push("no_dmarc");
+  if (aliasServiceOf("", mx.hosts) !== null) signals.push("alias_service");
   return signals;
 }
 
 /** Reputation of an address from what is known without SMTP. `address` null: badly formed. */
 export function reputationOf(address: ParsedAddress | null, evidence: Evidence | null): Reputation {
   const signals: Signal[] = address === null ? ["invalid_format"] : addressSignals(address);
-  if (evidence !== null) signals.push(...evidenceSignals(evidence));
+  if (evidence !== null)
+    for (const signal of evidenceSignals(evidence)) if (!signals.includes(signal)) signals.push(signal);
   const penalty = signals.reduce((sum, signal) => sum + SIGNAL_PENALTY[signal], 0);
   const score = Math.max(0, 100 - penalty);
   return { score, risk: score >= 70 ? "low" : score >= 40 ? "medium" : "high", signals };

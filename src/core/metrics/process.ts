@@ -11,6 +11,12 @@ export function processSeries(registers: Registry[]) {
       labelNames: ["version", "role", "node"],
       registers,
     }),
+    listTimestamp: new Gauge({
+      name: "rcpt_list_timestamp_seconds",
+      help: "Of what day a list of domains or roles is, as seconds since 1970: its age is time() less this.",
+      labelNames: ["list"],
+      registers,
+    }),
     ready: new AskedGauge({
       name: "rcpt_ready",
       help: "1 from when the process has started until it drains.",

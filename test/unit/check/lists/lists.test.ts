@@ -3,10 +3,13 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { describe, it } from "node:test";
 import { Worker } from "node:worker_threads";
+import { getDomain } from "tldts";
 import { buildTable, openTable } from "../../../../src/check/lists/hash-table.ts";
 import { compileLists, openLists } from "../../../../src/check/lists/lists.ts";
 import { MAIL_COM_DOMAINS } from "../../../../src/check/lists/mail-com.ts";
+import { NAMED_SO } from "../../../../src/check/lists/named-so.ts";
 import { MAILBOX_PROVIDERS, NEVER_DISPOSABLE } from "../../../../src/check/lists/trusted.ts";
+import { nameSignals } from "../../../../src/check/verdict/reputation.ts";
 import fc from "../../../support/properties.ts";
 
 const compiled = compileLists();
@@ -94,6 +97,31 @@ describe("disposable domains", () => {
     }
     for (const relay of ["33mail.com", "jane.33mail.com", "erine.email", "opayq.com"])
       assert.equal(lists.disposable(relay).listed, false, relay);
+  });
+
+  it("nor the aliases of privacy services, whoever lists them; they carry a signal instead", () => {
+    const aliases =
+      "simplelogin.com aleeas.com slmail.me slmails.com 8alias.com passmail.net passinbox.com anonaddy.com anonaddy.me addy.io " +
+      "addymail.com duck.com mozmail.com privaterelay.appleid.com mycloaked.id myclkd.email nicoric.com opayq.com";
+    for (const domain of aliases.split(" "))
+      for (const name of [domain, `jane.${domain}`]) {
+        assert.equal(lists.disposable(name).listed, false, name);
+        assert.deepEqual(nameSignals({ local: "x", domain: name }), ["alias_service"], name);
+      }
+    // Indistinguishable from the mailboxes beside them.
+    for (const domain of ["icloud.com", "fastmail.com", "pm.me", "proton.me", "startmail.com", "mailbox.org"])
+      assert.equal(lists.disposable(domain).listed, false, domain);
+  });
+
+  it("throw-away domains that say so themselves, none of which is anybody's mailbox provider", () => {
+    const providers = new Set<string>(load("email-providers/all.json"));
+    for (const domain of NAMED_SO) {
+      assert.equal(getDomain(domain, { allowPrivateDomains: true }), domain);
+      assert.equal(lists.disposable(domain).listed, true, domain);
+      assert.ok(!providers.has(domain) && !NEVER_DISPOSABLE.has(domain), domain);
+    }
+    assert.deepEqual(lists.disposable("tempmail.gg"), { listed: true, source: "rcpt" });
+    assert.equal(new Set(NAMED_SO).size, NAMED_SO.length);
   });
 
   it("holds every name of every list that the guard lets pass", () => {
