@@ -206,7 +206,13 @@ class RowReader {
       (start, end, fields, address) => this.#note(start, end, fields, address),
     );
     this.#scanner = createRecordScanner(
-      { ...layout, recordBytes, columns, ...place, judge: quoteJudge(layout, shape) },
+      {
+        ...layout,
+        recordBytes,
+        columns,
+        ...place,
+        ...(opened.sheet === null ? { judge: quoteJudge(layout, shape) } : {}),
+      },
       (start, end, fields, address) => this.#tableEnd.take(start, end, fields, address),
     );
   }

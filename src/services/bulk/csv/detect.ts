@@ -4,7 +4,7 @@ import { candidateColumns, columnName } from "../columns/describe.ts";
 import { hasColumnNamed, pickColumn } from "../columns/pick-column.ts";
 import type { SourceColumns, SourceLayout, SourceOptions, SourceWarning } from "../layout.ts";
 import { hasManyNuls, knownBinary } from "./binary.ts";
-import { findSuspicion, type Sample, type SampleText } from "./delimiter.ts";
+import { findSuspicion, type Sample, type SampleText, takeSample } from "./delimiter.ts";
 import { isDelimiter } from "./dialect.ts";
 import { findTableStart, LINES_ABOVE, type TableStart } from "./header-row.ts";
 import { type CsvProblem, problem } from "./problems.ts";
@@ -56,13 +56,15 @@ const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
  * `quote_not_closed`.
  */
 export function detectLayout(head: Buffer, options: DetectOptions): Detection {
-  const kind = knownBinary(head);
+  // Text that was written here from a sheet is a table, and its quotes are right, whatever its cells hold.
+  const isWritten = (options.sheetRead ?? null) !== null;
+  const kind = isWritten ? undefined : knownBinary(head);
   if (kind !== undefined) return problem("not_csv", `The file is ${kind}, not CSV. ${adviceFor(kind)}`);
   if (hasManyNuls(head))
     return problem("not_csv", "The file holds binary data, not text: save the list as CSV.");
   const bom = head.subarray(0, BOM.length).equals(BOM);
   const start = bom ? BOM.length : 0;
-  const sep = SEP_LINE.exec(head.toString("latin1", start, start + 16));
+  const sep = isWritten ? null : SEP_LINE.exec(head.toString("latin1", start, start + 16));
   const textStart = start + (sep?.[0].length ?? 0);
   const text: SampleText = {
     bytes: head.subarray(textStart),
@@ -76,10 +78,12 @@ export function detectLayout(head: Buffer, options: DetectOptions): Detection {
     ...(delimiter === undefined ? {} : { delimiter }),
     ...(options.escape === undefined ? {} : { escape: options.escape }),
   };
-  const sample = readSample(text, wanted, {});
+  const written = isWritten ? delimiter : undefined;
+  const sample =
+    written === undefined ? readSample(text, wanted, {}) : takeSample(text, { delimiter: written });
   if (sample.records.length === 0) return noRecord(sample, text);
   const table = tableStart(sample, options);
-  const suspicion = sample.suspicion && suspicionOf(sample, text, table);
+  const suspicion = isWritten ? undefined : sample.suspicion && suspicionOf(sample, text, table);
   if (suspicion !== undefined) return { ok: false, ...suspicion };
   return detectColumns(head, sample, table, { ...options, bom });
 }
