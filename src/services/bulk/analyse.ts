@@ -269,7 +269,9 @@ class RowReader {
     if (rows === 0) return problem("empty_source", "The file has a header and no rows.");
     if (malformed === rows - empty && this.#several === 0 && malformed >= ROWS_TO_JUDGE)
       return noAddress(this.#detected.layout, rows);
-    const { candidates, warnings } = this.#detected;
+    const { candidates } = this.#detected;
+    const { tolerated, form } = this.#opened;
+    const warnings = [...this.#detected.warnings, ...tolerated.warnings(bytesOf(form))];
     const above = this.#detected.columns.skipped_lines;
     const columns = { ...this.#detected.columns, skipped_lines: [...above, ...this.#tableEnd.end()] };
     const layout = { ...this.#detected.layout, columns: this.#width };

@@ -7,6 +7,7 @@ import type { ScoreParts } from "../bulk/columns/choose-column.ts";
 import { candidateColumns, columnName } from "../bulk/columns/describe.ts";
 import type { DetectedTable } from "../bulk/csv/detect.ts";
 import { toText } from "../bulk/csv/field.ts";
+import { bytesOf } from "../bulk/csv/text-form.ts";
 import type {
   CandidateColumn,
   JobProblem,
@@ -89,8 +90,10 @@ export function createPreviewUpload({ sources, streams }: PreviewDeps): PreviewU
     const source = streams.openRead(ref, {}, cancelled);
     const opened = await openSource(source, { ...options, workbook }, actor.limits.bulkBytes);
     if (!opened.ok) throw refusal(opened);
-    await opened.opened.close();
-    return render(opened.detected);
+    const { tolerated, form, close } = opened.opened;
+    await close();
+    const { warnings } = opened.detected;
+    return render({ ...opened.detected, warnings: [...warnings, ...tolerated.warnings(bytesOf(form))] });
   }
 
   return async (actor, uploadId, options, cancelled) => {
