@@ -99,7 +99,7 @@ describe("bytes that do not belong in a list", () => {
   it("make a binary file no list", async () => {
     for (const bytes of [
       Buffer.from("a@example.com\n\x01\x02\0\0b"),
-      Buffer.from(`a@example.com\n${"xx\0x".repeat(6)}`),
+      Buffer.from(`a@example.com\n${"xx\0".repeat(6)}x`),
       Buffer.from("\x00\x01\x02\x03email\n"),
     ]) {
       const read = await readList(sourceOf([bytes]));
