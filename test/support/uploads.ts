@@ -4,7 +4,6 @@ import { newId } from "../../src/core/ids.ts";
 import { effectiveLimits, type TierLimits } from "../../src/core/tiers.ts";
 import type { Actor } from "../../src/services/actor.ts";
 import type { UploadSources } from "../../src/services/bulk/submit-file.ts";
-import { createPreviewUpload } from "../../src/services/uploads/preview.ts";
 import { createReceiveUpload } from "../../src/services/uploads/receive.ts";
 import { createUploadRemoval, type UploadRemoval } from "../../src/services/uploads/removal.ts";
 import { createUploadSources } from "../../src/services/uploads/sources.ts";
@@ -50,7 +49,6 @@ export async function openUploads(t: Parameters<typeof openDatabase>[0]): Promis
   const streams = createObjectStreams(store, systemClock);
   const objects = createUploadObjects(store, settings, systemClock);
   let failing: boolean | string = false;
-  const sources = createUploadSources({ sql, streams });
   return {
     sql,
     streams,
@@ -58,11 +56,10 @@ export async function openUploads(t: Parameters<typeof openDatabase>[0]): Promis
     uploads: createUploads({
       sql,
       storage: { streams, objects },
-      preview: createPreviewUpload({ sources, streams }),
       receive: createReceiveUpload({ sql, streams, clock: systemClock, retentionDays: 30 }),
       retentionDays: 30,
     }),
-    sources,
+    sources: createUploadSources({ sql, streams }),
     removal: createUploadRemoval({
       sql,
       streams,

@@ -2,9 +2,9 @@ import { lazy } from "../../core/lazy.ts";
 import type { FailureCause, RcptOutcome } from "../../smtp/outcome.ts";
 import type { Fault, SmtpClass } from "../evidence.ts";
 import { compileRules } from "./matcher.ts";
-import { FAULT_OF } from "./rule.ts";
+import { FAULT_OF, type Rule } from "./rule.ts";
 import { RULES } from "./rules/rules.ts";
-import { type SelfIdentity, subjectOf } from "./subject.ts";
+import { type SelfIdentity, subjectOf, withoutUs } from "./subject.ts";
 
 export { redactReply, restoredReply } from "./redact.ts";
 export type { SelfIdentity } from "./subject.ts";
@@ -55,8 +55,23 @@ export function classify(outcome: RcptOutcome, context: ClassifyContext): Classi
     const { class: smtpClass, fault } = FAILURES[closedEarly ? "refused" : outcome.cause];
     return { class: smtpClass, fault, rule: `failure.${outcome.cause}` };
   }
-  const subject = subjectOf(outcome.stage, outcome.reply, context.provider, context.self);
+  const { stage, reply } = outcome;
+  const subject = subjectOf(stage, reply, context.provider, context.self);
   const rule = matcher().find(subject);
   if (rule === null) return { class: "smtp_protocol_error", fault: "their_server", rule: "none" };
+  if (subject.namesUs && condemns(rule)) {
+    // A reply that names us condemns only whom it would condemn without our name.
+    const unnamed = matcher().find(
+      subjectOf(stage, withoutUs(reply, context.self), context.provider, NOBODY),
+    );
+    if (unnamed === null || !condemns(unnamed))
+      return { class: "sender_blocked", fault: "our_address", rule: "us.named" };
+  }
   return { class: rule.class, fault: FAULT_OF[rule.class], rule: rule.id };
+}
+
+const NOBODY: SelfIdentity = { heloName: "", addresses: [] };
+
+function condemns({ class: ruled }: Rule): boolean {
+  return ruled === "mailbox_not_found" || ruled === "mailbox_disabled";
 }

@@ -1,7 +1,7 @@
 import { LIMITS } from "../../core/limits.ts";
 import type { Reply } from "../../smtp/reply.ts";
 import type { SmtpClass } from "../evidence.ts";
-import { decoded } from "./spoken.ts";
+import { decoded } from "./decoding.ts";
 import { textOf } from "./text.ts";
 
 /** A day: who names more is not waited for so long anyway. */

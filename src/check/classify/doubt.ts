@@ -1,7 +1,7 @@
 import { lazy } from "../../core/lazy.ts";
 import { ACQUITTING } from "./lexicon/acquitting.ts";
 import { compilePhrases } from "./phrases.ts";
-import { spokenOf, UNSPACED } from "./spoken.ts";
+import { spellingsOf, spokenOf, UNSPACED } from "./spoken.ts";
 
 /** `name` as it stands in a spoken text: whole words, a stem by its beginning, characters without spaces anywhere. */
 export function phraseOf(name: string): string {
@@ -17,7 +17,8 @@ const book = lazy(() =>
       Object.values(ACQUITTING)
         .flatMap(({ passing, proof, asker, alternative }) => [passing, proof, asker, alternative])
         .flatMap((terms) => terms.split(","))
-        .map((term) => phraseOf(term.trim())),
+        .flatMap((term) => spellingsOf(term.trim()))
+        .map(phraseOf),
     ),
   ]),
 );

@@ -1,5 +1,6 @@
 import { lazy } from "../../core/lazy.ts";
 import { isDoubtful } from "./doubt.ts";
+import { BY_LANGUAGE, type MailboxTerms } from "./lexicon/by-language.ts";
 import { OTHER_NOUNS, RECIPIENT_NOUNS, SENDER_NOUNS } from "./lexicon/nouns.ts";
 import {
   ABSENT,
@@ -12,7 +13,7 @@ import {
   UNAVAILABLE,
 } from "./lexicon/states.ts";
 import { compilePhrases } from "./phrases.ts";
-import { spokenOf, UNSPACED } from "./spoken.ts";
+import { spellingsOf, spokenOf, UNSPACED } from "./spoken.ts";
 
 /** What a sentence says of the recipient's mailbox. */
 export const STATEMENTS = ["absent", "invalid", "unavailable", "shut", "full"] as const;
@@ -60,7 +61,7 @@ const REACH_NEXT = 4;
 function termsOf(): Map<string, Term> {
   const found = new Map<string, Term>();
   const add = (lines: readonly string[], term: Term) => {
-    for (const name of lines.flatMap((line) => line.split(","))) {
+    for (const name of lines.flatMap((line) => line.split(",")).flatMap(spellingsOf)) {
       const stem = name.trim().endsWith("~");
       const spoken = name.trim() === "@" ? " @ " : spokenOf(name.replace("~", "").trim());
       const phrase = UNSPACED.test(spoken) ? spoken.trim() : stem ? spoken.trimEnd() : spoken;
@@ -79,10 +80,17 @@ function termsOf(): Map<string, Term> {
   noun(SENDER_NOUNS, "sender");
   noun(RECIPIENT_NOUNS, "recipient");
   noun(OTHER_NOUNS, "other");
-  add(ABSENT_WHOLE, { noun: null, statement: "absent", side: "either", reach: 0, back: 0, whole: true });
-  states(ABSENT, "absent");
-  states(SHUT, "shut");
-  states(FULL, "full");
+  const whole = (lines: readonly string[], statement: Statement) =>
+    add(lines, { noun: null, statement, side: "either", reach: 0, back: 0, whole: true });
+  const spoken = Object.values(BY_LANGUAGE);
+  const saying = (key: keyof MailboxTerms) => spoken.flatMap((terms) => terms[key] ?? []);
+  noun(saying("mailbox"), "recipient");
+  whole(ABSENT_WHOLE, "absent");
+  whole(saying("nobody"), "absent");
+  whole(saying("used"), "full");
+  states([...ABSENT, { side: "either", terms: saying("absent") }], "absent");
+  states([...SHUT, { side: "either", terms: saying("shut") }], "shut");
+  states([...FULL, { side: "either", terms: saying("full") }], "full");
   states(UNAVAILABLE, "unavailable");
   states(INVALID, "invalid");
   return found;
@@ -254,12 +262,32 @@ function boundNoun(parsed: Parsed, i: number): Noun | null {
   return nounInFront(parsed, i, state.term.back);
 }
 
+/** Why a mailbox is shut, as other languages say it: `por falta de uso`, `wegen Inaktivität`. */
+const FOR =
+  "wegen|aufgrund|infolge|pour|cause|suite|per|causa|por|debido|wegens|door|z powodu|z|kvuli|pro|z duvodu|din cauza|pentru|pa grund|pga|grundet|miatt|из|за|по|через|поради|zbog|zaradi";
+const NOT_USED =
+  "(?:lange[rn]? |longue |lunga |larga |dlouh[a-z]* )?(?:inak?ti[vw]|ina[ct]?tiv|inattiv|inactiv|inutiliz|non ?utiliz|mancato utilizzo|falta de uso|falta de activ|desuso|nao utiliz|no uso|nieaktywn|braku aktywn|neaktiv|necinn|nichtnutz|neuzivan|неактивн|неиспольз|отсутств|не использ|невикорист)";
 /** What may follow a word for shut: the clause ends there, or gives a ground that shuts a mailbox for good. */
-const SHUT_CLOSES =
-  /^ (?:[,.@]|\d|$|(?:and|or|but|now|here|permanently|anymore|as|please|contact|see|error|id|user|account|mailbox|recipient|address|because|since|due to|for (?:inactivity|abuse|non|violat[a-z]*|receiving|this)|by (?:the |its |our |your )?(?:admin[a-z]*|postmaster|owner|user|domain|mail|system|provider)|at (?:this|the|user)|with smtp|from \d+|(?:from|on) [,.]|on (?:this|our|the)|in our|in this|for more|e|y|et|ou|oder|und|o|oraz|и|или|或|i|ve|og|och|en|of) |[\u3040-\ud7af])/;
+const SHUT_CLOSES = new RegExp(
+  `^(?:${[
+    " (?:[,.@]|\\d|$)",
+    " (?:and|or|but|now|here|permanently|anymore|as|please|contact|see|error|id|user|account|mailbox|recipient|address|because|since|due to) ",
+    " for (?:(?:a )?long |long-term )?(?:inactivity|non|unpaid|abuse|violat[a-z]*|policy viol[a-z]*|misuse|receiving|this|good|lack of|more than|over (?:a|\\d)|\\d+ (?:days|weeks|months|years)) ?",
+    " by (?:(?:the |its |our |your )?(?:admin[a-z]*|postmaster|abuse|security|support|staff|helpdesk|owners?|user|domain|mail|system|provider)|request) ",
+    " (?:at|on|upon) (?:this|the|user|owners?|its|his|her|own|request|our|your|customer) ",
+    " (?:with smtp|from \\d+|(?:from|on) [,.]|in our|in this|for more|administratively|permanently|forever|long ago) ",
+    " (?:e|y|et|ou|oder|und|o|oraz|lub|nebo|i|ve|veya|og|och|en|of|eller|sau|и|или|та|або) ",
+    // The ground: it is not used. `Bloqueado por el usuario` shuts no mailbox.
+    ` (?:${FOR})(?: [^ ,.]{1,12}){0,2} (?:${NOT_USED})`,
+    " (?:auf wunsch|a la demande|su richiesta|por solicitud|a pedido|a peticion|op verzoek|na zyczenie|po zadosti|по запросу|по просьбе) ",
+    " ?(?:[\u3040-\u30ff\u3400-\u9fff]|되었|됨|된 |상태|입니다|하였|중입)",
+  ].join("|")})`,
+);
 /** Somebody shuts something: `Empfänger hat Sie gesperrt`, `Le destinataire a bloqué votre adresse`. */
 const ACTIVE =
   / (?:has|have|had|hat|heeft|ha|a|har|haben)(?: (?!been |sido |ete |stato |stata |varit |blitt |blevet )[^ ,.]+){0,6} $/;
+/** Within one clause, somebody has something. */
+const HOLDS = /^[^,.]{0,40} (?:has|have|had|hat|a|tiene|tem|ha|heeft) [^,.]{0,24}$/;
 /** What nobody does to another: `Your account has expired`. */
 const OF_ITSELF = /^(?:expired|abgelaufen|scadut[oa])$/;
 /** Not the recipient: what was sent to it. */
@@ -269,6 +297,15 @@ const SENT_TO =
 const NO_CLOSES =
   /^ (?:[,.@]|\d|$|[^ ]{0,12}(?:here|found|exist|such|named|called)|(?:by|with|for|on|at|in (?!message )|of|was|is|matches|matching|has|have|called|known|configured|defined|listed|registered|mit|unter|auf|bei|im|in|hier|gefunden|vorhanden|bekannt|de ce|avec|a cette|ici|con|com|aqui|qui|met|op|hier|and|or|und|et|chez|trouve|available|active|to|there|under|error|please|check|code|o|med|pa|fundet|found) )/;
 const NO = /^(?:no|kein|keine|keinen|aucun|aucune|pas de|pas d|geen|ingen|not our|not a)$/;
+
+/** Whether a domain, a sender or the like has what `noun` names: `Domain example.com has outgoing email disabled`. */
+function isHeldBy(spoken: string, hits: readonly Hit[], noun: Hit | undefined): boolean {
+  if (noun === undefined) return false;
+  const holder = hits.findLast(
+    ({ term, start }) => start < noun.start && (term.noun === "other" || term.noun === "sender"),
+  );
+  return holder !== undefined && HOLDS.test(spoken.slice(holder.end, noun.start));
+}
 
 /** Whether hit `i`, a state, has an object of its own or a predicate that tells of something else than the recipient. */
 function isOfSomethingElse({ spoken, hits }: Parsed, i: number): boolean {
@@ -280,6 +317,7 @@ function isOfSomethingElse({ spoken, hits }: Parsed, i: number): boolean {
   if (state.term.statement !== "shut") return false;
   const front = hits.slice(0, i).findLast(({ term }) => term.noun !== null);
   const next = hits[i + 1];
+  if (isHeldBy(spoken, hits, front)) return true;
   const attributive = next !== undefined && next.start - state.end <= 1 && next.term.noun === "recipient";
   if (front === undefined || attributive) return false;
   if (ACTIVE.test(spoken.slice(front.end, state.start)) && !OF_ITSELF.test(said)) return true;

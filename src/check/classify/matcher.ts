@@ -104,6 +104,7 @@ function meetsGrammar(rule: Rule, hearing: Hearing): boolean {
 interface CompiledRule {
   rule: Rule;
   text: number;
+  beside: number;
   unless: number;
   /** What is said of a mailbox must be said in words: a server called `mailbox.example.com` has said nothing. */
   inProse: boolean;
@@ -136,7 +137,9 @@ class RuleIndex {
  * its grammar where a rule asks for that, and each rule is a few comparisons: linear in the length of the reply.
  */
 export function compileRules(rules: readonly Rule[]): RuleMatcher {
-  const fragments = rules.flatMap(({ text, unless }) => [text, unless]).filter((list) => list !== undefined);
+  const fragments = rules
+    .flatMap(({ text, beside, unless }) => [text, beside, unless])
+    .filter((list) => list !== undefined);
   const numbers = new Map([...new Set(fragments)].map((list, index) => [list, index]));
   const lists = compileLists([...numbers.keys()]);
   const numberOf = (list: readonly string[] | undefined) =>
@@ -145,6 +148,7 @@ export function compileRules(rules: readonly Rule[]): RuleMatcher {
     rules.map((rule) => ({
       rule,
       text: numberOf(rule.text),
+      beside: numberOf(rule.beside),
       unless: numberOf(rule.unless),
       inProse: rule.class === "mailbox_not_found" || rule.class === "mailbox_disabled",
     })),
@@ -152,8 +156,9 @@ export function compileRules(rules: readonly Rule[]): RuleMatcher {
   return {
     find(subject) {
       const hearing = new Hearing(lists, subject);
-      for (const { rule, text, unless, inProse } of index.of(subject)) {
+      for (const { rule, text, beside, unless, inProse } of index.of(subject)) {
         if (text >= 0 && (inProse ? hearing.inProse : hearing.inText)[text] !== 1) continue;
+        if (beside >= 0 && hearing.inText[beside] !== 1) continue;
         if (unless >= 0 && hearing.inProse[unless] === 1) continue;
         if (meetsCodes(rule, subject) && meetsGrammar(rule, hearing)) return rule;
       }

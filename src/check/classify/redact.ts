@@ -1,6 +1,6 @@
 import { LIMITS } from "../../core/limits.ts";
 import type { Reply } from "../../smtp/reply.ts";
-import { decoded } from "./spoken.ts";
+import { decoded } from "./decoding.ts";
 import type { SelfIdentity } from "./subject.ts";
 import { REDACTED, textOf, withoutAddresses, withoutNames } from "./text.ts";
 

@@ -38,6 +38,8 @@ export interface Rule {
   namesDelay?: true;
   /** Lower-case fragments, any of them. */
   text?: readonly string[];
+  /** Lower-case fragments, any of them beside one of `text`; host names count. */
+  beside?: readonly string[];
   /** Lower-case fragments, none of them; host names do not count. */
   unless?: readonly string[];
   class: SmtpClass;

@@ -1,44 +1,6 @@
 /** Bytes above ASCII make the rest of this file necessary; most replies have none. */
 const ASCII = /^[\0-\x7f]*$/;
 
-const CYRILLIC_KOI8 = new TextDecoder("koi8-r");
-const CYRILLIC_WINDOWS = new TextDecoder("windows-1251");
-const CHINESE = new TextDecoder("gb18030");
-const UTF8 = new TextDecoder("utf-8", { fatal: true });
-
-function asUtf8(bytes: Buffer): string | null {
-  try {
-    return UTF8.decode(bytes);
-  } catch {
-    return null;
-  }
-}
-
-/**
- * The text that a server meant by bytes that we read as Latin-1. UTF-8 where they are; else, where high bytes follow one
- * another as only whole words in another script do, Chinese or Cyrillic by the range they keep to; else Latin-1.
- */
-export function decoded(latin1: string): string {
-  if (ASCII.test(latin1)) return latin1;
-  const bytes = Buffer.from(latin1, "latin1");
-  const utf8 = asUtf8(bytes);
-  if (utf8 !== null) return utf8;
-  // A reply cut in the middle of a character ends in up to three bytes of it.
-  for (let cut = 1; cut <= 3; cut++) {
-    const cutUtf8 = /[\x80-\xff]{1,3}$/.test(latin1) ? asUtf8(bytes.subarray(0, -cut)) : null;
-    if (cutUtf8 !== null) return cutUtf8;
-  }
-  if (!/[\x80-\xff]{4}/.test(latin1)) return latin1;
-  const letters = { low: 0, upperHalf: 0, lowerHalf: 0 };
-  for (const byte of bytes)
-    if (byte >= 0xe0) letters.upperHalf++;
-    else if (byte >= 0xc0) letters.lowerHalf++;
-    else if (byte >= 0x80) letters.low++;
-  if (letters.low * 5 > letters.upperHalf + letters.lowerHalf) return CHINESE.decode(bytes);
-  // Small letters lie above 0xe0 in windows-1251 and below it in KOI8-R, and most letters are small.
-  return letters.upperHalf > letters.lowerHalf ? CYRILLIC_WINDOWS.decode(bytes) : CYRILLIC_KOI8.decode(bytes);
-}
-
 const LATIN: Readonly<Record<string, string>> = {
   ß: "ss",
   ł: "l",
@@ -132,4 +94,20 @@ export function spokenOf(prose: string): string {
   }
   if (said[length - 1] !== BLANK) said[length++] = BLANK;
   return String.fromCharCode(...said.subarray(0, length));
+}
+
+/** How a letter is written where there is none with its mark. */
+const WRITTEN_OUT: Readonly<Record<string, string>> = { ä: "ae", ö: "oe", ü: "ue", å: "aa", ø: "oe" };
+/** Latin letters with a mark: what a gateway that knows ASCII only writes `?` for. */
+const MARKED = /[\u00c0-\u024f\u1e00-\u1eff]/;
+/** With fewer letters left, what is mangled could be another word. */
+const LETTERS_LEFT = 5;
+
+/** A word as its lexicon has it, written out (`empfaenger`), and with what a gateway left of it (`empf?nger`). */
+export function spellingsOf(term: string): string[] {
+  if (!MARKED.test(term)) return [term];
+  const written = term.replace(/[äöüåø]/g, (letter) => WRITTEN_OUT[letter] ?? letter);
+  const mangled = term.replace(new RegExp(`${MARKED.source}+`, "g"), "?");
+  const left = mangled.replace(/[^a-z]/gi, "").length;
+  return [...new Set([term, written, ...(left >= LETTERS_LEFT ? [mangled] : [])])];
 }

@@ -1,7 +1,7 @@
 import { LIMITS } from "../../core/limits.ts";
 import type { Stage } from "../../smtp/outcome.ts";
 import type { Reply } from "../../smtp/reply.ts";
-import { decoded } from "./spoken.ts";
+import { decoded } from "./decoding.ts";
 import { NAME, textOf, withoutAddresses, withoutCourtesies, withoutHosts, withoutNames } from "./text.ts";
 
 export type ReplyStage = Exclude<Stage, "dns" | "connect">;
@@ -94,8 +94,7 @@ export function subjectOf(
     .toLowerCase();
   const text = withoutAddresses(withSender(self.mailFrom?.toLowerCase(), raw));
   // Looked for in the untouched text: our sender address names us too.
-  const names = [...self.addresses, ...(self.heloName.includes(".") ? [self.heloName] : [])];
-  const masked = withoutNames(names, raw);
+  const masked = withoutNames(namesOf(self), raw);
   const namesUs = masked !== raw;
   return {
     stage,
@@ -109,4 +108,23 @@ export function subjectOf(
     hailsUs: namesUs && !masked.replace(LINK, " ").replace(SALUTATION, " ").includes(NAME),
     logsUs: namesUs && !masked.replace(CLOSING_NOTE, "").replace(OPENING_NOTE, "").includes(NAME),
   };
+}
+
+/** The names by which a reply may call us. A HELO name of one label is too common a word to look for. */
+function namesOf({ addresses, heloName }: SelfIdentity): string[] {
+  return [...addresses, ...(heloName.includes(".") ? [heloName] : [])];
+}
+
+/** `reply` as it would be if it did not call us anything: without the notes, links and salutations that hold our names. */
+export function withoutUs(reply: Reply, self: SelfIdentity): Reply {
+  const raw = textOf({ ...reply, lines: firstLines(reply.lines).map(decoded) })
+    .slice(0, LIMITS.check.replyMatchedChars)
+    .toLowerCase();
+  const rest = withoutNames(namesOf(self), raw)
+    .replace(LINK, (link) => (link.includes(NAME) ? "" : link))
+    .replace(SALUTATION, "")
+    .replace(CLOSING_NOTE, "")
+    .replace(OPENING_NOTE, "")
+    .replaceAll(NAME, "");
+  return { ...reply, lines: [Buffer.from(rest).toString("latin1")] };
 }

@@ -1,4 +1,5 @@
 import type { Reply } from "../../smtp/reply.ts";
+import { inPlainWords } from "./plain-words.ts";
 
 /** An enhanced code in front of a line; in the middle of a reply it tears the sentence apart. */
 const LINE_CODE = /^[#[(]?[245]\.[0-9]{1,3}\.[0-9]{1,3}[)\]]?(?=\s)/;
@@ -27,7 +28,8 @@ const FRAME = /\bpermanent failure for one or more recipients\b/g;
 /** `text` without what is said of every bounce: `user unknown, message returned to sender`. */
 export function withoutCourtesies(text: string): string {
   const unframed = text.includes("permanent failure") ? text.replace(FRAME, ",") : text;
-  return unframed.includes("sender") ? unframed.replace(RETURNED, "returned") : unframed;
+  const plain = unframed.includes("sender") ? unframed.replace(RETURNED, "returned") : unframed;
+  return inPlainWords(plain);
 }
 
 export function withoutAddresses(

@@ -14,7 +14,6 @@ import {
   queuedJob,
   SubmitBulkSchema,
 } from "../schemas/bulk.ts";
-import { sourceOptionsOf } from "../schemas/file-options.ts";
 import { createBulkReadingRoutes } from "./bulk-reading.ts";
 
 /** What most of them share; what is costly to serve counts against the rate limit. */
@@ -87,7 +86,11 @@ function submitRoute(jobs: BulkJobs): Route {
       const job = await jobs.submit(actor, {
         list: listOf(body),
         options: {
-          ...sourceOptionsOf(body),
+          ...(body.email_column === undefined ? {} : { emailColumn: body.email_column }),
+          ...(body.has_header === undefined ? {} : { hasHeader: body.has_header }),
+          ...(body.delimiter === undefined ? {} : { delimiter: body.delimiter }),
+          ...(body.sheet === undefined ? {} : { sheet: body.sheet }),
+          ...(body.escape === undefined ? {} : { escape: body.escape }),
           escapeFormulas: body.escape_formulas,
         },
         withEvidence: body.evidence,

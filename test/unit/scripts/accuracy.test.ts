@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { blindReportOf, missLines, reportOf } from "../../../scripts/accuracy/report.ts";
-import { BLIND_HALVES, normalised, parseCorpus, readCorpus } from "../../corpus/labelled.ts";
+import { HALVES, normalised, parseCorpus, readCorpus } from "../../corpus/labelled.ts";
 
 const RECIPIENT = ["mailbox_not_found", "mailbox_disabled", "mailbox_full"];
 
 /** Messages here name counts and lines only: who writes rules reads them. */
-describe("blind halves", () => {
-  for (const name of BLIND_HALVES) {
+describe("the two halves of one collection", () => {
+  for (const name of HALVES) {
     it(`${name} has enough of both kinds and repeats nothing`, () => {
       const rows = readCorpus(name) ?? [];
       assert.ok(rows.length >= 160, `${rows.length} rows`);
@@ -23,7 +23,7 @@ describe("blind halves", () => {
   }
 
   it("share neither a source nor a reply", () => {
-    const [one = [], other = []] = BLIND_HALVES.map((name) => readCorpus(name) ?? []);
+    const [one = [], other = []] = HALVES.map((name) => readCorpus(name) ?? []);
     const sources = new Set(one.map(({ source }) => source));
     const replies = new Set(one.map(({ lines }) => normalised(lines)));
     const shared = other.filter(({ source, lines }) => sources.has(source) || replies.has(normalised(lines)));

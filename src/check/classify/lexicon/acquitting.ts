@@ -23,40 +23,42 @@ export const ACQUITTING: Readonly<Record<string, AcquittingTerms>> = {
     asker:
       "external sender~, external mail, strangers, stranger, your ip, your address, for you, you are not, you are a, you are using, you are sending, you are unknown, you are blocked, you must, must complete, must be, fully qualified, excessive, lookups, in policy, policy map, to router, to transport, mx of, secondary mx, backup mx, all mail for, helo, ehlo, the domain this, you have been, you wrote, your domain, your server, your machine, your mailings, your campaign, your mailing list, do not mail list, from the internet, internet mail, client class, dlp, acl, certificate, license, licence, cluster, next hop, this node, this pod, ptr, reverse zone, reverse path, spool, for tls, third party, parental control, friends, bypass list, legal hold, gateway closed, rehomed, configuration error, the email was, the e-mail was, the email has been, the e-mail has been, our domain, not mx for, connect to, unlisted, hard bounced, bounced before, bounce rate, gateway down, not local to this",
     alternative:
-      "or access denied, or access is denied, or access not, or blocked, or is blocked, or policy, or by policy, or prohibited, or not permitted, or not allowed, or not authorized, or not authorised, or restricted, or unauthorized, or no permission, or refused by policy, or rejected by policy",
+      "or not enabled to receive, or not enabled for, or is not enabled, or cannot receive, or may not receive, or does not accept, or doesnt accept, or is not accepting, or refuses, or unwilling, or is restricted, or is protected, or rejected your, or you are not, or spam, or access denied, or access is denied, or access not, or blocked, or is blocked, or policy, or by policy, or prohibited, or not permitted, or not allowed, or not authorized, or not authorised, or restricted, or unauthorized, or no permission, or refused by policy, or rejected by policy",
   },
   de: {
     passing:
       "vorübergehend~, temporär~, zeitweise, zeitweilig, derzeit, zur zeit, zurzeit, momentan, wartung, wartungsarbeiten, später erneut, später noch einmal, versuchen sie es in, stunde, stunden, minuten, später, während, bis zum, gestört, störung",
     proof: "kennwort, passwort, anmeldung, anmelden, angemeldet, authentifizier~",
     asker:
-      "fremden, fremde, externe absender, externe, extern, absender~, sie sind, hat sie, ihre adresse, ihre ip, ihrem server, ihr server, ip adresse~, nur intern, von mitgliedern, akzeptiert keine, nimmt nur, ausserhalb, enthält, verbindung abgelehnt",
+      "ihr konto, ihre domain, ihre domäne, ihr postfach, ihres kontos, ihre mailbox, ihr account, ihr benutzerkonto, fremden, fremde, externe absender, externe, extern, absender~, sie sind, hat sie, ihre adresse, ihre ip, ihrem server, ihr server, ip adresse~, nur intern, von mitgliedern, akzeptiert keine, nimmt nur, ausserhalb, enthält, verbindung abgelehnt",
     alternative:
-      "oder zugriff, oder gesperrt, oder blockiert, oder nicht berechtigt, oder nicht erlaubt, oder kein zugriff, oder richtlinie",
+      "oder nimmt keine, oder akzeptiert keine, oder darf keine, oder nicht freigeschaltet, oder lehnt, oder zugriff, oder gesperrt, oder blockiert, oder nicht berechtigt, oder nicht erlaubt, oder kein zugriff, oder richtlinie",
   },
   fr: {
     passing:
       "temporaire~, provisoire~, momentanement, maintenance, plus tard, pendant, jusqu au, jusqu a, migration, en cours de, annuaire indisponible",
     proof: "mot de passe, authentifi~, connectez, identifiant~",
     asker:
-      "étranger~, externe~, extérieur, expéditeur~, d expédition, vous êtes, votre adresse, votre ip, votre machine, votre serveur, adresse ip, adresse inverse, n'accepte pas",
-    alternative: "ou accès refusé, ou bloqué~, ou interdit~, ou non autorisé~, ou politique",
+      "votre compte, votre boîte, votre domaine, étranger~, externe~, extérieur, expéditeur~, d expédition, vous êtes, votre adresse, votre ip, votre machine, votre serveur, adresse ip, adresse inverse, n'accepte pas",
+    alternative:
+      "ou non habilité~, ou n'accepte pas, ou n'est pas autorisé~, ou ne peut recevoir, ou refus~, ou accès refusé, ou bloqué~, ou interdit~, ou non autorisé~, ou politique",
   },
   es: {
     passing: "temporal~, mantenimiento, más tarde, reintent~, durante, mientras, hasta, demasiados intentos",
     proof: "contraseña, autentic~, iniciar sesión, inicie sesión",
     asker:
-      "extern~, desconocidos, remitente~, su dirección, su ip, ip bloqueada, dirección ip, por el usuario, su servidor",
+      "su cuenta, su buzón, tu cuenta, su dominio, extern~, desconocidos, remitente~, su dirección, su ip, ip bloqueada, dirección ip, por el usuario, su servidor",
     alternative:
-      "o acceso denegado, o acceso, o bloqueado, o bloqueada, o no permitido, o no autorizado, o política",
+      "o no habilitado, o no habilitada, o no acepta, o no puede recibir, o rechaza~, o no está autorizad~, o acceso denegado, o acceso, o bloqueado, o bloqueada, o no permitido, o no autorizado, o política",
   },
   pt: {
     passing:
       "temporari~, temporária~, manutenção, mais tarde, durante, enquanto, até, fora do ar, por excesso de",
     proof: "senha, autentic~, palavra passe, iniciar sessão",
-    asker: "extern~, estranhos, remetente~, seu endereço, seu ip, endereço ip, seu servidor, você",
+    asker:
+      "sua conta, seu domínio, a sua caixa, extern~, estranhos, remetente~, seu endereço, seu ip, endereço ip, seu servidor, você",
     alternative:
-      "ou acesso negado, ou acesso, ou bloqueado, ou bloqueada, ou não permitido, ou não autorizado, ou política",
+      "ou não habilitad~, ou não aceita, ou não pode receber, ou recusa~, ou não está autorizad~, ou acesso negado, ou acesso, ou bloqueado, ou bloqueada, ou não permitido, ou não autorizado, ou política",
   },
   ca: {
     passing: "temporal~, manteniment, més tard, durant, fins",
@@ -67,85 +69,97 @@ export const ACQUITTING: Readonly<Record<string, AcquittingTerms>> = {
   it: {
     passing: "temporane~, manutenzione, più tardi, durante, fino al, fino a, mentre",
     proof: "password, autentic~, credenziali, accedere",
-    asker: "estern~, estranei, mittent~, suo indirizzo, vostro indirizzo, suo ip, indirizzo ip, lei è",
-    alternative: "o accesso negato, o accesso, o bloccato, o bloccata, o non consentito, o non autorizzato",
+    asker:
+      "suo account, suo dominio, vostro dominio, vostro account, sua casella, vostra casella, tuo account, estern~, estranei, mittent~, suo indirizzo, vostro indirizzo, suo ip, indirizzo ip, lei è",
+    alternative:
+      "o non abilitat~, o non accetta, o non può ricevere, o rifiuta~, posta non certificata, o accesso negato, o accesso, o bloccato, o bloccata, o non consentito, o non autorizzato",
   },
   ro: {
     passing: "temporar~, mentenanță, întreținere, mai târziu, în timpul, până",
     proof: "parola, parolă, autentific~",
-    asker: "extern~, străini, expeditor~, adresa dvs, adresa ip",
+    asker: "contul dvs, dvs, dumneavoastră, extern~, străini, expeditor~, adresa dvs, adresa ip",
     alternative: "sau acces refuzat, sau acces, sau blocat, sau nepermis",
   },
   nl: {
     passing: "tijdelijk~, onderhoud, later opnieuw, tijdens, totdat, momenteel, zolang",
     proof: "wachtwoord, aanmelden, inloggen, authenticatie",
-    asker: "extern~, vreemden, afzender~, uw adres, uw ip, ip adres, u bent, uw server, accepteert geen",
-    alternative: "of toegang, of geblokkeerd, of niet toegestaan",
+    asker:
+      "uw account, uw mailbox, je account, uw domein, extern~, vreemden, afzender~, uw adres, uw ip, ip adres, u bent, uw server, accepteert geen",
+    alternative:
+      "of niet bevoegd, of accepteert geen, of mag geen, of toegang, of geblokkeerd, of niet toegestaan",
   },
   sv: {
     passing: "tillfällig~, underhåll, senare, medan, tills, för närvarande",
     proof: "lösenord~, logga in, autentiser~",
-    asker: "extern~, främlingar, avsändar~, din adress, din ip, ip adress~, er adress",
+    asker:
+      "ditt konto, er konto, din domän, extern~, främlingar, avsändar~, din adress, din ip, ip adress~, er adress",
     alternative: "eller åtkomst, eller blockerad, eller inte tillåt~",
   },
   da: {
     passing: "midlertidig~, vedligehold~, senere, indtil, i øjeblikket",
     proof: "adgangskode~, log ind, godkendelse",
-    asker: "ekstern~, fremmede, afsender~, din adresse, din ip, ip adresse~",
+    asker:
+      "din konto, deres konto, dit domæne, ekstern~, fremmede, afsender~, din adresse, din ip, ip adresse~",
     alternative: "eller adgang, eller blokeret, eller ikke tilladt",
   },
   no: {
     passing: "midlertidig~, vedlikehold, senere, inntil, for øyeblikket",
     proof: "passord~, logg inn, autentiser~",
-    asker: "ekstern~, fremmede, avsender~, din adresse, din ip, ip adresse~",
+    asker:
+      "kontoen din, din konto, ditt domene, ekstern~, fremmede, avsender~, din adresse, din ip, ip adresse~",
     alternative: "eller tilgang, eller blokkert, eller ikke tillatt",
   },
   fi: {
     passing: "tilapäis~, väliaikai~, huolto~, myöhemmin, toistaiseksi, kunnes",
     proof: "salasana~, kirjaudu~, tunnistau~",
-    asker: "ulkopuoli~, ulkoi~, lähettäj~, osoitteesi, ip osoit~",
+    asker:
+      "tilisi, tilinne, osoitteenne, verkkotunnuksesi, ulkopuoli~, ulkoi~, lähettäj~, osoitteesi, ip osoit~",
     alternative: "tai pääsy, tai estetty, tai ei sallittu",
   },
   pl: {
     passing: "tymczasow~, czasowo, chwilowo, konserwacj~, później, podczas, dopóki, prace serwisowe",
     proof: "hasło, hasła, zaloguj, logowani~, uwierzytelni~",
-    asker: "zewnętrzn~, obcych, nadawc~, twój adres, twoje ip, adres ip",
-    alternative: "lub dostęp, lub zablokowan~, lub brak dostępu, albo dostęp",
+    asker:
+      "twoje konto, państwa konto, twoja skrzynka, twoja domena, zewnętrzn~, obcych, nadawc~, twój adres, twoje ip, adres ip",
+    alternative:
+      "lub nie przyjmuje, lub nieuprawnion~, lub odrzuc~, lub dostęp, lub zablokowan~, lub brak dostępu, albo dostęp",
   },
   cs: {
     passing: "dočasn~, údržb~, později, během, dokud",
     proof: "heslo, hesla, přihlás~, ověření, autentiz~",
-    asker: "externí~, cizí~, odesílatel~, vaše adresa, vaše ip, ip adres~",
-    alternative: "nebo přístup, nebo blokován~, nebo zablokován~",
+    asker:
+      "váš účet, vaše schránka, vaše doména, externí~, cizí~, odesílatel~, vaše adresa, vaše ip, ip adres~",
+    alternative: "nebo nepřijímá, nebo není oprávněn~, nebo přístup, nebo blokován~, nebo zablokován~",
   },
   sk: {
     passing: "dočasn~, údržb~, neskôr, počas, kým",
     proof: "heslo, hesla, prihlás~, overenie",
-    asker: "extern~, cudz~, odosielateľ~, vaša adresa, vaša ip",
+    asker: "váš účet, vaša schránka, extern~, cudz~, odosielateľ~, vaša adresa, vaša ip",
     alternative: "alebo prístup, alebo blokovan~",
   },
   hr: {
     passing: "privremen~, održavanj~, kasnije, tijekom, tokom, dok ne",
     proof: "lozink~, prijav~",
-    asker: "vanjsk~, spoljn~, pošiljatelj~, pošiljalac, vaša adresa, vaša ip",
+    asker: "vaš račun, vaš nalog, vanjsk~, spoljn~, pošiljatelj~, pošiljalac, vaša adresa, vaša ip",
     alternative: "ili pristup, ili blokiran~",
   },
   sl: {
     passing: "začasn~, vzdrževanj~, pozneje, kasneje, dokler",
-    proof: "gesl~, prijav~",
+    proof: "geslo, gesla, geslom, prijav~",
     asker: "zunanj~, pošiljatelj~, vaš naslov, vaš ip",
     alternative: "ali dostop, ali blokiran~",
   },
   hu: {
     passing: "átmeneti~, ideiglenes~, karbantart~, később, közben",
     proof: "jelszó, jelszava, bejelentkez~, hitelesít~",
-    asker: "külső, idegen~, feladó~, az ön címe, ip cím~",
+    asker: "az ön, fiókja le, saját fiók, külső, idegen~, feladó~, az ön címe, ip cím~",
     alternative: "vagy hozzáférés, vagy letiltva, vagy nem engedélyezett",
   },
   tr: {
     passing: "geçici~, bakım~, daha sonra, sırasında, kadar",
     proof: "şifre~, parola~, oturum aç~, kimlik doğrula~",
-    asker: "harici, dışarıdan, yabancı~, gönderen~, gönderici~, adresiniz, ip adres~",
+    asker:
+      "hesabınız~, kutunuz~, sunucunuz~, alan adınız, harici, dışarıdan, yabancı~, gönderen~, gönderici~, adresiniz, ip adres~",
     alternative: "veya erişim, veya engellen~, ya da erişim",
   },
   lt: {
@@ -169,20 +183,22 @@ export const ACQUITTING: Readonly<Record<string, AcquittingTerms>> = {
   el: {
     passing: "προσωριν~, συντήρηση~, αργότερα, μέχρι",
     proof: "κωδικ~, σύνδεση, πιστοποίηση",
-    asker: "εξωτερικ~, αποστολέ~, διεύθυνσή σας",
+    asker: "σας, εξωτερικ~, αποστολέ~, διεύθυνσή σας",
     alternative: "ή πρόσβαση, ή αποκλεισμέν~",
   },
   ru: {
     passing:
       "временно, временный, временная, техническ~, обслуживани~, на время, через час, позже, во время, пока, до конца",
     proof: "парол~, авториз~, аутентиф~, войдите",
-    asker: "внешн~, посторонн~, незнаком~, отправител~, ваш адрес, ваш ip, вашего адреса, ip адрес~, вас",
-    alternative: "или доступ, или заблокирован~, или запрещен~, или не разрешен~",
+    asker:
+      "ваша учетная, ваш аккаунт, ваш ящик, вашей учетной, вашего домена, ваш домен, внешн~, посторонн~, незнаком~, отправител~, ваш адрес, ваш ip, вашего адреса, ip адрес~, вас",
+    alternative:
+      "или не принимает, или не имеет права, или отклон~, или доступ, или заблокирован~, или запрещен~, или не разрешен~",
   },
   uk: {
     passing: "тимчасов~, обслуговуванн~, пізніше, під час, поки, на час",
     proof: "парол~, авториз~, автентиф~",
-    asker: "зовнішн~, сторонн~, відправник~, ваша адреса, ip адрес~",
+    asker: "ваш обліковий, ваша скринька, вашого, зовнішн~, сторонн~, відправник~, ваша адреса, ip адрес~",
     alternative: "або доступ, або заблоков~, або заборон~",
   },
   bg: {
@@ -195,7 +211,7 @@ export const ACQUITTING: Readonly<Record<string, AcquittingTerms>> = {
     passing: "暂时, 暫時, 临时, 臨時, 暂停, 暫停, 维护, 維護, 稍后, 稍後, 期间, 期間, 直到, 目前",
     proof: "密码, 密碼, 登录, 登錄, 登入, 认证, 認證, 身份验证, 授权码",
     asker:
-      "陌生人, 外部, 外域, ip地址, ip 地址, 反向解析, 发件, 寄件, 发信, 發信, 发送方, 发送者, 您的ip, 您的地址, 因发送, 垃圾邮件",
+      "您的帐, 您的账, 您的帳, 您的域, 你的帐, 你的账, 贵司, 陌生人, 外部, 外域, ip地址, ip 地址, 反向解析, 发件, 寄件, 发信, 發信, 发送方, 发送者, 您的ip, 您的地址, 因发送, 垃圾邮件",
     alternative:
       "或拒绝访问, 或访问被拒绝, 或无权, 或被拒收, 或拒收, 或被屏蔽, 或被阻止, 或沒有權限, 或没有权限",
   },
@@ -208,7 +224,19 @@ export const ACQUITTING: Readonly<Record<string, AcquittingTerms>> = {
   ko: {
     passing: "일시적, 임시, 점검, 나중에, 동안, 현재",
     proof: "비밀번호, 암호, 로그인, 인증",
-    asker: "외부, 발신, 보낸, 귀하의, ip 주소, ip주소",
+    asker: "권한, 회원님의, 외부, 발신, 보낸, 귀하의, ip 주소, ip주소",
     alternative: "또는 액세스, 또는 접근, 또는 차단, 혹은 접근",
+  },
+  vi: {
+    passing: "tạm thời, bảo trì, thử lại sau, trong khi, hiện tại",
+    proof: "mật khẩu, đăng nhập, xác thực",
+    asker: "bên ngoài, người gửi, của bạn, địa chỉ ip",
+    alternative: "hoặc truy cập, hoặc bị chặn, hoặc không được phép",
+  },
+  id: {
+    passing: "sementara, pemeliharaan, coba lagi, selama, saat ini",
+    proof: "kata sandi, masuk ke, otentikasi, autentikasi",
+    asker: "eksternal, pengirim~, anda, dari luar, alamat ip",
+    alternative: "atau akses, atau diblokir, atau tidak diizinkan",
   },
 };

@@ -51,6 +51,7 @@ export const SENDER_NOUNS: readonly string[] = [
   "originating mailbox, originating address, originating account, reverse path, reverse path address, from: address, sending user, sending account, adresse d expédition, 送信元, 送信元アドレス, 发信地址, 发信人地址, 发件地址, 发件人地址, 发送方, 发送方地址, 寄件地址, 발신 주소, 발신 계정",
   "envelope sender, originator, mailfrom, senders address",
   "absender~, expéditeur, adresse de l'expéditeur, émetteur, remitente, remetente, mittente, afzender, avsändare, afsender",
+  "người gửi, địa chỉ gửi, pengirim, alamat pengirim, pošiljalac, pošiljatelj~, saatja~, siuntėj~, sūtītāj~, αποστολέ~, изпращач~, подател~, lähettäj~",
   "avsender, lähettäjä, nadawc~, odesílatel~, odosielateľ~, feladó, gönderen, gönderici, expeditor~, pošiljatelj, отправител~",
   "відправник~, 发件人, 寄件人, 寄件者, 发信人, 送信者, 差出人, 発信者, 발신자, 보낸 사람",
 ];
@@ -78,5 +79,7 @@ export const OTHER_NOUNS: readonly string[] = [
   "nachricht, domaine, nom de domaine, hôte, serveur, mot de passe, commande, dominio, servidor, host, contraseña, senha",
   "domínio, comando, mensagem, mensaje, server di posta, password, comando, messaggio, domeny, domena, serwer, domén~",
   "domeeni, verkkotunnus, домен~, сервер~, хост, узел, команда, пароль, сообщени~, 域名, 域, 主机, 服务器, 密码, 命令, 郵件",
-  "ドメイン, ホスト, サーバ, サーバー, コマンド, 도메인, 서버, people, country, region, license key, tls certificate",
+  "disk, disks, partition, file system, filesystem, volume, spool, ruleset, whitelist, blacklist, allowlist, greylist, list, table, map, website, web site, form, feature, product, ticket, support case, campaign, newsletter, mailing",
+  "tên miền, máy chủ, domænet, verkkotunnusta, τομέα~, διακομιστ~, домейн~, сървър~, домейн, alan adı, sunucu~, tartomány, kiszolgáló, doména, poslužitelj, strežnik, domeni~, serveri~, palvelin, tjener, servidora, serveur de",
+  "수 없는, 권한이 없는, ドメイン, ホスト, サーバ, サーバー, コマンド, 도메인, 서버, people, country, region, license key, tls certificate",
 ];

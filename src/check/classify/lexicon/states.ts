@@ -68,7 +68,8 @@ export const ABSENT: readonly StateTerms[] = [
   {
     side: "before",
     terms: [
-      "no such, not a valid, not a known, not an existing, not a real, isn't a valid, not a local",
+      "no redirect entry for, no redirect for, no forward entry for, no forwarder for, no alias entry for, no alias for, there is no mailbox for, there is no account for, there is no user for, no mailbox for, no account for, no mapping for, no entry found for",
+      "not a deliverable, dont have this, do not have this, dont have such a, do not have such a, have no such, no such, not a valid, not a known, not an existing, not a real, isn't a valid, not a local",
       "don't exists that, doesn't exist that, don't exist that, no valid, no known, no local, no matching",
       "cannot find, can't find, couldn't find, could not find, did not find, didn't find, unable to find, unable to locate",
       "have no record of, is no record of, has no record of, have no record for, no entry for, no match for, no record of, no record for, no exist, not exist, not exist this, no exist this",
@@ -165,6 +166,20 @@ export const FULL: readonly StateTerms[] = [
       "voll, überfüllt, ist voll, speichervolumen, pleine, plein, saturée, llena, lleno, excedido su cuota, cheia, cheio",
       "lotada, piena, pieno, esaurita, vol, full inkorg, täynnä, pełna, pełny, przepełniona, plná, plny, megtelt, plin, dolu",
       "переполнен, переполнена, переполнено, превышена квота, заповнена, 已满, 已滿, 满了, 空间不足, 容量已满, 容量超過, 가득",
+    ],
+  },
+  {
+    side: "before",
+    terms: [
+      "no disk space left for, no disk space for, storage exceeded for, there is no space in, there is no more space in, no space in, no more space in, no free space in, no space left in, no room in, no room for, not enough space in, not enough space for, not enough room in",
+      "not enough storage for, not enough storage in, not enough storage space in, insufficient space in, insufficient space for, insufficient storage in, insufficient storage for, insufficient storage space in, insufficient storage space for",
+      "size limit of, storage limit of, would exceed quota for, would exceed quota of, would exceed the quota of, exceed quota for, exceed quota of, exceed the quota of, exceed the quota for, exceeds quota for, exceeds the quota of, exceeded quota for, out of space in, quota exceeded for, quota violation for, too many messages in",
+    ],
+  },
+  {
+    side: "after",
+    terms: [
+      "has no room, has no space, has no free space, has no more space, has no storage space, limit of storage reached",
     ],
   },
 ];

@@ -32,6 +32,8 @@ export const ELSEWHERE_TEXT = [
   "member of",
   "allowed addresses",
   "you are sending",
+  "outgoing",
+  "outbound",
   "loop",
   "hop count",
   "too many hops",
@@ -113,7 +115,20 @@ export const ELSEWHERE_TEXT = [
   "in reply to helo",
   "in reply to ehlo",
   "in reply to end of data",
+  "in reply to data",
+  "in reply to: mail",
+  "in response to mail",
+  "after mail from",
+  "after end of data",
   "refused to talk",
+  "policy:",
+  "by policy",
+  "our policy",
+  "due to policy",
+  "policy that",
+  "unknown errors",
+  "unknown answers",
+  "unknown replies",
 ] as const;
 
 /** Words that make a permanent code a lie: what is so now may be otherwise later. */
@@ -157,13 +172,29 @@ export const NOT_FOR_GOOD_TEXT = [
   "service not available",
   "server unavailable",
   "system unavailable",
+  // Another server's passing trouble, quoted behind a permanent code.
   "said: 4",
+  "failed: 4",
+  "said 4",
+  "returned: 4",
+  "returned 4",
+  "returned '4",
+  "replied: 4",
+  "response: 4",
+  "responded: 4",
+  "450 4.",
+  "451 4.",
+  "452 4.",
+  "421 4.",
+  ":450 ",
+  ":451 ",
+  ":452 ",
+  ":421 ",
 ] as const;
 
 /** Shut to some or for a while: `Account is closed to external mail`. Shut for good it is to everyone. */
 export const SHUT_TO_SOME_TEXT = [
   "closed to",
-  "closed for",
   "non-member",
   "nonmember",
   "not a member",
@@ -175,7 +206,6 @@ export const SHUT_TO_SOME_TEXT = [
   " until ",
   " only",
   "weekend",
-  "locked by",
   "sending",
 ] as const;
 
@@ -214,6 +244,7 @@ export const ANOTHER_SUBJECT_TEXT = [
   ...NOT_FOR_GOOD_TEXT,
   ...SHUT_TO_SOME_TEXT,
   "said:",
+  "unknown[",
   "try again",
   "retry",
   "currently",

@@ -14,6 +14,14 @@ export const FULL_TEXT = [
   "quota exceeded",
   "quota exceed",
   "exceeded quota",
+  "quota is over",
+  "out of quota",
+  "mailbox storage is full",
+  "mailbox storage full",
+  "recipient storage full",
+  "storage for the mailbox",
+  "size limit of the mailbox",
+  "exceeded storage allocation",
   "exceeded its quota",
   "exceeded his quota",
   "exceeded storage",
@@ -73,4 +81,34 @@ export const RECIPIENT_TEXT = [
   "gebruiker",
   "uzytkownik",
   "uzivatel",
+  "not here",
+  "notfound",
+  "delivery not possible",
+  "dest",
+  "rcpt",
+  "mbx",
 ] as const;
+
+const BLOCKED = ["mailbox", "account", "inbox"].flatMap((noun) =>
+  ["", "is ", "has been ", "was "].map((verb) => `${noun} ${verb}blocked`),
+);
+
+/** `Blocked` alone is mostly about us; a mailbox that is blocked is shut. */
+export const BLOCKED_MAILBOX: readonly string[] = [
+  ...BLOCKED,
+  "mailbox is currently blocked",
+  "account is administratively blocked",
+  "address is blocked",
+  "address has been blocked",
+  "blocked mailbox",
+  "blocked account",
+  "blocked user account",
+  "user is blocked",
+];
+
+/** Whoever else blocks, blocks us. */
+export const BLOCKED_BY_KEEPER: readonly string[] = BLOCKED.flatMap((blocked) =>
+  ["admin", "the admin", "an admin", "owner", "its owner", "the owner", "the provider"].map(
+    (keeper) => `${blocked} by ${keeper}`,
+  ),
+);

@@ -1,11 +1,16 @@
 import type { Rule } from "../rule.ts";
 import { ANOTHER_SUBJECT_TEXT, ELSEWHERE_TEXT, NOT_FOR_GOOD_TEXT } from "./acquitting-wording.ts";
 
-/** Signs of Exchange Online behind its words for an unknown recipient. */
-const MICROSOFT_LOOKUP = [
-  "recipient address rejected: access denied. as(2018",
-  "recipient address rejected: access denied as(2018",
-];
+/** Exchange Online's words for an unknown recipient, behind its code for them: so they stand in a quote, too. */
+const MICROSOFT_LOOKUP = ["", "*@* ", "*@*: ", "<*@*>: ", "[*@*]: ", "<*@*> ", "[*@*] "].map(
+  (named) => `5.4.1 ${named}recipient address rejected: access denied`,
+);
+/** Signs that Exchange Online said it, and not somebody with the same words; gateways cut its name short. */
+const MICROSOFT_SIGNS = [".eop-", ".protection.outlook.com", "as(2018", "aka.ms/exosmtperrors"];
+/** A gateway quotes the server behind it: `(user@example.com:550 5.4.1 …`, `said: 550 5.4.1 …`. */
+const QUOTED_LOOKUP = ["*@*:", "said: ", "returned: ", "returned '", "replied: ", "responded: "].flatMap(
+  (frame) => MICROSOFT_LOOKUP.map((said) => `${frame}550 ${said}`),
+);
 
 /** A link that names who asked or which reason it was. */
 const REASON_CODE = ["ip=", "?c=", "&c="] as const;
@@ -112,16 +117,28 @@ export const PROVIDER_RULES: readonly Rule[] = [
     source: "ms-ndr",
   },
   {
-    // The server names itself: this is Microsoft's directory whoever's MX record led there.
+    // The server names itself: this is Microsoft's directory whoever's MX record led there, or gateway stands before it.
     id: "microsoft365.recipient_lookup_named",
-    codes: ["550"],
-    enhanced: ["5.4.1"],
+    stages: ["rcpt"],
+    codes: ["55"],
     text: MICROSOFT_LOOKUP,
-    unless: ["banned", "spam"],
+    beside: MICROSOFT_SIGNS,
+    unless: ["banned", "spam", "all recipient", ...NOT_FOR_GOOD_TEXT],
     class: "mailbox_not_found",
     example:
       "550 5.4.1 Recipient address rejected: Access denied. AS(201806281) [DB5EUR03FT012.eop-EUR03.prod.protection.outlook.com]",
     source: "ms-ndr",
+  },
+  {
+    id: "microsoft365.recipient_lookup_quoted",
+    stages: ["rcpt"],
+    codes: ["55"],
+    text: QUOTED_LOOKUP,
+    unless: ["banned", "spam", "all recipient", ...NOT_FOR_GOOD_TEXT],
+    class: "mailbox_not_found",
+    example:
+      "550 permanent failure for one or more recipients (user@example.com:550 5.4.1 Recipient address rejected: Access denied)",
+    source: "composed",
   },
   {
     // Its one sentence for every refusal, with the reason behind it.

@@ -1,4 +1,5 @@
 import type { Rule } from "../rule.ts";
+import { BLOCKED_BY_KEEPER } from "./mailbox-wording.ts";
 import { DNSBL_TEXT, RATE_TEXT } from "./wording.ts";
 
 /** A limit of what a mailbox holds, not of how fast it is asked. */
@@ -10,6 +11,9 @@ const FULL_NOT_FAST = [
   "mailbox size limit",
   "mailbox is full",
   "mailbox full",
+  "too many messages in mailbox",
+  "too many messages in the mailbox",
+  "too many messages in user",
 ] as const;
 
 const REFUSED = ["4", "5"] as const;
@@ -127,6 +131,11 @@ export const SENDER_RULES: readonly Rule[] = [
       "too fast",
       "too quickly",
       "frequency limited",
+      "per hour",
+      "hourly",
+      "per minute",
+      "per day",
+      "daily quota",
       "relay limit exceeded",
       "sending limit exceeded",
       "sending quota",
@@ -210,7 +219,7 @@ export const SENDER_RULES: readonly Rule[] = [
       "temporarily blocked for",
       "spam sender",
     ],
-    unless: ["spam pattern", "content filter", "attachment"],
+    unless: ["spam pattern", "content filter", "attachment", ...BLOCKED_BY_KEEPER],
     class: "sender_blocked",
     example:
       "550 5.7.1 Unfortunately, messages from [198.51.100.7] weren't sent. Part of their network is on our block list (S3140).",
@@ -326,6 +335,8 @@ export const SENDER_RULES: readonly Rule[] = [
       "refuse mail from",
       "reject mail from",
     ],
+    // Exim says so of a recipient, with the next server's reply behind it; of a sender it says `Sender verify failed`.
+    unless: ["callout verification failed: 5"],
     class: "sender_blocked",
     example: "450 4.1.8 <probe@example.org>: Sender address rejected: Domain not found",
     source: "postfix",

@@ -7,8 +7,8 @@ import {
   NOT_FOR_GOOD_TEXT,
   SHUT_TO_SOME_TEXT,
 } from "./acquitting-wording.ts";
-import { REFUSES_RECIPIENT } from "./codes.ts";
-import { FULL_TEXT } from "./mailbox-wording.ts";
+import { REFUSES_IN_WORDS, REFUSES_RECIPIENT } from "./codes.ts";
+import { BLOCKED_BY_KEEPER, BLOCKED_MAILBOX, FULL_TEXT } from "./mailbox-wording.ts";
 import { POLICY_TEXT } from "./wording.ts";
 
 /** What makes a full mailbox somebody else's, or no mailbox at all. */
@@ -34,7 +34,36 @@ const NOT_THEIR_MAILBOX = [
   "organization",
   "too many recipients",
   "rate limit",
+  "per hour",
+  "per day",
+  "per minute",
+  "per month",
+  "hourly",
+  "daily",
+  "messages per",
+  "recipients per",
+  "this hour",
+  "outgoing",
+  "outbound",
+  "you have exceeded",
+  "disk full",
+  "disk is full",
+  "server is full",
+  "server full",
+  "server storage",
+  "spool",
+  "cluster",
 ] as const;
+
+/** What is blocked is not the mailbox, or not for good. */
+const NO_BLOCKED_MAILBOX = [
+  ...ELSEWHERE_TEXT.filter((fragment) => fragment !== "blocked"),
+  ...NOT_FOR_GOOD_TEXT,
+  ...SHUT_TO_SOME_TEXT,
+  ...COUNTED_TEXT,
+  "polic",
+  " from ",
+];
 
 /** The words themselves, where no enhanced code or one of another subject came with them. */
 export const TEXT_RULES: readonly Rule[] = [
@@ -61,7 +90,7 @@ export const TEXT_RULES: readonly Rule[] = [
   {
     id: "text.disabled",
     stages: ["rcpt"],
-    codes: REFUSES_RECIPIENT,
+    codes: REFUSES_IN_WORDS,
     says: ["shut"],
     // `disabled or does not exist`: whichever, nobody is there.
     unlessSays: ["absent"],
@@ -71,37 +100,31 @@ export const TEXT_RULES: readonly Rule[] = [
     source: "kumo-community",
   },
   {
-    // `Blocked` alone is mostly about us; a mailbox that is blocked is shut.
     id: "text.blocked",
     stages: ["rcpt"],
     codes: REFUSES_RECIPIENT,
-    text: [
-      "mailbox is blocked",
-      "mailbox blocked",
-      "mailbox has been blocked",
-      "account is blocked",
-      "account blocked",
-      "account has been blocked",
-      "account was blocked",
-    ],
-    unless: [
-      ...ELSEWHERE_TEXT.filter((fragment) => fragment !== "blocked"),
-      ...NOT_FOR_GOOD_TEXT,
-      ...SHUT_TO_SOME_TEXT,
-      ...COUNTED_TEXT,
-      "polic",
-      " by ",
-      " from ",
-      "spam",
-    ],
+    says: ["shut"],
+    text: BLOCKED_MAILBOX,
+    unless: [...NO_BLOCKED_MAILBOX, " by "],
     class: "mailbox_disabled",
-    example: "550 5.2.1 This mailbox has been blocked due to inactivity",
+    example: "550 This account has been blocked",
+    source: "composed",
+  },
+  {
+    id: "text.blocked_by_keeper",
+    stages: ["rcpt"],
+    codes: REFUSES_RECIPIENT,
+    says: ["shut"],
+    text: BLOCKED_BY_KEEPER,
+    unless: NO_BLOCKED_MAILBOX,
+    class: "mailbox_disabled",
+    example: "550 The user's account has been blocked by administrator",
     source: "composed",
   },
   {
     id: "text.unknown",
     stages: ["rcpt"],
-    codes: REFUSES_RECIPIENT,
+    codes: REFUSES_IN_WORDS,
     says: ["absent"],
     unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, ...COUNTED_TEXT],
     class: "mailbox_not_found",

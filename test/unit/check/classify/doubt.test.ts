@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { isDoubtful, phraseOf } from "../../../../src/check/classify/doubt.ts";
 import { saidIn } from "../../../../src/check/classify/grammar.ts";
 import { ACQUITTING } from "../../../../src/check/classify/lexicon/acquitting.ts";
+import { BY_LANGUAGE } from "../../../../src/check/classify/lexicon/by-language.ts";
 import { ABSENT, SHUT } from "../../../../src/check/classify/lexicon/states.ts";
 import { spokenOf } from "../../../../src/check/classify/spoken.ts";
 
@@ -37,13 +38,17 @@ const CONDEMNED: Readonly<Record<string, readonly [word: string, sentence: strin
   bg: ["непознат", "непознат потребител"],
   zh: ["不存在", "用户不存在"],
   ja: ["存在しません", "ユーザーは存在しません"],
+  vi: ["không tồn tại", "người dùng không tồn tại"],
+  id: ["tidak ditemukan", "pengguna tidak ditemukan"],
   ko: ["존재하지 않습니다", "사용자가 존재하지 않습니다"],
 };
 
+const SAID = Object.values(BY_LANGUAGE).flatMap(({ absent = "", shut = "" }) => [absent, shut]);
+
 const KNOWN = new Set(
-  [...ABSENT, ...SHUT].flatMap(({ terms }) =>
-    terms.flatMap((line) => line.split(",").map((term) => term.trim())),
-  ),
+  [...ABSENT.flatMap(({ terms }) => terms), ...SHUT.flatMap(({ terms }) => terms), ...SAID]
+    .flatMap((line) => line.split(","))
+    .map((term) => term.trim()),
 );
 
 const termsOf = (language: string): string[] =>
@@ -54,6 +59,7 @@ const termsOf = (language: string): string[] =>
 describe("words that acquit the recipient", () => {
   it("are there in every language that has words to condemn one", () => {
     assert.deepEqual(Object.keys(ACQUITTING).sort(), Object.keys(CONDEMNED).sort());
+    for (const language of Object.keys(BY_LANGUAGE)) assert.ok(language in ACQUITTING, language);
     for (const [language, [word]] of Object.entries(CONDEMNED))
       assert.ok(KNOWN.has(word), `${language}: ${word}`);
     for (const [language, { passing, proof, asker, alternative }] of Object.entries(ACQUITTING))

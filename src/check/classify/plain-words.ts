@@ -1,0 +1,58 @@
+/** `for more than 90 days`, `in the last 6 months`: of minutes and hours a login before sending is wanted, not a mailbox in use. */
+const SPAN =
+  "(?: (?:a|the|too|very|more|than|over|at|least|last|past|quite|some|many|several|long|time|while|\\d{1,4}|days?|weeks?|months?|years?)){1,6}(?! (?:minutes?|hours?|seconds?))";
+const WAKES = "(?:re-?)?(?:activate|enable|unlock|open)";
+const ITS_MAILBOX =
+  "(?: (?:(?:the|this|his|her|its|their) )?(?:mailbox|account|address|service|(?:receiving|reception|delivery|receipt)(?: of)?(?: the)?(?: e?-?mails?| messages?)?))?";
+
+/**
+ * A mailbox is shut, in words that acquit elsewhere: whoever has to log in is its owner, and what is blocked was not used.
+ * Each as a pattern of bounded length and what stands in its place.
+ */
+const IN_OTHER_WORDS: readonly (readonly [said: RegExp, means: string])[] = [
+  [
+    new RegExp(
+      `\\b(?:must|has to|needs? to|should) (?:first )?log ?in (?:again |at least once )?(?:to|in order to|and) ${WAKES}\\b${ITS_MAILBOX}`,
+      "g",
+    ),
+    "is inactive",
+  ],
+  [
+    new RegExp(
+      `\\b(?:has not|hasn't|have not|did not|didn't) (?:been )?log(?:ged)? ?(?:in|on)(?:to)? (?:for|in|since|within|during)${SPAN}`,
+      "g",
+    ),
+    "is inactive",
+  ],
+  [
+    /\bbecause (?:the|its) (?:owner|user) (?:has not|hasn't|did not|didn't|never) log(?:ged)? ?in\b/g,
+    "because of inactivity",
+  ],
+  [
+    new RegExp(
+      `\\b(?:has|have|was|is) not (?:been )?(?:used|accessed|opened|checked|active) (?:for|in|since)${SPAN}`,
+      "g",
+    ),
+    "is inactive",
+  ],
+  [/\b(?:has been|is|was) idle (?:for )?too long\b/g, "is inactive"],
+  [
+    /\bblocked (?:because of|due to|for|after|owing to) (?:its |long |a long |prolonged |user )?(?:inactivity|non-?use|no activity|lack of (?:use|activity)|not being used)\b/g,
+    "disabled",
+  ],
+  [new RegExp(`\\bno (?:activity|log ?ins?) (?:for|in|since|within)${SPAN}`, "g"), ", inactive"],
+  [/\bno (?:recipient|user|account|mailbox) activity\b(?: since [\d./-]{4,10})?/g, "mailbox inactive"],
+  [
+    /\bhas (?:closed|cancell?ed|deactivated|terminated) (?:this|his|her|its|their|the) (?:mailbox|(?:e-?mail )?account|(?:e-?mail )?address)(?= ?(?:[.,;(]|$|and |at |due |because ))/g,
+    "is inactive",
+  ],
+];
+
+/** Nearly every reply has none of these. */
+const MAY_BE = /log ?in|logged|logon| not |idle|blocked | activity|has (?:c|d|t)/;
+
+/** `text` with what says that a mailbox is shut in plain words. Linear. @param text lower case */
+export function inPlainWords(text: string): string {
+  if (!MAY_BE.test(text)) return text;
+  return IN_OTHER_WORDS.reduce((rest, [said, means]) => rest.replace(said, means), text);
+}
