@@ -3,8 +3,10 @@ import type { Config } from "../core/config.ts";
 import type { Logger } from "../core/log.ts";
 import type { Chore } from "../relay/relay.ts";
 import { uploadChores } from "../relay/uploads.ts";
+import { createPreviewUpload } from "../services/uploads/preview.ts";
 import { createReceiveUpload } from "../services/uploads/receive.ts";
 import { createUploadRemoval } from "../services/uploads/removal.ts";
+import { createUploadSources } from "../services/uploads/sources.ts";
 import { createUploads, type Uploads } from "../services/uploads/uploads.ts";
 import { createObjectStreams } from "../store/object-streams.ts";
 import { createUploadObjects } from "../store/upload-objects.ts";
@@ -25,6 +27,7 @@ export function composeUploads({ config, stores }: Omit<Deps, "log">): Uploads {
   return createUploads({
     sql,
     storage: { streams, objects: createUploadObjects(objects, config.objects, systemClock) },
+    preview: createPreviewUpload({ sources: createUploadSources({ sql, streams }), streams }),
     receive: createReceiveUpload({ sql, streams, clock: systemClock, retentionDays }),
     retentionDays,
   });

@@ -1,3 +1,13 @@
+import { LIST_ERRORS, type ListErrorCode } from "./job-errors.ts";
+
+/** What fails a job, asked about before there is one. */
+const LIST_REFUSALS = Object.fromEntries(
+  Object.entries(LIST_ERRORS).map(([code, title]) => [
+    code,
+    { status: 422, title: title.replace(/\.$/, "") },
+  ]),
+) as Record<ListErrorCode, { status: 422; title: string }>;
+
 /**
  * The closed union of what can go wrong for a caller, and its HTTP face. A caller's mistake or a limit is an
  * `AppError`; what is expected (a verdict, a reply class) is a value; a programmer's error is an assertion.
@@ -43,6 +53,7 @@ export const ERRORS = {
   uri_too_long: { status: 414, title: "URI too long" },
   unsupported_media_type: { status: 415, title: "Unsupported content type" },
   idempotency_mismatch: { status: 422, title: "The Idempotency-Key was used for another request" },
+  ...LIST_REFUSALS,
   rate_limited: { status: 429, title: "Rate limit exceeded" },
   quota_exceeded: { status: 429, title: "Daily quota exceeded" },
   internal_error: { status: 500, title: "Internal error" },
@@ -61,8 +72,18 @@ export interface ErrorIssue {
   message: string;
 }
 
+/** A column that may be meant: services/bulk/layout says what its members are. */
+export interface ErrorCandidate {
+  index: number;
+  name: string | null;
+  addresses: number;
+  distinct: number;
+}
+
 export interface AppErrorOptions {
   errors?: ErrorIssue[];
+  /** Of `email_column_ambiguous`. */
+  candidates?: ErrorCandidate[];
   /** Seconds for `Retry-After`. */
   retryAfterS?: number;
   headers?: Record<string, string>;
@@ -72,6 +93,7 @@ export interface AppErrorOptions {
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly errors: ErrorIssue[] | undefined;
+  readonly candidates: ErrorCandidate[] | undefined;
   readonly retryAfterS: number | undefined;
   readonly headers: Record<string, string> | undefined;
 
@@ -80,6 +102,7 @@ export class AppError extends Error {
     this.name = "AppError";
     this.code = code;
     this.errors = options.errors;
+    this.candidates = options.candidates;
     this.retryAfterS = options.retryAfterS;
     this.headers = options.headers;
   }

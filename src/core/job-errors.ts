@@ -1,8 +1,5 @@
-/**
- * Why bulk jobs fail: `error.code` of a job, and what each says to whoever sent the list. The names are public; what
- * fails a job takes its code from here, so that none is undocumented.
- */
-export const JOB_ERRORS = {
+/** Why a list cannot be read as one: known from what it holds. */
+export const LIST_ERRORS = {
   empty_source: "The list has no rows.",
   no_email_column: "No column of the list has addresses, or the one that was named is not there.",
   email_column_ambiguous:
@@ -13,6 +10,17 @@ export const JOB_ERRORS = {
   suspicious_quote: "A quoted field holds what look like rows of the list: a quote is missing or stray.",
   record_too_large: "A row is longer than one may be.",
   too_many_columns: "A row has more columns than one may have.",
+} as const satisfies Record<string, string>;
+
+export type ListErrorCode = keyof typeof LIST_ERRORS;
+export const LIST_ERROR_CODES = Object.keys(LIST_ERRORS) as ListErrorCode[];
+
+/**
+ * Why bulk jobs fail: `error.code` of a job, and what each says to whoever sent the list. The names are public; what
+ * fails a job takes its code from here, so that none is undocumented.
+ */
+export const JOB_ERRORS = {
+  ...LIST_ERRORS,
   bulk_too_large: "The list has more rows or bytes than the team's tier allows.",
   quota_exceeded:
     "The list needs more units than are left of the day's quota, or a test address of it asks for this.",
@@ -32,4 +40,8 @@ export const JOB_ERROR_CODES = Object.keys(JOB_ERRORS) as [JobErrorCode, ...JobE
 
 export function isJobErrorCode(code: string): code is JobErrorCode {
   return Object.hasOwn(JOB_ERRORS, code);
+}
+
+export function isListError(code: JobErrorCode): code is ListErrorCode {
+  return Object.hasOwn(LIST_ERRORS, code);
 }

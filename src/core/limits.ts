@@ -96,6 +96,8 @@ export const LIMITS = {
     teamShare: 4,
     /** Who waits is answered `deadline` at most so late. */
     deadlineLateMs: 50,
+    /** So long before a deadline what is known of the address besides is looked up, for the answer. */
+    knownAheadMs: 200,
     /** By the wait for our own CPU: see services/verify/{admission,ceiling}.ts. */
     admission: {
       targetMs: 50,

@@ -1,4 +1,4 @@
-import { AppError, ERRORS, type ErrorCode, type ErrorIssue } from "../core/errors.ts";
+import { AppError, ERRORS, type ErrorCandidate, type ErrorCode, type ErrorIssue } from "../core/errors.ts";
 import { Reply } from "./reply.ts";
 
 /** The body of every error, `application/problem+json` (RFC 9457). */
@@ -12,6 +12,8 @@ export interface Problem {
   code: ErrorCode;
   request_id: string;
   errors?: ErrorIssue[];
+  /** Of `email_column_ambiguous`. */
+  candidates?: ErrorCandidate[];
 }
 
 /** Seconds for `Retry-After` where the error itself names none: every 429 and 503 carries the header, any other that names some. */
@@ -43,18 +45,19 @@ const forms = new WeakMap<AppError, ProblemForm>();
 export function formOf(error: AppError): ProblemForm {
   const known = forms.get(error);
   if (known !== undefined) return known;
-  const { code, message: detail, errors } = error;
+  const { code, message: detail, errors, candidates } = error;
   const { status, title } = ERRORS[code];
-  const problem: Omit<Problem, "request_id" | "errors"> = {
+  const problem: Omit<Problem, "request_id" | "errors" | "candidates"> = {
     type: problemType(code),
     title,
     status,
     detail,
     code,
   };
+  const more = JSON.stringify({ errors, candidates }).slice(1);
   const form = {
     start: `${JSON.stringify(problem).slice(0, -1)},"request_id":`,
-    end: errors === undefined ? "}" : `,"errors":${JSON.stringify(errors)}}`,
+    end: more === "}" ? more : `,${more}`,
     headers: problemHeaders(error),
   };
   forms.set(error, form);

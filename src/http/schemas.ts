@@ -9,6 +9,7 @@ import {
   SIGNALS,
   SMTP_STATUSES,
 } from "../services/verify/verification-result.ts";
+import { CandidateSchema } from "./schemas/source-columns.ts";
 
 const described = (text: string) => v.description<string, string>(text);
 const text = (description: string) => v.pipe(v.string(), described(description));
@@ -243,6 +244,12 @@ export const ProblemSchema = v.object({
     part(
       "Of a failed validation: each field that is wrong.",
       v.array(v.object({ path: text("The field, dotted."), message: text("What is wrong with it.") })),
+    ),
+  ),
+  candidates: v.optional(
+    part(
+      "Of `email_column_ambiguous`: the columns to choose from, the likeliest first.",
+      v.array(CandidateSchema),
     ),
   ),
 });

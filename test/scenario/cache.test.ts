@@ -106,6 +106,20 @@ describe("single flight", () => {
 });
 
 describe("deadline", () => {
+  it("keeps what is known: exchangers, role, reputation", async () => {
+    const hasty = await deployment.startApi({ VERIFY_DEADLINE_MS: "1000" });
+    const host = deployment.world.host("mx.lockstep.test");
+    host.hold("rcpt");
+    const { body } = await hasty.verify(key, "info@lockstep.test");
+    host.release();
+    assert.deepEqual([body.verdict, body.reason], ["unknown", "deadline"]);
+    const { mx, role, disposable, reputation, smtp } = body.checks;
+    assert.deepEqual([mx.ok, mx.hosts, mx.status], [true, ["mx.lockstep.test"], "ok"]);
+    assert.deepEqual([role.is_role, role.role, disposable.status], [true, "info", "checked"]);
+    assert.ok(reputation.signals.includes("role_address"));
+    assert.equal(smtp.status, "skipped");
+  });
+
   it("answers in time while the probe goes on and fills the cache", async () => {
     const hasty = await deployment.startApi({ VERIFY_DEADLINE_MS: "300" });
     const host = deployment.world.host("mx.multiline.test");

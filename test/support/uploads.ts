@@ -4,6 +4,7 @@ import { newId } from "../../src/core/ids.ts";
 import { effectiveLimits, type TierLimits } from "../../src/core/tiers.ts";
 import type { Actor } from "../../src/services/actor.ts";
 import type { UploadSources } from "../../src/services/bulk/submit-file.ts";
+import { createPreviewUpload } from "../../src/services/uploads/preview.ts";
 import { createReceiveUpload } from "../../src/services/uploads/receive.ts";
 import { createUploadRemoval, type UploadRemoval } from "../../src/services/uploads/removal.ts";
 import { createUploadSources } from "../../src/services/uploads/sources.ts";
@@ -49,6 +50,7 @@ export async function openUploads(t: Parameters<typeof openDatabase>[0]): Promis
   const streams = createObjectStreams(store, systemClock);
   const objects = createUploadObjects(store, settings, systemClock);
   let failing: boolean | string = false;
+  const sources = createUploadSources({ sql, streams });
   return {
     sql,
     streams,
@@ -56,10 +58,11 @@ export async function openUploads(t: Parameters<typeof openDatabase>[0]): Promis
     uploads: createUploads({
       sql,
       storage: { streams, objects },
+      preview: createPreviewUpload({ sources, streams }),
       receive: createReceiveUpload({ sql, streams, clock: systemClock, retentionDays: 30 }),
       retentionDays: 30,
     }),
-    sources: createUploadSources({ sql, streams }),
+    sources,
     removal: createUploadRemoval({
       sql,
       streams,

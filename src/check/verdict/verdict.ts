@@ -66,14 +66,22 @@ function chooseRow(input: DecideInput, reputation: Reputation): RowId {
   const { address, evidence, probing, blocked } = input;
   if (address === null) return input.malformed ?? "invalid_format";
   if (blocked) return "blocklisted_domain";
-  if (evidence === null || evidence.mx.status === "skipped") return input.failure ?? "internal_error";
+  if (evidence === null) return input.failure ?? "internal_error";
   const { status } = evidence.mx;
+  if (status === "skipped") return unaskedRow(input, evidence, reputation);
   if (status !== "ok" && status !== "implicit" && status !== "dns_error") return status;
   if (evidence.disposable.listed) return "disposable_domain";
   if (status === "dns_error") return knownWithoutDns(evidence, reputation) ?? status;
   if (!probing) return unprobedRow(evidence, reputation, input.declined === true);
   if (evidence.smtp === null) return input.failure ?? "internal_error";
   return smtpRow(evidence, evidence.smtp, reputation);
+}
+
+/** Nobody had answered yet, not even a name server. */
+function unaskedRow({ failure, probing }: DecideInput, evidence: Evidence, reputation: Reputation): RowId {
+  if (failure === "deadline" && evidence.disposable.listed) return "disposable_domain";
+  const known = failure === "deadline" && !probing ? knownWithoutDns(evidence, reputation) : null;
+  return known ?? failure ?? "internal_error";
 }
 
 /** What is certain although no name server answers: the lists, and the address itself, need none. */

@@ -14,6 +14,7 @@ import {
   queuedJob,
   SubmitBulkSchema,
 } from "../schemas/bulk.ts";
+import { sourceOptionsOf } from "../schemas/file-options.ts";
 import { createBulkReadingRoutes } from "./bulk-reading.ts";
 
 /** What most of them share; what is costly to serve counts against the rate limit. */
@@ -86,11 +87,7 @@ function submitRoute(jobs: BulkJobs): Route {
       const job = await jobs.submit(actor, {
         list: listOf(body),
         options: {
-          ...(body.email_column === undefined ? {} : { emailColumn: body.email_column }),
-          ...(body.has_header === undefined ? {} : { hasHeader: body.has_header }),
-          ...(body.delimiter === undefined ? {} : { delimiter: body.delimiter }),
-          ...(body.sheet === undefined ? {} : { sheet: body.sheet }),
-          ...(body.escape === undefined ? {} : { escape: body.escape }),
+          ...sourceOptionsOf(body),
           escapeFormulas: body.escape_formulas,
         },
         withEvidence: body.evidence,

@@ -1,20 +1,24 @@
+import { LIST_ERROR_CODES } from "../../core/job-errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Uploads } from "../../services/uploads/uploads.ts";
 import { fileBodyOf } from "../file-body.ts";
 import { PageQuerySchema, pageAsk, pageSchema } from "../paging.ts";
 import { incomingRoute, type Route, teamRoute } from "../route.ts";
+import { FileOptionsSchema, sourceOptionsOf } from "../schemas/file-options.ts";
 import {
   CreatedUploadSchema,
   CreateUploadSchema,
   createdUploadExample,
   FileParamsSchema,
+  previewExample,
   UploadParamsSchema,
+  UploadPreviewSchema,
   UploadSchema,
   uploadExample,
 } from "../schemas/upload.ts";
 
 const MEMBERS = { tag: "bulk", role: "member", rateLimited: false } as const;
-const { lists, open, stored, presignedMs, streamedPerTeam, unfinishedMs } = LIMITS.uploads;
+const { lists, open, stored, presignedMs, streamedPerTeam, unfinishedMs, previewRows } = LIMITS.uploads;
 const HOUR_MS = 3_600_000;
 
 export function createUploadRoutes(uploads: Uploads): Route[] {
@@ -24,6 +28,7 @@ export function createUploadRoutes(uploads: Uploads): Route[] {
     receiveRoute(uploads),
     getRoute(uploads),
     completeRoute(uploads),
+    previewRoute(uploads),
     removeRoute(uploads),
   ];
 }
@@ -139,6 +144,44 @@ function completeRoute(uploads: Uploads): Route {
     params: UploadParamsSchema,
     success: { status: 200, description: "The upload", schema: UploadSchema, example: uploadExample },
     handler: ({ params }, actor) => uploads.complete(actor, params.upload),
+  });
+}
+
+function previewRoute(uploads: Uploads): Route {
+  return teamRoute({
+    ...MEMBERS,
+    rateLimited: true,
+    method: "POST",
+    path: "/v1/uploads/{upload}/preview",
+    operationId: "previewUpload",
+    summary: "Show how an upload would be read",
+    description:
+      "What a job with these options would make of the upload, by its first bytes: the layout, the columns that may hold the " +
+      `addresses with the evidence for each, and the first ${previewRows} rows. Costs nothing and changes nothing. What would fail the ` +
+      "job at its beginning is refused with the job's code (422); `email_column_ambiguous` has `candidates`, and is answered " +
+      "by `email_column`.",
+    errors: [
+      "unavailable_in_tier",
+      "not_found",
+      "upload_missing",
+      "bulk_too_large",
+      "feature_unconfigured",
+      ...LIST_ERROR_CODES,
+    ],
+    params: UploadParamsSchema,
+    body: FileOptionsSchema,
+    bodyExample: { email_column: "Business Email" },
+    success: {
+      status: 200,
+      description: "How it would be read",
+      schema: UploadPreviewSchema,
+      example: previewExample,
+    },
+    handler({ params, body }, actor, context) {
+      const gone = new AbortController();
+      context.onCancel(() => gone.abort(new Error("the client has gone")));
+      return uploads.preview(actor, params.upload, sourceOptionsOf(body), gone.signal);
+    },
   });
 }
 

@@ -4,9 +4,10 @@ import { LIMITS } from "../../core/limits.ts";
 import { FORMATS } from "../../services/bulk/result-rows.ts";
 import { VERDICTS } from "../../services/bulk/shard.ts";
 import type { BulkJob } from "../../services/bulk/view.ts";
+import { fileOptions, storable } from "./file-options.ts";
 import { CandidateSchema, inlineColumnsExample, JobSourceSchema } from "./source-columns.ts";
 
-const { inlineRows, columns, keyBytes, metadataPairs, metadataKeyChars, metadataValueChars, metadataBytes } =
+const { inlineRows, keyBytes, metadataPairs, metadataKeyChars, metadataValueChars, metadataBytes } =
   LIMITS.bulk;
 
 const described = (text: string) => v.description<string, string>(text);
@@ -36,9 +37,6 @@ function emailList() {
   };
   return { ...schema, "~run": run };
 }
-
-/** What the database can keep as JSON. */
-const storable = v.regex<string, string>(/^[^\0\p{Cs}]*$/u, "must not hold NUL or half of a surrogate pair");
 
 /** Pairs of strings. Of an object with too many only that is said: its pairs are not looked at. */
 function metadataPairsOf() {
@@ -72,30 +70,6 @@ function metadataPairsOf() {
   return { ...schema, "~run": run };
 }
 
-const emailColumn = v.union([
-  v.pipe(v.string(), v.minLength(1), v.maxLength(1_000), storable, v.description("Its name in the header.")),
-  v.pipe(
-    v.number(),
-    v.integer(),
-    v.minValue(0),
-    v.maxValue(columns - 1),
-    v.description("Its index, from 0."),
-  ),
-]);
-
-const sheet = v.union([
-  v.pipe(v.string(), v.minLength(1), v.maxLength(255), storable, v.description("Its name.")),
-  v.pipe(
-    v.number(),
-    v.integer(),
-    v.minValue(0),
-    v.maxValue(LIMITS.bulk.workbook.sheets - 1),
-    v.description("Its index, from 0, hidden ones counted."),
-  ),
-]);
-
-const isDelimiter = /^[\t !#-~]$/;
-
 const s3Place = v.strictObject({
   bucket: v.pipe(v.string(), v.minLength(1), v.maxLength(255), storable, described("The bucket.")),
   key: v.pipe(
@@ -115,34 +89,7 @@ const submission = v.strictObject({
     v.pipe(v.string(), v.maxLength(100), described("A file that you have uploaded: its id, `upl_…`.")),
   ),
   s3: v.optional(v.pipe(s3Place, v.description("An object of a bucket of yours."))),
-  email_column: v.optional(
-    v.pipe(emailColumn, v.description("The column of a file that has the addresses; found out when absent.")),
-  ),
-  has_header: v.optional(
-    v.pipe(
-      v.boolean(),
-      v.description("Whether a file's first record names the columns; found out when absent."),
-    ),
-  ),
-  delimiter: v.optional(
-    v.pipe(
-      v.string(),
-      v.regex(isDelimiter, "must be one printable ASCII character or a tab, and no quote"),
-      described("What parts the columns of a file; found out when absent."),
-    ),
-  ),
-  sheet: v.optional(
-    v.pipe(sheet, v.description("The sheet of a workbook; the first that is not hidden when absent.")),
-  ),
-  escape: v.optional(
-    v.pipe(
-      v.picklist(['"', "\\"], 'must be " or \\'),
-      v.description(
-        'How a quote stands within the quotes of a file: doubled (`"`), or behind a backslash (`\\`), which then also takes ' +
-          "the meaning from a delimiter or line end; found out when absent.",
-      ),
-    ),
-  ),
+  ...fileOptions,
   escape_formulas: v.optional(
     v.pipe(
       v.boolean(),

@@ -1,7 +1,13 @@
 import * as v from "valibot";
 import { LIMITS } from "../../core/limits.ts";
+import {
+  CandidateSchema,
+  columnsExample,
+  SourceColumnsSchema,
+  SourceWarningSchema,
+} from "./source-columns.ts";
 
-const { filenameChars, singleBytes } = LIMITS.uploads;
+const { filenameChars, singleBytes, previewRows, previewCellChars } = LIMITS.uploads;
 const GIB = 1_073_741_824;
 
 const text = (description: string) => v.pipe(v.string(), v.description(description));
@@ -84,6 +90,76 @@ export const CreatedUploadSchema = v.object({
     ),
   ),
 });
+
+const points = (description: string) => v.pipe(v.number(), v.description(description));
+
+export const UploadPreviewSchema = v.object({
+  layout: v.pipe(
+    SourceColumnsSchema,
+    v.description("How a job with the same options would read the upload."),
+  ),
+  header: v.pipe(
+    v.nullable(v.array(v.string())),
+    v.description("The names of the columns; null: there is no header."),
+  ),
+  candidates: v.pipe(
+    v.array(
+      v.object({
+        ...CandidateSchema.entries,
+        score: points("The sum of the parts."),
+        parts: v.pipe(
+          v.object({
+            header: points("What its name says: -40 (an owner's) to 55 (the primary address)."),
+            addresses: points("0 to 40: the share of its filled cells that are addresses."),
+            distinct: points("-30 to 0: how much its addresses repeat."),
+            filled: points("0 to 6: the share of the rows that have one."),
+            position: points("0 to 1: from the right to the left."),
+          }),
+          v.description("The evidence, in points."),
+        ),
+      }),
+    ),
+    v.description("Columns that may be the one of the addresses, the likeliest first, 20 at most."),
+  ),
+  rows: v.pipe(
+    v.array(
+      v.object({
+        row: v.pipe(v.number(), v.integer(), v.minValue(1), v.description("Its number, from 1.")),
+        input: text("Its cell in the column of addresses."),
+        columns: v.pipe(v.array(v.string()), v.description("All of its cells.")),
+      }),
+    ),
+    v.description(`The first ${previewRows} rows at most; cells are cut to ${previewCellChars} characters.`),
+  ),
+  warnings: v.pipe(v.array(SourceWarningSchema), v.description("As of a job's `source`.")),
+});
+
+export const previewExample = {
+  layout: columnsExample,
+  header: ["Name", "Business Email", "Owner"],
+  candidates: [
+    {
+      index: 1,
+      name: "Business Email",
+      addresses: 280,
+      distinct: 280,
+      score: 74.1,
+      parts: { header: 28, addresses: 40, distinct: 0, filled: 5.6, position: 0.5 },
+    },
+    {
+      index: 2,
+      name: "Owner",
+      addresses: 300,
+      distinct: 3,
+      score: -23.2,
+      parts: { header: -40, addresses: 40, distinct: -29.7, filled: 6, position: 0.5 },
+    },
+  ],
+  rows: [
+    { row: 1, input: "someone@example.com", columns: ["Someone", "someone@example.com", "sam@corp.example"] },
+  ],
+  warnings: [],
+};
 
 export const uploadExample = {
   id: "upl_01h455vb4pex5vsknk084sn02q",

@@ -4,8 +4,8 @@ import { LIMITS } from "../../core/limits.ts";
 import { type CutChunk, createChunkCutter } from "./chunk-cutter.ts";
 import type { Candidate } from "./columns/choose-column.ts";
 import { shown } from "./columns/pick-column.ts";
-import { type OpenedText, type OpenOptions, openText } from "./csv/decode.ts";
-import { type DetectedLayout, type DetectedTable, detectLayout } from "./csv/detect.ts";
+import type { OpenedText, OpenOptions } from "./csv/decode.ts";
+import type { DetectedLayout, DetectedTable } from "./csv/detect.ts";
 import { toText } from "./csv/field.ts";
 import { kindOfCell, PLAIN, UNSURE } from "./csv/plain-address.ts";
 import { CsvProblemError, problem } from "./csv/problems.ts";
@@ -17,6 +17,7 @@ import { TableEnd, tableWidth } from "./csv/table-end.ts";
 import { bytesOf, whenRead } from "./csv/text-form.ts";
 import { type ValuePlace, valueAt } from "./csv/value-place.ts";
 import type { JobProblem, SourceColumns, SourceLayout, SourceOptions, SourceWarning } from "./layout.ts";
+import { openSource } from "./open-source.ts";
 import type { RepeatFinder } from "./repeat-finder.ts";
 
 /** What a job may have. */
@@ -81,20 +82,9 @@ export async function analyseSource(
   sinks: AnalysisSinks,
   cancelled: AbortSignal,
 ): Promise<ScannedSource | Refusal> {
-  const limits = { decompressedBytes: bounds.bytes, sampleBytes: LIMITS.bulk.sampleBytes };
-  const opened = await openText(source, limits, options);
-  if (!opened.ok) return opened;
-  const detected = detectLayout(opened.head, {
-    ...options,
-    ...opened.sheet,
-    whole: opened.whole,
-    bytesOf: bytesOf(opened.form),
-    ...(opened.form.utf16 === null ? {} : { encoding: opened.form.utf16 }),
-  });
-  if (!detected.ok) {
-    await opened.close();
-    return detected;
-  }
+  const open = await openSource(source, options, bounds.bytes);
+  if (!open.ok) return open;
+  const { opened, detected } = open;
   try {
     return await scan({ opened, detected, bounds, sinks }, cancelled);
   } catch (error) {
@@ -279,7 +269,9 @@ class RowReader {
     if (rows === 0) return problem("empty_source", "The file has a header and no rows.");
     if (malformed === rows - empty && this.#several === 0 && malformed >= ROWS_TO_JUDGE)
       return noAddress(this.#detected.layout, rows);
-    const { candidates, warnings } = this.#detected;
+    const { candidates } = this.#detected;
+    const { tolerated, form } = this.#opened;
+    const warnings = [...this.#detected.warnings, ...tolerated.warnings(bytesOf(form))];
     const above = this.#detected.columns.skipped_lines;
     const columns = { ...this.#detected.columns, skipped_lines: [...above, ...this.#tableEnd.end()] };
     const layout = { ...this.#detected.layout, columns: this.#width };

@@ -15,6 +15,7 @@ import {
 import type { Actor } from "../actor.ts";
 import { type Page, type PageAsk, pageOf } from "../page.ts";
 import { partsOf } from "./parts.ts";
+import type { PreviewUpload } from "./preview.ts";
 import type { ReceiveUpload } from "./receive.ts";
 import {
   checkTier,
@@ -48,6 +49,7 @@ export interface Uploads {
   get(actor: Actor, id: string): Promise<Upload>;
   /** Makes the parts that were sent the file. Idempotent. @throws AppError `not_found`, `upload_missing`, `bulk_too_large` */
   complete(actor: Actor, id: string): Promise<Upload>;
+  preview: PreviewUpload;
   /** @throws AppError `not_found`, `upload_in_use` */
   remove(actor: Actor, id: string): Promise<void>;
 }
@@ -139,14 +141,16 @@ export interface UploadsDeps {
   sql: Database;
   storage: UploadStorage;
   receive: ReceiveUpload;
+  preview: PreviewUpload;
   retentionDays: number;
 }
 
-function createStoredUploads({ sql, storage, receive, retentionDays }: UploadsDeps): Uploads {
+function createStoredUploads({ sql, storage, receive, preview, retentionDays }: UploadsDeps): Uploads {
   const render: Render = (row) => renderUpload(row, retentionDays);
   return {
     create: createPresigned(sql, storage, render),
     receive,
+    preview,
     async list({ teamId }, ask) {
       const rows = await listUploads(sql, teamId, { after: ask.after, limit: ask.limit + 1 });
       return pageOf(rows, ask, (row) => row.id, render);
@@ -185,6 +189,10 @@ export function createUploads(deps: UploadsDeps | null): Uploads {
     list: async (actor, ask) => configured().list(actor, ask),
     get: async (actor, id) => configured().get(actor, id),
     complete: async (actor, id) => configured().complete(actor, id),
+    async preview(actor, id, options, cancelled) {
+      checkTier(actor);
+      return configured().preview(actor, id, options, cancelled);
+    },
     remove: async (actor, id) => configured().remove(actor, id),
   };
 }

@@ -33,7 +33,14 @@ export function askerOf({ teamId, limits, overlay }: Actor, probe: boolean): Ask
 export type Finding =
   | { entry: CacheEntry; cached: true; failure?: undefined; times?: FlightTimes }
   | { entry: CacheEntry; cached: false; failure?: undefined; times?: FlightTimes }
-  | { entry: null; cached: false; failure?: "deadline" | "internal_error"; times?: FlightTimes };
+  | {
+      entry: null;
+      cached: false;
+      failure?: "deadline" | "internal_error";
+      times?: FlightTimes;
+      /** As of `Landing`. */
+      known?: Evidence | null;
+    };
 
 /**
  * See `Arrival`: what becomes of a finding. Where `find` itself throws, `failed` is not called; nor was `landed`, unless it is what
@@ -202,7 +209,8 @@ function drawFrom(deps: ExaminerDeps, question: Question, finding: Finding): Ans
 
 function draw(deps: ExaminerDeps, question: Question, finding: Finding): Answer {
   const { email, address, malformed } = question;
-  const entry = question.overridden ? overriddenEntry(finding.entry) : finding.entry;
+  const found = finding.entry ?? lateEntry(deps, question, finding);
+  const entry = question.overridden ? overriddenEntry(found) : found;
   const decision = decide({
     address,
     malformed: malformed?.reason ?? null,
@@ -224,6 +232,13 @@ function draw(deps: ExaminerDeps, question: Question, finding: Finding): Answer 
     withEvidence: question.withEvidence,
   });
   return { decision, result };
+}
+
+/** What is said at a deadline besides: what the DNS had answered, else what the lists know. It is kept nowhere. */
+function lateEntry(deps: ExaminerDeps, { address }: Question, finding: Finding): CacheEntry | null {
+  if (finding.failure !== "deadline" || address === null) return null;
+  const evidence = finding.known ?? null;
+  return evidence === null ? unasked(deps, address) : { evidence, storedAt: deps.clock.now(), ttlS: 0 };
 }
 
 function overriddenEntry(entry: CacheEntry | null): CacheEntry | null {

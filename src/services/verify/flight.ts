@@ -38,7 +38,14 @@ export interface Waiter {
 export type Landing =
   | { entry: CacheEntry; cached: true; failure?: undefined; times?: FlightTimes }
   | { entry: CacheEntry; cached: false; failure?: undefined; times?: FlightTimes }
-  | { entry: null; cached: false; failure: "deadline" | "internal_error"; times?: FlightTimes };
+  | {
+      entry: null;
+      cached: false;
+      failure: "deadline" | "internal_error";
+      times?: FlightTimes;
+      /** Of a deadline: what was known of the address without its mail server; null, absent: nothing. */
+      known?: Evidence | null;
+    };
 
 /** What becomes of a landing. One of the two is called, once; `failed` too where `landed` throws. */
 export interface Arrival<T> {
@@ -47,30 +54,32 @@ export interface Arrival<T> {
   failed(): void;
 }
 
-const DEADLINE: Landing = { entry: null, cached: false, failure: "deadline" };
-
 /** Who waits for a flight. Answered once: by the landing, at the deadline, or since he has gone. */
 export class Passenger implements Deadline {
   readonly flight: Flight;
-  readonly dueMs: number;
+  /** The deadline, or shortly before it, when what is known is looked up. */
+  dueMs: number;
   answered = false;
   before: Deadline["before"] = null;
   behind: Deadline["behind"] = null;
   /** Monotonic; null: the flight began for him. */
   joinedMs: number | null = null;
+  readonly #deadlineMs: number;
   readonly #arrival: Arrival<unknown>;
   readonly #resolve: (value: unknown) => void;
   readonly #reject: (error: unknown) => void;
 
+  /** @param aheadMs so long before its deadline it is due for the first time */
   constructor(
     flight: Flight,
-    dueMs: number,
+    { deadlineMs, aheadMs }: { deadlineMs: number; aheadMs: number },
     arrival: Arrival<unknown>,
     resolve: (value: unknown) => void,
     reject: (error: unknown) => void,
   ) {
     this.flight = flight;
-    this.dueMs = dueMs;
+    this.#deadlineMs = deadlineMs;
+    this.dueMs = deadlineMs - aheadMs;
     this.#arrival = arrival;
     this.#resolve = resolve;
     this.#reject = reject;
@@ -92,9 +101,14 @@ export class Passenger implements Deadline {
   }
 
   due(): void {
+    if (this.dueMs < this.#deadlineMs) {
+      this.dueMs = this.#deadlineMs;
+      this.flight.nearlyDue(this);
+      return;
+    }
     this.flight.promised = true;
     this.flight.dropOff(this);
-    this.land(DEADLINE);
+    this.land({ entry: null, cached: false, failure: "deadline", known: this.flight.known ?? null });
   }
 }
 
@@ -112,6 +126,8 @@ export class Flight implements EntryAsker, CheckAsker, TimedFlight {
   /** Of who began it, or joined; null: whoever asks may have a check. */
   place: Place | null;
   abandoned = false;
+  /** What is known without the mail server; null: not yet; undefined: it was not looked up. */
+  known: Evidence | null | undefined = undefined;
   /** As the cache told it; undefined: it was not asked. */
   redisKey: string | undefined = undefined;
   /** Of who began it, where he is traced. */
@@ -163,6 +179,10 @@ export class Flight implements EntryAsker, CheckAsker, TimedFlight {
     return this.first === null && (this.others === null || this.others.size === 0);
   }
 
+  nearlyDue(passenger: Passenger): void {
+    this.#tower.nearlyDue(this, passenger);
+  }
+
   found(entry: CacheEntry | undefined, redisKey: string): void {
     this.redisKey = redisKey;
     this.#tower.found(this, entry);
@@ -179,6 +199,8 @@ export class Flight implements EntryAsker, CheckAsker, TimedFlight {
 
 /** What flights tell. */
 export interface Tower {
+  /** The deadline of one who waits is near. */
+  nearlyDue(flight: Flight, passenger: Passenger): void;
   found(flight: Flight, entry: CacheEntry | undefined): void;
   learnt(flight: Flight, evidence: Evidence | null): void;
   broke(flight: Flight, error: unknown): void;

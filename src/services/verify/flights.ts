@@ -39,7 +39,7 @@ export interface Flights {
 export interface FlightsDeps {
   clock: Clock;
   cache: Pick<EvidenceCache, "look" | "store">;
-  pool: Pick<CheckPool, "ask">;
+  pool: Pick<CheckPool, "ask" | "check">;
   log: Logger;
   deadlineMs: number;
   /** How long a result is kept, and whether it may leave this process. */
@@ -65,7 +65,13 @@ export function createFlights(deps: FlightsDeps): Flights {
   const flying = new Map<string, number>();
   const deadlines = createDeadlines(deps.clock, LIMITS.flights.deadlineLateMs);
 
+  const aheadMs = Math.min(LIMITS.flights.knownAheadMs, deps.deadlineMs / 2);
+
   const tower: Tower = {
+    nearlyDue(flight, passenger) {
+      lookUpKnown(flight);
+      deadlines.add(passenger);
+    },
     found(flight, entry) {
       if (flight.span !== null) tellLook(flight, entry !== undefined);
       if (entry) land(flight, { entry, cached: true, times: timesOf(deps.clock, flight) });
@@ -107,6 +113,22 @@ export function createFlights(deps: FlightsDeps): Flights {
       flight.check = deps.pool.ask(address.normalised, scope, flight);
     } catch (error) {
       fail(flight, error);
+    }
+  }
+
+  /** What the DNS and the lists say, which the check has learnt long ago: its thread answers at once, else it is not said. */
+  function lookUpKnown(flight: Flight): void {
+    if (flight.known !== undefined || flight.scope === "unprobed" || flight.check === null) return;
+    flight.known = null;
+    try {
+      deps.pool.check(flight.question.address.normalised, "unprobed").evidence.then(
+        (evidence) => {
+          flight.known = evidence;
+        },
+        (error: unknown) => deps.log.debug({ err: error }, "what is known could not be looked up"),
+      );
+    } catch (error) {
+      deps.log.debug({ err: error }, "what is known could not be looked up");
     }
   }
 
@@ -218,10 +240,10 @@ export function createFlights(deps: FlightsDeps): Flights {
       }
       return new Promise<T>((resolve, reject) => {
         if (under !== null) waiter.span?.event("joined a check under way", deps.clock.monotonic());
-        const dueMs = waiter.startedMs + deps.deadlineMs;
+        const due = { deadlineMs: waiter.startedMs + deps.deadlineMs, aheadMs };
         // It resolves with what its own arrival makes.
         const land = resolve as (value: unknown) => void;
-        const passenger = new Passenger(flight, dueMs, arrival, land, reject);
+        const passenger = new Passenger(flight, due, arrival, land, reject);
         wait(passenger, waiter);
         if (under === null) return takeOff(flight);
         under.place = sharedPlace(under.place, waiter.place ?? null);

@@ -55,9 +55,16 @@ export function knownBinary(head: Buffer): string | undefined {
   return TEXTS.find(({ start }) => start.test(text))?.is;
 }
 
-/** Of text, at most one byte in a thousand is NUL: some exports have strays. */
+/** Of text, at most one byte in a thousand is NUL, or a few in a short one: some exports have strays. */
+const STRAY_NULS = 3;
+
+/** Text has none of these but tab, line ends, form feed and the like: a short file with some is no list. */
+const CONTROLS = /[\x01-\x08\x0e-\x19\x1b\x7f]/g;
+
+/** @param head without the padding at its end */
 export function hasManyNuls(head: Buffer): boolean {
   let nuls = 0;
   for (let i = head.indexOf(0); i >= 0; i = head.indexOf(0, i + 1)) nuls += 1;
-  return nuls * 1_000 > head.length;
+  if (nuls * 1_000 <= head.length) return false;
+  return nuls > STRAY_NULS || (head.toString("latin1").match(CONTROLS)?.length ?? 0) > 0;
 }

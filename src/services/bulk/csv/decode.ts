@@ -6,6 +6,7 @@ import { gunzip, isGzip, transcoded, utf16Of } from "./encoding.ts";
 import { type CsvProblem, CsvProblemError } from "./problems.ts";
 import { type Started, takeStart } from "./start.ts";
 import type { TextForm } from "./text-form.ts";
+import { Tolerated, withoutPadding } from "./tolerated.ts";
 
 /** So much of an object says whether it is compressed, and which of the two UTF-16 it is. */
 const SNIFF_BYTES = 4_096;
@@ -45,6 +46,8 @@ export interface OpenedText {
    * source. Ends with a CsvProblemError (`not_readable`, `bulk_too_large`) or with the source's own error.
    */
   text: AsyncIterable<Buffer>;
+  /** What does not belong in it, and is read all the same. */
+  tolerated: Tolerated;
   /** Closes the source, of a text that is not read. */
   close(): Promise<void>;
 }
@@ -60,6 +63,7 @@ export async function openText(
 ): Promise<OpenedText | ({ ok: false } & CsvProblem)> {
   const input = source[Symbol.asyncIterator]();
   let read: Started | undefined;
+  const tolerated = new Tolerated();
   const close = async (): Promise<void> => {
     await read?.close();
     await input.return?.();
@@ -72,14 +76,15 @@ export async function openText(
       return await textOf(await openWorkbook(await workbook.at(), asked), limits);
     }
     const gzip = isGzip(read.start);
-    if (gzip) read = await takeStart(gunzip(read.all(), limits.decompressedBytes), SNIFF_BYTES);
+    if (gzip) read = await takeStart(gunzip(read.all(), limits.decompressedBytes, tolerated), SNIFF_BYTES);
     const encoding = utf16Of(read.start);
-    const text = encoding === undefined ? read.all() : transcoded(read.all(), encoding);
-    read = await takeStart(text, limits.sampleBytes);
+    const decoded = encoding === undefined ? read.all() : transcoded(read.all(), encoding, tolerated);
+    read = await takeStart(withoutPadding(decoded, tolerated), limits.sampleBytes);
     const { start: head, whole, all } = read;
     const form = { gzip, utf16: encoding ?? null };
     const rangeReadable = !form.gzip && form.utf16 === null;
-    return { ok: true, form, rangeReadable, sheet: null, head, whole, text: closing(all(), close), close };
+    const text = closing(all(), close);
+    return { ok: true, form, rangeReadable, sheet: null, head, whole, text, tolerated, close };
   } catch (error) {
     await close();
     if (error instanceof CsvProblemError) return { ok: false, ...error.problem };
@@ -102,6 +107,7 @@ async function textOf(
       head,
       whole: whole && !isCut(),
       text: closing(all(), closeAll),
+      tolerated: new Tolerated(),
       close: closeAll,
     };
   } catch (error) {

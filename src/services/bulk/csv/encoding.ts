@@ -2,6 +2,7 @@ import { pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { knownBinary } from "./binary.ts";
 import { CsvProblemError } from "./problems.ts";
+import { type Tolerated, type TrailingZeros, withoutZeros } from "./tolerated.ts";
 
 /** Of what is decompressed at once. */
 const GUNZIP_BYTES = 65_536;
@@ -14,22 +15,17 @@ export function isGzip(start: Buffer): boolean {
 }
 
 /**
- * Decompresses; ends with CsvProblemError when the data are damaged, cut off, followed by others or more than `maxBytes`.
+ * Decompresses; ends with CsvProblemError when the data are damaged, cut off, followed by others than zeros or more than `maxBytes`.
  * Members that follow one another are one text.
  */
 export async function* gunzip(
   input: AsyncGenerator<Buffer>,
   maxBytes: number,
+  tolerated: Tolerated,
 ): AsyncGenerator<Buffer, void, undefined> {
   const unzip = createGunzip({ chunkSize: GUNZIP_BYTES });
-  let given = 0;
-  async function* counted(): AsyncGenerator<Buffer, void, undefined> {
-    for await (const piece of input) {
-      given += piece.length;
-      yield piece;
-    }
-  }
-  pipeline(Readable.from(counted(), { objectMode: false }), unzip, () => {});
+  const zeros: TrailingZeros = { before: 0, count: null };
+  pipeline(Readable.from(withoutZeros(input, zeros), { objectMode: false }), unzip, () => {});
   let bytes = 0;
   try {
     for await (const piece of unzip as AsyncIterable<Buffer>) {
@@ -45,7 +41,10 @@ export async function* gunzip(
     throw notDecompressed(whyNot(error));
   }
   // zlib takes a zero after a member for padding, ends there, and says nothing of what comes behind.
-  if (unzip.bytesWritten < given) throw notDecompressed(NOT_GZIP_BEHIND);
+  const behind =
+    zeros.count === null ? Number.POSITIVE_INFINITY : zeros.before + zeros.count - unzip.bytesWritten;
+  if (behind > (zeros.count ?? 0)) throw notDecompressed(NOT_GZIP_BEHIND);
+  tolerated.gzipZeros = behind;
 }
 
 const NOT_GZIP_BEHIND = "what follows its compressed data is not gzip";
@@ -81,16 +80,20 @@ export function utf16Of(start: Buffer): Utf16 | undefined {
   return undefined;
 }
 
-/** UTF-16 to UTF-8; a byte order mark becomes one of UTF-8, halves of characters U+FFFD. */
+/** UTF-16 to UTF-8; a byte order mark becomes one of UTF-8, half a surrogate pair U+FFFD. An odd last byte is left out. */
 export async function* transcoded(
   input: AsyncGenerator<Buffer>,
   encoding: Utf16,
+  tolerated: Tolerated,
 ): AsyncGenerator<Buffer, void, undefined> {
+  let bytes = 0;
   const decoder = new TextDecoder(encoding, { ignoreBOM: true });
   for await (const piece of input) {
+    bytes += piece.length;
     const text = decoder.decode(piece, { stream: true });
     if (text !== "") yield Buffer.from(text);
   }
   const rest = decoder.decode();
-  if (rest !== "") yield Buffer.from(rest);
+  tolerated.hasOddByte = bytes % 2 === 1;
+  if (rest !== "" && !tolerated.hasOddByte) yield Buffer.from(rest);
 }

@@ -171,6 +171,7 @@ describe("an upload by a presigned URL", () => {
         objects: { ...world.objects, beginParts: () => Promise.reject(new Error("object storage is gone")) },
       },
       receive: () => Promise.reject(new Error("not here")),
+      preview: () => Promise.reject(new Error("not here")),
       retentionDays: 30,
     });
     await assert.rejects(failing.create(actor, large), /object storage is gone/);

@@ -117,6 +117,17 @@ describe("what needs nobody's answer", () => {
         assert.equal(asked({ ...mx(status, "recipient"), disposable, role: "info" }), status);
     });
 
+  it("is said at a deadline too, when not even a name server has answered", () => {
+    const unasked = { ...mx("skipped", null), disposable: { listed: false, source: "none" } };
+    const asked = (evidence: Evidence, probing: boolean) =>
+      reasonOf(input({ evidence, probing, failure: "deadline" }));
+    assert.equal(asked({ ...unasked, disposable }, true), "disposable_domain");
+    assert.equal(asked({ ...unasked, role: "info" }, true), "deadline", "its server may yet refuse it");
+    assert.equal(asked({ ...unasked, role: "info" }, false), "role_address");
+    assert.equal(asked(unasked, false), "deadline");
+    assert.equal(asked(evidenceWith({ role: "info" }), true), "deadline");
+  });
+
   it("is not that a 252 proves a mailbox, whatever the catch-all probe was told", () => {
     for (const catchAll of ["refused", "inconclusive", "not_probed"] as const) {
       const evidence = evidenceWith({ smtp: { ...accepted, code: 252, catchAll } });

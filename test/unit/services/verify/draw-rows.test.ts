@@ -21,7 +21,12 @@ import fc from "../../../support/properties.ts";
 /** Results drawn as texts, held to the general way: a row after the other, so that later ones meet templates of earlier. */
 
 const clock = createFakeClock();
-const examiner = createExaminer({ clock, isPromoted: () => false } as unknown as ExaminerDeps);
+const lists = {
+  disposable: () => ({ listed: false, source: "none" }),
+  role: () => null,
+  isFree: () => false,
+};
+const examiner = createExaminer({ clock, lists, isPromoted: () => false } as unknown as ExaminerDeps);
 
 const DOMAINS = [
   "one.test",

@@ -30,6 +30,9 @@ function world() {
   /** By which names in Redis it was to be stored; undefined: by its own. */
   const names: (string | undefined)[] = [];
   let overloaded = false;
+  /** What is known without a mail server, and who looked. */
+  const known: { evidence: Evidence | null } = { evidence: null };
+  const looks: string[] = [];
   const made = createFlights({
     clock,
     log: createLog("silent"),
@@ -60,6 +63,10 @@ function world() {
         started.push(check);
         return check;
       },
+      check(address, scope) {
+        looks.push(`${scope} ${address}`);
+        return { evidence: Promise.resolve(known.evidence), cancel() {} };
+      },
     },
   });
   function overload(): void {
@@ -74,7 +81,7 @@ function world() {
       return made.size;
     },
   };
-  return { clock, started, redis, kept, flights, overload, failed, made, names };
+  return { clock, started, redis, kept, flights, overload, failed, made, names, known, looks };
 }
 
 function question(email: string, refresh = false) {
@@ -158,12 +165,29 @@ describe("single flight", () => {
 });
 
 describe("deadline", () => {
+  it("brings what is known without the mail server, looked up once shortly before", async () => {
+    const { clock, flights, known, looks } = world();
+    known.evidence = EVIDENCE;
+    const asked = [1, 2].map(() => flights.join(question("a@example.com"), waiter()));
+    await turn();
+    await clock.advanceAsync(DEADLINE_MS - LIMITS.flights.knownAheadMs - 1);
+    assert.deepEqual(looks, []);
+    await clock.advanceAsync(1);
+    assert.deepEqual(looks, ["unprobed a@example.com"]);
+    await clock.advanceAsync(LIMITS.flights.knownAheadMs);
+    for (const landing of await Promise.all(asked)) {
+      assert.equal(landing.failure, "deadline");
+      assert.equal(landing.entry === null && landing.known, EVIDENCE);
+    }
+    assert.equal(looks.length, 1);
+  });
+
   it("answers at the deadline while the check goes on to fill the cache", async () => {
     const { flights, started, clock, kept } = world();
     const asked = flights.join(question("slow@example.com"), waiter());
     await turn();
     clock.advance(DEADLINE_MS);
-    assert.deepEqual(await asked, { entry: null, cached: false, failure: "deadline" });
+    assert.deepEqual(await asked, { entry: null, cached: false, failure: "deadline", known: null });
     assert.equal(started[0]?.cancelled, false);
     started[0]?.finish(EVIDENCE);
     await turn();

