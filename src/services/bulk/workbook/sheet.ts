@@ -23,8 +23,8 @@ export class StringsCut extends Error {
   override name = "StringsCut";
 }
 
-/** Formulas that show a text and lead elsewhere: `HYPERLINK("mailto:a@x","Write to us")`. */
-const LINK_TO_ADDRESS = /^\s*HYPERLINK\s*\(.*(?:mailto:|@)/is;
+/** A formula that leads to an address, whatever text it shows: `HYPERLINK("mailto:a@x","Write to us")`. */
+const LINK_TO_ADDRESS = /^\s*HYPERLINK\s*\(\s*"[^"]*@[^"]+"/i;
 
 /**
  * Makes CSV of a sheet's XML: a record for each row that has a value, a blank line for others, fields by the cells' references. Told of cells in any

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { analyseSource } from "../../../../../src/services/bulk/analyse.ts";
+import { openText } from "../../../../../src/services/bulk/csv/decode.ts";
 import { parseRecords } from "../../../../../src/services/bulk/csv/parse.ts";
 import type { SourceOptions } from "../../../../../src/services/bulk/layout.ts";
 import { randomBytes, scratch } from "../../../../support/open-workbook.ts";
+import { createTestScratch } from "../../../../support/scratch.ts";
 import { workbookOf } from "../../../../support/workbook.ts";
 
 /** Analyses a sheet, and gives its rows as they will be verified. */
@@ -84,6 +86,33 @@ describe("a sheet as a list", () => {
       ]);
       assert.deepEqual(emails(found), expected, first);
     }
+  });
+
+  it("leaves no scratch file open, read to its end or not", async () => {
+    const own = createTestScratch();
+    const rows = Array.from({ length: 30_000 }, (_, i) => [`exists${i}@${"x".repeat(400)}.test`]);
+    const bytes = workbookOf({ sheets: [{ name: "List", rows }] });
+    const at = async () => randomBytes(bytes);
+    async function* source() {
+      yield bytes;
+    }
+    const limits = { decompressedBytes: 1e9, sampleBytes: 1_000 };
+    for (const end of ["close", "leave", "read"] as const) {
+      const opened = await openText(source(), limits, { workbook: { at, scratch: own } });
+      assert.ok(opened.ok);
+      assert.ok((own.openFiles() ?? 1) > 0);
+      if (end === "close") await opened.close();
+      else for await (const piece of opened.text) if (end === "leave" && piece.length > 0) break;
+      assert.equal(own.openFiles() ?? 0, 0, end);
+    }
+    const refused = await openText(
+      source(),
+      { ...limits, decompressedBytes: 9_000_000 },
+      { workbook: { at, scratch: own } },
+    );
+    assert.ok(!refused.ok && refused.code === "bulk_too_large");
+    assert.equal(own.openFiles() ?? 0, 0);
+    own.remove();
   });
 
   it("is written with the delimiter that its owner names", async () => {

@@ -77,6 +77,11 @@ describe("a cell of a workbook", () => {
       '<c r="A1"><f>HYPERLINK("mailto:d@ok.test")</f><v></v></c>',
       '"=HYPERLINK(""mailto:d@ok.test"")"',
     ],
+    [
+      "link to what another cell says",
+      '<c r="A1" t="str"><f>HYPERLINK("mailto:"&amp;B1,"Dan")</f><v>Dan</v></c>',
+      "Dan",
+    ],
     ["prefixed element", '<x:c xmlns:x="urn:x" r="A1" t="str"><x:v>e@ok.test</x:v></x:c>', "e@ok.test"],
   ];
   for (const [what, xml, text] of cells)
