@@ -42,7 +42,8 @@ export function addressesIn(text: string): Reading {
   const plain = plainText(text);
   if (plain === null) return NONE;
   if (isBlank(plain)) return EMPTY;
-  const whole = MARKED.test(plain) ? null : oneOf(plain, text);
+  if (!plain.includes("@")) return NONE;
+  const whole = plain === text || MARKED.test(plain) ? null : oneOf(plain, text);
   return whole ?? readingOf(mentionsIn(plain), text);
 }
 
