@@ -48,14 +48,17 @@ const reasonsOf = (sorted: ReturnType<typeof sortRows>) =>
   sorted.answered.map(({ offset, verified: { result } }) => [offset, result.reason as string]);
 
 /** When a row that is refused again and again is asked, since its first refusal. */
-function refusals(hintMs: number | null, settings: Partial<DeferralContext> = {}): number[] {
+function refusals(
+  hintMs: number | null,
+  settings: Partial<DeferralContext> = {},
+  patienceMs?: number,
+): number[] {
   const askedMs: number[] = [];
   let waited = { deferredMs: 0, attempts: 0 };
   for (let turn = 0; turn < 10_000; turn++) {
-    const { deferrals } = sortRows(
-      [waits(0, "greylisted", "a.example", hintMs)],
-      context({ ...settings, ...waited }),
-    );
+    const row = waits(0, "greylisted", "a.example", hintMs);
+    if (row.answer.wait && patienceMs !== undefined) row.answer.wait.patienceMs = patienceMs;
+    const { deferrals } = sortRows([row], context({ ...settings, ...waited }));
     const [deferral] = deferrals;
     if (deferral === undefined) return askedMs;
     waited = { deferredMs: deferral.deferredMs + deferral.dueInMs, attempts: deferral.attempts };
@@ -70,6 +73,14 @@ describe("a row that was put off", () => {
       refusals(null).map((ms) => ms / 60_000),
       [5, 15, 35, 75, 155, 240],
     );
+  });
+
+  it("is given up sooner where its reply seldom changes, never later than the setting allows", () => {
+    const minutes = (patienceMs: number, settings: Partial<DeferralContext> = {}) =>
+      refusals(null, settings, patienceMs).map((ms) => ms / 60_000);
+    assert.deepEqual(minutes(LIMITS.bulk.seldomMs), [5, 15]);
+    assert.deepEqual(minutes(LIMITS.bulk.temporaryMs), [5, 15, 35, 60]);
+    assert.deepEqual(minutes(LIMITS.bulk.temporaryMs, { maxMs: 600_000 }), [5, 10]);
   });
 
   it("is asked again when the server said, but no server is asked every second for hours", () => {
