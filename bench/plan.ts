@@ -55,3 +55,13 @@ export function planRun(run: number, count: number, domains = DOMAINS): PlannedA
     return { address: `${local}@${domainName(run, domain)}`, site: siteOfDomain(domain), exists };
   });
 }
+
+/** A domain of its own exchanger, hence of a site of its own: nobody has asked there before. */
+export function loneDomain(index: number): string {
+  return `lone${index}.test`;
+}
+
+/** @param index below 62 500 */
+export function loneAddress(index: number): string {
+  return `127.1.${Math.floor(index / 250)}.${(index % 250) + 1}`;
+}

@@ -6,6 +6,7 @@ import { benchCachedVerify } from "./http.ts";
 import { benchMemory } from "./memory.ts";
 import { benchProbing } from "./probing.ts";
 import { benchScaling } from "./scaling.ts";
+import { benchSingleCheck } from "./single.ts";
 import { benchSlowSite } from "./slow-site.ts";
 import { benchStartup } from "./startup.ts";
 import type { Section } from "./table.ts";
@@ -31,14 +32,14 @@ export interface SectionEntry {
 export const SECTIONS: Record<string, SectionEntry> = {
   http: {
     benches: [benchCachedVerify],
-    allowanceS: { full: 265, quick: 28 },
+    allowanceS: { full: 265, quick: 25 },
     promises: ["http.cached.cpu", "http.cached.touched", "http.cached.fastify", "http.cached.p99"],
     needsObjects: false,
     onDemand: false,
   },
   unprobed: {
     benches: [benchUncachedVerify, benchUnprobedRows],
-    allowanceS: { full: 120, quick: 20 },
+    allowanceS: { full: 120, quick: 18 },
     promises: ["http.uncached.cpu"],
     needsObjects: false,
     onDemand: false,
@@ -47,13 +48,21 @@ export const SECTIONS: Record<string, SectionEntry> = {
     benches: ([0, 20] as const).map(
       (latencyMs) => (context: BenchContext) => benchProbing(context, latencyMs),
     ),
-    allowanceS: { full: 135, quick: 25 },
+    allowanceS: { full: 160, quick: 25 },
     promises: [
       "probing.depth1.nodelay",
       "probing.depth10.nodelay",
       "probing.depth1.20ms",
       "probing.depth10.20ms",
+      "probing.shipped.20ms",
     ],
+    needsObjects: false,
+    onDemand: false,
+  },
+  single: {
+    benches: [benchSingleCheck],
+    allowanceS: { full: 75, quick: 25 },
+    promises: ["single.unseen"],
     needsObjects: false,
     onDemand: false,
   },
@@ -66,14 +75,14 @@ export const SECTIONS: Record<string, SectionEntry> = {
   },
   scaling: {
     benches: [benchScaling],
-    allowanceS: { full: 110, quick: 25 },
+    allowanceS: { full: 110, quick: 15 },
     promises: ["bulk.scaling"],
     needsObjects: true,
     onDemand: false,
   },
   growth: {
     benches: [benchGrowth],
-    allowanceS: { full: 395, quick: 25 },
+    allowanceS: { full: 295, quick: 15 },
     promises: ["growth.rows", "growth.domains"],
     needsObjects: true,
     onDemand: false,

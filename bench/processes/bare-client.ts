@@ -1,3 +1,4 @@
+import { Resolver } from "node:dns/promises";
 import { answerParent } from "../child.ts";
 import { measure } from "../cpu.ts";
 import {
@@ -76,6 +77,26 @@ const verbs = {
       wrong = sum(await Promise.all(Array.from({ length: CONNECTIONS }, worker)));
     });
     return { sample, wrong };
+  },
+
+  /**
+   * All that the engine does for one address of a domain that it has never seen, and nothing else: MX, address, a connection, the
+   * address itself and one that nobody has. @returns milliseconds until that is answered; null where an answer is wrong
+   */
+  async single({ address, dnsServer, port }: { address: string; dnsServer: string; port: number }) {
+    const domain = address.slice(address.lastIndexOf("@") + 1);
+    const resolver = new Resolver();
+    resolver.setServers([dnsServer]);
+    const beganMs = performance.now();
+    const [mx] = await resolver.resolveMx(domain);
+    const [ip = ""] = await resolver.resolve4(mx?.exchange ?? "");
+    const dialogue = await Dialogue.open(ip, port);
+    await dialogue.ask(EHLO, 1);
+    const [, known] = await dialogue.ask(MAIL + rcpt(address) + RSET, 3);
+    const [, unknown] = await dialogue.ask(MAIL + rcpt(`nobody@${domain}`) + RSET, 3);
+    const tookMs = performance.now() - beganMs;
+    await dialogue.quit();
+    return known === "250" && unknown === "550" ? tookMs : null;
   },
 };
 

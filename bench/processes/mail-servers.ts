@@ -1,7 +1,16 @@
 import { createDnsServer, type DnsServer } from "../../test/support/mail-world/dns-server.ts";
 import type { Zone } from "../../test/support/mail-world/zone.ts";
 import { answerParent } from "../child.ts";
-import { DOMAINS, domainName, mxAddress, mxName, SITES, siteOfDomain } from "../plan.ts";
+import {
+  DOMAINS,
+  domainName,
+  loneAddress,
+  loneDomain,
+  mxAddress,
+  mxName,
+  SITES,
+  siteOfDomain,
+} from "../plan.ts";
 import { accountOf, type Sinks } from "../sink-account.ts";
 import { openSinks } from "../sinks.ts";
 
@@ -23,6 +32,7 @@ function zoneOf(
   runsOfWorlds: readonly (readonly number[])[],
   domains: number,
   others: readonly string[],
+  lone: number,
 ): Zone {
   const zone: Zone = new Map();
   runsOfWorlds.forEach((runs, world) => {
@@ -33,6 +43,11 @@ function zoneOf(
     }
   });
   for (const domain of others) zone.set(domain, { mx: [[10, mxName(0)]] });
+  for (let index = 0; index < lone; index++) {
+    const exchanger = `mx.${loneDomain(index)}`;
+    zone.set(loneDomain(index), { mx: [[10, exchanger]] });
+    zone.set(exchanger, { a: [loneAddress(index)] });
+  }
   return zone;
 }
 
@@ -42,6 +57,7 @@ const verbs = {
    * @param further runs of further worlds, each with mail servers of its own
    * @param domains of each run
    * @param others domains beside those of the runs, in world 0
+   * @param lone how many domains there are with an exchanger each, of all worlds the last
    */
   async start({
     latencyMs,
@@ -49,18 +65,21 @@ const verbs = {
     further = [],
     domains = DOMAINS,
     others = [],
+    lone = 0,
   }: {
     latencyMs: number;
     runs: number[];
     further?: number[][];
     domains?: number;
     others?: string[];
+    lone?: number;
   }) {
     const runsOfWorlds = [runs, ...further];
-    dns = await createDnsServer(zoneOf(runsOfWorlds, domains, others));
+    dns = await createDnsServer(zoneOf(runsOfWorlds, domains, others, lone));
     const addresses = runsOfWorlds.flatMap((_, world) =>
       Array.from({ length: SITES }, (__, site) => mxAddress(site, world)),
     );
+    for (let index = 0; index < lone; index++) addresses.push(loneAddress(index));
     sinks = await openSinks(addresses, { latencyMs, recipientMs: 0 });
     return { dnsServer: dns.address, smtpPort: sinks.port, sinksRunOn: sinks.runtime };
   },

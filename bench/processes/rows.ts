@@ -11,13 +11,9 @@ import { loadConfig } from "../../src/core/config.ts";
 import { LIMITS } from "../../src/core/limits.ts";
 import { createLog } from "../../src/core/log.ts";
 import { createMetrics } from "../../src/core/metrics.ts";
-import {
-  createExaminer,
-  type Examiner,
-  type Finding,
-  type FindingArrival,
-} from "../../src/services/verify/examine.ts";
+import { createExaminer, type Examiner, type FindingArrival } from "../../src/services/verify/examine.ts";
 import { type BatchExaminer, createBatchExaminer } from "../../src/services/verify/examine-batch.ts";
+import type { Finding } from "../../src/services/verify/finding.ts";
 import { createFlights } from "../../src/services/verify/flights.ts";
 import { createKeeping } from "../../src/services/verify/keeping.ts";
 import type { Question } from "../../src/services/verify/question.ts";

@@ -8,8 +8,9 @@ import { kindOfCell, NONE, UNSURE } from "../services/bulk/csv/plain-address.ts"
 import { type ValuePlace, valueAt } from "../services/bulk/csv/value-place.ts";
 import type { DrawnRows } from "../services/bulk/drawn-rows.ts";
 import type { RowDrawer } from "../services/verify/draw-rows.ts";
-import type { Asker, Examiner, Finding } from "../services/verify/examine.ts";
+import type { Asker, Examiner } from "../services/verify/examine.ts";
 import type { BatchExaminer } from "../services/verify/examine-batch.ts";
+import type { Finding } from "../services/verify/finding.ts";
 import { NOT_SOUGHT, type Question, type Standing } from "../services/verify/question.ts";
 import type { RowOutcomes } from "./row-outcomes.ts";
 

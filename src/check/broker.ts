@@ -81,6 +81,9 @@ export function createBroker(deps: BrokerDeps): Broker {
       case "release":
         thread.slots.release(message.site);
         break;
+      case "foresee":
+        deps.facts.foresee(message.key);
+        break;
       case "crowded":
         deps.onCrowded(message.site);
         break;

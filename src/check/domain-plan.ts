@@ -27,6 +27,8 @@ export interface DomainPlan {
    * @param domain the evidence's, if it is known
    */
   unprobed(role: string | null, domain?: DomainEvidence): Evidence;
+  /** Somebody has asked for its usual way. */
+  readonly isUnderWay: boolean;
   /** null: each probe has to find its way by itself. */
   usualWay(): UsualWay | null | Promise<UsualWay | null>;
 }
@@ -78,6 +80,10 @@ class Plan implements DomainPlan {
     const evidence = evidenceOf(this.#evidence, role, null, domain);
     if (known !== undefined || this.#byRole.size < ROLES_KEPT) this.#byRole.set(role, evidence);
     return evidence;
+  }
+
+  get isUnderWay(): boolean {
+    return this.#way !== undefined;
   }
 
   usualWay(): UsualWay | null | Promise<UsualWay | null> {

@@ -4,6 +4,7 @@ import { getDomain } from "tldts";
 import type { Clock } from "../core/clock.ts";
 import type { DomainSignalsConfig } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
+import { endOfTurn } from "../core/turns.ts";
 import type { Aside, DnsOutcome, MxRecord, TextResolver } from "../dns/resolver.ts";
 import type { CheckCaller, Checked } from "./caller.ts";
 import { domainOf } from "./domain-of.ts";
@@ -121,6 +122,8 @@ function takesMail(answer: DnsOutcome<MxRecord>): boolean {
 async function gather(deps: Deps, domain: string): Promise<DomainEvidence> {
   const mx = await deps.resolver.mx(domain);
   if (!takesMail(mx)) return NOTHING;
+  // Behind the address of the exchanger, and what this turn sends to the main thread at its end: the check waits for those.
+  await new Promise<void>((resolve) => endOfTurn(() => endOfTurn(resolve)));
   const known = { ...NOTHING };
   const aside = { untilMs: deps.clock.monotonic() + LIMITS.check.domainSignalsMs };
   await new Promise<void>((resolve) => {

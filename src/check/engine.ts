@@ -1,4 +1,5 @@
 import type { CheckCaller, CheckControl, Checked } from "./caller.ts";
+import { catchAllKey } from "./catch-all.ts";
 import { domainOf } from "./domain-of.ts";
 import type { DomainPlan } from "./domain-plan.ts";
 import { DomainPlans, type DomainPlansDeps } from "./domain-plan.ts";
@@ -147,9 +148,18 @@ function askBy(
     caller.checked(null);
     return;
   }
+  if (caller.mode === "single" && !plan.isUnderWay) foresee(deps, plan, first);
   const way = plan.usualWay();
   if (way instanceof Promise) wayless.join(way, { address, caller, domain, sinceMs, plan, first });
   else probeBy(deps, plan, first, way, address, caller, domain, sinceMs);
+}
+
+/** What the first check of a domain waits for besides its host's address; of a request, for which somebody waits. */
+function foresee({ facts, paths, pool }: EngineDeps, { domain }: DomainPlan, first: Exchanger): void {
+  const { site, host, policy } = first;
+  // With several caps it takes the address to know which.
+  if (paths.capsOf(site) === 1) pool.foresee(site, policy.maxConnections);
+  facts.foresee(catchAllKey(domain, site, host));
 }
 
 function unprobed(

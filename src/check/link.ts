@@ -27,6 +27,7 @@ import type { SilentDial } from "./way-health.ts";
 export type ThreadMessage =
   | { type: "acquire"; id: number; site: string; max: number; waitMs: number }
   | { type: "release"; site: string }
+  | { type: "foresee"; key: string }
   | { type: "crowded"; site: string }
   | { type: "claim"; id: number; key: string }
   | { type: "settle"; key: string; answer: CatchAllAnswer; retryAfterS: number | null }
@@ -149,6 +150,9 @@ export function createThreadLink(port: MessagePort): ThreadLink {
     },
     facts: {
       known: (key) => recent.get(key),
+      foresee(key) {
+        if (!recent.has(key) && waiting.get(key) === undefined) post({ type: "foresee", key });
+      },
       async claim(key) {
         const answer = recent.get(key);
         if (answer !== undefined) return answer;

@@ -25,8 +25,9 @@ const HABITS = ["accepts_all", "refuses_all"] as const;
 
 export const POLICY_FIELDS = {
   maxConnections: count(1_000),
-  transactionsPerSession: count(10_000),
-  rejectionsPerSession: count(1_000),
+  /** null: as its servers show, and have taught. */
+  transactionsPerSession: v.nullable(count(10_000)),
+  rejectionsPerSession: v.nullable(count(1_000)),
   tls: v.picklist(TLS, `must be one of ${TLS.join(", ")}`),
   pipelineDepthMax: count(LIMITS.smtp.pipelineDepthMax),
 };

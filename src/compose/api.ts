@@ -89,7 +89,7 @@ export function composeApi(deps: Deps): ApiRole {
   });
   const idempotency = createIdempotency({ sql: stores.sql, clock, log });
   const tallies = createVerificationTallies(metrics);
-  const entrance = createEntrance({ examiner, admission, rateLimiter, clock });
+  const entrance = createEntrance({ examiner, admission, rateLimiter, quota, clock });
   const server = createHttpServer({
     routes: createRoutes({
       ...composeResources({ ...deps, clock, publisher }),

@@ -32,6 +32,8 @@ export const QUOTA_LIMITS = {
   leaseShare: 64,
   /** How long a refusal by the ledger is believed without asking again. */
   refusalMs: 500,
+  /** For so long after it no check is begun for the team before its unit is there. */
+  refusedLatelyMs: 60_000,
   ledgerTimeoutMs: 2_000,
   /** After the ledger failed a team, its requests are refused for this long without asking again. */
   failureMs: 250,

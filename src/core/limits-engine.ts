@@ -81,6 +81,9 @@ export const SMTP_LIMITS = {
   growRetryMs: 250,
   /** After the server refused a further connection beside working ones, the next try. */
   growBackoffMs: 5_000,
+  /** A slot that is fetched while its host is looked up is kept so long for who comes for it; and so many at once. */
+  foreseenMs: 1_000,
+  foreseenSlots: 1_000,
   /** What was learnt of a host (depth, broken TLS) outlives its last session by this. */
   hostMemoryMs: 60_000,
   hosts: 20_000,
@@ -93,6 +96,11 @@ export const LEARNT_LIMITS = {
   /** A little more than is known to go well is tried after this, twice as long after each try that failed. */
   holdMs: 60_000,
   holdMaxMs: 3_600_000,
+  /** While nothing has gone wrong, one session tries more than is known to go well; another one if that shows nothing for so long. */
+  eagerMs: 1_000,
+  /** Of a session that no server and no setting limits. */
+  sessionTransactionsMax: 10_000,
+  sessionRejectionsMax: 1_000,
   /** After a try that went well, the next one. */
   stepMs: 10_000,
   /** A reply of a session that was fast before and is as late as this begins a tarpit. */
@@ -164,6 +172,9 @@ export const CHECK_LIMITS = {
   plans: 5_000,
   planKeptMs: 4_000,
   catchAllFacts: 50_000,
+  /** What was asked of the store about domains whose first check is about to begin, and how long it is believed. */
+  catchAllForeseen: 1_000,
+  foreseenMs: 1_000,
   catchAllPerThread: 5_000,
   catchAllPerThreadMs: 60_000,
   /** The stranger's share of a check's budget: the answer about the real address is there already. */

@@ -1,5 +1,6 @@
 import { ehlo, helo, STARTTLS } from "./command.ts";
 import type { HeloName } from "./mailbox.ts";
+import { type Mta, mtaOf } from "./mta.ts";
 import type { FailureCause, Stage } from "./outcome.ts";
 import type { TlsPolicy } from "./policy.ts";
 import type { Reply } from "./reply.ts";
@@ -38,6 +39,9 @@ function capabilitiesOf(reply: Reply): Capabilities {
 export class Handshake {
   stage: "greeting" | "ehlo" | "starttls" = "greeting";
   capabilities: Capabilities = NO_CAPABILITIES;
+  /** null: it does not show what it is. */
+  mta: Mta | null = null;
+  #welcome: Reply | null = null;
   readonly #name: HeloName;
   readonly #tls: TlsPolicy;
   #greeted: "none" | "ehlo" | "helo" = "none";
@@ -65,13 +69,18 @@ export class Handshake {
 
   #greeting(reply: Reply): HandshakeStep {
     if (reply.code >= 400) return this.#refused(reply);
-    return reply.code === 220 ? this.#sendEhlo() : this.#outOfStep(reply);
+    if (reply.code !== 220) return this.#outOfStep(reply);
+    this.#welcome = reply;
+    return this.#sendEhlo();
   }
 
   #hello(reply: Reply): HandshakeStep {
     if (reply.code >= 400) return this.#helloRefused(reply);
     if (reply.code >= 300) return this.#outOfStep(reply);
-    if (this.#greeted === "ehlo") this.capabilities = capabilitiesOf(reply);
+    const hello = this.#greeted === "ehlo" ? reply : null;
+    if (hello !== null) this.capabilities = capabilitiesOf(hello);
+    // Under TLS it may offer more than in clear; it is no other server.
+    this.mta ??= mtaOf(this.#welcome, hello);
     if (this.#secure || this.#tls === "never") return { do: "ready" };
     if (this.capabilities.starttls) {
       this.stage = "starttls";

@@ -10,7 +10,7 @@ export class SiteLessons {
   readonly limits = new SessionLimits();
 
   get any(): boolean {
-    return this.depth.ceiling.isKnown || this.limits.isKnown;
+    return this.depth.ceiling.isKnown || this.limits.isWorthKeeping;
   }
 }
 

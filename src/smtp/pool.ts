@@ -4,6 +4,7 @@ import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import { mayDial } from "../core/public-address.ts";
 import type { ConnectionTarget } from "./connection.ts";
+import { createForeseenSlots, type ForeseenSlots } from "./foreseen-slots.ts";
 import type { SessionEnd } from "./handshake.ts";
 import { type Asker, failed, Job, type JobOptions, LoneAsker } from "./job.ts";
 import { LessonMemory, type SiteLessons } from "./lessons.ts";
@@ -76,6 +77,8 @@ export interface SmtpPool {
    * @param destination who asks for the same place with the same object spares its look-up
    */
   ask(destination: Destination, mailbox: Mailbox, asker: Asker): void;
+  /** A host that counts against `cap` will soon be asked, and its address is looked up: a slot is fetched meanwhile. */
+  foresee(cap: string, max: number): void;
   /** Refuses new jobs, lets the present ones end, closes the sessions with QUIT. */
   drain(): Promise<void>;
   /** Drops every session; what was under way ends as `cancelled`. */
@@ -99,6 +102,7 @@ export interface SmtpPoolDeps {
 
 class HostPool implements SmtpPool {
   readonly #deps: SmtpPoolDeps;
+  readonly #slots: ForeseenSlots;
   readonly #mailFrom;
   readonly #hosts = new Map<string, MxHost>();
   readonly #keys = new WeakMap<Destination, string>();
@@ -122,7 +126,8 @@ class HostPool implements SmtpPool {
     this.#deps = deps;
     this.#mailFrom = mailFrom;
     this.#lessons = new LessonMemory(deps.clock);
-    deps.slots.onWanted((cap, soon) => this.#giveBack(cap, soon));
+    this.#slots = createForeseenSlots(deps.slots, deps.clock);
+    this.#slots.onWanted((cap, soon) => this.#giveBack(cap, soon));
   }
 
   rcpt(destination: Destination, mailbox: Mailbox, options: JobOptions): Promise<RcptOutcome> {
@@ -145,6 +150,10 @@ class HostPool implements SmtpPool {
     this.#tellings.add(outcome, asker);
     if (this.#draining) this.#checkDrained();
   };
+
+  foresee(cap: string, max: number): void {
+    if (!this.#draining && !this.#caps.has(cap)) this.#slots.foresee(cap, max);
+  }
 
   drain(): Promise<void> {
     this.#draining = true;
@@ -237,7 +246,7 @@ class HostPool implements SmtpPool {
 
   #createHost(destination: Destination, target: ConnectionTarget): MxHost {
     const { site, cap, path, policy } = destination;
-    const { clock, slots, onEvent } = this.#deps;
+    const { clock, onEvent } = this.#deps;
     const heloName = parseHeloName(path.heloName);
     if (heloName === null) throw new Error("the HELO name of a way may not be sent");
     const self = { heloName, mailFrom: this.#mailFrom };
@@ -246,7 +255,7 @@ class HostPool implements SmtpPool {
       cap,
       policy,
       clock,
-      slots,
+      slots: this.#slots,
       room: { take: (wanting) => this.#takeRoom(wanting), give: () => this.#giveRoom() },
       dial: (tls, handler) => {
         const session = createSession({ target, tls, clock, ...self }, handler);

@@ -8,9 +8,18 @@ import type { Depth } from "./depth.ts";
 import type { SessionEnd } from "./handshake.ts";
 import { failed, type Job, type SessionTimes } from "./job.ts";
 import type { SiteLessons } from "./lessons.ts";
+import { stockOf } from "./mta.ts";
 import type { SitePolicy } from "./policy.ts";
 import type { Session, SessionHandler } from "./session.ts";
-import { type Allowance, isDear, isRecipientLimit, isWorn, limitNamed } from "./session-limits.ts";
+import {
+  type Allowance,
+  isDear,
+  isRecipientLimit,
+  isWorn,
+  limitNamed,
+  rejectionsOf,
+  transactionsOf,
+} from "./session-limits.ts";
 import type { Traffic } from "./traffic.ts";
 
 /** The host of a session, as its sessions see it. */
@@ -199,7 +208,9 @@ export class PooledSession implements SessionHandler, SessionTimes, Passing {
   onReady(): void {
     this.ready = true;
     this.readyAt = this.#owner.clock.monotonic();
-    this.#tries = this.#owner.lessons.limits.takeTries(this.readyAt);
+    const { limits } = this.#owner.lessons;
+    limits.greeted(stockOf(this.#session.mta), this.#owner.policy, this.readyAt);
+    this.#tries = limits.takeTries(this.readyAt);
     this.#owner.onReady(this, this.readyAt);
   }
 
@@ -207,8 +218,17 @@ export class PooledSession implements SessionHandler, SessionTimes, Passing {
     const over = ends.findIndex(isOverRecipients);
     this.#learn(ends, over, late, now);
     this.#conclude(ends, now);
+    this.#extend(now);
     if (over >= 0 || this.#left() <= 0 || this.#shouldRetire(now)) this.spent = true;
     this.#owner.onFree(this, now);
+  }
+
+  /** It goes further than any has gone, and answers become late: left at once, since each reply of the write may be as late. */
+  onLate(through: Through): boolean {
+    const { rejections } = this.#owner.lessons.limits;
+    const isBeyond =
+      this.#tries.rejections > rejections && this.#rejections + through.rejections >= rejections;
+    return isBeyond && !this.#slow;
   }
 
   onClosed(end: SessionEnd, unfinished: readonly TransactionEnd[], through: Through): void {
@@ -222,13 +242,27 @@ export class PooledSession implements SessionHandler, SessionTimes, Passing {
 
   /** Transactions that may follow before a limit of the site, or of its servers, is met. */
   #left(): number {
-    const { transactionsPerSession, rejectionsPerSession } = this.#owner.policy;
-    const { limits } = this.#owner.lessons;
-    const left = Math.min(transactionsPerSession - this.#served, rejectionsPerSession - this.#rejections);
-    if (!limits.isKnown) return left;
-    const transactions = Math.max(limits.transactions, this.#tries.transactions) - this.#served;
-    const rejections = Math.max(limits.rejections, this.#tries.rejections) - this.#rejections;
-    return Math.min(left, transactions, rejections);
+    const { lessons, policy } = this.#owner;
+    const known = Math.max(lessons.limits.transactions, this.#tries.transactions);
+    const transactions = Math.min(transactionsOf(policy), known) - this.#served;
+    return Math.min(transactions, this.#rejectionsMost() - this.#rejections);
+  }
+
+  /** Rejections that it may come to. */
+  #rejectionsMost(): number {
+    const { lessons, policy } = this.#owner;
+    return Math.min(rejectionsOf(policy), Math.max(lessons.limits.rejections, this.#tries.rejections));
+  }
+
+  /** Before its writes become small: it may be its turn to go on beyond what has gone well so far. */
+  #extend(now: number): void {
+    const { depth, lessons } = this.#owner;
+    if (this.#slow || this.#left() >= depth.now) return;
+    const more = lessons.limits.extend(this.#served, this.#rejections, depth.now, now);
+    this.#tries = {
+      transactions: Math.max(this.#tries.transactions, more.transactions),
+      rejections: Math.max(this.#tries.rejections, more.rejections),
+    };
   }
 
   /**
@@ -236,9 +270,9 @@ export class PooledSession implements SessionHandler, SessionTimes, Passing {
    * sessions try now and then whether it still holds; nor where one is long in coming, or may be refused.
    */
   #shouldRetire(now: number): boolean {
-    const { backlog, depth, lessons, policy } = this.#owner;
-    if (!isWorn(this.#rejections, policy.rejectionsPerSession, depth.now)) return false;
-    if (!this.pipelining || lessons.limits.isKnown || backlog.length < depth.now) return false;
+    const { backlog, depth, lessons } = this.#owner;
+    if (!isWorn(this.#rejections, this.#rejectionsMost(), depth.now)) return false;
+    if (!this.pipelining || lessons.limits.isTaught || backlog.length < depth.now) return false;
     const [setUpMs, roundTripMs] = [this.readyAt - this.openedAt, now - this.#writtenAt];
     return !isDear(setUpMs, roundTripMs, this.#served, this.#rejections) && !this.#owner.isWary(now);
   }

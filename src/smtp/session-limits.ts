@@ -1,5 +1,6 @@
 import { LIMITS } from "../core/limits.ts";
 import { Ceiling } from "./ceiling.ts";
+import type { StockLimits } from "./mta.ts";
 import { ownWords } from "./own-words.ts";
 import type { SitePolicy } from "./policy.ts";
 import type { Reply } from "./reply.ts";
@@ -41,6 +42,34 @@ export function limitNamed(reply: Reply): Meeting["says"] {
   return TRANSACTIONS.test(text) ? "transactions" : null;
 }
 
+/** Most transactions of a session, whatever its server allows. */
+export function transactionsOf({ transactionsPerSession }: SitePolicy): number {
+  return transactionsPerSession ?? LIMITS.learnt.sessionTransactionsMax;
+}
+
+/** Most rejections of a session, whatever its server allows. */
+export function rejectionsOf({ rejectionsPerSession }: SitePolicy): number {
+  return rejectionsPerSession ?? LIMITS.learnt.sessionRejectionsMax;
+}
+
+/** A firm limit goes before what servers of other software at the same site may have shown. */
+function begin(ceiling: Ceiling, most: number, firm: boolean, now: number): void {
+  if (most === Number.POSITIVE_INFINITY) return;
+  if (!ceiling.isKnown || (firm && most < ceiling.most)) ceiling.begin(most, firm, now);
+}
+
+/** More than is known to go well, where it is time to try; else 0. An eager one is not tried before a session comes to it. */
+function tried(ceiling: Ceiling, now: number): number {
+  const most = ceiling.isEager ? 0 : ceiling.take(now);
+  return most > ceiling.most ? most : 0;
+}
+
+function extended(ceiling: Ceiling, done: number, room: number, now: number): number {
+  if (!ceiling.isEager || ceiling.most - done >= room) return 0;
+  const most = ceiling.take(now);
+  return most > ceiling.most ? most : 0;
+}
+
 /** Of what a write may hold: with so few refusals left a session goes on in dribs. */
 const WORN_SHARE = 1 / 4;
 
@@ -70,6 +99,11 @@ export function isWorn(rejections: number, rejectionsPerSession: number, depth: 
 }
 
 /**
+ * How many transactions, and rejections, the servers of a site allow a session.
+ *
+ * Where the policy gives no figure, a site begins with those of the software that its servers show (`StockLimits`). Beyond figures that
+ * are no firm limits one session at a time goes on, up to twice as far as has gone well; what it shows holds for all at once.
+ *
  * After how many transactions, or rejections, the servers of a site end a session, as its ends have shown.
  *
  * A limit that is named is believed at once. Else two sessions in a row have to end at the same count: what stays the
@@ -79,11 +113,41 @@ export function isWorn(rejections: number, rejectionsPerSession: number, depth: 
 export class SessionLimits {
   readonly #transactions = new Ceiling();
   readonly #rejections = new Ceiling();
+  #stock: StockLimits | null = null;
+  #isTaught = false;
+  #hasGrown = false;
   #last: Meeting | null = null;
   #lastSlow: Meeting | null = null;
 
   get isKnown(): boolean {
     return this.#transactions.isKnown || this.#rejections.isKnown;
+  }
+
+  /** A server has ended, or slowed down, a session for what it had done. */
+  get isTaught(): boolean {
+    return this.#isTaught;
+  }
+
+  /** It is more than where such sites begin. */
+  get isWorthKeeping(): boolean {
+    return this.#isTaught || this.#hasGrown;
+  }
+
+  /** A session begins with a server of that software. @param stock one object for each */
+  greeted(stock: StockLimits, policy: SitePolicy, now: number): void {
+    if (this.#stock === stock) return;
+    this.#stock = stock;
+    const { transactions, rejections, firm } = stock;
+    if (policy.transactionsPerSession === null) begin(this.#transactions, transactions, firm, now);
+    if (policy.rejectionsPerSession === null) begin(this.#rejections, rejections, firm, now);
+  }
+
+  /** For a session that has come so far, with no trouble, and has less than `room` left: how far it may go on; 0: no further. */
+  extend(served: number, rejected: number, room: number, now: number): Allowance {
+    return {
+      transactions: extended(this.#transactions, served, room, now),
+      rejections: extended(this.#rejections, rejected, room, now),
+    };
   }
 
   /** Transactions that are known to go well. */
@@ -99,19 +163,17 @@ export class SessionLimits {
   /** For a new session: 0, or, when it is time to try, so many that this one may go a little further. */
   takeTries(now: number): Allowance {
     if (!this.isKnown) return NO_TRIES;
-    const [transactions, rejections] = [this.#transactions.take(now), this.#rejections.take(now)];
-    return {
-      transactions: transactions > this.transactions ? transactions : 0,
-      rejections: rejections > this.rejections ? rejections : 0,
-    };
+    return { transactions: tried(this.#transactions, now), rejections: tried(this.#rejections, now) };
   }
 
   /** A session has done so much, and goes on. */
   bore(transactions: number, rejections: number, policy: SitePolicy, now: number): void {
+    const isMore = transactions > this.transactions || rejections > this.rejections;
+    if (isMore) this.#hasGrown = true;
     this.#transactions.bore(transactions, now);
     this.#rejections.bore(rejections, now);
-    if (this.transactions >= policy.transactionsPerSession) this.#transactions.forget();
-    if (this.rejections >= policy.rejectionsPerSession) this.#rejections.forget();
+    if (this.transactions >= transactionsOf(policy)) this.#transactions.forget();
+    if (this.rejections >= rejectionsOf(policy)) this.#rejections.forget();
   }
 
   /** @returns whether a limit of the session explains its end. */
@@ -122,8 +184,24 @@ export class SessionLimits {
     this.#last = meeting;
     const counted = this.#counted(meeting, last);
     if (counted === "transactions") this.#transactions.lower(meeting.transactions, now);
-    else if (counted === "rejections") this.#rejections.lower(meeting.rejections, now);
-    return counted !== null;
+    else if (counted === "rejections") this.#rejections.lower(this.#borne(meeting), now);
+    const isExplained = counted !== null || this.#metBeyond(meeting, now);
+    if (isExplained) this.#isTaught = true;
+    return isExplained;
+  }
+
+  /** Who hangs up for errors slows down before, Postfix at half as many: of that nothing was seen where one session went far ahead. */
+  #borne({ says, rejections }: Meeting): number {
+    return says === "rejections" && this.#rejections.isEager ? rejections >> 1 : rejections;
+  }
+
+  /** Further than any session had come: no second one need end for that. */
+  #metBeyond({ transactions, rejections }: Meeting, now: number): boolean {
+    const isOverTransactions = transactions >= this.transactions;
+    const isOverRejections = rejections >= this.rejections;
+    if (isOverTransactions) this.#transactions.lower(this.transactions, now);
+    if (isOverRejections) this.#rejections.lower(this.rejections, now);
+    return isOverTransactions || isOverRejections;
   }
 
   /**
@@ -134,7 +212,13 @@ export class SessionLimits {
     const last = this.#lastSlow;
     this.#lastSlow = meeting;
     if (meeting.rejections < LIMITS.learnt.slowFromRejections) return false;
-    const again = last?.rejections === meeting.rejections || this.#rejections.most === meeting.rejections;
+    if (meeting.rejections > this.rejections) {
+      this.#isTaught = true;
+      this.#rejections.lower(this.rejections, now);
+      return true;
+    }
+    const again = last?.rejections === meeting.rejections || this.rejections === meeting.rejections;
+    if (again) this.#isTaught = true;
     if (again) this.#rejections.lower(meeting.rejections, now);
     return again;
   }

@@ -6,6 +6,7 @@ import { type Closure, type ConnectionTarget, createConnection } from "./connect
 import { createDeadline } from "./deadline.ts";
 import { type Capabilities, Handshake, type HandshakeStep, type SessionEnd } from "./handshake.ts";
 import type { HeloName, ReversePath } from "./mailbox.ts";
+import type { Mta } from "./mta.ts";
 import type { Stage } from "./outcome.ts";
 import type { TlsPolicy } from "./policy.ts";
 import { createReplyParser, type Reply } from "./reply.ts";
@@ -27,6 +28,8 @@ export interface SessionHandler {
    * @param now `clock.monotonic()` at which the last reply came: what follows on it needs no look at the clock of its own
    */
   onBatch(ends: readonly TransactionEnd[], late: Through | null, now: number): void;
+  /** A reply of the batch under way was first so late that the server may have begun to slow the session down. True: end it now. */
+  onLate(through: Through): boolean;
   /**
    * Once, when the connection is gone. `end` says why; `unfinished` are the ends of the batch that was under way,
    * empty when there was none; `through` is what of it the server had done. Not called after `destroy`.
@@ -42,6 +45,8 @@ export interface Session {
   readonly securedAt: number;
   readonly capabilities: Capabilities;
   readonly secure: boolean;
+  /** What the server is; null: it does not show it. */
+  readonly mta: Mta | null;
   /** Where the dialogue stands; `mail` when idle. */
   readonly stage: Stage;
   /**
@@ -117,6 +122,10 @@ class SocketSession implements Session {
     return this.#handshake.capabilities;
   }
 
+  get mta(): Mta | null {
+    return this.#handshake.mta;
+  }
+
   get stage(): Stage {
     if (this.#phase === "connecting") return "connect";
     if (this.#phase === "handshake" || this.#phase === "securing" || this.#phase === "ready")
@@ -169,7 +178,10 @@ class SocketSession implements Session {
     if (this.#phase === "quitting" || this.#phase === "over") return;
     this.#asked = false;
     this.#goesOn = false;
-    if (this.#batch) this.#clockIn(this.#batch);
+    if (this.#batch && this.#clockIn(this.#batch)) {
+      this.#finish({ kind: "failure", stage: this.stage, cause: "closed", detail: "left: answers are late" });
+      return;
+    }
     const fault = this.#replies.push(chunk, this.#onReply, bytes);
     if (this.#isOver()) return;
     if (fault !== null)
@@ -182,11 +194,17 @@ class SocketSession implements Session {
     else if (this.#goesOn) this.#deadline.arm(LIMITS.smtp.commandTimeoutMs, this.#heardAt);
   }
 
-  /** Once a chunk: replies that come together were not late one by one, and what is still missing has its time from now. */
-  #clockIn(batch: Batch): void {
+  /**
+   * Once a chunk: replies that come together were not late one by one, and what is still missing has its time from now.
+   * @returns whether the session is to be ended
+   */
+  #clockIn(batch: Batch): boolean {
     const now = this.#options.clock.monotonic();
-    if (now - this.#heardAt >= LIMITS.learnt.slowReplyMs) batch.noteLate();
+    const isLate = now - this.#heardAt >= LIMITS.learnt.slowReplyMs;
     this.#heardAt = now;
+    if (!isLate || batch.late !== null) return false;
+    batch.noteLate();
+    return this.#handler.onLate(batch.through);
   }
 
   /** @returns whether to read on in this chunk. */

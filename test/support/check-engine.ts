@@ -121,6 +121,7 @@ export function engine(
       rcpt: answered,
       ask: (destination, mailbox, asker) =>
         void answered(destination, mailbox, asker).then((outcome) => asker.settled(outcome)),
+      foresee: () => {},
       drain: async () => {},
       close: () => {},
       depthAt: () => 10,

@@ -9,7 +9,8 @@ export function enterBy(
   return createEntrance({
     examiner: examiner as EntranceDeps["examiner"],
     admission: { enter, isCrowded: () => false } as unknown as Admission,
-    rateLimiter: { isRefusing: () => false, refusal: () => null },
+    rateLimiter: { isRefusing: () => false, refusal: () => null, isLeased: () => true },
+    quota: { prepare: () => false },
     clock: { monotonic: () => 0 },
   }).enter;
 }

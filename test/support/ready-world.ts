@@ -159,7 +159,7 @@ export async function startReadyWorld(
     onRefused: () => metrics.admissionsRefused.inc(),
     limits: { ...LIMITS.flights.admission, first: SEATS, least: SEATS, most: SEATS, looksBeyond: 0 },
   });
-  const entrance = createEntrance({ examiner, admission, rateLimiter, clock });
+  const entrance = createEntrance({ examiner, admission, rateLimiter, quota, clock });
   const tallies = createVerificationTallies(metrics);
   /** How many requests came to the general way. */
   const general = { count: 0 };

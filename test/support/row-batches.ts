@@ -3,8 +3,9 @@ import { createRowVerifier, type Manner, type RowsAsk } from "../../src/bulk/row
 import { parseAddress } from "../../src/check/address.ts";
 import { siteOf } from "../../src/check/site.ts";
 import { LIMITS } from "../../src/core/limits.ts";
-import type { Answer, Examiner, Finding } from "../../src/services/verify/examine.ts";
+import type { Answer, Examiner } from "../../src/services/verify/examine.ts";
 import type { BatchAnswer, BatchExaminer, BatchOptions } from "../../src/services/verify/examine-batch.ts";
+import type { Finding } from "../../src/services/verify/finding.ts";
 import type { Question } from "../../src/services/verify/question.ts";
 import type { VerificationResult } from "../../src/services/verify/verification-result.ts";
 import { createFakeClock } from "./fake-clock.ts";

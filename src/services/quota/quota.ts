@@ -33,6 +33,12 @@ export interface Quota {
    */
   reserve(actor: Actor): Reservation | Promise<Reservation>;
   /**
+   * Begins to fetch units where none is leased, so that a `reserve` that follows soon waits for less. Takes nothing.
+   * @returns whether `reserve` would have to wait, and the team was not refused lately
+   * @throws AppError `overloaded` when too many teams are served
+   */
+  prepare(actor: Actor): boolean;
+  /**
    * The same for who spends an actor's units by the thousand, each as it is taken: the team is looked up once.
    * @throws AppError `overloaded` when too many teams are served
    */
@@ -295,6 +301,16 @@ export function createQuota(deps: QuotaDeps): Quota {
       if (nowMs < team.refusedUntilMs) throw quotaExceeded(team.limit, msToMidnight(team));
       if (nowMs < team.failedUntilMs) throw unavailable();
       return wait(team);
+    },
+    prepare(actor) {
+      if (draining) return false;
+      const team = teamOf(actor);
+      const nowMs = clock.monotonic();
+      if (team.ready(nowMs) !== null || nowMs < team.failedUntilMs) return false;
+      // Nothing is begun for a team that will be refused again.
+      if (nowMs < team.refusedUntilMs + LIMITS.quota.refusedLatelyMs) return false;
+      if (!team.serving && !team.isAskedAhead) void serve(team);
+      return true;
     },
     desk: (actor) => new TeamDesk(teller, teamOf(actor)),
     snapshot(actor) {

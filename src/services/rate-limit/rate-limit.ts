@@ -22,6 +22,8 @@ export interface RateLimiter {
    * @throws AppError `rate_limited` with the seconds to the next token; `overloaded` when too many wait.
    */
   take(actor: Actor): void | Promise<void>;
+  /** Whether `take` would take a token at once. Takes nothing. */
+  isLeased(actor: Actor, nowMs: number): boolean;
   /** Whether some team's requests are refused without asking anybody, or were a moment ago: for all that come, one look. */
   isRefusing(nowMs: number): boolean;
   /** With what `take` would refuse at once; null: it would not. Takes nothing. */
@@ -302,7 +304,6 @@ export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
     const refusedMs = remaining === 0 ? bucket.refusedUntilMs - nowMs : 0;
     return Math.max(1, Math.ceil(Math.max(refusedMs, 1000 / ratePerS) / 1000));
   }
-
   const counter: Counter = {
     takeLeased: (bucket, nowMs) => alone === null && takeLeased(bucket, nowMs),
     remainingOf,
@@ -319,6 +320,7 @@ export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
       if (refusal !== null) throw refusal;
       return wait(bucket);
     },
+    isLeased: (actor, nowMs) => alone !== null || (knownBucket(actor)?.leased(nowMs) ?? 0) > 0,
     isRefusing: (nowMs) => nowMs < refusingUntilMs + LIMITS.rate.refusalMaxMs && alone === null,
     refusal(actor, nowMs) {
       if (alone !== null) return null;

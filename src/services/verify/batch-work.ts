@@ -3,7 +3,7 @@ import type { ParsedAddress } from "../../check/address.ts";
 import type { PendingBatch } from "../../check/pool.ts";
 import type { Deferred } from "../../check/thread.ts";
 import type { KeyedQuestion } from "../../store/evidence-cache.ts";
-import type { Finding } from "./examine.ts";
+import type { Finding } from "./finding.ts";
 import type { Question } from "./question.ts";
 
 /** What became of a question: why it has no answer yet and at which site, "" while that was not known. */

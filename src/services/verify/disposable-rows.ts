@@ -11,7 +11,7 @@ import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { RecentMap } from "../../core/recent-map.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
-import type { Finding } from "./examine.ts";
+import type { Finding } from "./finding.ts";
 import type { FlightsDeps } from "./flights.ts";
 import type { Question } from "./question.ts";
 

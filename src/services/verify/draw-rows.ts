@@ -8,7 +8,8 @@ import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { RecentMap } from "../../core/recent-map.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
-import type { Examiner, Finding } from "./examine.ts";
+import type { Examiner } from "./examine.ts";
+import type { Finding } from "./finding.ts";
 import type { Question, Standing } from "./question.ts";
 import type { VerificationResult } from "./verification-result.ts";
 

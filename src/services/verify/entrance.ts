@@ -1,9 +1,11 @@
 import type { Clock } from "../../core/clock.ts";
 import type { AppError } from "../../core/errors.ts";
 import type { Actor } from "../actor.ts";
+import type { Quota } from "../quota/quota.ts";
 import type { RateLimiter } from "../rate-limit/rate-limit.ts";
 import type { Admission } from "./admission.ts";
-import { askerOf, type Examiner } from "./examine.ts";
+import { askerOf, type Examiner, type FindingArrival } from "./examine.ts";
+import type { Finding } from "./finding.ts";
 import type { Waiter } from "./flights.ts";
 import type { Question } from "./question.ts";
 import type { VerifyInput } from "./verify-input.ts";
@@ -30,9 +32,10 @@ export interface Entrance {
 }
 
 export interface EntranceDeps {
-  examiner: Pick<Examiner, "understand" | "isKnown">;
+  examiner: Pick<Examiner, "understand" | "isKnown" | "find">;
   admission: Pick<Admission, "enter" | "isCrowded" | "isSwamped" | "refuses" | "turnAway">;
-  rateLimiter: Pick<RateLimiter, "isRefusing" | "refusal">;
+  rateLimiter: Pick<RateLimiter, "isRefusing" | "refusal" | "isLeased">;
+  quota: Pick<Quota, "prepare">;
   clock: Pick<Clock, "monotonic">;
 }
 
@@ -40,9 +43,32 @@ export interface EntranceDeps {
 const mayAsk = ({ livemode, limits }: Actor, { refresh }: VerifyInput) =>
   livemode && (!refresh || limits.refresh);
 
-export function createEntrance({ examiner, admission, rateLimiter, clock }: EntranceDeps): Entrance {
+const AS_IT_IS: FindingArrival<Finding> = { landed: (finding) => finding, failed() {} };
+
+export function createEntrance({ examiner, admission, rateLimiter, quota, clock }: EntranceDeps): Entrance {
   function understand(actor: Actor, { email, withEvidence, probe }: VerifyInput): Question {
     return examiner.understand(email, withEvidence, askerOf(actor, probe));
+  }
+
+  /** For a token or a unit. One that cannot be had at all is for who asks for it to tell. */
+  function waits(actor: Actor, nowMs: number): boolean {
+    try {
+      return quota.prepare(actor) || !rateLimiter.isLeased(actor, nowMs);
+    } catch {
+      return false;
+    }
+  }
+
+  /**
+   * The check begins while its token and its unit come from Redis and Postgres, as for the first request after a pause. Who is then
+   * refused all the same is told nothing of it; the cache is.
+   */
+  function findAhead(question: Question, refresh: boolean, waiter: Waiter): void {
+    const found = examiner.find(question, refresh, waiter, AS_IT_IS);
+    if (!(found instanceof Promise)) return;
+    question.found = found;
+    // Who is refused does not look at it.
+    found.catch(() => {});
   }
 
   const rateLimited = (actor: Actor, nowMs: number) =>
@@ -71,6 +97,7 @@ export function createEntrance({ examiner, admission, rateLimiter, clock }: Entr
       const limited = rateLimited(actor, nowMs);
       if (limited !== null) throw limited;
       waiter.place = admission.enter(actor.teamId);
+      if (!waiter.place.isGuest && waits(actor, nowMs)) findAhead(question, input.refresh, waiter);
     },
   };
 }

@@ -8,7 +8,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
 import type { EvidenceCache, Held } from "../../store/evidence-cache.ts";
 import type { Actor, TeamOverlay } from "../actor.ts";
-import type { FlightTimes } from "./answer-note.ts";
+import type { Finding } from "./finding.ts";
 import type { Flights, Waiter } from "./flights.ts";
 import { malformedTextOf, NOT_SOUGHT, type Question, type Standing } from "./question.ts";
 import { renderResult } from "./render-result.ts";
@@ -28,19 +28,6 @@ export interface Asker {
 export function askerOf({ teamId, limits, overlay }: Actor, probe: boolean): Asker {
   return { teamId, probing: limits.probing && probe, declined: !probe, overlay };
 }
-
-/** What was found, and where. `failure`: why there is no evidence. */
-export type Finding =
-  | { entry: CacheEntry; cached: true; failure?: undefined; times?: FlightTimes }
-  | { entry: CacheEntry; cached: false; failure?: undefined; times?: FlightTimes }
-  | {
-      entry: null;
-      cached: false;
-      failure?: "deadline" | "internal_error";
-      times?: FlightTimes;
-      /** As of `Landing`. */
-      known?: Evidence | null;
-    };
 
 /**
  * See `Arrival`: what becomes of a finding. Where `find` itself throws, `failed` is not called; nor was `landed`, unless it is what

@@ -2,6 +2,7 @@ import type { Reading } from "../../check/address/addresses-in.ts";
 import type { ParsedAddress } from "../../check/address.ts";
 import type { Scope } from "../../check/evidence.ts";
 import type { MalformedReason } from "../../check/verdict/verdict.ts";
+import type { Finding } from "./finding.ts";
 
 /** What a team, or the operator, says of a domain, and in which scope it is asked about. */
 export interface Standing {
@@ -29,6 +30,8 @@ export interface Question extends Standing {
   missed?: boolean;
   /** Whole monotonic milliseconds at which Redis was asked, and had nothing of it either; absent or negative: nothing is known of that. */
   soughtMs?: number;
+  /** What is known of it, asked for before its token and its unit were there; absent: it was not. */
+  found?: Promise<Finding>;
   /** Its bytes said enough: a plain cell (`kindOfCell`), the local part ordinary (`isOrdinaryLocal`). */
   ordinary?: boolean;
 }

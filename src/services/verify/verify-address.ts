@@ -8,7 +8,8 @@ import type { UsageCounter } from "../usage/counts.ts";
 import type { AnswerNote } from "./answer-note.ts";
 import { type DrawnRow, jsonOf, type RowDrawer, resultOf } from "./draw-rows.ts";
 import type { Entrance } from "./entrance.ts";
-import { askerOf, type Examiner, type Finding, type FindingArrival } from "./examine.ts";
+import { askerOf, type Examiner, type FindingArrival } from "./examine.ts";
+import type { Finding } from "./finding.ts";
 import type { Waiter } from "./flights.ts";
 import type { Question } from "./question.ts";
 import type { TestKeys } from "./test-keys.ts";
@@ -120,8 +121,20 @@ class Charge implements FindingArrival<Answered>, AnswerNote {
   }
 
   find(refresh: boolean): Answered | Promise<Answered> {
+    const { found } = this.#question;
+    if (found !== undefined) return this.#await(found);
     try {
       return this.#deps.examiner.find(this.#question, refresh, this.#waiter, this);
+    } catch (error) {
+      this.failed();
+      throw error;
+    }
+  }
+
+  /** What was asked for before the unit was there. */
+  async #await(found: Promise<Finding>): Promise<Answered> {
+    try {
+      return this.landed(await found);
     } catch (error) {
       this.failed();
       throw error;

@@ -7,6 +7,7 @@ import {
   createCatchAllFacts,
   strangerAt,
 } from "../../../src/check/catch-all.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 const KEY = catchAllKey("example.test", "site", "mx.example.test");
@@ -28,6 +29,30 @@ describe("catch-all facts", () => {
     assert.equal(await claims[0], "ask");
     made.settle(KEY, "refused", null);
     assert.deepEqual(await Promise.all(claims.slice(1)), Array(19).fill("refused"));
+  });
+
+  it("that are foreseen are asked of the store once, for a second, and only where nobody knows", async () => {
+    const clock = createFakeClock();
+    const gets: string[] = [];
+    const made = createCatchAllFacts(clock, {
+      get: async (key) => {
+        gets.push(key);
+        return null;
+      },
+      put: () => {},
+    });
+    made.foresee(KEY);
+    made.foresee(KEY);
+    assert.equal(await made.claim(KEY), "ask");
+    made.foresee(KEY);
+    assert.equal(gets.length, 1);
+    made.settle(KEY, "refused", null);
+    made.foresee(KEY);
+    assert.equal(gets.length, 1);
+    made.foresee("late.test|site|mx");
+    clock.advance(LIMITS.check.foreseenMs);
+    assert.equal(await made.claim("late.test|site|mx"), "ask");
+    assert.equal(gets.length, 3, "what was said a second ago is asked again");
   });
 
   it("are known by host: what a primary refuses its backup may accept", async () => {

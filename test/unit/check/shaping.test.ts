@@ -11,8 +11,8 @@ describe("shaping", () => {
   it("treats everybody unknown alike", () => {
     const standard = {
       maxConnections: 10,
-      transactionsPerSession: 100,
-      rejectionsPerSession: 8,
+      transactionsPerSession: null,
+      rejectionsPerSession: null,
       tls: "opportunistic",
       pipelineDepthMax: 10,
     };
@@ -25,7 +25,7 @@ describe("shaping", () => {
     assert.deepEqual(shaping.policyFor("google"), {
       maxConnections: 5,
       transactionsPerSession: 50,
-      rejectionsPerSession: 8,
+      rejectionsPerSession: null,
       tls: "required",
       pipelineDepthMax: 10,
     });

@@ -40,6 +40,36 @@ function setUp(statementMs: number, answer: (ask: LeaseAsk) => Pick<LeaseGrant, 
   return { clock, quota, reserve };
 }
 
+describe("units that are prepared", () => {
+  it("are fetched before they are asked for, and taken by nobody", async () => {
+    const grants: number[] = [];
+    const { clock, quota, reserve } = setUp(10, ({ want }) => {
+      grants.push(want);
+      return { granted: want, tranche: want };
+    });
+    const actor = actorFor("team_1", { dailyQuota: 100 });
+    assert.equal(quota.prepare(actor), true);
+    clock.advance(5);
+    const reserved = reserve(actor);
+    await clock.advanceAsync(5);
+    assert.deepEqual(await reserved, { outcome: "granted", atMs: 10 });
+    assert.equal(grants.length, 1);
+    assert.equal(quota.prepare(actor), false, "there are more");
+  });
+
+  it("are not, of a team that was refused lately", async () => {
+    const { clock, quota, reserve } = setUp(10, () => NOTHING);
+    const actor = actorFor("team_1", { dailyQuota: 100 });
+    const refused = reserve(actor);
+    await clock.advanceAsync(10);
+    assert.equal((await refused).outcome, "quota_exceeded");
+    await clock.advanceAsync(LIMITS.quota.refusalMs + 1);
+    assert.equal(quota.prepare(actor), false);
+    await clock.advanceAsync(LIMITS.quota.refusedLatelyMs);
+    assert.equal(quota.prepare(actor), true);
+  });
+});
+
 describe("a lease", () => {
   it("shrinks to a unit when a busy team's traffic has calmed", async () => {
     const grants: number[] = [];

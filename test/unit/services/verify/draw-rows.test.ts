@@ -12,7 +12,8 @@ import { FORMATS, formatOf } from "../../../../src/services/bulk/result-rows.ts"
 import { createRoom, type Room } from "../../../../src/services/bulk/row-bytes.ts";
 import { decodeShard, encodeShard, type OwnResult, type Shard } from "../../../../src/services/bulk/shard.ts";
 import { createRowDrawer, jsonOf, resultOf } from "../../../../src/services/verify/draw-rows.ts";
-import { createExaminer, type ExaminerDeps, type Finding } from "../../../../src/services/verify/examine.ts";
+import { createExaminer, type ExaminerDeps } from "../../../../src/services/verify/examine.ts";
+import type { Finding } from "../../../../src/services/verify/finding.ts";
 import type { JobMaterial } from "../../../../src/store/job-results.ts";
 import { evidenceWith, smtpWith } from "../../../support/evidence.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";

@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { AppError } from "../../../../src/core/errors.ts";
 import type { Actor } from "../../../../src/services/actor.ts";
 import { createEntrance, type EntranceDeps } from "../../../../src/services/verify/entrance.ts";
+import type { Waiter } from "../../../../src/services/verify/flights.ts";
 import type { Question } from "../../../../src/services/verify/question.ts";
 
 const CROWDED = new AppError("overloaded", "More checks were asked for than can be made.");
@@ -15,7 +16,7 @@ const INPUT = { email: "a@one.test", refresh: false, withEvidence: false, probe:
 function entranceWith({ crowded = true, swamped = false, known = false, limited = false } = {}) {
   const turnedAway: string[] = [];
   const deps: EntranceDeps = {
-    examiner: { understand: () => ({}) as Question, isKnown: () => known },
+    examiner: { understand: () => ({}) as Question, isKnown: () => known, find: () => assert.fail("sought") },
     admission: {
       enter: () => assert.fail("entered"),
       isCrowded: () => crowded,
@@ -26,10 +27,11 @@ function entranceWith({ crowded = true, swamped = false, known = false, limited 
         return CROWDED;
       },
     },
-    rateLimiter: { isRefusing: () => limited, refusal: () => (limited ? RATE : null) },
+    rateLimiter: { isRefusing: () => limited, refusal: () => (limited ? RATE : null), isLeased: () => true },
+    quota: { prepare: () => assert.fail("entered") },
     clock: { monotonic: () => 0 },
   };
-  return { entrance: createEntrance(deps), turnedAway };
+  return { deps, entrance: createEntrance(deps), turnedAway };
 }
 
 describe("the entrance of a verification", () => {
@@ -55,6 +57,30 @@ describe("the entrance of a verification", () => {
       roomy.refusal(actorOf(), 0, () => assert.fail("read")),
       null,
     );
+  });
+
+  it("begins a check whose token or unit is fetched, and no other, nor a guest's", async () => {
+    const finding = { entry: null, cached: false } as const;
+    for (const [waits, isGuest, expected] of [
+      [true, false, finding],
+      [false, false, undefined],
+      [true, true, undefined],
+    ] as const) {
+      const { deps } = entranceWith();
+      const { enter } = createEntrance({
+        ...deps,
+        examiner: {
+          ...deps.examiner,
+          isKnown: () => false,
+          find: (_question, _refresh, _waiter, arrival) => Promise.resolve(arrival.landed(finding)),
+        },
+        admission: { ...deps.admission, enter: () => ({ isGuest, admit() {}, found() {}, leave() {} }) },
+        quota: { prepare: () => waits },
+      });
+      const waiter: Waiter = { startedMs: 0, cancelled: () => false, onCancel() {} };
+      enter(INPUT, actorOf(), waiter);
+      assert.deepEqual(await waiter.question?.found, expected);
+    }
   });
 
   it("refuses unread where the house is swamped, but for a test key, who costs it nothing", () => {

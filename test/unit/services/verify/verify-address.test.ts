@@ -9,9 +9,9 @@ import { createRowDrawer } from "../../../../src/services/verify/draw-rows.ts";
 import {
   createExaminer,
   type ExaminerDeps,
-  type Finding,
   type FindingArrival,
 } from "../../../../src/services/verify/examine.ts";
+import type { Finding } from "../../../../src/services/verify/finding.ts";
 import { createVerifyAddress, type VerifyDeps } from "../../../../src/services/verify/verify-address.ts";
 import { enterBy } from "../../../support/entrance.ts";
 import { evidenceWith, smtpWith } from "../../../support/evidence.ts";

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { mtaOf, stockOf, UNKNOWN_STOCK } from "../../../src/smtp/mta.ts";
+import type { Reply } from "../../../src/smtp/reply.ts";
+import fc from "../../support/properties.ts";
+
+const reply = (code: number, ...lines: string[]): Reply => ({ code, enhanced: null, lines });
+const hello = (...offered: string[]) => reply(250, "mx.example.com", ...offered);
+
+describe("the software of a mail server", () => {
+  for (const [greeting, expected] of [
+    ["mx.example.com ESMTP Postfix", "postfix"],
+    ["mx.example.com ESMTP Postfix (Debian/GNU)", "postfix"],
+    ["mx.example.com ESMTP Exim 4.96 Fri, 27 Nov 2026 12:00:00 +0000", "exim"],
+    ["mail.example.com ESMTP OpenSMTPD", "opensmtpd"],
+    ["EX01.example.com Microsoft ESMTP MAIL Service ready at Fri, 27 Nov 2026 12:00:00 +0000", "exchange"],
+    ["mx ESMTP", null],
+    ["*******************************", null],
+    ["mx.google.com ESMTP a1-20020a170902.1 - gsmtp", null],
+    ["postfixes.example.com ESMTP", null],
+    ["", null],
+  ] as const)
+    it(`is read from "${greeting}"`, () => assert.equal(mtaOf(reply(220, greeting), null), expected));
+
+  for (const [offered, expected] of [
+    [
+      ["PIPELINING", "SIZE 10240000", "VRFY", "ETRN", "STARTTLS", "ENHANCEDSTATUSCODES", "8BITMIME", "DSN"],
+      "postfix",
+    ],
+    [["PIPELINING", "SIZE 52428800", "ETRN", "STARTTLS", "8BITMIME"], "postfix"],
+    [["SIZE 52428800", "8BITMIME", "PIPELINING", "PIPECONNECT", "CHUNKING", "PRDR", "HELP"], "exim"],
+    [["SIZE 37748736", "PIPELINING", "DSN", "X-ANONYMOUSTLS", "AUTH NTLM", "X-EXPS GSSAPI NTLM"], "exchange"],
+    [["ENHANCEDSTATUSCODES", "PIPELINING", "8BITMIME", "SIZE", "DSN", "ETRN", "DELIVERBY", "HELP"], null],
+    [["PIPELINING", "8BITMIME"], null],
+    [[], null],
+  ] as const)
+    it(`shows behind a masked greeting by ${offered.join(", ") || "nothing"}`, () =>
+      assert.equal(mtaOf(reply(220, "mx ESMTP"), hello(...offered)), expected));
+
+  it("is of no server that says nothing, and begins prudently", () => {
+    assert.equal(mtaOf(null, null), null);
+    assert.equal(stockOf(null), UNKNOWN_STOCK);
+    assert.equal(stockOf("postfix"), stockOf("postfix"));
+    assert.ok(UNKNOWN_STOCK.rejections < stockOf("postfix").rejections);
+  });
+
+  it("is read from any bytes without an error", () =>
+    fc.assert(
+      fc.property(fc.array(fc.string()), fc.array(fc.string()), (greeting, offered) => {
+        const { rejections, transactions } = stockOf(mtaOf(reply(220, ...greeting), hello(...offered)));
+        assert.ok(rejections >= 1 && transactions >= 1);
+      }),
+    ));
+});
