@@ -1,6 +1,8 @@
 import { LIMITS } from "../../core/limits.ts";
+import { isAddressList, LIST_DELIMITER, listRows } from "./csv/address-list.ts";
 import { type OpenedText, type OpenOptions, openText } from "./csv/decode.ts";
 import { type DetectedTable, detectLayout } from "./csv/detect.ts";
+import { takeStart } from "./csv/start.ts";
 import { bytesOf } from "./csv/text-form.ts";
 import type { JobProblem, SourceOptions } from "./layout.ts";
 
@@ -9,6 +11,22 @@ export interface OpenedSource {
   ok: true;
   opened: OpenedText;
   detected: DetectedTable;
+}
+
+const LIST_WARNING = {
+  code: "address_list",
+  detail: "The lines are addresses and nothing else, several on a line: each address is a row.",
+};
+
+/** Who says how columns are parted, or named, has a table. */
+function mayBeList({ delimiter, emailColumn, hasHeader }: SourceOptions): boolean {
+  return delimiter === undefined && emailColumn === undefined && hasHeader !== true;
+}
+
+/** The text of a list, an address a line (csv/address-list.ts). */
+async function asRows(list: OpenedText, sampleBytes: number): Promise<OpenedText> {
+  const { start: head, whole, all, close } = await takeStart(listRows(list.text), sampleBytes);
+  return { ...list, rangeReadable: false, head, whole, text: all(), close };
 }
 
 /**
@@ -23,16 +41,22 @@ export async function openSource(
   decompressedBytes: number,
 ): Promise<OpenedSource | ({ ok: false } & JobProblem)> {
   const limits = { decompressedBytes, sampleBytes: LIMITS.bulk.sampleBytes };
-  const opened = await openText(source, limits, options);
-  if (!opened.ok) return opened;
+  const text = await openText(source, limits, options);
+  if (!text.ok) return text;
+  const isList = mayBeList(options) && text.sheet === null && isAddressList(text.head, text.whole);
+  const opened = isList ? await asRows(text, limits.sampleBytes) : text;
   const detected = detectLayout(opened.head, {
     ...options,
+    ...(isList ? { delimiter: LIST_DELIMITER, hasHeader: false, escape: '"' as const } : {}),
     ...opened.sheet,
     whole: opened.whole,
     bytesOf: bytesOf(opened.form),
     ...(opened.form.utf16 === null ? {} : { encoding: opened.form.utf16 }),
   });
-  if (detected.ok) return { ok: true, opened, detected };
+  if (detected.ok) {
+    if (isList) detected.warnings.push(LIST_WARNING);
+    return { ok: true, opened, detected };
+  }
   await opened.close();
   return detected;
 }
