@@ -160,8 +160,12 @@ function score(sample: Sample): { sum: number; width: number } {
   return { sum: consistency + 2 * addressShare(records) + named, width };
 }
 
-/** Of the records, how many have what looks like an address in the column that has most of them. */
-function addressShare(records: readonly string[][]): number {
+/** By so many records a delimiter is judged: by a wrong one a cell is half a record, which takes 0.1 ms to be read. */
+const SHARE_RECORDS = 150;
+
+/** Of the first records, how many have what looks like an address in the column that has most of them. */
+function addressShare(all: readonly string[][]): number {
+  const records = all.slice(0, SHARE_RECORDS);
   const counts: number[] = [];
   for (const record of records) {
     for (let i = 0; i < record.length; i += 1) {
