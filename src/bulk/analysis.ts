@@ -89,6 +89,7 @@ function optionsOf(asked: JobOptions): SourceOptions {
     ...(asked.delimiter === undefined ? {} : { delimiter: asked.delimiter }),
     ...(asked.sheet === undefined ? {} : { sheet: asked.sheet }),
     ...(asked.escape === undefined ? {} : { escape: asked.escape }),
+    ...(asked.encoding === undefined ? {} : { charset: asked.encoding }),
   };
 }
 

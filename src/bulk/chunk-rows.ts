@@ -1,5 +1,5 @@
 import { LIMITS } from "../core/limits.ts";
-import { toText } from "../services/bulk/csv/field.ts";
+import { toText, toUtf8 } from "../services/bulk/csv/field.ts";
 import { createRecordScanner } from "../services/bulk/csv/scan.ts";
 import { type ValuePlace, valueAt } from "../services/bulk/csv/value-place.ts";
 import { type ChunkRepeats, decodeChunkRepeats } from "../services/bulk/repeats.ts";
@@ -101,13 +101,20 @@ function eachOfRetry(bytes: Buffer, task: RetryTask, told: (offset: number, cell
   });
 }
 
+/** Who reads a cell is not told the list's encoding. */
+function inUtf8(cell: ValuePlace, encoding: string | undefined): ValuePlace {
+  if (encoding === undefined) return cell;
+  const bytes = Buffer.from(toUtf8(valueAt(cell), encoding), "latin1");
+  return { bytes, from: 0, to: bytes.length };
+}
+
 /** Tells of the address's cell of each row, as the analysis has read it: by the scanner, which looks at no other. */
 function readCells(bytes: Buffer, task: RowsTask, told: (offset: number, cell: ValuePlace) => void): void {
   const { recordBytes, columns } = LIMITS.bulk;
   let rows = 0;
   const scanner = createRecordScanner(
     { ...task.layout, recordBytes, columns },
-    (_start, _end, _columns, cell) => told(rows++, cell),
+    (_start, _end, _columns, cell) => told(rows++, inUtf8(cell, task.layout.encoding)),
   );
   const broken = scanner.push(bytes) ?? scanner.end();
   if (broken !== undefined) throw new Error(`a chunk cannot be read: ${broken.detail}`);

@@ -48,6 +48,7 @@ export interface JobOptions {
   /** Of a workbook: a sheet's name, or its index from 0. */
   sheet?: string | number;
   escape?: '"' | "\\";
+  encoding?: string;
   /** Of the results as CSV; absent: no. */
   escape_formulas?: boolean;
 }

@@ -127,7 +127,9 @@ const submission = v.strictObject({
 type Submission = v.InferOutput<typeof submission>;
 
 /** What is said of a file; a list in the request has one column and nothing else. */
-function ofFiles<Name extends "email_column" | "has_header" | "delimiter" | "sheet" | "escape">(name: Name) {
+function ofFiles<Name extends "email_column" | "has_header" | "delimiter" | "sheet" | "escape" | "encoding">(
+  name: Name,
+) {
   return v.forward(
     v.check<Submission, string>(
       (body) => body.emails === undefined || body[name] === undefined,
@@ -164,6 +166,7 @@ export const SubmitBulkSchema = v.pipe(
   ofFiles("delimiter"),
   ofFiles("sheet"),
   ofFiles("escape"),
+  ofFiles("encoding"),
   v.forward(
     v.check<Submission, string>(
       (body) => body.delimiter !== "\\" || body.escape !== "\\",

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { LIMITS } from "../../core/limits.ts";
+import { ENCODINGS } from "../../services/bulk/csv/charset.ts";
 import type { SourceOptions } from "../../services/bulk/layout.ts";
 
 const { columns } = LIMITS.bulk;
@@ -66,6 +67,13 @@ export const fileOptions = {
       ),
     ),
   ),
+  encoding: v.optional(
+    v.pipe(
+      v.string(),
+      v.check((name) => ENCODINGS.includes(name.toLowerCase()), `must be one of ${ENCODINGS.join(", ")}`),
+      v.description("What a file's text is encoded in; found out when absent. UTF-16 is always found out."),
+    ),
+  ),
 };
 
 /** What is said of a file, as the services take it. */
@@ -76,6 +84,7 @@ export function sourceOptionsOf(body: v.InferOutput<typeof FileOptionsSchema>): 
     ...(body.delimiter === undefined ? {} : { delimiter: body.delimiter }),
     ...(body.sheet === undefined ? {} : { sheet: body.sheet }),
     ...(body.escape === undefined ? {} : { escape: body.escape }),
+    ...(body.encoding === undefined ? {} : { charset: body.encoding.toLowerCase() }),
   };
 }
 

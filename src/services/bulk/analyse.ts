@@ -6,7 +6,7 @@ import type { Candidate } from "./columns/choose-column.ts";
 import { shown } from "./columns/pick-column.ts";
 import type { OpenedText, OpenOptions } from "./csv/decode.ts";
 import type { DetectedLayout, DetectedTable } from "./csv/detect.ts";
-import { toText } from "./csv/field.ts";
+import { textIn } from "./csv/field.ts";
 import { kindOfCell, PLAIN, UNSURE } from "./csv/plain-address.ts";
 import { CsvProblemError, problem } from "./csv/problems.ts";
 import { createRecordScanner } from "./csv/scan.ts";
@@ -123,9 +123,9 @@ function* slicesOf(piece: Buffer): Generator<Buffer> {
     yield piece.subarray(from, from + analysisTurnBytes);
 }
 
-function noAddress({ header, emailColumn }: DetectedLayout, rows: number): Refusal {
+function noAddress({ header, emailColumn, encoding }: DetectedLayout, rows: number): Refusal {
   const name = header?.[emailColumn];
-  const which = `column ${emailColumn}, counted from 0${name === undefined ? "" : `, ${shown(toText(name))}`}`;
+  const which = `column ${emailColumn}, counted from 0${name === undefined ? "" : `, ${shown(textIn(name, encoding))}`}`;
   return problem("no_email_column", `None of the ${rows} rows has an email address in ${which}.`);
 }
 
@@ -215,7 +215,7 @@ class RowReader {
 
   /** Of a cell that has to be read as text. @returns as RepeatFinder.add */
   #takeText(cell: string): Promise<void> | null {
-    const reading = addressesIn(toText(cell));
+    const reading = addressesIn(textIn(cell, this.#detected.layout.encoding));
     this.#sinks.inspect?.(reading);
     if (reading.kind !== "one") {
       if (reading.kind === "empty") this.#empty += 1;

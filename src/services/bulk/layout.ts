@@ -25,6 +25,8 @@ export interface SourceOptions {
   /** Of a workbook: the name of a sheet, or its index from 0. */
   sheet?: string | number;
   escape?: Escape;
+  /** Of ENCODINGS (csv/charset.ts). */
+  charset?: string;
 }
 
 /** A column that may be the one of the addresses. */

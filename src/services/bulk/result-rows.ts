@@ -1,6 +1,6 @@
 import type { JobMaterial } from "../../store/job-results.ts";
 import { type Dialect, dialectOfResults } from "./csv/dialect.ts";
-import { fieldsOf, toText } from "./csv/field.ts";
+import { fieldsOf, textIn } from "./csv/field.ts";
 import { lineAt } from "./csv/lines.ts";
 import { type RecordStyle, writeRecord } from "./csv/write.ts";
 import { DrawnResult } from "./drawn-shard.ts";
@@ -136,9 +136,12 @@ class JsonlRows implements RowsFormat {
       if (hasColumns) fields.writeAll(to, lines, offset);
       return;
     }
+    const { encoding } = this.#source;
     const record = fieldsOf(lineAt(lines, offset), this.#source);
-    const columns = hasColumns ? `"columns":${jsonBytes(record.map(toText))},` : "";
-    to.text(jsonBytes(toText(record[this.#emailColumn] ?? "")));
+    const columns = hasColumns
+      ? `"columns":${jsonBytes(record.map((value) => textIn(value, encoding)))},`
+      : "";
+    to.text(jsonBytes(textIn(record[this.#emailColumn] ?? "", encoding)));
     writeDuplicate(to, duplicateOf);
     to.text(columns);
   }

@@ -33,7 +33,15 @@ export interface NewSource {
 }
 
 export function newJob(actor: Actor, terms: SubmissionTerms, from: NewSource, id = newId("job")): NewJob {
-  const { emailColumn, hasHeader, delimiter, sheet, escape: quoteEscape, escapeFormulas } = terms.options;
+  const {
+    emailColumn,
+    hasHeader,
+    delimiter,
+    sheet,
+    escape: quoteEscape,
+    charset,
+    escapeFormulas,
+  } = terms.options;
   return {
     id,
     teamId: actor.teamId,
@@ -48,6 +56,7 @@ export function newJob(actor: Actor, terms: SubmissionTerms, from: NewSource, id
       ...(delimiter === undefined ? {} : { delimiter }),
       ...(sheet === undefined ? {} : { sheet }),
       ...(quoteEscape === undefined ? {} : { escape: quoteEscape }),
+      ...(charset === undefined ? {} : { encoding: charset }),
       ...(escapeFormulas ? { escape_formulas: true } : {}),
     },
     dailyQuota: actor.limits.dailyQuota,

@@ -4,8 +4,10 @@ import { candidateColumns, columnName } from "../columns/describe.ts";
 import { hasColumnNamed, pickColumn } from "../columns/pick-column.ts";
 import type { SourceColumns, SourceLayout, SourceOptions, SourceWarning } from "../layout.ts";
 import { hasManyNuls, knownBinary } from "./binary.ts";
+import { detectEncoding } from "./charset.ts";
 import { findSuspicion, type Sample, type SampleText, takeSample } from "./delimiter.ts";
 import { isDelimiter } from "./dialect.ts";
+import { toUtf8 } from "./field.ts";
 import { findTableStart, LINES_ABOVE, type TableStart } from "./header-row.ts";
 import { type CsvProblem, problem } from "./problems.ts";
 import { readSample } from "./quoting.ts";
@@ -78,14 +80,22 @@ export function detectLayout(head: Buffer, options: DetectOptions): Detection {
     ...(delimiter === undefined ? {} : { delimiter }),
     ...(options.escape === undefined ? {} : { escape: options.escape }),
   };
+  const charset = encodingOfSource(head, options, isWritten);
+  const encoding = charset === undefined ? {} : { encoding: charset };
   const written = isWritten ? delimiter : undefined;
   const sample =
-    written === undefined ? readSample(text, wanted, {}) : takeSample(text, { delimiter: written });
+    written === undefined ? readSample(text, wanted, encoding) : takeSample(text, { delimiter: written });
   if (sample.records.length === 0) return noRecord(sample, text);
-  const table = tableStart(sample, options);
+  const readable = {
+    ...sample,
+    records: sample.records.map((record) => record.map((value) => toUtf8(value, charset))),
+  };
+  const table = tableStart(readable, options);
   const suspicion = isWritten ? undefined : sample.suspicion && suspicionOf(sample, text, table);
   if (suspicion !== undefined) return { ok: false, ...suspicion };
-  return detectColumns(head, sample, table, { ...options, bom });
+  const rawHeader = table.header === null ? null : (sample.records[table.header] ?? []);
+  const found = detectColumns(head, readable, table, { ...options, ...encoding, bom });
+  return found.ok ? { ...found, layout: { ...found.layout, header: rawHeader } } : found;
 }
 
 function detectColumns(
@@ -119,6 +129,13 @@ function detectColumns(
   const layout = { ...dialect, emailColumn: index, header, bom: options.bom };
   const firstByte = (firstRow === 0 ? starts[0] : ends[firstRow - 1]) ?? 0;
   return { ok: true, layout, firstByte, columns, candidates, warnings: [], rows, shape: sample.shape };
+}
+
+/** Of bytes that are their own text, as its owner says or as they look; undefined: UTF-8 or windows-1252. */
+function encodingOfSource(head: Buffer, options: DetectOptions, isWritten: boolean): string | undefined {
+  if (isWritten || options.encoding !== undefined) return undefined;
+  const { charset } = options;
+  return charset === undefined ? detectEncoding(head) : charset === "utf-8" ? undefined : charset;
 }
 
 /** Of bytes that are their own text: values that are no UTF-8 are read as windows-1252 (field.ts). */

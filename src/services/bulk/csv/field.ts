@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { TextDecoder } from "node:util";
 import { type Dialect, endOfField, firstBytesOf, isSimple, lengthAt, quotedPart } from "./dialect.ts";
 
 const QUOTE = '"';
@@ -68,4 +69,26 @@ export function toText(latin1: string): string {
   const bytes = Buffer.from(latin1, "latin1");
   if (isUtf8(bytes)) return bytes.toString("utf8");
   return latin1.replace(/[\x80-\x9f]/g, (c1) => WINDOWS_1252[c1.charCodeAt(0) - 0x80] as string);
+}
+
+/** The same of a value of a list in the encoding (Dialect). */
+export function textIn(latin1: string, encoding: string | undefined): string {
+  if (encoding === undefined || !/[\x80-\xff]/.test(latin1)) return toText(latin1);
+  return decoderOf(encoding).decode(Buffer.from(latin1, "latin1"));
+}
+
+const decoders = new Map<string, TextDecoder>();
+
+function decoderOf(encoding: string): TextDecoder {
+  const known = decoders.get(encoding);
+  if (known !== undefined) return known;
+  const decoder = new TextDecoder(encoding, { ignoreBOM: true });
+  decoders.set(encoding, decoder);
+  return decoder;
+}
+
+/** The same value in UTF-8, a character a byte: what `toText` reads without being told the encoding. */
+export function toUtf8(latin1: string, encoding: string | undefined): string {
+  if (encoding === undefined || !/[\x80-\xff]/.test(latin1)) return latin1;
+  return Buffer.from(textIn(latin1, encoding)).toString("latin1");
 }
