@@ -132,7 +132,7 @@ const IN_FRONT =
   / (?:in|on|at|for|from|by|with|to|under|of|im|auf|bei|dans|sur|chez|en|nel|sul|su|op|pa|na|w|v|u) (?:the |this |our |my |your |that |its |a |any |local |dem |der |este |ce |questo |nosso |notre )?$/;
 /** What something is of, in or for. */
 const GENITIVE =
-  / (?:of|in|for|from|der|des|du|de|del|della|di|do|da) (?:the |this |your |a |la |le |el |o )?$/;
+  / (?:of|in|for|from|der|des|du|de|del|della|di|do|da|van|av|af|του|της) (?:the |this |your |a |la |le |el |o |de |het )?$/;
 /** What something is of, and not in: `no such address in domain` is said of the address. */
 const OF = /^ of (?:the |this |your |a )?$/;
 /** Ours, not the recipient's. */
@@ -164,7 +164,7 @@ function ownerOfAddress(spoken: string, hits: readonly Hit[], i: number): Noun |
   if (next === undefined || next.term.noun === null || next.term.noun === "recipient") return null;
   const gap = spoken.slice(hit.end, next.start);
   const owned = next.term.noun === "sender" ? GENITIVE.test(gap) : OF.test(gap);
-  return spoken.startsWith("address", hit.start) && owned ? next.term.noun : null;
+  return spoken.startsWith("addr", hit.start) && owned ? next.term.noun : null;
 }
 
 /**

@@ -17,11 +17,11 @@ export interface AcquittingTerms {
 export const ACQUITTING: Readonly<Record<string, AcquittingTerms>> = {
   en: {
     passing:
-      "temporar~, maintenance, during, while we, while the, pending, retry, please retry, until, challenge, resend after, resend later, please resend, busy, resume, resumes, reactivation, migration, migrating, backup, restoration, try node, use primary, use mx2, use mx3, out of sync, replica, not answering, between",
+      "in cache, in progress, lookup in, temporar~, maintenance, during, while we, while the, pending, retry, please retry, until, challenge, resend after, resend later, please resend, busy, resume, resumes, reactivation, migration, migrating, backup, restoration, try node, use primary, use mx2, use mx3, out of sync, replica, not answering, between",
     proof:
       "wrong password, login, log in, logged in, authenticat~, auth, credentials, submission, used to connect",
     asker:
-      "external sender~, external mail, strangers, stranger, your ip, your address, for you, you are not, you are a, you are using, you are sending, you are unknown, you are blocked, you must, must complete, must be, fully qualified, excessive, lookups, in policy, policy map, to router, to transport, mx of, secondary mx, backup mx, all mail for, helo, ehlo, the domain this, you have been, you wrote, your domain, your server, your machine, your mailings, your campaign, your mailing list, do not mail list, from the internet, internet mail, client class, dlp, acl, certificate, license, licence, cluster, next hop, this node, this pod, ptr, reverse zone, reverse path, spool, for tls, third party, parental control, friends, bypass list, legal hold, gateway closed, rehomed, configuration error, the email was, the e-mail was, the email has been, the e-mail has been, our domain, not mx for, connect to, unlisted, hard bounced, bounced before, bounce rate, gateway down, not local to this",
+      "of your, from your, deleted you, removed you, blocked you, rejected you, used to send, used for sending, you use to, email deleted, e-mail deleted, email removed, e-mail removed, external sender~, external mail, strangers, stranger, your ip, your address, for you, you are not, you are a, you are using, you are sending, you are unknown, you are blocked, you must, must complete, must be, fully qualified, excessive, lookups, in policy, policy map, to router, to transport, mx of, secondary mx, backup mx, all mail for, helo, ehlo, the domain this, you have been, you wrote, your domain, your server, your machine, your mailings, your campaign, your mailing list, do not mail list, from the internet, internet mail, client class, dlp, acl, certificate, license, licence, cluster, next hop, this node, this pod, ptr, reverse zone, reverse path, spool, for tls, third party, parental control, friends, bypass list, legal hold, gateway closed, rehomed, configuration error, the email was, the e-mail was, the email has been, the e-mail has been, our domain, not mx for, connect to, unlisted, hard bounced, bounced before, bounce rate, gateway down, not local to this",
     alternative:
       "or not enabled to receive, or not enabled for, or is not enabled, or cannot receive, or may not receive, or does not accept, or doesnt accept, or is not accepting, or refuses, or unwilling, or is restricted, or is protected, or rejected your, or you are not, or spam, or access denied, or access is denied, or access not, or blocked, or is blocked, or policy, or by policy, or prohibited, or not permitted, or not allowed, or not authorized, or not authorised, or restricted, or unauthorized, or no permission, or refused by policy, or rejected by policy",
   },
@@ -30,7 +30,7 @@ export const ACQUITTING: Readonly<Record<string, AcquittingTerms>> = {
       "vorübergehend~, temporär~, zeitweise, zeitweilig, derzeit, zur zeit, zurzeit, momentan, wartung, wartungsarbeiten, später erneut, später noch einmal, versuchen sie es in, stunde, stunden, minuten, später, während, bis zum, gestört, störung",
     proof: "kennwort, passwort, anmeldung, anmelden, angemeldet, authentifizier~",
     asker:
-      "ihr konto, ihre domain, ihre domäne, ihr postfach, ihres kontos, ihre mailbox, ihr account, ihr benutzerkonto, fremden, fremde, externe absender, externe, extern, absender~, sie sind, hat sie, ihre adresse, ihre ip, ihrem server, ihr server, ip adresse~, nur intern, von mitgliedern, akzeptiert keine, nimmt nur, ausserhalb, enthält, verbindung abgelehnt",
+      "sie senden, mit dem sie, zum versand, zum senden, ihr konto, ihre domain, ihre domäne, ihr postfach, ihres kontos, ihre mailbox, ihr account, ihr benutzerkonto, fremden, fremde, externe absender, externe, extern, absender~, sie sind, hat sie, ihre adresse, ihre ip, ihrem server, ihr server, ip adresse~, nur intern, von mitgliedern, akzeptiert keine, nimmt nur, ausserhalb, enthält, verbindung abgelehnt",
     alternative:
       "oder nimmt keine, oder akzeptiert keine, oder darf keine, oder nicht freigeschaltet, oder lehnt, oder zugriff, oder gesperrt, oder blockiert, oder nicht berechtigt, oder nicht erlaubt, oder kein zugriff, oder richtlinie",
   },
@@ -39,7 +39,7 @@ export const ACQUITTING: Readonly<Record<string, AcquittingTerms>> = {
       "temporaire~, provisoire~, momentanement, maintenance, plus tard, pendant, jusqu au, jusqu a, migration, en cours de, annuaire indisponible",
     proof: "mot de passe, authentifi~, connectez, identifiant~",
     asker:
-      "votre compte, votre boîte, votre domaine, étranger~, externe~, extérieur, expéditeur~, d expédition, vous êtes, votre adresse, votre ip, votre machine, votre serveur, adresse ip, adresse inverse, n'accepte pas",
+      "vous utilisez, vous envoyez, utilisé pour, l'envoi, votre compte, votre boîte, votre domaine, étranger~, externe~, extérieur, expéditeur~, d expédition, vous êtes, votre adresse, votre ip, votre machine, votre serveur, adresse ip, adresse inverse, n'accepte pas",
     alternative:
       "ou non habilité~, ou n'accepte pas, ou n'est pas autorisé~, ou ne peut recevoir, ou refus~, ou accès refusé, ou bloqué~, ou interdit~, ou non autorisé~, ou politique",
   },
@@ -47,7 +47,7 @@ export const ACQUITTING: Readonly<Record<string, AcquittingTerms>> = {
     passing: "temporal~, mantenimiento, más tarde, reintent~, durante, mientras, hasta, demasiados intentos",
     proof: "contraseña, autentic~, iniciar sesión, inicie sesión",
     asker:
-      "su cuenta, su buzón, tu cuenta, su dominio, extern~, desconocidos, remitente~, su dirección, su ip, ip bloqueada, dirección ip, por el usuario, su servidor",
+      "que usa para, para enviar, utilizada para, usada para, su cuenta, su buzón, tu cuenta, su dominio, extern~, desconocidos, remitente~, su dirección, su ip, ip bloqueada, dirección ip, por el usuario, su servidor",
     alternative:
       "o no habilitado, o no habilitada, o no acepta, o no puede recibir, o rechaza~, o no está autorizad~, o acceso denegado, o acceso, o bloqueado, o bloqueada, o no permitido, o no autorizado, o política",
   },
@@ -56,7 +56,7 @@ export const ACQUITTING: Readonly<Record<string, AcquittingTerms>> = {
       "temporari~, temporária~, manutenção, mais tarde, durante, enquanto, até, fora do ar, por excesso de",
     proof: "senha, autentic~, palavra passe, iniciar sessão",
     asker:
-      "sua conta, seu domínio, a sua caixa, extern~, estranhos, remetente~, seu endereço, seu ip, endereço ip, seu servidor, você",
+      "usada para, usado para, para enviar, utilizada para, sua conta, seu domínio, a sua caixa, extern~, estranhos, remetente~, seu endereço, seu ip, endereço ip, seu servidor, você",
     alternative:
       "ou não habilitad~, ou não aceita, ou não pode receber, ou recusa~, ou não está autorizad~, ou acesso negado, ou acesso, ou bloqueado, ou bloqueada, ou não permitido, ou não autorizado, ou política",
   },
@@ -70,7 +70,7 @@ export const ACQUITTING: Readonly<Record<string, AcquittingTerms>> = {
     passing: "temporane~, manutenzione, più tardi, durante, fino al, fino a, mentre",
     proof: "password, autentic~, credenziali, accedere",
     asker:
-      "suo account, suo dominio, vostro dominio, vostro account, sua casella, vostra casella, tuo account, estern~, estranei, mittent~, suo indirizzo, vostro indirizzo, suo ip, indirizzo ip, lei è",
+      "utilizzato per, usato per, l'invio, per inviare, suo account, suo dominio, vostro dominio, vostro account, sua casella, vostra casella, tuo account, estern~, estranei, mittent~, suo indirizzo, vostro indirizzo, suo ip, indirizzo ip, lei è",
     alternative:
       "o non abilitat~, o non accetta, o non può ricevere, o rifiuta~, posta non certificata, o accesso negato, o accesso, o bloccato, o bloccata, o non consentito, o non autorizzato",
   },
@@ -84,7 +84,7 @@ export const ACQUITTING: Readonly<Record<string, AcquittingTerms>> = {
     passing: "tijdelijk~, onderhoud, later opnieuw, tijdens, totdat, momenteel, zolang",
     proof: "wachtwoord, aanmelden, inloggen, authenticatie",
     asker:
-      "uw account, uw mailbox, je account, uw domein, extern~, vreemden, afzender~, uw adres, uw ip, ip adres, u bent, uw server, accepteert geen",
+      "waarmee u, voor verzending, u verzendt, uw account, uw mailbox, je account, uw domein, extern~, vreemden, afzender~, uw adres, uw ip, ip adres, u bent, uw server, accepteert geen",
     alternative:
       "of niet bevoegd, of accepteert geen, of mag geen, of toegang, of geblokkeerd, of niet toegestaan",
   },
@@ -120,7 +120,7 @@ export const ACQUITTING: Readonly<Record<string, AcquittingTerms>> = {
     passing: "tymczasow~, czasowo, chwilowo, konserwacj~, później, podczas, dopóki, prace serwisowe",
     proof: "hasło, hasła, zaloguj, logowani~, uwierzytelni~",
     asker:
-      "twoje konto, państwa konto, twoja skrzynka, twoja domena, zewnętrzn~, obcych, nadawc~, twój adres, twoje ip, adres ip",
+      "do wysyłania, z którego, twoje konto, państwa konto, twoja skrzynka, twoja domena, zewnętrzn~, obcych, nadawc~, twój adres, twoje ip, adres ip",
     alternative:
       "lub nie przyjmuje, lub nieuprawnion~, lub odrzuc~, lub dostęp, lub zablokowan~, lub brak dostępu, albo dostęp",
   },
@@ -191,7 +191,7 @@ export const ACQUITTING: Readonly<Record<string, AcquittingTerms>> = {
       "временно, временный, временная, техническ~, обслуживани~, на время, через час, позже, во время, пока, до конца",
     proof: "парол~, авториз~, аутентиф~, войдите",
     asker:
-      "ваша учетная, ваш аккаунт, ваш ящик, вашей учетной, вашего домена, ваш домен, внешн~, посторонн~, незнаком~, отправител~, ваш адрес, ваш ip, вашего адреса, ip адрес~, вас",
+      "для отправки, с которого, ваша учетная, ваш аккаунт, ваш ящик, вашей учетной, вашего домена, ваш домен, внешн~, посторонн~, незнаком~, отправител~, ваш адрес, ваш ip, вашего адреса, ip адрес~, вас",
     alternative:
       "или не принимает, или не имеет права, или отклон~, или доступ, или заблокирован~, или запрещен~, или не разрешен~",
   },

@@ -45,6 +45,7 @@ export const ELSEWHERE_TEXT = [
   "address book",
   "contact list",
   "authenticat",
+  "sasl",
   "starttls",
   "unknown domain",
   "domain unknown",
