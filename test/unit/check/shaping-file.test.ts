@@ -73,9 +73,9 @@ describe("the operator's shaping", () => {
     const {
       maxConnections: one,
       tls: never,
-      transactionsPerSession: hundred,
+      transactionsPerSession: learnt,
     } = shaping.policyFor(null, "example.net");
-    assert.deepEqual([one, never, hundred], [1, "never", 100]);
+    assert.deepEqual([one, never, learnt], [1, "never", null]);
     assert.equal(shaping.policyFor("mine").maxConnections, 20);
     assert.equal(shaping.cannotBeBelieved("mine"), true);
     assert.equal(shaping.cannotBeBelieved("yahoo"), false);

@@ -62,6 +62,7 @@ const OF_MEMBERS: Record<string, string> = {
   "POST /v1/uploads": "a file to verify",
   "PUT /v1/uploads/{upload}": "a file to verify",
   "POST /v1/uploads/{upload}/complete": "a file to verify",
+  "POST /v1/uploads/{upload}/preview": "shows how a file would be read; changes nothing",
   "DELETE /v1/uploads/{upload}": "whoever may bring a file may take it away",
   "POST /v1/bulk-jobs/{id}/cancel": "whoever may start a job may end it",
   "DELETE /v1/bulk-jobs/{id}": "whoever may start a job may end it",
