@@ -59,6 +59,7 @@ function comparable(reply: RawReply | "closed", request: string): unknown {
 
 /** Requests that the general way must answer, also when all they ask for is ready. */
 const UNUSUAL: Record<string, string> = {
+  "an address with more around it": get("email=%20Mixed.Case%40KNOWN.test%20", bearer(KEY)),
   "no credential": get("email=a%40known.test"),
   "a mistyped key": get("email=a%40known.test", bearer(`${KEY.slice(0, -1)}!`)),
   "an unknown key": get("email=a%40known.test", bearer(newSecret("live"))),
@@ -114,7 +115,7 @@ const USUAL: Record<string, string> = {
   "not encoded": get("email=a@known.test", bearer(KEY)),
   "a literal plus": get("email=a+tag@known.test", bearer(KEY)),
   "an encoded plus": get("email=a%2Btag%40known.test", bearer(KEY)),
-  "another spelling": get("email=%20Mixed.Case%40KNOWN.test%20", bearer(KEY)),
+  "another spelling": get("email=Mixed.Case%40KNOWN.test", bearer(KEY)),
   "flags that say no": get("refresh=false&email=b%40known.test&evidence=0", bearer(KEY)),
   "nobody's address": get("email=gone%40known.test", bearer(KEY)),
   "another team": get("email=a%40known.test", bearer(OTHER)),
