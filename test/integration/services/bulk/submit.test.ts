@@ -136,7 +136,7 @@ describe("a submission of a file", () => {
     const job = await createSubmit()(actor, { ...upload(id), options });
     assert.deepEqual(
       [job.status, job.source, job.rows.total, job.progress],
-      ["queued", { type: "upload", upload_id: id, filename: "list.csv" }, 0, 0],
+      ["queued", { type: "upload", upload_id: id, filename: "list.csv", columns: null, warnings: [] }, 0, 0],
     );
     const task = await beginTask(sql, { jobId: job.id, number: -1 });
     assert.equal(task?.kind, "analysis");
@@ -205,7 +205,13 @@ describe("a submission of a bucket's object", () => {
     await grant(actor.teamId);
     const { etag } = await objects.streams.write("in/a.csv", pieces("email\na@b.example\n"), "text/csv");
     const job = await submit(actor, object("in/a.csv"));
-    assert.deepEqual(job.source, { type: "s3", bucket: "acme", key: "in/a.csv" });
+    assert.deepEqual(job.source, {
+      type: "s3",
+      bucket: "acme",
+      key: "in/a.csv",
+      columns: null,
+      warnings: [],
+    });
     assert.deepEqual((await startAnalysis(sql, job.id))?.place, { bucket: "acme", key: "in/a.csv", etag });
   });
 
