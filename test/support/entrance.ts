@@ -10,7 +10,7 @@ export function enterBy(
     examiner: examiner as EntranceDeps["examiner"],
     admission: { enter, isCrowded: () => false } as unknown as Admission,
     rateLimiter: { isRefusing: () => false, refusal: () => null, isLeased: () => true },
-    quota: { prepare: () => false },
+    quota: { prepare: () => "ready" },
     clock: { monotonic: () => 0 },
   }).enter;
 }

@@ -12,6 +12,9 @@ import { quotaExceeded, TeamQuota, type Waiter } from "./team.ts";
 
 export type { Reservation } from "./lease.ts";
 
+/** Whether a unit is there: at once, once it is fetched, or hardly at all. */
+export type Prepared = "ready" | "fetching" | "doubtful";
+
 /**
  * The daily quota of a team, exact over all processes, with no I/O on the way of most requests.
  *
@@ -34,10 +37,10 @@ export interface Quota {
   reserve(actor: Actor): Reservation | Promise<Reservation>;
   /**
    * Begins to fetch units where none is leased, so that a `reserve` that follows soon waits for less. Takes nothing.
-   * @returns whether `reserve` would have to wait, and the team was not refused lately
+   * @returns `doubtful` where the team was refused lately, or its ledger fails: nothing is to be begun before the unit is there
    * @throws AppError `overloaded` when too many teams are served
    */
-  prepare(actor: Actor): boolean;
+  prepare(actor: Actor): Prepared;
   /**
    * The same for who spends an actor's units by the thousand, each as it is taken: the team is looked up once.
    * @throws AppError `overloaded` when too many teams are served
@@ -303,14 +306,15 @@ export function createQuota(deps: QuotaDeps): Quota {
       return wait(team);
     },
     prepare(actor) {
-      if (draining) return false;
+      if (draining) return "doubtful";
       const team = teamOf(actor);
       const nowMs = clock.monotonic();
-      if (team.ready(nowMs) !== null || nowMs < team.failedUntilMs) return false;
+      if (team.ready(nowMs) !== null) return "ready";
       // Nothing is begun for a team that will be refused again.
-      if (nowMs < team.refusedUntilMs + LIMITS.quota.refusedLatelyMs) return false;
+      const wasRefused = nowMs < team.refusedUntilMs + LIMITS.quota.refusedLatelyMs;
+      if (wasRefused || nowMs < team.failedUntilMs) return "doubtful";
       if (!team.serving && !team.isAskedAhead) void serve(team);
-      return true;
+      return "fetching";
     },
     desk: (actor) => new TeamDesk(teller, teamOf(actor)),
     snapshot(actor) {

@@ -46,29 +46,41 @@ const mayAsk = ({ livemode, limits }: Actor, { refresh }: VerifyInput) =>
 const AS_IT_IS: FindingArrival<Finding> = { landed: (finding) => finding, failed() {} };
 
 export function createEntrance({ examiner, admission, rateLimiter, quota, clock }: EntranceDeps): Entrance {
+  /** Teams with a check under way that was begun before its token and its unit were there. */
+  const ahead = new Set<string>();
+
   function understand(actor: Actor, { email, withEvidence, probe }: VerifyInput): Question {
     return examiner.understand(email, withEvidence, askerOf(actor, probe));
   }
 
-  /** For a token or a unit. One that cannot be had at all is for who asks for it to tell. */
+  /** The request has to wait for its token or its unit, and will most likely get both. */
   function waits(actor: Actor, nowMs: number): boolean {
     try {
-      return quota.prepare(actor) || !rateLimiter.isLeased(actor, nowMs);
+      const unit = quota.prepare(actor);
+      return unit !== "doubtful" && (unit === "fetching" || !rateLimiter.isLeased(actor, nowMs));
     } catch {
+      // The request itself is refused with this when it asks for its unit.
       return false;
     }
   }
 
   /**
-   * The check begins while its token and its unit come from Redis and Postgres, as for the first request after a pause. Who is then
-   * refused all the same is told nothing of it; the cache is.
+   * The check begins while its token and its unit come from Redis and Postgres, as for the first request after a pause: one of a team
+   * at a time, so that a crowd of requests, most of which are then refused, has no more checked than it pays for. A request that is
+   * refused all the same is told nothing of what was found; the cache is.
    */
   function findAhead(question: Question, refresh: boolean, waiter: Waiter): void {
+    const { teamId } = question;
+    if (ahead.has(teamId)) return;
     const found = examiner.find(question, refresh, waiter, AS_IT_IS);
     if (!(found instanceof Promise)) return;
     question.found = found;
-    // Who is refused does not look at it.
-    found.catch(() => {});
+    ahead.add(teamId);
+    const settled = () => {
+      ahead.delete(teamId);
+    };
+    // A request that is refused does not look at it: an error must not be left unhandled.
+    found.then(settled, settled);
   }
 
   const rateLimited = (actor: Actor, nowMs: number) =>

@@ -48,13 +48,13 @@ describe("units that are prepared", () => {
       return { granted: want, tranche: want };
     });
     const actor = actorFor("team_1", { dailyQuota: 100 });
-    assert.equal(quota.prepare(actor), true);
+    assert.equal(quota.prepare(actor), "fetching");
     clock.advance(5);
     const reserved = reserve(actor);
     await clock.advanceAsync(5);
     assert.deepEqual(await reserved, { outcome: "granted", atMs: 10 });
     assert.equal(grants.length, 1);
-    assert.equal(quota.prepare(actor), false, "there are more");
+    assert.equal(quota.prepare(actor), "ready", "there are more");
   });
 
   it("are not, of a team that was refused lately", async () => {
@@ -64,9 +64,9 @@ describe("units that are prepared", () => {
     await clock.advanceAsync(10);
     assert.equal((await refused).outcome, "quota_exceeded");
     await clock.advanceAsync(LIMITS.quota.refusalMs + 1);
-    assert.equal(quota.prepare(actor), false);
+    assert.equal(quota.prepare(actor), "doubtful");
     await clock.advanceAsync(LIMITS.quota.refusedLatelyMs);
-    assert.equal(quota.prepare(actor), true);
+    assert.equal(quota.prepare(actor), "fetching");
   });
 });
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AppError } from "../../../../src/core/errors.ts";
 import type { Actor } from "../../../../src/services/actor.ts";
+import type { Prepared } from "../../../../src/services/quota/quota.ts";
 import { createEntrance, type EntranceDeps } from "../../../../src/services/verify/entrance.ts";
 import type { Waiter } from "../../../../src/services/verify/flights.ts";
 import type { Question } from "../../../../src/services/verify/question.ts";
@@ -34,6 +35,39 @@ function entranceWith({ crowded = true, swamped = false, known = false, limited 
   return { deps, entrance: createEntrance(deps), turnedAway };
 }
 
+const FINDING = { entry: null, cached: false } as const;
+
+/** An entrance that lets everybody in. */
+function entering(waits: { unit: Prepared; isLeased: boolean; isGuest: boolean }) {
+  const { deps } = entranceWith({ crowded: false });
+  const begun: string[] = [];
+  const entrance = createEntrance({
+    ...deps,
+    examiner: {
+      understand: (_email, _withEvidence, { teamId }) => ({ teamId }) as Question,
+      isKnown: () => false,
+      find({ teamId }, _refresh, _waiter, arrival) {
+        begun.push(teamId);
+        return Promise.resolve(arrival.landed(FINDING));
+      },
+    },
+    admission: {
+      ...deps.admission,
+      enter: () => ({ isGuest: waits.isGuest, admit() {}, found() {}, leave() {} }),
+    },
+    rateLimiter: { ...deps.rateLimiter, isLeased: () => waits.isLeased },
+    quota: { prepare: () => waits.unit },
+  });
+  return {
+    begun,
+    enter(teamId: string) {
+      const waiter: Waiter = { startedMs: 0, cancelled: () => false, onCancel() {} };
+      entrance.enter(INPUT, actorOf({ teamId }), waiter);
+      return waiter.question?.found;
+    },
+  };
+}
+
 describe("the entrance of a verification", () => {
   it("refuses what is not known where there is no room, and leaves the rest to who knows more", () => {
     const { entrance, turnedAway } = entranceWith();
@@ -59,28 +93,25 @@ describe("the entrance of a verification", () => {
     );
   });
 
-  it("begins a check whose token or unit is fetched, and no other, nor a guest's", async () => {
-    const finding = { entry: null, cached: false } as const;
-    for (const [waits, isGuest, expected] of [
-      [true, false, finding],
-      [false, false, undefined],
-      [true, true, undefined],
-    ] as const) {
-      const { deps } = entranceWith();
-      const { enter } = createEntrance({
-        ...deps,
-        examiner: {
-          ...deps.examiner,
-          isKnown: () => false,
-          find: (_question, _refresh, _waiter, arrival) => Promise.resolve(arrival.landed(finding)),
-        },
-        admission: { ...deps.admission, enter: () => ({ isGuest, admit() {}, found() {}, leave() {} }) },
-        quota: { prepare: () => waits },
-      });
-      const waiter: Waiter = { startedMs: 0, cancelled: () => false, onCancel() {} };
-      enter(INPUT, actorOf(), waiter);
-      assert.deepEqual(await waiter.question?.found, expected);
-    }
+  for (const [what, unit, isLeased, isGuest, isBegun] of [
+    ["whose unit is fetched", "fetching", true, false, true],
+    ["whose token is fetched", "ready", false, false, true],
+    ["whose token is fetched, of a team that was refused lately", "doubtful", false, false, false],
+    ["that waits for nothing", "ready", true, false, false],
+    ["of a guest", "fetching", false, true, false],
+  ] as const)
+    it(`begins ${isBegun ? "a" : "no"} check ${what}`, async () => {
+      const { enter } = entering({ unit, isLeased, isGuest });
+      assert.deepEqual(await enter("team"), isBegun ? FINDING : undefined);
+    });
+
+  it("begins one check of a team at a time", async () => {
+    const { enter, begun } = entering({ unit: "fetching", isLeased: false, isGuest: false });
+    const found = ["team", "team", "other", "team"].map((teamId) => enter(teamId));
+    assert.deepEqual(begun, ["team", "other"]);
+    await Promise.all(found);
+    await enter("team");
+    assert.deepEqual(begun, ["team", "other", "team"]);
   });
 
   it("refuses unread where the house is swamped, but for a test key, who costs it nothing", () => {
