@@ -188,14 +188,18 @@ class ProbeRun {
     return this.#ended(outcome);
   }
 
-  /** A refusal that is not about the recipient does not take the place of a temporary reply, which may still become an answer. */
+  /**
+   * Neither a refusal that is not about the recipient takes the place of a temporary reply, which may still become an answer, nor does a
+   * failure of our own; but where nobody waits any more, nothing does.
+   */
   #ended(outcome: RcptOutcome): Step {
     if (mayTryNext(outcome)) {
       this.#note(outcome);
       return "skip";
     }
     const heard = this.#furthest;
-    if (heard === null || !wasHeard(heard) || outcome.kind === "failure") return outcome;
+    if (heard === null || !wasHeard(heard)) return outcome;
+    if (outcome.kind === "failure") return outcome.cause === "cancelled" ? outcome : "skip";
     return this.#deps.isAboutRecipient(outcome) ? outcome : "skip";
   }
 

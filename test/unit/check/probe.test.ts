@@ -205,6 +205,10 @@ describe("MX fail-over", () => {
       reply("rcpt", 554),
       reply("greeting", 554),
       failure("connect", "refused"),
+      failure("connect", "no_slot"),
+      failure("connect", "cut_off"),
+      failure("connect", "proxy"),
+      failure("mail", "smtputf8_missing"),
     ]) {
       const { probe } = world({ one: reply("rcpt", 450), two: second });
       const outcome = await probe(["one", "two"]);
@@ -214,6 +218,9 @@ describe("MX fail-over", () => {
     full.add("site of two");
     assert.equal((await probe(["one", "two"])).host, "one", "a long line elsewhere");
     full.clear();
+    const gone = world({ one: reply("rcpt", 450), two: failure("connect", "cancelled") });
+    const left = await gone.probe(["one", "two"]);
+    assert.equal(left.kind === "failure" && left.cause, "cancelled", "nobody waits any more");
     shut.add("site of two");
     assert.equal((await probe(["one", "two"])).host, "one", "a site that blocks us");
   });
