@@ -16,8 +16,9 @@ export type Reading =
 const RCODES = ["NOERROR", "FORMERR", "SERVFAIL", "NXDOMAIN", "NOTIMP", "REFUSED"] as const;
 
 interface Chain {
-  /** The last name of the chain; null when it closes on itself or leads to no host name. */
+  /** The last name of the chain; null when it leads to no name that can be asked for: `isCircle` tells why. */
   end: string | null;
+  isCircle: boolean;
   hops: number;
   ttlS: number;
 }
@@ -39,14 +40,15 @@ function chainFrom({ name, type }: Question, answers: readonly Answer[]): Chain 
     if (answer.type === "CNAME" && !aliases.has(ownerOf(answer)))
       aliases.set(ownerOf(answer), { target: targetOf(answer.data, type), ttlS: ttlOf(answer) });
   }
-  const chain: Chain = { end: name, hops: 0, ttlS: LIMITS.dns.ttlMaxS };
+  const chain: Chain = { end: name, isCircle: false, hops: 0, ttlS: LIMITS.dns.ttlMaxS };
   while (chain.end !== null) {
     const alias = aliases.get(chain.end);
     if (!alias) break;
     chain.ttlS = Math.min(chain.ttlS, alias.ttlS);
     chain.hops++;
     // A chain longer than it has aliases closes on itself.
-    chain.end = chain.hops > aliases.size ? null : alias.target || null;
+    chain.isCircle = chain.hops > aliases.size;
+    chain.end = chain.isCircle ? null : alias.target || null;
   }
   return chain;
 }
@@ -80,8 +82,8 @@ export function readAnswer(packet: DecodedPacket, question: Question): Reading {
   const rcode = RCODES[(packet.flags ?? 0) & 0xf] ?? `RCODE${(packet.flags ?? 0) & 0xf}`;
   if (rcode !== "NOERROR" && rcode !== "NXDOMAIN") return { kind: "failure", code: rcode };
   const answers = (packet.answers ?? []).filter(isInternet);
-  const { end, hops, ttlS } = chainFrom(question, answers);
-  if (end === null) return { kind: "failure", code: "CNAME_LOOP" };
+  const { end, isCircle, hops, ttlS } = chainFrom(question, answers);
+  if (end === null) return { kind: "failure", code: isCircle ? "CNAME_LOOP" : "CNAME_TARGET" };
   const records = answers.filter((answer) => answer.type === question.type && ownerOf(answer) === end);
   const authorities = packet.authorities ?? [];
   const absence = absenceOf(end, authorities);

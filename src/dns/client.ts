@@ -114,7 +114,7 @@ class StubResolver implements FullResolver {
         ? { status: "ok", records, ttlS }
         : { status: "server_failure", code: "BAD_RECORDS" };
     }
-    return { status: "server_failure", code: "CNAME_LOOP" };
+    return { status: "server_failure", code: seen.has(name) ? "CNAME_LOOP" : "CNAME_CHAIN" };
   }
 
   /** One question, over the servers: a failing one is not asked again, a silent one may be. */

@@ -8,7 +8,10 @@ export type DnsOutcome<T> =
    * that zone stands by it. Without, a filter or a cut-off resolver may have made it up.
    */
   | { status: "nxdomain"; ttlS: number; proven: boolean }
-  /** A server answered that it could not: SERVFAIL, REFUSED, NOTIMP, or an answer that makes no sense (a CNAME loop). */
+  /**
+   * A server answered that it could not: SERVFAIL, REFUSED, NOTIMP, or an answer that makes no sense. `CNAME_LOOP`: aliases in a
+   * circle, for certain; `CNAME_TARGET`: one whose target is no host name that we can ask for; `CNAME_CHAIN`: more of them than we follow.
+   */
   | { status: "server_failure"; code: string }
   /** No server answered in time, or none could be sent to, or (`overloaded`) we had no place to ask; the last is never cached. */
   | { status: "no_answer"; code: "timeout" | "unreachable" | "overloaded" };

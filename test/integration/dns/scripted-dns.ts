@@ -4,7 +4,8 @@ import { once } from "node:events";
 import { type Answer, type DecodedPacket, decode, encode } from "dns-packet";
 
 /**
- * `answer`: an address for every name. `half-chain`: CNAMEs one step at a time; `endlessN.test` never ends.
+ * `answer`: an address for every name. `half-chain`: CNAMEs one step at a time; `endlessN.test` never ends,
+ * `circle0.test` comes back to itself.
  * `noise`: a burst of garbage and mangled copies before each true answer. `half-silent`: nothing for `silent….test`.
  * `lower-case`: gives the question back in lower case. `forged-case`: before its first answer a forged one that has all
  * but the case right. `held`: keeps the answer for `held.test` until `release`.
@@ -44,6 +45,8 @@ const RECEIVE_BUFFER_BYTES = 4_194_304;
 function halfChain(name: string): Answer {
   const endless = /^endless(\d+)\.test$/.exec(name);
   if (endless) return { type: "CNAME", name, ttl: 30, data: `endless${Number(endless[1]) + 1}.test` };
+  const circle = /^circle([01])\.test$/.exec(name);
+  if (circle) return { type: "CNAME", name, ttl: 30, data: `circle${1 - Number(circle[1])}.test` };
   if (name === "alias.test") return { type: "CNAME", name, ttl: 30, data: "target.test" };
   return { type: "A", name, ttl: 300, data: ADDRESS };
 }

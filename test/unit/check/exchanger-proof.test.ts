@@ -8,6 +8,8 @@ const NXDOMAIN = { status: "nxdomain", ttlS: 40, proven: true } as const;
 const NO_DATA = { status: "no_data", ttlS: 50, proven: true } as const;
 const SERVFAIL = { status: "server_failure", code: "SERVFAIL" } as const;
 const CIRCLE = { status: "server_failure", code: "CNAME_LOOP" } as const;
+const BAD_TARGET = { status: "server_failure", code: "CNAME_TARGET" } as const;
+const LONG_CHAIN = { status: "server_failure", code: "CNAME_CHAIN" } as const;
 const TIMEOUT = { status: "no_answer", code: "timeout" } as const;
 const UNPROVEN = { status: "nxdomain", ttlS: 40, proven: false } as const;
 const found = (...records: string[]) => ({ status: "ok", records, ttlS: 30 }) as const;
@@ -50,6 +52,8 @@ describe("exchangers that cannot exist", () => {
     ["one has an IPv6 address", { "six.test": [NO_DATA, found("2001:db8::1")] }],
     ["one has another address beside 0.0.0.0", { "two.test": [found("0.0.0.0", "192.0.2.1"), NO_DATA] }],
     ["a name server fails", { "gone.test": [NXDOMAIN, NXDOMAIN], "weak.test": [SERVFAIL, NO_DATA] }],
+    ["CNAMEs lead to a name that we cannot ask for", { "odd.test": [BAD_TARGET, BAD_TARGET] }],
+    ["there are more CNAMEs than we follow", { "long.test": [LONG_CHAIN, LONG_CHAIN] }],
     ["nobody answers for the other family", { "late.test": [NO_DATA, TIMEOUT] }],
     ["the absence is without proof", { "unproven.test": [UNPROVEN, UNPROVEN] }],
     ["an address is written as a name", { "192.0.2.1": ASKED_NEVER }],

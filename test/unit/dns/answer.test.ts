@@ -78,8 +78,15 @@ describe("reading an answer", () => {
   it("calls a circle of CNAMEs a failure", () => {
     const circle = [cname("x.test", "y.test"), cname("y.test", "x.test")];
     assert.deepEqual(read({ answers: circle }), { kind: "failure", code: "CNAME_LOOP" });
-    assert.equal(read({ answers: [cname("x.test", "x.test")] }).kind, "failure");
-    assert.equal(read({ answers: [cname("x.test", ".")] }).kind, "failure");
+    assert.deepEqual(read({ answers: [cname("x.test", "x.test")] }), { kind: "failure", code: "CNAME_LOOP" });
+  });
+
+  it("calls no circle what leads to a name that cannot be asked for", () => {
+    for (const target of [".", "a b.test", "a/b.test"])
+      assert.deepEqual(read({ answers: [cname("x.test", target)] }), {
+        kind: "failure",
+        code: "CNAME_TARGET",
+      });
   });
 
   it("tells NXDOMAIN from NODATA, each with the SOA's negative TTL", () => {
