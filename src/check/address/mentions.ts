@@ -89,6 +89,7 @@ function ends(behind: string, isFollowed: boolean): boolean {
 
 function find(text: string): Found[] {
   const found: Found[] = [];
+  const closers = new Closers(text);
   let local = "";
   let endedAt = 0;
   for (const { 0: token, index } of text.matchAll(TOKENS)) {
@@ -98,7 +99,7 @@ function find(text: string): Found[] {
       else local = isRun(token) ? token : "";
       continue;
     }
-    const one = unwrap(text, endedAt, index - local.length, local, token.slice(1));
+    const one = unwrap(closers, endedAt, index - local.length, local, token.slice(1));
     found.push(one);
     endedAt = one.to;
     local = "";
@@ -109,8 +110,30 @@ function find(text: string): Found[] {
 const RUN = new RegExp(`^${LOCAL}`, "u");
 const isRun = (token: string) => RUN.test(token);
 
+/** Where each quote and bracket of a text is closed for the last time: looked for once, however many open. */
+class Closers {
+  readonly text: string;
+  readonly #lastAt = new Map<string, number>();
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** Whether what `opener` opens is closed at `from` or behind it. */
+  isClosed(opener: string, from: number): boolean {
+    let at = this.#lastAt.get(opener);
+    if (at === undefined) {
+      const closers = Object.keys(OPENERS).filter((closer) => OPENERS[closer]?.includes(opener));
+      at = Math.max(-1, ...closers.map((closer) => this.text.lastIndexOf(closer)));
+      this.#lastAt.set(opener, at);
+    }
+    return at >= from;
+  }
+}
+
 /** Takes away what stands around the address without a space. @param endedAt where the mention before it ends */
-function unwrap(text: string, endedAt: number, start: number, run: string, domainRun: string): Found {
+function unwrap(closers: Closers, endedAt: number, start: number, run: string, domainRun: string): Found {
+  const { text } = closers;
   const domain = domainRun.replace(/(?<![.。．｡])[.。．｡]+$/, "");
   const one = {
     from: start,
@@ -125,7 +148,7 @@ function unwrap(text: string, endedAt: number, start: number, run: string, domai
     one.to = at + 1;
     at = behindMarks(text, one.to);
   }
-  dropOpened(one, text);
+  dropOpened(one, closers);
   const label = unquoted(one.local).lastIndexOf(FULL_WIDTH_COLON) + 1;
   if (label > 0) one.isClosed = true;
   drop(one, label);
@@ -164,12 +187,10 @@ function closeBracket(one: Found, text: string, at: number, before: string): boo
 }
 
 /** Drops quotes and brackets in front that are closed further behind: `“jane@example.com (Jane)”`. */
-function dropOpened(one: Found, text: string): void {
-  const isClosedLater = (opener: string) =>
-    Object.entries(OPENERS).some(([closer, its]) => its.includes(opener) && text.includes(closer, one.to));
+function dropOpened(one: Found, closers: Closers): void {
   for (;;) {
     const opened = /^'*[\p{Ps}\p{Pi}]/u.exec(one.local)?.[0];
-    if (opened === undefined || !isClosedLater(opened.slice(-1))) return;
+    if (opened === undefined || !closers.isClosed(opened.slice(-1), one.to)) return;
     drop(one, opened.length);
     one.isClosed = true;
   }

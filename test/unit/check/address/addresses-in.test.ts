@@ -312,6 +312,7 @@ describe("reading a text", () => {
       "'",
       "a",
       "“a@x.test”",
+      "“a@x.te ",
       "mailto:",
       "：",
       "<",
