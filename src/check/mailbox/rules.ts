@@ -87,7 +87,7 @@ const TABLE: readonly (readonly [rules: MailboxRules, domains: readonly string[]
       ...below("fastmail", "com fm cn co.uk com.au de es in jp mx net nl org se to tw uk us im"),
       ...["sent.com", "eml.cc", "fea.st", "ml1.net", "mm.st", "123mail.org", "airpost.net", "f-m.fm"],
       ...["fmail.co.uk", "fastmailbox.net", "mailbolt.com", "mailcan.com", "myfastmail.com", "speedpost.net"],
-      ...["warpmail.net", "xsmail.com", "pobox.com"],
+      ...["warpmail.net", "xsmail.com"],
     ],
   ],
   // yandex.com/support, "Email aliases": a name has all of the domains; `-` and `.` are one character in it.
@@ -98,7 +98,13 @@ const TABLE: readonly (readonly [rules: MailboxRules, domains: readonly string[]
   // zoho.com/mail/help, "Plus addressing".
   [PLUS, [...below("zohomail", "com eu in com.au jp sa"), ...below("zoho", "com eu in")]],
   // Their help, each under "plus addressing" or "sub-addressing".
-  [PLUS, ["mailbox.org", "posteo.de", "posteo.net", "posteo.at", "hey.com", "runbox.com", "mailfence.com"]],
+  [
+    PLUS,
+    [
+      ...["mailbox.org", "posteo.de", "posteo.net", "posteo.at", "hey.com", "runbox.com", "mailfence.com"],
+      "pobox.com",
+    ],
+  ],
   // Case alone: of no other habit is there a statement, or there is one that tags are not taken (GMX, Tuta).
   [
     PLAIN,

@@ -29,6 +29,8 @@ const FORMS: readonly (readonly [written: string, form: string, provider?: strin
   ["jane+x@fastmail.com", "jane@fastmail.com"],
   ["shop@jane.fastmail.com", "jane@fastmail.com"],
   ["Shop+x@jane.fastmail.fm", "jane@fastmail.fm"],
+  ["Jane+x@pobox.com", "jane@pobox.com"],
+  ["shop@jane.pobox.com", "shop@jane.pobox.com"],
   ["J_a.n-e+x@protonmail.com", "jane@proton.me"],
   ["jane@pm.me", "jane@proton.me"],
   ["_@pm.me", "_@proton.me"],
