@@ -17,13 +17,20 @@ export async function lookUpExchangers(resolver: Resolver, domain: string): Prom
   const mx = await lookUpMx(resolver, domain);
   if (mx.status !== "ok" && mx.status !== "implicit") return mx;
   if (mx.hosts.length > LIMITS.check.mxHostsProven) return mx;
-  let { ttlS } = mx;
-  for (const host of mx.hosts) {
-    const absentS = await absenceOf(resolver, host);
-    if (absentS === null) return mx;
-    ttlS = Math.min(ttlS, absentS);
-  }
-  return { ...mx, status: "mx_unresolvable", ttlS, fault: "recipient" };
+  const [best = domain, ...others] = mx.hosts;
+  // Nearly always it has an address, and the others need no look-up.
+  const bestAbsentS = await absenceOf(resolver, best);
+  if (bestAbsentS === null) return mx;
+  // At once: one after the other, slow name servers of a domain with many exchangers would take minutes.
+  const absentS = await Promise.all(others.map((host) => absenceOf(resolver, host)));
+  const proven = absentS.filter((seconds) => seconds !== null);
+  if (proven.length < others.length) return mx;
+  return {
+    ...mx,
+    status: "mx_unresolvable",
+    ttlS: Math.min(mx.ttlS, bestAbsentS, ...proven),
+    fault: "recipient",
+  };
 }
 
 function isOwnMachine(host: string): boolean {

@@ -64,6 +64,41 @@ describe("exchangers that cannot exist", () => {
       assert.equal((await look(hosts)).status, "ok");
     });
 
+  it("are looked for at once, behind the best, however slow their name servers are", async () => {
+    const asked: string[] = [];
+    const answers: (() => void)[] = [];
+    const hosts = ["one.test", "two.test", "three.test"];
+    const slowly = (family: string) => (name: string) =>
+      new Promise<Addresses>((resolve) => {
+        asked.push(`${name} ${family}`);
+        answers.push(() => resolve(NXDOMAIN));
+      });
+    const resolver: Resolver = {
+      mx: async () => ({
+        status: "ok",
+        records: hosts.map((exchange, preference) => ({ exchange, preference })),
+        ttlS: 300,
+      }),
+      a: slowly("a"),
+      aaaa: slowly("aaaa"),
+      close: async () => {},
+    };
+    const found = lookUpExchangers(resolver, "example.test");
+    const rounds: string[][] = [];
+    for (let round = 0; round < 4; round++) {
+      await new Promise(setImmediate);
+      rounds.push(asked.splice(0));
+      for (const answer of answers.splice(0)) answer();
+    }
+    assert.deepEqual(rounds, [
+      ["one.test a"],
+      ["one.test aaaa"],
+      ["two.test a", "three.test a"],
+      ["two.test aaaa", "three.test aaaa"],
+    ]);
+    assert.equal((await found).status, "mx_unresolvable");
+  });
+
   it("are not looked for among too many", async () => {
     const many = Array.from({ length: 21 }, (_, i) => [`h${i}.test`, [NXDOMAIN, NXDOMAIN]]);
     assert.equal((await look(Object.fromEntries(many))).status, "ok");
