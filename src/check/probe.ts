@@ -85,6 +85,8 @@ class ProbeRun {
   /** Why the first of those was not asked that may not be now. */
   #held: RcptOutcome | null = null;
   #attempts = 0;
+  /** When the first reply came; null: none has. */
+  #heardAt: number | null = null;
 
   constructor(
     deps: ProbeDeps,
@@ -121,7 +123,14 @@ class ProbeRun {
 
   #hasTime(): boolean {
     const { attemptsPerProbe } = LIMITS.smtp;
-    return this.#attempts < attemptsPerProbe && this.#deps.monotonic() < this.#control.deadlineAt;
+    return this.#attempts < attemptsPerProbe && this.#deps.monotonic() < this.#deadlineAt();
+  }
+
+  /** A reply is an answer to a request: silent exchangers must not hold it back until the request's own deadline. */
+  #deadlineAt(): number {
+    const { deadlineAt, hurried } = this.#control;
+    if (this.#heardAt === null || hurried !== true) return deadlineAt;
+    return Math.min(deadlineAt, this.#heardAt + LIMITS.smtp.hurriedFailOverMs);
   }
 
   /** The exchangers of a named provider are one service: what it put off at one, it puts off at all. */
@@ -180,7 +189,11 @@ class ProbeRun {
     }
     const { published } = this.#route;
     const destination = { site, cap: deps.paths.capOf(site, path), host, address, path, policy, published };
-    const until = new WithinReach(this.#control, () => deps.isCutOff(path));
+    const until = new WithinReach(
+      this.#control,
+      () => this.#deadlineAt(),
+      () => deps.isCutOff(path),
+    );
     this.#attempts += 1;
     const ended = await deps.pool.rcpt(destination, this.#mailbox, until);
     const outcome = reasonOf(ended, this.#control, until.wasCutOff);
@@ -205,6 +218,7 @@ class ProbeRun {
 
   #note(outcome: RcptOutcome): void {
     this.#furthest = further(this.#furthest, outcome);
+    if (outcome.kind === "reply") this.#heardAt ??= this.#deps.monotonic();
   }
 }
 
@@ -216,11 +230,13 @@ class WithinReach implements ProbeControl {
   readonly hurried: boolean;
   wasCutOff = false;
   readonly #control: ProbeControl;
+  readonly #deadlineAt: () => number;
   readonly #isCutOff: () => boolean;
   #begun = false;
 
-  constructor(control: ProbeControl, isCutOff: () => boolean) {
+  constructor(control: ProbeControl, deadlineAt: () => number, isCutOff: () => boolean) {
     this.#control = control;
+    this.#deadlineAt = deadlineAt;
     this.#isCutOff = isCutOff;
     this.urgent = control.urgent === true;
     this.hurried = control.hurried === true;
@@ -232,7 +248,7 @@ class WithinReach implements ProbeControl {
   }
 
   get deadlineAt(): number {
-    return this.#control.deadlineAt;
+    return this.#deadlineAt();
   }
 
   onTurn(now: number, session?: SessionTimes): void {

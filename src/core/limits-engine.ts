@@ -61,6 +61,8 @@ export const SMTP_LIMITS = {
   hostsTried: 5,
   addressesTriedPerHost: 8,
   attemptsPerProbe: 12,
+  /** After a first reply, the probe of a request looks so long for a better one at other addresses and exchangers. */
+  hurriedFailOverMs: 3_000,
   sessionRetries: 1,
   /** How often a transaction goes back to the queue because a session broke before its turn. */
   requeues: 5,

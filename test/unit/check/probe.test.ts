@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { probeMailbox } from "../../../src/check/probe.ts";
+import { type ProbeControl, probeMailbox } from "../../../src/check/probe.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import type { DnsOutcome, Resolver } from "../../../src/dns/resolver.ts";
 import { parseMailbox } from "../../../src/smtp/mailbox.ts";
@@ -40,6 +40,7 @@ function reply(stage: "greeting" | "ehlo" | "mail" | "rcpt", code: number, host 
 /** Hosts by name, each with the outcome of whoever asks there. `addresses` defaults to one for every host. */
 function world(outcomes: Record<string, RcptOutcome>, addresses: Record<string, string[]> = {}) {
   const asked: Destination[] = [];
+  const deadlines: number[] = [];
   const cutOff = { now: false };
   const attempts: string[] = [];
   const turns: string[] = [];
@@ -59,14 +60,15 @@ function world(outcomes: Record<string, RcptOutcome>, addresses: Record<string, 
     close: async () => {},
   };
   const pool: Pick<SmtpPool, "rcpt"> = {
-    async rcpt(destination) {
+    async rcpt(destination, _mailbox, { deadlineAt }) {
       asked.push(destination);
+      deadlines.push(deadlineAt);
       return { ...(outcomes[destination.host] ?? failure("connect", "refused")), host: destination.host };
     },
   };
   const probe = (
     hosts: string[],
-    control = { cancelled: () => false, deadlineAt: 1 },
+    control: ProbeControl = { cancelled: () => false, deadlineAt: 1 },
     provider: string | null = null,
   ) =>
     probeMailbox(
@@ -98,6 +100,7 @@ function world(outcomes: Record<string, RcptOutcome>, addresses: Record<string, 
     full,
     shut,
     destinations: asked,
+    deadlines,
     cutOff,
     asked: () => asked.map(({ host, address }) => `${host} ${address}`),
   };
@@ -223,6 +226,20 @@ describe("MX fail-over", () => {
     assert.equal(left.kind === "failure" && left.cause, "cancelled", "nobody waits any more");
     shut.add("site of two");
     assert.equal((await probe(["one", "two"])).host, "one", "a site that blocks us");
+  });
+
+  it("does not hold a reply back from a request until silent exchangers have used up its time", async () => {
+    const { hurriedFailOverMs } = LIMITS.smtp;
+    for (const [hurried, first, expected] of [
+      [true, reply("rcpt", 450), hurriedFailOverMs],
+      [true, reply("greeting", 421), hurriedFailOverMs],
+      [true, failure("connect", "refused"), 30_000],
+      [false, reply("rcpt", 450), 30_000],
+    ] as const) {
+      const { probe, deadlines } = world({ one: first, two: failure("connect", "timeout") });
+      await probe(["one", "two"], { cancelled: () => false, deadlineAt: 30_000, hurried });
+      assert.deepEqual(deadlines, [30_000, expected]);
+    }
   });
 
   it("prefers a reply to a dialogue that broke off at the same stage", async () => {
