@@ -27,7 +27,7 @@ export interface DomainPlan {
    * @param domain the evidence's, if it is known
    */
   unprobed(role: string | null, domain?: DomainEvidence): Evidence;
-  /** Somebody has asked for its usual way. */
+  /** `usualWay` has been called. */
   readonly isUnderWay: boolean;
   /** null: each probe has to find its way by itself. */
   usualWay(): UsualWay | null | Promise<UsualWay | null>;

@@ -122,7 +122,7 @@ function takesMail(answer: DnsOutcome<MxRecord>): boolean {
 async function gather(deps: Deps, domain: string): Promise<DomainEvidence> {
   const mx = await deps.resolver.mx(domain);
   if (!takesMail(mx)) return NOTHING;
-  // Behind the address of the exchanger, and what this turn sends to the main thread at its end: the check waits for those.
+  // The check itself waits for the exchanger's address and for messages that this tick sends to the main thread: these look-ups go after both.
   await new Promise<void>((resolve) => endOfTurn(() => endOfTurn(resolve)));
   const known = { ...NOTHING };
   const aside = { untilMs: deps.clock.monotonic() + LIMITS.check.domainSignalsMs };

@@ -154,7 +154,7 @@ function askBy(
   else probeBy(deps, plan, first, way, address, caller, domain, sinceMs);
 }
 
-/** What the first check of a domain waits for besides its host's address; of a request, for which somebody waits. */
+/** Fetches the slot and the catch-all answer of a domain's first check while the address of its exchanger is looked up. For requests alone. */
 function foresee({ facts, paths, pool }: EngineDeps, { domain }: DomainPlan, first: Exchanger): void {
   const { site, host, policy } = first;
   // With several caps it takes the address to know which.

@@ -203,7 +203,7 @@ class ProbeRun {
 
   /**
    * Neither a refusal that is not about the recipient takes the place of a temporary reply, which may still become an answer, nor does a
-   * failure of our own; but where nobody waits any more, nothing does.
+   * failure of our own. A probe that was cancelled ends at once.
    */
   #ended(outcome: RcptOutcome): Step {
     if (mayTryNext(outcome)) {

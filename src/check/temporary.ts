@@ -3,11 +3,11 @@ import type { SmtpClass, SmtpEvidence } from "./evidence.ts";
 
 /**
  * How soon a temporary reply may become an answer. `soon`: greylisting, limits and troubles of the server. `seldom`: a full
- * mailbox, which somebody has to empty.
+ * mailbox, which its owner has to empty.
  */
 export type Temporary = "soon" | "seldom";
 
-/** Replies about the mailbox that stand until somebody changes it, and what no reply decides. */
+/** Answers about the mailbox that stay true until its owner or its provider changes it, and ends that no reply decides. */
 const FINAL: ReadonlySet<SmtpClass> = new Set([
   "accepted",
   "mailbox_not_found",

@@ -83,7 +83,7 @@ export const SMTP_LIMITS = {
   growRetryMs: 250,
   /** After the server refused a further connection beside working ones, the next try. */
   growBackoffMs: 5_000,
-  /** A slot that is fetched while its host is looked up is kept so long for who comes for it; and so many at once. */
+  /** A slot that is fetched while its host is looked up is kept for so long; so many of them at once. */
   foreseenMs: 1_000,
   foreseenSlots: 1_000,
   /** What was learnt of a host (depth, broken TLS) outlives its last session by this. */
@@ -206,7 +206,7 @@ export const CHECK_LIMITS = {
   replyTextChars: 1_000,
   mxHosts: 100,
   mxHostsReported: 10,
-  /** Of a domain with more exchangers none is looked up for proof that it cannot exist. */
+  /** A domain with more exchangers is never `mx_unresolvable`: they are not looked up for proof. */
   mxHostsProven: 20,
   /** From the MX answer on, an answer waits no longer than this for SPF, DMARC and blocklists. */
   domainSignalsMs: 500,

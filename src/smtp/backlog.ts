@@ -143,7 +143,7 @@ export class Backlog {
     });
   }
 
-  /** Ends with `end` those for which somebody waits. */
+  /** Ends the jobs of requests with `end`: see `JobOptions.hurried`. */
   failHurried(end: SessionEnd, tls: boolean, now: number): void {
     this.#prune((job) => {
       if (job.hurried) job.settle(end, tls, now);

@@ -4,7 +4,10 @@ import type { SlotSource } from "./slots.ts";
 
 /** Slots that can be asked for before it is known which host they are for. */
 export interface ForeseenSlots extends SlotSource {
-  /** A slot of `site` will soon be asked for. One that is not asked for within `LIMITS.smtp.foreseenMs`, or that others want, goes back. */
+  /**
+   * A slot of `site` will soon be acquired: fetches one. It goes back when it is not acquired within `LIMITS.smtp.foreseenMs`, or when
+   * another host or process wants it.
+   */
   foresee(site: string, max: number): void;
 }
 
@@ -14,8 +17,9 @@ interface Foreseen {
 }
 
 /**
- * The slots of `inner`. The first one of a site can be fetched while the address of its host is looked up: the first connection to
- * a domain then waits for the longer of the two, not for both. It presses no holder, and there is one of a site at most.
+ * The slots of `inner`. The first slot of a site can be fetched while the address of its host is looked up: the first connection to
+ * a domain then waits for the longer of the two, not for both. A site has one such slot at most, and no holder is asked to give one
+ * back for it.
  */
 export function createForeseenSlots(inner: SlotSource, clock: Clock): ForeseenSlots {
   const foreseen = new Map<string, Foreseen>();

@@ -15,7 +15,7 @@ export interface JobOptions {
   readonly deadlineAt: number;
   /** Goes before all that wait at its host. */
   readonly urgent?: boolean;
-  /** Somebody waits for the answer: where the server has too many connections, that is the answer, at once. */
+  /** A request waits for the answer: where the server has too many connections, that is the answer, at once. */
   readonly hurried?: boolean;
   /** Told each time that a session takes the job out of the line. @param now `clock.monotonic()` @param session which */
   onTurn?(now: number, session?: SessionTimes): void;

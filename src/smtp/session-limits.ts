@@ -190,7 +190,7 @@ export class SessionLimits {
     return isExplained;
   }
 
-  /** Who hangs up for errors slows down before, Postfix at half as many: of that nothing was seen where one session went far ahead. */
+  /** A server that hangs up for errors slows down before, Postfix at half as many: one session that went far ahead did not see that. */
   #borne({ says, rejections }: Meeting): number {
     return says === "rejections" && this.#rejections.isEager ? rejections >> 1 : rejections;
   }

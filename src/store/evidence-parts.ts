@@ -37,7 +37,7 @@ const isFlagOrNull = (value: unknown) => value === null || isFlag(value);
 const isOneOf = (names: object, value: unknown) => typeof value === "string" && Object.hasOwn(names, value);
 const isFault = (value: unknown) => value === null || isOneOf(FAULTS, value);
 
-/** One for each host; none of what an earlier build kept. */
+/** One for each host. Entries of an earlier build have none. */
 function arePreferences(preferences: unknown, hosts: number): boolean {
   if (preferences === undefined) return true;
   return Array.isArray(preferences) && preferences.length === hosts && preferences.every(Number.isInteger);

@@ -88,7 +88,7 @@ export const NOT_FREE: ReadonlySet<string> = new Set([
   ],
 ]);
 
-/** Who forwards mail for domains of people's own. */
+/** Services that forward the mail of their customers' own domains. */
 const FORWARDERS: readonly string[] = ["forwardemail.net", "improvmx.com"];
 
 /** Universities, schools' mail, companies and forwarding hosts that mailchecker alone lists. */

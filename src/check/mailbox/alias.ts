@@ -17,7 +17,7 @@ export function domainAlias(domain: string, hosts: readonly string[]): Alias {
   return subdomainBase(domain) === null ? NO_ALIAS : { kind: "subdomain", service: null };
 }
 
-/** Whether the address is one of several of a mailbox, by its form, its domain, or who forwards its mail. */
+/** Whether the address is one of several of a mailbox, by its form, by its domain, or by the service that forwards its mail. */
 export function aliasOf(
   address: Parameters<typeof tagOf>[0] & { domain: string },
   hosts: readonly string[],

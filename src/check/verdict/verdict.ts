@@ -77,7 +77,7 @@ function chooseRow(input: DecideInput, reputation: Reputation): RowId {
   return smtpRow(evidence, evidence.smtp, reputation);
 }
 
-/** Nobody had answered yet, not even a name server. */
+/** No mail server and no name server had answered yet. */
 function unaskedRow({ failure, probing }: DecideInput, evidence: Evidence, reputation: Reputation): RowId {
   if (failure === "deadline" && evidence.disposable.listed) return "disposable_domain";
   const known = failure === "deadline" && !probing ? knownWithoutDns(evidence, reputation) : null;

@@ -43,8 +43,8 @@ const PATIENCE_MS: Partial<Record<DeferralReason, number>> = {
  * catch-all probe behind it; it blocks us; or our own network is down. Null for every other answer, also for failures
  * without a reply.
  *
- * It goes by what happened, not by what it is called: a refusal that condemns nobody, since our own identity is not in order,
- * is drawn `sender_blocked` too. Asking again would bring the same for as long as that lasts, by an address that is in
+ * It goes by what happened, not by what it is called: a refusal that condemns no mailbox, since our own identity is not in
+ * order, is drawn `sender_blocked` too. Asking again would bring the same for as long as that lasts, by an address that is in
  * trouble already: such a row is answered at once, for nothing.
  */
 export function deferrable(decision: Pick<Decision, "reason">, evidence: Evidence | null): Deferrable | null {

@@ -199,7 +199,7 @@ export class Flight implements EntryAsker, CheckAsker, TimedFlight {
 
 /** What flights tell. */
 export interface Tower {
-  /** The deadline of one who waits is near. */
+  /** The deadline of a waiter is near. */
   nearlyDue(flight: Flight, passenger: Passenger): void;
   found(flight: Flight, entry: CacheEntry | undefined): void;
   learnt(flight: Flight, evidence: Evidence | null): void;
