@@ -46,10 +46,21 @@ function isUnspecified(address: string): boolean {
 async function absenceOf(resolver: Resolver, host: string): Promise<AbsentS> {
   if (isIP(host) !== 0) return isUnspecified(host) ? LIMITS.dns.negativeTtlMaxS : null;
   if (isOwnMachine(host)) return LIMITS.dns.negativeTtlMaxS;
-  const ipv4S = await absenceIn(resolver, await resolver.a(host));
+  const ipv4 = await resolver.a(host);
+  const ipv4S = await absenceIn(resolver, ipv4);
   if (ipv4S === null) return null;
-  const ipv6S = await absenceIn(resolver, await resolver.aaaa(host));
-  return ipv6S === null ? null : Math.min(ipv4S, ipv6S);
+  const ipv6 = await resolver.aaaa(host);
+  const ipv6S = await absenceIn(resolver, ipv6);
+  if (ipv6S === null || isLikeFilter(ipv4, ipv6) || isLikeFilter(ipv6, ipv4)) return null;
+  return Math.min(ipv4S, ipv6S);
+}
+
+/**
+ * A filter, as in some resolvers for homes and schools, answers `0.0.0.0` and `::` for the names that it blocks, or nothing for one of
+ * them. Only the zone itself adds its SOA to what it has not.
+ */
+function isLikeFilter(answer: DnsOutcome<string>, other: DnsOutcome<string>): boolean {
+  return answer.status === "ok" && !("proven" in other && other.proven);
 }
 
 async function absenceIn(resolver: Resolver, answer: DnsOutcome<string>): Promise<AbsentS> {

@@ -14,12 +14,15 @@ const TIMEOUT = { status: "no_answer", code: "timeout" } as const;
 const UNPROVEN = { status: "nxdomain", ttlS: 40, proven: false } as const;
 const found = (...records: string[]) => ({ status: "ok", records, ttlS: 30 }) as const;
 
-/** @param hosts of the domain, best first, with what is said of their addresses, IPv4 and IPv6 */
-function look(hosts: Record<string, [a: Addresses, aaaa: Addresses]>) {
+/**
+ * @param hosts of the domain, best first, with what is said of their addresses, IPv4 and IPv6
+ * @param online names that certainly take mail are found: an absence without SOA is believed
+ */
+function look(hosts: Record<string, [a: Addresses, aaaa: Addresses]>, online = false) {
   const records = Object.keys(hosts).map((exchange, preference) => ({ exchange, preference }));
   const resolver: Resolver = {
     mx: async (name) =>
-      name === "example.test"
+      name === "example.test" || online
         ? { status: "ok", records, ttlS: 300 }
         : { status: "no_answer", code: "timeout" },
     a: async (name) => hosts[name]?.[0] ?? assert.fail(`${name} is not asked for`),
@@ -36,7 +39,8 @@ describe("exchangers that cannot exist", () => {
     ["not in the DNS", { "gone.test": [NXDOMAIN, NXDOMAIN] }, 40],
     ["without an address", { "bare.test": [NO_DATA, NO_DATA] }, 50],
     ["in a circle of CNAMEs", { "circle.test": [CIRCLE, CIRCLE] }, 60],
-    ["at the unspecified address", { "zero.test": [found("0.0.0.0"), found("::")] }, 30],
+    ["at the unspecified address", { "zero.test": [found("0.0.0.0"), NO_DATA] }, 30],
+    ["at the unspecified IPv6 address", { "zero.test": [NO_DATA, found("::")] }, 30],
     ["0.0.0.0 as text", { "0.0.0.0": ASKED_NEVER }, 300],
     ["localhost", { localhost: ASKED_NEVER, "mail.localhost": ASKED_NEVER }, 300],
     ["several, each in its way", { "gone.test": [NXDOMAIN, NO_DATA], localhost: ASKED_NEVER }, 40],
@@ -51,6 +55,7 @@ describe("exchangers that cannot exist", () => {
     ["one has an address", { "gone.test": [NXDOMAIN, NXDOMAIN], "mx.test": [found("192.0.2.1"), NO_DATA] }],
     ["one has an IPv6 address", { "six.test": [NO_DATA, found("2001:db8::1")] }],
     ["one has another address beside 0.0.0.0", { "two.test": [found("0.0.0.0", "192.0.2.1"), NO_DATA] }],
+    ["a filter answers for a name that it blocks", { "zero.test": [found("0.0.0.0"), found("::")] }],
     ["a name server fails", { "gone.test": [NXDOMAIN, NXDOMAIN], "weak.test": [SERVFAIL, NO_DATA] }],
     ["CNAMEs lead to a name that we cannot ask for", { "odd.test": [BAD_TARGET, BAD_TARGET] }],
     ["there are more CNAMEs than we follow", { "long.test": [LONG_CHAIN, LONG_CHAIN] }],
@@ -63,6 +68,12 @@ describe("exchangers that cannot exist", () => {
     it(`are none where ${what}`, async () => {
       assert.equal((await look(hosts)).status, "ok");
     });
+
+  it("are none where a filter answers for one family, and nothing for the other", async () => {
+    const unproven = { ...NO_DATA, proven: false };
+    assert.equal((await look({ "zero.test": [found("0.0.0.0"), unproven] }, true)).status, "ok");
+    assert.equal((await look({ "bare.test": [unproven, unproven] }, true)).status, "mx_unresolvable");
+  });
 
   it("are looked for at once, behind the best, however slow their name servers are", async () => {
     const asked: string[] = [];
