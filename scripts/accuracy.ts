@@ -7,7 +7,6 @@ import { basename } from "node:path";
 import { parseArgs } from "node:util";
 import {
   BLIND,
-  BLIND_HALVES,
   CORPUS_NAMES,
   type CorpusName,
   type Labelled,
@@ -22,7 +21,7 @@ import { timingLines } from "./accuracy/timing.ts";
 const HELD_BACK: CorpusName = "blind-d";
 const RECALL_MIN = 0.97;
 
-const isBlind = (name: CorpusName) => [...BLIND, ...BLIND_HALVES].some((blind) => blind === name);
+const isBlind = (name: CorpusName) => BLIND.some((blind) => blind === name);
 
 /** What the figures of a corpus are worth. */
 function stateOf(name: CorpusName): string {

@@ -292,7 +292,7 @@ const HOLDS = /^[^,.]{0,40} (?:has|have|had|hat|a|tiene|tem|ha|heeft) [^,.]{0,24
 const OF_ITSELF = /^(?:expired|abgelaufen|scadut[oa])$/;
 /** Not the recipient: what was sent to it. */
 const SENT_TO =
-  / (?:mail|messages?|delivery|verification|nachrichten?|nachricht|message|mails) (?:for|to|of|an) (?:the |this |that |your )?$/;
+  / (?:mail|messages?|delivery|verification|notifications?|reports?|receipts?|forwarding|copies|replies|nachrichten?|nachricht|message|mails) (?:for|to|of|an) (?:the |this |that |your )?$/;
 /** What may follow the noun of `no`: anything else is a noun of its own (`no alias expansion`) or another predicate. */
 const NO_CLOSES =
   /^ (?:[,.@]|\d|$|[^ ]{0,12}(?:here|found|exist|such|named|called)|(?:by|with|for|on|at|in (?!message )|of|was|is|matches|matching|has|have|called|known|configured|defined|listed|registered|mit|unter|auf|bei|im|in|hier|gefunden|vorhanden|bekannt|de ce|avec|a cette|ici|con|com|aqui|qui|met|op|hier|and|or|und|et|chez|trouve|available|active|to|there|under|error|please|check|code|o|med|pa|fundet|found) )/;

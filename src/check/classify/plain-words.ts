@@ -43,13 +43,25 @@ const IN_OTHER_WORDS: readonly (readonly [said: RegExp, means: string])[] = [
   [new RegExp(`\\bno (?:activity|log ?ins?) (?:for|in|since|within)${SPAN}`, "g"), ", inactive"],
   [/\bno (?:recipient|user|account|mailbox) activity\b(?: since [\d./-]{4,10})?/g, "mailbox inactive"],
   [
+    // Nobody is there; `not configured for external mail` is somebody's choice.
+    /(?: is| was| has)?(?: not|n't)(?<!(?:^| )\*(?: is| was| has)?(?: not|n't)) (?:been )?(?:configured|set up)(?: to (?:receive|accept|get) (?:any )?(?:e-?)?(?:mails?|messages?))?(?: (?:on|at|in|for) (?:this|our|the) (?:mail ?)?(?:server|system|host))?(?: here)?(?= ?(?:[.,;)]|$))/g,
+    " does not exist",
+  ],
+  [
+    /\b(?:delivery|receiving(?: of)?(?: e?-?mails?)?|reception)(?: of (?:e?-?mails?|messages?))? (?:to|for|at) (?:(?:the|this|that) )?((?:user )?(?:mailbox|account|user|recipient|address)) (is|has been|was) (disabled|suspended|turned off|deactivated)\b/g,
+    "$1 $2 $3",
+  ],
+  [/\bdelivery to (?=<?\*@\*>? (?:refused|rejected|failed|not possible))/g, ""],
+  [/\bnot listed in (?:the )?(?:public |domino )?name (?:&|and) address book\b/g, "not listed in directory"],
+  [
     /\bhas (?:closed|cancell?ed|deactivated|terminated) (?:this|his|her|its|their|the) (?:mailbox|(?:e-?mail )?account|(?:e-?mail )?address)(?= ?(?:[.,;(]|$|and |at |due |because ))/g,
     "is inactive",
   ],
 ];
 
 /** Nearly every reply has none of these. */
-const MAY_BE = /log ?in|logged|logon| not |idle|blocked | activity|has (?:c|d|t)/;
+const MAY_BE =
+  /log ?in|logged|logon| not |n't |not listed|deliver|rece(?:iving|ption)|idle|blocked | activity|has (?:c|d|t)/;
 
 /** `text` with what says that a mailbox is shut in plain words. Linear. @param text lower case */
 export function inPlainWords(text: string): string {

@@ -13,7 +13,7 @@ const SAYS_NO_REASON = new Set(
     "rejected refused reject rejecting refusing declined unaccepted undeliverable undelivered unavailable available unallocated",
     "unassigned unused vacant error failed failure permanent permanently fatal bad incorrect wrong action requested taken",
     "return returned bounce bounced code status sid cannot can find does exist exists existing found gone non deliver delivered check correct",
-    "try again spelling typo typing gsmtp esmtp smtp",
+    "try again spelling typo typing gsmtp esmtp smtp unable able",
     "adresse adresses adresa adres destinataire destinatario destinatari empfanger empfaenger empfangeradresse benutzer",
     "postfach konto utilisateur compte boite usuario usuari cuenta buzon conta utente casella gebruiker mottagare",
     "unknown invalid unk nouser notfound recipnotfound exrecipnotfound recipientnotfound usernotfound resolver adr invalidinsmtp",
@@ -28,8 +28,12 @@ const SAYS_NO_REASON = new Set(
 
 /** A name of two labels: the longer ones are gone from the prose. */
 const SHORT_HOST = /(?<![\w./-])[a-z0-9_-]{2,63}\.[a-z]{2,6}(?![\w/-]|\.\w)/g;
+/** Somebody's address, mostly the asker's. */
+const IPV4 = /(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])/;
 /** `sid=XYZ`: a trace, no word. */
 const TRACE = /\b\w{1,16}=\S+/g;
+/** What Exchange Online says of every unknown recipient; whether it is believed is for the rules to say. */
+const STOCK = "recipient address rejected: access denied";
 /** What a name was said in. */
 const NAMED = /[{[](?:\w{1,30}|[^\s{}[\].]{0,63}\.[^\s{}[\]]{1,200})[}\]]/g;
 
@@ -38,7 +42,8 @@ const NAMED = /[{[](?:\w{1,30}|[^\s{}[\].]{0,63}\.[^\s{}[\]]{1,200})[}\]]/g;
  * are no reasons, nor is a last word that was cut off. Linear.
  */
 export function saysNoReason(prose: string): boolean {
-  const bare = prose.replace(SHORT_HOST, " ").replace(TRACE, " ").replace(NAMED, " ");
+  if (IPV4.test(prose)) return false;
+  const bare = prose.replace(STOCK, " ").replace(SHORT_HOST, " ").replace(TRACE, " ").replace(NAMED, " ");
   const words = spokenOf(bare)
     .split(" ")
     .filter((word) => /\p{L}/u.test(word) && !/\d/.test(word));

@@ -54,7 +54,7 @@ const SALUTATION = new RegExp(
 );
 /** A server's own tag and who asked, in front of the reason: `RUSR 192.0.2.1: No such user`. */
 const OPENING_NOTE = new RegExp(
-  `^(?:[245]\\.[0-9]{1,3}\\.[0-9]{1,3} )?[a-z0-9_-]{2,8} [([]?${NAME}[)\\]]?: `,
+  `^(?:[245]\\.[0-9]{1,3}\\.[0-9]{1,3} )?[a-z0-9_-]{2,16} [([]?${NAME}[)\\]]?: `,
 );
 const LINK = /\bhttps?:\/\/\S+/g;
 

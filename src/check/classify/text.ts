@@ -25,11 +25,18 @@ const RETURNED = /\breturn(?:ed|ing|s)?(?: (?:message|mail|it))? to (?:the )?sen
 /** Barracuda's frame around what the next server said. */
 const FRAME = /\bpermanent failure for one or more recipients\b/g;
 
+/** A trace behind the last word, `[aBcD123]`: an id has a digit, and no dot as addresses and names have. */
+const CLOSING_TRACE = / ?[[(](?=[a-z_+/=-]{0,63}\d)[a-z0-9_+/=-]{4,64}[\])]\.?$/;
+
+/** `example.com does not exist` is said of a domain. `*` stands for its name. */
+const HOST_IS_MISSING =
+  /\*(?<=(?:^|[:;,] |^[\d.]{5,9} )\*)(?= (?:(?:is|was) )?(?:does not exist|doesn't exist|not found|unknown|invalid) ?(?:[.,;)]|$))/g;
+
 /** `text` without what is said of every bounce: `user unknown, message returned to sender`. */
 export function withoutCourtesies(text: string): string {
   const unframed = text.includes("permanent failure") ? text.replace(FRAME, ",") : text;
   const plain = unframed.includes("sender") ? unframed.replace(RETURNED, "returned") : unframed;
-  return inPlainWords(plain);
+  return inPlainWords(plain.replace(CLOSING_TRACE, "").replace(HOST_IS_MISSING, "domain"));
 }
 
 export function withoutAddresses(

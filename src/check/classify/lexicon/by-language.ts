@@ -31,14 +31,15 @@ export const BY_LANGUAGE: Readonly<Record<string, MailboxTerms>> = {
   de: {
     mailbox: "postfachs, empf., mailboxinhaber, e-mail-postfach, benutzerkonto, mailkontos, kontos",
     absent:
-      "nicht eingerichtet, nicht angelegt, nicht zugeordnet, nicht mehr vorhanden, existiert nicht mehr, ist erloschen",
+      "niemand unter dieser, niemand mit dieser, niemand mit diesem, niemanden mit, niemanden unter dieser, nicht eingerichtet, nicht angelegt, nicht zugeordnet, nicht mehr vorhanden, existiert nicht mehr, ist erloschen",
     shut: "nicht mehr aktiv, nicht aktiv, gekündigt, aufgelöst, suspendiert, stillgelegtes, gesperrtes, nicht mehr genutzt, eingefroren",
     full: "erschöpft, überfüllt, speicherlimit erreicht, speicherlimit, speicherplatz, hat keinen platz, kein speicherplatz, überschritten",
     used: "kontingent überschritten, quota überschritten, kontingent erschöpft, speicherplatz erschöpft, quota erreicht, speicherplatz überschritten, quota des benutzers überschritten",
   },
   fr: {
     mailbox: "boîtes, dest., util., boîte e-mail, boîte de réception, adresse de messagerie",
-    absent: "n'est pas connu, n'est pas connue, n'est plus valide, pas de destinataire, supprimées",
+    absent:
+      "personne à cette, personne à l'adresse, personne de ce, personne avec cette, personne avec ce, n'est pas connu, n'est pas connue, n'est plus valide, pas de destinataire, supprimées",
     shut: "désactivées, résilié, résiliée, expiré, expirée, archivées, clôturée, n'est plus active, n'est plus actif, n'est pas active, verrouillé, verrouillée",
     full: "saturé, remplie, a dépassé son quota, quota dépassé, insuffisant",
     used: "quota dépassé, quota atteint, dépassement de quota, quota de la boîte dépassé, quota de l'utilisateur dépassé, espace de stockage insuffisant, espace insuffisant, espace disque insuffisant dans la boîte, espace de stockage de la boîte",
@@ -46,7 +47,8 @@ export const BY_LANGUAGE: Readonly<Record<string, MailboxTerms>> = {
   it: {
     mailbox:
       "dest., destin., destinat., ut., casella e-mail, casella di posta elettronica, indirizzo di posta",
-    absent: "inesist., sconosc., non risulta, non è presente, non è valido, non censito, non attivato",
+    absent:
+      "nessuno con questo, nessuno con tale, nessuno a questo, inesist., sconosc., non risulta, non è presente, non è valido, non censito, non attivato",
     shut: "bloccata, bloccato, chiuso, cessata, cessato, cancellata, cancellato, sospese, non più attiva, non più attivo, disatttivata, disattiva",
     full: "superato, esaurito, satura, ha superato la quota, oltre quota",
     used: "quota superata, spazio esaurito, quota esaurita, superata la quota, superato lo spazio, spazio insufficiente nella casella, superamento quota, superato il limite di spazio",
@@ -54,21 +56,23 @@ export const BY_LANGUAGE: Readonly<Record<string, MailboxTerms>> = {
   es: {
     mailbox: "dest., destin., usr., casilla de correo, buzón de correo, correo electrónico, la persona",
     absent:
-      "no corresponde a ningún, no es válido, no es válida, no existente, no existe dicha, no existe dicho, no existe un, no existe una, dada de baja, dado de baja",
+      "nadie con ese, nadie con esa, nadie con este, nadie con esta, nadie con tal, nadie en esta, nadie en esa, no corresponde a ningún, no es válido, no es válida, no existente, no existe dicha, no existe dicho, no existe un, no existe una, dada de baja, dado de baja",
     shut: "cerrado, ha expirado, expirada, expirado, vencida, caducada, en estado inactivo, estado inactivo, cancelado, inhabilitado, inhabilitada, no activa, no activo, ya no está activa, dormida",
     full: "está llena, está lleno, repleto, saturado, saturada, sobre cuota, sin espacio, ha excedido su cuota, ha superado su cuota, excedido la cuota",
     used: "cuota excedida, cuota superada, excedida la cuota, cuota agotada, espacio insuficiente en el buzón, espacio insuficiente en la casilla, espacio agotado, límite de almacenamiento excedido, supera la cuota",
   },
   pt: {
     mailbox: "dest., usuar., caixa de email, caixa de e-mail, caixa de entrada, correio",
-    absent: "não é válido, não é válida, não cadastrado no, não localizada, inexiste",
-    shut: "encerrada, encerrado, expirada, expirado, cancelado, bloqueada por, congelada, fechada, não está ativa, não está ativo",
+    absent:
+      "ninguém com esse, ninguém com essa, ninguém com este, ninguém neste, ninguém nesse, não é válido, não é válida, não cadastrado no, não localizada, inexiste",
+    shut: "encerrada, encerrado, expirada, expirado, cancelado, congelada, fechada, não está ativa, não está ativo",
     full: "excedeu a quota, excedeu a cota, excedeu sua cota, excedeu sua quota, atingiu o limite, acima da quota, acima da cota, sem espaço, esgotado, esgotada",
     used: "quota excedida, cota excedida, quota ultrapassada, cota ultrapassada, limite de armazenamento excedido, espaço esgotado, espaço da caixa postal esgotado, sem espaço na caixa, estourou a cota",
   },
   nl: {
     mailbox: "postvak, brievenbus, geadr., mailaccount, e-mailaccount, ontv.",
-    absent: "bestaat niet meer, niet aanwezig, bestaat hier niet, niet in gebruik",
+    absent:
+      "niemand met dat, niemand met dit, niemand met deze, niemand op dit, niemand op dat, bestaat niet meer, niet aanwezig, bestaat hier niet, niet in gebruik",
     shut: "opgeheven, opgeschort, gesloten, niet meer actief, niet actief, geblokkeerde, afgesloten, verlopen, stopgezet, inactief, vergrendeld",
     full: "zit vol, overschreden, heeft zijn limiet bereikt, te vol",
     used: "quota overschreden, quotum overschreden, opslaglimiet overschreden, opslagruimte vol, schijfruimte overschreden",
@@ -76,7 +80,7 @@ export const BY_LANGUAGE: Readonly<Record<string, MailboxTerms>> = {
   pl: {
     mailbox: "odbiorcy, konto e-mail, skrzynce, skrzynkę, użytkow., adresata, adresatem",
     absent:
-      "nie jest znany, nie odnaleziono, nieistniejącego, nie występuje, nie zostało znalezione, zostało usunięte, została usunięta, został usunięty",
+      "nikogo o takim, nikogo z takim, nikt o takim, nie jest znany, nie odnaleziono, nieistniejącego, nie występuje, nie zostało znalezione, zostało usunięte, została usunięta, został usunięty",
     nobody:
       "nie znaleziono odbiorcy, nie znaleziono użytkownika, nie znaleziono adresu, nie znaleziono skrzynki, nie znaleziono konta, nie znaleziono adresata",
     shut: "zawieszone, zawieszona, zawieszony, wygasło, wygasła, wyłączona, zamknięte, zamknięta, zablokowane administracyjnie, zdezaktywowane, zdezaktywowana, dezaktywowane",
@@ -84,8 +88,9 @@ export const BY_LANGUAGE: Readonly<Record<string, MailboxTerms>> = {
     used: "przekroczono limit pojemności, przekroczona quota, przekroczony limit, brak miejsca w skrzynce, brak miejsca na koncie, przekroczono pojemność, przekroczona pojemność, przekroczono limit skrzynki",
   },
   cs: {
-    mailbox: "schránky, příjemci, účtu, e-mailová adresa, e-mailový účet",
-    absent: "nebylo nalezeno, není znám, není známa, neni znamy, nebyla nalezena, neexistujici",
+    mailbox: "schránky, adresou, jménem, příjemci, účtu, e-mailová adresa, e-mailový účet",
+    absent:
+      "nikdo s touto, nikdo s tímto, nikoho s touto, nebylo nalezeno, není znám, není známa, neni znamy, nebyla nalezena, neexistujici",
     shut: "blokována, zrušeno, deaktivována, deaktivovaná, deaktivovaný, pozastaven, pozastavena, uzavřena, uzamčena, uzamčen, vypršel, vypršela, neaktivni, zablokovaná",
     full: "přeplněna, přeplněná, zaplněna, překročila",
     used: "překročena kvóta, kvóta překročena, překročena kvóta schránky, nedostatek místa ve schránce, překročen limit schránky, překročena velikost schránky",
@@ -190,8 +195,9 @@ export const BY_LANGUAGE: Readonly<Record<string, MailboxTerms>> = {
   },
   ru: {
     mailbox:
-      "почтовом ящике, ящике, ящик получателя, учётная запись, учётной записи, почтового адреса, почтовый адрес, такого ящика, такой ящик",
-    absent: "не найдены, не известен, не существующий, не обнаружен, не значится, несуществующего",
+      "адресом, именем, почтовом ящике, ящике, ящик получателя, учётная запись, учётной записи, почтового адреса, почтовый адрес, такого ящика, такой ящик",
+    absent:
+      "никого с таким, никого с этим, не найдены, не известен, не существующий, не обнаружен, не значится, несуществующего",
     shut: "деактивирован, деактивирована, приостановлена, блокирован, неактивный, закрыта, отключены, удалена, удалено, заморожен, заморожена",
     full: "полон, заполнен, заполнена, нет места, превышен размер, превысил квоту, превышен лимит",
     used: "превышена квота, квота превышена, превышен размер почтового ящика, недостаточно места в ящике, нет места в ящике, превышена квота ящика, превышен объем ящика, квота исчерпана",

@@ -49,6 +49,7 @@ export const ABSENT: readonly StateTerms[] = [
       "has been deleted, has been removed, was deleted, was removed, is deleted, deleted, removed, no longer available",
       "left the company, left our company, left the organization, left the organisation, isn't in service, not in service, not one of ours, does not resolve to a mailbox, doesn't resolve to a mailbox, is not configured on this, mailbox gone, no longer accepts mail",
       "gibt es bei uns nicht, gibt es hier nicht, nicht vergeben, gelöscht, wurde gelöscht, supprimé, supprimée, a été supprimé, a été supprimée, eliminado, eliminada, removido, removida, excluído, excluída, apagado, eliminato, eliminata, verwijderd, slettet, borttaget, raderat, poistettu, usunięte, usunięty, usunięta, smazán, smazána, törölve, silinmiş, 已注销, 已註銷, 已删除, 已被删除, 已刪除, 삭제된, с таким именем нет, с таким адресом нет",
+      "no longer on system, no longer on the system, no longer on this system, no longer on our system, no longer on host, no found, not founded, not be founded, not fund, not foud, not fount",
       "has moved, has left, doesn't live here, does not live here, doesn't get mail here, does not get mail here, does not receive mail here, is missing, is not ours, isn't here, not hosted on this",
       "existiert nicht, nicht gefunden, nicht vorhanden, gibt es nicht, nicht existent, existieren nicht, nicht existiert",
       "n'existe pas, n'existe plus, n existe pas, n existe plus, n'existent pas, non trouvé, non trouvée, pas trouvé",
@@ -136,7 +137,7 @@ export const SHUT: readonly StateTerms[] = [
   {
     side: "either",
     terms: [
-      "archived, archivée, archiviert, archiviata, suspend the service, suspended the service, no longer monitored, dormant, retired, decommissioned, de-activated, not yet activated, disabled, suspended, deactivated, inactive, not active, isn't active, not activated, closed, terminated, frozen",
+      "archived, archivée, archiviert, archiviata, suspend the service, suspended the service, no longer monitored, dormant, sleeping, hibernated, mothballed, retired, decommissioned, de-activated, not yet activated, disabled, suspended, deactivated, inactive, not active, isn't active, not activated, closed, terminated, frozen",
       "locked, expired, discontinued, cancelled, canceled, no longer active, no longer in use, not in use, not enabled",
       "shut down, switched off, abgeschaltet, deaktiviert, deaktiviertes, gesperrt, gesperrtes, inaktiv, stillgelegt, geschlossen, abgelaufen, désactivé, désactivée",
       "suspendu, suspendue, inactif, inactive, fermé, fermée, clôturé, bloqué, bloquée, desactivado, desactivada, inactivo",
@@ -186,7 +187,7 @@ export const FULL: readonly StateTerms[] = [
 
 /** Whole statements that name nobody, or name somebody in a word of their own. */
 export const ABSENT_WHOLE: readonly string[] = [
-  "nobody home, no one at this address, there's no one at this address, nobody at this address, nobody called that, anyone with that name, does not have mailbox, doesn't have mailbox, does not match any user, doesn't match any user, does not match any known user",
+  "nobody home, no one at this address, there's no one at this address, nobody at this address, nobody called that, anyone with that name, does not have mailbox, doesn't have mailbox, does not match any user, doesn't match any user, does not match any known user, does not match any account, does not match any recipient, does not match any alias",
   "does not match any mailbox, doesn't match any mailbox, not one of our users, not one of our customers, not one of our recipients",
   "cannot resolve recipient, can't resolve recipient, could not resolve recipient, unable to resolve recipient, unable to resolve user",
   "recipient cannot be resolved, recipient could not be resolved, cannot resolve user, could not resolve user",

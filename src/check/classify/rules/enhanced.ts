@@ -12,7 +12,25 @@ import { FULL_TEXT, RECIPIENT_TEXT } from "./mailbox-wording.ts";
 import { POLICY_TEXT } from "./wording.ts";
 
 /** A bare code is not believed beside any of these. */
-const UNPROVEN_TEXT = [...ANOTHER_SUBJECT_TEXT, ...COUNTED_TEXT, ...ILL_WRITTEN_TEXT, "null mx", "opted"];
+const UNPROVEN_TEXT = [
+  ...ANOTHER_SUBJECT_TEXT,
+  ...COUNTED_TEXT,
+  ...ILL_WRITTEN_TEXT,
+  "null mx",
+  "opted",
+  ...["by user", "by the user", "by recipient", "by the recipient", "by addressee", "by customer"],
+];
+
+/** Whom the code speaks of, where the words name nobody: not a machine, a command or a domain. */
+const OTHER_THAN_TERSE = [
+  ...UNPROVEN_TEXT.filter((fragment) => fragment !== "unable to"),
+  "unable to check",
+  "unable to find",
+  ...["host", "server", "system", "site", "gateway", "smtp", "your", "our ", "code", "status", " us", "we "],
+  ...["mail", "from", " for ", "return", "resolve"],
+  // A name of a host.
+  ...[" * ", " *:", " *,", "(*)", "[*]", "ed *", "by *", "to *", "at *"],
+];
 
 /** RFC 3463 and the IANA registry it founded, at RCPT, with the words that show where a code is misused. */
 export const ENHANCED_RULES: readonly Rule[] = [
@@ -46,6 +64,7 @@ export const ENHANCED_RULES: readonly Rule[] = [
     id: "enhanced.system_full",
     codes: ["4", "5"],
     enhanced: ["4.3.1"],
+    unlessSays: ["full"],
     class: "smtp_protocol_error",
     example: "452 4.3.1 Insufficient system storage",
     source: "postfix",
@@ -54,7 +73,7 @@ export const ENHANCED_RULES: readonly Rule[] = [
     id: "enhanced.message_too_big",
     codes: ["4", "5"],
     enhanced: ["x.3.4", "x.2.3"],
-    unlessSays: ["absent"],
+    unlessSays: ["absent", "full"],
     class: "refused_by_policy",
     example: "552 5.3.4 Message too big for system",
     source: "kumo-iana",
@@ -122,7 +141,7 @@ export const ENHANCED_RULES: readonly Rule[] = [
     codes: REFUSES_RECIPIENT,
     enhanced: ["5.1.1", "5.1.10", "5.1.6"],
     text: RECIPIENT_TEXT,
-    unless: UNPROVEN_TEXT,
+    unless: [...UNPROVEN_TEXT.filter((fragment) => fragment !== "unable to"), "unable to check"],
     unlessElsewhere: true,
     silent: true,
     class: "mailbox_not_found",
@@ -130,19 +149,21 @@ export const ENHANCED_RULES: readonly Rule[] = [
     source: "opened-a",
   },
   {
-    id: "enhanced.unknown_wordless",
+    id: "enhanced.unknown_terse",
     codes: REFUSES_RECIPIENT,
     enhanced: ["5.1.1", "5.1.10", "5.1.6"],
-    wordless: true,
+    unless: OTHER_THAN_TERSE,
+    unlessElsewhere: true,
+    silent: true,
     class: "mailbox_not_found",
-    example: "550 5.1.1",
+    example: "550 5.1.1 Rejected",
     source: "composed",
   },
   {
     id: "enhanced.address_rejected",
     codes: REFUSES_RECIPIENT,
     enhanced: ["5.1.0"],
-    text: ["address rejected"],
+    text: ["address rejected", "address refused", "recipient rejected", "recipient refused"],
     unless: UNPROVEN_TEXT,
     unlessElsewhere: true,
     silent: true,

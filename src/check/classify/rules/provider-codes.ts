@@ -69,6 +69,8 @@ export const PROVIDER_CODE_RULES: readonly Rule[] = [
     stages: ["rcpt"],
     codes: ["5"],
     text: ["unknown user", "user unknown"],
+    // au's own server names the address; its filters leave the place empty: `550 : User unknown`.
+    unless: ["*@*>: user unknown"],
     class: "refused_by_policy",
     example: "550 Unknown user user@docomo.ne.jp",
     source: "opened-a",

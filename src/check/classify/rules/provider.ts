@@ -24,7 +24,7 @@ const OTHER_THAN_LOOKUP = [
 export const PROVIDER_RULES: readonly Rule[] = [
   {
     id: "cox.recipient_rejected",
-    providers: ["cox"],
+    providers: ["cox", "charter", "apple", "comcast"],
     stages: ["rcpt"],
     codes: ["550"],
     text: ["recipient rejected"],
@@ -139,6 +139,19 @@ export const PROVIDER_RULES: readonly Rule[] = [
     example:
       "550 permanent failure for one or more recipients (user@example.com:550 5.4.1 Recipient address rejected: Access denied)",
     source: "composed",
+  },
+  {
+    // This code with this sentence is Exchange Online's directory alone (Postfix says 5.7.1 with it), whoever passes it on.
+    id: "microsoft365.recipient_lookup_bare",
+    stages: ["rcpt"],
+    codes: ["550"],
+    enhanced: ["5.4.1"],
+    text: ["recipient address rejected: access denied"],
+    unless: OTHER_THAN_LOOKUP,
+    silent: true,
+    class: "mailbox_not_found",
+    example: "550 5.4.1 Recipient address rejected: Access denied",
+    source: "ms-ndr",
   },
   {
     // Its one sentence for every refusal, with the reason behind it.

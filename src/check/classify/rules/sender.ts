@@ -1,4 +1,6 @@
 import type { Rule } from "../rule.ts";
+import { COUNTED_TEXT, ELSEWHERE_TEXT, NOT_FOR_GOOD_TEXT } from "./acquitting-wording.ts";
+import { REFUSES_RECIPIENT } from "./codes.ts";
 import { BLOCKED_BY_KEEPER } from "./mailbox-wording.ts";
 import { DNSBL_TEXT, RATE_TEXT } from "./wording.ts";
 
@@ -336,7 +338,7 @@ export const SENDER_RULES: readonly Rule[] = [
       "reject mail from",
     ],
     // Exim says so of a recipient, with the next server's reply behind it; of a sender it says `Sender verify failed`.
-    unless: ["callout verification failed: 5"],
+    unless: ["callout verification failed: 5", "callout verification failed: resolver.adr.recip"],
     class: "sender_blocked",
     example: "450 4.1.8 <probe@example.org>: Sender address rejected: Domain not found",
     source: "postfix",
@@ -351,6 +353,19 @@ export const SENDER_RULES: readonly Rule[] = [
     class: "sender_blocked",
     example: "550 Expéditeur inconnu",
     source: "languages",
+  },
+  {
+    // A code of the sender's with words that speak of the recipient by that name.
+    id: "recipient.under_sender_code",
+    stages: ["rcpt"],
+    codes: REFUSES_RECIPIENT,
+    enhanced: ["5.1.7", "5.1.8"],
+    text: ["recipient"],
+    says: ["absent"],
+    unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, ...COUNTED_TEXT],
+    class: "mailbox_not_found",
+    example: "550 5.1.8 <user@example.com>: Recipient address rejected: User unknown",
+    source: "composed",
   },
   {
     id: "us.enhanced",

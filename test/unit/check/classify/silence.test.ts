@@ -9,6 +9,8 @@ describe("a refusal that gives no reason", () => {
     "5.1.1 *@*: recipient address rejected: example.com",
     "#5.1.0 address rejected *@*",
     "5.1.1 sid=xyz address rejected *@*.[r0107005]",
+    "5.1.1 unable to deliver to *@*",
+    "5.4.1 recipient address rejected: access denied. as(201806281)",
     "5.1.1 requested action not taken: mailbox unavailable",
     "5.1.1 user un",
     "5.1.1 *@*: recipient addr",
@@ -19,6 +21,8 @@ describe("a refusal that gives no reason", () => {
 
   const reasons = [
     "5.1.1 *@*: access denied",
+    "5.1.1 address rejected 198.51.100.9",
+    "5.4.1 recipient address rejected: access denied by rule",
     "5.1.1 recipient is on vacation",
     "5.1.1 mailbox unavailable - rejected by rule",
     "5.1.1 mailbox unavailable. your message was refused",
