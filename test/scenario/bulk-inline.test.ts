@@ -26,7 +26,7 @@ after(closing.close);
 
 /** Verdict and reason of every behaviour that does not hold the client for long. */
 const ASKED = EXPECTATIONS.filter((row) => row.needs === undefined && row.holds !== true);
-const LET_IN_LATER = /^greylisted-(?:once|briefly)@/;
+const LET_IN_LATER = /^(?:greylisted-(?:once|briefly)|later-[a-z-]+)@/;
 const FREE = [
   "timeout",
   "greylisted",

@@ -137,7 +137,7 @@ export async function assertWhole(
   assert.equal(done.status, "completed", JSON.stringify(done.error));
   const total = list.rows.length;
   const { duplicates, malformed } = list;
-  assert.deepEqual(done.rows, { total, processed: total, deferred: 0, duplicates, malformed });
+  assert.deepEqual(done.rows, { total, processed: total, deferred: 0, duplicates, malformed, empty: 0 });
   assert.deepEqual(done.verdicts, countVerdicts(list.rows));
   await assertRows(view, id, list.rows);
   const { used, held } = await ledgerState(deployment, team.id);
