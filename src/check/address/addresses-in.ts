@@ -23,9 +23,10 @@ const BARE = /^[A-Za-z0-9][^\s:<>"'：]*[A-Za-z0-9]$/;
 
 /**
  * What RFC 5321 and 6531 allow in a local part, and no provider gives out: an apostrophe in front, which spreadsheets write
- * before text and guards write before formulas; and the full-width colon behind a label (`邮箱：jane@…`).
+ * before text and guards write before formulas; a quote or bracket in front that is no ASCII (`“jane@…`), which RFC 8264's
+ * IdentifierClass has in no user's name; and the full-width colon behind a label (`邮箱：jane@…`).
  */
-const MARKED = /^\s*'|^[^@]*：/;
+const MARKED = /^[\s\p{Z}]*(?:'|(?![\0-\x7f])[\p{Ps}\p{Pe}\p{Pi}\p{Pf}\uff02\uff07])|^[^@]*：/u;
 
 /**
  * Reads the address, or the addresses, out of a text: the one way for cells of lists, inline lists and single requests.

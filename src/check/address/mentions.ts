@@ -43,6 +43,11 @@ const BEGINS_ADDRESS = new RegExp(`(?:^|${EDGE})$|^[${PUNCTUATION}]+$`, "u");
 const LABEL = /(?:^|[^A-Za-z0-9])(?:mailto|smtp|e-?mail|mail|to|cc|bcc|from):$/i;
 const LABEL_CHARS = 16;
 const FULL_WIDTH_COLON = "：";
+/** Quotes and brackets that are no ASCII. */
+const QUOTE = "(?![\\0-\\x7f])[\\p{Ps}\\p{Pe}\\p{Pi}\\p{Pf}\\uff02\\uff07]";
+const HAS_QUOTE = new RegExp(QUOTE, "u");
+/** What no local part begins with: these, apostrophes, and joiners and selectors, which nothing stands before. */
+const LEADING = new RegExp(`^(?:${QUOTE}|'|\\u200c|\\u200d|[\\ufe00-\\ufe0f])+`, "u");
 /** Between a name that is an address too, and the address: `jane@old.test <jane@new.test>`. */
 const NAME_BEFORE_ANGLE = /^["'\s]*<$/;
 
@@ -54,6 +59,8 @@ interface Found {
   domain: string;
   /** Something wrapped round it, or a label before it, shows where it begins. */
   isClosed: boolean;
+  /** Brackets and quotes behind it whose partners were found before it. */
+  closers: Set<string>;
 }
 
 /** All that a text says with an `@`, in order. */
@@ -89,7 +96,6 @@ function ends(behind: string, isFollowed: boolean): boolean {
 
 function find(text: string): Found[] {
   const found: Found[] = [];
-  const closers = new Closers(text);
   let local = "";
   let endedAt = 0;
   for (const { 0: token, index } of text.matchAll(TOKENS)) {
@@ -99,7 +105,7 @@ function find(text: string): Found[] {
       else local = isRun(token) ? token : "";
       continue;
     }
-    const one = unwrap(closers, endedAt, index - local.length, local, token.slice(1));
+    const one = unwrap(text, endedAt, index - local.length, local, token.slice(1));
     found.push(one);
     endedAt = one.to;
     local = "";
@@ -110,30 +116,8 @@ function find(text: string): Found[] {
 const RUN = new RegExp(`^${LOCAL}`, "u");
 const isRun = (token: string) => RUN.test(token);
 
-/** Where each quote and bracket of a text is closed for the last time: looked for once, however many open. */
-class Closers {
-  readonly text: string;
-  readonly #lastAt = new Map<string, number>();
-
-  constructor(text: string) {
-    this.text = text;
-  }
-
-  /** Whether what `opener` opens is closed at `from` or behind it. */
-  isClosed(opener: string, from: number): boolean {
-    let at = this.#lastAt.get(opener);
-    if (at === undefined) {
-      const closers = Object.keys(OPENERS).filter((closer) => OPENERS[closer]?.includes(opener));
-      at = Math.max(-1, ...closers.map((closer) => this.text.lastIndexOf(closer)));
-      this.#lastAt.set(opener, at);
-    }
-    return at >= from;
-  }
-}
-
 /** Takes away what stands around the address without a space. @param endedAt where the mention before it ends */
-function unwrap(closers: Closers, endedAt: number, start: number, run: string, domainRun: string): Found {
-  const { text } = closers;
+function unwrap(text: string, endedAt: number, start: number, run: string, domainRun: string): Found {
   const domain = domainRun.replace(/(?<![.。．｡])[.。．｡]+$/, "");
   const one = {
     from: start,
@@ -141,6 +125,7 @@ function unwrap(closers: Closers, endedAt: number, start: number, run: string, d
     local: run,
     domain,
     isClosed: false,
+    closers: new Set<string>(),
   };
   if (start === endedAt && start > 0) drop(one, (/^[/|&、，；：]+/.exec(run)?.[0] ?? "").length);
   while (close(one, text, one.to, text.slice(endedAt, one.from))) one.to += 1;
@@ -148,11 +133,10 @@ function unwrap(closers: Closers, endedAt: number, start: number, run: string, d
     one.to = at + 1;
     at = behindMarks(text, one.to);
   }
-  dropOpened(one, closers);
   const label = unquoted(one.local).lastIndexOf(FULL_WIDTH_COLON) + 1;
   if (label > 0) one.isClosed = true;
   drop(one, label);
-  one.local = one.local.replace(/^'+/, "");
+  dropLeading(one);
   return one;
 }
 
@@ -176,24 +160,27 @@ function close(one: Found, text: string, at: number, before: string): boolean {
 }
 
 function closeBracket(one: Found, text: string, at: number, before: string): boolean {
-  const openers = OPENERS[text[at] ?? ""];
+  const closer = text[at] ?? "";
+  const openers = OPENERS[closer];
   if (openers === undefined) return false;
+  // A run of closers is not looked up in all that stands before it each time.
+  if (one.closers.has(closer)) return true;
   const head = unquoted(one.local);
   const opened = Math.max(...[...openers].map((opener) => head.lastIndexOf(opener)));
-  if (opened < 0) return [...openers].some((opener) => before.includes(opener));
+  if (opened < 0 && ![...openers].some((opener) => before.includes(opener))) return false;
+  one.closers.add(closer);
+  if (opened < 0) return true;
   drop(one, opened + 1);
   one.isClosed = true;
   return true;
 }
 
-/** Drops quotes and brackets in front that are closed further behind: `“jane@example.com (Jane)”`. */
-function dropOpened(one: Found, closers: Closers): void {
-  for (;;) {
-    const opened = /^'*[\p{Ps}\p{Pi}]/u.exec(one.local)?.[0];
-    if (opened === undefined || !closers.isClosed(opened.slice(-1), one.to)) return;
-    drop(one, opened.length);
-    one.isClosed = true;
-  }
+/** Quotes may be closed further behind or not at all: `“jane@example.com (Jane)”`, `“jane@example.com`. */
+function dropLeading(one: Found): void {
+  const leading = LEADING.exec(one.local)?.[0] ?? "";
+  if (HAS_QUOTE.test(leading)) one.isClosed = true;
+  // It still begins there: what stands before that shows whether it begins at all.
+  one.local = one.local.slice(leading.length);
 }
 
 /** What of it stands before a quote. */

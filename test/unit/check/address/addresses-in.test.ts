@@ -83,6 +83,9 @@ describe("an address in a text", () => {
       `{${ADDRESS}}`,
       ` "'Jane' <mailto:${ADDRESS}>"`,
       `"${ADDRESS}`,
+      ...["“", "”", "„", "‘", "’", "«", "»", "‹", "「", "（", "‘“"].map((quote) => quote + ADDRESS),
+      `\u00a0“${ADDRESS}`,
+      `Jane “${ADDRESS}`,
       `${ADDRESS}"`,
       `${ADDRESS}'`,
     ],
@@ -119,7 +122,7 @@ describe("an address in a text", () => {
     "ｊ@example.com",
     "a＠b@example.com",
     "o’brien@example.com",
-    "“jane@example.com",
+    "o“brien@example.com",
     "نامه\u200cای@example.com",
     "jane@例え。テスト",
     "_jane@example.com",
@@ -304,6 +307,8 @@ describe("reading a text", () => {
   it("takes time in proportion to the text", () => {
     const chars = LIMITS.check.cellChars;
     const piecesOf = [
+      "“",
+      "“a@b.test ",
       "@",
       "a@",
       '"',
