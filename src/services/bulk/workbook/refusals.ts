@@ -1,3 +1,4 @@
+import { LIMITS } from "../../../core/limits.ts";
 import { CsvProblemError } from "../csv/problems.ts";
 
 /** The workbook is damaged, or such that it cannot be read. */
@@ -8,6 +9,14 @@ export function unreadable(why: string): CsvProblemError {
 /** The file is a ZIP archive and no workbook that is read. */
 export function notAWorkbook(is: string, advice: string): CsvProblemError {
   return new CsvProblemError({ code: "not_csv", detail: `The file is ${is}, not a list. ${advice}` });
+}
+
+/** @param chars of a text that is put together of several */
+export function checkText(chars: number): void {
+  const { recordBytes } = LIMITS.bulk;
+  if (chars <= recordBytes) return;
+  const detail = `The workbook has a cell of more than ${recordBytes} bytes.`;
+  throw new CsvProblemError({ code: "record_too_large", detail });
 }
 
 export function tooLarge(what: string): CsvProblemError {

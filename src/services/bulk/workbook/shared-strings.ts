@@ -1,7 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { Archive } from "./archive.ts";
 import { stringText } from "./cell-text.ts";
-import { tooLarge } from "./refusals.ts";
+import { checkText, tooLarge } from "./refusals.ts";
 import type { StringTable } from "./string-table.ts";
 import { XmlReader } from "./xml.ts";
 
@@ -22,8 +22,11 @@ export class RichText {
     else if (name === "rPh") this.#inPhonetic = true;
   }
 
+  /** @throws CsvProblemError when the text gets too long */
   add(text: string): void {
-    if (this.#inText && !this.#inPhonetic) this.#text += text;
+    if (!this.#inText || this.#inPhonetic) return;
+    checkText(this.#text.length + text.length);
+    this.#text += text;
   }
 
   close(name: string): void {

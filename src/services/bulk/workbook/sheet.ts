@@ -1,7 +1,7 @@
 import { LIMITS } from "../../../core/limits.ts";
 import { CsvProblemError } from "../csv/problems.ts";
 import { columnOf, dateText, numberText, stringText } from "./cell-text.ts";
-import { unreadable } from "./refusals.ts";
+import { checkText, unreadable } from "./refusals.ts";
 import { RichText } from "./shared-strings.ts";
 import type { StringTable } from "./string-table.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
@@ -34,6 +34,7 @@ export class SheetRows implements XmlHandler {
   readonly #context: SheetContext;
   readonly #special: RegExp;
   #records: string[] = [];
+  #recordChars = 0;
   #cells: string[] = [];
   #rowChars = 0;
   #row = 0;
@@ -55,10 +56,16 @@ export class SheetRows implements XmlHandler {
     );
   }
 
+  /** Characters that `take` would give. */
+  get pendingChars(): number {
+    return this.#recordChars;
+  }
+
   /** The records since the last call, as CSV. */
   take(): Buffer {
     const text = this.#records.join("");
     this.#records = [];
+    this.#recordChars = 0;
     return Buffer.from(text);
   }
 
@@ -92,8 +99,11 @@ export class SheetRows implements XmlHandler {
 
   text(text: string): void {
     if (this.#inInline) this.#rich.add(text);
-    else if (this.#collects === "v") this.#value += text;
-    else if (this.#collects === "f") this.#formula += text;
+    else if (this.#collects !== null) {
+      checkText(this.#value.length + this.#formula.length + text.length);
+      if (this.#collects === "v") this.#value += text;
+      else this.#formula += text;
+    }
   }
 
   close(name: string): void {
@@ -161,8 +171,11 @@ export class SheetRows implements XmlHandler {
 
   #closeRow(): void {
     // Holes become empty fields; a row without a value is no row.
-    if (this.#cells.length > 0)
-      this.#records.push(`${this.#blankLines()}${this.#cells.join(this.#context.delimiter)}\n`);
+    if (this.#cells.length > 0) {
+      const record = `${this.#blankLines()}${this.#cells.join(this.#context.delimiter)}\n`;
+      this.#recordChars += record.length;
+      this.#records.push(record);
+    }
     this.#cells = [];
   }
 

@@ -125,6 +125,10 @@ export async function openWorkbook(source: RandomBytes, options: WorkbookOptions
   return { sheet, delimiter, text, isCut: () => state.isCut, close };
 }
 
+/** A cell of 30 bytes may name a string of a megabyte: so few bytes are read at once, and so much text is given on at once. */
+const SLICE_BYTES = 1_024;
+const TEXT_CHARS = 65_536;
+
 async function* readSheet(
   pieces: AsyncIterable<Buffer>,
   reader: XmlReader,
@@ -138,7 +142,12 @@ async function* readSheet(
       bytes += piece.length;
       state.isCut = bytes > bytesMax;
       if (state.isCut) return;
-      reader.push(piece);
+      for (let at = 0; at < piece.length; at += SLICE_BYTES) {
+        reader.push(piece.subarray(at, at + SLICE_BYTES));
+        if (rows.pendingChars < TEXT_CHARS) continue;
+        yield rows.take();
+        await turn();
+      }
       const text = rows.take();
       if (text.length > 0) yield text;
       await turn();

@@ -14,6 +14,8 @@ const withPart = (part: ZipPart) => workbookOf({ ...LIST, parts: [part] });
 const withSheet = (content: string) => withPart({ name: SHEET, content });
 const whole = workbookOf(LIST);
 
+const RUN = `<r><t>${"x".repeat(30_000)}</t></r>`;
+
 const BILLION_LAUGHS =
   '<?xml version="1.0"?><!DOCTYPE s [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]>' +
   `${sheetOf('<row><c t="str"><v>&b;</v></c></row>')}`;
@@ -117,6 +119,23 @@ describe("a workbook that is refused", () => {
       "with a row without end",
       withSheet(sheetOf(`<row>${`<c t="str"><v>${"x".repeat(30_000)}</v></c>`.repeat(50)}</row>`)),
       /^record_too_large: Row 1/,
+    ],
+    [
+      "with a shared string of runs without end",
+      withPart({ name: STRINGS, content: `<sst><si>${RUN.repeat(50)}</si></sst>` }),
+      /^record_too_large: .*cell of more than/,
+    ],
+    [
+      "with a cell of runs without end",
+      withSheet(sheetOf(`<row><c t="inlineStr"><is>${RUN.repeat(50)}</is></c></row>`)),
+      /^record_too_large: .*cell of more than/,
+    ],
+    [
+      "with a value of pieces without end",
+      withSheet(
+        sheetOf(`<row><c t="str"><v>${`<![CDATA[${"x".repeat(30_000)}]]>`.repeat(50)}</v></c></row>`),
+      ),
+      /^record_too_large: .*cell of more than/,
     ],
     [
       "with too many columns",

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { readWorkbook } from "../../../../support/open-workbook.ts";
+import { openWorkbook } from "../../../../../src/services/bulk/workbook/workbook.ts";
+import { randomBytes, readWorkbook } from "../../../../support/open-workbook.ts";
 import { type WorkbookOf, workbookOf, workbookParts } from "../../../../support/workbook.ts";
 import { type ZipPart, zipOf } from "../../../../support/zip.ts";
 
@@ -20,6 +21,25 @@ async function textOf(workbook: WorkbookOf, options = {}): Promise<string> {
 const one = (rows: string, more: Partial<WorkbookOf> = {}) =>
   textOf({ sheets: [{ name: "A", rows }], styles: STYLES, ...more });
 const cell = (xml: string, more?: Partial<WorkbookOf>) => one(`<row r="1">${xml}</row>`, more);
+
+describe("a long text that many cells of a workbook name", () => {
+  it("is written bit by bit, not for all cells at once", async () => {
+    const row = '<row><c t="s"><v>0</v></c></row>';
+    const bytes = workbookOf({
+      sheets: [{ name: "A", rows: row.repeat(5_000) }],
+      strings: [`<si><t>${"x".repeat(1_000_000)}</t></si>`],
+    });
+    const opened = await openWorkbook(randomBytes(bytes), { scratch: null, stringsBytes: 1e8 });
+    let text = 0;
+    for await (const piece of opened.text) {
+      assert.ok(piece.length < 50_000_000, String(piece.length));
+      text += piece.length;
+      if (text > 200_000_000) break;
+    }
+    await opened.close();
+    assert.ok(text > 200_000_000);
+  });
+});
 
 describe("a cell of a workbook", () => {
   const strings = [
