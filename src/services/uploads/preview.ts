@@ -6,7 +6,7 @@ import type { Actor } from "../actor.ts";
 import type { ScoreParts } from "../bulk/columns/choose-column.ts";
 import { candidateColumns, columnName } from "../bulk/columns/describe.ts";
 import type { DetectedTable } from "../bulk/csv/detect.ts";
-import { toText } from "../bulk/csv/field.ts";
+import { toText, toUtf8 } from "../bulk/csv/field.ts";
 import { bytesOf } from "../bulk/csv/text-form.ts";
 import type {
   CandidateColumn,
@@ -48,7 +48,8 @@ function cellText(cell: string): string {
 }
 
 function render({ columns, layout, candidates, rows, warnings }: DetectedTable): UploadPreview {
-  const { header, emailColumn } = layout;
+  const { emailColumn, encoding } = layout;
+  const header = layout.header?.map((name) => toUtf8(name, encoding)) ?? null;
   const named = candidateColumns(header, candidates);
   return {
     layout: columns,
@@ -97,7 +98,7 @@ export function createPreviewUpload({ sources, streams }: PreviewDeps): PreviewU
   }
 
   return async (actor, uploadId, options, cancelled) => {
-    // Each holds up the process for some 50 ms, and a quarter of a megabyte of text in several forms.
+    // Each has a quarter of a megabyte of text in several forms, and holds up other work for some 50 ms at a time.
     if (underWay >= previews)
       throw new AppError("overloaded", "Too many previews are in progress. Retry after 1 s.", {
         retryAfterS: 1,

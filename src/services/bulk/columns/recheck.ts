@@ -1,3 +1,4 @@
+import { toUtf8 } from "../csv/field.ts";
 import type { JobProblem, SourceColumns, SourceWarning } from "../layout.ts";
 import { type Candidate, isContradicted, isSuspect } from "./choose-column.ts";
 import { areFew } from "./column-evidence.ts";
@@ -9,7 +10,7 @@ export interface ReadTable {
   columns: SourceColumns;
   /** By the first rows. */
   candidates: readonly Candidate[];
-  layout: { columns: number; header: readonly string[] | null };
+  layout: { columns: number; header: readonly string[] | null; encoding?: string };
 }
 
 /**
@@ -23,13 +24,14 @@ export function recheckColumn(
 ): JobProblem | null {
   const { index, name, chosen_by: chosenBy } = columns.email;
   if (chosenBy === "option") return null;
-  const meaning = name === null ? "none" : headerMeaning(layout.header?.[index] ?? "");
+  const header = layout.header?.map((column) => toUtf8(column, layout.encoding)) ?? null;
+  const meaning = name === null ? "none" : headerMeaning(header?.[index] ?? "");
   const others = candidates.filter((candidate) => candidate.index !== index);
   const isDoubtful =
     isSuspect(meaning, layout.columns, counts) || others.some((other) => isContradicted(counts, other));
   if (!isDoubtful) return null;
   const why = `All ${counts.addresses} rows with an address in the column have one of the same ${counts.distinct}, as owners of contacts do.`;
-  const { code, detail, candidates: told } = ambiguousColumns(why, layout.header, candidates);
+  const { code, detail, candidates: told } = ambiguousColumns(why, header, candidates);
   return { code, detail, candidates: told };
 }
 
