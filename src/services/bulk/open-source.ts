@@ -45,7 +45,7 @@ export async function openSource(
   if (!text.ok) return text;
   const isList = mayBeList(options) && text.sheet === null && isAddressList(text.head, text.whole);
   const opened = isList ? await asRows(text, limits.sampleBytes) : text;
-  const detected = detectLayout(opened.head, {
+  const detected = await detectLayout(opened.head, {
     ...options,
     ...(isList ? { delimiter: LIST_DELIMITER, hasHeader: false, escape: '"' as const } : {}),
     ...opened.sheet,

@@ -28,7 +28,7 @@ export async function readList(
   const { sampleBytes, recordBytes, columns } = LIMITS.bulk;
   const opened = await openText(source, { decompressedBytes, sampleBytes });
   if (!opened.ok) return { code: opened.code, detail: opened.detail };
-  const detected = detectLayout(opened.head, {
+  const detected = await detectLayout(opened.head, {
     ...options,
     whole: opened.whole,
     bytesOf: bytesOf(opened.form),

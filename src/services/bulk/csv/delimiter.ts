@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { LIMITS } from "../../../core/limits.ts";
 import { addressWeight } from "../columns/column-evidence.ts";
 import { namesAddresses } from "../columns/header-meaning.ts";
@@ -123,8 +124,15 @@ export function isAddressTable({ records, shape }: Pick<Sample, "records" | "sha
  * than one, and one of the columns holds addresses. Without any, it is a list of one column; but not where a delimiter makes
  * more columns of the first record than there may be, and no other finds addresses.
  */
-export function detectDelimiter(text: SampleText, quoting: Omit<Dialect, "delimiter">): Sample {
-  const samples = CANDIDATES.map((delimiter) => takeSample(text, { delimiter, ...quoting }));
+export async function detectDelimiter(
+  text: SampleText,
+  quoting: Omit<Dialect, "delimiter">,
+): Promise<Sample> {
+  const samples: Sample[] = [];
+  for (const delimiter of CANDIDATES) {
+    await turn();
+    samples.push(takeSample(text, { delimiter, ...quoting }));
+  }
   let best = samples[0] as Sample;
   let bestScore = score(best);
   for (const sample of samples.slice(1)) {

@@ -53,11 +53,12 @@ const SEP_LINE = /^"?sep=([\t -~])"?(?:\r\n|\r|\n|$)/i;
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /**
- * How a list is to be read, from its head (decode.ts: the first bytes of its text) and from what its owner says of it.
+ * How a list is to be read, from its head (decode.ts: the first bytes of its text) and from what its owner says of it. Lets
+ * other work go on between readings of the head.
  * Problems: `empty_source`, `not_csv`, `no_email_column`, `email_column_ambiguous`, `too_many_columns`, `record_too_large`,
  * `quote_not_closed`.
  */
-export function detectLayout(head: Buffer, options: DetectOptions): Detection {
+export async function detectLayout(head: Buffer, options: DetectOptions): Promise<Detection> {
   // Text that was written here from a sheet is a table, and its quotes are right, whatever its cells hold.
   const isWritten = (options.sheetRead ?? null) !== null;
   const kind = isWritten ? undefined : knownBinary(head);
@@ -84,7 +85,9 @@ export function detectLayout(head: Buffer, options: DetectOptions): Detection {
   const encoding = charset === undefined ? {} : { encoding: charset };
   const written = isWritten ? delimiter : undefined;
   const sample =
-    written === undefined ? readSample(text, wanted, encoding) : takeSample(text, { delimiter: written });
+    written === undefined
+      ? await readSample(text, wanted, encoding)
+      : takeSample(text, { delimiter: written });
   if (sample.records.length === 0) return noRecord(sample, text);
   const readable = {
     ...sample,

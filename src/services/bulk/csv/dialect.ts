@@ -23,7 +23,6 @@ export const CR = 0x0d;
 export const LF = 0x0a;
 
 const QUOTE_CHAR = '"';
-const BACKSLASH_CHAR = "\\";
 
 /** `delimiter` can part the fields of a list: one ASCII character that can be seen, a space or a tab; no quote. */
 export function isDelimiter(delimiter: string): boolean {
@@ -83,14 +82,13 @@ export function lengthAt(
   { escapedBy }: Dialect,
   firstBytes: Uint8Array | undefined,
 ): number {
-  const next = text[at + 1];
-  if (next === undefined) return 1;
-  const isFirst = (place: number) => firstBytes?.[text.charCodeAt(place)] === 1;
-  if (escapedBy !== undefined && text[at] === BACKSLASH_CHAR) {
-    if (isFirst(at + 1)) return 1;
-    return next === "\r" && text[at + 2] === "\n" ? 3 : 2;
+  if (at + 1 >= text.length) return 1;
+  const next = text.charCodeAt(at + 1);
+  if (escapedBy !== undefined && text.charCodeAt(at) === BACKSLASH) {
+    if (firstBytes?.[next] === 1) return 1;
+    return next === CR && text.charCodeAt(at + 2) === LF ? 3 : 2;
   }
-  return isFirst(at) && next.charCodeAt(0) >= SECOND_BYTE_MIN ? 2 : 1;
+  return firstBytes?.[text.charCodeAt(at)] === 1 && next >= SECOND_BYTE_MIN ? 2 : 1;
 }
 
 /** The first place of `sought`, one character, that means something, from `from` on; the end of the text where there is none. */

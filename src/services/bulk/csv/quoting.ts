@@ -30,27 +30,32 @@ const HAS_SPACED_QUOTE = /[,;\t|] +"/;
  * The sample as its quotes are meant. That is by the usual rules, unless these make no sense of it and others do: a backslash escapes,
  * a quote opens a field behind spaces, or quotes are plain text, where that alone makes a whole table of it.
  */
-export function readSample(text: SampleText, wanted: Wanted, encoding: Pick<Dialect, "encoding">): Sample {
-  const read = (quoting: Quoting) => {
+export async function readSample(
+  text: SampleText,
+  wanted: Wanted,
+  encoding: Pick<Dialect, "encoding">,
+): Promise<Sample> {
+  const read = async (quoting: Quoting) => {
     const { delimiter } = wanted;
     const how = { ...encoding, ...quoting };
     return readingOf(
-      delimiter === undefined ? detectDelimiter(text, how) : takeSample(text, { delimiter, ...how }),
+      delimiter === undefined ? await detectDelimiter(text, how) : takeSample(text, { delimiter, ...how }),
       text,
     );
   };
   const content = text.bytes.toString("latin1");
   const mayEscape = wanted.escape === undefined && HAS_ESCAPE.test(content);
   const asked: Quoting = wanted.escape === "\\" ? { escapedBy: "\\" } : {};
-  let best = read(asked);
+  let best = await read(asked);
   if (HAS_SPACED_QUOTE.test(content))
-    best = better(best, read({ ...asked, quotes: "after_space" }), hasSpacedQuotes);
+    best = better(best, await read({ ...asked, quotes: "after_space" }), hasSpacedQuotes);
   if (mayEscape) {
     const isNull = HAS_NULL_FIELD.test(content) ? isAsGood : isMoreRegular;
-    best = better(best, read({ escapedBy: "\\" }), isNull);
+    best = better(best, await read({ escapedBy: "\\" }), isNull);
   }
-  if (best.isBroken) best = better(best, read({ ...asked, quotes: "text" }), isWhole);
-  if (best.isBroken && mayEscape) best = better(best, read({ escapedBy: "\\", quotes: "text" }), isWhole);
+  if (best.isBroken) best = better(best, await read({ ...asked, quotes: "text" }), isWhole);
+  if (best.isBroken && mayEscape)
+    best = better(best, await read({ escapedBy: "\\", quotes: "text" }), isWhole);
   return best;
 }
 
