@@ -14,8 +14,9 @@ const STYLE = { delimiter: LIST_DELIMITER, escapeFormulas: false };
 
 const BOM = "\xef\xbb\xbf";
 
-/** Lines by which a text is judged. */
+/** Lines, and bytes, by which a text is judged. */
 const LINES_JUDGED = 1_000;
+const BYTES_JUDGED = 65_536;
 
 /** From so many equal columns of addresses on lines are wrapped lists; fewer may be a contact's and others'. */
 const TABLE_COLUMNS = 4;
@@ -89,11 +90,12 @@ function judgeLine(text: string): Line | null {
  * @param whole the head is all of it
  */
 export function isAddressList(head: Buffer, whole: boolean): boolean {
-  const text = head.toString("latin1").replace(BOM, "");
+  const text = head.toString("latin1", 0, BYTES_JUDGED).replace(BOM, "");
   // What is cut may be half of an address.
-  const end = whole
-    ? text.length
-    : Math.max(...[..."\n\r;,|\t"].map((separator) => text.lastIndexOf(separator)));
+  const end =
+    whole && head.length <= BYTES_JUDGED
+      ? text.length
+      : Math.max(...[..."\n\r;,|\t"].map((separator) => text.lastIndexOf(separator)));
   const lines: Line[] = [];
   for (const one of text.slice(0, Math.max(0, end)).split(/[\r\n]+/)) {
     if (one.trim() === "") continue;
