@@ -33,7 +33,7 @@ export type SourceFindings = {
     has_header: boolean;
     encoding: string;
     escape: '"' | "\\";
-    skipped_lines: { line: number; text: string; reason: "comment" | "title" | "footer" }[];
+    skipped_lines: { line: number; text: string; reason: "comment" | "title" | "rule" | "footer" }[];
     sheet: { index: number; name: string; others: string[] } | null;
   };
   warnings: { code: string; detail: string }[];

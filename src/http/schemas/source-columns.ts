@@ -52,8 +52,10 @@ export const SourceColumnsSchema = v.object({
         ),
         text: text("Its beginning."),
         reason: v.pipe(
-          v.picklist(["comment", "title", "footer"]),
-          v.description("`comment` and `title` stand above the table, `footer` below it."),
+          v.picklist(["comment", "title", "rule", "footer"]),
+          v.description(
+            "`comment` and `title` stand above the table, `footer` below it; `rule` is a line of dashes, as under a header.",
+          ),
         ),
       }),
     ),

@@ -46,7 +46,7 @@ export interface SkippedLine {
   line: number;
   /** The beginning of it. */
   text: string;
-  reason: "comment" | "title" | "footer";
+  reason: "comment" | "title" | "rule" | "footer";
 }
 
 /** What the source is read as although it is not clean, or what its owner should look at. */

@@ -8,7 +8,7 @@ import { detectEncoding } from "./charset.ts";
 import { findSuspicion, type Sample, type SampleText, takeSample } from "./delimiter.ts";
 import { isDelimiter } from "./dialect.ts";
 import { toUtf8 } from "./field.ts";
-import { findTableStart, LINES_ABOVE, type TableStart } from "./header-row.ts";
+import { findTableStart, isRule, LINES_ABOVE, type TableStart } from "./header-row.ts";
 import { type CsvProblem, problem } from "./problems.ts";
 import { readSample } from "./quoting.ts";
 import { quoteHint } from "./scan-problems.ts";
@@ -93,7 +93,7 @@ export async function detectLayout(head: Buffer, options: DetectOptions): Promis
     ...sample,
     records: sample.records.map((record) => record.map((value) => toUtf8(value, charset))),
   };
-  const table = tableStart(readable, options);
+  const table = belowRule(readable, tableStart(readable, options));
   const suspicion = isWritten ? undefined : sample.suspicion && suspicionOf(sample, text, table);
   if (suspicion !== undefined) return { ok: false, ...suspicion };
   const rawHeader = table.header === null ? null : (sample.records[table.header] ?? []);
@@ -126,7 +126,7 @@ function detectColumns(
     has_header: header !== null,
     encoding: options.encoding ?? encodingOf(head),
     escape: dialect.escapedBy ?? '"',
-    skipped_lines: linesAbove(head, sample, headerAt ?? firstRow),
+    skipped_lines: linesAbove(head, sample, { header: headerAt, firstRow }),
     sheet: options.sheetRead ?? null,
   };
   const layout = { ...dialect, emailColumn: index, header, bom: options.bom };
@@ -177,6 +177,12 @@ function noRecord({ problem: found, openQuote }: Sample, text: SampleText): Dete
 function firstRowOf({ hasHeader, emailColumn }: DetectOptions): string {
   if (hasHeader === false) return "row 1";
   return hasHeader === true || typeof emailColumn === "string" ? "the header" : "the header or first row";
+}
+
+/** A rule under the header is no row. */
+function belowRule({ records }: Sample, { header, firstRow }: TableStart): TableStart {
+  const hasRule = header !== null && isRule(records[firstRow] ?? []);
+  return { header, firstRow: hasRule ? firstRow + 1 : firstRow };
 }
 
 /** Where the table begins: as its owner says, or as its records look. */

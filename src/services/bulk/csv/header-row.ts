@@ -19,6 +19,11 @@ export function isComment(record: readonly string[]): boolean {
   return record[0]?.startsWith("#") === true;
 }
 
+/** A line of dashes, as programs draw around tables and under headers: `----+-----`, `|---|:--|`, `-----,----`. */
+export function isRule(record: readonly string[]): boolean {
+  return record.every((cell) => /^[\s+|:=-]*$/.test(cell)) && record.some((cell) => /---|===/.test(cell));
+}
+
 /** Could name a column: has a letter, and is no broken address. */
 function isLabel(value: string): boolean {
   return /[A-Za-z\x80-\xff]/.test(value) && !value.includes("@");

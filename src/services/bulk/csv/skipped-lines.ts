@@ -1,7 +1,7 @@
 import type { SkippedLine } from "../layout.ts";
 import type { Sample } from "./delimiter.ts";
 import { toText } from "./field.ts";
-import { isComment } from "./header-row.ts";
+import { isComment, isRule, type TableStart } from "./header-row.ts";
 import { countLineEnds } from "./source-text.ts";
 
 /** Of a line that is named. */
@@ -13,14 +13,19 @@ export function lineText(record: Buffer): string {
   return [...text.trim()].slice(0, TEXT_CHARS).join("");
 }
 
-/** The records of a sample that stand above its table. */
-export function linesAbove(head: Buffer, { records, starts, ends }: Sample, count: number): SkippedLine[] {
-  return records.slice(0, count).map((record, i) => {
+/** The records of a sample that stand above the rows of its table, without the header. */
+export function linesAbove(
+  head: Buffer,
+  { records, starts, ends }: Sample,
+  { header, firstRow }: TableStart,
+): SkippedLine[] {
+  const skipped = records.slice(0, firstRow).map((record, i): SkippedLine => {
     const start = starts[i] ?? 0;
     return {
       line: countLineEnds(head.subarray(0, start)) + 1,
       text: lineText(head.subarray(start, ends[i])),
-      reason: isComment(record) ? "comment" : "title",
+      reason: isRule(record) ? "rule" : isComment(record) ? "comment" : "title",
     };
   });
+  return skipped.filter((_, i) => i !== header);
 }

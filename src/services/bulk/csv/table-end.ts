@@ -1,5 +1,6 @@
 import type { SkippedLine } from "../layout.ts";
 import { toText } from "./field.ts";
+import { isRule } from "./header-row.ts";
 import { lineText } from "./skipped-lines.ts";
 import type { SourceText } from "./source-text.ts";
 import type { ValuePlace } from "./value-place.ts";
@@ -13,6 +14,10 @@ const AT = 0x40;
 /** What lines below a table begin with. */
 const FOOTER_WORDS =
   /^[\s"']*(?:(?:grand )?totals?\b|sub-?total|sum\b|summe\b|gesamt|somme\b|total\b|totaal|totale|suma\b|razem|celkem|итого|всего|合計|总计|總計|합계|records?\b|rows?\b|count\b|generated\b|exported\b|erstellt\b|exportiert\b|copyright|\(c\)|©|confidential|end of\b|page \d|source:|report\b)/i;
+
+/** A number of rows as psql and sqlcmd write it. It is no row in a list of one column either; nor is a rule. */
+const ROW_COUNT = /^\s*\(\d+ rows?(?: affected)?\)\s*$/;
+const PRINTED_STARTS = new Set(Buffer.from("(+-="));
 
 /** Words, or a name and a value: "3 records", "Confidential - Do Not Distribute", "Total: 3". One word may be a name. */
 const PROSE = /\p{L}.*[\s:].*[\p{L}\p{N}]|\p{N}.*\s.*\p{L}/su;
@@ -53,7 +58,7 @@ export class TableEnd {
   readonly #text: SourceText;
   readonly #sink: Sink;
   #held: HeldLine[] = [];
-  #isRagged: boolean;
+  #isRagged = false;
   #lastEnd: number;
 
   /** @param firstByte where the first row may begin */
@@ -61,20 +66,22 @@ export class TableEnd {
     this.#width = width;
     this.#text = text;
     this.#sink = sink;
-    // A list of one column has no shape.
-    this.#isRagged = width < 2;
     this.#lastEnd = firstByte;
   }
 
   /** The next record; the sink is told of those that are rows. */
   take(start: number, end: number, fields: number, address: ValuePlace): void {
-    if (!this.#isRagged && (fields < this.#width || this.#held.length > 0)) {
-      if (fields < this.#width && this.#hold(start, end, fields, address)) return;
-      this.#release();
-      if (fields < this.#width) this.#isRagged = true;
-    }
+    if (this.#mayEnd(fields, address) && this.#hold(start, end, fields, address)) return;
+    this.#release();
+    if (fields < this.#width) this.#isRagged = true;
     this.#lastEnd = end;
     this.#sink(start, end, fields, address);
+  }
+
+  /** The record may stand below the table. */
+  #mayEnd(fields: number, { bytes, from, to }: ValuePlace): boolean {
+    if (this.#width > 1) return !this.#isRagged && fields < this.#width;
+    return from < to && PRINTED_STARTS.has(bytes[from] as number);
   }
 
   #hold(start: number, end: number, fields: number, address: ValuePlace): boolean {
@@ -83,7 +90,10 @@ export class TableEnd {
     if (bytes === undefined || this.#held.length === FOOTER_LINES || bytes.includes(AT)) return false;
     const text = toText(bytes.toString("latin1"));
     const isApart = start > before || this.#held.length > 0;
-    if (!FOOTER_WORDS.test(text) && (fields > 1 || !(isApart || PROSE.test(text)))) return false;
+    const isPrinted = ROW_COUNT.test(text) || isRule([text]);
+    if (!isPrinted && this.#width < 2) return false;
+    if (!isPrinted && !FOOTER_WORDS.test(text) && (fields > 1 || !(isApart || PROSE.test(text))))
+      return false;
     const value = Buffer.from(address.bytes.subarray(address.from, address.to));
     const kept = { bytes: value, from: 0, to: value.length };
     this.#held.push({
@@ -107,6 +117,6 @@ export class TableEnd {
 
   /** No record comes any more. @returns the lines below the table */
   end(): SkippedLine[] {
-    return this.#held.map(({ line, text }) => ({ line, text, reason: "footer" }));
+    return this.#held.map(({ line, text }) => ({ line, text, reason: isRule([text]) ? "rule" : "footer" }));
   }
 }

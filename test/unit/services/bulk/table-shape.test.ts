@@ -81,6 +81,50 @@ const LISTS: readonly [
     [[3, "3 records exported", "footer"]],
   ],
   ["a word below, apart", "Name;Email\nA;a@x.com\n\nEnd\n", ["a@x.com"], [[4, "End", "footer"]]],
+  [
+    "a table that psql printed",
+    " id |     email     \n----+---------------\n  1 | a@x.com       \n  2 | b@x.com       \n(2 rows)\n\n",
+    [" a@x.com       ", " b@x.com       "],
+    [
+      [2, "----+---------------", "rule"],
+      [5, "(2 rows)", "footer"],
+    ],
+  ],
+  [
+    "a table of one column that psql printed",
+    "  email  \n---------\n a@x.com\n(1 row)\n",
+    [" a@x.com"],
+    [
+      [2, "---------", "rule"],
+      [4, "(1 row)", "footer"],
+    ],
+  ],
+  [
+    "a table that MySQL printed",
+    "+---------+----+\n| email   | id |\n+---------+----+\n| a@x.com | 1  |\n+---------+----+\n1 row in set (0.00 sec)\n",
+    [" a@x.com "],
+    [
+      [1, "+---------+----+", "rule"],
+      [3, "+---------+----+", "rule"],
+      [5, "+---------+----+", "rule"],
+      [6, "1 row in set (0.00 sec)", "footer"],
+    ],
+  ],
+  [
+    "a table that sqlcmd printed",
+    "email,name\n-----,----\na@x.com,A\n\n(1 rows affected)\n",
+    ["a@x.com"],
+    [
+      [2, "-----,----", "rule"],
+      [5, "(1 rows affected)", "footer"],
+    ],
+  ],
+  [
+    "a table of Markdown",
+    "| name | email |\n|:-----|------:|\n| A | a@x.com |\n",
+    [" a@x.com "],
+    [[2, "|:-----|------:|", "rule"]],
+  ],
   // Rows of data are no footers, however they look.
   [
     "a short row with an address below",
@@ -94,6 +138,13 @@ const LISTS: readonly [
     ["a@x.com", ""],
     [],
   ],
+  [
+    "what looks printed between rows",
+    "email\na@x.com\n(1 row)\nb@x.com\n",
+    ["a@x.com", "(1 row)", "b@x.com"],
+    [],
+  ],
+  ["dashes for no value", "name,email\nA,a@x.com\n--,--\n", ["a@x.com", "--"], []],
   ["a word below", "name,email\nA,a@x.com\nBob\n", ["a@x.com", ""], []],
   ["two values below", "id,name,email\n1,A,a@x.com\n2,Bob Roe\n", ["a@x.com", ""], []],
   [
