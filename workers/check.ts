@@ -8,6 +8,7 @@ import { createIdentities } from "../src/check/identity.ts";
 import { createThreadLink } from "../src/check/link.ts";
 import { openLists } from "../src/check/lists/lists.ts";
 import { createNetworkView } from "../src/check/network-view.ts";
+import { createOtherAddresses } from "../src/check/other-addresses.ts";
 import { loadShaping } from "../src/check/shaping.ts";
 import { createSiteDirectory, providerNames } from "../src/check/site.ts";
 import { createSiteLines } from "../src/check/site-lines.ts";
@@ -47,10 +48,17 @@ function compose(setup: ThreadSetup): TaskRunner {
       else if (event.kind === "crowded") link.crowded(event.cap);
     },
     trafficOf: (site) => counts.trafficOf(site),
+    othersOf: (destination) => othersOf(destination),
   });
   const board = openBoard(setup.board);
   const paths = createPaths(setup.smtp, shaping.ways);
   const network = createNetworkView({ clock, board, paths, resolver, reach: link.reach });
+  const breaker = createBreaker({
+    clock,
+    line: link.breaker,
+    holdBack: ({ site, path, domain }) => pool.holdBack(site, path, domain),
+  });
+  const othersOf = createOtherAddresses({ resolver, paths, breaker, network });
   const engine = createEngine({
     clock,
     resolver,
@@ -63,11 +71,7 @@ function compose(setup: ThreadSetup): TaskRunner {
     sites: createSiteDirectory(shaping.mx),
     facts: link.facts,
     beliefs: createBeliefs(clock, link.beliefs),
-    breaker: createBreaker({
-      clock,
-      line: link.breaker,
-      holdBack: ({ site, path, domain }) => pool.holdBack(site, path, domain),
-    }),
+    breaker,
     network,
     self: createIdentities(setup.smtp, paths, link.seenAs),
     strangers: counts.strangers,

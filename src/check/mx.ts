@@ -130,6 +130,25 @@ export async function familyAddresses(
   return answer.status === "ok" ? answer.records.slice(0, LIMITS.smtp.addressesTriedPerHost) : [];
 }
 
+/** Both families in turn, IPv4 first (RFC 8305 §4; few senders have a reverse name for IPv6). */
+export function interleaved(ipv4: readonly string[], ipv6: readonly string[]): string[] {
+  const longest = Math.max(ipv4.length, ipv6.length);
+  const pairs = Array.from({ length: longest }, (_, i) => [ipv4[i], ipv6[i]]);
+  return [...new Set(pairs.flat().filter((address) => address !== undefined))];
+}
+
+/**
+ * The addresses of a mail exchanger in the order in which they are tried. IPv6 is looked up only by who goes beyond the first IPv4
+ * address, which nearly nobody does.
+ * @throws AppError `overloaded`
+ */
+export async function* addressesInOrder(resolver: Resolver, host: string): AsyncGenerator<string, void> {
+  const ipv4 = await familyAddresses(resolver, host, "a");
+  if (ipv4[0] !== undefined) yield ipv4[0];
+  const all = interleaved(ipv4, await familyAddresses(resolver, host, "aaaa"));
+  yield* ipv4.length > 0 ? all.slice(1) : all;
+}
+
 /** Those of the first family that has any: IPv4 before IPv6, since few senders have a reverse name for IPv6. */
 export async function hostAddresses(resolver: Resolver, host: string): Promise<string[]> {
   const addresses = await familyAddresses(resolver, host, "a");

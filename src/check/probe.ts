@@ -6,7 +6,7 @@ import type { FailureCause, RcptOutcome, Stage } from "../smtp/outcome.ts";
 import type { Path, Paths } from "../smtp/path.ts";
 import type { SitePolicy } from "../smtp/policy.ts";
 import type { SmtpPool } from "../smtp/pool.ts";
-import { familyAddresses } from "./mx.ts";
+import { addressesInOrder } from "./mx.ts";
 import type { Site } from "./site.ts";
 
 /**
@@ -105,7 +105,7 @@ class ProbeRun {
   async run(): Promise<RcptOutcome> {
     const [best] = this.#route.exchangers;
     if (this.#begun !== null && best !== undefined) {
-      this.#deps.onAttempt(this.#begun, best);
+      this.#report(this.#begun, best);
       const end = this.#ended(this.#begun);
       if (end !== "skip") return end;
     }
@@ -142,18 +142,16 @@ class ProbeRun {
 
   async #askHost(exchanger: Exchanger): Promise<Step> {
     const { host } = exchanger;
+    const [best] = this.#route.exchangers;
+    const dialled = new Set(exchanger === best && this.#begun !== null ? addressesOf(this.#begun) : []);
     let known = false;
-    for (const family of ["a", "aaaa"] as const) {
-      const addresses = await familyAddresses(this.#deps.resolver, host, family);
-      if (addresses.length > 0 && !known) {
-        known = true;
-        if (!this.#deps.turnTo(exchanger)) return this.#turnedAway(host);
-      }
-      for (const address of addresses) {
-        if (!this.#hasTime() || this.#isOneService(exchanger)) return "skip";
-        const end = await this.#askAddress(exchanger, address);
-        if (end !== "skip") return end;
-      }
+    for await (const address of addressesInOrder(this.#deps.resolver, host)) {
+      if (!known && !this.#deps.turnTo(exchanger)) return this.#turnedAway(host);
+      known = true;
+      if (dialled.delete(address)) continue;
+      if (!this.#hasTime() || this.#isOneService(exchanger)) return "skip";
+      const end = await this.#askAddress(exchanger, address, dialled);
+      if (end !== "skip") return end;
     }
     if (!known) this.#note(unreached(host, "no_address", "no address of the host is known"));
     return "skip";
@@ -165,11 +163,13 @@ class ProbeRun {
     return unreached(host, "no_slot", "too many wait for this site");
   }
 
-  async #askAddress(exchanger: Exchanger, address: string): Promise<Step> {
+  /**
+   * @param dialled addresses of the host that come later in the order and have been dialled all the same, since an earlier one was
+   *   slow: it is dialled alone now, or they would answer again in its place
+   */
+  async #askAddress(exchanger: Exchanger, address: string, dialled: Set<string>): Promise<Step> {
     const { host, site, policy } = exchanger;
     const deps = this.#deps;
-    const [best] = this.#route.exchangers;
-    if (exchanger === best && address === this.#begun?.address) return "skip";
     if (this.#control.cancelled()) return unreached(host, "cancelled", "nobody waits for the answer");
     const path = deps.paths.to(site, address, this.#mailbox.address);
     if (path === undefined) {
@@ -188,17 +188,29 @@ class ProbeRun {
       return "skip";
     }
     const { published } = this.#route;
-    const destination = { site, cap: deps.paths.capOf(site, path), host, address, path, policy, published };
+    const cap = deps.paths.capOf(site, path);
+    const alone = dialled.size > 0;
+    const destination = { site, cap, host, address, path, policy, published, alone };
     const until = new WithinReach(
       this.#control,
       () => this.#deadlineAt(),
       () => deps.isCutOff(path),
     );
-    this.#attempts += 1;
     const ended = await deps.pool.rcpt(destination, this.#mailbox, until);
     const outcome = reasonOf(ended, this.#control, until.wasCutOff);
-    deps.onAttempt(outcome, exchanger);
+    const all = addressesOf(outcome);
+    this.#attempts += Math.max(1, all.length);
+    for (const each of all) if (each !== address) dialled.add(each);
+    this.#report(outcome, exchanger);
     return this.#ended(outcome);
+  }
+
+  /** Each address that did not connect is an attempt of its own. */
+  #report(outcome: RcptOutcome, exchanger: Exchanger): void {
+    this.#deps.onAttempt(outcome, exchanger);
+    if (outcome.kind === "reply") return;
+    const { tried, ...rest } = outcome;
+    for (const each of tried ?? []) this.#deps.onAttempt({ ...rest, ...each }, exchanger);
   }
 
   /**
@@ -220,6 +232,11 @@ class ProbeRun {
     this.#furthest = further(this.#furthest, outcome);
     if (outcome.kind === "reply") this.#heardAt ??= this.#deps.monotonic();
   }
+}
+
+function addressesOf(outcome: RcptOutcome): string[] {
+  const tried = outcome.kind === "failure" ? (outcome.tried ?? []) : [];
+  return [outcome, ...tried].map(({ address }) => address).filter((address) => address !== "");
 }
 
 const CUT_OFF = "nothing leaves from here by this way";

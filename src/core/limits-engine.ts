@@ -40,6 +40,9 @@ export const DNS_LIMITS = {
 
 export const SMTP_LIMITS = {
   connectTimeoutMs: 5_000,
+  /** The next address of a host is dialled beside one that has not connected after this (RFC 8305 §8); so many in all on one slot. */
+  nextAddressMs: 250,
+  addressesAtOnce: 4,
   /** How long the addresses of a proxy that is given by name are believed. */
   proxyNameMs: 60_000,
   greetingTimeoutMs: 15_000,

@@ -1,14 +1,25 @@
 import { ehlo, helo, STARTTLS } from "./command.ts";
 import type { HeloName } from "./mailbox.ts";
 import { type Mta, mtaOf } from "./mta.ts";
-import type { FailureCause, Stage } from "./outcome.ts";
+import type { Endpoint, FailureCause, Stage, TriedAddress } from "./outcome.ts";
 import type { TlsPolicy } from "./policy.ts";
 import type { Reply } from "./reply.ts";
 
 /** How a session ended: by a reply that leaves no way on, or by a failure at a stage. */
-export type SessionEnd =
+export type SessionEnd = (
   | { kind: "reply"; stage: "greeting" | "ehlo" | "starttls" | "mail" | "rcpt"; reply: Reply }
-  | { kind: "failure"; stage: Stage; cause: FailureCause; detail: string };
+  | {
+      kind: "failure";
+      stage: Stage;
+      cause: FailureCause;
+      detail: string;
+      /** The other addresses of the host that were dialled, when none connected. */
+      tried?: readonly TriedAddress[];
+    }
+) & {
+  /** Where it was connected to, when that was not the first address that it dialled. */
+  at?: Endpoint;
+};
 
 /** What a server offers, by its last EHLO. */
 export interface Capabilities {

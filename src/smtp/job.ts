@@ -2,7 +2,7 @@ import { LIMITS } from "../core/limits.ts";
 import type { Transaction } from "./batch.ts";
 import type { SessionEnd } from "./handshake.ts";
 import type { Mailbox } from "./mailbox.ts";
-import type { FailureCause, RcptOutcome, Stage } from "./outcome.ts";
+import type { Endpoint, FailureCause, RcptOutcome, Stage } from "./outcome.ts";
 import type { Path } from "./path.ts";
 
 export interface JobOptions {
@@ -29,6 +29,11 @@ export interface SessionTimes {
   readonly greetedAt: number;
   readonly securedAt: number;
   readonly readyAt: number;
+}
+
+/** A session as the jobs that it takes see it. */
+export interface ServingSession extends SessionTimes {
+  readonly endpoint: Endpoint;
 }
 
 /** Who asks, and hears the outcome: once, never before `SmtpPool.ask` returns. Must not throw. */
@@ -82,6 +87,8 @@ export class Job implements Transaction {
   #retries = 0;
   #requeues = 0;
   #stepsAside = 0;
+  /** Of the session that has it; null: none has. */
+  #endpoint: Endpoint | null = null;
   readonly #place: JobPlace;
   readonly #asker: Asker;
   readonly #resolve: Settle;
@@ -107,7 +114,8 @@ export class Job implements Transaction {
   }
 
   /** A session takes it. */
-  begin(now: number, session: SessionTimes): void {
+  begin(now: number, session: ServingSession): void {
+    this.#endpoint = session.endpoint;
     this.#asker.onTurn?.(now, session);
   }
 
@@ -122,40 +130,48 @@ export class Job implements Transaction {
 
   /** Another session, once, when the one in use turned out stale. */
   mayRetry(): boolean {
-    return !this.settled && this.#retries++ < LIMITS.smtp.sessionRetries;
+    return this.#backIf(!this.settled && this.#retries++ < LIMITS.smtp.sessionRetries);
   }
 
   /** Another session, when the one in use turned out one too many. */
   mayStepAside(): boolean {
-    return !this.settled && this.#stepsAside++ < LIMITS.learnt.crowdedTries;
+    return this.#backIf(!this.settled && this.#stepsAside++ < LIMITS.learnt.crowdedTries);
   }
 
   /** By itself and in lock step, once, when a write of several commands left open what is true of it. */
   mayAskCarefully(): boolean {
     if (this.settled || this.careful) return false;
     this.careful = true;
-    return true;
+    return this.#backIf(true);
   }
 
   /** Back into the queue, when a session broke before this job's turn. */
   mayRequeue(): boolean {
-    return !this.settled && this.#requeues++ < LIMITS.smtp.requeues;
+    return this.#backIf(!this.settled && this.#requeues++ < LIMITS.smtp.requeues);
+  }
+
+  /** It leaves its session. */
+  #backIf(may: boolean): boolean {
+    if (may) this.#endpoint = null;
+    return may;
   }
 
   /** The first end counts, later ones are ignored. */
   settle(end: SessionEnd, tls: boolean, now: number): void {
     if (this.settled) return;
     this.settled = true;
-    const { host, address } = this.#place;
-    const path = this.#place.path.name;
+    const { host } = this.#place;
+    const endpoint = end.at ?? this.#endpoint;
+    const address = endpoint?.address ?? this.#place.address;
+    const path = endpoint?.path ?? this.#place.path.name;
     const latencyMs = Math.max(0, Math.round(now - this.startedAt));
     if (end.kind === "reply") {
       const { stage, reply } = end;
       this.#resolve({ kind: "reply", stage, reply, host, address, path, tls, latencyMs }, this.#asker);
     } else {
-      const { stage, cause, detail } = end;
+      const { stage, cause, detail, tried } = end;
       const failure = { stage, cause, detail, host, address, path, tls, latencyMs };
-      this.#resolve({ kind: "failure", ...failure }, this.#asker);
+      this.#resolve({ kind: "failure", ...failure, ...(tried && { tried }) }, this.#asker);
     }
   }
 }

@@ -19,6 +19,8 @@ export interface MxHostDeps {
   site: string;
   /** Key of the slots that its connections take. */
   cap: string;
+  /** Name of the egress route to the address. */
+  path: string;
   policy: SitePolicy;
   clock: Clock;
   slots: SlotSource;
@@ -163,6 +165,11 @@ export class MxHost implements SessionOwner {
   /** Who waits here to go out by `path`, about `domain` if it is not "", is turned back; what was sent goes on. */
   holdBack(path: string, domain: string): void {
     this.backlog.holdBack(path, domain, this.clock.monotonic());
+    // Where each route has a cap of its own, no session leaves by another than the host's.
+    if (path === this.#deps.path || this.cap !== this.site) return;
+    // Jobs that were let in by our own route would go on leaving by `path` on sessions to another address of the host.
+    for (const session of this.#sessions.items)
+      if (session.stage === "connect" || session.endpoint.path === path) session.spent = true;
   }
 
   isEmpty(): boolean {
@@ -298,8 +305,7 @@ export class MxHost implements SessionOwner {
   #acquire(press: boolean): void {
     this.#growth.acquiring++;
     const since = this.clock.monotonic();
-    const waitMs = press ? LIMITS.smtp.slotWaitMs : 0;
-    this.#deps.slots.acquire(this.cap, this.policy.maxConnections, waitMs).then(
+    this.#deps.slots.acquire(this.cap, this.policy.maxConnections, press ? LIMITS.smtp.slotWaitMs : 0).then(
       (granted) => this.#acquired(granted, press, since),
       () => this.#acquired(false, press, since),
     );
@@ -333,8 +339,8 @@ export class MxHost implements SessionOwner {
   }
 
   #dial(): void {
-    const tls = this.#plain ? "never" : this.policy.tls;
     this.#growth.opening++;
+    const tls = this.#plain ? "never" : this.policy.tls;
     this.#sessions.add(new PooledSession(this, (handler) => this.#deps.dial(tls, handler)));
   }
 

@@ -23,6 +23,19 @@ export type FailureCause =
   | "held_back"
   | "cancelled";
 
+/** Where a connection leads. */
+export interface Endpoint {
+  address: string;
+  /** Name of the egress route. */
+  path: string;
+}
+
+/** An address that was dialled beside the one that an outcome names, and did not connect either. */
+export interface TriedAddress extends Endpoint {
+  cause: FailureCause;
+  detail: string;
+}
+
 /** The end of one recipient's transaction: the reply that decided it, or the failure. */
 export type RcptOutcome =
   | {
@@ -47,4 +60,6 @@ export type RcptOutcome =
       path: string;
       tls: boolean;
       latencyMs: number;
+      /** Absent: no other address was dialled beside this one. */
+      tried?: readonly TriedAddress[];
     };

@@ -3,7 +3,6 @@ import type { SmtpConfig } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import { mayDial } from "../core/public-address.ts";
-import type { ConnectionTarget } from "./connection.ts";
 import { createForeseenSlots, type ForeseenSlots } from "./foreseen-slots.ts";
 import type { SessionEnd } from "./handshake.ts";
 import { type Asker, failed, Job, type JobOptions, LoneAsker } from "./job.ts";
@@ -13,7 +12,7 @@ import { MxHost } from "./mx-host.ts";
 import type { RcptOutcome } from "./outcome.ts";
 import type { Path } from "./path.ts";
 import type { SitePolicy } from "./policy.ts";
-import { createSession, type Session } from "./session.ts";
+import { createSession, type Session, type SessionTarget } from "./session.ts";
 import type { SlotSource } from "./slots.ts";
 import { Tellings } from "./tellings.ts";
 import { Traffic } from "./traffic.ts";
@@ -30,7 +29,12 @@ export interface Destination {
   policy: SitePolicy;
   /** The host is named by MX records; false: it is the domain itself, which often runs no mail server. */
   published: boolean;
+  /** No other address of the host is tried beside this one. */
+  alone?: boolean;
 }
+
+/** An address of a host, and the egress route to it. */
+export type RoutedAddress = Pick<Destination, "address" | "path">;
 
 /** A connection got through its handshake, did not, or one that had is gone. */
 export interface PoolEvent {
@@ -98,6 +102,8 @@ export interface SmtpPoolDeps {
   onEvent(event: PoolEvent | SilentDialEvent | CrowdedEvent): void;
   /** Where what is written to a site counts: asked once a host. Absent: nobody wants to know. */
   trafficOf?(site: string): Traffic;
+  /** The other addresses of the host to dial where that of `destination` is slow or fails, best first. Absent: none is. */
+  othersOf?(destination: Destination): Promise<readonly RoutedAddress[]>;
 }
 
 class HostPool implements SmtpPool {
@@ -215,8 +221,8 @@ class HostPool implements SmtpPool {
   #keyOf(destination: Destination): string {
     const known = this.#keys.get(destination);
     if (known !== undefined) return known;
-    const { site, host, address, path, policy } = destination;
-    const key = `${site} ${host} ${address} ${path.name} ${policy.tls}`;
+    const { site, host, address, path, policy, alone } = destination;
+    const key = `${site} ${host} ${address} ${path.name} ${policy.tls}${alone === true ? " alone" : ""}`;
     this.#keys.set(destination, key);
     return key;
   }
@@ -224,19 +230,13 @@ class HostPool implements SmtpPool {
   /** Everything about a host that its key decides is checked here, once. */
   #addHost(key: string, destination: Destination): MxHost | SessionEnd {
     const { config, clock } = this.#deps;
-    const { site, cap, host: name, address, path } = destination;
+    const { site, cap, address } = destination;
     if (!mayDial(address, config.probePrivateAddresses))
       return failed("connect", "private_address", "not a public address");
     if (this.#hosts.size >= LIMITS.smtp.hosts) this.#dropEmpty();
     if (this.#hosts.size >= LIMITS.smtp.hosts)
       return failed("connect", "no_slot", "too many MX hosts at once");
-    const host = this.#createHost(destination, {
-      host: name,
-      address,
-      port: config.port,
-      localAddress: path.localAddress,
-      proxy: path.proxy,
-    });
+    const host = this.#createHost(destination);
     this.#hosts.set(key, host);
     this.#sites.set(site, (this.#sites.get(site) ?? new Set()).add(host));
     this.#caps.set(cap, (this.#caps.get(cap) ?? new Set()).add(host));
@@ -244,21 +244,39 @@ class HostPool implements SmtpPool {
     return host;
   }
 
-  #createHost(destination: Destination, target: ConnectionTarget): MxHost {
-    const { site, cap, path, policy } = destination;
-    const { clock, onEvent } = this.#deps;
+  #targetOf(host: string, { address, path }: RoutedAddress): SessionTarget {
     const heloName = parseHeloName(path.heloName);
     if (heloName === null) throw new Error("the HELO name of a way may not be sent");
-    const self = { heloName, mailFrom: this.#mailFrom };
+    const { name, localAddress, proxy } = path;
+    return { host, address, port: this.#deps.config.port, path: name, localAddress, proxy, heloName };
+  }
+
+  /** null: the destination is dialled by itself. A proxy decides on its own whom it connects to, and how. */
+  #othersOf(destination: Destination): (() => Promise<SessionTarget[]>) | null {
+    const { othersOf, config } = this.#deps;
+    if (othersOf === undefined || destination.alone === true || destination.path.proxy !== null) return null;
+    return async () =>
+      (await othersOf(destination))
+        .filter(({ address }) => mayDial(address, config.probePrivateAddresses))
+        .map((other) => this.#targetOf(destination.host, other));
+  }
+
+  #createHost(destination: Destination): MxHost {
+    const { site, cap, path, policy } = destination;
+    const { clock, onEvent } = this.#deps;
+    const target = this.#targetOf(destination.host, destination);
+    const others = this.#othersOf(destination);
+    const mailFrom = this.#mailFrom;
     return new MxHost({
       site,
       cap,
+      path: path.name,
       policy,
       clock,
       slots: this.#slots,
       room: { take: (wanting) => this.#takeRoom(wanting), give: () => this.#giveRoom() },
       dial: (tls, handler) => {
-        const session = createSession({ target, tls, clock, ...self }, handler);
+        const session = createSession({ target, others, tls, clock, mailFrom }, handler);
         this.#dials.push({ session, destination, beganAt: clock.monotonic() });
         return session;
       },

@@ -6,7 +6,7 @@ import type { Through, TransactionEnd } from "./batch.ts";
 import { saysCrowded } from "./crowding.ts";
 import type { Depth } from "./depth.ts";
 import type { SessionEnd } from "./handshake.ts";
-import { failed, type Job, type SessionTimes } from "./job.ts";
+import { failed, type Job, type ServingSession } from "./job.ts";
 import type { SiteLessons } from "./lessons.ts";
 import { stockOf } from "./mta.ts";
 import type { SitePolicy } from "./policy.ts";
@@ -66,7 +66,7 @@ const LOST: TransactionEnd = {
 };
 
 /** A session with what the pool counts of it: it takes jobs from the host's backlog and brings them to their ends. */
-export class PooledSession implements SessionHandler, SessionTimes, Passing {
+export class PooledSession implements SessionHandler, ServingSession, Passing {
   seat = 0;
   readonly openedAt: number;
   readyAt = 0;
@@ -96,12 +96,12 @@ export class PooledSession implements SessionHandler, SessionTimes, Passing {
     this.#session = dial(this);
   }
 
-  get inFlight(): number {
-    return this.#jobs.length;
-  }
-
   get stage() {
     return this.#session.stage;
+  }
+
+  get endpoint() {
+    return this.#session.endpoint;
   }
 
   get connectedAt(): number {
@@ -124,9 +124,9 @@ export class PooledSession implements SessionHandler, SessionTimes, Passing {
     return this.#session.capabilities.pipelining;
   }
 
-  /** It would meet a limit of its server with the next transaction. */
+  /** It would meet a limit of its server with the next transaction, or is to be closed. */
   get isExhausted(): boolean {
-    return this.#served > 0 && this.#left() <= 0;
+    return this.spent || (this.#served > 0 && this.#left() <= 0);
   }
 
   /** Takes a batch and writes it. @param now `clock.monotonic()` @returns false when there was nothing to take. */

@@ -1,20 +1,27 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
+import { AddressRace } from "./address-race.ts";
 import { Batch, type Through, type Transaction, type TransactionEnd } from "./batch.ts";
 import { QUIT } from "./command.ts";
-import { type Closure, type ConnectionTarget, createConnection } from "./connection.ts";
+import type { Closure, ConnectionTarget } from "./connection.ts";
 import { createDeadline } from "./deadline.ts";
 import { type Capabilities, Handshake, type HandshakeStep, type SessionEnd } from "./handshake.ts";
 import type { HeloName, ReversePath } from "./mailbox.ts";
 import type { Mta } from "./mta.ts";
-import type { Stage } from "./outcome.ts";
+import type { Endpoint, Stage } from "./outcome.ts";
 import type { TlsPolicy } from "./policy.ts";
 import { createReplyParser, type Reply } from "./reply.ts";
 
-export interface SessionOptions {
-  target: ConnectionTarget;
-  tls: TlsPolicy;
+/** An address of the host, and how it is reached. */
+export interface SessionTarget extends ConnectionTarget, Endpoint {
   heloName: HeloName;
+}
+
+export interface SessionOptions {
+  target: SessionTarget;
+  /** As of `AddressRaceOptions`. */
+  others: (() => Promise<readonly SessionTarget[]>) | null;
+  tls: TlsPolicy;
   mailFrom: ReversePath;
   clock: Clock;
 }
@@ -39,6 +46,8 @@ export interface SessionHandler {
 
 /** One SMTP connection. Every stage has its timeout of `LIMITS.smtp`; a batch at a time. */
 export interface Session {
+  /** Where it is connected to; until then the first address that it dials. */
+  readonly endpoint: Endpoint;
   /** See `SessionTimes`. */
   readonly connectedAt: number;
   readonly greetedAt: number;
@@ -86,10 +95,10 @@ const FAULTS = { protocol: "not an SMTP reply", reply_too_long: "reply over the 
 class SocketSession implements Session {
   readonly #options: SessionOptions;
   readonly #handler: SessionHandler;
-  readonly #handshake: Handshake;
+  #handshake: Handshake;
   readonly #replies = createReplyParser();
   readonly #deadline;
-  readonly #connection;
+  readonly #connection: AddressRace<SessionTarget>;
   #phase: Phase = "connecting";
   #batch: Batch | null = null;
   /** A command was written since the present chunk came: whatever else is in it cannot be the answer. */
@@ -99,6 +108,7 @@ class SocketSession implements Session {
   /** When the server last had its turn: something was written, or came. */
   #heardAt = 0;
   readonly #onReply = (reply: Reply) => this.#accept(reply);
+  endpoint: SessionTarget;
   secure = false;
   connectedAt = 0;
   greetedAt = 0;
@@ -107,15 +117,21 @@ class SocketSession implements Session {
   constructor(options: SessionOptions, handler: SessionHandler) {
     this.#options = options;
     this.#handler = handler;
-    this.#handshake = new Handshake(options.heloName, options.tls);
+    this.endpoint = options.target;
+    this.#handshake = new Handshake(options.target.heloName, options.tls);
     this.#deadline = createDeadline(options.clock, () => this.#expired());
     this.#deadline.arm(LIMITS.smtp.connectTimeoutMs);
-    this.#connection = createConnection(options.target, {
-      onConnect: () => this.#connected(),
-      onData: (chunk, bytes) => this.#read(chunk, bytes),
-      onSecure: () => this.#secured(),
-      onClose: (closure) => this.#closed(closure),
-    });
+    const { target: first, others, clock } = options;
+    this.#connection = new AddressRace(
+      { first, others, clock },
+      {
+        onAttempt: () => this.#deadline.arm(LIMITS.smtp.connectTimeoutMs),
+        onConnect: (target) => this.#connected(target),
+        onData: (chunk, bytes) => this.#read(chunk, bytes),
+        onSecure: () => this.#secured(),
+        onClose: (closure) => this.#closed(closure),
+      },
+    );
   }
 
   get capabilities(): Capabilities {
@@ -160,7 +176,9 @@ class SocketSession implements Session {
     this.#connection.write(batch.next, batch.utf8 ? "utf8" : "latin1");
   }
 
-  #connected(): void {
+  #connected(target: SessionTarget): void {
+    if (target !== this.endpoint) this.#handshake = new Handshake(target.heloName, this.#options.tls);
+    this.endpoint = target;
     this.#phase = "handshake";
     this.connectedAt = this.#options.clock.monotonic();
     this.#deadline.arm(LIMITS.smtp.greetingTimeoutMs);
@@ -280,11 +298,29 @@ class SocketSession implements Session {
     this.#finish({ kind: "failure", stage: this.stage, cause: closure.cause, detail: closure.detail });
   }
 
-  #finish(end: SessionEnd): void {
+  #finish(bare: SessionEnd): void {
     const batch = this.#batch;
+    const end = this.#located(bare);
     this.#batch = null;
     this.destroy();
     this.#handler.onClosed(end, batch ? batch.abandon(end) : [], batch?.through ?? NOTHING);
+  }
+
+  /** `end` with the addresses that it is about, unless that is the first one alone. */
+  #located(end: SessionEnd): SessionEnd {
+    if (end.kind === "reply" || this.#phase !== "connecting") {
+      const { address, path } = this.endpoint;
+      return this.endpoint === this.#options.target ? end : { ...end, at: { address, path } };
+    }
+    const { others } = this.#connection;
+    if (others.length === 0) return end;
+    const silent = { cause: "timeout", detail: end.detail } as const;
+    const tried = others.map(({ target: { address, path }, closure }) => ({
+      address,
+      path,
+      ...(closure ?? silent),
+    }));
+    return { ...end, tried };
   }
 
   #awaitsReply(): boolean {

@@ -142,6 +142,7 @@ export function engine(
     breaker: {
       visit: (target) => breaker.visit(target),
       isCalm: (...way) => !general && breaker.isCalm(...way),
+      isCalmForAll: (...way) => breaker.isCalmForAll(...way),
     },
     network: createNetworkView({ clock, board, paths, resolver, reach }),
     self: { heloName: "probe.test", at: () => SELF },

@@ -14,6 +14,8 @@ export interface Breaker {
    * only a block needs a visit.
    */
   isCalm(site: string, path: string, domain: string): boolean;
+  /** The same for every domain of the site. */
+  isCalmForAll(site: string, path: string): boolean;
   visit(target: VisitTarget): Visit;
 }
 
@@ -80,6 +82,13 @@ class Mirror implements Breaker {
     if (this.#open.size === 0 && this.#watched.size === 0) return true;
     const target = { site, domain, provider: null };
     return this.openKeys(target, path).length === 0 && !this.isWatched(target, path);
+  }
+
+  isCalmForAll(site: string, path: string): boolean {
+    const way = wayKey(site, path);
+    for (const key of [...this.#open.keys(), ...this.#watched])
+      if (key === way || key.startsWith(`${way} `)) return false;
+    return true;
   }
 
   visit(target: VisitTarget): Visit {

@@ -11,6 +11,7 @@ import {
   type PoolEvent,
   type SilentDialEvent,
   type SmtpPool,
+  type SmtpPoolDeps,
 } from "../../../src/smtp/pool.ts";
 import { Traffic } from "../../../src/smtp/traffic.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
@@ -52,6 +53,8 @@ export interface PoolOptions {
   probePrivateAddresses?: boolean;
   slots?: LocalSlots;
   clock?: FakeClock;
+  /** Default: hosts have no other addresses. */
+  othersOf?: SmtpPoolDeps["othersOf"];
   /** Hears of each connection too many. */
   onCrowded?: (cap: string) => void;
 }
@@ -86,6 +89,7 @@ export function createPoolFixture(port: number, options: PoolOptions = {}): Pool
       else events.push(event.kind);
     },
     trafficOf: () => traffic,
+    othersOf: options.othersOf ?? (async () => []),
   });
   return {
     clock,
@@ -104,13 +108,23 @@ export function createPoolFixture(port: number, options: PoolOptions = {}): Pool
         address: ip = "127.0.0.1",
         path: _,
         cap: __,
+        alone = false,
         published = true,
         ...policy
       } = rest;
       const mailbox = parseMailbox(address) ?? assert.fail(address);
       const path = rest.path ?? paths.to(site, ip) ?? assert.fail("no way there");
       const cap = rest.cap ?? paths.capOf(site, path);
-      const destination = { site, cap, host, address: ip, path, policy: { ...POLICY, ...policy }, published };
+      const destination = {
+        site,
+        cap,
+        host,
+        address: ip,
+        path,
+        policy: { ...POLICY, ...policy },
+        published,
+        alone,
+      };
       const deadlineAt = clock.monotonic() + deadlineMs;
       return pool.rcpt(destination, mailbox, { cancelled, deadlineAt, urgent, onTurn });
     },

@@ -44,11 +44,12 @@ export function wellBehaved(line: string): Answer {
 }
 
 /**
- * A server on a free port of 127.0.0.1 that answers each line by `script`, and what that leaves undefined as a
+ * A server, by default on a free port of 127.0.0.1, that answers each line by `script`, and what that leaves undefined as a
  * well-behaved one would. The greeting is asked for as the line "".
  */
 export async function createScriptedServer(
   script: (line: string, dialogue: Dialogue) => Answer | undefined = () => undefined,
+  { host = "127.0.0.1", port = 0 }: { host?: string; port?: number } = {},
 ): Promise<ScriptedServer> {
   const connections: string[][] = [];
   const sockets = new Set<Socket>();
@@ -101,7 +102,7 @@ export async function createScriptedServer(
     });
     changed();
   });
-  server.listen(0, "127.0.0.1");
+  server.listen(port, host);
   await once(server, "listening");
 
   return {

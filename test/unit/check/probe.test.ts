@@ -45,6 +45,8 @@ function world(outcomes: Record<string, RcptOutcome>, addresses: Record<string, 
   const attempts: string[] = [];
   const turns: string[] = [];
   const full = new Set<string>();
+  /** As of `probeMailbox`. */
+  const begun: { outcome: RcptOutcome | null } = { outcome: null };
   const shut = new Set<string>();
   const exchanger = (host: string) => ({ host, site: `site of ${host}`, provider: null, policy: POLICY });
   const resolver: Resolver = {
@@ -92,9 +94,11 @@ function world(outcomes: Record<string, RcptOutcome>, addresses: Record<string, 
       { exchangers: hosts.map((host) => ({ ...exchanger(host), provider })), published: true },
       MAILBOX,
       control,
+      begun.outcome,
     );
   return {
     probe,
+    begun,
     attempts,
     turns,
     full,
@@ -261,7 +265,44 @@ describe("MX fail-over", () => {
       { one: ["192.0.2.1", "192.0.2.2", "2001:db8::1"] },
     );
     await probe(["one"]);
-    assert.deepEqual(asked(), ["one 192.0.2.1", "one 192.0.2.2", "one 2001:db8::1"]);
+    assert.deepEqual(asked(), ["one 192.0.2.1", "one 2001:db8::1", "one 192.0.2.2"]);
+  });
+
+  it("skips addresses that were dialled beside another one and failed too, and tells of each", async () => {
+    const tried = ["2001:db8::1", "192.0.2.2"].map((address) => ({
+      address,
+      path: "direct",
+      cause: "refused" as const,
+      detail: "",
+    }));
+    const dead = failure("connect", "timeout");
+    const first = { ...dead, address: "192.0.2.1", tried } as RcptOutcome;
+    const addresses = ["192.0.2.1", "192.0.2.2", "192.0.2.3", "2001:db8::1"];
+    const { probe, asked, attempts, destinations } = world({ one: first }, { one: addresses });
+    await probe(["one"]);
+    assert.deepEqual(asked(), ["one 192.0.2.1", "one 192.0.2.3"]);
+    assert.deepEqual(attempts.length, 6);
+    assert.deepEqual(
+      destinations.map(({ alone }) => alone),
+      [false, false],
+    );
+  });
+
+  it("dials an address that was slow alone, once another has answered in its place", async () => {
+    const busy = { ...reply("rcpt", 450, "one"), address: "2001:db8::1" };
+    const addresses = ["192.0.2.1", "192.0.2.2", "192.0.2.3", "2001:db8::1", "2001:db8::2"];
+    const { probe, begun, destinations } = world({ one: reply("rcpt", 450) }, { one: addresses });
+    begun.outcome = busy;
+    await probe(["one"]);
+    assert.deepEqual(
+      destinations.map(({ address, alone }) => [address, alone]),
+      [
+        ["192.0.2.1", true],
+        ["192.0.2.2", false],
+        ["2001:db8::2", false],
+        ["192.0.2.3", false],
+      ],
+    );
   });
 
   it("reports the end that got furthest when none will talk", async () => {
