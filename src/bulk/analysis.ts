@@ -82,8 +82,9 @@ function refOf({ bucket, key, etag }: ObjectPlace): ObjectRef {
   return { bucket, key, ...(etag === null ? {} : { etag }) };
 }
 
-function optionsOf(asked: JobOptions): SourceOptions {
+function optionsOf(asked: JobOptions): SourceOptions & { splitCells: boolean } {
   return {
+    splitCells: asked.split_cells === true,
     ...(asked.email_column === undefined ? {} : { emailColumn: asked.email_column }),
     ...(asked.has_header === undefined ? {} : { hasHeader: asked.has_header }),
     ...(asked.delimiter === undefined ? {} : { delimiter: asked.delimiter }),
@@ -118,13 +119,20 @@ interface ReadSource extends ScannedSource {
   place: ObjectPlace;
 }
 
+/** The most, about: where cells are split, each record has a mark and its address before it. */
+function rewrittenBytes({ split_cells }: JobOptions, { rows, bytes }: AnalysisBounds): number {
+  return split_cells === true ? 3 * bytes + MARK_BYTES * rows : bytes;
+}
+
+const MARK_BYTES = 12;
+
 /** What is written while the source is read: nothing, where its bytes are the text. */
 function createRewriting({ deps, task, job, bounds, control }: Attempt) {
   const key = newRowsKey(task.teamId, task.jobId);
   let writer: ObjectWriter | null = null;
   return {
     open() {
-      writer = deps.streams.openWrite(key, "text/csv", control.signal, bounds.bytes);
+      writer = deps.streams.openWrite(key, "text/csv", control.signal, rewrittenBytes(job.options, bounds));
       return writer;
     },
     abort: async () => writer?.abort(),

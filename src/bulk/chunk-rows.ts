@@ -1,9 +1,9 @@
-import { LIMITS } from "../core/limits.ts";
 import { toText, toUtf8 } from "../services/bulk/csv/field.ts";
 import { createRecordScanner } from "../services/bulk/csv/scan.ts";
 import { type ValuePlace, valueAt } from "../services/bulk/csv/value-place.ts";
 import { type ChunkRepeats, decodeChunkRepeats } from "../services/bulk/repeats.ts";
 import { type RowsBytesDeps, readRowsBytes } from "../services/bulk/rows-bytes.ts";
+import { recordBounds } from "../services/bulk/split/splitter.ts";
 import { type JobObjects, repeatsKey } from "../store/job-objects.ts";
 import type { ChunkTask, RetryTask } from "../store/job-tasks.ts";
 import { rowsOfSet } from "./deferrals.ts";
@@ -110,10 +110,9 @@ function inUtf8(cell: ValuePlace, encoding: string | undefined): ValuePlace {
 
 /** Tells of the address's cell of each row, as the analysis has read it: by the scanner, which looks at no other. */
 function readCells(bytes: Buffer, task: RowsTask, told: (offset: number, cell: ValuePlace) => void): void {
-  const { recordBytes, columns } = LIMITS.bulk;
   let rows = 0;
   const scanner = createRecordScanner(
-    { ...task.layout, recordBytes, columns },
+    { ...task.layout, ...recordBounds(task.layout) },
     (_start, _end, _columns, cell) => told(rows++, inUtf8(cell, task.layout.encoding)),
   );
   const broken = scanner.push(bytes) ?? scanner.end();

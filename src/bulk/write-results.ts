@@ -30,6 +30,7 @@ async function write(
       joined += rows.length;
       await Promise.all(outputs.map(({ format, writer }) => writer.write(format.rows(rows))));
     }
+    for (const { format, writer } of outputs) await writer.write(format.end());
     if (joined !== material.rows)
       throw new Error(`the shards of a job of ${material.rows} rows hold ${joined}`);
     await Promise.all(outputs.map(({ writer }) => writer.end()));

@@ -44,6 +44,8 @@ export const BULK_LIMITS = {
   /** One record of a source, its end included; and its columns. */
   recordBytes: 1_048_576,
   columns: 2_000,
+  /** Of one cell, where each is verified (`split_cells`); a cell with more is malformed. */
+  cellAddresses: 50,
   /** The start of a source, by which its layout is known. */
   sampleBytes: 262_144,
   sampleRows: 1_000,

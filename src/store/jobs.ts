@@ -51,6 +51,8 @@ export interface JobOptions {
   encoding?: string;
   /** Of the results as CSV; absent: no. */
   escape_formulas?: boolean;
+  /** Of several addresses in a cell each is verified; absent: no. */
+  split_cells?: boolean;
 }
 
 /** How the records of a source are to be read: services/bulk/layout says how. */
@@ -63,6 +65,7 @@ export interface JobLayout {
   columns: number;
   header: string[] | null;
   bom: boolean;
+  split?: { emailColumn: number };
 }
 
 /** An object, or a state of it. */

@@ -57,7 +57,9 @@ function resultsRoute(jobs: BulkJobs): Route {
       "`rcpt_smtp_enhanced_code`, `rcpt_smtp_reply`, `rcpt_smtp_rule`, `rcpt_mx_host`. It always begins with a header: columns of a list without one are " +
       "called `column_1` and so on, the one of addresses in a request `email`. JSONL " +
       "(`format=jsonl`, `application/x-ndjson`) has a line for each row: the result of a single verification with `row` " +
-      "(from 1), `input`, `duplicate_of`, the row whose result this one copies, and, of files, `columns`. Of a completed " +
+      "(from 1), `input`, `duplicate_of`, the row whose result this one copies, and, of files, `columns`. Of a " +
+      "job with `split_cells` a row whose cell has several addresses has their values in our columns of CSV with `;` between them, and in " +
+      "JSONL instead of a result `parts`: for each address `input`, `duplicate_of` and its result; `verdict` chooses among them. Of a completed " +
       "job a download that broke off can be taken up again with `Range` (one range of bytes) and `If-Range`. Of a job " +
       "whose list lies in your bucket, results before its completion need the list: 409 `source_missing` without " +
       "it, 403 `s3_not_granted` when it may not be read any more. " +

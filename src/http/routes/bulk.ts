@@ -89,6 +89,7 @@ function submitRoute(jobs: BulkJobs): Route {
         options: {
           ...sourceOptionsOf(body),
           escapeFormulas: body.escape_formulas,
+          splitCells: body.split_cells,
         },
         withEvidence: body.evidence,
         metadata: body.metadata,

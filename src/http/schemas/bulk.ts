@@ -100,6 +100,19 @@ const submission = v.strictObject({
     ),
     false,
   ),
+  split_cells: v.optional(
+    v.pipe(
+      v.boolean(),
+      v.description(
+        `Verify each of up to ${LIMITS.bulk.cellAddresses} addresses of a cell; without it a cell with several is malformed, ` +
+          "`several_addresses`. Results have a row for each of the list's: in CSV the values of its addresses stand in our " +
+          "columns with `;` between them (a `;` or backslash within a value has a backslash before it), in JSONL the row has " +
+          "`parts`, a result for each address. All else counts addresses as rows: `rows`, `verdicts`, the bounds of a list " +
+          "(of its bytes a row counts once for each address) and what is charged.",
+      ),
+    ),
+    false,
+  ),
   evidence: v.optional(
     v.pipe(
       v.boolean(),
@@ -202,7 +215,7 @@ export const BulkJobSchema = v.object({
   completed_at: v.nullable(instant("When it ended, whichever way.")),
   rows: v.pipe(
     v.object({
-      total: count("Rows of the list; 0 until its file has been read."),
+      total: count("Rows of the list, or its addresses with `split_cells`; 0 until its file has been read."),
       processed: count("Rows that are answered."),
       deferred: count("Rows that wait for their mail server."),
       duplicates: count(

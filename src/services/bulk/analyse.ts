@@ -19,6 +19,7 @@ import { type ValuePlace, valueAt } from "./csv/value-place.ts";
 import type { JobProblem, SourceColumns, SourceLayout, SourceOptions, SourceWarning } from "./layout.ts";
 import { openSource } from "./open-source.ts";
 import type { RepeatFinder } from "./repeat-finder.ts";
+import { ADDRESS_COLUMN, type RowSink, Splitter } from "./split/splitter.ts";
 
 /** What a job may have. */
 export interface AnalysisBounds {
@@ -31,7 +32,7 @@ export interface AnalysisBounds {
 export interface AnalysisSinks {
   /** Of the well-formed addresses. */
   repeats: Pick<RepeatFinder, "add">;
-  /** Takes the text, piece by piece, of a source whose bytes are not the text as they are; asked for once. */
+  /** Takes the text, piece by piece, of a source whose bytes are not the text as they are, or whose cells are split; asked for once. */
   rewrite(): { write(piece: Buffer): Promise<void> };
   /** What is read out of each row. What it throws ends the analysis. */
   inspect?(reading: Reading): void;
@@ -65,6 +66,8 @@ interface Plan {
   detected: DetectedTable;
   bounds: AnalysisBounds;
   sinks: AnalysisSinks;
+  /** Each address of a cell is a row (split/splitter.ts). */
+  splitCells: boolean;
 }
 
 /**
@@ -77,7 +80,7 @@ interface Plan {
  */
 export async function analyseSource(
   source: AsyncIterable<Uint8Array>,
-  options: SourceOptions & Pick<OpenOptions, "workbook">,
+  options: SourceOptions & Pick<OpenOptions, "workbook"> & { splitCells?: boolean },
   bounds: AnalysisBounds,
   sinks: AnalysisSinks,
   cancelled: AbortSignal,
@@ -86,7 +89,10 @@ export async function analyseSource(
   if (!open.ok) return open;
   const { opened, detected } = open;
   try {
-    return await scan({ opened, detected, bounds, sinks }, cancelled);
+    return await scan(
+      { opened, detected, bounds, sinks, splitCells: options.splitCells === true },
+      cancelled,
+    );
   } catch (error) {
     if (error instanceof CsvProblemError) return { ok: false, ...error.problem };
     throw error;
@@ -96,25 +102,32 @@ export async function analyseSource(
 async function scan(plan: Plan, cancelled: AbortSignal): Promise<ScannedSource | Refusal> {
   const { opened, detected, bounds } = plan;
   const reader = new RowReader(plan);
-  const rewriting = opened.rangeReadable ? null : plan.sinks.rewrite();
+  const rewriting = reader.isRewriting ? plan.sinks.rewrite() : null;
   let at = 0;
   for await (const whole of opened.text) {
     for (const piece of slicesOf(whole)) {
       const skipped = Math.min(piece.length, Math.max(0, detected.firstByte - at));
       at += piece.length;
-      if (at > bounds.bytes)
-        return problem(
-          "bulk_too_large",
-          `A list of the team may have ${bounds.bytes} bytes${whenRead(opened.form)}; this one has more.`,
-        );
+      if (at > bounds.bytes) return tooManyBytes(bounds, whenRead(opened.form));
       const refused = await reader.read(piece, skipped);
       if (refused !== undefined) return refused;
-      if (rewriting !== null) await rewriting.write(piece);
+      if (at + reader.repeatedBytes > bounds.bytes) return tooManyBytes(bounds, SPLIT_BYTES);
+      for (const part of reader.rewritten(piece)) await rewriting?.write(part);
       await turn();
       cancelled.throwIfAborted();
     }
   }
-  return reader.end();
+  const scanned = await reader.end();
+  if (at + reader.repeatedBytes > bounds.bytes) return tooManyBytes(bounds, SPLIT_BYTES);
+  for (const part of reader.rewritten(null)) await rewriting?.write(part);
+  return scanned;
+}
+
+/** What goes on the sentence where cells are split. */
+const SPLIT_BYTES = ", a row counted once for each address in its cell";
+
+function tooManyBytes({ bytes }: AnalysisBounds, of: string): Refusal {
+  return problem("bulk_too_large", `A list of the team may have ${bytes} bytes${of}; this one has more.`);
 }
 
 function* slicesOf(piece: Buffer): Generator<Buffer> {
@@ -172,6 +185,8 @@ class RowReader {
   readonly #found = new FoundCells();
   readonly #text = new SourceText();
   readonly #tableEnd: TableEnd;
+  /** null: rows are as they stand. */
+  readonly #splitter: Splitter | null;
   readonly #scanner: RecordScanner;
   #width: number;
   #rows = 0;
@@ -180,7 +195,7 @@ class RowReader {
   /** Of the malformed ones. */
   #several = 0;
 
-  constructor({ opened, detected, bounds, sinks }: Plan) {
+  constructor({ opened, detected, bounds, sinks, splitCells }: Plan) {
     const { layout, firstByte, shape } = detected;
     const { recordBytes, columns } = LIMITS.bulk;
     const place = { firstByte, bytesOf: bytesOf(opened.form) };
@@ -189,11 +204,14 @@ class RowReader {
     this.#rowsMax = bounds.rows;
     this.#sinks = sinks;
     this.#width = layout.header?.length ?? 0;
+    const note: RowSink = (start, end, fields, address) => this.#note(start, end, fields, address);
+    const splitter = splitCells ? new Splitter(layout, firstByte, note) : null;
+    this.#splitter = splitter;
     this.#tableEnd = new TableEnd(
       tableWidth(layout.header, detected.rows),
       firstByte,
       this.#text,
-      (start, end, fields, address) => this.#note(start, end, fields, address),
+      splitter === null ? note : (start, _end, fields, address) => splitter.take(start, fields, address),
     );
     this.#scanner = createRecordScanner(
       {
@@ -203,8 +221,27 @@ class RowReader {
         ...place,
         ...(opened.sheet === null ? { judge: quoteJudge(layout, shape) } : {}),
       },
-      (start, end, fields, address) => this.#tableEnd.take(start, end, fields, address),
+      (start, end, fields, address) => {
+        splitter?.find(start, end);
+        this.#tableEnd.take(start, end, fields, address);
+      },
     );
+  }
+
+  /** The text is to be written, or what its rows come to. */
+  get isRewriting(): boolean {
+    return this.#splitter !== null || !this.#opened.rangeReadable;
+  }
+
+  /** Bytes of rows that are more than one record, beyond the first. */
+  get repeatedBytes(): number {
+    return this.#splitter?.repeatedBytes ?? 0;
+  }
+
+  /** What is to be written of what was read last. @param piece null: there is none, and the text has ended */
+  rewritten(piece: Buffer | null): Iterable<Buffer> {
+    if (this.#splitter !== null) return this.#splitter.takeWritten();
+    return piece === null || this.#opened.rangeReadable ? [] : [piece];
   }
 
   #note(start: number, end: number, fields: number, address: ValuePlace): void {
@@ -254,7 +291,10 @@ class RowReader {
   /** @param skipped so many bytes of the piece stand above the first row */
   async read(piece: Buffer, skipped: number): Promise<Refusal | undefined> {
     this.#text.push(piece);
-    const broken = this.#scanner.push(piece.subarray(skipped));
+    const rest = piece.subarray(skipped);
+    this.#splitter?.push(rest);
+    const broken = this.#scanner.push(rest);
+    this.#splitter?.forget();
     return broken === undefined ? this.#takeRows() : { ok: false, ...broken };
   }
 
@@ -274,7 +314,9 @@ class RowReader {
     const warnings = [...this.#detected.warnings, ...tolerated.warnings(bytesOf(form))];
     const above = this.#detected.columns.skipped_lines;
     const columns = { ...this.#detected.columns, skipped_lines: [...above, ...this.#tableEnd.end()] };
-    const layout = { ...this.#detected.layout, columns: this.#width };
+    const { emailColumn } = this.#detected.layout;
+    const split = this.#splitter === null ? {} : { emailColumn: ADDRESS_COLUMN, split: { emailColumn } };
+    const layout = { ...this.#detected.layout, columns: this.#width, ...split };
     const found = {
       layout,
       chunks: this.#cutter.end(),
@@ -285,6 +327,6 @@ class RowReader {
       candidates,
       warnings,
     };
-    return { ok: true, ...found, rewritten: !this.#opened.rangeReadable };
+    return { ok: true, ...found, rewritten: this.isRewriting };
   }
 }

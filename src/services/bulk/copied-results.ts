@@ -4,6 +4,8 @@ import { createFences } from "./fences.ts";
 
 /** A result as shards have it. */
 export interface CopiedResult {
+  /** Whose it is, as results number rows. */
+  listRow: number;
   /** A byte. */
   verdict: number;
   /** Its cells, so many bytes of them, and then its JSON. */
@@ -45,10 +47,12 @@ export interface CopiedSizes {
   blocksKept: number;
 }
 
-/** Of an entry: u32 row, u8 verdict, u32 bytes of CSV, u32 bytes of JSON; then these. */
-const ENTRY_HEAD = 13;
-const CSV_AT = 5;
-const JSON_AT = 9;
+/** Of an entry: u32 row, u32 row of the list, u8 verdict, u32 bytes of CSV, u32 bytes of JSON; then these. */
+const ENTRY_HEAD = 17;
+const LIST_ROW_AT = 4;
+const VERDICT_AT = 8;
+const CSV_AT = 9;
+const JSON_AT = 13;
 
 /** The entry of `row` in a block of `length` bytes. */
 function findIn(block: Buffer, length: number, row: number): CopiedResult | undefined {
@@ -59,7 +63,8 @@ function findIn(block: Buffer, length: number, row: number): CopiedResult | unde
     if (found > row) return undefined;
     if (found === row) {
       const bytes = Buffer.from(block.subarray(at + ENTRY_HEAD, end));
-      return { verdict: block.readUInt8(at + 4), bytes, csvBytes };
+      const listRow = block.readUInt32LE(at + LIST_ROW_AT);
+      return { listRow, verdict: block.readUInt8(at + VERDICT_AT), bytes, csvBytes };
     }
     at = end;
   }
@@ -70,10 +75,11 @@ function writeEntry(
   block: Buffer,
   at: number,
   row: number,
-  { verdict, bytes, csvBytes }: CopiedResult,
+  { listRow, verdict, bytes, csvBytes }: CopiedResult,
 ): void {
   block.writeUInt32LE(row, at);
-  block.writeUInt8(verdict, at + 4);
+  block.writeUInt32LE(listRow, at + LIST_ROW_AT);
+  block.writeUInt8(verdict, at + VERDICT_AT);
   block.writeUInt32LE(csvBytes, at + CSV_AT);
   block.writeUInt32LE(bytes.length - csvBytes, at + JSON_AT);
   bytes.copy(block, at + ENTRY_HEAD);

@@ -6,20 +6,23 @@ import { dialectOfResults } from "./csv/dialect.ts";
 import { createRecordScanner } from "./csv/scan.ts";
 import { valueAt } from "./csv/value-place.ts";
 import type { Format } from "./result-rows.ts";
+import { keepVerdict, valuesOf } from "./split/joined-cells.ts";
 
-/** Tells of each row of assembled results: where it ends in what was pushed so far, and whether it is wanted. */
+/** Tells of each row of assembled results: where it ends in what was pushed so far, and whether anything of it is wanted. */
 type RowScanner = { push(bytes: Buffer): void; end(): void };
 type OnRow = (end: number, isWanted: boolean) => void;
 
 function csvScanner({ layout }: JobMaterial, verdict: Verdict, onRow: OnRow): RowScanner {
   const { columns, bom } = layout;
+  const isSplit = layout.split !== undefined;
   let isHeader = true;
   let skipped = bom ? BOM_BYTES : 0;
   const bounds = { recordBytes: LIMITS.results.resultRowBytes, columns: LIMITS.bulk.columns + 100 };
   // The first of our columns, behind those of the source.
   const options = { ...dialectOfResults(layout), emailColumn: columns, firstByte: skipped, ...bounds };
   const scanner = createRecordScanner(options, (_start, end, _columns, value) => {
-    onRow(end, isHeader || valueAt(value) === verdict);
+    const cell = valueAt(value);
+    onRow(end, isHeader || cell === verdict || (isSplit && valuesOf(cell).includes(verdict)));
     isHeader = false;
   });
   const check = (problem: { detail: string } | undefined) => {
@@ -35,7 +38,38 @@ function csvScanner({ layout }: JobMaterial, verdict: Verdict, onRow: OnRow): Ro
   };
 }
 
+/** A wanted row without those of its parts that are not: what was split in the analysis (split/splitter.ts) is filtered so, too. */
+type Narrow = (row: Buffer) => Buffer;
+
+function csvNarrowing({ layout }: JobMaterial, verdict: Verdict): Narrow {
+  const dialect = dialectOfResults(layout);
+  let isHeader = true;
+  return (row) => {
+    const isFirst = isHeader;
+    isHeader = false;
+    // It may begin with a byte order mark.
+    if (isFirst) return row;
+    const line = row.toString("latin1", 0, row.length - CSV_END.length);
+    return Buffer.from(keepVerdict(line, layout.columns, verdict, dialect) + CSV_END, "latin1");
+  };
+}
+
+function jsonlNarrowing(verdict: Verdict): Narrow {
+  return (row) => {
+    const line = JSON.parse(row.toString()) as { parts?: { verdict: Verdict }[] };
+    if (line.parts === undefined) return row;
+    const parts = line.parts.filter((part) => part.verdict === verdict);
+    return Buffer.from(`${JSON.stringify({ ...line, parts })}\n`);
+  };
+}
+
+function narrowing(format: Format, job: JobMaterial, verdict: Verdict): Narrow {
+  if (job.layout.split === undefined) return (row) => row;
+  return format === "csv" ? csvNarrowing(job, verdict) : jsonlNarrowing(verdict);
+}
+
 const BOM_BYTES = 3;
+const CSV_END = "\r\n";
 const LINE_END = 0x0a;
 
 function jsonlScanner(verdict: Verdict, onRow: OnRow): RowScanner {
@@ -63,7 +97,8 @@ function jsonlScanner(verdict: Verdict, onRow: OnRow): RowScanner {
 }
 
 /**
- * The rows of assembled results that have a verdict, and the header of a CSV, as they stand there. Memory: a piece and the
+ * The rows of assembled results that have a verdict, and the header of a CSV, as they stand there; of rows with several
+ * addresses (split/splitter.ts) what has that verdict. Memory: a piece and the
  * longest row. Between pieces the event loop has a turn.
  * @throws Error when they are no assembled results; what `pieces` throws
  */
@@ -77,9 +112,10 @@ export async function* filterRows(
   let rest: Buffer = Buffer.alloc(0);
   let restAt = 0;
   let wanted: Buffer[] = [];
+  const narrow = narrowing(format, job, verdict);
   const onRow: OnRow = (end, isWanted) => {
     const length = end - restAt;
-    if (isWanted) wanted.push(rest.subarray(0, length));
+    if (isWanted) wanted.push(narrow(rest.subarray(0, length)));
     rest = rest.subarray(length);
     restAt = end;
   };

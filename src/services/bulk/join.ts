@@ -16,6 +16,7 @@ import {
   type SpanSizes,
   spansOf,
 } from "./spans.ts";
+import { readMark } from "./split/mark.ts";
 
 /** What a join holds: LIMITS.results and LIMITS.bulk.copies say what each is. */
 export interface JoinSizes extends SpanSizes {
@@ -31,9 +32,9 @@ export interface JoinDeps extends SpanDeps {
 
 const ASSEMBLY: JoinSizes = { ...LIMITS.results, copies: LIMITS.bulk.copies };
 
-/** A row of the results. */
+/** A row of the results; of a list whose cells were split, one address of a row. */
 export interface JoinedRow {
-  /** Counted from 0 over the job. */
+  /** Of the list, counted from 0. */
   row: number;
   /** As it stands in the source: `lineAt` of these. */
   lines: Lines;
@@ -43,31 +44,41 @@ export interface JoinedRow {
   result: StoredResult | DrawnResult;
 }
 
-function storedCopy(copied: CopiedResults, row: number): StoredResult | undefined {
+/** The result that a row copies, and whose it is in the list. */
+type FoundResult = Pick<JoinedRow, "duplicateOf" | "result">;
+
+function storedCopy(copied: CopiedResults, row: number): FoundResult | undefined {
   const found = copied.find(row);
   const verdict = found === undefined ? undefined : VERDICTS[found.verdict];
   if (found === undefined || verdict === undefined) return undefined;
-  const { bytes, csvBytes } = found;
-  return new StoredResult(verdict, bytes, 0, csvBytes, bytes.length);
+  const { listRow, bytes, csvBytes } = found;
+  const result = new StoredResult(verdict, bytes, 0, csvBytes, bytes.length);
+  return { duplicateOf: listRow, result };
+}
+
+function ownResult({ results }: LoadedChunk, offset: number): FoundResult | undefined {
+  const result = results.get(offset);
+  return result === undefined ? undefined : { duplicateOf: null, result };
 }
 
 /** Of a result that is drawn, about: a buffer that is too small grows. */
 const DRAWN_BYTES = 1_024;
 
 /** Notes results that rows copy later; @returns what to wait for, as `CopiedResults` has it */
-type NoteCopied = (row: number, result: JoinedRow["result"]) => Promise<void> | null;
+type NoteCopied = (row: number, listRow: number, result: JoinedRow["result"]) => Promise<void> | null;
 
 function noteIn(copied: CopiedResults): NoteCopied {
   // The same for one after the other: whoever waits for a note to be taken is done with its bytes.
   const drawn = new RowBytes(DRAWN_BYTES);
-  return (row, result) => {
+  return (row, listRow, result) => {
     const verdict = VERDICTS.indexOf(result.verdict);
     if (result instanceof DrawnResult) {
       const csvBytes = result.writeBoth(drawn);
-      return copied.append(row, { verdict, bytes: drawn.take(), csvBytes });
+      return copied.append(row, { listRow, verdict, bytes: drawn.take(), csvBytes });
     }
     const { bytes, csvAt, jsonAt, end } = result;
-    return copied.append(row, { verdict, bytes: bytes.subarray(csvAt, end), csvBytes: jsonAt - csvAt });
+    const own = bytes.subarray(csvAt, end);
+    return copied.append(row, { listRow, verdict, bytes: own, csvBytes: jsonAt - csvAt });
   };
 }
 
@@ -78,19 +89,23 @@ function isAnyAnswered({ repeats: { sameAs } }: LoadedChunk, copied: CopiedResul
 
 /** The rows of a chunk that have a result, in parts of LIMITS.bulk.rowsPerTurn; notes the results that are copied later. */
 async function* joinChunk(
+  { delimiter, split }: JobMaterial["layout"],
   chunk: LoadedChunk,
   copied: CopiedResults,
   note: NoteCopied,
 ): AsyncGenerator<JoinedRow[]> {
-  const { firstRow, repeats, results } = chunk;
+  const { firstRow, repeats } = chunk;
   let rows: JoinedRow[] = [];
   const lines = chunk.lines();
   for (let offset = 0; offset < lines.count; offset++) {
-    const row = firstRow + offset;
-    const duplicateOf = repeats.sameAs.get(offset) ?? null;
-    const result = duplicateOf === null ? results.get(offset) : storedCopy(copied, duplicateOf);
-    if (result === undefined) continue;
-    const noted = repeats.copies.has(offset) ? note(row, result) : null;
+    const place = firstRow + offset;
+    const same = repeats.sameAs.get(offset);
+    const found = same === undefined ? ownResult(chunk, offset) : storedCopy(copied, same);
+    if (found === undefined) continue;
+    const { duplicateOf, result } = found;
+    const from = lines.from[offset] as number;
+    const row = split === undefined ? place : readMark(lines.bytes, from, delimiter).row;
+    const noted = repeats.copies.has(offset) ? note(place, row, result) : null;
     if (noted !== null) await noted;
     rows.push({ row, lines, offset, duplicateOf, result });
     if (rows.length < LIMITS.bulk.rowsPerTurn) continue;
@@ -102,6 +117,7 @@ async function* joinChunk(
 }
 
 async function* joinSpan(
+  layout: JobMaterial["layout"],
   span: LoadedSpan,
   copied: CopiedResults,
   note: NoteCopied,
@@ -109,7 +125,7 @@ async function* joinSpan(
   for (const chunk of span.chunks) {
     if (chunk.results.size === 0 && !isAnyAnswered(chunk, copied)) continue;
     if (!span.hasBytes) await span.readBytes();
-    yield* joinChunk(chunk, copied, note);
+    yield* joinChunk(layout, chunk, copied, note);
   }
 }
 
@@ -167,7 +183,7 @@ export async function* readJoined(
   const reading = new AbortController();
   try {
     for await (const span of loadAhead(deps, job, sizes, AbortSignal.any([signal, reading.signal])))
-      for await (const rows of joinSpan(span, copied, note)) {
+      for await (const rows of joinSpan(job.layout, span, copied, note)) {
         signal.throwIfAborted();
         yield rows;
       }

@@ -14,6 +14,11 @@ export interface SourceLayout extends Dialect {
   header: string[] | null;
   /** The source began with a byte order mark, and so do the results. */
   bom: boolean;
+  /**
+   * The records have two fields of ours (split/splitter.ts) before those of the list, and `emailColumn` counts from these. What
+   * is said of columns besides is of the list, and so is this one. Absent: they are as the list has them.
+   */
+  split?: { emailColumn: number };
 }
 
 /** What a submission says of its source; what it does not say is found out. */

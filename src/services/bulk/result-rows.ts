@@ -8,6 +8,8 @@ import type { JoinedRow } from "./join.ts";
 import { FieldWriter, RecordCopier } from "./record-bytes.ts";
 import { EVIDENCE_COLUMNS, RESULT_COLUMNS } from "./result-cells.ts";
 import { ownRoom, type Room, type RowBytes } from "./row-bytes.ts";
+import { joinCells } from "./split/joined-cells.ts";
+import { type PartsWriter, type RowPart, SplitRows } from "./split/rows.ts";
 
 export const FORMATS = ["csv", "jsonl"] as const;
 export type Format = (typeof FORMATS)[number];
@@ -19,7 +21,11 @@ export interface RowsFormat {
   /** What comes before the first row. */
   readonly start: Buffer;
   rows(rows: readonly JoinedRow[]): Buffer;
+  /** What comes behind the last row. */
+  end(): Buffer;
 }
+
+const NOTHING = Buffer.alloc(0);
 
 /** Of rows, a row, about: a buffer that is too small grows. */
 const ROW_BYTES = 1_536;
@@ -29,7 +35,7 @@ const BOM = "\xef\xbb\xbf";
 const CSV_END = Buffer.from("\r\n");
 
 /** A class, as `JsonlRows`: see `RecordCopier`. */
-class CsvRows implements RowsFormat {
+class CsvRows implements RowsFormat, PartsWriter {
   readonly start: Buffer;
   readonly #room: Room;
   readonly #source: Dialect;
@@ -56,16 +62,36 @@ class CsvRows implements RowsFormat {
 
   rows(rows: readonly JoinedRow[]): Buffer {
     const to = this.#room(rows.length * ROW_BYTES);
-    for (const row of rows) this.#write(to, row);
+    for (const row of rows) this.write(to, row);
     return to.take();
   }
 
-  #write(to: RowBytes, { lines, offset, result }: JoinedRow): void {
-    if (!this.#copier.copy(to, lines, offset))
-      to.text(writeRecord(fieldsOf(lineAt(lines, offset), this.#source), this.#style));
+  end(): Buffer {
+    return NOTHING;
+  }
+
+  write(to: RowBytes, row: JoinedRow): void {
+    const { result } = row;
+    this.#writeColumns(to, row);
     if (result instanceof DrawnResult) result.writeCells(to);
     else to.part(result.bytes, result.csvAt, result.jsonAt);
     to.all(CSV_END);
+  }
+
+  writeParts(to: RowBytes, row: JoinedRow, parts: readonly RowPart[]): void {
+    this.#writeColumns(to, row);
+    to.text(
+      joinCells(
+        parts.map(({ result }) => result.csv.toString("latin1")),
+        this.#style,
+      ),
+    );
+    to.all(CSV_END);
+  }
+
+  #writeColumns(to: RowBytes, { lines, offset }: JoinedRow): void {
+    if (this.#copier.copy(to, lines, offset)) return;
+    to.text(writeRecord(fieldsOf(lineAt(lines, offset), this.#source), this.#style));
   }
 }
 
@@ -81,6 +107,10 @@ const DUPLICATE = Buffer.from(',"duplicate_of":');
 const NO_DUPLICATE = Buffer.from(',"duplicate_of":null,');
 const COMMA = Buffer.from(",");
 const JSONL_END = Buffer.from("\n");
+const PARTS = Buffer.from('"parts":[');
+const FIRST_PART = Buffer.from('{"input":');
+const NEXT_PART = Buffer.from(',{"input":');
+const PARTS_END = Buffer.from("]}\n");
 
 function writeDuplicate(to: RowBytes, duplicateOf: number | null): void {
   if (duplicateOf === null) to.all(NO_DUPLICATE);
@@ -91,7 +121,7 @@ function writeDuplicate(to: RowBytes, duplicateOf: number | null): void {
   }
 }
 
-class JsonlRows implements RowsFormat {
+class JsonlRows implements RowsFormat, PartsWriter {
   readonly start = Buffer.alloc(0);
   readonly #room: Room;
   readonly #emailColumn: number;
@@ -101,7 +131,7 @@ class JsonlRows implements RowsFormat {
 
   constructor({ layout, hasColumns }: JobMaterial, room: Room) {
     this.#room = room;
-    this.#emailColumn = layout.emailColumn;
+    this.#emailColumn = layout.split?.emailColumn ?? layout.emailColumn;
     this.#source = layout;
     this.#hasColumns = hasColumns;
     this.#fields = new FieldWriter(layout.delimiter);
@@ -109,12 +139,16 @@ class JsonlRows implements RowsFormat {
 
   rows(rows: readonly JoinedRow[]): Buffer {
     const to = this.#room(rows.length * ROW_BYTES);
-    for (const row of rows) this.#write(to, row);
+    for (const row of rows) this.write(to, row);
     return to.take();
   }
 
+  end(): Buffer {
+    return NOTHING;
+  }
+
   /** What comes before the row's result, the part of its result, and an end. */
-  #write(to: RowBytes, row: JoinedRow): void {
+  write(to: RowBytes, row: JoinedRow): void {
     const { result } = row;
     to.all(ROW);
     to.number(row.row + 1);
@@ -124,6 +158,21 @@ class JsonlRows implements RowsFormat {
     // Without the brace that opens it.
     else to.part(result.bytes, result.jsonAt + 1, result.end);
     to.all(JSONL_END);
+  }
+
+  writeParts(to: RowBytes, row: JoinedRow, parts: readonly RowPart[]): void {
+    to.all(ROW);
+    to.number(row.row + 1);
+    to.all(INPUT);
+    this.#writeValues(to, { ...row, duplicateOf: null });
+    to.all(PARTS);
+    for (const [i, { input, duplicateOf, result }] of parts.entries()) {
+      to.all(i === 0 ? FIRST_PART : NEXT_PART);
+      to.text(jsonBytes(input));
+      writeDuplicate(to, duplicateOf);
+      to.all(result.json.subarray(1));
+    }
+    to.all(PARTS_END);
   }
 
   /** The record's address and, where there are any, its columns. */
@@ -149,8 +198,11 @@ class JsonlRows implements RowsFormat {
 
 /**
  * CSV by RFC 4180, with the delimiter of the job and the byte order mark of its source; or JSONL: a line for each row, its
- * result with `row` (from 1), `input`, `duplicate_of`, and `columns` where the source has any.
+ * result with `row` (from 1), `input`, `duplicate_of`, and `columns` where the source has any. Of a list whose cells were split
+ * the addresses of a row stand together (split/rows.ts).
  */
 export function formatOf(format: Format, job: JobMaterial, room: Room = ownRoom): RowsFormat {
-  return format === "csv" ? new CsvRows(job, room) : new JsonlRows(job, room);
+  const rows = format === "csv" ? new CsvRows(job, room) : new JsonlRows(job, room);
+  const { split } = job.layout;
+  return split === undefined ? rows : new SplitRows(rows, { ...job.layout, ...split }, room);
 }

@@ -190,9 +190,13 @@ export function createResults(deps: ResultsDeps): Results {
       start = null;
       gone.throwIfAborted();
       const wanted = verdict === null ? rows : rows.filter(({ result }) => result.verdict === verdict);
-      if (wanted.length > 0) yield writer.rows(wanted);
+      if (wanted.length === 0) continue;
+      const bytes = writer.rows(wanted);
+      if (bytes.length > 0) yield bytes;
     }
     if (start !== null) yield start;
+    const end = writer.end();
+    if (end.length > 0) yield end;
   }
 
   async function joined(material: JobMaterial, ask: ResultsAsk, control: AbortController): Promise<Opened> {

@@ -5,11 +5,17 @@ import type { ChunkRange } from "../../store/job-tasks.ts";
 import { type CutChunk, createChunkCutter } from "./chunk-cutter.ts";
 import type { SourceColumns, SourceLayout } from "./layout.ts";
 import { type ChunkRepeats, encodeChunkRepeats } from "./repeats.ts";
+import { writeMark } from "./split/mark.ts";
+import { ADDRESS_COLUMN, textsOf } from "./split/splitter.ts";
 
 /** What is known of a list before any of its addresses is verified. */
 export interface AnalysedSource {
   /** The source object. */
   content: Buffer;
+  /** Of each row what is verified. */
+  texts: string[];
+  /** As `inlineBytes`; where cells are split, one counts once for each of its addresses. */
+  bytes: number;
   layout: SourceLayout;
   chunks: ChunkRange[];
   /** The index of repeats; empty: there are none. */
@@ -31,6 +37,12 @@ const INLINE_LAYOUT: SourceLayout = {
   bom: false,
 };
 
+const SPLIT_LAYOUT: SourceLayout = {
+  ...INLINE_LAYOUT,
+  emailColumn: ADDRESS_COLUMN,
+  split: { emailColumn: INLINE_LAYOUT.emailColumn },
+};
+
 /** What is said of it: there was nothing to choose. */
 export const INLINE_COLUMNS: SourceColumns = {
   email: { index: 0, name: "email", chosen_by: "only" },
@@ -49,6 +61,28 @@ interface Repeats {
   copies: Map<number, number>;
   malformed: number;
   empty: number;
+}
+
+/** What becomes a record: of a text of the request its address, or one of them. */
+interface InlineCell {
+  /** Of the request's list, from 0. */
+  row: number;
+  text: string;
+  isPart: boolean;
+  given: string;
+}
+
+/** Where texts are split no more than one too many. */
+async function cellsOf(emails: readonly string[], splitCells: boolean): Promise<InlineCell[]> {
+  const cells: InlineCell[] = [];
+  for (const [row, given] of emails.entries()) {
+    if (splitCells && cells.length > LIMITS.bulk.inlineRows) break;
+    if (row % LIMITS.bulk.rowsPerTurn === 0) await turn();
+    const texts = splitCells ? textsOf(given) : null;
+    if (texts === null) cells.push({ row, text: given, isPart: false, given });
+    else for (const text of texts) cells.push({ row, text, isPart: true, given });
+  }
+  return cells;
 }
 
 async function findRepeats(emails: readonly string[]): Promise<Repeats> {
@@ -84,24 +118,30 @@ function repeatsOf({ firstRow, rows }: CutChunk, { sameAs, copies }: Repeats): C
   return here;
 }
 
-/** A record of one address. In quotes, so that nothing in it, or nothing at all, can be taken for its end. */
-function recordOf(email: string): Buffer {
-  return Buffer.from(`"${email.replaceAll('"', '""')}"\n`);
+/** In quotes, so that nothing in it, or nothing at all, can be taken for its end. */
+const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
+
+function recordOf({ row, text, isPart, given }: InlineCell, splitCells: boolean): Buffer {
+  const before = splitCells ? `${writeMark(row, isPart, INLINE_LAYOUT.delimiter)},${quoted(text)},` : "";
+  return Buffer.from(`${before}${quoted(given)}\n`);
 }
 
 /**
  * Analyses an inline list: repeats are found exactly, by normalised address; what is badly formed is counted, and
  * repeats nothing. Lets other work go on in between.
  * @param emails LIMITS.bulk.inlineRows at most
+ * @param splitCells each address of a text is a row: there may be too many (`rows`)
  */
-export async function analyseInline(emails: readonly string[]): Promise<AnalysedSource> {
-  const found = await findRepeats(emails);
+export async function analyseInline(emails: readonly string[], splitCells = false): Promise<AnalysedSource> {
+  const cells = await cellsOf(emails, splitCells);
+  const texts = cells.map(({ text }) => text);
+  const found = await findRepeats(texts);
   const records: Buffer[] = [];
   const cutter = createChunkCutter();
   let end = 0;
-  for (const [row, email] of emails.entries()) {
-    if (row % LIMITS.bulk.rowsPerTurn === 0) await turn();
-    const record = recordOf(email);
+  for (const [i, cell] of cells.entries()) {
+    if (i % LIMITS.bulk.rowsPerTurn === 0) await turn();
+    const record = recordOf(cell, splitCells);
     records.push(record);
     cutter.add(end, end + record.length);
     end += record.length;
@@ -117,14 +157,16 @@ export async function analyseInline(emails: readonly string[]): Promise<Analysed
   }
   return {
     content: Buffer.concat(records),
-    layout: INLINE_LAYOUT,
+    texts,
+    bytes: inlineBytes(cells.map(({ given }) => given)),
+    layout: splitCells ? SPLIT_LAYOUT : INLINE_LAYOUT,
     chunks,
     repeats: Buffer.concat(parts),
-    rows: emails.length,
+    rows: cells.length,
     duplicates: found.sameAs.size,
     malformed: found.malformed,
     empty: found.empty,
-    billable: emails.length - found.sameAs.size - found.malformed - found.empty,
+    billable: cells.length - found.sameAs.size - found.malformed - found.empty,
   };
 }
 

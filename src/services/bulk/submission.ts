@@ -14,7 +14,7 @@ import type { SourceOptions } from "./layout.ts";
 
 /** What is asked for with a list, wherever it comes from; it has been checked. */
 export interface SubmissionTerms {
-  options: SourceOptions & { escapeFormulas: boolean };
+  options: SourceOptions & { escapeFormulas: boolean; splitCells?: boolean };
   withEvidence: boolean;
   metadata: Record<string, string>;
   /** Told of the job's end beside the team's webhooks; null: nobody else. */
@@ -41,6 +41,7 @@ export function newJob(actor: Actor, terms: SubmissionTerms, from: NewSource, id
     escape: quoteEscape,
     charset,
     escapeFormulas,
+    splitCells,
   } = terms.options;
   return {
     id,
@@ -58,6 +59,7 @@ export function newJob(actor: Actor, terms: SubmissionTerms, from: NewSource, id
       ...(quoteEscape === undefined ? {} : { escape: quoteEscape }),
       ...(charset === undefined ? {} : { encoding: charset }),
       ...(escapeFormulas ? { escape_formulas: true } : {}),
+      ...(splitCells === true ? { split_cells: true } : {}),
     },
     dailyQuota: actor.limits.dailyQuota,
     bulkBytes: actor.limits.bulkBytes,

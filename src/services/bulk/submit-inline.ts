@@ -25,14 +25,14 @@ import { type AnalysedSource, analyseInline, INLINE_COLUMNS, inlineBytes } from 
 import { checkActiveJobs, checkBytes, newJob, type Submit } from "./submission.ts";
 
 /** What can be said of the list at a glance. */
-function checkSize(actor: Actor, emails: readonly string[]): void {
+function checkSize(actor: Actor, { rows, bytes }: Pick<AnalysedSource, "rows" | "bytes">): void {
   const { inlineRows } = LIMITS.bulk;
   const { dailyQuota } = actor.limits;
-  if (emails.length > inlineRows)
+  if (rows > inlineRows)
     throw new AppError("inline_too_large", `A request may hold ${inlineRows} addresses.`);
-  if (emails.length > dailyQuota)
+  if (rows > dailyQuota)
     throw new AppError("bulk_too_large", `A job of the team may have ${dailyQuota} rows.`);
-  checkBytes(inlineBytes(emails), actor);
+  checkBytes(bytes, actor);
 }
 
 /**
@@ -108,9 +108,11 @@ export function createSubmitInline(deps: SubmitInlineDeps): Submit<readonly stri
   }
 
   return async (actor, emails, terms) => {
-    checkSize(actor, emails);
-    if (!actor.livemode) for (const email of emails) refuseTestAddress(addressesIn(email), clock);
-    const analysed = await analyseInline(emails);
+    checkSize(actor, { rows: emails.length, bytes: inlineBytes(emails) });
+    const analysed = await analyseInline(emails, terms.options.splitCells === true);
+    // There are more rows where cells were split.
+    checkSize(actor, analysed);
+    if (!actor.livemode) for (const text of analysed.texts) refuseTestAddress(addressesIn(text), clock);
     const id = newId("job");
     const place = { bucket: null, key: sourceKey(actor.teamId, id), etag: null };
     const from = {

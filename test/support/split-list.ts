@@ -1,0 +1,35 @@
+import { type AnalysisBounds, analyseSource } from "../../src/services/bulk/analyse.ts";
+import type { SourceOptions } from "../../src/services/bulk/layout.ts";
+
+export interface Asked {
+  options?: SourceOptions;
+  splitCells: boolean;
+  pieceBytes?: number | undefined;
+  bounds?: Partial<AnalysisBounds>;
+}
+
+/** What an analysis makes of a list, and the text in which its records lie. */
+export async function scanned(bytes: Buffer, { options, splitCells, pieceBytes = 65_536, bounds }: Asked) {
+  async function* source() {
+    for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes);
+  }
+  const written: Buffer[] = [];
+  const keys: string[] = [];
+  const sinks = {
+    repeats: {
+      add(row: number, key: Uint8Array, from: number, to: number) {
+        keys.push(`${row} ${Buffer.from(key.subarray(from, to))}`);
+        return null;
+      },
+    },
+    rewrite: () => ({ write: async (piece: Buffer) => void written.push(Buffer.from(piece)) }),
+  };
+  const read = await analyseSource(
+    source(),
+    { ...options, splitCells },
+    { rows: 1e6, bytes: 1e9, ...bounds },
+    sinks,
+    new AbortController().signal,
+  );
+  return { read, keys, text: read.ok && read.rewritten ? Buffer.concat(written) : bytes };
+}
