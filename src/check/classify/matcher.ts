@@ -88,6 +88,7 @@ function meetsCodes(rule: Rule, subject: Subject): boolean {
   if (rule.namesUs && !subject.namesUs) return false;
   if (rule.logsUs && !subject.logsUs) return false;
   if (rule.hailsUs && !subject.hailsUs) return false;
+  if (rule.terse && !subject.terse) return false;
   return !rule.wordless || subject.wordless;
 }
 

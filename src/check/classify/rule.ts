@@ -24,6 +24,8 @@ export interface Rule {
   hailsUs?: true;
   /** Nothing was said but codes. */
   wordless?: true;
+  /** A few words behind the code: no name, number, link or code of their own. */
+  terse?: true;
   /** What the words say of the recipient, any of it (grammar.ts). */
   says?: readonly Statement[];
   /** What they do not say of it, none of it. */

@@ -28,6 +28,8 @@ export interface Subject {
   prose: string;
   /** Codes and punctuation alone. */
   wordless: boolean;
+  /** A few words behind the enhanced code, or none: no name, number, link or code of their own. */
+  terse: boolean;
   namesUs: boolean;
   /**
    * The text ends in a note of who asked, in brackets or after `from` or `client`, or begins with one behind a tag, and
@@ -40,6 +42,8 @@ export interface Subject {
 
 /** Enhanced codes that a parser of RFC 2034 does not see: `550 #5.1.0 Address rejected` (Cisco), `(5.1.1)`, `5.1.1:`. */
 const LOOSE_ENHANCED = /(?:^|[\s#([-])([245]\.[0-9]{1,3}\.[0-9]{1,3})(?=$|[\s)\]:,;])/;
+
+const TERSE = /^[#[(]?[245]\.[0-9]{1,3}\.[0-9]{1,3}[)\]]?:?[a-z ,.!'-]{0,60}$/;
 
 /** Our names in brackets or after a word for who asked, with ports, at the end. Every repeat is bounded. */
 const CLOSING_NOTE = new RegExp(
@@ -96,13 +100,15 @@ export function subjectOf(
   // Looked for in the untouched text: our sender address names us too.
   const masked = withoutNames(namesOf(self), raw);
   const namesUs = masked !== raw;
+  const hostless = withoutHosts(text);
   return {
     stage,
     code: String(reply.code),
     enhanced: enhancedOf(reply, text),
     provider,
     text,
-    prose: withoutCourtesies(withoutHosts(text)),
+    prose: withoutCourtesies(hostless),
+    terse: TERSE.test(hostless),
     wordless: /^[0-9\s.#()[\]:;,-]*$/.test(text),
     namesUs,
     hailsUs: namesUs && !masked.replace(LINK, " ").replace(SALUTATION, " ").includes(NAME),

@@ -28,6 +28,9 @@ const FRAME = /\bpermanent failure for one or more recipients\b/g;
 /** A trace behind the last word, `[aBcD123]`: an id has a digit, and no dot as addresses and names have. */
 const CLOSING_TRACE = / ?[[(](?=[a-z_+/=-]{0,63}\d)[a-z0-9_+/=-]{4,64}[\])]\.?$/;
 
+/** A place of a template that nobody filled: `{Gateway}`. */
+const UNFILLED = /\{[a-z_]{1,30}\}/g;
+
 /** `example.com does not exist` is said of a domain. `*` stands for its name. */
 const HOST_IS_MISSING =
   /\*(?<=(?:^|[:;,] |^[\d.]{5,9} )\*)(?= (?:(?:is|was) )?(?:does not exist|doesn't exist|not found|unknown|invalid) ?(?:[.,;)]|$))/g;
@@ -36,7 +39,9 @@ const HOST_IS_MISSING =
 export function withoutCourtesies(text: string): string {
   const unframed = text.includes("permanent failure") ? text.replace(FRAME, ",") : text;
   const plain = unframed.includes("sender") ? unframed.replace(RETURNED, "returned") : unframed;
-  return inPlainWords(plain.replace(CLOSING_TRACE, "").replace(HOST_IS_MISSING, "domain"));
+  return inPlainWords(
+    plain.replace(CLOSING_TRACE, "").replace(UNFILLED, "").replace(HOST_IS_MISSING, "domain"),
+  );
 }
 
 export function withoutAddresses(

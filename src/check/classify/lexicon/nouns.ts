@@ -73,7 +73,7 @@ export const OTHER_NOUNS: readonly string[] = [
   "password, passwords, credential, credentials, user name or password, user or password, login, authentication",
   "certificate, key, token, signature, license, licence, subscription, policy, rule, filter, record, records, entry",
   "error, errors, reason, problem, failure, fault, cause, exception, code, status, response, reply, service, services",
-  "user agent, user policy, user quota, user database, user directory, user lookup, recipient verification, recipient table",
+  "gateway, gateways, site, sites, request, requests, user agent, user policy, user quota, user database, user directory, user lookup, recipient verification, recipient table",
   "address verification, account manager, account administrator, directory server, ldap, database, backend, quota, storage",
   "resource, resources, process, mailer, transport, queue, domäne, domain-name, rechner, verbindung, kennwort, passwort",
   "nachricht, domaine, nom de domaine, hôte, serveur, mot de passe, commande, dominio, servidor, host, contraseña, senha",

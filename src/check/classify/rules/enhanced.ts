@@ -27,9 +27,7 @@ const OTHER_THAN_TERSE = [
   "unable to check",
   "unable to find",
   ...["host", "server", "system", "site", "gateway", "smtp", "your", "our ", "code", "status", " us", "we "],
-  ...["mail", "from", " for ", "return", "resolve"],
-  // A name of a host.
-  ...[" * ", " *:", " *,", "(*)", "[*]", "ed *", "by *", "to *", "at *"],
+  ...["mail", "from", " for ", "return", "resolve", "request"],
 ];
 
 /** RFC 3463 and the IANA registry it founded, at RCPT, with the words that show where a code is misused. */
@@ -152,6 +150,7 @@ export const ENHANCED_RULES: readonly Rule[] = [
     id: "enhanced.unknown_terse",
     codes: REFUSES_RECIPIENT,
     enhanced: ["5.1.1", "5.1.10", "5.1.6"],
+    terse: true,
     unless: OTHER_THAN_TERSE,
     unlessElsewhere: true,
     silent: true,
