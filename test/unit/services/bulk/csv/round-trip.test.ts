@@ -131,12 +131,17 @@ describe("the customer's values come back as they were", () => {
         ];
         const bytes = Buffer.from(writeList(table, dialect), "latin1");
         const list = await read(objectOf(bytes, dialect.bom ? UTF8_BOM : NO_BOM, dialect), size);
-        assert.deepEqual(list.layout, {
-          delimiter: dialect.delimiter,
-          emailColumn: 0,
-          header: table[0],
-          bom: dialect.bom,
-        });
+        // A few bytes may be a word of any language (charset-words.test.ts): values come back whatever they are read as.
+        assert.deepEqual(
+          { ...list.layout, encoding: undefined },
+          {
+            delimiter: dialect.delimiter,
+            emailColumn: 0,
+            header: table[0],
+            bom: dialect.bom,
+            encoding: undefined,
+          },
+        );
         assertWrittenBack([list.layout.header ?? [], ...list.rows], table, dialect.delimiter);
       }),
       { numRuns: 150 },
