@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { HOUSE_CHECKS } from "../../src/check/house/report.ts";
+import { LIST_RELEASES } from "../../src/check/lists/releases.ts";
 import { PROVIDER_MX_SUFFIXES } from "../../src/check/providers.ts";
 import { ROWS } from "../../src/check/verdict/table.ts";
 import { LIMITS } from "../../src/core/limits.ts";
@@ -253,6 +254,7 @@ const CLOSED: Record<string, ReadonlySet<string> | RegExp> = {
   kind: new Set(KINDS),
   lane: oneOf("tasks", "whole", "retry"),
   stream: oneOf("tasks", "whole", "retry"),
+  list: new Set(Object.keys(LIST_RELEASES)),
   state: new Set([...UNFINISHED, "opened", "reopened", "closed"]),
 };
 
