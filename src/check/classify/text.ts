@@ -35,10 +35,23 @@ const UNFILLED = /\{[a-z_]{1,30}\}/g;
 const HOST_IS_MISSING =
   /\*(?<=(?:^|[:;,] |^[\d.]{5,9} )\*)(?= (?:(?:is|was) )?(?:does not exist|doesn't exist|not found|unknown|invalid) ?(?:[.,;)]|$))/g;
 
+/** Advice to the sender behind the reason, which is none: `User unknown. Senders may contact …`, `…; information for senders: …`. */
+const ADVICE = new RegExp(
+  `(?<=[a-z)][.;,] )(?:${[
+    "(?:more )?(?:information|help|instructions|notes?) (?:for|to) (?:the )?senders?",
+    "if you are the sender,? (?:please )?(?:check|correct|remove|update|verify|contact)",
+    "(?:the )?senders? (?:should|may|can|must) (?:please )?(?:check|correct|remove|update|contact)",
+    "please (?:ask|tell|inform|notify) the sender",
+  ].join("|")})\\b`,
+  "g",
+);
+
 /** `text` without what is said of every bounce: `user unknown, message returned to sender`. */
 export function withoutCourtesies(text: string): string {
   const unframed = text.includes("permanent failure") ? text.replace(FRAME, ",") : text;
-  const plain = unframed.includes("sender") ? unframed.replace(RETURNED, "returned") : unframed;
+  const plain = unframed.includes("sender")
+    ? unframed.replace(RETURNED, "returned").replace(ADVICE, "")
+    : unframed;
   return inPlainWords(
     plain.replace(CLOSING_TRACE, "").replace(UNFILLED, "").replace(HOST_IS_MISSING, "domain"),
   );
