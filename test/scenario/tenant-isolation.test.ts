@@ -113,6 +113,7 @@ const TARGETS: Record<string, () => Promise<Target>> = {
   "GET /v1/bulk-jobs/{id}/events": anEndedJob,
   "GET /v1/uploads/{upload}": anUpload,
   "POST /v1/uploads/{upload}/complete": anUpload,
+  "POST /v1/uploads/{upload}/preview": async () => ({ ...(await anUpload()), body: {} }),
   "DELETE /v1/uploads/{upload}": anUpload,
   "DELETE /v1/keys/{id}": async () => {
     const key = await addKey(deployment.sql, { teamId: victim.id, userId: victim.ownerId }, "member");
