@@ -102,9 +102,8 @@ export function isWorn(rejections: number, rejectionsPerSession: number, depth: 
  * How many transactions, and rejections, the servers of a site allow a session.
  *
  * Where the policy gives no figure, a site begins with those of the software that its servers show (`StockLimits`). Beyond figures that
- * are no firm limits one session at a time goes on, up to twice as far as has gone well; what it shows holds for all at once.
- *
- * After how many transactions, or rejections, the servers of a site end a session, as its ends have shown.
+ * are no firm limits one session goes on, up to twice as far as has gone well. Once it has doubled the start, all sessions may: a
+ * server of unknown software can show its limit to each session under way, and to no later one.
  *
  * A limit that is named is believed at once. Else two sessions in a row have to end at the same count: what stays the
  * same is what is counted, rejections where all were. Twice at the first transactions of equal writes may be the

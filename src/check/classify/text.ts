@@ -19,8 +19,7 @@ const TOKEN = /"[^"]{0,80}"@[^\s<>()[\]{},;:"']*|[^\s<>()[\]{},;:"']+/g;
 /** What stands where a mail address was. */
 export const REDACTED = "*@*";
 
-/** @param instead what stands where an address was */
-/** Said of every bounce, and of no sender's fault. */
+/** Said of every bounce; no sign of a fault of the sender. */
 const RETURNED = /\breturn(?:ed|ing|s)?(?: (?:message|mail|it))? to (?:the )?sender\b/g;
 /** Barracuda's frame around what the next server said. */
 const FRAME = /\bpermanent failure for one or more recipients\b/g;
@@ -28,7 +27,7 @@ const FRAME = /\bpermanent failure for one or more recipients\b/g;
 /** A trace behind the last word, `[aBcD123]`: an id has a digit, and no dot as addresses and names have. */
 const CLOSING_TRACE = / ?[[(](?=[a-z_+/=-]{0,63}\d)[a-z0-9_+/=-]{4,64}[\])]\.?$/;
 
-/** A place of a template that nobody filled: `{Gateway}`. */
+/** An unfilled template variable: `{Gateway}`. */
 const UNFILLED = /\{[a-z_]{1,30}\}/g;
 
 /** `example.com does not exist` is said of a domain. `*` stands for its name. */
@@ -57,6 +56,7 @@ export function withoutCourtesies(text: string): string {
   );
 }
 
+/** @param instead gives the text that replaces an address */
 export function withoutAddresses(
   text: string,
   instead: (address: string) => string = () => REDACTED,
