@@ -102,3 +102,16 @@ export const RATE_LIMITS = {
   /** After Redis failed, the process keeps the rate alone for this long before it asks again. */
   aloneMs: 500,
 } as const;
+
+/** What a client may have refused: unknown and mistyped credentials, bodies that are not taken. Of a process. */
+export const CLIENT_LIMITS = {
+  /** Units that a client has at once, and gets back in a second. */
+  burst: 100,
+  unitsPerS: 10,
+  /** How far it can fall into debt by what was under way when its units were used up: it then waits for that as well. */
+  debt: 100,
+  /** What a client may do, all clients of its IPv6 site (/48) together may do so many times. */
+  clientsPerSite: 5,
+  /** Clients and sites remembered: some 100 bytes each. Those charged longest ago are forgotten first. */
+  remembered: 50_000,
+} as const;

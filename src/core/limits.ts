@@ -1,5 +1,5 @@
 import { BULK_LIMITS } from "./limits-bulk.ts";
-import { QUOTA_LIMITS, RATE_LIMITS, USAGE_LIMITS } from "./limits-counting.ts";
+import { CLIENT_LIMITS, QUOTA_LIMITS, RATE_LIMITS, USAGE_LIMITS } from "./limits-counting.ts";
 import {
   BREAKER_LIMITS,
   CHECK_LIMITS,
@@ -132,6 +132,7 @@ export const LIMITS = {
   quota: QUOTA_LIMITS,
   usage: USAGE_LIMITS,
   rate: RATE_LIMITS,
+  clients: CLIENT_LIMITS,
   keys: KEY_LIMITS,
   /** Disposable-domain overrides. */
   overrides: {

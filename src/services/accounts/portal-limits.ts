@@ -1,10 +1,10 @@
-import ipaddr from "ipaddr.js";
 import { foldAddress } from "../../core/address-case.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Tier } from "../../core/tiers.ts";
 import type { AttemptCount, AttemptCounters } from "../../store/attempt-counters.ts";
 import { hashSecret } from "../api-key.ts";
+import { clientNetwork, clientSite } from "../client-network.ts";
 import type { Standing } from "./password.ts";
 
 /**
@@ -47,21 +47,11 @@ export interface SignInAttempt {
   succeeded(): Promise<void>;
 }
 
-function prefixOf(address: ipaddr.IPv6, bits: number): string {
-  const groups = address.parts.slice(0, bits / 16);
-  return `${groups.map((group) => group.toString(16)).join(":")}::/${bits}`;
-}
-
-/** What counts as one client. */
-export function clientNetwork(address: string): string {
-  return ipaddr.IPv6.isValid(address) ? prefixOf(ipaddr.IPv6.parse(address), 64) : address;
-}
-
 /** One count for the client and, where it has one, one for its site. */
 function clientCounts(name: string, address: string, limit: number, windowMs: number): AttemptCount[] {
   const counts = [{ key: `${name}:${clientNetwork(address)}`, limit, windowMs }];
-  if (!ipaddr.IPv6.isValid(address)) return counts;
-  const site = prefixOf(ipaddr.IPv6.parse(address), 48);
+  const site = clientSite(address);
+  if (site === null) return counts;
   return [...counts, { key: `${name}:${site}`, limit: limit * LIMITS.portal.clientsPerSite, windowMs }];
 }
 
