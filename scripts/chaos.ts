@@ -1,7 +1,7 @@
 // npm run chaos [-- --minutes N --seed N --only KIND,... --times N --json --logs DIR]: the real service on stores of its own, all on
 // loopback, under mixed traffic while its processes are killed, stalled and rolled, and PostgreSQL, Redis, object storage, mail
 // servers, DNS, clocks and disks fail as a seed says; then what was lost, doubled, answered wrongly or charged wrongly, and what
-// did not come back. And a load of ten times its capacity. docs/chaos.md says how to read it. Exit codes: 0 every bound
+// did not come back. And a load of ten times its capacity, and hostile neighbours beside a victim. docs/chaos.md says how to read it. Exit codes: 0 every bound
 // holds; 1 one does not, or it could not be run; 2 wrong arguments, or none is missed but some figures are void.
 import { randomInt } from "node:crypto";
 import { mkdirSync } from "node:fs";
@@ -10,9 +10,13 @@ import { findLoadTools, type LoadTools } from "../bench/load-tools.ts";
 import {
   ALL_ROLES,
   type ChaosDeployment,
+  ONE_EACH,
   type Roles,
   startDeployment,
 } from "./chaos/deployment/deployment.ts";
+import { ATTACK_ORIGIN } from "./chaos/neighbours/attackers.ts";
+import { judgeNeighbours } from "./chaos/neighbours/judge-neighbours.ts";
+import { runNeighbours } from "./chaos/neighbours/neighbours.ts";
 import { type ChaosOptions, chaosOptions, commandOf, UsageError } from "./chaos/options.ts";
 import { judgeOverload } from "./chaos/overload/judge-overload.ts";
 import { runOverload } from "./chaos/overload/overload.ts";
@@ -63,20 +67,16 @@ async function overloadTools(guard: Guard): Promise<LoadTools> {
   });
 }
 
-async function chaos(guard: Guard, options: ChaosOptions): Promise<number> {
-  const logsDir = options.logsDir === null ? null : resolve(options.logsDir);
-  if (logsDir !== null) mkdirSync(logsDir, { recursive: true });
-  say(`seed ${options.seed}`);
+/** The faults and the overload, which share a deployment. */
+async function stormAndOverload(
+  guard: Guard,
+  options: ChaosOptions,
+  logsDir: string | null,
+): Promise<Judgement[]> {
   const roles: Roles = options.kinds.length === 0 ? [["api", 1]] : ALL_ROLES;
   const tools = options.overload ? await overloadTools(guard) : null;
-  const deployment = await startDeployment({
-    root: ROOT,
-    guard,
-    logsDir,
-    roles,
-    clocks: options.kinds.includes("clock"),
-    say,
-  });
+  const clocks = options.kinds.includes("clock");
+  const deployment = await startDeployment({ root: ROOT, guard, logsDir, roles, clocks, say });
   if (deployment.noClock !== null) say(`clocks stay as they are: ${deployment.noClock}`);
   if (typeof deployment.balancer === "string") say(`no balancer: ${deployment.balancer}`);
   const parts: Judgement[] = [];
@@ -87,6 +87,27 @@ async function chaos(guard: Guard, options: ChaosOptions): Promise<number> {
     parts.push({ findings: judgeOverload(found), details: [] });
   }
   await deployment.close();
+  return parts;
+}
+
+async function neighbours(guard: Guard, logsDir: string | null): Promise<Judgement> {
+  const settings = { CORS_ORIGINS: ATTACK_ORIGIN };
+  const deployment = await startDeployment({
+    ...{ root: ROOT, guard, logsDir, roles: ONE_EACH, clocks: false, settings, say },
+  });
+  const meetings = await runNeighbours(deployment, { guard, say });
+  await deployment.close();
+  return judgeNeighbours(meetings);
+}
+
+async function chaos(guard: Guard, options: ChaosOptions): Promise<number> {
+  const logsDir = options.logsDir === null ? null : resolve(options.logsDir);
+  if (logsDir !== null) mkdirSync(logsDir, { recursive: true });
+  say(`seed ${options.seed}`);
+  const parts: Judgement[] = [];
+  if (options.kinds.length > 0 || options.overload)
+    parts.push(...(await stormAndOverload(guard, options, logsDir)));
+  if (options.neighbours) parts.push(await neighbours(guard, logsDir));
   const closing: Closing = {
     seed: options.seed,
     again: commandOf(options),

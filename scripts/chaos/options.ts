@@ -7,6 +7,8 @@ export interface ChaosOptions {
   seed: number;
   kinds: readonly Kind[];
   overload: boolean;
+  /** Hostile neighbours beside a victim. */
+  neighbours: boolean;
   /** An overload asks for so many times what the API can do. */
   times: number;
   /** The closing table as one line of JSON on standard output. */
@@ -19,6 +21,8 @@ const MINUTES_DEFAULT = 3;
 const MINUTES_MAX = 60;
 const SEED_MAX = 2 ** 31 - 1;
 const OVERLOAD = "overload";
+const NEIGHBOURS = "neighbours";
+const OTHERS: readonly string[] = [OVERLOAD, NEIGHBOURS];
 const TIMES_DEFAULT = 10;
 const TIMES_MAX = 20;
 
@@ -35,9 +39,9 @@ const OPTIONS = {
 export class UsageError extends Error {}
 
 /** The command that draws the same faults again: they depend on the time and the kinds, too. */
-export function commandOf({ seed, forMs, kinds, overload, times }: ChaosOptions): string {
-  const names = [...kinds, ...(overload ? [OVERLOAD] : [])];
-  const isAll = names.length === KINDS.length + 1;
+export function commandOf({ seed, forMs, kinds, overload, neighbours, times }: ChaosOptions): string {
+  const names = [...kinds, ...(overload ? [OVERLOAD] : []), ...(neighbours ? [NEIGHBOURS] : [])];
+  const isAll = names.length === KINDS.length + OTHERS.length;
   const only = isAll ? "" : ` --only ${names.join()}`;
   return `npm run chaos -- --seed ${seed} --minutes ${forMs / 60_000}${only}${overload && times !== TIMES_DEFAULT ? ` --times ${times}` : ""}`;
 }
@@ -51,10 +55,10 @@ function numberOf(name: string, text: string, min: number, max: number): number 
 
 function chosenKinds(only: string): string[] {
   const names = only.split(",").map((name) => name.trim());
-  const unknown = names.filter((name) => !isKind(name) && name !== OVERLOAD);
+  const unknown = names.filter((name) => !isKind(name) && !OTHERS.includes(name));
   if (unknown.length > 0)
     throw new UsageError(
-      `--only: there is no ${unknown.join(", no ")}; there are ${[...KINDS, OVERLOAD].join(", ")}`,
+      `--only: there is no ${unknown.join(", no ")}; there are ${[...KINDS, ...OTHERS].join(", ")}`,
     );
   return names;
 }
@@ -70,7 +74,7 @@ export function chaosOptions(argv: readonly string[], newSeed: () => number): Ch
   } catch (error) {
     throw new UsageError((error as Error).message);
   }
-  const names = values.only === undefined ? [...KINDS, OVERLOAD] : chosenKinds(values.only);
+  const names = values.only === undefined ? [...KINDS, ...OTHERS] : chosenKinds(values.only);
   const seed = values.seed === undefined ? newSeed() : numberOf("seed", values.seed, 0, SEED_MAX);
   if (!Number.isInteger(seed)) throw new UsageError(`--seed must be a whole number from 0 to ${SEED_MAX}`);
   const minutes = numberOf("minutes", values.minutes ?? String(MINUTES_DEFAULT), 0.1, MINUTES_MAX);
@@ -79,6 +83,7 @@ export function chaosOptions(argv: readonly string[], newSeed: () => number): Ch
     seed,
     kinds: KINDS.filter((kind) => names.includes(kind)),
     overload: names.includes(OVERLOAD),
+    neighbours: names.includes(NEIGHBOURS),
     times: numberOf("times", values.times ?? String(TIMES_DEFAULT), 2, TIMES_MAX),
     json: values.json,
     logsDir: values.logs ?? null,

@@ -29,6 +29,11 @@ export const ALL_ROLES: Roles = [
   ["bulk", 2],
   ["relay", 2],
 ];
+export const ONE_EACH: Roles = [
+  ["api", 1],
+  ["bulk", 1],
+  ["relay", 1],
+];
 const POSTGRES_CONNECTIONS = 3;
 const TRIAL_TIMEOUT_MS = 10_000;
 
@@ -103,6 +108,8 @@ export interface DeploymentSetting {
   logsDir: string | null;
   /** Whether clocks will be moved: each look at one costs many times as much where they can be. */
   clocks: boolean;
+  /** Settings beside those that every run has. */
+  settings?: Readonly<Record<string, string>>;
   say(line: string): void;
 }
 
@@ -112,6 +119,7 @@ export async function startDeployment({
   logsDir,
   roles,
   clocks,
+  settings = {},
   say,
 }: DeploymentSetting): Promise<ChaosDeployment> {
   const dir = mkdtempSync(join(tmpdir(), "rcpt-chaos-"));
@@ -142,7 +150,7 @@ export async function startDeployment({
     entry: join(built, "dist/src/main.js"),
     dir,
     logsDir: logsDir ?? dir,
-    settings: settingsOf(stores, world, logsDir === null ? "error" : "info"),
+    settings: { ...settingsOf(stores, world, logsDir === null ? "error" : "info"), ...settings },
     clock: typeof clock === "string" ? null : clock,
     ownDisks,
   };

@@ -8,7 +8,16 @@ const options = (...argv: string[]) => chaosOptions(argv, () => SEED);
 
 test("without arguments: three minutes of everything, by a new seed", () => {
   assert.deepEqual(options(), {
-    ...{ forMs: 180_000, seed: SEED, kinds: KINDS, overload: true, times: 10, json: false, logsDir: null },
+    ...{
+      forMs: 180_000,
+      seed: SEED,
+      kinds: KINDS,
+      overload: true,
+      neighbours: true,
+      times: 10,
+      json: false,
+      logsDir: null,
+    },
   });
 });
 
@@ -19,6 +28,9 @@ test("a seed, a time and the kinds that are wanted", () => {
     { forMs: 30_000, seed: 4, kinds: ["kill", "disk"], overload: false },
   );
   assert.deepEqual(options("--only", "overload").kinds, []);
+  const alone = options("--only", "neighbours");
+  assert.deepEqual([alone.kinds, alone.overload, alone.neighbours], [[], false, true]);
+  assert.equal(commandOf(alone), "npm run chaos -- --seed 17 --minutes 3 --only neighbours");
 });
 
 test("what cannot be meant is refused, with what could be", () => {

@@ -1,0 +1,156 @@
+/** What one attacking client sends, again and again. */
+export interface AttackRequest {
+  method: "GET" | "POST" | "DELETE";
+  path: string;
+  /** null: no Authorization header. */
+  key: string | null;
+  headers?: Readonly<Record<string, string>>;
+  body?: string;
+  /** The body's length is announced, and of its bytes so many a second are sent. */
+  trickle?: { bytes: number; bytesPerS: number };
+}
+
+/** What an attacker has: keys of its own team, made before the attack. */
+export interface AttackerTeam {
+  tier: "free" | "enterprise";
+  keys: number;
+  blocklistRows: number;
+}
+
+/** A neighbour who costs others time, with what the API must do about it. */
+export interface Attacker {
+  name: string;
+  /** null: it has no team; it comes without a credential, or with unknown ones. */
+  team: AttackerTeam | null;
+  /** Requests under way at once, each over a connection of its own. */
+  connections: number;
+  request(n: number, keys: readonly string[]): AttackRequest;
+  /** One of these answers, as `429 rate_limited`, must be among what it gets: the refusal that fits the attack. */
+  refusals: readonly string[];
+}
+
+const JSON_TYPE = { "content-type": "application/json" };
+const FREE: AttackerTeam = { tier: "free", keys: 1, blocklistRows: 0 };
+const keyOf = (keys: readonly string[], n: number) => keys[n % keys.length] ?? "";
+
+/** A JSON object of about `bytes`, of as many short members as fit: the most work a byte. */
+function manyMembers(bytes: number): string {
+  const members: string[] = [];
+  for (let length = 2, n = 0; length < bytes; n++) {
+    const member = `"a${n}":${n % 10}`;
+    members.push(member);
+    length += member.length + 1;
+  }
+  return `{${members.join(",")}}`;
+}
+
+const largeJson = manyMembers(10_000_000);
+const loginJson = manyMembers(950_000);
+
+const bulkJson: Attacker = {
+  name: "bulk-json",
+  team: FREE,
+  connections: 2,
+  request: (n, keys) => ({
+    method: "POST",
+    path: "/v1/verify/bulk",
+    key: keyOf(keys, n),
+    headers: JSON_TYPE,
+    body: largeJson,
+  }),
+  refusals: ["402 unavailable_in_tier"],
+};
+
+const login: Attacker = {
+  name: "login-json",
+  team: null,
+  connections: 4,
+  request: () => ({ method: "POST", path: "/v1/auth/login", key: null, headers: JSON_TYPE, body: loginJson }),
+  refusals: ["413 body_too_large", "429 rate_limited"],
+};
+
+/** Every change of the blocklist once made all 300 keys stale, and each look-up then read all 9,000 rows. */
+const largeTeam: Attacker = {
+  name: "large-team",
+  team: { tier: "enterprise", keys: 300, blocklistRows: 9_000 },
+  connections: 32,
+  request(n, keys) {
+    if (n % 20 !== 0) return { method: "GET", path: "/v1/usage", key: keyOf(keys, n) };
+    const body = JSON.stringify({ domain: `changed-${n}.test` });
+    return { method: "POST", path: "/v1/blocklist", key: keyOf(keys, n), headers: JSON_TYPE, body };
+  },
+  refusals: ["429 rate_limited", "409 limit_reached"],
+};
+
+const slowBodies: Attacker = {
+  name: "slow-bodies",
+  team: null,
+  connections: 80,
+  request: () => ({
+    method: "POST",
+    path: "/v1/auth/login",
+    key: null,
+    headers: JSON_TYPE,
+    trickle: { bytes: 16_000, bytesPerS: 200 },
+  }),
+  refusals: ["408 request_timeout", "429 rate_limited", "503 overloaded"],
+};
+
+/** Rows that wait for a periodic task, which takes so many of them at a time. */
+const pendingRows: Attacker = {
+  name: "pending-rows",
+  team: { tier: "enterprise", keys: 1, blocklistRows: 0 },
+  connections: 4,
+  request(n, keys) {
+    const domains = Array.from({ length: 500 }, (_, i) => `pending-${n}-${i}.test`);
+    const body = JSON.stringify({ domains });
+    return { method: "POST", path: "/v1/admin/disposable", key: keyOf(keys, n), headers: JSON_TYPE, body };
+  },
+  refusals: ["409 limit_reached", "429 rate_limited"],
+};
+
+const reads: Attacker = {
+  name: "reads",
+  team: FREE,
+  connections: 32,
+  request: (n, keys) => ({ method: "GET", path: "/v1/team", key: keyOf(keys, n) }),
+  refusals: ["429 rate_limited"],
+};
+
+/** @param unknown keys of the right form, each used once */
+const unknownKeys: Attacker = {
+  name: "unknown-keys",
+  team: null,
+  connections: 32,
+  request: (n, keys) => ({ method: "GET", path: "/v1/team", key: keyOf(keys, n) }),
+  refusals: ["429 rate_limited"],
+};
+
+/** As a browser's pages would, so that each answer has fields for them. */
+const browsers: Attacker = {
+  name: "browser-flood",
+  team: FREE,
+  connections: 64,
+  request: (n, keys) => ({
+    method: "GET",
+    path: `/v1/verify?email=flood-${n}%40example-${n % 50}.test`,
+    key: keyOf(keys, n),
+    headers: { origin: "https://app.example.com" },
+  }),
+  refusals: ["429 rate_limited", "429 quota_exceeded"],
+};
+
+export const ATTACKERS: readonly Attacker[] = [
+  bulkJson,
+  login,
+  largeTeam,
+  slowBodies,
+  pendingRows,
+  reads,
+  unknownKeys,
+  browsers,
+];
+/** Attackers without a team that still send keys: so many, well formed and unknown. */
+export const UNKNOWN_KEYS = 20_000;
+/** The origin that `browser-flood` comes from, which the API is to allow. */
+export const ATTACK_ORIGIN = "https://app.example.com";

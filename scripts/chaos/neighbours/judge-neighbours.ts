@@ -1,0 +1,62 @@
+import { type Finding, none, told, within } from "../verdict/closing.ts";
+import type { Meeting } from "./neighbours.ts";
+import { QUESTIONS, type QuestionName, type Suffered } from "./victim.ts";
+
+/** What an answer may take beside an attacker, in times of what it takes without one, at p99. */
+const TIMES = 2;
+/**
+ * Below this a p99 says nothing of the attacker: the stores, both clients and the mail world share a core, which the scheduler gives in
+ * slices of some milliseconds.
+ */
+const NOISE_MS = 10;
+
+/** In milliseconds, one decimal; 0 of none. */
+export function percentileMs(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = Math.min(sorted.length - 1, Math.floor(sorted.length * share));
+  return Math.round((sorted[at] ?? 0) * 10) / 10;
+}
+
+const sumOf = (counts: Readonly<Record<string, number>>) =>
+  Object.values(counts).reduce((sum, count) => sum + count, 0);
+
+const listed = (counts: Readonly<Record<string, number>>) =>
+  Object.entries(counts)
+    .map(([how, count]) => `${how}: ${count}`)
+    .join(", ") || "none";
+
+function latency(question: QuestionName, { alone, beside }: Meeting): Finding {
+  const of = ({ latenciesMs }: Suffered, share: number) => percentileMs(latenciesMs[question], share);
+  const p99 = { alone: of(alone, 0.99), beside: of(beside, 0.99) };
+  const boundMs = Math.max(NOISE_MS, TIMES * p99.alone);
+  return within(
+    `  ${question}, ms p50/p99`,
+    `${of(alone, 0.5)}/${p99.alone} -> ${of(beside, 0.5)}/${p99.beside} of ${beside.latenciesMs[question].length}`,
+    `p99 ${Math.round(boundMs * 10) / 10} ms`,
+    beside.latenciesMs[question].length > 0 && p99.beside <= boundMs,
+  );
+}
+
+function judgeMeeting(meeting: Meeting): Finding[] {
+  const { attacker, alone, beside, attack, crashed } = meeting;
+  const refused = attacker.refusals.reduce((sum, how) => sum + (attack[how] ?? 0), 0);
+  return [
+    told(`neighbour ${attacker.name}`, `answered ${listed(attack)}`),
+    ...QUESTIONS.map((question) => latency(question, meeting)),
+    told("  victim's client late, p99", `${percentileMs(beside.lateMs, 0.99)} ms`),
+    none("  victim: 5xx or no answer", sumOf(alone.failures) + sumOf(beside.failures)),
+    none("  victim: refused", sumOf(alone.refusals) + sumOf(beside.refusals)),
+    within("  attacker refused", refused, attacker.refusals.join(" or "), refused > 0),
+    none("  crashes", crashed ? 1 : 0),
+  ];
+}
+
+/** Every bound of a victim beside its attackers, with what failed in detail. */
+export function judgeNeighbours(meetings: readonly Meeting[]): { findings: Finding[]; details: string[] } {
+  const details = meetings.flatMap(({ attacker, beside, alone }) =>
+    [beside.failures, beside.refusals, alone.failures, alone.refusals]
+      .filter((counts) => sumOf(counts) > 0)
+      .map((counts) => `victim of ${attacker.name}: ${listed(counts)}`),
+  );
+  return { findings: meetings.flatMap(judgeMeeting), details };
+}

@@ -1,0 +1,147 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as wait } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { chooseCores, pin } from "../../../bench/pin.ts";
+import { newId } from "../../../src/core/ids.ts";
+import { hashSecret, newSecret, secretHint } from "../../../src/services/api-key.ts";
+import type { Guard } from "../../embedded/guard.ts";
+import { markedWith } from "../../processes.mjs";
+import type { ChaosDeployment } from "../deployment/deployment.ts";
+import type { Member } from "../deployment/member.ts";
+import type { AttackCounts, AttackOrder } from "./attack-order.ts";
+import { ATTACKERS, type Attacker, type AttackerTeam, UNKNOWN_KEYS } from "./attackers.ts";
+import { noneSuffered, type Suffered, startVictim, type Victim } from "./victim.ts";
+
+const ATTACK = fileURLToPath(new URL("./attack.ts", import.meta.url));
+const TSX = import.meta.resolve("tsx");
+const WARM_MS = 6_000;
+/** By turns, so that a mood of the machine befalls both alike. */
+const TURNS = 3;
+const TURN_MS = 5_000;
+/** From the attacker's start until it is in full swing, and from its end until its last request has ended. */
+const ONSET_MS = 1_500;
+const REST_MS = 1_500;
+const END_WITHIN_MS = 10_000;
+
+/** What one attacker did to the victim. */
+export interface Meeting {
+  attacker: Attacker;
+  alone: Suffered;
+  beside: Suffered;
+  attack: AttackCounts;
+  /** The API process ended, or was started anew. */
+  crashed: boolean;
+}
+
+interface Attack {
+  stop(): Promise<AttackCounts>;
+}
+
+/** Every attacker beside the same victim, one after the other, against one process of the API on a core of its own. */
+export async function runNeighbours(
+  deployment: ChaosDeployment,
+  { guard, say }: { guard: Guard; say(line: string): void },
+): Promise<Meeting[]> {
+  const api = deployment.members.find(({ role }) => role === "api");
+  if (api === undefined || api.pid === null) throw new Error("there is no API to attack");
+  await separateCores(api.pid, guard);
+  const { key } = await deployment.team("victim", "enterprise");
+  const victim = await startVictim(api.port, key);
+  await victim.askFor(WARM_MS, noneSuffered());
+  const meetings: Meeting[] = [];
+  for (const attacker of ATTACKERS) {
+    say(`neighbour ${attacker.name}`);
+    meetings.push(await meet(attacker, { deployment, api, victim, guard }));
+  }
+  victim.close();
+  return meetings;
+}
+
+/** The API has a core; its stores, the mail world, the victim's client and the attackers share the other. */
+async function separateCores(apiPid: number, guard: Guard): Promise<void> {
+  const { server, load } = await chooseCores();
+  const others = markedWith(`RCPT_RUN=${guard.env.RCPT_RUN}`).filter((pid) => pid !== apiPid);
+  await Promise.all([
+    pin(apiPid, server),
+    pin(process.pid, load),
+    // Connections of Postgres come and go.
+    ...others.map((pid) => pin(pid, load).catch(() => undefined)),
+  ]);
+}
+
+async function meet(
+  attacker: Attacker,
+  at: { deployment: ChaosDeployment; api: Member; victim: Victim; guard: Guard },
+): Promise<Meeting> {
+  const { deployment, api, victim, guard } = at;
+  const { pid } = api;
+  const order = { name: attacker.name, port: api.port, keys: await keysFor(attacker, deployment) };
+  const alone = noneSuffered();
+  const beside = noneSuffered();
+  const attack: AttackCounts = {};
+  for (let turn = 0; turn < TURNS; turn++) {
+    await victim.askFor(TURN_MS, alone);
+    const attacking = startAttack(order, guard);
+    await wait(ONSET_MS);
+    await victim.askFor(TURN_MS, beside);
+    for (const [how, count] of Object.entries(await attacking.stop()))
+      attack[how] = (attack[how] ?? 0) + count;
+    await wait(REST_MS);
+  }
+  return { attacker, alone, beside, attack, crashed: api.pid !== pid || api.crashes.length > 0 };
+}
+
+async function keysFor({ name, team }: Attacker, deployment: ChaosDeployment): Promise<string[]> {
+  if (team === null) return Array.from({ length: UNKNOWN_KEYS }, () => newSecret("live"));
+  const made = await deployment.team(`attacker-${name}`, team.tier);
+  await addBlocklist(deployment, made.id, team);
+  return [made.key, ...(await addKeys(deployment, made.id, team.keys - 1))];
+}
+
+async function addBlocklist(
+  { sql }: ChaosDeployment,
+  teamId: string,
+  { blocklistRows }: AttackerTeam,
+): Promise<void> {
+  await sql`
+    insert into blocklist (team_id, domain, include_subdomains)
+    select ${teamId}, 'row-' || n || '.test', true from generate_series(1, ${blocklistRows}::integer) n`;
+}
+
+async function addKeys({ sql }: ChaosDeployment, teamId: string, count: number): Promise<string[]> {
+  const [owner] = await sql<[{ user_id: string }]>`
+    select user_id from memberships where team_id = ${teamId} limit 1`;
+  const secrets = Array.from({ length: count }, () => newSecret("live"));
+  for (const secret of secrets) {
+    const { prefix, last4 } = secretHint(secret);
+    await sql`
+      insert into api_keys (id, team_id, user_id, label, env, role, hash, prefix, last4)
+      values (${newId("key")}, ${teamId}, ${owner.user_id}, 'attack', 'live', 'owner',
+              ${Buffer.from(hashSecret(secret), "hex")}, ${prefix}, ${last4})`;
+  }
+  return secrets;
+}
+
+function startAttack(order: AttackOrder, guard: Guard): Attack {
+  const child = spawn(process.execPath, ["--import", TSX, ATTACK], {
+    stdio: ["pipe", "pipe", "inherit", "ipc"],
+    env: { ...process.env, ...guard.env },
+  });
+  if (child.pid !== undefined) guard.hold(child.pid, "SIGKILL", 0);
+  child.stdin?.end(JSON.stringify(order));
+  let output = "";
+  child.stdout?.on("data", (piece) => {
+    output += piece;
+  });
+  const closed = once(child, "close", { signal: AbortSignal.timeout(TURN_MS + 6 * END_WITHIN_MS) });
+  closed.catch(() => child.kill("SIGKILL"));
+  return {
+    async stop() {
+      child.send("stop");
+      const [code] = await closed;
+      if (code !== 0) throw new Error(`the attack of ${order.name} ended with ${code}`);
+      return JSON.parse(output) as AttackCounts;
+    },
+  };
+}
