@@ -1,3 +1,5 @@
+import { newSecret } from "../../../src/services/api-key.ts";
+
 /** What one attacking client sends, again and again. */
 export interface AttackRequest {
   method: "GET" | "POST" | "DELETE";
@@ -20,10 +22,11 @@ export interface AttackerTeam {
 /** A neighbour who costs others time, with what the API must do about it. */
 export interface Attacker {
   name: string;
-  /** null: it has no team; it comes without a credential, or with unknown ones. */
+  /** null: it has none, and comes without a credential or with unknown ones. */
   team: AttackerTeam | null;
   /** Requests under way at once, each over a connection of its own. */
   connections: number;
+  /** @param keys of its team */
   request(n: number, keys: readonly string[]): AttackRequest;
   /** One of these answers, as `429 rate_limited`, must be among what it gets: the refusal that fits the attack. */
   refusals: readonly string[];
@@ -82,18 +85,19 @@ const largeTeam: Attacker = {
   refusals: ["429 rate_limited", "409 limit_reached"],
 };
 
+/** By turns a body that is too large to be waited for, and one that may come but does not. */
 const slowBodies: Attacker = {
   name: "slow-bodies",
   team: null,
   connections: 80,
-  request: () => ({
+  request: (n) => ({
     method: "POST",
     path: "/v1/auth/login",
     key: null,
     headers: JSON_TYPE,
-    trickle: { bytes: 16_000, bytesPerS: 200 },
+    trickle: n % 2 === 0 ? { bytes: 1_000_000, bytesPerS: 18_000 } : { bytes: 16_000, bytesPerS: 200 },
   }),
-  refusals: ["408 request_timeout", "429 rate_limited", "503 overloaded"],
+  refusals: ["408 request_timeout", "413 body_too_large", "429 rate_limited", "503 overloaded"],
 };
 
 /** Rows that wait for a periodic task, which takes so many of them at a time. */
@@ -117,12 +121,12 @@ const reads: Attacker = {
   refusals: ["429 rate_limited"],
 };
 
-/** @param unknown keys of the right form, each used once */
+/** Keys of the right form that nobody has, each sent once. */
 const unknownKeys: Attacker = {
   name: "unknown-keys",
   team: null,
   connections: 32,
-  request: (n, keys) => ({ method: "GET", path: "/v1/team", key: keyOf(keys, n) }),
+  request: () => ({ method: "GET", path: "/v1/team", key: newSecret("live") }),
   refusals: ["429 rate_limited"],
 };
 
@@ -150,7 +154,5 @@ export const ATTACKERS: readonly Attacker[] = [
   unknownKeys,
   browsers,
 ];
-/** Attackers without a team that still send keys: so many, well formed and unknown. */
-export const UNKNOWN_KEYS = 20_000;
 /** The origin that `browser-flood` comes from, which the API is to allow. */
 export const ATTACK_ORIGIN = "https://app.example.com";

@@ -10,7 +10,7 @@ import { markedWith } from "../../processes.mjs";
 import type { ChaosDeployment } from "../deployment/deployment.ts";
 import type { Member } from "../deployment/member.ts";
 import type { AttackCounts, AttackOrder } from "./attack-order.ts";
-import { ATTACKERS, type Attacker, type AttackerTeam, UNKNOWN_KEYS } from "./attackers.ts";
+import { ATTACKERS, type Attacker, type AttackerTeam } from "./attackers.ts";
 import { noneSuffered, type Suffered, startVictim, type Victim } from "./victim.ts";
 
 const ATTACK = fileURLToPath(new URL("./attack.ts", import.meta.url));
@@ -19,9 +19,12 @@ const WARM_MS = 6_000;
 /** By turns, so that a mood of the machine befalls both alike. */
 const TURNS = 3;
 const TURN_MS = 5_000;
-/** From the attacker's start until it is in full swing, and from its end until its last request has ended. */
+/** From the attacker's start until it is in full swing. */
 const ONSET_MS = 1_500;
-const REST_MS = 1_500;
+/** Behind an attack, until the victim is answered as quickly as ever: what is left of it is not what the victim has alone. */
+const REST_MS = 1_000;
+const RESTED_MS = 50;
+const RESTS = 20;
 const END_WITHIN_MS = 10_000;
 
 /** What one attacker did to the victim. */
@@ -87,13 +90,21 @@ async function meet(
     await victim.askFor(TURN_MS, beside);
     for (const [how, count] of Object.entries(await attacking.stop()))
       attack[how] = (attack[how] ?? 0) + count;
-    await wait(REST_MS);
+    await rest(victim);
   }
   return { attacker, alone, beside, attack, crashed: api.pid !== pid || api.crashes.length > 0 };
 }
 
+async function rest(victim: Victim): Promise<void> {
+  for (let n = 0; n < RESTS; n++) {
+    const { latenciesMs, failures } = await victim.askFor(REST_MS, noneSuffered());
+    const slowest = Math.max(...Object.values(latenciesMs).flat());
+    if (slowest < RESTED_MS && Object.keys(failures).length === 0) return;
+  }
+}
+
 async function keysFor({ name, team }: Attacker, deployment: ChaosDeployment): Promise<string[]> {
-  if (team === null) return Array.from({ length: UNKNOWN_KEYS }, () => newSecret("live"));
+  if (team === null) return [];
   const made = await deployment.team(`attacker-${name}`, team.tier);
   await addBlocklist(deployment, made.id, team);
   return [made.key, ...(await addKeys(deployment, made.id, team.keys - 1))];

@@ -33,8 +33,8 @@ export function noneSuffered(): Suffered {
 
 /** A well-behaved customer with one key. */
 export interface Victim {
-  /** Asks for so long, and adds what came of it to `suffered`. */
-  askFor(forMs: number, suffered: Suffered): Promise<void>;
+  /** Asks for so long, and adds what came of it to `suffered`, which it returns. */
+  askFor(forMs: number, suffered: Suffered): Promise<Suffered>;
   close(): void;
 }
 
@@ -78,7 +78,7 @@ async function askFor(
   requestOf: (question: QuestionName) => string,
   forMs: number,
   suffered: Suffered,
-): Promise<void> {
+): Promise<Suffered> {
   const startedMs = performance.now();
   const answers: Promise<void>[] = [];
   const sent: Record<QuestionName, number> = { cached: 0, uncached: 0, usage: 0, post: 0 };
@@ -101,6 +101,7 @@ async function askFor(
     await wait(TICK_MS);
   }
   await Promise.all(answers);
+  return suffered;
 }
 
 function note(
