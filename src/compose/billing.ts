@@ -1,6 +1,7 @@
 import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import type { Logger } from "../core/log.ts";
+import type { Metrics } from "../core/metrics.ts";
 import { billingChores } from "../relay/billing.ts";
 import type { Chore } from "../relay/relay.ts";
 import type { ChangePublisher } from "../services/authenticate/publish.ts";
@@ -16,19 +17,27 @@ interface Deps {
   publisher: ChangePublisher;
   clock: Clock;
   log: Logger;
+  metrics: Metrics;
 }
 
 /** Billing of the role `api`. Unconfigured, it says so to whoever asks. */
-export function composeBilling({ stores, publisher, clock, log, config }: Deps): Billing {
+export function composeBilling({ stores, publisher, clock, log, config, metrics }: Deps): Billing {
   const stripe =
     config.billing === null
       ? null
       : { config: config.billing, provider: createBillingProvider({ config: config.billing, log }) };
-  return createBilling({ sql: stores.sql, publisher, clock, log, stripe });
+  return createBilling({
+    sql: stores.sql,
+    publisher,
+    clock,
+    log,
+    stripe,
+    onPaidTwice: () => metrics.paidTwice.inc(),
+  });
 }
 
 /** Billing of the role `relay`. */
-export function composeBillingChores({ stores, publisher, clock, log, config }: Deps): Chore[] {
+export function composeBillingChores({ stores, publisher, clock, log, config, metrics }: Deps): Chore[] {
   const { sql } = stores;
   const { billing } = config;
   const rereads =
@@ -41,6 +50,7 @@ export function composeBillingChores({ stores, publisher, clock, log, config }: 
           plans: billing.prices,
           clock,
           log,
+          onPaidTwice: () => metrics.paidTwice.inc(),
         });
   return billingChores({
     rereads,

@@ -200,6 +200,10 @@ export const LIMITS = {
     checkouts: 100,
     /** How far our clock and Stripe's may be apart before late events are taken for new ones. */
     clockSkewMs: 300_000,
+    /** How far ahead of our clock Stripe's may be: an event that is dated later is not believed. */
+    eventLeadS: 60,
+    /** Of an address of Stripe's pages. */
+    pageUrlChars: 8_192,
     rereadEveryMs: 1_000,
     /** Reads at once, and in turn until the next beat. */
     rereadLanes: 4,

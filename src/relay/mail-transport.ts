@@ -1,5 +1,6 @@
 import { createTransport } from "nodemailer";
 import { LIMITS } from "../core/limits.ts";
+import { isLoopbackHost } from "../core/local-url.ts";
 import type { MailOutcome, SendMail } from "../services/mail/deliver.ts";
 
 /** What the mail client hangs onto an error. Its message is not used: it quotes the server, who quotes the address. */
@@ -25,17 +26,11 @@ function failure(error: TransportError): MailOutcome {
   return { sent: false, permanent, code: words.join(" ") || "unknown" };
 }
 
-/** The name of a host that nobody listens in on the way to. */
-function isLoopback(hostname: string): boolean {
-  const host = hostname.toLowerCase();
-  return host === "localhost" || host === "[::1]" || /^127(\.\d{1,3}){3}$/.test(host);
-}
-
 function transportTo(url: string, attemptMs: number) {
   return createTransport({
     url,
     // What the URL says goes before.
-    requireTLS: !isLoopback(new URL(url).hostname),
+    requireTLS: !isLoopbackHost(new URL(url).hostname),
     connectionTimeout: attemptMs,
     greetingTimeout: attemptMs,
     socketTimeout: attemptMs,

@@ -20,6 +20,8 @@ export interface SubscriptionRow {
   priceId: string | null;
   /** What its price last meant while that was for sale, else what it was sold as; null: never known. */
   plan: BillingPlan | null;
+  /** As of which event its price meant that; null: it was never for sale here, or nobody noted when. */
+  planAtS: number | null;
   createdS: number;
   periodEndS: number | null;
   cancelAtPeriodEnd: boolean;
@@ -28,7 +30,7 @@ export interface SubscriptionRow {
 }
 
 const TEAM = `id, tier, stripe_customer_id as "customerId", stripe_subscription_id as "subscriptionId"`;
-const SUBSCRIPTION = `id, status, price_id as "priceId", plan, created_s as "createdS", period_end_s as "periodEndS",
+const SUBSCRIPTION = `id, status, price_id as "priceId", plan - 'at_s' as plan, (plan->>'at_s')::bigint as "planAtS", created_s as "createdS", period_end_s as "periodEndS",
   cancel_at_period_end as "cancelAtPeriodEnd", state_at_s as "stateAtS", read_at as "readAt"`;
 
 export async function findTeam(sql: Queryable, teamId: string): Promise<TeamBilling | null> {
@@ -111,7 +113,7 @@ export async function writeSubscription(
   teamId: string,
   row: SubscriptionRow,
 ): Promise<void> {
-  const plan = row.plan === null ? null : tx.json({ ...row.plan });
+  const plan = row.plan === null ? null : tx.json({ ...row.plan, at_s: row.planAtS });
   await tx`
     insert into billing_subscriptions
       (id, team_id, status, price_id, plan, created_s, period_end_s, cancel_at_period_end, state_at_s, read_at)

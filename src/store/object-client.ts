@@ -3,6 +3,7 @@ import { S3Client } from "@aws-sdk/client-s3";
 import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
+import { isLoopbackHost } from "../core/local-url.ts";
 import { createTurns, type Turns, type TurnsLimits } from "./turns.ts";
 
 type Handler = S3Client["config"]["requestHandler"];
@@ -41,11 +42,9 @@ interface Outgoing {
   body?: unknown;
 }
 
-const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|\[?::1\]?|localhost)$/i;
-
 /** Nobody in between can change what is sent: it is encrypted, or does not leave this machine. */
 function isGuarded({ protocol, hostname }: Outgoing): boolean {
-  return protocol === "https:" || LOOPBACK.test(hostname);
+  return protocol === "https:" || isLoopbackHost(hostname);
 }
 
 /**

@@ -164,6 +164,42 @@ describe("subscribing is refused", () => {
   it("with 502 when Stripe speaks no JSON", failing("/v1/customers", { status: 200, body: "<html>" }));
   it("with 502 when the answer is none", failing("/v1/checkout/sessions", { status: 200, body: {} }));
 
+  it("with 502 when the address of a page is not https, whoever asks for which page", async () => {
+    const { team, customerId } = await billing.customer();
+    const refused = async (call: string, body: unknown) => {
+      billing.stripe.fail({ call, status: 200, body });
+      const answer = await billing.subscribe(billing.one, team.session);
+      assertProblem(answer, 502, "billing_provider_error");
+      assert.doesNotMatch(JSON.stringify(answer.body), /evil/);
+    };
+    const urls = [
+      "http://checkout.stripe.evil/pay",
+      "javascript:alert(1)//evil",
+      "data:text/html,evil",
+      "//checkout.stripe.evil",
+      "https://checkout.stripe.com@evil.example/",
+      `https://evil.example/${"x".repeat(10_000)}`,
+      "evil",
+      "",
+    ];
+    for (const url of urls) await refused("POST /v1/checkout/sessions", { id: "cs_1", url });
+    await billing.subscribe(billing.one, team.session);
+    const [open] = checkoutsOf(team.id);
+    assert.ok(open);
+    await refused("GET /v1/checkout/sessions", { data: [{ ...open, url: "http://checkout.evil/" }] });
+    const id = `sub_${team.id}`;
+    billing.stripe.subscriptions.set(id, subscriptionObject({ id, customer: customerId }));
+    for (const url of urls) await refused("POST /v1/billing_portal/sessions", { url });
+    assert.equal((await billing.subscribe(billing.one, team.session)).status, 200);
+  });
+
+  it("not when a stand-in for Stripe on this machine has its page here too", async () => {
+    const team = await billing.deployment.team("free");
+    const url = `${billing.stripe.url}/pay`;
+    billing.stripe.fail({ call: "POST /v1/checkout/sessions", status: 200, body: { id: "cs_1", url } });
+    assert.deepEqual((await billing.subscribe(billing.one, team.session)).body, { checkout_url: url });
+  });
+
   it("not for one failure that passes: it is repeated with the same key", async () => {
     const team = await billing.deployment.team("free");
     const before = billing.stripe.keys.length;

@@ -41,8 +41,6 @@ export interface StripeMock {
   customers: Map<string, { id: string; metadata: Record<string, string> }>;
   checkouts: Map<string, MockCheckout>;
   subscriptions: Map<string, MockSubscription>;
-  /** Subscriptions whose rest was credited when they were cancelled. */
-  credited: string[];
   /** `METHOD path` of each request, in their order. */
   calls: string[];
   /** Idempotency keys in their order. */
@@ -97,7 +95,6 @@ function createState() {
   const customers: StripeMock["customers"] = new Map();
   const checkouts: StripeMock["checkouts"] = new Map();
   const subscriptions: StripeMock["subscriptions"] = new Map();
-  const credited: string[] = [];
   let made = 0;
 
   function knownCustomer(id: string | undefined): string {
@@ -137,11 +134,10 @@ function createState() {
     return Object.assign(checkout, { status: "expired", url: null });
   }
 
-  function cancel(id: string, isCredited: boolean): MockSubscription {
+  function cancel(id: string): MockSubscription {
     const subscription = subscriptions.get(id);
     if (subscription === undefined || subscription.status === "canceled")
       throw missing("subscription", id, "id");
-    if (isCredited) credited.push(id);
     return Object.assign(subscription, { status: "canceled" });
   }
 
@@ -170,8 +166,7 @@ function createState() {
     if (call === "GET /v1/checkout/sessions") return list(checkouts.values(), query);
     if (/^POST \/v1\/checkout\/sessions\/\w+\/expire$/.test(call)) return expire(id);
     if (call === "GET /v1/subscriptions") return list(subscriptions.values(), query);
-    if (call.startsWith("DELETE /v1/subscriptions/"))
-      return cancel(id, (form.prorate ?? query.get("prorate")) === "true");
+    if (call.startsWith("DELETE /v1/subscriptions/")) return cancel(id);
     if (call === "POST /v1/billing_portal/sessions")
       return {
         object: "billing_portal.session",
@@ -182,13 +177,13 @@ function createState() {
     });
   }
 
-  return { customers, checkouts, subscriptions, credited, answer };
+  return { customers, checkouts, subscriptions, answer };
 }
 
 /** Starts one; `close` ends it, also with requests under way. */
 export async function startStripeMock(): Promise<StripeMock> {
   const state = createState();
-  const { customers, checkouts, subscriptions, credited } = state;
+  const { customers, checkouts, subscriptions } = state;
   const calls: string[] = [];
   const keys: string[] = [];
   const troubles: Trouble[] = [];
@@ -263,7 +258,6 @@ export async function startStripeMock(): Promise<StripeMock> {
     customers,
     checkouts,
     subscriptions,
-    credited,
     calls,
     keys,
     fail({

@@ -49,6 +49,11 @@ export function serviceSeries(registers: Registry[]) {
       labelNames: ["result"],
       registers,
     }),
+    paidTwice: new Counter({
+      name: "rcpt_billing_paid_twice_total",
+      help: "Changes that left a team with more than one subscription that gives a tier; the log names them.",
+      registers,
+    }),
     dependencyUp: new Gauge({
       name: "rcpt_dependency_up",
       help: "1 while a dependency answers, as it was last asked: by readiness in an API, by each count in a relay.",

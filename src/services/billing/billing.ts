@@ -43,6 +43,8 @@ export interface BillingDeps {
   publisher: ChangePublisher;
   clock: Clock;
   log: Logger;
+  /** A team was found to pay for more than one subscription. */
+  onPaidTwice(): void;
   /** null: no billing. */
   stripe: { config: BillingConfig; provider: BillingProvider } | null;
 }

@@ -3,15 +3,14 @@ import { type Clock, sleep } from "../../core/clock.ts";
 import type { BillingPlan } from "../../core/config.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
-import type { Logger } from "../../core/log.ts";
 import { endSubscriptions, findTeam, lockTeam, setCustomer, subscriptionsOf } from "../../store/billing.ts";
 import { releaseClaim, takeClaim } from "../../store/billing-claims.ts";
 import { requestReread } from "../../store/billing-rereads.ts";
 import type { Database } from "../../store/postgres.ts";
 import type { ChangePublisher } from "../authenticate/publish.ts";
 import type { BillingProvider } from "./provider.ts";
-import { settleTeam } from "./settle-team.ts";
-import { isOurs, type Plans, type SeenSubscription, standingOf } from "./state.ts";
+import { type SettleDeps, settleTeam } from "./settle-team.ts";
+import { isOurs, planOf, type SeenSubscription, standingOf } from "./state.ts";
 import type { SeenCheckout } from "./subscription.ts";
 
 export interface Offer extends BillingPlan {
@@ -29,13 +28,11 @@ export interface Checkouts {
   open(teamId: string, offer: Offer): Promise<string>;
 }
 
-export interface CheckoutDeps {
+export interface CheckoutDeps extends SettleDeps {
   sql: Database;
   publisher: ChangePublisher;
   provider: BillingProvider;
-  plans: Plans;
   clock: Clock;
-  log: Logger;
 }
 
 function tooSlow(): AppError {
@@ -101,12 +98,19 @@ async function negotiate(deps: CheckoutDeps, asked: Negotiation): Promise<string
   const team = await findTeam(sql, asked.teamId);
   if (team === null) throw gone();
   const { id: teamId, customerId } = team;
-  const known = (await subscriptionsOf(sql, teamId)).map(({ id }) => id);
+  const rows = await subscriptionsOf(sql, teamId);
+  const known = rows.map(({ id }) => id);
   asked.inTime();
   // Stripe's own word: whoever has just paid comes back sooner than the event, and the customer may be gone.
   const listed = customerId === null ? null : await provider.listSubscriptions(customerId);
-  const seen = (listed ?? []).filter((one) => isOurs(one, { teamId, known }, plans));
-  if (team.tier === "enterprise" && !seen.some(isSubscription)) throw alreadyEnterprise();
+  const ours = (listed ?? []).filter((one) => isOurs(one, { teamId, known }, plans));
+  const isEnterprise = team.tier === "enterprise";
+  if (isEnterprise && !ours.some(isSubscription)) throw alreadyEnterprise();
+  const planBefore = (id: string) => rows.find((row) => row.id === id)?.plan ?? null;
+  // What gives no tier keeps nobody from buying one; an enterprise team has nothing to buy.
+  const seen = isEnterprise
+    ? ours
+    : ours.filter((one) => planOf({ ...one, plan: planBefore(one.id) ?? one.sold }, plans) !== null);
   if (customerId === null || listed === null)
     return begin(deps, asked, await newCustomer(deps, asked, customerId));
   return resume(deps, asked, { customerId, seen });
@@ -174,11 +178,8 @@ async function begin(deps: CheckoutDeps, asked: Negotiation, customerId: string)
  * Makes the team's customer, in place of one that Stripe has lost, whose subscriptions are over then. Whoever dies in
  * between leaves one at Stripe that nobody uses.
  */
-async function newCustomer(
-  { publisher, provider, plans, log }: CheckoutDeps,
-  asked: Negotiation,
-  replaced: string | null,
-): Promise<string> {
+async function newCustomer(deps: CheckoutDeps, asked: Negotiation, replaced: string | null): Promise<string> {
+  const { publisher, provider, log } = deps;
   const { teamId } = asked;
   asked.inTime();
   if (replaced !== null)
@@ -189,7 +190,7 @@ async function newCustomer(
     if (team === null || !(await setCustomer(tx, teamId, customerId, replaced))) return team?.customerId;
     if (replaced === null) return customerId;
     await endSubscriptions(tx, teamId);
-    await settleTeam(tx, team, { plans, log });
+    await settleTeam(tx, team, deps);
     return customerId;
   });
   if (current == null) throw gone();

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import type { Clock } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import { isId } from "../../core/ids.ts";
 import { LIMITS } from "../../core/limits.ts";
@@ -17,8 +18,17 @@ import {
 import { requestReread } from "../../store/billing-rereads.ts";
 import { isOutage, type Transaction } from "../../store/postgres.ts";
 import type { ChangePublisher } from "../authenticate/publish.ts";
-import { settleTeam } from "./settle-team.ts";
-import { isOurs, mergeEvent, type Plans, planOf, type SeenSubscription, standingOf } from "./state.ts";
+import { type SettleDeps, settleTeam } from "./settle-team.ts";
+import {
+  type EventTime,
+  isAhead,
+  isOurs,
+  mergeEvent,
+  type Plans,
+  planOf,
+  type SeenSubscription,
+  standingOf,
+} from "./state.ts";
 import { readCheckout, readCustomer, readSubscription, type SeenCheckout } from "./subscription.ts";
 
 /** A notification of Stripe, its signature verified. */
@@ -40,10 +50,9 @@ export interface BillingEvents {
   receive(event: StripeEvent): Promise<void>;
 }
 
-export interface BillingEventDeps {
+export interface BillingEventDeps extends SettleDeps {
   publisher: ChangePublisher;
-  plans: Plans;
-  log: Logger;
+  clock: Clock;
 }
 
 /** What an event tells us of a customer; `customer`: that something has changed. */
@@ -89,7 +98,13 @@ function wrongObject(issues: readonly v.BaseIssue<unknown>[]): AppError {
   return new AppError("validation_failed", "The event's object is not what its type says.", { errors });
 }
 
-export function createBillingEvents({ publisher, plans, log }: BillingEventDeps): BillingEvents {
+export function createBillingEvents(deps: BillingEventDeps): BillingEvents {
+  const { publisher, clock, plans, log } = deps;
+  const timeOf = ({ created }: StripeEvent): EventTime => ({
+    atS: created,
+    nowS: Math.floor(clock.now() / 1000),
+  });
+
   /** True: Stripe must be asked for the customer's subscriptions. */
   async function take(tx: Transaction, event: StripeEvent, notice: Notice): Promise<boolean> {
     const { customerId } = notice;
@@ -115,10 +130,10 @@ export function createBillingEvents({ publisher, plans, log }: BillingEventDeps)
     const before = await findSubscription(tx, team.id, seen.id);
     const known = before === null ? [] : [before.id];
     if (!isOurs(seen, { teamId: team.id, known }, plans)) return false;
-    const merged = mergeEvent(before, seen, event.created, plans);
+    const merged = mergeEvent(before, seen, timeOf(event), plans);
     if (merged.row !== null) await writeSubscription(tx, team.id, merged.row);
-    const { surplus } = await settleTeam(tx, team, { plans, log });
-    return merged.reread || surplus;
+    await settleTeam(tx, team, deps);
+    return merged.reread;
   }
 
   /** What was just paid for counts at once, should the subscription's own events be late. */
@@ -129,7 +144,7 @@ export function createBillingEvents({ publisher, plans, log }: BillingEventDeps)
     seen: SeenCheckout,
   ): Promise<void> {
     const { subscriptionId: id, priceId, createdS } = seen;
-    if (seen.teamId !== team.id || !seen.paid || id === null) return;
+    if (seen.teamId !== team.id || !seen.paid || id === null || isAhead(timeOf(event))) return;
     const plan = planOf({ priceId, plan: seen.sold }, plans);
     if (plan === null) return;
     if ((await findSubscription(tx, team.id, id)) !== null) return;
@@ -138,13 +153,14 @@ export function createBillingEvents({ publisher, plans, log }: BillingEventDeps)
       status: "active",
       priceId,
       plan,
+      planAtS: null,
       createdS,
       periodEndS: null,
       cancelAtPeriodEnd: false,
       stateAtS: event.created,
       readAt: null,
     });
-    await settleTeam(tx, team, { plans, log });
+    await settleTeam(tx, team, deps);
   }
 
   async function record(tx: Transaction, event: StripeEvent, notice: Notice | null): Promise<void> {

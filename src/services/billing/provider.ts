@@ -2,6 +2,7 @@ import type { Stripe } from "stripe";
 import type { BillingConfig, BillingPlan } from "../../core/config.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
+import { isLoopbackHost } from "../../core/local-url.ts";
 import type { Logger } from "../../core/log.ts";
 import type { SeenSubscription } from "./state.ts";
 import { readCheckout, readSubscription, type SeenCheckout } from "./subscription.ts";
@@ -31,12 +32,12 @@ export interface BillingProvider {
   expireCheckout(id: string): Promise<boolean>;
   /** Address of a new session of the billing portal. */
   createPortal(customerId: string): Promise<string>;
-  /**
-   * Ends a subscription at once; one that Stripe does not know, or that has ended, is as good as ended.
-   * @param credit what is paid and not used up goes to the customer's balance
-   */
-  cancelSubscription(id: string, credit: boolean): Promise<void>;
+  /** Ends a deleted team's subscription at once; one that Stripe does not know, or that has ended, is as good as ended. */
+  cancelSubscription(id: string): Promise<void>;
 }
+
+/** An answer that cannot be used. Its message says why, and quotes nothing of it. */
+class UnusableAnswer extends Error {}
 
 function isStripeError(error: unknown): error is Stripe.errors.StripeError {
   return error instanceof Error && "rawType" in error && "statusCode" in error;
@@ -50,6 +51,7 @@ const isInvalidRequest = (error: unknown): boolean =>
 
 /** What may be logged: Stripe's messages quote keys and customers' data. */
 function failureOf(error: unknown): Record<string, unknown> {
+  if (error instanceof UnusableAnswer) return { kind: "UnusableAnswer", reason: error.message };
   if (!isStripeError(error)) return { kind: error instanceof Error ? error.constructor.name : typeof error };
   return { kind: error.type, code: error.code, status: error.statusCode, stripe_request: error.requestId };
 }
@@ -124,7 +126,8 @@ export function createBillingProvider({
         async (stripe) => {
           const limit = LIMITS.billing.checkouts;
           const { data } = await stripe.checkout.sessions.list({ customer, status: "open", limit });
-          return data.map(readCheckout);
+          const read = data.map(readCheckout);
+          return read.map((one) => ({ ...one, url: one.url === null ? null : pageOf(one.url, config) }));
         },
         { when: isMissing, value: [] },
       ),
@@ -141,13 +144,13 @@ export function createBillingProvider({
     createPortal: (customer) =>
       call("create portal session", async (stripe) => {
         const made = await stripe.billingPortal.sessions.create({ customer, return_url: config.returnUrl });
-        return present(made.url);
+        return pageOf(made.url, config);
       }),
-    cancelSubscription: (id, credit) =>
+    cancelSubscription: (id) =>
       call<void>(
         "cancel subscription",
         (stripe) =>
-          stripe.subscriptions.cancel(id, { prorate: credit, invoice_now: credit }).then(() => undefined),
+          stripe.subscriptions.cancel(id, { prorate: false, invoice_now: false }).then(() => undefined),
         { when: isMissing, value: undefined },
       ),
   };
@@ -155,8 +158,24 @@ export function createBillingProvider({
 
 /** The types promise it; whatever stands in for Stripe may not. */
 function present(text: string | null): string {
-  if (typeof text !== "string" || text === "") throw new Error("an answer without what was asked for");
+  if (typeof text !== "string" || text === "") throw new UnusableAnswer("what was asked for is missing");
   return text;
+}
+
+/**
+ * The address of a page that a customer is sent to, to pay: https, and no user in front of the host. A stand-in for Stripe
+ * on this machine may have pages here too.
+ */
+function pageOf(url: string | null, { apiBase }: BillingConfig): string {
+  const text = present(url);
+  if (text.length > LIMITS.billing.pageUrlChars || !URL.canParse(text))
+    throw new UnusableAnswer("the page's address is no URL");
+  const page = new URL(text);
+  if (page.username !== "" || page.password !== "")
+    throw new UnusableAnswer("the page's address names a user");
+  const isLocal = [page, new URL(apiBase)].every(({ hostname }) => isLoopbackHost(hostname));
+  if (page.protocol === "https:" || (page.protocol === "http:" && isLocal)) return page.href;
+  throw new UnusableAnswer("the page's address is not https");
 }
 
 async function createSession(stripe: Stripe, config: BillingConfig, checkout: NewCheckout): Promise<string> {
@@ -173,5 +192,5 @@ async function createSession(stripe: Stripe, config: BillingConfig, checkout: Ne
     success_url: config.returnUrl,
     cancel_url: config.returnUrl,
   });
-  return present(url);
+  return pageOf(url, config);
 }

@@ -1,6 +1,5 @@
 import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
-import type { Logger } from "../../core/log.ts";
 import {
   findOrphan,
   findSubscription,
@@ -16,24 +15,22 @@ import { type DueReread, finishReread, leaseReread, postponeReread } from "../..
 import type { Database } from "../../store/postgres.ts";
 import type { ChangePublisher } from "../authenticate/publish.ts";
 import type { BillingProvider } from "./provider.ts";
-import { settleTeam } from "./settle-team.ts";
-import { isOurs, mergeRead, type Plans, type SeenSubscription, standingOf, surplusOf } from "./state.ts";
+import { type SettleDeps, settleTeam } from "./settle-team.ts";
+import { isOurs, mergeRead, standingOf } from "./state.ts";
 
 export interface BillingRereads {
   /**
-   * Reads what is due from Stripe and brings it about: the truth is written, surplus subscriptions and those of deleted
-   * teams are cancelled. What fails is due again later, for as long as it takes. Any number of processes at once.
+   * Reads what is due from Stripe and brings it about: the truth is written, and the subscriptions of deleted teams are
+   * cancelled, no others. What fails is due again later, for as long as it takes. Any number of processes at once.
    */
   workOff(isStopping: () => boolean): Promise<void>;
 }
 
-export interface BillingRereadDeps {
+export interface BillingRereadDeps extends SettleDeps {
   sql: Database;
   publisher: ChangePublisher;
   provider: BillingProvider;
-  plans: Plans;
   clock: Clock;
-  log: Logger;
 }
 
 /** `overtaken`: an event came while Stripe was read, so that what was read may be older. */
@@ -96,35 +93,19 @@ async function readTeam(deps: BillingRereadDeps, team: TeamBilling, customerId: 
   }
   const known = (await subscriptionsOf(sql, team.id)).map(({ id }) => id);
   const ours = listed.filter((one) => isOurs(one, { teamId: team.id, known }, plans));
-  const seen = await endSurplus(deps, team.id, ours);
   return publisher.transact(async (tx) => {
     const locked = await lockTeam(tx, team.id);
     if (locked === null || locked.customerId !== customerId || (await revisionOf(tx, team.id)) !== before)
       return "overtaken";
-    for (const one of seen)
+    for (const one of ours)
       await writeSubscription(
         tx,
         team.id,
         mergeRead(await findSubscription(tx, team.id, one.id), one, readAt, plans),
       );
-    await settleTeam(tx, locked, { plans, log });
+    await settleTeam(tx, locked, deps);
     return "done";
   });
-}
-
-/** A team pays once: the subscriptions as they are when all beside the one that is kept have been cancelled. */
-async function endSurplus(
-  { provider, log }: BillingRereadDeps,
-  teamId: string,
-  seen: SeenSubscription[],
-): Promise<SeenSubscription[]> {
-  const surplus = new Set(surplusOf(seen));
-  for (const { id, status } of surplus) {
-    log.warn({ team: teamId, subscription: id }, "a second subscription of a team is cancelled");
-    // In any other status nothing was paid for the time that is left.
-    await provider.cancelSubscription(id, status === "active");
-  }
-  return seen.map((one) => (surplus.has(one) ? { ...one, status: "canceled" } : one));
 }
 
 /** Ends what a deleted team still has at Stripe, or began to have: its customer pays for nothing any more. */
@@ -139,6 +120,6 @@ async function clearAway(
   for (const one of (await provider.listSubscriptions(customerId)) ?? []) {
     if (standingOf(one.status) === "ended" || !isOurs(one, { teamId, known }, plans)) continue;
     log.info({ team: teamId, subscription: one.id }, "the subscription of a deleted team is cancelled");
-    await provider.cancelSubscription(one.id, false);
+    await provider.cancelSubscription(one.id);
   }
 }

@@ -1,6 +1,6 @@
 import type { BillingConfig, BillingPlan } from "../../core/config.ts";
 import { LIMITS } from "../../core/limits.ts";
-import type { Tier } from "../../core/tiers.ts";
+import { TIERS, type Tier } from "../../core/tiers.ts";
 import type { SubscriptionRow, TeamBilling } from "../../store/billing.ts";
 
 /** What follows from what Stripe says of subscriptions. Pure: the tests put every order of events to it. */
@@ -85,19 +85,34 @@ export interface Merged {
   reread: boolean;
 }
 
+/** When an event happened, and when it came; seconds of Stripe's clock and of ours. */
+export interface EventTime {
+  atS: number;
+  nowS: number;
+}
+
+/** Whether a second is further ahead than clocks differ. Such an event proves nothing: Stripe is asked instead. */
+export function isAhead({ atS, nowS }: EventTime): boolean {
+  return atS > nowS + LIMITS.billing.eventLeadS;
+}
+
 /**
  * What an event adds to what is known. The newest wins, by Stripe's second; within one second the later status does, and
- * the truth is asked for.
+ * the truth is asked for. One from the future changes nothing: it would outlast all that really happens until then.
  */
 export function mergeEvent(
   known: SubscriptionRow | null,
   seen: SeenSubscription,
-  atS: number,
+  { atS, nowS }: EventTime,
   plans: Plans,
 ): Merged {
+  if (isAhead({ atS, nowS })) return { row: null, reread: true };
   const row = rowOf(known, seen, plans, { stateAtS: atS, readAt: known?.readAt ?? null });
-  if (known === null) return { row, reread: false };
-  if (atS < known.stateAtS) return { row: null, reread: false };
+  // Nothing but its price shows whose it is: events of it that had another price may have been passed over.
+  if (known === null) return { row, reread: seen.teamId === null };
+  // What is known cannot be dated so; the read sets it right.
+  if (isAhead({ atS: known.stateAtS, nowS })) return { row: null, reread: true };
+  if (atS < known.stateAtS) return { row: withEarlierPlan(known, seen, atS, plans), reread: false };
   if (atS > known.stateAtS) {
     const revived = standingOf(known.status) === "ended" && standingOf(seen.status) !== "ended";
     return { row, reread: revived || mayPrecedeRead(known, atS) };
@@ -114,7 +129,9 @@ export function mergeRead(
   readAt: Date,
   plans: Plans,
 ): SubscriptionRow {
-  return rowOf(known, seen, plans, { stateAtS: known?.stateAtS ?? seen.createdS, readAt });
+  const latestS = Math.floor(readAt.getTime() / 1000) + LIMITS.billing.eventLeadS;
+  const stateAtS = Math.min(known?.stateAtS ?? seen.createdS, latestS);
+  return rowOf(known, seen, plans, { stateAtS, readAt });
 }
 
 function rowOf(
@@ -124,8 +141,27 @@ function rowOf(
   when: Pick<SubscriptionRow, "stateAtS" | "readAt">,
 ): SubscriptionRow {
   const { id, status, priceId, createdS, periodEndS, cancelAtPeriodEnd } = seen;
+  const isSold = isForSale({ priceId }, plans);
   const plan = planOf({ priceId, plan: known?.plan ?? seen.sold }, plans);
-  return { id, status, priceId, plan, createdS, periodEndS, cancelAtPeriodEnd, ...when };
+  const planAtS = isSold ? when.stateAtS : (known?.planAtS ?? null);
+  return { id, status, priceId, plan, planAtS, createdS, periodEndS, cancelAtPeriodEnd, ...when };
+}
+
+/** An event that comes late may still tell what the price meant before it became one that is not for sale. */
+function withEarlierPlan(
+  known: SubscriptionRow,
+  seen: SeenSubscription,
+  atS: number,
+  plans: Plans,
+): SubscriptionRow | null {
+  const tells = isForSale(seen, plans) && !isForSale(known, plans) && (known.planAtS ?? -1) < atS;
+  return tells
+    ? { ...known, plan: planOf({ priceId: seen.priceId, plan: null }, plans), planAtS: atS }
+    : null;
+}
+
+function isForSale({ priceId }: { priceId: string | null }, plans: Plans): boolean {
+  return priceId !== null && plans.has(priceId);
 }
 
 /** What a subscription gives: by its price, by what was known before where that is not for sale (any more). */
@@ -150,20 +186,35 @@ function isSameState(a: SubscriptionRow, b: SubscriptionRow): boolean {
   );
 }
 
-/** The one that counts: in good standing before suspended, then the earliest. null: none does. */
-function keptOf<S extends Pick<SubscriptionRow, "id" | "status" | "createdS">>(all: readonly S[]): S | null {
-  const inOrder = [...all].sort((a, b) => a.createdS - b.createdS || (a.id < b.id ? -1 : 1));
-  const first = (standing: Standing) => inOrder.find((one) => standingOf(one.status) === standing);
-  return first("good") ?? first("suspended") ?? null;
+type Ranked = Pick<SubscriptionRow, "id" | "status" | "createdS" | "priceId" | "plan">;
+
+/** Whether the first counts rather than the second: by a price for sale, then the better tier, then the earlier. */
+function inRank(plans: Plans): (a: Ranked, b: Ranked) => number {
+  const rankOf = (one: Ranked) => {
+    const plan = planOf(one, plans);
+    if (plan === null) return -1;
+    return TIERS.indexOf(plan.tier) + (isForSale(one, plans) ? TIERS.length : 0);
+  };
+  return (a, b) => rankOf(b) - rankOf(a) || a.createdS - b.createdS || (a.id < b.id ? -1 : 1);
 }
 
-/** Beside a subscription in good standing, those that must not go on: a team pays once. */
-export function surplusOf<S extends Pick<SubscriptionRow, "id" | "status" | "createdS">>(
-  all: readonly S[],
-): S[] {
-  const kept = keptOf(all);
-  if (kept === null || standingOf(kept.status) !== "good") return [];
-  return all.filter((one) => one.id !== kept.id && standingOf(one.status) !== "ended");
+/**
+ * The one that counts. What gives a tier goes before what gives none, whatever their states: a stranger's price is no
+ * reason to end or to keep what is paid here. Then good standing goes before suspended. null: none counts.
+ */
+function keptOf<S extends Ranked>(all: readonly S[], plans: Plans): S | null {
+  const ranked = [...all].sort(inRank(plans));
+  for (const gives of [true, false])
+    for (const standing of ["good", "suspended"])
+      for (const one of ranked)
+        if ((planOf(one, plans) !== null) === gives && standingOf(one.status) === standing) return one;
+  return null;
+}
+
+/** All that give a tier when several do, the one that counts first: the team pays more than once. Else none. */
+export function paidTwice<S extends Ranked>(all: readonly S[], plans: Plans): S[] {
+  const paid = all.filter((one) => standingOf(one.status) === "good" && planOf(one, plans) !== null);
+  return paid.length < 2 ? [] : paid.sort(inRank(plans));
 }
 
 export interface Settled {
@@ -183,17 +234,20 @@ export function settle(
   all: readonly SubscriptionRow[],
   plans: Plans,
 ): Settled {
-  const kept = keptOf(all);
-  const tierOr = (tier: Tier): Tier => (team.tier === "enterprise" ? "enterprise" : tier);
-  if (kept !== null) {
-    if (standingOf(kept.status) === "suspended")
-      return { tier: tierOr("free"), subscriptionId: kept.id, unknownPrice: null };
-    const plan = planOf(kept, plans);
-    const tier = plan === null ? team.tier : tierOr(plan.tier);
-    return { tier, subscriptionId: kept.id, unknownPrice: plan === null ? (kept.priceId ?? "") : null };
-  }
-  const followed = all.find((one) => one.id === team.subscriptionId);
-  if (followed !== undefined && standingOf(followed.status) === "ended")
-    return { tier: tierOr("free"), subscriptionId: null, unknownPrice: null };
-  return { tier: team.tier, subscriptionId: team.subscriptionId, unknownPrice: null };
+  const kept = keptOf(all, plans);
+  const plan = kept === null ? null : planOf(kept, plans);
+  const to = (tier: Tier, subscriptionId: string | null, unknownPrice: string | null = null): Settled => ({
+    tier: team.tier === "enterprise" ? "enterprise" : tier,
+    subscriptionId,
+    unknownPrice,
+  });
+  if (kept !== null && plan !== null)
+    return to(standingOf(kept.status) === "good" ? plan.tier : "free", kept.id);
+  const followed = all.find((one) => one.id === team.subscriptionId) ?? null;
+  const hasEnded = followed !== null && standingOf(followed.status) === "ended";
+  if (kept === null) return hasEnded ? to("free", null) : to(team.tier, team.subscriptionId);
+  // What gives no tier takes the place of what does only when that has ended.
+  if (followed !== null && !hasEnded && planOf(followed, plans) !== null) return to(team.tier, followed.id);
+  const tier = hasEnded || standingOf(kept.status) === "suspended" ? "free" : team.tier;
+  return to(tier, kept.id, standingOf(kept.status) === "good" ? (kept.priceId ?? "") : null);
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { localUrl } from "../../../src/core/local-url.ts";
+import { isLoopbackHost, localUrl } from "../../../src/core/local-url.ts";
 
 it("the URL of a server is one that this machine can open", () => {
   const urls: [string, string][] = [
@@ -14,4 +14,11 @@ it("the URL of a server is one that this machine can open", () => {
     ["fe80::1%eth0", "http://[fe80::1%25eth0]:8080"],
   ];
   for (const [host, url] of urls) assert.equal(localUrl(host, 8_080), url, host);
+});
+
+it("a host is this machine by its own word only", () => {
+  for (const host of ["127.0.0.1", "127.9.9.9", "::1", "[::1]", "localhost", "LOCALHOST"])
+    assert.equal(isLoopbackHost(host), true, host);
+  for (const host of ["", "127.0.0.1.example", "127.evil.example", "localhost.example", "[::2]", "0.0.0.0"])
+    assert.equal(isLoopbackHost(host), false, host);
 });

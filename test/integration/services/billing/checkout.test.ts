@@ -39,7 +39,16 @@ function newProcess(database: Database = sql): Checkouts {
   const bus = { announce: async () => undefined };
   const publisher = createChangePublisher({ sql: database, bus, log, invalidate: () => undefined });
   const provider = createBillingProvider({ config, log });
-  return createCheckouts({ sql: database, publisher, provider, plans: config.prices, clock, log });
+  const onPaidTwice = () => undefined;
+  return createCheckouts({
+    sql: database,
+    publisher,
+    provider,
+    plans: config.prices,
+    clock,
+    log,
+    onPaidTwice,
+  });
 }
 
 before(async () => {

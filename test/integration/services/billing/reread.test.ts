@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { loadConfig } from "../../../../src/core/config.ts";
+import { createLog } from "../../../../src/core/log.ts";
 import { createChangePublisher } from "../../../../src/services/authenticate/publish.ts";
 import { type BillingEvents, createBillingEvents } from "../../../../src/services/billing/events.ts";
 import { createBillingProvider } from "../../../../src/services/billing/provider.ts";
 import { type BillingRereads, createBillingRereads } from "../../../../src/services/billing/reread.ts";
 import type { Database } from "../../../../src/store/postgres.ts";
-import { createFakeClock } from "../../../support/fake-clock.ts";
+import { createFakeClock, type FakeClock } from "../../../support/fake-clock.ts";
 import { createClosing, newTeam, openDatabase, silentLog } from "../../../support/store.ts";
 import { eventObject, PRICES, subscriptionObject } from "../../../support/stripe-events.ts";
 import { type MockCheckout, type StripeMock, startStripeMock } from "../../../support/stripe-mock.ts";
@@ -18,6 +19,9 @@ let sql: Database;
 let stripe: StripeMock;
 let events: BillingEvents;
 let rereads: BillingRereads;
+let clock: FakeClock;
+const lines: string[] = [];
+let timesPaidTwice = 0;
 
 before(async () => {
   ({ sql } = await openDatabase(closing));
@@ -34,9 +38,13 @@ before(async () => {
   const publisher = createChangePublisher({ sql, bus, log: silentLog, invalidate: () => undefined });
   const plans = billing.prices;
   const provider = createBillingProvider({ config: billing, log: silentLog });
-  const clock = createFakeClock();
-  events = createBillingEvents({ publisher, plans, log: silentLog });
-  rereads = createBillingRereads({ sql, publisher, provider, plans, clock, log: silentLog });
+  clock = createFakeClock();
+  const log = createLog("warn", {}, { write: (line) => void lines.push(line) });
+  const onPaidTwice = () => {
+    timesPaidTwice += 1;
+  };
+  events = createBillingEvents({ publisher, plans, clock, log, onPaidTwice });
+  rereads = createBillingRereads({ sql, publisher, provider, plans, clock, log, onPaidTwice });
 });
 after(closing.close);
 
@@ -135,38 +143,51 @@ describe("reading subscriptions from Stripe", () => {
     assert.equal((await teamOf(team.teamId)).tier, "pro");
   });
 
-  it("cancels the later of two, keeps the earlier, and the tier follows that", async () => {
+  it("cancels none of two that give a tier: the better counts, and the operator is told", async () => {
     const team = await newCustomer();
     const first = exists({ ...team, created: 10 });
     const later = { ...team, name: "b", created: 20, price: PRICES.STRIPE_PRICE_PRO_PLUS_MONTH };
     const second = exists(later);
     await tell(later, 100);
     assert.deepEqual(await teamOf(team.teamId), { tier: "pro_plus", subscription: second });
+    const before = timesPaidTwice;
     await tell({ ...team, created: 10 }, 100);
-    assert.deepEqual(await teamOf(team.teamId), { tier: "pro", subscription: first });
+    assert.equal(timesPaidTwice, before + 1);
+    const said = JSON.parse(lines.at(-1) ?? "{}");
+    assert.match(said.msg, /pays for more than one subscription/);
+    assert.deepEqual([said.team, said.subscription, said.beside], [team.teamId, second, [first]]);
+    await askFor(team.customer);
     await workOff();
-    assert.equal(stripe.subscriptions.get(second)?.status, "canceled");
-    assert.equal(stripe.subscriptions.get(first)?.status, "active");
-    assert.deepEqual(await teamOf(team.teamId), { tier: "pro", subscription: first });
-    assert.equal(await dueOf(team.customer), null);
+    assert.deepEqual(await teamOf(team.teamId), { tier: "pro_plus", subscription: second });
+    for (const id of [first, second]) assert.equal(stripe.subscriptions.get(id)?.status, "active");
     await tell({ ...later, status: "canceled" }, 200);
     assert.deepEqual(await teamOf(team.teamId), { tier: "pro", subscription: first });
   });
 
-  it("credits what is left of one that was paid, and of no other", async () => {
+  it("cancels nothing, in whatever state, beside one that counts", async () => {
     const team = await newCustomer();
     exists({ ...team, created: 10 });
-    const [paid, ...unpaid] = (["active", "past_due", "unpaid", "trialing", "incomplete"] as const).map(
-      (status, i) => exists({ ...team, name: status, status, created: 20 + i }),
-    );
+    const states = ["active", "past_due", "unpaid", "trialing", "incomplete", "paused"] as const;
+    const ids = states.map((status, i) => exists({ ...team, name: status, status, created: 20 + i }));
     await askFor(team.customer);
     await workOff();
-    for (const id of [paid, ...unpaid])
-      assert.equal(stripe.subscriptions.get(id ?? "")?.status, "canceled", id);
     assert.deepEqual(
-      stripe.credited.filter((id) => id.endsWith(team.teamId)),
-      [paid],
+      ids.map((id) => stripe.subscriptions.get(id)?.status),
+      states,
     );
+    assert.ok(!stripe.calls.some((call) => call.startsWith("DELETE") && call.endsWith(team.teamId)));
+  });
+
+  it("believes no event from the future, and asks Stripe instead", async () => {
+    const team = await newCustomer();
+    const nowS = Math.floor(clock.now() / 1000);
+    exists(team);
+    await tell({ ...team, status: "canceled" }, nowS + 86_400);
+    assert.deepEqual(await teamOf(team.teamId), { tier: "free", subscription: null });
+    await workOff();
+    assert.equal((await teamOf(team.teamId)).tier, "pro");
+    await tell({ ...team, status: "unpaid" }, nowS);
+    assert.equal((await teamOf(team.teamId)).tier, "free");
   });
 
   it("leaves the customer's other products and other teams' subscriptions alone", async () => {

@@ -5,173 +5,23 @@ import {
   isOurs,
   mergeEvent,
   mergeRead,
-  type Plans,
+  paidTwice,
   type SeenSubscription,
   settle,
   standingOf,
-  surplusOf,
 } from "../../../../src/services/billing/state.ts";
 import type { SubscriptionRow } from "../../../../src/store/billing.ts";
-import fc from "../../../support/properties.ts";
-
-const plans: Plans = new Map([
-  ["price_s", { tier: "starter", interval: "year" }],
-  ["price_p", { tier: "pro", interval: "month" }],
-  ["price_pp", { tier: "pro_plus", interval: "month" }],
-]);
-
-function seen(
-  id: string,
-  status: string,
-  priceId: string | null = "price_p",
-  createdS = 10,
-): SeenSubscription {
-  return {
-    id,
-    customerId: "cus_1",
-    teamId: null,
-    status,
-    priceId,
-    sold: null,
-    createdS,
-    periodEndS: null,
-    cancelAtPeriodEnd: false,
-  };
-}
-
-function row(id: string, status: string, rest: Partial<SubscriptionRow> = {}): SubscriptionRow {
-  return { ...mergeRead(null, seen(id, status), new Date(0), plans), readAt: null, ...rest };
-}
-
-/** A team as the service keeps it, with the database left out. */
-function createTeam(tier: Tier = "free") {
-  const rows = new Map<string, SubscriptionRow>();
-  const team = { tier, subscriptionId: null as string | null };
-  const settleNow = () => {
-    const { tier, subscriptionId } = settle(team, [...rows.values()], plans);
-    Object.assign(team, { tier, subscriptionId });
-  };
-  let reread = false;
-  return {
-    team,
-    get reread() {
-      return reread;
-    },
-    take(state: SeenSubscription, atS: number) {
-      const merged = mergeEvent(rows.get(state.id) ?? null, state, atS, plans);
-      if (merged.row !== null) rows.set(state.id, merged.row);
-      reread ||= merged.reread;
-      settleNow();
-    },
-    read(states: SeenSubscription[]) {
-      for (const state of states)
-        rows.set(state.id, mergeRead(rows.get(state.id) ?? null, state, new Date(1e12), plans));
-      settleNow();
-    },
-  };
-}
-
-interface Told {
-  state: SeenSubscription;
-  atS: number;
-}
-
-/** What one subscription goes through; times may repeat unless `stepMin` is 1. */
-function lifeOf(id: string, createdS: number, stepMin: number): fc.Arbitrary<Told[]> {
-  const running = fc.constantFrom("trialing", "active", "past_due", "unpaid", "paused");
-  const price = fc.constantFrom("price_s", "price_p", "price_pp");
-  const step = fc.integer({ min: stepMin, max: 2 });
-  return fc
-    .record({
-      starts: fc.boolean(),
-      middle: fc.array(fc.tuple(running, price, step), { maxLength: 5 }),
-      ends: fc.option(fc.tuple(fc.constantFrom("canceled", "incomplete_expired"), price, step)),
-    })
-    .map(({ starts, middle, ends }) => {
-      let atS = createdS;
-      const first: [string, string, number][] =
-        starts || middle.length === 0 ? [["incomplete", "price_p", 0]] : [];
-      return [...first, ...middle, ...(ends === null ? [] : [ends])].map(([status, priceId, after]) => {
-        atS += after;
-        return { state: seen(id, status, priceId, createdS), atS };
-      });
-    });
-}
-
-interface History {
-  lives: Told[][];
-  /** All of it, with repetitions, in another order. */
-  delivered: Told[];
-}
-
-function historyOf(stepMin: number): fc.Arbitrary<History> {
-  return fc.tuple(lifeOf("sub_a", 10, stepMin), lifeOf("sub_b", 12, stepMin)).chain((lives) => {
-    const all = lives.flat();
-    const repeated = fc.subarray(all).map((some) => [...all, ...some]);
-    return repeated
-      .chain((told) => fc.shuffledSubarray(told, { minLength: told.length }))
-      .map((delivered) => ({ lives, delivered }));
-  });
-}
-
-/** Where it all ends when nothing is lost, repeated or late. */
-function truth({ lives }: History) {
-  const inOrder = createTeam();
-  const told = lives.flat().sort((a, b) => a.atS - b.atS);
-  for (const { state } of told) inOrder.read([state]);
-  return inOrder.team;
-}
-
-function deliver({ delivered }: History) {
-  const team = createTeam();
-  for (const { state, atS } of delivered) team.take(state, atS);
-  return team;
-}
-
-const last = ({ lives }: History) => lives.flatMap((life) => life.slice(-1).map(({ state }) => state));
-
-describe("the order of events", () => {
-  it("does not matter once Stripe was read", () => {
-    fc.assert(
-      fc.property(historyOf(0), (history) => {
-        const team = deliver(history);
-        team.read(last(history));
-        assert.deepEqual(team.team, truth(history));
-      }),
-      { numRuns: 500 },
-    );
-  });
-
-  it("does not matter at all where no two are of the same second", () => {
-    fc.assert(
-      fc.property(historyOf(1), (history) => {
-        const team = deliver(history);
-        assert.deepEqual(team.team, truth(history));
-        assert.equal(team.reread, false);
-      }),
-      { numRuns: 500 },
-    );
-  });
-
-  it("that leaves another end than the truth asks for a read", () => {
-    fc.assert(
-      fc.property(historyOf(0), (history) => {
-        const team = deliver(history);
-        const { tier, subscriptionId } = truth(history);
-        const same = team.team.tier === tier && team.team.subscriptionId === subscriptionId;
-        assert.ok(same || team.reread);
-      }),
-      { numRuns: 500 },
-    );
-  });
-});
+import { at, createTeam, NOW_S, plans, row, seen } from "../../../support/billing-state.ts";
 
 describe("an event", () => {
   const known = row("sub_1", "active", { stateAtS: 100 });
 
   it("that is older changes nothing; a newer one is believed", () => {
-    assert.deepEqual(mergeEvent(known, seen("sub_1", "canceled"), 99, plans), { row: null, reread: false });
-    const merged = mergeEvent(known, seen("sub_1", "past_due"), 101, plans);
+    assert.deepEqual(mergeEvent(known, seen("sub_1", "canceled"), at(99), plans), {
+      row: null,
+      reread: false,
+    });
+    const merged = mergeEvent(known, seen("sub_1", "past_due"), at(101), plans);
     assert.deepEqual([merged.row?.status, merged.row?.stateAtS, merged.reread], ["past_due", 101, false]);
   });
 
@@ -183,22 +33,28 @@ describe("an event", () => {
       ["incomplete", false],
       ["trialing", false],
     ] as const) {
-      const merged = mergeEvent(known, seen("sub_1", status), 100, plans);
+      const merged = mergeEvent(known, seen("sub_1", status), at(100), plans);
       assert.deepEqual([merged.row?.status ?? null, merged.reread], [wins ? status : null, true], status);
     }
     for (const status of ["canceled", "unpaid", "incomplete_expired"]) {
       const ended = row("sub_1", status, { stateAtS: 100 });
-      assert.deepEqual(mergeEvent(ended, seen("sub_1", "active"), 100, plans), { row: null, reread: true });
+      assert.deepEqual(mergeEvent(ended, seen("sub_1", "active"), at(100), plans), {
+        row: null,
+        reread: true,
+      });
     }
   });
 
   it("of the same second that says the same asks for nothing", () => {
-    assert.deepEqual(mergeEvent(known, seen("sub_1", "active"), 100, plans), { row: null, reread: false });
+    assert.deepEqual(mergeEvent(known, seen("sub_1", "active"), at(100), plans), {
+      row: null,
+      reread: false,
+    });
   });
 
   it("of the same second that is paid for longer is believed, and the truth is asked for", () => {
     const renewed = { ...seen("sub_1", "active"), periodEndS: 200 };
-    const merged = mergeEvent(known, renewed, 100, plans);
+    const merged = mergeEvent(known, renewed, at(100), plans);
     assert.deepEqual([merged.row?.periodEndS, merged.reread], [200, true]);
   });
 
@@ -206,18 +62,53 @@ describe("an event", () => {
     const read = { ...known, readAt: new Date(200_000) };
     assert.deepEqual(
       [
-        mergeEvent(read, seen("sub_1", "past_due"), 150, plans).reread,
-        mergeEvent(read, seen("sub_1", "past_due"), 501, plans).reread,
+        mergeEvent(read, seen("sub_1", "past_due"), at(150), plans).reread,
+        mergeEvent(read, seen("sub_1", "past_due"), at(501), plans).reread,
       ],
       [true, false],
     );
+  });
+
+  it("that is dated in the future changes nothing, and the truth is asked for", () => {
+    for (const before of [known, null])
+      assert.deepEqual(mergeEvent(before, seen("sub_1", "canceled"), at(NOW_S + 61), plans), {
+        row: null,
+        reread: true,
+      });
+    assert.equal(mergeEvent(known, seen("sub_1", "canceled"), at(NOW_S + 60), plans).row?.status, "canceled");
+  });
+
+  it("is not outlasted by what is dated in the future: a read sets that right", () => {
+    const ahead = row("sub_1", "canceled", { stateAtS: NOW_S + 3_600 });
+    assert.deepEqual(mergeEvent(ahead, seen("sub_1", "active"), at(NOW_S), plans), {
+      row: null,
+      reread: true,
+    });
+    const read = mergeRead(ahead, seen("sub_1", "active"), new Date(NOW_S * 1000), plans);
+    assert.deepEqual([read.status, read.stateAtS], ["active", NOW_S + 60]);
+  });
+
+  it("that is the first of one which only its price shows to be ours asks for a read", () => {
+    const unnamed = { ...seen("sub_1", "active"), teamId: null };
+    assert.equal(mergeEvent(null, unnamed, at(100), plans).reread, true);
+    assert.equal(mergeEvent(null, seen("sub_1", "active"), at(100), plans).reread, false);
+  });
+
+  it("that comes late tells what the price meant before one took its place that is not for sale", () => {
+    const [late, latest] = [seen("sub_1", "active", "price_s"), seen("sub_1", "past_due", "price_mug")];
+    const moved = mergeEvent(null, latest, at(200), plans).row;
+    assert.equal(moved?.plan, null);
+    const told = mergeEvent(moved, late, at(100), plans).row;
+    assert.deepEqual([told?.status, told?.priceId, told?.plan?.tier], ["past_due", "price_mug", "starter"]);
+    const earlier = seen("sub_1", "active", "price_pp");
+    assert.equal(mergeEvent(told, earlier, at(99), plans).row, null);
   });
 
   it("that revives what has ended is believed, and asks for a read", () => {
     const merged = mergeEvent(
       row("sub_1", "canceled", { stateAtS: 100 }),
       seen("sub_1", "active"),
-      101,
+      at(101),
       plans,
     );
     assert.deepEqual([merged.row?.status, merged.reread], ["active", true]);
@@ -294,26 +185,46 @@ describe("the tier", () => {
     }
   });
 
-  it("follows the earlier of two, and the other when that has ended", () => {
-    const [first, second] = [
-      row("sub_1", "active"),
-      row("sub_2", "active", { createdS: 20, priceId: "price_s" }),
-    ];
-    assert.deepEqual(surplusOf([second, first]), [second]);
-    assert.equal(after("free", null, second, first).subscriptionId, "sub_1");
-    const ended = { ...first, status: "canceled" };
-    assert.deepEqual(surplusOf([second, ended]), []);
-    assert.deepEqual(
-      [after("pro", "sub_1", second, ended).tier, after("pro", "sub_1", second, ended).subscriptionId],
-      ["starter", "sub_2"],
-    );
+  it("follows the better of two, of equal ones the earlier, and the other when that has ended", () => {
+    const better = row("sub_2", "active", { createdS: 20 });
+    const poorer = row("sub_1", "active", { priceId: "price_s", plan: null });
+    const equal = row("sub_3", "active", { createdS: 30 });
+    assert.equal(after("free", null, poorer, better, equal).subscriptionId, "sub_2");
+    assert.deepEqual(paidTwice([poorer, equal, better], plans), [better, equal, poorer]);
+    const ended = { ...better, status: "canceled" };
+    assert.deepEqual(paidTwice([poorer, ended], plans), []);
+    const { tier, subscriptionId } = after("pro", "sub_2", poorer, ended);
+    assert.deepEqual([tier, subscriptionId], ["starter", "sub_1"]);
   });
 
-  it("follows one in good standing rather than an earlier one that is not, which is surplus", () => {
+  it("follows one in good standing rather than an earlier one that is not", () => {
     const [unpaid, active] = [row("sub_1", "unpaid"), row("sub_2", "active", { createdS: 20 })];
     assert.equal(after("free", "sub_1", unpaid, active).subscriptionId, "sub_2");
-    assert.deepEqual(surplusOf([unpaid, active]), [unpaid]);
-    assert.deepEqual(surplusOf([unpaid, row("sub_3", "incomplete")]), []);
+    assert.deepEqual(paidTwice([unpaid, active, row("sub_3", "incomplete")], plans), []);
+  });
+
+  it("is never that of a price which is none of ours where one of ours is paid", () => {
+    const bought = row("sub_2", "active", { createdS: 20, priceId: "price_s", plan: null });
+    for (const plan of [null, { tier: "pro_plus", interval: "month" }] as const) {
+      const foreign = row("sub_1", "active", { priceId: "price_mug", plan });
+      const { tier, subscriptionId } = after("free", "sub_1", foreign, bought);
+      assert.deepEqual([tier, subscriptionId], ["starter", "sub_2"]);
+      assert.equal(paidTwice([foreign, bought], plans).length, plan === null ? 0 : 2);
+    }
+  });
+
+  it("ends with what was paid, though a price that gives none goes on beside it", () => {
+    const foreign = row("sub_1", "active", { priceId: "price_mug", plan: null });
+    for (const [status, followed] of [
+      ["canceled", "sub_1"],
+      ["unpaid", "sub_2"],
+      ["paused", "sub_2"],
+    ] as const) {
+      const { tier, subscriptionId } = after("pro", "sub_2", foreign, row("sub_2", status, { createdS: 20 }));
+      assert.deepEqual([tier, subscriptionId], ["free", followed], status);
+    }
+    const { tier } = after("pro", "sub_2", foreign, row("sub_2", "never_heard_of", { createdS: 20 }));
+    assert.equal(tier, "pro");
   });
 });
 
