@@ -9,6 +9,7 @@ import type { Actor } from "../src/services/actor.ts";
 import { createAuthenticator } from "../src/services/authenticate/authenticate.ts";
 import { createPromotedDisposables } from "../src/services/overrides/promoted-disposables.ts";
 import { createQuota } from "../src/services/quota/quota.ts";
+import { createClientLimiter } from "../src/services/rate-limit/clients.ts";
 import { createRateLimiter } from "../src/services/rate-limit/rate-limit.ts";
 import { createUsageCounter } from "../src/services/usage/counts.ts";
 import { createExaminer } from "../src/services/verify/examine.ts";
@@ -65,6 +66,7 @@ export async function startCachedServices(config: Config, log: Logger) {
     credentials: createCredentials(sql),
     changes: createAuthChanges(sql),
     bus: createAuthBus(redis, log),
+    clients: createClientLimiter(),
     clock,
     log,
     metrics,

@@ -9,6 +9,7 @@ import { createRoutes } from "../http/routes.ts";
 import { createHttpServer } from "../http/server.ts";
 import type { Actor } from "../services/actor.ts";
 import { type Authenticator, createAuthenticator } from "../services/authenticate/authenticate.ts";
+import type { Caller } from "../services/authenticate/client-charges.ts";
 import { createChangePublisher } from "../services/authenticate/publish.ts";
 import { createIdempotency } from "../services/idempotency.ts";
 import { createLimitsView } from "../services/limits-view.ts";
@@ -17,6 +18,7 @@ import {
   type PromotedDisposables,
 } from "../services/overrides/promoted-disposables.ts";
 import { createQuota, type Quota } from "../services/quota/quota.ts";
+import { type ClientLimiter, createClientLimiter } from "../services/rate-limit/clients.ts";
 import { createRateLimiter, type RateLimiter } from "../services/rate-limit/rate-limit.ts";
 import { createReadiness } from "../services/readiness.ts";
 import { createUsageCounter, type UsageCounter } from "../services/usage/counts.ts";
@@ -76,17 +78,14 @@ export function composeApi(deps: Deps): ApiRole {
   const counter = createUsageCounter({ store: usageStore, clock, log });
   const rateLimiter = createRateLimiter({ buckets: createRateBuckets(stores.redis.commands), clock, log });
   const bus = createAuthBus(stores.redis, log);
-  const authenticator = composeAuthenticator(deps, bus);
+  const clients = createClientLimiter();
+  const authenticator = composeAuthenticator(deps, bus, clients);
   const promoted = createPromotedDisposables({ read: () => readPromoted(stores.sql), clock, log });
   authenticator.followLists(() => promoted.reload());
   const { deadlineMs } = config.verify;
   const { examiner, rechecks, admission } = composeExaminers({ ...deps, checks, promoted, deadlineMs });
-  const publisher = createChangePublisher({
-    sql: stores.sql,
-    bus,
-    log,
-    invalidate: (change) => authenticator.invalidate(change),
-  });
+  const { invalidate } = authenticator;
+  const publisher = createChangePublisher({ sql: stores.sql, bus, log, invalidate });
   const idempotency = createIdempotency({ sql: stores.sql, clock, log });
   const tallies = createVerificationTallies(metrics);
   const entrance = createEntrance({ examiner, admission, rateLimiter, quota, clock });
@@ -100,7 +99,7 @@ export function composeApi(deps: Deps): ApiRole {
       publicUrl: config.http.publicUrl,
     }),
     gate: {
-      authenticate: (authorization) => authenticateBy(authenticator, authorization),
+      authenticate: (authorization, caller) => authenticateBy(authenticator, authorization, caller),
       rateLimit: rateLimiter,
       rateLimitHeaders: createLimitsView({ rateLimiter, quota }),
       idempotency,
@@ -147,11 +146,16 @@ function promotedPart({ log }: Deps, promoted: PromotedDisposables): Part {
   return outlasting(part, { clock, log });
 }
 
-function composeAuthenticator({ stores, log, metrics }: Deps, bus: AuthBus): Authenticator {
+function composeAuthenticator(
+  { stores, log, metrics }: Deps,
+  bus: AuthBus,
+  clients: ClientLimiter,
+): Authenticator {
   return createAuthenticator({
     credentials: createCredentials(stores.sql),
     changes: createAuthChanges(stores.sql),
     bus,
+    clients,
     clock,
     log,
     metrics,
@@ -159,10 +163,14 @@ function composeAuthenticator({ stores, log, metrics }: Deps, bus: AuthBus): Aut
 }
 
 /** What is remembered by the header itself needs no hash of its secret, 0.6 us. */
-function authenticateBy(authenticator: Authenticator, authorization: string): Actor | Promise<Actor> {
+function authenticateBy(
+  authenticator: Authenticator,
+  authorization: string,
+  caller?: Caller,
+): Actor | Promise<Actor> {
   const nowMs = clock.monotonic();
   const known = authenticator.known(authorization, nowMs);
-  if (known === null) return authenticator.authenticate(authorization);
+  if (known === null) return authenticator.authenticate(authorization, caller);
   authenticator.use(known, nowMs);
   return known.actor;
 }

@@ -6,8 +6,9 @@ export const KEY_LIMITS = {
   headerMs: 1_000,
   confirmMs: 1_000,
   pollMs: 400,
+  /** Credentials that were looked up in vain, and for how long they are remembered: 1 MB. */
   negativeEntries: 10_000,
-  negativeMs: 1_000,
+  negativeMs: 5_000,
   /** How long the Redis bus alone may vouch for cached keys while Postgres does not answer. */
   busOnlyMs: 60_000,
   lookupsInFlight: 1_000,

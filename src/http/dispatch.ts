@@ -1,6 +1,7 @@
 import { AppError } from "../core/errors.ts";
 import { traced } from "../core/tracing.ts";
 import { type Actor, reaches } from "../services/actor.ts";
+import type { Caller } from "../services/authenticate/client-charges.ts";
 import type { Idempotency } from "../services/idempotency.ts";
 import { insufficientRole, liveCredentialNeeded } from "../services/teams/acting-member.ts";
 import { invokeOnce } from "./idempotency.ts";
@@ -15,9 +16,10 @@ export interface Gate {
   /**
    * Whose credential this is.
    * @param authorization the header as sent, "" when absent
-   * @throws AppError `unauthorized`
+   * @param caller who sent it, asked within this call; absent: somebody who was let in before
+   * @throws AppError `unauthorized`; `rate_limited` when too many were unknown that the caller's address sent
    */
-  authenticate(authorization: string): MaybePromise<Actor>;
+  authenticate(authorization: string, caller?: Caller): MaybePromise<Actor>;
   rateLimit: {
     /** Takes one request from the actor's rate limit. @throws AppError `rate_limited` */
     take(actor: Actor): MaybePromise<void>;
@@ -30,7 +32,7 @@ export interface Gate {
 function invokePublic(gate: Gate, route: PublicRoute, request: HttpRequest): MaybePromise<Reply> {
   const { authorization } = request.headers;
   if (route.mayAuthenticate !== true || authorization === undefined) return route.invoke(request);
-  const authenticated = gate.authenticate(authorization);
+  const authenticated = gate.authenticate(authorization, request);
   return then(authenticated, (actor) => {
     identify(request, actor, authenticated instanceof Promise);
     return route.invoke(request);
@@ -87,7 +89,7 @@ function takeToken(gate: Gate, request: HttpRequest, actor: Actor): MaybePromise
  */
 export function dispatch(gate: Gate, route: Route, request: HttpRequest): MaybePromise<Reply> {
   if (route.access === "public") return invokePublic(gate, route, request);
-  const authenticated = gate.authenticate(request.headers.authorization ?? "");
+  const authenticated = gate.authenticate(request.headers.authorization ?? "", request);
   return then(authenticated, (actor) => {
     identify(request, actor, authenticated instanceof Promise);
     requireUser(route, actor);

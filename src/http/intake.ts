@@ -104,7 +104,8 @@ export function createIntake(deps: {
       return match;
     },
     read(request, { route }, source, connection) {
-      if (route.readsClientAddress === true) request.clientAddress = readAddress(source, connection);
+      request.addressFrom(() => readAddress(source, connection));
+      if (route.readsClientAddress === true) void request.clientAddress;
       const takesBody = route.body !== undefined || route.signedBody !== undefined;
       if (!takesBody && route.incoming !== true) {
         // The one header that these routes need, without a call into JavaScript for each of the others.

@@ -58,8 +58,6 @@ export class HttpRequest implements Cancellation {
   readonly headers: Partial<Record<KeptHeader, string>> = {};
   /** Decoded path parameters by name. */
   params: Readonly<Record<string, string>> = NO_PARAMS;
-  /** Only for routes that say `readsClientAddress`; else "". */
-  clientAddress = "";
   /** The page that a browser sends this for; "" when there is none or where no other origins are allowed. */
   origin = "";
   /** Of its body, whether or not the route takes one; null: it comes in chunks. */
@@ -82,6 +80,8 @@ export class HttpRequest implements Cancellation {
   question: Question | null = null;
   /** What the route read of it before its token was asked for; null: nothing. */
   input: unknown = null;
+  /** Text: it was read; null: the call that could read it is over. */
+  #clientAddress: string | (() => string) | null = null;
   #cancelled = false;
   #onCancel: (() => void)[] | null = null;
 
@@ -91,6 +91,23 @@ export class HttpRequest implements Cancellation {
     this.path = init.path;
     this.rawQuery = init.rawQuery;
     this.startedMs = init.startedMs;
+  }
+
+  /** How to read the client's address, which costs calls into the server: only who asks for it pays. */
+  addressFrom(read: () => string): void {
+    this.#clientAddress = read;
+  }
+
+  /** The call that brought the request is over: what was not read of the server's own request is gone. */
+  endOfCall(): void {
+    if (typeof this.#clientAddress === "function") this.#clientAddress = null;
+  }
+
+  /** Any time for routes that say `readsClientAddress`; for others within the call that brought the request. */
+  get clientAddress(): string {
+    if (typeof this.#clientAddress === "function") this.#clientAddress = this.#clientAddress();
+    if (this.#clientAddress === null) throw new Error("the client's address was not read in time");
+    return this.#clientAddress;
   }
 
   /** @throws AppError see `parseQuery` */

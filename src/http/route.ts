@@ -39,7 +39,7 @@ export interface RouteInfo {
   holdsUntilField?: string;
   /** Largest body in bytes, where it is not LIMITS.http.bodyBytes. */
   bodyBytes?: number;
-  /** The handler needs the client's address (sign-in limits). */
+  /** The handler needs the client's address (sign-in limits): it is read before anything waits. */
   readsClientAddress?: boolean;
   /** Of a route without a body: headers that the handler looks at, "" where they are absent. */
   readsHeaders?: readonly KeptHeader[];

@@ -127,7 +127,8 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   const observer = createRequestObserver(deps);
   const failures = createFailures(deps);
   const counted = (streams: number) => metrics.httpStreams.set(streams);
-  const streams = createStreams({ authenticate: gate.authenticate, clock: deps.clock, counted });
+  const authenticate = (authorization: string) => gate.authenticate(authorization);
+  const streams = createStreams({ authenticate, clock: deps.clock, counted });
   const cors = deps.config.corsOrigins.length > 0 ? createCors(deps.config.corsOrigins) : null;
   const underWay = createUnderWay();
   metrics.httpInFlight.askOf(() => underWay.requests());
@@ -306,6 +307,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     } catch (error) {
       answer = leaving && !mayBeAtOnce(exchange) ? refuseAlone(error) : problem(error, exchange);
     }
+    exchange.request.endOfCall();
     if (!(answer instanceof Promise)) {
       send(exchange, answer);
       if (leaving && exchange.over && isWhole(answer) && largeBody(answer) === null) lastAnswers.given();

@@ -10,6 +10,7 @@ import { hashSecret } from "../../src/services/api-key.ts";
 import { createAuthenticator } from "../../src/services/authenticate/authenticate.ts";
 import { createLimitsView } from "../../src/services/limits-view.ts";
 import { createQuota } from "../../src/services/quota/quota.ts";
+import { createClientLimiter } from "../../src/services/rate-limit/clients.ts";
 import { createRateLimiter } from "../../src/services/rate-limit/rate-limit.ts";
 import { createUsageCounter } from "../../src/services/usage/counts.ts";
 import { createAdmission } from "../../src/services/verify/admission.ts";
@@ -95,6 +96,7 @@ export async function startReadyWorld(
       prune: async () => undefined,
     },
     bus: { session: null, listen() {}, announce: async () => undefined, settle: async () => undefined },
+    clients: createClientLimiter(),
     clock,
     log,
     metrics,

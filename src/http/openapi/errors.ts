@@ -25,13 +25,13 @@ export function errorsOf(route: Route): ErrorCode[] {
   const add = (more: readonly ErrorCode[]) => {
     for (const code of more) codes.add(code);
   };
+  // Too many unknown credentials of one address are refused with 429, whatever the route.
+  if (route.access !== "public" || route.mayAuthenticate === true) add(["unauthorized", "rate_limited"]);
   if (route.access !== "public") {
-    codes.add("unauthorized");
     if (route.needsUser === true) codes.add("key_without_user");
     if (route.liveOnly === true) codes.add("live_credential_needed");
     if (route.access.role !== "member") codes.add("insufficient_role");
   }
-  if (route.mayAuthenticate === true) codes.add("unauthorized");
   if (route.idempotent === true) add(IDEMPOTENCY_ERRORS);
   if (route.rateLimited) codes.add("rate_limited");
   if (route.query !== "ignored" || route.params !== undefined) add(INPUT_ERRORS);

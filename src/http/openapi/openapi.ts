@@ -173,7 +173,9 @@ function components(schemas: Schemas): Json {
       bearer: {
         type: "http",
         scheme: "bearer",
-        description: "An API key (`rcpt_live_…`, `rcpt_test_…`) or a portal session (`rcpt_sess_…`).",
+        description:
+          "An API key (`rcpt_live_…`, `rcpt_test_…`) or a portal session (`rcpt_sess_…`). An address that sends many " +
+          "unknown ones is answered 429 for a while.",
       },
     },
     schemas: schemas.components,

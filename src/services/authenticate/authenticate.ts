@@ -8,7 +8,9 @@ import type { AuthChange, AuthChanges } from "../../store/auth-changes.ts";
 import type { Credentials } from "../../store/credentials.ts";
 import type { Actor } from "../actor.ts";
 import { hashSecret, isWellFormedSecret } from "../api-key.ts";
+import type { ClientLimiter } from "../rate-limit/clients.ts";
 import { type CachedCredential, createCredentialCache } from "./cache.ts";
+import { type Caller, createClientCharges } from "./client-charges.ts";
 import { createChangeFeed } from "./feed.ts";
 import { createHeaderMemo, HEADER_START, SCHEME_CHARS, SECRET_CHARS } from "./header-memo.ts";
 import { createLastUsed } from "./last-used.ts";
@@ -22,15 +24,22 @@ import { createLastUsed } from "./last-used.ts";
  * a change committed at R is out of use in every process by R + confirmMs, whatever fails. An entry that is no longer
  * confirmed is read again; when Postgres cannot be reached either, the answer is 503 `unavailable`, never a guess.
  *
+ * Unknown and mistyped credentials are charged to the client's address. One that sent too many of them has to wait, and
+ * no credential of its is looked up meanwhile, except those that were good when this process last saw them: a customer
+ * who shares the address (NAT) with a stranger goes on; only a key that this process has not met, or has forgotten, waits
+ * too, since nothing tells it from the stranger's before it was looked up.
+ *
  * A read that was under way while a change arrived may have seen the state before it: its result serves the requests
  * that were waiting, and is not kept.
  */
 export interface Authenticator {
   /**
    * The actor behind an `Authorization` header, "" when there is none: at once from memory, or a promise after a look-up.
-   * @throws AppError `unauthorized`; `unavailable` without Postgres; `overloaded` beyond LIMITS.keys.lookupsInFlight.
+   * @param caller read within the call, and only where the credential is not in memory; absent: nobody is charged
+   * @throws AppError `unauthorized`; `rate_limited` when the caller's address sent too many that are unknown;
+   *   `unavailable` without Postgres; `overloaded` beyond LIMITS.keys.lookupsInFlight.
    */
-  authenticate(authorization: string): Actor | Promise<Actor>;
+  authenticate(authorization: string, caller?: Caller): Actor | Promise<Actor>;
   /**
    * What `authenticate` would answer from memory at `nowMs`, if this is the header of an API key as most write it; else
    * null. Counts nothing: see `use`.
@@ -52,6 +61,7 @@ export interface AuthenticatorDeps {
   credentials: Credentials;
   changes: AuthChanges;
   bus: AuthBus;
+  clients: ClientLimiter;
   clock: Clock;
   log: Logger;
   metrics: Metrics;
@@ -63,18 +73,22 @@ function unauthorized(detail: string): AppError {
   return new AppError("unauthorized", detail);
 }
 
-function readSecret(authorization: string): string {
-  if (authorization === "") throw unauthorized("Send a key or session as `Authorization: Bearer …`.");
+/** Thrown by the thousand, and each would cost a stack. */
+const MISTYPED = unauthorized("The credential is mistyped: its checksum is wrong.");
+const UNKNOWN = unauthorized("The credential is unknown, revoked or expired.");
+
+/** The secret in the header; an error: there is none. */
+function readSecret(authorization: string): string | AppError {
   const secret = authorization.startsWith(HEADER_START)
     ? authorization.slice(SCHEME_CHARS)
     : BEARER.exec(authorization)?.[1];
-  if (secret === undefined) throw unauthorized("The Authorization header is not of the Bearer scheme.");
-  if (secret.length !== SECRET_CHARS) throw unauthorized("The credential is not complete.");
+  if (secret === undefined) return unauthorized("The Authorization header is not of the Bearer scheme.");
+  if (secret.length !== SECRET_CHARS) return unauthorized("The credential is not complete.");
   return secret;
 }
 
 export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
-  const { credentials, clock, log } = deps;
+  const { credentials, clients, clock, log } = deps;
   const cache = createCredentialCache();
   const headers = createHeaderMemo(cache);
   const lastUsed = createLastUsed({ credentials, clock, log });
@@ -91,7 +105,9 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     miss: deps.metrics.keyLookups.tally({ result: "miss" }),
     unknown: deps.metrics.keyLookups.tally({ result: "unknown" }),
     failed: deps.metrics.keyLookups.tally({ result: "failed" }),
+    limited: deps.metrics.keyLookups.tally({ result: "limited" }),
   };
+  const charges = createClientCharges({ clients, clock, limited: counters.limited });
 
   function apply(change: AuthChange): void {
     if (change.kind === "all") reset();
@@ -131,7 +147,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     if (!found) {
       counters.unknown.count += 1;
       cache.admitUnknown(hash, nowMs, epoch);
-      throw unauthorized("The credential is unknown, revoked or expired.");
+      throw UNKNOWN;
     }
     counters.miss.count += 1;
     const usableSinceMs = nowMs - LIMITS.keys.confirmMs;
@@ -169,8 +185,10 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   }
 
   return {
-    authenticate(authorization) {
+    authenticate(authorization, caller) {
+      if (authorization === "") throw unauthorized("Send a key or session as `Authorization: Bearer …`.");
       const secret = readSecret(authorization);
+      if (typeof secret !== "string") throw charges.charge(secret, caller);
       const hash = hashSecret(secret);
       const nowMs = clock.monotonic();
       const entry = cache.get(hash);
@@ -178,13 +196,10 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
         use(entry, nowMs);
         return entry.actor;
       }
-      if (!entry) {
-        if (!isWellFormedSecret(secret))
-          throw unauthorized("The credential is mistyped: its checksum is wrong.");
-        if (cache.isUnknown(hash, nowMs))
-          throw unauthorized("The credential is unknown, revoked or expired.");
-      }
-      return lookUp(hash);
+      if (cache.wasGood(hash)) return lookUp(hash);
+      if (!isWellFormedSecret(secret)) throw charges.charge(MISTYPED, caller);
+      if (cache.isUnknown(hash, nowMs)) throw charges.charge(UNKNOWN, caller);
+      return charges.lookUp(() => lookUp(hash), caller);
     },
     known(authorization, nowMs) {
       const entry = headers.find(authorization, nowMs);

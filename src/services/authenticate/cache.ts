@@ -16,11 +16,16 @@ export interface CachedCredential extends DeskHolder {
   notedAtMs: number;
 }
 
+/** Stands where an entry was that has to be read again. */
+const DROPPED = "dropped";
+
 /** Longer ago than LIMITS.keys.lastUsedEveryMs, and whole. */
 const NEVER_MS = -(2 ** 30);
 
 export interface CredentialCache {
   get(hash: string): CachedCredential | undefined;
+  /** True when the hash was a credential's when it was last looked up, also where it is to be looked up again. */
+  wasGood(hash: string): boolean;
   /** True when the hash was looked up in vain a moment ago. */
   isUnknown(hash: string, nowMs: number): boolean;
   /** The entry for what was found. Kept unless something changed since `epoch` was read. */
@@ -42,7 +47,7 @@ export interface CredentialCache {
  */
 export function createCredentialCache(): CredentialCache {
   const { cacheEntries, negativeEntries, negativeMs } = LIMITS.keys;
-  const entries = new LRUCache<string, CachedCredential>({ max: cacheEntries });
+  const entries = new LRUCache<string, CachedCredential | typeof DROPPED>({ max: cacheEntries });
   const unknown = new LRUCache<string, number>({ max: negativeEntries });
   const teams = new LRUCache<string, TeamContext>({
     max: cacheEntries,
@@ -81,8 +86,9 @@ export function createCredentialCache(): CredentialCache {
   return {
     get(hash) {
       const entry = entries.get(hash);
-      return entry && !entry.team.stale ? entry : undefined;
+      return entry && entry !== DROPPED && !entry.team.stale ? entry : undefined;
     },
+    wasGood: (hash) => entries.has(hash),
     isUnknown: (hash, nowMs) => nowMs < (unknown.get(hash) ?? 0),
     admit(hash, found, at) {
       if (at.epoch !== epoch) return build(found, teamContext(found.team, at.beganMs), at.beganMs);
@@ -100,14 +106,14 @@ export function createCredentialCache(): CredentialCache {
         teams.delete(change.subject);
         return;
       }
-      entries.delete(change.subject);
+      if (entries.has(change.subject)) entries.set(change.subject, DROPPED);
       unknown.delete(change.subject);
     },
     clear() {
       epoch += 1;
-      entries.clear();
-      unknown.clear();
+      // All entries are stale with their teams.
       teams.clear();
+      unknown.clear();
     },
     epoch: () => epoch,
   };

@@ -1,19 +1,22 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { systemClock } from "../../../src/core/clock.ts";
+import { LIMITS } from "../../../src/core/limits.ts";
 import { createMetrics } from "../../../src/core/metrics.ts";
 import { newSecret } from "../../../src/services/api-key.ts";
 import { createAuthenticator } from "../../../src/services/authenticate/authenticate.ts";
+import { createClientLimiter } from "../../../src/services/rate-limit/clients.ts";
 import { exchange } from "../../support/raw-http.ts";
 import { silentLog } from "../../support/store.ts";
 import { type Harness, openGate, startServer } from "./harness.ts";
 
 /** The real authenticator on a store that knows nobody. */
-function knowsNobody() {
+function knowsNobody(clients = createClientLimiter()) {
   return createAuthenticator({
     credentials: { find: async () => null, touch: async () => {} },
     changes: { since: async () => ({ changes: [], cursor: "1:1:", overflow: false }), prune: async () => {} },
     bus: { announce: async () => {}, listen: () => {}, session: null, settle: async () => {} },
+    clients,
     clock: systemClock,
     log: silentLog,
     metrics: createMetrics(),
@@ -44,4 +47,26 @@ describe("401 says what is wrong with the credential", () => {
       assert.match(String(reply.json().detail), detail);
     });
   }
+});
+
+describe("unknown credentials", () => {
+  const unknownFrom = (server: Harness, address: string) =>
+    exchange(server.port, [
+      "GET /v1/verify?email=a@b.c HTTP/1.1",
+      `Authorization: Bearer ${newSecret("live")}`,
+      `X-Forwarded-For: ${address}`,
+    ]);
+
+  it("are limited by the client's address, which a trusted proxy tells", async (t) => {
+    const clients = createClientLimiter({ ...LIMITS.clients, burst: 3, unitsPerS: 0.001 });
+    const gate = openGate({ authenticate: knowsNobody(clients).authenticate });
+    const server = await startServer({ gate, trustedProxies: ["127.0.0.1"] });
+    t.after(() => server.close());
+    for (let sent = 0; sent < 3; sent++) assert.equal((await unknownFrom(server, "192.0.2.1")).status, 401);
+    const refused = await unknownFrom(server, "192.0.2.1");
+    assert.equal(refused.status, 429);
+    assert.equal(refused.json().code, "rate_limited");
+    assert.equal(refused.headers["retry-after"], "1000");
+    assert.equal((await unknownFrom(server, "192.0.2.2")).status, 401);
+  });
 });

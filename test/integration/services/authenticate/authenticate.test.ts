@@ -12,6 +12,7 @@ import {
   type ChangePublisher,
   createChangePublisher,
 } from "../../../../src/services/authenticate/publish.ts";
+import { createClientLimiter } from "../../../../src/services/rate-limit/clients.ts";
 import { type AuthBus, createAuthBus } from "../../../../src/store/auth-bus.ts";
 import { createAuthChanges } from "../../../../src/store/auth-changes.ts";
 import { createCredentials } from "../../../../src/store/credentials.ts";
@@ -57,6 +58,7 @@ async function startProcess(t: TestContext): Promise<Process> {
     credentials: createCredentials(own),
     changes: createAuthChanges(own),
     bus,
+    clients: createClientLimiter(),
     clock,
     log: silentLog,
     metrics: createMetrics(),

@@ -5,6 +5,7 @@ import { createLog } from "../../../../src/core/log.ts";
 import { createMetrics } from "../../../../src/core/metrics.ts";
 import { hashSecret, newSecret } from "../../../../src/services/api-key.ts";
 import { createAuthenticator } from "../../../../src/services/authenticate/authenticate.ts";
+import { createClientLimiter } from "../../../../src/services/rate-limit/clients.ts";
 import type { Credentials } from "../../../../src/store/credentials.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 
@@ -42,13 +43,16 @@ function setUp() {
       session: null,
       settle: async () => undefined,
     },
+    clients: createClientLimiter(),
     clock,
     log: createLog("silent"),
     metrics: createMetrics(),
   });
   const secret = newSecret("live");
+  const from = (address: string, key: string) =>
+    authenticator.authenticate(`Bearer ${key}`, { clientAddress: address });
   const ask = () => authenticator.authenticate(`Bearer ${secret}`);
-  return { clock, waiting, authenticator, secret, ask };
+  return { clock, waiting, authenticator, secret, ask, from };
 }
 
 describe("a look-up of a credential", () => {
@@ -99,6 +103,118 @@ describe("a look-up of a credential", () => {
 
   it("ends before what a joiner is told could be older than a cache may be", () => {
     assert.ok(LIMITS.keys.lookupTimeoutMs <= LIMITS.keys.confirmMs);
+  });
+});
+
+describe("an address that sends credentials that are none", () => {
+  const STRANGER = "192.0.2.1";
+  const { burst, unitsPerS } = LIMITS.clients;
+  /** A caller whose address must not be read. */
+  const unread = {
+    get clientAddress(): string {
+      throw new Error("the address was read");
+    },
+  };
+
+  async function sendUnknown({ from, waiting }: ReturnType<typeof setUp>, count: number): Promise<void> {
+    for (let i = 0; i < count; i++) {
+      const asked = from(STRANGER, newSecret("live"));
+      waiting.at(-1)?.answer(null);
+      await assert.rejects(async () => asked, { code: "unauthorized" });
+    }
+  }
+
+  it("is refused before any look-up once too many were unknown, until it has waited", async () => {
+    const world = setUp();
+    await sendUnknown(world, burst);
+    assert.equal(world.waiting.length, burst);
+    for (let i = 0; i < 50; i++)
+      assert.throws(() => world.from(STRANGER, newSecret("live")), { code: "rate_limited", retryAfterS: 1 });
+    assert.equal(world.waiting.length, burst);
+    assert.ok(world.from("192.0.2.2", newSecret("live")) instanceof Promise, "another address");
+    world.clock.advance(1000 / unitsPerS);
+    await sendUnknown(world, 1);
+    assert.throws(() => world.from(STRANGER, newSecret("live")), { code: "rate_limited" });
+  });
+
+  it("pays for the same unknown one each time, and for what is mistyped or no credential at all", async () => {
+    const { from, waiting } = setUp();
+    const unknown = newSecret("live");
+    const first = from(STRANGER, unknown);
+    waiting[0]?.answer(null);
+    await assert.rejects(async () => first, { code: "unauthorized" });
+    const last = unknown.at(-1) === "a" ? "b" : "a";
+    const kinds = [unknown, unknown.slice(0, -1) + last, "short"];
+    for (let i = 1; i < burst; i++)
+      assert.throws(() => from(STRANGER, kinds[i % kinds.length] as string), { code: "unauthorized" });
+    for (const key of kinds) assert.throws(() => from(STRANGER, key), { code: "rate_limited" });
+    assert.equal(waiting.length, 1);
+  });
+
+  it("pays for all that were under way at once", async () => {
+    const { from, waiting } = setUp();
+    const asked = Array.from({ length: burst + unitsPerS }, () => from(STRANGER, newSecret("live")));
+    for (const { answer } of waiting) answer(null);
+    const settled = await Promise.allSettled(asked);
+    assert.ok(settled.every(({ status }) => status === "rejected"));
+    assert.throws(() => from(STRANGER, newSecret("live")), { code: "rate_limited", retryAfterS: 2 });
+  });
+
+  it("pays nothing for a credential that is good, nor for one that could not be looked up", async () => {
+    const { from, waiting, clock } = setUp();
+    for (let i = 0; i < 2 * burst; i++) {
+      const asked = from(STRANGER, newSecret("live"));
+      if (i % 2 === 0) waiting.at(-1)?.answer(FOUND);
+      else clock.advance(LIMITS.keys.lookupTimeoutMs);
+      await Promise.allSettled([asked]);
+      waiting.at(-1)?.answer(FOUND);
+    }
+    assert.ok(from(STRANGER, newSecret("live")) instanceof Promise);
+  });
+
+  it("does not keep out a credential that was good when it was last seen", async () => {
+    const world = setUp();
+    const { ask, authenticator, from, secret, waiting } = world;
+    const first = ask();
+    waiting[0]?.answer(FOUND);
+    await first;
+    await sendUnknown(world, burst);
+    assert.equal(authenticator.authenticate(`Bearer ${secret}`, unread), await first);
+    for (const change of [
+      { kind: "team", subject: "team_1" },
+      { kind: "credential", subject: hashSecret(secret) },
+      { kind: "all", subject: "" },
+    ] as const) {
+      authenticator.invalidate(change);
+      const again = from(STRANGER, secret);
+      assert.ok(again instanceof Promise, `looked up after a change of ${change.kind}`);
+      waiting.at(-1)?.answer(FOUND);
+      assert.equal((await again).keyId, "key_1");
+    }
+    authenticator.invalidate({ kind: "credential", subject: hashSecret(secret) });
+    const revoked = from(STRANGER, secret);
+    waiting.at(-1)?.answer(null);
+    await assert.rejects(async () => revoked, { code: "unauthorized" });
+    assert.throws(() => from(STRANGER, secret), { code: "rate_limited" });
+  });
+
+  it("is not asked for where no credential is sent", () => {
+    const { authenticator } = setUp();
+    assert.throws(() => authenticator.authenticate("", unread), { code: "unauthorized" });
+  });
+
+  it("cannot push out what others sent: unknown ones are remembered apart", async () => {
+    const world = setUp();
+    const { ask, authenticator, from, secret, waiting } = world;
+    const first = ask();
+    waiting[0]?.answer(FOUND);
+    await first;
+    for (let i = 0; i <= LIMITS.keys.negativeEntries; i++) {
+      const asked = from(`192.0.${i >> 8}.${i & 255}`, newSecret("live"));
+      waiting.at(-1)?.answer(null);
+      await Promise.allSettled([asked]);
+    }
+    assert.equal(authenticator.authenticate(`Bearer ${secret}`, unread), await first);
   });
 });
 
