@@ -1,13 +1,16 @@
 // node scripts/run.mjs start|test|demo|mta|bench|... [args]
 //
-// The way into every command. Plain JavaScript without dependencies: it runs before anything is installed, installs
-// what is missing, then hands over to the command in the same terminal. It passes signals on, ends with the exit
-// code of the command, and stops it when the npm that started it is gone.
-import { spawn } from "node:child_process";
+// The way into every command. Plain JavaScript without dependencies: it runs before anything is installed, fetches a
+// Node.js that can load the server where this one cannot, installs what is missing, then hands over to the command in the
+// same terminal. It passes signals on, ends with the exit code of the command, and stops it when the npm that started
+// it is gone.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { commandOf, parentOf, startOf } from "./processes.mjs";
+import { npmCi, runToEnd } from "./run/child.mjs";
+import { chooseNode, thisSystem } from "./run/node-choice.mjs";
+import { fetchNode } from "./run/node-release.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** Commands of src/main.ts on a deployment that is there: also in an image, which has no tsx. */
@@ -24,8 +27,6 @@ const VERBS = [
 const NODE_MIN = [20, 19];
 const PARENT_POLL_MS = 500;
 const STOP_WITHIN_MS = 75_000;
-const OUTPUT_MAX = 20_000;
-const FAILURE_LINES = 25;
 
 // Not on standard output: that belongs to the command (`bootstrap --json`).
 const say = (line) => process.stderr.write(`${line}\n`);
@@ -70,26 +71,6 @@ function watchParents(stop) {
   timer.unref();
 }
 
-/** Runs a child to its end, passing signals on. Resolves to its exit code, or to the signal that ended it. */
-function runToEnd(command, args, options) {
-  return new Promise((resolve) => {
-    const child = spawn(command, args, { cwd: ROOT, ...options });
-    options.onChild?.(child);
-    const signals = ["SIGINT", "SIGTERM"];
-    const passOn = (signal) => child.kill(signal);
-    for (const signal of signals) process.on(signal, passOn);
-    const end = (how) => {
-      for (const signal of signals) process.off(signal, passOn);
-      resolve(how);
-    };
-    child.once("error", (error) => {
-      say(`rcpt: cannot run ${command}: ${error.message}`);
-      end(1);
-    });
-    child.once("close", (code, signal) => end(signal ?? code));
-  });
-}
-
 let current = null;
 watchParents(() => {
   current?.kill("SIGTERM");
@@ -99,32 +80,34 @@ watchParents(() => {
   }, STOP_WITHIN_MS).unref();
 });
 
+const watch = (child) => {
+  current = child;
+};
+
 async function install() {
   say("rcpt: installing the packages of package-lock.json (npm ci)");
-  const npm = process.env.npm_execpath?.endsWith(".js")
-    ? [process.execPath, process.env.npm_execpath]
-    : [process.platform === "win32" ? "npm.cmd" : "npm"];
-  let output = "";
-  const keep = (chunk) => {
-    output = (output + chunk).slice(0, OUTPUT_MAX);
-  };
-  const args = ["ci", "--include=dev", "--include=optional", "--no-audit", "--no-fund", "--loglevel=error"];
-  const outcome = await runToEnd(npm[0], [...npm.slice(1), ...args], {
-    stdio: ["ignore", "pipe", "pipe"],
-    onChild(child) {
-      current = child;
-      child.stdout.on("data", keep);
-      child.stderr.on("data", keep);
-    },
-  });
+  const { outcome, lines } = await npmCi(ROOT, ["--include=dev", "--include=optional"], watch);
   if (outcome === 0) return;
-  // Which registry is used is this machine's affair.
-  const lines = output
-    .replaceAll(/https?:\/\/[^\s"']+/g, "<registry>")
-    .trim()
-    .split("\n");
-  say(lines.slice(0, FAILURE_LINES).join("\n"));
+  say(lines);
   finish(outcome, "npm ci failed");
+}
+
+/** The path of a Node.js that can load the server here: this one, or one that is fetched. */
+async function nodeForServer() {
+  const choice = chooseNode(thisSystem());
+  if (choice.use === "this") return process.execPath;
+  if (choice.use === "none") fail(`cannot run here: ${choice.why}. ${choice.remedy}`);
+  const { version } = choice.release;
+  say(`rcpt: ${choice.why}; going on with Node.js ${version}`);
+  if (version.startsWith("20."))
+    say(
+      "rcpt: Node.js 20 is out of support and its server is of 2024: try rcpt with it, run the image in production",
+    );
+  try {
+    return await fetchNode(choice.release, { cacheDir: join(ROOT, ".rcpt/cache"), say, onChild: watch });
+  } catch (error) {
+    return finish(error.outcome ?? 1, error.message);
+  }
 }
 
 function finish(outcome, why) {
@@ -147,6 +130,7 @@ async function main() {
   checkNode();
   // The SDK warns on every start that it will want a newer Node.js next year; that is for us to know, not for the user.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= "true";
+  const node = await nodeForServer();
   const compiled = join(ROOT, "dist/src/main.js");
   const isOperator = OPERATOR_VERBS.includes(verb);
   const isImage = isOperator && existsSync(compiled) && !existsSync(join(ROOT, "node_modules/tsx"));
@@ -155,11 +139,10 @@ async function main() {
   const leash = new URL("./leash.mjs", import.meta.url).href;
   const entry = isOperator ? ["src/main.ts", verb] : [`scripts/${verb}.ts`];
   const program = isImage ? [compiled, verb] : ["--import", "tsx", ...entry];
-  const outcome = await runToEnd(process.execPath, ["--import", leash, ...program, ...args], {
+  const outcome = await runToEnd(node, ["--import", leash, ...program, ...args], {
+    cwd: ROOT,
     stdio: ["inherit", "inherit", "inherit", "ipc"],
-    onChild(child) {
-      current = child;
-    },
+    onChild: watch,
   });
   finish(outcome);
 }
