@@ -1,10 +1,12 @@
 // npm run image [-- --trixie] [--tests PATH,PATH | --all-tests]
+// npm run image -- --test [PATH...]      the suite, or some of it, on the image's Node.js, and nothing else
+// npm run image -- --bench [ARG...]      the bench there: what comes behind is the bench's, as `single --quick`
 //
 // Carries out the Dockerfile without an engine: its instructions, stage by stage, in a folder that goes at the end; then
 // what the image would run, as it would run it, on services of this machine. With --trixie, as root on Debian, in
 // namespaces on the base image's own distribution and Node.js, and the `test` stage there too (default: test/unit).
 // docs/image.md says what that shows and what it does not. Exit code: 0 all as it must be; 1 not; 2 cannot be done here.
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -20,7 +22,7 @@ import { createContainers, type Production } from "./image/containers.ts";
 import { type Dockerfile, parseDockerfile } from "./image/dockerfile.ts";
 import { createHostRoom, createNamespaceRoom, type Room } from "./image/room.ts";
 import { endVerbs, lookAround, type Shown, serve } from "./image/shown.ts";
-import { type Build, createBuild } from "./image/stages.ts";
+import { type Build, createBuild, StepFailed } from "./image/stages.ts";
 import { sizeTable } from "./image/tree.ts";
 import { whyNoSandbox } from "./mta/sandbox.ts";
 import { keptSecretsKey } from "./start/secrets-key.ts";
@@ -38,10 +40,17 @@ interface Asked {
   trixie: boolean;
   /** Paths for the test stage. */
   tests: string;
+  /** The only thing to be done; null: the image is built and shown. */
+  only: "test" | "bench" | null;
+  benchArgs: string;
 }
 
-function readOptions(): Asked {
+function readOptions(args = process.argv.slice(2)): Asked {
+  const [first, ...rest] = args;
+  if (first === "--test") return { trixie: true, tests: rest.join(" "), only: "test", benchArgs: "" };
+  if (first === "--bench") return { trixie: true, tests: "", only: "bench", benchArgs: rest.join(" ") };
   const { values } = parseArgs({
+    args,
     options: {
       trixie: { type: "boolean", default: false },
       tests: { type: "string", default: TESTS_DEFAULT },
@@ -49,7 +58,7 @@ function readOptions(): Asked {
     },
   });
   const tests = values["all-tests"] ? "" : values.tests.replaceAll(",", " ");
-  return { trixie: values.trixie, tests };
+  return { trixie: values.trixie, tests, only: null, benchArgs: "" };
 }
 
 /** One line that says why --trixie cannot be done here, or null. */
@@ -124,17 +133,29 @@ async function show(production: Production, isOwnProcess1: boolean): Promise<Sho
   ];
 }
 
-/** Builds the test stage, whose last step is the suite. Resolves to whether it passed; what did not is on the terminal. */
-async function test(build: Build): Promise<boolean> {
+/** Runs what prints figures at its end, and keeps all that it said in a file. Resolves to whether it went well. */
+async function keepLog(name: string, run: () => Promise<string>): Promise<boolean> {
+  const file = join(ROOT, ".rcpt", `image-${name}.log`);
   try {
-    const { logs } = await build.stage("test");
-    console.log(`\n${lastLines(logs.at(-1) ?? "", TOTALS_LINES)}`);
+    const log = await run();
+    writeFileSync(file, `${log}\n`);
+    console.log(`\n${name === "bench" ? log : lastLines(log, TOTALS_LINES)}`);
     return true;
   } catch (error) {
-    console.log(`\n${(error as Error).message}`);
+    if (!(error instanceof StepFailed)) throw error;
+    writeFileSync(file, `${error.log}\n`);
+    console.log(`\n${error.message}`);
     return false;
+  } finally {
+    say(`all it said is in ${file}`);
   }
 }
+
+/** Builds the test stage, whose last step is the suite. */
+const test = (build: Build) => keepLog("test", async () => (await build.stage("test")).logs.at(-1) ?? "");
+
+const bench = (build: Build, args: string) =>
+  keepLog("bench", () => build.run("build", `npm run --silent bench -- ${args}`));
 
 function report(shown: readonly Shown[]): void {
   for (const { what, found, ok } of shown)
@@ -145,7 +166,7 @@ async function main(guard: Guard, stop: AbortSignal): Promise<number> {
   const asked = readOptions();
   const why = asked.trixie ? await whyNotHere() : null;
   if (why !== null) {
-    console.log(`image: --trixie ${why}; nothing was done`);
+    console.log(`image: the image's own system ${why}; nothing was done`);
     return 2;
   }
   const work = mkdtempSync(join(tmpdir(), "rcpt-image-"));
@@ -156,6 +177,8 @@ async function main(guard: Guard, stop: AbortSignal): Promise<number> {
   say(`no engine is used: the Dockerfile's steps run on ${room.description}`);
   const buildArgs = new Map([["TESTS", asked.tests]]);
   const build = createBuild({ dockerfile, context: ROOT, work, room, buildArgs, say });
+  if (asked.only !== null)
+    return (await (asked.only === "test" ? test(build) : bench(build, asked.benchArgs))) ? 0 : 1;
   const { layers } = await build.stage("production");
   const [layer = ""] = layers;
   const settings = build.settings("production");

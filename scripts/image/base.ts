@@ -21,8 +21,8 @@ const SYSTEM = [
   ...["base-files", "base-passwd", "bash", "coreutils", "dash", "debianutils", "diffutils", "findutils"],
   ...["grep", "gzip", "hostname", "libc6", "libc-bin", "libstdc++6", "perl-base", "sed", "tar"],
 ];
-/** Beside the base: the suite would fetch it, and nothing is fetched in there. */
-const FOR_TESTS = ["redis-server"];
+/** Beside the base: the suite and the bench would fetch them, and nothing is fetched in there. */
+const FOR_TESTS = ["redis-server", "wrk"];
 const EMPTY_FILES = ["etc/resolv.conf", "etc/hosts"];
 
 export interface BaseOptions {
@@ -43,7 +43,9 @@ export function readBase(image: string): { node: string; release: string } {
 /** npm as this machine has it, with its settings. */
 async function npm(args: readonly string[], cwd: string): Promise<string> {
   const path = process.env.npm_execpath;
-  const [program, first] = path?.endsWith(".js") ? [process.execPath, [path]] : ["npm", []];
+  // npm's own Node.js: that which runs this may have been fetched (scripts/run).
+  const node = process.env.npm_node_execpath ?? process.execPath;
+  const [program, first] = path?.endsWith(".js") ? [node, [path]] : ["npm", []];
   try {
     const { stdout } = await run(program, [...first, ...args], { cwd, timeout: NPM_TIMEOUT_MS });
     return stdout.trim();

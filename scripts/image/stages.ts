@@ -42,6 +42,17 @@ export interface BuiltStage {
 
 const LOG_LINES_SHOWN = 40;
 
+/** A step that did not end well; `log` is all it said, the message the last of it. */
+export class StepFailed extends Error {
+  readonly log: string;
+
+  constructor(what: string, log: string) {
+    const last = log.split("\n").slice(-LOG_LINES_SHOWN).join("\n");
+    super(`${what}\n${last}`);
+    this.log = log;
+  }
+}
+
 /** What a COPY of a stage reads: a path in the layer that has it. */
 function inLayers(layers: readonly string[], path: string): string {
   const layer = layers.find((folder) => existsSync(join(folder, path)));
@@ -66,26 +77,32 @@ function copyTo(from: string, to: string, isIgnored: (path: string) => boolean):
 export function createBuild(options: BuildOptions) {
   const { dockerfile, context, work, room, buildArgs, say } = options;
   const isIgnored = readDockerignore(readFileSync(join(context, ".dockerignore"), "utf8"));
+  let commands = 0;
   const built = new Map<string, Promise<BuiltStage & { building: Building }>>();
 
   async function runStep(building: Building, { text, line }: Instruction): Promise<string> {
     const { options: given, rest } = optionsOf(text);
     const mount = given.get("mount") ?? "";
-    const logFile = join(work, `${building.stage.name}-${line}.log`);
-    say(`${building.stage.name}: RUN ${rest}`);
+    const wantsNpmCache = mount.includes("type=cache") && mount.endsWith("/.npm");
+    return runCommand(building, { command: rest, wantsNpmCache, what: `Dockerfile:${line}: RUN ${rest}` });
+  }
+
+  async function runCommand(
+    { stage, layers, workdir, args, env }: Building,
+    { command, wantsNpmCache, what }: { command: string; wantsNpmCache: boolean; what: string },
+  ): Promise<string> {
+    commands += 1;
+    const logFile = join(work, `${stage.name}-${commands}.log`);
+    say(`${stage.name}: RUN ${command}`);
+    const given = Object.fromEntries([...args].filter(([, value]) => value !== ""));
     const step = room.build({
-      layers: building.layers,
-      workdir: building.workdir,
-      env: { ...Object.fromEntries([...building.args].filter(([, value]) => value !== "")), ...building.env },
-      command: rest,
-      wantsNpmCache: mount.includes("type=cache") && mount.endsWith("/.npm"),
-      logFile,
+      ...{ layers, workdir, command, wantsNpmCache, logFile },
+      env: { ...given, ...env },
     });
     const how = await step.exited;
     const log = readFileSync(logFile, "utf8").trim();
     if (how === "exit code 0") return log;
-    const last = log.split("\n").slice(-LOG_LINES_SHOWN).join("\n");
-    throw new Error(`Dockerfile:${line}: RUN ${rest}: ${how}\n${last}`);
+    throw new StepFailed(`${what}: ${how}`, log);
   }
 
   async function copy(building: Building, { text }: Instruction): Promise<void> {
@@ -154,8 +171,11 @@ export function createBuild(options: BuildOptions) {
   }
 
   return {
-    /** @throws Error of a step that failed, with its last lines */
+    /** @throws StepFailed */
     stage: (name: string): Promise<BuiltStage> => build(name),
+    /** Runs a command for `/bin/sh` in a built stage. @returns what it said @throws StepFailed */
+    run: async (name: string, command: string): Promise<string> =>
+      runCommand((await build(name)).building, { command, wantsNpmCache: false, what: command }),
     settings: (name: string) => settingsOf(dockerfile, name, buildArgs),
   };
 }
