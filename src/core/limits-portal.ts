@@ -6,8 +6,13 @@ export const PORTAL_LIMITS = {
   hashesInFlight: 3,
   /** That wait, by who asks for them. */
   hashesWaiting: { known: 50, stranger: 100 },
-  passwordCharsMin: 10,
+  passwordCharsMin: 12,
   passwordCharsMax: 200,
+  /** Of the account's own names, those that a new password is compared to have so many letters and digits at least. */
+  contextWordCharsMin: 3,
+  /** A new password is more than so many characters repeated, or so many signs and digits behind a known one. */
+  repeatedCharsMax: 4,
+  tailCharsMax: 5,
   sessionsPerUser: 100,
   teamsListed: 100,
   /** Failed sign-ins, within `signInWindowMs` of the first: of an account from one client address… */

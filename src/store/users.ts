@@ -1,4 +1,5 @@
 import { foldAddress } from "../core/address-case.ts";
+import { LIMITS } from "../core/limits.ts";
 import type { Tier } from "../core/tiers.ts";
 import type { Queryable, Transaction } from "./postgres.ts";
 
@@ -60,6 +61,12 @@ export async function listTeamsOfUser(sql: Queryable, userId: string, limit: num
   return sql<UserTeamRow[]>`
     select ${teamColumns(sql)} from memberships m join teams t on t.id = m.team_id
     where m.user_id = ${userId} order by m.created_at, t.id limit ${limit}`;
+}
+
+/** Names of the teams that `listTeamsOfUser` has, LIMITS.portal.teamsListed at most. */
+export async function teamNames(sql: Queryable, userId: string): Promise<string[]> {
+  const teams = await listTeamsOfUser(sql, userId, LIMITS.portal.teamsListed);
+  return teams.map(({ name }) => name);
 }
 
 /** False when the address has an account already. */

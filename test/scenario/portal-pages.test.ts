@@ -95,7 +95,7 @@ describe("the page of an invitation", () => {
     const page = await open(body.link);
     assert.equal(page.address, "/accept-invite");
     await page.submit("short");
-    assert.match(page.shown(), /at least 10 characters/);
+    assert.match(page.shown(), /at least 12 characters/);
     assert.equal(page.hidden(), false);
     await page.submit(PASSWORD);
     assert.match(page.shown(), /You are a member now\.\nTeam: team \d+\nSession, shown once: rcpt_sess_\w+$/);

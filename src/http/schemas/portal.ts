@@ -26,7 +26,8 @@ export const newPasswordSchema = v.pipe(
     if (fault !== null) addIssue({ message: fault });
   }),
   v.description(
-    `${passwordCharsMin} to ${passwordCharsMax} characters of any kind; compatibility forms count as the same (NFKC).`,
+    `${passwordCharsMin} to ${passwordCharsMax} characters of any kind; compatibility forms count as the same (NFKC). ` +
+      "Common passwords, simple patterns and names of the account are refused.",
   ),
 );
 

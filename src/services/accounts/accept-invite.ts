@@ -12,6 +12,7 @@ import { findUserByEmail, insertUser, lockUser, type UserRow } from "../../store
 import type { Actor } from "../actor.ts";
 import { hashSecret, isWellFormedToken } from "../api-key.ts";
 import type { ChangePublisher } from "../authenticate/publish.ts";
+import { guessableFault } from "./guessable-password.ts";
 import { type Passwords, passwordFault } from "./password.ts";
 import { tokenUnusable } from "./password-reset.ts";
 import type { PortalLimits, SignInAttempt } from "./portal-limits.ts";
@@ -86,9 +87,16 @@ export function createAcceptInvite(deps: AcceptInviteDeps): AcceptInvite {
     return { user: { id: newId("usr"), email, passwordHash }, session: null, made: attempt };
   }
 
+  async function newPasswordFault({ email, teamId }: InviteRow, password: string): Promise<string | null> {
+    const team = await findTeam(sql, teamId);
+    const teamNames = team === null ? [] : [team.name];
+    return passwordFault(password) ?? (await guessableFault(password, { email, teamNames }));
+  }
+
   /**
    * Whoever invited somebody has the token, too: what is wrong with the password is answered, and what is tried is
-   * counted, the same whether the address has an account or not.
+   * counted, the same whether the address has an account or not, and in the same time. An account's own password is
+   * good also when it is from before today's rules.
    */
   async function identify(invite: InviteRow, accepting: Accepting): Promise<Joiner> {
     const { actor, password, clientAddress } = accepting;
@@ -96,11 +104,11 @@ export function createAcceptInvite(deps: AcceptInviteDeps): AcceptInvite {
     if (user !== null && actor?.userId === user.id) return { user, session: actor, made: null };
     if (password === null)
       throw wrongPassword("is required unless the invited address's session comes along");
-    const fault = passwordFault(password);
-    if (fault !== null) throw wrongPassword(fault);
     const attempt = await limits.signIn(invite.email, clientAddress);
-    if (user === null) return newcomer(invite, password, attempt);
-    if (!(await passwords.verify(user.passwordHash, password, attempt.standing))) throw notProven();
+    const fault = await newPasswordFault(invite, password);
+    if (user === null && fault === null) return newcomer(invite, password, attempt);
+    if (!(await passwords.verify(user?.passwordHash ?? null, password, attempt.standing)) || user === null)
+      throw fault === null ? notProven() : wrongPassword(fault);
     await attempt.succeeded();
     return { user, session: null, made: null };
   }

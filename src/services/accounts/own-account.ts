@@ -5,9 +5,17 @@ import { deleteResetsOfUser } from "../../store/password-resets.ts";
 import type { Database } from "../../store/postgres.ts";
 import { deleteSession, deleteSessionsOfUser } from "../../store/sessions.ts";
 import { findTeam } from "../../store/teams.ts";
-import { findUser, listTeamsOfUser, lockUser, setPassword, type UserRow } from "../../store/users.ts";
+import {
+  findUser,
+  listTeamsOfUser,
+  lockUser,
+  setPassword,
+  teamNames,
+  type UserRow,
+} from "../../store/users.ts";
 import type { Actor, Role } from "../actor.ts";
 import type { ChangePublisher } from "../authenticate/publish.ts";
+import { refuseGuessable } from "./guessable-password.ts";
 import type { Passwords } from "./password.ts";
 import type { PortalLimits } from "./portal-limits.ts";
 import {
@@ -37,7 +45,7 @@ export interface OwnAccount {
   /**
    * Sets the user's password. All their other sessions end, in whichever team, and links for a new password with them.
    * @param current null when none is set yet
-   * @throws AppError `session_required`; `validation_failed` when `current` is wanting; `invalid_credentials`;
+   * @throws AppError `session_required`; `validation_failed` when `current` is wanting or the new one is easily guessed; `invalid_credentials`;
    * `rate_limited`, by the counters of signing in; `overloaded`
    */
   changePassword(
@@ -103,6 +111,11 @@ export function createOwnAccount(deps: OwnAccountDeps): OwnAccount {
       const user = await findUser(sql, userId);
       if (user === null) throw isGone();
       await prove(user, current, clientAddress);
+      await refuseGuessable(
+        next,
+        { email: user.email, teamNames: await teamNames(sql, userId) },
+        "new_password",
+      );
       const passwordHash = await passwords.hash(next, "known");
       await retryDeadlocks(LIMITS.portal.transactionAttempts, () =>
         publisher.transact(async (tx) => {

@@ -5,11 +5,12 @@ import { retryDeadlocks } from "../../store/deadlock.ts";
 import { findReset, insertResetRequest, takeReset } from "../../store/password-resets.ts";
 import type { Database } from "../../store/postgres.ts";
 import { deleteSessionsOfUser } from "../../store/sessions.ts";
-import { setPassword } from "../../store/users.ts";
+import { setPassword, teamNames } from "../../store/users.ts";
 import { hashSecret, isWellFormedToken } from "../api-key.ts";
 import type { ChangePublisher } from "../authenticate/publish.ts";
 import type { SecretBox } from "../secret-box.ts";
 import { requireEmail } from "./email-address.ts";
+import { refuseGuessable } from "./guessable-password.ts";
 import type { Passwords } from "./password.ts";
 import type { PortalLimits } from "./portal-limits.ts";
 
@@ -24,7 +25,7 @@ export interface PasswordReset {
   /**
    * Sets the password and ends all sessions of the user. The token, and all others of the user, are used up. It proves
    * the account: whoever guesses at the password keeps its owner from signing in no longer.
-   * @throws AppError `token_unusable`; `overloaded`
+   * @throws AppError `token_unusable`; `validation_failed` for a password that is easily guessed; `overloaded`
    */
   confirm(token: string, password: string, clientAddress: string): Promise<void>;
 }
@@ -66,6 +67,11 @@ export function createPasswordReset(deps: PasswordResetDeps): PasswordReset {
       const hash = Buffer.from(hashSecret(token), "hex");
       const user = await findReset(sql, hash);
       if (user === null) throw tokenUnusable();
+      await refuseGuessable(
+        password,
+        { email: user.email, teamNames: await teamNames(sql, user.id) },
+        "new_password",
+      );
       const passwordHash = await passwords.hash(password, "known");
       await retryDeadlocks(LIMITS.portal.transactionAttempts, () =>
         publisher.transact(async (tx) => {

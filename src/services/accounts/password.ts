@@ -9,23 +9,27 @@ const MIN = LIMITS.portal.passwordCharsMin;
 const MAX = LIMITS.portal.passwordCharsMax;
 
 /** One text for all ways to type it: keyboards differ in what they compose. */
-function normalised(password: string): string {
+export function normalisedPassword(password: string): string {
   return password.normalize("NFKC");
 }
 
 /**
- * What is wrong with a new password, in words; null: nothing. Characters are code points after NFKC, at most 4 bytes
- * each, which also bounds what is hashed. Any of them will do except NUL, which some tools take for the end.
+ * What keeps a password from being hashed, in words; null: nothing. Characters are code points after NFKC, at most 4
+ * bytes each, which also bounds what is hashed. Any of them will do except NUL, which some tools take for the end.
  */
-export function passwordFault(password: string): string | null {
+function hashFault(password: string): string | null {
   // Far more than NFKC makes MAX characters of: not worth the work.
   if (password.length > 8 * MAX) return `must be at most ${MAX} characters`;
   if (/\p{Cs}/u.test(password)) return "must be Unicode text";
-  const text = normalised(password);
-  const chars = [...text].length;
-  if (chars < MIN) return `must be at least ${MIN} characters`;
-  if (chars > MAX) return `must be at most ${MAX} characters`;
+  const text = normalisedPassword(password);
+  if ([...text].length > MAX) return `must be at most ${MAX} characters`;
   return text.includes("\0") ? "must not contain NUL" : null;
+}
+
+/** What is wrong with the form of a new password, in words; null: nothing. See also `guessableFault`. */
+export function passwordFault(password: string): string | null {
+  const isShort = [...normalisedPassword(password.slice(0, 8 * MAX))].length < MIN;
+  return isShort ? `must be at least ${MIN} characters` : hashFault(password);
 }
 
 /** Who waits for a hash: somebody who has proven an account before, here or with what came along, or anybody. */
@@ -36,7 +40,8 @@ export interface Passwords {
   /** @param password without a fault. @throws AppError `overloaded` */
   hash(password: string, standing: Standing): Promise<string>;
   /**
-   * Takes as long for a password that has a fault or an account that has none (`stored` null): false then.
+   * Takes as long for a password that cannot be hashed or an account that has none (`stored` null): false then. One that
+   * is shorter than new ones have to be may be from before that rule.
    * @throws AppError `overloaded`
    */
   verify(stored: string | null, password: string, standing: Standing): Promise<boolean>;
@@ -81,11 +86,11 @@ export function createPasswords(cores: number): Passwords {
 
   return {
     hash: (password, standing) =>
-      inTurn(standing, async () => (await argon2()).hash(normalised(password), LIMITS.portal.argon2)),
+      inTurn(standing, async () => (await argon2()).hash(normalisedPassword(password), LIMITS.portal.argon2)),
 
     async verify(stored, password, standing) {
-      const hasFault = passwordFault(password) !== null;
-      const text = hasFault ? "" : normalised(password);
+      const hasFault = hashFault(password) !== null;
+      const text = hasFault ? "" : normalisedPassword(password);
       const matches = await inTurn(standing, async () => (await argon2()).verify(stored ?? nobody, text));
       return matches && !hasFault && stored !== null;
     },

@@ -14,6 +14,7 @@ import {
 } from "../../store/users.ts";
 import type { ChangePublisher } from "../authenticate/publish.ts";
 import { readEmail, requireEmail } from "./email-address.ts";
+import { refuseGuessable } from "./guessable-password.ts";
 import type { Passwords } from "./password.ts";
 import type { PortalLimits } from "./portal-limits.ts";
 import { invalidCredentials, openSession, type SignedIn } from "./portal-session.ts";
@@ -99,6 +100,7 @@ export function createSignIn(deps: SignInDeps): SignIn {
       if (deps.registration !== "open")
         throw new AppError("registration_closed", "Accounts are not made here by registration.");
       const email = requireEmail(account.email);
+      await refuseGuessable(account.password, { email, teamNames: [account.teamName] }, "password");
       await limits.registration(clientAddress);
       const known = await findSignIn(sql, email, null);
       return known === null

@@ -9,16 +9,16 @@ const PASSWORD = "correct horse battery";
 
 describe("a new password", () => {
   const cases: [string, string, RegExp | null][] = [
-    ["10 characters", "a".repeat(10), null],
-    ["9", "a".repeat(9), /at least 10/],
+    ["12 characters", "a".repeat(12), null],
+    ["11", "a".repeat(11), /at least 12/],
     ["200", "a".repeat(200), null],
     ["201", "a".repeat(201), /at most 200/],
     ["200 beyond the basic plane", "\u{1f40e}".repeat(200), null],
-    ["9 beyond the basic plane, of 18 units", "\u{1f40e}".repeat(9), /at least 10/],
-    ["10 letters with loose accents", "a\u0308".repeat(10), null],
-    ["9 letters with loose accents", "a\u0308".repeat(9), /at least 10/],
+    ["11 beyond the basic plane, of 22 units", "\u{1f40e}".repeat(11), /at least 12/],
+    ["12 letters with loose accents", "a\u0308".repeat(12), null],
+    ["11 letters with loose accents", "a\u0308".repeat(11), /at least 12/],
     ["20 that NFKC makes 360 of", "\ufdfa".repeat(20), /at most 200/],
-    ["spaces", " ".repeat(10), null],
+    ["spaces", " ".repeat(12), null],
     ["a NUL", `${PASSWORD}\0`, /NUL/],
     ["half a pair", `${PASSWORD}\ud800`, /Unicode/],
     ["a million", "a".repeat(1_000_000), /at most 200/],

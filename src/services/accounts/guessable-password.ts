@@ -1,0 +1,96 @@
+import { AppError } from "../../core/errors.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { normalisedPassword } from "./password.ts";
+
+/** What an attacker tries first with an account: its owner and what it is for. */
+export interface PasswordContext {
+  email: string;
+  /** Names of teams of the account, as far as they are at hand. */
+  teamNames: readonly string[];
+}
+
+const SERVICE = "rcpt";
+
+/** Some 50,000 passwords of published breaches, in lower case. 3 MB and tens of milliseconds: loaded by the first new password. */
+let common: Promise<ReadonlySet<string>> | null = null;
+async function loadCommon(): Promise<ReadonlySet<string>> {
+  const { dictionary } = await import("@zxcvbn-ts/language-common");
+  return new Set(dictionary["passwords-common"]);
+}
+
+const wordOf = (text: string) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
+
+/** Address, local part, domain and its first label, names of teams and service, by their letters and digits. */
+function contextWords({ email, teamNames }: PasswordContext): Set<string> {
+  const at = email.lastIndexOf("@");
+  const [local, domain] = [email.slice(0, at), email.slice(at + 1)];
+  const given = [email, local, local.replace(/\+.*$/, ""), domain, domain.split(".")[0] ?? "", ...teamNames];
+  const words = [...given, SERVICE].map((text) => wordOf(text.normalize("NFKC")));
+  return new Set(words.filter((word) => word.length >= LIMITS.portal.contextWordCharsMin));
+}
+
+const isDigit = (code: number) => code >= 0x30 && code <= 0x39;
+
+/** From one character to the next: of digits 0 follows 9. */
+function stepOf(from: number, to: number): number {
+  return isDigit(from) && isDigit(to) ? ((to - from + 11) % 10) - 1 : to - from;
+}
+
+/** `aaaaaa`, `abcdef`, `890123`, `987654`. */
+function isRun(text: string): boolean {
+  const codes = [...text].map((char) => char.codePointAt(0) ?? 0);
+  const steps = codes.slice(1).map((code, i) => stepOf(codes[i] ?? 0, code));
+  const [first] = steps;
+  if (first === undefined || steps.length < 2 || Math.abs(first) > 1) return false;
+  return steps.every((step) => step === first);
+}
+
+/**
+ * Whether a whole password is what is tried first: a known one, one of `words`, a run of characters, one of these
+ * repeated, or with a short or a known tail (`password123!`). What merely contains such a word is not meant (NIST SP
+ * 800-63B-4, 3.1.1.2), nor is any kind of character asked for.
+ */
+export function isGuessable(
+  password: string,
+  known: ReadonlySet<string>,
+  words: ReadonlySet<string>,
+): boolean {
+  const text = normalisedPassword(password).toLowerCase();
+  const isKnown = (part: string) => known.has(part) || words.has(wordOf(part)) || isRun(part);
+  if (isKnown(text)) return true;
+  const repeated = /^(.+?)\1+$/su.exec(text)?.[1];
+  if (repeated !== undefined)
+    return isKnown(repeated) || [...repeated].length <= LIMITS.portal.repeatedCharsMax;
+  const chars = [...text];
+  const isPlainTail = (tail: readonly string[]) =>
+    tail.length <= LIMITS.portal.tailCharsMax || isKnown(wordOf(tail.join("")));
+  // What is known may end in digits itself: each place where a tail without letters can begin.
+  for (let at = chars.length - 1; at > 0 && !/\p{L}/u.test(chars[at] ?? ""); at--)
+    if (isPlainTail(chars.slice(at)) && isKnown(chars.slice(0, at).join(""))) return true;
+  return false;
+}
+
+/**
+ * Refuses a new password that is easily guessed.
+ * @param path of the password in the request
+ * @throws AppError `validation_failed`
+ */
+export async function refuseGuessable(
+  password: string,
+  context: PasswordContext,
+  path: "password" | "new_password",
+): Promise<void> {
+  const fault = await guessableFault(password, context);
+  if (fault !== null)
+    throw new AppError("validation_failed", `${path} (body) ${fault}.`, {
+      errors: [{ path, message: fault }],
+    });
+}
+
+/** What is wrong with a new password of the account, in words; null: it is not easily guessed. */
+export async function guessableFault(password: string, context: PasswordContext): Promise<string | null> {
+  common ??= loadCommon();
+  return isGuessable(password, await common, contextWords(context))
+    ? "is too easily guessed: it is a common password, a simple pattern, or a name of the account"
+    : null;
+}
