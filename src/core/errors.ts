@@ -28,6 +28,7 @@ export const ERRORS = {
   registration_closed: { status: 403, title: "Registration is closed" },
   not_found: { status: 404, title: "Not found" },
   method_not_allowed: { status: 405, title: "Method not allowed" },
+  request_timeout: { status: 408, title: "The request came too slowly" },
   already_blocked: { status: 409, title: "Domain already on the blocklist" },
   already_enterprise: { status: 409, title: "The team has more than is for sale" },
   already_member: { status: 409, title: "Already a member of the team" },

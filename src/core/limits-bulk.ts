@@ -1,10 +1,14 @@
 import { WORKBOOK_LIMITS } from "./limits-workbook.ts";
 
+const INLINE_ROWS = 10_000;
+/** The longest address, whose letters beyond ASCII some clients write as \u escapes, in quotes and on a line of its own. */
+const INLINE_ROW_BYTES = 1_024;
+
 /** Bounds of bulk jobs and of the workers that verify them. */
 export const BULK_LIMITS = {
-  inlineRows: 10_000,
-  /** A body of so many rows of the longest addresses, whose other letters some clients write as \u escapes. */
-  bodyBytes: 10_485_760,
+  inlineRows: INLINE_ROWS,
+  /** A body of so many rows, and what else may be said of a job. */
+  bodyBytes: INLINE_ROWS * INLINE_ROW_BYTES + 65_536,
   metadataPairs: 50,
   metadataKeyChars: 40,
   metadataValueChars: 500,

@@ -1,3 +1,4 @@
+import { BODY_LIMITS } from "./limits-bodies.ts";
 import { BULK_LIMITS } from "./limits-bulk.ts";
 import { CLIENT_LIMITS, QUOTA_LIMITS, RATE_LIMITS, USAGE_LIMITS } from "./limits-counting.ts";
 import {
@@ -26,9 +27,9 @@ export const LIMITS = {
     emailBytes: 320,
     urlBytes: 8_192,
     headerBytes: 16_384,
-    bodyBytes: 1_048_576,
-    /** Bodies being collected, all together. */
-    bodyBytesInFlight: 67_108_864,
+    /** Of a route that says no other. */
+    bodyBytes: 16_384,
+    bodies: BODY_LIMITS,
     jsonDepth: 32,
     queryParameters: 32,
     /**
@@ -138,6 +139,8 @@ export const LIMITS = {
   overrides: {
     domainsPerRequest: 500,
     domainChars: 253,
+    /** Twice what so many of the longest domains take as A-labels. */
+    bodyBytes: 262_144,
     perTeam: 10_000,
     mergeEveryMs: 2_000,
     /** Of one team in one transaction: one event tells of so many at most. */
@@ -195,6 +198,8 @@ export const LIMITS = {
     /** Age, and lead, of a notification's timestamp. */
     signatureToleranceS: 300,
     signatures: 10,
+    /** Of a notification, which holds the object that it is about, e.g. an invoice with its lines. */
+    notificationBytes: 262_144,
     /** Read at a time: of a customer at Stripe, of a team here. */
     subscriptions: 100,
     checkouts: 100,

@@ -1,53 +1,35 @@
 import { AppError } from "../core/errors.ts";
-
-/** What a body is read from: uWebSockets.js' response, by the one method that is needed. */
-export interface BodySource {
-  onData(handler: (chunk: ArrayBuffer, isLast: boolean) => void): unknown;
-}
-
-/** Bytes that all bodies being collected may hold together. */
-export interface BodyBudget {
-  take(bytes: number): boolean;
-  giveBack(bytes: number): void;
-}
+import { LIMITS } from "../core/limits.ts";
+import type { BodyAccount } from "./body-budget.ts";
+import { type IncomingBody, overBudget } from "./incoming-body.ts";
 
 export interface RequestBody {
   /**
-   * The whole body.
-   * @throws AppError `body_too_large` over the limit, `overloaded` when all bodies together are over the budget
+   * The whole body, which is collected from when it is first asked for.
+   * @throws AppError `body_too_large` over the limit, `overloaded` when its account's bodies together are over the budget, and
+   *   those of `IncomingBody.read`
    */
   readonly bytes: Promise<Buffer>;
-  /**
-   * Forgets what was collected and stops collecting; the server goes on reading and dropping. `bytes` rejects unless it
-   * is settled. Idempotent.
-   */
+  /** Frees what was collected and stops collecting. Idempotent. */
   abandon(): void;
 }
 
-export function createBodyBudget(maxBytes: number): BodyBudget {
-  let used = 0;
-  return {
-    take(bytes) {
-      if (used + bytes > maxBytes) return false;
-      used += bytes;
-      return true;
-    },
-    giveBack(bytes) {
-      used -= bytes;
-    },
-  };
+export interface CollectOptions {
+  limitBytes: number;
+  /** Who is charged; asked for when collecting begins, once it is known who sent the request. */
+  account(): BodyAccount;
 }
 
 const FIRST_ALLOCATION_BYTES = 4_096;
 
 /** Grows by doubling, so that a body sent byte by byte costs no object per chunk and never over twice its size. */
-export function createGrowingBuffer(limitBytes: number, budget: BodyBudget) {
+export function createGrowingBuffer(limitBytes: number, account: BodyAccount) {
   let buffer = Buffer.alloc(0);
   let length = 0;
 
   function grow(needed: number): boolean {
     const size = Math.min(limitBytes, Math.max(needed, buffer.length * 2, FIRST_ALLOCATION_BYTES));
-    if (!budget.take(size - buffer.length)) return false;
+    if (!account.take(size - buffer.length)) return false;
     const larger = Buffer.allocUnsafeSlow(size);
     buffer.copy(larger, 0, 0, length);
     buffer = larger;
@@ -55,7 +37,7 @@ export function createGrowingBuffer(limitBytes: number, budget: BodyBudget) {
   }
 
   return {
-    /** False: over the budget. The chunk is copied: its memory is the server's. */
+    /** False: over the budget. The chunk is copied. */
     append(chunk: Uint8Array): boolean {
       if (length + chunk.length > buffer.length && !grow(length + chunk.length)) return false;
       buffer.set(chunk, length);
@@ -67,7 +49,7 @@ export function createGrowingBuffer(limitBytes: number, budget: BodyBudget) {
     },
     content: () => buffer.subarray(0, length),
     free() {
-      budget.giveBack(buffer.length);
+      account.giveBack(buffer.length);
       buffer = Buffer.alloc(0);
       length = 0;
     },
@@ -78,46 +60,45 @@ export function tooLarge(limitBytes: number): AppError {
   return new AppError("body_too_large", `The request body is over the limit of ${limitBytes} bytes.`);
 }
 
-export function overBudget(): AppError {
-  return new AppError("overloaded", "Too many request bodies at once.", { retryAfterS: 1 });
+/** A body that is collected when it is asked for, as plain bytes. A declared length over the limit is refused before a byte is kept. */
+export function collectBody(incoming: IncomingBody, { limitBytes, account }: CollectOptions): RequestBody {
+  let bytes: Promise<Buffer> | null = null;
+  let abandoned = false;
+  let free: () => void = () => {};
+
+  async function collect(): Promise<Buffer> {
+    const buffer = createGrowingBuffer(limitBytes, account());
+    free = () => buffer.free();
+    try {
+      for await (const piece of incoming.read(limitBytes, () => tooLarge(limitBytes))) {
+        if (abandoned) throw new AppError("bad_request", "The request ended before its body.");
+        if (!buffer.append(piece)) throw overBudget();
+      }
+      return buffer.content();
+    } catch (error) {
+      free();
+      throw error;
+    }
+  }
+
+  return {
+    get bytes() {
+      bytes ??= collect();
+      return bytes;
+    },
+    abandon() {
+      abandoned = true;
+      free();
+    },
+  };
 }
 
 /**
- * Starts to collect a body; must be called before the request's handler returns.
- * @param declaredBytes `Content-Length`, null when chunked: over the limit it is refused before a byte is kept
+ * Reads what comes with a request whose route takes no body, and keeps nothing: so the answer comes after it, see linger.ts.
+ * @throws AppError those of `IncomingBody.read`, `body_too_large`
  */
-export function collectBody(
-  source: BodySource,
-  options: { limitBytes: number; declaredBytes: number | null; budget: BodyBudget },
-): RequestBody {
-  const { limitBytes, declaredBytes, budget } = options;
-  const buffer = createGrowingBuffer(limitBytes, budget);
-  let collecting = true;
-  let resolve: (bytes: Buffer) => void = () => {};
-  let reject: (error: AppError) => void = () => {};
-  const bytes = new Promise<Buffer>((onResolve, onReject) => {
-    resolve = onResolve;
-    reject = onReject;
-  });
-  // A request refused before its body is looked at leaves nobody to hear of the body's own failure.
-  bytes.catch(() => {});
-
-  function fail(error: AppError): void {
-    collecting = false;
-    buffer.free();
-    reject(error);
-  }
-
-  source.onData((chunk, isLast) => {
-    if (!collecting) return;
-    if (buffer.length + chunk.byteLength > limitBytes) return fail(tooLarge(limitBytes));
-    if (chunk.byteLength > 0 && !buffer.append(new Uint8Array(chunk))) return fail(overBudget());
-    if (isLast) {
-      collecting = false;
-      resolve(buffer.content());
-    }
-  });
-  if (declaredBytes !== null && declaredBytes > limitBytes) fail(tooLarge(limitBytes));
-  // Whoever waits for a body whose client has gone must end too; a promise that is settled already stays as it is.
-  return { bytes, abandon: () => fail(new AppError("bad_request", "The request ended before its body.")) };
+export async function dropBody(incoming: IncomingBody): Promise<void> {
+  const { droppedBytes } = LIMITS.http.bodies;
+  const pieces = incoming.read(droppedBytes, () => tooLarge(droppedBytes));
+  for await (const _ of pieces);
 }

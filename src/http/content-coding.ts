@@ -1,7 +1,8 @@
 import { pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { AppError } from "../core/errors.ts";
-import { type BodyBudget, createGrowingBuffer, overBudget, type RequestBody, tooLarge } from "./body.ts";
+import { type CollectOptions, createGrowingBuffer, type RequestBody, tooLarge } from "./body.ts";
+import { overBudget } from "./incoming-body.ts";
 
 const GZIP = /^[ \t]*(?:x-)?gzip[ \t]*$/i;
 const IDENTITY = /^[ \t]*(?:identity[ \t]*)?$/i;
@@ -25,27 +26,30 @@ export function unsupportedCoding(): AppError {
 export function decodedBody(
   body: RequestBody,
   coding: string | undefined,
-  { limitBytes, budget }: { limitBytes: number; budget: BodyBudget },
+  { limitBytes, account }: CollectOptions,
 ): RequestBody {
   if (coding === undefined || IDENTITY.test(coding)) return body;
-  const buffer = createGrowingBuffer(limitBytes, budget);
   let abandoned = false;
   let bytes: Promise<Buffer> | null = null;
+  let freeDecoded: () => void = () => {};
   const free = () => {
     body.abandon();
-    buffer.free();
+    freeDecoded();
   };
   const checkWanted = () => {
     if (abandoned) throw new AppError("bad_request", "The request ended before its body.");
   };
   const decode = async (): Promise<Buffer> => {
     if (!GZIP.test(coding)) throw unsupportedCoding();
+    const buffer = createGrowingBuffer(limitBytes, account());
+    freeDecoded = () => buffer.free();
     for await (const piece of inflated(await body.bytes)) {
       checkWanted();
       if (buffer.length + piece.length > limitBytes) throw tooLarge(limitBytes);
       if (!buffer.append(piece)) throw overBudget();
     }
     checkWanted();
+    body.abandon();
     return buffer.content();
   };
   return {

@@ -4,6 +4,7 @@ import { type Actor, reaches } from "../services/actor.ts";
 import type { Caller } from "../services/authenticate/client-charges.ts";
 import type { Idempotency } from "../services/idempotency.ts";
 import { insufficientRole, liveCredentialNeeded } from "../services/teams/acting-member.ts";
+import { requireFeature } from "../services/tier-features.ts";
 import { invokeOnce } from "./idempotency.ts";
 import { type MaybePromise, then } from "./maybe-promise.ts";
 import type { Reply } from "./reply.ts";
@@ -53,10 +54,12 @@ function requireUser(route: TeamRoute, actor: Actor): void {
   );
 }
 
-function requireRole(route: TeamRoute, actor: Actor): void {
+/** What may be said of the credential alone, in the order of the statuses: 403, then 402. */
+function requireRights(route: TeamRoute, actor: Actor): void {
   const { role } = route.access;
   if (!reaches(actor.role, role)) throw insufficientRole(role, actor.role);
   if (route.liveOnly === true && !actor.livemode) throw liveCredentialNeeded();
+  if (route.feature !== undefined) requireFeature(actor, route.feature);
 }
 
 function invoke(gate: Gate, route: TeamRoute, request: HttpRequest, actor: Actor): MaybePromise<Reply> {
@@ -82,8 +85,9 @@ function takeToken(gate: Gate, request: HttpRequest, actor: Actor): MaybePromise
 }
 
 /**
- * Serves a matched request: authenticate, role, rate limit, idempotency key, validate, handle, in this order, so that a
- * stranger learns nothing of the input's validity and an exhausted limit costs little work. Where a route settles something
+ * Serves a matched request: authenticate, role, tier, rate limit, then the body, idempotency key, validate, handle, in this
+ * order, so that a stranger learns nothing of the input's validity and an exhausted limit costs little work: of a request that
+ * is refused before its body, none of that is collected. Where a route settles something
  * before its token is asked for (`early`), since that may have to wait, its input is read there; what is wrong with it is still
  * said in its turn. Synchronous when every step is.
  */
@@ -93,7 +97,7 @@ export function dispatch(gate: Gate, route: Route, request: HttpRequest): MaybeP
   return then(authenticated, (actor) => {
     identify(request, actor, authenticated instanceof Promise);
     requireUser(route, actor);
-    requireRole(route, actor);
+    requireRights(route, actor);
     if (!route.rateLimited) return invoke(gate, route, request, actor);
     route.early?.(request, actor);
     return then(traced(request.span, "rate limit", takeToken(gate, request, actor)), () =>

@@ -7,6 +7,8 @@ import type { Reply } from "./reply.ts";
 export interface Failures {
   /** Logs what is not the caller's affair. `id` is the request's, `route` its pattern. */
   replyTo(error: unknown, request: { id: string; route: string }): Reply;
+  /** The same after the client has gone, also by a request that it pipelined: its doing, so there is no stack to look into. */
+  afterClient(error: unknown, request: { id: string; route: string }): void;
 }
 
 export function createFailures(deps: {
@@ -38,6 +40,11 @@ export function createFailures(deps: {
       }
       log.warn(event, "a dependency does not answer");
       return problemReply(new AppError("unavailable", "A dependency does not answer. Try again."), id);
+    },
+    afterClient(error, { id, route }) {
+      if (error instanceof AppError) return;
+      const event = { request_id: id, route, reason: String(error) };
+      log.info(event, "work for a client that had gone was broken off");
     },
   };
 }

@@ -1,9 +1,11 @@
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
-import type { BodySource } from "./body.ts";
+import type { BodyAccount } from "./body-budget.ts";
+import type { BodyPace, PacedBody } from "./body-pace.ts";
 
 /** uWebSockets.js' response, by what reading a body as it comes needs of it. */
-export interface PausingSource extends BodySource {
+export interface PausingSource {
+  onData(handler: (chunk: ArrayBuffer, isLast: boolean) => void): unknown;
   pause(): unknown;
   resume(): unknown;
 }
@@ -13,91 +15,170 @@ export interface IncomingBody {
   /** `Content-Length`; null: chunked. */
   readonly declaredBytes: number | null;
   /**
-   * The body in pieces, to be asked for once. A piece is nobody else's.
+   * The body in pieces, to be asked for once. A piece is nobody else's. Until then next to nothing of it is read.
    * @param limitBytes `tooLong` is thrown at once when the body says that it is longer, else as soon as it gets longer
-   * @throws AppError `bad_request` from the iteration when the client goes before the end
+   * @throws AppError from the iteration: `bad_request` when the client goes before the end, `request_timeout` when the body
+   *   comes too slowly, `overloaded` when too much had come before anybody read
    */
   read(limitBytes: number, tooLong: () => AppError): AsyncIterable<Uint8Array>;
   /** Whether bytes of it may still come. */
   readonly isComing: boolean;
   /** What still comes is dropped; `ended` is called once when nothing does, unless it was abandoned. */
   drop(ended: () => void): void;
-  /** The exchange is over: its response must not be touched any more. Who iterates hears of it. Idempotent. */
+  /** The exchange is over: its response must not be touched any more. The iteration ends with an error. Idempotent. */
   abandon(): void;
 }
 
 const { heldBytes } = LIMITS.http.incoming;
 
-/** Must be called before the request's handler returns. */
-export function receiveBody(source: PausingSource, declaredBytes: number | null): IncomingBody {
-  const queue: Buffer[] = [];
-  let queued = 0;
-  let state: "coming" | "complete" | "abandoned" = declaredBytes === 0 ? "complete" : "coming";
-  let dropping: (() => void) | null = null;
-  let paused = false;
-  let wake: () => void = () => {};
+export function overBudget(): AppError {
+  return new AppError("overloaded", "Too many request bodies at once.", { retryAfterS: 1 });
+}
 
-  function flow(): void {
-    const full = dropping === null && queued >= heldBytes;
-    if (state !== "coming" || full === paused) return;
-    paused = full;
-    if (full) source.pause();
-    else source.resume();
+function tooSlow(): AppError {
+  return new AppError("request_timeout", "The request's body comes too slowly.", {
+    headers: { Connection: "close" },
+  });
+}
+
+function endedEarly(): AppError {
+  return new AppError("bad_request", "The request ended before its body.");
+}
+
+class ReceivedBody implements IncomingBody {
+  readonly declaredBytes: number | null;
+  readonly #source: PausingSource;
+  /** Charged for what is queued before anybody reads. */
+  readonly #unread: BodyAccount;
+  readonly #paced: PacedBody | null = null;
+  readonly #queue: Buffer[] = [];
+  #queued = 0;
+  #isComing: boolean;
+  #isReading = false;
+  #isPaused = false;
+  #isAbandoned = false;
+  #dropping: (() => void) | null = null;
+  /** Why nothing more is handed on. */
+  #failure: AppError | null = null;
+  #wake: () => void = () => {};
+
+  constructor(source: PausingSource, declaredBytes: number | null, unread: BodyAccount, pace: BodyPace) {
+    this.declaredBytes = declaredBytes;
+    this.#source = source;
+    this.#unread = unread;
+    this.#isComing = declaredBytes !== 0;
+    source.onData((chunk, isLast) => this.#take(chunk, isLast));
+    if (this.#isComing) this.#paced = pace.watch(() => this.#fail(tooSlow()));
   }
 
-  source.onData((chunk, isLast) => {
-    if (dropping === null && chunk.byteLength > 0) {
-      // Copied: its memory is the server's.
-      queue.push(Buffer.from(new Uint8Array(chunk)));
-      queued += chunk.byteLength;
-    }
-    if (isLast) state = "complete";
-    flow();
-    wake();
-    if (isLast) dropping?.();
-  });
+  get isComing(): boolean {
+    return this.#isComing;
+  }
 
-  async function next(): Promise<Buffer | null> {
-    while (queue.length === 0 && state === "coming")
+  read(limitBytes: number, tooLong: () => AppError): AsyncIterable<Uint8Array> {
+    if (this.declaredBytes !== null && this.declaredBytes > limitBytes) throw tooLong();
+    if (!this.#isReading) this.#unread.giveBack(this.#queued);
+    this.#isReading = true;
+    this.#flow();
+    return this.#pieces(limitBytes, tooLong);
+  }
+
+  drop(ended: () => void): void {
+    this.#dropping = ended;
+    this.#paced?.ended();
+    this.#clear();
+    this.#flow();
+  }
+
+  abandon(): void {
+    this.#isAbandoned = true;
+    this.#paced?.ended();
+    // A reader must not take for the whole what may be a part.
+    if (this.#isComing || this.#queue.length > 0) this.#fail(endedEarly());
+  }
+
+  #take(chunk: ArrayBuffer, isLast: boolean): void {
+    if (isLast) {
+      this.#isComing = false;
+      this.#paced?.ended();
+    }
+    this.#keep(chunk);
+    this.#flow();
+    this.#wake();
+    if (isLast && !this.#isAbandoned) this.#dropping?.();
+  }
+
+  #keep(chunk: ArrayBuffer): void {
+    if (chunk.byteLength === 0 || this.#dropping !== null || this.#failure !== null) return;
+    this.#paced?.came(chunk.byteLength);
+    if (!this.#isReading && !this.#unread.take(chunk.byteLength)) {
+      this.#fail(overBudget());
+      return;
+    }
+    // Copied: its memory is the server's.
+    this.#queue.push(Buffer.from(new Uint8Array(chunk)));
+    this.#queued += chunk.byteLength;
+  }
+
+  /** Pauses the connection while nobody takes what has come. */
+  #flow(): void {
+    if (this.#isAbandoned) return;
+    const isFull = this.#failure !== null || this.#queued >= (this.#isReading ? heldBytes : 1);
+    const pauses = this.#isComing && this.#dropping === null && isFull;
+    if (pauses === this.#isPaused) return;
+    this.#isPaused = pauses;
+    if (pauses) {
+      this.#paced?.paused();
+      this.#source.pause();
+    } else {
+      this.#paced?.resumed();
+      this.#source.resume();
+    }
+  }
+
+  #clear(): void {
+    if (!this.#isReading) this.#unread.giveBack(this.#queued);
+    this.#queue.length = 0;
+    this.#queued = 0;
+  }
+
+  #fail(error: AppError): void {
+    this.#failure ??= error;
+    this.#clear();
+    this.#flow();
+    this.#wake();
+  }
+
+  async #next(): Promise<Buffer | null> {
+    while (this.#queue.length === 0 && this.#isComing && this.#failure === null)
       await new Promise<void>((resolve) => {
-        wake = resolve;
+        this.#wake = resolve;
       });
-    // Nobody is to take for the whole what may be a part.
-    if (state === "abandoned") throw new AppError("bad_request", "The request ended before its body.");
-    const piece = queue.shift() ?? null;
-    queued -= piece?.length ?? 0;
-    flow();
+    if (this.#failure !== null) throw this.#failure;
+    const piece = this.#queue.shift() ?? null;
+    this.#queued -= piece?.length ?? 0;
+    this.#flow();
     return piece;
   }
 
-  async function* pieces(limitBytes: number, tooLong: () => AppError): AsyncGenerator<Buffer> {
+  async *#pieces(limitBytes: number, tooLong: () => AppError): AsyncGenerator<Buffer> {
     let bytes = 0;
-    for (let piece = await next(); piece !== null; piece = await next()) {
+    for (let piece = await this.#next(); piece !== null; piece = await this.#next()) {
       bytes += piece.length;
       if (bytes > limitBytes) throw tooLong();
       yield piece;
     }
   }
+}
 
-  return {
-    declaredBytes,
-    read(limitBytes, tooLong) {
-      if (declaredBytes !== null && declaredBytes > limitBytes) throw tooLong();
-      return pieces(limitBytes, tooLong);
-    },
-    get isComing() {
-      return state === "coming";
-    },
-    drop(ended) {
-      dropping = ended;
-      queue.length = 0;
-      queued = 0;
-      flow();
-    },
-    abandon() {
-      if (state === "coming") state = "abandoned";
-      queue.length = 0;
-      wake();
-    },
-  };
+/**
+ * Must be called before the request's handler returns.
+ * @param declaredBytes 0: there is none
+ */
+export function receiveBody(
+  source: PausingSource,
+  declaredBytes: number | null,
+  { unread, pace }: { unread: BodyAccount; pace: BodyPace },
+): IncomingBody {
+  return new ReceivedBody(source, declaredBytes, unread, pace);
 }

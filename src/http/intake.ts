@@ -1,14 +1,17 @@
 import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import type { SampledRequest, Tracer } from "../core/tracing.ts";
-import { collectBody, createBodyBudget } from "./body.ts";
+import { clientNetwork } from "../services/client-network.ts";
+import { collectBody } from "./body.ts";
+import { type BodyAccount, createBodyBudget } from "./body-budget.ts";
+import { createBodyPace, type PaceLimits } from "./body-pace.ts";
 import { createClientAddresses } from "./client-address.ts";
 import { decodedBody } from "./content-coding.ts";
 import { declaredBytes, type FieldSource } from "./framing.ts";
-import { type PausingSource, receiveBody } from "./incoming-body.ts";
+import { type IncomingBody, type PausingSource, receiveBody } from "./incoming-body.ts";
 import { HttpRequest, KEPT_HEADERS, type KeptHeader } from "./request.ts";
 import { createRequestIds, saneRequestId } from "./request-id.ts";
-import type { Route } from "./route.ts";
+import { type Route, takesBody } from "./route.ts";
 import { createRouter, type Match } from "./router.ts";
 
 /** uWebSockets.js' request, by what is read of it. Dies when the handler returns. */
@@ -25,8 +28,9 @@ export interface ConnectionSource extends PausingSource {
 
 export interface IntakeLimits {
   urlBytes: number;
+  /** Of routes that say no other. */
   bodyBytes: number;
-  bodyBytesInFlight: number;
+  bodies: Record<"teams" | "strangers" | "unread", { bytes: number; share: number }> & { pace: PaceLimits };
 }
 
 export interface Intake {
@@ -34,11 +38,14 @@ export interface Intake {
   sample(source: RequestSource): SampledRequest | null;
   /** Copies the request's line, its id, and its origin where that matters. Never throws. */
   begin(source: RequestSource, sampled: SampledRequest | null): HttpRequest;
-  /** Before anything else may refuse it. @throws AppError `bad_request` when the body's length is ambiguous */
-  frame(request: HttpRequest, source: RequestSource): void;
+  /**
+   * Before anything else may refuse it. Takes hold of the body, if there is one, and reads none of it.
+   * @throws AppError `bad_request` when the body's length is ambiguous
+   */
+  frame(request: HttpRequest, source: RequestSource, connection: ConnectionSource): void;
   /** @throws AppError `uri_too_long` and those of the router */
   match(request: HttpRequest): Match;
-  /** Copies the headers and starts to collect or to take in the body, as far as the route wants them. */
+  /** Copies the headers, and has the body at hand, as far as the route wants them. */
   read(request: HttpRequest, match: Match, source: RequestSource, connection: ConnectionSource): void;
 }
 
@@ -63,7 +70,10 @@ export function createIntake(deps: {
   const { clock, limits, tracer = null } = deps;
   const router = createRouter(deps.routes);
   const addresses = createClientAddresses(deps.config.trustedProxies);
-  const budget = createBodyBudget(limits.bodyBytesInFlight);
+  const teams = createBodyBudget(limits.bodies.teams);
+  const strangers = createBodyBudget(limits.bodies.strangers);
+  const unread = createBodyBudget(limits.bodies.unread);
+  const pace = createBodyPace(clock, limits.bodies.pace);
   const ids = createRequestIds();
   const readsOrigin = deps.config.corsOrigins.length > 0;
 
@@ -76,6 +86,19 @@ export function createIntake(deps: {
       });
     }
     return addresses.resolve(new Uint8Array(connection.getRemoteAddress()), hops.join(","));
+  }
+
+  /** Reads the client's address too, which is asked for when the body is. */
+  function receive(request: HttpRequest, connection: ConnectionSource): IncomingBody {
+    const account = unread.accountOf(clientNetwork(request.clientAddress));
+    return receiveBody(connection, request.declaredBytes, { unread: account, pace });
+  }
+
+  /** What a route without a credential collects is charged to its client's address, also where one came along. */
+  function accountOf({ actor, clientAddress }: HttpRequest, route: Route): BodyAccount {
+    return route.access === "public" || actor === null
+      ? strangers.accountOf(clientNetwork(clientAddress))
+      : teams.accountOf(actor.teamId);
   }
 
   return {
@@ -93,8 +116,10 @@ export function createIntake(deps: {
       if (readsOrigin) request.origin = source.getHeader("origin");
       return request;
     },
-    frame(request, source) {
+    frame(request, source, connection) {
+      request.addressFrom(() => readAddress(source, connection));
       request.declaredBytes = declaredBytes(source);
+      if (request.declaredBytes !== 0) request.incoming = receive(request, connection);
     },
     match(request) {
       if (request.path.length + request.rawQuery.length > limits.urlBytes)
@@ -104,10 +129,8 @@ export function createIntake(deps: {
       return match;
     },
     read(request, { route }, source, connection) {
-      request.addressFrom(() => readAddress(source, connection));
       if (route.readsClientAddress === true) void request.clientAddress;
-      const takesBody = route.body !== undefined || route.signedBody !== undefined;
-      if (!takesBody && route.incoming !== true) {
+      if (!takesBody(route)) {
         // The one header that these routes need, without a call into JavaScript for each of the others.
         const authorization = source.getHeader("authorization");
         if (authorization !== "") request.headers.authorization = authorization;
@@ -115,15 +138,15 @@ export function createIntake(deps: {
         return;
       }
       readHeaders(request, source);
-      if (!takesBody) {
-        request.incoming = receiveBody(connection, request.declaredBytes);
-        return;
-      }
-      const limitBytes = route.bodyBytes ?? limits.bodyBytes;
-      const body = collectBody(connection, { limitBytes, declaredBytes: request.declaredBytes, budget });
+      request.incoming ??= receive(request, connection);
+      if (route.incoming === true) return;
+      const options = {
+        limitBytes: route.bodyBytes ?? limits.bodyBytes,
+        account: () => accountOf(request, route),
+      };
       // A signature is over the bytes as they came.
       const coding = route.signedBody === undefined ? request.headers["content-encoding"] : undefined;
-      request.body = decodedBody(body, coding, { limitBytes, budget });
+      request.body = decodedBody(collectBody(request.incoming, options), coding, options);
     },
   };
 }

@@ -17,7 +17,10 @@ export interface LingeringWriter extends HeadWriter {
  * Answers a request whose body still comes. A connection that is closed with bytes unread is reset, which may take the
  * answer from the client before it was read; one that is read on takes in whatever is sent, however much. So the answer
  * is sent at once, without its last chunk, and what comes is dropped for a while, in which a client that listens stops
- * sending. Then the answer ends, and nothing is read any more: uWebSockets.js closes the connection as an idle one.
+ * sending. When the body has come the answer ends, and a connection whose client said that this takes little serves on.
+ * Else the answer ends after the while, and nothing is read any more: uWebSockets.js closes the connection as an idle one.
+ *
+ * The answer must not end before the body: of what comes after that uWebSockets.js takes its idle timeout away for good.
  *
  * @param done called once when the response is dead
  * @returns how to stop when the client has gone
@@ -29,8 +32,9 @@ export function answerEarly(
   { body, clock, done }: { body: IncomingBody; clock: Clock; done: () => void },
 ): () => void {
   writeHead(response, reply, options);
+  const isShort = body.declaredBytes !== null && body.declaredBytes <= LIMITS.http.bodies.droppedBytes;
   // Told, not done: `end` with its argument would write the field into the body.
-  response.writeHeader("Connection", "close");
+  if (options.close || options.mustClose || !isShort) response.writeHeader("Connection", "close");
   response.write(wireText(reply.body));
   let over = false;
   const end = () => {

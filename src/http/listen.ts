@@ -21,3 +21,19 @@ export function listenExclusively<Socket>(
     });
   });
 }
+
+/** uWebSockets.js' app, by what tells of its connections. */
+interface ConnectionSource {
+  filter(handler: (response: { close(): unknown }, change: unknown) => void): unknown;
+}
+
+/** Closes connections beyond the limit as they come. `closed` is called for each that was closed. */
+export function limitConnections(app: ConnectionSource, limit: number, closed: () => void): void {
+  let connections = 0;
+  const count = (response: { close(): unknown }, change: number) => {
+    connections += change;
+    if (change === -1) closed();
+    else if (connections > limit) response.close();
+  };
+  app.filter((response, change) => count(response, Number(change)));
+}

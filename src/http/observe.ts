@@ -151,6 +151,7 @@ export function createRequestObserver(deps: {
       ...more,
     };
     if (status >= 500) log.error(event, "request failed");
+    else if (status === CLIENT_CLOSED) log.warn(event, "client closed the connection before its answer");
     else if (status >= 400) log.warn(event, "request refused");
     else log.info(event, "request");
   }

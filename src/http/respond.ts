@@ -46,7 +46,10 @@ export interface WriteOptions {
   /** Further fields, each with CR LF before it. */
   cors: string;
   headOnly: boolean;
+  /** The connection is closed behind the answer, by the client where we cannot. */
   close: boolean;
+  /** The same, by us: nothing that comes behind the answer may be served. */
+  mustClose: boolean;
 }
 
 /** By policy: what nearly every answer says, which is JSON and has no fields of its own, up to the value of `RateLimit`. */
@@ -110,15 +113,13 @@ function endBodyless(response: ResponseWriter, reply: Reply, close: boolean): vo
 }
 
 /**
- * Writes a whole reply; the caller corks and knows that the client is still there. The connection is closed after it
- * when the caller says so or the reply has `Connection: close`.
+ * Writes a whole reply; the caller corks and knows that the client is still there.
  */
 export function writeReply(response: ResponseWriter, reply: Reply, options: WriteOptions): void {
   writeHead(response, reply, options);
   const { body } = reply;
-  const mustClose = reply.headers.Connection === "close";
+  const { mustClose } = options;
   const close = options.close || mustClose;
-  // Nothing that comes behind it may be served: no client is waited for.
   if (options.headOnly && mustClose) response.end("", true);
   else if (body === null || options.headOnly || isStream(body)) endBodyless(response, reply, close);
   else response.end(reply.isAscii ? body : wireText(body), close);
@@ -156,7 +157,7 @@ export function writeAsTaken(
     return taken;
   };
   writeHead(response, reply, options);
-  if (options.close || reply.headers.Connection === "close") response.writeHeader("Connection", "close");
+  if (options.close || options.mustClose) response.writeHeader("Connection", "close");
   response.onWritable(sendFrom);
   sendFrom(0);
 }

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { AppError, type ErrorCode } from "../core/errors.ts";
 import { RenderedJson } from "../core/rendered-json.ts";
 import type { Actor, Role } from "../services/actor.ts";
+import type { TierFeature } from "../services/tier-features.ts";
 import type { IncomingBody } from "./incoming-body.ts";
 import { readJson, readSignedJson } from "./json-body.ts";
 import { type MaybePromise, then } from "./maybe-promise.ts";
@@ -37,7 +38,9 @@ export interface RouteInfo {
   secretField?: string;
   /** Member of the answer that says until when it holds: it is kept for its idempotency key no longer than that. */
   holdsUntilField?: string;
-  /** Largest body in bytes, where it is not LIMITS.http.bodyBytes. */
+  /** The team's tier must have it: else 402 `unavailable_in_tier`, before the body is read. */
+  feature?: TierFeature;
+  /** Largest body in bytes, decoded, where it is not LIMITS.http.bodyBytes. */
   bodyBytes?: number;
   /** The handler needs the client's address (sign-in limits): it is read before anything waits. */
   readsClientAddress?: boolean;
@@ -88,6 +91,10 @@ export type TeamRoute = RouteInfo & {
   invoke(request: HttpRequest, actor: Actor): MaybePromise<Reply>;
 };
 export type Route = PublicRoute | TeamRoute;
+
+export function takesBody({ body, signedBody, incoming }: RouteInfo): boolean {
+  return body !== undefined || signedBody !== undefined || incoming === true;
+}
 
 export interface Input<P, Q, B> {
   params: P;

@@ -3,8 +3,9 @@
  *
  * What uWebSockets.js does by itself, and we cannot change from here:
  * - A client that is slow is cut off: 10 to 12 s for a request's header from its first byte and for an idle connection; a
- *   body must come at 16 KB/s or more; so is one that takes nothing of a large answer for 10 to 12 s. While a handler
+ *   body must come at 16 KB/s or more (we ask for more, and answer 408 before that: body-pace.ts); so is one that takes nothing of a large answer for 10 to 12 s. While a handler
  *   works, or a stream has nothing to send, there is no such limit.
+ * - `Expect: 100-continue` is answered before we see the request. HTTP/1.0 and older is answered 505, in words, and closed.
  * - A header over `LIMITS.http.headerBytes` is refused with 431, a malformed request line with 400 or 505, both with
  *   `Connection: close`; a header that comes in one piece may be larger, it is never kept. More than 100 fields, a
  *   missing Host or a NUL in a field get no answer: the connection is closed when its time is up.
@@ -25,13 +26,14 @@ import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import type { SampledRequest, Tracer } from "../core/tracing.ts";
 import { behindLastAnswer, createLastAnswers, refuseAlone, workAlone } from "./alone.ts";
+import { dropBody } from "./body.ts";
 import { createCors } from "./cors.ts";
 import { dispatch, type Gate } from "./dispatch.ts";
 import { createFailures } from "./failures.ts";
 import type { IncomingBody } from "./incoming-body.ts";
 import { createIntake, type IntakeLimits } from "./intake.ts";
 import { answerEarly } from "./linger.ts";
-import { listenExclusively } from "./listen.ts";
+import { limitConnections, listenExclusively } from "./listen.ts";
 import { createLongTurns } from "./long-turns.ts";
 import type { MaybePromise } from "./maybe-promise.ts";
 import { CLIENT_CLOSED, createRequestObserver, type ObserverLimits } from "./observe.ts";
@@ -45,7 +47,7 @@ import {
   writeReply,
   writeStreamHead,
 } from "./respond.ts";
-import type { Route } from "./route.ts";
+import { type Route, takesBody } from "./route.ts";
 import type { Match } from "./router.ts";
 import { SHORT_PATH } from "./short-way.ts";
 import { createShortWays, type ShortWays, type ShortWaysDeps } from "./short-ways.ts";
@@ -139,8 +141,12 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   let listening: us_listen_socket | null = null;
   let stopListening = (_socket: us_listen_socket) => {};
 
-  function problem(error: unknown, { request, match }: Exchange): Reply {
-    return failures.replyTo(error, { id: request.id, route: match?.route.path ?? UNMATCHED });
+  function ofRequest({ request, match }: Exchange) {
+    return { id: request.id, route: match?.route.path ?? UNMATCHED };
+  }
+
+  function problem(error: unknown, exchange: Exchange): Reply {
+    return failures.replyTo(error, ofRequest(exchange));
   }
 
   function finish(exchange: Exchange, status: number, bytes: number, code: string | null): void {
@@ -215,6 +221,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       cors: cors === null ? "" : cors.fieldsOf(request, reply),
       headOnly: request.method === "HEAD",
       close: leaving,
+      mustClose: reply.headers.Connection === "close",
     };
     if (hasStream(reply) && !options.headOnly) {
       stream(exchange, reply, options);
@@ -222,8 +229,11 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     }
     exchange.released = reply.released;
     if (request.incoming?.isComing === true && isWhole(reply)) {
-      answerBeforeTheBody(exchange, reply, options, request.incoming);
-      return;
+      if (!options.headOnly) {
+        answerBeforeTheBody(exchange, reply, options, request.incoming);
+        return;
+      }
+      options.mustClose = true;
     }
     const large = options.headOnly ? null : largeBody(reply);
     if (large !== null) {
@@ -243,7 +253,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   function start(exchange: Exchange, native: NativeRequest): MaybePromise<Reply> {
     if (lastAnswers.isGiven()) throw behindLastAnswer();
     try {
-      intake.frame(exchange.request, native);
+      intake.frame(exchange.request, native, exchange.response);
     } catch (error) {
       return refuseAlone(error);
     }
@@ -254,8 +264,14 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     if (underWay.requests() >= limits.requestsInFlight && match.route.essential !== true)
       throw new AppError("overloaded", "Too many requests are being served.", { retryAfterS: 1 });
     intake.read(exchange.request, match, native, exchange.response);
-    const work = () => dispatch(gate, match.route, exchange.request);
-    return leaving && !mayBeAtOnce(exchange) ? workAlone(work, () => exchange.over) : work();
+    const serveIt = () => dispatch(gate, match.route, exchange.request);
+    const { incoming } = exchange.request;
+    const work = () =>
+      incoming === null || takesBody(match.route) ? serveIt() : dropBody(incoming).then(serveIt);
+    if (!leaving || mayBeAtOnce(exchange)) return work();
+    // Whoever is asked for it is asked after this call.
+    void exchange.request.clientAddress;
+    return workAlone(work, () => exchange.over);
   }
 
   function abort(exchange: Exchange): void {
@@ -275,15 +291,17 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     exchange.response.onAborted(() => abort(exchange));
     underWay.begun();
     void pending.then(
-      (reply) => ended(exchange, reply),
-      (error: unknown) => ended(exchange, problem(error, exchange)),
+      (reply) => {
+        if (exchange.over) reply.released?.();
+        else exchange.response.cork(() => send(exchange, reply));
+        underWay.ended();
+      },
+      (error: unknown) => {
+        if (exchange.over) failures.afterClient(error, ofRequest(exchange));
+        else exchange.response.cork(() => send(exchange, problem(error, exchange)));
+        underWay.ended();
+      },
     );
-  }
-
-  function ended(exchange: Exchange, reply: Reply): void {
-    if (exchange.over) reply.released?.();
-    else exchange.response.cork(() => send(exchange, reply));
-    underWay.ended();
   }
 
   /**
@@ -345,16 +363,6 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     });
   }
 
-  function limitConnections(native: TemplatedApp): void {
-    let connections = 0;
-    const count = (response: HttpResponse, change: number) => {
-      connections += change;
-      if (change === -1) lastAnswers.closed();
-      else if (connections > limits.connections) response.close();
-    };
-    native.filter((response, change) => count(response, Number(change)));
-  }
-
   return {
     async listen() {
       const { host, port } = deps.config;
@@ -362,7 +370,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       const { default: uWS } = await import("uWebSockets.js");
       stopListening = uWS.us_listen_socket_close;
       const native = uWS.App();
-      limitConnections(native);
+      limitConnections(native, limits.connections, lastAnswers.closed);
       serveOn(native);
       listening = await listenExclusively<us_listen_socket>(native, host, port);
       app = native;

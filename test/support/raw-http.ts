@@ -7,26 +7,46 @@ export interface RawReply {
   json(): Record<string, unknown>;
 }
 
-function parseReplies(text: string, headOnly: boolean): { replies: RawReply[]; rest: string } {
-  const replies: RawReply[] = [];
-  let rest = text;
+/** A chunked body that is all there: its bytes, and where it ends; null: more must come. */
+function chunkedBody(text: string): { body: string; end: number } | null {
+  let body = "";
+  let at = 0;
   for (;;) {
-    const end = rest.indexOf("\r\n\r\n");
-    if (end === -1) return { replies, rest };
-    const [line = "", ...fields] = rest.slice(0, end).split("\r\n");
-    const headers: Record<string, string> = {};
-    for (const field of fields) {
-      const colon = field.indexOf(":");
-      headers[field.slice(0, colon).toLowerCase()] = field.slice(colon + 1).trim();
-    }
-    const length = headOnly ? 0 : Number(headers["content-length"] ?? 0);
-    if (rest.length < end + 4 + length) return { replies, rest };
-    const body = rest.slice(end + 4, end + 4 + length);
-    rest = rest.slice(end + 4 + length);
-    const status = Number(line.split(" ")[1]);
-    if (status !== 100)
-      replies.push({ status, headers, body, json: () => JSON.parse(Buffer.from(body, "latin1").toString()) });
+    const lineEnd = text.indexOf("\r\n", at);
+    if (lineEnd === -1) return null;
+    const bytes = Number.parseInt(text.slice(at, lineEnd), 16);
+    const next = lineEnd + 2 + bytes + 2;
+    if (text.length < next) return null;
+    if (bytes === 0) return { body, end: next };
+    body += text.slice(lineEnd + 2, lineEnd + 2 + bytes);
+    at = next;
   }
+}
+
+function bodyOf(headers: Record<string, string>, rest: string): { body: string; end: number } | null {
+  if (headers["transfer-encoding"] === "chunked") return chunkedBody(rest);
+  const end = Number(headers["content-length"] ?? 0);
+  return rest.length < end ? null : { body: rest.slice(0, end), end };
+}
+
+/** The first reply in the text that is none of `100 Continue`, and what comes behind it; null: it is not all there. */
+function parseReply(text: string, headOnly: boolean): { reply: RawReply; rest: string } | null {
+  const headEnd = text.indexOf("\r\n\r\n");
+  if (headEnd === -1) return null;
+  const [line = "", ...fields] = text.slice(0, headEnd).split("\r\n");
+  const headers: Record<string, string> = {};
+  for (const field of fields) {
+    const colon = field.indexOf(":");
+    headers[field.slice(0, colon).toLowerCase()] = field.slice(colon + 1).trim();
+  }
+  const status = Number(line.split(" ")[1]);
+  const behind = text.slice(headEnd + 4);
+  if (status === 100) return parseReply(behind, headOnly);
+  const found = headOnly ? { body: "", end: 0 } : bodyOf(headers, behind);
+  if (found === null) return null;
+  const { body, end } = found;
+  const json = () => JSON.parse(Buffer.from(body, "latin1").toString());
+  return { reply: { status, headers, body, json }, rest: behind.slice(end) };
 }
 
 /** A connection that sends exact bytes (strings are latin1: one character, one byte) and parses what comes. */
@@ -64,12 +84,10 @@ export function connect(port: number): RawClient {
     send: (bytes) => void socket.write(typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes),
     async reply(headOnly = false) {
       for (;;) {
-        const parsed = parseReplies(received, headOnly);
-        const [first] = parsed.replies;
-        if (first) {
-          const end = received.indexOf("\r\n\r\n", received.indexOf(`HTTP/1.1 ${first.status}`)) + 4;
-          received = received.slice(end + (headOnly ? 0 : first.body.length));
-          return first;
+        const parsed = parseReply(received, headOnly);
+        if (parsed !== null) {
+          received = parsed.rest;
+          return parsed.reply;
         }
         if (isClosed) throw new Error(`closed before a reply: ${JSON.stringify(received.slice(0, 200))}`);
         await changed();

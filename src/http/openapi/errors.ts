@@ -9,12 +9,14 @@ const BODY_ERRORS = [
   "malformed_json",
   "body_too_large",
   "unsupported_media_type",
+  "request_timeout",
 ] as const;
 const SIGNED_BODY_ERRORS = [
   "invalid_signature",
   "validation_failed",
   "malformed_json",
   "body_too_large",
+  "request_timeout",
 ] as const;
 const IDEMPOTENCY_ERRORS = ["bad_request", "idempotency_in_flight", "idempotency_mismatch"] as const;
 const LOAD_ERRORS = ["overloaded", "unavailable"] as const;
@@ -31,13 +33,14 @@ export function errorsOf(route: Route): ErrorCode[] {
     if (route.needsUser === true) codes.add("key_without_user");
     if (route.liveOnly === true) codes.add("live_credential_needed");
     if (route.access.role !== "member") codes.add("insufficient_role");
+    if (route.feature !== undefined) codes.add("unavailable_in_tier");
   }
   if (route.idempotent === true) add(IDEMPOTENCY_ERRORS);
   if (route.rateLimited) codes.add("rate_limited");
   if (route.query !== "ignored" || route.params !== undefined) add(INPUT_ERRORS);
   if (route.body !== undefined) add(BODY_ERRORS);
   if (route.signedBody !== undefined) add(SIGNED_BODY_ERRORS);
-  if (route.incoming === true) add(["bad_request", "unsupported_media_type"]);
+  if (route.incoming === true) add(["bad_request", "unsupported_media_type", "request_timeout"]);
   codes.add("internal_error");
   if (route.essential !== true) add(LOAD_ERRORS);
   return [...codes];

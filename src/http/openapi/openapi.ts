@@ -124,10 +124,14 @@ function headerParametersOf(route: Route): Json[] {
   });
 }
 
+const { bytesPerS, graceMs } = LIMITS.http.bodies.pace;
+const LEAST_RATE = `One that comes for ${graceMs / 1_000} s at less than ${bytesPerS / 1_024} KiB/s is refused (408).`;
+
 function requestBodyOf(route: Route, schemas: Schemas): Json {
   if (route.incoming === true) {
     const content = { "application/octet-stream": { example: route.bodyExample } };
-    return { requestBody: { required: true, content } };
+    const description = `As many bytes as a list of the team may have. ${LEAST_RATE}`;
+    return { requestBody: { required: true, description, content } };
   }
   const body = route.body ?? route.signedBody;
   if (body === undefined) return {};
@@ -136,7 +140,9 @@ function requestBodyOf(route: Route, schemas: Schemas): Json {
     schema: schemas.input(body),
     ...(bodyExample === undefined ? {} : { example: bodyExample }),
   };
-  return { requestBody: { required: true, content: { "application/json": content } } };
+  const bytes = (route.bodyBytes ?? LIMITS.http.bodyBytes).toLocaleString("en-US");
+  const description = `At most ${bytes} bytes, also when decompressed. ${LEAST_RATE}`;
+  return { requestBody: { required: true, description, content: { "application/json": content } } };
 }
 
 /** An empty requirement: no credential will do too. */
@@ -234,7 +240,9 @@ export function createOpenApiDocument(table: readonly Route[], publicUrl: string
       summary: "Email verification: every failure attributed.",
       description:
         "Bodies are JSON; errors are problems (RFC 9457) with a stable `code`. Lists are pages: send `next_cursor` as " +
-        "`cursor` for what follows. Times are ISO 8601 in UTC.",
+        "`cursor` for what follows. Times are ISO 8601 in UTC. Credential, role, tier and rate are looked at before a body is " +
+        "read: a refusal may come before all of the body was sent. Requests are not to be pipelined: one that comes before " +
+        "the answer to the one before it may close the connection, which cancels both. HTTP/1.1 only.",
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: publicUrl ?? "/" }],

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { LIMITS } from "../../core/limits.ts";
 import { TIERS } from "../../core/tiers.ts";
 import type { Billing } from "../../services/billing/billing.ts";
 import type { Route } from "../route.ts";
@@ -135,6 +136,7 @@ function createStripeRoute(billing: Billing): Route {
     rateLimited: false,
     errors: ["billing_unconfigured"],
     query: "ignored",
+    bodyBytes: LIMITS.billing.notificationBytes,
     signedBody: StripeEventSchema,
     bodyExample: {
       id: "evt_1PxYzAbC",

@@ -57,9 +57,9 @@ function submitRoute(jobs: BulkJobs): Route {
       "more rows than there is quota is a failed job whose `error` says so; it costs nothing. Of a test key, the addresses " +
       "that ask for an error (`quota-exceeded@…`) get it for the whole list.",
     idempotent: true,
+    feature: "bulk",
     bodyBytes: LIMITS.bulk.bodyBytes,
     errors: [
-      "unavailable_in_tier",
       "s3_not_granted",
       "not_found",
       "limit_reached",

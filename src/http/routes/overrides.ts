@@ -5,7 +5,7 @@ import { boundedArray } from "../bounded-array.ts";
 import { PageQuerySchema, pageAsk, pageSchema } from "../paging.ts";
 import { type Route, teamRoute } from "../route.ts";
 
-const { domainsPerRequest, domainChars, perTeam } = LIMITS.overrides;
+const { domainsPerRequest, domainChars, bodyBytes, perTeam } = LIMITS.overrides;
 
 const DomainSchema = v.pipe(
   v.string(),
@@ -79,6 +79,7 @@ function submitRoute(overrides: Overrides): Route {
       "Addresses of these domains, and of those below them, are answered `risky` with the reason " +
       "`disposable_domain` once they are merged: for your team alone. All or nothing; what was submitted before is " +
       `no error. A team may have ${perTeam} overrides.`,
+    bodyBytes,
     errors: ["limit_reached", "unavailable"],
     body: SubmitSchema,
     bodyExample: { domains: ["throwaway.example", "ten-minutes.example"] },

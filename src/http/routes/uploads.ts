@@ -49,9 +49,10 @@ function createRoute(uploads: Uploads): Route {
       `are there, and in all as many bytes as ${lists} of its largest lists (409); what is not sent is removed ${unfinishedMs / HOUR_MS} hours after it ` +
       "expired, what is sent after as many days as results are kept, unless a job has yet to read it.",
     idempotent: true,
+    feature: "bulk",
     // What it answers with are URLs.
     holdsUntilField: "expires_at",
-    errors: ["unavailable_in_tier", "bulk_too_large", "limit_reached", "feature_unconfigured"],
+    errors: ["bulk_too_large", "limit_reached", "feature_unconfigured"],
     body: CreateUploadSchema,
     bodyExample: { filename: "list.csv", bytes: 1_048_576 },
     success: {
@@ -101,7 +102,8 @@ function receiveRoute(uploads: Uploads): Route {
       "`Content-MD5`, `Content-Digest` and `Repr-Digest` are checked: a wrong one is refused (400) and nothing is kept. " +
       "`Content-Range` is refused. With `Content-Encoding: gzip` the bytes are stored as they come, and read as gzip. " +
       `A team may send ${streamedPerTeam} files at once to one process.`,
-    errors: ["unavailable_in_tier", "bulk_too_large", "limit_reached", "feature_unconfigured"],
+    feature: "bulk",
+    errors: ["bulk_too_large", "limit_reached", "feature_unconfigured"],
     params: FileParamsSchema,
     bodyExample: "email,name\nsomeone@example.com,Someone\n",
     success: { status: 201, description: "The upload", schema: UploadSchema, example: uploadExample },
@@ -160,14 +162,8 @@ function previewRoute(uploads: Uploads): Route {
       `addresses with the evidence for each, and the first ${previewRows} rows. Costs nothing and changes nothing. What would fail the ` +
       "job at its beginning is refused with the job's code (422); `email_column_ambiguous` has `candidates`, and is answered " +
       "by `email_column`.",
-    errors: [
-      "unavailable_in_tier",
-      "not_found",
-      "upload_missing",
-      "bulk_too_large",
-      "feature_unconfigured",
-      ...LIST_ERROR_CODES,
-    ],
+    feature: "bulk",
+    errors: ["not_found", "upload_missing", "bulk_too_large", "feature_unconfigured", ...LIST_ERROR_CODES],
     params: UploadParamsSchema,
     body: FileOptionsSchema,
     bodyExample: { email_column: "Business Email" },

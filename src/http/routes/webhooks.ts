@@ -69,7 +69,8 @@ function createRoute(webhooks: Webhooks): Route {
     rateLimited: false,
     idempotent: true,
     secretField: "secret",
-    errors: ["unavailable_in_tier", "limit_reached", "rate_limited", "feature_unconfigured"],
+    feature: "webhooks",
+    errors: ["limit_reached", "rate_limited", "feature_unconfigured"],
     body: CreateWebhookSchema,
     bodyExample: { url: webhookExample.url, events: webhookExample.events },
     success: {
@@ -162,7 +163,8 @@ function teamSecretRoute(webhooks: Webhooks): Route {
     tag: TAG,
     role: "admin",
     rateLimited: false,
-    errors: ["unavailable_in_tier", "feature_unconfigured"],
+    feature: "webhooks",
+    errors: ["feature_unconfigured"],
     success: {
       status: 201,
       description: "The secret",

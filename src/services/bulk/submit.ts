@@ -7,6 +7,7 @@ import type { ObjectStreams } from "../../store/object-streams.ts";
 import type { Database } from "../../store/postgres.ts";
 import { hasTeamWebhookSecret } from "../../store/webhooks.ts";
 import type { Actor } from "../actor.ts";
+import { requireFeature } from "../tier-features.ts";
 import { readWebhookUrl } from "../webhooks/url.ts";
 import type { S3Place } from "./granted.ts";
 import type { SubmissionTerms } from "./submission.ts";
@@ -92,11 +93,7 @@ export function createSubmitBulk(deps: SubmitDeps): SubmitBulk {
   }
 
   return async (actor, { list, ...asked }) => {
-    if (actor.limits.bulkBytes === 0)
-      throw new AppError(
-        "unavailable_in_tier",
-        `Bulk needs the tier starter or above, the team has ${actor.tier}.`,
-      );
+    requireFeature(actor, "bulk");
     const webhookUrl = await checkWebhook(actor, asked.webhookUrl);
     const row = await submit(actor, list, { ...asked, webhookUrl });
     deps.onQueued();

@@ -54,12 +54,6 @@ export function noUpload(): AppError {
   return new AppError("not_found", "There is no such upload.");
 }
 
-/** @throws AppError `unavailable_in_tier` */
-export function checkTier({ limits, tier }: Actor): void {
-  if (limits.bulkBytes > 0) return;
-  throw new AppError("unavailable_in_tier", `Bulk needs the tier starter or above, the team has ${tier}.`);
-}
-
 /** Whose bulk bytes bound an upload. */
 export type Holder = Pick<Actor, "limits">;
 

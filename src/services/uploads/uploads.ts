@@ -14,11 +14,11 @@ import {
 } from "../../store/uploads.ts";
 import type { Actor } from "../actor.ts";
 import { type Page, type PageAsk, pageOf } from "../page.ts";
+import { requireFeature } from "../tier-features.ts";
 import { partsOf } from "./parts.ts";
 import type { PreviewUpload } from "./preview.ts";
 import type { ReceiveUpload } from "./receive.ts";
 import {
-  checkTier,
   insertWithinLimit,
   look,
   mustFind,
@@ -179,18 +179,18 @@ export function createUploads(deps: UploadsDeps | null): Uploads {
   };
   return {
     async create(actor, input) {
-      checkTier(actor);
+      requireFeature(actor, "bulk");
       return configured().create(actor, input);
     },
     async receive(actor, file, body, cancelled) {
-      checkTier(actor);
+      requireFeature(actor, "bulk");
       return configured().receive(actor, file, body, cancelled);
     },
     list: async (actor, ask) => configured().list(actor, ask),
     get: async (actor, id) => configured().get(actor, id),
     complete: async (actor, id) => configured().complete(actor, id),
     async preview(actor, id, options, cancelled) {
-      checkTier(actor);
+      requireFeature(actor, "bulk");
       return configured().preview(actor, id, options, cancelled);
     },
     remove: async (actor, id) => configured().remove(actor, id),

@@ -18,8 +18,9 @@ import { countManualDelivery, findWebhook } from "../../store/webhooks.ts";
 import type { Actor } from "../actor.ts";
 import { type Page, type PageAsk, pageOf } from "../page.ts";
 import type { SecretBox } from "../secret-box.ts";
+import { requireFeature } from "../tier-features.ts";
 import { DELIVERY_ERRORS, type DeliveryError } from "./outcome.ts";
-import { noSuchWebhook, requireBox, requireWebhooks } from "./webhooks.ts";
+import { noSuchWebhook, requireBox } from "./webhooks.ts";
 
 export interface WebhookDelivery {
   id: string;
@@ -116,7 +117,7 @@ export function createWebhookDeliveries(deps: { sql: Database; box: SecretBox | 
 
     async ping(actor, webhookId) {
       if (!isId("wh", webhookId)) throw noSuchWebhook();
-      requireWebhooks(actor);
+      requireFeature(actor, "webhooks");
       requireBox(box);
       const { teamId, livemode } = actor;
       const eventId = await sql.begin(async (tx) => {
@@ -129,7 +130,7 @@ export function createWebhookDeliveries(deps: { sql: Database; box: SecretBox | 
 
     async redeliver(actor, webhookId, deliveryId) {
       if (!isId("wh", webhookId)) throw noSuchWebhook();
-      requireWebhooks(actor);
+      requireFeature(actor, "webhooks");
       requireBox(box);
       const { teamId } = actor;
       const of = { teamId, webhookId };

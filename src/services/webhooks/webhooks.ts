@@ -24,6 +24,7 @@ import type { Actor } from "../actor.ts";
 import { type Page, type PageAsk, pageOf } from "../page.ts";
 import type { SecretBox } from "../secret-box.ts";
 import { lockActingMember } from "../teams/acting-member.ts";
+import { requireFeature } from "../tier-features.ts";
 import type { DeliveryError } from "./outcome.ts";
 import { secretPlace } from "./secrets.ts";
 import { newSigningSecret } from "./signature.ts";
@@ -94,12 +95,6 @@ export interface WebhooksDeps {
 
 export const noSuchWebhook = () => new AppError("not_found", "The team has no such webhook.");
 
-/** @throws AppError `unavailable_in_tier` */
-export function requireWebhooks(actor: Actor): void {
-  if (!actor.limits.webhooks)
-    throw new AppError("unavailable_in_tier", "Webhooks are not part of the team's tier.");
-}
-
 /** @throws AppError `feature_unconfigured` */
 export function requireBox(box: SecretBox | null): SecretBox {
   if (box !== null) return box;
@@ -167,7 +162,7 @@ export function createWebhooks({ sql, box, privateAddresses }: WebhooksDeps): We
     },
 
     async create(actor, input) {
-      requireWebhooks(actor);
+      requireFeature(actor, "webhooks");
       const sealer = requireBox(box);
       const { teamId } = actor;
       const id = newId("wh");
@@ -195,7 +190,7 @@ export function createWebhooks({ sql, box, privateAddresses }: WebhooksDeps): We
 
     async update(actor, id, patch) {
       if (!isId("wh", id)) throw noSuchWebhook();
-      if (patch.status === "enabled") requireWebhooks(actor);
+      if (patch.status === "enabled") requireFeature(actor, "webhooks");
       const { teamId } = actor;
       const row = await asAdmin(actor, (tx) => change(tx, teamId, id, patch));
       if (row === null) throw noSuchWebhook();
@@ -222,7 +217,7 @@ export function createWebhooks({ sql, box, privateAddresses }: WebhooksDeps): We
     },
 
     async rotateTeamSecret(actor) {
-      requireWebhooks(actor);
+      requireFeature(actor, "webhooks");
       const { teamId } = actor;
       const secret = newSigningSecret();
       const sealed = requireBox(box).seal(secret, secretPlace({ teamId }));

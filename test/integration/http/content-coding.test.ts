@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import { LIMITS } from "../../../src/core/limits.ts";
 import type { Gate } from "../../../src/http/dispatch.ts";
 import { echoRoute, type Harness, openGate, postJson, startServer } from "./harness.ts";
 
@@ -32,7 +33,10 @@ describe("JSON bodies with a content coding", () => {
     server = await startServer({
       gate: rememberingGate(seen),
       extraRoutes: [{ ...echoRoute(), idempotent: true }],
-      limits: { bodyBytes: BODY_BYTES, bodyBytesInFlight: 8 * BODY_BYTES },
+      limits: {
+        bodyBytes: BODY_BYTES,
+        bodies: { ...LIMITS.http.bodies, teams: { bytes: 8 * BODY_BYTES, share: 1 } },
+      },
     });
   });
   after(() => server.close());

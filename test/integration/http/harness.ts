@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { systemClock } from "../../../src/core/clock.ts";
+import { type Clock, systemClock } from "../../../src/core/clock.ts";
 import { AppError } from "../../../src/core/errors.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createLog, type Logger } from "../../../src/core/log.ts";
@@ -162,6 +162,7 @@ export interface HarnessOptions {
   limits?: Partial<HttpLimits>;
   trustedProxies?: string[];
   corsOrigins?: string[];
+  clock?: Clock;
 }
 
 /** A log that keeps its events. */
@@ -200,7 +201,7 @@ export async function startServer(options: HarnessOptions = {}): Promise<Harness
     gate: options.gate ?? openGate(),
     log: recordingLog(logged),
     metrics,
-    clock: systemClock,
+    clock: options.clock ?? systemClock,
     isOutage: (error) => error instanceof Error && error.message === "the database is gone",
     config: {
       host: "127.0.0.1",

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { VerificationResult } from "../../../src/services/verify/verification-result.ts";
 import type { VerifyAddress } from "../../../src/services/verify/verify-address.ts";
+import { until } from "../../support/until.ts";
 import {
   AUTHORIZATION,
   connect,
@@ -16,6 +17,7 @@ import {
 
 const REQUEST = `GET /v1/verify?email=a@b.c HTTP/1.1\r\nHost: a\r\n${AUTHORIZATION}\r\n\r\n`;
 
+const BROKEN_OFF = "work for a client that had gone was broken off";
 const DELETE = `DELETE /v1/items/other HTTP/1.1\r\nHost: a\r\n${AUTHORIZATION}\r\n\r\n`;
 
 /** A verification that ends when the test says so, and tells when one more has begun. */
@@ -116,8 +118,33 @@ describe("requests in flight", () => {
       held[0]?.reject(new Error("too late"));
       assert.equal((await get(server.port, "/healthz")).status, 200);
       const messages = server.logged.map((event) => event.message);
-      assert.ok(messages.includes("a cancellation failed") && messages.includes("a handler failed"));
+      assert.ok(messages.includes("a cancellation failed") && messages.includes(BROKEN_OFF));
     } finally {
+      await server.close();
+    }
+  });
+
+  it("that a pipelined request cut off are told of as the client's doing, without a stack", async () => {
+    const server = await startServer({
+      verify: (_input, _actor, context) =>
+        new Promise((_resolve, reject) => {
+          context.onCancel(() => reject(new Error("the client has gone")));
+        }),
+    });
+    const client = connect(server.port);
+    try {
+      client.send(REQUEST + REQUEST);
+      await client.closed();
+      await until("the work has ended", () => server.logged.length >= 2);
+      assert.deepEqual(
+        server.logged.map(({ level, message, status, reason, err }) => [level, message, status, reason, err]),
+        [
+          ["warn", "client closed the connection before its answer", 499, undefined, undefined],
+          ["info", BROKEN_OFF, undefined, "Error: the client has gone", undefined],
+        ],
+      );
+    } finally {
+      client.destroy();
       await server.close();
     }
   });

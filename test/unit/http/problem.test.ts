@@ -48,7 +48,14 @@ describe("writeReply", () => {
     const writer: ResponseWriter = { writeStatus: note, writeHeader: note, end: note, endWithoutBody: note };
     const reply = new Reply(202, "{}", { headers: { Location: "/a\r\nSet-Cookie: x=1\0" } });
     const rate = { policy: "p\r\nX: 1", limit: "l" };
-    writeReply(writer, reply, { requestId: "req_1", rate, cors: "", headOnly: false, close: false });
+    writeReply(writer, reply, {
+      requestId: "req_1",
+      rate,
+      cors: "",
+      headOnly: false,
+      close: false,
+      mustClose: false,
+    });
     const text = written.join("\r\n");
     assert.match(text, /Location: \/aSet-Cookie: x=1/);
     assert.doesNotMatch(text, /^(Set-Cookie|X):/m);

@@ -13,7 +13,14 @@ function headOf(reply: Reply, policy: string, cors: string): string[] {
     writeHeader: (name: string, value: string | Uint8Array) => written.push(`${name}: ${value}`),
   };
   const rate = { policy, limit: '"rate";r=1;t=1' };
-  writeHead(writer, reply, { requestId: "req_1", rate, cors, headOnly: false, close: false });
+  writeHead(writer, reply, {
+    requestId: "req_1",
+    rate,
+    cors,
+    headOnly: false,
+    close: false,
+    mustClose: false,
+  });
   return written;
 }
 
