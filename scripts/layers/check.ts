@@ -1,5 +1,6 @@
 import { posix } from "node:path";
 import { environmentLine, type Import, importsOf, longFunctions } from "./scan.ts";
+import { repeatableSubselects } from "./subselects.ts";
 import { ENVIRONMENT_READER, FILE_LINES_MAX, FUNCTION_LINES_MAX, LAYERS, layerOf, UWS } from "./table.ts";
 
 /** Text of each source file by its path relative to the project, with forward slashes. */
@@ -37,6 +38,7 @@ function checkFile(path: string, text: string): string[] {
     }
     const line = path === ENVIRONMENT_READER ? null : environmentLine(text);
     if (line !== null) found.push(`${path}:${line} only ${ENVIRONMENT_READER} may read process.env`);
+    for (const { line: at, why } of repeatableSubselects(path, text)) found.push(`${path}:${at} ${why}`);
   }
   const lines = text.trimEnd().split("\n").length;
   if (lines > FILE_LINES_MAX) found.push(`${path}:1 has ${lines} lines, ${FILE_LINES_MAX} at most`);

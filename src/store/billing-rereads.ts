@@ -25,12 +25,14 @@ export async function requestReread(sql: Queryable, customerId: string): Promise
 export async function leaseReread(sql: Database): Promise<DueReread | null> {
   const lease = `${LIMITS.billing.rereadLeaseMs} milliseconds`;
   const [row] = await sql<DueReread[]>`
+    with taken as materialized (
+      select ctid from billing_rereads
+      where due_at <= clock_timestamp() and (leased_until is null or leased_until < clock_timestamp())
+      order by due_at limit 1 for update skip locked
+    )
     update billing_rereads
     set attempts = attempts + 1, leased_until = clock_timestamp() + ${lease}::interval
-    where customer_id = (
-      select customer_id from billing_rereads
-      where due_at <= clock_timestamp() and (leased_until is null or leased_until < clock_timestamp())
-      order by due_at limit 1 for update skip locked)
+    where ctid = any (array(select ctid from taken))
     returning customer_id as "customerId", requested, attempts`;
   return row ?? null;
 }

@@ -169,8 +169,10 @@ export async function recordStripeEvent(
 export async function pruneStripeEvents(sql: Database): Promise<number> {
   const kept = `${LIMITS.billing.eventsKeptMs} milliseconds`;
   const { count } = await sql`
-    delete from stripe_events where id in (
-      select id from stripe_events where received_at < clock_timestamp() - ${kept}::interval
-      order by received_at limit ${LIMITS.billing.prunedPerRound} for update skip locked)`;
+    with taken as materialized (
+      select ctid from stripe_events where received_at < clock_timestamp() - ${kept}::interval
+      order by received_at limit ${LIMITS.billing.prunedPerRound} for update skip locked
+    )
+    delete from stripe_events where ctid = any (array(select ctid from taken))`;
   return count;
 }

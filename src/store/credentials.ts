@@ -115,14 +115,14 @@ export function createCredentials(sql: Database): Credentials {
     async touch(keyIds) {
       // Ordered and skipping, so that processes which saw the same keys never wait for one another.
       await sql`
-        update api_keys set last_used_at = now()
-        where id in (
-          select id from api_keys
+        with taken as materialized (
+          select ctid from api_keys
           where id in (select jsonb_array_elements_text(${sql.json(keyIds)}))
             and (last_used_at is null
                  or last_used_at < now() - ${`${LIMITS.keys.lastUsedEveryMs / 2} milliseconds`}::interval)
           order by id for update skip locked
-        )`;
+        )
+        update api_keys set last_used_at = now() where ctid = any (array(select ctid from taken))`;
     },
   };
 }

@@ -91,14 +91,16 @@ export async function readKey(sql: Queryable, key: KeyClaim): Promise<KeyState> 
 export async function evictKeys(sql: Queryable, { teamId, livemode }: KeyClaim): Promise<void> {
   const { perTeam, spare } = LIMITS.idempotency;
   await sql`
-    delete from idempotency_keys where (team_id, key_hash) in (
-      select team_id, key_hash from idempotency_keys
+    with taken as materialized (
+      select ctid from idempotency_keys
       where team_id = ${teamId} and livemode = ${livemode}
         and (status is not null or locked_until <= clock_timestamp())
         and expires_at < (
           select expires_at from idempotency_keys where team_id = ${teamId} and livemode = ${livemode}
           order by expires_at desc offset ${perTeam - 1} limit 1)
-      order by expires_at limit ${spare} for update)`;
+      order by expires_at limit ${spare} for update
+    )
+    delete from idempotency_keys where ctid = any (array(select ctid from taken))`;
 }
 
 /** Keeps the answer, if the claim is still held. */
@@ -120,8 +122,10 @@ export async function releaseKey(sql: Queryable, key: KeyClaim): Promise<void> {
 /** Deletes expired keys, LIMITS.idempotency.prunedPerRound at most. How many it were. */
 export async function pruneKeys(sql: Queryable): Promise<number> {
   const gone = await sql`
-    delete from idempotency_keys where (team_id, key_hash) in (
-      select team_id, key_hash from idempotency_keys where expires_at <= clock_timestamp()
-      limit ${LIMITS.idempotency.prunedPerRound} for update skip locked)`;
+    with taken as materialized (
+      select ctid from idempotency_keys where expires_at <= clock_timestamp()
+      limit ${LIMITS.idempotency.prunedPerRound} for update skip locked
+    )
+    delete from idempotency_keys where ctid = any (array(select ctid from taken))`;
   return gone.count;
 }

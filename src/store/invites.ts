@@ -89,7 +89,9 @@ export async function takeInvite(tx: Transaction, invite: InviteRow): Promise<bo
 /** Deletes LIMITS.portal.prunedPerRound expired invitations at most. */
 export async function pruneInvites(sql: Database): Promise<void> {
   await sql`
-    delete from invites where id in (
-      select id from invites where expires_at < now()
-      order by expires_at limit ${LIMITS.portal.prunedPerRound} for update skip locked)`;
+    with taken as materialized (
+      select ctid from invites where expires_at < now()
+      order by expires_at limit ${LIMITS.portal.prunedPerRound} for update skip locked
+    )
+    delete from invites where ctid = any (array(select ctid from taken))`;
 }

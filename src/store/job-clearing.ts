@@ -10,13 +10,18 @@ import type { Queryable } from "./postgres.ts";
 export async function clearTasks(sql: Queryable, jobId: string): Promise<boolean> {
   const { tasksPerStatement } = LIMITS.bulk;
   await sql`
-    delete from job_tasks where job_id = ${jobId} and number in (
-      select number from job_tasks where job_id = ${jobId} and state <> 'done' and kind = 'retry'
-      order by number limit ${tasksPerStatement} for update)`;
+    with taken as materialized (
+      select ctid from job_tasks where job_id = ${jobId} and state <> 'done' and kind = 'retry'
+      order by number limit ${tasksPerStatement} for update
+    )
+    delete from job_tasks where ctid = any (array(select ctid from taken))`;
   await sql`
-    update job_tasks set state = 'done', emitted_at = null where job_id = ${jobId} and number in (
-      select number from job_tasks where job_id = ${jobId} and state <> 'done' and kind <> 'retry'
-      order by number limit ${tasksPerStatement} for update)`;
+    with taken as materialized (
+      select ctid from job_tasks where job_id = ${jobId} and state <> 'done' and kind <> 'retry'
+      order by number limit ${tasksPerStatement} for update
+    )
+    update job_tasks set state = 'done', emitted_at = null
+    where ctid = any (array(select ctid from taken))`;
   const left = await sql`select from job_tasks where job_id = ${jobId} and state <> 'done' limit 1`;
   return left.length === 0;
 }
@@ -38,7 +43,9 @@ export async function deleteJob(sql: Queryable, id: string): Promise<void> {
   let deleted: number = tasksPerStatement;
   while (deleted === tasksPerStatement)
     ({ count: deleted } = await sql`
-      delete from job_tasks where job_id = ${id} and number in (
-        select number from job_tasks where job_id = ${id} order by number limit ${tasksPerStatement} for update)`);
+      with taken as materialized (
+        select ctid from job_tasks where job_id = ${id} order by number limit ${tasksPerStatement} for update
+      )
+      delete from job_tasks where ctid = any (array(select ctid from taken))`);
   await sql`delete from jobs where id = ${id}`;
 }

@@ -61,7 +61,7 @@ export async function takeReadyTasks(tx: Transaction, bounds: EmissionBounds): P
       from candidates where not whole or whole_place <= ${teamWhole}::integer
     ),
     waiting as (select * from roomy order by team_emitted + place, id limit ${jobs}),
-    ranked as (
+    ranked as materialized (
       select t.job_id, t.number, w.team_id, w.team_emitted, w.whole,
         w.emitted + row_number() over (partition by t.job_id order by t.number) as turn
       from waiting w cross join lateral (
@@ -111,7 +111,7 @@ export async function emittedTasks(
 /** Makes emitted tasks ready again, unless anything has become of them since they were looked at, or becomes of them now. */
 export async function makeReadyAgain(sql: Queryable, lost: readonly EmittedTask[]): Promise<void> {
   await sql`
-    with lost as (
+    with lost as materialized (
       -- Waiting for one while it holds others would be a deadlock with who does the same in another order.
       select t.job_id, t.number
       from job_tasks t join jsonb_to_recordset(${sql.json(lost.map((task) => ({ ...task })))}) as l

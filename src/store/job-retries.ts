@@ -109,7 +109,7 @@ export async function takeReadyRetries(
       group by t.site, j.team_id
     ),
     site_load as (select site, sum(emitted)::int as emitted from load group by site),
-    due as (
+    due as materialized (
       select t.job_id, t.number, t.due_at, l.site, l.team_id, l.room,
         row_number() over (partition by l.site, t.job_id order by t.due_at, t.number) as turn
       from lines l cross join lateral (
@@ -151,17 +151,16 @@ export async function takeReadyRetries(
  */
 export async function releaseEgress(sql: Queryable, egress: string, limit: number): Promise<number> {
   const released = await sql`
-    with waiting as (
-      select job_id, number from job_tasks
+    with waiting as materialized (
+      select ctid from job_tasks
       where state = 'ready' and kind = 'retry' and egress = ${egress} limit ${limit} for update skip locked
     ),
-    emitted as (
-      select job_id, number from job_tasks
+    emitted as materialized (
+      select ctid from job_tasks
       where state = 'emitted' and kind = 'retry' and egress = ${egress} limit ${limit} for update skip locked
     )
-    update job_tasks t set state = 'ready', emitted_at = null, egress = ''
-    from (select * from waiting union all select * from emitted) r
-    where t.job_id = r.job_id and t.number = r.number and t.state <> 'done'`;
+    update job_tasks set state = 'ready', emitted_at = null, egress = ''
+    where ctid = any (array(select ctid from waiting union all select ctid from emitted))`;
   return released.count;
 }
 
@@ -183,19 +182,18 @@ export async function callBlocked(
   limit: number,
 ): Promise<{ retries: number; rows: number; last: RetryPlace | null }> {
   const [called] = await sql<[{ retries: number; rows: number; last: RetryPlace | null }]>`
-    with waiting as (
-      select job_id, number, due_at from job_tasks
+    with waiting as materialized (
+      select ctid, job_id, due_at from job_tasks
       where state = 'ready' and kind = 'retry' and egress = ${egress} and site = ${site} and reason = 'sender_blocked'
         and due_at > statement_timestamp()
         and (job_id, due_at) >= (${after?.jobId ?? ""}, ${after?.dueAt ?? "-infinity"}::text::timestamptz)
       order by job_id, due_at limit ${limit} for update skip locked
     ),
     called as (
-      update job_tasks t set due_at = statement_timestamp() from waiting w
-      where t.job_id = w.job_id and t.number = w.number and t.state = 'ready'
-      returning t.row_count
+      update job_tasks set due_at = statement_timestamp() where ctid = any (array(select ctid from waiting))
+      returning row_count
     )
-    select count(*)::int as retries, coalesce(sum(row_count), 0)::int as rows, (
+    select (select count(*)::int from waiting) as retries, coalesce(sum(row_count), 0)::int as rows, (
       select jsonb_build_object('jobId', job_id, 'dueAt', due_at::text) from waiting
       order by job_id desc, due_at desc limit 1
     ) as last

@@ -221,7 +221,7 @@ export async function finishRows(
   const { valid, invalid, risky, unknown, charged } = counts;
   const deferred = deferrals.reduce((rows, { rowCount }) => rows + rowCount, 0);
   const [finished] = await sql<{ more: boolean }[]>`
-    with job as (
+    with job as materialized (
       select from jobs where id = ${jobId} and completed_at is null and removed_at is null for no key update
     ),
     task as (

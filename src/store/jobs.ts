@@ -339,10 +339,12 @@ export async function hideJob(tx: Transaction, id: string): Promise<void> {
 /** Hides what ended longer ago than `keptMs`, `limit` jobs at most. */
 export async function hideExpiredJobs(sql: Queryable, keptMs: number, limit: number): Promise<void> {
   await sql`
-    update jobs set removed_at = now() where id in (
-      select id from jobs
+    with taken as materialized (
+      select ctid from jobs
       where completed_at < now() - ${`${keptMs} milliseconds`}::interval and removed_at is null
-      order by completed_at limit ${limit} for update skip locked)`;
+      order by completed_at limit ${limit} for update skip locked
+    )
+    update jobs set removed_at = now() where ctid = any (array(select ctid from taken))`;
 }
 
 /** An ended job of which no worker can be at work any more. */

@@ -60,7 +60,9 @@ export async function revokeKey(tx: Transaction, teamId: string, id: string): Pr
 /** Deletes revoked keys of the team but the latest `kept`: whoever makes and revokes keys for ever fills no table. */
 export async function forgetRevokedKeys(tx: Transaction, teamId: string, kept: number): Promise<void> {
   await tx`
-    delete from api_keys where id in (
-      select id from api_keys where team_id = ${teamId} and revoked_at is not null
-      order by revoked_at desc, id desc offset ${kept})`;
+    with surplus as materialized (
+      select ctid from api_keys where team_id = ${teamId} and revoked_at is not null
+      order by revoked_at desc, id desc offset ${kept}
+    )
+    delete from api_keys where ctid = any (array(select ctid from surplus))`;
 }

@@ -49,11 +49,13 @@ export function createMailOutbox(sql: Database): MailOutbox {
   return {
     async take(limit) {
       return sql<LeasedMail[]>`
+        with taken as materialized (
+          select ctid from mail_outbox where next_attempt_at <= now() and expires_at > now()
+          order by reset_hash is null, next_attempt_at limit ${limit} for update skip locked
+        )
         update mail_outbox
         set attempts = attempts + 1, next_attempt_at = now() + ${interval(LIMITS.mail.leaseMs)}::interval
-        where id in (
-          select id from mail_outbox where next_attempt_at <= now() and expires_at > now()
-          order by reset_hash is null, next_attempt_at limit ${limit} for update skip locked)
+        where ctid = any (array(select ctid from taken))
         returning id, sealed, attempts`;
     },
 
@@ -69,9 +71,11 @@ export function createMailOutbox(sql: Database): MailOutbox {
 
     async prune() {
       await sql`
-        delete from mail_outbox where id in (
-          select id from mail_outbox where expires_at < now()
-          order by expires_at limit ${LIMITS.portal.prunedPerRound} for update skip locked)`;
+        with taken as materialized (
+          select ctid from mail_outbox where expires_at < now()
+          order by expires_at limit ${LIMITS.portal.prunedPerRound} for update skip locked
+        )
+        delete from mail_outbox where ctid = any (array(select ctid from taken))`;
     },
   };
 }

@@ -88,11 +88,12 @@ export async function mergeOverrides(tx: Transaction, teamId: string): Promise<s
   const [free] = await tx`select from teams where id = ${teamId} for no key update skip locked`;
   if (free === undefined) return [];
   const rows = await tx<{ id: string; domain: string }[]>`
-    update disposable_overrides set status = 'merged', merged_at = now()
-    where status = 'pending' and id in (
-      select id from disposable_overrides where team_id = ${teamId} and status = 'pending'
+    with taken as materialized (
+      select ctid from disposable_overrides where team_id = ${teamId} and status = 'pending'
       order by id limit ${LIMITS.overrides.mergeBatch} for update
     )
+    update disposable_overrides set status = 'merged', merged_at = now()
+    where ctid = any (array(select ctid from taken)) and status = 'pending'
     returning id, domain`;
   return rows.sort((a, b) => (a.id < b.id ? -1 : 1)).map(({ domain }) => domain);
 }

@@ -21,8 +21,10 @@ export async function insertResetRequest(sql: Queryable, request: ResetRequest):
 /** Takes away the oldest wish behind the id `after`, which is one or none: it waits again if the transaction fails. */
 export async function takeResetRequest(tx: Transaction, after: string): Promise<ResetRequest[]> {
   return tx<ResetRequest[]>`
-    delete from password_reset_requests where id in (
-      select id from password_reset_requests where id > ${after} order by id limit 1 for update skip locked)
+    with taken as materialized (
+      select ctid from password_reset_requests where id > ${after} order by id limit 1 for update skip locked
+    )
+    delete from password_reset_requests where ctid = any (array(select ctid from taken))
     returning id, sealed_email as "sealedEmail"`;
 }
 
@@ -63,12 +65,16 @@ export async function deleteResetsOfUser(tx: Transaction, userId: string): Promi
 /** Deletes LIMITS.portal.prunedPerRound expired links, and as many wishes that nobody has looked at for as long. */
 export async function pruneResets(sql: Database): Promise<void> {
   await sql`
-    delete from password_resets where hash in (
-      select hash from password_resets where expires_at < now()
-      order by expires_at limit ${LIMITS.portal.prunedPerRound} for update skip locked)`;
+    with taken as materialized (
+      select ctid from password_resets where expires_at < now()
+      order by expires_at limit ${LIMITS.portal.prunedPerRound} for update skip locked
+    )
+    delete from password_resets where ctid = any (array(select ctid from taken))`;
   await sql`
-    delete from password_reset_requests where id in (
-      select id from password_reset_requests
+    with taken as materialized (
+      select ctid from password_reset_requests
       where created_at < now() - ${`${LIMITS.portal.resetTtlMs} milliseconds`}::interval
-      order by id limit ${LIMITS.portal.prunedPerRound} for update skip locked)`;
+      order by id limit ${LIMITS.portal.prunedPerRound} for update skip locked
+    )
+    delete from password_reset_requests where ctid = any (array(select ctid from taken))`;
 }

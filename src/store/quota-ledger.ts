@@ -110,10 +110,10 @@ export function createQuotaLedger(sql: Database): QuotaLedger {
   return {
     async lease(id, teamId, { limit, want, share }) {
       const [row] = await sql<[GrantRow]>`
+        with team as materialized (select id from teams where id = ${teamId} for key share)
         select lease.granted, lease.tranche, lease.ms_to_midnight, lease.used as committed, today.day::text,
           quota_told(${teamId}, today.day) as leases
-        from quota_lease(${id}, (select t.id from teams t where t.id = ${teamId} for key share), ${limit}, ${want},
-               ${share}, ${trancheMax}, ${ttl}::interval) lease,
+        from quota_lease(${id}, (select id from team), ${limit}, ${want}, ${share}, ${trancheMax}, ${ttl}::interval) lease,
           -- The midnight that this is before, though a moment has passed: the nearest to then.
           lateral (select (clock_timestamp() at time zone 'utc' + lease.ms_to_midnight * interval '1 millisecond'
                            + interval '12 hours')::date - 1 as day) today`;
@@ -133,7 +133,7 @@ export function createQuotaLedger(sql: Database): QuotaLedger {
           select * from jsonb_to_recordset(${sql.json(reports.map(({ id, taken, revision }) => ({ id, taken, revision })))})
             as r (id uuid, taken integer, revision integer)
         ),
-        mine as (select id from quota_leases where id in (select id from r) for update skip locked)
+        mine as materialized (select id from quota_leases where id in (select id from r) for update skip locked)
         update quota_leases l
         set spent = r.taken, revision = r.revision,
             -- Left as it is for a while: a row of which no index hears is written at half the cost.

@@ -19,15 +19,19 @@ export async function deleteSessionsOfUser(
 /** Ends the oldest sessions of a user beyond LIMITS.portal.sessionsPerUser. */
 export async function deleteSurplusSessions(tx: Transaction, userId: string): Promise<void> {
   await tx`
-    delete from sessions where id in (
-      select id from sessions where user_id = ${userId}
-      order by created_at desc, id desc offset ${LIMITS.portal.sessionsPerUser})`;
+    with surplus as materialized (
+      select ctid from sessions where user_id = ${userId}
+      order by created_at desc, id desc offset ${LIMITS.portal.sessionsPerUser}
+    )
+    delete from sessions where ctid = any (array(select ctid from surplus))`;
 }
 
 /** Deletes LIMITS.portal.prunedPerRound expired sessions at most. */
 export async function pruneSessions(sql: Database): Promise<void> {
   await sql`
-    delete from sessions where id in (
-      select id from sessions where expires_at < now()
-      order by expires_at limit ${LIMITS.portal.prunedPerRound} for update skip locked)`;
+    with taken as materialized (
+      select ctid from sessions where expires_at < now()
+      order by expires_at limit ${LIMITS.portal.prunedPerRound} for update skip locked
+    )
+    delete from sessions where ctid = any (array(select ctid from taken))`;
 }

@@ -54,10 +54,12 @@ export function createTeamRemovals(sql: Database): TeamRemovals {
   return {
     async take() {
       const [removal] = await sql<TeamRemoval[]>`
+        with taken as materialized (
+          select ctid from team_removals where due_at <= now()
+          order by due_at limit 1 for update skip locked
+        )
         update team_removals set due_at = now() + ${interval(leaseMs)}::interval
-        where team_id in (
-          select team_id from team_removals where due_at <= now()
-          order by due_at limit 1 for update skip locked)
+        where ctid = any (array(select ctid from taken))
         returning team_id as "teamId", sweeps_done as "sweepsDone"`;
       return removal ?? null;
     },

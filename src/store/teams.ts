@@ -45,22 +45,30 @@ export async function renameTeam(tx: Transaction, teamId: string, name: string):
 export async function deleteHistory(tx: Transaction, teamId: string, limit: number): Promise<number> {
   const deleted = [
     await tx`
-      delete from webhook_deliveries where id in (
-        select id from webhook_deliveries where team_id = ${teamId} limit ${limit} for update skip locked)`,
+      with taken as materialized (
+        select ctid from webhook_deliveries where team_id = ${teamId} limit ${limit} for update skip locked
+      )
+      delete from webhook_deliveries where ctid = any (array(select ctid from taken))`,
     await tx`
-      delete from events where id in (
-        select id from events e
+      with taken as materialized (
+        select ctid from events e
         where team_id = ${teamId} and not exists (select from webhook_deliveries d where d.event_id = e.id)
-        limit ${limit} for update skip locked)`,
+        limit ${limit} for update skip locked
+      )
+      delete from events where ctid = any (array(select ctid from taken))`,
     await tx`
-      delete from job_tasks where (job_id, number) in (
-        select t.job_id, t.number from jobs j join job_tasks t on t.job_id = j.id
+      with taken as materialized (
+        select t.ctid from jobs j join job_tasks t on t.job_id = j.id
         where j.team_id = ${teamId} and (j.completed_at is not null or j.removed_at is not null)
-        limit ${limit} for update of t skip locked)`,
+        limit ${limit} for update of t skip locked
+      )
+      delete from job_tasks where ctid = any (array(select ctid from taken))`,
     await tx`
-      delete from idempotency_keys where (team_id, key_hash) in (
-        select team_id, key_hash from idempotency_keys where team_id = ${teamId}
-        limit ${limit} for update skip locked)`,
+      with taken as materialized (
+        select ctid from idempotency_keys where team_id = ${teamId}
+        limit ${limit} for update skip locked
+      )
+      delete from idempotency_keys where ctid = any (array(select ctid from taken))`,
   ];
   return Math.max(...deleted.map(({ count }) => count));
 }

@@ -64,7 +64,7 @@ export async function addUsage(tx: Queryable, rows: readonly UsageRow[]): Promis
          valid bigint, invalid bigint, risky bigint, unknown bigint)
       group by "teamId", day
     ),
-    living as (
+    living as materialized (
       select id from teams where id in (select team_id from given) order by id for key share skip locked
     ),
     added as (
@@ -128,23 +128,31 @@ export function createUsageStore(sql: Database): UsageStore {
     async prune() {
       // Ordered and skipping, so that two relays never wait for one another.
       const gone = await Promise.all([
-        sql`delete from usage_days where (team_id, day) in (
-              select team_id, day from usage_days where day < (now() at time zone 'utc')::date - ${keptDays}::integer
-              order by day limit ${prunedPerRound} for update skip locked)`,
-        sql`delete from quota_days where (team_id, day) in (
-              select team_id, day from quota_days d
+        sql`with taken as materialized (
+              select ctid from usage_days where day < (now() at time zone 'utc')::date - ${keptDays}::integer
+              order by day limit ${prunedPerRound} for update skip locked
+            )
+            delete from usage_days where ctid = any (array(select ctid from taken))`,
+        sql`with taken as materialized (
+              select ctid from quota_days d
               where changed_at < now() - ${`${keptDays} days`}::interval
                 and day < (now() at time zone 'utc')::date - ${keptDays}::integer
                 and not exists (select from quota_leases l where l.team_id = d.team_id and l.day = d.day)
                 and not exists (select from quota_holds h where h.team_id = d.team_id and h.day = d.day)
-              order by changed_at limit ${prunedPerRound} for update skip locked)`,
-        sql`delete from quota_thresholds where (team_id, day, percent) in (
-              select team_id, day, percent from quota_thresholds
+              order by changed_at limit ${prunedPerRound} for update skip locked
+            )
+            delete from quota_days where ctid = any (array(select ctid from taken))`,
+        sql`with taken as materialized (
+              select ctid from quota_thresholds
               where day < (now() at time zone 'utc')::date - ${keptDays}::integer
-              order by day limit ${prunedPerRound} for update skip locked)`,
-        sql`delete from usage_writers where id in (
-              select id from usage_writers where seen_at < now() - ${`${writersKeptDays} days`}::interval
-              limit ${prunedPerRound} for update skip locked)`,
+              order by day limit ${prunedPerRound} for update skip locked
+            )
+            delete from quota_thresholds where ctid = any (array(select ctid from taken))`,
+        sql`with taken as materialized (
+              select ctid from usage_writers where seen_at < now() - ${`${writersKeptDays} days`}::interval
+              limit ${prunedPerRound} for update skip locked
+            )
+            delete from usage_writers where ctid = any (array(select ctid from taken))`,
       ]);
       return gone.reduce((sum, rows) => sum + rows.count, 0);
     },

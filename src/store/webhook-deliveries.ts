@@ -101,7 +101,9 @@ export async function countPending(
 /** Gives up what waits in a lane. What is locked just now is left, until the dispatcher meets it. */
 export async function stopDeliveries(sql: Queryable, lane: string, error: string): Promise<void> {
   await sql`
-    update webhook_deliveries d set status = 'failed', error = ${error}, next_attempt_at = null
-    from (select id from webhook_deliveries where lane = ${lane} and status = 'pending' for update skip locked) p
-    where d.id = p.id`;
+    with taken as materialized (
+      select ctid from webhook_deliveries where lane = ${lane} and status = 'pending' for update skip locked
+    )
+    update webhook_deliveries set status = 'failed', error = ${error}, next_attempt_at = null
+    where ctid = any (array(select ctid from taken))`;
 }

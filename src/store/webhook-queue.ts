@@ -122,7 +122,8 @@ export interface ClaimedDelivery {
  * Claims up to `take` due deliveries of each lane, the longest due first, for the lease of LIMITS.webhooks, which grows
  * while claims come to nothing: what kills relays comes back ever less often. (`now()`, not
  * `clock_timestamp()`, finds what is due: only a stable function's value is searched for in an index. And the array:
- * the planner thinks of far more rows than there are, and would read the whole table for a join.)
+ * the planner thinks of far more rows than there are, and would read the whole table for a join. So does the limit of one
+ * event for each: events that it saw last when there were none were read as a whole for each delivery.)
  */
 export function claimDeliveries(
   sql: Queryable,
@@ -130,10 +131,10 @@ export function claimDeliveries(
 ): Promise<ClaimedDelivery[]> {
   const { leaseMs, leaseDoublings } = LIMITS.webhooks;
   return sql<ClaimedDelivery[]>`
-    with due as (
-      select p.id from jsonb_to_recordset(${sql.json([...lanes])}) as l (lane text, take integer)
+    with due as materialized (
+      select p.ctid from jsonb_to_recordset(${sql.json([...lanes])}) as l (lane text, take integer)
       cross join lateral (
-        select d.id from webhook_deliveries d
+        select d.ctid from webhook_deliveries d
         where d.lane = l.lane and d.status = 'pending' and d.next_attempt_at <= now()
         order by d.next_attempt_at limit l.take
         for update skip locked
@@ -141,7 +142,7 @@ export function claimDeliveries(
     ), claimed as (
       update webhook_deliveries d set claims = d.claims + 1, next_attempt_at = clock_timestamp()
         + ${`${leaseMs} milliseconds`}::interval * power(2, least(d.claims, ${leaseDoublings}::integer))
-      where d.id = any (array(select id from due))
+      where d.ctid = any (array(select ctid from due))
       returning d.*
     )
     select c.id, c.lane, c.team_id, c.webhook_id, coalesce(c.url, w.url) as url,
@@ -149,7 +150,8 @@ export function claimDeliveries(
       e.id as event_id, e.type as event_type, e.livemode, e.data, e.created_at as event_at,
       case when c.webhook_id is null then s.secret else w.secret end as secret,
       case when w.old_secret_until > now() then w.old_secret end as old_secret
-    from claimed c join events e on e.id = c.event_id join teams t on t.id = c.team_id
+    from claimed c cross join lateral (select * from events where id = c.event_id limit 1) e
+    join teams t on t.id = c.team_id
     left join webhooks w on w.id = c.webhook_id
     left join team_webhook_secrets s on s.team_id = c.team_id`;
 }
@@ -189,13 +191,14 @@ export async function recordAttempt(
 /** Deletes old events with their deliveries, except those that still wait. How many there were, at most `limit`. */
 export async function pruneEvents(sql: Database, keptMs: number, limit: number): Promise<number> {
   const pruned = await sql`
-    delete from events where id in (
-      select e.id from events e join teams t on t.id = e.team_id
+    with taken as materialized (
+      select e.ctid from events e join teams t on t.id = e.team_id
       where e.created_at < now() - ${`${keptMs} milliseconds`}::interval
         and not exists (select from webhook_deliveries d where d.event_id = e.id and d.status = 'pending')
       order by e.created_at limit ${limit}
       for key share of t skip locked for update of e skip locked
-    )`;
+    )
+    delete from events where ctid = any (array(select ctid from taken))`;
   return pruned.count;
 }
 

@@ -13,6 +13,7 @@ import { bulk } from "./0012-bulk.ts";
 import { quotaTogether } from "./0013-quota-together.ts";
 import { sourceColumns } from "./0014-source-columns.ts";
 import { emptyRows } from "./0015-empty-rows.ts";
+import { limitsNotedOnce } from "./0016-limits-noted-once.ts";
 
 /** One step of the schema. Modules, not `.sql` files, so that `tsc` alone carries them into the build. */
 export interface Migration {
@@ -38,4 +39,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 13, name: "quota-together", sql: quotaTogether },
   { id: 14, name: "source-columns", sql: sourceColumns },
   { id: 15, name: "empty-rows", sql: emptyRows },
+  { id: 16, name: "limits-noted-once", sql: limitsNotedOnce },
 ];

@@ -1,0 +1,98 @@
+import { templatesOf } from "./templates.ts";
+
+/**
+ * Subselects that lock rows or are limited, in the SQL of a source.
+ *
+ * `update … where id in (select … limit 1000 for update)` runs its subselect once for each row of the table when the
+ * planner makes a nested loop of it, as it does once the plan is generic. Each run finds other rows, with `skip locked` or
+ * since the first have changed, and all are taken. A CTE that is `materialized` runs once, whatever the plan.
+ */
+
+/**
+ * What a subselect is part of: `materialized`: of such a CTE, itself or by a lateral join there; `membership`: of `in`, `any` or
+ * their like; `expression`: anything else in parentheses; `fragment`: of a statement that is not seen; `statement`: of none, it
+ * is one itself.
+ */
+export type Holder =
+  | "materialized"
+  | "cte"
+  | "lateral"
+  | "membership"
+  | "expression"
+  | "fragment"
+  | "statement";
+
+export interface Subselect {
+  holder: Holder;
+  locks: boolean;
+  /** Where the clause that locks or limits stands. */
+  index: number;
+}
+
+const CLAUSES =
+  /\bfor\s+(?<locks>(?:no\s+key\s+)?update|(?:key\s+)?share)\b|\b(?:limit|offset)\s+(?:[$(\d]|(?:\w+\.\w|p_|v_|greatest|least))|\bfetch\s+(?:first|next)\b/gi;
+const HOLDERS: readonly [Holder, RegExp][] = [
+  ["materialized", /\bas\s+materialized\s*$/i],
+  ["cte", /\bas(\s+not\s+materialized)?\s*$/i],
+  ["lateral", /\blateral\s*$/i],
+  ["membership", /(?<!\b(union|intersect|except)\s+)\b(in|any|all|some)\s*\(*\s*$/i],
+];
+const STATEMENT = /^\s*\(?\s*(select|with|insert|update|delete|merge|create|alter|declare|explain)\b/i;
+
+/** The SQL with what stands in quotes and comments blanked. */
+function bare(sql: string): string {
+  return sql.replaceAll(/'[^']*'|--[^\n]*|\/\*[\s\S]*?\*\//g, (token) => token.replaceAll(/[^\n]/g, " "));
+}
+
+/** Where the parenthesis opens that holds `index`, or -1. */
+function openedAt(sql: string, index: number): number {
+  let depth = 0;
+  for (let i = index - 1; i >= 0; i--) {
+    if (sql[i] === ")") depth++;
+    else if (sql[i] === "(" && depth-- === 0) return i;
+  }
+  return -1;
+}
+
+function holderOf(sql: string, index: number): Holder {
+  const open = openedAt(sql, index);
+  if (open < 0) return STATEMENT.test(sql) ? "statement" : "fragment";
+  const before = sql.slice(0, open);
+  const holder = HOLDERS.find(([, pattern]) => pattern.test(before))?.[0] ?? "expression";
+  // It runs once for each row of what it is joined to: of a CTE of its own those are few, of a statement all rows of the table.
+  return holder === "lateral" && holderOf(sql, open) === "materialized" ? "materialized" : holder;
+}
+
+/** @param sql statements, or the body of a function */
+export function subselectsOf(sql: string): Subselect[] {
+  const text = bare(sql);
+  return [...text.matchAll(CLAUSES)].map(({ index, groups }) => ({
+    holder: holderOf(text, index),
+    locks: groups?.locks !== undefined,
+    index,
+  }));
+}
+
+/** Released migrations are never changed; a test looks at the functions that are in force after all of them. */
+const RELEASED = /^src\/store\/migrations\/00(0\d|1[0-5])-/;
+
+/** Lines of a source where a subselect may run more than once, and why. */
+export function repeatableSubselects(path: string, source: string): { line: number; why: string }[] {
+  if (RELEASED.test(path)) return [];
+  return templatesOf(source).flatMap(({ start, text }) =>
+    subselectsOf(text).flatMap(({ holder, locks, index }) => {
+      const why = objection(holder, locks);
+      return why === null ? [] : [{ line: source.slice(0, start + index).split("\n").length, why }];
+    }),
+  );
+}
+
+function objection(holder: Holder, locks: boolean): string | null {
+  if (locks && holder === "fragment")
+    return "writes a lock outside of its statement, where nobody sees what it is part of";
+  if (locks && holder !== "materialized" && holder !== "statement")
+    return "locks rows in a subselect: take them in a CTE `as materialized (…)`, which runs once whatever the plan";
+  if (!locks && holder === "membership")
+    return "limits a subselect of `in (…)`: take its rows in a CTE `as materialized (…)`, which runs once whatever the plan";
+  return null;
+}

@@ -1,0 +1,17 @@
+/**
+ * The days of teams whose limits changed are found once, as in a statement of the service (`npm run layers`): the subselect of
+ * an `in (… for update)` may be run again for each day that there is.
+ */
+export const limitsNotedOnce = `
+create or replace function note_quota_limits() returns trigger language plpgsql as $$ begin
+  with changed as materialized (
+    select d.ctid
+    from new_rows n join old_rows o using (id) join quota_days d on d.team_id = n.id
+    where d.day = (clock_timestamp() at time zone 'utc')::date
+      and (n.tier, n.limits) is distinct from (o.tier, o.limits)
+    for update of d skip locked
+  )
+  update quota_days set changed_at = clock_timestamp() where ctid = any (array(select ctid from changed));
+  return null;
+end $$;
+`;
