@@ -111,9 +111,9 @@ async function nodeForServer() {
 }
 
 function finish(outcome, why) {
+  if (typeof outcome === "string") return process.kill(process.pid, outcome);
   if (outcome !== 0 && why) say(`rcpt: ${why}`);
-  if (typeof outcome === "string") process.kill(process.pid, outcome);
-  else process.exit(outcome);
+  process.exit(outcome);
 }
 
 /** Settings of the embedded services of a running `npm start`, for a command that has none of its own. */

@@ -22,7 +22,7 @@ const SYSTEM = [
   ...["grep", "gzip", "hostname", "libc6", "libc-bin", "libstdc++6", "perl-base", "sed", "tar"],
 ];
 /** Beside the base: the suite and the bench would fetch them, and nothing is fetched in there. */
-const FOR_TESTS = ["redis-server", "wrk"];
+const FOR_TESTS = ["redis-server", "wrk", "util-linux"];
 const EMPTY_FILES = ["etc/resolv.conf", "etc/hosts"];
 
 export interface BaseOptions {

@@ -67,8 +67,10 @@ export async function fetchNode(release, { cacheDir, say, onChild }) {
   try {
     writeLockfile(work, name, release);
     const { outcome, lines } = await npmCi(work, ["--ignore-scripts"], onChild);
-    if (outcome !== 0)
-      throw Object.assign(new Error(`${lines}\nnpm could not fetch Node.js ${release.version}`), { outcome });
+    if (outcome !== 0) {
+      const message = `${lines}\nnpm could not fetch Node.js ${release.version}`.trim();
+      throw Object.assign(new Error(message), { outcome });
+    }
     const unpacked = join(work, "node_modules", name);
     tryOut(join(unpacked, "bin/node"), release.version);
     for (const file of ["bin/node", "LICENSE"]) renameSync(join(unpacked, file), join(work, "ready", file));
