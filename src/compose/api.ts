@@ -104,6 +104,7 @@ export function composeApi(deps: Deps): ApiRole {
       rateLimitHeaders: createLimitsView({ rateLimiter, quota }),
       idempotency,
     },
+    clients,
     ready: composeReady(deps, { examiner, entrance, rateLimiter, quota, counter, tallies, authenticator }),
     ...{ log, metrics, clock, tracer: deps.tracer },
     isOutage: (error) => isOutage(error) || isObjectsOutage(error),

@@ -16,7 +16,7 @@ export interface RequestBody {
 
 export interface CollectOptions {
   limitBytes: number;
-  /** Who is charged; asked for when collecting begins, once it is known who sent the request. */
+  /** Who is charged; asked for when collecting begins, once it is known who sent the request. What it throws refuses the body. */
   account(): BodyAccount;
 }
 

@@ -2,6 +2,7 @@ import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import type { SampledRequest, Tracer } from "../core/tracing.ts";
 import { clientNetwork } from "../services/client-network.ts";
+import type { ClientLimiter } from "../services/rate-limit/clients.ts";
 import { collectBody } from "./body.ts";
 import { type BodyAccount, createBodyBudget } from "./body-budget.ts";
 import { createBodyPace, type PaceLimits } from "./body-pace.ts";
@@ -63,11 +64,12 @@ function readHeaders(request: HttpRequest, source: RequestSource): void {
 export function createIntake(deps: {
   routes: readonly Route[];
   clock: Clock;
+  clients: ClientLimiter;
   config: { trustedProxies: readonly string[]; corsOrigins: readonly string[] };
   limits: IntakeLimits;
   tracer?: Tracer | null;
 }): Intake {
-  const { clock, limits, tracer = null } = deps;
+  const { clock, clients, limits, tracer = null } = deps;
   const router = createRouter(deps.routes);
   const addresses = createClientAddresses(deps.config.trustedProxies);
   const teams = createBodyBudget(limits.bodies.teams);
@@ -94,11 +96,15 @@ export function createIntake(deps: {
     return receiveBody(connection, request.declaredBytes, { unread: account, pace });
   }
 
-  /** What a route without a credential collects is charged to its client's address, also where one came along. */
+  /**
+   * What a route without a credential collects is charged to its client's address, also where one came along.
+   * @throws AppError `rate_limited` when too many bodies were refused that came from there
+   */
   function accountOf({ actor, clientAddress }: HttpRequest, route: Route): BodyAccount {
-    return route.access === "public" || actor === null
-      ? strangers.accountOf(clientNetwork(clientAddress))
-      : teams.accountOf(actor.teamId);
+    if (route.access !== "public" && actor !== null) return teams.accountOf(actor.teamId);
+    const refusal = clients.refusal(clientAddress, clock.monotonic());
+    if (refusal !== null) throw refusal;
+    return strangers.accountOf(clientNetwork(clientAddress));
   }
 
   return {

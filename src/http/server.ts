@@ -25,10 +25,12 @@ import { AppError } from "../core/errors.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import type { SampledRequest, Tracer } from "../core/tracing.ts";
+import type { ClientLimiter } from "../services/rate-limit/clients.ts";
 import { behindLastAnswer, createLastAnswers, refuseAlone, workAlone } from "./alone.ts";
 import { dropBody } from "./body.ts";
 import { createCors } from "./cors.ts";
 import { dispatch, type Gate } from "./dispatch.ts";
+import { beginExchange, type Exchange as OpenExchange, routeOf } from "./exchange.ts";
 import { createFailures } from "./failures.ts";
 import type { IncomingBody } from "./incoming-body.ts";
 import { createIntake, type IntakeLimits } from "./intake.ts";
@@ -37,8 +39,8 @@ import { limitConnections, listenExclusively } from "./listen.ts";
 import { createLongTurns } from "./long-turns.ts";
 import type { MaybePromise } from "./maybe-promise.ts";
 import { CLIENT_CLOSED, createRequestObserver, type ObserverLimits } from "./observe.ts";
+import { chargeRefusedBody } from "./refused-bodies.ts";
 import { type BodyStream, hasStream, isWhole, largeBody, type Reply } from "./reply.ts";
-import type { HttpRequest } from "./request.ts";
 import {
   bodyBytes,
   type RateLimitFields,
@@ -48,7 +50,6 @@ import {
   writeStreamHead,
 } from "./respond.ts";
 import { type Route, takesBody } from "./route.ts";
-import type { Match } from "./router.ts";
 import { SHORT_PATH } from "./short-way.ts";
 import { createShortWays, type ShortWays, type ShortWaysDeps } from "./short-ways.ts";
 import { createStreams } from "./streams.ts";
@@ -83,6 +84,8 @@ export interface HttpLimits extends IntakeLimits, ObserverLimits {
 export interface HttpServerDeps {
   routes: readonly Route[];
   gate: Gate;
+  /** Charged for refused bodies, and asked before a stranger's body is read. */
+  clients: ClientLimiter;
   log: Logger;
   metrics: Metrics;
   clock: Clock;
@@ -102,24 +105,8 @@ export interface HttpServerDeps {
   limits: HttpLimits;
 }
 
-/** One request on its way: what was matched and whether the client still waits. */
-interface Exchange {
-  request: HttpRequest;
-  match: Match | null;
-  response: HttpResponse;
-  /** Of the reply that is being sent. */
-  released: (() => void) | null;
-  /** Of a body that is being streamed: when its head was sent, from the start of the request; null: there is none. */
-  headMs: number | null;
-  /** Of the same: told when the client has gone. */
-  cut: (() => void) | null;
-  /** A large body is on its way, as far as the client takes it. */
-  isTaken: boolean;
-  /** Answered or aborted: the native response must not be touched any more. */
-  over: boolean;
-}
+type Exchange = OpenExchange<HttpResponse>;
 
-const UNMATCHED = "unmatched";
 /** Of the event loop, whoever serves on it. */
 const longTurns = createLongTurns();
 
@@ -141,9 +128,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   let listening: us_listen_socket | null = null;
   let stopListening = (_socket: us_listen_socket) => {};
 
-  function ofRequest({ request, match }: Exchange) {
-    return { id: request.id, route: match?.route.path ?? UNMATCHED };
-  }
+  const ofRequest = (exchange: Exchange) => ({ id: exchange.request.id, route: routeOf(exchange) });
 
   function problem(error: unknown, exchange: Exchange): Reply {
     return failures.replyTo(error, ofRequest(exchange));
@@ -155,8 +140,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     exchange.released = null;
     exchange.request.body?.abandon();
     exchange.request.incoming?.abandon();
-    const route = exchange.match?.route.path ?? UNMATCHED;
-    observer.finished(exchange.request, route, { status, bytes, code, headMs: exchange.headMs });
+    observer.finished(exchange.request, routeOf(exchange), { status, bytes, code, headMs: exchange.headMs });
     if (exchange.isTaken) underWay.bodyEnded();
   }
 
@@ -215,6 +199,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
 
   function send(exchange: Exchange, reply: Reply): void {
     const { request, response } = exchange;
+    chargeRefusedBody(deps.clients, request, reply.code, deps.clock);
     const options = {
       requestId: request.id,
       rate: rateFields(exchange),
@@ -309,16 +294,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
    * `onAborted`: nothing can happen to the connection in between. Returns who was answered so with 200.
    */
   function serve(response: HttpResponse, native: NativeRequest, sampled: SampledRequest | null) {
-    const exchange: Exchange = {
-      request: intake.begin(native, sampled),
-      match: null,
-      response,
-      released: null,
-      headMs: null,
-      cut: null,
-      isTaken: false,
-      over: false,
-    };
+    const exchange = beginExchange(intake.begin(native, sampled), response);
     let answer: MaybePromise<Reply>;
     try {
       answer = start(exchange, native);

@@ -200,6 +200,7 @@ export async function startReadyWorld(
       ),
     ],
     gate,
+    clients: createClientLimiter(),
     ...(short ? { ready: { answers, credentials: authenticator, entrance } } : {}),
     log,
     metrics,

@@ -10,6 +10,7 @@ const BODY_ERRORS = [
   "body_too_large",
   "unsupported_media_type",
   "request_timeout",
+  "rate_limited",
 ] as const;
 const SIGNED_BODY_ERRORS = [
   "invalid_signature",
@@ -17,6 +18,7 @@ const SIGNED_BODY_ERRORS = [
   "malformed_json",
   "body_too_large",
   "request_timeout",
+  "rate_limited",
 ] as const;
 const IDEMPOTENCY_ERRORS = ["bad_request", "idempotency_in_flight", "idempotency_mismatch"] as const;
 const LOAD_ERRORS = ["overloaded", "unavailable"] as const;

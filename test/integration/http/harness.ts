@@ -17,6 +17,7 @@ import { createVerifyRoute } from "../../../src/http/routes/verify.ts";
 import type { Readiness } from "../../../src/http/schemas.ts";
 import { createHttpServer, type HttpLimits } from "../../../src/http/server.ts";
 import type { Actor } from "../../../src/services/actor.ts";
+import { type ClientLimiter, createClientLimiter } from "../../../src/services/rate-limit/clients.ts";
 import type { Entrance } from "../../../src/services/verify/entrance.ts";
 import type { VerificationResult } from "../../../src/services/verify/verification-result.ts";
 import type { VerifyAddress } from "../../../src/services/verify/verify-address.ts";
@@ -163,6 +164,7 @@ export interface HarnessOptions {
   trustedProxies?: string[];
   corsOrigins?: string[];
   clock?: Clock;
+  clients?: ClientLimiter;
 }
 
 /** A log that keeps its events. */
@@ -199,6 +201,7 @@ export async function startServer(options: HarnessOptions = {}): Promise<Harness
   const server = createHttpServer({
     routes,
     gate: options.gate ?? openGate(),
+    clients: options.clients ?? createClientLimiter(),
     log: recordingLog(logged),
     metrics,
     clock: options.clock ?? systemClock,
