@@ -9,6 +9,7 @@ import { createOwnAccount, type OwnAccount } from "../services/accounts/own-acco
 import { createPasswords } from "../services/accounts/password.ts";
 import { createPasswordReset, type PasswordReset } from "../services/accounts/password-reset.ts";
 import { createPortalLimits } from "../services/accounts/portal-limits.ts";
+import { createRegistration, type Registration } from "../services/accounts/registration.ts";
 import { createSignIn, type SignIn } from "../services/accounts/sign-in.ts";
 import type { ChangePublisher } from "../services/authenticate/publish.ts";
 import { createMailQueue } from "../services/mail/queue.ts";
@@ -18,6 +19,7 @@ import type { Stores } from "./stores.ts";
 
 export interface Portal {
   signIn: SignIn;
+  registration: Registration;
   ownAccount: OwnAccount;
   passwordReset: PasswordReset;
   invites: Invites;
@@ -40,7 +42,8 @@ export function composePortal(deps: Deps & { clock: Clock; publisher: ChangePubl
   const box = mailBox(config);
   const { registration } = config;
   return {
-    signIn: createSignIn({ ...account, registration }),
+    signIn: createSignIn(account),
+    registration: createRegistration({ ...account, registration, isMailed: box !== null }),
     ownAccount: createOwnAccount(account),
     passwordReset: createPasswordReset({ ...account, box }),
     invites: createInvites({

@@ -29,6 +29,13 @@ export const PORTAL_LIMITS = {
   /** Of one client address. */
   registrationsPerAddress: 20,
   registrationWindowMs: 3_600_000,
+  /** Mails about registrations to one mailbox, whoever asks: what is asked for on top is not mailed. */
+  registrationMailsPerMailbox: 5,
+  /** Within this a registration is confirmed, or it is gone. */
+  registrationTtlMs: 86_400_000,
+  /** That wait for the relay to mail them. */
+  registrationsWaiting: 10_000,
+  registrationsPerRun: 1_000,
   resetsPerAddress: 20,
   resetWindowMs: 3_600_000,
   /** Counters that a process keeps while Redis is away; the least used go first. */

@@ -108,6 +108,15 @@ export const ACCEPT_INVITE_PAGE = page({
   done: "You are a member now.",
 });
 
+export const CONFIRM_REGISTRATION_PAGE = page({
+  title: "Confirm your address",
+  hint: "The password that you registered with",
+  action: "Confirm",
+  endpoint: "v1/auth/register/confirm",
+  field: "password",
+  done: "Your account is made.",
+});
+
 export const RESET_PASSWORD_PAGE = page({
   title: "Choose a new password",
   hint: `${LIMITS.portal.passwordCharsMin} characters or more`,

@@ -2,6 +2,7 @@ import type { AcceptInvite } from "../services/accounts/accept-invite.ts";
 import type { Invites } from "../services/accounts/invites.ts";
 import type { OwnAccount } from "../services/accounts/own-account.ts";
 import type { PasswordReset } from "../services/accounts/password-reset.ts";
+import type { Registration } from "../services/accounts/registration.ts";
 import type { SignIn } from "../services/accounts/sign-in.ts";
 import type { Billing } from "../services/billing/billing.ts";
 import type { BulkJobs } from "../services/bulk/jobs.ts";
@@ -53,6 +54,7 @@ export interface RouteDeps {
   billing: Billing;
   webhooks: Webhooks;
   webhookDeliveries: WebhookDeliveries;
+  registration: Registration;
   signIn: SignIn;
   ownAccount: OwnAccount;
   passwordReset: PasswordReset;

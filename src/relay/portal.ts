@@ -4,6 +4,8 @@ import type { Chore } from "./relay.ts";
 export interface MailChoreDeps {
   /** See `SendResets`. */
   sendResets(isStopping: () => boolean): Promise<void>;
+  /** See `SendConfirmations`. */
+  sendConfirmations(isStopping: () => boolean): Promise<void>;
   deliverMail(isStopping: () => boolean): Promise<void>;
 }
 
@@ -16,9 +18,10 @@ export function portalChores(prune: readonly (() => Promise<void>)[]): Chore[] {
 }
 
 /** Outgoing mail, where it is configured. */
-export function mailChores({ sendResets, deliverMail }: MailChoreDeps): Chore[] {
+export function mailChores({ sendResets, sendConfirmations, deliverMail }: MailChoreDeps): Chore[] {
   return [
     { name: "answer requests for a new password", everyMs: LIMITS.portal.resetsEveryMs, run: sendResets },
+    { name: "mail registrations", everyMs: LIMITS.portal.resetsEveryMs, run: sendConfirmations },
     { name: "deliver mail", everyMs: LIMITS.mail.deliverEveryMs, run: deliverMail },
   ];
 }

@@ -11,14 +11,14 @@ import { crc32 } from "node:zlib";
  */
 export const CREDENTIAL_KINDS = ["live", "test", "sess"] as const;
 export type CredentialKind = (typeof CREDENTIAL_KINDS)[number];
-/** Of links, good for one thing and once: an invitation, a new password. No credentials: they sign nothing in. */
-export type TokenKind = "inv" | "pwr";
+/** Of links, good for one thing and once: an invitation, a new password, a registration. No credentials: they sign nothing in. */
+export type TokenKind = "inv" | "pwr" | "reg";
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const RANDOM_CHARS = 27;
 const CHECKSUM_CHARS = 6;
 const SHAPE = new RegExp(`^rcpt_(live|test|sess)_[0-9A-Za-z]{${RANDOM_CHARS + CHECKSUM_CHARS}}$`);
-const TOKEN_SHAPE = new RegExp(`^rcpt_(inv|pwr)_[0-9A-Za-z]{${RANDOM_CHARS + CHECKSUM_CHARS}}$`);
+const TOKEN_SHAPE = new RegExp(`^rcpt_(inv|pwr|reg)_[0-9A-Za-z]{${RANDOM_CHARS + CHECKSUM_CHARS}}$`);
 
 /** Random letters and digits, each equally likely: bytes that would favour the first letters are thrown away. */
 function randomChars(count: number): string {

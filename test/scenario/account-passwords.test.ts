@@ -45,7 +45,7 @@ describe("changing a password", () => {
 
   it("is refused to a session that has just ended, though it is cached: a password lasts", async () => {
     const email = newEmail();
-    const { body } = await register(portal.one, email);
+    const { body } = await register(portal.unmailed, email);
     const key = body.session.token;
     assert.equal((await portal.one.send("GET", "/v1/auth/me", { key })).status, 200);
     await portal.deployment.sql`delete from sessions where user_id = ${body.user.id}`;
@@ -56,7 +56,7 @@ describe("changing a password", () => {
 
   it("needs the current one, ends all other sessions, and counts at once", async () => {
     const email = newEmail();
-    const { body: first } = await register(portal.one, email);
+    const { body: first } = await register(portal.unmailed, email);
     const { body: second } = await login(portal.two, { email, password: PASSWORD });
     const missing = await change(first.session.token, { new_password: NEXT });
     assert.deepEqual([missing.status, missing.body.code], [400, "validation_failed"]);
@@ -81,7 +81,7 @@ describe("changing a password", () => {
 
   it("happens once of 10 at once, and no session that began with the old one is left", async () => {
     const email = newEmail();
-    const { body } = await register(portal.one, email);
+    const { body } = await register(portal.unmailed, email);
     const headers = newClient();
     const changes = Array.from({ length: 10 }, (_, i) => `${NEXT} ${i}`);
     const answers = await Promise.all([
@@ -103,7 +103,7 @@ describe("changing a password", () => {
 describe("a lost password", () => {
   it("is replaced by a mailed link, once; all sessions end", async () => {
     const email = newEmail();
-    const { body } = await register(portal.one, email);
+    const { body } = await register(portal.unmailed, email);
     const { status } = await ask(email.toUpperCase());
     assert.equal(status, 202);
     const [token = ""] = await mailedTokens(email, 1);
@@ -126,7 +126,7 @@ describe("a lost password", () => {
 
   it("is replaced past a lock-out: the link proves the account, its counters begin anew", async () => {
     const email = newEmail();
-    await register(portal.one, email);
+    await register(portal.unmailed, email);
     const home = newClient();
     const tryIn = (password: string) => login(portal.two, { email, password }, home);
     for (let i = 0; i < LIMITS.portal.signInPerPair; i++)
@@ -140,7 +140,7 @@ describe("a lost password", () => {
 
   it("is answered the same for an address without an account, which gets no mail", async () => {
     const email = newEmail();
-    await register(portal.one, email);
+    await register(portal.unmailed, email);
     const stranger = newEmail();
     const [known, unknown] = await Promise.all([ask(email), ask(stranger)]);
     assert.deepEqual([known.status, known.body], [unknown.status, unknown.body]);
@@ -156,7 +156,7 @@ describe("a lost password", () => {
 
   it("makes every link unusable once one was used, or the password was changed, or its time has passed", async () => {
     const email = newEmail();
-    const { body } = await register(portal.one, email);
+    const { body } = await register(portal.unmailed, email);
     await ask(email);
     await ask(email);
     const [first = "", second = ""] = await mailedTokens(email, 2);
@@ -175,7 +175,7 @@ describe("a lost password", () => {
 
   it(`is mailed ${LIMITS.portal.resetsPerUser} links at a time at most, whoever asks`, async () => {
     const email = newEmail();
-    await register(portal.one, email);
+    await register(portal.unmailed, email);
     const more = LIMITS.portal.resetsPerUser + 5;
     const answers = await Promise.all(Array.from({ length: more }, () => ask(email)));
     assert.ok(answers.every(({ status }) => status === 202));
@@ -196,7 +196,7 @@ describe("a lost password", () => {
     const api = await portal.deployment.startApi();
     try {
       const email = newEmail();
-      await register(portal.one, email);
+      await register(portal.unmailed, email);
       for (const address of [email, newEmail(), "no address"]) {
         const answer = await api.send("POST", "/v1/auth/password-reset", { body: { email: address } });
         assert.deepEqual([answer.status, answer.body.code], [503, "feature_unconfigured"]);
@@ -216,7 +216,7 @@ describe("guessing a password", () => {
   for (const [how, makeWeather] of weather) {
     it(`is stopped for the client, and not for the owner elsewhere, ${how}`, async () => {
       const email = newEmail();
-      await register(portal.one, email);
+      await register(portal.unmailed, email);
       const guesser = newClient();
       makeWeather();
       try {
@@ -247,7 +247,7 @@ describe("guessing a password", () => {
 
   it("is counted over both processes, and begins anew with a success", async () => {
     const email = newEmail();
-    await register(portal.one, email);
+    await register(portal.unmailed, email);
     await until("counts are shared", async () => {
       const headers = newClient();
       const address = newEmail();

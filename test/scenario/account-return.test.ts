@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { login, newEmail, PASSWORD, register, type SignedInBody, usePortal } from "../support/portal.ts";
 
 /** An account whose teams have all gone: it cannot sign in, and comes back by registering with its password. */
-const portal = usePortal();
+const portal = usePortal({ isMailed: false });
 
 const LOSSES: [how: string, lose: (account: SignedInBody) => Promise<unknown>][] = [
   ["was deleted", ({ session }) => portal.one.send("DELETE", "/v1/team", { key: session.token })],

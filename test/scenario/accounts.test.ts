@@ -13,7 +13,7 @@ import {
 import type { TestApi } from "../support/service.ts";
 
 /** Portal accounts: made, signed in to, left; on two processes. */
-const portal = usePortal();
+const portal = usePortal({ isMailed: false });
 
 const me = (api: TestApi, key: string) => api.send("GET", "/v1/auth/me", { key });
 

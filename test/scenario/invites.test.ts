@@ -91,7 +91,7 @@ describe("an invitation", () => {
   it("accepted 50 times at once by one session makes one member", async () => {
     const team = await portal.deployment.team("pro");
     const email = newEmail();
-    const { body: account } = await register(portal.one, email);
+    const { body: account } = await register(portal.unmailed, email);
     const { body } = await invite(team.session, { email });
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, i) =>
@@ -109,8 +109,8 @@ describe("an invitation", () => {
   it("lets an account that exists join by its own session or password alone", async () => {
     const team = await portal.deployment.team("pro");
     const email = newEmail();
-    const { body: account } = await register(portal.one, email);
-    const { body: stranger } = await register(portal.one, newEmail());
+    const { body: account } = await register(portal.unmailed, email);
+    const { body: stranger } = await register(portal.unmailed, newEmail());
     const { body } = await invite(team.session, { email: email.toUpperCase() });
     const { token } = body;
     const refused: [Promise<SignedInResponse>, string][] = [
@@ -145,7 +145,7 @@ describe("an invitation", () => {
   it("of a member is refused, and used up when it is accepted all the same", async () => {
     const team = await portal.deployment.team("pro");
     const email = newEmail();
-    const { body: account } = await register(portal.one, email);
+    const { body: account } = await register(portal.unmailed, email);
     const { body } = await invite(team.session, { email });
     await portal.deployment.sql`
       insert into memberships (team_id, user_id, role) values (${team.id}, ${account.user.id}, 'owner')`;
@@ -192,7 +192,7 @@ describe("an invitation", () => {
   it("makes no account where REGISTRATION=closed; an account that exists joins", async () => {
     const team = await portal.deployment.team("pro");
     const [fresh, known] = [newEmail(), newEmail()];
-    await register(portal.one, known);
+    await register(portal.unmailed, known);
     const tokens = await Promise.all(
       [fresh, known].map(async (email) => (await invite(team.session, { email })).body.token),
     );

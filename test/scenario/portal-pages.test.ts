@@ -112,10 +112,30 @@ describe("the page of an invitation", () => {
   });
 });
 
+describe("the page of a registration", () => {
+  it("makes the account, for its password", async () => {
+    const email = newEmail();
+    assert.equal((await register(portal.one, email)).status, 202);
+    const mail = await until("the mail has come", () => portal.sink.to(email)[0] ?? null);
+    const link = mail.text.split("\n").find((line) => line.startsWith(PUBLIC_URL));
+    assert.ok(link !== undefined, mail.text);
+    const page = await open(link);
+    assert.equal(page.address, "/confirm-registration");
+    await page.submit("not the password");
+    assert.match(page.shown(), /not the password that was registered with/i);
+    await page.submit(PASSWORD);
+    assert.match(
+      page.shown(),
+      /^Your account is made\.\nTeam: team of .+\nSession, shown once: rcpt_sess_\w+$/,
+    );
+    assert.equal((await login(portal.one, { email, password: PASSWORD })).status, 200);
+  });
+});
+
 describe("the page of a new password", () => {
   it("sets it", async () => {
     const email = newEmail();
-    await register(portal.one, email);
+    await register(portal.unmailed, email);
     await portal.one.send("POST", "/v1/auth/password-reset", { body: { email }, headers: newClient() });
     const mail = await until("the mail has come", () => portal.sink.to(email)[0] ?? null);
     const link = mail.text.split("\n").find((line) => line.startsWith(PUBLIC_URL));

@@ -14,11 +14,13 @@ export interface SignedInBody extends Record<string, unknown> {
 
 export type SignedInResponse = Response<SignedInBody>;
 
-/** Two API processes and a relay with outgoing mail, behind a proxy that says who the client is. */
+/** Two API processes and a relay with outgoing mail, and an API without, behind a proxy that says who the client is. */
 export interface PortalProcesses {
   readonly deployment: TestDeployment;
   readonly one: TestApi;
   readonly two: TestApi;
+  /** Sends no mail, so that who registers there is signed in at once. */
+  readonly unmailed: TestApi;
   readonly sink: MailSink;
   /** Between the processes and Redis. */
   readonly redis: TcpGate;
@@ -46,8 +48,11 @@ export function newEmail(): string {
   return `person${people}@example.com`;
 }
 
-/** Starts them before the tests of the calling file and stops them at the end. */
-export function usePortal(): PortalProcesses {
+/**
+ * Starts them before the tests of the calling file and stops them at the end.
+ * @param isMailed false: none of the APIs sends mail
+ */
+export function usePortal({ isMailed = true } = {}): PortalProcesses {
   const closing = createClosing();
   let started: PortalProcesses | null = null;
   const parts = (): PortalProcesses => {
@@ -62,21 +67,24 @@ export function usePortal(): PortalProcesses {
     closing.after(() => sink.close());
     const redis = await createTcpGate(deployment.settings.REDIS_URL);
     closing.after(() => redis.close());
-    const settings = {
+    const unmailedSettings = {
       REDIS_URL: throughGate(deployment.settings.REDIS_URL, redis),
-      SMTP_OUT_URL: sink.url,
-      SMTP_OUT_FROM: "rcpt@sender.example",
       PUBLIC_URL,
       TRUSTED_PROXIES: "127.0.0.1",
     };
-    const [one, two] = await Promise.all([deployment.startApi(settings), deployment.startApi(settings)]);
+    const settings = { ...unmailedSettings, SMTP_OUT_URL: sink.url, SMTP_OUT_FROM: "rcpt@sender.example" };
+    const [one, two, unmailed] = await Promise.all([
+      deployment.startApi(isMailed ? settings : unmailedSettings),
+      deployment.startApi(isMailed ? settings : unmailedSettings),
+      deployment.startApi(unmailedSettings),
+    ]);
     let relay = await deployment.startRelay(settings);
     async function withoutRelay(work: () => Promise<void>): Promise<void> {
       await relay.stop();
       await work();
       relay = await deployment.startRelay(settings);
     }
-    started = { deployment, one, two, sink, redis, withoutRelay };
+    started = { deployment, one, two, unmailed, sink, redis, withoutRelay };
   });
   after(closing.close);
 
@@ -89,6 +97,9 @@ export function usePortal(): PortalProcesses {
     },
     get two() {
       return parts().two;
+    },
+    get unmailed() {
+      return parts().unmailed;
     },
     get sink() {
       return parts().sink;

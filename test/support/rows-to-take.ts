@@ -13,6 +13,7 @@ import { createMailOutbox } from "../../src/store/mail-outbox.ts";
 import { mergeOverrides } from "../../src/store/overrides.ts";
 import { pruneResets, takeResetRequest } from "../../src/store/password-resets.ts";
 import type { Database, Transaction } from "../../src/store/postgres.ts";
+import { holdUnmailed, pruneRegistrations } from "../../src/store/registrations.ts";
 import { deleteSurplusSessions, pruneSessions } from "../../src/store/sessions.ts";
 import { createTeamRemovals } from "../../src/store/team-removals.ts";
 import { deleteHistory } from "../../src/store/teams.ts";
@@ -83,6 +84,9 @@ const KEYS = (
   revokedAt: string,
 ) => `insert into api_keys (id, team_id, user_id, label, env, role, hash, prefix, last4, revoked_at)
   select 'k' || n, 't1', 'u1', 'l', 'live', 'member', ${HASH}, 'p', '4444', ${revokedAt} ${SERIES};`;
+const REGISTRATIONS = (expires: string) => `
+  insert into registrations (id, email, password_hash, team_name, expires_at)
+  select 'r' || n, 'r' || n || '@example.com', 'hash', 'a team', ${expires} ${SERIES};`;
 const SESSIONS = (expiresAt: string) => `insert into sessions (id, hash, user_id, team_id, expires_at)
   select 's' || n, ${HASH}, 'u1', 't1', ${expiresAt} ${SERIES};`;
 const IDEMPOTENCY_KEYS = (expiresAt: string) => `insert into idempotency_keys
@@ -218,6 +222,19 @@ export const TAKINGS: readonly Taking[] = [
     fill: WISHES,
     run: (tx) => takeResetRequest(tx, ""),
     takes: { password_reset_requests: 1 },
+  },
+  {
+    place: "src/store/registrations.ts holdUnmailed",
+    fill: REGISTRATIONS("now() + interval '1 day'"),
+    run: async (tx) => [await holdUnmailed(tx, "")],
+    takes: {},
+    returns: 1,
+  },
+  {
+    place: "src/store/registrations.ts pruneRegistrations",
+    fill: REGISTRATIONS(LONG_AGO),
+    run: (tx) => pruneRegistrations(pool(tx)),
+    takes: { registrations: portal },
   },
   {
     place: "src/store/sessions.ts deleteSurplusSessions",

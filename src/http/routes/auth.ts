@@ -1,10 +1,10 @@
 import * as v from "valibot";
 import { LIMITS } from "../../core/limits.ts";
 import type { Identity, OwnAccount } from "../../services/accounts/own-account.ts";
+import type { Registration } from "../../services/accounts/registration.ts";
 import type { SignIn } from "../../services/accounts/sign-in.ts";
 import { ROLES } from "../../services/actor.ts";
 import { publicRoute, type Route, teamRoute } from "../route.ts";
-import { labelSchema } from "../schemas/label.ts";
 import {
   emailSchema,
   newPasswordSchema,
@@ -14,12 +14,7 @@ import {
   signedInExample,
   UserSchema,
 } from "../schemas/portal.ts";
-
-const RegisterSchema = v.strictObject({
-  email: emailSchema("The address of the account, in any case."),
-  password: newPasswordSchema,
-  team_name: labelSchema("The name of the new team."),
-});
+import { createRegistrationRoutes } from "./registration.ts";
 
 const LoginSchema = v.strictObject({
   email: emailSchema("The address of the account, in any case."),
@@ -68,27 +63,6 @@ const identityExample: Identity = {
 /** Open to strangers: what begins a session. */
 function entryRoutes(signIn: SignIn): Route[] {
   return [
-    publicRoute({
-      method: "POST",
-      path: "/v1/auth/register",
-      operationId: "register",
-      summary: "Make an account and a team",
-      description:
-        "Makes an account, a team of the tier free with it as owner, and a session. Where the operator allows it. An " +
-        "account whose teams have all gone is given such a team, for its password.",
-      tag: "auth",
-      rateLimited: false,
-      readsClientAddress: true,
-      errors: ["registration_closed", "account_exists", "rate_limited"],
-      body: RegisterSchema,
-      bodyExample: { email: "owner@example.com", password: "correct horse battery", team_name: "Example" },
-      success: { status: 201, description: "Made", schema: SignedInSchema, example: signedInExample },
-      handler: ({ body }, { clientAddress }) =>
-        signIn.register(
-          { email: body.email, password: body.password, teamName: body.team_name },
-          clientAddress,
-        ),
-    }),
     publicRoute({
       method: "POST",
       path: "/v1/auth/login",
@@ -172,6 +146,14 @@ function ownRoutes(account: OwnAccount): Route[] {
   ];
 }
 
-export function createAuthRoutes(deps: { signIn: SignIn; ownAccount: OwnAccount }): Route[] {
-  return [...entryRoutes(deps.signIn), ...ownRoutes(deps.ownAccount)];
+export function createAuthRoutes(deps: {
+  registration: Registration;
+  signIn: SignIn;
+  ownAccount: OwnAccount;
+}): Route[] {
+  return [
+    ...createRegistrationRoutes(deps.registration),
+    ...entryRoutes(deps.signIn),
+    ...ownRoutes(deps.ownAccount),
+  ];
 }

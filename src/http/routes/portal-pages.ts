@@ -1,5 +1,10 @@
 import * as v from "valibot";
-import { ACCEPT_INVITE_PAGE, type PortalPage, RESET_PASSWORD_PAGE } from "../portal-page.ts";
+import {
+  ACCEPT_INVITE_PAGE,
+  CONFIRM_REGISTRATION_PAGE,
+  type PortalPage,
+  RESET_PASSWORD_PAGE,
+} from "../portal-page.ts";
 import { Reply } from "../reply.ts";
 import { type PublicRoute, publicRoute } from "../route.ts";
 
@@ -40,6 +45,14 @@ export function createPortalPageRoutes(): PublicRoute[] {
         summary: "The page of an invitation's link",
       },
       ACCEPT_INVITE_PAGE,
+    ),
+    pageRoute(
+      {
+        path: "/confirm-registration",
+        operationId: "getConfirmRegistrationPage",
+        summary: "The page of a registration's link",
+      },
+      CONFIRM_REGISTRATION_PAGE,
     ),
     pageRoute(
       {

@@ -24,6 +24,8 @@ export interface PortalLimits {
   signIn(email: string, clientAddress: string): Promise<SignInAttempt>;
   /** @throws AppError `rate_limited` */
   registration(clientAddress: string): Promise<void>;
+  /** Whether the mailbox may be mailed about one more registration. Not an error: it tells nothing of the account. */
+  registrationMail(email: string): Promise<boolean>;
   /** @throws AppError `rate_limited` */
   passwordReset(clientAddress: string): Promise<void>;
   /** @throws AppError `rate_limited` */
@@ -108,6 +110,13 @@ export function createPortalLimits(counters: AttemptCounters): PortalLimits {
       const { registrationsPerAddress, registrationWindowMs } = limits;
       const counts = clientCounts("register", clientAddress, registrationsPerAddress, registrationWindowMs);
       return take(counts, "registrations");
+    },
+
+    async registrationMail(email) {
+      const { registrationMailsPerMailbox: limit, registrationWindowMs: windowMs } = limits;
+      return (
+        (await counters.count([{ key: `register-to:${hashed(mailboxOf(email))}`, limit, windowMs }])) === 0
+      );
     },
 
     passwordReset(clientAddress) {

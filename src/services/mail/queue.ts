@@ -9,8 +9,8 @@ const MailSchema = v.object({ to: v.string(), subject: v.string(), text: v.strin
 /** A plain-text mail. `subject` is one line. */
 export type Mail = v.InferOutput<typeof MailSchema>;
 
-/** What a mail tells of: it is withdrawn with it. */
-export type MailAbout = { inviteId: string } | { resetHash: Buffer };
+/** What a mail tells of: it is withdrawn with it. null: nothing that is withdrawn. */
+export type MailAbout = { inviteId: string } | { resetHash: Buffer } | null;
 
 /** Mails that wait to be sent, encrypted: they hold addresses and tokens. */
 export interface MailQueue {
@@ -30,8 +30,8 @@ export function createMailQueue(box: SecretBox): MailQueue {
       await insertMail(tx, {
         id,
         sealed: box.seal(JSON.stringify(mail), mailPlace(id)),
-        inviteId: "inviteId" in about ? about.inviteId : null,
-        resetHash: "resetHash" in about ? about.resetHash : null,
+        inviteId: about !== null && "inviteId" in about ? about.inviteId : null,
+        resetHash: about !== null && "resetHash" in about ? about.resetHash : null,
         ttlMs,
       });
     },

@@ -8,7 +8,11 @@ import type { Mail } from "./queue.ts";
  */
 
 /** A page of ours. The token stands behind `#`, which browsers send to no server: it comes into no log. */
-export function portalLink(baseUrl: string, page: "accept-invite" | "reset-password", token: string): string {
+export function portalLink(
+  baseUrl: string,
+  page: "accept-invite" | "confirm-registration" | "reset-password",
+  token: string,
+): string {
   const url = new URL(page, baseUrl.endsWith("/") ? baseUrl : `${baseUrl}/`);
   url.hash = `token=${token}`;
   return url.href;
@@ -71,6 +75,44 @@ export function resetMail(reset: { to: string; link: string; token: string }): M
       reset.token,
       "",
       `It is good for one use within ${minutes} minutes. If it was not you, ignore it: your password stays as it is.`,
+      "",
+    ].join("\n"),
+  };
+}
+
+/** Names no team: whoever registers could write anything to anybody by that. */
+export function confirmationMail(registration: { to: string; link: string; token: string }): Mail {
+  const hours = LIMITS.portal.registrationTtlMs / 3_600_000;
+  return {
+    to: registration.to,
+    subject: "Confirm your address",
+    text: [
+      "Somebody, probably you, asked for an account for e-mail verification with this address.",
+      "",
+      "To confirm it, open this link and enter the password that you chose:",
+      "",
+      registration.link,
+      "",
+      "or send this token with the password to POST /v1/auth/register/confirm:",
+      "",
+      registration.token,
+      "",
+      `It is good for one use within ${hours} hours. If it was not you, ignore it: without the password no account is made.`,
+      "",
+    ].join("\n"),
+  };
+}
+
+export function accountExistsMail({ to }: { to: string }): Mail {
+  return {
+    to,
+    subject: "You already have an account",
+    text: [
+      "Somebody, probably you, asked for an account for e-mail verification with this address. It has one already.",
+      "",
+      "Sign in (POST /v1/auth/login), or ask for a new password (POST /v1/auth/password-reset).",
+      "",
+      "If it was not you, ignore this: nothing has changed.",
       "",
     ].join("\n"),
   };

@@ -14,6 +14,7 @@ import { quotaTogether } from "./0013-quota-together.ts";
 import { sourceColumns } from "./0014-source-columns.ts";
 import { emptyRows } from "./0015-empty-rows.ts";
 import { limitsNotedOnce } from "./0016-limits-noted-once.ts";
+import { registrations } from "./0017-registrations.ts";
 
 /** One step of the schema. Modules, not `.sql` files, so that `tsc` alone carries them into the build. */
 export interface Migration {
@@ -40,4 +41,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 14, name: "source-columns", sql: sourceColumns },
   { id: 15, name: "empty-rows", sql: emptyRows },
   { id: 16, name: "limits-noted-once", sql: limitsNotedOnce },
+  { id: 17, name: "registrations", sql: registrations },
 ];

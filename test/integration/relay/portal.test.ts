@@ -10,6 +10,7 @@ import { createMailQueue } from "../../../src/services/mail/queue.ts";
 import { createSecretBox } from "../../../src/services/secret-box.ts";
 import { pruneInvites } from "../../../src/store/invites.ts";
 import { pruneResets } from "../../../src/store/password-resets.ts";
+import { pruneRegistrations } from "../../../src/store/registrations.ts";
 import { pruneSessions } from "../../../src/store/sessions.ts";
 import { insertUser } from "../../../src/store/users.ts";
 import { newTeam, openDatabase, silentLog } from "../../support/store.ts";
@@ -19,6 +20,7 @@ const noLimits: PortalLimits = {
   passwordReset: async () => undefined,
   signIn: unused,
   registration: unused,
+  registrationMail: unused,
   invitation: unused,
   invitationMail: unused,
   proven: unused,
@@ -44,21 +46,26 @@ describe("the relay's chores of accounts", () => {
       await sql`
         insert into password_resets (hash, user_id, expires_at)
         values (sha256(${name}::bytea), ${userId}, now() + ${offset}::interval)`;
+      await sql`
+        insert into registrations (id, email, password_hash, team_name, expires_at)
+        values (${name}, ${`${name}@example.com`}, 'hash', 'a team', now() + ${offset}::interval)`;
     }
     await sql`
       insert into password_reset_requests (id, sealed_email, created_at)
       values ('gone', '', now() - interval '1 day'), ('open', '', now())`;
-    const [chore] = portalChores([() => pruneSessions(sql), () => pruneInvites(sql), () => pruneResets(sql)]);
+    const prunes = [pruneSessions, pruneInvites, pruneResets, pruneRegistrations];
+    const [chore] = portalChores(prunes.map((prune) => () => prune(sql)));
     const counts = async () => {
       const [row] = await sql<[{ counts: number[] }]>`
         select jsonb_build_array((select count(*) from sessions), (select count(*) from invites),
-          (select count(*) from password_resets), (select count(*) from password_reset_requests)) as counts`;
+          (select count(*) from password_resets), (select count(*) from password_reset_requests),
+          (select count(*) from registrations)) as counts`;
       return row.counts;
     };
     await chore?.run(() => false);
-    assert.deepEqual(await counts(), [51, 1, 1, 1]);
+    assert.deepEqual(await counts(), [51, 1, 1, 1, 1]);
     await Promise.all([chore?.run(() => false), chore?.run(() => false)]);
-    assert.deepEqual(await counts(), [1, 1, 1, 1]);
+    assert.deepEqual(await counts(), [1, 1, 1, 1, 1]);
   });
 
   it("answer each request for a new password once, with many relays, and read none of another key", async (t) => {
@@ -79,7 +86,11 @@ describe("the relay's chores of accounts", () => {
     await resetWith(7).request(owner.email, "192.0.2.1");
     for (let i = 0; i < 120; i++) await resetWith(7).request(`nobody${i}@example.com`, "192.0.2.1");
     const sendResets = createSendResets({ sql, box, queue, baseUrl: "https://rcpt.example", log: silentLog });
-    const [chore] = mailChores({ sendResets, deliverMail: async () => undefined });
+    const [chore] = mailChores({
+      sendResets,
+      sendConfirmations: async () => undefined,
+      deliverMail: async () => undefined,
+    });
     await Promise.all([1, 2, 3].map(() => chore?.run(() => false)));
     const [row] = await sql<[{ requests: number; resets: number; mails: number }]>`
       select (select count(*)::int from password_reset_requests) as requests,

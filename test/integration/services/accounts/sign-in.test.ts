@@ -3,6 +3,7 @@ import { describe, it, type TestContext } from "node:test";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { createLocalCounters } from "../../../../src/services/accounts/attempt-counters.ts";
 import { createPortalLimits } from "../../../../src/services/accounts/portal-limits.ts";
+import { createRegistration, type NewAccount } from "../../../../src/services/accounts/registration.ts";
 import { createSignIn } from "../../../../src/services/accounts/sign-in.ts";
 import { createChangePublisher } from "../../../../src/services/authenticate/publish.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
@@ -16,7 +17,7 @@ async function setUp(t: TestContext) {
   const verified: (string | null)[] = [];
   const hooks = { afterVerify: async () => {} };
   const limits = createPortalLimits(createLocalCounters(createFakeClock()));
-  const signIn = createSignIn({
+  const deps = {
     sql,
     publisher: createChangePublisher({
       sql,
@@ -25,22 +26,28 @@ async function setUp(t: TestContext) {
       invalidate: () => undefined,
     }),
     passwords: {
-      hash: async (password) => `hash:${password}`,
-      async verify(stored, password) {
+      hash: async (password: string) => `hash:${password}`,
+      async verify(stored: string | null, password: string) {
         verified.push(stored);
         await hooks.afterVerify();
         return stored === `hash:${password}`;
       },
     },
     limits,
-    registration: "open",
-  });
+  };
+  const signIn = createSignIn(deps);
+  const registration = createRegistration({ ...deps, registration: "open", isMailed: false });
+  async function madeBy(account: NewAccount) {
+    const registered = await registration.register(account, "192.0.2.1");
+    assert.ok("made" in registered);
+    return registered.made;
+  }
   const email = "owner@example.com";
-  const account = await signIn.register({ email, password: PASSWORD, teamName: "a team" }, "192.0.2.1");
+  const account = await madeBy({ email, password: PASSWORD, teamName: "a team" });
   const login = (credentials: { email: string; password: string; teamId?: string }) =>
     signIn.login({ teamId: null, ...credentials }, "192.0.2.1");
   const register = (address: string, password = PASSWORD) =>
-    signIn.register({ email: address, password, teamName: "another team" }, "192.0.2.1");
+    madeBy({ email: address, password, teamName: "another team" });
   return { sql, verified, hooks, limits, email, account, login, register };
 }
 

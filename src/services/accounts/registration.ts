@@ -1,0 +1,163 @@
+import type { Config } from "../../core/config.ts";
+import { AppError } from "../../core/errors.ts";
+import { newId } from "../../core/ids.ts";
+import { insertMembership, insertTeam } from "../../store/accounts.ts";
+import type { Database, Transaction } from "../../store/postgres.ts";
+import { findRegistration, insertRegistration, takeRegistration } from "../../store/registrations.ts";
+import {
+  findSignIn,
+  insertUser,
+  listTeamsOfUser,
+  lockUser,
+  type UserRow,
+  type UserTeamRow,
+} from "../../store/users.ts";
+import { hashSecret, isWellFormedToken } from "../api-key.ts";
+import type { ChangePublisher } from "../authenticate/publish.ts";
+import { requireEmail } from "./email-address.ts";
+import { refuseGuessable } from "./guessable-password.ts";
+import type { Passwords } from "./password.ts";
+import { tokenUnusable } from "./password-reset.ts";
+import type { PortalLimits, SignInAttempt } from "./portal-limits.ts";
+import { openSession, type SignedIn } from "./portal-session.ts";
+
+export interface NewAccount {
+  email: string;
+  password: string;
+  /** Of the team that is made. */
+  teamName: string;
+}
+
+/** What whoever registers is answered: a session, or that a mail goes to the address. */
+export type Registered = { made: SignedIn } | { mailedTo: string };
+
+/**
+ * Makes accounts, each with a team of the tier free, of which it is the owner. Where mail is sent the address is confirmed
+ * first, and whether it has an account is looked up by the relay, so that neither answer nor time tells it. An account
+ * whose teams have all gone comes back by its password: it is given such a team.
+ */
+export interface Registration {
+  /**
+   * @throws AppError `registration_closed`; `validation_failed`; `rate_limited`; `overloaded`; without mail also
+   * `account_exists`, also when the account has no password yet: whoever registers has not shown that the address is theirs
+   */
+  register(account: NewAccount, clientAddress: string): Promise<Registered>;
+  /**
+   * Makes what was registered, by the mailed token, once, and the password of the registration: whoever owns the mailbox
+   * gets no account whose password somebody else chose.
+   * @throws AppError `registration_closed`; `token_unusable`; `invalid_credentials`; `account_exists`; `rate_limited`;
+   * `overloaded`
+   */
+  confirm(token: string, password: string, clientAddress: string): Promise<SignedIn>;
+}
+
+export interface RegistrationDeps {
+  sql: Database;
+  publisher: ChangePublisher;
+  passwords: Passwords;
+  limits: PortalLimits;
+  registration: Config["registration"];
+  /** Addresses are confirmed by mail. */
+  isMailed: boolean;
+}
+
+const accountExists = () =>
+  new AppError("account_exists", "This address has an account: sign in, or ask for a new password.");
+
+async function beginTeam(tx: Transaction, user: UserRow, name: string): Promise<SignedIn> {
+  const team: UserTeamRow = { id: newId("team"), name, tier: "free", role: "owner" };
+  await insertTeam(tx, team);
+  await insertMembership(tx, { teamId: team.id, userId: user.id, role: team.role });
+  return openSession(tx, user, team);
+}
+
+async function makeAccount(
+  tx: Transaction,
+  account: Omit<UserRow, "id">,
+  teamName: string,
+): Promise<SignedIn> {
+  const user = { ...account, id: newId("usr") };
+  if (!(await insertUser(tx, user))) throw accountExists();
+  return beginTeam(tx, user, teamName);
+}
+
+async function comeBack(tx: Transaction, user: UserRow, teamName: string): Promise<SignedIn> {
+  // Who joins a team locks the user too: there is none that was joined meanwhile.
+  if (!(await lockUser(tx, user))) throw accountExists();
+  if ((await listTeamsOfUser(tx, user.id, 1)).length > 0) throw accountExists();
+  return beginTeam(tx, user, teamName);
+}
+
+export function createRegistration(deps: RegistrationDeps): Registration {
+  const { sql, publisher, passwords, limits } = deps;
+
+  function requireOpen(): void {
+    if (deps.registration !== "open")
+      throw new AppError("registration_closed", "Accounts are not made here by registration.");
+  }
+
+  /** The same is done and answered whether the address has an account or not. */
+  async function note({ email, password, teamName }: NewAccount): Promise<Registered> {
+    const passwordHash = await passwords.hash(password, "stranger");
+    if (await limits.registrationMail(email)) {
+      const noted = await insertRegistration(sql, { id: newId("req"), email, passwordHash, teamName });
+      if (!noted)
+        throw new AppError("overloaded", "Too many registrations wait to be mailed.", { retryAfterS: 60 });
+    }
+    return { mailedTo: email };
+  }
+
+  /** The same is done, counted and answered for every account that cannot come back, so that none is told apart. */
+  async function makeAtOnce(account: NewAccount, clientAddress: string): Promise<SignedIn> {
+    const { email, password, teamName } = account;
+    const known = await findSignIn(sql, email, null);
+    if (known === null) {
+      const passwordHash = await passwords.hash(password, "stranger");
+      const signedIn = await publisher.transact((tx) => makeAccount(tx, { email, passwordHash }, teamName));
+      await limits.proven(email, clientAddress);
+      return signedIn;
+    }
+    const attempt = await limits.signIn(known.user.email, clientAddress);
+    const matches = await passwords.verify(known.user.passwordHash, password, attempt.standing);
+    if (!matches || known.team !== null) throw accountExists();
+    const signedIn = await publisher.transact((tx) => comeBack(tx, known.user, teamName));
+    await attempt.succeeded();
+    return signedIn;
+  }
+
+  /** Of the registration, or of the account that the address has by now. */
+  async function requirePassword(stored: string | null, password: string, attempt: SignInAttempt) {
+    if (!(await passwords.verify(stored, password, attempt.standing)))
+      throw new AppError("invalid_credentials", "This is not the password that was registered with.");
+  }
+
+  return {
+    async register(account, clientAddress) {
+      requireOpen();
+      const email = requireEmail(account.email);
+      await refuseGuessable(account.password, { email, teamNames: [account.teamName] }, "password");
+      await limits.registration(clientAddress);
+      const asked = { ...account, email };
+      return deps.isMailed ? note(asked) : { made: await makeAtOnce(asked, clientAddress) };
+    },
+
+    async confirm(token, password, clientAddress) {
+      requireOpen();
+      const hash = isWellFormedToken("reg", token) ? Buffer.from(hashSecret(token), "hex") : null;
+      const row = hash === null ? null : await findRegistration(sql, hash);
+      if (row === null) throw tokenUnusable();
+      const { email, passwordHash, teamName } = row;
+      const attempt = await limits.signIn(email, clientAddress);
+      const known = await findSignIn(sql, email, null);
+      await requirePassword(known === null ? passwordHash : known.user.passwordHash, password, attempt);
+      const signedIn = await publisher.transact(async (tx) => {
+        if (!(await takeRegistration(tx, row))) throw tokenUnusable();
+        return known === null
+          ? makeAccount(tx, { email, passwordHash }, teamName)
+          : comeBack(tx, known.user, teamName);
+      });
+      await attempt.succeeded();
+      return signedIn;
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import { LIMITS } from "../../core/limits.ts";
+import type { Logger } from "../../core/log.ts";
+import type { Database, Transaction } from "../../store/postgres.ts";
+import {
+  deleteRegistration,
+  holdUnmailed,
+  type RegistrationRow,
+  setRegistrationToken,
+} from "../../store/registrations.ts";
+import { findSignIn } from "../../store/users.ts";
+import { hashSecret, newSecret } from "../api-key.ts";
+import type { MailQueue } from "../mail/queue.ts";
+import { accountExistsMail, confirmationMail, portalLink } from "../mail/texts.ts";
+
+export interface SendConfirmationsDeps {
+  sql: Database;
+  queue: MailQueue;
+  baseUrl: string;
+  log: Logger;
+}
+
+/**
+ * Looks at the registrations that wait, LIMITS.portal.registrationsPerRun at most, and queues a mail for each: a link that
+ * confirms the address, or, where it has an account with a team, that it has one. One that fails is left for the next run,
+ * and the others are mailed all the same.
+ */
+export type SendConfirmations = (isStopping: () => boolean) => Promise<void>;
+
+export function createSendConfirmations({
+  sql,
+  queue,
+  baseUrl,
+  log,
+}: SendConfirmationsDeps): SendConfirmations {
+  async function answer(tx: Transaction, { id, email }: RegistrationRow): Promise<void> {
+    const known = await findSignIn(tx, email, null);
+    if (known !== null && known.team !== null) {
+      await deleteRegistration(tx, id);
+      // To the address of the account, not to the one that was typed.
+      await queue.enqueue(
+        tx,
+        accountExistsMail({ to: known.user.email }),
+        null,
+        LIMITS.portal.registrationTtlMs,
+      );
+      return;
+    }
+    const token = newSecret("reg");
+    await setRegistrationToken(tx, id, Buffer.from(hashSecret(token), "hex"));
+    const link = portalLink(baseUrl, "confirm-registration", token);
+    const mail = confirmationMail({ to: email, link, token });
+    await queue.enqueue(tx, mail, null, LIMITS.portal.registrationTtlMs);
+  }
+
+  /** Answers the oldest behind `after`, in a transaction of its own. Its id; null: there is none. */
+  async function next(after: string): Promise<string | null> {
+    const held: RegistrationRow[] = [];
+    try {
+      await sql.begin(async (tx) => {
+        const row = await holdUnmailed(tx, after);
+        if (row === null) return;
+        held.push(row);
+        await answer(tx, row);
+      });
+    } catch (error) {
+      if (held.length === 0) throw error;
+      log.warn({ err: error, request: held[0]?.id }, "a registration could not be mailed");
+    }
+    return held[0]?.id ?? null;
+  }
+
+  return async (isStopping) => {
+    let after: string | null = "";
+    for (let i = 0; i < LIMITS.portal.registrationsPerRun && !isStopping(); i++) {
+      after = await next(after);
+      if (after === null) return;
+    }
+  };
+}
