@@ -28,6 +28,7 @@ import { readPromoted } from "../src/store/promoted-disposables.ts";
 import { createQuotaLedger } from "../src/store/quota-ledger.ts";
 import { createRateBuckets } from "../src/store/rate-bucket.ts";
 import { createRedis } from "../src/store/redis.ts";
+import { createTeamDomains } from "../src/store/team-domains.ts";
 import { createUsageStore } from "../src/store/usage.ts";
 
 const clock = systemClock;
@@ -64,6 +65,7 @@ export async function startCachedServices(config: Config, log: Logger) {
   const rateLimiter = createRateLimiter({ buckets: createRateBuckets(redis.commands), clock, log });
   const authenticator = createAuthenticator({
     credentials: createCredentials(sql),
+    domains: createTeamDomains(sql),
     changes: createAuthChanges(sql),
     bus: createAuthBus(redis, log),
     clients: createClientLimiter(),

@@ -4,6 +4,7 @@ import type { Logger } from "../core/log.ts";
 import type { Tracer } from "../core/tracing.ts";
 import { createOverlays } from "../services/authenticate/overlays.ts";
 import type { JobProblem } from "../services/bulk/layout.ts";
+import { createAuthChanges } from "../store/auth-changes.ts";
 import type { JobStreams } from "../store/job-stream.ts";
 import {
   beginTask,
@@ -14,6 +15,7 @@ import {
   type Task,
   type TaskPointer,
 } from "../store/job-tasks.ts";
+import { createTeamDomains } from "../store/team-domains.ts";
 import { type AnalysisDeps, runAnalysis } from "./analysis.ts";
 import { type AssemblyDeps, runAssembly } from "./assembly.ts";
 import { type ChunkDeps, runRows } from "./chunk.ts";
@@ -114,7 +116,8 @@ export function createTaskRunner(parts: TaskDeps): TaskRunner {
     ...parts.stays,
     begin: (...asked) => (alone > 0 ? null : parts.stays.begin(...asked)),
   };
-  const own = { stays, overlayOf: createOverlays(parts), kept: createKeptRows(clock), onShard };
+  const lists = { changes: createAuthChanges(sql), domains: createTeamDomains(sql), clock, log };
+  const own = { stays, overlayOf: createOverlays(lists), kept: createKeptRows(clock), onShard };
   const deps = { ...parts, streams, ...own };
   const ofRetries = readingThrough(createRecentReads(clock), deps);
   const turns = createTurns();

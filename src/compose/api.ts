@@ -42,6 +42,7 @@ import { isOutage, pingPostgres } from "../store/postgres.ts";
 import { readPromoted } from "../store/promoted-disposables.ts";
 import { createQuotaLedger } from "../store/quota-ledger.ts";
 import { createRateBuckets } from "../store/rate-bucket.ts";
+import { createTeamDomains } from "../store/team-domains.ts";
 import { createUsageStore } from "../store/usage.ts";
 import { type Checks, composeChecks } from "./checks.ts";
 import { composeExaminers } from "./examiner.ts";
@@ -154,6 +155,7 @@ function composeAuthenticator(
 ): Authenticator {
   return createAuthenticator({
     credentials: createCredentials(stores.sql),
+    domains: createTeamDomains(stores.sql),
     changes: createAuthChanges(stores.sql),
     bus,
     clients,

@@ -20,8 +20,8 @@ export const BULK_LIMITS = {
   grantsFreshMs: 1_000,
   grantsKept: 1_000,
   /**
-   * What teams say of domains is read anew after so long; of so many jobs it is kept that long, of up to twice as many teams
-   * for good, some megabytes each.
+   * For a job that goes on, it is read anew after so long whether teams say something else of domains; of so many jobs it is
+   * known when that was.
    */
   overlaysFreshMs: 1_000,
   overlaysKept: 16,

@@ -1,3 +1,4 @@
+import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import type { AuthChange } from "./auth-changes.ts";
 import type { RedisClients } from "./redis.ts";
@@ -22,12 +23,18 @@ export interface AuthBus {
   settle(): Promise<void>;
 }
 
+/** Those that are named; none, hence any, where that cannot be made out. */
+function readNames(domains: unknown): string[] {
+  const named = Array.isArray(domains) && domains.length <= LIMITS.keys.domainsPerNote ? domains : [];
+  return named.every((domain) => typeof domain === "string") ? named : [];
+}
+
 function parse(message: string): AuthChange | null {
   try {
-    const { kind, subject } = JSON.parse(message) as Record<string, unknown>;
+    const { kind, subject, domains } = JSON.parse(message) as Record<string, unknown>;
     if (typeof subject !== "string") return null;
     if (kind !== "credential" && kind !== "team" && kind !== "lists" && kind !== "all") return null;
-    return { kind, subject };
+    return domains === undefined ? { kind, subject } : { kind, subject, domains: readNames(domains) };
   } catch {
     return null;
   }

@@ -4,12 +4,16 @@ import type { Database, Transaction } from "./postgres.ts";
 /** Something that cached credentials said has changed: noted by triggers, see migration 3. */
 export interface AuthChange {
   /**
-   * `credential`: one key or session; `team`: the team's tier, limits, members, blocklist or overrides; `lists`: what
-   * the operator has added to the lists, which no credential carries; `all`: more than is told one by one, never stored.
+   * `credential`: one key or session; `team`: the team's tier, limits or members or, with `domains`, its
+   * blocklist or overrides; `lists`: what the operator has added to the lists, which no credential carries; `all`: more than is told one by one, never stored.
    */
   kind: "credential" | "team" | "lists" | "all";
   /** Of a credential its SHA-256 in hex, of a team its id, of lists the name of the list; of all nothing. */
   subject: string;
+  /**
+   * Of a team: the change is one to its blocklist or overrides alone, of these domains; of any where none is named.
+   */
+  domains?: readonly string[];
 }
 
 /** The answer to one poll. */
@@ -30,15 +34,25 @@ export interface AuthChanges {
   prune(): Promise<void>;
 }
 
+interface ChangeRow {
+  kind: AuthChange["kind"];
+  subject: string;
+  domains: string[] | null;
+}
+
+function changeOf({ kind, subject, domains }: ChangeRow): AuthChange {
+  return domains === null ? { kind, subject } : { kind, subject, domains };
+}
+
 /** What the transaction has changed so far: LIMITS.keys.changesPerPoll subjects at most, or `all`. */
 export async function changesOf(tx: Transaction): Promise<AuthChange[]> {
   const max = LIMITS.keys.changesPerPoll;
-  const changes = await tx<AuthChange[]>`
-    select distinct kind, subject from auth_changes
+  const rows = await tx<ChangeRow[]>`
+    select distinct kind, subject, domains from auth_changes
     where xid = pg_current_xact_id_if_assigned()
     limit ${max + 1}`;
   // Which of them were left out is not known: the team itself perhaps.
-  return changes.length > max ? [{ kind: "all", subject: "" }] : changes;
+  return rows.length > max ? [{ kind: "all", subject: "" }] : rows.map(changeOf);
 }
 
 interface PolledRow {
@@ -46,6 +60,7 @@ interface PolledRow {
   ahead: boolean;
   kind: AuthChange["kind"] | null;
   subject: string | null;
+  domains: string[] | null;
 }
 
 /**
@@ -61,16 +76,16 @@ export function createAuthChanges(sql: Database): AuthChanges {
         select s.now::text as cursor,
                coalesce(pg_snapshot_xmin(s.last) > pg_snapshot_xmin(s.now)
                         or pg_snapshot_xmax(s.last) > pg_snapshot_xmax(s.now), false) as ahead,
-               c.kind, c.subject
+               c.kind, c.subject, c.domains
         from (select pg_current_snapshot() as now, ${cursor}::pg_snapshot as last) s
         left join lateral (
-          select kind, subject from auth_changes where xid >= pg_snapshot_xmax(s.last)
+          select kind, subject, domains from auth_changes where xid >= pg_snapshot_xmax(s.last)
           union all
-          select kind, subject from auth_changes where xid = any (array(select pg_snapshot_xip(s.last)))
+          select kind, subject, domains from auth_changes where xid = any (array(select pg_snapshot_xip(s.last)))
           limit ${LIMITS.keys.changesPerPoll + 1}
         ) c on true`;
-      const changes = rows.flatMap(({ kind, subject }) =>
-        kind === null || subject === null ? [] : [{ kind, subject }],
+      const changes = rows.flatMap(({ kind, subject, domains }) =>
+        kind === null || subject === null ? [] : [changeOf({ kind, subject, domains })],
       );
       const first = rows[0];
       if (!first) throw new Error("the change feed answered no row");

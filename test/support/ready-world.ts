@@ -29,6 +29,7 @@ import type { RedisClient } from "../../src/store/redis.ts";
 import type { UsageRow } from "../../src/store/usage.ts";
 import { createFakeClock } from "./fake-clock.ts";
 import { leaseTogetherBy } from "./lease-together.ts";
+import { createMemoryTeamDomains } from "./team-domains.ts";
 
 export type ReadyWorld = Awaited<ReturnType<typeof startReadyWorld>>;
 
@@ -84,6 +85,7 @@ export async function startReadyWorld(
   const metrics = createMetrics();
   const found = new Map<string, { credential: CredentialRow; team: TeamRow }>();
   const changes: AuthChange[] = [];
+  const domains = createMemoryTeamDomains();
   const usageRows: UsageRow[] = [];
   const promoted = new Set<string>();
   const authenticator = createAuthenticator({
@@ -91,6 +93,7 @@ export async function startReadyWorld(
       find: async (hash) => structuredClone(found.get(hash.toString("hex")) ?? null),
       touch: async () => undefined,
     },
+    domains,
     changes: {
       since: async () => ({ changes: changes.splice(0), cursor: "1", overflow: false }),
       prune: async () => undefined,
@@ -220,6 +223,8 @@ export async function startReadyWorld(
     clock,
     general,
     promoted,
+    /** What is stored of the team's lists; nobody is told when that changes. */
+    listsOf: domains.stored,
     /** Makes, or changes, what is stored of a credential; nobody is told. */
     set(secret: string, credential: Partial<CredentialRow>, team: Partial<TeamRow>): void {
       const teamId = team.id ?? "team_1";
@@ -234,7 +239,7 @@ export async function startReadyWorld(
           expiresInMs: null,
           ...credential,
         },
-        team: { id: teamId, tier: "enterprise", limits: null, blocklist: [], disposable: [], ...team },
+        team: { id: teamId, tier: "enterprise", limits: null, ...team },
       });
     },
     /** Fills all seats for checks, for as long as those in them are young. @returns what ends that */

@@ -6,6 +6,7 @@ import type { Metrics } from "../../core/metrics.ts";
 import type { AuthBus } from "../../store/auth-bus.ts";
 import type { AuthChange, AuthChanges } from "../../store/auth-changes.ts";
 import type { Credentials } from "../../store/credentials.ts";
+import type { TeamDomainsReader } from "../../store/team-domains.ts";
 import type { Actor } from "../actor.ts";
 import { hashSecret, isWellFormedSecret } from "../api-key.ts";
 import type { ClientLimiter } from "../rate-limit/clients.ts";
@@ -14,6 +15,7 @@ import { type Caller, createClientCharges } from "./client-charges.ts";
 import { createChangeFeed } from "./feed.ts";
 import { createHeaderMemo, HEADER_START, SCHEME_CHARS, SECRET_CHARS } from "./header-memo.ts";
 import { createLastUsed } from "./last-used.ts";
+import { createTeamLists } from "./team-lists.ts";
 
 /**
  * Who asks. The way of a request: hash the secret, find the entry, see that it is confirmed; no promise, no Redis, no
@@ -28,6 +30,9 @@ import { createLastUsed } from "./last-used.ts";
  * no credential of its is looked up meanwhile, except those that were good when this process last saw them: a customer
  * who shares the address (NAT) with a stranger goes on; only a key that this process has not met, or has forgotten, waits
  * too, since nothing tells it from the stranger's before it was looked up.
+ *
+ * A team's lists of domains are held apart from its credentials, once, and kept right by difference (team-lists.ts): a
+ * credential waits only while a change that was noted of them is being read.
  *
  * A read that was under way while a change arrived may have seen the state before it: its result serves the requests
  * that were waiting, and is not kept.
@@ -59,6 +64,7 @@ export interface Authenticator {
 
 export interface AuthenticatorDeps {
   credentials: Credentials;
+  domains: TeamDomainsReader;
   changes: AuthChanges;
   bus: AuthBus;
   clients: ClientLimiter;
@@ -91,6 +97,10 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   const { credentials, clients, clock, log } = deps;
   const cache = createCredentialCache();
   const headers = createHeaderMemo(cache);
+  const teamLists = createTeamLists({
+    ...deps,
+    evicted: (teamId) => cache.drop({ kind: "team", subject: teamId }),
+  });
   const lastUsed = createLastUsed({ credentials, clock, log });
   let listsChanged = (): void => undefined;
   const feed = createChangeFeed({
@@ -112,11 +122,13 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   function apply(change: AuthChange): void {
     if (change.kind === "all") reset();
     else if (change.kind === "lists") listsChanged();
+    else if (change.domains !== undefined) teamLists.changed(change.subject, change.domains);
     else cache.drop(change);
   }
 
   function reset(): void {
     cache.clear();
+    teamLists.reset();
     listsChanged();
   }
 
@@ -149,12 +161,23 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       cache.admitUnknown(hash, nowMs, epoch);
       throw UNKNOWN;
     }
+    const lists = await teamLists.of(found.team.id, usableSinceMs());
     counters.miss.count += 1;
-    const usableSinceMs = nowMs - LIMITS.keys.confirmMs;
-    const provenMs = feed.confirmedAtMs() > usableSinceMs ? Number.NEGATIVE_INFINITY : usableSinceMs;
-    const entry = cache.admit(hash, found, { beganMs, epoch, usableSinceMs: provenMs });
+    const entry = cache.admit(hash, { ...found, lists }, { beganMs, epoch, usableSinceMs: usableSinceMs() });
     noteUse(entry, nowMs);
     return entry.actor;
+  }
+
+  /** What was read since then is proven; -Infinity: all that is cached is. */
+  function usableSinceMs(): number {
+    const sinceMs = clock.monotonic() - LIMITS.keys.confirmMs;
+    return feed.confirmedAtMs() > sinceMs ? Number.NEGATIVE_INFINITY : sinceMs;
+  }
+
+  /** The entry's actor, once what was noted of its team's lists is read. */
+  async function settle({ actor, lists }: CachedCredential): Promise<Actor> {
+    await teamLists.settled(actor.teamId, lists);
+    return actor;
   }
 
   /** `work`, or 503 when it fails or takes too long; it keeps its place among the flights until it has really ended. */
@@ -194,7 +217,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       const entry = cache.get(hash);
       if (entry && isUsable(entry, nowMs)) {
         use(entry, nowMs);
-        return entry.actor;
+        return entry.lists.isSettled ? entry.actor : bounded(settle(entry));
       }
       if (cache.wasGood(hash)) return lookUp(hash);
       if (!isWellFormedSecret(secret)) throw charges.charge(MISTYPED, caller);
@@ -203,7 +226,8 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     },
     known(authorization, nowMs) {
       const entry = headers.find(authorization, nowMs);
-      const isGood = entry?.isKey === true && !entry.team.stale && isUsable(entry, nowMs);
+      const isGood =
+        entry?.isKey === true && !entry.team.stale && entry.lists.isSettled && isUsable(entry, nowMs);
       return isGood ? entry : null;
     },
     use,

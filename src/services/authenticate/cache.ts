@@ -4,9 +4,12 @@ import type { AuthChange } from "../../store/auth-changes.ts";
 import type { CredentialRow, TeamRow } from "../../store/credentials.ts";
 import type { DeskHolder } from "../verify/ready-answers.ts";
 import { actorOf, type TeamContext, teamContext } from "./lookup.ts";
+import type { TeamLists } from "./team-lists.ts";
 
 export interface CachedCredential extends DeskHolder {
   readonly team: TeamContext;
+  /** The actor's overlay, which nobody is to be answered by while it is not settled. */
+  readonly lists: TeamLists;
   /** When the look-up began that this rests on, monotonic. */
   readonly loadedAtMs: number;
   /** Monotonic; null: it does not expire, as keys do not. */
@@ -22,6 +25,12 @@ const DROPPED = "dropped";
 /** Longer ago than LIMITS.keys.lastUsedEveryMs, and whole. */
 const NEVER_MS = -(2 ** 30);
 
+export interface Found {
+  credential: CredentialRow;
+  team: TeamRow;
+  lists: TeamLists;
+}
+
 export interface CredentialCache {
   get(hash: string): CachedCredential | undefined;
   /** True when the hash was a credential's when it was last looked up, also where it is to be looked up again. */
@@ -31,7 +40,7 @@ export interface CredentialCache {
   /** The entry for what was found. Kept unless something changed since `epoch` was read. */
   admit(
     hash: string,
-    found: { credential: CredentialRow; team: TeamRow },
+    found: Found,
     at: { beganMs: number; epoch: number; usableSinceMs: number },
   ): CachedCredential;
   admitUnknown(hash: string, nowMs: number, epoch: number): void;
@@ -43,7 +52,8 @@ export interface CredentialCache {
 
 /**
  * Credentials by hash, bounded, in process. All credentials of a team share one context, so that a change to the team
- * reaches them all by marking it stale; no index from teams to credentials is needed.
+ * reaches them all by marking it stale; no index from teams to credentials is needed. A change to its lists reaches them in
+ * the lists, which they share as well.
  */
 export function createCredentialCache(): CredentialCache {
   const { cacheEntries, negativeEntries, negativeMs } = LIMITS.keys;
@@ -66,17 +76,14 @@ export function createCredentialCache(): CredentialCache {
     return context;
   }
 
-  function build(
-    found: { credential: CredentialRow; team: TeamRow },
-    team: TeamContext,
-    beganMs: number,
-  ): CachedCredential {
-    const { credential } = found;
+  function build(found: Found, team: TeamContext, beganMs: number): CachedCredential {
+    const { credential, lists } = found;
     return {
-      actor: actorOf(credential, found.team, team),
+      actor: actorOf(credential, found.team, team, lists),
       desk: null,
       team,
-      loadedAtMs: Math.min(beganMs, team.loadedAtMs),
+      lists,
+      loadedAtMs: Math.min(beganMs, team.loadedAtMs, lists.loadedAtMs),
       expiresAtMs: credential.expiresInMs === null ? null : beganMs + credential.expiresInMs,
       isKey: credential.kind !== "session",
       notedAtMs: NEVER_MS,

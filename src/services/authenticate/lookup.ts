@@ -1,13 +1,15 @@
 import { effectiveLimits, TIER_LIMITS, type TierLimits } from "../../core/tiers.ts";
 import type { CredentialRow, TeamRow } from "../../store/credentials.ts";
 import { type Actor, asRole, lowerRole, type Role } from "../actor.ts";
-import { createOverlay } from "./overlay.ts";
+import type { TeamLists } from "./team-lists.ts";
 
-/** What all credentials of a team share. Marked stale once anything of it has changed; never mutated otherwise. */
+/**
+ * What all credentials of a team share, but for its lists. Marked stale once anything of it has changed; never mutated
+ * otherwise.
+ */
 export interface TeamContext {
   id: string;
   limits: TierLimits;
-  overlay: Actor["overlay"];
   stale: boolean;
   /** When the look-up that read it began, monotonic. */
   readonly loadedAtMs: number;
@@ -42,13 +44,17 @@ export function teamContext(row: TeamRow, loadedAtMs: number): TeamContext {
   return {
     id: row.id,
     limits: limitsOf(row),
-    overlay: createOverlay(row),
     stale: false,
     loadedAtMs,
   };
 }
 
-export function actorOf(credential: CredentialRow, team: TeamRow, context: TeamContext): Actor {
+export function actorOf(
+  credential: CredentialRow,
+  team: TeamRow,
+  context: TeamContext,
+  lists: TeamLists,
+): Actor {
   return {
     teamId: team.id,
     userId: credential.userId,
@@ -59,6 +65,6 @@ export function actorOf(credential: CredentialRow, team: TeamRow, context: TeamC
     tier: team.tier,
     limits: context.limits,
     limitsAsOfMs: context.loadedAtMs,
-    overlay: context.overlay,
+    overlay: lists,
   };
 }

@@ -1,61 +1,92 @@
-import { createHash } from "node:crypto";
 import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
+import type { Logger } from "../../core/log.ts";
 import { RecentMap } from "../../core/recent-map.ts";
-import type { Queryable } from "../../store/postgres.ts";
-import { readTeamDomains, type TeamDomains } from "../../store/team-domains.ts";
+import type { AuthChanges } from "../../store/auth-changes.ts";
+import type { TeamDomainsReader } from "../../store/team-domains.ts";
 import type { TeamOverlay } from "../actor.ts";
-import { createOverlay } from "./overlay.ts";
+import { createTeamLists, type TeamLists } from "./team-lists.ts";
 
 export interface OverlaysDeps {
-  sql: Queryable;
+  changes: Pick<AuthChanges, "since">;
+  domains: TeamDomainsReader;
   clock: Pick<Clock, "monotonic">;
+  log: Logger;
+}
+
+/** Of every team that says nothing. */
+const NOTHING: TeamOverlay = { isBlocked: () => false, isDisposable: () => false };
+
+/** What the lists say, as an object of its own for each version of them. */
+function overlayOf(lists: TeamLists): TeamOverlay {
+  if (lists.size === 0) return NOTHING;
+  return {
+    isBlocked: (domain) => lists.isBlocked(domain),
+    isDisposable: (domain) => lists.isDisposable(domain),
+  };
 }
 
 /**
- * What teams say of domains, for who has no credential to read it with: as Postgres has it, kept for
- * LIMITS.bulk.overlaysFreshMs, since each chunk of a job asks, and a team may have ten thousand domains. Of each job by
- * itself: one that was submitted after a change knows of it from its first row on. What a team says as before is the same object, as
- * long as no more than some teams have jobs: others keep what they have found by it.
+ * What teams say of domains, for the jobs of a worker, which have no credential to read it with: read once for each team
+ * and kept right by the change feed, which is read again for a job after LIMITS.bulk.overlaysFreshMs, since each chunk of
+ * it asks. Of each job by itself: one that was submitted after a change knows of it from its first row on.
+ *
+ * As long as a team says the same it is the same object: others keep what they have found by it.
  */
-export function createOverlays({
-  sql,
-  clock,
-}: OverlaysDeps): (teamId: string, jobId: string) => Promise<TeamOverlay> {
+export function createOverlays(deps: OverlaysDeps): (teamId: string, jobId: string) => Promise<TeamOverlay> {
+  const { changes, clock } = deps;
   const { overlaysFreshMs, overlaysKept } = LIMITS.bulk;
-  /** In the order in which they were read. */
-  const known = new Map<string, { readMs: number; overlay: Promise<TeamOverlay> }>();
+  const store = createTeamLists({ ...deps, evicted: () => undefined });
+  /** When the feed was last read for a job, by its id. */
+  const followed = new RecentMap<string, number>(2 * overlaysKept);
+  const overlays = new WeakMap<TeamLists, { version: number; overlay: TeamOverlay }>();
+  let cursor: string | null = null;
+  let readAtMs = Number.NEGATIVE_INFINITY;
+  let reading: Promise<void> | null = null;
+  let next: Promise<void> | null = null;
 
-  /** By the team, what was read last, with its hash: for certain of as many teams as jobs are kept, at most of twice as many. */
-  const said = new RecentMap<string, { hash: string; overlay: TeamOverlay }>(2 * overlaysKept);
-
-  function overlayFrom(teamId: string, domains: TeamDomains): TeamOverlay {
-    // Always the same object.
-    if (domains.blocklist.length === 0 && domains.disposable.length === 0) return createOverlay(domains);
-    const hash = createHash("sha256").update(JSON.stringify(domains)).digest("base64");
-    const before = said.get(teamId);
-    if (before?.hash === hash) return before.overlay;
-    const overlay = createOverlay(domains);
-    said.set(teamId, { hash, overlay });
-    return overlay;
+  async function readChanges(): Promise<void> {
+    const beganMs = clock.monotonic();
+    const last = cursor;
+    // Should it fail, nothing is known of the time up to the next one: see feed.ts.
+    cursor = null;
+    const page = await changes.since(last);
+    // What is older than that may be pruned.
+    const gap = beganMs - readAtMs > LIMITS.keys.changesKeptMs / 2;
+    if (last === null || gap || page.overflow) store.reset();
+    else for (const { subject, domains } of page.changes) if (domains) store.changed(subject, domains);
+    cursor = page.cursor;
+    readAtMs = beganMs;
   }
 
-  return (teamId, jobId) => {
-    const now = clock.monotonic();
-    const key = `${teamId} ${jobId}`;
-    const found = known.get(key);
-    if (found !== undefined && now - found.readMs < overlaysFreshMs) return found.overlay;
-    const overlay = readTeamDomains(sql, teamId).then((domains) => overlayFrom(teamId, domains));
-    const fresh = { readMs: now, overlay };
-    known.delete(key);
-    known.set(key, fresh);
-    for (const [oldest, { readMs }] of known) {
-      if (known.size <= overlaysKept && now - readMs < overlaysFreshMs) break;
-      known.delete(oldest);
+  /** Resolves when all is noted that was committed before the call: one read at a time, and one that begins behind it. */
+  function follow(): Promise<void> {
+    if (reading === null) {
+      reading = readChanges().finally(() => {
+        reading = null;
+      });
+      return reading;
     }
-    fresh.overlay.catch(() => {
-      if (known.get(key) === fresh) known.delete(key);
-    });
-    return fresh.overlay;
+    next ??= reading
+      .catch(() => undefined)
+      .then(() => {
+        next = null;
+        return follow();
+      });
+    return next;
+  }
+
+  return async (teamId, jobId) => {
+    const askedMs = clock.monotonic();
+    if (askedMs - (followed.get(jobId) ?? Number.NEGATIVE_INFINITY) >= overlaysFreshMs) {
+      await follow();
+      followed.set(jobId, askedMs);
+    }
+    const lists = await store.of(teamId, Number.NEGATIVE_INFINITY);
+    const known = overlays.get(lists);
+    if (known?.version === lists.version) return known.overlay;
+    const overlay = overlayOf(lists);
+    overlays.set(lists, { version: lists.version, overlay });
+    return overlay;
   };
 }

@@ -15,6 +15,7 @@ import { sourceColumns } from "./0014-source-columns.ts";
 import { emptyRows } from "./0015-empty-rows.ts";
 import { limitsNotedOnce } from "./0016-limits-noted-once.ts";
 import { registrations } from "./0017-registrations.ts";
+import { listChanges } from "./0018-list-changes.ts";
 
 /** One step of the schema. Modules, not `.sql` files, so that `tsc` alone carries them into the build. */
 export interface Migration {
@@ -42,4 +43,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 15, name: "empty-rows", sql: emptyRows },
   { id: 16, name: "limits-noted-once", sql: limitsNotedOnce },
   { id: 17, name: "registrations", sql: registrations },
+  { id: 18, name: "list-changes", sql: listChanges },
 ];

@@ -8,12 +8,14 @@ import { createAuthenticator } from "../../../src/services/authenticate/authenti
 import { createClientLimiter } from "../../../src/services/rate-limit/clients.ts";
 import { exchange } from "../../support/raw-http.ts";
 import { silentLog } from "../../support/store.ts";
+import { createMemoryTeamDomains } from "../../support/team-domains.ts";
 import { type Harness, openGate, startServer } from "./harness.ts";
 
 /** The real authenticator on a store that knows nobody. */
 function knowsNobody(clients = createClientLimiter()) {
   return createAuthenticator({
     credentials: { find: async () => null, touch: async () => {} },
+    domains: createMemoryTeamDomains(),
     changes: { since: async () => ({ changes: [], cursor: "1:1:", overflow: false }), prune: async () => {} },
     bus: { announce: async () => {}, listen: () => {}, session: null, settle: async () => {} },
     clients,

@@ -137,16 +137,12 @@ const USUAL: Record<string, string> = {
 const CHANGES: Record<string, (world: ReadyWorld) => Promise<void> | void> = {
   "time passes": (world) => world.clock.advanceAsync(1_500),
   "the domain is blocked": (world) => {
-    world.set(
-      KEY,
-      {},
-      { id: "team_1", limits: LIMITED, blocklist: [{ domain: "known.test", includeSubdomains: false }] },
-    );
-    world.announce({ kind: "team", subject: "team_1" });
+    world.listsOf("team_1").blocked.set("known.test", false);
+    world.announce({ kind: "team", subject: "team_1", domains: ["known.test"] });
   },
   "it is disposable to the team": (world) => {
-    world.set(KEY, {}, { id: "team_1", limits: LIMITED, disposable: ["known.test"] });
-    world.note({ kind: "team", subject: "team_1" });
+    world.listsOf("team_1").disposable.add("known.test");
+    world.note({ kind: "team", subject: "team_1", domains: ["known.test"] });
     return world.clock.advanceAsync(1_000);
   },
   "it is nothing any more": (world) => {

@@ -1,78 +1,23 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it, type TestContext } from "node:test";
+import { after, before, describe, it } from "node:test";
 import { LIMITS } from "../../../../src/core/limits.ts";
-import { createMetrics } from "../../../../src/core/metrics.ts";
 import type { Actor } from "../../../../src/services/actor.ts";
 import { hashSecret, newSecret } from "../../../../src/services/api-key.ts";
-import {
-  type Authenticator,
-  createAuthenticator,
-} from "../../../../src/services/authenticate/authenticate.ts";
-import {
-  type ChangePublisher,
-  createChangePublisher,
-} from "../../../../src/services/authenticate/publish.ts";
-import { createClientLimiter } from "../../../../src/services/rate-limit/clients.ts";
-import { type AuthBus, createAuthBus } from "../../../../src/store/auth-bus.ts";
-import { createAuthChanges } from "../../../../src/store/auth-changes.ts";
-import { createCredentials } from "../../../../src/store/credentials.ts";
-import { createPostgres, type Database } from "../../../../src/store/postgres.ts";
+import type { Database } from "../../../../src/store/postgres.ts";
+import { type Process, type Stores, startProcess } from "../../../support/credential-process.ts";
 import { testRedisUrl } from "../../../support/embedded.ts";
-import { createFakeClock, type FakeClock } from "../../../support/fake-clock.ts";
-import { createClosing, newTeam, openDatabase, openRedis, silentLog } from "../../../support/store.ts";
-import { createTcpGate, type TcpGate, throughGate } from "../../../support/tcp-gate.ts";
+import { createClosing, newTeam, openDatabase } from "../../../support/store.ts";
 import { until } from "../../../support/until.ts";
 
 let sql: Database;
-let databaseUrl: string;
-let redisUrl: string;
+let stores: Stores;
 const closing = createClosing();
 before(async () => {
-  redisUrl = await testRedisUrl();
-  ({ sql, url: databaseUrl } = await openDatabase(closing));
+  const opened = await openDatabase(closing);
+  sql = opened.sql;
+  stores = { databaseUrl: opened.url, redisUrl: await testRedisUrl() };
 });
 after(closing.close);
-
-interface Process {
-  authenticator: Authenticator;
-  publisher: ChangePublisher;
-  bus: AuthBus;
-  clock: FakeClock;
-  redis: TcpGate;
-  postgres: TcpGate;
-}
-
-/** A process as far as credentials go, each dependency behind a gate. Polls only when its clock is moved. */
-async function startProcess(t: TestContext): Promise<Process> {
-  const redisGate = await createTcpGate(redisUrl);
-  t.after(() => redisGate.close());
-  const postgresGate = await createTcpGate(databaseUrl);
-  t.after(() => postgresGate.close());
-  const redis = await openRedis(t, throughGate(redisUrl, redisGate));
-  const url = throughGate(databaseUrl, postgresGate);
-  const own = createPostgres({ url, maxConnections: 3, applicationName: "rcpt-test" });
-  t.after(() => own.end({ timeout: 0 }));
-  const clock = createFakeClock();
-  const bus = createAuthBus(redis, silentLog);
-  const authenticator = createAuthenticator({
-    credentials: createCredentials(own),
-    changes: createAuthChanges(own),
-    bus,
-    clients: createClientLimiter(),
-    clock,
-    log: silentLog,
-    metrics: createMetrics(),
-  });
-  await authenticator.start();
-  t.after(() => authenticator.stop());
-  const publisher = createChangePublisher({
-    sql: own,
-    bus,
-    log: silentLog,
-    invalidate: authenticator.invalidate,
-  });
-  return { authenticator, publisher, bus, clock, redis: redisGate, postgres: postgresGate };
-}
 
 function bearer(secret: string): string {
   return `Bearer ${secret}`;
@@ -103,7 +48,7 @@ function isCached(process: Process, secret: string): boolean {
 
 describe("authentication", () => {
   it("tells who asks, by live key, test key and session; at once the second time", async (t) => {
-    const process = await startProcess(t);
+    const process = await startProcess(t, stores);
     const team = await newTeam(sql, "pro");
     const live = await ask(process, team.liveKey);
     assert.equal(live.teamId, team.teamId);
@@ -118,7 +63,7 @@ describe("authentication", () => {
   });
 
   it("refuses what is no credential, without a look-up where its form tells", async (t) => {
-    const process = await startProcess(t);
+    const process = await startProcess(t, stores);
     const { liveKey } = await newTeam(sql);
     const typo = liveKey.slice(0, -8) + (liveKey.at(-8) === "a" ? "b" : "a") + liveKey.slice(-7);
     const formless = ["", "Basic Zm9vOmJhcg==", "Bearer", "Bearer x", bearer(typo), bearer(`${liveKey}x`)];
@@ -130,7 +75,7 @@ describe("authentication", () => {
   });
 
   it("carries the operator's limits and the team's blocklist", async (t) => {
-    const process = await startProcess(t);
+    const process = await startProcess(t, stores);
     const team = await newTeam(sql, "starter");
     await sql`update teams set limits = ${sql.json({ dailyQuota: 7, ratePerS: 0, nonsense: 1, refresh: "yes" })}
       where id = ${team.teamId}`;
@@ -141,15 +86,15 @@ describe("authentication", () => {
     assert.equal(limits.ratePerS, 10, "a rate of 0 is no rate");
     assert.equal(limits.refresh, false);
     assert.deepEqual(
-      ["bad.example", "x.bad.example", "notbad.example", "only.example", "x.only.example"].map(
-        overlay.isBlocked,
+      ["bad.example", "x.bad.example", "notbad.example", "only.example", "x.only.example"].map((domain) =>
+        overlay.isBlocked(domain),
       ),
       [true, true, false, true, false],
     );
   });
 
   it("gives a key the lower of its own and its user's role, and no user once that has left", async (t) => {
-    const process = await startProcess(t);
+    const process = await startProcess(t, stores);
     const team = await newTeam(sql);
     await sql`update memberships set role = 'admin' where team_id = ${team.teamId}`;
     assert.equal((await ask(process, team.liveKey)).role, "admin");
@@ -160,7 +105,7 @@ describe("authentication", () => {
   });
 
   it("ends the sessions of somebody who has left the team, and not those in his other teams", async (t) => {
-    const process = await startProcess(t);
+    const process = await startProcess(t, stores);
     const [team, other] = [await newTeam(sql), await newTeam(sql)];
     await ask(process, team.sessionToken);
     await sql`insert into memberships (team_id, user_id, role) values (${other.teamId}, ${team.userId}, 'member')`;
@@ -173,7 +118,7 @@ describe("authentication", () => {
   });
 
   it("asks Postgres once for many requests that come at once", async (t) => {
-    const process = await startProcess(t);
+    const process = await startProcess(t, stores);
     const { liveKey } = await newTeam(sql);
     const answers = Array.from({ length: 50 }, () => process.authenticator.authenticate(bearer(liveKey)));
     assert.equal(new Set(answers).size, 1);
@@ -181,7 +126,7 @@ describe("authentication", () => {
   });
 
   it("ends a session when its time is over", async (t) => {
-    const process = await startProcess(t);
+    const process = await startProcess(t, stores);
     const team = await newTeam(sql);
     await sql`update sessions set expires_at = clock_timestamp() + interval '30 seconds' where team_id = ${team.teamId}`;
     await ask(process, team.sessionToken);
@@ -195,7 +140,7 @@ describe("authentication", () => {
 
 describe("a credential that changes", () => {
   it("is refused in another process as soon as the bus has told", async (t) => {
-    const [a, b] = [await startProcess(t), await startProcess(t)];
+    const [a, b] = [await startProcess(t, stores), await startProcess(t, stores)];
     await eventually(() => a.bus.session !== null && b.bus.session !== null);
     const { liveKey, teamId } = await newTeam(sql);
     await Promise.all([ask(a, liveKey), ask(b, liveKey)]);
@@ -208,7 +153,7 @@ describe("a credential that changes", () => {
   });
 
   it("is refused within a second in a process whose Redis is down", async (t) => {
-    const process = await startProcess(t);
+    const process = await startProcess(t, stores);
     const { liveKey } = await newTeam(sql);
     process.redis.shut();
     await ask(process, liveKey);
@@ -221,7 +166,7 @@ describe("a credential that changes", () => {
   });
 
   it("is looked up again after a second in which nothing was confirmed", async (t) => {
-    const process = await startProcess(t);
+    const process = await startProcess(t, stores);
     const { liveKey } = await newTeam(sql);
     await ask(process, liveKey);
     process.redis.shut();
@@ -235,7 +180,7 @@ describe("a credential that changes", () => {
   });
 
   it("with a team change, alters what all the team's credentials say", async (t) => {
-    const process = await startProcess(t);
+    const process = await startProcess(t, stores);
     const team = await newTeam(sql, "free");
     assert.equal((await ask(process, team.liveKey)).tier, "free");
     assert.equal((await ask(process, team.testKey)).tier, "free");
@@ -247,7 +192,7 @@ describe("a credential that changes", () => {
   });
 
   it("with more others than are told one by one, is in force at once here and as soon as the bus has told", async (t) => {
-    const [one, two] = [await startProcess(t), await startProcess(t)];
+    const [one, two] = [await startProcess(t, stores), await startProcess(t, stores)];
     const team = await newTeam(sql);
     await sql`
       insert into api_keys (id, team_id, user_id, label, env, role, hash, prefix, last4)
@@ -262,7 +207,7 @@ describe("a credential that changes", () => {
   });
 
   it("is not announced when its transaction fails", async (t) => {
-    const process = await startProcess(t);
+    const process = await startProcess(t, stores);
     const { liveKey, teamId } = await newTeam(sql);
     await ask(process, liveKey);
     const failing = process.publisher.transact(async (tx) => {
@@ -276,7 +221,7 @@ describe("a credential that changes", () => {
 
 describe("a Postgres that is away", () => {
   it("does not fail cached credentials while the bus vouches for them, but not without end", async (t) => {
-    const process = await startProcess(t);
+    const process = await startProcess(t, stores);
     await eventually(() => process.bus.session !== null);
     const { liveKey } = await newTeam(sql);
     // The new team is itself a change: read it before the key is cached.
@@ -305,7 +250,7 @@ describe("a Postgres that is away", () => {
 
 describe("the time a key was last used", () => {
   it("is noted once a minute at most, off the way of requests", async (t) => {
-    const process = await startProcess(t);
+    const process = await startProcess(t, stores);
     const team = await newTeam(sql);
     const lastUsed = async () => {
       const [row] = await sql<[{ at: Date | null }]>`

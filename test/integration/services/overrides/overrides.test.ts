@@ -4,7 +4,6 @@ import { LIMITS } from "../../../../src/core/limits.ts";
 import { overrideChores } from "../../../../src/relay/overrides.ts";
 import { createRelay } from "../../../../src/relay/relay.ts";
 import type { Actor } from "../../../../src/services/actor.ts";
-import { hashSecret } from "../../../../src/services/api-key.ts";
 import {
   type ChangePublisher,
   createChangePublisher,
@@ -12,8 +11,8 @@ import {
 import { createMergeOverrides } from "../../../../src/services/overrides/merge.ts";
 import { createOverrides, type Overrides } from "../../../../src/services/overrides/overrides.ts";
 import { type AuthChange, createAuthChanges } from "../../../../src/store/auth-changes.ts";
-import { createCredentials } from "../../../../src/store/credentials.ts";
 import type { Database } from "../../../../src/store/postgres.ts";
+import { createTeamDomains } from "../../../../src/store/team-domains.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { refuseEvents } from "../../../support/refuse-events.ts";
 import { createClosing, newTeam, openDatabase, ownerOf, silentLog } from "../../../support/store.ts";
@@ -54,10 +53,10 @@ const merge = () => createMergeOverrides({ sql, publisher, log: silentLog })(() 
 const domainsOf = (count: number, prefix = "d") =>
   Array.from({ length: count }, (_, i) => `${prefix}${i}.test`);
 
-/** What a credential's look-up tells of the team's overrides. */
-async function merged({ liveKey }: Owner): Promise<string[]> {
-  const found = await createCredentials(sql).find(Buffer.from(hashSecret(liveKey), "hex"));
-  return found?.team.disposable ?? assert.fail("the key is not found");
+/** What processes read of the team's overrides. */
+async function merged({ actor }: Owner): Promise<string[]> {
+  const { lists } = await createTeamDomains(sql).page(actor.teamId, { blocklist: null, disposable: "" });
+  return lists.disposable.sort();
 }
 
 async function eventsOf({ actor }: Owner): Promise<{ count: number; domains: string[] }[]> {

@@ -8,6 +8,8 @@ import { createAuthenticator } from "../../../../src/services/authenticate/authe
 import { createClientLimiter } from "../../../../src/services/rate-limit/clients.ts";
 import type { Credentials } from "../../../../src/store/credentials.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
+import { createGate } from "../../../support/gate.ts";
+import { createMemoryTeamDomains } from "../../../support/team-domains.ts";
 
 type Found = Awaited<ReturnType<Credentials["find"]>>;
 
@@ -21,18 +23,20 @@ const FOUND: NonNullable<Found> = {
     memberRole: null,
     expiresInMs: null,
   },
-  team: { id: "team_1", tier: "free", limits: {}, blocklist: [], disposable: [] },
+  team: { id: "team_1", tier: "free", limits: {} },
 };
 
 /** An authenticator whose look-ups wait until the test answers them. */
 function setUp() {
   const clock = createFakeClock();
   const waiting: { answer(found: Found): void }[] = [];
+  const domains = createMemoryTeamDomains();
   const authenticator = createAuthenticator({
     credentials: {
       find: () => new Promise((resolve) => waiting.push({ answer: resolve })),
       touch: async () => undefined,
     },
+    domains,
     changes: {
       since: async () => ({ changes: [], cursor: "1", overflow: false }),
       prune: async () => undefined,
@@ -52,7 +56,7 @@ function setUp() {
   const from = (address: string, key: string) =>
     authenticator.authenticate(`Bearer ${key}`, { clientAddress: address });
   const ask = () => authenticator.authenticate(`Bearer ${secret}`);
-  return { clock, waiting, authenticator, secret, ask, from };
+  return { clock, domains, waiting, authenticator, secret, ask, from };
 }
 
 describe("a look-up of a credential", () => {
@@ -103,6 +107,66 @@ describe("a look-up of a credential", () => {
 
   it("ends before what a joiner is told could be older than a cache may be", () => {
     assert.ok(LIMITS.keys.lookupTimeoutMs <= LIMITS.keys.confirmMs);
+  });
+});
+
+describe("a change to a team's lists", () => {
+  const BLOCKED = { kind: "team", subject: "team_1", domains: ["new.test"] } as const;
+
+  async function setUpKnown() {
+    const world = setUp();
+    const first = world.ask();
+    world.waiting[0]?.answer(FOUND);
+    return { ...world, actor: await first };
+  }
+
+  it("is read once, by difference, and makes no key stale", async () => {
+    const { ask, actor, authenticator, domains, secret, waiting, clock } = await setUpKnown();
+    domains.stored("team_1").blocked.set("new.test", true);
+    authenticator.invalidate(BLOCKED);
+    assert.equal(authenticator.known(`Bearer ${secret}`, clock.monotonic()), null, "it is being read");
+    const during = ask();
+    assert.ok(during instanceof Promise);
+    assert.equal(await during, actor);
+    assert.equal(actor.overlay.isBlocked("x.new.test"), true);
+    assert.equal(ask(), actor);
+    assert.equal(authenticator.known(`Bearer ${secret}`, clock.monotonic())?.actor, actor);
+    assert.equal(waiting.length, 1);
+    assert.deepEqual(domains.reads, { pages: 1, named: 1 });
+  });
+
+  it("that cannot be read, or not in time, is 503 for the team's keys until it is read", async () => {
+    const { ask, authenticator, domains, clock, actor } = await setUpKnown();
+    domains.fails = true;
+    authenticator.invalidate(BLOCKED);
+    await assert.rejects(async () => ask(), { code: "unavailable" });
+    domains.fails = false;
+    const gate = createGate();
+    domains.beforeRead = () => gate.opened;
+    const slow = ask();
+    clock.advance(LIMITS.keys.lookupTimeoutMs);
+    await assert.rejects(async () => slow, { code: "unavailable" });
+    gate.open();
+    assert.equal(await ask(), actor);
+  });
+
+  it("is not read for a key, nor a key for it", async () => {
+    const { ask, authenticator, domains, waiting, secret } = await setUpKnown();
+    authenticator.invalidate({ kind: "credential", subject: hashSecret(secret) });
+    authenticator.invalidate({ kind: "team", subject: "team_1" });
+    const again = ask();
+    waiting[1]?.answer(FOUND);
+    await again;
+    assert.deepEqual(domains.reads, { pages: 1, named: 0 });
+  });
+
+  it("may have been missed where the feed broke: the lists are read again", async () => {
+    const { ask, authenticator, domains, waiting } = await setUpKnown();
+    domains.stored("team_1").blocked.set("new.test", true);
+    authenticator.invalidate({ kind: "all", subject: "" });
+    const again = ask();
+    waiting[1]?.answer(FOUND);
+    assert.equal((await again).overlay.isBlocked("new.test"), true);
   });
 });
 

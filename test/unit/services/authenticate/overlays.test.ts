@@ -2,98 +2,115 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { createOverlays } from "../../../../src/services/authenticate/overlays.ts";
-import type { Queryable } from "../../../../src/store/postgres.ts";
+import type { AuthChange } from "../../../../src/store/auth-changes.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
+import { createGate } from "../../../support/gate.ts";
+import { silentLog } from "../../../support/store.ts";
+import { createMemoryTeamDomains } from "../../../support/team-domains.ts";
 
-const { overlaysFreshMs, overlaysKept } = LIMITS.bulk;
-
-/** Postgres with one blocklist for all teams; counts who reads it. */
-function createBlocklist() {
-  const blocked: { domain: string; includeSubdomains: boolean }[] = [];
-  const list = { blocked, reads: 0, fails: false };
-  const sql = async (parts: TemplateStringsArray) => {
-    if (list.fails) throw new Error("away");
-    if (!parts.join("").includes("from blocklist")) return [];
-    list.reads += 1;
-    return [...blocked];
-  };
-  return Object.assign(list, { sql: sql as unknown as Queryable });
-}
+const { overlaysFreshMs } = LIMITS.bulk;
 
 function setUp() {
   const clock = createFakeClock();
-  const list = createBlocklist();
-  return { clock, list, overlayOf: createOverlays({ sql: list.sql, clock }) };
+  const domains = createMemoryTeamDomains();
+  const feed = { reads: 0, fails: false, notes: [] as AuthChange[], before: async () => {} };
+  const changes = {
+    async since(cursor: string | null) {
+      feed.reads += 1;
+      await feed.before();
+      if (feed.fails) throw new Error("away");
+      const noted = feed.notes.splice(0);
+      return {
+        changes: cursor === null ? [] : noted,
+        cursor: "1",
+        overflow: noted.some(({ kind }) => kind === "all"),
+      };
+    },
+  };
+  /** As the database does: stored, and noted. */
+  const block = (teamId: string, domain: string) => {
+    domains.stored(teamId).blocked.set(domain, false);
+    feed.notes.push({ kind: "team", subject: teamId, domains: [domain] });
+  };
+  const overlayOf = createOverlays({ changes, domains, clock, log: silentLog });
+  return { clock, domains, feed, block, overlayOf };
 }
 
 describe("what teams say of domains, for their jobs", () => {
   it("is known from its first row on to a job that was submitted behind a change", async () => {
-    const { clock, list, overlayOf } = setUp();
+    const { clock, block, overlayOf, domains } = setUp();
     assert.equal((await overlayOf("team", "a")).isBlocked("one.test"), false);
-    list.blocked.push({ domain: "one.test", includeSubdomains: false });
+    block("team", "one.test");
+    assert.equal((await overlayOf("team", "a")).isBlocked("one.test"), false, "read a moment ago");
     assert.equal((await overlayOf("team", "b")).isBlocked("one.test"), true);
-    assert.equal((await overlayOf("team", "a")).isBlocked("one.test"), false);
+    block("team", "two.test");
     clock.advance(overlaysFreshMs);
-    assert.equal((await overlayOf("team", "a")).isBlocked("one.test"), true);
+    assert.equal((await overlayOf("team", "a")).isBlocked("two.test"), true);
+    assert.deepEqual(domains.reads, { pages: 1, named: 2 });
   });
 
-  it("is read once for the chunks of a job while it is fresh", async () => {
-    const { clock, list, overlayOf } = setUp();
-    const [first, second] = await Promise.all([overlayOf("team", "a"), overlayOf("team", "a")]);
-    assert.equal(first, second);
+  it("is not what a read found that had begun before the job was there", async () => {
+    const { block, feed, overlayOf } = setUp();
+    await overlayOf("team", "a");
+    const gate = createGate();
+    let begun = 0;
+    feed.before = async () => {
+      begun += 1;
+      if (begun === 1) await gate.opened;
+    };
+    const slow = overlayOf("team", "b");
+    const later = [overlayOf("team", "c"), overlayOf("team", "d")];
+    block("team", "one.test");
+    gate.open();
+    await slow;
+    for (const overlay of await Promise.all(later)) assert.equal(overlay.isBlocked("one.test"), true);
+    assert.equal(feed.reads, 3, "one read for both");
+  });
+
+  it("is asked about once for the chunks of a job while it is fresh", async () => {
+    const { clock, feed, overlayOf } = setUp();
+    await overlayOf("team", "a");
     clock.advance(overlaysFreshMs - 1);
     await overlayOf("team", "a");
-    assert.equal(list.reads, 1);
+    assert.equal(feed.reads, 1);
     clock.advance(1);
     await overlayOf("team", "a");
-    assert.equal(list.reads, 2);
+    assert.equal(feed.reads, 2);
   });
 
   it("is the same object, in all jobs of a team, as long as that says the same", async () => {
-    const { clock, list, overlayOf } = setUp();
-    list.blocked.push({ domain: "one.test", includeSubdomains: false });
+    const { block, overlayOf } = setUp();
+    block("team", "one.test");
     const first = await overlayOf("team", "a");
     assert.equal(await overlayOf("team", "b"), first);
-    clock.advance(overlaysFreshMs);
-    assert.equal(await overlayOf("team", "a"), first);
-    list.blocked.push({ domain: "two.test", includeSubdomains: false });
-    clock.advance(overlaysFreshMs);
-    const second = await overlayOf("team", "a");
+    block("team", "two.test");
+    const second = await overlayOf("team", "c");
     assert.notEqual(second, first);
-    assert.deepEqual([second.isBlocked("two.test"), first.isBlocked("two.test")], [true, false]);
+    assert.equal(second.isBlocked("two.test"), true);
+    assert.equal(await overlayOf("empty", "d"), await overlayOf("empty too", "e"));
   });
 
-  it("is kept for no more jobs than its bound, those that came last", async () => {
-    const { list, overlayOf } = setUp();
-    for (let job = 0; job <= overlaysKept; job++) await overlayOf("team", `${job}`);
-    await overlayOf("team", `${overlaysKept}`);
-    await overlayOf("team", "1");
-    assert.equal(list.reads, overlaysKept + 1);
-    await overlayOf("team", "0");
-    assert.equal(list.reads, overlaysKept + 2);
-  });
-
-  it("is dropped when it is no longer fresh, whoever asks next", async (t) => {
-    const { clock, overlayOf } = setUp();
-    const deleted: unknown[] = [];
-    const { delete: remove } = Map.prototype;
-    for (let job = 0; job < overlaysKept; job++) await overlayOf("team", `${job}`);
-    clock.advance(overlaysFreshMs);
-    t.mock.method(Map.prototype, "delete", function (this: Map<unknown, unknown>, key: unknown) {
-      if (remove.call(this, key)) deleted.push(key);
-      return true;
-    });
-    const asked = overlayOf("team", "later");
-    t.mock.restoreAll();
-    assert.equal(deleted.filter((key) => /^team \d+$/.test(String(key))).length, overlaysKept);
-    await asked;
+  it("is read anew where changes may have been missed", async () => {
+    const { clock, domains, feed, overlayOf } = setUp();
+    await overlayOf("team", "a");
+    domains.stored("team").blocked.set("one.test", false);
+    feed.notes.push({ kind: "all", subject: "" });
+    assert.equal((await overlayOf("team", "b")).isBlocked("one.test"), true, "more than a read takes");
+    domains.stored("team").blocked.set("two.test", false);
+    clock.advance(LIMITS.keys.changesKeptMs);
+    assert.equal((await overlayOf("team", "c")).isBlocked("two.test"), true, "notes are gone by then");
+    domains.stored("team").blocked.set("three.test", false);
+    feed.fails = true;
+    await assert.rejects(overlayOf("team", "d"), /away/);
+    feed.fails = false;
+    assert.equal((await overlayOf("team", "d")).isBlocked("three.test"), true, "a read failed");
   });
 
   it("is asked for anew when it could not be read", async () => {
-    const { list, overlayOf } = setUp();
-    list.fails = true;
+    const { domains, overlayOf } = setUp();
+    domains.fails = true;
     await assert.rejects(overlayOf("team", "a"), /away/);
-    list.fails = false;
+    domains.fails = false;
     assert.equal((await overlayOf("team", "a")).isBlocked("one.test"), false);
   });
 });
