@@ -4,7 +4,8 @@ import { endTurnNow } from "../core/turns.ts";
  * libuv asks for 1 024 events at a time, and where it gets as many it asks again, up to 47 times, before it goes on. With more
  * connections than that which all have something to say, timers and whatever waits for the end of a turn waited for 0.75 s (4 000
  * connections, 70 000 requests a second: an answer took 1.8 s instead of 0.2). It goes on behind the events in hand where a signal
- * has come: hence the one that Go's runtime sends itself for the like, since nobody means anything by it.
+ * has come: hence the one that Go's runtime sends itself for the like, since nobody means anything by it. On Node.js 24 it is as before:
+ * with 4 000 connections a turn read at most 17 000 to 19 000 requests without the signal, 4 000 to 5 000 with it (three runs of each).
  */
 export const INTERRUPT = "SIGURG";
 

@@ -257,39 +257,15 @@ function cut(text: string): Cut | null {
   return { shape: `${text.slice(0, from)} ${text.slice(to, timesAt)}`, latencyMs, ...since };
 }
 
-/**
- * The same, answered after another time, and maybe in other words. Written out: V8 gives what is spread a shape of its own each
- * time.
- */
+/** The same, answered after another time, and maybe in other words. */
 export function answeredSo(
   evidence: Evidence,
   latencyMs: number | null,
   reply = evidence.smtp?.reply ?? "",
 ): Evidence {
-  const { v, mx, disposable, role, freeProvider, domain, smtp } = evidence;
+  const { smtp } = evidence;
   if (latencyMs === null || smtp === null) return evidence;
-  const probe = hasMembersAlone(smtp) ? saidSo(smtp, latencyMs, reply) : { ...smtp, latencyMs, reply };
-  if (domain === undefined) return { v, mx, disposable, role, freeProvider, smtp: probe };
-  return { v, mx, disposable, role, freeProvider, smtp: probe, domain };
-}
-
-function saidSo(smtp: SmtpEvidence, latencyMs: number, reply: string): SmtpEvidence {
-  return {
-    class: smtp.class,
-    fault: smtp.fault,
-    stage: smtp.stage,
-    code: smtp.code,
-    enhancedCode: smtp.enhancedCode,
-    reply,
-    rule: smtp.rule,
-    mxHost: smtp.mxHost,
-    path: smtp.path,
-    trusted: smtp.trusted,
-    retryAfterS: smtp.retryAfterS,
-    latencyMs,
-    tls: smtp.tls,
-    catchAll: smtp.catchAll,
-  };
+  return { ...evidence, smtp: { ...smtp, latencyMs, reply } };
 }
 
 /**
