@@ -12,8 +12,8 @@ export const KEY_LIMITS = {
   /** How long the Redis bus alone may vouch for cached keys while Postgres does not answer. */
   busOnlyMs: 60_000,
   lookupsInFlight: 1_000,
-  /** Below confirmMs: who joins a look-up under way must not be told an older state than a cache may. */
-  lookupTimeoutMs: 900,
+  /** In which this process had its turns (`core/stalls`). Whoever comes confirmMs after it began does not join it. */
+  lookupTimeoutMs: 1_500,
   /** Changes read in one poll; when there are more, the whole cache is dropped instead. */
   changesPerPoll: 1_000,
   changesKeptMs: 3_600_000,

@@ -3,6 +3,7 @@ import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
+import { afterTurns } from "../core/stalls.ts";
 import {
   claimKey,
   evictKeys,
@@ -112,7 +113,7 @@ export function createIdempotency(deps: { sql: Database; clock: Clock; log: Logg
         reject(
           new AppError("unavailable", "Idempotency-Keys cannot be checked now.", { retryAfterS: 1, cause }),
         );
-      const timer = clock.after(LIMITS.idempotency.claimTimeoutMs, () => {
+      const timer = afterTurns(clock, LIMITS.idempotency.claimTimeoutMs, () => {
         late = true;
         fail(new Error("the claim of an idempotency key timed out"));
       });

@@ -3,6 +3,7 @@ import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Logger } from "../../core/log.ts";
 import type { Metrics } from "../../core/metrics.ts";
+import { afterTurns } from "../../core/stalls.ts";
 import type { AuthBus } from "../../store/auth-bus.ts";
 import type { AuthChange, AuthChanges } from "../../store/auth-changes.ts";
 import type { Credentials } from "../../store/credentials.ts";
@@ -73,6 +74,14 @@ export interface AuthenticatorDeps {
   metrics: Metrics;
 }
 
+/** A look-up under way. */
+interface Flight {
+  answer: Promise<Actor>;
+  beganMs: number;
+  /** Whoever waited was refused; it may go on all the same. */
+  failed: boolean;
+}
+
 const BEARER = /^bearer +([^ ]+) *$/i;
 
 function unauthorized(detail: string): AppError {
@@ -109,7 +118,8 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     reset,
     polling: () => headers.expire(clock.monotonic()),
   });
-  const flights = new Map<string, Promise<Actor>>();
+  const flights = new Map<string, Flight>();
+  let lookUps = 0;
   const counters = {
     hit: deps.metrics.keyLookups.tally({ result: "hit" }),
     miss: deps.metrics.keyLookups.tally({ result: "miss" }),
@@ -180,14 +190,17 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     return actor;
   }
 
-  /** `work`, or 503 when it fails or takes too long; it keeps its place among the flights until it has really ended. */
-  function bounded(work: Promise<Actor>): Promise<Actor> {
+  /** `work`, or 503 when it fails or takes too long. */
+  function bounded(work: Promise<Actor>, failed: () => void): Promise<Actor> {
     return new Promise((resolve, reject) => {
       const fail = (cause: unknown) => {
         counters.failed.count += 1;
+        failed();
         reject(new AppError("unavailable", "Credentials cannot be checked now.", { retryAfterS: 1, cause }));
       };
-      const timer = clock.after(LIMITS.keys.lookupTimeoutMs, () => fail(new Error("look-up timed out")));
+      const timer = afterTurns(clock, LIMITS.keys.lookupTimeoutMs, () =>
+        fail(new Error("look-up timed out")),
+      );
       work
         .then(resolve, (error: unknown) => (error instanceof AppError ? reject(error) : fail(error)))
         .finally(() => timer.cancel());
@@ -196,15 +209,25 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
 
   function lookUp(hash: string): Promise<Actor> {
     const known = flights.get(hash);
-    if (known) return known;
-    if (flights.size >= LIMITS.keys.lookupsInFlight)
+    const beganMs = clock.monotonic();
+    // One that has failed refuses until it has really ended: what is silent is not asked again. Of one that is patient, who
+    // comes late would be told an older state than a cache may.
+    if (known && (known.failed || beganMs - known.beganMs < LIMITS.keys.confirmMs)) return known.answer;
+    if (lookUps >= LIMITS.keys.lookupsInFlight)
       throw new AppError("overloaded", "Too many credentials are being looked up.", { retryAfterS: 1 });
+    lookUps += 1;
     const work = load(hash);
-    const flight = bounded(work);
+    const answer = bounded(work, () => {
+      flight.failed = true;
+    });
+    const flight: Flight = { answer, beganMs, failed: false };
     flights.set(hash, flight);
-    const land = () => void flights.delete(hash);
+    const land = () => {
+      lookUps -= 1;
+      if (flights.get(hash) === flight) flights.delete(hash);
+    };
     work.then(land, land);
-    return flight;
+    return answer;
   }
 
   return {
@@ -217,7 +240,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       const entry = cache.get(hash);
       if (entry && isUsable(entry, nowMs)) {
         use(entry, nowMs);
-        return entry.lists.isSettled ? entry.actor : bounded(settle(entry));
+        return entry.lists.isSettled ? entry.actor : bounded(settle(entry), () => undefined);
       }
       if (cache.wasGood(hash)) return lookUp(hash);
       if (!isWellFormedSecret(secret)) throw charges.charge(MISTYPED, caller);

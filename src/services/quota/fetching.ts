@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Metrics } from "../../core/metrics.ts";
+import { afterTurns } from "../../core/stalls.ts";
 import type { LeaseAsk, LeaseGrant, QuotaLedger } from "../../store/quota-ledger.ts";
 import { Lease } from "./lease.ts";
 import type { Settling } from "./settling.ts";
@@ -49,7 +50,7 @@ export function createFetching({ ledger, clock, metrics, settling }: FetchingDep
 
   function bounded<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const expiry = clock.after(LIMITS.quota.ledgerTimeoutMs, () =>
+      const expiry = afterTurns(clock, LIMITS.quota.ledgerTimeoutMs, () =>
         reject(new Error("the quota ledger is silent")),
       );
       work.then(resolve, reject).finally(() => expiry.cancel());

@@ -3,6 +3,7 @@ import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Logger } from "../../core/log.ts";
 import type { Metrics } from "../../core/metrics.ts";
+import { afterTurns } from "../../core/stalls.ts";
 import type { QuotaLedger } from "../../store/quota-ledger.ts";
 import type { Actor } from "../actor.ts";
 import { createFetching } from "./fetching.ts";
@@ -259,7 +260,7 @@ export function createQuota(deps: QuotaDeps): Quota {
     if (team.waiters.length >= LIMITS.quota.waitersPerTeam)
       throw new AppError("overloaded", "Too many requests of the team wait for quota.", { retryAfterS: 1 });
     return new Promise((resolve, reject) => {
-      const expiry = clock.after(LIMITS.quota.waitMs, () => {
+      const expiry = afterTurns(clock, LIMITS.quota.waitMs, () => {
         team.forget(waiter);
         reject(unavailable());
       });

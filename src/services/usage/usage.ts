@@ -1,6 +1,7 @@
 import { type Clock, DAY_MS } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
+import { afterTurns } from "../../core/stalls.ts";
 import type { Tier } from "../../core/tiers.ts";
 import type { UsageCounts, UsageStore } from "../../store/usage.ts";
 import type { Actor } from "../actor.ts";
@@ -66,7 +67,7 @@ export function createUsage({ store, quota, counter, clock }: UsageDeps): Usage 
     return new Promise((resolve, reject) => {
       const fail = (cause: unknown) =>
         reject(new AppError("unavailable", "Usage cannot be read now.", { retryAfterS: 1, cause }));
-      const expiry = clock.after(LIMITS.usage.readTimeoutMs, () =>
+      const expiry = afterTurns(clock, LIMITS.usage.readTimeoutMs, () =>
         fail(new Error("reading usage timed out")),
       );
       work.then(resolve, fail).finally(() => expiry.cancel());

@@ -81,6 +81,11 @@ describe("a look-up of a credential", () => {
     assert.equal(waiting.length, 1);
     waiting[0]?.answer(FOUND);
     await new Promise((resolve) => setImmediate(resolve));
+    // What it brought is older than a cache may be by now.
+    const next = ask();
+    assert.equal(waiting.length, 2);
+    waiting[1]?.answer(FOUND);
+    await next;
     assert.equal(ask() instanceof Promise, false);
   });
 
@@ -105,8 +110,19 @@ describe("a look-up of a credential", () => {
     assert.equal((await again).role, "member", "a key without a user");
   });
 
-  it("ends before what a joiner is told could be older than a cache may be", () => {
-    assert.ok(LIMITS.keys.lookupTimeoutMs <= LIMITS.keys.confirmMs);
+  it("is joined only while what it tells is no older than a cache may be", async () => {
+    const { ask, waiting, clock } = setUp();
+    const first = ask();
+    clock.advance(LIMITS.keys.confirmMs - 1);
+    const joiner = ask();
+    clock.advance(1);
+    const late = ask();
+    assert.equal(waiting.length, 2);
+    waiting[1]?.answer(null);
+    await assert.rejects(async () => late, { code: "unauthorized" });
+    waiting[0]?.answer(FOUND);
+    assert.equal((await first).keyId, "key_1");
+    assert.equal((await joiner).keyId, "key_1");
   });
 });
 
