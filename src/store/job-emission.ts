@@ -15,8 +15,13 @@ export interface EmissionBounds {
   jobs: number;
 }
 
+/** A task that is marked as emitted, and when, as text to compare with. */
+export interface MarkedTask extends TaskPointer {
+  emittedAt: string;
+}
+
 /** A task on its way into a stream. */
-export interface ReadyTask extends TaskPointer {
+export interface ReadyTask extends MarkedTask {
   /** An analysis or an assembly: it has a stream of its own. */
   whole: boolean;
 }
@@ -24,7 +29,7 @@ export interface ReadyTask extends TaskPointer {
 /**
  * Takes tasks that are ready for emission, in the order in which they are to be emitted: those of teams that have few
  * emitted first, and of a team's jobs in turn. Jobs and teams whose windows are full are passed over, so that they keep
- * nobody from his turn. They are emitted once the transaction has committed.
+ * nobody from his turn. They go into their streams once the transaction has committed: what it locks waits for nothing else.
  *
  * One emitter at a time, until its transaction ends. Who comes meanwhile waits, since the other one has not seen what is
  * ready only now; so no window is ever exceeded.
@@ -79,14 +84,13 @@ export async function takeReadyTasks(tx: Transaction, bounds: EmissionBounds): P
       update job_tasks t set state = 'emitted', emitted_at = clock_timestamp()
       from due where due.place <= ${teamWindow}::integer
         and t.job_id = due.job_id and t.number = due.number and t.state = 'ready'
-      returning t.job_id, t.number, due.place, due.whole
+      returning t.job_id, t.number, t.emitted_at, due.place, due.whole
     )
-    select job_id as "jobId", number, whole from taken order by place, job_id, number`;
+    select job_id as "jobId", number, emitted_at::text as "emittedAt", whole from taken order by place, job_id, number`;
 }
 
-/** An emitted task and the moment of its emission, as text to compare with. */
-export interface EmittedTask extends TaskPointer {
-  emittedAt: string;
+/** An emitted task, and where it is to be found. */
+export interface EmittedTask extends MarkedTask {
   /** In the stream of retries of this egress; null: in one of the others. */
   egress: string | null;
   /** In that of analyses and assemblies. */
@@ -109,7 +113,7 @@ export async function emittedTasks(
 }
 
 /** Makes emitted tasks ready again, unless anything has become of them since they were looked at, or becomes of them now. */
-export async function makeReadyAgain(sql: Queryable, lost: readonly EmittedTask[]): Promise<void> {
+export async function makeReadyAgain(sql: Queryable, lost: readonly MarkedTask[]): Promise<void> {
   await sql`
     with lost as materialized (
       -- Waiting for one while it holds others would be a deadlock with who does the same in another order.

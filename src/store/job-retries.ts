@@ -1,4 +1,4 @@
-import type { TaskPointer } from "./job-tasks.ts";
+import type { MarkedTask } from "./job-emission.ts";
 import type { Queryable, Transaction } from "./postgres.ts";
 
 /** SQL of the way of retries into the streams of their egresses. See migration 12. */
@@ -47,7 +47,7 @@ export async function egressesWithRetries(
 
 /** The next retries of an egress to be emitted; `last`: the line at which the look ended, null when it saw all. */
 export interface TakenRetries {
-  tasks: TaskPointer[];
+  tasks: MarkedTask[];
   last: RetryLine | null;
 }
 
@@ -79,7 +79,7 @@ async function findLines(
 
 /**
  * Takes retries of an egress that are due, up to the window of each site: those of teams that have few emitted at the site
- * first, and of a team's jobs in turn. Of all sites those first that have few emitted. They are emitted once the
+ * first, and of a team's jobs in turn. Of all sites those first that have few emitted. They go into their stream once the
  * transaction has committed. One emitter an egress at a time: who comes meanwhile gets none.
  */
 export async function takeReadyRetries(
@@ -93,7 +93,7 @@ export async function takeReadyRetries(
     select pg_try_advisory_xact_lock(hashtextextended(${`bulk retries ${egress}`}, 0)) as locked`;
   if (!alone.locked) return { tasks: [], last: after };
   const found = await findLines(tx, egress, after, lines);
-  const tasks = await tx<TaskPointer[]>`
+  const tasks = await tx<MarkedTask[]>`
     with lines as (
       select l.site, l."jobId" as job_id, j.team_id,
         case l.site when '' then ${mixedWindow}::integer else ${window}::integer end as room
@@ -139,9 +139,9 @@ export async function takeReadyRetries(
       update job_tasks t set state = 'emitted', emitted_at = clock_timestamp()
       from chosen c
       where t.job_id = c.job_id and t.number = c.number and t.state = 'ready'
-      returning t.job_id, t.number, c.place, c.due_at
+      returning t.job_id, t.number, t.emitted_at, c.place, c.due_at
     )
-    select job_id as "jobId", number from taken order by place, due_at, job_id, number`;
+    select job_id as "jobId", number, emitted_at::text as "emittedAt" from taken order by place, due_at, job_id, number`;
   return { tasks, last: found.length < lines ? null : (found.at(-1) ?? null) };
 }
 

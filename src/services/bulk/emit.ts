@@ -1,7 +1,13 @@
 import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { clearTasks, jobsWithTasksLeft, noteTasksCleared } from "../../store/job-clearing.ts";
-import { type EmittedTask, emittedTasks, makeReadyAgain, takeReadyTasks } from "../../store/job-emission.ts";
+import {
+  type EmittedTask,
+  emittedTasks,
+  type MarkedTask,
+  makeReadyAgain,
+  takeReadyTasks,
+} from "../../store/job-emission.ts";
 import {
   egressesWithEmitted,
   egressesWithRetries,
@@ -17,9 +23,9 @@ import type { Database } from "../../store/postgres.ts";
 /**
  * The way of tasks from Postgres, where they are true, into the streams, where workers find them.
  *
- * A task is put into its stream in the transaction that marks it emitted: when Redis fails it stays ready, when the
- * commit fails it is in the stream twice, which costs a second look. What Redis loses later is found by comparing the
- * two. So whatever happens, a task is emitted at least once, and done once.
+ * A task is marked as emitted, that is committed, and then it is put into its stream: no lock of Postgres waits for Redis. When
+ * Redis fails it is made ready again. What is lost in between, since the process was killed, or later in Redis, is found by
+ * comparing the two. So whatever happens, a task is emitted at least once, and done once; a second entry costs a second look.
  *
  * Retries go to the workers of their egress, since mail servers know who asked before; where an egress has had no worker
  * for LIMITS.bulk.egressGoneMs, to any: asked by another is better than never.
@@ -55,6 +61,8 @@ export function createEmitter({ sql, streams, clock }: EmitterDeps): Emitter {
   let nextEgress: string | null = null;
   /** Whom the last emission of retries served. */
   let retryWorkers = 1;
+  /** Emitted tasks that no stream had at the last look, and when they were emitted. */
+  let missing: ReadonlyMap<string, string> = new Map();
   /** Egresses without a worker, and since when. */
   const gone = new Map<string, number>();
 
@@ -76,13 +84,27 @@ export function createEmitter({ sql, streams, clock }: EmitterDeps): Emitter {
     const { windowMin, windowMax, teamWindows, teamWhole, tasksAtOnce } = LIMITS.bulk;
     const places = (await workers("tasks", streams.tasks)) * tasksAtOnce;
     const window = Math.min(windowMax, Math.max(windowMin, 2 * places));
-    return sql.begin(async (tx) => {
-      const bounds = { window, teamWindow: teamWindows * window, teamWhole, jobs: emitJobs };
-      const tasks = await takeReadyTasks(tx, bounds);
-      await streams.whole.add(tasks.filter(({ whole }) => whole));
-      await streams.tasks.add(tasks.filter(({ whole }) => !whole));
-      return tasks.length;
-    });
+    const bounds = { window, teamWindow: teamWindows * window, teamWhole, jobs: emitJobs };
+    const tasks = await sql.begin((tx) => takeReadyTasks(tx, bounds));
+    await put(
+      streams.whole,
+      tasks.filter(({ whole }) => whole),
+    );
+    await put(
+      streams.tasks,
+      tasks.filter(({ whole }) => !whole),
+    );
+    return tasks.length;
+  }
+
+  /** Puts marked tasks into their stream; where that fails they are ready again, or are found missing there later. */
+  async function put(stream: Pick<JobStream, "add">, tasks: readonly MarkedTask[]): Promise<void> {
+    try {
+      await stream.add(tasks);
+    } catch (error) {
+      await makeReadyAgain(sql, tasks).catch(() => undefined);
+      throw error;
+    }
   }
 
   async function emitRetriesOf(egress: string, count: number): Promise<number> {
@@ -95,13 +117,12 @@ export function createEmitter({ sql, streams, clock }: EmitterDeps): Emitter {
       total: retryWindows * retriesAtOnce * count,
       lines: retryLines,
     };
-    return sql.begin(async (tx) => {
-      const { tasks, last } = await takeReadyRetries(tx, egress, bounds, lines.get(egress) ?? null);
-      await stream.add(tasks);
-      if (last === null) lines.delete(egress);
-      else lines.set(egress, last);
-      return tasks.length;
-    });
+    const after = lines.get(egress) ?? null;
+    const { tasks, last } = await sql.begin((tx) => takeReadyRetries(tx, egress, bounds, after));
+    await put(stream, tasks);
+    if (last === null) lines.delete(egress);
+    else lines.set(egress, last);
+    return tasks.length;
   }
 
   async function emitRetries(): Promise<number> {
@@ -142,8 +163,15 @@ export function createEmitter({ sql, streams, clock }: EmitterDeps): Emitter {
     return outstanding === null ? [] : emitted.filter((task) => !outstanding.has(pointerKey(task)));
   }
 
+  /** Those of `absent` that were so at the last look too: others may be on their way, marked and not yet put there. */
+  function stillAbsent(absent: readonly EmittedTask[]): EmittedTask[] {
+    const before = missing;
+    missing = new Map(absent.map((task) => [pointerKey(task), task.emittedAt]));
+    return absent.filter((task) => before.get(pointerKey(task)) === task.emittedAt);
+  }
+
   async function findLost(isStopping: () => boolean): Promise<void> {
-    // First Postgres, then the stream: a task is in the stream before it is emitted, and leaves it when it is done.
+    // First Postgres, then the stream: a task leaves that when it is done.
     const emitted = await readEmitted(isStopping);
     const egresses = new Set(emitted.flatMap(({ egress }) => (egress === null ? [] : [egress])));
     const others = emitted.filter(({ egress }) => egress === null);
@@ -155,12 +183,14 @@ export function createEmitter({ sql, streams, clock }: EmitterDeps): Emitter {
         emitted.filter((task) => task.egress === egress),
       ]),
     ];
+    const absent: EmittedTask[] = [];
     for (const [stream, tasks] of byStream) {
       if (isStopping()) return;
-      const lost = await lostOf(stream, tasks);
-      for (let i = 0; i < lost.length; i += reconcilePage)
-        await makeReadyAgain(sql, lost.slice(i, i + reconcilePage));
+      absent.push(...(await lostOf(stream, tasks)));
     }
+    const lost = stillAbsent(absent);
+    for (let i = 0; i < lost.length; i += reconcilePage)
+      await makeReadyAgain(sql, lost.slice(i, i + reconcilePage));
   }
 
   async function lookAfterEgress(egress: string): Promise<void> {

@@ -12,6 +12,7 @@ import {
   finishRows,
   finishTask,
   insertAnalysis,
+  type TaskPointer,
 } from "../../../../src/store/job-tasks.ts";
 import { insertJob, startJob } from "../../../../src/store/jobs.ts";
 import type { Database } from "../../../../src/store/postgres.ts";
@@ -202,6 +203,52 @@ describe("emission", () => {
     assert.deepEqual(await states(id), { ready: 3 });
     assert.equal(await emitter.emit(), 3);
   });
+
+  it("holds no lock while Redis is slow: others emit what is ready meanwhile, and no window is exceeded", async () => {
+    const slowOnes = await job(2);
+    let reached = (): void => undefined;
+    let goOn = (): void => undefined;
+    const isThere = new Promise<void>((resolve) => {
+      reached = resolve;
+    });
+    const gate = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const tasks = {
+      ...streams.tasks,
+      async add(pointers: readonly TaskPointer[]) {
+        reached();
+        await gate;
+        await streams.tasks.add(pointers);
+      },
+    };
+    const slow = createEmitter({ sql, streams: { ...streams, tasks }, clock: createFakeClock() });
+    const emitting = slow.emitTasks();
+    await isThere;
+    const [locks] = await sql<[{ held: number }]>`
+      select count(*)::int as held from pg_locks where locktype = 'advisory'
+        and database = (select oid from pg_database where datname = current_database())`;
+    assert.equal(locks.held, 0);
+    const others = await job(3);
+    assert.equal(await emitter.emitTasks(), 3);
+    await emitter.reconcile(() => false);
+    assert.deepEqual([await states(slowOnes), await states(others)], [{ emitted: 2 }, { emitted: 3 }]);
+    goOn();
+    assert.equal(await emitting, 2);
+    await emitter.reconcile(() => false);
+    assert.deepEqual(await states(slowOnes), { emitted: 2 });
+  });
+
+  it("emits again what was marked by a process that was killed before it told Redis", async () => {
+    const id = await job(3);
+    await sql.begin((tx) => takeReadyTasks(tx, { window: 16, teamWindow: 64, teamWhole: 2, jobs: 100 }));
+    assert.deepEqual(await states(id), { emitted: 3 });
+    assert.equal(await emitter.emit(), 0);
+    await emitter.reconcile(() => false);
+    await emitter.reconcile(() => false);
+    assert.equal(await emitter.emit(), 3);
+    assert.equal((await inStream(TASKS)).length, 3);
+  });
 });
 
 describe("reconciliation", () => {
@@ -212,8 +259,11 @@ describe("reconciliation", () => {
     await redis.xdel(TASKS, entries[1]?.[0] ?? "", entries[2]?.[0] ?? "");
     await finish(id, 1);
     await emitter.reconcile(() => false);
+    assert.deepEqual(await states(id), { done: 1, emitted: 3 }, "it may be on its way");
+    await emitter.reconcile(() => false);
     assert.deepEqual(await states(id), { done: 1, emitted: 2, ready: 1 });
     await redis.flushdb();
+    await emitter.reconcile(() => false);
     await emitter.reconcile(() => false);
     assert.deepEqual(await states(id), { done: 1, ready: 3 });
     assert.equal(await emitter.emit(), 3);
@@ -226,6 +276,7 @@ describe("reconciliation", () => {
     await emitter.reconcile(() => false);
     assert.deepEqual([await states(file), await states(list)], [{ emitted: 1 }, { emitted: 1 }]);
     await redis.del(WHOLE);
+    await emitter.reconcile(() => false);
     await emitter.reconcile(() => false);
     assert.deepEqual([await states(file), await states(list)], [{ ready: 1 }, { emitted: 1 }]);
     assert.equal(await emitter.emit(), 1);

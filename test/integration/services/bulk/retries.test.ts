@@ -336,6 +336,7 @@ describe("retries that are lost", () => {
     await finish(id, 2);
     await redis.flushdb();
     await emitter.reconcile(() => false);
+    await emitter.reconcile(() => false);
     await greet(OURS);
     clock.advance(LIMITS.bulk.workersFreshMs);
     assert.equal(await emitter.emit(), 2);
