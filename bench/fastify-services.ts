@@ -130,7 +130,7 @@ async function takeOne({ rateLimiter, quota, answers, cache }: Takes, email: str
   const address = answers.understand(email);
   const parsed = parseAddress(email);
   if (address === null || !parsed.ok) throw new AppError("validation_failed", "This is no address.");
-  await rateLimiter.take(actor);
+  await rateLimiter.take(actor, "verify");
   const unit = await quota.reserve(actor);
   await cache.fetch(actor.limits.probing ? "probed" : "unprobed", parsed.address.cacheKey);
   const answer = answers.find(address, actor, clock.monotonic());

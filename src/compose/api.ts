@@ -18,7 +18,7 @@ import {
   type PromotedDisposables,
 } from "../services/overrides/promoted-disposables.ts";
 import { createQuota, type Quota } from "../services/quota/quota.ts";
-import { type ClientLimiter, createClientLimiter } from "../services/rate-limit/clients.ts";
+import { type ClientLimiter, createClientLimiter, createPublicRate } from "../services/rate-limit/clients.ts";
 import { createRateLimiter, type RateLimiter } from "../services/rate-limit/rate-limit.ts";
 import { createReadiness } from "../services/readiness.ts";
 import { createUsageCounter, type UsageCounter } from "../services/usage/counts.ts";
@@ -102,6 +102,7 @@ export function composeApi(deps: Deps): ApiRole {
     gate: {
       authenticate: (authorization, caller) => authenticateBy(authenticator, authorization, caller),
       rateLimit: rateLimiter,
+      publicRate: createPublicRate(),
       rateLimitHeaders: createLimitsView({ rateLimiter, quota }),
       idempotency,
     },

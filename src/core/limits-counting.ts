@@ -71,7 +71,7 @@ export const USAGE_LIMITS = {
   changeLagMs: 30_000,
 } as const;
 
-/** Token buckets of single verifications. */
+/** Token buckets of teams. */
 export const RATE_LIMITS = {
   /**
    * Questions about tokens that nobody waits for yet go to Redis together: those of this time, so many at most. Far less
@@ -98,9 +98,14 @@ export const RATE_LIMITS = {
   newsMs: 250,
   refusalMaxMs: 1_000,
   waitersPerBucket: 1_000,
-  buckets: 20_000,
+  /** Of 20,000 teams those of all three classes, half a kilobyte each. */
+  buckets: 60_000,
   /** After Redis failed, the process keeps the rate alone for this long before it asks again. */
   aloneMs: 500,
+  /** A question that Redis has not answered by then is given up: above its command's timeout and the wait for a beat. */
+  answerMs: 2_000,
+  /** A fault in asking is logged so often. */
+  faultLogMs: 1_000,
 } as const;
 
 /** What a client may have refused: unknown and mistyped credentials, bodies that are not taken. Of a process. */
@@ -113,5 +118,14 @@ export const CLIENT_LIMITS = {
   /** What a client may do, all clients of its IPv6 site (/48) together may do so many times. */
   clientsPerSite: 5,
   /** Clients and sites remembered: some 100 bytes each. Those charged longest ago are forgotten first. */
+  remembered: 50_000,
+} as const;
+
+/** Requests of a client, by its address, to what needs no credential: signing in, the description, its page. Health checks are free. */
+export const PUBLIC_RATE_LIMITS = {
+  burst: 500,
+  unitsPerS: 50,
+  debt: 0,
+  clientsPerSite: 5,
   remembered: 50_000,
 } as const;

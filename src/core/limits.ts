@@ -1,6 +1,12 @@
 import { BODY_LIMITS } from "./limits-bodies.ts";
 import { BULK_LIMITS } from "./limits-bulk.ts";
-import { CLIENT_LIMITS, QUOTA_LIMITS, RATE_LIMITS, USAGE_LIMITS } from "./limits-counting.ts";
+import {
+  CLIENT_LIMITS,
+  PUBLIC_RATE_LIMITS,
+  QUOTA_LIMITS,
+  RATE_LIMITS,
+  USAGE_LIMITS,
+} from "./limits-counting.ts";
 import {
   BREAKER_LIMITS,
   CHECK_LIMITS,
@@ -134,6 +140,7 @@ export const LIMITS = {
   usage: USAGE_LIMITS,
   rate: RATE_LIMITS,
   clients: CLIENT_LIMITS,
+  publicRate: PUBLIC_RATE_LIMITS,
   keys: KEY_LIMITS,
   /** Disposable-domain overrides. */
   overrides: {

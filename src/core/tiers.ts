@@ -9,6 +9,12 @@ export interface TierLimits {
   ratePerS: number;
   /** Single verifications at once. */
   rateBurst: number;
+  /** Requests that only read, a second, sustained; and at once. */
+  readsPerS: number;
+  readsBurst: number;
+  /** Requests that change something, the same. */
+  writesPerS: number;
+  writesBurst: number;
   /** Largest bulk source in bytes; 0: no bulk at all. */
   bulkBytes: number;
   historyDays: number;
@@ -28,6 +34,10 @@ export const TIER_LIMITS: Record<Tier, TierLimits> = {
     dailyQuota: 100,
     ratePerS: 2,
     rateBurst: 10,
+    readsPerS: 20,
+    readsBurst: 100,
+    writesPerS: 5,
+    writesBurst: 50,
     bulkBytes: 0,
     historyDays: 7,
     refresh: false,
@@ -38,6 +48,10 @@ export const TIER_LIMITS: Record<Tier, TierLimits> = {
     dailyQuota: 10_000,
     ratePerS: 10,
     rateBurst: 50,
+    readsPerS: 30,
+    readsBurst: 150,
+    writesPerS: 10,
+    writesBurst: 100,
     bulkBytes: 5 * MB,
     historyDays: 30,
     refresh: false,
@@ -48,6 +62,10 @@ export const TIER_LIMITS: Record<Tier, TierLimits> = {
     dailyQuota: 250_000,
     ratePerS: 50,
     rateBurst: 200,
+    readsPerS: 50,
+    readsBurst: 250,
+    writesPerS: 20,
+    writesBurst: 200,
     bulkBytes: 100 * MB,
     historyDays: 90,
     refresh: true,
@@ -58,6 +76,10 @@ export const TIER_LIMITS: Record<Tier, TierLimits> = {
     dailyQuota: 2_000_000,
     ratePerS: 250,
     rateBurst: 1_000,
+    readsPerS: 100,
+    readsBurst: 500,
+    writesPerS: 50,
+    writesBurst: 500,
     bulkBytes: GB,
     historyDays: 365,
     refresh: true,
@@ -68,6 +90,10 @@ export const TIER_LIMITS: Record<Tier, TierLimits> = {
     dailyQuota: 50_000_000,
     ratePerS: 5_000,
     rateBurst: 10_000,
+    readsPerS: 500,
+    readsBurst: 2_500,
+    writesPerS: 200,
+    writesBurst: 2_000,
     bulkBytes: 20 * GB,
     historyDays: 365,
     refresh: true,

@@ -1,8 +1,12 @@
 import type { Reply } from "./reply.ts";
 import type { HttpRequest } from "./request.ts";
 
+export type OriginFields = (origin: string) => string;
+
 /** What pages of other origins may do: see `CORS_ORIGINS`. Never with credentials that a browser adds by itself. */
 export interface Cors {
+  /** The same for any reply but those to OPTIONS, by the request's `Origin`, "" where there is none: one text for each origin. */
+  fieldsFor: OriginFields;
   /** Header fields for the reply, each with CR LF before it: "" where there is nothing to say. */
   fieldsOf(request: HttpRequest, reply: Reply): string;
 }
@@ -17,16 +21,22 @@ const PREFLIGHT_S = 7_200;
 
 /** @param origins exact ones, `https://app.example.com`; every answer varies by Origin, or caches would mix them up */
 export function createCors(origins: readonly string[]): Cors {
-  const allowed: ReadonlySet<string> = new Set(origins);
   const vary = "\r\nVary: Origin";
+  const granted = (origin: string) => `${vary}\r\nAccess-Control-Allow-Origin: ${origin}`;
+  const allowed: ReadonlyMap<string, string> = new Map(
+    origins.map((origin) => [
+      origin,
+      `${granted(origin)}\r\nAccess-Control-Expose-Headers: ${EXPOSED_HEADERS}`,
+    ]),
+  );
+  const fieldsFor = (origin: string) => allowed.get(origin) ?? vary;
   return {
+    fieldsFor,
     fieldsOf({ origin, method }, reply) {
-      if (!allowed.has(origin)) return vary;
-      const granted = `${vary}\r\nAccess-Control-Allow-Origin: ${origin}`;
       const methods = method === "OPTIONS" ? reply.headers.Allow : undefined;
-      if (methods === undefined) return `${granted}\r\nAccess-Control-Expose-Headers: ${EXPOSED_HEADERS}`;
+      if (methods === undefined || !allowed.has(origin)) return fieldsFor(origin);
       return (
-        `${granted}\r\nAccess-Control-Allow-Methods: ${methods}` +
+        `${granted(origin)}\r\nAccess-Control-Allow-Methods: ${methods}` +
         `\r\nAccess-Control-Allow-Headers: ${ALLOWED_HEADERS}\r\nAccess-Control-Max-Age: ${PREFLIGHT_S}`
       );
     },

@@ -3,6 +3,7 @@ import { traced } from "../core/tracing.ts";
 import { type Actor, reaches } from "../services/actor.ts";
 import type { Caller } from "../services/authenticate/client-charges.ts";
 import type { Idempotency } from "../services/idempotency.ts";
+import type { RateClass } from "../services/rate-limit/classes.ts";
 import { insufficientRole, liveCredentialNeeded } from "../services/teams/acting-member.ts";
 import { requireFeature } from "../services/tier-features.ts";
 import { invokeOnce } from "./idempotency.ts";
@@ -22,15 +23,20 @@ export interface Gate {
    */
   authenticate(authorization: string, caller?: Caller): MaybePromise<Actor>;
   rateLimit: {
-    /** Takes one request from the actor's rate limit. @throws AppError `rate_limited` */
-    take(actor: Actor): MaybePromise<void>;
+    /** Takes one request from the bucket that the actor's team has for the class. @throws AppError `rate_limited` */
+    take(actor: Actor, rateClass: RateClass): MaybePromise<void>;
+  };
+  publicRate: {
+    /** Takes one request from the rate of a client's address. @throws AppError `rate_limited` */
+    take(address: string, nowMs: number): void;
   };
   idempotency: Idempotency;
-  /** What every answer to the actor says of its limits; null: nothing. */
-  rateLimitHeaders(actor: Actor): RateLimitFields | null;
+  /** The limits that requests of the class are subject to, for every answer to the actor; null: none are named. */
+  rateLimitHeaders(actor: Actor, rateClass: RateClass): RateLimitFields | null;
 }
 
 function invokePublic(gate: Gate, route: PublicRoute, request: HttpRequest): MaybePromise<Reply> {
+  if (route.rate === "client") gate.publicRate.take(request.clientAddress, request.startedMs);
   const { authorization } = request.headers;
   if (route.mayAuthenticate !== true || authorization === undefined) return route.invoke(request);
   const authenticated = gate.authenticate(authorization, request);
@@ -68,16 +74,16 @@ function invoke(gate: Gate, route: TeamRoute, request: HttpRequest, actor: Actor
   return invokeOnce(gate.idempotency, { route, request, actor, key }, () => route.invoke(request, actor));
 }
 
-/** Who gets no token leaves the place that he was let in to. */
-function takeToken(gate: Gate, request: HttpRequest, actor: Actor): MaybePromise<void> {
+/** A request that gets no token leaves the place that it was let in to. */
+function takeToken(gate: Gate, { rate }: TeamRoute, request: HttpRequest, actor: Actor): MaybePromise<void> {
   const { place } = request;
-  if (place === null) return gate.rateLimit.take(actor);
+  if (place === null) return gate.rateLimit.take(actor, rate);
   const leave = (error: unknown): never => {
     place.leave();
     throw error;
   };
   try {
-    const taken = gate.rateLimit.take(actor);
+    const taken = gate.rateLimit.take(actor, rate);
     return taken instanceof Promise ? taken.catch(leave) : taken;
   } catch (error) {
     return leave(error);
@@ -98,9 +104,8 @@ export function dispatch(gate: Gate, route: Route, request: HttpRequest): MaybeP
     identify(request, actor, authenticated instanceof Promise);
     requireUser(route, actor);
     requireRights(route, actor);
-    if (!route.rateLimited) return invoke(gate, route, request, actor);
     route.early?.(request, actor);
-    return then(traced(request.span, "rate limit", takeToken(gate, request, actor)), () =>
+    return then(traced(request.span, "rate limit", takeToken(gate, route, request, actor)), () =>
       invoke(gate, route, request, actor),
     );
   });

@@ -135,7 +135,7 @@ export function createIntake(deps: {
       return match;
     },
     read(request, { route }, source, connection) {
-      if (route.readsClientAddress === true) void request.clientAddress;
+      if (route.readsClientAddress === true || route.rate === "client") void request.clientAddress;
       if (!takesBody(route)) {
         // The one header that these routes need, without a call into JavaScript for each of the others.
         const authorization = source.getHeader("authorization");

@@ -6,7 +6,7 @@ import { statusLine } from "./reply.ts";
 import type { RequestIds } from "./request-id.ts";
 import { fieldsAfterRequestId } from "./respond.ts";
 
-/** What refuses thousands of requests of one policy, as bytes in which each fills in its id and its numbers: see answer-head.ts. */
+/** What refuses thousands of requests of one policy and origin, as bytes in which each fills in its id and its numbers: see answer-head.ts. */
 export interface RefusalForm {
   /** Status and fields, with the next id. Good until the next call. */
   head(numbers: LimitNumbers): Uint8Array;
@@ -20,9 +20,15 @@ export interface RefusalForm {
 /** Where the value of `RateLimit` will stand. */
 const MARK = "<limit>";
 
-/** @param policy the value of `RateLimit-Policy` */
-export function createRefusalForm(error: AppError, policy: string, ids: RequestIds): RefusalForm {
-  const fields = fieldsAfterRequestId(problemReply(error, ""), { rate: { policy, limit: MARK }, cors: "" });
+/**
+ * @param about `policy`: the value of `RateLimit-Policy`; `cors`: the fields of the request's origin
+ */
+export function createRefusalForm(
+  error: AppError,
+  { policy, cors }: { policy: string; cors: string },
+  ids: RequestIds,
+): RefusalForm {
+  const fields = fieldsAfterRequestId(problemReply(error, ""), { rate: { policy, limit: MARK }, cors });
   const at = fields.indexOf(MARK);
   const [before, behind] = [fields.slice(0, at), fields.slice(at + MARK.length)];
   const status = `${statusLine(error.status)}\r\nX-Request-Id: `;

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { AppError, type ErrorCode } from "../core/errors.ts";
 import { RenderedJson } from "../core/rendered-json.ts";
 import type { Actor, Role } from "../services/actor.ts";
+import type { RateClass } from "../services/rate-limit/classes.ts";
 import type { TierFeature } from "../services/tier-features.ts";
 import type { IncomingBody } from "./incoming-body.ts";
 import { readJson, readSignedJson } from "./json-body.ts";
@@ -10,6 +11,9 @@ import { type ContentType, Reply, renderJson } from "./reply.ts";
 import type { Cancellation, HttpRequest, KeptHeader } from "./request.ts";
 import { validate } from "./validate.ts";
 
+/** Of a route that needs no credential: "client" is the rate of the client's address. */
+export type PublicRate = "client" | "none";
+export type RouteRate = RateClass | PublicRate;
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 type Schema<T> = v.GenericSchema<unknown, T>;
 
@@ -22,8 +26,8 @@ export interface RouteInfo {
   summary: string;
   description?: string;
   tag: string;
-  /** Charges: takes one unit of the team's rate limit, and perhaps of its quota. Such a GET cannot be had by HEAD. */
-  rateLimited: boolean;
+  /** What each request takes a token of. A GET of the class `verify` charges, and is not served to HEAD. */
+  rate: RouteRate;
   /** Part of a page of ours, and not described: nobody programs against it. */
   internal?: boolean;
   /** Served also when the server sheds load: health checks. */
@@ -81,11 +85,13 @@ export interface Success {
 
 export type PublicRoute = RouteInfo & {
   access: "public";
+  rate: PublicRate;
   invoke(request: HttpRequest): MaybePromise<Reply>;
 };
 export type TeamRoute = RouteInfo & {
   /** The least role that may call it. */
   access: { role: Role };
+  rate: RateClass;
   /** Before the token is asked for: what refuses it already, and whatever else is settled then. Says nothing of the input. */
   early?(request: HttpRequest, actor: Actor): void;
   invoke(request: HttpRequest, actor: Actor): MaybePromise<Reply>;
@@ -155,7 +161,7 @@ function toReply<P, Q, B, T>(spec: Spec<P, Q, B, T>, answer: T | RenderedJson | 
 
 /** A route that anybody may call. */
 export function publicRoute<T, P = undefined, Q = undefined, B = undefined>(
-  spec: Spec<P, Q, B, T> & { handler(input: Input<P, Q, B>, context: Context): Answer<T> },
+  spec: Spec<P, Q, B, T> & { rate: PublicRate; handler(input: Input<P, Q, B>, context: Context): Answer<T> },
 ): PublicRoute {
   const invoke = (request: HttpRequest) =>
     then(readInput(spec, request), (input) =>
@@ -167,6 +173,7 @@ export function publicRoute<T, P = undefined, Q = undefined, B = undefined>(
 /** A route that others' servers call, known by a signature over the bytes of the body. */
 export function signedRoute<T, B>(
   spec: Omit<Spec<undefined, undefined, undefined, T>, "params" | "body" | "idempotent"> & {
+    rate: "none";
     query: "ignored";
     signedBody: Schema<B>;
     /** Looks at the body as it came. @throws AppError when it is not from whom it should be */
@@ -185,6 +192,7 @@ export function signedRoute<T, B>(
 export function teamRoute<T, P = undefined, Q = undefined, B = undefined>(
   spec: Spec<P, Q, B, T> & {
     role: Role;
+    rate: RateClass;
     /** Of a route without a body, see `TeamRoute.early`: not called with input that is not valid. */
     early?(input: Input<P, Q, B>, actor: Actor, context: Context): void;
     handler(input: Input<P, Q, B>, actor: Actor, context: Context): Answer<T>;
@@ -208,6 +216,7 @@ export function teamRoute<T, P = undefined, Q = undefined, B = undefined>(
 export function incomingRoute<T, P = undefined, Q = undefined>(
   spec: Omit<Spec<P, Q, undefined, T>, "body" | "idempotent" | "incoming"> & {
     role: Role;
+    rate: RateClass;
     handler(input: Input<P, Q, IncomingBody>, actor: Actor, context: Context): Answer<T>;
   },
 ): TeamRoute {

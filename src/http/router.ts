@@ -32,7 +32,7 @@ function optionsRoute(path: string, allow: string): PublicRoute {
     operationId: "options",
     summary: "Allowed methods",
     tag: "operations",
-    rateLimited: false,
+    rate: "none",
     errors: [],
     success: { status: 204, description: "Allowed methods", schema: null },
     access: "public",
@@ -47,7 +47,7 @@ function createResource(path: string, routes: Route[]): Resource {
     byMethod.set(route.method, { route, params: null });
   }
   const get = byMethod.get("GET");
-  if (get && !get.route.rateLimited) byMethod.set("HEAD", get);
+  if (get && get.route.rate !== "verify") byMethod.set("HEAD", get);
   const allow = [...byMethod.keys(), "OPTIONS"].sort().join(", ");
   byMethod.set("OPTIONS", { route: optionsRoute(path, allow), params: null });
   return { segments: path.split("/"), byMethod, allow };

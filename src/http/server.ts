@@ -89,7 +89,7 @@ export interface HttpServerDeps {
   log: Logger;
   metrics: Metrics;
   clock: Clock;
-  /** What is answered on the short way, where nothing is configured that would have to be asked there; absent: none. */
+  /** What is answered on the short way; absent: nothing. */
   ready?: ShortWaysDeps["ready"];
   /** Whether something thrown says that a store cannot be reached now: a 503, not a fault of ours. */
   isOutage(error: unknown): boolean;
@@ -149,10 +149,10 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   }
 
   /** An answer is worth more than its limits' description, and an exception here would end the process. */
-  function rateFields({ request }: Exchange): RateLimitFields | null {
-    if (request.actor === null) return null;
+  function rateFields({ request, match }: Exchange): RateLimitFields | null {
+    if (request.actor === null || match === null || match.route.access === "public") return null;
     try {
-      return gate.rateLimitHeaders(request.actor);
+      return gate.rateLimitHeaders(request.actor, match.route.rate);
     } catch (error) {
       log.error({ err: error, request_id: request.id }, "the rate limit could not be described");
       return null;
@@ -329,8 +329,8 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   }
 
   function serveOn(native: TemplatedApp): void {
-    if (deps.ready !== undefined && cors === null) {
-      const shortWays = createShortWays({ ...deps, ready: deps.ready, observer });
+    if (deps.ready !== undefined) {
+      const shortWays = createShortWays({ ...deps, ready: deps.ready, observer, cors });
       native.get(SHORT_PATH, (response, request) => serveShort(shortWays, response, request));
     }
     native.any("/*", (response, request) => {

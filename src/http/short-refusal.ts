@@ -8,6 +8,7 @@ import type { Entrance } from "../services/verify/entrance.ts";
 import type { Desk, ReadyAnswers } from "../services/verify/ready-answers.ts";
 import type { VerifyInput } from "../services/verify/verify-input.ts";
 import type { LimitNumbers } from "./answer-head.ts";
+import type { OriginFields } from "./cors.ts";
 import { readNumbers } from "./desk-numbers.ts";
 import type { FieldSource } from "./framing.ts";
 import type { RequestObserver } from "./observe.ts";
@@ -30,6 +31,8 @@ export interface ShortRefusalDeps {
   log: Logger;
   observer: RequestObserver;
   ids: RequestIds;
+  /** null: pages of other origins may not call, and nothing is said of origins. */
+  originFields: OriginFields | null;
 }
 
 interface Source extends FieldSource {
@@ -62,10 +65,10 @@ function readInput(rawQuery: string): VerifyInput | null {
 }
 
 export function createShortRefusal(deps: ShortRefusalDeps): ShortRefusal {
-  const { entrance, credentials, answers, ids } = deps;
-  const fields = createPlainFields();
+  const { entrance, credentials, answers, ids, originFields } = deps;
+  const fields = createPlainFields(originFields !== null);
   const finished = deps.observer.refusedGets(SHORT_PATH);
-  /** By what is thrown, which refuses thousands, then by policy. */
+  /** By what is thrown, which refuses thousands, then by policy and origin. */
   const forms = new WeakMap<AppError, RecentMap<string, RefusalForm>>();
   const numbers: LimitNumbers = { rate: 0, rateResetS: 0, quota: 0, quotaResetS: 0 };
   /** Of the request in hand: who is refused, and what was said of its id. One call judges and answers. */
@@ -92,10 +95,12 @@ export function createShortRefusal(deps: ShortRefusalDeps): ShortRefusal {
       ofError = new RecentMap(LIMITS.http.readyHeads);
       forms.set(error, ofError);
     }
-    let form = ofError.get(policy);
+    const cors = originFields === null ? "" : originFields(fields.origin);
+    const key = policy + cors;
+    let form = ofError.get(key);
     if (form === undefined) {
-      form = createRefusalForm(error, policy, ids);
-      ofError.set(policy, form);
+      form = createRefusalForm(error, { policy, cors }, ids);
+      ofError.set(key, form);
     }
     return form;
   }

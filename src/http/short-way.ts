@@ -7,6 +7,7 @@ import type { CachedCredential } from "../services/authenticate/cache.ts";
 import { limitText } from "../services/limits-view.ts";
 import type { Desk, ReadyAddress, ReadyAnswer, ReadyAnswers } from "../services/verify/ready-answers.ts";
 import { type AnswerHead, createAnswerHead, type LimitNumbers } from "./answer-head.ts";
+import type { OriginFields } from "./cors.ts";
 import { readNumbers } from "./desk-numbers.ts";
 import type { FieldSource } from "./framing.ts";
 import type { RequestObserver } from "./observe.ts";
@@ -27,6 +28,8 @@ export interface ShortWayDeps {
   log: Logger;
   observer: RequestObserver;
   ids: RequestIds;
+  /** null: pages of other origins may not call, and nothing is said of origins. */
+  originFields: OriginFields | null;
 }
 
 interface Source extends FieldSource {
@@ -67,25 +70,29 @@ const fieldsBefore = (policy: string) =>
   `\r\nRateLimit-Policy: ${policy}\r\nRateLimit: `;
 
 export function createShortWay(deps: ShortWayDeps): ShortWay {
-  const { answers, credentials, ids } = deps;
+  const { answers, credentials, ids, originFields } = deps;
   const queries = new RecentMap<string, ReadyAddress>(LIMITS.http.readyQueries);
   const heads = new RecentMap<string, AnswerHead>(LIMITS.http.readyHeads);
   const finished = deps.observer.gets(SHORT_PATH);
-  const fields = createPlainFields();
+  const fields = createPlainFields(originFields !== null);
   const numbers: LimitNumbers = { rate: 0, rateResetS: 0, quota: 0, quotaResetS: 0 };
 
-  /** Most who ask one after the other have the limits of their tier. */
+  /** Most who ask one after the other have the limits of their tier, and are of one origin or none. */
   let lastPolicy = "";
-  let lastHead = createAnswerHead(STATUS_AND_ID, fieldsBefore(lastPolicy), ids);
+  let lastEnd = "";
+  let lastHead = createAnswerHead(STATUS_AND_ID, fieldsBefore(lastPolicy), ids, lastEnd);
 
-  function headOf(policy: string): AnswerHead {
-    if (policy === lastPolicy) return lastHead;
-    let head = heads.get(policy);
+  /** @param end the fields of the request's origin */
+  function headOf(policy: string, end: string): AnswerHead {
+    if (policy === lastPolicy && end === lastEnd) return lastHead;
+    const key = policy + end;
+    let head = heads.get(key);
     if (head === undefined) {
-      head = createAnswerHead(STATUS_AND_ID, fieldsBefore(policy), ids);
-      heads.set(policy, head);
+      head = createAnswerHead(STATUS_AND_ID, fieldsBefore(policy), ids, end);
+      heads.set(key, head);
     }
     lastPolicy = policy;
+    lastEnd = end;
     lastHead = head;
     return head;
   }
@@ -93,10 +100,11 @@ export function createShortWay(deps: ShortWayDeps): ShortWay {
   function send(response: Writer, desk: Desk, answer: ReadyAnswer, nowMs: number): () => string {
     readNumbers(desk, nowMs, numbers);
     const theirs = saneRequestId(fields.requestId);
+    const end = originFields === null ? "" : originFields(fields.origin);
     const head =
       theirs === null
-        ? headOf(desk.policy).fill(numbers)
-        : STATUS_AND_ID + theirs + fieldsBefore(desk.policy) + limitText(numbers);
+        ? headOf(desk.policy, end).fill(numbers)
+        : STATUS_AND_ID + theirs + fieldsBefore(desk.policy) + limitText(numbers) + end;
     response.writeStatus(head);
     response.end(answer.body);
     return theirs === null ? ids.last : () => theirs;

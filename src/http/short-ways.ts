@@ -1,5 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/log.ts";
+import type { Cors } from "./cors.ts";
 import type { RequestObserver } from "./observe.ts";
 import { createRequestIds } from "./request-id.ts";
 import { createShortRefusal, type ShortRefusal, type ShortRefusalDeps } from "./short-refusal.ts";
@@ -19,11 +20,14 @@ export interface ShortWaysDeps {
   clock: Clock;
   log: Logger;
   observer: RequestObserver;
+  /** null: pages of other origins may not call. */
+  cors: Cors | null;
 }
 
-export function createShortWays({ ready, ...deps }: ShortWaysDeps): ShortWays {
+export function createShortWays({ ready, cors, ...deps }: ShortWaysDeps): ShortWays {
   const { clock } = deps;
-  const made = { ...deps, ...ready, ids: createRequestIds() };
+  const originFields = cors === null ? null : cors.fieldsFor;
+  const made = { ...deps, ...ready, ids: createRequestIds(), originFields };
   const shortWay = createShortWay(made);
   const shortRefusal = createShortRefusal(made);
   return {

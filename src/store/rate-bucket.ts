@@ -33,7 +33,7 @@ export interface RateBuckets {
   /**
    * Requests of a turn of the event loop are one call of Redis; those for which nobody waits are gathered for
    * LIMITS.rate.gatherMs, and those that may wait until the next beat, see LIMITS.rate.aheadEveryMs.
-   * @param key names the bucket, e.g. `team_…:live`. Rejects when Redis does not answer.
+   * @param key names the bucket, e.g. `team_…:live`. Rejects as a command does, see `isRedisOutage`.
    */
   take(key: string, request: BucketRequest): Promise<BucketGrant>;
   /**
@@ -115,6 +115,8 @@ export function createRateBuckets(client: RedisClient): RateBuckets {
     ]);
     try {
       const answers = await redis.rcptTakeTokens(keys.length, ...keys, LIMITS.rate.leaseTtlMs, ...args);
+      if (answers.length !== 3 * asked.length)
+        throw new Error(`${answers.length} numbers answer for ${asked.length} rate buckets`);
       for (const [i, { resolve }] of asked.entries()) {
         const [granted = 0, left = 0, nextMs = 0] = answers.slice(3 * i, 3 * i + 3);
         resolve({ granted, left, nextMs });

@@ -1,4 +1,4 @@
-import { Redis } from "ioredis";
+import { Redis, ReplyError } from "ioredis";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 
@@ -15,6 +15,25 @@ export interface RedisClients {
   /** Resolves when Redis answers; rejects when it does not, within LIMITS.redis.commandTimeoutMs. */
   ping(): Promise<void>;
   stop(): void;
+}
+
+/** What the client says of a connection that is not there or silent: these errors have neither a class nor a code. */
+const CLIENT_SAYS =
+  /^(Connection is closed|Command timed out|Stream isn't writeable|Socket timeout|connect ETIMEDOUT|Command aborted due to connection close|Reached the max retries)/;
+/** What a server says that is there and serves nobody, or no writes, now: loading, failing over, out of memory or space. */
+const SERVER_SAYS =
+  /^(LOADING|BUSY|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|OOM|MISCONF|NOREPLICAS|NOAUTH|WRONGPASS|NOPERM|ERR max number of clients)\b/;
+const NETWORK = /^E(?!RR_)[A-Z_]+$/;
+
+/**
+ * Whether a command failed because Redis cannot be used now: it may succeed when it is repeated. Else the command, or what
+ * was made of its answer, was wrong.
+ */
+export function isRedisOutage(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (error instanceof ReplyError) return SERVER_SAYS.test(error.message);
+  const { code } = error as NodeJS.ErrnoException;
+  return code === undefined ? CLIENT_SAYS.test(error.message) : NETWORK.test(code);
 }
 
 function backOff(attempt: number): number {

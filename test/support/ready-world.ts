@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import type { AddressInfo } from "node:net";
 import type { Evidence } from "../../src/check/evidence.ts";
 import { LIMITS } from "../../src/core/limits.ts";
@@ -78,7 +79,7 @@ const NO_REDIS = { defineCommand() {}, mget: async () => [], rcptKeepEvidence: a
  */
 export async function startReadyWorld(
   short: boolean,
-  options: { corsOrigins?: string[]; readyBodyBytes?: number } = {},
+  options: { corsOrigins?: readonly string[]; readyBodyBytes?: number } = {},
 ) {
   const clock = createFakeClock(BEFORE_MIDNIGHT_MS);
   const log = createLog("silent");
@@ -174,6 +175,7 @@ export async function startReadyWorld(
       return authenticator.authenticate(authorization);
     },
     rateLimit: rateLimiter,
+    publicRate: { take: () => assert.fail("no route here is public") },
     rateLimitHeaders: createLimitsView({ rateLimiter, quota }),
     idempotency: { begin: () => Promise.reject(new Error("not here")), drain: async () => undefined },
   };

@@ -38,7 +38,7 @@ export function errorsOf(route: Route): ErrorCode[] {
     if (route.feature !== undefined) codes.add("unavailable_in_tier");
   }
   if (route.idempotent === true) add(IDEMPOTENCY_ERRORS);
-  if (route.rateLimited) codes.add("rate_limited");
+  if (route.rate !== "none") codes.add("rate_limited");
   if (route.query !== "ignored" || route.params !== undefined) add(INPUT_ERRORS);
   if (route.body !== undefined) add(BODY_ERRORS);
   if (route.signedBody !== undefined) add(SIGNED_BODY_ERRORS);

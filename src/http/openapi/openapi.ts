@@ -211,8 +211,12 @@ function components(schemas: Schemas): Json {
       RequestId: stringHeader("The request's id: yours when it is sane, else a new one."),
       RetryAfter: { description: "Seconds to wait.", schema: { type: "integer", minimum: 1 } },
       WwwAuthenticate: stringHeader("`Bearer`."),
-      RateLimitPolicy: stringHeader("The limits in force (IETF httpapi draft)."),
-      RateLimit: stringHeader("What is left of them (IETF httpapi draft)."),
+      RateLimitPolicy: stringHeader(
+        "The limits that this request is subject to (IETF httpapi draft): `q` requests in `w` seconds. Of the team's rates, " +
+          "`rate` is that of verifications and submitted lists, `read` of other requests that only read, `write` of other " +
+          "requests that change something; live and test credentials have one each. `quota` is the daily quota.",
+      ),
+      RateLimit: stringHeader("What is left of them (IETF httpapi draft): `r` requests, for `t` seconds."),
       IdempotentReplayed: {
         description: "Only on an answer that was given before, to the same Idempotency-Key.",
         schema: { type: "string", enum: ["true"] },

@@ -72,7 +72,7 @@ function entryRoutes(signIn: SignIn): Route[] {
         "Begins a session in one team. The refusal is the same for an unknown account, a wrong password and no team. " +
         "Failures are counted by account and client address.",
       tag: "auth",
-      rateLimited: false,
+      rate: "client",
       readsClientAddress: true,
       errors: ["invalid_credentials", "rate_limited"],
       body: LoginSchema,
@@ -97,7 +97,7 @@ function ownRoutes(account: OwnAccount): Route[] {
       description: "Ends the session that it is called with, everywhere within a second.",
       tag: "auth",
       role: "member",
-      rateLimited: false,
+      rate: "write",
       errors: ["session_required"],
       success: { status: 204, description: "Ended", schema: null },
       async handler(_input, actor) {
@@ -113,7 +113,7 @@ function ownRoutes(account: OwnAccount): Route[] {
       description: "The user, the team and the role behind a session or a key.",
       tag: "auth",
       role: "member",
-      rateLimited: false,
+      rate: "read",
       errors: [],
       success: {
         status: 200,
@@ -131,7 +131,7 @@ function ownRoutes(account: OwnAccount): Route[] {
       description: "Ends all other sessions of the user, and makes links for a new password unusable.",
       tag: "auth",
       role: "member",
-      rateLimited: false,
+      rate: "write",
       readsClientAddress: true,
       errors: ["session_required", "invalid_credentials", "rate_limited"],
       body: PasswordSchema,

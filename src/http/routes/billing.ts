@@ -79,7 +79,7 @@ export function createBillingRoutes(billing: Billing): Route[] {
       summary: "The team's subscription",
       tag: "billing",
       role: "member",
-      rateLimited: false,
+      rate: "read",
       errors: [],
       success: {
         status: 200,
@@ -105,7 +105,7 @@ export function createBillingRoutes(billing: Billing): Route[] {
         "that has a subscription gets the address of its billing portal instead, where it changes or ends it. An enterprise team has nothing to buy.",
       tag: "billing",
       role: "admin",
-      rateLimited: false,
+      rate: "write",
       liveOnly: true,
       idempotent: true,
       errors: ["already_enterprise", "billing_provider_error", "billing_unconfigured"],
@@ -133,7 +133,7 @@ function createStripeRoute(billing: Billing): Route {
       "For Stripe alone, which signs the body in the header `Stripe-Signature`. Every event is taken once, in whatever " +
       "order events come; kinds that say nothing of subscriptions are acknowledged.",
     tag: "billing",
-    rateLimited: false,
+    rate: "none",
     errors: ["billing_unconfigured"],
     query: "ignored",
     bodyBytes: LIMITS.billing.notificationBytes,

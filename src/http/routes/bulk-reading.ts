@@ -43,7 +43,7 @@ function resultsRoute(jobs: BulkJobs): Route {
   return teamRoute({
     tag: "bulk",
     role: "member",
-    rateLimited: true,
+    rate: "read",
     method: "GET",
     path: "/v1/bulk-jobs/{id}/results",
     operationId: "getBulkResults",
@@ -122,7 +122,7 @@ function eventsRoute(jobs: BulkJobs): Route {
   return teamRoute({
     tag: "bulk",
     role: "member",
-    rateLimited: true,
+    rate: "read",
     method: "GET",
     path: "/v1/bulk-jobs/{id}/events",
     operationId: "followBulkJob",

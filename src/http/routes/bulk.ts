@@ -17,8 +17,8 @@ import {
 import { sourceOptionsOf } from "../schemas/file-options.ts";
 import { createBulkReadingRoutes } from "./bulk-reading.ts";
 
-/** What most of them share; what is costly to serve counts against the rate limit. */
-const MEMBERS = { tag: "bulk", role: "member", rateLimited: false } as const;
+/** What most of them share. */
+const MEMBERS = { tag: "bulk", role: "member" } as const;
 
 export function createBulkRoutes(jobs: BulkJobs): Route[] {
   return [
@@ -41,7 +41,7 @@ function listOf({ emails, upload_id, s3 }: v.InferOutput<typeof SubmitBulkSchema
 function submitRoute(jobs: BulkJobs): Route {
   return teamRoute({
     ...MEMBERS,
-    rateLimited: true,
+    rate: "verify",
     method: "POST",
     path: "/v1/verify/bulk",
     operationId: "submitBulk",
@@ -107,6 +107,7 @@ function submitRoute(jobs: BulkJobs): Route {
 function listRoute(jobs: BulkJobs): Route {
   return teamRoute({
     ...MEMBERS,
+    rate: "read",
     method: "GET",
     path: "/v1/bulk-jobs",
     operationId: "listBulkJobs",
@@ -127,6 +128,7 @@ function listRoute(jobs: BulkJobs): Route {
 function getRoute(jobs: BulkJobs): Route {
   return teamRoute({
     ...MEMBERS,
+    rate: "read",
     method: "GET",
     path: "/v1/bulk-jobs/{id}",
     operationId: "getBulkJob",
@@ -141,6 +143,7 @@ function getRoute(jobs: BulkJobs): Route {
 function cancelRoute(jobs: BulkJobs): Route {
   return teamRoute({
     ...MEMBERS,
+    rate: "write",
     method: "POST",
     path: "/v1/bulk-jobs/{id}/cancel",
     operationId: "cancelBulkJob",
@@ -163,6 +166,7 @@ function cancelRoute(jobs: BulkJobs): Route {
 function removeRoute(jobs: BulkJobs): Route {
   return teamRoute({
     ...MEMBERS,
+    rate: "write",
     method: "DELETE",
     path: "/v1/bulk-jobs/{id}",
     operationId: "deleteBulkJob",

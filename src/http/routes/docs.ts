@@ -42,7 +42,7 @@ export function createDocsRoutes(): PublicRoute[] {
     operationId: "getDocs",
     summary: "This description, as a page",
     tag: "operations",
-    rateLimited: false,
+    rate: "client",
     errors: [],
     query: "ignored",
     success: {
@@ -67,7 +67,7 @@ export function createDocsRoutes(): PublicRoute[] {
     summary: "A file of the reference page",
     tag: "operations",
     internal: true,
-    rateLimited: false,
+    rate: "client",
     errors: ["not_found"],
     params: v.strictObject({ version: v.string(), file: v.string() }),
     query: "ignored",

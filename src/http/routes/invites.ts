@@ -78,7 +78,7 @@ function inviteRoute(invites: Invites): Route {
       `${LIMITS.portal.inviteMailsOfFreeTeam} mails a day.`,
     tag: "team",
     role: "admin",
-    rateLimited: false,
+    rate: "write",
     liveOnly: true,
     errors: ["already_member", "limit_reached", "rate_limited"],
     body: CreateSchema,
@@ -108,7 +108,7 @@ function teamRoutes(invites: Invites): Route[] {
       description: "Newest first. What was accepted, withdrawn or has expired is not listed.",
       tag: "team",
       role: "admin",
-      rateLimited: false,
+      rate: "read",
       errors: [],
       query: PageQuerySchema,
       success: {
@@ -130,7 +130,7 @@ function teamRoutes(invites: Invites): Route[] {
         "invitation of an owner.",
       tag: "team",
       role: "admin",
-      rateLimited: false,
+      rate: "write",
       liveOnly: true,
       errors: ["not_found"],
       params: v.strictObject({ id: v.pipe(v.string(), v.description("The invitation's, `inv_…`.")) }),
@@ -153,7 +153,7 @@ function createAcceptRoute(accept: AcceptInvite): Route {
       "Makes the account of the invited address a member of the team, and begins a session there. An account that " +
       "exists is proven by its session as bearer credential or by its password; else it is made, with the password.",
     tag: "auth",
-    rateLimited: false,
+    rate: "client",
     readsClientAddress: true,
     mayAuthenticate: true,
     errors: [

@@ -31,7 +31,7 @@ export function createMemberRoutes(members: Members): Route[] {
         "role at once, and rise again no higher than they were made.",
       tag: "team",
       role: "admin",
-      rateLimited: false,
+      rate: "write",
       liveOnly: true,
       errors: ["not_found", "last_owner"],
       params: ParamsSchema,
@@ -61,7 +61,7 @@ export function createMemberRoutes(members: Members): Route[] {
       tag: "team",
       // Whoever wants to leave may: the service asks for more when it is about another.
       role: "member",
-      rateLimited: false,
+      rate: "write",
       liveOnly: true,
       errors: ["not_found", "insufficient_role", "session_required", "last_owner"],
       params: ParamsSchema,

@@ -65,11 +65,12 @@ const merged: Override = {
 const pending: Override = { ...merged, status: "pending", source: null, merged_at: null };
 
 /** What all of them share. */
-const OWNERS = { tag: "disposable", role: "owner", rateLimited: false } as const;
+const OWNERS = { tag: "disposable", role: "owner" } as const;
 
 function submitRoute(overrides: Overrides): Route {
   return teamRoute({
     ...OWNERS,
+    rate: "write",
     method: "POST",
     path: "/v1/admin/disposable",
     operationId: "submitDisposable",
@@ -98,6 +99,7 @@ export function createOverrideRoutes(overrides: Overrides): Route[] {
     submitRoute(overrides),
     teamRoute({
       ...OWNERS,
+      rate: "read",
       method: "GET",
       path: "/v1/admin/disposable",
       operationId: "listDisposable",
@@ -115,6 +117,7 @@ export function createOverrideRoutes(overrides: Overrides): Route[] {
     }),
     teamRoute({
       ...OWNERS,
+      rate: "read",
       method: "GET",
       path: "/v1/admin/disposable/pending",
       operationId: "countPendingDisposable",
@@ -130,6 +133,7 @@ export function createOverrideRoutes(overrides: Overrides): Route[] {
     }),
     teamRoute({
       ...OWNERS,
+      rate: "write",
       method: "DELETE",
       path: "/v1/admin/disposable/{domain}",
       operationId: "removeDisposable",

@@ -18,7 +18,7 @@ export function createPasswordResetRoutes(reset: PasswordReset): Route[] {
       description:
         "Mails a link when the address has an account. The answer is the same whether it has one or not.",
       tag: "auth",
-      rateLimited: false,
+      rate: "client",
       readsClientAddress: true,
       errors: ["feature_unconfigured", "rate_limited"],
       body: v.strictObject({ email: emailSchema("The address of the account, in any case.") }),
@@ -36,7 +36,7 @@ export function createPasswordResetRoutes(reset: PasswordReset): Route[] {
       summary: "Choose a new password",
       description: "With the token of a mailed link: once, and soon. Ends all sessions of the user.",
       tag: "auth",
-      rateLimited: false,
+      rate: "client",
       readsClientAddress: true,
       errors: ["token_unusable"],
       body: v.strictObject({ token: tokenSchema, new_password: newPasswordSchema }),

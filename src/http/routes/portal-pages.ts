@@ -27,7 +27,7 @@ function pageRoute(
     method: "GET",
     tag: "auth",
     internal: true,
-    rateLimited: false,
+    rate: "client",
     errors: [],
     query: "ignored",
     success: { status: 200, description: "The page", contentType: HTML, schema: v.string() },

@@ -42,7 +42,7 @@ function registerRoute(registration: Registration): Route {
       "and 409 for an address that has an account. An account whose teams have all gone is given such a team, for its " +
       "password.",
     tag: "auth",
-    rateLimited: false,
+    rate: "client",
     readsClientAddress: true,
     errors: ["registration_closed", "account_exists", "rate_limited"],
     body: RegisterSchema,
@@ -84,7 +84,7 @@ function confirmRoute(registration: Registration): Route {
       "Makes the account and the team of a registration, and begins a session: with the token of the mailed link, once, " +
       "and the password of the registration, so that nobody comes by an account whose password somebody else chose.",
     tag: "auth",
-    rateLimited: false,
+    rate: "client",
     readsClientAddress: true,
     errors: [
       "registration_closed",

@@ -17,7 +17,7 @@ import {
   uploadExample,
 } from "../schemas/upload.ts";
 
-const MEMBERS = { tag: "bulk", role: "member", rateLimited: false } as const;
+const MEMBERS = { tag: "bulk", role: "member" } as const;
 const { lists, open, stored, presignedMs, streamedPerTeam, unfinishedMs, previewRows } = LIMITS.uploads;
 const HOUR_MS = 3_600_000;
 
@@ -36,7 +36,7 @@ export function createUploadRoutes(uploads: Uploads): Route[] {
 function createRoute(uploads: Uploads): Route {
   return teamRoute({
     ...MEMBERS,
-    rateLimited: true,
+    rate: "write",
     method: "POST",
     path: "/v1/uploads",
     operationId: "createUpload",
@@ -68,6 +68,7 @@ function createRoute(uploads: Uploads): Route {
 function listRoute(uploads: Uploads): Route {
   return teamRoute({
     ...MEMBERS,
+    rate: "read",
     method: "GET",
     path: "/v1/uploads",
     operationId: "listUploads",
@@ -90,7 +91,7 @@ function listRoute(uploads: Uploads): Route {
 function receiveRoute(uploads: Uploads): Route {
   return incomingRoute({
     ...MEMBERS,
-    rateLimited: true,
+    rate: "write",
     method: "PUT",
     path: "/v1/uploads/{upload}",
     operationId: "putUpload",
@@ -118,7 +119,7 @@ function receiveRoute(uploads: Uploads): Route {
 function getRoute(uploads: Uploads): Route {
   return teamRoute({
     ...MEMBERS,
-    rateLimited: true,
+    rate: "read",
     method: "GET",
     path: "/v1/uploads/{upload}",
     operationId: "getUpload",
@@ -135,7 +136,7 @@ function getRoute(uploads: Uploads): Route {
 function completeRoute(uploads: Uploads): Route {
   return teamRoute({
     ...MEMBERS,
-    rateLimited: true,
+    rate: "write",
     method: "POST",
     path: "/v1/uploads/{upload}/complete",
     operationId: "completeUpload",
@@ -152,7 +153,7 @@ function completeRoute(uploads: Uploads): Route {
 function previewRoute(uploads: Uploads): Route {
   return teamRoute({
     ...MEMBERS,
-    rateLimited: true,
+    rate: "write",
     method: "POST",
     path: "/v1/uploads/{upload}/preview",
     operationId: "previewUpload",
@@ -184,6 +185,7 @@ function previewRoute(uploads: Uploads): Route {
 function removeRoute(uploads: Uploads): Route {
   return teamRoute({
     ...MEMBERS,
+    rate: "write",
     method: "DELETE",
     path: "/v1/uploads/{upload}",
     operationId: "deleteUpload",

@@ -69,7 +69,7 @@ export function createVerifyRoute(verify: VerifyAddress, enter: Entrance["enter"
       "Each answer is charged, so HEAD is not allowed.",
     tag: "verification",
     role: "member",
-    rateLimited: true,
+    rate: "verify",
     errors: ["unavailable_in_tier", "quota_exceeded", "unavailable"],
     query: VerifyQuerySchema,
     success: {

@@ -65,7 +65,7 @@ function listRoute(deliveries: WebhookDeliveries): Route {
     description: `Newest first, for ${LIMITS.webhooks.keptMs / 86_400_000} days.`,
     tag: TAG,
     role: "member",
-    rateLimited: false,
+    rate: "read",
     errors: ["not_found"],
     params: IdParams,
     query: v.strictObject({
@@ -97,7 +97,7 @@ function pingRoute(deliveries: WebhookDeliveries): Route {
     description: `Whatever it is subscribed to; no other webhook hears of it. ${MANUAL}`,
     tag: TAG,
     role: "admin",
-    rateLimited: false,
+    rate: "write",
     errors: MANUAL_ERRORS,
     params: IdParams,
     success: {
@@ -119,7 +119,7 @@ function redeliverRoute(deliveries: WebhookDeliveries): Route {
     description: `A further delivery of the same event, however the first one ended: same \`webhook-id\`. Not once the event is older than the log goes back. ${MANUAL}`,
     tag: TAG,
     role: "admin",
-    rateLimited: false,
+    rate: "write",
     errors: [...MANUAL_ERRORS, "event_expired"],
     params: v.strictObject({
       id: v.string(),

@@ -1,6 +1,7 @@
 import { effectiveLimits, TIER_LIMITS, type TierLimits } from "../../core/tiers.ts";
 import type { CredentialRow, TeamRow } from "../../store/credentials.ts";
 import { type Actor, asRole, lowerRole, type Role } from "../actor.ts";
+import type { RateSettings } from "../rate-limit/classes.ts";
 import type { TeamLists } from "./team-lists.ts";
 
 /**
@@ -16,7 +17,14 @@ export interface TeamContext {
 }
 
 /** A bucket needs a rate and room for a token; any other limit may be 0. */
-const AT_LEAST_ONE: readonly string[] = ["ratePerS", "rateBurst"] satisfies (keyof TierLimits)[];
+const AT_LEAST_ONE: readonly string[] = [
+  "ratePerS",
+  "rateBurst",
+  "readsPerS",
+  "readsBurst",
+  "writesPerS",
+  "writesBurst",
+] satisfies (keyof RateSettings)[];
 
 /** Of the operator's overrides, those that name a limit and have its type; anything else is not in force. */
 export function limitOverrides(stored: unknown): Partial<TierLimits> {

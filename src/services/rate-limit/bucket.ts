@@ -1,6 +1,6 @@
-import type { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { BucketGrant, BucketRequest } from "../../store/rate-bucket.ts";
+import type { Rate, RateClass } from "./classes.ts";
 
 /** Tokens leased in advance, from when the bucket was asked for them. */
 interface TokenLease {
@@ -8,9 +8,9 @@ interface TokenLease {
   endsAtMs: number;
 }
 
-interface TokenWaiter {
+export interface TokenWaiter {
   resolve(): void;
-  reject(error: AppError): void;
+  reject(error: unknown): void;
 }
 
 /** A lease that ends within this is returned rather than lost. */
@@ -59,9 +59,12 @@ export class SharedBucket {
   /** When the first of the leases ends: `#ahead` is counted anew then. */
   #aheadUntilMs = Number.NEGATIVE_INFINITY;
   readonly key: string;
+  readonly rateClass: RateClass;
   /** When rate and burst were read, monotonic. */
   limitsAsOfMs = Number.NEGATIVE_INFINITY;
   waiters: TokenWaiter[] = [];
+  /** While Redis is away: what this process gives out by itself; null: nothing yet, or the bucket was full again. */
+  local: LocalBucket | null = null;
   #serving = false;
   refusedUntilMs = Number.NEGATIVE_INFINITY;
   #leases: TokenLease[] = [];
@@ -73,8 +76,9 @@ export class SharedBucket {
   /** The last who asked got less. */
   #wasShort = false;
 
-  constructor(key: string, ratePerS: number, burst: number) {
+  constructor(key: string, { ratePerS, burst }: Rate, rateClass: RateClass) {
     this.key = key;
+    this.rateClass = rateClass;
     this.ratePerS = ratePerS;
     this.burst = burst;
     this.#leftSeen = burst;
@@ -150,7 +154,8 @@ export class SharedBucket {
   }
 
   get isIdle(): boolean {
-    return this.#leases.length === 0 && this.#used === 0 && this.waiters.length === 0 && !this.#serving;
+    const isAsked = this.#serving || this.waiters.length > 0;
+    return this.#leases.length === 0 && this.#used === 0 && !isAsked && this.local === null;
   }
 
   /** Half of the last lease is used, or it is old. */

@@ -15,7 +15,8 @@ export interface ClientLimits {
  * What strangers cost, by client address: a token bucket for each IPv4 address or IPv6 /64, and one of `clientsPerSite`
  * times the size for each IPv6 /48. Of this process alone, so that it needs nothing that may be away and no call.
  *
- * Only what is refused is charged: clients that send what they should are never looked at, however many share an address.
+ * One limiter is charged only what is refused: clients that send what they should are never looked at, however many share an
+ * address. Another is charged each request to what needs no credential, and allows far more.
  */
 export interface ClientLimiter {
   /**
@@ -28,14 +29,17 @@ export interface ClientLimiter {
   refusal(address: string, nowMs: number): AppError | null;
 }
 
-const DETAIL =
+const REFUSED_TOO_OFTEN =
   "Too many requests with unknown credentials, or with bodies that are not taken, come from this network address.";
 
 /**
  * A bucket is the time at which it is full again, so that a full one need not be kept. Each costs a number in a bounded
  * map; a bucket that was pushed out begins full.
  */
-export function createClientLimiter(limits: ClientLimits = LIMITS.clients): ClientLimiter {
+export function createClientLimiter(
+  limits: ClientLimits = LIMITS.clients,
+  detail = REFUSED_TOO_OFTEN,
+): ClientLimiter {
   const fullAtMs = new LRUCache<string, number>({ max: limits.remembered });
   const unitMs = 1000 / limits.unitsPerS;
   const emptyMs = limits.burst * unitMs;
@@ -58,7 +62,7 @@ export function createClientLimiter(limits: ClientLimits = LIMITS.clients): Clie
     const retryAfterS = Math.ceil(ms / 1000);
     const known = refusals.get(retryAfterS);
     if (known !== undefined) return known;
-    const refusal = new AppError("rate_limited", DETAIL, { retryAfterS });
+    const refusal = new AppError("rate_limited", detail, { retryAfterS });
     refusals.set(retryAfterS, refusal);
     return refusal;
   }
@@ -79,6 +83,22 @@ export function createClientLimiter(limits: ClientLimits = LIMITS.clients): Clie
         site === null ? 0 : waitMs(site, siteUnitMs, nowMs),
       );
       return ms > 0 ? refusalFor(ms) : null;
+    },
+  };
+}
+
+/** The rate of a network address at routes that need no credential. */
+export function createPublicRate(limits: ClientLimits = LIMITS.publicRate) {
+  const clients = createClientLimiter(
+    limits,
+    "Too many requests without a credential come from this network address.",
+  );
+  return {
+    /** @throws AppError `rate_limited` */
+    take(address: string, nowMs: number): void {
+      const refusal = clients.refusal(address, nowMs);
+      if (refusal !== null) throw refusal;
+      clients.charge(address, 1, nowMs);
     },
   };
 }

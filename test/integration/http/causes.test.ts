@@ -18,7 +18,7 @@ before(async () => {
     summary: "Fail",
     tag: "test",
     role: "member",
-    rateLimited: false,
+    rate: "read",
     errors: [],
     success: { status: 200, description: "Never", schema: v.unknown() },
     handler: () => Promise.reject(thrown),

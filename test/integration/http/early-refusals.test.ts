@@ -38,7 +38,7 @@ const entryRoute = (): Route =>
     operationId: "enter",
     summary: "Enter",
     tag: "test",
-    rateLimited: false,
+    rate: "client",
     errors: [],
     body: EchoSchema,
     success: { status: 201, description: "In", schema: v.unknown() },
@@ -73,7 +73,7 @@ describe("a request that is refused for its credential, role, tier or rate", () 
   const limited = () => {
     throw new AppError("rate_limited", "Too many.", { retryAfterS: 1 });
   };
-  const rateLimited = { ...echoRoute(), rateLimited: true };
+  const rateLimited = echoRoute();
   const cases: [string, HarnessOptions, string][] = [
     ["credential", { gate: openGate({ authenticate: () => unknown() }) }, "401 unauthorized"],
     [
@@ -96,14 +96,14 @@ describe("a request that is refused for its credential, role, tier or rate", () 
     ],
     [
       "rate",
-      { gate: openGate({ rateLimit: { take: limited } }), extraRoutes: [rateLimited as Route] },
+      { gate: openGate({ rateLimit: { take: limited } }), extraRoutes: [rateLimited] },
       "429 rate_limited",
     ],
     [
       "rate that is asked for",
       {
         gate: openGate({ rateLimit: { take: async () => limited() } }),
-        extraRoutes: [rateLimited as Route],
+        extraRoutes: [rateLimited],
       },
       "429 rate_limited",
     ],

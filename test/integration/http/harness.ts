@@ -89,6 +89,7 @@ export function openGate(overrides: Partial<Gate> = {}): Gate {
       throw new AppError("unauthorized", "The credential is missing or unknown.");
     },
     rateLimit: { take: () => {} },
+    publicRate: { take: () => {} },
     idempotency: {
       begin: async () => ({ settle: () => Promise.resolve(), release: () => Promise.resolve() }),
       drain: () => Promise.resolve(),
@@ -113,7 +114,7 @@ export function echoRoute(): Route {
     summary: "Echo",
     tag: "test",
     role: "member",
-    rateLimited: false,
+    rate: "read",
     errors: [],
     body: EchoSchema,
     success: { status: 201, description: "Echo", schema: v.unknown() },
@@ -129,7 +130,7 @@ export function itemRoute(): Route {
     summary: "Delete",
     tag: "test",
     role: "member",
-    rateLimited: false,
+    rate: "read",
     errors: ["not_found"],
     params: v.strictObject({ id: v.string() }),
     success: { status: 204, description: "Deleted", schema: null },

@@ -32,7 +32,7 @@ const blobRoute = () =>
     summary: "Put",
     tag: "test",
     role: "member",
-    rateLimited: false,
+    rate: "read",
     errors: ["bulk_too_large", "limit_reached"],
     params: v.strictObject({ name: v.string() }),
     success: { status: 201, description: "Put", schema: v.unknown() },

@@ -22,7 +22,7 @@ async function serve(t: TestContext, bytes: number, work: Promise<unknown> = Pro
     summary: "A body",
     tag: "test",
     role: "member",
-    rateLimited: false,
+    rate: "read",
     errors: [],
     success: { status: 200, description: "A body", schema: v.string() },
     async handler() {

@@ -38,6 +38,18 @@ const CROWDED: Record<string, [request: string, isShort: boolean, status: number
   "of another method": [get("email=a%40new.test", bearer(KEY)).replace("GET", "POST"), false, 405],
 };
 
+const APP = "https://app.test";
+/** Of pages: the short way knows them, too, and tells them what browsers and caches need, where they may call. */
+const OF_PAGES: typeof CROWDED = {
+  "of a page that may call": [get("email=a%40new.test", bearer(KEY), `Origin: ${APP}`), true, 503],
+  "the same, with an id": [
+    get("email=a%40new.test", bearer(KEY), `Origin: ${APP}`, "X-Request-Id: mine-2"),
+    true,
+    503,
+  ],
+  "of one that may not": [get("email=a%40new.test", bearer(KEY), "Origin: https://evil.test"), true, 503],
+};
+
 async function ask(world: ReadyWorld, request: string): Promise<RawReply> {
   const client = connect(world.port);
   client.send(request);
@@ -59,65 +71,77 @@ function comparable(reply: RawReply, request: string): unknown {
   return { status: reply.status, headers, limit, id: shown, names: Object.keys(reply.headers), body };
 }
 
-describe("the short way to a refusal", () => {
-  let short: ReadyWorld;
-  let long: ReadyWorld;
-  before(async () => {
-    [short, long] = [await startReadyWorld(true), await startReadyWorld(false)];
-    for (const world of [short, long]) {
-      world.set(KEY, {}, { id: "team_1", limits: WIDE });
-      world.set(FREE, {}, { id: "team_2", tier: "free", limits: WIDE });
-      world.set(TEST, { kind: "test" }, { id: "team_1" });
-      world.set(SLOW, {}, { id: "team_3", limits: NARROW });
-      world.keep("a@known.test", evidenceWith({ smtp: smtpWith() }), 86_400);
-      // Who asks is known from here on.
-      for (const key of [KEY, FREE, TEST])
-        assert.equal((await ask(world, get("email=nobody", bearer(key)))).status, 200);
+for (const [when, corsOrigins] of [
+  ["", []],
+  [" while pages of other origins may call", [APP]],
+] as const)
+  describe(`the short way to a refusal${when}`, () => {
+    let short: ReadyWorld;
+    let long: ReadyWorld;
+    before(async () => {
+      [short, long] = [
+        await startReadyWorld(true, { corsOrigins }),
+        await startReadyWorld(false, { corsOrigins }),
+      ];
+      for (const world of [short, long]) {
+        world.set(KEY, {}, { id: "team_1", limits: WIDE });
+        world.set(FREE, {}, { id: "team_2", tier: "free", limits: WIDE });
+        world.set(TEST, { kind: "test" }, { id: "team_1" });
+        world.set(SLOW, {}, { id: "team_3", limits: NARROW });
+        world.keep("a@known.test", evidenceWith({ smtp: smtpWith() }), 86_400);
+        // Who asks is known from here on.
+        for (const key of [KEY, FREE, TEST])
+          assert.equal((await ask(world, get("email=nobody", bearer(key)))).status, 200);
+      }
+    });
+    after(async () => {
+      await Promise.all([short.close(), long.close()]);
+    });
+
+    /** @returns how many of the two requests came to the general way of the server that has both: 0 or 1 */
+    async function compare(what: string, request: string, status: number): Promise<number> {
+      const generally = short.general.count;
+      const [one, other] = [await ask(short, request), await ask(long, request)];
+      assert.equal(one.status, status, what);
+      assert.deepEqual(comparable(one, request), comparable(other, request), what);
+      return short.general.count - generally;
     }
-  });
-  after(async () => {
-    await Promise.all([short.close(), long.close()]);
-  });
 
-  /** @returns how many of the two requests came to the general way of the server that has both: 0 or 1 */
-  async function compare(what: string, request: string, status: number): Promise<number> {
-    const generally = short.general.count;
-    const [one, other] = [await ask(short, request), await ask(long, request)];
-    assert.equal(one.status, status, what);
-    assert.deepEqual(comparable(one, request), comparable(other, request), what);
-    return short.general.count - generally;
-  }
+    it("says what the general way does where there is no room, and leaves to it whatever else there is", async () => {
+      const ends = [short.crowd(), long.crowd()];
+      for (const [what, [request, isShort, status]] of Object.entries({ ...CROWDED, ...OF_PAGES })) {
+        const generally = await compare(what, request, status);
+        if (isShort) assert.equal(generally, 0, what);
+        else if (status !== 405) assert.equal(generally, 1, what);
+      }
+      for (const end of ends) end();
+      for (const [what, [request, isShort]] of Object.entries({ ...CROWDED, ...OF_PAGES }))
+        if (isShort) assert.equal(await compare(`${what}, with room again`, request, 200), 1);
+    });
 
-  it("says what the general way does where there is no room, and leaves to it whatever else there is", async () => {
-    const ends = [short.crowd(), long.crowd()];
-    for (const [what, [request, isShort, status]] of Object.entries(CROWDED)) {
-      const generally = await compare(what, request, status);
-      if (isShort) assert.equal(generally, 0, what);
-      else if (status !== 405) assert.equal(generally, 1, what);
-    }
-    for (const end of ends) end();
-    for (const [what, [request, isShort]] of Object.entries(CROWDED))
-      if (isShort) assert.equal(await compare(`${what}, with room again`, request, 200), 1);
-  });
+    it("tells a team that has used up its rate so, also where there is no room either", async () => {
+      const request = get("email=nobody", bearer(SLOW));
+      const asked = [await compare("1", request, 200), await compare("2", request, 200)];
+      // Here it is seen that there is none left.
+      asked.push(await compare("3", request, 429));
+      assert.deepEqual(asked, [1, 1, 1]);
+      assert.equal(await compare("again", request, 429), 0);
+      assert.equal(await compare("badly asked", get("email=a&x=1", bearer(SLOW)), 429), 0);
+      assert.equal(await compare("with an id", get("email=a", bearer(SLOW), "X-Request-Id: m"), 429), 0);
+      const ofPage = get("email=nobody", bearer(SLOW), `Origin: ${APP}`);
+      assert.equal(await compare("of a page", ofPage, 429), 0);
+      const { headers } = await ask(short, ofPage);
+      assert.equal(headers["access-control-allow-origin"], corsOrigins.length > 0 ? APP : undefined);
+      await ask(long, ofPage);
+      assert.equal(await compare("another team", get("email=nobody", bearer(KEY)), 200), 1);
+      const ends = [short.crowd(), long.crowd()];
+      assert.equal(await compare("crowded", get("email=a%40new.test", bearer(SLOW)), 429), 0);
+      for (const end of ends) end();
+    });
 
-  it("tells a team that has used up its rate so, also where there is no room either", async () => {
-    const request = get("email=nobody", bearer(SLOW));
-    const asked = [await compare("1", request, 200), await compare("2", request, 200)];
-    // Here it is seen that there is none left.
-    asked.push(await compare("3", request, 429));
-    assert.deepEqual(asked, [1, 1, 1]);
-    assert.equal(await compare("again", request, 429), 0);
-    assert.equal(await compare("badly asked", get("email=a&x=1", bearer(SLOW)), 429), 0);
-    assert.equal(await compare("with an id", get("email=a", bearer(SLOW), "X-Request-Id: m"), 429), 0);
-    assert.equal(await compare("another team", get("email=nobody", bearer(KEY)), 200), 1);
-    const ends = [short.crowd(), long.crowd()];
-    assert.equal(await compare("crowded", get("email=a%40new.test", bearer(SLOW)), 429), 0);
-    for (const end of ends) end();
+    it("counts what the general way counts, and charges nothing", async () => {
+      const [one, other] = [await short.accounts(), await long.accounts()];
+      assert.deepEqual(one.lines, other.lines);
+      assert.deepEqual([one.units, one.usage], [other.units, other.usage]);
+    });
   });
-
-  it("counts what the general way counts, and charges nothing", async () => {
-    const [one, other] = [await short.accounts(), await long.accounts()];
-    assert.deepEqual(one.lines, other.lines);
-    assert.deepEqual([one.units, one.usage], [other.units, other.usage]);
-  });
-});

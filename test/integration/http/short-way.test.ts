@@ -133,6 +133,30 @@ const USUAL: Record<string, string> = {
   "one that closes": get("email=a%40known.test", bearer(KEY), "Connection: close"),
 };
 
+const APP = "https://app.test";
+const from = (...origins: string[]) =>
+  get("email=a%40known.test", bearer(KEY), ...origins.map((origin) => `Origin: ${origin}`));
+
+/** Of pages, which are told more where they may call. */
+const OF_PAGES: Record<string, string> = {
+  "of a page that may call": from(APP),
+  "the same, with an id": from(APP).replace("\r\n\r\n", "\r\nX-Request-Id: mine-2\r\n\r\n"),
+  "of one that may not": from("https://app.test.evil.test"),
+  "of none": from("null"),
+  "of an empty origin": from(""),
+};
+const OF_TWO_PAGES = { "of two pages": from(APP, "https://other.test") };
+
+const WORLDS = [
+  ["", [], { ...USUAL, ...OF_PAGES, ...OF_TWO_PAGES }, UNUSUAL],
+  [
+    " while pages of other origins may call",
+    [APP, "https://other.test"],
+    { ...USUAL, ...OF_PAGES },
+    { ...UNUSUAL, ...OF_TWO_PAGES },
+  ],
+] as const;
+
 /** What changes between two asks: after each, both ways must say the same of everything. */
 const CHANGES: Record<string, (world: ReadyWorld) => Promise<void> | void> = {
   "time passes": (world) => world.clock.advanceAsync(1_500),
@@ -173,59 +197,76 @@ const CHANGES: Record<string, (world: ReadyWorld) => Promise<void> | void> = {
 
 const MANY = 40;
 
-describe("the short way to cached answers", () => {
-  let short: ReadyWorld;
-  let long: ReadyWorld;
-  before(async () => {
-    [short, long] = [await startReadyWorld(true), await startReadyWorld(false)];
-    setUp(short);
-    setUp(long);
-  });
-  after(async () => {
-    await Promise.all([short.close(), long.close()]);
-  });
+for (const [when, corsOrigins, usual, unusual] of WORLDS)
+  describe(`the short way to cached answers${when}`, () => {
+    let short: ReadyWorld;
+    let long: ReadyWorld;
+    before(async () => {
+      [short, long] = [
+        await startReadyWorld(true, { corsOrigins }),
+        await startReadyWorld(false, { corsOrigins }),
+      ];
+      setUp(short);
+      setUp(long);
+    });
+    after(async () => {
+      await Promise.all([short.close(), long.close()]);
+    });
 
-  async function compare(what: string, request: string): Promise<void> {
-    const [one, other] = [await ask(short, request), await ask(long, request)];
-    assert.deepEqual(comparable(one, request), comparable(other, request), what);
-  }
-
-  async function compareAll(when: string): Promise<void> {
-    for (const [what, request] of Object.entries({ ...USUAL, ...UNUSUAL }))
-      await compare(`${when}: ${what}`, request);
-  }
-
-  async function ways(request: string): Promise<number> {
-    const beforeMs = short.general.count;
-    await compare("counted", request);
-    return short.general.count - beforeMs;
-  }
-
-  it("is taken for what is usual once it has been answered, and for nothing else", async () => {
-    // Leases of tokens and units grow with the traffic: until then the general way waits for them.
-    for (let i = 0; i < MANY; i++)
-      for (const key of [KEY, OTHER, FREE]) await compare("more", get("email=a%40known.test", bearer(key)));
-    for (const request of Object.values(USUAL)) await compare("first", request);
-    for (const [what, request] of Object.entries(USUAL)) assert.equal(await ways(request), 0, what);
-    for (const [what, request] of Object.entries(UNUSUAL)) {
-      const isRefusedEarlier = /length|coding|long|^(HEAD|POST|OPTIONS)$|path|slash|small letters/.test(what);
-      const taken = await ways(request);
-      if (!isRefusedEarlier || taken > 0) assert.equal(taken, 1, what);
+    async function compare(what: string, request: string): Promise<void> {
+      const [one, other] = [await ask(short, request), await ask(long, request)];
+      assert.deepEqual(comparable(one, request), comparable(other, request), what);
     }
-  });
 
-  it("says and counts what the general way does, whatever changes in between", async () => {
-    await compareAll("at first");
-    await compareAll("again");
-    for (const [when, change] of Object.entries(CHANGES)) {
-      await change(short);
-      await change(long);
-      await compareAll(when);
-      await compareAll(`${when}, again`);
+    async function compareAll(state: string): Promise<void> {
+      for (const [what, request] of Object.entries({ ...usual, ...unusual }))
+        await compare(`${state}: ${what}`, request);
     }
-    assert.deepEqual(await short.accounts(), await long.accounts());
+
+    async function ways(request: string): Promise<number> {
+      const beforeMs = short.general.count;
+      await compare("counted", request);
+      return short.general.count - beforeMs;
+    }
+
+    it("is taken for what is usual once it has been answered, and for nothing else", async () => {
+      // Leases of tokens and units grow with the traffic: until then the general way waits for them.
+      for (let i = 0; i < MANY; i++)
+        for (const key of [KEY, OTHER, FREE]) await compare("more", get("email=a%40known.test", bearer(key)));
+      for (const request of Object.values(usual)) await compare("first", request);
+      for (const [what, request] of Object.entries(usual)) assert.equal(await ways(request), 0, what);
+      for (const [what, request] of Object.entries(unusual)) {
+        const isRefusedEarlier = /length|coding|long|^(HEAD|POST|OPTIONS)$|path|slash|small letters/.test(
+          what,
+        );
+        const taken = await ways(request);
+        if (!isRefusedEarlier || taken > 0) assert.equal(taken, 1, what);
+      }
+    });
+
+    it("tells pages what browsers and caches need to know, if they may call", async () => {
+      const told = async (request: string) => {
+        const [reply] = [await ask(short, request), await ask(long, request)];
+        assert.ok(reply !== "closed" && reply.status === 200);
+        return [reply.headers.vary, reply.headers["access-control-allow-origin"]];
+      };
+      const mayCall = corsOrigins.length > 0;
+      assert.deepEqual(await told(from(APP)), mayCall ? ["Origin", APP] : [undefined, undefined]);
+      assert.deepEqual(await told(PLAIN), [mayCall ? "Origin" : undefined, undefined]);
+    });
+
+    it("says and counts what the general way does, whatever changes in between", async () => {
+      await compareAll("at first");
+      await compareAll("again");
+      for (const [state, change] of Object.entries(CHANGES)) {
+        await change(short);
+        await change(long);
+        await compareAll(state);
+        await compareAll(`${state}, again`);
+      }
+      assert.deepEqual(await short.accounts(), await long.accounts());
+    });
   });
-});
 
 describe("the short way", () => {
   it("learns from what live keys ask, not from test keys, whose requests cost nothing", async (t) => {
@@ -265,15 +306,5 @@ describe("the short way", () => {
     const before = world.general.count;
     for (let i = 0; i < 3; i++) await askAll();
     assert.equal(world.general.count, before);
-  });
-
-  it("is not taken while pages of other origins may call", async () => {
-    const world = await startReadyWorld(true, { corsOrigins: ["https://app.test"] });
-    setUp(world);
-    for (let i = 0; i < MANY; i++) {
-      const reply = await ask(world, PLAIN);
-      assert.ok(reply !== "closed" && reply.headers.vary === "Origin");
-    }
-    await world.close();
   });
 });

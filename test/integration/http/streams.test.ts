@@ -49,7 +49,7 @@ async function serve(t: TestContext, makeBody: (into: Produced) => BodyStream, g
     summary: "A body",
     tag: "test",
     role: "member",
-    rateLimited: false,
+    rate: "read",
     errors: [],
     success: { status: 200, description: "A body", schema: v.string() },
     async handler() {

@@ -23,7 +23,7 @@ function bodyRoute(body: string | Uint8Array) {
     summary: "A body",
     tag: "test",
     role: "member",
-    rateLimited: false,
+    rate: "read",
     errors: [],
     success: { status: 200, description: "A body", schema: v.string() },
     handler: async () => new Reply(200, body, { contentType: "text/csv; charset=utf-8" }),

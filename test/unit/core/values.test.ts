@@ -73,6 +73,21 @@ describe("tiers", () => {
     ]);
   });
 
+  it("have rates of reads and writes whose buckets fill in 5 and 10 seconds", () => {
+    const table = TIERS.map((tier) => {
+      const { readsPerS, readsBurst, writesPerS, writesBurst } = TIER_LIMITS[tier];
+      assert.deepEqual([readsBurst, writesBurst], [5 * readsPerS, 10 * writesPerS], tier);
+      return [tier, readsPerS, writesPerS];
+    });
+    assert.deepEqual(table, [
+      ["free", 20, 5],
+      ["starter", 30, 10],
+      ["pro", 50, 20],
+      ["pro_plus", 100, 50],
+      ["enterprise", 500, 200],
+    ]);
+  });
+
   it("yield to the operator's overrides, one by one", () => {
     assert.deepEqual(effectiveLimits("free", { dailyQuota: 7 }), { ...TIER_LIMITS.free, dailyQuota: 7 });
   });

@@ -131,13 +131,25 @@ describe("the OpenAPI document", () => {
     for (const [path, operations] of Object.entries(paths)) {
       const methods = Object.keys(operations).map((method) => method.toUpperCase());
       const isFree = routes.some(
-        (route) => route.path === path && route.method === "GET" && !route.rateLimited,
+        (route) => route.path === path && route.method === "GET" && route.rate !== "verify",
       );
       const allow = [...methods, ...(isFree ? ["HEAD"] : []), "OPTIONS"].sort().join(", ");
       assert.throws(() => router.match("BREW", path), { headers: { Allow: allow } });
     }
     assert.throws(() => router.match("HEAD", "/v1/verify"), { code: "method_not_allowed" });
     assert.equal(router.match("HEAD", "/healthz").route.operationId, "getHealth");
+  });
+
+  it("documents 429 with the time to wait, and the limits of every answer, wherever a rate is kept", () => {
+    for (const route of routes.filter(({ rate, internal }) => rate !== "none" && internal !== true)) {
+      const operation = paths[route.path]?.[route.method.toLowerCase()];
+      const refused = operation?.responses["429"];
+      assert.ok(refused?.content["application/problem+json"]?.examples?.rate_limited, route.operationId);
+      const { headers } = refused as { headers: Record<string, unknown> };
+      const limits = route.access === "public" ? [] : ["RateLimit", "RateLimit-Policy"];
+      for (const name of ["Retry-After", ...limits])
+        assert.ok(name in headers, `${route.operationId}: ${name}`);
+    }
   });
 
   it("has every field of the contract's verification result, required", () => {

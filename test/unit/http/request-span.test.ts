@@ -27,10 +27,11 @@ function setUp(authenticate: Gate["authenticate"]) {
   request.sampled = { by, as: SAMPLED };
   const invoked: unknown[] = [];
   const route = {
-    ...{ method: "GET", path: "/x", access: { role: "member" }, rateLimited: false },
+    ...{ method: "GET", path: "/x", access: { role: "member" }, rate: "read" },
     invoke: ({ span }: HttpRequest) => void invoked.push(span),
   } as unknown as Route;
-  return { taken, request, invoked, route, gate: { authenticate } as Gate };
+  const gate = { authenticate, rateLimit: { take: () => {} } } as Partial<Gate> as Gate;
+  return { taken, request, invoked, route, gate };
 }
 
 describe("the span of a request", () => {

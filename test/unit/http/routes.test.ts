@@ -54,6 +54,24 @@ describe("the route table", () => {
   });
 });
 
+describe("the rate of a route", () => {
+  // An orchestrator asks as often as it likes, and a notification of Stripe's must not be lost.
+  const FREE_OF_RATES = ["GET /healthz", "GET /readyz", "POST /webhooks/stripe"];
+  const ofVerify = ["GET /v1/verify", "POST /v1/verify/bulk"];
+
+  it("is that of verifications, of reads or of writes for a team, and of the address for strangers", () => {
+    for (const route of routes) {
+      const expected = () => {
+        if (FREE_OF_RATES.includes(nameOf(route))) return "none";
+        if (route.access === "public") return "client";
+        if (ofVerify.includes(nameOf(route))) return "verify";
+        return route.method === "GET" ? "read" : "write";
+      };
+      assert.equal(route.rate, expected(), nameOf(route));
+    }
+  });
+});
+
 const MUTATING = ["POST", "PUT", "PATCH", "DELETE"];
 
 /** Mutations that a member may do, and why. Every other one needs an admin at least. */

@@ -75,6 +75,14 @@ describe("the command team", () => {
       ["setLimit", "team_1", { name: "ratePerS", value: 100_000 }],
     ],
     [
+      ["set-limit", "team_1", "reads_per_s", "40"],
+      ["setLimit", "team_1", { name: "readsPerS", value: 40 }],
+    ],
+    [
+      ["set-limit", "team_1", "writes_burst", "default"],
+      ["setLimit", "team_1", { name: "writesBurst", value: null }],
+    ],
+    [
       ["set-limit", "team_1", "probing", "true"],
       ["setLimit", "team_1", { name: "probing", value: true }],
     ],

@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { TIER_LIMITS, TIERS } from "../../../src/core/tiers.ts";
 import type { Actor } from "../../../src/services/actor.ts";
 import { createLimitsView, rateLimitHeaders } from "../../../src/services/limits-view.ts";
+import { RATE_CLASSES, type RateClass } from "../../../src/services/rate-limit/classes.ts";
 
 /** One item of the list: a string, then parameters that are integers (RFC 9651). */
 const ITEM = /^"[a-z]+"(;[a-z]+=\d+)+$/;
@@ -11,6 +12,7 @@ describe("the RateLimit fields", () => {
   it("say quota, window, what is left and for how long", () => {
     const headers = rateLimitHeaders({
       limits: TIER_LIMITS.free,
+      rateClass: "verify",
       rate: { remaining: 8, resetS: 1 },
       quota: { remaining: 99, resetS: 3_600 },
     });
@@ -23,8 +25,16 @@ describe("the RateLimit fields", () => {
   it("are lists of structured field items for every tier", () => {
     for (const tier of TIERS) {
       const state = { remaining: 0, resetS: 1 };
-      const { policy, limit } = rateLimitHeaders({ limits: TIER_LIMITS[tier], rate: state, quota: state });
-      for (const item of [...policy.split(", "), ...limit.split(", ")]) assert.match(item, ITEM);
+      for (const rateClass of RATE_CLASSES) {
+        const quota = rateClass === "verify" ? state : null;
+        const { policy, limit } = rateLimitHeaders({
+          limits: TIER_LIMITS[tier],
+          rateClass,
+          rate: state,
+          quota,
+        });
+        for (const item of [...policy.split(", "), ...limit.split(", ")]) assert.match(item, ITEM);
+      }
     }
   });
 
@@ -34,7 +44,23 @@ describe("the RateLimit fields", () => {
       quota: { snapshot: () => ({ remaining: 5, resetS: 60 }) },
     });
     const actor = { livemode: false, limits: TIER_LIMITS.free } as Actor;
-    assert.equal(view(actor).policy, '"rate";q=10;w=5');
-    assert.equal(view({ ...actor, livemode: true }).limit, '"rate";r=10;t=1, "quota";r=5;t=60');
+    assert.equal(view(actor, "verify").policy, '"rate";q=10;w=5');
+    assert.equal(view({ ...actor, livemode: true }, "verify").limit, '"rate";r=10;t=1, "quota";r=5;t=60');
+  });
+
+  it("name the bucket of the request's class, and no quota that it does not touch", () => {
+    const asked: RateClass[] = [];
+    const snapshot = (_actor: Actor, rateClass: RateClass) => {
+      asked.push(rateClass);
+      return { remaining: 3, resetS: 1 };
+    };
+    const view = createLimitsView({
+      rateLimiter: { snapshot },
+      quota: { snapshot: () => ({ remaining: 5, resetS: 60 }) },
+    });
+    const actor = { livemode: true, limits: TIER_LIMITS.free } as Actor;
+    assert.deepEqual(view(actor, "read"), { policy: '"read";q=100;w=5', limit: '"read";r=3;t=1' });
+    assert.deepEqual(view(actor, "write"), { policy: '"write";q=50;w=10', limit: '"write";r=3;t=1' });
+    assert.deepEqual(asked, ["read", "write"]);
   });
 });

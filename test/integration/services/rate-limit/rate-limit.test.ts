@@ -45,7 +45,7 @@ async function startProcess(t: TestContext, redisUrl: string): Promise<Process> 
 
 async function passes(process: Process, actor: Actor): Promise<boolean> {
   try {
-    await process.limiter.take(actor);
+    await process.limiter.take(actor, "verify");
     return true;
   } catch (error) {
     assert.ok(error instanceof AppError && error.code === "rate_limited", String(error));
@@ -86,7 +86,7 @@ describe("the rate over processes", () => {
     let passed = 0;
     while (performance.now() - beganAtMs < 400) {
       const takes = limiters.flatMap((limiter) =>
-        Array.from({ length: 25 }, async () => limiter.take(actor)),
+        Array.from({ length: 25 }, async () => limiter.take(actor, "verify")),
       );
       const outcomes = await Promise.allSettled(takes);
       passed += outcomes.filter((outcome) => outcome.status === "fulfilled").length;
@@ -112,7 +112,8 @@ describe("the rate in a process", () => {
     const actor = slow("team_a", 1);
     assert.equal(await countPassing([process], actor, 2), 1);
     const before = process.asked.length;
-    for (let i = 0; i < 100; i++) assert.throws(() => process.limiter.take(actor), { code: "rate_limited" });
+    for (let i = 0; i < 100; i++)
+      assert.throws(() => process.limiter.take(actor, "verify"), { code: "rate_limited" });
     assert.equal(process.asked.length, before);
     process.clock.advance(LIMITS.rate.refusalMaxMs);
     assert.equal(await passes(process, actor), false);
@@ -124,14 +125,14 @@ describe("the rate in a process", () => {
     const busy = actorFor("team_busy", { ratePerS: 5_000, rateBurst: 10_000 });
     let atOnce = 0;
     for (let i = 0; i < 200; i++) {
-      const answer = process.limiter.take(busy);
+      const answer = process.limiter.take(busy, "verify");
       if (!(answer instanceof Promise)) atOnce += 1;
       await answer;
     }
     assert.ok(atOnce > 100, `${atOnce} of 200 at once`);
     assert.ok(process.asked.length < 50, `${process.asked.length} calls`);
     process.asked.length = 0;
-    for (let i = 0; i < 5; i++) await process.limiter.take(slow("team_slow", 100));
+    for (let i = 0; i < 5; i++) await process.limiter.take(slow("team_slow", 100), "verify");
     assert.deepEqual(
       process.asked.map((request) => request.want),
       [1, 1, 1, 1, 1],
@@ -143,10 +144,10 @@ describe("the rate in a process", () => {
     const [a, b] = [await startProcess(t, url), await startProcess(t, url)];
     // A lease is sized by the rate, the count by what is taken: 1000 a second fills 1000 in no less than a second.
     const actor = actorFor("team_a", { ratePerS: 1_000, rateBurst: 100_000 });
-    for (let i = 0; i < 40; i++) await a.limiter.take(actor);
+    for (let i = 0; i < 40; i++) await a.limiter.take(actor, "verify");
     await a.limiter.drain();
-    await b.limiter.take(actor);
-    const { remaining } = b.limiter.snapshot(actor);
+    await b.limiter.take(actor, "verify");
+    const { remaining } = b.limiter.snapshot(actor, "verify");
     assert.ok(remaining >= 100_000 - 41, `${remaining} remain`);
   });
 
@@ -157,7 +158,7 @@ describe("the rate in a process", () => {
     assert.equal(await countPassing([process], now, 1), 1);
     let passed = 1;
     for (let i = 0; i < 40; i++) {
-      process.limiter.snapshot(before);
+      process.limiter.snapshot(before, "verify");
       process.clock.advance(LIMITS.rate.refusalMaxMs);
       passed += await countPassing([process], i % 2 === 0 ? now : before, 1);
     }
@@ -168,11 +169,11 @@ describe("the rate in a process", () => {
   it("says how much is left", async (t) => {
     const process = await startProcess(t, await testRedisUrl());
     const actor = slow("team_a", 5);
-    assert.equal(process.limiter.snapshot(actor).remaining, 5);
+    assert.equal(process.limiter.snapshot(actor, "verify").remaining, 5);
     assert.equal(await countPassing([process], actor, 2), 2);
-    assert.equal(process.limiter.snapshot(actor).remaining, 3);
+    assert.equal(process.limiter.snapshot(actor, "verify").remaining, 3);
     assert.equal(await countPassing([process], actor, 9), 3);
-    assert.deepEqual(process.limiter.snapshot(actor).remaining, 0);
+    assert.deepEqual(process.limiter.snapshot(actor, "verify").remaining, 0);
   });
 });
 
@@ -183,7 +184,7 @@ describe("the rate without Redis", () => {
     assert.equal(await countPassing([process], actor, 4), 4);
     process.gate.shut();
     assert.equal(await countPassing([process], actor, 20), 6);
-    assert.throws(() => process.limiter.take(actor), { code: "rate_limited" });
+    assert.throws(() => process.limiter.take(actor, "verify"), { code: "rate_limited" });
     process.gate.open();
     await until("the connection is there again", () => process.redis.commands.status === "ready");
     // Redis still has six: the process comes back to them once it has asked again.

@@ -38,7 +38,7 @@ describe("the bucket of a process alone", () => {
 
 describe("a shared bucket, as a process sees it", () => {
   it("uses leased tokens until the lease ends, and accounts for them in the next request", () => {
-    const bucket = new SharedBucket("key", 1_000, 1_000);
+    const bucket = new SharedBucket("key", { ratePerS: 1_000, burst: 1_000 }, "verify");
     const request = bucket.nextRequest(0);
     bucket.answered(request, { granted: 5, left: 100, nextMs: 0 }, 0, 1);
     assert.equal(bucket.take(2), true);
@@ -50,7 +50,7 @@ describe("a shared bucket, as a process sees it", () => {
 
   it("returns what is left before its lease ends, not after", () => {
     const fresh = () => {
-      const bucket = new SharedBucket("key", 1_000, 1_000);
+      const bucket = new SharedBucket("key", { ratePerS: 1_000, burst: 1_000 }, "verify");
       bucket.answered(bucket.nextRequest(0), { granted: 5, left: 100, nextMs: 0 }, 0, 1);
       return bucket;
     };
@@ -61,7 +61,7 @@ describe("a shared bucket, as a process sees it", () => {
   });
 
   it("makes no request to tell that tokens were used, and tells of none that Redis may have forgotten", () => {
-    const bucket = new SharedBucket("key", 1_000, 1_000);
+    const bucket = new SharedBucket("key", { ratePerS: 1_000, burst: 1_000 }, "verify");
     const grant = { granted: 2, left: 100, nextMs: 0 };
     const use = (nowMs: number) => {
       bucket.answered(bucket.nextRequest(nowMs), grant, nowMs, nowMs);
@@ -79,13 +79,13 @@ describe("a shared bucket, as a process sees it", () => {
   });
 
   it("asks for more as more is taken, never for more than a moment's worth", () => {
-    const bucket = new SharedBucket("key", 250, 1_000);
+    const bucket = new SharedBucket("key", { ratePerS: 250, burst: 1_000 }, "verify");
     const wants = Array.from({ length: 10 }, (_, i) => bucket.nextRequest(i).want);
     assert.equal(wants[0], 1);
     assert.equal(Math.max(...wants), (250 * LIMITS.rate.leaseSpanMs) / 1_000);
-    const small = new SharedBucket("key", 250, 4 * LIMITS.rate.leaseShare);
+    const small = new SharedBucket("key", { ratePerS: 250, burst: 4 * LIMITS.rate.leaseShare }, "verify");
     assert.equal(Math.max(...Array.from({ length: 10 }, (_, i) => small.nextRequest(i).want)), 4);
-    const slow = new SharedBucket("key", 2, 10);
+    const slow = new SharedBucket("key", { ratePerS: 2, burst: 10 }, "verify");
     assert.deepEqual(
       Array.from({ length: 5 }, (_, i) => slow.nextRequest(i).want),
       [1, 1, 1, 1, 1],
@@ -94,7 +94,7 @@ describe("a shared bucket, as a process sees it", () => {
 
   it("has the next lease of a team in use before what is left of the last goes back", () => {
     // One request each 0.8 ms takes 100 ms and more for what is leased, and answers take 10 ms.
-    const bucket = new SharedBucket("key", 5_000, 10_000);
+    const bucket = new SharedBucket("key", { ratePerS: 5_000, burst: 10_000 }, "verify");
     const asked: { answerAtMs: number; sentAtMs: number; request: ReturnType<typeof bucket.nextRequest> }[] =
       [];
     const missedAtMs: number[] = [];
@@ -126,7 +126,7 @@ describe("a shared bucket, as a process sees it", () => {
 
   it("lets a question wait for the beat where what is left lasts as long as what is used did", () => {
     const steadyMs = LIMITS.rate.steadyBeats * LIMITS.rate.aheadEveryMs;
-    const bucket = new SharedBucket("key", 5_000, 10_000);
+    const bucket = new SharedBucket("key", { ratePerS: 5_000, burst: 10_000 }, "verify");
     const asked = (nowMs: number) => {
       const request = bucket.nextRequest(nowMs);
       bucket.answered(request, { granted: request.want, left: 9_000, nextMs: 0 }, nowMs, nowMs);
@@ -144,7 +144,7 @@ describe("a shared bucket, as a process sees it", () => {
 
   it("renews an old lease with as many, with half of them where hardly any was used", () => {
     const renewed = (used: number) => {
-      const bucket = new SharedBucket("key", 1_000, 1_000);
+      const bucket = new SharedBucket("key", { ratePerS: 1_000, burst: 1_000 }, "verify");
       let request = bucket.nextRequest(0);
       for (let i = 1; i < 5; i++) request = bucket.nextRequest(i);
       assert.equal(request.want, 16);

@@ -54,7 +54,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 /** A bucket, and what goes by it; both of a pair are told the same. */
 function newBucket() {
-  return new SharedBucket("key", 200, 500);
+  return new SharedBucket("key", { ratePerS: 200, burst: 500 }, "verify");
 }
 
 function requireAlike(calm: SharedBucket, plain: SharedBucket, nowMs: number): void {

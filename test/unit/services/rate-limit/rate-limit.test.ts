@@ -38,14 +38,14 @@ describe("a request that comes to wait", () => {
     const actor = actorFor("team_1", { ratePerS: 10_000, rateBurst: 20_000 });
     // Asked so quickly, it leases twice as much each time.
     for (let i = 0; i < 4; i++) {
-      const waits = Array.from({ length: 4 ** i }, () => limiter.take(actor));
+      const waits = Array.from({ length: 4 ** i }, () => limiter.take(actor, "verify"));
       await endOfTurn();
       await Promise.all(waits);
     }
     const waiting: Promise<void>[] = [];
     const before = redis.calls;
     for (let taken = 0; waiting.length === 0 && taken < 1_000; taken++) {
-      const wait = limiter.take(actor);
+      const wait = limiter.take(actor, "verify");
       if (wait !== undefined) waiting.push(wait);
     }
     assert.equal(waiting.length, 1, "all that was leased is gone");
@@ -110,7 +110,7 @@ describe("a limiter that goes", () => {
     });
     const actor = actorFor("team_1", { ratePerS: 1_000, rateBurst: 10_000 });
     // Until half of a lease is used, and the next one is asked for.
-    for (let i = 0; gathered.length === 0 && i < 1_000; i++) await limiter.take(actor);
+    for (let i = 0; gathered.length === 0 && i < 1_000; i++) await limiter.take(actor, "verify");
     assert.equal(gathered.length, 1);
     await limiter.drain();
     assert.deepEqual([out, gathered], [0, []]);
@@ -138,7 +138,7 @@ describe("what is known to be refused", () => {
     const actor = actorFor("team_1", { ratePerS: 2, rateBurst: 2 });
     const refused = async () => {
       try {
-        await limiter.take(actor);
+        await limiter.take(actor, "verify");
         return null;
       } catch (error) {
         return error;
@@ -177,7 +177,7 @@ describe("what is known to be refused", () => {
     // Two tokens a second: hardly one has come, as far as is known here, and the first who asks may find out.
     const first = refused();
     assert.ok(limiter.refusal(actor, clock.monotonic()) !== null);
-    assert.throws(() => limiter.take(actor), { code: "rate_limited" });
+    assert.throws(() => limiter.take(actor, "verify"), { code: "rate_limited" });
     assert.ok((await first) instanceof Error);
     clock.advance(100);
     const second = refused();
