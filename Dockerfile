@@ -40,9 +40,10 @@ WORKDIR /
 RUN mkdir -m 1777 scratch
 WORKDIR /app
 COPY --from=build /app/image/ ./
-# The user is in no list of users: HOME is what finds a home for it.
+# The user is in no list of users: HOME is what finds a home for it. Metrics are scraped from outside of the container.
 ENV NODE_ENV=production \
     HOME=/app \
+    METRICS_HOST=0.0.0.0 \
     SCRATCH_DIR=/scratch
 USER 10001:10001
 # The API, and metrics, which every role has.

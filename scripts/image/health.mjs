@@ -21,7 +21,7 @@ function end(why) {
   process.exit(why === null ? 0 : 1);
 }
 
-const host = reachable(setting("HOST", "0.0.0.0"));
+const host = reachable(setting("METRICS_HOST", "127.0.0.1"));
 const port = Number(setting("METRICS_PORT", "9090"));
 if (!(port > 0)) end("METRICS_PORT is 0: a health check must know the port");
 const request = get({ host, port, path: "/healthz", timeout: WITHIN_MS }, (response) => {

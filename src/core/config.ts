@@ -28,6 +28,7 @@ export interface Config {
   http: {
     host: string;
     port: number;
+    metricsHost: string;
     metricsPort: number;
     publicUrl: string | null;
     trustedProxies: string[];
@@ -254,8 +255,9 @@ function configOf(env: NodeJS.ProcessEnv, s: Settings): Config {
   return {
     role: s.ROLE,
     http: {
-      host: s.HOST === "localhost" ? "127.0.0.1" : s.HOST,
+      host: s.HOST,
       port: s.PORT,
+      metricsHost: s.METRICS_HOST,
       metricsPort: s.METRICS_PORT,
       publicUrl: s.PUBLIC_URL ?? null,
       trustedProxies: s.TRUSTED_PROXIES ?? [],

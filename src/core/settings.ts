@@ -204,16 +204,18 @@ const dnsblZones = v.pipe(
   v.transform((zones) => zones.filter((zone) => zone !== "none").map((zone) => zone.toLowerCase())),
 );
 
+const listenAddress = v.pipe(
+  v.string(),
+  v.check((s) => isIP(s) !== 0 || s === "localhost", "must be an IP address"),
+  v.transform((s) => (s === "localhost" ? "127.0.0.1" : s)),
+);
+
 export const SettingsSchema = v.object({
   ROLE: v.optional(v.picklist(ROLES, `must be one of ${ROLES.join(", ")}`), "all"),
-  HOST: v.optional(
-    v.pipe(
-      v.string(),
-      v.check((s) => isIP(s) !== 0 || s === "localhost", "must be an IP address"),
-    ),
-    "0.0.0.0",
-  ),
+  HOST: v.optional(listenAddress, "0.0.0.0"),
   PORT: v.optional(integer(0, 65_535), "8080"),
+  // Whoever reaches that port reads source addresses and traffic: open it where a network of your own scrapes it.
+  METRICS_HOST: v.optional(listenAddress, "127.0.0.1"),
   METRICS_PORT: v.optional(integer(0, 65_535), "9090"),
   PUBLIC_URL: v.optional(url("http:", "https:")),
   LOG_LEVEL: v.optional(v.picklist(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`), "info"),

@@ -19,12 +19,12 @@ export type ProcessState = "starting" | "ready" | "draining";
  * with is told on its own port) and, where the process probes, `/preflight` (JSON: what was last found of our
  * own house) on a port of their own, so that neither is reachable where the API is, and
  * so that roles without an API can be scraped and probed too. `/preflight` shows our source addresses and the host and port
- * of each proxy to whoever reaches this port: it is the operator's, and belongs behind a firewall.
+ * of each proxy to whoever reaches this port: it is the operator's: METRICS_HOST is loopback unless it is set.
  */
 export function createMetricsServer(deps: {
   registry: Registry;
   log: Logger;
-  config: { host: string; metricsPort: number };
+  config: { metricsHost: string; metricsPort: number };
   state(): ProcessState;
   /** Plain data; null: this process does not probe. */
   preflight: (() => unknown) | null;
@@ -66,7 +66,7 @@ export function createMetricsServer(deps: {
     listen: () =>
       new Promise((resolve, reject) => {
         server.once("error", reject);
-        server.listen(config.metricsPort, config.host, () => {
+        server.listen(config.metricsPort, config.metricsHost, () => {
           server.off("error", reject);
           resolve({ port: (server.address() as AddressInfo).port });
         });

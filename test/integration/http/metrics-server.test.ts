@@ -12,7 +12,7 @@ describe("the metrics server", () => {
   const server = createMetricsServer({
     registry,
     log,
-    config: { host: "127.0.0.1", metricsPort: 0 },
+    config: { metricsHost: "127.0.0.1", metricsPort: 0 },
     state: () => state,
     preflight: () => ({ ways: [], pending: ["direct"] }),
   });
@@ -43,7 +43,7 @@ describe("the metrics server", () => {
   });
 
   it("has no preflight where nobody probes", async () => {
-    const config = { host: "127.0.0.1", metricsPort: 0 };
+    const config = { metricsHost: "127.0.0.1", metricsPort: 0 };
     const relay = createMetricsServer({ registry, log, config, state: () => "ready", preflight: null });
     const listening = await relay.listen();
     assert.equal((await fetch(`http://127.0.0.1:${listening.port}/preflight`)).status, 404);
@@ -78,7 +78,7 @@ describe("the metrics server", () => {
     const second = createMetricsServer({
       registry,
       log,
-      config: { host: "127.0.0.1", metricsPort: port },
+      config: { metricsHost: "127.0.0.1", metricsPort: port },
       state: () => "ready",
       preflight: null,
     });

@@ -34,6 +34,7 @@ function messageOf(action: () => unknown): string {
 const WRONG: [Record<string, string>, string][] = [
   [{ ROLE: "boss" }, "ROLE"],
   [{ HOST: "example.com" }, "HOST"],
+  [{ METRICS_HOST: "example.com" }, "METRICS_HOST"],
   [{ PORT: "http" }, "PORT"],
   [{ PORT: "65536" }, "PORT"],
   [{ PORT: "-1" }, "PORT"],
@@ -260,9 +261,10 @@ describe("defaults", () => {
   it("are those of the README", () => {
     const config = load({});
     assert.deepEqual(
-      [config.role, config.http.host, config.http.port, config.http.metricsPort, config.logLevel],
-      ["all", "0.0.0.0", 8080, 9090, "info"],
+      [config.role, config.http.host, config.http.port, config.logLevel],
+      ["all", "0.0.0.0", 8080, "info"],
     );
+    assert.deepEqual([config.http.metricsHost, config.http.metricsPort], ["127.0.0.1", 9090]);
     assert.deepEqual(
       [config.smtp.port, config.smtp.mailFrom, config.smtp.probePrivateAddresses, config.verify.deadlineMs],
       [25, "", false, 10_000],

@@ -91,6 +91,8 @@ describe("the Dockerfile", () => {
     });
     assert.deepEqual(production.ports, [http.port, http.metricsPort]);
     assert.equal(scratchDir, "/scratch");
+    // Else nobody outside of the container could scrape it.
+    assert.equal(production.env.METRICS_HOST, "0.0.0.0");
     const unknown = Object.keys(production.env).filter(
       (name) => !NAMES.includes(name) && !NOT_OURS.includes(name),
     );

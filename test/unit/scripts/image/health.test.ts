@@ -37,7 +37,7 @@ describe("the image's health check", () => {
 
   it("asks where the settings say, on loopback of whoever listens everywhere", async () => {
     for (const host of ["127.0.0.1", "0.0.0.0", "localhost", ""])
-      assert.deepEqual(await check({ METRICS_PORT: port, HOST: host }), { code: 0, said: "" }, host);
+      assert.deepEqual(await check({ METRICS_PORT: port, METRICS_HOST: host }), { code: 0, said: "" }, host);
   });
 
   it("reads settings out of mounted files", async () => {
@@ -55,7 +55,7 @@ describe("the image's health check", () => {
     const unknown = await check({ METRICS_PORT: "0" });
     assert.deepEqual([unknown.code, /METRICS_PORT is 0/.test(unknown.said)], [1, true]);
     // Nothing listens there.
-    const gone = await check({ METRICS_PORT: "1", HOST: "127.0.0.1" });
+    const gone = await check({ METRICS_PORT: "1", METRICS_HOST: "127.0.0.1" });
     assert.deepEqual([gone.code, /ECONNREFUSED/.test(gone.said)], [1, true]);
   });
 });
