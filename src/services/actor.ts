@@ -36,6 +36,14 @@ export interface Actor {
   overlay: TeamOverlay;
 }
 
+/**
+ * Whether the caller may see and change something of its team that was made in `livemode`, or in test mode: a test key knows
+ * of nothing live, a live key or session of both.
+ */
+export function mayReach({ livemode }: Pick<Actor, "livemode">, made: { livemode: boolean }): boolean {
+  return livemode || !made.livemode;
+}
+
 /** What a team has said about domains, over everybody's evidence. */
 export interface TeamOverlay {
   /** True when the A-label domain, or a parent entered with subdomains, is on the team's blocklist. */

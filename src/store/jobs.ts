@@ -167,11 +167,12 @@ const visible = (sql: Queryable) => sql`j.removed_at is null and j.status <> 'su
 export async function listJobs(
   sql: Queryable,
   teamId: string,
-  page: { limit: number; after: string | null },
+  page: { limit: number; after: string | null; testOnly: boolean },
 ): Promise<JobRow[]> {
   return sql<JobRow[]>`
     select ${columns(sql)} from jobs j
     where j.team_id = ${teamId} and ${visible(sql)} and (${page.after}::text is null or j.id < ${page.after})
+      and not (${page.testOnly} and j.livemode)
     order by j.id desc limit ${page.limit}`;
 }
 
@@ -191,15 +192,18 @@ export async function jobsOf(sql: Queryable, ids: readonly string[]): Promise<Jo
 }
 
 /**
- * Jobs of the team that have not ended, those being submitted included; null when the team is gone. Until the
+ * Jobs of the team in that mode that have not ended, those being submitted included; null when the team is gone. Until the
  * transaction ends nobody else submits one.
  */
-export async function countActiveJobsAlone(tx: Transaction, teamId: string): Promise<number | null> {
+export async function countActiveJobsAlone(
+  tx: Transaction,
+  { teamId, livemode }: { teamId: string; livemode: boolean },
+): Promise<number | null> {
   const team = await tx`select from teams where id = ${teamId} for no key update`;
   if (team.length === 0) return null;
   const [row] = await tx<[{ count: number }]>`
     select count(*)::int as count from jobs
-    where team_id = ${teamId} and completed_at is null and removed_at is null`;
+    where team_id = ${teamId} and livemode = ${livemode} and completed_at is null and removed_at is null`;
   return row.count;
 }
 

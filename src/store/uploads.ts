@@ -11,6 +11,8 @@ import type { Queryable, Transaction } from "./postgres.ts";
 export interface UploadRow {
   id: string;
   teamId: string;
+  /** False: a test key made it. */
+  livemode: boolean;
   filename: string;
   key: string;
   status: "open" | "stored";
@@ -26,6 +28,7 @@ export interface UploadRow {
 export interface NewUpload {
   id: string;
   teamId: string;
+  livemode: boolean;
   filename: string;
   key: string;
   bytes: number | null;
@@ -37,7 +40,7 @@ export function uploadKey(teamId: string, uploadId: string): string {
 }
 
 const columns = (sql: Queryable) => sql`
-  id, team_id as "teamId", filename, object_key as key, status, bytes, etag, multipart_id as "multipartId", expires_at as "expiresAt",
+  id, team_id as "teamId", livemode, filename, object_key as key, status, bytes, etag, multipart_id as "multipartId", expires_at as "expiresAt",
   created_at as "createdAt"`;
 
 const ago = (sql: Queryable, ms: number) => sql`now() - ${ms} * interval '1 millisecond'`;
@@ -47,7 +50,7 @@ const isRead = (sql: Queryable) => sql`
   exists (select from jobs j where j.upload_id = u.id and j.removed_at is null
           and (j.completed_at is null or j.status = 'cancelled'))`;
 
-/** What a team has. */
+/** What a team has in one mode. */
 export interface UploadTally {
   /** Whose bytes are awaited. */
   open: number;
@@ -59,12 +62,13 @@ export interface UploadTally {
 }
 
 /**
- * Exact while the caller holds the team's lock, but for bytes that came without our knowledge.
+ * Exact while the caller holds the team's lock, but for bytes that came without our knowledge. Live and test uploads are
+ * counted apart, so that test keys cannot take the room of live ones.
  * @param unknownBytes of an open one that does not say how large it gets
  */
 export async function tallyUploads(
   tx: Transaction,
-  teamId: string,
+  { teamId, livemode }: Pick<NewUpload, "teamId" | "livemode">,
   unknownBytes: number,
 ): Promise<UploadTally> {
   const [row] = await tx<[UploadTally]>`
@@ -77,14 +81,14 @@ export async function tallyUploads(
       select removed_at, expires_at, bytes,
         removed_at is null and status = 'open' and expires_at > now() as is_open,
         removed_at is null and status = 'stored' as is_stored
-      from uploads where team_id = ${teamId}) u`;
+      from uploads where team_id = ${teamId} and livemode = ${livemode}) u`;
   return row;
 }
 
 export async function insertUpload(tx: Transaction, upload: NewUpload): Promise<UploadRow> {
   const [row] = await tx<[UploadRow]>`
-    insert into uploads (id, team_id, filename, object_key, status, bytes, expires_at)
-    values (${upload.id}, ${upload.teamId}, ${upload.filename}, ${upload.key}, 'open', ${upload.bytes},
+    insert into uploads (id, team_id, livemode, filename, object_key, status, bytes, expires_at)
+    values (${upload.id}, ${upload.teamId}, ${upload.livemode}, ${upload.filename}, ${upload.key}, 'open', ${upload.bytes},
       now() + ${upload.expiresInMs} * interval '1 millisecond')
     returning ${columns(tx)}`;
   return row;
@@ -100,11 +104,12 @@ export async function findUpload(sql: Queryable, teamId: string, id: string): Pr
 export async function listUploads(
   sql: Queryable,
   teamId: string,
-  page: { limit: number; after: string | null },
+  page: { limit: number; after: string | null; testOnly: boolean },
 ): Promise<UploadRow[]> {
   return sql<UploadRow[]>`
     select ${columns(sql)} from uploads
     where team_id = ${teamId} and removed_at is null and (${page.after}::text is null or id < ${page.after})
+      and not (${page.testOnly} and livemode)
     order by id desc limit ${page.limit}`;
 }
 

@@ -13,6 +13,7 @@ export interface WaitingEvent {
   id: string;
   team_id: string;
   type: string;
+  livemode: boolean;
   only_webhook_id: string | null;
   extra_url: string | null;
   created_at: Date;
@@ -24,7 +25,7 @@ export interface WaitingEvent {
 /** Takes the oldest events that were not yet fanned out; nobody else has them until the transaction ends. */
 export function takeWaitingEvents(tx: Transaction, limit: number): Promise<WaitingEvent[]> {
   return tx<WaitingEvent[]>`
-    select e.id, e.team_id, e.type, e.only_webhook_id, e.extra_url, e.created_at, t.tier, t.limits
+    select e.id, e.team_id, e.type, e.livemode, e.only_webhook_id, e.extra_url, e.created_at, t.tier, t.limits
     from events e join teams t on t.id = e.team_id
     where e.fanned_out_at is null
     order by e.id limit ${limit}
@@ -34,6 +35,7 @@ export function takeWaitingEvents(tx: Transaction, limit: number): Promise<Waiti
 export interface Subscription {
   id: string;
   team_id: string;
+  livemode: boolean;
   /** null: all. */
   events: string[] | null;
   created_at: Date;
@@ -42,7 +44,7 @@ export interface Subscription {
 /** The enabled webhooks of some teams; none of them can be deleted until the transaction ends. */
 export function subscriptionsOf(tx: Transaction, teamIds: readonly string[]): Promise<Subscription[]> {
   return tx<Subscription[]>`
-    select id, team_id, events, created_at from webhooks
+    select id, team_id, livemode, events, created_at from webhooks
     where team_id in ${tx(teamIds)} and status = 'enabled'
     order by id
     for key share`;

@@ -6,6 +6,8 @@ export type DisabledReason = "gone" | "failing" | "by_user";
 
 export interface WebhookRow {
   id: string;
+  /** Told of live events; else of those of test keys. */
+  livemode: boolean;
   url: string;
   /** null: all, also those to come. */
   events: string[] | null;
@@ -22,6 +24,7 @@ export interface WebhookRow {
 export interface NewWebhook {
   id: string;
   teamId: string;
+  livemode: boolean;
   url: string;
   events: string[] | null;
   description: string;
@@ -37,30 +40,34 @@ export interface WebhookChange {
 }
 
 const columns = (sql: Queryable) => sql`
-  id, url, events, description, status, disabled_reason, disabled_at, created_at, last_success_at, failing_since`;
+  id, livemode, url, events, description, status, disabled_reason, disabled_at, created_at, last_success_at, failing_since`;
 
 export function listWebhooks(
   sql: Queryable,
   teamId: string,
-  page: { limit: number; after: string | null },
+  page: { limit: number; after: string | null; testOnly: boolean },
 ): Promise<WebhookRow[]> {
   return sql<WebhookRow[]>`
     select ${columns(sql)} from webhooks
     where team_id = ${teamId} and (${page.after}::text is null or id < ${page.after})
+      and not (${page.testOnly} and livemode)
     order by id desc limit ${page.limit}`;
 }
 
-/** How many webhooks a team has: exact while the caller holds the team's lock. */
-export async function countWebhooks(tx: Transaction, teamId: string): Promise<number> {
+/** How many webhooks a team has in that mode: exact while the caller holds the team's lock. */
+export async function countWebhooks(
+  tx: Transaction,
+  { teamId, livemode }: Pick<NewWebhook, "teamId" | "livemode">,
+): Promise<number> {
   const [row] = await tx<[{ count: number }]>`
-    select count(*)::int as count from webhooks where team_id = ${teamId}`;
+    select count(*)::int as count from webhooks where team_id = ${teamId} and livemode = ${livemode}`;
   return row.count;
 }
 
 export async function insertWebhook(tx: Transaction, webhook: NewWebhook): Promise<WebhookRow> {
   const [row] = await tx<[WebhookRow]>`
-    insert into webhooks (id, team_id, url, events, description, secret)
-    values (${webhook.id}, ${webhook.teamId}, ${webhook.url},
+    insert into webhooks (id, team_id, livemode, url, events, description, secret)
+    values (${webhook.id}, ${webhook.teamId}, ${webhook.livemode}, ${webhook.url},
       ${webhook.events === null ? null : tx.json(webhook.events)}, ${webhook.description}, ${webhook.secret})
     returning ${columns(tx)}`;
   return row;

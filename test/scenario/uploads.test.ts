@@ -294,7 +294,7 @@ describe("a file that is sent to object storage", () => {
     const { status, body: made } = await create({ filename: "list.csv", bytes: list.length });
     assert.equal(status, 201);
     const submit = () =>
-      api.send("POST", "/v1/verify/bulk", { key: team.testKey, body: { upload_id: made.id } });
+      api.send("POST", "/v1/verify/bulk", { key: team.liveKey, body: { upload_id: made.id } });
     const early = await submit();
     assert.deepEqual([early.status, early.body.code], [409, "upload_missing"]);
     assert.equal((await fetch(made.url, { method: "PUT", body: `${list}x` })).status, 403);

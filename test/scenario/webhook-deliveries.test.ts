@@ -128,9 +128,9 @@ describe("a ping", () => {
     await noted(hook.id, ({ last_success_at }) => last_success_at !== null);
   });
 
-  it("by a test key says that it is none of the real ones", async () => {
-    const hook = await create();
-    await ping(hook.id, team.testKey);
+  it("of a test key's webhook says that it is none of the real ones", async () => {
+    const hook = await create(receiver.url, team.testKey);
+    await ping(hook.id, team.session);
     const [first] = await arrived(1);
     assert.equal(first && verified(hook.secret, first).livemode, false);
   });
@@ -231,7 +231,7 @@ describe("who is told", () => {
     });
     const data = { job_id: "job_1", rows: 3 };
     for (const type of ["bulk.completed", "bulk.failed"] as const)
-      await deployment.sql.begin((tx) => recordEvent(tx, { teamId: team.id, type, livemode: false, data }));
+      await deployment.sql.begin((tx) => recordEvent(tx, { teamId: team.id, type, livemode: true, data }));
     await arrived(3);
     await until("all is settled", async () => (await logOf(all.id, "?status=succeeded")).length === 2);
     assert.equal(receiver.received.length, 3);

@@ -48,6 +48,7 @@ describe("a webhook", () => {
     assert.match(secret ?? "", /^whsec_[A-Za-z0-9+/]{43}=$/);
     assert.deepEqual(shown, {
       id: shown.id,
+      livemode: true,
       url: "https://hooks.example.com/",
       events: [...EVENT_TYPES],
       description: "ünï",

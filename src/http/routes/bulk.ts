@@ -54,13 +54,15 @@ function submitRoute(jobs: BulkJobs): Route {
       "it has been read), given back at the end where the answer is free of charge. A job may have as many rows as the " +
       "team's daily quota, a file as many bytes as its tier allows, and a team " +
       `${LIMITS.bulk.activeJobs} jobs under way. A file that turns out to be unreadable, to have no column of addresses or ` +
-      "more rows than there is quota is a failed job whose `error` says so; it costs nothing. Of a test key, the addresses " +
+      "more rows than there is quota is a failed job whose `error` says so; it costs nothing. A test key reads no bucket (403); " +
+      "of a test key, the addresses " +
       "that ask for an error (`quota-exceeded@…`) get it for the whole list.",
     idempotent: true,
     feature: "bulk",
     bodyBytes: LIMITS.bulk.bodyBytes,
     errors: [
       "s3_not_granted",
+      "live_credential_needed",
       "not_found",
       "limit_reached",
       "upload_missing",
@@ -112,7 +114,7 @@ function listRoute(jobs: BulkJobs): Route {
     path: "/v1/bulk-jobs",
     operationId: "listBulkJobs",
     summary: "List the team's jobs",
-    description: "Newest first, those of test keys included.",
+    description: "Newest first, those of test keys included; a test key is shown those only.",
     errors: [],
     query: PageQuerySchema,
     success: {

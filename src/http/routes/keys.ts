@@ -112,14 +112,15 @@ function createRoute(keys: Keys): Route {
     summary: "Create a key",
     description:
       "The secret is in this answer and nowhere else: what is stored is its hash. The key acts for the user who makes " +
-      `it; a test key makes test keys only. A team may have ${LIMITS.team.keys} keys.`,
+      `it. A team may have ${LIMITS.team.keys} keys.`,
     tag: "keys",
     role: "admin",
     rate: "write",
+    liveOnly: true,
     needsUser: true,
     idempotent: true,
     secretField: "secret",
-    errors: ["live_credential_needed", "limit_reached"],
+    errors: ["limit_reached"],
     body: CreateSchema,
     bodyExample: { label: example.label, env: example.env, role: example.role },
     success: {
@@ -140,11 +141,12 @@ function revokeRoute(keys: Keys): Route {
     summary: "Revoke a key",
     description:
       "It lets nobody in any more: in this process with the answer, in every other within a second. An owner's key is " +
-      "revoked by owners or by whoever made it, a live one by no test key.",
+      "revoked by owners or by whoever made it.",
     tag: "keys",
     role: "admin",
     rate: "write",
-    errors: ["not_found", "live_credential_needed"],
+    liveOnly: true,
+    errors: ["not_found"],
     params: v.strictObject({ id: v.pipe(v.string(), v.description("The key's, as lists show it.")) }),
     success: { status: 204, description: "Revoked", schema: null },
     async handler({ params }, actor) {

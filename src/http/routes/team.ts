@@ -52,6 +52,7 @@ function renameRoute(team: Team): Route {
     tag: "team",
     role: "admin",
     rate: "write",
+    liveOnly: true,
     errors: [],
     body: v.strictObject({ name: labelSchema("The team's name, for people.") }),
     bodyExample: { name: example.name },

@@ -47,7 +47,8 @@ function createRoute(uploads: Uploads): Route {
       "completed then. A job names the upload by `upload_id`. Without `bytes` the URL takes more than a list of the team " +
       `may have; what does so is given up. A team may have ${open} uploads whose bytes have not come, ${stored} whose bytes ` +
       `are there, and in all as many bytes as ${lists} of its largest lists (409); what is not sent is removed ${unfinishedMs / HOUR_MS} hours after it ` +
-      "expired, what is sent after as many days as results are kept, unless a job has yet to read it.",
+      "expired, what is sent after as many days as results are kept, unless a job has yet to read it. What test keys upload is " +
+      "counted apart.",
     idempotent: true,
     feature: "bulk",
     // What it answers with are URLs.

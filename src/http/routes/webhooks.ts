@@ -41,7 +41,9 @@ function listRoute(webhooks: Webhooks): Route {
     path: "/v1/webhooks",
     operationId: "listWebhooks",
     summary: "List the team's webhooks",
-    description: "Newest first, without their secrets.",
+    description:
+      "Newest first, without their secrets. A live key or a portal session sees and changes both live and test webhooks; a " +
+      "test key test ones only, and to it all others are not found.",
     tag: TAG,
     role: "member",
     rate: "read",
@@ -63,7 +65,7 @@ function createRoute(webhooks: Webhooks): Route {
     path: "/v1/webhooks",
     operationId: "createWebhook",
     summary: "Create a webhook",
-    description: `${SIGNED} The secret is in this answer and in no other. A team may have ${LIMITS.webhooks.perTeam} webhooks and make ${LIMITS.webhooks.createdPerHour} an hour.`,
+    description: `${SIGNED} The webhook of a live key or a portal session is told of live events, that of a test key of what test keys do. The secret is in this answer and in no other. A team may have ${LIMITS.webhooks.perTeam} webhooks, as many test ones, and make ${LIMITS.webhooks.createdPerHour} an hour.`,
     tag: TAG,
     role: "admin",
     rate: "write",
@@ -163,6 +165,7 @@ function teamSecretRoute(webhooks: Webhooks): Route {
     tag: TAG,
     role: "admin",
     rate: "write",
+    liveOnly: true,
     feature: "webhooks",
     errors: ["feature_unconfigured"],
     success: {

@@ -279,7 +279,12 @@ export const BulkJobSchema = v.object({
     v.description("Why the job failed; null of one that has not."),
   ),
   metadata: v.pipe(v.record(v.string(), v.string()), v.description("As it was sent.")),
-  livemode: v.pipe(v.boolean(), v.description("False for test keys, which check nothing and cost nothing.")),
+  livemode: v.pipe(
+    v.boolean(),
+    v.description(
+      "False for jobs of test keys, which check nothing and cost nothing. A test key sees no others: to it they are not found.",
+    ),
+  ),
 });
 
 const RESULTS = "https://api.example.com/v1/bulk-jobs/job_01h455vb4pex5vsknk084sn02q/results";

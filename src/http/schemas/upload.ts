@@ -47,6 +47,10 @@ export const FileParamsSchema = v.strictObject({
 
 const uploadEntries = {
   id: v.string(),
+  livemode: v.pipe(
+    v.boolean(),
+    v.description("False: made by a test key. A test key sees no others: to it they are not found."),
+  ),
   filename: text("What the file is called."),
   status: v.pipe(
     v.picklist(["open", "stored"]),
@@ -163,6 +167,7 @@ export const previewExample = {
 
 export const uploadExample = {
   id: "upl_01h455vb4pex5vsknk084sn02q",
+  livemode: true,
   filename: "list.csv",
   status: "stored" as const,
   bytes: 1_048_576,

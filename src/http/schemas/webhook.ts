@@ -10,6 +10,12 @@ const instant = (description: string) =>
 
 export const webhookEntries = {
   id: v.string(),
+  livemode: v.pipe(
+    v.boolean(),
+    v.description(
+      "True: told of live events. False: made by a test key, and told of what test keys do. A test key sees no others.",
+    ),
+  ),
   url: v.pipe(v.string(), v.description("In normal form.")),
   events: v.pipe(
     v.array(v.picklist(EVENT_TYPES)),
@@ -95,6 +101,7 @@ export const UpdateWebhookSchema = v.strictObject({
 
 export const webhookExample: Webhook = {
   id: "wh_01h455vb4pex5vsknk084sn02q",
+  livemode: true,
   url: "https://hooks.example.com/rcpt",
   events: ["bulk.completed", "bulk.failed"],
   description: "import pipeline",

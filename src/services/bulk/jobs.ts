@@ -3,7 +3,7 @@ import { AppError } from "../../core/errors.ts";
 import { isId } from "../../core/ids.ts";
 import { findJob, hideJob, type JobRow, keepTeam, listJobs, lockJob } from "../../store/jobs.ts";
 import type { Database } from "../../store/postgres.ts";
-import type { Actor } from "../actor.ts";
+import { type Actor, mayReach } from "../actor.ts";
 import { type Page, type PageAsk, pageOf } from "../page.ts";
 import { type Endings, isActive } from "./ending.ts";
 import { ENDED, type JobEvents, type JobFollowers } from "./events.ts";
@@ -11,7 +11,7 @@ import type { Results, ResultsAsk, ResultsBody } from "./results.ts";
 import type { SubmitBulk } from "./submit.ts";
 import { type BulkJob, renderJob, type ViewSettings } from "./view.ts";
 
-/** Bulk jobs as their team uses them. Another team's job is not found. */
+/** Bulk jobs as their team uses them. Another team's job is not found, nor a live one by a test key. */
 export interface BulkJobs {
   submit: SubmitBulk;
   /** @throws AppError `not_found` */
@@ -58,7 +58,7 @@ export function createBulkJobs(deps: BulkJobsDeps): BulkJobs {
 
   async function find(actor: Actor, id: string): Promise<JobRow> {
     const row = isId("job", id) ? await findJob(sql, actor.teamId, id) : null;
-    if (row === null) throw notFound();
+    if (row === null || !mayReach(actor, row)) throw notFound();
     return row;
   }
 
@@ -66,18 +66,19 @@ export function createBulkJobs(deps: BulkJobsDeps): BulkJobs {
     submit: deps.submit,
     get: async (actor, id) => render(await find(actor, id)),
     async list(actor, ask) {
-      const rows = await listJobs(sql, actor.teamId, { after: ask.after, limit: ask.limit + 1 });
+      const page = { after: ask.after, limit: ask.limit + 1, testOnly: !actor.livemode };
+      const rows = await listJobs(sql, actor.teamId, page);
       return pageOf(rows, ask, (row) => row.id, render);
     },
     async cancel(actor, id) {
-      if (!isId("job", id)) throw notFound();
+      await find(actor, id);
       const ended = await endings.endAlone(sql, actor.teamId, id, { status: "cancelled" });
       if (ended === null) throw notFound();
       if (typeof ended === "string") throw new AppError("job_finished", `The job is ${ended}.`);
       return render(ended);
     },
     async remove(actor, id) {
-      if (!isId("job", id)) throw notFound();
+      await find(actor, id);
       const ended = await sql.begin(async (tx) => {
         if (!(await keepTeam(tx, actor.teamId))) throw notFound();
         const status = await lockJob(tx, actor.teamId, id);

@@ -70,9 +70,13 @@ export function newJob(actor: Actor, terms: SubmissionTerms, from: NewSource, id
   };
 }
 
-/** Until the transaction ends nobody else submits a job of the team. @throws AppError `unauthorized`, `limit_reached` */
-export async function checkActiveJobs(tx: Transaction, teamId: string): Promise<void> {
-  const active = await countActiveJobsAlone(tx, teamId);
+/**
+ * Until the transaction ends nobody else submits a job of the team. Live and test jobs are counted apart, so that test keys
+ * cannot keep live ones from being submitted.
+ * @throws AppError `unauthorized`, `limit_reached`
+ */
+export async function checkActiveJobs(tx: Transaction, actor: Actor): Promise<void> {
+  const active = await countActiveJobsAlone(tx, actor);
   if (active === null) throw new AppError("unauthorized", "The team has been deleted.");
   if (active >= LIMITS.bulk.activeJobs)
     throw new AppError("limit_reached", `A team may have ${LIMITS.bulk.activeJobs} jobs under way.`);

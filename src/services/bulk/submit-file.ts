@@ -34,7 +34,7 @@ export interface UploadSource {
 /** Uploads as jobs read them. */
 export interface UploadSources {
   /** @throws AppError `not_found`, `upload_missing`, `bulk_too_large` */
-  find(actor: Pick<Actor, "teamId" | "limits">, uploadId: string): Promise<UploadSource>;
+  find(actor: Pick<Actor, "teamId" | "livemode" | "limits">, uploadId: string): Promise<UploadSource>;
   /** Keeps it from being removed until the transaction ends. False: it has been. */
   keep(tx: Transaction, teamId: string, uploadId: string): Promise<boolean>;
 }
@@ -55,7 +55,7 @@ async function submitFile(
 ): Promise<JobRow> {
   const job = newJob(actor, terms, from);
   return sql.begin(async (tx) => {
-    await checkActiveJobs(tx, actor.teamId);
+    await checkActiveJobs(tx, actor);
     await claim(tx);
     await insertJob(tx, job, "queued");
     await insertAnalysis(tx, job.id);

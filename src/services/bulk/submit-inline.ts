@@ -72,7 +72,7 @@ export function createSubmitInline(deps: SubmitInlineDeps): Submit<readonly stri
     const limit = actor.limits.dailyQuota;
     const shortage = await reserveInTime(clock, units, () =>
       sql.begin(async (tx) => {
-        await checkActiveJobs(tx, actor.teamId);
+        await checkActiveJobs(tx, actor);
         await insertJob(tx, job, "submitting");
         if (actor.livemode) await reserve(tx, { jobId: job.id, teamId: actor.teamId, limit, units });
       }),

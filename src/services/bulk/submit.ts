@@ -7,6 +7,7 @@ import type { ObjectStreams } from "../../store/object-streams.ts";
 import type { Database } from "../../store/postgres.ts";
 import { hasTeamWebhookSecret } from "../../store/webhooks.ts";
 import type { Actor } from "../actor.ts";
+import { liveCredentialNeeded } from "../teams/acting-member.ts";
 import { requireFeature } from "../tier-features.ts";
 import { readWebhookUrl } from "../webhooks/url.ts";
 import type { S3Place } from "./granted.ts";
@@ -31,6 +32,7 @@ export interface BulkInput extends SubmissionTerms {
  *
  * @throws AppError `unavailable_in_tier`, `inline_too_large`, `bulk_too_large`, `quota_exceeded`, `limit_reached`,
  *   `not_found` and `upload_missing` (of an upload), `s3_not_granted` and `source_missing` (of a bucket's object),
+ *   `live_credential_needed` (a bucket's object by a test key),
  *   `validation_failed` (webhook_url), `feature_unconfigured` without object storage, `unavailable` when it fails; with a
  *   test key also what a test address of the request asks for
  */
@@ -89,6 +91,8 @@ export function createSubmitBulk(deps: SubmitDeps): SubmitBulk {
       throw new AppError("feature_unconfigured", "Bulk needs object storage, which is not configured here.");
     if (list.type === "inline") return ways.inline(actor, list.emails, terms);
     if (list.type === "upload") return ways.upload(actor, list.uploadId, terms);
+    // What lies in a customer's bucket is live, whoever reads it.
+    if (!actor.livemode) throw liveCredentialNeeded();
     return ways.s3(actor, { bucket: list.bucket, key: list.key }, terms);
   }
 

@@ -8,12 +8,7 @@ import { type Actor, asRole, lowerRole, type Role, reaches } from "../actor.ts";
 import { hashSecret, newSecret, secretHint } from "../api-key.ts";
 import type { ChangePublisher } from "../authenticate/publish.ts";
 import { type Page, type PageAsk, pageOf } from "../page.ts";
-import {
-  type ActingMember,
-  insufficientRole,
-  liveCredentialNeeded,
-  lockActingMember,
-} from "./acting-member.ts";
+import { type ActingMember, insufficientRole, lockActingMember } from "./acting-member.ts";
 
 /** A key as its team sees it. */
 export interface ApiKey {
@@ -46,14 +41,12 @@ export interface Keys {
   /** Newest first, without the revoked. */
   list(actor: Actor, ask: PageAsk): Promise<Page<ApiKey>>;
   /**
-   * @throws AppError `insufficient_role` for a role above the caller's; `live_credential_needed` for a live key by a
-   *   test key; `limit_reached` at LIMITS.team.keys
+   * @throws AppError `insufficient_role` for a role above the caller's; `limit_reached` at LIMITS.team.keys
    */
   create(actor: Actor, key: NewApiKey): Promise<CreatedKey>;
   /**
    * Stops it in this process at once, in every other within a second.
-   * @throws AppError `not_found`; `insufficient_role` for another's key who is an owner, by an admin;
-   *   `live_credential_needed` for a live key by a test key
+   * @throws AppError `not_found`; `insufficient_role` for another's key who is an owner, by an admin
    */
   revoke(actor: Actor, id: string): Promise<void>;
 }
@@ -88,7 +81,7 @@ export function createKeys(deps: { sql: Database; publisher: ChangePublisher }):
         (await publisher.transact(async (tx) => {
           const acting = await lockActingMember(tx, actor, "admin");
           const key = await findKey(tx, actor.teamId, id);
-          if (key !== null) requireRevoker(actor, acting, key);
+          if (key !== null) requireRevoker(acting, key);
           const was = await revokeKey(tx, actor.teamId, id);
           if (was) await forgetRevokedKeys(tx, actor.teamId, LIMITS.team.revokedKeysKept);
           return was;
@@ -98,9 +91,8 @@ export function createKeys(deps: { sql: Database; publisher: ChangePublisher }):
   };
 }
 
-/** An owner's keys are the owners' to revoke, and live ones are no test key's. */
-function requireRevoker(actor: Actor, { userId, role }: ActingMember, key: KeyRow): void {
-  if (!actor.livemode && key.env === "live") throw liveCredentialNeeded();
+/** An owner's keys are the owners' to revoke. */
+function requireRevoker({ userId, role }: ActingMember, key: KeyRow): void {
   if (key.memberRole === "owner" && key.userId !== userId && role !== "owner")
     throw insufficientRole("owner", role);
 }
@@ -110,7 +102,6 @@ async function createKey(sql: Database, actor: Actor, { label, env, role }: NewA
   const secret = newSecret(env);
   return sql.begin(async (tx) => {
     const { userId, role: own } = await lockActingMember(tx, actor, "admin");
-    if (!actor.livemode && env === "live") throw liveCredentialNeeded();
     const granted = role ?? own;
     if (!reaches(own, granted)) throw insufficientRole(granted, own);
     if ((await countKeys(tx, actor.teamId)) >= LIMITS.team.keys)

@@ -89,13 +89,14 @@ export function createReceiveUpload(deps: {
     bytes: number | null,
     cancelled: AbortSignal,
   ): Promise<Upload> {
-    const { teamId } = actor;
+    const { teamId, livemode } = actor;
     const id = newId("upl");
     const key = uploadKey(teamId, id);
     // Before the object: what a process leaves behind that is killed is found by its row.
     await insertWithinLimit(sql, actor, {
       id,
       teamId,
+      livemode,
       filename,
       key,
       bytes,

@@ -13,7 +13,7 @@ export function createUploadSources(deps: {
   const { sql, streams } = deps;
   return {
     async find(actor, uploadId) {
-      const stored = await look(sql, streams, await mustFind(sql, actor.teamId, uploadId), actor);
+      const stored = await look(sql, streams, await mustFind(sql, actor, uploadId), actor);
       if (stored === null)
         throw new AppError("upload_missing", "The bytes of the upload are not there, or not all of them.");
       const { filename, key, etag, bytes } = stored;

@@ -16,11 +16,12 @@ import {
   type UploadRow,
   type UploadTally,
 } from "../../store/uploads.ts";
-import type { Actor } from "../actor.ts";
+import { type Actor, mayReach } from "../actor.ts";
 
 /** A file of a team, as it sees it. */
 export interface Upload {
   id: string;
+  livemode: boolean;
   filename: string;
   /** `open`: its bytes are awaited. */
   status: "open" | "stored";
@@ -41,6 +42,7 @@ export function renderUpload(row: UploadRow, retentionDays: number): Upload {
     : row.createdAt.getTime() + retentionDays * DAY_MS;
   return {
     id: row.id,
+    livemode: row.livemode,
     filename: row.filename,
     status: row.status,
     bytes: row.bytes,
@@ -79,16 +81,20 @@ export function insertWithinLimit(sql: Database, { limits }: Holder, upload: New
   return sql.begin(async (tx) => {
     if (!(await lockTeam(tx, upload.teamId)))
       throw new AppError("unauthorized", "The team has been deleted.");
-    const detail = excess(await tallyUploads(tx, upload.teamId, limits.bulkBytes), upload, limits);
+    const detail = excess(await tallyUploads(tx, upload, limits.bulkBytes), upload, limits);
     if (detail !== null) throw new AppError("limit_reached", detail);
     return insertUpload(tx, upload);
   });
 }
 
-/** @throws AppError `not_found` */
-export async function mustFind(sql: Database, teamId: string, id: string): Promise<UploadRow> {
-  const row = isId("upl", id) ? await findUpload(sql, teamId, id) : null;
-  if (row === null) throw noUpload();
+/** Another team's is not found, nor a live one by a test key. @throws AppError `not_found` */
+export async function mustFind(
+  sql: Database,
+  actor: Pick<Actor, "teamId" | "livemode">,
+  id: string,
+): Promise<UploadRow> {
+  const row = isId("upl", id) ? await findUpload(sql, actor.teamId, id) : null;
+  if (row === null || !mayReach(actor, row)) throw noUpload();
   return row;
 }
 

@@ -1,5 +1,5 @@
 import { AppError } from "../../core/errors.ts";
-import { isId, newId } from "../../core/ids.ts";
+import { newId } from "../../core/ids.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { MissingObject, type ObjectStreams } from "../../store/object-streams.ts";
 import type { Database } from "../../store/postgres.ts";
@@ -34,7 +34,7 @@ export type CreatedUpload = Upload & { method: "PUT" } & (
     | { parts: { part_number: number; url: string; first_byte: number; bytes: number }[] }
   );
 
-/** Files for bulk jobs. Another team's are not found. All throw AppError `feature_unconfigured` without object storage. */
+/** Files for bulk jobs. Another team's are not found, nor live ones by a test key. All throw AppError `feature_unconfigured` without object storage. */
 export interface Uploads {
   /**
    * Room for a file that the client sends to object storage himself.
@@ -87,6 +87,7 @@ function createPresigned(sql: Database, { objects }: UploadStorage, render: Rend
     const row = await insertWithinLimit(sql, actor, {
       id,
       teamId: actor.teamId,
+      livemode: actor.livemode,
       filename,
       key,
       bytes: bytes ?? null,
@@ -125,7 +126,7 @@ function createComplete(
   }
 
   return async (actor, id) => {
-    const row = await mustFind(sql, actor.teamId, id);
+    const row = await mustFind(sql, actor, id);
     if (row.multipartId !== null)
       await assemble(row, row.multipartId).catch((error: unknown) => {
         // Completed by another request, or by this one's first try; or it is not there: the look tells.
@@ -151,18 +152,20 @@ function createStoredUploads({ sql, storage, receive, preview, retentionDays }: 
     create: createPresigned(sql, storage, render),
     receive,
     preview,
-    async list({ teamId }, ask) {
-      const rows = await listUploads(sql, teamId, { after: ask.after, limit: ask.limit + 1 });
+    async list({ teamId, livemode }, ask) {
+      const page = { after: ask.after, limit: ask.limit + 1, testOnly: !livemode };
+      const rows = await listUploads(sql, teamId, page);
       return pageOf(rows, ask, (row) => row.id, render);
     },
     async get(actor, id) {
-      const row = await mustFind(sql, actor.teamId, id);
+      const row = await mustFind(sql, actor, id);
       if (row.status === "stored") return render(row);
       return render((await look(sql, storage.streams, row, actor)) ?? row);
     },
     complete: createComplete(sql, storage, render),
     async remove(actor, id) {
-      const outcome = isId("upl", id) ? await sql.begin((tx) => hideUpload(tx, actor.teamId, id)) : "missing";
+      await mustFind(sql, actor, id);
+      const outcome = await sql.begin((tx) => hideUpload(tx, actor.teamId, id));
       if (outcome === "missing") throw noUpload();
       if (outcome === "in use")
         throw new AppError("upload_in_use", "A job that has not ended reads it: cancel that first.");

@@ -20,7 +20,7 @@ import { type Page, type PageAsk, pageOf } from "../page.ts";
 import type { SecretBox } from "../secret-box.ts";
 import { requireFeature } from "../tier-features.ts";
 import { DELIVERY_ERRORS, type DeliveryError } from "./outcome.ts";
-import { noSuchWebhook, requireBox } from "./webhooks.ts";
+import { mustFindWebhook, noSuchWebhook, requireBox } from "./webhooks.ts";
 
 export interface WebhookDelivery {
   id: string;
@@ -36,7 +36,7 @@ export interface WebhookDelivery {
   last_attempt_at: string | null;
 }
 
-/** What a webhook was sent, and sending it again. Another team's webhooks and deliveries are not found. */
+/** What a webhook was sent, and sending it again. Webhooks out of the caller's reach are not found. */
 export interface WebhookDeliveries {
   /** The newest first. @throws AppError `not_found` */
   list(
@@ -108,18 +108,17 @@ export function createWebhookDeliveries(deps: { sql: Database; box: SecretBox | 
   return {
     async list(actor, webhookId, ask) {
       const of = { teamId: actor.teamId, webhookId };
-      if (!isId("wh", webhookId) || (await findWebhook(sql, actor.teamId, webhookId)) === null)
-        throw noSuchWebhook();
+      await mustFindWebhook(sql, actor, webhookId);
       const { after, limit, status } = ask;
       const rows = await listDeliveries(sql, of, { after, limit: limit + 1, status });
       return pageOf(rows, ask, (row) => row.id, render);
     },
 
     async ping(actor, webhookId) {
-      if (!isId("wh", webhookId)) throw noSuchWebhook();
+      const { livemode } = await mustFindWebhook(sql, actor, webhookId);
       requireFeature(actor, "webhooks");
       requireBox(box);
-      const { teamId, livemode } = actor;
+      const { teamId } = actor;
       const eventId = await sql.begin(async (tx) => {
         await admit(tx, teamId, webhookId);
         const data = { webhook_id: webhookId };
@@ -129,7 +128,7 @@ export function createWebhookDeliveries(deps: { sql: Database; box: SecretBox | 
     },
 
     async redeliver(actor, webhookId, deliveryId) {
-      if (!isId("wh", webhookId)) throw noSuchWebhook();
+      await mustFindWebhook(sql, actor, webhookId);
       requireFeature(actor, "webhooks");
       requireBox(box);
       const { teamId } = actor;

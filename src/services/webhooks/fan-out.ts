@@ -19,13 +19,13 @@ import type { DeliveryError } from "./outcome.ts";
 export type FanOut = () => Promise<number>;
 
 /**
- * Whether a webhook is told of an event: of one meant for it always, of others if it is subscribed and they did not
- * happen before it was made, which may have been long ago.
+ * Whether a webhook is told of an event: of one meant for it always, of others if they are of its mode, it is subscribed
+ * and they did not happen before it was made, which may have been long ago.
  */
 function isSubscribed(webhook: Subscription, event: WaitingEvent): boolean {
   if (webhook.team_id !== event.team_id) return false;
   if (event.only_webhook_id !== null) return event.only_webhook_id === webhook.id;
-  if (webhook.created_at > event.created_at) return false;
+  if (webhook.livemode !== event.livemode || webhook.created_at > event.created_at) return false;
   return webhook.events === null || webhook.events.includes(event.type);
 }
 

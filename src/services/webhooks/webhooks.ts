@@ -2,7 +2,7 @@ import { AppError } from "../../core/errors.ts";
 import { EVENT_TYPES, type EventType } from "../../core/events.ts";
 import { isId, newId } from "../../core/ids.ts";
 import { LIMITS } from "../../core/limits.ts";
-import type { Database, Transaction } from "../../store/postgres.ts";
+import type { Database, Queryable, Transaction } from "../../store/postgres.ts";
 import { stopDeliveries } from "../../store/webhook-deliveries.ts";
 import { countWebhookUse } from "../../store/webhook-uses.ts";
 import {
@@ -20,7 +20,7 @@ import {
   type WebhookChange,
   type WebhookRow,
 } from "../../store/webhooks.ts";
-import type { Actor } from "../actor.ts";
+import { type Actor, mayReach } from "../actor.ts";
 import { type Page, type PageAsk, pageOf } from "../page.ts";
 import type { SecretBox } from "../secret-box.ts";
 import { lockActingMember } from "../teams/acting-member.ts";
@@ -32,6 +32,8 @@ import { readWebhookUrl } from "./url.ts";
 
 export interface Webhook {
   id: string;
+  /** Told of live events; else of those of test keys. */
+  livemode: boolean;
   url: string;
   events: EventType[];
   description: string;
@@ -58,11 +60,14 @@ export interface WebhookPatch {
   status?: "enabled" | "disabled" | undefined;
 }
 
-/** The URLs that a team is told at, each signed with a secret of its own. Another team's are not found. */
+/**
+ * The URLs that a team is told at, each signed with a secret of its own. Another team's are not found, nor live ones by a
+ * test key.
+ */
 export interface Webhooks {
   list(actor: Actor, ask: PageAsk): Promise<Page<Webhook>>;
   /**
-   * The secret is shown here and never again.
+   * One of the credential's own mode. The secret is shown here and never again.
    * @throws AppError `unavailable_in_tier`, `feature_unconfigured`, `validation_failed` (url), `limit_reached`,
    *   `rate_limited`
    */
@@ -95,6 +100,13 @@ export interface WebhooksDeps {
 
 export const noSuchWebhook = () => new AppError("not_found", "The team has no such webhook.");
 
+/** @throws AppError `not_found` */
+export async function mustFindWebhook(sql: Queryable, actor: Actor, id: string): Promise<WebhookRow> {
+  const row = isId("wh", id) ? await findWebhook(sql, actor.teamId, id) : null;
+  if (row === null || !mayReach(actor, row)) throw noSuchWebhook();
+  return row;
+}
+
 /** @throws AppError `feature_unconfigured` */
 export function requireBox(box: SecretBox | null): SecretBox {
   if (box !== null) return box;
@@ -109,6 +121,7 @@ function eventsOf(row: WebhookRow): EventType[] {
 function render(row: WebhookRow): Webhook {
   return {
     id: row.id,
+    livemode: row.livemode,
     url: row.url,
     events: eventsOf(row),
     description: row.description,
@@ -157,26 +170,28 @@ export function createWebhooks({ sql, box, privateAddresses }: WebhooksDeps): We
 
   return {
     async list(actor, ask) {
-      const rows = await listWebhooks(sql, actor.teamId, { after: ask.after, limit: ask.limit + 1 });
+      const page = { after: ask.after, limit: ask.limit + 1, testOnly: !actor.livemode };
+      const rows = await listWebhooks(sql, actor.teamId, page);
       return pageOf(rows, ask, (row) => row.id, render);
     },
 
     async create(actor, input) {
       requireFeature(actor, "webhooks");
       const sealer = requireBox(box);
-      const { teamId } = actor;
+      const { teamId, livemode } = actor;
       const id = newId("wh");
       const secret = newSigningSecret();
       const row = {
         id,
         teamId,
+        livemode,
         url: readUrl(input.url),
         events: input.events ?? null,
         description: input.description ?? "",
         secret: sealer.seal(secret, secretPlace({ webhookId: id })),
       };
       const made = await asAdmin(actor, async (tx) => {
-        if ((await countWebhooks(tx, teamId)) >= perTeam)
+        if ((await countWebhooks(tx, row)) >= perTeam)
           throw new AppError("limit_reached", `A team may have ${perTeam} webhooks.`);
         const { count, leftS } = await countWebhookUse(tx, teamId, "creation");
         if (count > createdPerHour)
@@ -189,7 +204,7 @@ export function createWebhooks({ sql, box, privateAddresses }: WebhooksDeps): We
     },
 
     async update(actor, id, patch) {
-      if (!isId("wh", id)) throw noSuchWebhook();
+      await mustFindWebhook(sql, actor, id);
       if (patch.status === "enabled") requireFeature(actor, "webhooks");
       const { teamId } = actor;
       const row = await asAdmin(actor, (tx) => change(tx, teamId, id, patch));
@@ -200,13 +215,14 @@ export function createWebhooks({ sql, box, privateAddresses }: WebhooksDeps): We
     },
 
     async remove(actor, id) {
-      const removed = isId("wh", id) && (await asAdmin(actor, (tx) => deleteWebhook(tx, actor.teamId, id)));
+      await mustFindWebhook(sql, actor, id);
+      const removed = await asAdmin(actor, (tx) => deleteWebhook(tx, actor.teamId, id));
       if (!removed) throw noSuchWebhook();
     },
 
     async rotateSecret(actor, id) {
       const { teamId } = actor;
-      if (!isId("wh", id) || (await findWebhook(sql, teamId, id)) === null) throw noSuchWebhook();
+      await mustFindWebhook(sql, actor, id);
       const secret = newSigningSecret();
       const sealed = requireBox(box).seal(secret, secretPlace({ webhookId: id }));
       const rotated = await asAdmin(actor, (tx) =>

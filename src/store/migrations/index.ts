@@ -16,6 +16,8 @@ import { emptyRows } from "./0015-empty-rows.ts";
 import { limitsNotedOnce } from "./0016-limits-noted-once.ts";
 import { registrations } from "./0017-registrations.ts";
 import { listChanges } from "./0018-list-changes.ts";
+import { webhookMode } from "./0019-webhook-mode.ts";
+import { uploadMode } from "./0020-upload-mode.ts";
 
 /** One step of the schema. Modules, not `.sql` files, so that `tsc` alone carries them into the build. */
 export interface Migration {
@@ -44,4 +46,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 16, name: "limits-noted-once", sql: limitsNotedOnce },
   { id: 17, name: "registrations", sql: registrations },
   { id: 18, name: "list-changes", sql: listChanges },
+  { id: 19, name: "webhook-mode", sql: webhookMode },
+  { id: 20, name: "upload-mode", sql: uploadMode },
 ];

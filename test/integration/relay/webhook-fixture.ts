@@ -28,7 +28,8 @@ export async function teamWithWebhooks(
   for (let i = 0; i < count; i++) {
     const id = newId("wh");
     const secret = box.seal(newSigningSecret(), secretPlace({ webhookId: id }));
-    const row = { id, teamId, url: `https://${id}.example/`, events: null, description: "", secret };
+    const url = `https://${id}.example/`;
+    const row = { id, teamId, livemode: true, url, events: null, description: "", secret };
     await sql.begin((tx) => insertWebhook(tx, row));
     ids.push(id);
   }

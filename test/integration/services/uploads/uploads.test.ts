@@ -90,6 +90,7 @@ describe("an upload by a presigned URL", () => {
       await insertUpload(world.sql, {
         id: newId("upl"),
         teamId: actor.teamId,
+        livemode: actor.livemode,
         filename: "x",
         key: "k",
         bytes: null,

@@ -9,6 +9,7 @@ const event = (rest: Partial<WaitingEvent> = {}): WaitingEvent => ({
   id: "evt_1",
   team_id: "team_1",
   type: "bulk.completed",
+  livemode: true,
   only_webhook_id: null,
   extra_url: null,
   created_at: LATER,
@@ -19,6 +20,7 @@ const event = (rest: Partial<WaitingEvent> = {}): WaitingEvent => ({
 const webhook = (id: string, rest: Partial<Subscription> = {}): Subscription => ({
   id,
   team_id: "team_1",
+  livemode: true,
   events: null,
   created_at: MADE,
   ...rest,
@@ -35,6 +37,12 @@ describe("who is told of an event", () => {
       webhook("stranger", { team_id: "team_2" }),
     ];
     assert.deepEqual(toldBy(event(), webhooks), ["all", "this"]);
+  });
+
+  it("is no webhook of the other mode", () => {
+    const webhooks = [webhook("live"), webhook("test", { livemode: false })];
+    assert.deepEqual(toldBy(event(), webhooks), ["live"]);
+    assert.deepEqual(toldBy(event({ livemode: false }), webhooks), ["test"]);
   });
 
   it("is one webhook alone where the event names it, if it is the team's", () => {
