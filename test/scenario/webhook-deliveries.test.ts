@@ -274,11 +274,33 @@ describe("a relay", () => {
       const path = `/v1/webhooks/${made.body.id}/deliveries`;
       await until(`${host} ends as ${error}`, async () => {
         const { body } = await ownApi.send<{ data: WebhookDelivery[] }>("GET", path, { key });
+        const text = JSON.stringify(body);
+        assert.ok(!text.includes("127.0.0.1") && !text.includes("8.8.8.8"), text);
         return body.data[0]?.error === error;
       });
     }
     assert.equal(receiver.received.length, 0);
     await own.stop();
+  });
+
+  it("does not show whether something listens at an address: what refused and what was silent are logged alike", async () => {
+    const silent = await startReceiver();
+    const hook = await create(`${silent.url}/private`);
+    await silent.close();
+    const eventId = await ping(hook.id);
+    const tried = () =>
+      until("it was tried", async () => {
+        const [delivery] = await logOf(hook.id);
+        return delivery?.event_id === eventId && delivery.attempts > 0 && delivery;
+      });
+    const refused = await tried();
+    assert.deepEqual([refused.error, refused.response_status], ["connection_failed", null]);
+    // The operator finds it where it is written down.
+    const [row] = await deployment.sql<[{ error: string }]>`
+      select error from webhook_deliveries where id = ${refused.id}`;
+    assert.equal(row.error, "connection_refused");
+    await deployment.sql`update webhook_deliveries set error = 'connect_timeout' where id = ${refused.id}`;
+    assert.equal((await tried()).error, "connection_failed");
   });
 
   it("goes on when the database was away: what was sent but not written down is sent once more", async () => {

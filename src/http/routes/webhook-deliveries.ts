@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { LIMITS } from "../../core/limits.ts";
 import type { WebhookDeliveries, WebhookDelivery } from "../../services/webhooks/deliveries.ts";
-import { DELIVERY_ERRORS } from "../../services/webhooks/outcome.ts";
+import { SHOWN_ERRORS } from "../../services/webhooks/outcome.ts";
 import { PageQueryEntries, pageAsk, pageSchema } from "../paging.ts";
 import { type Route, teamRoute } from "../route.ts";
 
@@ -19,7 +19,11 @@ const DeliverySchema = v.object({
   status: v.pipe(v.picklist(STATUSES), v.description("`failed`: given up.")),
   attempts: v.pipe(v.number(), v.integer(), v.minValue(0), v.description("How often it was tried.")),
   response_status: nullable(v.pipe(v.number(), v.integer()), "Of the last attempt; null: no answer came."),
-  error: nullable(v.picklist(DELIVERY_ERRORS), "Why the last attempt failed, or why there was none."),
+  error: nullable(
+    v.picklist(SHOWN_ERRORS),
+    "Why the last attempt failed, or why there was none. `connection_failed`: no connection, for whatever cause; " +
+      "`address_not_allowed`: the host has an address that is not public.",
+  ),
   duration_ms: nullable(v.pipe(v.number(), v.integer()), "Of the last attempt, in milliseconds."),
   next_attempt_at: nullable(instant, "The latest time of the next attempt; null when there is none to come."),
   created_at: instant,

@@ -19,7 +19,7 @@ import type { Actor } from "../actor.ts";
 import { type Page, type PageAsk, pageOf } from "../page.ts";
 import type { SecretBox } from "../secret-box.ts";
 import { requireFeature } from "../tier-features.ts";
-import { DELIVERY_ERRORS, type DeliveryError } from "./outcome.ts";
+import { type ShownError, shownError } from "./outcome.ts";
 import { mustFindWebhook, noSuchWebhook, requireBox } from "./webhooks.ts";
 
 export interface WebhookDelivery {
@@ -29,7 +29,7 @@ export interface WebhookDelivery {
   status: DeliveryStatus;
   attempts: number;
   response_status: number | null;
-  error: DeliveryError | null;
+  error: ShownError | null;
   duration_ms: number | null;
   next_attempt_at: string | null;
   created_at: string;
@@ -57,11 +57,6 @@ export interface WebhookDeliveries {
   redeliver(actor: Actor, webhookId: string, deliveryId: string): Promise<WebhookDelivery>;
 }
 
-/** A name that this version does not know is not shown. */
-function errorOf(name: string | null): DeliveryError | null {
-  return DELIVERY_ERRORS.find((known) => known === name) ?? null;
-}
-
 function render(row: DeliveryRow): WebhookDelivery {
   return {
     id: row.id,
@@ -70,7 +65,7 @@ function render(row: DeliveryRow): WebhookDelivery {
     status: row.status,
     attempts: row.attempts,
     response_status: row.response_status,
-    error: errorOf(row.error),
+    error: shownError(row.error),
     duration_ms: row.duration_ms,
     next_attempt_at: row.next_attempt_at?.toISOString() ?? null,
     created_at: row.created_at.toISOString(),

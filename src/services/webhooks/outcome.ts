@@ -1,7 +1,7 @@
 import { LIMITS } from "../../core/limits.ts";
 import type { AttemptRecord } from "../../store/webhook-queue.ts";
 
-/** Why no answer came. Names are public: `error` of a delivery. */
+/** Why no answer came, as the operator sees it. */
 export const ATTEMPT_ERRORS = [
   "invalid_url",
   "host_not_found",
@@ -17,7 +17,7 @@ export const ATTEMPT_ERRORS = [
 ] as const;
 export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
 
-/** Everything that `error` of a delivery may say. */
+/** Everything that is written down as the `error` of a delivery. */
 export const DELIVERY_ERRORS = [
   ...ATTEMPT_ERRORS,
   /** An answer that is no success. */
@@ -33,6 +33,25 @@ export const DELIVERY_ERRORS = [
   "internal_error",
 ] as const;
 export type DeliveryError = (typeof DELIVERY_ERRORS)[number];
+
+/** How a connection failed says whether something listens at an address, which may be seen from here alone. */
+type HiddenError = "connection_refused" | "connect_timeout";
+export type ShownError = Exclude<DeliveryError, HiddenError>;
+
+const isHidden = (error: DeliveryError): error is HiddenError =>
+  error === "connection_refused" || error === "connect_timeout";
+
+/** Everything that `error` of a delivery says to its team: names alone, so no address of ours can be among them. */
+export const SHOWN_ERRORS: readonly ShownError[] = DELIVERY_ERRORS.filter(
+  (error): error is ShownError => !isHidden(error),
+);
+
+/** @param name as it was written down; null, and one that this version does not know: null */
+export function shownError(name: string | null): ShownError | null {
+  const error = DELIVERY_ERRORS.find((known) => known === name);
+  if (error === undefined) return null;
+  return isHidden(error) ? "connection_failed" : error;
+}
 
 /** What came of an attempt. */
 export type Attempt =
