@@ -11,8 +11,8 @@ export const INCOMING_LIMITS = {
 /** Files that teams upload for bulk jobs. */
 export const UPLOAD_LIMITS = {
   filenameChars: 255,
-  /** How long a presigned URL holds. */
-  presignedMs: 12 * 3_600_000,
+  /** How long a presigned URL holds, of a part too. A request that began in time may take longer. */
+  presignedMs: 3_600_000,
   /** From this size on an upload is in parts; S3 takes no more at once. */
   singleBytes: 5 * 1_073_741_824,
   /** Of one part, at least: whole MiB, as many as keep the number of parts below `parts`. */

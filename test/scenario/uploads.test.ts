@@ -304,6 +304,18 @@ describe("a file that is sent to object storage", () => {
     assert.deepEqual([removal.status, removal.body.code], [409, "upload_in_use"]);
   });
 
+  it("has an hour to begin, whole or in parts, and says so", async () => {
+    type Told = { created_at: string; expires_at: string; url?: string; parts?: { url: string }[] };
+    for (const bytes of [10, 6_000_000_000]) {
+      const { body } = await create({ filename: "list.csv", bytes });
+      const told = body as unknown as Told;
+      assert.equal(Date.parse(told.expires_at) - Date.parse(told.created_at), 3_600_000);
+      const urls = told.parts?.map(({ url }) => url) ?? [told.url ?? ""];
+      assert.equal(urls.length, bytes === 10 ? 1 : 58);
+      for (const url of urls) assert.equal(new URL(url).searchParams.get("X-Amz-Expires"), "3600");
+    }
+  });
+
   it("gets the same place for the same Idempotency-Key", async () => {
     const headers = { "Idempotency-Key": "upload-1" };
     const first = await create({ filename: "a.csv" }, headers);

@@ -18,7 +18,7 @@ import {
 } from "../schemas/upload.ts";
 
 const MEMBERS = { tag: "bulk", role: "member" } as const;
-const { lists, open, stored, presignedMs, streamedPerTeam, unfinishedMs, previewRows } = LIMITS.uploads;
+const { lists, open, stored, streamedPerTeam, unfinishedMs, previewRows } = LIMITS.uploads;
 const HOUR_MS = 3_600_000;
 
 export function createUploadRoutes(uploads: Uploads): Route[] {
@@ -43,8 +43,9 @@ function createRoute(uploads: Uploads): Route {
     summary: "Upload a file by a presigned URL",
     description:
       "Answers with a URL of object storage that takes the file, by `PUT` and without a credential, for " +
-      `${presignedMs / HOUR_MS} hours. A file over 5 GiB is sent in parts, each to a URL of its own, and ` +
-      "completed then. A job names the upload by `upload_id`. Without `bytes` the URL takes more than a list of the team " +
+      "an hour (`expires_at`): a request that began in time may take longer. A file over 5 GiB is sent in parts, each to a URL " +
+      "of its own that holds as long, and completed then; there are no new URLs for what is left, so where a line is too " +
+      "slow for that `PUT /v1/uploads/{upload}` takes the file as it comes. A job names the upload by `upload_id`. Without `bytes` the URL takes more than a list of the team " +
       `may have; what does so is given up. A team may have ${open} uploads whose bytes have not come, ${stored} whose bytes ` +
       `are there, and in all as many bytes as ${lists} of its largest lists (409); what is not sent is removed ${unfinishedMs / HOUR_MS} hours after it ` +
       "expired, what is sent after as many days as results are kept, unless a job has yet to read it. What test keys upload is " +

@@ -178,8 +178,8 @@ export const uploadExample = {
 export const createdUploadExample = {
   ...uploadExample,
   status: "open" as const,
-  expires_at: "2026-01-02T00:00:00.000Z",
-  kept_until: "2026-01-03T00:00:00.000Z",
+  expires_at: "2026-01-01T13:00:00.000Z",
+  kept_until: "2026-01-02T13:00:00.000Z",
   method: "PUT" as const,
   url: "https://s3.example.com/rcpt/teams/team_01h455vb4pex5vsknk084sn02p/uploads/upl_01h455vb4pex5vsknk084sn02q?X-Amz-Signature=…",
   headers: { "Content-Length": "1048576" },
