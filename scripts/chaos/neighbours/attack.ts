@@ -1,8 +1,7 @@
 // node --import tsx attack.ts: reads an AttackOrder from standard input, attacks until it is told to stop over IPC, then prints its
-// AttackCounts. A process of its own, at the lowest priority, so that the victim's client does not wait for it.
+// AttackCounts. A process of its own, so that the victim's client does not wait for it.
 import { once } from "node:events";
 import { Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
-import { constants, setPriority } from "node:os";
 import { text } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
 import { bodyOf } from "../traffic/asking.ts";
@@ -16,7 +15,6 @@ const TRICKLE_MS = 250;
 /** After an answer that says nothing can be had: no client of one's own is to be the bottleneck. */
 const PAUSE_MS = 1;
 
-setPriority(constants.priority.PRIORITY_LOW);
 const order = JSON.parse(await text(process.stdin)) as AttackOrder;
 const found = ATTACKERS.find(({ name }) => name === order.name);
 if (found === undefined) throw new Error(`there is no attacker ${order.name}`);

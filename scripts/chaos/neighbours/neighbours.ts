@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { chooseCores, pin } from "../../../bench/pin.ts";
+import { type Cores, chooseCores, pin, pinBehind } from "../../../bench/pin.ts";
 import { newId } from "../../../src/core/ids.ts";
 import { hashSecret, newSecret, secretHint } from "../../../src/services/api-key.ts";
 import type { Guard } from "../../embedded/guard.ts";
@@ -48,22 +48,23 @@ export async function runNeighbours(
 ): Promise<Meeting[]> {
   const api = deployment.members.find(({ role }) => role === "api");
   if (api === undefined || api.pid === null) throw new Error("there is no API to attack");
-  await separateCores(api.pid, guard);
+  const cores = await separateCores(api.pid, guard);
   const { key } = await deployment.team("victim", "enterprise");
   const victim = await startVictim(api.port, key);
   await victim.askFor(WARM_MS, noneSuffered());
   const meetings: Meeting[] = [];
   for (const attacker of ATTACKERS) {
     say(`neighbour ${attacker.name}`);
-    meetings.push(await meet(attacker, { deployment, api, victim, guard }));
+    meetings.push(await meet(attacker, { deployment, api, victim, guard, cores }));
   }
   victim.close();
   return meetings;
 }
 
 /** The API has a core; its stores, the mail world, the victim's client and the attackers share the other. */
-async function separateCores(apiPid: number, guard: Guard): Promise<void> {
-  const { server, load } = await chooseCores();
+async function separateCores(apiPid: number, guard: Guard): Promise<Cores> {
+  const cores = await chooseCores();
+  const { server, load } = cores;
   const others = markedWith(`RCPT_RUN=${guard.env.RCPT_RUN}`).filter((pid) => pid !== apiPid);
   await Promise.all([
     pin(apiPid, server),
@@ -71,13 +72,14 @@ async function separateCores(apiPid: number, guard: Guard): Promise<void> {
     // Connections of Postgres come and go.
     ...others.map((pid) => pin(pid, load).catch(() => undefined)),
   ]);
+  return cores;
 }
 
 async function meet(
   attacker: Attacker,
-  at: { deployment: ChaosDeployment; api: Member; victim: Victim; guard: Guard },
+  at: { deployment: ChaosDeployment; api: Member; victim: Victim; guard: Guard; cores: Cores },
 ): Promise<Meeting> {
-  const { deployment, api, victim, guard } = at;
+  const { deployment, api, victim, guard, cores } = at;
   const { pid } = api;
   const order = { name: attacker.name, port: api.port, keys: await keysFor(attacker, deployment) };
   const alone = noneSuffered();
@@ -85,7 +87,7 @@ async function meet(
   const attack: AttackCounts = {};
   for (let turn = 0; turn < TURNS; turn++) {
     await victim.askFor(TURN_MS, alone);
-    const attacking = startAttack(order, guard);
+    const attacking = await startAttack(order, { guard, cores });
     await wait(ONSET_MS);
     await victim.askFor(TURN_MS, beside);
     for (const [how, count] of Object.entries(await attacking.stop()))
@@ -134,12 +136,17 @@ async function addKeys({ sql }: ChaosDeployment, teamId: string, count: number):
   return secrets;
 }
 
-function startAttack(order: AttackOrder, guard: Guard): Attack {
+/** On the core that is not the API's, while nobody else wants it: what the attacker costs the stores there is not the API's doing. */
+async function startAttack(
+  order: AttackOrder,
+  { guard, cores }: { guard: Guard; cores: Cores },
+): Promise<Attack> {
   const child = spawn(process.execPath, ["--import", TSX, ATTACK], {
     stdio: ["pipe", "pipe", "inherit", "ipc"],
     env: { ...process.env, ...guard.env },
   });
-  if (child.pid !== undefined) guard.hold(child.pid, "SIGKILL", 0);
+  if (child.pid === undefined) throw new Error(`the attack of ${order.name} cannot be started`);
+  guard.hold(child.pid, "SIGKILL", 0);
   child.stdin?.end(JSON.stringify(order));
   let output = "";
   child.stdout?.on("data", (piece) => {
@@ -147,6 +154,7 @@ function startAttack(order: AttackOrder, guard: Guard): Attack {
   });
   const closed = once(child, "close", { signal: AbortSignal.timeout(TURN_MS + 6 * END_WITHIN_MS) });
   closed.catch(() => child.kill("SIGKILL"));
+  await pinBehind([child.pid], cores.load);
   return {
     async stop() {
       child.send("stop");
