@@ -17,6 +17,8 @@ export const LAYERS: Record<string, Layer> = {
   relay: { may: ["core", "store", "services", "check"] },
   /** The thread that puts results together, of workers of jobs alone. */
   joins: { may: ["core", "store", "services", "bulk"] },
+  /** The thread of large requests. */
+  requests: { may: ["core", "http", "services"] },
   workers: { may: ["core", "dns", "smtp", "check"] },
   root: { may: "all" },
 };
@@ -26,6 +28,7 @@ const ROOT_FILES = /^src\/(main|compose|supervisor)\.ts$|^src\/(compose|operator
 /** The layer of a path relative to the project, null when it belongs to none. */
 export function layerOf(path: string): string | null {
   if (path === "workers/join.ts") return "joins";
+  if (path === "workers/request.ts") return "requests";
   if (path.startsWith("workers/")) return "workers";
   if (ROOT_FILES.test(path)) return "root";
   return /^src\/([a-z]+)\//.exec(path)?.[1] ?? null;

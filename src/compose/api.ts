@@ -47,6 +47,7 @@ import { createUsageStore } from "../store/usage.ts";
 import { type Checks, composeChecks } from "./checks.ts";
 import { composeExaminers } from "./examiner.ts";
 import type { House } from "./house.ts";
+import { composeRequestWork } from "./request-thread.ts";
 import { composeResources } from "./resources.ts";
 import type { Stores } from "./stores.ts";
 import type { BegunThreads } from "./threads.ts";
@@ -90,9 +91,10 @@ export function composeApi(deps: Deps): ApiRole {
   const idempotency = createIdempotency({ sql: stores.sql, clock, log });
   const tallies = createVerificationTallies(metrics);
   const entrance = createEntrance({ examiner, admission, rateLimiter, quota, clock });
+  const requestWork = composeRequestWork(log);
   const server = createHttpServer({
     routes: createRoutes({
-      ...composeResources({ ...deps, clock, publisher }),
+      ...composeResources({ ...deps, clock, publisher, requestWork }),
       enter: entrance.enter,
       verify: composeVerify(deps, { examiner, entrance, promoted, quota, counter, tallies }),
       usage: createUsage({ store: usageStore, quota, counter, clock }),
@@ -126,8 +128,8 @@ export function composeApi(deps: Deps): ApiRole {
     { name: "quota", start: () => quota.start(), drain: () => quota.drain() },
     { name: "rate limit", start: () => rateLimiter.start(), drain: () => rateLimiter.drain() },
     { name: "authentication", start: () => authenticator.start(), stop: () => authenticator.stop() },
-    // After the feed has begun: what changes from then on is heard of.
     promotedPart(deps, promoted),
+    requestWork.part,
     {
       name: "http",
       async start() {
@@ -143,7 +145,10 @@ export function composeApi(deps: Deps): ApiRole {
   return { parts, port: () => port, house: checks.house };
 }
 
-/** Its first read must succeed: Postgres may go away between the start of its own part and this. */
+/**
+ * Starts after the feed of changes has begun: what changes from then on is heard of. Its first read must succeed: Postgres may go
+ * away between the start of its own part and this.
+ */
 function promotedPart({ log }: Deps, promoted: PromotedDisposables): Part {
   const part = { name: "promoted overrides", start: () => promoted.start(), stop: () => promoted.stop() };
   return outlasting(part, { clock, log });

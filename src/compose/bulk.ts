@@ -50,6 +50,7 @@ import { composeExaminers, type Examiners } from "./examiner.ts";
 import type { House } from "./house.ts";
 import { tellJobs } from "./job-spans.ts";
 import { composePipelineCounts } from "./pipeline-counts.ts";
+import type { RequestWork } from "./request-thread.ts";
 import type { Stores } from "./stores.ts";
 import { composeTaskMetrics, countHandBacks, watchLanes } from "./task-metrics.ts";
 import type { BegunThreads } from "./threads.ts";
@@ -81,7 +82,13 @@ function storageOf(sql: Database, store: ObjectStore): NonNullable<SubmitDeps["s
 }
 
 /** Bulk jobs as the API has them: taken in, looked at, ended. */
-export function composeBulkJobs({ config, log, stores, tracer }: Deps): BulkJobs {
+export function composeBulkJobs({
+  config,
+  log,
+  stores,
+  tracer,
+  requestWork,
+}: Omit<Deps, "metrics"> & { requestWork: RequestWork }): BulkJobs {
   const { sql } = stores;
   const view = viewOf(config);
   const emitter = createEmitter({ sql, streams: createJobStreams(stores.redis.commands), clock });
@@ -93,6 +100,7 @@ export function composeBulkJobs({ config, log, stores, tracer }: Deps): BulkJobs
     submit: createSubmitBulk({
       sql,
       storage: stores.objects === null ? null : storageOf(sql, stores.objects),
+      analyseInline: requestWork.analyseInline,
       clock,
       log,
       view,

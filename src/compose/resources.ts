@@ -13,6 +13,7 @@ import { createTeam } from "../services/teams/team.ts";
 import { composeBilling } from "./billing.ts";
 import { composeBulkJobs } from "./bulk.ts";
 import { composePortal } from "./portal.ts";
+import type { RequestWork } from "./request-thread.ts";
 import type { Stores } from "./stores.ts";
 import { composeUploads } from "./uploads.ts";
 import { composeWebhooks } from "./webhooks.ts";
@@ -27,13 +28,16 @@ export interface ResourceDeps {
   publisher: ChangePublisher;
 }
 
-/** The services behind the routes, apart from verification, what it uses up, and readiness. */
+/** The services behind the routes and what parses their large bodies, apart from verification, what it uses up, and readiness. */
 export type Resources = Omit<RouteDeps, "verify" | "enter" | "usage" | "readiness" | "publicUrl">;
 
-export function composeResources(deps: ResourceDeps & { tracer: Tracer | null }): Resources {
+export function composeResources(
+  deps: ResourceDeps & { tracer: Tracer | null; requestWork: RequestWork },
+): Resources {
   const { stores, publisher } = deps;
   const { sql } = stores;
   return {
+    parseLarge: deps.requestWork.parseLarge,
     bulk: composeBulkJobs(deps),
     uploads: composeUploads(deps),
     blocklist: createBlocklist({ sql, publisher }),

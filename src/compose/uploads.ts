@@ -10,6 +10,7 @@ import { createUploadSources } from "../services/uploads/sources.ts";
 import { createUploads, type Uploads } from "../services/uploads/uploads.ts";
 import { createObjectStreams } from "../store/object-streams.ts";
 import { createUploadObjects } from "../store/upload-objects.ts";
+import type { RequestWork } from "./request-thread.ts";
 import type { Stores } from "./stores.ts";
 
 interface Deps {
@@ -19,7 +20,11 @@ interface Deps {
 }
 
 /** Files for bulk jobs, as the API takes them. */
-export function composeUploads({ config, stores }: Omit<Deps, "log">): Uploads {
+export function composeUploads({
+  config,
+  stores,
+  requestWork,
+}: Omit<Deps, "log"> & { requestWork: RequestWork }): Uploads {
   const { sql, objects } = stores;
   if (objects === null || config.objects === null) return createUploads(null);
   const { retentionDays } = config;
@@ -27,7 +32,11 @@ export function composeUploads({ config, stores }: Omit<Deps, "log">): Uploads {
   return createUploads({
     sql,
     storage: { streams, objects: createUploadObjects(objects, config.objects, systemClock) },
-    preview: createPreviewUpload({ sources: createUploadSources({ sql, streams }), streams }),
+    preview: createPreviewUpload({
+      sources: createUploadSources({ sql, streams }),
+      streams,
+      detect: requestWork.detectForPreview,
+    }),
     receive: createReceiveUpload({ sql, streams, clock: systemClock, retentionDays }),
     retentionDays,
   });

@@ -24,6 +24,15 @@ export const BODY_LIMITS = {
    * uWebSockets.js cuts off, without an answer, what comes slower than 16 KB/s for 10 s.
    */
   pace: { bytesPerS: 32_768, graceMs: 5_000, lookMs: 1_000 },
+  /**
+   * Of a JSON body, counted while it comes: nesting, names in objects, and values (of an array its items, of an object one
+   * for each name). A route with a list says how many values its body may have.
+   */
+  json: { depth: 32, members: 500, values: 1_000 },
+  /** A longer JSON body is parsed and validated, and a longer inline list analysed, off the event loop: in the request thread. */
+  parsedHereBytes: 65_536,
+  /** Of a body that is hashed for its idempotency key between two turns of the event loop. */
+  hashedAtOnceBytes: 262_144,
   /** What is left of a refused body is read and dropped, so that its connection serves on, when it is at most so long. */
   droppedBytes: 65_536,
 } as const;

@@ -9,6 +9,8 @@ export const BULK_LIMITS = {
   inlineRows: INLINE_ROWS,
   /** A body of so many rows, and what else may be said of a job. */
   bodyBytes: INLINE_ROWS * INLINE_ROW_BYTES + 65_536,
+  /** More values are refused while the body comes: `inlineRows`, and what else may be said of a job. */
+  bodyValues: INLINE_ROWS + 500,
   metadataPairs: 50,
   metadataKeyChars: 40,
   metadataValueChars: 500,

@@ -41,8 +41,9 @@ export const UPLOAD_LIMITS = {
   /** Of those whose URLs may still take bytes, so many are looked at in a round, in turn: what is too large goes. */
   looksPerRound: 20,
   objectPages: 100,
-  /** Of one process at once; rows that each shows, and characters of their cells. */
-  previews: 4,
+  /** Of one process at once, and of one team there; rows that each shows, and characters of their cells. */
+  previews: 8,
+  previewsPerTeam: 2,
   previewRows: 10,
   previewCellChars: 200,
 } as const;

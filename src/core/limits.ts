@@ -36,7 +36,6 @@ export const LIMITS = {
     /** Of a route that says no other. */
     bodyBytes: 16_384,
     bodies: BODY_LIMITS,
-    jsonDepth: 32,
     queryParameters: 32,
     /**
      * Queries of cached answers that are remembered as they were written, with the address in them: some 2 KB each, evidence
@@ -63,6 +62,11 @@ export const LIMITS = {
     refusalQuietMs: 1_000,
     slowRequestMs: 1_000,
   },
+  /**
+   * The thread of an API process for large bodies, large inline lists and previews: tasks that wait or are under way, in all
+   * and of a team; one that is not over after `taskMs` is given up, with its thread. 10 MB of JSON are some 60 MB of heap.
+   */
+  requestThread: { tasks: 32, tasksPerTeam: 8, taskMs: 30_000, idleMs: 60_000, heapMb: 256 },
   dns: DNS_LIMITS,
   smtp: SMTP_LIMITS,
   slots: SLOTS_LIMITS,
@@ -148,6 +152,8 @@ export const LIMITS = {
     domainChars: 253,
     /** Twice what so many of the longest domains take as A-labels. */
     bodyBytes: 262_144,
+    /** More values are refused while the body comes: `domainsPerRequest`, and what else may be wrong with it. */
+    bodyValues: 550,
     perTeam: 10_000,
     mergeEveryMs: 2_000,
     /** Of one team in one transaction: one event tells of so many at most. */
@@ -207,6 +213,8 @@ export const LIMITS = {
     signatures: 10,
     /** Of a notification, which holds the object that it is about, e.g. an invoice with its lines. */
     notificationBytes: 262_144,
+    notificationMembers: 32_768,
+    notificationValues: 65_536,
     /** Read at a time: of a customer at Stripe, of a team here. */
     subscriptions: 100,
     checkouts: 100,

@@ -18,6 +18,8 @@ export interface CollectOptions {
   limitBytes: number;
   /** Who is charged; asked for when collecting begins, once it is known who sent the request. What it throws refuses the body. */
   account(): BodyAccount;
+  /** Looks at each piece of the decoded body before it is kept. @throws AppError: nothing more is collected */
+  inspect?(piece: Uint8Array): void;
 }
 
 const FIRST_ALLOCATION_BYTES = 4_096;
@@ -26,10 +28,13 @@ const FIRST_ALLOCATION_BYTES = 4_096;
 export function createGrowingBuffer(limitBytes: number, account: BodyAccount) {
   let buffer = Buffer.alloc(0);
   let length = 0;
+  /** Of the account: the buffer's own length is 0 once it was handed to another thread. */
+  let taken = 0;
 
   function grow(needed: number): boolean {
     const size = Math.min(limitBytes, Math.max(needed, buffer.length * 2, FIRST_ALLOCATION_BYTES));
-    if (!account.take(size - buffer.length)) return false;
+    if (!account.take(size - taken)) return false;
+    taken = size;
     const larger = Buffer.allocUnsafeSlow(size);
     buffer.copy(larger, 0, 0, length);
     buffer = larger;
@@ -49,7 +54,8 @@ export function createGrowingBuffer(limitBytes: number, account: BodyAccount) {
     },
     content: () => buffer.subarray(0, length),
     free() {
-      account.giveBack(buffer.length);
+      account.giveBack(taken);
+      taken = 0;
       buffer = Buffer.alloc(0);
       length = 0;
     },
@@ -61,7 +67,10 @@ export function tooLarge(limitBytes: number): AppError {
 }
 
 /** A body that is collected when it is asked for, as plain bytes. A declared length over the limit is refused before a byte is kept. */
-export function collectBody(incoming: IncomingBody, { limitBytes, account }: CollectOptions): RequestBody {
+export function collectBody(
+  incoming: IncomingBody,
+  { limitBytes, account, inspect }: CollectOptions,
+): RequestBody {
   let bytes: Promise<Buffer> | null = null;
   let abandoned = false;
   let free: () => void = () => {};
@@ -72,6 +81,7 @@ export function collectBody(incoming: IncomingBody, { limitBytes, account }: Col
     try {
       for await (const piece of incoming.read(limitBytes, () => tooLarge(limitBytes))) {
         if (abandoned) throw new AppError("bad_request", "The request ended before its body.");
+        inspect?.(piece);
         if (!buffer.append(piece)) throw overBudget();
       }
       return buffer.content();

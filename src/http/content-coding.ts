@@ -1,8 +1,8 @@
 import { pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { AppError } from "../core/errors.ts";
-import { type CollectOptions, createGrowingBuffer, type RequestBody, tooLarge } from "./body.ts";
-import { overBudget } from "./incoming-body.ts";
+import { type CollectOptions, collectBody, createGrowingBuffer, type RequestBody, tooLarge } from "./body.ts";
+import { type IncomingBody, overBudget } from "./incoming-body.ts";
 
 const GZIP = /^[ \t]*(?:x-)?gzip[ \t]*$/i;
 const IDENTITY = /^[ \t]*(?:identity[ \t]*)?$/i;
@@ -19,16 +19,18 @@ export function unsupportedCoding(): AppError {
 }
 
 /**
- * A collected body without its content coding. gzip is inflated when the body is asked for, in libuv's threads, and held to
- * the limit and the budget of plain bodies as it grows.
+ * A body without its content coding, collected when it is asked for. gzip is inflated then, in libuv's threads, and held to
+ * the limit, the budget and the inspection of plain bodies as it grows.
  * @param coding `Content-Encoding`; undefined: there is none
  */
 export function decodedBody(
-  body: RequestBody,
+  incoming: IncomingBody,
   coding: string | undefined,
-  { limitBytes, account }: CollectOptions,
+  options: CollectOptions,
 ): RequestBody {
-  if (coding === undefined || IDENTITY.test(coding)) return body;
+  if (coding === undefined || IDENTITY.test(coding)) return collectBody(incoming, options);
+  const { limitBytes, account, inspect } = options;
+  const body = collectBody(incoming, { limitBytes, account });
   let abandoned = false;
   let bytes: Promise<Buffer> | null = null;
   let freeDecoded: () => void = () => {};
@@ -46,6 +48,7 @@ export function decodedBody(
     for await (const piece of inflated(await body.bytes)) {
       checkWanted();
       if (buffer.length + piece.length > limitBytes) throw tooLarge(limitBytes);
+      inspect?.(piece);
       if (!buffer.append(piece)) throw overBudget();
     }
     checkWanted();

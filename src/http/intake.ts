@@ -3,16 +3,17 @@ import { AppError } from "../core/errors.ts";
 import type { SampledRequest, Tracer } from "../core/tracing.ts";
 import { clientNetwork } from "../services/client-network.ts";
 import type { ClientLimiter } from "../services/rate-limit/clients.ts";
-import { collectBody } from "./body.ts";
 import { type BodyAccount, createBodyBudget } from "./body-budget.ts";
 import { createBodyPace, type PaceLimits } from "./body-pace.ts";
 import { createClientAddresses } from "./client-address.ts";
 import { decodedBody } from "./content-coding.ts";
 import { declaredBytes, type FieldSource } from "./framing.ts";
 import { type IncomingBody, type PausingSource, receiveBody } from "./incoming-body.ts";
+import { isJson } from "./json-body.ts";
+import { createJsonScan } from "./json-scan.ts";
 import { HttpRequest, KEPT_HEADERS, type KeptHeader } from "./request.ts";
 import { createRequestIds, saneRequestId } from "./request-id.ts";
-import { type Route, takesBody } from "./route.ts";
+import { jsonBounds, type Route, takesBody } from "./route.ts";
 import { createRouter, type Match } from "./router.ts";
 
 /** uWebSockets.js' request, by what is read of it. Dies when the handler returns. */
@@ -58,6 +59,11 @@ function readHeaders(request: HttpRequest, source: RequestSource): void {
   source.forEach((name, value) => {
     if (isKept(name)) request.headers[name] ??= value;
   });
+}
+
+function inspection(route: Route) {
+  const scan = createJsonScan(jsonBounds(route));
+  return { inspect: (piece: Uint8Array) => scan.add(piece) };
 }
 
 /** Turns what the server holds for the length of a call into plain requests. */
@@ -149,10 +155,12 @@ export function createIntake(deps: {
       const options = {
         limitBytes: route.bodyBytes ?? limits.bodyBytes,
         account: () => accountOf(request, route),
+        // What is no JSON is refused as such. A signed body is counted when its sender is known.
+        ...(route.body !== undefined && isJson(request.headers["content-type"]) ? inspection(route) : {}),
       };
       // A signature is over the bytes as they came.
       const coding = route.signedBody === undefined ? request.headers["content-encoding"] : undefined;
-      request.body = decodedBody(collectBody(request.incoming, options), coding, options);
+      request.body = decodedBody(request.incoming, coding, options);
     },
   };
 }

@@ -1,40 +1,22 @@
+import type * as v from "valibot";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
+import type { TaskOwner } from "../core/request-thread.ts";
+import { createJsonScan, type JsonBounds } from "./json-scan.ts";
+import type { MaybePromise } from "./maybe-promise.ts";
 import type { HttpRequest } from "./request.ts";
+import { validate } from "./validate.ts";
 
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i;
 const utf8 = new TextDecoder("utf-8", { fatal: true });
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-
-/** Deepest nesting of arrays and objects, counted outside strings, without building anything. */
-function nesting(bytes: Uint8Array): number {
-  let depth = 0;
-  let deepest = 0;
-  let inString = false;
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i];
-    if (inString) {
-      if (byte === BACKSLASH) i++;
-      else if (byte === QUOTE) inString = false;
-    } else if (byte === QUOTE) inString = true;
-    else if (byte === 0x5b || byte === 0x7b) {
-      depth++;
-      if (depth > deepest) deepest = depth;
-    } else if (byte === 0x5d || byte === 0x7d) depth--;
-  }
-  return deepest;
-}
 
 function malformed(detail: string): AppError {
   return new AppError("malformed_json", detail);
 }
 
-function parseJson(bytes: Buffer): unknown {
+/** Of bytes that were counted (json-scan.ts) and found within their bounds. @throws AppError `malformed_json` */
+export function parseJson(bytes: Uint8Array): unknown {
   if (bytes.length === 0) throw malformed("The request has no body; JSON is expected.");
-  if (nesting(bytes) > LIMITS.http.jsonDepth)
-    throw malformed(`The body is nested deeper than ${LIMITS.http.jsonDepth} levels.`);
   let text: string;
   try {
     text = utf8.decode(bytes);
@@ -49,35 +31,60 @@ function parseJson(bytes: Buffer): unknown {
   }
 }
 
+/** How a body is read that the route's schema describes. */
+export interface BodyReading<B> {
+  schema: v.GenericSchema<unknown, B>;
+  /** Parses and validates a body over LIMITS.http.bodies.parsedHereBytes; absent: none is so long. */
+  parseLarge?: ParseLarge<B> | undefined;
+}
+
+/** Parses and validates off the event loop. @param bytes given away @throws AppError as `readBody` */
+export type ParseLarge<B> = (bytes: Buffer, owner: TaskOwner) => Promise<B>;
+
+export function isJson(contentType: string | undefined): boolean {
+  return JSON_TYPE.test(contentType ?? "");
+}
+
 /**
- * Reads a request's body as JSON.
- * @throws AppError `unsupported_media_type`, `body_too_large`, `overloaded`, `malformed_json`
+ * Reads a request's body as JSON, and validates it. It was counted while it came.
+ * @throws AppError `unsupported_media_type`, `body_too_large`, `overloaded`, `malformed_json`, `validation_failed`, and what
+ *   the bounds of the route's body say
  */
-export async function readJson(request: HttpRequest): Promise<unknown> {
-  if (!JSON_TYPE.test(request.headers["content-type"] ?? ""))
+export async function readBody<B>(request: HttpRequest, { schema, parseLarge }: BodyReading<B>): Promise<B> {
+  if (!isJson(request.headers["content-type"]))
     throw new AppError(
       "unsupported_media_type",
       "The body must be JSON: send Content-Type: application/json.",
     );
-  return parseBody(request, parseJson);
+  return withBytes(request, (bytes) => {
+    if (parseLarge === undefined || bytes.length <= LIMITS.http.bodies.parsedHereBytes)
+      return validate(schema, parseJson(bytes), "body");
+    const teamId = request.actor?.teamId ?? "";
+    return parseLarge(bytes, { teamId, isCancelled: () => request.cancelled() });
+  });
 }
 
 /**
  * Reads a request's body as JSON, once `verify` has passed its bytes. Their signature says more than a content type.
  * @throws AppError `body_too_large`, `overloaded`, what `verify` throws, `malformed_json`
  */
-export function readSignedJson(request: HttpRequest, verify: (bytes: Buffer) => void): Promise<unknown> {
-  return parseBody(request, (bytes) => {
+export function readSignedJson(
+  request: HttpRequest,
+  verify: (bytes: Buffer) => void,
+  bounds: JsonBounds,
+): Promise<unknown> {
+  return withBytes(request, (bytes) => {
     verify(bytes);
+    createJsonScan(bounds).add(bytes);
     return parseJson(bytes);
   });
 }
 
-async function parseBody(request: HttpRequest, parse: (bytes: Buffer) => unknown): Promise<unknown> {
+async function withBytes<T>(request: HttpRequest, parse: (bytes: Buffer) => MaybePromise<T>): Promise<T> {
   if (request.body === null) throw malformed("The request has no body; JSON is expected.");
   const bytes = await request.body.bytes;
   try {
-    return parse(bytes);
+    return await parse(bytes);
   } finally {
     request.body.abandon();
   }

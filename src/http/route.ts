@@ -1,11 +1,13 @@
 import * as v from "valibot";
 import { AppError, type ErrorCode } from "../core/errors.ts";
+import { LIMITS } from "../core/limits.ts";
 import { RenderedJson } from "../core/rendered-json.ts";
 import type { Actor, Role } from "../services/actor.ts";
 import type { RateClass } from "../services/rate-limit/classes.ts";
 import type { TierFeature } from "../services/tier-features.ts";
 import type { IncomingBody } from "./incoming-body.ts";
-import { readJson, readSignedJson } from "./json-body.ts";
+import { type ParseLarge, readBody, readSignedJson } from "./json-body.ts";
+import type { JsonBounds } from "./json-scan.ts";
 import { type MaybePromise, then } from "./maybe-promise.ts";
 import { type ContentType, Reply, renderJson } from "./reply.ts";
 import type { Cancellation, HttpRequest, KeptHeader } from "./request.ts";
@@ -46,6 +48,10 @@ export interface RouteInfo {
   feature?: TierFeature;
   /** Largest body in bytes, decoded, where it is not LIMITS.http.bodyBytes. */
   bodyBytes?: number;
+  /** What its JSON may have, where that is not LIMITS.http.bodies.json. */
+  bodyBounds?: Partial<JsonBounds>;
+  /** Of a route whose body may be over LIMITS.http.bodies.parsedHereBytes. */
+  parseLarge?: ParseLarge<unknown>;
   /** The handler needs the client's address (sign-in limits): it is read before anything waits. */
   readsClientAddress?: boolean;
   /** Of a route without a body: headers that the handler looks at, "" where they are absent. */
@@ -98,6 +104,10 @@ export type TeamRoute = RouteInfo & {
 };
 export type Route = PublicRoute | TeamRoute;
 
+export function jsonBounds({ bodyBounds }: Pick<RouteInfo, "bodyBounds">): JsonBounds {
+  return { ...LIMITS.http.bodies.json, ...bodyBounds };
+}
+
 export function takesBody({ body, signedBody, incoming }: RouteInfo): boolean {
   return body !== undefined || signedBody !== undefined || incoming === true;
 }
@@ -115,10 +125,11 @@ export type Context = Cancellation &
 /** A value is rendered as JSON with the route's success status, unless it is already; a `Reply` is sent as it is. */
 type Answer<T> = MaybePromise<T | RenderedJson | Reply>;
 
-interface Spec<P, Q, B, T> extends Omit<RouteInfo, "params" | "query" | "body" | "success"> {
+interface Spec<P, Q, B, T> extends Omit<RouteInfo, "params" | "query" | "body" | "parseLarge" | "success"> {
   params?: Schema<P>;
   query?: Schema<Q> | "ignored";
   body?: Schema<B>;
+  parseLarge?: ParseLarge<B>;
   success: Omit<Success, "schema"> & { schema: Schema<T> | null };
   /** The same object may be answered many times and is never changed: its JSON is kept with it. */
   lasting?(value: T): boolean;
@@ -133,9 +144,9 @@ function readInput<P, Q, B, T>(spec: Spec<P, Q, B, T>, request: HttpRequest): Ma
   let query = undefined as Q;
   if (spec.query === undefined) validate(NO_PARAMETERS, request.query(), "query");
   else if (spec.query !== "ignored") query = validate(spec.query, request.query(), "query");
-  const { body } = spec;
-  if (body === undefined) return { params, query, body: undefined as B };
-  return readJson(request).then((json) => ({ params, query, body: validate(body, json, "body") }));
+  const { body: schema, parseLarge } = spec;
+  if (schema === undefined) return { params, query, body: undefined as B };
+  return readBody(request, { schema, parseLarge }).then((body) => ({ params, query, body }));
 }
 
 /** null: it is not valid, which is said when its turn has come. */
@@ -172,7 +183,7 @@ export function publicRoute<T, P = undefined, Q = undefined, B = undefined>(
 
 /** A route that others' servers call, known by a signature over the bytes of the body. */
 export function signedRoute<T, B>(
-  spec: Omit<Spec<undefined, undefined, undefined, T>, "params" | "body" | "idempotent"> & {
+  spec: Omit<Spec<undefined, undefined, undefined, T>, "params" | "body" | "parseLarge" | "idempotent"> & {
     rate: "none";
     query: "ignored";
     signedBody: Schema<B>;
@@ -182,7 +193,7 @@ export function signedRoute<T, B>(
   },
 ): PublicRoute {
   const invoke = (request: HttpRequest) =>
-    readSignedJson(request, (bytes) => spec.verify(bytes, request.headers)).then((json) =>
+    readSignedJson(request, (bytes) => spec.verify(bytes, request.headers), jsonBounds(spec)).then((json) =>
       then(spec.handler(validate(spec.signedBody, json, "body")), (answer) => toReply(spec, answer)),
     );
   return { ...spec, access: "public", invoke };
@@ -214,7 +225,7 @@ export function teamRoute<T, P = undefined, Q = undefined, B = undefined>(
 
 /** The same whose handler takes the body of the request as it comes. */
 export function incomingRoute<T, P = undefined, Q = undefined>(
-  spec: Omit<Spec<P, Q, undefined, T>, "body" | "idempotent" | "incoming"> & {
+  spec: Omit<Spec<P, Q, undefined, T>, "body" | "parseLarge" | "idempotent" | "incoming"> & {
     role: Role;
     rate: RateClass;
     handler(input: Input<P, Q, IncomingBody>, actor: Actor, context: Context): Answer<T>;

@@ -17,6 +17,7 @@ import type { Entrance } from "../services/verify/entrance.ts";
 import type { VerifyAddress } from "../services/verify/verify-address.ts";
 import type { WebhookDeliveries } from "../services/webhooks/deliveries.ts";
 import type { Webhooks } from "../services/webhooks/webhooks.ts";
+import type { ParseLargeBody } from "./large-bodies.ts";
 import type { MaybePromise } from "./maybe-promise.ts";
 import { createOpenApiDocument } from "./openapi/openapi.ts";
 import type { Route } from "./route.ts";
@@ -61,6 +62,7 @@ export interface RouteDeps {
   invites: Invites;
   acceptInvite: AcceptInvite;
   readiness(): MaybePromise<Readiness>;
+  parseLarge: ParseLargeBody;
   /** The base address of the API for its own description; null: wherever the document was read from. */
   publicUrl: string | null;
 }
@@ -70,7 +72,7 @@ export function createRoutes(deps: RouteDeps): Route[] {
   const routes: Route[] = [
     createVerifyRoute(deps.verify, deps.enter),
     ...createUploadRoutes(deps.uploads),
-    ...createBulkRoutes(deps.bulk),
+    ...createBulkRoutes(deps.bulk, deps.parseLarge),
     ...createUsageRoutes(deps.usage),
     ...createAuthRoutes(deps),
     ...createPasswordResetRoutes(deps.passwordReset),
@@ -79,7 +81,7 @@ export function createRoutes(deps: RouteDeps): Route[] {
     ...createMemberRoutes(deps.members),
     ...createInviteRoutes(deps),
     ...createBlocklistRoutes(deps.blocklist),
-    ...createOverrideRoutes(deps.overrides),
+    ...createOverrideRoutes(deps.overrides, deps.parseLarge),
     ...createBillingRoutes(deps.billing),
     ...createWebhookRoutes(deps.webhooks),
     ...createWebhookDeliveryRoutes(deps.webhookDeliveries),

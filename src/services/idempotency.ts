@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
+import { setImmediate as turn } from "node:timers/promises";
 import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
@@ -67,12 +68,23 @@ function sha256(...parts: (string | Uint8Array)[]): Buffer {
   return hash.digest();
 }
 
-function claimOf(request: KeyedRequest): KeyClaim {
+/** A large body's in pieces, other work in between. */
+async function fingerprintOf({ method, target, body }: KeyedRequest): Promise<Buffer> {
+  const { hashedAtOnceBytes } = LIMITS.http.bodies;
+  const hash = createHash("sha256").update(`${method} ${target}\n`);
+  for (let from = 0; from < body.length; from += hashedAtOnceBytes) {
+    if (from > 0) await turn();
+    hash.update(body.subarray(from, from + hashedAtOnceBytes));
+  }
+  return hash.digest();
+}
+
+async function claimOf(request: KeyedRequest): Promise<KeyClaim> {
   return {
     teamId: request.teamId,
     livemode: request.livemode,
     keyHash: sha256(request.livemode ? "live " : "test ", request.key),
-    fingerprint: sha256(`${request.method} ${request.target}\n`, request.body),
+    fingerprint: await fingerprintOf(request),
     claim: randomUUID(),
   };
 }
@@ -141,7 +153,7 @@ export function createIdempotency(deps: { sql: Database; clock: Clock; log: Logg
           "bad_request",
           `The Idempotency-Key must be 1 to ${LIMITS.idempotency.keyChars} printable ASCII characters.`,
         );
-      const key = claimOf(request);
+      const key = await claimOf(request);
       const found = await claimInTime(key);
       if (found === null) return attempt(key);
       if (found.state === "kept") return { replay: found.answer };

@@ -4,7 +4,7 @@ import { newId } from "../../src/core/ids.ts";
 import { effectiveLimits, type TierLimits } from "../../src/core/tiers.ts";
 import type { Actor } from "../../src/services/actor.ts";
 import type { UploadSources } from "../../src/services/bulk/submit-file.ts";
-import { createPreviewUpload } from "../../src/services/uploads/preview.ts";
+import { createPreviewUpload, detectForPreview } from "../../src/services/uploads/preview.ts";
 import { createReceiveUpload } from "../../src/services/uploads/receive.ts";
 import { createUploadRemoval, type UploadRemoval } from "../../src/services/uploads/removal.ts";
 import { createUploadSources } from "../../src/services/uploads/sources.ts";
@@ -58,7 +58,7 @@ export async function openUploads(t: Parameters<typeof openDatabase>[0]): Promis
     uploads: createUploads({
       sql,
       storage: { streams, objects },
-      preview: createPreviewUpload({ sources, streams }),
+      preview: createPreviewUpload({ sources, streams, detect: detectForPreview }),
       receive: createReceiveUpload({ sql, streams, clock: systemClock, retentionDays: 30 }),
       retentionDays: 30,
     }),

@@ -2,7 +2,7 @@ import type * as v from "valibot";
 import { ERRORS, type ErrorCode } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { KeptHeader } from "../request.ts";
-import type { Route, Success } from "../route.ts";
+import { jsonBounds, type Route, type Success } from "../route.ts";
 import { ProblemSchema } from "../schemas.ts";
 import { errorsOf, problemExample } from "./errors.ts";
 import { createSchemas, type Json, type Schemas } from "./schemas.ts";
@@ -141,7 +141,9 @@ function requestBodyOf(route: Route, schemas: Schemas): Json {
     ...(bodyExample === undefined ? {} : { example: bodyExample }),
   };
   const bytes = (route.bodyBytes ?? LIMITS.http.bodyBytes).toLocaleString("en-US");
-  const description = `At most ${bytes} bytes, also when decompressed. ${LEAST_RATE}`;
+  const { depth, members, values } = jsonBounds(route);
+  const counts = `${depth} levels, ${members.toLocaleString("en-US")} names in objects and ${values.toLocaleString("en-US")} values`;
+  const description = `At most ${bytes} bytes, also when decompressed, ${counts}. ${LEAST_RATE}`;
   return { requestBody: { required: true, description, content: { "application/json": content } } };
 }
 

@@ -137,6 +137,7 @@ function createStripeRoute(billing: Billing): Route {
     errors: ["billing_unconfigured"],
     query: "ignored",
     bodyBytes: LIMITS.billing.notificationBytes,
+    bodyBounds: { members: LIMITS.billing.notificationMembers, values: LIMITS.billing.notificationValues },
     signedBody: StripeEventSchema,
     bodyExample: {
       id: "evt_1PxYzAbC",

@@ -3,6 +3,8 @@ import { LIMITS } from "../../core/limits.ts";
 import { jobPlace } from "../../core/trace-context.ts";
 import type { BulkJobs } from "../../services/bulk/jobs.ts";
 import type { BulkList } from "../../services/bulk/submit.ts";
+import { inlineTooLarge } from "../../services/bulk/submit-inline.ts";
+import type { ParseLargeBody } from "../large-bodies.ts";
 import { PageQuerySchema, pageAsk, pageSchema } from "../paging.ts";
 import { Reply, renderJson } from "../reply.ts";
 import { type Route, teamRoute } from "../route.ts";
@@ -20,9 +22,9 @@ import { createBulkReadingRoutes } from "./bulk-reading.ts";
 /** What most of them share. */
 const MEMBERS = { tag: "bulk", role: "member" } as const;
 
-export function createBulkRoutes(jobs: BulkJobs): Route[] {
+export function createBulkRoutes(jobs: BulkJobs, parseLarge: ParseLargeBody): Route[] {
   return [
-    submitRoute(jobs),
+    submitRoute(jobs, parseLarge),
     listRoute(jobs),
     getRoute(jobs),
     cancelRoute(jobs),
@@ -38,7 +40,7 @@ function listOf({ emails, upload_id, s3 }: v.InferOutput<typeof SubmitBulkSchema
   return { type: "inline", emails: emails ?? [] };
 }
 
-function submitRoute(jobs: BulkJobs): Route {
+function submitRoute(jobs: BulkJobs, parseLarge: ParseLargeBody): Route {
   return teamRoute({
     ...MEMBERS,
     rate: "verify",
@@ -60,6 +62,8 @@ function submitRoute(jobs: BulkJobs): Route {
     idempotent: true,
     feature: "bulk",
     bodyBytes: LIMITS.bulk.bodyBytes,
+    bodyBounds: { values: LIMITS.bulk.bodyValues, tooManyValues: inlineTooLarge },
+    parseLarge: (bytes, owner) => parseLarge("submitBulk", bytes, owner),
     errors: [
       "s3_not_granted",
       "live_credential_needed",

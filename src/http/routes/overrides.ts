@@ -1,28 +1,13 @@
 import * as v from "valibot";
+import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Override, Overrides } from "../../services/overrides/overrides.ts";
-import { boundedArray } from "../bounded-array.ts";
+import type { ParseLargeBody } from "../large-bodies.ts";
 import { PageQuerySchema, pageAsk, pageSchema } from "../paging.ts";
 import { type Route, teamRoute } from "../route.ts";
+import { DomainSchema, SubmitOverridesSchema } from "../schemas/override.ts";
 
-const { domainsPerRequest, domainChars, bodyBytes, perTeam } = LIMITS.overrides;
-
-const DomainSchema = v.pipe(
-  v.string(),
-  v.nonEmpty("must not be empty"),
-  v.maxLength(domainChars, `must be at most ${domainChars} characters`),
-  v.description(
-    "A domain below a top-level one, which stands for those below it too; case, spaces around it and a trailing dot " +
-      "do not matter, and U-labels are the same as A-labels.",
-  ),
-);
-
-const SubmitSchema = v.strictObject({
-  domains: v.pipe(
-    boundedArray(DomainSchema, 1, domainsPerRequest),
-    v.description("In any case, as U-labels or A-labels."),
-  ),
-});
+const { domainsPerRequest, bodyBytes, bodyValues, perTeam } = LIMITS.overrides;
 
 const instant = (description: string) => v.pipe(v.string(), v.isoTimestamp(), v.description(description));
 const count = (description: string) =>
@@ -67,7 +52,15 @@ const pending: Override = { ...merged, status: "pending", source: null, merged_a
 /** What all of them share. */
 const OWNERS = { tag: "disposable", role: "owner" } as const;
 
-function submitRoute(overrides: Overrides): Route {
+/** As the schema says it of a body that has come. */
+function tooManyDomains(): AppError {
+  const message = `must have at most ${domainsPerRequest} items`;
+  return new AppError("validation_failed", `domains (body) ${message}.`, {
+    errors: [{ path: "domains", message }],
+  });
+}
+
+function submitRoute(overrides: Overrides, parseLarge: ParseLargeBody): Route {
   return teamRoute({
     ...OWNERS,
     rate: "write",
@@ -81,8 +74,10 @@ function submitRoute(overrides: Overrides): Route {
       "`disposable_domain` once they are merged: for your team alone. All or nothing; what was submitted before is " +
       `no error. A team may have ${perTeam} overrides.`,
     bodyBytes,
+    bodyBounds: { values: bodyValues, tooManyValues: tooManyDomains },
+    parseLarge: (bytes, owner) => parseLarge("submitDisposable", bytes, owner),
     errors: ["limit_reached", "unavailable"],
-    body: SubmitSchema,
+    body: SubmitOverridesSchema,
     bodyExample: { domains: ["throwaway.example", "ten-minutes.example"] },
     success: {
       status: 201,
@@ -94,9 +89,9 @@ function submitRoute(overrides: Overrides): Route {
   });
 }
 
-export function createOverrideRoutes(overrides: Overrides): Route[] {
+export function createOverrideRoutes(overrides: Overrides, parseLarge: ParseLargeBody): Route[] {
   return [
-    submitRoute(overrides),
+    submitRoute(overrides, parseLarge),
     teamRoute({
       ...OWNERS,
       rate: "read",

@@ -1,7 +1,7 @@
 import { LIMITS } from "../../core/limits.ts";
 import { isAddressList, LIST_DELIMITER, listRows } from "./csv/address-list.ts";
 import { type OpenedText, type OpenOptions, openText } from "./csv/decode.ts";
-import { type DetectedTable, detectLayout } from "./csv/detect.ts";
+import { type DetectedTable, type DetectLayout, detectLayout } from "./csv/detect.ts";
 import { takeStart } from "./csv/start.ts";
 import { bytesOf } from "./csv/text-form.ts";
 import type { JobProblem, SourceOptions } from "./layout.ts";
@@ -32,12 +32,13 @@ async function asRows(list: OpenedText, sampleBytes: number): Promise<OpenedText
 /**
  * Opens a source and finds out its layout by LIMITS.bulk.sampleBytes of its text: of a job and of a preview the same way.
  * Who gets one reads its text, or closes it.
+ * `options.detect` absent: `detectLayout`, within this call.
  * @param decompressedBytes that a compressed source may have
  * @throws what the source throws
  */
 export async function openSource(
   source: AsyncIterable<Uint8Array>,
-  options: SourceOptions & Pick<OpenOptions, "workbook">,
+  options: SourceOptions & Pick<OpenOptions, "workbook"> & { detect?: DetectLayout },
   decompressedBytes: number,
 ): Promise<OpenedSource | ({ ok: false } & JobProblem)> {
   const limits = { decompressedBytes, sampleBytes: LIMITS.bulk.sampleBytes };
@@ -45,8 +46,9 @@ export async function openSource(
   if (!text.ok) return text;
   const isList = mayBeList(options) && text.sheet === null && isAddressList(text.head, text.whole);
   const opened = isList ? await asRows(text, limits.sampleBytes) : text;
-  const detected = await detectLayout(opened.head, {
-    ...options,
+  const { detect = detectLayout, workbook: _, ...said } = options;
+  const detected = await detect(opened.head, {
+    ...said,
     ...(isList ? { delimiter: LIST_DELIMITER, hasHeader: false, escape: '"' as const } : {}),
     ...opened.sheet,
     whole: opened.whole,

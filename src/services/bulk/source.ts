@@ -2,6 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { addressesIn } from "../../check/address/addresses-in.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { ChunkRange } from "../../store/job-tasks.ts";
+import { asksForError } from "../verify/test-keys.ts";
 import { type CutChunk, createChunkCutter } from "./chunk-cutter.ts";
 import type { SourceColumns, SourceLayout } from "./layout.ts";
 import { type ChunkRepeats, encodeChunkRepeats } from "./repeats.ts";
@@ -12,8 +13,8 @@ import { ADDRESS_COLUMN, textsOf } from "./split/splitter.ts";
 export interface AnalysedSource {
   /** The source object. */
   content: Buffer;
-  /** Of each row what is verified. */
-  texts: string[];
+  /** Of a test key's list the first text that asks for an error; null: none does. */
+  testError: string | null;
   /** As `inlineBytes`; where cells are split, one counts once for each of its addresses. */
   bytes: number;
   layout: SourceLayout;
@@ -27,6 +28,20 @@ export interface AnalysedSource {
   /** Units of quota that the job may cost: each well-formed address once. */
   billable: number;
 }
+
+export interface InlineOptions {
+  /** Each address of a text is a row: there may be too many (`rows`). */
+  splitCells?: boolean;
+  /** It is a test key's. */
+  isTest?: boolean;
+}
+
+/** `analyseInline`, of a team: a long list off the event loop. @throws AppError `overloaded` */
+export type AnalyseInline = (
+  emails: readonly string[],
+  options: InlineOptions,
+  teamId: string,
+) => Promise<AnalysedSource>;
 
 /** A list of a request becomes a file of one column; it is as if its header had been read. */
 const INLINE_LAYOUT: SourceLayout = {
@@ -61,6 +76,7 @@ interface Repeats {
   copies: Map<number, number>;
   malformed: number;
   empty: number;
+  testError: string | null;
 }
 
 /** What becomes a record: of a text of the request its address, or one of them. */
@@ -85,9 +101,9 @@ async function cellsOf(emails: readonly string[], splitCells: boolean): Promise<
   return cells;
 }
 
-async function findRepeats(emails: readonly string[]): Promise<Repeats> {
+async function findRepeats(emails: readonly string[], isTest: boolean): Promise<Repeats> {
   const firsts = new Map<string, number>();
-  const found: Repeats = { sameAs: new Map(), copies: new Map(), malformed: 0, empty: 0 };
+  const found: Repeats = { sameAs: new Map(), copies: new Map(), malformed: 0, empty: 0, testError: null };
   for (const [row, email] of emails.entries()) {
     if (row % LIMITS.bulk.rowsPerTurn === 0) await turn();
     const reading = addressesIn(email);
@@ -96,6 +112,7 @@ async function findRepeats(emails: readonly string[]): Promise<Repeats> {
       else found.malformed += 1;
       continue;
     }
+    if (isTest && found.testError === null && asksForError(reading)) found.testError = email;
     const first = firsts.get(reading.address.cacheKey);
     if (first === undefined) {
       firsts.set(reading.address.cacheKey, row);
@@ -130,12 +147,14 @@ function recordOf({ row, text, isPart, given }: InlineCell, splitCells: boolean)
  * Analyses an inline list: repeats are found exactly, by normalised address; what is badly formed is counted, and
  * repeats nothing. Lets other work go on in between.
  * @param emails LIMITS.bulk.inlineRows at most
- * @param splitCells each address of a text is a row: there may be too many (`rows`)
  */
-export async function analyseInline(emails: readonly string[], splitCells = false): Promise<AnalysedSource> {
+export async function analyseInline(
+  emails: readonly string[],
+  { splitCells = false, isTest = false }: InlineOptions = {},
+): Promise<AnalysedSource> {
   const cells = await cellsOf(emails, splitCells);
   const texts = cells.map(({ text }) => text);
-  const found = await findRepeats(texts);
+  const found = await findRepeats(texts, isTest);
   const records: Buffer[] = [];
   const cutter = createChunkCutter();
   let end = 0;
@@ -157,7 +176,7 @@ export async function analyseInline(emails: readonly string[], splitCells = fals
   }
   return {
     content: Buffer.concat(records),
-    texts,
+    testError: found.testError,
     bytes: inlineBytes(cells.map(({ given }) => given)),
     layout: splitCells ? SPLIT_LAYOUT : INLINE_LAYOUT,
     chunks,

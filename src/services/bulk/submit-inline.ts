@@ -21,15 +21,18 @@ import { settleHold } from "../../store/quota-holds.ts";
 import type { Actor } from "../actor.ts";
 import { refuseTestAddress } from "../verify/test-keys.ts";
 import { reserve, reserveInTime } from "./reserve.ts";
-import { type AnalysedSource, analyseInline, INLINE_COLUMNS, inlineBytes } from "./source.ts";
+import { type AnalysedSource, type AnalyseInline, INLINE_COLUMNS, inlineBytes } from "./source.ts";
 import { checkActiveJobs, checkBytes, newJob, type Submit } from "./submission.ts";
+
+export function inlineTooLarge(): AppError {
+  return new AppError("inline_too_large", `A request may hold ${LIMITS.bulk.inlineRows} addresses.`);
+}
 
 /** What can be said of the list at a glance. */
 function checkSize(actor: Actor, { rows, bytes }: Pick<AnalysedSource, "rows" | "bytes">): void {
   const { inlineRows } = LIMITS.bulk;
   const { dailyQuota } = actor.limits;
-  if (rows > inlineRows)
-    throw new AppError("inline_too_large", `A request may hold ${inlineRows} addresses.`);
+  if (rows > inlineRows) throw inlineTooLarge();
   if (rows > dailyQuota)
     throw new AppError("bulk_too_large", `A job of the team may have ${dailyQuota} rows.`);
   checkBytes(bytes, actor);
@@ -51,6 +54,7 @@ export async function giveUpSubmission(sql: Database, teamId: string, jobId: str
 export interface SubmitInlineDeps {
   sql: Database;
   objects: Pick<JobObjects, "put">;
+  analyse: AnalyseInline;
   clock: Clock;
   log: Logger;
 }
@@ -65,7 +69,7 @@ export interface SubmitInlineDeps {
  *   a test key also what a test address asks for
  */
 export function createSubmitInline(deps: SubmitInlineDeps): Submit<readonly string[]> {
-  const { sql, objects, clock, log } = deps;
+  const { sql, objects, analyse, clock, log } = deps;
 
   /** The job, hidden, and what it holds, or neither. */
   async function reserveJob(actor: Actor, job: NewJob, units: number): Promise<void> {
@@ -109,10 +113,11 @@ export function createSubmitInline(deps: SubmitInlineDeps): Submit<readonly stri
 
   return async (actor, emails, terms) => {
     checkSize(actor, { rows: emails.length, bytes: inlineBytes(emails) });
-    const analysed = await analyseInline(emails, terms.options.splitCells === true);
+    const splitCells = terms.options.splitCells === true;
+    const analysed = await analyse(emails, { splitCells, isTest: !actor.livemode }, actor.teamId);
     // There are more rows where cells were split.
     checkSize(actor, analysed);
-    if (!actor.livemode) for (const text of analysed.texts) refuseTestAddress(addressesIn(text), clock);
+    if (analysed.testError !== null) refuseTestAddress(addressesIn(analysed.testError), clock);
     const id = newId("job");
     const place = { bucket: null, key: sourceKey(actor.teamId, id), etag: null };
     const from = {

@@ -11,6 +11,7 @@ import { liveCredentialNeeded } from "../teams/acting-member.ts";
 import { requireFeature } from "../tier-features.ts";
 import { readWebhookUrl } from "../webhooks/url.ts";
 import type { S3Place } from "./granted.ts";
+import type { AnalyseInline } from "./source.ts";
 import type { SubmissionTerms } from "./submission.ts";
 import { createSubmitS3, createSubmitUpload, type UploadSources } from "./submit-file.ts";
 import { createSubmitInline } from "./submit-inline.ts";
@@ -47,6 +48,7 @@ export interface SubmitDeps {
     uploads: UploadSources;
     bucket: string;
   } | null;
+  analyseInline: AnalyseInline;
   clock: Clock;
   log: Logger;
   view: ViewSettings;
@@ -56,12 +58,12 @@ export interface SubmitDeps {
 }
 
 /** Each form of a list by its own way; null without object storage. */
-function waysOf({ sql, storage, clock, log }: SubmitDeps) {
+function waysOf({ sql, storage, analyseInline, clock, log }: SubmitDeps) {
   if (storage === null) return null;
   const { objects, streams, uploads, bucket } = storage;
   const files = { sql, objects: streams, uploads, ownBucket: bucket };
   return {
-    inline: createSubmitInline({ sql, objects, clock, log }),
+    inline: createSubmitInline({ sql, objects, analyse: analyseInline, clock, log }),
     upload: createSubmitUpload(files),
     s3: createSubmitS3(files),
   };

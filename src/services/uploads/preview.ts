@@ -1,11 +1,18 @@
 import { AppError } from "../../core/errors.ts";
 import { isListError } from "../../core/job-errors.ts";
 import { LIMITS } from "../../core/limits.ts";
+import type { TaskOwner } from "../../core/request-thread.ts";
 import { MissingObject, type ObjectStreams } from "../../store/object-streams.ts";
 import type { Actor } from "../actor.ts";
 import type { ScoreParts } from "../bulk/columns/choose-column.ts";
 import { candidateColumns, columnName } from "../bulk/columns/describe.ts";
-import type { DetectedTable } from "../bulk/csv/detect.ts";
+import {
+  type DetectedTable,
+  type Detection,
+  type DetectLayout,
+  type DetectOptions,
+  detectLayout,
+} from "../bulk/csv/detect.ts";
 import { toText, toUtf8 } from "../bulk/csv/field.ts";
 import { bytesOf } from "../bulk/csv/text-form.ts";
 import type {
@@ -59,7 +66,7 @@ function render({ columns, layout, candidates, rows, warnings }: DetectedTable):
       score: candidates[i]?.score ?? 0,
       parts: candidates[i]?.parts ?? { header: 0, addresses: 0, distinct: 0, filled: 0, position: 0 },
     })),
-    rows: rows.slice(0, LIMITS.uploads.previewRows).map((cells, i) => ({
+    rows: rows.map((cells, i) => ({
       row: i + 1,
       input: cellText(cells[emailColumn] ?? ""),
       columns: cells.map(cellText),
@@ -75,21 +82,55 @@ function refusal({ code, detail, candidates }: JobProblem): AppError {
   throw new Error(`the beginning of a source is refused by ${code}`);
 }
 
+/** `detectForPreview`, off the event loop. @throws AppError `overloaded` */
+export type DetectForPreview = (head: Buffer, options: DetectOptions, owner: TaskOwner) => Promise<Detection>;
+
+/** How a list is to be read, with those of its rows that a preview shows. */
+export async function detectForPreview(head: Buffer, options: DetectOptions): Promise<Detection> {
+  const detected = await detectLayout(head, options);
+  return detected.ok ? { ...detected, rows: detected.rows.slice(0, LIMITS.uploads.previewRows) } : detected;
+}
+
 export interface PreviewDeps {
+  detect: DetectForPreview;
   sources: Pick<UploadSources, "find">;
   streams: Pick<ObjectStreams, "head" | "openRead" | "readRange">;
 }
 
-export function createPreviewUpload({ sources, streams }: PreviewDeps): PreviewUpload {
-  const { previews } = LIMITS.uploads;
-  let underWay = 0;
+export function createPreviewUpload({
+  sources,
+  streams,
+  detect: detectElsewhere,
+}: PreviewDeps): PreviewUpload {
+  const { previews, previewsPerTeam } = LIMITS.uploads;
+  /** Of each team that has one. */
+  const underWay = new Map<string, number>();
+  let all = 0;
+
+  function begin(teamId: string): () => void {
+    const own = underWay.get(teamId) ?? 0;
+    if (all >= previews || own >= previewsPerTeam)
+      throw new AppError("overloaded", "Too many previews are in progress. Retry after 1 s.", {
+        retryAfterS: 1,
+      });
+    underWay.set(teamId, own + 1);
+    all += 1;
+    return () => {
+      const left = (underWay.get(teamId) ?? 0) - 1;
+      if (left > 0) underWay.set(teamId, left);
+      else underWay.delete(teamId);
+      all -= 1;
+    };
+  }
 
   async function read(actor: Actor, uploadId: string, options: SourceOptions, cancelled: AbortSignal) {
     const { key, etag } = await sources.find(actor, uploadId);
     const ref = { bucket: null, key, etag };
     const workbook = { at: () => randomBytesOf(streams, ref, cancelled), scratch: null };
     const source = streams.openRead(ref, {}, cancelled);
-    const opened = await openSource(source, { ...options, workbook }, actor.limits.bulkBytes);
+    const owner = { teamId: actor.teamId, isCancelled: () => cancelled.aborted };
+    const detect: DetectLayout = (head, asked) => detectElsewhere(head, asked, owner);
+    const opened = await openSource(source, { ...options, workbook, detect }, actor.limits.bulkBytes);
     if (!opened.ok) throw refusal(opened);
     const { tolerated, form, close } = opened.opened;
     await close();
@@ -98,12 +139,8 @@ export function createPreviewUpload({ sources, streams }: PreviewDeps): PreviewU
   }
 
   return async (actor, uploadId, options, cancelled) => {
-    // Each has a quarter of a megabyte of text in several forms, and holds up other work for some 50 ms at a time.
-    if (underWay >= previews)
-      throw new AppError("overloaded", "Too many previews are in progress. Retry after 1 s.", {
-        retryAfterS: 1,
-      });
-    underWay += 1;
+    // Each has a quarter of a megabyte of text in several forms.
+    const end = begin(actor.teamId);
     try {
       return await read(actor, uploadId, options, cancelled);
     } catch (error) {
@@ -113,7 +150,7 @@ export function createPreviewUpload({ sources, streams }: PreviewDeps): PreviewU
         });
       throw error;
     } finally {
-      underWay -= 1;
+      end();
     }
   };
 }

@@ -121,6 +121,11 @@ export function refuseTestAddress(reading: Reading, clock: Clock): void {
     throw new AppError("unavailable_in_tier", "as the test address asked");
 }
 
+/** Whether `refuseTestAddress` throws. */
+export function asksForError(reading: Reading): boolean {
+  return ["rate-limited", "quota-exceeded", "unavailable-in-tier"].includes(outcomeOf(reading));
+}
+
 function outcomeOf(reading: Reading): string {
   return reading.kind === "one" ? outcomeOfLocal(reading.address.local) : "";
 }

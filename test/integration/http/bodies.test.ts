@@ -70,7 +70,8 @@ describe("request bodies", () => {
     });
   }
 
-  const deep = LIMITS.http.jsonDepth + 1;
+  const { depth, members, values } = LIMITS.http.bodies.json;
+  const deep = depth + 1;
   const malformed: [string, string | Buffer][] = [
     ["no body", ""],
     ["half an object", '{"label":'],
@@ -80,6 +81,8 @@ describe("request bodies", () => {
     ["a NUL", '{"label":"x"}\0'],
     ["deep arrays", `{"label":"x","nested":${"[".repeat(deep)}${"]".repeat(deep)}}`],
     ["deep objects, never closed", '{"a":'.repeat(800)],
+    ["too many names", `{${Array.from({ length: members + 1 }, (_, i) => `"${i}":0`).join()}}`],
+    ["too many values", `{"label":"x","nested":[${"0,".repeat(values)}0]}`],
   ];
   for (const [what, body] of malformed) {
     it(`answers 400 malformed_json to ${what}`, async () => {
@@ -87,6 +90,19 @@ describe("request bodies", () => {
       assert.deepEqual([reply.status, reply.json().code], [400, "malformed_json"]);
     });
   }
+
+  it("answers as soon as too much has come, and does not wait for the rest", async () => {
+    const part = `{"label":"x","nested":[${"0,".repeat(values)}`;
+    const head = [
+      "POST /v1/echo HTTP/1.1",
+      AUTHORIZATION,
+      "Content-Type: application/json",
+      `Content-Length: ${BODY_BYTES}`,
+    ];
+    const reply = await exchange(server.port, head, part);
+    assert.deepEqual([reply.status, reply.json().code], [400, "malformed_json"]);
+    assert.match(String(reply.json().detail), new RegExp(`more than ${values} values`));
+  });
 
   it("does not count brackets within strings as depth", async () => {
     const reply = await postJson(

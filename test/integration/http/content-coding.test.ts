@@ -76,6 +76,7 @@ describe("JSON bodies with a content coding", () => {
       "bad_request",
     ],
     ["gzip that holds no JSON", gzipSync("nonsense"), GZIP, 400, "malformed_json"],
+    ["gzip of too many values", gzipSync(`[${"0,".repeat(2_000)}0]`), GZIP, 400, "malformed_json"],
     ["gzip of nothing", gzipSync(""), GZIP, 400, "malformed_json"],
     ["a bomb", gzipSync(Buffer.alloc(64 * BODY_BYTES, " ")), GZIP, 413, "body_too_large"],
     ["deflate", deflateSync(JSON_BODY), "Content-Encoding: deflate", 415, "unsupported_media_type"],

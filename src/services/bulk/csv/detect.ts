@@ -47,6 +47,9 @@ export interface DetectedTable {
 
 export type Detection = DetectedTable | ({ ok: false } & CsvProblem);
 
+/** `detectLayout`, or what runs it elsewhere. */
+export type DetectLayout = (head: Buffer, options: DetectOptions) => Promise<Detection>;
+
 /** A first line that spreadsheets write for one another: it names the delimiter and is no record. */
 const SEP_LINE = /^"?sep=([\t -~])"?(?:\r\n|\r|\n|$)/i;
 

@@ -6,6 +6,7 @@ import { newId } from "../../../../src/core/ids.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { effectiveLimits, type TierLimits } from "../../../../src/core/tiers.ts";
 import type { Actor } from "../../../../src/services/actor.ts";
+import { analyseInline } from "../../../../src/services/bulk/source.ts";
 import type { BulkInput } from "../../../../src/services/bulk/submit.ts";
 import { createSubmitBulk } from "../../../../src/services/bulk/submit.ts";
 import type { UploadSource, UploadSources } from "../../../../src/services/bulk/submit-file.ts";
@@ -45,6 +46,7 @@ function createSubmit({ database = sql, objects = createMemoryObjects(), uploads
       bucket: "rcpt",
       uploads: { find: async () => UPLOAD, keep: async () => true, ...uploads },
     },
+    analyseInline,
     clock: systemClock,
     log: silentLog,
     view: { publicUrl: null, retentionDays: 30 },

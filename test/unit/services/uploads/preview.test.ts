@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Actor } from "../../../../src/services/actor.ts";
 import { recheckColumn } from "../../../../src/services/bulk/columns/recheck.ts";
-import { createPreviewUpload } from "../../../../src/services/uploads/preview.ts";
+import { createPreviewUpload, detectForPreview } from "../../../../src/services/uploads/preview.ts";
 import { analysedList } from "../../../support/analysed-list.ts";
 import { randomBytes } from "../../../support/open-workbook.ts";
 
@@ -13,6 +13,7 @@ const row = (email: string) => latin1(`\x93\x63\x92\x86,${email}\n`);
 
 function previewOf(list: Buffer) {
   const preview = createPreviewUpload({
+    detect: detectForPreview,
     sources: { find: async () => ({ key: "list", etag: "1", bytes: list.length, filename: "list.csv" }) },
     streams: {
       head: async () => ({ bytes: list.length, etag: "1" }),
