@@ -8,6 +8,7 @@ import { DEPLOYMENT_GROUP } from "./doctor/deployment.ts";
 import { DNS_GROUP } from "./doctor/dns.ts";
 import { type Finding, fail, type Group, reasonOf, type State, type Subject } from "./doctor/finding.ts";
 import { HOST_GROUP } from "./doctor/host.ts";
+import { HTTP_GROUP } from "./doctor/http.ts";
 import { MAIL_GROUP } from "./doctor/mail.ts";
 import { OBJECTS_GROUP } from "./doctor/objects.ts";
 import { POSTGRES_GROUP } from "./doctor/postgres.ts";
@@ -20,6 +21,7 @@ import { SMTP_GROUP } from "./doctor/smtp.ts";
 const GROUPS: readonly Group[] = [
   CONFIGURATION_GROUP,
   HOST_GROUP,
+  HTTP_GROUP,
   POSTGRES_GROUP,
   REDIS_GROUP,
   OBJECTS_GROUP,

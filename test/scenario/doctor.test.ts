@@ -9,7 +9,7 @@ import { until } from "../support/until.ts";
 
 /** A deployment is examined as it is well, then with one thing wrong at a time; nobody's secrets are told meanwhile. */
 const GROUPS = [
-  ...["configuration", "host", "postgres", "redis", "objects", "secrets"],
+  ...["configuration", "host", "http", "postgres", "redis", "objects", "secrets"],
   ...["deployment", "dns", "smtp", "mail", "billing", "collectors"],
 ];
 const OTHER_KEY = Buffer.alloc(32, 9).toString("base64");

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { parse } from "yaml";
 import { requireBackends } from "../../../scripts/balancers/balancer.ts";
+import { DOCUMENTED_PROXIES, documentedConfiguration } from "../../../scripts/balancers/documented.ts";
 import { haproxyConfiguration, serversUp } from "../../../scripts/balancers/haproxy.ts";
 import { nginxConfiguration } from "../../../scripts/balancers/nginx.ts";
 
@@ -65,4 +68,42 @@ test("backends have names of their own, and there are few", () => {
   assert.throws(() => requireBackends([{ ...first, name: "a b" }]), /a name is of/);
   const five = "abcde".split("").map((name) => ({ ...first, name }));
   assert.throws(() => requireBackends(five), /1 to 4/);
+});
+
+const PAGE = readFileSync(new URL("../../../docs/proxies.md", import.meta.url), "utf8");
+const PORTS = { clients: 8001, api: 8002 };
+
+for (const name of DOCUMENTED_PROXIES) {
+  test(`docs/proxies.md has a configuration of ${name}, which is run with other ports and else to the letter`, () => {
+    const text = documentedConfiguration(name, PAGE, PORTS);
+    assert.match(text, /127\.0\.0\.1:8001\b/);
+    assert.match(text, /127\.0\.0\.1:8002\b/);
+    assert.doesNotMatch(text, /8080|:80\b|listen 80;/);
+  });
+
+  test(`a page without a configuration of ${name}, with two or with two addresses of the API is refused`, () => {
+    const block = new RegExp(`^\`\`\`${name}\n[\\s\\S]*?^\`\`\`$`, "m").exec(PAGE)?.[0] ?? "";
+    const refuses = (page: string, error: RegExp) =>
+      assert.throws(() => documentedConfiguration(name, page, PORTS), error);
+    refuses(
+      PAGE.replace(block, () => ""),
+      /has 0 configurations/,
+    );
+    refuses(`${PAGE}\n${block}\n`, /has 2 configurations/);
+    const twice = block.replace("127.0.0.1:8080", "127.0.0.1:8080 127.0.0.1:8080");
+    refuses(
+      PAGE.replace(block, () => twice),
+      /"127\.0\.0\.1:8080" is there 2 times/,
+    );
+  });
+}
+
+test("what docs/proxies.md shows of Envoy is YAML, with the settings that matter", () => {
+  const blocks = [...PAGE.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, text = ""]) => parse(text));
+  const [envoy, policy] = blocks;
+  assert.equal(blocks.length, 2);
+  const cluster = envoy.static_resources.clusters[0];
+  const options = Object.values(cluster.typed_extension_protocol_options)[0] as Record<string, unknown>;
+  assert.deepEqual(options.common_http_protocol_options, { idle_timeout: "5s" });
+  assert.equal(policy.spec.timeout.http.connectionIdleTimeout, "5s");
 });

@@ -1,0 +1,64 @@
+import { type IncomingMessage, request as plainRequest } from "node:http";
+import { request as tlsRequest } from "node:https";
+import { reasonOf } from "./finding.ts";
+
+/** What came back for `GET /healthz`. */
+export interface HealthAnswer {
+  status: number;
+  /** That the answer was written in, e.g. `1.1`. */
+  httpVersion: string;
+  /** Field `Server`, "" where there is none: the proxy's own name mostly. */
+  server: string;
+  /** Field `Location`; "" where there is none. */
+  location: string;
+  /** Its beginning. */
+  body: string;
+}
+
+/** No answer: why, in one line. */
+export type HealthLook = HealthAnswer | { failure: string };
+
+/** The same question, by way of what stands before us and directly. */
+export interface HttpFacts {
+  byPublicUrl: HealthLook;
+  /** At HOST:PORT, where a process of ours listens if the doctor is run beside it. */
+  directly: HealthLook;
+}
+
+const WITHIN_MS = 5_000;
+/** Of an error page, enough to know who wrote it. */
+const BODY_BYTES = 4_096;
+
+async function beginningOf(answer: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of answer as AsyncIterable<Buffer>) {
+    pieces.push(piece);
+    bytes += piece.length;
+    if (bytes >= BODY_BYTES) break;
+  }
+  return Buffer.concat(pieces).toString("latin1").slice(0, BODY_BYTES);
+}
+
+/** Asks once, over a connection of its own. Redirects are not followed. Never rejects. */
+export async function askHealth(baseUrl: string): Promise<HealthLook> {
+  const url = new URL(`${baseUrl.replace(/\/+$/, "")}/healthz`);
+  const request = url.protocol === "https:" ? tlsRequest : plainRequest;
+  try {
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      const signal = AbortSignal.timeout(WITHIN_MS);
+      request(url, { agent: false, signal }, resolve).on("error", reject).end();
+    });
+    const { statusCode = 0, httpVersion, headers } = answer;
+    const body = await beginningOf(answer);
+    return {
+      status: statusCode,
+      httpVersion,
+      server: String(headers.server ?? ""),
+      location: headers.location ?? "",
+      body,
+    };
+  } catch (error) {
+    return { failure: reasonOf(error) };
+  }
+}
