@@ -45,6 +45,8 @@ const ANY = { tag: "test", errors: [] } as const;
 /** What the test's routes have been sent, and what they wait for. */
 interface World {
   uploaded: number;
+  /** Why the last upload broke off. */
+  failed: unknown;
   events: AsyncGenerator<Uint8Array>;
   readiness: Readiness;
 }
@@ -74,8 +76,13 @@ function routesOf(world: World): Route[] {
       params: v.strictObject({ name: v.string() }),
       success: { status: 201, description: "Put", schema: v.unknown() },
       async handler({ body }) {
-        for await (const piece of body.read(100 * MIB, () => new AppError("bulk_too_large", "Too long.")))
-          world.uploaded += piece.length;
+        const tooLong = () => new AppError("bulk_too_large", "Too long.");
+        try {
+          for await (const piece of body.read(100 * MIB, tooLong)) world.uploaded += piece.length;
+        } catch (error) {
+          world.failed = error;
+          throw error;
+        }
         return { bytes: world.uploaded };
       },
     }),
@@ -124,7 +131,7 @@ for (const name of DOCUMENTED_PROXIES) {
 }
 
 function behind(name: DocumentedProxy, program: Program, held: Guard): void {
-  const world: World = { uploaded: 0, events: (async function* () {})(), readiness: READY };
+  const world: World = { uploaded: 0, failed: null, events: (async function* () {})(), readiness: READY };
   /** Whether the team's rate is used up. */
   let blocked = false;
   let folder = "";
@@ -269,6 +276,32 @@ function behind(name: DocumentedProxy, program: Program, held: Guard): void {
     await until("that is told", async () => (await get("/readyz")).status === 503);
     world.readiness = READY;
     await until("it serves again", async () => (await get("/readyz")).status === 200);
+  });
+
+  it("tells the API at once when a client has gone, in the middle of its upload", async () => {
+    world.uploaded = 0;
+    world.failed = null;
+    const upload = ask("PUT", "/v1/blobs/x", { headers: { "Content-Length": 8 * MIB } });
+    upload.on("error", () => undefined);
+    upload.write(Buffer.alloc(MIB));
+    await until("the beginning has come", () => world.uploaded >= MIB / 2);
+    upload.destroy();
+    await until("the upload has failed", () => world.failed !== null);
+  });
+
+  it("loses no request, of those that are not tried again either, when the process takes leave", async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+    agents.push(agent);
+    let answered = 0;
+    const post = async () => {
+      const headers = { "Content-Type": "application/json" };
+      const { status } = await answerOf(ask("POST", "/v1/echo", { agent, headers }).end('{"label":"x"}'));
+      answered += 1;
+      if (answered === REQUESTS / 2) server.leave();
+      return status;
+    };
+    const statuses = await Promise.all(Array.from({ length: REQUESTS }, post));
+    assert.deepEqual([...new Set(statuses)], [201]);
   });
 }
 
