@@ -121,7 +121,10 @@ export const CLIENT_LIMITS = {
   remembered: 50_000,
 } as const;
 
-/** Requests of a client, by its address, to what needs no credential: signing in, the description, its page. Health checks are free. */
+/**
+ * Requests of a client, by its address, to what needs no credential: signing in, the description, its page. Health checks
+ * without a body are free.
+ */
 export const PUBLIC_RATE_LIMITS = {
   burst: 500,
   unitsPerS: 50,

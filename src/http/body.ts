@@ -42,6 +42,8 @@ export function createGrowingBuffer(limitBytes: number, account: BodyAccount) {
   }
 
   return {
+    /** What each body is charged from when it is waited for, also where none of it ever comes. False: over the budget. */
+    begin: () => grow(0),
     /** False: over the budget. The chunk is copied. */
     append(chunk: Uint8Array): boolean {
       if (length + chunk.length > buffer.length && !grow(length + chunk.length)) return false;
@@ -79,7 +81,9 @@ export function collectBody(
     const buffer = createGrowingBuffer(limitBytes, account());
     free = () => buffer.free();
     try {
-      for await (const piece of incoming.read(limitBytes, () => tooLarge(limitBytes))) {
+      const pieces = incoming.read(limitBytes, () => tooLarge(limitBytes));
+      if (!buffer.begin()) throw overBudget();
+      for await (const piece of pieces) {
         if (abandoned) throw new AppError("bad_request", "The request ended before its body.");
         inspect?.(piece);
         if (!buffer.append(piece)) throw overBudget();

@@ -6,13 +6,14 @@ import type { Idempotency } from "../services/idempotency.ts";
 import type { RateClass } from "../services/rate-limit/classes.ts";
 import { insufficientRole, liveCredentialNeeded } from "../services/teams/acting-member.ts";
 import { requireFeature } from "../services/tier-features.ts";
+import { dropBody } from "./body.ts";
 import { invokeOnce } from "./idempotency.ts";
 import { type MaybePromise, then } from "./maybe-promise.ts";
 import type { Reply } from "./reply.ts";
 import type { HttpRequest } from "./request.ts";
 import { beginRequestSpan } from "./request-span.ts";
 import type { RateLimitFields } from "./respond.ts";
-import type { PublicRoute, Route, TeamRoute } from "./route.ts";
+import { type PublicRoute, type Route, type TeamRoute, takesBody } from "./route.ts";
 
 export interface Gate {
   /**
@@ -35,14 +36,25 @@ export interface Gate {
   rateLimitHeaders(actor: Actor, rateClass: RateClass): RateLimitFields | null;
 }
 
+/**
+ * Waits for a body that the route does not take, once nothing refuses the request: announcing one and sending nothing must
+ * not keep a stranger's request among those in flight.
+ */
+function leaveOutBody(route: Route, { incoming }: HttpRequest): MaybePromise<void> {
+  return incoming === null || takesBody(route) ? undefined : dropBody(incoming);
+}
+
 function invokePublic(gate: Gate, route: PublicRoute, request: HttpRequest): MaybePromise<Reply> {
-  if (route.rate === "client") gate.publicRate.take(request.clientAddress, request.startedMs);
+  // Health checks and preflights have no rate, except where they bring a body, which is waited for.
+  const isCharged = route.rate === "client" || (request.incoming !== null && !takesBody(route));
+  if (isCharged) gate.publicRate.take(request.clientAddress, request.startedMs);
   const { authorization } = request.headers;
-  if (route.mayAuthenticate !== true || authorization === undefined) return route.invoke(request);
+  const invoke = () => then(leaveOutBody(route, request), () => route.invoke(request));
+  if (route.mayAuthenticate !== true || authorization === undefined) return invoke();
   const authenticated = gate.authenticate(authorization, request);
   return then(authenticated, (actor) => {
     identify(request, actor, authenticated instanceof Promise);
-    return route.invoke(request);
+    return invoke();
   });
 }
 
@@ -74,16 +86,17 @@ function invoke(gate: Gate, route: TeamRoute, request: HttpRequest, actor: Actor
   return invokeOnce(gate.idempotency, { route, request, actor, key }, () => route.invoke(request, actor));
 }
 
-/** A request that gets no token leaves the place that it was let in to. */
-function takeToken(gate: Gate, { rate }: TeamRoute, request: HttpRequest, actor: Actor): MaybePromise<void> {
+/** A request that gets no token, or whose body does not come to its end, leaves the place that it was let in to. */
+function takeToken(gate: Gate, route: TeamRoute, request: HttpRequest, actor: Actor): MaybePromise<void> {
   const { place } = request;
-  if (place === null) return gate.rateLimit.take(actor, rate);
+  const take = () => then(gate.rateLimit.take(actor, route.rate), () => leaveOutBody(route, request));
+  if (place === null) return take();
   const leave = (error: unknown): never => {
     place.leave();
     throw error;
   };
   try {
-    const taken = gate.rateLimit.take(actor, rate);
+    const taken = take();
     return taken instanceof Promise ? taken.catch(leave) : taken;
   } catch (error) {
     return leave(error);

@@ -27,7 +27,6 @@ import type { Metrics } from "../core/metrics.ts";
 import type { SampledRequest, Tracer } from "../core/tracing.ts";
 import type { ClientLimiter } from "../services/rate-limit/clients.ts";
 import { behindLastAnswer, createLastAnswers, refuseAlone, workAlone } from "./alone.ts";
-import { dropBody } from "./body.ts";
 import { createCors } from "./cors.ts";
 import { dispatch, type Gate } from "./dispatch.ts";
 import { beginExchange, type Exchange as OpenExchange, routeOf } from "./exchange.ts";
@@ -49,7 +48,7 @@ import {
   writeReply,
   writeStreamHead,
 } from "./respond.ts";
-import { type Route, takesBody } from "./route.ts";
+import type { Route } from "./route.ts";
 import { SHORT_PATH } from "./short-way.ts";
 import { createShortWays, type ShortWays, type ShortWaysDeps } from "./short-ways.ts";
 import { createStreams } from "./streams.ts";
@@ -249,10 +248,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     if (underWay.requests() >= limits.requestsInFlight && match.route.essential !== true)
       throw new AppError("overloaded", "Too many requests are being served.", { retryAfterS: 1 });
     intake.read(exchange.request, match, native, exchange.response);
-    const serveIt = () => dispatch(gate, match.route, exchange.request);
-    const { incoming } = exchange.request;
-    const work = () =>
-      incoming === null || takesBody(match.route) ? serveIt() : dropBody(incoming).then(serveIt);
+    const work = () => dispatch(gate, match.route, exchange.request);
     if (!leaving || mayBeAtOnce(exchange)) return work();
     // Whoever is asked for it is asked after this call.
     void exchange.request.clientAddress;

@@ -123,6 +123,22 @@ describe("a request that is refused for its credential, role, tier or rate", () 
       assert.equal((await postJson(allowed.port, "/v1/echo", '{"label":"x"}')).status, 503);
     });
 
+  for (const [what, options, expected] of cases.filter(([what]) => ["credential", "rate"].includes(what)))
+    it(`is answered before a body that its route does not take: ${what}`, async () => {
+      const server = await serve(options);
+      const head = `GET /v1/verify?email=a@b.c HTTP/1.1\r\nHost: a\r\n${AUTHORIZATION}\r\n`;
+      assert.equal((await refusedWithoutBody(server, head)).join(" "), expected);
+    });
+
+  it("is charged for a body that comes with a health check, and for no health check alone", async () => {
+    const server = await serve({ gate: openGate({ publicRate: { take: limited } }) });
+    assert.equal(
+      (await refusedWithoutBody(server, "GET /healthz HTTP/1.1\r\nHost: a\r\n")).join(" "),
+      "429 rate_limited",
+    );
+    assert.equal((await get(server.port, "/healthz")).status, 200);
+  });
+
   it("leaves its connection to the next request, and nothing of its body is taken for one", async () => {
     const server = await serve();
     const head = HEAD.replace("good", "bad");
@@ -278,6 +294,21 @@ describe("bodies that are collected", () => {
     assert.equal((await postJson(server.port, "/v1/echo", body)).status, 201);
     for (const client of held) client.destroy();
     await until("their memory is free", async () => (await enterFrom("192.0.2.1")).status === 201);
+  });
+
+  it("take memory from when they are waited for, so that an address' share bounds how many wait", async () => {
+    const server = await serve({ trustedProxies: ["127.0.0.1"], limits: { bodies } });
+    const announce = (address: string) => {
+      const client = connect(server.port);
+      client.send(`${enter(address)}Content-Length: 13\r\n\r\n`);
+      return client;
+    };
+    const waiting = Array.from({ length: 8 }, () => announce("192.0.2.1"));
+    await until("one is refused", () => waiting.some((client) => client.received().includes("overloaded")));
+    const other = announce("192.0.2.2");
+    other.send('{"label":"x"}');
+    assert.equal((await other.reply()).status, 201);
+    for (const client of [...waiting, other]) client.destroy();
   });
 
   it("of one team are no other's loss", async () => {
