@@ -22,8 +22,16 @@ export interface NewInvite {
   role: InviteRow["role"];
   /** A member of the team: whose invitation it is. */
   invitedBy: string;
-  /** SHA-256 of the token, 32 bytes. */
+  /** SHA-256 of the token, 32 bytes: of the one that is mailed, where mail is sent. */
   hash: Buffer;
+  /** SHA-256 of the token that whoever invites is shown beside it; null: no mail is sent, there is one token. */
+  shownHash: Buffer | null;
+}
+
+/** An invitation as found by a token. */
+export interface TokenInvite extends InviteRow {
+  /** False: whoever invites was shown the token, and another one is mailed. */
+  makesAccount: boolean;
 }
 
 const columns = (sql: Queryable) =>
@@ -43,9 +51,11 @@ export async function listInvites(
 }
 
 /** The open invitation of a token, of whichever team. */
-export async function findInvite(sql: Queryable, hash: Buffer): Promise<InviteRow | null> {
-  const [row] = await sql<InviteRow[]>`
-    select ${columns(sql)} from invites where hash = ${hash} and expires_at > now()`;
+export async function findInvite(sql: Queryable, hash: Buffer): Promise<TokenInvite | null> {
+  const [row] = await sql<TokenInvite[]>`
+    select ${columns(sql)}, hash = ${hash} as "makesAccount" from invites
+    where (hash = ${hash} or id = (select invite_id from shown_invites s where s.hash = ${hash}))
+      and expires_at > now()`;
   return row ?? null;
 }
 
@@ -63,6 +73,8 @@ export async function insertInvite(tx: Transaction, invite: NewInvite): Promise<
       ${invite.invitedBy}::text, ${invite.hash}::bytea, now() + ${`${LIMITS.portal.inviteTtlMs} milliseconds`}::interval
     where (select count(*) from invites where team_id = ${invite.teamId}) < ${LIMITS.portal.invitesPerTeam}
     returning ${columns(tx)}`;
+  if (row !== undefined && invite.shownHash !== null)
+    await tx`insert into shown_invites (hash, invite_id) values (${invite.shownHash}, ${row.id})`;
   return row ?? null;
 }
 

@@ -20,7 +20,8 @@ describe("the mails of invitations", () => {
     const email = newEmail();
     const more = LIMITS.portal.inviteMailsPerRecipient + 3;
     const teams = await Promise.all(Array.from({ length: more }, () => portal.deployment.team("pro")));
-    const answers = await Promise.all(teams.map(({ session }) => invite(session, { email })));
+    await register(portal.unmailed, email);
+    const answers = await Promise.all(teams.map(({ session }) => invite(session, { email }, portal.one)));
     assert.ok(answers.every(({ status }) => status === 201));
     const mailed = answers.filter(({ body }) => body.mailed);
     assert.equal(mailed.length, LIMITS.portal.inviteMailsPerRecipient);
@@ -34,7 +35,7 @@ describe("the mails of invitations", () => {
     const { body: account } = await register(portal.unmailed, newEmail());
     const emails = Array.from({ length: LIMITS.portal.inviteMailsOfFreeTeam + 2 }, newEmail);
     const answers = [];
-    for (const email of emails) answers.push(await invite(account.session.token, { email }));
+    for (const email of emails) answers.push(await invite(account.session.token, { email }, portal.one));
     assert.ok(answers.every(({ status }) => status === 201));
     const mailed = answers.map(({ body }) => body.mailed);
     assert.deepEqual(mailed, [...Array(LIMITS.portal.inviteMailsOfFreeTeam).fill(true), false, false]);

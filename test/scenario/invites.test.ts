@@ -20,6 +20,8 @@ const portal = usePortal();
 
 const { invite, accept, listed } = invitesOf(portal);
 
+const tokenIn = (text: string) => /^(rcpt_inv_\w+)$/m.exec(text)?.[1] ?? assert.fail(text);
+
 async function memberships(team: Team): Promise<number> {
   const [row] = await portal.deployment.sql<[{ count: number }]>`
     select count(*)::int from memberships where team_id = ${team.id}`;
@@ -35,21 +37,40 @@ async function memberSession(team: Team, role: string): Promise<{ email: string;
 }
 
 describe("an invitation", () => {
-  it("is mailed and answered, makes an account that joins, and is gone then", async () => {
+  it("is mailed and answered, makes an account that joins by the mail alone, and is gone then", async () => {
     const team = await portal.deployment.team("pro");
     const email = newEmail();
-    const { status, body } = await invite(team.session, { email, role: "admin" });
+    const { status, body } = await invite(team.session, { email, role: "admin" }, portal.one);
     assert.equal(status, 201);
     assert.match(body.token, /^rcpt_inv_/);
     assert.equal(body.link, `${PUBLIC_URL}/accept-invite#token=${body.token}`);
-    const { token, link, mailed, ...shown } = body;
+    const { token: shownToken, link: _link, mailed, ...shown } = body;
     assert.equal(mailed, true);
     assert.deepEqual(await listed(team.session), [shown]);
     assert.deepEqual([shown.email, shown.role, shown.status], [email, "admin", "pending"]);
 
     const mail = await until("the mail has come", () => portal.sink.to(email)[0] ?? null);
-    assert.ok(mail.text.includes(link) && mail.text.includes("as an admin"), mail.text);
+    const token = tokenIn(mail.text);
+    assert.ok(mail.text.includes(`${PUBLIC_URL}/accept-invite#token=${token}\n`), mail.text);
+    assert.ok(mail.text.includes("as an admin") && !mail.text.includes(shownToken), mail.text);
     assert.equal(mail.headers.get("to"), email);
+
+    // Whoever invites has shown nothing of the mailbox: neither an account, nor whether there is one.
+    const known = newEmail();
+    await register(portal.unmailed, known);
+    const { body: toKnown } = await invite(team.session, { email: known }, portal.one);
+    const wrong = [];
+    for (const [sent, api] of [
+      [shownToken, portal.unmailed],
+      [toKnown.token, portal.two],
+    ] as const) {
+      const refused = await accept({ token: sent, password: "a long wrong password" }, { api });
+      wrong.push([refused.status, { ...refused.body, request_id: "" }]);
+    }
+    assert.deepEqual(wrong[0], wrong[1]);
+    assert.equal((await accept({ token: shownToken, password: PASSWORD })).body.code, "invalid_credentials");
+    assert.equal((await login(portal.one, { email, password: PASSWORD })).status, 401);
+    assert.equal((await accept({ token: toKnown.token, password: PASSWORD })).status, 200);
 
     const joined = await accept({ token, password: PASSWORD });
     assert.equal(joined.status, 200);
@@ -58,11 +79,13 @@ describe("an invitation", () => {
     assert.deepEqual(await listed(team.session), []);
     assert.equal((await portal.two.send("GET", "/v1/team", { key: joined.body.session.token })).status, 200);
     assert.equal((await login(portal.two, { email, password: PASSWORD })).body.team.id, team.id);
-    for (const password of [PASSWORD, "another long password"])
-      assert.equal((await accept({ token, password })).body.code, "token_unusable");
+    for (const used of [token, shownToken])
+      for (const password of [PASSWORD, "another long password"])
+        assert.equal((await accept({ token: used, password })).body.code, "token_unusable");
 
     const events = await portal.deployment.sql<{ data: Record<string, unknown> }[]>`
-      select data from events where team_id = ${team.id} and type = 'team.member_joined'`;
+      select data from events
+      where team_id = ${team.id} and type = 'team.member_joined' and data->>'email' = ${email}`;
     const data = { team_id: team.id, user_id: joined.body.user.id, email, role: "admin" };
     assert.deepEqual(
       events.map((event) => event.data),
@@ -311,7 +334,7 @@ describe("the mail of an invitation", () => {
     const name = 'Your bank <b>"x"</b> http://evil.example';
     await portal.deployment.sql`update teams set name = ${name} where id = ${team.id}`;
     const email = newEmail();
-    await invite(team.session, { email });
+    await invite(team.session, { email }, portal.one);
     const mail = await until("the mail has come", () => portal.sink.to(email)[0] ?? null);
     assert.deepEqual(mail.to, [email]);
     assert.doesNotMatch(mail.text, /evil|bank/);
@@ -324,10 +347,10 @@ describe("the mail of an invitation", () => {
     const email = newEmail();
     const next = newEmail();
     await portal.withoutRelay(async () => {
-      const { body } = await invite(team.session, { email });
+      const { body } = await invite(team.session, { email }, portal.one);
       assert.equal(body.mailed, true);
       await portal.one.send("DELETE", `/v1/team/invites/${body.id}`, { key: team.session });
-      await invite(team.session, { email: next });
+      await invite(team.session, { email: next }, portal.one);
     });
     await until("the mail behind it has come", () => portal.sink.to(next).length === 1);
     assert.equal(portal.sink.to(email).length, 0);

@@ -84,15 +84,19 @@ async function open(link: string): Promise<OpenPage> {
   };
 }
 
+/** The link in the first mail to the address. */
+async function mailedLink(email: string): Promise<string> {
+  const mail = await until("the mail has come", () => portal.sink.to(email)[0] ?? null);
+  return mail.text.split("\n").find((line) => line.startsWith(PUBLIC_URL)) ?? assert.fail(mail.text);
+}
+
 describe("the page of an invitation", () => {
   it("accepts it, once, and takes the token out of the address bar", async () => {
     const team = await portal.deployment.team("pro");
     const email = newEmail();
-    const { body } = await portal.one.send<{ link: string }>("POST", "/v1/team/invites", {
-      key: team.session,
-      body: { email },
-    });
-    const page = await open(body.link);
+    await portal.one.send("POST", "/v1/team/invites", { key: team.session, body: { email } });
+    const link = await mailedLink(email);
+    const page = await open(link);
     assert.equal(page.address, "/accept-invite");
     await page.submit("short");
     assert.match(page.shown(), /at least 12 characters/);
@@ -101,7 +105,7 @@ describe("the page of an invitation", () => {
     assert.match(page.shown(), /You are a member now\.\nTeam: team \d+\nSession, shown once: rcpt_sess_\w+$/);
     assert.equal(page.hidden(), true);
     assert.equal((await login(portal.one, { email, password: PASSWORD })).body.team.id, team.id);
-    const again = await open(body.link);
+    const again = await open(link);
     await again.submit(PASSWORD);
     assert.match(again.shown(), /was used/);
   });
@@ -116,10 +120,7 @@ describe("the page of a registration", () => {
   it("makes the account, for its password", async () => {
     const email = newEmail();
     assert.equal((await register(portal.one, email)).status, 202);
-    const mail = await until("the mail has come", () => portal.sink.to(email)[0] ?? null);
-    const link = mail.text.split("\n").find((line) => line.startsWith(PUBLIC_URL));
-    assert.ok(link !== undefined, mail.text);
-    const page = await open(link);
+    const page = await open(await mailedLink(email));
     assert.equal(page.address, "/confirm-registration");
     await page.submit("not the password");
     assert.match(page.shown(), /not the password that was registered with/i);
@@ -137,10 +138,7 @@ describe("the page of a new password", () => {
     const email = newEmail();
     await register(portal.unmailed, email);
     await portal.one.send("POST", "/v1/auth/password-reset", { body: { email }, headers: newClient() });
-    const mail = await until("the mail has come", () => portal.sink.to(email)[0] ?? null);
-    const link = mail.text.split("\n").find((line) => line.startsWith(PUBLIC_URL));
-    assert.ok(link !== undefined, mail.text);
-    const page = await open(link);
+    const page = await open(await mailedLink(email));
     await page.submit(NEXT);
     assert.match(page.shown(), /^Your password is set/);
     assert.equal((await login(portal.one, { email, password: NEXT })).status, 200);

@@ -138,11 +138,14 @@ export interface Invitation extends Record<string, unknown> {
   mailed: boolean;
 }
 
-/** Invitations, made in the first process and accepted in whichever. */
+/** Invitations, made where no mail is sent unless told, so that the token answered makes an account; accepted in whichever. */
 export function invitesOf(portal: PortalProcesses) {
   return {
-    invite: (key: string, body: Record<string, unknown>): Promise<Response<Invitation>> =>
-      portal.one.send("POST", "/v1/team/invites", { key, body }),
+    invite: (
+      key: string,
+      body: Record<string, unknown>,
+      api = portal.unmailed,
+    ): Promise<Response<Invitation>> => api.send("POST", "/v1/team/invites", { key, body }),
 
     accept(
       body: Record<string, unknown>,

@@ -27,8 +27,13 @@ const InviteSchema = v.object(inviteEntries);
 
 const NewInvitationSchema = v.object({
   ...inviteEntries,
-  token: v.pipe(v.string(), v.description("For `POST /v1/auth/accept-invite`. Shown once.")),
-  link: v.pipe(v.string(), v.description("The same as a link, as it is mailed. Shown once.")),
+  token: v.pipe(
+    v.string(),
+    v.description(
+      "For `POST /v1/auth/accept-invite`; where mail is set up, not that of the mail. Shown once.",
+    ),
+  ),
+  link: v.pipe(v.string(), v.description("The same as a link. Shown once.")),
   mailed: v.pipe(
     v.boolean(),
     v.description("false: no mail is sent, or this address was sent too many today; hand the link on."),
@@ -72,7 +77,8 @@ function inviteRoute(invites: Invites): Route {
     summary: "Invite an address",
     description:
       "Good for one use within seven days, as long as whoever made it may make it; mailed where the operator has set " +
-      "up mail, and answered in any case. To invite an address again replaces its invitation. A team may have " +
+      "up mail, and answered in any case. Where it is mailed the token answered lets an account that exists join; only " +
+      "the mail's makes an account, since it proves the address. To invite an address again replaces its invitation. A team may have " +
       `${LIMITS.portal.invitesPerTeam} open ones. One address is mailed ${LIMITS.portal.inviteMailsPerRecipient} ` +
       "times a day at most, by all teams together; a team of the tier free sends " +
       `${LIMITS.portal.inviteMailsOfFreeTeam} mails a day.`,
@@ -151,7 +157,8 @@ function createAcceptRoute(accept: AcceptInvite): Route {
     summary: "Accept an invitation",
     description:
       "Makes the account of the invited address a member of the team, and begins a session there. An account that " +
-      "exists is proven by its session as bearer credential or by its password; else it is made, with the password.",
+      "exists is proven by its session as bearer credential or by its password; else it is made, with the password: where " +
+      "mail is set up by the token of the mail alone. The refusal is the same whether there is an account or not.",
     tag: "auth",
     rate: "client",
     readsClientAddress: true,

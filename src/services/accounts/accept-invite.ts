@@ -3,7 +3,7 @@ import { AppError } from "../../core/errors.ts";
 import { newId } from "../../core/ids.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { insertMembership } from "../../store/accounts.ts";
-import { findInvite, type InviteRow, takeInvite } from "../../store/invites.ts";
+import { findInvite, type InviteRow, type TokenInvite, takeInvite } from "../../store/invites.ts";
 import { countMembers, findMember } from "../../store/members.ts";
 import { recordEvent } from "../../store/outbox.ts";
 import type { Database, Transaction } from "../../store/postgres.ts";
@@ -32,8 +32,8 @@ export interface Accepting {
  * Accepts an invitation, once: makes its address's account a member of the team and begins a session there.
  *
  * The token shows that somebody was invited, not who they are. An account that exists joins only when its owner says
- * so, by a session or by the password; one that does not is made with the password. It is good for as long as whoever
- * made it may make it: the database withdraws it when he leaves the team or his role is lowered, under the team's lock.
+ * so, by a session or by the password; one that does not is made with the password: where mail is sent by the token of
+ * the mail alone, since that of whoever invites does not prove the mailbox. It is good for as long as whoever made it may make it: the database withdraws it when he leaves the team or his role is lowered, under the team's lock.
  *
  * @throws AppError `token_unusable`; `already_member`, which uses the token up; `invalid_credentials`; `session_required`
  * when a key came along; `registration_closed`; `account_exists` when the account was made meanwhile; `limit_reached`;
@@ -60,7 +60,8 @@ interface Joiner {
 const notProven = () =>
   new AppError(
     "invalid_credentials",
-    "The invited address has an account: sign in to it, or send its password.",
+    "Sign in to the account of the invited address, or send its password. If there is none, and the invitation was mailed, " +
+      "the link of the mail makes it.",
   );
 
 const teamIsFull = () => new AppError("limit_reached", `A team may have ${LIMITS.team.members} members.`);
@@ -98,7 +99,7 @@ export function createAcceptInvite(deps: AcceptInviteDeps): AcceptInvite {
    * counted, the same whether the address has an account or not, and in the same time. An account's own password is
    * good also when it is from before today's rules.
    */
-  async function identify(invite: InviteRow, accepting: Accepting): Promise<Joiner> {
+  async function identify(invite: TokenInvite, accepting: Accepting): Promise<Joiner> {
     const { actor, password, clientAddress } = accepting;
     const user = await findUserByEmail(sql, invite.email);
     if (user !== null && actor?.userId === user.id) return { user, session: actor, made: null };
@@ -106,7 +107,7 @@ export function createAcceptInvite(deps: AcceptInviteDeps): AcceptInvite {
       throw wrongPassword("is required unless the invited address's session comes along");
     const attempt = await limits.signIn(invite.email, clientAddress);
     const fault = await newPasswordFault(invite, password);
-    if (user === null && fault === null) return newcomer(invite, password, attempt);
+    if (user === null && fault === null && invite.makesAccount) return newcomer(invite, password, attempt);
     if (!(await passwords.verify(user?.passwordHash ?? null, password, attempt.standing)) || user === null)
       throw fault === null ? notProven() : wrongPassword(fault);
     await attempt.succeeded();

@@ -31,7 +31,10 @@ export interface Invite {
   expires_at: string;
 }
 
-/** The token, alone and in the link, is shown once: it is stored as a hash. */
+/**
+ * The token, alone and in the link, is shown once: it is stored as a hash. Where mail is sent the mail has another one, and
+ * that alone makes an account: whoever invites has not shown that the address is theirs.
+ */
 export interface NewInvitation extends Invite {
   token: string;
   link: string;
@@ -64,6 +67,8 @@ export interface InvitesDeps {
   baseUrl: string;
 }
 
+const hashOf = (token: string) => Buffer.from(hashSecret(token), "hex");
+
 function render(row: InviteRow): Invite {
   return {
     id: row.id,
@@ -83,10 +88,10 @@ function requireOwner(invited: readonly (Role | undefined)[], own: Role): void {
 export function createInvites(deps: InvitesDeps): Invites {
   const { sql, limits, queue } = deps;
 
-  /** Writes the invitation and, where `mails` is not null, its mail. */
+  /** Writes the invitation and, where `mails` is not null, its mail. @param token of the mail, where mail is sent */
   function store(
     actor: Actor,
-    { email, role, token }: { email: string; role: Role; token: string },
+    { email, role, token, shown }: { email: string; role: Role; token: string; shown: string | null },
     mails: MailQueue | null,
   ): Promise<InviteRow> {
     return sql.begin(async (tx) => {
@@ -96,9 +101,11 @@ export function createInvites(deps: InvitesDeps): Invites {
       const user = await findUserByEmail(tx, email);
       if (user !== null && (await findMember(tx, actor.teamId, user.id)) !== null)
         throw new AppError("already_member", "This address is a member of the team already.");
-      const hash = Buffer.from(hashSecret(token), "hex");
-      const invite = { id: newId("inv"), teamId: actor.teamId, email, role, invitedBy: userId, hash };
-      const row = await insertInvite(tx, invite);
+      const row = await insertInvite(tx, {
+        ...{ id: newId("inv"), teamId: actor.teamId, email, role, invitedBy: userId },
+        hash: hashOf(token),
+        shownHash: shown === null ? null : hashOf(shown),
+      });
       if (row === null)
         throw new AppError(
           "limit_reached",
@@ -126,7 +133,8 @@ export function createInvites(deps: InvitesDeps): Invites {
       await limits.invitation(actor.teamId, email);
       const token = newSecret("inv");
       const mailed = queue !== null && (await limits.invitationMail(actor, email));
-      const row = await store(actor, { email, role, token }, mailed ? queue : null);
+      const tokens = queue === null ? { token, shown: null } : { token: newSecret("inv"), shown: token };
+      const row = await store(actor, { email, role, ...tokens }, mailed ? queue : null);
       return { ...render(row), token, link: portalLink(deps.baseUrl, "accept-invite", token), mailed };
     },
 

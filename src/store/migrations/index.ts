@@ -18,6 +18,7 @@ import { registrations } from "./0017-registrations.ts";
 import { listChanges } from "./0018-list-changes.ts";
 import { webhookMode } from "./0019-webhook-mode.ts";
 import { uploadMode } from "./0020-upload-mode.ts";
+import { shownInvites } from "./0021-shown-invites.ts";
 
 /** One step of the schema. Modules, not `.sql` files, so that `tsc` alone carries them into the build. */
 export interface Migration {
@@ -48,4 +49,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 18, name: "list-changes", sql: listChanges },
   { id: 19, name: "webhook-mode", sql: webhookMode },
   { id: 20, name: "upload-mode", sql: uploadMode },
+  { id: 21, name: "shown-invites", sql: shownInvites },
 ];

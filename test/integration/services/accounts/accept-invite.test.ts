@@ -47,12 +47,16 @@ async function setUp(t: TestContext) {
     teamId,
     work,
     limits,
-    async invite(email: string): Promise<string> {
+    /** @param isShown the token is that of whoever invites, and another one is mailed */
+    async invite(email: string, { isShown = false } = {}): Promise<string> {
       const token = newSecret("inv");
-      const hash = Buffer.from(hashSecret(token), "hex");
+      const own = Buffer.from(hashSecret(token), "hex");
+      const [hash, shownHash] = isShown
+        ? [Buffer.from(hashSecret(newSecret("inv")), "hex"), own]
+        : [own, null];
       const id = newId("inv");
       await sql.begin((tx) =>
-        insertInvite(tx, { id, teamId, email, role: "member", invitedBy: userId, hash }),
+        insertInvite(tx, { id, teamId, email, role: "member", invitedBy: userId, hash, shownHash }),
       );
       return token;
     },
@@ -109,5 +113,23 @@ describe("the token of an invitation", () => {
     // The same work for both, of each password but null.
     assert.deepEqual(work, { hashed: 0, verified: 8 });
     assert.match(await refusal(known, "a wrong password"), /invalid_credentials/);
+  });
+
+  it("that whoever invites is shown makes no account, and does not tell whether there is one", async (t) => {
+    const { sql, work, invite, accept } = await setUp(t);
+    const user = { id: newId("usr"), email: "known@example.com", passwordHash: `hash:${PASSWORD}` };
+    await sql.begin((tx) => insertUser(tx, user));
+    const known = await invite(user.email, { isShown: true });
+    const unknown = await invite("unknown@example.com", { isShown: true });
+    const refusal = (token: string, password: string) =>
+      accept(token, password).then(
+        () => assert.fail("it was accepted"),
+        (error: Error) => JSON.stringify({ ...error, message: error.message }),
+      );
+    for (const password of ["a wrong long password", "short"])
+      assert.equal(await refusal(known, password), await refusal(unknown, password));
+    assert.deepEqual(work, { hashed: 0, verified: 4 });
+    assert.match(await refusal(unknown, PASSWORD), /invalid_credentials/);
+    assert.equal((await accept(known, PASSWORD)).user.id, user.id);
   });
 });

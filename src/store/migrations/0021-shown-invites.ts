@@ -1,0 +1,11 @@
+/**
+ * Where invitations are mailed, whoever invites is shown a token of its own: it does not prove the mailbox, so it makes no
+ * account. The token of the mail is `invites.hash`.
+ */
+export const shownInvites = `
+create table shown_invites (
+  hash bytea primary key check (length(hash) = 32),
+  invite_id text not null references invites (id) on delete cascade
+);
+create index shown_invites_invite on shown_invites (invite_id);
+`;
