@@ -9,6 +9,8 @@ export interface TcpGate {
   shut(): void;
   /** Keeps connections but lets nothing through any more. */
   stall(): void;
+  /** Stalls as soon as a client sends bytes with this text, which are the first that do not come through; resolves then. */
+  stallAt(text: string): Promise<void>;
   /** Lets through again; connections that stalled are cut. */
   open(): void;
   close(): Promise<void>;
@@ -19,6 +21,7 @@ export async function createTcpGate(targetUrl: string): Promise<TcpGate> {
   const target = new URL(targetUrl);
   const pairs = new Set<Socket>();
   let state: "open" | "shut" | "stalled" = "open";
+  let trap: { text: string; sprung: () => void } | null = null;
   const server = createServer((socket) => {
     pairs.add(socket);
     socket.on("error", () => socket.destroy());
@@ -32,6 +35,10 @@ export async function createTcpGate(targetUrl: string): Promise<TcpGate> {
     upstream.on("close", () => socket.destroy());
     socket.on("close", () => upstream.destroy());
     socket.on("data", (bytes) => {
+      if (trap !== null && bytes.includes(trap.text)) {
+        state = "stalled";
+        trap.sprung();
+      }
       if (state === "open") upstream.write(bytes);
     });
     upstream.on("data", (bytes) => {
@@ -54,8 +61,14 @@ export async function createTcpGate(targetUrl: string): Promise<TcpGate> {
     stall() {
       state = "stalled";
     },
+    stallAt(text) {
+      return new Promise((sprung) => {
+        trap = { text, sprung };
+      });
+    },
     open() {
       if (state === "stalled") cutAll();
+      trap = null;
       state = "open";
     },
     async close() {
