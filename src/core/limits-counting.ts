@@ -34,13 +34,14 @@ export const QUOTA_LIMITS = {
   refusalMs: 500,
   /** For so long after it no check is begun for the team before its unit is there. */
   refusedLatelyMs: 60_000,
-  ledgerTimeoutMs: 2_000,
+  /** Below leaseUseMs, which runs from when a lease was asked for. A machine without a free core takes seconds to answer. */
+  ledgerTimeoutMs: 4_000,
   /** After the ledger failed a team, its requests are refused for this long without asking again. */
   failureMs: 250,
   releasesAtOnce: 100,
   waitersPerTeam: 1_000,
   /** A request that waits for a unit is turned away after this long: several rounds to the ledger, if it is slow. */
-  waitMs: 3_000,
+  waitMs: 6_000,
   teams: 20_000,
   leasesReapedPerRound: 500,
 } as const;

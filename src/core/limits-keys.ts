@@ -12,8 +12,11 @@ export const KEY_LIMITS = {
   /** How long the Redis bus alone may vouch for cached keys while Postgres does not answer. */
   busOnlyMs: 60_000,
   lookupsInFlight: 1_000,
-  /** In which this process had its turns (`core/stalls`). Whoever comes confirmMs after it began does not join it. */
-  lookupTimeoutMs: 1_500,
+  /**
+   * In which this process had its turns (`core/stalls`). As long as a statement may take: with both cores busy the two round trips of
+   * a look-up took 3.4 s, and a late answer serves its caller better than a 503. Whoever comes confirmMs after it began does not join it.
+   */
+  lookupTimeoutMs: 5_000,
   /** Changes read in one poll; when there are more, the whole cache is dropped instead. */
   changesPerPoll: 1_000,
   changesKeptMs: 3_600_000,

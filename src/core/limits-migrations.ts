@@ -2,8 +2,8 @@
 export const MIGRATION_LIMITS = {
   /**
    * So long a step waits for one lock. Whoever wants the table meanwhile stands in line behind it, so this is how long a
-   * lock that is not to be had can hold up a request: less than half of what the look-up of a credential has
-   * (`LIMITS.keys.lookupTimeoutMs`).
+   * lock that is not to be had can hold up a request: all attempts while a credential is looked up (`LIMITS.keys.lookupTimeoutMs`)
+   * take less than half of that time.
    */
   lockTimeoutMs: 300,
   /** Before a step is tried again; others have their turn then. Between the two by chance. */

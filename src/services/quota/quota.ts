@@ -189,7 +189,9 @@ export function createQuota(deps: QuotaDeps): Quota {
       } while (team.waiters.length > 0);
     } catch (error) {
       log.warn({ err: error, team: team.id }, "cannot lease quota");
-      team.failedUntilMs = clock.monotonic() + LIMITS.quota.failureMs;
+      team.notAheadUntilMs = clock.monotonic() + LIMITS.quota.failureMs;
+      // One statement that failed ahead of need, its connection lost perhaps, is no outage to those who come after it.
+      if (team.waiters.length > 0) team.failedUntilMs = team.notAheadUntilMs;
       team.rejectAll(() => unavailable(error));
     } finally {
       team.serving = false;
@@ -227,7 +229,7 @@ export function createQuota(deps: QuotaDeps): Quota {
 
   function wantsAhead(team: TeamQuota, nowMs: number): boolean {
     if (draining || team.serving || team.isAskedAhead) return false;
-    return team.wantsPrefetch(nowMs) && nowMs >= team.failedUntilMs;
+    return team.wantsPrefetch(nowMs) && nowMs >= team.notAheadUntilMs;
   }
 
   function msToMidnight(team: TeamQuota, nowMs = clock.monotonic()): number {
@@ -313,7 +315,7 @@ export function createQuota(deps: QuotaDeps): Quota {
       if (team.ready(nowMs) !== null) return "ready";
       // Nothing is begun for a team that will be refused again.
       const wasRefused = nowMs < team.refusedUntilMs + LIMITS.quota.refusedLatelyMs;
-      if (wasRefused || nowMs < team.failedUntilMs) return "doubtful";
+      if (wasRefused || nowMs < team.notAheadUntilMs) return "doubtful";
       if (!team.serving && !team.isAskedAhead) void serve(team);
       return "fetching";
     },

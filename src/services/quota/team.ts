@@ -57,6 +57,8 @@ export class TeamQuota {
   /** Until then, monotonic, the ledger's refusal or failure is believed without asking again. */
   refusedUntilMs = Number.NEGATIVE_INFINITY;
   failedUntilMs = Number.NEGATIVE_INFINITY;
+  /** Until then nothing is asked ahead of need: that failed. Whoever comes to need a unit asks all the same. */
+  notAheadUntilMs = Number.NEGATIVE_INFINITY;
   #want = 0;
   #askedAtMs: number | null = null;
   /** Both as they were before the last question. */

@@ -109,16 +109,40 @@ describe("who waits for a unit", () => {
   });
 
   it("is turned away after a while, however many statements are answered meanwhile", async () => {
-    const { clock, reserve } = setUp(1_900, () => ({ granted: 1, tranche: 1 }));
+    const { clock, reserve } = setUp(3_500, () => ({ granted: 1, tranche: 1 }));
     const actor = actorFor("team_1", { dailyQuota: 1_000 });
     const all = Promise.all([reserve(actor), reserve(actor), reserve(actor)]);
     await clock.advanceAsync(10_000);
     assert.deepEqual(await all, [
-      { outcome: "granted", atMs: 1_900 },
+      { outcome: "granted", atMs: 3_500 },
       { outcome: "unavailable", atMs: LIMITS.quota.waitMs },
       { outcome: "unavailable", atMs: LIMITS.quota.waitMs },
     ]);
     assert.equal(clock.pending, 0);
+  });
+
+  it("is not refused for a question that failed when nobody waited, but for one that failed those who did", async () => {
+    let failing = true;
+    const { clock, quota, reserve } = setUp(10, () => {
+      if (failing) throw new Error("the connection was lost");
+      return { granted: 1, tranche: 1 };
+    });
+    const actor = actorFor("team_1", { dailyQuota: 100 });
+    assert.equal(quota.prepare(actor), "fetching");
+    await clock.advanceAsync(1);
+    assert.equal(quota.prepare(actor), "doubtful", "it has failed");
+    failing = false;
+    const asked = reserve(actor);
+    await clock.advanceAsync(10);
+    assert.deepEqual(await asked, { outcome: "granted", atMs: 11 });
+    failing = true;
+    assert.deepEqual(await reserve(actor), { outcome: "unavailable", atMs: 11 });
+    failing = false;
+    assert.deepEqual(
+      await reserve(actor),
+      { outcome: "unavailable", atMs: 11 },
+      "it is not asked again at once",
+    );
   });
 
   it("leaves no timer behind once it is answered", async () => {
