@@ -60,6 +60,7 @@ const REFUSED_WITHOUT_POSTGRES: Record<string, { status: number; code: string }>
   "post /v1/billing/subscribe": { status: 503, code: "billing_unconfigured" },
   "post /webhooks/stripe": { status: 503, code: "billing_unconfigured" },
   // The tokens of the examples have no token's form.
+  "post /v1/auth/register/confirm": { status: 410, code: "token_unusable" },
   "post /v1/auth/password-reset/confirm": { status: 410, code: "token_unusable" },
   "post /v1/auth/accept-invite": { status: 410, code: "token_unusable" },
 };
