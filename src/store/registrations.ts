@@ -50,12 +50,18 @@ export async function findRegistration(sql: Queryable, hash: Buffer): Promise<Re
   return row ?? null;
 }
 
-/** Uses a registration up, and with it all others of its address. True for one caller only. */
+/**
+ * Uses a registration up, and with it all others of its address. True for one caller only: of several, each with a token of
+ * its own, the others wait for the first, in the order of the ids. Whoever gets false rolls back.
+ */
 export async function takeRegistration(tx: Transaction, { id, email }: RegistrationRow): Promise<boolean> {
-  const rows = await tx`delete from registrations where id = ${id} and expires_at > now() returning id`;
-  if (rows.length > 0)
-    await tx`delete from registrations where lower(email collate "C") = ${foldAddress(email)}`;
-  return rows.length > 0;
+  const gone = await tx<{ id: string; isOpen: boolean }[]>`
+    with taken as materialized (
+      select ctid from registrations where lower(email collate "C") = ${foldAddress(email)} order by id for update
+    )
+    delete from registrations where ctid = any (array(select ctid from taken))
+    returning id, expires_at > now() as "isOpen"`;
+  return gone.some((row) => row.id === id && row.isOpen);
 }
 
 export async function deleteRegistration(tx: Transaction, id: string): Promise<void> {
