@@ -12,6 +12,8 @@ export const KEY_LIMITS = {
   /** How long the Redis bus alone may vouch for cached keys while Postgres does not answer. */
   busOnlyMs: 60_000,
   lookupsInFlight: 1_000,
+  /** Of them, those of one IPv4 address or IPv6 site, apart from credentials that were good when they were last looked up. */
+  lookupsPerSite: 200,
   /**
    * In which this process had its turns (`core/stalls`). As long as a statement may take: with both cores busy the two round trips of
    * a look-up took 3.4 s, and a late answer serves its caller better than a 503. Whoever comes confirmMs after it began does not join it.

@@ -245,7 +245,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       if (cache.wasGood(hash)) return lookUp(hash);
       if (!isWellFormedSecret(secret)) throw charges.charge(MISTYPED, caller);
       if (cache.isUnknown(hash, nowMs)) throw charges.charge(UNKNOWN, caller);
-      return charges.lookUp(() => lookUp(hash), caller);
+      return charges.lookUp(() => lookUp(hash), caller, flights.has(hash));
     },
     known(authorization, nowMs) {
       const entry = headers.find(authorization, nowMs);

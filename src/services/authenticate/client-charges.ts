@@ -1,5 +1,7 @@
 import type { Clock } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
+import { LIMITS } from "../../core/limits.ts";
+import { clientNetwork, clientSite } from "../client-network.ts";
 import type { ClientLimiter } from "../rate-limit/clients.ts";
 
 /** Who sent a credential. */
@@ -14,10 +16,19 @@ export interface ClientCharges {
   charge(error: AppError, caller: Caller | undefined): AppError;
   /**
    * Looks up what may turn out to be unknown, and charges it then.
-   * @throws AppError `rate_limited` when the caller could not pay for it; nothing is looked up then
+   * @param isUnderWay `find` joins a look-up, and costs none of its own
+   * @throws AppError `rate_limited` when the caller could not pay for it, or has LIMITS.keys.lookupsPerSite under way;
+   *   nothing is looked up then
    */
-  lookUp<T>(find: () => Promise<T>, caller: Caller | undefined): Promise<T>;
+  lookUp<T>(find: () => Promise<T>, caller: Caller | undefined, isUnderWay: boolean): Promise<T>;
 }
+
+/** Thrown by the thousand, and each would cost a stack. */
+const TOO_MANY = new AppError(
+  "rate_limited",
+  "Too many credentials that come from this network address are being looked up.",
+  { retryAfterS: 1 },
+);
 
 export function createClientCharges(deps: {
   clients: ClientLimiter;
@@ -27,11 +38,42 @@ export function createClientCharges(deps: {
 }): ClientCharges {
   const { clients, clock, limited } = deps;
 
-  function refuse(address: string): void {
-    const refusal = clients.refusal(address, clock.monotonic());
-    if (refusal === null) return;
+  /** Look-ups under way, by IPv4 address or IPv6 site: what each costs is charged when it is over. */
+  const underWay = new Map<string, number>();
+
+  function limit(refusal: AppError): never {
     limited.count += 1;
     throw refusal;
+  }
+
+  function refuse(address: string): void {
+    const refusal = clients.refusal(address, clock.monotonic());
+    if (refusal !== null) limit(refusal);
+  }
+
+  /** @returns what is called when the look-up is over */
+  function begin(address: string): () => void {
+    const site = clientSite(address) ?? clientNetwork(address);
+    const before = underWay.get(site) ?? 0;
+    if (before >= LIMITS.keys.lookupsPerSite) limit(TOO_MANY);
+    underWay.set(site, before + 1);
+    return () => {
+      const left = (underWay.get(site) ?? 0) - 1;
+      if (left > 0) underWay.set(site, left);
+      else underWay.delete(site);
+    };
+  }
+
+  async function charged<T>(find: () => Promise<T>, address: string, end: () => void): Promise<T> {
+    try {
+      return await find();
+    } catch (error) {
+      if (error instanceof AppError && error.code === "unauthorized")
+        clients.charge(address, 1, clock.monotonic());
+      throw error;
+    } finally {
+      end();
+    }
   }
 
   return {
@@ -41,15 +83,11 @@ export function createClientCharges(deps: {
       clients.charge(caller.clientAddress, 1, clock.monotonic());
       return error;
     },
-    lookUp(find, caller) {
+    lookUp(find, caller, isUnderWay) {
       if (caller === undefined) return find();
       const address = caller.clientAddress;
       refuse(address);
-      return find().catch((error: unknown) => {
-        if (error instanceof AppError && error.code === "unauthorized")
-          clients.charge(address, 1, clock.monotonic());
-        throw error;
-      });
+      return charged(find, address, isUnderWay ? () => undefined : begin(address));
     },
   };
 }

@@ -97,6 +97,22 @@ describe("a look-up of a credential", () => {
     assert.equal(waiting.length, LIMITS.keys.lookupsInFlight);
   });
 
+  it("of unknown credentials takes a share of those under way for one site, and none that is over", async () => {
+    const { from, waiting } = setUp();
+    const share = LIMITS.keys.lookupsPerSite;
+    const asked = Array.from({ length: share }, (_, i) =>
+      from(`2001:db8:1:${(i % 9) + 1}::1`, newSecret("live")),
+    );
+    assert.throws(() => from("2001:db8:1:ffff::1", newSecret("live")), { code: "rate_limited" });
+    assert.equal(waiting.length, share);
+    const key = newSecret("live");
+    const others = [from("192.0.2.1", key), from("192.0.2.1", key)];
+    assert.equal(waiting.length, share + 1, "whoever asks for the same joins");
+    for (const { answer } of waiting) answer(FOUND);
+    await Promise.all([...asked, ...others]);
+    assert.ok(from("2001:db8:1:ffff::1", newSecret("live")) instanceof Promise);
+  });
+
   it("in vain is remembered for a moment only", async () => {
     const { ask, waiting, clock } = setUp();
     const first = ask();
