@@ -64,9 +64,9 @@ export const LIMITS = {
   },
   /**
    * The thread of an API process for large bodies, large inline lists and previews: tasks that wait or are under way, in all
-   * and of a team; one that is not over after `taskMs` is given up, with its thread.
+   * and of a team, and of the first those kept for teams that have none; one that is not over after `taskMs` is given up, with its thread.
    */
-  requestThread: { tasks: 32, tasksPerTeam: 8, taskMs: 30_000, idleMs: 60_000, heapMb: 256 },
+  requestThread: { tasks: 32, tasksPerTeam: 8, tasksKept: 8, taskMs: 30_000, idleMs: 60_000, heapMb: 256 },
   dns: DNS_LIMITS,
   smtp: SMTP_LIMITS,
   slots: SLOTS_LIMITS,

@@ -69,6 +69,8 @@ export interface RequestThreadDeps {
 export interface RequestThreadLimits {
   tasks: number;
   tasksPerTeam: number;
+  /** Of `tasks`, for teams that have none. */
+  tasksKept: number;
   taskMs: number;
   idleMs: number;
   heapMb: number;
@@ -87,14 +89,15 @@ function beginPool(filename: string, { idleMs, heapMb }: RequestThreadLimits): P
 }
 
 /** Counts the tasks that wait or are under way. */
-function createPlaces({ tasks, tasksPerTeam }: RequestThreadLimits) {
+function createPlaces({ tasks, tasksPerTeam, tasksKept }: RequestThreadLimits) {
   const byTeam = new Map<string, number>();
   let all = 0;
   return {
     /** @throws AppError `overloaded` */
     take(teamId: string): void {
       const own = byTeam.get(teamId) ?? 0;
-      if (all >= tasks || own >= tasksPerTeam)
+      // Few teams that send all they may do not keep the others out.
+      if (all >= (own === 0 ? tasks : tasks - tasksKept) || own >= tasksPerTeam)
         throw new AppError("overloaded", "Too many large requests are in progress. Retry after 1 s.", {
           retryAfterS: 1,
         });

@@ -31,7 +31,7 @@ const FILE = join(folder, "tasks.mjs");
 writeFileSync(FILE, TASKS);
 after(() => rmSync(folder, { recursive: true }));
 
-const LIMITS = { tasks: 4, tasksPerTeam: 3, taskMs: 60_000, idleMs: 60_000, heapMb: 32 };
+const LIMITS = { tasks: 4, tasksPerTeam: 3, tasksKept: 0, taskMs: 60_000, idleMs: 60_000, heapMb: 32 };
 const ours = (teamId = "team_1", isCancelled = () => false) => ({ teamId, isCancelled });
 
 function threadOf(t: TestContext, limits: Partial<RequestThreadLimits> = {}, file = FILE) {
@@ -97,6 +97,16 @@ describe("the request thread", () => {
     await assert.rejects(thread.run("add", {}, ours("c")), isOverloaded);
     await Promise.all(work);
     assert.equal(await thread.run("add", { a: 2, b: 2 }, ours("a")), 4);
+  });
+
+  it("keeps room for teams that have no task yet", async (t) => {
+    const thread = threadOf(t, { tasks: 4, tasksKept: 2 });
+    const run = (team: string) => thread.run("add", { a: 1, b: 1 }, ours(team));
+    const work = [run("a"), run("a")];
+    await assert.rejects(run("a"), isOverloaded);
+    work.push(run("b"), run("c"));
+    await assert.rejects(run("d"), isOverloaded);
+    assert.deepEqual(await Promise.all(work), [2, 2, 2, 2]);
   });
 
   it("does not begin a task whose client has gone meanwhile", async (t) => {
