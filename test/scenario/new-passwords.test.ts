@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { LIMITS } from "../../src/core/limits.ts";
 import { createPasswords } from "../../src/services/accounts/password.ts";
 import { hashSecret, newSecret } from "../../src/services/api-key.ts";
 import { invitesOf, login, newClient, newEmail, PASSWORD, register, usePortal } from "../support/portal.ts";
@@ -54,6 +55,13 @@ describe("a password that is easily guessed is refused", () => {
     }
     const users = await portal.deployment.sql`select from users where email = ${email}`;
     assert.equal(users.length, 0);
+  });
+
+  it("in registering, and counted for the client, since each costs milliseconds of the event loop", async () => {
+    const [email, headers] = [newEmail(), newClient()];
+    for (let i = 0; i < LIMITS.portal.registrationsPerAddress; i++)
+      assertRefused(await register(portal.one, email, "password1234", headers), "password", "password1234");
+    assert.equal((await register(portal.two, email, "password1234", headers)).body.code, "rate_limited");
   });
 
   it("in changing it, and by a mailed link, which stays good", async () => {
