@@ -42,7 +42,7 @@ async function setUp() {
   });
   const unasked = {} as Pick<BulkJobsDeps, "submit" | "results" | "followers">;
   const jobs = createBulkJobs({ ...unasked, sql: database, clock, view: VIEW, endings });
-  const actor = { teamId } as Parameters<typeof jobs.cancel>[0];
+  const actor = { teamId, livemode: true } as Parameters<typeof jobs.cancel>[0];
   return { id, teamId, order, endings, database, jobs, actor };
 }
 

@@ -10,9 +10,12 @@ const { emitRestMs, emitEveryMs } = LIMITS.bulk;
 async function restWith(workers: Record<string, number>): Promise<number> {
   // The look for egresses is its only statement outside of a transaction; nothing is due.
   const sql = Object.assign(async () => Object.keys(workers).map((egress) => ({ egress })), {
-    begin: async () => 0,
+    begin: async () => ({ tasks: [], last: null }),
   }) as unknown as EmitterDeps["sql"];
-  const retries = (egress: string) => ({ countConsumers: async () => workers[egress] ?? 0 });
+  const retries = (egress: string) => ({
+    countConsumers: async () => workers[egress] ?? 0,
+    add: async () => undefined,
+  });
   const streams = { retries } as unknown as EmitterDeps["streams"];
   const emitter = createEmitter({ sql, streams, clock: createFakeClock() });
   await emitter.emitRetries();
