@@ -41,8 +41,7 @@ export interface PasswordResetDeps {
 
 export const resetRequestContext = (id: string) => `password_reset_requests.sealed_email:${id}`;
 
-export const tokenUnusable = () =>
-  new AppError("token_unusable", "This token is none, was used, was withdrawn or has expired.");
+export const tokenUnusable = () => new AppError("token_unusable", "Invalid, used, revoked or expired token.");
 
 export function createPasswordReset(deps: PasswordResetDeps): PasswordReset {
   const { sql, publisher, passwords, limits, box } = deps;

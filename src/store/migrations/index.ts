@@ -19,6 +19,7 @@ import { listChanges } from "./0018-list-changes.ts";
 import { webhookMode } from "./0019-webhook-mode.ts";
 import { uploadMode } from "./0020-upload-mode.ts";
 import { shownInvites } from "./0021-shown-invites.ts";
+import { goneTeams } from "./0022-gone-teams.ts";
 
 /** One step of the schema. Modules, not `.sql` files, so that `tsc` alone carries them into the build. */
 export interface Migration {
@@ -50,4 +51,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 19, name: "webhook-mode", sql: webhookMode },
   { id: 20, name: "upload-mode", sql: uploadMode },
   { id: 21, name: "shown-invites", sql: shownInvites },
+  { id: 22, name: "gone-teams", sql: goneTeams },
 ];
