@@ -22,7 +22,7 @@ let team: Team;
 
 before(async () => {
   deployment = await createDeployment();
-  api = await deployment.startApi();
+  api = await deployment.startApi({ TRUSTED_PROXIES: "127.0.0.1" });
   team = await deployment.team("enterprise");
 });
 after(() => deployment.stop());
@@ -30,9 +30,17 @@ after(() => deployment.stop());
 const fill = (path: string) =>
   path.replaceAll(/\{(\w+)\}/g, (_, name: string) => (name === "domain" ? "some.example" : newId("wh")));
 
+let clients = 0;
+/** Each request comes from an address of its own: one that has many bodies or credentials refused is refused itself. */
+function fromAnother() {
+  clients += 1;
+  return { "X-Forwarded-For": `198.18.${Math.floor(clients / 256)}.${clients % 256}` };
+}
+
 /** Asks as the owner, unless told otherwise. */
 function ask({ method, path }: { method: string; path: string }, options: SendOptions = {}, query = "") {
-  return api.send(method, fill(path) + query, { key: team.session, ...options });
+  const headers = { ...fromAnother(), ...options.headers };
+  return api.send(method, fill(path) + query, { key: team.session, ...options, headers });
 }
 
 function assertProblem(answer: Response, status: number, code: string, what: string): void {
@@ -56,7 +64,10 @@ describe("every route of a team", () => {
     for (const route of ofTeams)
       for (const authorization of [undefined, "Bearer nonsense", "Basic dXNlcjpwYXNz"]) {
         const answer = await api.send(route.method, fill(route.path), {
-          ...(authorization === undefined ? {} : { headers: { Authorization: authorization } }),
+          headers: {
+            ...fromAnother(),
+            ...(authorization === undefined ? {} : { Authorization: authorization }),
+          },
         });
         assertProblem(answer, 401, "unauthorized", nameOf(route));
         assert.match(answer.headers.get("www-authenticate") ?? "", /^Bearer\b/);
