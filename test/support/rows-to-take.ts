@@ -43,6 +43,7 @@ export const LOCKS_BY_KEY = [
   "src/store/job-tasks.ts finishRows",
   "src/store/quota-ledger.ts flush",
   "src/store/quota-ledger.ts lease",
+  "src/store/registrations.ts takeRegistration",
   "src/store/usage.ts addUsage",
 ];
 
