@@ -43,7 +43,7 @@ describe("a file in a form", () => {
     const form = new FormData();
     form.append("note", "for the spring campaign");
     form.append("file", new File([LIST], "on my disk.csv"));
-    const { response, body } = await put("list.csv", form);
+    const { response, body } = await put("list.csv", form, { Authorization: `Bearer ${team.testKey}` });
     assert.deepEqual([response.status, body.bytes, body.filename], [201, LIST.length, "list.csv"]);
     const job = await api.send("POST", "/v1/verify/bulk", {
       key: team.testKey,

@@ -23,7 +23,7 @@ before(async () => {
 after(closing.close);
 
 beforeEach(async () => {
-  team = await deployment.team("starter");
+  team = await deployment.team("starter", { writesBurst: 2_000, readsBurst: 2_000 });
   receiver = await startReceiver();
 });
 afterEach(() => receiver.close());

@@ -55,3 +55,11 @@ export function tally(samples: readonly Pick<Sample, "status" | "code">[]): Reco
   }
   return counts;
 }
+
+/**
+ * What was answered, but for 429 `rate_limited`: an address that goes on with a refused credential is refused itself before
+ * long. Its load is to come from an address of its own (`X-Forwarded-For`), or it limits what else the test sends.
+ */
+export function answersBesideLimit(samples: readonly Sample[]): string[] {
+  return Object.keys(tally(samples)).filter((how) => how !== "429 rate_limited");
+}
