@@ -35,4 +35,6 @@ export const BODY_LIMITS = {
   hashedAtOnceBytes: 262_144,
   /** What is left of a refused body is read and dropped, so that its connection serves on, when it is at most so long. */
   droppedBytes: 65_536,
+  /** Bytes of refused bodies that are read and dropped in one process: the largest inline list comes within `lingerMs` when it is alone. */
+  drops: { bytesPerS: 16_777_216, tickMs: 20 },
 } as const;

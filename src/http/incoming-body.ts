@@ -2,6 +2,7 @@ import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { BodyAccount } from "./body-budget.ts";
 import type { BodyPace, PacedBody } from "./body-pace.ts";
+import type { DropPace } from "./drop-pace.ts";
 
 /** uWebSockets.js' response, by what reading a body as it comes needs of it. */
 export interface PausingSource {
@@ -23,13 +24,14 @@ export interface IncomingBody {
   read(limitBytes: number, tooLong: () => AppError): AsyncIterable<Uint8Array>;
   /** Whether bytes of it may still come. */
   readonly isComing: boolean;
-  /** What still comes is dropped; `ended` is called once when nothing does, unless it was abandoned. */
+  /** What still comes is read, at the rate of `DropPace` unless it is short, and dropped; `ended` is called once when nothing does, unless it was abandoned. */
   drop(ended: () => void): void;
   /** The exchange is over: its response must not be touched any more. The iteration ends with an error. Idempotent. */
   abandon(): void;
 }
 
 const { heldBytes } = LIMITS.http.incoming;
+const { droppedBytes } = LIMITS.http.bodies;
 
 export function overBudget(): AppError {
   return new AppError("overloaded", "Too many request bodies at once.", { retryAfterS: 1 });
@@ -45,6 +47,13 @@ function endedEarly(): AppError {
   return new AppError("bad_request", "The request ended before its body.");
 }
 
+/** What all bodies of a process share. */
+interface BodyRules {
+  unread: BodyAccount;
+  pace: BodyPace;
+  drops: DropPace;
+}
+
 class ReceivedBody implements IncomingBody {
   readonly declaredBytes: number | null;
   readonly #source: PausingSource;
@@ -57,18 +66,26 @@ class ReceivedBody implements IncomingBody {
   #isReading = false;
   #isPaused = false;
   #isAbandoned = false;
+  readonly #drops: DropPace;
+  /** The rate of dropping is used up. */
+  #waitsToDrop = false;
   #dropping: (() => void) | null = null;
   /** Why nothing more is handed on. */
   #failure: AppError | null = null;
   #wake: () => void = () => {};
 
-  constructor(source: PausingSource, declaredBytes: number | null, unread: BodyAccount, pace: BodyPace) {
+  constructor(source: PausingSource, declaredBytes: number | null, by: BodyRules) {
     this.declaredBytes = declaredBytes;
     this.#source = source;
-    this.#unread = unread;
+    this.#unread = by.unread;
+    this.#drops = by.drops;
     this.#isComing = declaredBytes !== 0;
     source.onData((chunk, isLast) => this.#take(chunk, isLast));
-    if (this.#isComing) this.#paced = pace.watch(() => this.#fail(tooSlow()));
+    if (this.#isComing) this.#paced = by.pace.watch(() => this.#fail(tooSlow()));
+  }
+
+  get #isShort(): boolean {
+    return this.declaredBytes !== null && this.declaredBytes <= droppedBytes;
   }
 
   get isComing(): boolean {
@@ -93,6 +110,7 @@ class ReceivedBody implements IncomingBody {
   abandon(): void {
     this.#isAbandoned = true;
     this.#paced?.ended();
+    this.#drops.forget(this.#dropOn);
     // A reader must not take for the whole what may be a part.
     if (this.#isComing || this.#queue.length > 0) this.#fail(endedEarly());
   }
@@ -102,14 +120,16 @@ class ReceivedBody implements IncomingBody {
       this.#isComing = false;
       this.#paced?.ended();
     }
-    this.#keep(chunk);
+    if (this.#dropping === null) this.#keep(chunk);
+    else if (this.#isComing && !this.#isShort)
+      this.#waitsToDrop = !this.#drops.dropped(chunk.byteLength, this.#dropOn);
     this.#flow();
     this.#wake();
     if (isLast && !this.#isAbandoned) this.#dropping?.();
   }
 
   #keep(chunk: ArrayBuffer): void {
-    if (chunk.byteLength === 0 || this.#dropping !== null || this.#failure !== null) return;
+    if (chunk.byteLength === 0 || this.#failure !== null) return;
     this.#paced?.came(chunk.byteLength);
     if (!this.#isReading && !this.#unread.take(chunk.byteLength)) {
       this.#fail(overBudget());
@@ -124,7 +144,7 @@ class ReceivedBody implements IncomingBody {
   #flow(): void {
     if (this.#isAbandoned) return;
     const isFull = this.#failure !== null || this.#queued >= (this.#isReading ? heldBytes : 1);
-    const pauses = this.#isComing && this.#dropping === null && isFull;
+    const pauses = this.#isComing && (this.#dropping === null ? isFull : this.#waitsToDrop);
     if (pauses === this.#isPaused) return;
     this.#isPaused = pauses;
     if (pauses) {
@@ -135,6 +155,11 @@ class ReceivedBody implements IncomingBody {
       this.#source.resume();
     }
   }
+
+  readonly #dropOn = (): void => {
+    this.#waitsToDrop = false;
+    this.#flow();
+  };
 
   #clear(): void {
     if (!this.#isReading) this.#unread.giveBack(this.#queued);
@@ -178,7 +203,7 @@ class ReceivedBody implements IncomingBody {
 export function receiveBody(
   source: PausingSource,
   declaredBytes: number | null,
-  { unread, pace }: { unread: BodyAccount; pace: BodyPace },
+  rules: BodyRules,
 ): IncomingBody {
-  return new ReceivedBody(source, declaredBytes, unread, pace);
+  return new ReceivedBody(source, declaredBytes, rules);
 }

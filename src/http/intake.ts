@@ -7,6 +7,7 @@ import { type BodyAccount, createBodyBudget } from "./body-budget.ts";
 import { createBodyPace, type PaceLimits } from "./body-pace.ts";
 import { createClientAddresses } from "./client-address.ts";
 import { decodedBody } from "./content-coding.ts";
+import { createDropPace, type DropLimits } from "./drop-pace.ts";
 import { declaredBytes, type FieldSource } from "./framing.ts";
 import { type IncomingBody, type PausingSource, receiveBody } from "./incoming-body.ts";
 import { isJson } from "./json-body.ts";
@@ -32,7 +33,10 @@ export interface IntakeLimits {
   urlBytes: number;
   /** Of routes that say no other. */
   bodyBytes: number;
-  bodies: Record<"teams" | "strangers" | "unread", { bytes: number; share: number }> & { pace: PaceLimits };
+  bodies: Record<"teams" | "strangers" | "unread", { bytes: number; share: number }> & {
+    pace: PaceLimits;
+    drops: DropLimits;
+  };
 }
 
 export interface Intake {
@@ -82,6 +86,7 @@ export function createIntake(deps: {
   const strangers = createBodyBudget(limits.bodies.strangers);
   const unread = createBodyBudget(limits.bodies.unread);
   const pace = createBodyPace(clock, limits.bodies.pace);
+  const drops = createDropPace(clock, limits.bodies.drops);
   const ids = createRequestIds();
   const readsOrigin = deps.config.corsOrigins.length > 0;
 
@@ -99,7 +104,7 @@ export function createIntake(deps: {
   /** Reads the client's address too, which is asked for when the body is. */
   function receive(request: HttpRequest, connection: ConnectionSource): IncomingBody {
     const account = unread.accountOf(clientNetwork(request.clientAddress));
-    return receiveBody(connection, request.declaredBytes, { unread: account, pace });
+    return receiveBody(connection, request.declaredBytes, { unread: account, pace, drops });
   }
 
   /**

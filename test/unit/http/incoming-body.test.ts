@@ -3,9 +3,11 @@ import { it } from "node:test";
 import { AppError } from "../../../src/core/errors.ts";
 import { createBodyBudget } from "../../../src/http/body-budget.ts";
 import { createBodyPace } from "../../../src/http/body-pace.ts";
+import { createDropPace } from "../../../src/http/drop-pace.ts";
 import { receiveBody } from "../../../src/http/incoming-body.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
+const DROPS = { bytesPerS: 100_000, tickMs: 20 };
 const PACE = { bytesPerS: 1_000, graceMs: 5_000, lookMs: 1_000 };
 
 /** A body whose bytes the test brings, and whether its connection is paused. */
@@ -27,7 +29,7 @@ function setUp(declaredBytes: number | null = null, unreadBytes = 1_000) {
       },
     },
     declaredBytes,
-    { unread, pace: createBodyPace(clock, PACE) },
+    { unread, pace: createBodyPace(clock, PACE), drops: createDropPace(clock, DROPS) },
   );
   return {
     body,
@@ -123,4 +125,35 @@ it("is refused at once by its length, by bytes where it says none, and touched n
   body.abandon();
   bring(1_000_000);
   assert.equal(isPaused(), false);
+});
+
+it("that is refused and long is dropped at the shared rate, a short one at once", () => {
+  const long = setUp(10_000_000);
+  long.body.drop(() => {});
+  long.bring(1_999);
+  assert.equal(long.isPaused(), false);
+  long.bring(2_001);
+  assert.equal(long.isPaused(), true, "4,000 bytes came where 2,000 a tick are read");
+  long.clock.advance(20);
+  assert.equal(long.isPaused(), true, "the rate is still overdrawn");
+  long.clock.advance(20);
+  assert.equal(long.isPaused(), false);
+
+  const short = setUp(60_000);
+  let ended = 0;
+  short.body.drop(() => ended++);
+  short.bring(59_000);
+  assert.equal(short.isPaused(), false);
+  short.bring(1_000, true);
+  assert.equal(ended, 1);
+});
+
+it("that is abandoned while it waits to be dropped is not touched any more", () => {
+  const { body, bring, clock, isPaused } = setUp(10_000_000);
+  body.drop(() => {});
+  bring(4_000);
+  body.abandon();
+  clock.advance(1_000);
+  assert.equal(isPaused(), true);
+  assert.equal(clock.pending, 0);
 });
