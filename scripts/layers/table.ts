@@ -37,4 +37,7 @@ export function layerOf(path: string): string | null {
 export const UWS = { specifier: "uWebSockets.js", only: "src/http/server.ts" };
 export const ENVIRONMENT_READER = "src/core/config.ts";
 export const FILE_LINES_MAX = 400;
+/** Lines of a function with those of the functions inside it. */
 export const FUNCTION_LINES_MAX = 70;
+export const FOLDER_FILES_MIN = 3;
+export const FOLDER_FILES_MAX = 25;
