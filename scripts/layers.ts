@@ -1,21 +1,35 @@
-// npm run layers: fails when an import, a file or a function breaks the rules of the house (ARCHITECTURE.md).
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join, relative, resolve, sep } from "node:path";
+// npm run layers [-- --tighten]: fails when an import, a file, a folder or a function breaks the rules of ARCHITECTURE.md.
+//
+// Three rules are not kept everywhere yet: scripts/layers/known.json lists where. `--tighten` takes out of it what is no
+// longer needed and lowers what has become less; it never adds.
+import { readFileSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { checkSources } from "./layers/check.ts";
+import { checkExceptions, type Exceptions, tighten } from "./layers/exceptions.ts";
+import { CODE_FOLDERS, filesIn, isCode, readTexts } from "./layers/files.ts";
+import { findingsOf, RULES } from "./layers/measures.ts";
+import { parseSources } from "./layers/parse.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
-const FOLDERS = ["src", "workers", "scripts", "bench", "test"].map((name) => join(ROOT, name));
+const KNOWN = resolve(import.meta.dirname, "layers/known.json");
 
-const files = FOLDERS.filter(existsSync)
-  .flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))
-  .filter((entry) => entry.isFile() && /\.m?ts$/.test(entry.name))
-  .map((entry) => join(entry.parentPath, entry.name));
-const sources = new Map(
-  files.map((file) => [relative(ROOT, file).split(sep).join("/"), readFileSync(file, "utf8")]),
+const paths = filesIn(ROOT, CODE_FOLDERS);
+const sources = readTexts(ROOT, paths.filter(isCode));
+const isTest = (path: string) => path.startsWith("test/");
+const trees = parseSources(new Map([...sources].filter(([path]) => !isTest(path))));
+const found = findingsOf(
+  paths.filter((path) => !isTest(path)),
+  trees,
 );
-const broken = checkSources(sources);
+let known = JSON.parse(readFileSync(KNOWN, "utf8")) as Exceptions;
+if (process.argv.includes("--tighten")) {
+  known = tighten(found, known);
+  writeFileSync(KNOWN, `${JSON.stringify(known, null, 2)}\n`);
+}
+const broken = [...checkSources(sources), ...checkExceptions(found, known)];
 for (const line of broken) console.error(line);
+const exceptions = RULES.map((rule) => `${Object.keys(known[rule]).length} ${rule}`).join(", ");
 console.log(
-  `${sources.size} files, ${broken.length === 0 ? "all in their layers" : `${broken.length} broken rules`}`,
+  `${sources.size} files, ${broken.length === 0 ? "all in their layers" : `${broken.length} broken rules`}; known exceptions: ${exceptions}`,
 );
 process.exitCode = broken.length === 0 && sources.size > 0 ? 0 : 1;

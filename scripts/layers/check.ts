@@ -1,7 +1,7 @@
 import { posix } from "node:path";
-import { environmentLine, type Import, importsOf, longFunctions } from "./scan.ts";
+import { environmentLine, type Import, importsOf } from "./scan.ts";
 import { repeatableSubselects } from "./subselects.ts";
-import { ENVIRONMENT_READER, FILE_LINES_MAX, FUNCTION_LINES_MAX, LAYERS, layerOf, UWS } from "./table.ts";
+import { ENVIRONMENT_READER, FILE_LINES_MAX, LAYERS, layerOf, UWS } from "./table.ts";
 
 /** Text of each source file by its path relative to the project, with forward slashes. */
 export type Sources = ReadonlyMap<string, string>;
@@ -42,10 +42,6 @@ function checkFile(path: string, text: string): string[] {
   }
   const lines = text.trimEnd().split("\n").length;
   if (lines > FILE_LINES_MAX) found.push(`${path}:1 has ${lines} lines, ${FILE_LINES_MAX} at most`);
-  if (!path.startsWith("test/")) {
-    for (const long of longFunctions(text, FUNCTION_LINES_MAX))
-      found.push(`${path}:${long.line} ${long.name} has ${long.lines} lines, ${FUNCTION_LINES_MAX} at most`);
-  }
   return found;
 }
 

@@ -56,37 +56,3 @@ export function environmentLine(text: string): number | null {
   );
   return index === -1 ? null : lineAt(code, index);
 }
-
-export interface LongFunction {
-  name: string;
-  line: number;
-  /** Lines of its own: those of functions inside it count there. */
-  lines: number;
-}
-
-const OPENS =
-  /^(\s*)(?:export )?(?:default )?(?:async )?(?:function\*? (\w+)|(?!if\b|for\b|while\b|switch\b|catch\b)(?:static |private |async |get |set |\*)*(#?\w+)\(.*\).* \{$|.*=> \{$)/;
-
-/** Functions with more than `max` lines of their own. Goes by indentation, hence by the formatter's work. */
-export function longFunctions(text: string, max: number): LongFunction[] {
-  const lines = withoutComments(text).split("\n");
-  const open: (LongFunction & { indent: string })[] = [];
-  const found: LongFunction[] = [];
-  for (const [i, line] of lines.entries()) {
-    const inner = open.at(-1);
-    if (inner) inner.lines++;
-    if (inner && line.startsWith(`${inner.indent}}`)) {
-      open.pop();
-      if (inner.lines > max) found.push({ name: inner.name, line: inner.line, lines: inner.lines });
-    }
-    const match = OPENS.exec(line);
-    if (match && !line.trimEnd().endsWith("}") && !line.trimEnd().endsWith(";"))
-      open.push({
-        indent: match[1] ?? "",
-        name: match[2] ?? match[3] ?? "a function",
-        line: i + 1,
-        lines: 1,
-      });
-  }
-  return found;
-}

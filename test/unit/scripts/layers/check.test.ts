@@ -110,13 +110,3 @@ test("a cycle is named once", () => {
     "import cycle: src/core/b.ts → src/core/c.ts → src/core/a.ts → src/core/b.ts",
   ]);
 });
-
-test("a long function is found, a factory of short ones is not", () => {
-  const body = (lines: number, indent: string) => `${indent}step();\n`.repeat(lines);
-  const long = `export async function long() {\n${body(80, "  ")}}\n`;
-  assert.match(broken("src/core/a.ts", long).join(), /a\.ts:1 long has 82 lines, 70 at most/);
-  const method = `const a = {\n  go(x: number) {\n${body(80, "    ")}  },\n};\n`;
-  assert.match(broken("src/core/a.ts", method).join(), /a\.ts:2 go has 82 lines/);
-  const inner = (name: string) => `  function ${name}() {\n${body(40, "    ")}  }\n`;
-  assert.deepEqual(broken("src/core/a.ts", `function create() {\n${inner("a")}${inner("b")}}\n`), []);
-});
