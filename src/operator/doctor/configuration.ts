@@ -39,7 +39,7 @@ function judgeProblems({ problems }: ConfigDiagnosis): Finding[] {
       `${setting} ${message}.`,
       isServiceLink
         ? "Kubernetes put it there for a Service of that name: set enableServiceLinks: false in the pod."
-        : `Set ${setting} (README.md has its form); the process does not start until then.`,
+        : `Set ${setting} (docs/configuration.md has its form); the process does not start until then.`,
     ),
   );
 }

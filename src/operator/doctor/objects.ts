@@ -39,7 +39,7 @@ function judgeRights(tried: readonly Tried[]): Finding[] {
         check,
         `${right} failed (${error}).`,
         status === 403
-          ? `Allow s3:${right.split(" ")[0]} on the bucket and its objects to our credentials (README.md lists all rights).`
+          ? `Allow s3:${right.split(" ")[0]} on the bucket and its objects to our credentials (docs/operations.md lists all rights).`
           : "See the object storage's log: jobs and uploads need it.",
       ),
     );

@@ -258,7 +258,7 @@ describe("NAME_FILE", () => {
 });
 
 describe("defaults", () => {
-  it("are those of the README", () => {
+  it("are those of docs/configuration.md", () => {
     const config = load({});
     assert.deepEqual(
       [config.role, config.http.host, config.http.port, config.logLevel],

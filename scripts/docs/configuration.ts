@@ -1,0 +1,132 @@
+import type * as v from "valibot";
+import { SettingsSchema } from "../../src/core/settings.ts";
+import { SECTIONS, type SettingDescription } from "./setting-descriptions.ts";
+
+/** What a valibot schema, or a step of its pipe, tells by itself. */
+interface Part {
+  type: string;
+  message?: unknown;
+  requirement?: unknown;
+  options?: readonly string[];
+  pipe?: readonly Part[];
+  wrapped?: Part;
+  default?: unknown;
+}
+
+const HEAD = `# Configuration
+
+Every setting is an environment variable. This page is written by \`npm run docs\` from the schema in
+\`src/core/settings.ts\` and the texts in \`scripts/docs/setting-descriptions.ts\`; a test fails when they differ.
+
+- Each setting may be given as \`NAME_FILE\`, the path of a file with its value (mounted secrets); not both.
+- A wrong setting stops the process at once, with exit code 2 and one line that names it. \`npm run doctor\` names all.
+- \`required\` settings have no default. A setting without default and without a value switches its feature off.
+- Behind PgBouncer, list \`statement_timeout\`, \`idle_in_transaction_session_timeout\` and \`jit\` in
+  \`ignore_startup_parameters\`, and set them on the role.
+- Bounds that are no settings are in \`src/core/limits.ts\`, those of the tiers in \`src/core/tiers.ts\`.
+`;
+
+const TAIL = `## Shaping
+
+\`SHAPING\` is a JSON object laid over the built-in [shaping](../src/check/shaping.json), with up to three members:
+
+| member | holds |
+|---|---|
+| \`default\` | how all sites are treated |
+| \`providers\` | by name: known ones, or new ones with \`mx: ["mx*.hoster.example"]\` |
+| \`sites\` | by the registrable domain that an exchanger is in, one an entry. A name that can never apply is refused |
+
+| field | means |
+|---|---|
+| \`maxConnections\` | connections to the site, for each source address or proxy |
+| \`transactionsPerSession\`, \`rejectionsPerSession\` | recipients, and refused ones, of a session; null: as the server allows |
+| \`pipelineDepthMax\` | recipients in one write |
+| \`tls\` | \`never\`, \`opportunistic\` or \`required\` |
+| \`habit\` | \`accepts_all\`, \`refuses_all\`: the provider's word about a mailbox tells nothing; \`none\` takes a built-in one back |
+| \`source\` | a note: where the figures come from |
+| \`ways\` | egress routes: \`"203.0.113.5"\`, \`"proxy:10.0.0.1:1080"\`, \`"direct"\`. Where a provider or site has several, each recipient keeps to one, and each route has a cap of its own |
+`;
+
+function partsOf(entry: Part): Part[] {
+  return (entry.pipe ?? [entry]).flatMap((part) =>
+    part === entry || part.pipe === undefined ? [part] : partsOf(part),
+  );
+}
+
+/** Of a message that says what a value is; those of lengths are bounds. */
+const FORM = /^must be (.*)$/;
+
+const grouped = (value: unknown) => Number(value).toLocaleString("en-US");
+
+/** What a value has to look like, in the words with which a wrong one is refused. */
+function formOf(entry: Part): string {
+  const parts = partsOf(entry);
+  const options = parts.find(({ type }) => type === "picklist")?.options;
+  if (options !== undefined)
+    return options.join() === "true,false,1,0"
+      ? "`true` or `false`"
+      : options.map((o) => `\`${o}\``).join(", ");
+  if (parts.some(({ type }) => type === "min_value")) return "whole number";
+  const messages = parts.flatMap(({ message }) => (typeof message === "string" ? [message] : []));
+  const forms = messages.flatMap((message) => FORM.exec(message)?.[1] ?? []);
+  // Where two steps refuse with one text, the longer says it with an example.
+  const told = forms.filter((form, at) => !forms.some((other, i) => i > at && other.startsWith(form)));
+  return told[0] ?? "text";
+}
+
+function boundsOf(entry: Part): string {
+  const found = new Map(partsOf(entry).map(({ type, requirement }) => [type, requirement]));
+  if (found.has("min_value"))
+    return `${grouped(found.get("min_value"))} – ${grouped(found.get("max_value"))}`;
+  const bounds: string[] = [];
+  const items = partsOf(entry).filter(
+    ({ type, message }) => type === "max_length" && /items|zones/.test(String(message)),
+  );
+  const most = Math.min(...items.map(({ requirement }) => Number(requirement)));
+  if (items.length > 0) bounds.push(`at most ${most} items`);
+  else if (found.has("max_length")) bounds.push(`at most ${grouped(found.get("max_length"))} characters`);
+  if (items.length === 0 && Number(found.get("min_length")) > 1)
+    bounds.unshift(`at least ${found.get("min_length")}`);
+  return bounds.join(", ");
+}
+
+function defaultOf(entry: Part, { otherwise }: SettingDescription): string {
+  if (entry.type !== "optional") return "required";
+  if (entry.default === undefined) return otherwise ?? "–";
+  return `\`${String(entry.default)}\``;
+}
+
+function rowOf(name: string, entry: Part, description: SettingDescription): string {
+  const value = entry.type === "optional" && entry.wrapped !== undefined ? entry.wrapped : entry;
+  const { roles, does } = description;
+  const cells = [
+    `\`${name}\``,
+    formOf(value),
+    defaultOf(entry, description),
+    boundsOf(value),
+    roles.length === 3 ? "all" : roles.join(", "),
+    does,
+  ];
+  return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+}
+
+/** docs/configuration.md, as the schema has it. @throws Error for a setting that has no text, or a text without a setting */
+export function renderConfiguration(): string {
+  const entries = SettingsSchema.entries as Record<string, v.GenericSchema> as unknown as Record<
+    string,
+    Part
+  >;
+  const left = new Set(Object.keys(entries));
+  const sections = Object.entries(SECTIONS).map(([title, settings]) => {
+    const rows = Object.entries(settings).map(([name, description]) => {
+      const entry = entries[name];
+      if (entry === undefined || !left.delete(name))
+        throw new Error(`${name}: no setting, or described twice`);
+      return rowOf(name, entry, description);
+    });
+    return `## ${title}\n\n| setting | form | default | bounds | roles | does |\n|---|---|---|---|---|---|\n${rows.join("\n")}\n`;
+  });
+  if (left.size > 0)
+    throw new Error(`no text in scripts/docs/setting-descriptions.ts: ${[...left].join(", ")}`);
+  return [HEAD, ...sections, TAIL].join("\n");
+}

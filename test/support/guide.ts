@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+
+/**
+ * Examples of a guide: ```sh blocks of one curl command each, and comments that say what it answers.
+ *
+ * `# -> 200 {"id": "$JOB"}`: the status, and members that the JSON has; a text that is all `$NAME` names the value for the commands
+ * that follow, or is what it named before. `# -> text`: the answer, with its header where the command has `-i`, contains it, whatever
+ * the case.
+ */
+export interface Example {
+  command: string;
+  status: number;
+  /** undefined: nothing is said of it. */
+  json: unknown;
+  texts: string[];
+}
+
+export type Variables = Record<string, string>;
+
+const EXPECTED = /^# -> (\d{3})(?: (\{.*\}))?$/;
+
+export function examplesOf(page: string): Example[] {
+  return [...page.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = ""]) => {
+    const lines = block.trimEnd().split("\n");
+    const expected = lines.filter((line) => line.startsWith("# -> "));
+    const [, status, json] = EXPECTED.exec(expected[0] ?? "") ?? assert.fail(`says no status:\n${block}`);
+    return {
+      command: lines.filter((line) => !line.startsWith("#")).join("\n"),
+      status: Number(status),
+      json: json === undefined ? undefined : JSON.parse(json),
+      texts: expected.slice(1).map((line) => line.slice("# -> ".length)),
+    };
+  });
+}
+
+/** The text of a block in another language. */
+export function blockOf(page: string, language: string): string {
+  return new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, "ms").exec(page)?.[1] ?? assert.fail(language);
+}
+
+interface Answered {
+  status: number;
+  /** With the header before it where it was asked for. */
+  output: string;
+}
+
+const HAS_CURL = spawnSync("curl", ["--version"]).error === undefined;
+const STATUS_MARK = "\n-- status: ";
+
+/** As a reader would run it, in a shell. */
+async function runInShell(command: string, cwd: string, variables: Variables): Promise<Answered> {
+  const marked = `${command} -w '${STATUS_MARK}%{http_code}'`;
+  const child = spawn("sh", ["-euc", marked], { cwd, env: { ...process.env, ...variables }, stdio: ["ignore", "pipe", "pipe"] });
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  const at = out.lastIndexOf(STATUS_MARK);
+  assert.ok(at >= 0, `${command}\n${out}\n${err}`);
+  return { status: Number(out.slice(at + STATUS_MARK.length)), output: out.slice(0, at) };
+}
+
+/** The words of a command, quoted and with variables as the guide writes them. */
+export function wordsOf(command: string, variables: Variables): string[] {
+  const filled = (part: string) => part.replace(/\$([A-Z_]+)/g, (_, name: string) => variables[name] ?? assert.fail(name));
+  const unescaped = (part: string) => part.replace(/\\(["\\$])/g, "$1");
+  const joined = command.replaceAll("\\\n", " ");
+  return [...joined.matchAll(/'([^']*)'|"((?:\\.|[^"\\])*)"|(\S+)/g)].map(
+    ([, single, double, bare]) => single ?? (double === undefined ? filled(bare ?? "") : unescaped(filled(double))),
+  );
+}
+
+/** The same without curl, for a machine that has none: the few options that the guide uses. */
+export async function runByFetch(command: string, cwd: string, variables: Variables): Promise<Answered> {
+  const [program, ...words] = wordsOf(command, variables);
+  assert.equal(program, "curl");
+  const headers = new Headers();
+  let [method, body, url, isShown]: [string, string | Buffer | null, string, boolean] = ["GET", null, "", false];
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] ?? "";
+    const next = () => words[++at] ?? assert.fail(command);
+    if (word === "-H") headers.append(...(next().split(/: (.*)/s, 2) as [string, string]));
+    else if (word === "-X") method = next();
+    else if (word === "-d") [method, body] = ["POST", next()];
+    else if (word === "-T") [method, body] = ["PUT", await readFile(join(cwd, next()))];
+    else if (/^-s?[iN]?$/.test(word)) isShown ||= word.includes("i");
+    else url = word;
+  }
+  const response = await fetch(url, { method, headers, body: body as BodyInit | null });
+  const head = isShown ? `${[...response.headers].map(([name, value]) => `${name}: ${value}`).join("\n")}\n\n` : "";
+  return { status: response.status, output: head + (await response.text()) };
+}
+
+/** Members that are expected, at any depth; more may be there. Names what `$NAME` stands for. */
+function holds(actual: unknown, expected: unknown, variables: Variables, path: string): void {
+  if (typeof expected === "string" && /^\$[A-Z_]+$/.test(expected)) {
+    assert.equal(typeof actual, "string", path);
+    const known = (variables[expected.slice(1)] ??= actual as string);
+    assert.equal(actual, known, path);
+  } else if (typeof expected === "object" && expected !== null) {
+    assert.ok(typeof actual === "object" && actual !== null, `${path}: ${JSON.stringify(actual)}`);
+    for (const [name, value] of Object.entries(expected))
+      holds((actual as Record<string, unknown>)[name], value, variables, `${path}.${name}`);
+  } else assert.equal(actual, expected, path);
+}
+
+/** Runs an example and holds its answer to what is said of it. */
+export async function runExample(example: Example, cwd: string, variables: Variables, run = HAS_CURL ? runInShell : runByFetch): Promise<void> {
+  const { command, json, texts } = example;
+  const { status, output } = await run(command, cwd, variables);
+  assert.equal(status, example.status, `${command}\n${output}`);
+  if (json !== undefined) holds(JSON.parse(output.slice(output.search(/^\{/m))), json, variables, command);
+  for (const expected of texts)
+    assert.ok(output.toLowerCase().includes(expected.toLowerCase()), `${command}\n${expected}\nis not in\n${output}`);
+}
