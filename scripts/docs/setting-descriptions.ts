@@ -178,7 +178,7 @@ const jobs = {
 const accounts = {
   REGISTRATION: {
     roles: API,
-    does: "Who may make an account. `open`: anybody, who confirms the address where mail is sent; `invite`: who was invited; `closed`: nobody.",
+    does: "Who may make an account. `open`: everybody; where mail is sent, the address has to be confirmed. `invite`: invited people only. `closed`: no one.",
   },
   SECRETS_KEY: {
     roles: API_AND_RELAY,
