@@ -39,7 +39,8 @@ after(closing.close);
 describe("docs/api.md", () => {
   assert.ok(examples.length > 25);
   for (const [at, example] of examples.entries())
-    it(`${at + 1}: ${example.command.replaceAll(/\s+/g, " ").slice(0, 160)}`, () => runExample(example, cwd, variables));
+    it(`${at + 1}: ${example.command.replaceAll(/\s+/g, " ").slice(0, 160)}`, () =>
+      runExample(example, cwd, variables));
 
   it("checks the signature of what its webhook is sent, and no other", async () => {
     const [delivery] = await until("the ping comes", () => receiver.received.length > 0 && receiver.received);

@@ -54,7 +54,11 @@ const STATUS_MARK = "\n-- status: ";
 /** As a reader would run it, in a shell. */
 async function runInShell(command: string, cwd: string, variables: Variables): Promise<Answered> {
   const marked = `${command} -w '${STATUS_MARK}%{http_code}'`;
-  const child = spawn("sh", ["-euc", marked], { cwd, env: { ...process.env, ...variables }, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn("sh", ["-euc", marked], {
+    cwd,
+    env: { ...process.env, ...variables },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
   const at = out.lastIndexOf(STATUS_MARK);
   assert.ok(at >= 0, `${command}\n${out}\n${err}`);
@@ -63,11 +67,13 @@ async function runInShell(command: string, cwd: string, variables: Variables): P
 
 /** The words of a command, quoted and with variables as the guide writes them. */
 export function wordsOf(command: string, variables: Variables): string[] {
-  const filled = (part: string) => part.replace(/\$([A-Z_]+)/g, (_, name: string) => variables[name] ?? assert.fail(name));
+  const filled = (part: string) =>
+    part.replace(/\$([A-Z_]+)/g, (_, name: string) => variables[name] ?? assert.fail(name));
   const unescaped = (part: string) => part.replace(/\\(["\\$])/g, "$1");
   const joined = command.replaceAll("\\\n", " ");
   return [...joined.matchAll(/'([^']*)'|"((?:\\.|[^"\\])*)"|(\S+)/g)].map(
-    ([, single, double, bare]) => single ?? (double === undefined ? filled(bare ?? "") : unescaped(filled(double))),
+    ([, single, double, bare]) =>
+      single ?? (double === undefined ? filled(bare ?? "") : unescaped(filled(double))),
   );
 }
 
@@ -76,7 +82,12 @@ export async function runByFetch(command: string, cwd: string, variables: Variab
   const [program, ...words] = wordsOf(command, variables);
   assert.equal(program, "curl");
   const headers = new Headers();
-  let [method, body, url, isShown]: [string, string | Buffer | null, string, boolean] = ["GET", null, "", false];
+  let [method, body, url, isShown]: [string, string | Buffer | null, string, boolean] = [
+    "GET",
+    null,
+    "",
+    false,
+  ];
   for (let at = 0; at < words.length; at++) {
     const word = words[at] ?? "";
     const next = () => words[++at] ?? assert.fail(command);
@@ -87,8 +98,10 @@ export async function runByFetch(command: string, cwd: string, variables: Variab
     else if (/^-s?[iN]?$/.test(word)) isShown ||= word.includes("i");
     else url = word;
   }
-  const response = await fetch(url, { method, headers, body: body as BodyInit | null });
-  const head = isShown ? `${[...response.headers].map(([name, value]) => `${name}: ${value}`).join("\n")}\n\n` : "";
+  const response = await fetch(url, { method, headers, body: body as string | null });
+  const head = isShown
+    ? `${[...response.headers].map(([name, value]) => `${name}: ${value}`).join("\n")}\n\n`
+    : "";
   return { status: response.status, output: head + (await response.text()) };
 }
 
@@ -96,8 +109,9 @@ export async function runByFetch(command: string, cwd: string, variables: Variab
 function holds(actual: unknown, expected: unknown, variables: Variables, path: string): void {
   if (typeof expected === "string" && /^\$[A-Z_]+$/.test(expected)) {
     assert.equal(typeof actual, "string", path);
-    const known = (variables[expected.slice(1)] ??= actual as string);
-    assert.equal(actual, known, path);
+    const name = expected.slice(1);
+    variables[name] ??= actual as string;
+    assert.equal(actual, variables[name], path);
   } else if (typeof expected === "object" && expected !== null) {
     assert.ok(typeof actual === "object" && actual !== null, `${path}: ${JSON.stringify(actual)}`);
     for (const [name, value] of Object.entries(expected))
@@ -106,11 +120,19 @@ function holds(actual: unknown, expected: unknown, variables: Variables, path: s
 }
 
 /** Runs an example and holds its answer to what is said of it. */
-export async function runExample(example: Example, cwd: string, variables: Variables, run = HAS_CURL ? runInShell : runByFetch): Promise<void> {
+export async function runExample(
+  example: Example,
+  cwd: string,
+  variables: Variables,
+  run = HAS_CURL ? runInShell : runByFetch,
+): Promise<void> {
   const { command, json, texts } = example;
   const { status, output } = await run(command, cwd, variables);
   assert.equal(status, example.status, `${command}\n${output}`);
   if (json !== undefined) holds(JSON.parse(output.slice(output.search(/^\{/m))), json, variables, command);
   for (const expected of texts)
-    assert.ok(output.toLowerCase().includes(expected.toLowerCase()), `${command}\n${expected}\nis not in\n${output}`);
+    assert.ok(
+      output.toLowerCase().includes(expected.toLowerCase()),
+      `${command}\n${expected}\nis not in\n${output}`,
+    );
 }
