@@ -86,7 +86,7 @@ export function composeApi(deps: Deps): ApiRole {
   authenticator.followLists(() => promoted.reload());
   const { deadlineMs } = config.verify;
   const { examiner, rechecks, admission } = composeExaminers({ ...deps, checks, promoted, deadlineMs });
-  const { invalidate } = authenticator;
+  const invalidate = authenticator.invalidate.bind(authenticator);
   const publisher = createChangePublisher({ sql: stores.sql, bus, log, invalidate });
   const idempotency = createIdempotency({ sql: stores.sql, clock, log });
   const tallies = createVerificationTallies(metrics);
@@ -117,12 +117,7 @@ export function composeApi(deps: Deps): ApiRole {
   });
   let port: number | null = null;
   const parts: Part[] = [
-    { name: "connection slots", start: () => checks.slots.start(), stop: () => checks.slots.close() },
-    { name: "breakers", start: () => checks.breakers.start(), stop: () => checks.breakers.close() },
-    { name: "beliefs", start: () => checks.beliefs.start(), stop: () => checks.beliefs.stop() },
-    { name: "network watch", stop: () => checks.network.stop() },
-    { name: "our own house", start: () => checks.house.start(), stop: () => checks.house.stop() },
-    { name: "checks", start: () => checks.pool.ready(), stop: () => checks.pool.close() },
+    ...checkParts(checks),
     { name: "idempotency keys", drain: () => idempotency.drain() },
     { name: "usage", start: () => counter.start(), drain: () => counter.drain() },
     { name: "quota", start: () => quota.start(), drain: () => quota.drain() },
@@ -143,6 +138,17 @@ export function composeApi(deps: Deps): ApiRole {
     { name: "rechecks", drain: () => rechecks.stop() },
   ];
   return { parts, port: () => port, house: checks.house };
+}
+
+function checkParts({ slots, breakers, beliefs, network, house, pool }: Checks): Part[] {
+  return [
+    { name: "connection slots", start: () => slots.start(), stop: () => slots.close() },
+    { name: "breakers", start: () => breakers.start(), stop: () => breakers.close() },
+    { name: "beliefs", start: () => beliefs.start(), stop: () => beliefs.stop() },
+    { name: "network watch", stop: () => network.stop() },
+    { name: "our own house", start: () => house.start(), stop: () => house.stop() },
+    { name: "checks", start: () => pool.ready(), stop: () => pool.close() },
+  ];
 }
 
 /**

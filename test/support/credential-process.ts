@@ -94,7 +94,7 @@ export async function startProcess(t: TestContext, { databaseUrl, redisUrl }: St
     sql: own,
     bus,
     log: silentLog,
-    invalidate: authenticator.invalidate,
+    invalidate: authenticator.invalidate.bind(authenticator),
   });
   return { authenticator, publisher, bus, clock, reads, redis: redisGate, postgres: postgresGate };
 }

@@ -4,6 +4,7 @@ import { LIMITS } from "../../core/limits.ts";
 import type { Logger } from "../../core/log.ts";
 import type { Metrics } from "../../core/metrics.ts";
 import { afterTurns } from "../../core/stalls.ts";
+import type { Tally } from "../../core/tally.ts";
 import type { AuthBus } from "../../store/auth-bus.ts";
 import type { AuthChange, AuthChanges } from "../../store/auth-changes.ts";
 import type { Credentials } from "../../store/credentials.ts";
@@ -12,11 +13,11 @@ import type { Actor } from "../actor.ts";
 import { hashSecret, isWellFormedSecret } from "../api-key.ts";
 import type { ClientLimiter } from "../rate-limit/clients.ts";
 import { type CachedCredential, createCredentialCache } from "./cache.ts";
-import { type Caller, createClientCharges } from "./client-charges.ts";
-import { createChangeFeed } from "./feed.ts";
+import { type Caller, type ClientCharges, createClientCharges } from "./client-charges.ts";
+import { type ChangeFeed, createChangeFeed } from "./feed.ts";
 import { createHeaderMemo, HEADER_START, SCHEME_CHARS, SECRET_CHARS } from "./header-memo.ts";
-import { createLastUsed } from "./last-used.ts";
-import { createTeamLists } from "./team-lists.ts";
+import { createLastUsed, type LastUsed } from "./last-used.ts";
+import { createTeamLists, type TeamListsStore } from "./team-lists.ts";
 
 /**
  * Who asks. The way of a request: hash the secret, find the entry, see that it is confirmed; no promise, no Redis, no
@@ -74,8 +75,8 @@ export interface AuthenticatorDeps {
   metrics: Metrics;
 }
 
-/** A look-up under way. */
-interface Flight {
+/** A look-up in flight. */
+interface LookUp {
   answer: Promise<Actor>;
   beganMs: number;
   /** Whoever waited was refused; it may go on all the same. */
@@ -102,103 +103,164 @@ function readSecret(authorization: string): string | AppError {
   return secret;
 }
 
-export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
-  const { credentials, clients, clock, log } = deps;
-  const cache = createCredentialCache();
-  const headers = createHeaderMemo(cache);
-  const teamLists = createTeamLists({
-    ...deps,
-    evicted: (teamId) => cache.drop({ kind: "team", subject: teamId }),
-  });
-  const lastUsed = createLastUsed({ credentials, clock, log });
-  let listsChanged = (): void => undefined;
-  const feed = createChangeFeed({
-    ...deps,
-    apply,
-    reset,
-    polling: () => headers.expire(clock.monotonic()),
-  });
-  const flights = new Map<string, Flight>();
-  let lookUps = 0;
-  const counters = {
-    hit: deps.metrics.keyLookups.tally({ result: "hit" }),
-    miss: deps.metrics.keyLookups.tally({ result: "miss" }),
-    unknown: deps.metrics.keyLookups.tally({ result: "unknown" }),
-    failed: deps.metrics.keyLookups.tally({ result: "failed" }),
-    limited: deps.metrics.keyLookups.tally({ result: "limited" }),
-  };
-  const charges = createClientCharges({ clients, clock, limited: counters.limited });
+class CachingAuthenticator implements Authenticator {
+  readonly #deps: AuthenticatorDeps;
+  readonly #cache = createCredentialCache();
+  readonly #headers = createHeaderMemo(this.#cache);
+  readonly #teamLists: TeamListsStore;
+  readonly #lastUsed: LastUsed;
+  readonly #feed: ChangeFeed;
+  readonly #inFlight = new Map<string, LookUp>();
+  /** Of those that are awaited, and of those that went on when nobody waited any more. */
+  #lookUpsRunning = 0;
+  readonly #counters: Record<"hit" | "miss" | "unknown" | "failed" | "limited", Tally>;
+  readonly #charges: ClientCharges;
+  #onListsChanged: () => void = () => undefined;
 
-  function apply(change: AuthChange): void {
-    if (change.kind === "all") reset();
-    else if (change.kind === "lists") listsChanged();
-    else if (change.domains !== undefined) teamLists.changed(change.subject, change.domains);
-    else cache.drop(change);
+  constructor(deps: AuthenticatorDeps) {
+    this.#deps = deps;
+    this.#teamLists = createTeamLists({
+      ...deps,
+      evicted: (teamId) => this.#cache.drop({ kind: "team", subject: teamId }),
+    });
+    this.#lastUsed = createLastUsed({ credentials: deps.credentials, clock: deps.clock, log: deps.log });
+    this.#feed = createChangeFeed({
+      ...deps,
+      apply: (change) => this.invalidate(change),
+      reset: () => this.#reset(),
+      polling: () => this.#headers.expire(deps.clock.monotonic()),
+    });
+    this.#counters = {
+      hit: deps.metrics.keyLookups.tally({ result: "hit" }),
+      miss: deps.metrics.keyLookups.tally({ result: "miss" }),
+      unknown: deps.metrics.keyLookups.tally({ result: "unknown" }),
+      failed: deps.metrics.keyLookups.tally({ result: "failed" }),
+      limited: deps.metrics.keyLookups.tally({ result: "limited" }),
+    };
+    this.#charges = createClientCharges({
+      clients: deps.clients,
+      clock: deps.clock,
+      limited: this.#counters.limited,
+    });
   }
 
-  function reset(): void {
-    cache.clear();
-    teamLists.reset();
-    listsChanged();
+  invalidate(change: AuthChange): void {
+    if (change.kind === "all") this.#reset();
+    else if (change.kind === "lists") this.#onListsChanged();
+    else if (change.domains !== undefined) this.#teamLists.changed(change.subject, change.domains);
+    else this.#cache.drop(change);
   }
 
-  function isUsable(entry: CachedCredential, nowMs: number): boolean {
+  use(entry: CachedCredential, nowMs: number): void {
+    this.#counters.hit.count += 1;
+    this.#noteUse(entry, nowMs);
+  }
+
+  authenticate(authorization: string, caller?: Caller): Actor | Promise<Actor> {
+    if (authorization === "") throw unauthorized("Send a key or session as `Authorization: Bearer …`.");
+    const secret = readSecret(authorization);
+    if (typeof secret !== "string") throw this.#charges.charge(secret, caller);
+    const hash = hashSecret(secret);
+    const nowMs = this.#deps.clock.monotonic();
+    const entry = this.#cache.get(hash);
+    if (entry && this.#isUsable(entry, nowMs)) {
+      this.use(entry, nowMs);
+      return entry.lists.isSettled ? entry.actor : this.#bounded(this.#settle(entry), () => undefined);
+    }
+    if (this.#cache.wasGood(hash)) return this.#lookUp(hash);
+    if (!isWellFormedSecret(secret)) throw this.#charges.charge(MISTYPED, caller);
+    if (this.#cache.isUnknown(hash, nowMs)) throw this.#charges.charge(UNKNOWN, caller);
+    return this.#charges.lookUp(() => this.#lookUp(hash), caller, this.#inFlight.has(hash));
+  }
+
+  known(authorization: string, nowMs: number): CachedCredential | null {
+    const entry = this.#headers.find(authorization, nowMs);
+    const isGood =
+      entry?.isKey === true && !entry.team.stale && entry.lists.isSettled && this.#isUsable(entry, nowMs);
+    return isGood ? entry : null;
+  }
+
+  followLists(listener: () => void): void {
+    this.#onListsChanged = listener;
+  }
+
+  poll(): Promise<void> {
+    return this.#feed.poll();
+  }
+
+  async start(): Promise<void> {
+    this.#lastUsed.start();
+    await this.#feed.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#feed.stop();
+    this.#lastUsed.stop();
+    await this.#lastUsed.flush();
+  }
+
+  #reset(): void {
+    this.#cache.clear();
+    this.#teamLists.reset();
+    this.#onListsChanged();
+  }
+
+  #isUsable(entry: CachedCredential, nowMs: number): boolean {
     // What is true of all entries first: their own numbers lie beside them, and are to be waited for.
     const isProven =
-      nowMs - feed.confirmedAtMs() < LIMITS.keys.confirmMs ||
+      nowMs - this.#feed.confirmedAtMs() < LIMITS.keys.confirmMs ||
       nowMs - entry.loadedAtMs < LIMITS.keys.confirmMs;
     return isProven && (entry.expiresAtMs === null || nowMs < entry.expiresAtMs);
   }
 
-  function noteUse(entry: CachedCredential, nowMs: number): void {
+  #noteUse(entry: CachedCredential, nowMs: number): void {
     if (!entry.isKey || nowMs - entry.notedAtMs < LIMITS.keys.lastUsedEveryMs) return;
     entry.notedAtMs = Math.floor(nowMs);
-    lastUsed.note(entry.actor.keyId);
+    this.#lastUsed.note(entry.actor.keyId);
   }
 
-  function use(entry: CachedCredential, nowMs: number): void {
-    counters.hit.count += 1;
-    noteUse(entry, nowMs);
-  }
-
-  async function load(hash: string): Promise<Actor> {
-    const beganMs = clock.monotonic();
-    const epoch = cache.epoch();
-    const found = await credentials.find(Buffer.from(hash, "hex"));
-    const nowMs = clock.monotonic();
+  async #load(hash: string): Promise<Actor> {
+    const beganMs = this.#deps.clock.monotonic();
+    const epoch = this.#cache.epoch();
+    const found = await this.#deps.credentials.find(Buffer.from(hash, "hex"));
+    const nowMs = this.#deps.clock.monotonic();
     if (!found) {
-      counters.unknown.count += 1;
-      cache.admitUnknown(hash, nowMs, epoch);
+      this.#counters.unknown.count += 1;
+      this.#cache.admitUnknown(hash, nowMs, epoch);
       throw UNKNOWN;
     }
-    const lists = await teamLists.of(found.team.id, usableSinceMs());
-    counters.miss.count += 1;
-    const entry = cache.admit(hash, { ...found, lists }, { beganMs, epoch, usableSinceMs: usableSinceMs() });
-    noteUse(entry, nowMs);
+    const lists = await this.#teamLists.of(found.team.id, this.#usableSinceMs());
+    this.#counters.miss.count += 1;
+    const entry = this.#cache.admit(
+      hash,
+      { ...found, lists },
+      { beganMs, epoch, usableSinceMs: this.#usableSinceMs() },
+    );
+    this.#noteUse(entry, nowMs);
     return entry.actor;
   }
 
   /** What was read since then is proven; -Infinity: all that is cached is. */
-  function usableSinceMs(): number {
-    const sinceMs = clock.monotonic() - LIMITS.keys.confirmMs;
-    return feed.confirmedAtMs() > sinceMs ? Number.NEGATIVE_INFINITY : sinceMs;
+  #usableSinceMs(): number {
+    const sinceMs = this.#deps.clock.monotonic() - LIMITS.keys.confirmMs;
+    return this.#feed.confirmedAtMs() > sinceMs ? Number.NEGATIVE_INFINITY : sinceMs;
   }
 
   /** The entry's actor, once what was noted of its team's lists is read. */
-  async function settle({ actor, lists }: CachedCredential): Promise<Actor> {
-    await teamLists.settled(actor.teamId, lists);
+  async #settle({ actor, lists }: CachedCredential): Promise<Actor> {
+    await this.#teamLists.settled(actor.teamId, lists);
     return actor;
   }
 
   /** `work`, or 503 when it fails or takes too long. */
-  function bounded(work: Promise<Actor>, failed: () => void): Promise<Actor> {
+  #bounded(work: Promise<Actor>, failed: () => void): Promise<Actor> {
     return new Promise((resolve, reject) => {
       const fail = (cause: unknown) => {
-        counters.failed.count += 1;
+        this.#counters.failed.count += 1;
         failed();
         reject(new AppError("unavailable", "Credentials cannot be checked now.", { retryAfterS: 1, cause }));
       };
-      const timer = afterTurns(clock, LIMITS.keys.lookupTimeoutMs, () =>
+      const timer = afterTurns(this.#deps.clock, LIMITS.keys.lookupTimeoutMs, () =>
         fail(new Error("look-up timed out")),
       );
       work
@@ -207,66 +269,30 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     });
   }
 
-  function lookUp(hash: string): Promise<Actor> {
-    const known = flights.get(hash);
-    const beganMs = clock.monotonic();
+  #lookUp(hash: string): Promise<Actor> {
+    const known = this.#inFlight.get(hash);
+    const beganMs = this.#deps.clock.monotonic();
     // One that has failed refuses until it has really ended: what is silent is not asked again. Of one that is patient, who
     // comes late would be told an older state than a cache may.
     if (known && (known.failed || beganMs - known.beganMs < LIMITS.keys.confirmMs)) return known.answer;
-    if (lookUps >= LIMITS.keys.lookupsInFlight)
+    if (this.#lookUpsRunning >= LIMITS.keys.lookupsInFlight)
       throw new AppError("overloaded", "Too many credentials are being looked up.", { retryAfterS: 1 });
-    lookUps += 1;
-    const work = load(hash);
-    const answer = bounded(work, () => {
-      flight.failed = true;
+    this.#lookUpsRunning += 1;
+    const work = this.#load(hash);
+    const answer = this.#bounded(work, () => {
+      lookUp.failed = true;
     });
-    const flight: Flight = { answer, beganMs, failed: false };
-    flights.set(hash, flight);
-    const land = () => {
-      lookUps -= 1;
-      if (flights.get(hash) === flight) flights.delete(hash);
+    const lookUp: LookUp = { answer, beganMs, failed: false };
+    this.#inFlight.set(hash, lookUp);
+    const leave = () => {
+      this.#lookUpsRunning -= 1;
+      if (this.#inFlight.get(hash) === lookUp) this.#inFlight.delete(hash);
     };
-    work.then(land, land);
+    work.then(leave, leave);
     return answer;
   }
+}
 
-  return {
-    authenticate(authorization, caller) {
-      if (authorization === "") throw unauthorized("Send a key or session as `Authorization: Bearer …`.");
-      const secret = readSecret(authorization);
-      if (typeof secret !== "string") throw charges.charge(secret, caller);
-      const hash = hashSecret(secret);
-      const nowMs = clock.monotonic();
-      const entry = cache.get(hash);
-      if (entry && isUsable(entry, nowMs)) {
-        use(entry, nowMs);
-        return entry.lists.isSettled ? entry.actor : bounded(settle(entry), () => undefined);
-      }
-      if (cache.wasGood(hash)) return lookUp(hash);
-      if (!isWellFormedSecret(secret)) throw charges.charge(MISTYPED, caller);
-      if (cache.isUnknown(hash, nowMs)) throw charges.charge(UNKNOWN, caller);
-      return charges.lookUp(() => lookUp(hash), caller, flights.has(hash));
-    },
-    known(authorization, nowMs) {
-      const entry = headers.find(authorization, nowMs);
-      const isGood =
-        entry?.isKey === true && !entry.team.stale && entry.lists.isSettled && isUsable(entry, nowMs);
-      return isGood ? entry : null;
-    },
-    use,
-    invalidate: apply,
-    followLists(listener) {
-      listsChanged = listener;
-    },
-    poll: feed.poll,
-    async start() {
-      lastUsed.start();
-      await feed.start();
-    },
-    async stop() {
-      feed.stop();
-      lastUsed.stop();
-      await lastUsed.flush();
-    },
-  };
+export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
+  return new CachingAuthenticator(deps);
 }

@@ -39,87 +39,96 @@ export interface ChangeFeedDeps {
   polling(): void;
 }
 
-export function createChangeFeed(deps: ChangeFeedDeps): ChangeFeed {
-  const { changes, bus, clock, log } = deps;
-  let confirmedAtMs = Number.NEGATIVE_INFINITY;
-  let readAtMs = Number.NEGATIVE_INFINITY;
-  let cursor: string | null = null;
+class PolledChangeFeed implements ChangeFeed {
+  readonly #deps: ChangeFeedDeps;
+  #confirmedAtMs = Number.NEGATIVE_INFINITY;
+  #readAtMs = Number.NEGATIVE_INFINITY;
+  #cursor: string | null = null;
   /** The bus session that was up before the last good poll began. */
-  let anchor: number | null = null;
-  let reading: Promise<void> | undefined;
-  let pinging: Promise<void> | undefined;
-  let failing = false;
-  let timer: Timer | undefined;
-  let stopped = false;
+  #anchor: number | null = null;
+  #reading: Promise<void> | undefined;
+  #pinging: Promise<void> | undefined;
+  #failing = false;
+  #timer: Timer | undefined;
+  #stopped = false;
 
-  function confirm(atMs: number): void {
-    confirmedAtMs = Math.max(confirmedAtMs, atMs);
-  }
-
-  function report(error: unknown): void {
-    if (!failing) log.warn({ err: error }, "cannot read the changes of credentials");
-    failing = true;
-  }
-
-  async function readChanges(): Promise<void> {
-    const beganAtMs = clock.monotonic();
-    const session = bus.session;
-    const page = await changes.since(cursor);
-    // What was pruned before it was read is not known: the first read and one after a long silence start afresh. So does
-    // one after a failure: a standby that was promoted meanwhile may have lost transactions and given their ids anew.
-    const gap = beganAtMs - readAtMs > LIMITS.keys.changesKeptMs / 2;
-    if (gap || failing || page.overflow) deps.reset();
-    else for (const change of page.changes) deps.apply(change);
-    cursor = page.cursor;
-    readAtMs = beganAtMs;
-    anchor = bus.session === session ? session : null;
-    confirm(beganAtMs);
-    if (failing) log.info("reading the changes of credentials again");
-    failing = false;
-  }
-
-  async function pingBus(): Promise<void> {
-    const beganAtMs = clock.monotonic();
-    const session = bus.session;
-    if (session === null || session !== anchor) return;
-    await bus.settle();
-    const unbroken = bus.session === session && anchor === session;
-    if (unbroken && beganAtMs - readAtMs < LIMITS.keys.busOnlyMs) confirm(beganAtMs);
+  constructor(deps: ChangeFeedDeps) {
+    this.#deps = deps;
   }
 
   // One at a time of each: what hangs is joined, not multiplied. Pool and connection have time limits of their own.
-  async function poll(): Promise<void> {
-    deps.polling();
-    reading ??= readChanges()
-      .catch(report)
+  async poll(): Promise<void> {
+    this.#deps.polling();
+    this.#reading ??= this.#readChanges()
+      .catch((error: unknown) => this.#report(error))
       .finally(() => {
-        reading = undefined;
+        this.#reading = undefined;
       });
-    pinging ??= pingBus()
-      .catch((error) => log.debug({ err: error }, "the bus does not answer"))
+    this.#pinging ??= this.#pingBus()
+      .catch((error) => this.#deps.log.debug({ err: error }, "the bus does not answer"))
       .finally(() => {
-        pinging = undefined;
+        this.#pinging = undefined;
       });
-    await Promise.all([reading, pinging]);
+    await Promise.all([this.#reading, this.#pinging]);
   }
 
-  function tick(): void {
-    if (stopped) return;
-    void poll();
-    timer = clock.after(LIMITS.keys.pollMs, tick);
+  confirmedAtMs(): number {
+    return this.#confirmedAtMs;
   }
 
-  return {
-    poll,
-    confirmedAtMs: () => confirmedAtMs,
-    async start() {
-      bus.listen(deps.apply);
-      await poll();
-      timer = clock.after(LIMITS.keys.pollMs, tick);
-    },
-    stop() {
-      stopped = true;
-      timer?.cancel();
-    },
-  };
+  async start(): Promise<void> {
+    this.#deps.bus.listen(this.#deps.apply);
+    await this.poll();
+    this.#timer = this.#deps.clock.after(LIMITS.keys.pollMs, () => this.#tick());
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+  }
+
+  #confirm(atMs: number): void {
+    this.#confirmedAtMs = Math.max(this.#confirmedAtMs, atMs);
+  }
+
+  #report(error: unknown): void {
+    if (!this.#failing) this.#deps.log.warn({ err: error }, "cannot read the changes of credentials");
+    this.#failing = true;
+  }
+
+  async #readChanges(): Promise<void> {
+    const beganAtMs = this.#deps.clock.monotonic();
+    const session = this.#deps.bus.session;
+    const page = await this.#deps.changes.since(this.#cursor);
+    // What was pruned before it was read is not known: the first read and one after a long silence start afresh. So does
+    // one after a failure: a standby that was promoted meanwhile may have lost transactions and given their ids anew.
+    const gap = beganAtMs - this.#readAtMs > LIMITS.keys.changesKeptMs / 2;
+    if (gap || this.#failing || page.overflow) this.#deps.reset();
+    else for (const change of page.changes) this.#deps.apply(change);
+    this.#cursor = page.cursor;
+    this.#readAtMs = beganAtMs;
+    this.#anchor = this.#deps.bus.session === session ? session : null;
+    this.#confirm(beganAtMs);
+    if (this.#failing) this.#deps.log.info("reading the changes of credentials again");
+    this.#failing = false;
+  }
+
+  async #pingBus(): Promise<void> {
+    const beganAtMs = this.#deps.clock.monotonic();
+    const session = this.#deps.bus.session;
+    if (session === null || session !== this.#anchor) return;
+    await this.#deps.bus.settle();
+    const unbroken = this.#deps.bus.session === session && this.#anchor === session;
+    if (unbroken && beganAtMs - this.#readAtMs < LIMITS.keys.busOnlyMs) this.#confirm(beganAtMs);
+  }
+
+  #tick(): void {
+    if (this.#stopped) return;
+    void this.poll();
+    this.#timer = this.#deps.clock.after(LIMITS.keys.pollMs, () => this.#tick());
+  }
+}
+
+export function createChangeFeed(deps: ChangeFeedDeps): ChangeFeed {
+  return new PolledChangeFeed(deps);
 }

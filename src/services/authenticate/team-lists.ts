@@ -93,6 +93,8 @@ export interface TeamListsDeps {
   evicted(teamId: string): void;
 }
 
+const { cacheEntries, domainsHeld } = LIMITS.keys;
+
 /**
  * The lists of teams, read once and then kept right by difference: a note of the change feed names the domains, and those
  * are read anew, in the background as soon as the note comes. In between nobody is answered by the lists, so that they are
@@ -101,36 +103,73 @@ export interface TeamListsDeps {
  * All of a team's lists are read in pages of LIMITS.keys.domainsPerPage, each of which holds the event loop for
  * some 1.3 ms. Pages need no common snapshot: what changes between them is noted, and read behind them.
  */
-export function createTeamLists({ domains, clock, log, evicted }: TeamListsDeps): TeamListsStore {
-  const { cacheEntries, domainsHeld } = LIMITS.keys;
-  const held = new LRUCache<string, TeamLists>({
-    max: cacheEntries,
-    maxSize: domainsHeld,
-    sizeCalculation: (lists) => 1 + lists.size,
-    dispose: (_lists, teamId, reason) => {
-      if (reason === "evict") evicted(teamId);
-    },
-  });
+class CachedTeamLists implements TeamListsStore {
+  readonly #deps: TeamListsDeps;
+  readonly #held: LRUCache<string, TeamLists>;
 
-  async function readAll(teamId: string): Promise<DomainLists> {
+  constructor(deps: TeamListsDeps) {
+    this.#deps = deps;
+    this.#held = new LRUCache<string, TeamLists>({
+      max: cacheEntries,
+      maxSize: domainsHeld,
+      sizeCalculation: (lists) => 1 + lists.size,
+      dispose: (_lists, teamId, reason) => {
+        if (reason === "evict") deps.evicted(teamId);
+      },
+    });
+  }
+
+  settled(teamId: string, lists: TeamLists): Promise<void> {
+    if (lists.reading !== null) return lists.reading;
+    const reading = this.#readNoted(teamId, lists);
+    if (!lists.isSettled) lists.reading = reading;
+    return reading;
+  }
+
+  of(teamId: string, usableSinceMs: number): TeamLists | Promise<TeamLists> {
+    let lists = this.#held.get(teamId);
+    if (lists === undefined) {
+      lists = new TeamLists();
+      this.#held.set(teamId, lists);
+    } else if (lists.loadedAtMs <= usableSinceMs) lists.note([]);
+    if (lists.isSettled) return lists;
+    const found = lists;
+    return this.settled(teamId, found).then(() => found);
+  }
+
+  changed(teamId: string, names: readonly string[]): void {
+    const lists = this.#held.peek(teamId);
+    if (lists === undefined) return;
+    lists.note(names);
+    this.settled(teamId, lists).catch((error: unknown) =>
+      // Whoever asks next tries again.
+      this.#deps.log.debug({ err: error }, "cannot read what changed of a team's lists"),
+    );
+  }
+
+  reset(): void {
+    this.#held.clear();
+  }
+
+  async #readAll(teamId: string): Promise<DomainLists> {
     const lists = new DomainLists();
     let behind: DomainsCursor | null = { blocklist: "", disposable: "" };
     // Ends also where rows come faster than they are read: behind as many as a team may have.
     for (let page = 0; behind !== null && page <= MOST_PAGES; page++) {
-      const read: DomainsPage = await domains.page(teamId, behind);
+      const read: DomainsPage = await this.#deps.domains.page(teamId, behind);
       lists.add(read.lists);
       behind = read.next;
     }
     return lists;
   }
 
-  async function readNoted(teamId: string, lists: TeamLists): Promise<void> {
+  async #readNoted(teamId: string, lists: TeamLists): Promise<void> {
     for (let unread = lists.takeUnread(); unread !== null; unread = lists.takeUnread()) {
       try {
         if (unread === ALL) {
-          lists.loadedAtMs = clock.monotonic();
-          lists.replace(await readAll(teamId));
-        } else lists.update(unread, await domains.named(teamId, unread));
+          lists.loadedAtMs = this.#deps.clock.monotonic();
+          lists.replace(await this.#readAll(teamId));
+        } else lists.update(unread, await this.#deps.domains.named(teamId, unread));
       } catch (error) {
         lists.note(unread === ALL ? [] : unread);
         lists.reading = null;
@@ -140,40 +179,13 @@ export function createTeamLists({ domains, clock, log, evicted }: TeamListsDeps)
     // Within the turn in which nothing was left to read: what is noted behind it begins another read.
     lists.reading = null;
     lists.isSettled = true;
-    if (held.peek(teamId) !== lists) return;
+    if (this.#held.peek(teamId) !== lists) return;
     // Its size is asked for when it comes.
-    held.delete(teamId);
-    held.set(teamId, lists);
+    this.#held.delete(teamId);
+    this.#held.set(teamId, lists);
   }
+}
 
-  function settled(teamId: string, lists: TeamLists): Promise<void> {
-    if (lists.reading !== null) return lists.reading;
-    const reading = readNoted(teamId, lists);
-    if (!lists.isSettled) lists.reading = reading;
-    return reading;
-  }
-
-  return {
-    settled,
-    of(teamId, usableSinceMs) {
-      let lists = held.get(teamId);
-      if (lists === undefined) {
-        lists = new TeamLists();
-        held.set(teamId, lists);
-      } else if (lists.loadedAtMs <= usableSinceMs) lists.note([]);
-      if (lists.isSettled) return lists;
-      const found = lists;
-      return settled(teamId, found).then(() => found);
-    },
-    changed(teamId, names) {
-      const lists = held.peek(teamId);
-      if (lists === undefined) return;
-      lists.note(names);
-      settled(teamId, lists).catch((error: unknown) =>
-        // Whoever asks next tries again.
-        log.debug({ err: error }, "cannot read what changed of a team's lists"),
-      );
-    },
-    reset: () => held.clear(),
-  };
+export function createTeamLists(deps: TeamListsDeps): TeamListsStore {
+  return new CachedTeamLists(deps);
 }

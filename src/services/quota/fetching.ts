@@ -39,39 +39,65 @@ interface Asking {
   held: readonly Lease[];
 }
 
-export function createFetching({ ledger, clock, metrics, settling }: FetchingDeps): Fetching {
-  const unanswered = new Set<Promise<unknown>>();
-  const leasesBy = {
-    granted: metrics.quotaLeases.labels("granted"),
-    refused: metrics.quotaLeases.labels("refused"),
-    failed: metrics.quotaLeases.labels("failed"),
-  };
-  let ending = false;
+class LedgerFetching implements Fetching {
+  readonly #deps: FetchingDeps;
+  readonly #unanswered = new Set<Promise<unknown>>();
+  readonly #leasesBy: Record<"granted" | "refused" | "failed", { inc(by?: number): void }>;
+  #ending = false;
 
-  function bounded<T>(work: Promise<T>): Promise<T> {
+  constructor(deps: FetchingDeps) {
+    this.#deps = deps;
+    this.#leasesBy = {
+      granted: deps.metrics.quotaLeases.labels("granted"),
+      refused: deps.metrics.quotaLeases.labels("refused"),
+      failed: deps.metrics.quotaLeases.labels("failed"),
+    };
+  }
+
+  bounded<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const expiry = afterTurns(clock, LIMITS.quota.ledgerTimeoutMs, () =>
+      const expiry = afterTurns(this.#deps.clock, LIMITS.quota.ledgerTimeoutMs, () =>
         reject(new Error("the quota ledger is silent")),
       );
       work.then(resolve, reject).finally(() => expiry.cancel());
     });
   }
 
-  function begin(team: TeamQuota): Asking {
-    const sentAtMs = clock.monotonic();
+  async fetch(team: TeamQuota): Promise<void> {
+    const asking = this.#begin(team);
+    const { id, ask } = asking;
+    await this.#answer(
+      [asking],
+      this.#deps.ledger.lease(id, team.id, ask).then((grant) => new Map([[id, grant]])),
+    );
+  }
+
+  fetchTogether(teams: readonly TeamQuota[]): Promise<TeamQuota[]> {
+    const askings = teams.map((team) => this.#begin(team));
+    const asks = askings.map(({ id, team, ask }) => ({ id, teamId: team.id, ...ask }));
+    return this.#answer(askings, this.#deps.ledger.leaseTogether(asks));
+  }
+
+  async settled(): Promise<void> {
+    this.#ending = true;
+    while (this.#unanswered.size > 0) await Promise.allSettled(this.#unanswered);
+  }
+
+  #begin(team: TeamQuota): Asking {
+    const sentAtMs = this.#deps.clock.monotonic();
     return { team, id: randomUUID(), ask: team.nextAsk(sentAtMs), sentAtMs, held: [...team.leases] };
   }
 
-  function take({ team, id, ask, sentAtMs, held }: Asking, grant: LeaseGrant, isLate: boolean): void {
+  #take({ team, id, ask, sentAtMs, held }: Asking, grant: LeaseGrant, isLate: boolean): void {
     const lease = grant.granted > 0 ? new Lease(id, grant, sentAtMs) : null;
     // Too late for those who waited, or granted by a limit that is no longer in force: back with it.
-    if (lease && (isLate || ending || ask.limit > team.limit)) lease.retired = true;
-    leasesBy[lease ? "granted" : "refused"].inc();
-    team.granted(lease, grant, { sentAtMs, held, limit: ask.limit }, clock.monotonic());
+    if (lease && (isLate || this.#ending || ask.limit > team.limit)) lease.retired = true;
+    this.#leasesBy[lease ? "granted" : "refused"].inc();
+    team.granted(lease, grant, { sentAtMs, held, limit: ask.limit }, this.#deps.clock.monotonic());
   }
 
   /** Hands over what `asked` brings. @returns teams of those it says nothing of */
-  async function answer(
+  async #answer(
     askings: readonly Asking[],
     asked: Promise<ReadonlyMap<string, LeaseGrant>>,
   ): Promise<TeamQuota[]> {
@@ -81,7 +107,7 @@ export function createFetching({ ledger, clock, metrics, settling }: FetchingDep
       for (const asking of askings) {
         const grant = grants.get(asking.id);
         if (grant !== undefined) {
-          take(asking, grant, isLate);
+          this.#take(asking, grant, isLate);
           continue;
         }
         asking.team.unasked();
@@ -89,44 +115,28 @@ export function createFetching({ ledger, clock, metrics, settling }: FetchingDep
       }
       return passedOver;
     });
-    unanswered.add(all);
+    this.#unanswered.add(all);
     for (const { team } of askings) team.unanswered += 1;
-    const heard = () => {
-      unanswered.delete(all);
+    const settled = () => {
+      this.#unanswered.delete(all);
       for (const { team } of askings) team.unanswered -= 1;
     };
-    all.then(heard, heard);
+    all.then(settled, settled);
     try {
-      return await bounded(all);
+      return await this.bounded(all);
     } catch (error) {
       isLate = true;
-      leasesBy.failed.inc(askings.length);
+      this.#leasesBy.failed.inc(askings.length);
       // They may have been granted without our hearing of it.
       all.catch(() => {
-        for (const { team, id, sentAtMs } of askings) team.leases.push(settling.orphan(id, sentAtMs));
+        for (const { team, id, sentAtMs } of askings)
+          team.leases.push(this.#deps.settling.orphan(id, sentAtMs));
       });
       throw error;
     }
   }
+}
 
-  return {
-    bounded,
-    async fetch(team) {
-      const asking = begin(team);
-      const { id, ask } = asking;
-      await answer(
-        [asking],
-        ledger.lease(id, team.id, ask).then((grant) => new Map([[id, grant]])),
-      );
-    },
-    fetchTogether(teams) {
-      const askings = teams.map(begin);
-      const asks = askings.map(({ id, team, ask }) => ({ id, teamId: team.id, ...ask }));
-      return answer(askings, ledger.leaseTogether(asks));
-    },
-    async settled() {
-      ending = true;
-      while (unanswered.size > 0) await Promise.allSettled(unanswered);
-    },
-  };
+export function createFetching(deps: FetchingDeps): Fetching {
+  return new LedgerFetching(deps);
 }

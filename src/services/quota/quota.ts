@@ -6,9 +6,9 @@ import type { Metrics } from "../../core/metrics.ts";
 import { afterTurns } from "../../core/stalls.ts";
 import type { QuotaLedger } from "../../store/quota-ledger.ts";
 import type { Actor } from "../actor.ts";
-import { createFetching } from "./fetching.ts";
+import { createFetching, type Fetching } from "./fetching.ts";
 import { type Lease, type Reservation, untoldOf } from "./lease.ts";
-import { createSettling } from "./settling.ts";
+import { createSettling, type Settling } from "./settling.ts";
 import { quotaExceeded, TeamQuota, type Waiter } from "./team.ts";
 
 export type { Reservation } from "./lease.ts";
@@ -127,42 +127,120 @@ function unavailable(cause?: unknown): AppError {
   return new AppError("unavailable", "The quota cannot be checked now.", { retryAfterS: 1, cause });
 }
 
-export function createQuota(deps: QuotaDeps): Quota {
-  const { ledger, clock, log } = deps;
-  const teams = new Map<string, TeamQuota>();
-  const settling = createSettling({ ledger, clock, log, teams });
-  const fetching = createFetching({ ...deps, settling });
+class LeasingQuota implements Quota {
+  readonly #deps: QuotaDeps;
+  readonly #teams = new Map<string, TeamQuota>();
+  readonly #settling: Settling;
+  readonly #fetching: Fetching;
   /** Busy teams that want units for which nobody waits yet, until the next beat. */
-  const ahead = new Set<TeamQuota>();
-  let beat: Timer | undefined;
-  let timer: Timer | undefined;
-  let draining = false;
+  readonly #ahead = new Set<TeamQuota>();
+  #beat: Timer | undefined;
+  #timer: Timer | undefined;
+  #draining = false;
+  readonly #teller: Teller = {
+    ready: (team, nowMs) => (this.#draining ? null : (team.calm(nowMs) ?? team.ready(nowMs))),
+    spend: (team, lease, nowMs) => {
+      if (!team.spend(lease, nowMs)) this.#lookAhead(team, nowMs);
+    },
+    secondsToMidnight: (team, nowMs) => this.#secondsToMidnight(team, nowMs),
+  };
 
-  function teamOf(actor: Actor): TeamQuota {
-    let team = teams.get(actor.teamId);
+  constructor(deps: QuotaDeps) {
+    this.#deps = deps;
+    this.#settling = createSettling({
+      ledger: deps.ledger,
+      clock: deps.clock,
+      log: deps.log,
+      teams: this.#teams,
+    });
+    this.#fetching = createFetching({ ...deps, settling: this.#settling });
+  }
+
+  reserve(actor: Actor): Reservation | Promise<Reservation> {
+    if (this.#draining) throw unavailable();
+    const team = this.#teamOf(actor);
+    const nowMs = this.#deps.clock.monotonic();
+    const reservation = team.take(nowMs);
+    if (reservation) {
+      this.#lookAhead(team, nowMs);
+      return reservation;
+    }
+    if (nowMs < team.refusedUntilMs) throw quotaExceeded(team.limit, this.#msToMidnight(team));
+    if (nowMs < team.failedUntilMs) throw unavailable();
+    return this.#wait(team);
+  }
+
+  prepare(actor: Actor): Prepared {
+    if (this.#draining) return "doubtful";
+    const team = this.#teamOf(actor);
+    const nowMs = this.#deps.clock.monotonic();
+    if (team.ready(nowMs) !== null) return "ready";
+    // Nothing is begun for a team that will be refused again.
+    const wasRefused = nowMs < team.refusedUntilMs + LIMITS.quota.refusedLatelyMs;
+    if (wasRefused || nowMs < team.notAheadUntilMs) return "doubtful";
+    if (!team.serving && !team.isAskedAhead) void this.#serve(team);
+    return "fetching";
+  }
+
+  desk(actor: Actor): QuotaDesk {
+    return new TeamDesk(this.#teller, this.#teamOf(actor));
+  }
+
+  snapshot(actor: Actor): { remaining: number; resetS: number } {
+    const team = this.#teams.get(actor.teamId);
+    const remaining =
+      team?.remaining(this.#deps.clock.monotonic(), team.limitFor(actor)) ?? actor.limits.dailyQuota;
+    return {
+      remaining,
+      resetS: team ? this.#secondsToMidnight(team) : secondsToUtcMidnight(this.#deps.clock.now()),
+    };
+  }
+
+  async view(teamId: string): Promise<{ day: string; used: number; held: number }> {
+    const team = this.#teams.get(teamId);
+    const before = [...(team?.leases ?? [])];
+    const { day, used, held, leases } = await this.#deps.ledger.usage(teamId);
+    return { day, used: used + untoldOf(leases, [...before, ...(team?.leases ?? [])]), held };
+  }
+
+  start(): void {
+    this.#timer = this.#deps.clock.after(LIMITS.quota.flushEveryMs, () => void this.#tick());
+  }
+
+  async drain(): Promise<void> {
+    this.#draining = true;
+    this.#timer?.cancel();
+    this.#beat?.cancel();
+    for (const team of this.#teams.values()) team.rejectAll(() => unavailable());
+    await this.#fetching.settled();
+    await this.#settling.returnAll();
+  }
+
+  #teamOf(actor: Actor): TeamQuota {
+    let team = this.#teams.get(actor.teamId);
     if (!team) {
-      if (teams.size >= LIMITS.quota.teams) settling.forgetIdle();
-      if (teams.size >= LIMITS.quota.teams)
+      if (this.#teams.size >= LIMITS.quota.teams) this.#settling.forgetIdle();
+      if (this.#teams.size >= LIMITS.quota.teams)
         throw new AppError("overloaded", "Too many teams are served by this process.", { retryAfterS: 1 });
       team = new TeamQuota(actor);
-      teams.set(actor.teamId, team);
+      this.#teams.set(actor.teamId, team);
     }
-    adoptLimit(team, actor);
+    this.#adoptLimit(team, actor);
     return team;
   }
 
-  function adoptLimit(team: TeamQuota, actor: Actor): void {
+  #adoptLimit(team: TeamQuota, actor: Actor): void {
     const limit = team.limitFor(actor);
     team.limitAsOfMs = Math.max(team.limitAsOfMs, actor.limitsAsOfMs);
     if (limit === team.limit) return;
     // What was leased under a higher limit may be more than the lower one leaves.
-    if (limit < team.limit) team.retire(clock.monotonic(), true);
+    if (limit < team.limit) team.retire(this.#deps.clock.monotonic(), true);
     team.limit = limit;
     team.refusedUntilMs = Number.NEGATIVE_INFINITY;
   }
 
-  function handOut(team: TeamQuota): void {
-    const nowMs = clock.monotonic();
+  #handOut(team: TeamQuota): void {
+    const nowMs = this.#deps.clock.monotonic();
     while (team.waiters.length > 0) {
       const reservation = team.take(nowMs);
       if (!reservation) return;
@@ -171,25 +249,25 @@ export function createQuota(deps: QuotaDeps): Quota {
   }
 
   /** Nobody is refused for units of our own that are not back yet: the ledger is asked again once they are. */
-  async function heedRefusal(team: TeamQuota): Promise<void> {
-    if (!team.isReturning) return refuseAll(team);
+  async #heedRefusal(team: TeamQuota): Promise<void> {
+    if (!team.isReturning) return this.#refuseAll(team);
     team.refusedUntilMs = Number.NEGATIVE_INFINITY;
-    await fetching.bounded(settling.settle());
+    await this.#fetching.bounded(this.#settling.settle());
   }
 
   /** Gets units for those who wait, and for those to come, one statement at a time for a team. */
-  async function serve(team: TeamQuota): Promise<void> {
+  async #serve(team: TeamQuota): Promise<void> {
     team.serving = true;
     try {
       do {
-        if (team.isHeldUp(clock.monotonic())) await fetching.bounded(settling.flush());
-        else await fetching.fetch(team);
-        handOut(team);
-        if (clock.monotonic() < team.refusedUntilMs) await heedRefusal(team);
+        if (team.isHeldUp(this.#deps.clock.monotonic())) await this.#fetching.bounded(this.#settling.flush());
+        else await this.#fetching.fetch(team);
+        this.#handOut(team);
+        if (this.#deps.clock.monotonic() < team.refusedUntilMs) await this.#heedRefusal(team);
       } while (team.waiters.length > 0);
     } catch (error) {
-      log.warn({ err: error, team: team.id }, "cannot lease quota");
-      team.notAheadUntilMs = clock.monotonic() + LIMITS.quota.failureMs;
+      this.#deps.log.warn({ err: error, team: team.id }, "cannot lease quota");
+      team.notAheadUntilMs = this.#deps.clock.monotonic() + LIMITS.quota.failureMs;
       // One statement that failed ahead of need, its connection lost perhaps, is no outage to those who come after it.
       if (team.waiters.length > 0) team.failedUntilMs = team.notAheadUntilMs;
       team.rejectAll(() => unavailable(error));
@@ -199,70 +277,77 @@ export function createQuota(deps: QuotaDeps): Quota {
   }
 
   /** Units for the teams of `ahead`. Whoever comes to wait meanwhile asks by himself: what keeps others keeps nobody who waits. */
-  function serveAhead(): void {
-    beat = undefined;
-    const nowMs = clock.monotonic();
-    const asked = [...ahead].filter((team) => wantsAhead(team, nowMs)).slice(0, LIMITS.quota.aheadAtOnce);
-    ahead.clear();
+  #serveAhead(): void {
+    this.#beat = undefined;
+    const nowMs = this.#deps.clock.monotonic();
+    const asked = [...this.#ahead]
+      .filter((team) => this.#wantsAhead(team, nowMs))
+      .slice(0, LIMITS.quota.aheadAtOnce);
+    this.#ahead.clear();
     for (let i = 0; i < asked.length; i += LIMITS.quota.aheadPerStatement)
-      void askTogether(asked.slice(i, i + LIMITS.quota.aheadPerStatement));
+      void this.#askTogether(asked.slice(i, i + LIMITS.quota.aheadPerStatement));
   }
 
-  async function askTogether(asked: readonly TeamQuota[]): Promise<void> {
+  async #askTogether(asked: readonly TeamQuota[]): Promise<void> {
     for (const team of asked) team.isAskedAhead = true;
     let alone: readonly TeamQuota[] = [];
     try {
-      alone = await fetching.fetchTogether(asked);
+      alone = await this.#fetching.fetchTogether(asked);
     } catch (error) {
-      log.warn({ err: error, teams: asked.length }, "cannot lease quota for several teams at once");
+      this.#deps.log.warn(
+        { err: error, teams: asked.length },
+        "cannot lease quota for several teams at once",
+      );
       alone = asked;
     }
-    const nowMs = clock.monotonic();
+    const nowMs = this.#deps.clock.monotonic();
     for (const team of alone) team.aloneUntilMs = nowMs + LIMITS.quota.aloneMs;
     for (const team of asked) {
       team.isAskedAhead = false;
       // As in `heedRefusal`.
       if (nowMs < team.refusedUntilMs && team.isReturning) team.refusedUntilMs = Number.NEGATIVE_INFINITY;
-      handOut(team);
+      this.#handOut(team);
     }
   }
 
-  function wantsAhead(team: TeamQuota, nowMs: number): boolean {
-    if (draining || team.serving || team.isAskedAhead) return false;
+  #wantsAhead(team: TeamQuota, nowMs: number): boolean {
+    if (this.#draining || team.serving || team.isAskedAhead) return false;
     return team.wantsPrefetch(nowMs) && nowMs >= team.notAheadUntilMs;
   }
 
-  function msToMidnight(team: TeamQuota, nowMs = clock.monotonic()): number {
+  #msToMidnight(team: TeamQuota, nowMs = this.#deps.clock.monotonic()): number {
     return (team.midnightMs ?? 0) - nowMs;
   }
 
   /** By the ledger's clock as far as it is known, also when its last answer was about an earlier day. */
-  function secondsToMidnight(team: TeamQuota, nowMs = clock.monotonic()): number {
-    if (team.midnightMs === null) return secondsToUtcMidnight(clock.now());
-    const untilMs = msToMidnight(team, nowMs);
+  #secondsToMidnight(team: TeamQuota, nowMs = this.#deps.clock.monotonic()): number {
+    if (team.midnightMs === null) return secondsToUtcMidnight(this.#deps.clock.now());
+    const untilMs = this.#msToMidnight(team, nowMs);
     if (untilMs > 0) return Math.ceil(untilMs / 1000);
     const daysPast = Math.floor(-untilMs / DAY_MS) + 1;
     return Math.ceil((untilMs + daysPast * DAY_MS) / 1000);
   }
 
-  function refuseAll(team: TeamQuota): void {
-    team.rejectAll(() => quotaExceeded(team.limit, msToMidnight(team)));
+  #refuseAll(team: TeamQuota): void {
+    team.rejectAll(() => quotaExceeded(team.limit, this.#msToMidnight(team)));
   }
 
   /** Asks ahead, so that the next request need not wait. */
-  function lookAhead(team: TeamQuota, nowMs: number): void {
-    if (team.leaseToFlush()) settling.flush().catch(settling.report);
-    if (!wantsAhead(team, nowMs)) return;
-    if (!team.isSteady(nowMs)) return void serve(team);
-    ahead.add(team);
-    beat ??= clock.after(msToNextBeat(nowMs, LIMITS.quota.aheadEveryMs), serveAhead);
+  #lookAhead(team: TeamQuota, nowMs: number): void {
+    if (team.leaseToFlush()) this.#settling.flush().catch((error: unknown) => this.#settling.report(error));
+    if (!this.#wantsAhead(team, nowMs)) return;
+    if (!team.isSteady(nowMs)) return void this.#serve(team);
+    this.#ahead.add(team);
+    this.#beat ??= this.#deps.clock.after(msToNextBeat(nowMs, LIMITS.quota.aheadEveryMs), () =>
+      this.#serveAhead(),
+    );
   }
 
-  function wait(team: TeamQuota): Promise<Reservation> {
+  #wait(team: TeamQuota): Promise<Reservation> {
     if (team.waiters.length >= LIMITS.quota.waitersPerTeam)
       throw new AppError("overloaded", "Too many requests of the team wait for quota.", { retryAfterS: 1 });
     return new Promise((resolve, reject) => {
-      const expiry = afterTurns(clock, LIMITS.quota.waitMs, () => {
+      const expiry = afterTurns(this.#deps.clock, LIMITS.quota.waitMs, () => {
         team.forget(waiter);
         reject(unavailable());
       });
@@ -277,70 +362,16 @@ export function createQuota(deps: QuotaDeps): Quota {
         },
       };
       team.waiters.push(waiter);
-      if (!team.serving) void serve(team);
+      if (!team.serving) void this.#serve(team);
     });
   }
 
-  const teller: Teller = {
-    ready: (team, nowMs) => (draining ? null : (team.calm(nowMs) ?? team.ready(nowMs))),
-    spend(team, lease, nowMs) {
-      if (!team.spend(lease, nowMs)) lookAhead(team, nowMs);
-    },
-    secondsToMidnight,
-  };
-
-  async function tick(): Promise<void> {
-    timer = clock.after(LIMITS.quota.flushEveryMs, () => void tick());
-    await settling.settle().catch(settling.report);
+  async #tick(): Promise<void> {
+    this.#timer = this.#deps.clock.after(LIMITS.quota.flushEveryMs, () => void this.#tick());
+    await this.#settling.settle().catch((error: unknown) => this.#settling.report(error));
   }
+}
 
-  return {
-    reserve(actor) {
-      if (draining) throw unavailable();
-      const team = teamOf(actor);
-      const nowMs = clock.monotonic();
-      const reservation = team.take(nowMs);
-      if (reservation) {
-        lookAhead(team, nowMs);
-        return reservation;
-      }
-      if (nowMs < team.refusedUntilMs) throw quotaExceeded(team.limit, msToMidnight(team));
-      if (nowMs < team.failedUntilMs) throw unavailable();
-      return wait(team);
-    },
-    prepare(actor) {
-      if (draining) return "doubtful";
-      const team = teamOf(actor);
-      const nowMs = clock.monotonic();
-      if (team.ready(nowMs) !== null) return "ready";
-      // Nothing is begun for a team that will be refused again.
-      const wasRefused = nowMs < team.refusedUntilMs + LIMITS.quota.refusedLatelyMs;
-      if (wasRefused || nowMs < team.notAheadUntilMs) return "doubtful";
-      if (!team.serving && !team.isAskedAhead) void serve(team);
-      return "fetching";
-    },
-    desk: (actor) => new TeamDesk(teller, teamOf(actor)),
-    snapshot(actor) {
-      const team = teams.get(actor.teamId);
-      const remaining = team?.remaining(clock.monotonic(), team.limitFor(actor)) ?? actor.limits.dailyQuota;
-      return { remaining, resetS: team ? secondsToMidnight(team) : secondsToUtcMidnight(clock.now()) };
-    },
-    async view(teamId) {
-      const team = teams.get(teamId);
-      const before = [...(team?.leases ?? [])];
-      const { day, used, held, leases } = await ledger.usage(teamId);
-      return { day, used: used + untoldOf(leases, [...before, ...(team?.leases ?? [])]), held };
-    },
-    start() {
-      timer = clock.after(LIMITS.quota.flushEveryMs, () => void tick());
-    },
-    async drain() {
-      draining = true;
-      timer?.cancel();
-      beat?.cancel();
-      for (const team of teams.values()) team.rejectAll(() => unavailable());
-      await fetching.settled();
-      await settling.returnAll();
-    },
-  };
+export function createQuota(deps: QuotaDeps): Quota {
+  return new LeasingQuota(deps);
 }

@@ -6,8 +6,8 @@ import type { RateBuckets } from "../../store/rate-bucket.ts";
 import type { Actor } from "../actor.ts";
 import type { SharedBucket, TokenWaiter } from "./bucket.ts";
 import { type RateClass, REQUEST_NAMES, rateOf } from "./classes.ts";
-import { createLocalRates } from "./local-rates.ts";
-import { createQuestions, isAway } from "./questions.ts";
+import { createLocalRates, type LocalRates } from "./local-rates.ts";
+import { createQuestions, isAway, type Questions } from "./questions.ts";
 import { createTeamBuckets } from "./team-buckets.ts";
 
 /**
@@ -146,145 +146,175 @@ function resetS(bucket: SharedBucket, nowMs: number, remaining: number): number 
   return Math.max(1, Math.ceil(Math.max(refusedMs, 1000 / ratePerS) / 1000));
 }
 
-export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
-  const { clock } = deps;
-  const buckets = createTeamBuckets();
-  const questions = createQuestions(deps);
-  const onFault = createFaultLog(deps);
-  const local = createLocalRates({ ...deps, buckets, questions, onFault });
+class LeasingRateLimiter implements RateLimiter {
+  readonly #deps: RateLimiterDeps;
+  readonly #buckets = createTeamBuckets();
+  readonly #questions: Questions;
+  readonly #onFault: (error: unknown) => void;
+  readonly #local: LocalRates;
   /** Of the bucket of verifications that refuses for longest. */
-  let refusingUntilMs = Number.NEGATIVE_INFINITY;
-  let draining = false;
-  let timer: Timer | undefined;
+  #refusingUntilMs = Number.NEGATIVE_INFINITY;
+  #draining = false;
+  #timer: Timer | undefined;
+  readonly #counter: Counter = {
+    takeLeased: (bucket, nowMs) => !this.#local.inForce && this.#takeLeased(bucket, nowMs),
+    remainingOf: (bucket, nowMs) => this.#remainingOf(bucket, nowMs),
+    resetS,
+  };
 
-  function onFailure(error: unknown): void {
-    if (isAway(error)) local.begin(error);
-    else onFault(error);
+  constructor(deps: RateLimiterDeps) {
+    this.#deps = deps;
+    this.#questions = createQuestions(deps);
+    this.#onFault = createFaultLog(deps);
+    this.#local = createLocalRates({
+      ...deps,
+      buckets: this.#buckets,
+      questions: this.#questions,
+      onFault: this.#onFault,
+    });
   }
 
-  function handOut(bucket: SharedBucket): void {
-    const nowMs = clock.monotonic();
+  start(): void {
+    this.#timer = this.#deps.clock.after(LIMITS.rate.leaseTtlMs / 4, () => {
+      this.start();
+      this.#questions.giveUpLate();
+      if (this.#local.inForce) this.#local.forgetFull(this.#deps.clock.monotonic());
+      void this.#returnLeftovers(false);
+    });
+  }
+
+  take(actor: Actor, rateClass: RateClass): void | Promise<void> {
+    return this.#take(this.#buckets.of(actor, rateClass));
+  }
+
+  isLeased(actor: Actor, nowMs: number): boolean {
+    return this.#local.inForce || (this.#buckets.known(actor, "verify")?.leased(nowMs) ?? 0) > 0;
+  }
+
+  isRefusing(nowMs: number): boolean {
+    return nowMs < this.#refusingUntilMs + LIMITS.rate.refusalMaxMs && !this.#local.inForce;
+  }
+
+  refusal(actor: Actor, nowMs: number): AppError | null {
+    if (this.#local.inForce) return null;
+    const bucket = this.#buckets.of(actor, "verify");
+    return bucket.leased(nowMs) > 0 ? null : refusalOf(bucket, nowMs);
+  }
+
+  desk(actor: Actor): RateDesk {
+    return new BucketDesk(this.#counter, this.#buckets.of(actor, "verify"));
+  }
+
+  snapshot(actor: Actor, rateClass: RateClass): { remaining: number; resetS: number } {
+    const bucket = this.#buckets.known(actor, rateClass);
+    if (!bucket) return untouched(actor, rateClass);
+    const nowMs = this.#deps.clock.monotonic();
+    const remaining = this.#remainingOf(bucket, nowMs);
+    return { remaining, resetS: resetS(bucket, nowMs, remaining) };
+  }
+
+  async drain(): Promise<void> {
+    this.#draining = true;
+    this.#timer?.cancel();
+    // What is on its way here is brought back, too.
+    this.#deps.buckets.hurry();
+    await this.#questions.settled();
+    const returned = this.#returnLeftovers(true);
+    this.#deps.buckets.hurry();
+    await this.#questions.settled();
+    await returned;
+  }
+
+  #onFailure(error: unknown): void {
+    if (isAway(error)) this.#local.begin(error);
+    else this.#onFault(error);
+  }
+
+  #handOut(bucket: SharedBucket): void {
+    const nowMs = this.#deps.clock.monotonic();
     while (bucket.waiters.length > 0 && bucket.take(nowMs)) bucket.waiters.shift()?.resolve();
     if (nowMs >= bucket.refusedUntilMs) return;
-    if (bucket.rateClass === "verify") refusingUntilMs = Math.max(refusingUntilMs, bucket.refusedUntilMs);
+    if (bucket.rateClass === "verify")
+      this.#refusingUntilMs = Math.max(this.#refusingUntilMs, bucket.refusedUntilMs);
     for (const waiter of bucket.waiters.splice(0))
       waiter.reject(rateLimited(bucket, bucket.refusedUntilMs - nowMs));
   }
 
-  function settleAlone(bucket: SharedBucket, waiter: TokenWaiter): void {
-    const waitMs = local.take(bucket);
+  #settleAlone(bucket: SharedBucket, waiter: TokenWaiter): void {
+    const waitMs = this.#local.take(bucket);
     if (waitMs > 0) waiter.reject(rateLimited(bucket, waitMs));
     else waiter.resolve();
   }
 
   /** All that wait are settled before anything else may fail. */
-  function settleFailed(bucket: SharedBucket, error: unknown): void {
+  #settleFailed(bucket: SharedBucket, error: unknown): void {
     for (const waiter of bucket.waiters.splice(0))
-      if (isAway(error)) settleAlone(bucket, waiter);
+      if (isAway(error)) this.#settleAlone(bucket, waiter);
       else waiter.reject(error);
-    onFailure(error);
+    this.#onFailure(error);
   }
 
   /** Gets tokens for those who wait, one call at a time for a bucket. */
-  async function serve(bucket: SharedBucket): Promise<void> {
+  async #serve(bucket: SharedBucket): Promise<void> {
     bucket.serving = true;
     try {
       do {
-        await questions.ask(bucket, bucket.nextRequest(clock.monotonic()));
-        handOut(bucket);
+        await this.#questions.ask(bucket, bucket.nextRequest(this.#deps.clock.monotonic()));
+        this.#handOut(bucket);
       } while (bucket.waiters.length > 0);
     } catch (error) {
-      settleFailed(bucket, error);
+      this.#settleFailed(bucket, error);
     } finally {
       bucket.serving = false;
     }
   }
 
-  function wait(bucket: SharedBucket): Promise<void> {
+  #wait(bucket: SharedBucket): Promise<void> {
     if (bucket.waiters.length >= LIMITS.rate.waitersPerBucket) throw TOO_MANY_WAIT;
     return new Promise((resolve, reject) => {
       // Asked for ahead, or brought back, when nobody waited: what is gathered yet would keep this one waiting as well.
-      deps.buckets.hurry(bucket.key);
+      this.#deps.buckets.hurry(bucket.key);
       bucket.waiters.push({ resolve, reject });
-      if (!bucket.serving) void serve(bucket);
+      if (!bucket.serving) void this.#serve(bucket);
     });
   }
 
-  async function returnLeftovers(all: boolean): Promise<void> {
-    const nowMs = clock.monotonic();
+  async #returnLeftovers(all: boolean): Promise<void> {
+    const nowMs = this.#deps.clock.monotonic();
     const asking: Promise<void>[] = [];
-    for (const bucket of buckets.all()) {
+    for (const bucket of this.#buckets.all()) {
       const request = bucket.returnRequest(nowMs, all);
-      if (request && !local.inForce) asking.push(questions.ask(bucket, request).catch(onFailure));
+      if (request && !this.#local.inForce)
+        asking.push(this.#questions.ask(bucket, request).catch((error: unknown) => this.#onFailure(error)));
     }
     await Promise.all(asking);
   }
 
-  function schedule(): void {
-    timer = clock.after(LIMITS.rate.leaseTtlMs / 4, () => {
-      schedule();
-      questions.giveUpLate();
-      if (local.inForce) local.forgetFull(clock.monotonic());
-      void returnLeftovers(false);
-    });
-  }
-
-  function takeLeased(bucket: SharedBucket, nowMs: number): boolean {
+  #takeLeased(bucket: SharedBucket, nowMs: number): boolean {
     if (bucket.takeCalmly(nowMs)) return true;
     if (!bucket.take(nowMs)) return false;
-    if (!bucket.serving && !draining && bucket.wantsPrefetch(nowMs)) void serve(bucket);
+    if (!bucket.serving && !this.#draining && bucket.wantsPrefetch(nowMs)) void this.#serve(bucket);
     return true;
   }
 
-  const remainingOf = (bucket: SharedBucket, nowMs: number) =>
-    local.inForce ? local.remaining(bucket, nowMs) : bucket.remaining(nowMs);
-  const counter: Counter = {
-    takeLeased: (bucket, nowMs) => !local.inForce && takeLeased(bucket, nowMs),
-    remainingOf,
-    resetS,
-  };
+  #remainingOf(bucket: SharedBucket, nowMs: number): number {
+    return this.#local.inForce ? this.#local.remaining(bucket, nowMs) : bucket.remaining(nowMs);
+  }
 
-  function take(bucket: SharedBucket): void | Promise<void> {
-    if (local.inForce) {
-      const waitMs = local.take(bucket);
+  #take(bucket: SharedBucket): void | Promise<void> {
+    if (this.#local.inForce) {
+      const waitMs = this.#local.take(bucket);
       if (waitMs > 0) throw rateLimited(bucket, waitMs);
       return;
     }
-    const nowMs = clock.monotonic();
-    if (takeLeased(bucket, nowMs)) return;
+    const nowMs = this.#deps.clock.monotonic();
+    if (this.#takeLeased(bucket, nowMs)) return;
     const refusal = refusalOf(bucket, nowMs);
     if (refusal !== null) throw refusal;
-    return wait(bucket);
+    return this.#wait(bucket);
   }
+}
 
-  return {
-    take: (actor, rateClass) => take(buckets.of(actor, rateClass)),
-    isLeased: (actor, nowMs) => local.inForce || (buckets.known(actor, "verify")?.leased(nowMs) ?? 0) > 0,
-    isRefusing: (nowMs) => nowMs < refusingUntilMs + LIMITS.rate.refusalMaxMs && !local.inForce,
-    refusal(actor, nowMs) {
-      if (local.inForce) return null;
-      const bucket = buckets.of(actor, "verify");
-      return bucket.leased(nowMs) > 0 ? null : refusalOf(bucket, nowMs);
-    },
-    desk: (actor) => new BucketDesk(counter, buckets.of(actor, "verify")),
-    snapshot(actor, rateClass) {
-      const bucket = buckets.known(actor, rateClass);
-      if (!bucket) return untouched(actor, rateClass);
-      const nowMs = clock.monotonic();
-      const remaining = remainingOf(bucket, nowMs);
-      return { remaining, resetS: resetS(bucket, nowMs, remaining) };
-    },
-    start: schedule,
-    async drain() {
-      draining = true;
-      timer?.cancel();
-      // What is on its way here is brought back, too.
-      deps.buckets.hurry();
-      await questions.settled();
-      const returned = returnLeftovers(true);
-      deps.buckets.hurry();
-      await questions.settled();
-      await returned;
-    },
-  };
+export function createRateLimiter(deps: RateLimiterDeps): RateLimiter {
+  return new LeasingRateLimiter(deps);
 }

@@ -28,7 +28,8 @@ function knowsNobody(clients = createClientLimiter()) {
 describe("401 says what is wrong with the credential", () => {
   let server: Harness;
   before(async () => {
-    const { authenticate } = knowsNobody();
+    const authenticator = knowsNobody();
+    const authenticate = authenticator.authenticate.bind(authenticator);
     server = await startServer({ gate: openGate({ authenticate }) });
   });
   after(() => server.close());
@@ -61,7 +62,8 @@ describe("unknown credentials", () => {
 
   it("are limited by the client's address, which a trusted proxy tells", async (t) => {
     const clients = createClientLimiter({ ...LIMITS.clients, burst: 3, unitsPerS: 0.001 });
-    const gate = openGate({ authenticate: knowsNobody(clients).authenticate });
+    const authenticator = knowsNobody(clients);
+    const gate = openGate({ authenticate: authenticator.authenticate.bind(authenticator) });
     const server = await startServer({ gate, trustedProxies: ["127.0.0.1"] });
     t.after(() => server.close());
     for (let sent = 0; sent < 3; sent++) assert.equal((await unknownFrom(server, "192.0.2.1")).status, 401);
