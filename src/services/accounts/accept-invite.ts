@@ -72,6 +72,16 @@ function wrongPassword(fault: string): AppError {
   });
 }
 
+async function newPasswordFault(
+  sql: Database,
+  { email, teamId }: InviteRow,
+  password: string,
+): Promise<string | null> {
+  const team = await findTeam(sql, teamId);
+  const teamNames = team === null ? [] : [team.name];
+  return passwordFault(password) ?? (await guessableFault(password, { email, teamNames }));
+}
+
 export function createAcceptInvite(deps: AcceptInviteDeps): AcceptInvite {
   const { sql, publisher, passwords, limits } = deps;
 
@@ -88,12 +98,6 @@ export function createAcceptInvite(deps: AcceptInviteDeps): AcceptInvite {
     return { user: { id: newId("usr"), email, passwordHash }, session: null, made: attempt };
   }
 
-  async function newPasswordFault({ email, teamId }: InviteRow, password: string): Promise<string | null> {
-    const team = await findTeam(sql, teamId);
-    const teamNames = team === null ? [] : [team.name];
-    return passwordFault(password) ?? (await guessableFault(password, { email, teamNames }));
-  }
-
   /**
    * Whoever invited somebody has the token, too: what is wrong with the password is answered, and what is tried is
    * counted, the same whether the address has an account or not, and in the same time. An account's own password is
@@ -106,7 +110,7 @@ export function createAcceptInvite(deps: AcceptInviteDeps): AcceptInvite {
     if (password === null)
       throw wrongPassword("is required unless the invited address's session comes along");
     const attempt = await limits.signIn(invite.email, clientAddress);
-    const fault = await newPasswordFault(invite, password);
+    const fault = await newPasswordFault(sql, invite, password);
     if (user === null && fault === null && invite.makesAccount) return newcomer(invite, password, attempt);
     if (!(await passwords.verify(user?.passwordHash ?? null, password, attempt.standing)) || user === null)
       throw fault === null ? notProven() : wrongPassword(fault);

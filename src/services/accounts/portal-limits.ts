@@ -62,82 +62,92 @@ const mailboxOf = (email: string) => email.replace(/\+[^@]*(?=@[^@]*$)/, "");
 
 const hashed = (email: string) => hashSecret(foldAddress(email)).slice(0, 32);
 
-export function createPortalLimits(counters: AttemptCounters): PortalLimits {
-  const limits = LIMITS.portal;
-  const signInCount = (key: string, limit: number) => ({ key, limit, windowMs: limits.signInWindowMs });
+const limits = LIMITS.portal;
 
-  async function take(counts: readonly AttemptCount[], what: string): Promise<void> {
-    const waitMs = await counters.count(counts);
-    if (waitMs === 0) return;
-    throw new AppError("rate_limited", `Too many ${what}; wait before the next.`, {
-      retryAfterS: Math.ceil(waitMs / 1000),
-    });
+function signInCount(key: string, limit: number): AttemptCount {
+  return { key, limit, windowMs: limits.signInWindowMs };
+}
+
+const ofPair = (account: string, network: string) =>
+  signInCount(`pair:${account}:${network}`, limits.signInPerPair);
+const ofAccount = (account: string) => signInCount(`account:${account}`, limits.signInPerAccount);
+const markOf = (account: string, network: string) => `known:${account}:${network}`;
+
+class CountedPortalLimits implements PortalLimits {
+  readonly #counters: AttemptCounters;
+
+  constructor(counters: AttemptCounters) {
+    this.#counters = counters;
   }
 
-  const ofPair = (account: string, network: string) =>
-    signInCount(`pair:${account}:${network}`, limits.signInPerPair);
-  const ofAccount = (account: string) => signInCount(`account:${account}`, limits.signInPerAccount);
-  const markOf = (account: string, network: string) => `known:${account}:${network}`;
-
-  async function proven(email: string, clientAddress: string): Promise<void> {
+  async proven(email: string, clientAddress: string): Promise<void> {
     const account = hashed(email);
     const network = clientNetwork(clientAddress);
-    await counters.settle({
+    await this.#counters.settle({
       clear: [ofPair(account, network).key, ofAccount(account).key],
       mark: markOf(account, network),
       markMs: limits.knownAddressMs,
     });
   }
 
-  return {
-    proven,
+  async signIn(email: string, clientAddress: string): Promise<SignInAttempt> {
+    const account = hashed(email);
+    const network = clientNetwork(clientAddress);
+    const { signInPerAddress, signInWindowMs } = limits;
+    const ofClient = clientCounts("address", clientAddress, signInPerAddress, signInWindowMs);
+    const isKnown = await this.#counters.isMarked(markOf(account, network));
+    const ofAll = isKnown ? [] : [ofAccount(account)];
+    await this.#take([ofPair(account, network), ...ofClient, ...ofAll], "sign-ins failed");
+    return {
+      standing: isKnown ? "known" : "stranger",
+      succeeded: () => this.proven(email, clientAddress),
+    };
+  }
 
-    async signIn(email, clientAddress) {
-      const account = hashed(email);
-      const network = clientNetwork(clientAddress);
-      const { signInPerAddress, signInWindowMs } = limits;
-      const ofClient = clientCounts("address", clientAddress, signInPerAddress, signInWindowMs);
-      const isKnown = await counters.isMarked(markOf(account, network));
-      const ofAll = isKnown ? [] : [ofAccount(account)];
-      await take([ofPair(account, network), ...ofClient, ...ofAll], "sign-ins failed");
-      return {
-        standing: isKnown ? "known" : "stranger",
-        succeeded: () => proven(email, clientAddress),
-      };
-    },
+  registration(clientAddress: string): Promise<void> {
+    const { registrationsPerAddress, registrationWindowMs } = limits;
+    const counts = clientCounts("register", clientAddress, registrationsPerAddress, registrationWindowMs);
+    return this.#take(counts, "registrations");
+  }
 
-    registration(clientAddress) {
-      const { registrationsPerAddress, registrationWindowMs } = limits;
-      const counts = clientCounts("register", clientAddress, registrationsPerAddress, registrationWindowMs);
-      return take(counts, "registrations");
-    },
+  async registrationMail(email: string): Promise<boolean> {
+    const { registrationMailsPerMailbox: limit, registrationWindowMs: windowMs } = limits;
+    return (
+      (await this.#counters.count([{ key: `register-to:${hashed(mailboxOf(email))}`, limit, windowMs }])) ===
+      0
+    );
+  }
 
-    async registrationMail(email) {
-      const { registrationMailsPerMailbox: limit, registrationWindowMs: windowMs } = limits;
-      return (
-        (await counters.count([{ key: `register-to:${hashed(mailboxOf(email))}`, limit, windowMs }])) === 0
-      );
-    },
+  passwordReset(clientAddress: string): Promise<void> {
+    const counts = clientCounts("reset", clientAddress, limits.resetsPerAddress, limits.resetWindowMs);
+    return this.#take(counts, "requests for a new password");
+  }
 
-    passwordReset(clientAddress) {
-      const counts = clientCounts("reset", clientAddress, limits.resetsPerAddress, limits.resetWindowMs);
-      return take(counts, "requests for a new password");
-    },
+  invitation(teamId: string, email: string): Promise<void> {
+    const windowMs = limits.inviteWindowMs;
+    const ofTeam = { key: `invite:${teamId}`, limit: limits.invitesPerWindow, windowMs };
+    const key = `invite:${teamId}:${hashed(email)}`;
+    return this.#take([ofTeam, { key, limit: limits.invitesPerRecipient, windowMs }], "invitations");
+  }
 
-    invitation(teamId, email) {
-      const windowMs = limits.inviteWindowMs;
-      const ofTeam = { key: `invite:${teamId}`, limit: limits.invitesPerWindow, windowMs };
-      const key = `invite:${teamId}:${hashed(email)}`;
-      return take([ofTeam, { key, limit: limits.invitesPerRecipient, windowMs }], "invitations");
-    },
+  async invitationMail({ teamId, tier }: { teamId: string; tier: Tier }, email: string): Promise<boolean> {
+    const windowMs = limits.inviteMailWindowMs;
+    const key = `invite-to:${hashed(mailboxOf(email))}`;
+    const counts = [{ key, limit: limits.inviteMailsPerRecipient, windowMs }];
+    if (tier === "free")
+      counts.push({ key: `invite-mails:${teamId}`, limit: limits.inviteMailsOfFreeTeam, windowMs });
+    return (await this.#counters.count(counts)) === 0;
+  }
 
-    async invitationMail({ teamId, tier }, email) {
-      const windowMs = limits.inviteMailWindowMs;
-      const key = `invite-to:${hashed(mailboxOf(email))}`;
-      const counts = [{ key, limit: limits.inviteMailsPerRecipient, windowMs }];
-      if (tier === "free")
-        counts.push({ key: `invite-mails:${teamId}`, limit: limits.inviteMailsOfFreeTeam, windowMs });
-      return (await counters.count(counts)) === 0;
-    },
-  };
+  async #take(counts: readonly AttemptCount[], what: string): Promise<void> {
+    const waitMs = await this.#counters.count(counts);
+    if (waitMs === 0) return;
+    throw new AppError("rate_limited", `Too many ${what}; wait before the next.`, {
+      retryAfterS: Math.ceil(waitMs / 1000),
+    });
+  }
+}
+
+export function createPortalLimits(counters: AttemptCounters): PortalLimits {
+  return new CountedPortalLimits(counters);
 }

@@ -88,19 +88,57 @@ async function comeBack(tx: Transaction, user: UserRow, teamName: string): Promi
   return beginTeam(tx, user, teamName);
 }
 
-export function createRegistration(deps: RegistrationDeps): Registration {
-  const { sql, publisher, passwords, limits } = deps;
+class TeamRegistration implements Registration {
+  readonly #deps: RegistrationDeps;
 
-  function requireOpen(): void {
-    if (deps.registration !== "open")
+  constructor(deps: RegistrationDeps) {
+    this.#deps = deps;
+  }
+
+  async register(account: NewAccount, clientAddress: string): Promise<Registered> {
+    this.#requireOpen();
+    const email = requireEmail(account.email);
+    // Before the password is looked at, which takes up to 3 ms of the event loop.
+    await this.#deps.limits.registration(clientAddress);
+    await refuseGuessable(account.password, { email, teamNames: [account.teamName] }, "password");
+    const asked = { ...account, email };
+    return this.#deps.isMailed ? this.#note(asked) : { made: await this.#makeAtOnce(asked, clientAddress) };
+  }
+
+  async confirm(token: string, password: string, clientAddress: string): Promise<SignedIn> {
+    this.#requireOpen();
+    const hash = isWellFormedToken("reg", token) ? Buffer.from(hashSecret(token), "hex") : null;
+    const row = hash === null ? null : await findRegistration(this.#deps.sql, hash);
+    if (row === null) throw tokenUnusable();
+    const { email, passwordHash, teamName } = row;
+    const attempt = await this.#deps.limits.signIn(email, clientAddress);
+    const known = await findSignIn(this.#deps.sql, email, null);
+    await this.#requirePassword(known === null ? passwordHash : known.user.passwordHash, password, attempt);
+    const signedIn = await this.#deps.publisher.transact(async (tx) => {
+      if (!(await takeRegistration(tx, row))) throw tokenUnusable();
+      return known === null
+        ? makeAccount(tx, { email, passwordHash }, teamName)
+        : comeBack(tx, known.user, teamName);
+    });
+    await attempt.succeeded();
+    return signedIn;
+  }
+
+  #requireOpen(): void {
+    if (this.#deps.registration !== "open")
       throw new AppError("registration_closed", "Accounts are not made here by registration.");
   }
 
   /** The same is done and answered whether the address has an account or not. */
-  async function note({ email, password, teamName }: NewAccount): Promise<Registered> {
-    const passwordHash = await passwords.hash(password, "stranger");
-    if (await limits.registrationMail(email)) {
-      const noted = await insertRegistration(sql, { id: newId("req"), email, passwordHash, teamName });
+  async #note({ email, password, teamName }: NewAccount): Promise<Registered> {
+    const passwordHash = await this.#deps.passwords.hash(password, "stranger");
+    if (await this.#deps.limits.registrationMail(email)) {
+      const noted = await insertRegistration(this.#deps.sql, {
+        id: newId("req"),
+        email,
+        passwordHash,
+        teamName,
+      });
       if (!noted)
         throw new AppError("overloaded", "Too many registrations wait to be mailed.", { retryAfterS: 60 });
     }
@@ -108,57 +146,32 @@ export function createRegistration(deps: RegistrationDeps): Registration {
   }
 
   /** The same is done, counted and answered for every account that cannot come back, so that none is told apart. */
-  async function makeAtOnce(account: NewAccount, clientAddress: string): Promise<SignedIn> {
+  async #makeAtOnce(account: NewAccount, clientAddress: string): Promise<SignedIn> {
     const { email, password, teamName } = account;
-    const known = await findSignIn(sql, email, null);
+    const known = await findSignIn(this.#deps.sql, email, null);
     if (known === null) {
-      const passwordHash = await passwords.hash(password, "stranger");
-      const signedIn = await publisher.transact((tx) => makeAccount(tx, { email, passwordHash }, teamName));
-      await limits.proven(email, clientAddress);
+      const passwordHash = await this.#deps.passwords.hash(password, "stranger");
+      const signedIn = await this.#deps.publisher.transact((tx) =>
+        makeAccount(tx, { email, passwordHash }, teamName),
+      );
+      await this.#deps.limits.proven(email, clientAddress);
       return signedIn;
     }
-    const attempt = await limits.signIn(known.user.email, clientAddress);
-    const matches = await passwords.verify(known.user.passwordHash, password, attempt.standing);
+    const attempt = await this.#deps.limits.signIn(known.user.email, clientAddress);
+    const matches = await this.#deps.passwords.verify(known.user.passwordHash, password, attempt.standing);
     if (!matches || known.team !== null) throw accountExists();
-    const signedIn = await publisher.transact((tx) => comeBack(tx, known.user, teamName));
+    const signedIn = await this.#deps.publisher.transact((tx) => comeBack(tx, known.user, teamName));
     await attempt.succeeded();
     return signedIn;
   }
 
   /** Of the registration, or of the account that the address has by now. */
-  async function requirePassword(stored: string | null, password: string, attempt: SignInAttempt) {
-    if (!(await passwords.verify(stored, password, attempt.standing)))
+  async #requirePassword(stored: string | null, password: string, attempt: SignInAttempt) {
+    if (!(await this.#deps.passwords.verify(stored, password, attempt.standing)))
       throw new AppError("invalid_credentials", "This is not the password that was registered with.");
   }
+}
 
-  return {
-    async register(account, clientAddress) {
-      requireOpen();
-      const email = requireEmail(account.email);
-      // Before the password is looked at, which takes up to 3 ms of the event loop.
-      await limits.registration(clientAddress);
-      await refuseGuessable(account.password, { email, teamNames: [account.teamName] }, "password");
-      const asked = { ...account, email };
-      return deps.isMailed ? note(asked) : { made: await makeAtOnce(asked, clientAddress) };
-    },
-
-    async confirm(token, password, clientAddress) {
-      requireOpen();
-      const hash = isWellFormedToken("reg", token) ? Buffer.from(hashSecret(token), "hex") : null;
-      const row = hash === null ? null : await findRegistration(sql, hash);
-      if (row === null) throw tokenUnusable();
-      const { email, passwordHash, teamName } = row;
-      const attempt = await limits.signIn(email, clientAddress);
-      const known = await findSignIn(sql, email, null);
-      await requirePassword(known === null ? passwordHash : known.user.passwordHash, password, attempt);
-      const signedIn = await publisher.transact(async (tx) => {
-        if (!(await takeRegistration(tx, row))) throw tokenUnusable();
-        return known === null
-          ? makeAccount(tx, { email, passwordHash }, teamName)
-          : comeBack(tx, known.user, teamName);
-      });
-      await attempt.succeeded();
-      return signedIn;
-    },
-  };
+export function createRegistration(deps: RegistrationDeps): Registration {
+  return new TeamRegistration(deps);
 }

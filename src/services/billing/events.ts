@@ -98,30 +98,50 @@ function wrongObject(issues: readonly v.BaseIssue<unknown>[]): AppError {
   return new AppError("validation_failed", "The event's object is not what its type says.", { errors });
 }
 
-export function createBillingEvents(deps: BillingEventDeps): BillingEvents {
-  const { publisher, clock, plans, log } = deps;
-  const timeOf = ({ created }: StripeEvent): EventTime => ({
-    atS: created,
-    nowS: Math.floor(clock.now() / 1000),
-  });
+class StripeEvents implements BillingEvents {
+  readonly #deps: BillingEventDeps;
+
+  constructor(deps: BillingEventDeps) {
+    this.#deps = deps;
+  }
+
+  async receive(event: StripeEvent): Promise<void> {
+    try {
+      const notice = readNotice(event, this.#deps.plans);
+      await this.#deps.publisher.transact((tx) => this.#record(tx, event, notice));
+    } catch (error) {
+      if (error instanceof v.ValiError) throw wrongObject(error.issues);
+      if (!isOutage(error)) throw error;
+      throw new AppError("unavailable", "The event cannot be recorded now. Deliver it again.", {
+        cause: error,
+      });
+    }
+  }
+
+  #timeOf({ created }: StripeEvent): EventTime {
+    return {
+      atS: created,
+      nowS: Math.floor(this.#deps.clock.now() / 1000),
+    };
+  }
 
   /** True: Stripe must be asked for the customer's subscriptions. */
-  async function take(tx: Transaction, event: StripeEvent, notice: Notice): Promise<boolean> {
+  async #take(tx: Transaction, event: StripeEvent, notice: Notice): Promise<boolean> {
     const { customerId } = notice;
     await lockCustomer(tx, customerId);
     const owner = await lockTeamOfCustomer(tx, customerId);
     if (owner === null && (await findOrphan(tx, customerId)) !== null) return true;
     if (notice.of === "subscription") {
-      const team = owner ?? (await adopt(tx, notice.seen, log));
+      const team = owner ?? (await adopt(tx, notice.seen, this.#deps.log));
       if (team === null) return false;
-      return (await takeSubscription(tx, team, event, notice.seen)) || owner === null;
+      return (await this.#takeSubscription(tx, team, event, notice.seen)) || owner === null;
     }
-    if (owner !== null && notice.of === "checkout") await takeCheckout(tx, owner, event, notice.seen);
+    if (owner !== null && notice.of === "checkout") await this.#takeCheckout(tx, owner, event, notice.seen);
     return owner !== null;
   }
 
   /** True: the truth must be asked for. */
-  async function takeSubscription(
+  async #takeSubscription(
     tx: Transaction,
     team: TeamBilling,
     event: StripeEvent,
@@ -129,23 +149,23 @@ export function createBillingEvents(deps: BillingEventDeps): BillingEvents {
   ): Promise<boolean> {
     const before = await findSubscription(tx, team.id, seen.id);
     const known = before === null ? [] : [before.id];
-    if (!isOurs(seen, { teamId: team.id, known }, plans)) return false;
-    const merged = mergeEvent(before, seen, timeOf(event), plans);
+    if (!isOurs(seen, { teamId: team.id, known }, this.#deps.plans)) return false;
+    const merged = mergeEvent(before, seen, this.#timeOf(event), this.#deps.plans);
     if (merged.row !== null) await writeSubscription(tx, team.id, merged.row);
-    await settleTeam(tx, team, deps);
+    await settleTeam(tx, team, this.#deps);
     return merged.reread;
   }
 
   /** What was just paid for counts at once, should the subscription's own events be late. */
-  async function takeCheckout(
+  async #takeCheckout(
     tx: Transaction,
     team: TeamBilling,
     event: StripeEvent,
     seen: SeenCheckout,
   ): Promise<void> {
     const { subscriptionId: id, priceId, createdS } = seen;
-    if (seen.teamId !== team.id || !seen.paid || id === null || isAhead(timeOf(event))) return;
-    const plan = planOf({ priceId, plan: seen.sold }, plans);
+    if (seen.teamId !== team.id || !seen.paid || id === null || isAhead(this.#timeOf(event))) return;
+    const plan = planOf({ priceId, plan: seen.sold }, this.#deps.plans);
     if (plan === null) return;
     if ((await findSubscription(tx, team.id, id)) !== null) return;
     await writeSubscription(tx, team.id, {
@@ -160,29 +180,18 @@ export function createBillingEvents(deps: BillingEventDeps): BillingEvents {
       stateAtS: event.created,
       readAt: null,
     });
-    await settleTeam(tx, team, deps);
+    await settleTeam(tx, team, this.#deps);
   }
 
-  async function record(tx: Transaction, event: StripeEvent, notice: Notice | null): Promise<void> {
+  async #record(tx: Transaction, event: StripeEvent, notice: Notice | null): Promise<void> {
     const { id, type, created } = event;
     if (!(await recordStripeEvent(tx, { id, type, createdS: created })) || notice === null) return;
-    if (await take(tx, event, notice)) await requestReread(tx, notice.customerId);
+    if (await this.#take(tx, event, notice)) await requestReread(tx, notice.customerId);
   }
+}
 
-  return {
-    async receive(event) {
-      try {
-        const notice = readNotice(event, plans);
-        await publisher.transact((tx) => record(tx, event, notice));
-      } catch (error) {
-        if (error instanceof v.ValiError) throw wrongObject(error.issues);
-        if (!isOutage(error)) throw error;
-        throw new AppError("unavailable", "The event cannot be recorded now. Deliver it again.", {
-          cause: error,
-        });
-      }
-    },
-  };
+export function createBillingEvents(deps: BillingEventDeps): BillingEvents {
+  return new StripeEvents(deps);
 }
 
 /**

@@ -79,81 +79,118 @@ function lazyClient(config: BillingConfig): () => Promise<Stripe> {
   };
 }
 
-export function createBillingProvider({
-  config,
-  log,
-}: {
+export interface BillingProviderDeps {
   config: BillingConfig;
   log: Logger;
-}): BillingProvider {
-  const client = lazyClient(config);
-  const isForSale = (priceId: string) => config.prices.has(priceId);
+}
+
+class StripeProvider implements BillingProvider {
+  readonly #deps: BillingProviderDeps;
+  readonly #client: () => Promise<Stripe>;
+
+  constructor(deps: BillingProviderDeps) {
+    this.#deps = deps;
+    this.#client = lazyClient(deps.config);
+  }
+
+  createCustomer(teamId: string): Promise<string> {
+    return this.#call("create customer", async (stripe) => {
+      const { id } = await stripe.customers.create({ metadata: { team_id: teamId } });
+      return present(id);
+    });
+  }
+
+  listSubscriptions(customer: string): Promise<SeenSubscription[] | null> {
+    return this.#call<SeenSubscription[] | null>(
+      "list subscriptions",
+      async (stripe) => {
+        const limit = LIMITS.billing.subscriptions;
+        const { data } = await stripe.subscriptions.list({ customer, status: "all", limit });
+        return data.map((one) => readSubscription(one, (priceId) => this.#isForSale(priceId)));
+      },
+      { when: isMissing, value: null },
+    );
+  }
+
+  listOpenCheckouts(customer: string): Promise<SeenCheckout[]> {
+    return this.#call<SeenCheckout[]>(
+      "list checkouts",
+      async (stripe) => {
+        const limit = LIMITS.billing.checkouts;
+        const { data } = await stripe.checkout.sessions.list({ customer, status: "open", limit });
+        const read = data.map(readCheckout);
+        return read.map((one) => ({
+          ...one,
+          url: one.url === null ? null : pageOf(one.url, this.#deps.config),
+        }));
+      },
+      { when: isMissing, value: [] },
+    );
+  }
+
+  createCheckout(checkout: NewCheckout): Promise<string | null> {
+    return this.#call<string | null>(
+      "create checkout",
+      (stripe) => createSession(stripe, this.#deps.config, checkout),
+      {
+        when: isMissingCustomer,
+        value: null,
+      },
+    );
+  }
+
+  expireCheckout(id: string): Promise<boolean> {
+    return this.#call<boolean>(
+      "expire checkout",
+      (stripe) => stripe.checkout.sessions.expire(id).then(() => true),
+      {
+        when: isInvalidRequest,
+        value: false,
+      },
+    );
+  }
+
+  createPortal(customer: string): Promise<string> {
+    return this.#call("create portal session", async (stripe) => {
+      const made = await stripe.billingPortal.sessions.create({
+        customer,
+        return_url: this.#deps.config.returnUrl,
+      });
+      return pageOf(made.url, this.#deps.config);
+    });
+  }
+
+  cancelSubscription(id: string): Promise<void> {
+    return this.#call<void>(
+      "cancel subscription",
+      (stripe) =>
+        stripe.subscriptions.cancel(id, { prorate: false, invoice_now: false }).then(() => undefined),
+      { when: isMissing, value: undefined },
+    );
+  }
+
+  #isForSale(priceId: string) {
+    return this.#deps.config.prices.has(priceId);
+  }
 
   /** @param expected what some failures mean instead */
-  async function call<T>(
+  async #call<T>(
     name: string,
     work: (stripe: Stripe) => Promise<T>,
     expected?: { when(error: unknown): boolean; value: T },
   ): Promise<T> {
     try {
-      return await work(await client());
+      return await work(await this.#client());
     } catch (error) {
       if (expected?.when(error) === true) return expected.value;
-      log.warn({ call: name, ...failureOf(error) }, "the billing provider failed");
+      this.#deps.log.warn({ call: name, ...failureOf(error) }, "the billing provider failed");
       throw new AppError("billing_provider_error", "The billing provider did not do it. Try again later.");
     }
   }
+}
 
-  return {
-    createCustomer: (teamId) =>
-      call("create customer", async (stripe) => {
-        const { id } = await stripe.customers.create({ metadata: { team_id: teamId } });
-        return present(id);
-      }),
-    listSubscriptions: (customer) =>
-      call<SeenSubscription[] | null>(
-        "list subscriptions",
-        async (stripe) => {
-          const limit = LIMITS.billing.subscriptions;
-          const { data } = await stripe.subscriptions.list({ customer, status: "all", limit });
-          return data.map((one) => readSubscription(one, isForSale));
-        },
-        { when: isMissing, value: null },
-      ),
-    listOpenCheckouts: (customer) =>
-      call<SeenCheckout[]>(
-        "list checkouts",
-        async (stripe) => {
-          const limit = LIMITS.billing.checkouts;
-          const { data } = await stripe.checkout.sessions.list({ customer, status: "open", limit });
-          const read = data.map(readCheckout);
-          return read.map((one) => ({ ...one, url: one.url === null ? null : pageOf(one.url, config) }));
-        },
-        { when: isMissing, value: [] },
-      ),
-    createCheckout: (checkout) =>
-      call<string | null>("create checkout", (stripe) => createSession(stripe, config, checkout), {
-        when: isMissingCustomer,
-        value: null,
-      }),
-    expireCheckout: (id) =>
-      call<boolean>("expire checkout", (stripe) => stripe.checkout.sessions.expire(id).then(() => true), {
-        when: isInvalidRequest,
-        value: false,
-      }),
-    createPortal: (customer) =>
-      call("create portal session", async (stripe) => {
-        const made = await stripe.billingPortal.sessions.create({ customer, return_url: config.returnUrl });
-        return pageOf(made.url, config);
-      }),
-    cancelSubscription: (id) =>
-      call<void>(
-        "cancel subscription",
-        (stripe) =>
-          stripe.subscriptions.cancel(id, { prorate: false, invoice_now: false }).then(() => undefined),
-        { when: isMissing, value: undefined },
-      ),
-  };
+export function createBillingProvider(deps: BillingProviderDeps): BillingProvider {
+  return new StripeProvider(deps);
 }
 
 /** The types promise it; whatever stands in for Stripe may not. */

@@ -28,6 +28,8 @@ export type ReceiveUpload = (
   cancelled: AbortSignal,
 ) => Promise<Upload>;
 
+const OBJECT_TYPE = "application/octet-stream";
+
 /** Places for files on their way in, each of which holds some memory; of them a team has a part at most. */
 function createPlaces() {
   const { streamed, streamedPerTeam, streamedKept } = LIMITS.uploads;
@@ -54,6 +56,20 @@ function createPlaces() {
   };
 }
 
+/** Stores all of it, or nothing. */
+async function storeWhole(
+  writer: ReturnType<ObjectStreams["openWrite"]>,
+  pieces: AsyncIterable<Uint8Array>,
+): Promise<StoredObject> {
+  try {
+    for await (const piece of pieces) await writer.write(piece);
+  } catch (error) {
+    await writer.abort();
+    throw error;
+  }
+  return writer.end();
+}
+
 export function createReceiveUpload(deps: {
   sql: Database;
   streams: Pick<ObjectStreams, "openWrite">;
@@ -63,24 +79,6 @@ export function createReceiveUpload(deps: {
   const { sql, streams, clock } = deps;
   const { streamMs, partsInFlight } = LIMITS.uploads;
   const places = createPlaces();
-
-  /** All of it, or nothing. */
-  async function store(
-    key: string,
-    pieces: AsyncIterable<Uint8Array>,
-    expectedBytes: number,
-    cancelled: AbortSignal,
-  ): Promise<StoredObject> {
-    const type = "application/octet-stream";
-    const writer = streams.openWrite(key, type, cancelled, expectedBytes, partsInFlight);
-    try {
-      for await (const piece of pieces) await writer.write(piece);
-    } catch (error) {
-      await writer.abort();
-      throw error;
-    }
-    return writer.end();
-  }
 
   async function receive(
     actor: Actor,
@@ -104,7 +102,11 @@ export function createReceiveUpload(deps: {
     });
     let stored: StoredObject;
     try {
-      stored = await store(key, pieces, bytes ?? actor.limits.bulkBytes, cancelled);
+      const expectedBytes = bytes ?? actor.limits.bulkBytes;
+      stored = await storeWhole(
+        streams.openWrite(key, OBJECT_TYPE, cancelled, expectedBytes, partsInFlight),
+        pieces,
+      );
     } catch (error) {
       // Else it counts as open until it expires.
       await giveUpUpload(sql, id).catch(() => {});

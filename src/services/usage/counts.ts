@@ -86,117 +86,132 @@ const COUNTS = [
   "unknown",
 ] as const satisfies (keyof UsageCounts)[];
 
-export function createUsageCounter({ store, clock, log }: UsageCounterDeps): UsageCounter {
-  const writer = randomUUID();
-  let revision = 0;
+class BufferedUsageCounter implements UsageCounter {
+  readonly #deps: UsageCounterDeps;
+  readonly #writer = randomUUID();
+  #revision = 0;
   /** By day, then by team. */
-  let counted = new Map<string, Map<string, UsageCounts>>();
-  let teamDays = 0;
+  #counted = new Map<string, Map<string, UsageCounts>>();
+  #teamDays = 0;
   /** How often `counted` was begun anew: what was looked up in an earlier one counts no more. */
-  let seals = 0;
+  #seals = 0;
   /** On the way, oldest first: what is in here may be in the database or not. */
-  const sent: UsageFlush[] = [];
-  let writing: Promise<void> | undefined;
-  let failing = false;
-  let timer: Timer | undefined;
+  readonly #sent: UsageFlush[] = [];
+  #writing: Promise<void> | undefined;
+  #failing = false;
+  #timer: Timer | undefined;
+  readonly #ledger: Ledger = {
+    seals: () => this.#seals,
+    countsOf: (teamId, day) => this.#countsOf(teamId, day),
+  };
 
-  function open(teamId: string, day: string): UsageCounts | undefined {
-    if (teamDays >= LIMITS.usage.teamDays) return undefined;
-    teamDays += 1;
+  constructor(deps: UsageCounterDeps) {
+    this.#deps = deps;
+  }
+
+  async flush(): Promise<void> {
+    // One that is under way may have been put together before the last was counted.
+    await this.#writing?.catch(() => undefined);
+    this.#writing ??= this.#write().finally(() => {
+      this.#writing = undefined;
+    });
+    return this.#writing;
+  }
+
+  start(): void {
+    this.#timer = this.#deps.clock.after(LIMITS.usage.flushEveryMs, () => {
+      this.start();
+      // What takes longer than the interval is not queued up behind itself.
+      if (this.#writing === undefined) void this.#tryFlush();
+    });
+  }
+
+  count(teamId: string, day: string, verdict: Verdict, cached: boolean): void {
+    add(this.#countsOf(teamId, day), verdict, cached);
+  }
+
+  tab(teamId: string): UsageTab {
+    return new TeamTab(this.#ledger, teamId);
+  }
+
+  async drain(): Promise<void> {
+    this.#timer?.cancel();
+    for (let attempt = 1; !(await this.#tryFlush()); attempt++) {
+      if (attempt === LIMITS.usage.drainAttempts) return;
+      await sleep(this.#deps.clock, LIMITS.usage.drainPauseMs);
+    }
+  }
+
+  #open(teamId: string, day: string): UsageCounts | undefined {
+    if (this.#teamDays >= LIMITS.usage.teamDays) return undefined;
+    this.#teamDays += 1;
     const counts = { single: 0, bulk: 0, cached: 0, valid: 0, invalid: 0, risky: 0, unknown: 0 };
-    const ofDay = counted.get(day) ?? new Map<string, UsageCounts>();
+    const ofDay = this.#counted.get(day) ?? new Map<string, UsageCounts>();
     ofDay.set(teamId, counts);
-    counted.set(day, ofDay);
+    this.#counted.set(day, ofDay);
     return counts;
   }
 
   /** undefined: there are too many. */
-  function countsOf(teamId: string, day: string): UsageCounts | undefined {
-    return counted.get(day)?.get(teamId) ?? open(teamId, day);
+  #countsOf(teamId: string, day: string): UsageCounts | undefined {
+    return this.#counted.get(day)?.get(teamId) ?? this.#open(teamId, day);
   }
 
   /** Puts what was counted into flushes, in pieces. */
-  function seal(): void {
+  #seal(): void {
     const { rowsPerFlush } = LIMITS.usage;
     const rows: UsageRow[] = [];
-    for (const [day, teams] of counted)
+    for (const [day, teams] of this.#counted)
       for (const [teamId, counts] of teams) rows.push({ teamId, day, ...counts });
-    counted = new Map();
-    teamDays = 0;
-    seals += 1;
+    this.#counted = new Map();
+    this.#teamDays = 0;
+    this.#seals += 1;
     for (let i = 0; i < rows.length; i += rowsPerFlush) {
-      revision += 1;
-      sent.push({ writer, revision, rows: rows.slice(i, i + rowsPerFlush) });
+      this.#revision += 1;
+      this.#sent.push({
+        writer: this.#writer,
+        revision: this.#revision,
+        rows: rows.slice(i, i + rowsPerFlush),
+      });
     }
   }
 
-  function keep({ teamId, day, ...more }: UsageRow): void {
-    const counts = countsOf(teamId, day);
+  #keep({ teamId, day, ...more }: UsageRow): void {
+    const counts = this.#countsOf(teamId, day);
     if (counts === undefined) return;
     for (const name of COUNTS) counts[name] += more[name];
   }
 
-  async function send(): Promise<void> {
-    for (let flush = sent[0]; flush !== undefined; flush = sent[0]) {
-      const leftOut = new Set(await store.record(flush));
-      sent.shift();
-      for (const row of flush.rows) if (leftOut.has(row.teamId)) keep(row);
+  async #send(): Promise<void> {
+    for (let flush = this.#sent[0]; flush !== undefined; flush = this.#sent[0]) {
+      const leftOut = new Set(await this.#deps.store.record(flush));
+      this.#sent.shift();
+      for (const row of flush.rows) if (leftOut.has(row.teamId)) this.#keep(row);
     }
   }
 
   /** What failed before goes first, as it is: only then is more put together, so that what waits stays bounded. */
-  async function write(): Promise<void> {
-    await send();
-    seal();
-    await send();
-  }
-
-  async function flush(): Promise<void> {
-    // One that is under way may have been put together before the last was counted.
-    await writing?.catch(() => undefined);
-    writing ??= write().finally(() => {
-      writing = undefined;
-    });
-    return writing;
+  async #write(): Promise<void> {
+    await this.#send();
+    this.#seal();
+    await this.#send();
   }
 
   /** True when all is written. */
-  async function tryFlush(): Promise<boolean> {
+  async #tryFlush(): Promise<boolean> {
     try {
-      await flush();
-      if (failing) log.info("usage is written again");
-      failing = false;
+      await this.flush();
+      if (this.#failing) this.#deps.log.info("usage is written again");
+      this.#failing = false;
       return true;
     } catch (error) {
-      if (!failing) log.warn({ err: error }, "cannot write usage");
-      failing = true;
+      if (!this.#failing) this.#deps.log.warn({ err: error }, "cannot write usage");
+      this.#failing = true;
       return false;
     }
   }
+}
 
-  function schedule(): void {
-    timer = clock.after(LIMITS.usage.flushEveryMs, () => {
-      schedule();
-      // What takes longer than the beat is not queued up behind itself.
-      if (writing === undefined) void tryFlush();
-    });
-  }
-
-  const ledger: Ledger = { seals: () => seals, countsOf };
-
-  return {
-    count(teamId, day, verdict, cached) {
-      add(countsOf(teamId, day), verdict, cached);
-    },
-    tab: (teamId) => new TeamTab(ledger, teamId),
-    flush,
-    start: schedule,
-    async drain() {
-      timer?.cancel();
-      for (let attempt = 1; !(await tryFlush()); attempt++) {
-        if (attempt === LIMITS.usage.drainAttempts) return;
-        await sleep(clock, LIMITS.usage.drainPauseMs);
-      }
-    },
-  };
+export function createUsageCounter(deps: UsageCounterDeps): UsageCounter {
+  return new BufferedUsageCounter(deps);
 }

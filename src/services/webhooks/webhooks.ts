@@ -134,111 +134,119 @@ function render(row: WebhookRow): Webhook {
   };
 }
 
-export function createWebhooks({ sql, box, privateAddresses }: WebhooksDeps): Webhooks {
-  const { perTeam, createdPerHour, oldSecretMs } = LIMITS.webhooks;
+const { perTeam, createdPerHour, oldSecretMs } = LIMITS.webhooks;
 
-  function readUrl(text: string): string {
-    const read = readWebhookUrl(text, privateAddresses);
+class WebhookService implements Webhooks {
+  readonly #deps: WebhooksDeps;
+
+  constructor(deps: WebhooksDeps) {
+    this.#deps = deps;
+  }
+
+  async list(actor: Actor, ask: PageAsk): Promise<Page<Webhook>> {
+    const page = { after: ask.after, limit: ask.limit + 1, testOnly: !actor.livemode };
+    const rows = await listWebhooks(this.#deps.sql, actor.teamId, page);
+    return pageOf(rows, ask, (row) => row.id, render);
+  }
+
+  async create(actor: Actor, input: WebhookInput): Promise<Webhook & { secret: string }> {
+    requireFeature(actor, "webhooks");
+    const sealer = requireBox(this.#deps.box);
+    const { teamId, livemode } = actor;
+    const id = newId("wh");
+    const secret = newSigningSecret();
+    const row = {
+      id,
+      teamId,
+      livemode,
+      url: this.#readUrl(input.url),
+      events: input.events ?? null,
+      description: input.description ?? "",
+      secret: sealer.seal(secret, secretPlace({ webhookId: id })),
+    };
+    const made = await this.#asAdmin(actor, async (tx) => {
+      if ((await countWebhooks(tx, row)) >= perTeam)
+        throw new AppError("limit_reached", `A team may have ${perTeam} webhooks.`);
+      const { count, leftS } = await countWebhookUse(tx, teamId, "creation");
+      if (count > createdPerHour)
+        throw new AppError("rate_limited", `A team may make ${createdPerHour} webhooks an hour.`, {
+          retryAfterS: leftS,
+        });
+      return insertWebhook(tx, row);
+    });
+    return { ...render(made), secret };
+  }
+
+  async update(actor: Actor, id: string, patch: WebhookPatch): Promise<Webhook> {
+    await mustFindWebhook(this.#deps.sql, actor, id);
+    if (patch.status === "enabled") requireFeature(actor, "webhooks");
+    const { teamId } = actor;
+    const row = await this.#asAdmin(actor, (tx) => this.#change(tx, teamId, id, patch));
+    if (row === null) throw noSuchWebhook();
+    const stopped: DeliveryError = "webhook_disabled";
+    if (patch.status === "disabled") await stopDeliveries(this.#deps.sql, id, stopped);
+    return render(row);
+  }
+
+  async remove(actor: Actor, id: string): Promise<void> {
+    await mustFindWebhook(this.#deps.sql, actor, id);
+    const removed = await this.#asAdmin(actor, (tx) => deleteWebhook(tx, actor.teamId, id));
+    if (!removed) throw noSuchWebhook();
+  }
+
+  async rotateSecret(actor: Actor, id: string): Promise<{ secret: string }> {
+    const { teamId } = actor;
+    await mustFindWebhook(this.#deps.sql, actor, id);
+    const secret = newSigningSecret();
+    const sealed = requireBox(this.#deps.box).seal(secret, secretPlace({ webhookId: id }));
+    const rotated = await this.#asAdmin(actor, (tx) =>
+      rotateWebhookSecret(tx, teamId, id, { secret: sealed, oldMs: oldSecretMs }),
+    );
+    if (!rotated) throw noSuchWebhook();
+    return { secret };
+  }
+
+  async rotateTeamSecret(actor: Actor): Promise<{ secret: string }> {
+    requireFeature(actor, "webhooks");
+    const { teamId } = actor;
+    const secret = newSigningSecret();
+    const sealed = requireBox(this.#deps.box).seal(secret, secretPlace({ teamId }));
+    await this.#asAdmin(actor, (tx) => putTeamWebhookSecret(tx, teamId, sealed));
+    return { secret };
+  }
+
+  #readUrl(text: string): string {
+    const read = readWebhookUrl(text, this.#deps.privateAddresses);
     if ("url" in read) return read.url;
     throw new AppError("validation_failed", `url (body) ${read.problem}.`, {
       errors: [{ path: "url", message: read.problem }],
     });
   }
 
-  function changeOf({ url, events, description }: WebhookPatch): WebhookChange {
+  #changeOf({ url, events, description }: WebhookPatch): WebhookChange {
     return {
-      ...(url === undefined ? {} : { url: readUrl(url) }),
+      ...(url === undefined ? {} : { url: this.#readUrl(url) }),
       ...(events === undefined ? {} : { events }),
       ...(description === undefined ? {} : { description }),
     };
   }
 
-  async function change(tx: Transaction, teamId: string, id: string, patch: WebhookPatch) {
+  async #change(tx: Transaction, teamId: string, id: string, patch: WebhookPatch) {
     if (patch.status === "enabled") await enableWebhook(tx, teamId, id);
     if (patch.status === "disabled") await disableWebhook(tx, teamId, id, "by_user");
-    return updateWebhook(tx, teamId, id, changeOf(patch));
+    return updateWebhook(tx, teamId, id, this.#changeOf(patch));
   }
 
   /** Where a team is told, and with which secret, outlasts the request: asked of the caller as he is now. */
-  async function asAdmin<T>(actor: Actor, work: (tx: Transaction) => Promise<T>): Promise<T> {
-    const { done } = await sql.begin(async (tx) => {
+  async #asAdmin<T>(actor: Actor, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const { done } = await this.#deps.sql.begin(async (tx) => {
       await lockActingMember(tx, actor, "admin");
       return { done: await work(tx) };
     });
     return done;
   }
+}
 
-  return {
-    async list(actor, ask) {
-      const page = { after: ask.after, limit: ask.limit + 1, testOnly: !actor.livemode };
-      const rows = await listWebhooks(sql, actor.teamId, page);
-      return pageOf(rows, ask, (row) => row.id, render);
-    },
-
-    async create(actor, input) {
-      requireFeature(actor, "webhooks");
-      const sealer = requireBox(box);
-      const { teamId, livemode } = actor;
-      const id = newId("wh");
-      const secret = newSigningSecret();
-      const row = {
-        id,
-        teamId,
-        livemode,
-        url: readUrl(input.url),
-        events: input.events ?? null,
-        description: input.description ?? "",
-        secret: sealer.seal(secret, secretPlace({ webhookId: id })),
-      };
-      const made = await asAdmin(actor, async (tx) => {
-        if ((await countWebhooks(tx, row)) >= perTeam)
-          throw new AppError("limit_reached", `A team may have ${perTeam} webhooks.`);
-        const { count, leftS } = await countWebhookUse(tx, teamId, "creation");
-        if (count > createdPerHour)
-          throw new AppError("rate_limited", `A team may make ${createdPerHour} webhooks an hour.`, {
-            retryAfterS: leftS,
-          });
-        return insertWebhook(tx, row);
-      });
-      return { ...render(made), secret };
-    },
-
-    async update(actor, id, patch) {
-      await mustFindWebhook(sql, actor, id);
-      if (patch.status === "enabled") requireFeature(actor, "webhooks");
-      const { teamId } = actor;
-      const row = await asAdmin(actor, (tx) => change(tx, teamId, id, patch));
-      if (row === null) throw noSuchWebhook();
-      const stopped: DeliveryError = "webhook_disabled";
-      if (patch.status === "disabled") await stopDeliveries(sql, id, stopped);
-      return render(row);
-    },
-
-    async remove(actor, id) {
-      await mustFindWebhook(sql, actor, id);
-      const removed = await asAdmin(actor, (tx) => deleteWebhook(tx, actor.teamId, id));
-      if (!removed) throw noSuchWebhook();
-    },
-
-    async rotateSecret(actor, id) {
-      const { teamId } = actor;
-      await mustFindWebhook(sql, actor, id);
-      const secret = newSigningSecret();
-      const sealed = requireBox(box).seal(secret, secretPlace({ webhookId: id }));
-      const rotated = await asAdmin(actor, (tx) =>
-        rotateWebhookSecret(tx, teamId, id, { secret: sealed, oldMs: oldSecretMs }),
-      );
-      if (!rotated) throw noSuchWebhook();
-      return { secret };
-    },
-
-    async rotateTeamSecret(actor) {
-      requireFeature(actor, "webhooks");
-      const { teamId } = actor;
-      const secret = newSigningSecret();
-      const sealed = requireBox(box).seal(secret, secretPlace({ teamId }));
-      await asAdmin(actor, (tx) => putTeamWebhookSecret(tx, teamId, sealed));
-      return { secret };
-    },
-  };
+export function createWebhooks(deps: WebhooksDeps): Webhooks {
+  return new WebhookService(deps);
 }

@@ -95,8 +95,8 @@ describe("sign-ins that fail", () => {
     assert.equal(await outcome(portal.signIn("b@example.com", "2001:db8:2::1")), null);
     const { registrationsPerAddress, resetsPerAddress, clientsPerSite } = limits;
     for (const [ask, limit] of [
-      [portal.registration, registrationsPerAddress],
-      [portal.passwordReset, resetsPerAddress],
+      [(from: string) => portal.registration(from), registrationsPerAddress],
+      [(from: string) => portal.passwordReset(from), resetsPerAddress],
     ] as const) {
       await failTimes(limit * clientsPerSite, (i) => ask(network(i)));
       assert.notEqual(await outcome(ask(network(all))), null);
