@@ -206,7 +206,11 @@ interface Emissions {
 
 function composeEmissions(emitter: Emitter, log: Logger): Emissions {
   const tasks = oneAtATime(() => emitter.emitTasks(), log);
-  const retries = oneAtATime(() => emitter.emitRetries(), log, emitter.retryRestMs);
+  const retries = oneAtATime(
+    () => emitter.emitRetries(),
+    log,
+    () => emitter.retryRestMs(),
+  );
   function both(): void {
     tasks();
     retries();

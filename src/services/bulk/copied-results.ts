@@ -85,81 +85,95 @@ function writeEntry(
   bytes.copy(block, at + ENTRY_HEAD);
 }
 
+class CopiedResultFile implements CopiedResults {
+  readonly #scratch: Scratch;
+  readonly #sizes: CopiedSizes;
+  readonly #fences = createFences();
+  readonly #kept: KeptBlocks;
+  #file: ScratchFile | null = null;
+  #fileEnd = 0;
+  /** The block that is being filled: longer than others where one entry is. */
+  #filling = Buffer.alloc(0);
+  #filled = 0;
+  #firstRow = 0;
+  #lastRow = -1;
+  /** Being written, or lost. */
+  #writing = false;
+
+  constructor(scratch: Scratch, sizes: CopiedSizes) {
+    this.#scratch = scratch;
+    this.#sizes = sizes;
+    this.#kept = createKeptBlocks(sizes);
+  }
+
+  append(row: number, result: CopiedResult): Promise<void> | null {
+    this.#checkOpen();
+    if (row <= this.#lastRow)
+      throw new RangeError(`row ${row} cannot be appended behind row ${this.#lastRow}`);
+    const bytes = ENTRY_HEAD + result.bytes.length;
+    if (this.#filled > 0 && this.#filled + bytes > this.#filling.length)
+      return this.#sealThenPut(row, result, bytes);
+    this.#put(row, result, bytes);
+    return null;
+  }
+
+  find(row: number): CopiedResult | undefined {
+    this.#checkOpen();
+    if (this.#filled > 0 && row >= this.#firstRow) return findIn(this.#filling, this.#filled, row);
+    const number = this.#fences.search(row);
+    if (number < 0 || this.#file === null) return undefined;
+    const start = this.#fences.position(number);
+    const end = number + 1 < this.#fences.size() ? this.#fences.position(number + 1) : this.#fileEnd;
+    const block = this.#kept.get(number) ?? this.#kept.read(this.#file, number, start, end - start);
+    return findIn(block, end - start, row);
+  }
+
+  async close(): Promise<void> {
+    this.#writing = true;
+    await this.#file?.close();
+  }
+
+  heldBytes(): number {
+    return this.#filling.length + this.#kept.heldBytes() + this.#fences.heldBytes();
+  }
+
+  #checkOpen(): void {
+    if (this.#writing) throw new Error("results are not copied any more, or a block is still to be written");
+  }
+
+  /** The block in hand goes to the file. */
+  async #seal(): Promise<void> {
+    this.#file ??= this.#scratch.open(this.#sizes.fileBytes);
+    await this.#file.write([this.#filling.subarray(0, this.#filled)], this.#fileEnd);
+    this.#fences.add(this.#firstRow, this.#fileEnd);
+    this.#fileEnd += this.#filled;
+    this.#filled = 0;
+    this.#writing = false;
+  }
+
+  #put(row: number, result: CopiedResult, bytes: number): void {
+    if (this.#filled === 0) {
+      this.#firstRow = row;
+      const room = Math.max(bytes, this.#sizes.blockBytes);
+      if (this.#filling.length !== room) this.#filling = Buffer.allocUnsafeSlow(room);
+    }
+    writeEntry(this.#filling, this.#filled, row, result);
+    this.#filled += bytes;
+    this.#lastRow = row;
+  }
+
+  async #sealThenPut(row: number, result: CopiedResult, bytes: number): Promise<void> {
+    this.#writing = true;
+    await this.#seal();
+    this.#put(row, result, bytes);
+  }
+}
+
 export function createCopiedResults(
   scratch: Scratch,
   sizes: CopiedSizes = LIMITS.bulk.copies,
 ): CopiedResults {
-  const { blockBytes, fileBytes } = sizes;
-  const fences = createFences();
-  const kept = createKeptBlocks(sizes);
-  let file: ScratchFile | null = null;
-  let fileEnd = 0;
-  /** The block that is being filled: longer than others where one entry is. */
-  let filling = Buffer.alloc(0);
-  let filled = 0;
-  let firstRow = 0;
-  let lastRow = -1;
-  /** Being written, or lost. */
-  let writing = false;
-
-  function checkOpen(): void {
-    if (writing) throw new Error("results are not copied any more, or a block is still to be written");
-  }
-
-  /** The block in hand goes to the file. */
-  async function seal(): Promise<void> {
-    file ??= scratch.open(fileBytes);
-    await file.write([filling.subarray(0, filled)], fileEnd);
-    fences.add(firstRow, fileEnd);
-    fileEnd += filled;
-    filled = 0;
-    writing = false;
-  }
-
-  function put(row: number, result: CopiedResult, bytes: number): void {
-    if (filled === 0) {
-      firstRow = row;
-      const room = Math.max(bytes, blockBytes);
-      if (filling.length !== room) filling = Buffer.allocUnsafeSlow(room);
-    }
-    writeEntry(filling, filled, row, result);
-    filled += bytes;
-    lastRow = row;
-  }
-
-  async function sealThenPut(row: number, result: CopiedResult, bytes: number): Promise<void> {
-    writing = true;
-    await seal();
-    put(row, result, bytes);
-  }
-
-  return {
-    append(row, result) {
-      checkOpen();
-      if (row <= lastRow) throw new RangeError(`row ${row} cannot be appended behind row ${lastRow}`);
-      const bytes = ENTRY_HEAD + result.bytes.length;
-      if (filled > 0 && filled + bytes > filling.length) return sealThenPut(row, result, bytes);
-      put(row, result, bytes);
-      return null;
-    },
-    find(row) {
-      checkOpen();
-      if (filled > 0 && row >= firstRow) return findIn(filling, filled, row);
-      const number = fences.search(row);
-      if (number < 0 || file === null) return undefined;
-      const start = fences.position(number);
-      const end = number + 1 < fences.size() ? fences.position(number + 1) : fileEnd;
-      const block = kept.get(number) ?? kept.read(file, number, start, end - start);
-      return findIn(block, end - start, row);
-    },
-    async close() {
-      writing = true;
-      await file?.close();
-    },
-    heldBytes() {
-      return filling.length + kept.heldBytes() + fences.heldBytes();
-    },
-  };
+  return new CopiedResultFile(scratch, sizes);
 }
 
 interface KeptBlocks {

@@ -55,15 +55,26 @@ function eventOf(event: string, id: string, job: BulkJob): Buffer {
 
 const HEARTBEAT = Buffer.from(": still there\n\n");
 
-export function createJobFollowers({ jobsOf, render, clock, log }: FollowersDeps): JobFollowers {
-  const { followers, teamFollowers, followEveryMs, followPage, followFailures, heartbeatMs, reconnectMs } =
-    LIMITS.results;
-  const places = createPlaces({ all: followers, ofTeam: teamFollowers }, "followers of jobs");
-  const jobs = new Map<string, Followed>();
-  let looking = false;
+const { followers, teamFollowers, followEveryMs, followPage, followFailures, heartbeatMs, reconnectMs } =
+  LIMITS.results;
 
-  function note(id: string, row: JobRow | null): void {
-    const job = jobs.get(id);
+class StreamJobFollowers implements JobFollowers {
+  readonly #deps: FollowersDeps;
+  readonly #places = createPlaces({ all: followers, ofTeam: teamFollowers }, "followers of jobs");
+  readonly #jobs = new Map<string, Followed>();
+  #looking = false;
+
+  constructor(deps: FollowersDeps) {
+    this.#deps = deps;
+  }
+
+  follow(row: JobRow): JobEvents {
+    const release = this.#places.take(row.team_id);
+    return { open: (gone) => this.#tell(row, gone), release };
+  }
+
+  #note(id: string, row: JobRow | null): void {
+    const job = this.#jobs.get(id);
     if (job === undefined || isSame(job.row, row)) return;
     job.row = row;
     job.version += 1;
@@ -71,64 +82,64 @@ export function createJobFollowers({ jobsOf, render, clock, log }: FollowersDeps
   }
 
   /** True: these were looked at. Never rejects. */
-  async function lookAt(ids: readonly string[]): Promise<boolean> {
+  async #lookAt(ids: readonly string[]): Promise<boolean> {
     try {
-      const found = new Map((await jobsOf(ids)).map((row) => [row.id, row]));
-      for (const id of ids) note(id, found.get(id) ?? null);
+      const found = new Map((await this.#deps.jobsOf(ids)).map((row) => [row.id, row]));
+      for (const id of ids) this.#note(id, found.get(id) ?? null);
       return true;
     } catch (error) {
-      log.warn({ err: error, jobs: ids.length }, "jobs that are followed were not looked at");
+      this.#deps.log.warn({ err: error, jobs: ids.length }, "jobs that are followed were not looked at");
       return false;
     }
   }
 
   /** One job that cannot be read keeps nobody from hearing of another; when none can be, it ends soon. */
-  async function look(): Promise<void> {
-    const ids = [...jobs.keys()];
+  async #look(): Promise<void> {
+    const ids = [...this.#jobs.keys()];
     let failures = 0;
     for (let from = 0; from < ids.length; from += followPage) {
       const page = ids.slice(from, from + followPage);
-      if ((await lookAt(page)) || page.length === 1) continue;
+      if ((await this.#lookAt(page)) || page.length === 1) continue;
       for (const id of page) {
-        failures = (await lookAt([id])) ? 0 : failures + 1;
+        failures = (await this.#lookAt([id])) ? 0 : failures + 1;
         if (failures >= followFailures) return;
       }
     }
   }
 
   /** Looks again and again while anybody follows. */
-  async function watch(): Promise<void> {
-    if (looking) return;
-    looking = true;
-    while (jobs.size > 0) {
-      await sleep(clock, followEveryMs);
-      await look();
+  async #watch(): Promise<void> {
+    if (this.#looking) return;
+    this.#looking = true;
+    while (this.#jobs.size > 0) {
+      await sleep(this.#deps.clock, followEveryMs);
+      await this.#look();
     }
-    looking = false;
+    this.#looking = false;
   }
 
-  function join(row: JobRow, wake: () => void): Followed {
-    const job = jobs.get(row.id) ?? { row, version: 0, followers: new Set() };
-    jobs.set(row.id, job);
+  #join(row: JobRow, wake: () => void): Followed {
+    const job = this.#jobs.get(row.id) ?? { row, version: 0, followers: new Set() };
+    this.#jobs.set(row.id, job);
     job.followers.add(wake);
-    void watch();
+    void this.#watch();
     return job;
   }
 
-  function leave(id: string, job: Followed, wake: () => void): void {
+  #leave(id: string, job: Followed, wake: () => void): void {
     job.followers.delete(wake);
-    if (job.followers.size === 0 && jobs.get(id) === job) jobs.delete(id);
+    if (job.followers.size === 0 && this.#jobs.get(id) === job) this.#jobs.delete(id);
   }
 
-  async function* tell(first: JobRow, gone: AbortSignal): AsyncGenerator<Uint8Array> {
+  async *#tell(first: JobRow, gone: AbortSignal): AsyncGenerator<Uint8Array> {
     let wake: () => void = () => {};
     const notify = () => wake();
-    const job = join(first, notify);
+    const job = this.#join(first, notify);
     gone.addEventListener("abort", notify);
     /** Until something happens; false: nothing did for a while. */
     const happens = (version: number) =>
       new Promise<boolean>((resolve) => {
-        const timer = clock.after(heartbeatMs, () => resolve(false));
+        const timer = this.#deps.clock.after(heartbeatMs, () => resolve(false));
         wake = () => {
           timer.cancel();
           resolve(true);
@@ -136,26 +147,26 @@ export function createJobFollowers({ jobsOf, render, clock, log }: FollowersDeps
         if (job.version !== version || gone.aborted) wake();
       });
     try {
-      yield Buffer.concat([Buffer.from(`retry: ${reconnectMs}\n`), eventOf("job", "0", render(first))]);
+      yield Buffer.concat([
+        Buffer.from(`retry: ${reconnectMs}\n`),
+        eventOf("job", "0", this.#deps.render(first)),
+      ]);
       for (let told = first; ; ) {
         const { row, version } = job;
         if (gone.aborted || row === null) return;
-        if (row.completed_at !== null) return yield eventOf("end", ENDED, render(row));
+        if (row.completed_at !== null) return yield eventOf("end", ENDED, this.#deps.render(row));
         if (!isSame(row, told)) {
           told = row;
-          yield eventOf("progress", `${version}`, render(row));
+          yield eventOf("progress", `${version}`, this.#deps.render(row));
         } else if (!(await happens(version))) yield HEARTBEAT;
       }
     } finally {
       gone.removeEventListener("abort", notify);
-      leave(first.id, job, notify);
+      this.#leave(first.id, job, notify);
     }
   }
+}
 
-  return {
-    follow(row) {
-      const release = places.take(row.team_id);
-      return { open: (gone) => tell(row, gone), release };
-    },
-  };
+export function createJobFollowers(deps: FollowersDeps): JobFollowers {
+  return new StreamJobFollowers(deps);
 }

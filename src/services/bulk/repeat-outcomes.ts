@@ -1,4 +1,4 @@
-import { createScratchLists, type ScratchBlocks } from "../../store/scratch-lists.ts";
+import { createScratchLists, type ScratchBlocks, type ScratchLists } from "../../store/scratch-lists.ts";
 import { CHUNK_ROWS_MAX, type ChunkRepeats } from "./repeats.ts";
 
 /** What has been found out about rows, in any order, to be read in the order of rows. A row has at most one outcome. */
@@ -42,6 +42,18 @@ interface Range {
   values: Uint32Array;
 }
 
+/** Reads the list of that number into `range`. */
+async function load(range: Range, lists: Pick<ScratchLists, "read">, number: number): Promise<void> {
+  range.number = number;
+  range.kinds.fill(NOTHING);
+  for await (const words of lists.read(number))
+    for (let i = 0; i < words.length; i += RECORD_WORDS) {
+      const mark = words[i] ?? 0;
+      range.kinds[mark >>> 1] = (mark & 1) === 1 ? FIRST : COPY;
+      range.values[mark >>> 1] = words[i + 1] ?? 0;
+    }
+}
+
 /** One list a range of rows, as long as a table of that many rows may be. */
 export function createRepeatOutcomes(
   blocks: ScratchBlocks,
@@ -58,17 +70,6 @@ export function createRepeatOutcomes(
     lists.words[at] = (row - range * rangeRows) * 2 + isFirst;
     lists.words[at + 1] = value;
     return lists.due();
-  }
-
-  async function load(range: Range, number: number): Promise<void> {
-    range.number = number;
-    range.kinds.fill(NOTHING);
-    for await (const words of lists.read(number))
-      for (let i = 0; i < words.length; i += RECORD_WORDS) {
-        const mark = words[i] ?? 0;
-        range.kinds[mark >>> 1] = (mark & 1) === 1 ? FIRST : COPY;
-        range.values[mark >>> 1] = words[i + 1] ?? 0;
-      }
   }
 
   /** Adds what is known of the chunk's rows in `range` to `repeats`. */
@@ -102,7 +103,7 @@ export function createRepeatOutcomes(
         next = end;
         const repeats: ChunkRepeats = { sameAs: new Map(), copies: new Map() };
         for (let number = Math.floor(chunk.firstRow / rangeRows); number * rangeRows < end; number++) {
-          if (number !== range.number) await load(range, number);
+          if (number !== range.number) await load(range, lists, number);
           collect(range, chunk, repeats);
         }
         yield repeats;

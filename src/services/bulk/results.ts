@@ -129,62 +129,83 @@ function withoutLayout({ status }: JobRow): AppError {
 
 const whole = { etag: null, range: null };
 
-export function createResults(deps: ResultsDeps): Results {
-  const { sql, streams } = deps;
-  const { downloads, teamDownloads, joinedDownloads, teamJoinedDownloads } = LIMITS.results;
-  const places = createPlaces(
+const { downloads, teamDownloads, joinedDownloads, teamJoinedDownloads } = LIMITS.results;
+
+class StoredResults implements Results {
+  readonly #deps: ResultsDeps;
+  readonly #places = createPlaces(
     { all: downloads, ofTeam: teamDownloads, kept: LIMITS.results.keptDownloads },
     "downloads of results",
   );
-  const joinedPlaces = createPlaces(
+  readonly #joinedPlaces = createPlaces(
     { all: joinedDownloads, ofTeam: teamJoinedDownloads },
     "downloads of results of jobs that are not completed",
   );
-  const joinDeps = {
-    ...deps,
-    sizes: LIMITS.results.joinedDownload,
-    chunksOf: (jobId: string, after: number, limit: number) => chunksOf(sql, jobId, after, limit),
-  };
+  readonly #joinDeps: JoinDeps;
+
+  constructor(deps: ResultsDeps) {
+    this.#deps = deps;
+    this.#joinDeps = {
+      ...deps,
+      sizes: LIMITS.results.joinedDownload,
+      chunksOf: (jobId: string, after: number, limit: number) => chunksOf(deps.sql, jobId, after, limit),
+    };
+  }
+
+  async read(job: JobRow, ask: ResultsAsk, gone?: AbortSignal): Promise<ResultsBody> {
+    const none = noResults(job);
+    if (none !== null) throw none;
+    const giveBack = this.#places.take(job.team_id);
+    const control = new AbortController();
+    const release = () => {
+      control.abort(new Error("nobody reads the results any more"));
+      giveBack();
+    };
+    gone?.addEventListener("abort", release, { once: true });
+    if (gone?.aborted === true) release();
+    try {
+      return { ...(await this.#opened(job, ask, control)), release };
+    } catch (error) {
+      release();
+      if (gone?.aborted === true) throw nobodyWaits(error);
+      throw refusal(error);
+    }
+  }
 
   /** The assembled results. */
-  async function object(key: string): Promise<{ ref: ObjectRef; bytes: number; etag: string }> {
-    const found = await streams.head({ bucket: null, key });
+  async #object(key: string): Promise<{ ref: ObjectRef; bytes: number; etag: string }> {
+    const found = await this.#deps.streams.head({ bucket: null, key });
     if (found === null) throw new AppError("not_found", "The job has been removed.");
     const { bytes, etag } = found;
     return { ref: { bucket: null, key, etag }, bytes, etag };
   }
 
-  async function assembled(key: string, ask: ResultsAsk): Promise<Opened> {
-    const { ref, bytes, etag } = await object(key);
+  async #assembled(key: string, ask: ResultsAsk): Promise<Opened> {
+    const { ref, bytes, etag } = await this.#object(key);
     const range = askedRange(ask, bytes, etag);
     return {
       bytes: range?.bytes ?? bytes,
       etag,
       range: range === null ? null : { ...range, total: bytes },
-      open: (gone) => streams.openRead(ref, range ?? {}, gone),
+      open: (gone) => this.#deps.streams.openRead(ref, range ?? {}, gone),
     };
   }
 
-  async function filtered(
-    key: string,
-    material: JobMaterial,
-    format: Format,
-    verdict: Verdict,
-  ): Promise<Opened> {
-    const { ref } = await object(key);
+  async #filtered(key: string, material: JobMaterial, format: Format, verdict: Verdict): Promise<Opened> {
+    const { ref } = await this.#object(key);
     const rows = (gone: AbortSignal) =>
-      filterRows(streams.openRead(ref, {}, gone), format, verdict, material);
+      filterRows(this.#deps.streams.openRead(ref, {}, gone), format, verdict, material);
     return { bytes: null, ...whole, open: rows };
   }
 
-  async function* joinedRows(
+  async *#joinedRows(
     material: JobMaterial,
     { format, verdict }: ResultsAsk,
     gone: AbortSignal,
   ): AsyncGenerator<Uint8Array> {
     const writer = formatOf(format, material);
     let start: Buffer | null = writer.start.length > 0 ? writer.start : null;
-    for await (const rows of readJoined(joinDeps, material, gone)) {
+    for await (const rows of readJoined(this.#joinDeps, material, gone)) {
       // Not before there are rows to follow it: what goes wrong with them is told instead of it.
       if (start !== null) yield start;
       start = null;
@@ -199,12 +220,12 @@ export function createResults(deps: ResultsDeps): Results {
     if (end.length > 0) yield end;
   }
 
-  async function joined(material: JobMaterial, ask: ResultsAsk, control: AbortController): Promise<Opened> {
+  async #joined(material: JobMaterial, ask: ResultsAsk, control: AbortController): Promise<Opened> {
     control.signal.throwIfAborted();
-    const giveBack = joinedPlaces.take(material.teamId);
+    const giveBack = this.#joinedPlaces.take(material.teamId);
     control.signal.addEventListener("abort", giveBack, { once: true });
-    const rows = joinedRows(material, ask, control.signal);
-    const pieces = await begun(rows, deps.clock);
+    const rows = this.#joinedRows(material, ask, control.signal);
+    const pieces = await begun(rows, this.#deps.clock);
     // Also of one that nobody came to read.
     const end = () => void rows.return(undefined).catch(() => undefined);
     if (control.signal.aborted) end();
@@ -216,37 +237,19 @@ export function createResults(deps: ResultsDeps): Results {
     return { bytes: null, ...whole, open };
   }
 
-  async function opened(job: JobRow, ask: ResultsAsk, control: AbortController): Promise<Opened> {
+  async #opened(job: JobRow, ask: ResultsAsk, control: AbortController): Promise<Opened> {
     const { format, verdict } = ask;
     const key = job.results_key === null ? null : `${job.results_key}.${format}`;
-    if (key !== null && verdict === null) return assembled(key, ask);
-    const material = await materialOf(sql, job.id);
+    if (key !== null && verdict === null) return this.#assembled(key, ask);
+    const material = await materialOf(this.#deps.sql, job.id);
     if (material === null) throw withoutLayout(job);
     // Since it was looked at.
     if (material.status === "failed") throw new AppError("no_results", "The job has failed.");
-    if (key !== null && verdict !== null) return filtered(key, material, format, verdict);
-    return joined(material, ask, control);
+    if (key !== null && verdict !== null) return this.#filtered(key, material, format, verdict);
+    return this.#joined(material, ask, control);
   }
+}
 
-  return {
-    async read(job, ask, gone) {
-      const none = noResults(job);
-      if (none !== null) throw none;
-      const giveBack = places.take(job.team_id);
-      const control = new AbortController();
-      const release = () => {
-        control.abort(new Error("nobody reads the results any more"));
-        giveBack();
-      };
-      gone?.addEventListener("abort", release, { once: true });
-      if (gone?.aborted === true) release();
-      try {
-        return { ...(await opened(job, ask, control)), release };
-      } catch (error) {
-        release();
-        if (gone?.aborted === true) throw nobodyWaits(error);
-        throw refusal(error);
-      }
-    },
-  };
+export function createResults(deps: ResultsDeps): Results {
+  return new StoredResults(deps);
 }
